@@ -1,0 +1,3 @@
+//! What moves: shells, solids and rigid bodies, their materials and forces.
+
+pub mod elements;

@@ -1,0 +1,19 @@
+//! Linear algebra for Stiction: small dense kernels, block-sparse matrices, one door to the
+//! sparse Cholesky library, Krylov methods, colouring and ordered parallel loops.
+//!
+//! This crate knows no physics. Everything in it gives the same bits for any number of threads.
+
+pub use nalgebra;
+
+/// A vector of three numbers: a position, a velocity or a force.
+pub type Vec3 = nalgebra::Vector3<f64>;
+/// A vector of two numbers.
+pub type Vec2 = nalgebra::Vector2<f64>;
+/// A 3×3 matrix, column-major.
+pub type Mat3 = nalgebra::Matrix3<f64>;
+/// A 2×2 matrix, column-major.
+pub type Mat2 = nalgebra::Matrix2<f64>;
+/// A 6×6 matrix, column-major.
+pub type Mat6 = nalgebra::Matrix6<f64>;
+/// A rotation as a unit quaternion.
+pub type Quat = nalgebra::UnitQuaternion<f64>;
