@@ -17,3 +17,7 @@ pub type Mat2 = nalgebra::Matrix2<f64>;
 pub type Mat6 = nalgebra::Matrix6<f64>;
 /// A rotation as a unit quaternion.
 pub type Quat = nalgebra::UnitQuaternion<f64>;
+
+mod svd3;
+
+pub use svd3::{Svd3, polar3, svd3};
