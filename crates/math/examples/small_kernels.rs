@@ -20,11 +20,18 @@ fn nanoseconds<T>(matrices: &[Mat3], f: impl Fn(&Mat3) -> T) -> f64 {
 fn main() {
     let mut seed = 1u64;
     let mut random = || {
-        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        seed = seed
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
     };
-    let matrices: Vec<Mat3> = (0..20_000).map(|_| Mat3::from_fn(|_, _| random())).collect();
-    let near_rest: Vec<Mat3> = matrices.iter().map(|m| Mat3::identity() + m * 0.05).collect();
+    let matrices: Vec<Mat3> = (0..20_000)
+        .map(|_| Mat3::from_fn(|_, _| random()))
+        .collect();
+    let near_rest: Vec<Mat3> = matrices
+        .iter()
+        .map(|m| Mat3::identity() + m * 0.05)
+        .collect();
     for (name, m) in [("random", &matrices), ("near the identity", &near_rest)] {
         println!(
             "{name}: svd3 {:.0} ns, polar3 {:.0} ns, nalgebra svd {:.0} ns",

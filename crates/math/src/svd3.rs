@@ -60,10 +60,10 @@ fn svd3_scaled(f: &Mat3) -> Svd3 {
     let mut a: Columns = (*f).into();
     let mut v: Columns = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     for _ in 0..MAX_SWEEPS {
-        let rotated = orthogonalise::<0, 1>(&mut a, &mut v)
+        let unfinished = orthogonalise::<0, 1>(&mut a, &mut v)
             | orthogonalise::<0, 2>(&mut a, &mut v)
             | orthogonalise::<1, 2>(&mut a, &mut v);
-        if !rotated {
+        if !unfinished {
             break;
         }
     }
@@ -85,7 +85,7 @@ fn svd3_scaled(f: &Mat3) -> Svd3 {
 }
 
 /// Rotates columns P and Q of `a` (and of `v`) so that they are orthogonal and the longer one
-/// stands at P. Returns whether there was anything to do.
+/// stands at P. Returns whether another sweep is needed.
 #[inline(always)]
 fn orthogonalise<const P: usize, const Q: usize>(a: &mut Columns, v: &mut Columns) -> bool {
     // Relative orthogonality, and an absolute floor where products would underflow.
@@ -105,14 +105,14 @@ fn orthogonalise<const P: usize, const Q: usize>(a: &mut Columns, v: &mut Column
     let w = 2.0 * pq.abs();
     let (large, small) = half_angle_rotation(d, w);
     // θ lies in (−π/4, π/4) if p is the longer column and beyond otherwise.
-    let (c, s) = if pp >= qq {
-        (large, small.copysign(pq))
-    } else {
-        (small, large.copysign(pq))
-    };
+    let swap = pp < qq;
+    let c = if swap { small } else { large };
+    let s = if swap { large } else { small }.copysign(pq);
     rotate::<P, Q>(a, c, s);
     rotate::<P, Q>(v, c, s);
-    true
+    // Angles below 1e-8 leave products of angles, which is below rounding: no further sweep.
+    const SMALL: f64 = 1e-8;
+    w > SMALL * d || pq * pq > (SMALL * SMALL) * (pp * qq)
 }
 
 /// Nearly (cos θ, sin θ) with tan 2θ = w / d, for d, w ≥ 0 not both zero.
@@ -213,13 +213,19 @@ mod tests {
         let unit = if scale > 0.0 { scale } else { 1.0 };
         for (name, m) in [("u", &u), ("v", &v)] {
             let error = (m.transpose() * m - Mat3::identity()).amax();
-            assert!(error < 1e-14, "{name} of {f} is off orthogonal by {error:e}");
+            assert!(
+                error < 1e-14,
+                "{name} of {f} is off orthogonal by {error:e}"
+            );
             assert!((m.determinant() - 1.0).abs() < 1e-14, "det {name} of {f}");
         }
         let error = (u * Mat3::from_diagonal(&(sigma / unit)) * v.transpose() - f / unit).norm();
         let size = (f / unit).norm();
         assert!(error <= 1e-14 * size, "backward error {error:e} for {f}");
-        assert!(sigma[0] >= sigma[1] && sigma[1] >= sigma[2].abs(), "{sigma}");
+        assert!(
+            sigma[0] >= sigma[1] && sigma[1] >= sigma[2].abs(),
+            "{sigma}"
+        );
     }
 
     fn matrix() -> impl Strategy<Value = Mat3> {
