@@ -1,1 +1,19 @@
-//! placeholder
+//! What a run leaves on disk: frames (VTU with a PVD time series, OBJ, PLY), tables of probes,
+//! certificates and contacts, the summary, checkpoints and pictures.
+//!
+//! Everything here takes plain data. Files are replaced atomically or appended to row by row, and
+//! every error carries the path and the operating system's reason.
+
+pub mod atomic;
+mod error;
+mod frame;
+mod pvd;
+mod vtu;
+mod vtu_read;
+mod xml;
+
+pub use error::RecordError;
+pub use frame::{Cells, Data, Frame, sequence_path};
+pub use pvd::{Pvd, PvdEntry, read_pvd};
+pub use vtu::{Encoding, write_vtu};
+pub use vtu_read::{StoredCells, StoredData, StoredFrame, read_vtu};

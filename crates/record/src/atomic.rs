@@ -1,0 +1,162 @@
+//! Files that are either the old version or the new one, never something in between.
+//!
+//! The new contents go to a temporary file in the same directory, which is flushed to the disk and
+//! then renamed over the target; last, the directory entry is flushed. A process that is killed, or
+//! a machine that loses power, leaves the previous file untouched. The temporary's name depends on
+//! the target alone, so a leftover is overwritten by the next write of the same file;
+//! [`remove_leftovers`] clears those of files that are never written again.
+
+use crate::RecordError;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+const SUFFIX: &str = ".partial";
+
+/// Replaces the file at `path` by `bytes`, atomically and durably.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+    write_with(path, |out| out.write_all(bytes))
+}
+
+/// Replaces the file at `path` by whatever `fill` writes, atomically and durably.
+///
+/// If `fill` or the disk fails, the temporary is removed and the old file stays as it was.
+pub fn write_with(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), RecordError> {
+    let partial = partial_path(path)
+        .ok_or_else(|| RecordError::invalid(path, "the path does not name a file"))?;
+    let attempt = fill_and_sync(&partial, fill)
+        .map_err(|error| RecordError::io("write", path, error))
+        .and_then(|()| {
+            fs::rename(&partial, path).map_err(|error| RecordError::io("replace", path, error))
+        });
+    if attempt.is_err() {
+        // The first error is the one worth reporting; a leftover does no harm.
+        let _ = fs::remove_file(&partial);
+        return attempt;
+    }
+    sync_directory(&parent(path))
+}
+
+/// Removes the temporaries that killed processes left in `directory`, and says how many there were.
+///
+/// Call it before a run starts to write there, never while another one does.
+pub fn remove_leftovers(directory: &Path) -> Result<usize, RecordError> {
+    let listing =
+        fs::read_dir(directory).map_err(|error| RecordError::io("list", directory, error))?;
+    let mut removed = 0;
+    for entry in listing {
+        let entry = entry.map_err(|error| RecordError::io("list", directory, error))?;
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        let ours = name.starts_with(b".") && name.ends_with(SUFFIX.as_bytes());
+        if ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            let path = entry.path();
+            fs::remove_file(&path).map_err(|error| RecordError::io("remove", &path, error))?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+fn fill_and_sync(
+    partial: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, File::create(partial)?);
+    fill(&mut out)?;
+    // `into_inner` reports the last flush, which dropping the writer would swallow.
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.sync_all()
+}
+
+fn partial_path(path: &Path) -> Option<PathBuf> {
+    let mut name = OsString::from(".");
+    name.push(path.file_name()?);
+    name.push(SUFFIX);
+    Some(path.with_file_name(name))
+}
+
+fn parent(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Without this, a rename may be forgotten when the power fails. Elsewhere than on Unix a directory
+/// cannot be opened as a file, and the file system looks after its own entries.
+fn sync_directory(directory: &Path) -> Result<(), RecordError> {
+    if cfg!(unix) {
+        File::open(directory)
+            .and_then(|handle| handle.sync_all())
+            .map_err(|error| RecordError::io("flush", directory, error))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+
+    #[test]
+    fn replaces_the_file_and_leaves_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.bin");
+        write(&path, b"old").unwrap();
+        write(&path, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_full_disk_keeps_the_old_file_and_says_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.bin");
+        write(&path, b"old").unwrap();
+        let error = write_with(&path, |out| {
+            out.write_all(b"half of the n")?;
+            Err(io::Error::from(io::ErrorKind::StorageFull))
+        })
+        .unwrap_err();
+        let message = error.to_string();
+        assert!(
+            message.contains("a.bin") && message.contains("no storage space"),
+            "{message}"
+        );
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn leftovers_are_overwritten_or_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.bin");
+        fs::write(
+            dir.path().join(".a.bin.partial"),
+            b"torn, and longer than the rest",
+        )
+        .unwrap();
+        fs::write(dir.path().join(".b.bin.partial"), b"torn").unwrap();
+        fs::write(dir.path().join("kept.partial"), b"a user's file").unwrap();
+        write(&path, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(remove_leftovers(dir.path()).unwrap(), 1);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn refuses_paths_that_name_no_file_and_missing_directories() {
+        assert!(matches!(
+            write(Path::new("/"), b"x"),
+            Err(RecordError::Invalid { .. })
+        ));
+        let dir = tempfile::tempdir().unwrap();
+        let error = write(&dir.path().join("missing/a.bin"), b"x").unwrap_err();
+        assert!(error.to_string().contains("missing/a.bin"));
+    }
+}

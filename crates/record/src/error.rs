@@ -1,0 +1,57 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why something could not be written to or read from disk. Every variant names the path.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The operating system refused; its own words follow the path.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was attempted: "write", "read", "rename", …
+        action: &'static str,
+        /// The file or directory concerned.
+        path: PathBuf,
+        /// The operating system's error.
+        source: io::Error,
+    },
+    /// The data handed over contradict each other, so nothing was written.
+    #[error("cannot write {}: {reason}", path.display())]
+    Invalid {
+        /// The file that was to be written.
+        path: PathBuf,
+        /// What is wrong with the data.
+        reason: String,
+    },
+    /// A file on disk is not what it should be.
+    #[error("cannot read {}: {reason}", path.display())]
+    Malformed {
+        /// The file that was read.
+        path: PathBuf,
+        /// What is wrong, where, and what to do.
+        reason: String,
+    },
+}
+
+impl RecordError {
+    pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::Io {
+            action,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    pub(crate) fn invalid(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Invalid {
+            path: path.to_owned(),
+            reason: reason.into(),
+        }
+    }
+
+    pub(crate) fn malformed(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Malformed {
+            path: path.to_owned(),
+            reason: reason.into(),
+        }
+    }
+}
