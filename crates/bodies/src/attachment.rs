@@ -1,0 +1,62 @@
+//! Soft attachments: a spring between two points of any bodies or of the world.
+
+use stiction_math::{Mat3, Vec3};
+
+use crate::stencil::Stencil;
+
+/// A spring E = ½ k (‖d‖ − ℓ)² with d = x_a − x_b, and a dashpot along with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attachment {
+    /// One end.
+    pub a: Stencil,
+    /// The other end.
+    pub b: Stencil,
+    /// k [N/m].
+    pub stiffness: f64,
+    /// ℓ [m]; zero holds the two points together.
+    pub length: f64,
+    /// The damping of the relative velocity is this time times the stiffness [s].
+    pub damping: f64,
+}
+
+/// What a spring does at its two ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pull {
+    /// E [J].
+    pub energy: f64,
+    /// ∂E/∂x_a = −∂E/∂x_b [N].
+    pub gradient: Vec3,
+    /// ∂²E/∂x_a² = ∂²E/∂x_b² = −∂²E/∂x_a∂x_b [N/m], projected to be positive semi-definite.
+    pub hessian: Mat3,
+}
+
+impl Attachment {
+    /// Energy, gradient and Hessian at the difference `d` = x_a − x_b [m].
+    ///
+    /// Across its direction a compressed spring (‖d‖ < ℓ) softens; that part is clamped at zero.
+    /// At d = 0 with ℓ > 0 the direction is undefined: the force is zero there, the stiffness k I.
+    pub fn pull(&self, d: &Vec3) -> Pull {
+        let k = self.stiffness;
+        if self.length == 0.0 {
+            return Pull {
+                energy: 0.5 * k * d.norm_squared(),
+                gradient: d * k,
+                hessian: Mat3::from_diagonal_element(k),
+            };
+        }
+        let l = d.norm();
+        let stretch = l - self.length;
+        let energy = 0.5 * k * stretch * stretch;
+        if l < f64::MIN_POSITIVE {
+            return Pull { energy, gradient: Vec3::zeros(), hessian: Mat3::from_diagonal_element(k) };
+        }
+        let n = d / l;
+        let along = n * n.transpose();
+        let across = (stretch / l).max(0.0);
+        Pull {
+            energy,
+            gradient: n * (k * stretch),
+            hessian: (along + (Mat3::identity() - along) * across) * k,
+        }
+    }
+}

@@ -1,0 +1,613 @@
+//! From meshes and materials to a model and its first state.
+
+use std::sync::Arc;
+
+use stiction_geometry::{
+    TetMesh, TriMesh,
+    embedding::Embedding,
+    mass_properties::{MassError, of_surface},
+};
+use stiction_math::{Quat, Vec3, block::BlockPattern};
+
+use crate::{
+    attachment::Attachment,
+    bending::{BendingRigidity, Hinges},
+    drag::{Air, Drag},
+    elements::ElementError,
+    mass::Mass,
+    material::{
+        BendingLaw, Damping, MassKind, MaterialError, MembraneLaw, RestAngles, ShellMaterial, SolidLaw, SolidMaterial,
+    },
+    membrane::{NeoHookeanMembrane, RestTriangles, StretchModuli, StvkMembrane},
+    model::{Body, BodyKind, Deformable, Model, Pin, Spin},
+    motion::Motion,
+    obstacle::Obstacle,
+    rigid::Rigid,
+    solid::{self, Lame, Tets},
+    spring::{SpringConfig, Springs},
+    state::State,
+    stencil::Stencil,
+    surface::{Skin, Surface},
+    term::{self, Recipe, Term},
+};
+
+/// What every body has, whatever it is made of.
+#[derive(Clone, Debug)]
+pub struct BodySpec {
+    /// A name, unique among the bodies.
+    pub name: String,
+    /// The material's name in the friction table.
+    pub material: String,
+    /// Its velocity at the start [m/s].
+    pub velocity: Vec3,
+    /// Its spin at the start about its centre of mass [rad/s].
+    pub angular_velocity: Vec3,
+    /// An acceleration beside gravity [m/s²].
+    pub acceleration: Vec3,
+    /// Air drag.
+    pub drag: Option<Drag>,
+    /// How mass is spread over nodes.
+    pub mass: MassKind,
+    /// The direction of the warp of a shell, projected into each triangle.
+    pub warp: Vec3,
+}
+
+impl BodySpec {
+    /// A body at rest.
+    pub fn new(name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self {
+            material: name.clone(),
+            name,
+            velocity: Vec3::zeros(),
+            angular_velocity: Vec3::zeros(),
+            acceleration: Vec3::zeros(),
+            drag: None,
+            mass: MassKind::Lumped,
+            warp: Vec3::x(),
+        }
+    }
+}
+
+/// One end of an attachment.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Anchor {
+    /// A point of the world [m].
+    World(Vec3),
+    /// The point of a body's surface nearest to `near` [m]; of a rigid body, `near` itself.
+    Body {
+        /// The body.
+        body: usize,
+        /// A point in the world at the start [m].
+        near: Vec3,
+    },
+    /// A node of a deformable body, in its own numbering.
+    Node {
+        /// The body.
+        body: usize,
+        /// The node.
+        node: usize,
+    },
+}
+
+/// Why a model cannot be built.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BuildError {
+    /// A material parameter is out of range.
+    #[error("body `{body}`: {source}")]
+    Material {
+        /// The body.
+        body: String,
+        /// The parameter.
+        source: MaterialError,
+    },
+    /// An element cannot be used.
+    #[error("body `{body}`: {source}")]
+    Element {
+        /// The body.
+        body: String,
+        /// The element.
+        source: ElementError,
+    },
+    /// Mass and inertia cannot be found.
+    #[error("body `{body}`: {source}")]
+    Mass {
+        /// The body.
+        body: String,
+        /// Why.
+        source: MassError,
+    },
+    /// A node without mass cannot be moved by the laws of motion.
+    #[error("body `{body}`, node {node}: no element gives it mass; remove the isolated vertex (`stiction doctor` lists them)")]
+    Massless {
+        /// The body.
+        body: String,
+        /// The node.
+        node: usize,
+    },
+    /// Two bodies of one name.
+    #[error("two bodies are called `{name}`; give each its own name")]
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+    /// There is nothing in the body.
+    #[error("body `{body}` has no elements")]
+    Empty {
+        /// The body.
+        body: String,
+    },
+    /// A pin or anchor names a node that is not there.
+    #[error("body `{body}` has no node {node}; it has {count}")]
+    Node {
+        /// The body.
+        body: String,
+        /// The node asked for.
+        node: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// A block is pinned twice.
+    #[error("body `{body}`, node {node}: pinned twice; let the pins' regions not overlap")]
+    PinnedTwice {
+        /// The body.
+        body: String,
+        /// The node.
+        node: usize,
+    },
+    /// A number that must be finite and not negative.
+    #[error("{what} is {value}; it must be finite and not negative")]
+    Number {
+        /// Which number.
+        what: String,
+        /// What was given.
+        value: f64,
+    },
+}
+
+/// Collects bodies and what holds them, then makes the model and its first state.
+#[derive(Default)]
+pub struct Builder {
+    model: Model,
+    state: State,
+    drafts: Vec<Draft>,
+}
+
+/// What is still needed to make a deformable body's matrix pattern.
+#[derive(Default)]
+struct Draft {
+    recipes: Vec<Box<dyn Recipe>>,
+    mass: Option<Spread>,
+    kind: MassKind,
+    rest: Vec<Vec3>,
+}
+
+/// How mass is spread.
+enum Spread {
+    Triangles(Vec<[u32; 3]>, Vec<f64>),
+    Tets(Vec<[u32; 4]>, Vec<f64>),
+}
+
+impl Builder {
+    /// An empty world with the given uniform acceleration [m/s²] and air.
+    pub fn new(gravity: Vec3, air: Option<Air>) -> Self {
+        Self { model: Model { gravity, air, ..Model::default() }, ..Self::default() }
+    }
+
+    /// What has been built so far. Elastic terms are added by `finish`.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The first state of what has been built so far.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Whether things may touch.
+    pub fn contact(&mut self, contact: bool) {
+        self.model.contact = contact;
+    }
+
+    /// Adds a shell whose rest shape is `mesh`; returns its index.
+    pub fn shell(&mut self, spec: BodySpec, mesh: TriMesh, material: &ShellMaterial) -> Result<usize, BuildError> {
+        material.validate().map_err(|source| BuildError::Material { body: spec.name.clone(), source })?;
+        let element = |source| BuildError::Element { body: spec.name.clone(), source };
+        let rest = RestTriangles::new(&mesh.positions, &mesh.triangles, spec.warp).map_err(element)?;
+        let masses: Vec<f64> = rest.areas().iter().map(|a| a * material.area_density).collect();
+        let t = material.thickness;
+        let mut recipes: Vec<Box<dyn Recipe>> = Vec::new();
+        let mut plate = None;
+        match material.membrane {
+            MembraneLaw::StVk { young, poisson } => {
+                let moduli = StretchModuli::isotropic(young, poisson, t).map_err(element)?;
+                recipes.push(term::recipe(StvkMembrane::new(rest, moduli)));
+                plate = Some((young, poisson));
+            }
+            MembraneLaw::Measured { c11, c12, c22, c33 } => {
+                let moduli = StretchModuli::measured(c11, c12, c22, c33).map_err(element)?;
+                recipes.push(term::recipe(StvkMembrane::new(rest, moduli)));
+            }
+            MembraneLaw::NeoHookean { young, poisson } => {
+                recipes.push(term::recipe(NeoHookeanMembrane::new(rest, young, poisson, t).map_err(element)?));
+                plate = Some((young, poisson));
+            }
+            MembraneLaw::Springs { edge, bend } => {
+                let config = SpringConfig { edge, bending: bend };
+                recipes.push(term::recipe(
+                    Springs::cloth(&mesh.positions, &mesh.triangles, config).map_err(element)?,
+                ));
+            }
+        }
+        let rigidity = match (material.bending, plate) {
+            (BendingLaw::FromThickness, Some((young, poisson))) => {
+                Some(BendingRigidity::plate(young, poisson, t).map_err(element)?)
+            }
+            (BendingLaw::None | BendingLaw::FromThickness, _) => None,
+            (BendingLaw::Rigidity(d), _) => Some(BendingRigidity::isotropic(d).map_err(element)?),
+            (BendingLaw::Measured { warp, weft, bias }, _) => {
+                Some(BendingRigidity::measured(warp, weft, bias).map_err(element)?)
+            }
+        };
+        if let Some(rigidity) = rigidity {
+            let hinges = Hinges::new(&mesh.positions, &mesh.triangles, rigidity, spec.warp).map_err(element)?;
+            let hinges = match material.rest_angles {
+                RestAngles::Mesh => hinges,
+                RestAngles::Flat => hinges.flattened(),
+            };
+            recipes.push(term::recipe(hinges));
+        }
+        let first = self.model.blocks() as u32;
+        let surface = Surface {
+            skin: Skin::Nodes((0..mesh.positions.len() as u32).map(|i| first + i).collect()),
+            triangles: mesh.triangles.clone(),
+        };
+        let draft = Draft {
+            recipes,
+            mass: Some(Spread::Triangles(mesh.triangles, masses)),
+            kind: spec.mass,
+            rest: mesh.positions,
+        };
+        self.deformable(spec, draft, surface, Vec::new(), material.damping)
+    }
+
+    /// Adds a solid whose rest shape is `mesh`; returns its index.
+    pub fn solid(&mut self, spec: BodySpec, mesh: TetMesh, material: &SolidMaterial) -> Result<usize, BuildError> {
+        let first = self.model.blocks() as u32;
+        let (skin, map) = mesh.surface();
+        let surface = Surface {
+            triangles: skin.triangles,
+            skin: Skin::Nodes(map.into_iter().map(|i| first + i).collect()),
+        };
+        let weights = vec![1.0; mesh.tets.len()];
+        self.tetrahedra(spec, mesh, &weights, surface, material)
+    }
+
+    /// Adds a solid that carries a closed surface in a lattice [daviet2020, Sect. 7.2]; returns its
+    /// index.
+    pub fn embedded(
+        &mut self,
+        spec: BodySpec,
+        surface: &TriMesh,
+        embedding: Embedding,
+        material: &SolidMaterial,
+    ) -> Result<usize, BuildError> {
+        let first = self.model.blocks() as u32;
+        let carried = embedding
+            .vertices
+            .iter()
+            .map(|v| (embedding.lattice.tets[v.tet as usize].map(|i| first + i), v.weights))
+            .collect();
+        let surface = Surface { triangles: surface.triangles.clone(), skin: Skin::Embedded(carried) };
+        self.tetrahedra(spec, embedding.lattice, &embedding.fractions, surface, material)
+    }
+
+    fn tetrahedra(
+        &mut self,
+        spec: BodySpec,
+        mesh: TetMesh,
+        weights: &[f64],
+        surface: Surface,
+        material: &SolidMaterial,
+    ) -> Result<usize, BuildError> {
+        material.validate().map_err(|source| BuildError::Material { body: spec.name.clone(), source })?;
+        let element = |source| BuildError::Element { body: spec.name.clone(), source };
+        let lame = Lame::new(material.young, material.poisson).map_err(element)?;
+        let (p, t) = (&mesh.positions, &mesh.tets);
+        let recipe = match material.law {
+            SolidLaw::Corotated => term::recipe(Tets::new(p, t, weights, solid::Corotated::new(lame)).map_err(element)?),
+            SolidLaw::FixedCorotated => {
+                term::recipe(Tets::new(p, t, weights, solid::FixedCorotated::new(lame)).map_err(element)?)
+            }
+            SolidLaw::NeoHookean => {
+                term::recipe(Tets::new(p, t, weights, solid::NeoHookean::new(lame)).map_err(element)?)
+            }
+            SolidLaw::StableNeoHookean => {
+                term::recipe(Tets::new(p, t, weights, solid::StableNeoHookean::new(lame)).map_err(element)?)
+            }
+            SolidLaw::StVk => term::recipe(Tets::new(p, t, weights, solid::Stvk::new(lame)).map_err(element)?),
+        };
+        let masses = (0..mesh.tets.len()).map(|e| mesh.tet_volume(e) * weights[e] * material.density).collect();
+        let draft = Draft {
+            recipes: vec![recipe],
+            mass: Some(Spread::Tets(mesh.tets.clone(), masses)),
+            kind: spec.mass,
+            rest: mesh.positions,
+        };
+        self.deformable(spec, draft, surface, mesh.tets, material.damping)
+    }
+
+    fn deformable(
+        &mut self,
+        spec: BodySpec,
+        draft: Draft,
+        surface: Surface,
+        tets: Vec<[u32; 4]>,
+        damping: Damping,
+    ) -> Result<usize, BuildError> {
+        if surface.triangles.is_empty() {
+            return Err(BuildError::Empty { body: spec.name });
+        }
+        let first = self.model.blocks();
+        let kind = BodyKind::Deformable(Deformable {
+            terms: Vec::new(),
+            mass: Mass::Lumped(Vec::new()),
+            pattern: Arc::default(),
+            rest: draft.rest.clone(),
+        });
+        let blocks = first..first + draft.rest.len();
+        let lumped = draft.lumped();
+        if let Some(node) = lumped.iter().position(|m| *m <= 0.0) {
+            return Err(BuildError::Massless { body: spec.name, node });
+        }
+        let total: f64 = lumped.iter().sum();
+        let centre = draft.rest.iter().zip(&lumped).map(|(x, m)| x * *m).sum::<Vec3>() / total;
+        self.state.x.extend_from_slice(&draft.rest);
+        self.state
+            .v
+            .extend(draft.rest.iter().map(|x| spec.velocity + spec.angular_velocity.cross(&(x - centre))));
+        self.push(spec, blocks, kind, surface, tets, damping, draft)
+    }
+
+    /// Adds a rigid body of uniform `density` [kg/m³] inside the closed surface `mesh`; returns its
+    /// index.
+    pub fn rigid(
+        &mut self,
+        spec: BodySpec,
+        mesh: &TriMesh,
+        density: f64,
+        damping: Damping,
+    ) -> Result<usize, BuildError> {
+        let material = |source| BuildError::Material { body: spec.name.clone(), source };
+        damping.validate().map_err(material)?;
+        if !(density.is_finite() && density > 0.0) {
+            return Err(material(MaterialError {
+                parameter: "density",
+                value: density,
+                rule: "it must be positive",
+            }));
+        }
+        let properties =
+            of_surface(mesh, density).map_err(|source| BuildError::Mass { body: spec.name.clone(), source })?;
+        let first = self.model.blocks();
+        let index = self.state.rotations.len();
+        let surface = Surface {
+            triangles: mesh.triangles.clone(),
+            skin: Skin::Rigid {
+                block: first as u32,
+                rigid: index as u32,
+                local: mesh.positions.iter().map(|p| p - properties.centre).collect(),
+            },
+        };
+        let kind = BodyKind::Rigid(Rigid { index, mass: properties.mass, inertia: properties.inertia });
+        self.state.x.extend([properties.centre, Vec3::zeros()]);
+        self.state.v.extend([spec.velocity, spec.angular_velocity]);
+        self.state.rotations.push(Quat::identity());
+        self.push(spec, first..first + 2, kind, surface, Vec::new(), damping, Draft::default())
+    }
+
+    fn push(
+        &mut self,
+        spec: BodySpec,
+        blocks: std::ops::Range<usize>,
+        kind: BodyKind,
+        surface: Surface,
+        tets: Vec<[u32; 4]>,
+        damping: Damping,
+        draft: Draft,
+    ) -> Result<usize, BuildError> {
+        if self.model.body(&spec.name).is_some() {
+            return Err(BuildError::Duplicate { name: spec.name });
+        }
+        self.model.bodies.push(Body {
+            name: spec.name,
+            material: spec.material,
+            blocks,
+            kind,
+            surface,
+            tets,
+            damping,
+            drag: spec.drag,
+            acceleration: spec.acceleration,
+        });
+        self.drafts.push(draft);
+        Ok(self.model.bodies.len() - 1)
+    }
+
+    /// Prescribes the motion of nodes of a deformable body, or of a whole rigid body (`nodes` is
+    /// then ignored). Without a motion they stay where they start.
+    pub fn pin(&mut self, body: usize, nodes: &[u32], motion: Option<Motion>) -> Result<(), BuildError> {
+        let motion = motion.map(|m| {
+            self.model.motions.push(m);
+            self.model.motions.len() - 1
+        });
+        let target = &self.model.bodies[body];
+        let first = target.blocks.start;
+        match &target.kind {
+            BodyKind::Deformable(_) => {
+                for &node in nodes {
+                    let node = node as usize;
+                    if node >= target.blocks.len() {
+                        let count = target.blocks.len();
+                        return Err(BuildError::Node { body: target.name.clone(), node, count });
+                    }
+                    let start = self.state.x[first + node];
+                    self.model.pins.push(Pin { block: first + node, motion, start, spin: None });
+                }
+            }
+            BodyKind::Rigid(r) => {
+                let start = self.state.x[first];
+                let spin = Spin { rigid: r.index, start: self.state.rotations[r.index] };
+                self.model.pins.push(Pin { block: first, motion, start, spin: None });
+                self.model.pins.push(Pin { block: first + 1, motion, start: Vec3::zeros(), spin: Some(spin) });
+            }
+        }
+        Ok(())
+    }
+
+    /// Joins two points by a spring; returns its index.
+    pub fn attach(
+        &mut self,
+        a: &Anchor,
+        b: &Anchor,
+        stiffness: f64,
+        length: f64,
+        damping: f64,
+    ) -> Result<usize, BuildError> {
+        for (what, value) in [("stiffness", stiffness), ("length", length), ("damping", damping)] {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(BuildError::Number { what: format!("an attachment's {what}"), value });
+            }
+        }
+        let (a, b) = (self.anchor(a)?, self.anchor(b)?);
+        self.model.attachments.push(Attachment { a, b, stiffness, length, damping });
+        Ok(self.model.attachments.len() - 1)
+    }
+
+    /// Adds an obstacle; returns its index.
+    pub fn obstacle(&mut self, obstacle: Obstacle) -> usize {
+        self.model.obstacles.push(obstacle);
+        self.model.obstacles.len() - 1
+    }
+
+    /// The stencil of a point.
+    pub fn anchor(&self, anchor: &Anchor) -> Result<Stencil, BuildError> {
+        match anchor {
+            Anchor::World(p) => Ok(Stencil::World(*p)),
+            Anchor::Node { body, node } => {
+                let body = &self.model.bodies[*body];
+                if *node < body.blocks.len() && matches!(body.kind, BodyKind::Deformable(_)) {
+                    Ok(Stencil::node((body.blocks.start + node) as u32))
+                } else {
+                    Err(BuildError::Node { body: body.name.clone(), node: *node, count: body.blocks.len() })
+                }
+            }
+            Anchor::Body { body, near } => {
+                let body = &self.model.bodies[*body];
+                Ok(match &body.kind {
+                    BodyKind::Rigid(r) => Stencil::Rigid {
+                        block: body.blocks.start as u32,
+                        rigid: r.index as u32,
+                        local: self.state.rotations[r.index].inverse() * (near - self.state.x[body.blocks.start]),
+                    },
+                    BodyKind::Deformable(_) => nearest_point(body, &self.state, near),
+                })
+            }
+        }
+    }
+
+    /// Builds patterns, terms and masses, and hands out the model and its first state.
+    pub fn finish(mut self) -> Result<(Model, State), BuildError> {
+        self.model.pins.sort_by_key(|p| p.block);
+        if let Some(pair) = self.model.pins.windows(2).find(|w| w[0].block == w[1].block) {
+            let block = pair[0].block;
+            let body = self.model.body_of(block);
+            let (body, first) = body.map_or((String::new(), 0), |b| (b.name.clone(), b.blocks.start));
+            return Err(BuildError::PinnedTwice { body, node: block - first });
+        }
+        for (b, draft) in self.drafts.into_iter().enumerate() {
+            let range = self.model.bodies[b].blocks.clone();
+            // Points of one attachment on one body meet in its matrix.
+            let joined: Vec<Vec<u32>> = self
+                .model
+                .attachments
+                .iter()
+                .map(|s| {
+                    let blocks = s.a.blocks().into_iter().chain(s.b.blocks());
+                    blocks.map(|i| i as usize).filter(|i| range.contains(i)).map(|i| (i - range.start) as u32).collect()
+                })
+                .collect();
+            let body = &mut self.model.bodies[b];
+            let BodyKind::Deformable(soft) = &mut body.kind else { continue };
+            let element = |source| BuildError::Element { body: body.name.clone(), source };
+            let elements = draft.recipes.iter().flat_map(|r| r.cliques());
+            let cliques = elements.chain(joined.iter().map(Vec::as_slice));
+            let pattern = BlockPattern::from_cliques(range.len(), cliques)
+                .map_err(|e| element(ElementError::from(e)))?;
+            let pattern = Arc::new(pattern);
+            soft.mass = match &draft.mass {
+                Some(Spread::Triangles(t, m)) => Mass::of_simplices(draft.kind, &pattern, t, m),
+                Some(Spread::Tets(t, m)) => Mass::of_simplices(draft.kind, &pattern, t, m),
+                None => Mass::Lumped(Vec::new()),
+            };
+            let terms: Result<Vec<Arc<dyn Term>>, ElementError> =
+                draft.recipes.into_iter().map(|r| r.bind(&pattern)).collect();
+            soft.terms = terms.map_err(element)?;
+            soft.pattern = pattern;
+        }
+        Ok((self.model, self.state))
+    }
+}
+
+impl Draft {
+    fn lumped(&self) -> Vec<f64> {
+        let mut lumped = vec![0.0; self.rest.len()];
+        match &self.mass {
+            Some(Spread::Triangles(t, m)) => spread(t, m, &mut lumped),
+            Some(Spread::Tets(t, m)) => spread(t, m, &mut lumped),
+            None => {}
+        }
+        lumped
+    }
+}
+
+fn spread<const N: usize>(simplices: &[[u32; N]], masses: &[f64], lumped: &mut [f64]) {
+    for (simplex, m) in simplices.iter().zip(masses) {
+        for &i in simplex {
+            lumped[i as usize] += m / N as f64;
+        }
+    }
+}
+
+/// The point of a deformable body's surface nearest to `near`, as a stencil over its nodes.
+fn nearest_point(body: &Body, state: &State, near: &Vec3) -> Stencil {
+    let mut positions = Vec::new();
+    body.surface.positions(&state.x, &state.rotations, &mut positions);
+    let mut best = (f64::INFINITY, 0, [1.0, 0.0, 0.0]);
+    for (i, t) in body.surface.triangles.iter().enumerate() {
+        let corners = t.map(|v| positions[v as usize]);
+        let weights = stiction_geometry::closest_point_on_triangle(near, &corners);
+        let point: Vec3 = (0..3).map(|a| corners[a] * weights[a]).sum();
+        let distance = (point - near).norm_squared();
+        if distance < best.0 {
+            best = (distance, i, weights);
+        }
+    }
+    let triangle = body.surface.triangles[best.1];
+    let mut nodes: Vec<(u32, f64)> = Vec::new();
+    for (vertex, weight) in triangle.into_iter().zip(best.2) {
+        if weight == 0.0 {
+            continue;
+        }
+        if let Stencil::Nodes(of_vertex) = body.surface.stencil(vertex as usize) {
+            for (block, b) in of_vertex {
+                match nodes.iter_mut().find(|n| n.0 == block) {
+                    Some(n) => n.1 += weight * b,
+                    None => nodes.push((block, weight * b)),
+                }
+            }
+        }
+    }
+    nodes.sort_by_key(|n| n.0);
+    Stencil::Nodes(nodes)
+}

@@ -1,0 +1,146 @@
+//! What does not change during a step: bodies, what holds them and what surrounds them.
+
+use std::{ops::Range, sync::Arc};
+
+use stiction_math::{Quat, Vec3, block::BlockPattern};
+
+use crate::{
+    attachment::Attachment,
+    drag::{Air, Drag},
+    mass::Mass,
+    material::Damping,
+    motion::Motion,
+    obstacle::Obstacle,
+    rigid::Rigid,
+    surface::Surface,
+    term::Term,
+};
+
+/// Bodies, pins, attachments, obstacles and the space around them.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    /// In the order of the scene; body b owns the 3-blocks `bodies[b].blocks`.
+    pub bodies: Vec<Body>,
+    /// The uniform acceleration of everything [m/s²].
+    pub gravity: Vec3,
+    /// The air; none means no drag.
+    pub air: Option<Air>,
+    /// Prescribed motions that pins refer to.
+    pub motions: Vec<Motion>,
+    /// Pinned blocks, sorted by block, at most one pin per block.
+    pub pins: Vec<Pin>,
+    /// Springs between bodies, within bodies and to the world.
+    pub attachments: Vec<Attachment>,
+    /// Kinematic obstacles.
+    pub obstacles: Vec<Obstacle>,
+    /// Whether things may touch. Without contact, bodies and obstacles pass through one another.
+    pub contact: bool,
+}
+
+/// One body: a contiguous range of 3-blocks.
+#[derive(Clone, Debug)]
+pub struct Body {
+    /// The name given in the scene.
+    pub name: String,
+    /// The material's name, looked up in the friction table.
+    pub material: String,
+    /// The 3-blocks it owns.
+    pub blocks: Range<usize>,
+    /// What it is.
+    pub kind: BodyKind,
+    /// What is seen and touched.
+    pub surface: Surface,
+    /// Tetrahedra of a solid (also of an embedding lattice) in the body's own numbering.
+    pub tets: Vec<[u32; 4]>,
+    /// Inner damping.
+    pub damping: Damping,
+    /// Air drag on the surface.
+    pub drag: Option<Drag>,
+    /// An acceleration of this body alone, beside gravity [m/s²].
+    pub acceleration: Vec3,
+}
+
+/// What a body is.
+#[derive(Clone, Debug)]
+pub enum BodyKind {
+    /// Nodes held together by elastic terms.
+    Deformable(Deformable),
+    /// Two blocks: linear and angular.
+    Rigid(Rigid),
+}
+
+/// A shell or solid: nodes, elastic terms and a mass matrix on one block pattern.
+#[derive(Clone, Debug)]
+pub struct Deformable {
+    /// The elastic terms; their sum is the body's energy.
+    pub terms: Vec<Arc<dyn Term>>,
+    /// The mass matrix.
+    pub mass: Mass,
+    /// The sparsity of the body's matrix, in its own numbering.
+    pub pattern: Arc<BlockPattern>,
+    /// Rest positions of the nodes [m].
+    pub rest: Vec<Vec3>,
+}
+
+/// A 3-block whose motion is prescribed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pin {
+    /// The block.
+    pub block: usize,
+    /// The motion in `Model::motions`; none holds the block where it starts.
+    pub motion: Option<usize>,
+    /// Where the block starts [m]; unused for the angular block of a rigid body.
+    pub start: Vec3,
+    /// For the angular block of a rigid body: whose orientation is prescribed.
+    pub spin: Option<Spin>,
+}
+
+/// The prescribed orientation of a rigid body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spin {
+    /// The body's place in `State::rotations`.
+    pub rigid: usize,
+    /// The orientation it starts with.
+    pub start: Quat,
+}
+
+impl Model {
+    /// How many 3-blocks there are.
+    pub fn blocks(&self) -> usize {
+        self.bodies.last().map_or(0, |b| b.blocks.end)
+    }
+
+    /// How many scalar degrees of freedom there are.
+    pub fn dofs(&self) -> usize {
+        3 * self.blocks()
+    }
+
+    /// The body that owns `block`.
+    pub fn body_of(&self, block: usize) -> Option<&Body> {
+        let at = self.bodies.partition_point(|b| b.blocks.end <= block);
+        self.bodies.get(at).filter(|b| b.blocks.contains(&block))
+    }
+
+    /// The body called `name`.
+    pub fn body(&self, name: &str) -> Option<&Body> {
+        self.bodies.iter().find(|b| b.name == name)
+    }
+
+    /// The rigid bodies, in the order of `State::rotations`.
+    pub fn rigids(&self) -> impl Iterator<Item = (&Body, &Rigid)> {
+        self.bodies.iter().filter_map(|b| match &b.kind {
+            BodyKind::Rigid(r) => Some((b, r)),
+            BodyKind::Deformable(_) => None,
+        })
+    }
+}
+
+impl Body {
+    /// The total mass [kg].
+    pub fn total_mass(&self) -> f64 {
+        match &self.kind {
+            BodyKind::Deformable(d) => d.mass.total(),
+            BodyKind::Rigid(r) => r.mass,
+        }
+    }
+}

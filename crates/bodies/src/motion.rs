@@ -1,0 +1,215 @@
+//! Prescribed motion: where a pinned node, a driven rigid body or an obstacle is at a given time.
+
+use stiction_math::{Quat, Vec3, nalgebra::Unit};
+
+/// How a track goes from one key to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Interpolation {
+    /// Straight from key to key: the velocity jumps at the keys.
+    #[default]
+    Linear,
+    /// Straight, with s = 3τ² − 2τ³ between keys: the motion rests at every key.
+    Smooth,
+    /// A Catmull–Rom curve through the keys: continuous velocity along a path.
+    Spline,
+}
+
+/// A value that follows keys in time and holds still before the first and after the last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Track<T> {
+    times: Vec<f64>,
+    values: Vec<T>,
+    interpolation: Interpolation,
+}
+
+/// Why keys do not make a track.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum TrackError {
+    /// There is no key.
+    #[error("a motion needs at least one key")]
+    Empty,
+    /// As many times as values are needed.
+    #[error("{times} times are given for {values} values; give one time per value")]
+    Count {
+        /// How many times were given.
+        times: usize,
+        /// How many values were given.
+        values: usize,
+    },
+    /// Times must be finite and increase.
+    #[error("key {index} is at {time} s, which is not after the key before it; sort the keys and give each its own time")]
+    Order {
+        /// The offending key, counted from 0.
+        index: usize,
+        /// Its time [s].
+        time: f64,
+    },
+}
+
+/// What a track can carry: a vector space over f64.
+pub trait Keyed: Copy + std::ops::Add<Output = Self> + std::ops::Mul<f64, Output = Self> {}
+impl<T: Copy + std::ops::Add<Output = T> + std::ops::Mul<f64, Output = T>> Keyed for T {}
+
+impl<T: Keyed> Track<T> {
+    /// A track through `values` at `times` [s].
+    pub fn new(times: Vec<f64>, values: Vec<T>, interpolation: Interpolation) -> Result<Self, TrackError> {
+        if values.is_empty() {
+            return Err(TrackError::Empty);
+        }
+        if times.len() != values.len() {
+            return Err(TrackError::Count { times: times.len(), values: values.len() });
+        }
+        for (index, &time) in times.iter().enumerate() {
+            if !time.is_finite() || (index > 0 && time <= times[index - 1]) {
+                return Err(TrackError::Order { index, time });
+            }
+        }
+        Ok(Self { times, values, interpolation })
+    }
+
+    /// The value at time `t` [s].
+    pub fn at(&self, t: f64) -> T {
+        let last = self.times.len() - 1;
+        if t <= self.times[0] {
+            return self.values[0];
+        }
+        if t >= self.times[last] {
+            return self.values[last];
+        }
+        // times[i] ≤ t < times[i+1]
+        let i = self.times.partition_point(|&k| k <= t) - 1;
+        let (t0, t1) = (self.times[i], self.times[i + 1]);
+        let s = (t - t0) / (t1 - t0);
+        let (a, b) = (self.values[i], self.values[i + 1]);
+        match self.interpolation {
+            Interpolation::Linear => a * (1.0 - s) + b * s,
+            Interpolation::Smooth => {
+                let w = s * s * (3.0 - 2.0 * s);
+                a * (1.0 - w) + b * w
+            }
+            Interpolation::Spline => {
+                // Hermite form with tangents from the neighbours, scaled for uneven keys.
+                let tangent = |k: usize| -> T {
+                    let (p, n) = (k.saturating_sub(1), (k + 1).min(last));
+                    let dt = self.times[n] - self.times[p];
+                    (self.values[n] + self.values[p] * -1.0) * ((t1 - t0) / dt)
+                };
+                let (s2, s3) = (s * s, s * s * s);
+                a * (2.0 * s3 - 3.0 * s2 + 1.0)
+                    + tangent(i) * (s3 - 2.0 * s2 + s)
+                    + b * (3.0 * s2 - 2.0 * s3)
+                    + tangent(i + 1) * (s3 - s2)
+            }
+        }
+    }
+}
+
+/// A turn about a fixed axis through a pivot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    /// The direction of the axis.
+    pub axis: Unit<Vec3>,
+    /// A point on the axis [m].
+    pub pivot: Vec3,
+    /// The angle over time [rad]; it may pass many full turns.
+    pub angle: Track<f64>,
+}
+
+/// A prescribed rigid motion: the turns one after another, then the translation.
+///
+/// A point that starts at x₀ is at `pose(t) · x₀` at time t.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Motion {
+    /// Applied first, in order.
+    pub turns: Vec<Turn>,
+    /// The displacement over time [m], applied last.
+    pub translation: Option<Track<Vec3>>,
+    /// From this time [s] on, nothing is prescribed any more: pins let go. Obstacles ignore it.
+    pub release: Option<f64>,
+}
+
+/// A rigid placement x ↦ R x + t.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pose {
+    /// The rotation R.
+    pub rotation: Quat,
+    /// The translation t [m].
+    pub translation: Vec3,
+}
+
+impl Pose {
+    /// Where nothing moves.
+    pub fn identity() -> Self {
+        Self { rotation: Quat::identity(), translation: Vec3::zeros() }
+    }
+
+    /// R x + t [m].
+    pub fn apply(&self, x: &Vec3) -> Vec3 {
+        self.rotation * x + self.translation
+    }
+}
+
+impl Motion {
+    /// The placement at time `t` [s].
+    pub fn pose(&self, t: f64) -> Pose {
+        let mut pose = Pose::identity();
+        for turn in &self.turns {
+            let r = Quat::from_axis_angle(&turn.axis, turn.angle.at(t));
+            pose.rotation = r * pose.rotation;
+            pose.translation = r * (pose.translation - turn.pivot) + turn.pivot;
+        }
+        if let Some(track) = &self.translation {
+            pose.translation += track.at(t);
+        }
+        pose
+    }
+
+    /// Whether the motion still holds at time `t` [s].
+    pub fn holds(&self, t: f64) -> bool {
+        self.release.is_none_or(|end| t <= end)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linear_smooth_and_spline_pass_through_their_keys() {
+        for kind in [Interpolation::Linear, Interpolation::Smooth, Interpolation::Spline] {
+            let track = Track::new(vec![0.0, 1.0, 3.0], vec![1.0, 2.0, -1.0], kind).unwrap();
+            for (t, want) in [(-1.0, 1.0), (0.0, 1.0), (1.0, 2.0), (3.0, -1.0), (9.0, -1.0)] {
+                assert_eq!(track.at(t), want, "{kind:?} at {t}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_spline_through_a_straight_line_is_that_line() {
+        let track = Track::new(vec![0.0, 1.0, 3.0, 3.5], vec![0.0, 2.0, 6.0, 7.0], Interpolation::Spline).unwrap();
+        for k in 0..=35 {
+            let t = f64::from(k) * 0.1;
+            assert!((track.at(t) - 2.0 * t).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn many_full_turns_are_not_shortened() {
+        let turn = Turn {
+            axis: Vec3::z_axis(),
+            pivot: Vec3::new(1.0, 0.0, 0.0),
+            angle: Track::new(vec![0.0, 1.0], vec![0.0, 5.0 * std::f64::consts::TAU], Interpolation::Linear).unwrap(),
+        };
+        let motion = Motion { turns: vec![turn], ..Motion::default() };
+        // A quarter turn after a twentieth of the time.
+        let x = motion.pose(0.05).apply(&Vec3::new(2.0, 0.0, 0.0));
+        assert!((x - Vec3::new(1.0, 1.0, 0.0)).norm() < 1e-12);
+    }
+
+    #[test]
+    fn unsorted_keys_are_refused_by_index() {
+        let error = Track::new(vec![0.0, 2.0, 2.0], vec![0.0; 3], Interpolation::Linear).unwrap_err();
+        assert_eq!(error, TrackError::Order { index: 2, time: 2.0 });
+    }
+}

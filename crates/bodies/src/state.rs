@@ -1,0 +1,28 @@
+//! What evolves: positions, velocities and orientations.
+
+use stiction_math::{Quat, Vec3};
+
+/// The evolving part of a simulation. The model does not change during a step; this does.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    /// Simulated time [s].
+    pub time: f64,
+    /// How many steps were taken.
+    pub step: u64,
+    /// One per 3-block: a node's position [m], a rigid body's centre of mass [m]; zero for the
+    /// angular block of a rigid body, whose orientation is in `rotations`.
+    pub x: Vec<Vec3>,
+    /// One per 3-block: a node's velocity [m/s], a rigid body's linear [m/s] and angular [rad/s]
+    /// velocity, all in the world frame.
+    pub v: Vec<Vec3>,
+    /// The orientation of each rigid body, in the order of the model's rigid bodies.
+    pub rotations: Vec<Quat>,
+}
+
+impl State {
+    /// The first block that holds a number which is not finite, if there is one.
+    pub fn first_non_finite(&self) -> Option<usize> {
+        let bad = |p: &Vec3| !p.iter().all(|c| c.is_finite());
+        (0..self.x.len()).find(|&i| bad(&self.x[i]) || bad(&self.v[i]))
+    }
+}

@@ -1,0 +1,107 @@
+//! The surface of a body: what is seen, drawn, touched and blown at.
+
+use stiction_math::{Quat, Vec3};
+
+use crate::{state::State, stencil::Stencil};
+
+/// Triangles whose vertices move with a body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Surface {
+    /// Three surface vertices per triangle, counter-clockwise from outside.
+    pub triangles: Vec<[u32; 3]>,
+    /// How the vertices follow the body's blocks.
+    pub skin: Skin,
+}
+
+/// How surface vertices follow a body.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Skin {
+    /// Each vertex is a node: its block.
+    Nodes(Vec<u32>),
+    /// Each vertex is carried by a tetrahedron: four blocks and barycentric weights.
+    Embedded(Vec<([u32; 4], [f64; 4])>),
+    /// Each vertex is fixed in a rigid body's frame, from the centre of mass [m].
+    Rigid {
+        /// The block of the centre of mass.
+        block: u32,
+        /// The body's place in `State::rotations`.
+        rigid: u32,
+        /// Vertex positions in the body's frame [m].
+        local: Vec<Vec3>,
+    },
+}
+
+impl Surface {
+    /// How many vertices the surface has.
+    pub fn len(&self) -> usize {
+        match &self.skin {
+            Skin::Nodes(blocks) => blocks.len(),
+            Skin::Embedded(carried) => carried.len(),
+            Skin::Rigid { local, .. } => local.len(),
+        }
+    }
+
+    /// Whether the surface has no vertex.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The stencil of vertex `i`.
+    pub fn stencil(&self, i: usize) -> Stencil {
+        match &self.skin {
+            Skin::Nodes(blocks) => Stencil::node(blocks[i]),
+            Skin::Embedded(carried) => {
+                let (blocks, weights) = carried[i];
+                Stencil::Nodes((0..4).map(|a| (blocks[a], weights[a])).collect())
+            }
+            Skin::Rigid { block, rigid, local } => {
+                Stencil::Rigid { block: *block, rigid: *rigid, local: local[i] }
+            }
+        }
+    }
+
+    /// Where every vertex is [m], into `out` (cleared first).
+    pub fn positions(&self, x: &[Vec3], rotations: &[Quat], out: &mut Vec<Vec3>) {
+        out.clear();
+        match &self.skin {
+            Skin::Nodes(blocks) => out.extend(blocks.iter().map(|&b| x[b as usize])),
+            Skin::Embedded(carried) => out.extend(carried.iter().map(|c| blend(c, x))),
+            Skin::Rigid { block, rigid, local } => {
+                let (c, r) = (x[*block as usize], rotations[*rigid as usize]);
+                out.extend(local.iter().map(|p| c + r * p));
+            }
+        }
+    }
+
+    /// The velocity of every vertex [m/s], into `out` (cleared first).
+    pub fn velocities(&self, state: &State, out: &mut Vec<Vec3>) {
+        out.clear();
+        match &self.skin {
+            Skin::Nodes(blocks) => out.extend(blocks.iter().map(|&b| state.v[b as usize])),
+            Skin::Embedded(carried) => out.extend(carried.iter().map(|c| blend(c, &state.v))),
+            Skin::Rigid { block, rigid, local } => {
+                let (v, w) = (state.v[*block as usize], state.v[*block as usize + 1]);
+                let r = state.rotations[*rigid as usize];
+                out.extend(local.iter().map(|p| v + w.cross(&(r * p))));
+            }
+        }
+    }
+}
+
+fn blend((blocks, weights): &([u32; 4], [f64; 4]), of: &[Vec3]) -> Vec3 {
+    (0..4).map(|a| of[blocks[a] as usize] * weights[a]).sum()
+}
+
+/// Twice the area-weighted normal of every vertex divided by six: ⅓ of the area vector of its
+/// triangles [m²], into `out` (cleared first).
+pub fn vertex_areas(positions: &[Vec3], triangles: &[[u32; 3]], out: &mut Vec<Vec3>) {
+    out.clear();
+    out.resize(positions.len(), Vec3::zeros());
+    for t in triangles {
+        let [a, b, c] = t.map(|i| positions[i as usize]);
+        let third = (b - a).cross(&(c - a)) / 6.0;
+        for &i in t {
+            out[i as usize] += third;
+        }
+    }
+}

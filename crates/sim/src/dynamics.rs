@@ -1,0 +1,506 @@
+//! Stage 4: the incremental potential of one backward Euler step, its gradient and its Hessian.
+//!
+//! With x(v) = xᵗ + h v (and R(v) = exp(h ω) Rᵗ for rigid bodies), one step without contact is
+//! the minimum over v of
+//!
+//! Φ(v) = ½ (v − v̂)ᵀ M (v − v̂) + E(x(v)) + h ψ(v)   [J],
+//!
+//! where v̂ = vᵗ + h a is the velocity the body would have by inertia and uniform acceleration
+//! alone (for the angular part of a rigid body, the exact torque-free spin), E is the sum of all
+//! elastic terms and attachments, and ψ(v) = ½ vᵀ D v collects damping and drag with coefficients
+//! from the start of the step. ∂Φ/∂v is an impulse [N·s], so `A v = f + Bᵀ r` has impulses r.
+
+use rayon::prelude::*;
+use stiction_bodies::{
+    Arm, Body, BodyKind, Hessian, Model, State, Stencil,
+    rigid::{advance_rotation, left_jacobian},
+    surface::vertex_areas,
+};
+use stiction_math::{
+    Mat3, Quat, Vec3,
+    block::BlockMatrix,
+    system::{PartShape, SystemMatrix},
+};
+
+/// The potential of the current step. Scratch: made once, filled anew by every step.
+pub struct Dynamics {
+    h: f64,
+    /// Positions at the start of the step [m].
+    x0: Vec<Vec3>,
+    /// Orientations at the start of the step.
+    r0: Vec<Quat>,
+    /// v̂ [m/s].
+    inertial: Vec<Vec3>,
+    /// Whether each block's velocity is prescribed, and to what.
+    fixed: Vec<bool>,
+    prescribed: Vec<Vec3>,
+    /// Inertia of each rigid body at the start of the step [kg·m²].
+    inertia: Vec<Mat3>,
+    /// The trial configuration x(v), R(v) and the rotation Jacobians J(h ω).
+    x: Vec<Vec3>,
+    rotations: Vec<Quat>,
+    jacobians: Vec<Mat3>,
+    /// D of each body's stiffness-proportional damping, where it has any.
+    damping: Vec<Option<BlockMatrix>>,
+    /// Drag and attachment damping: ½ (u − w)ᵀ C (u − w) of a point or of a pair of points.
+    dashpots: Vec<Dashpot>,
+    /// The drag stencils of every body with drag, kept because topology stands.
+    drag: Vec<(usize, Vec<Stencil>)>,
+    surface_x: Vec<Vec3>,
+    surface_v: Vec<Vec3>,
+    areas: Vec<Vec3>,
+    scratch: Vec<Vec3>,
+}
+
+struct Dashpot {
+    ends: Ends,
+    c: Mat3,
+    wind: Vec3,
+}
+
+/// Which points a dashpot joins: by index, so that nothing is copied in a step.
+#[derive(Clone, Copy)]
+enum Ends {
+    /// A drag point: entry and vertex in `Dynamics::drag`.
+    Drag(usize, usize),
+    /// An attachment of the model.
+    Attachment(usize),
+}
+
+/// Why a step cannot begin.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BeginError {
+    /// The time step makes no sense.
+    #[error("the time step is {0} s; it must be positive and finite")]
+    TimeStep(f64),
+}
+
+impl Dynamics {
+    /// Scratch for `model`.
+    pub fn new(model: &Model) -> Self {
+        let n = model.blocks();
+        let damping = model
+            .bodies
+            .iter()
+            .map(|b| match &b.kind {
+                BodyKind::Deformable(d) if b.damping.stiffness > 0.0 => Some(BlockMatrix::new(d.pattern.clone())),
+                _ => None,
+            })
+            .collect();
+        let drag = match model.air {
+            None => Vec::new(),
+            Some(_) => model
+                .bodies
+                .iter()
+                .enumerate()
+                .filter(|(_, b)| b.drag.is_some())
+                .map(|(i, b)| (i, (0..b.surface.len()).map(|v| b.surface.stencil(v)).collect()))
+                .collect(),
+        };
+        let rigids = model.rigids().count();
+        Self {
+            h: 0.0,
+            x0: vec![Vec3::zeros(); n],
+            r0: vec![Quat::identity(); rigids],
+            inertial: vec![Vec3::zeros(); n],
+            fixed: vec![false; n],
+            prescribed: vec![Vec3::zeros(); n],
+            inertia: vec![Mat3::zeros(); rigids],
+            x: vec![Vec3::zeros(); n],
+            rotations: vec![Quat::identity(); rigids],
+            jacobians: vec![Mat3::identity(); rigids],
+            damping,
+            dashpots: Vec::new(),
+            drag,
+            surface_x: Vec::new(),
+            surface_v: Vec::new(),
+            areas: Vec::new(),
+            scratch: vec![Vec3::zeros(); n],
+        }
+    }
+
+    /// The matrix of this potential, with the sparsity that the model's terms and attachments need.
+    pub fn matrix(model: &Model) -> SystemMatrix {
+        let parts = model
+            .bodies
+            .iter()
+            .map(|b| match &b.kind {
+                BodyKind::Deformable(d) => PartShape::Sparse(d.pattern.clone()),
+                BodyKind::Rigid(_) => PartShape::Dense,
+            })
+            .collect();
+        let mut pairs = Vec::new();
+        for spring in &model.attachments {
+            for i in spring.a.blocks() {
+                for j in spring.b.blocks() {
+                    pairs.push((i, j));
+                }
+            }
+        }
+        SystemMatrix::new(parts, &pairs)
+    }
+
+    /// Stage 1: prescribed velocities, inertial velocities and lagged dissipation for a step of
+    /// `h` [s] from `state`. Leaves the first guess of the velocity in `v`.
+    pub fn begin(&mut self, model: &Model, state: &State, h: f64, v: &mut [Vec3]) -> Result<(), BeginError> {
+        if !(h.is_finite() && h > 0.0) {
+            return Err(BeginError::TimeStep(h));
+        }
+        self.h = h;
+        self.x0.copy_from_slice(&state.x);
+        self.r0.copy_from_slice(&state.rotations);
+        for body in &model.bodies {
+            let a = (model.gravity + body.acceleration) * h;
+            for i in body.blocks.clone() {
+                self.inertial[i] = state.v[i] + a;
+                // A deformable body near equilibrium is better guessed by its last velocity
+                // than by free fall; Newton finds free fall in one iteration anyway.
+                v[i] = state.v[i];
+            }
+            if let BodyKind::Rigid(r) = &body.kind {
+                let (lin, ang) = (body.blocks.start, body.blocks.start + 1);
+                let q = &state.rotations[r.index];
+                self.inertia[r.index] = r.world_inertia(q);
+                self.inertial[ang] = r.free_spin(q, &state.v[ang], h);
+                v[lin] = self.inertial[lin];
+                v[ang] = self.inertial[ang];
+            }
+        }
+        self.prescribe(model, state, h);
+        for i in 0..v.len() {
+            if self.fixed[i] {
+                v[i] = self.prescribed[i];
+            }
+        }
+        self.lag_dissipation(model, state);
+        Ok(())
+    }
+
+    /// The velocity that brings every pinned block to its place at t + h.
+    fn prescribe(&mut self, model: &Model, state: &State, h: f64) {
+        let t = state.time + h;
+        self.fixed.fill(false);
+        for pin in &model.pins {
+            let motion = pin.motion.map(|m| &model.motions[m]);
+            if motion.is_some_and(|m| !m.holds(t - 0.5 * h)) {
+                continue;
+            }
+            let pose = motion.map(|m| m.pose(t));
+            self.fixed[pin.block] = true;
+            self.prescribed[pin.block] = match &pin.spin {
+                None => {
+                    let target = pose.map_or(pin.start, |p| p.apply(&pin.start));
+                    (target - state.x[pin.block]) / h
+                }
+                Some(spin) => {
+                    let target = pose.map_or(spin.start, |p| p.rotation * spin.start);
+                    (target * state.rotations[spin.rigid].inverse()).scaled_axis() / h
+                }
+            };
+        }
+    }
+
+    fn lag_dissipation(&mut self, model: &Model, state: &State) {
+        self.damping.par_iter_mut().zip(&model.bodies).zip(split(&mut self.scratch, &model.bodies)).for_each(
+            |((d, body), g)| {
+                if let (Some(d), BodyKind::Deformable(soft)) = (d, &body.kind) {
+                    d.set_zero();
+                    for term in &soft.terms {
+                        let x = &state.x[body.blocks.clone()];
+                        term.add_local(x, Hessian::Projected, 0.0, g, body.damping.stiffness, d);
+                    }
+                }
+            },
+        );
+        self.dashpots.clear();
+        if let Some(air) = &model.air {
+            for (entry, (body, stencils)) in self.drag.iter().enumerate() {
+                let body = &model.bodies[*body];
+                let Some(drag) = &body.drag else { continue };
+                body.surface.positions(&state.x, &state.rotations, &mut self.surface_x);
+                body.surface.velocities(state, &mut self.surface_v);
+                vertex_areas(&self.surface_x, &body.surface.triangles, &mut self.areas);
+                for i in 0..stencils.len() {
+                    let c = drag.matrix(air, &self.areas[i], &(self.surface_v[i] - air.wind));
+                    if c != Mat3::zeros() {
+                        self.dashpots.push(Dashpot { ends: Ends::Drag(entry, i), c, wind: air.wind });
+                    }
+                }
+            }
+        }
+        for (i, spring) in model.attachments.iter().enumerate() {
+            if spring.damping > 0.0 {
+                let d = spring.a.position(state) - spring.b.position(state);
+                let c = spring.pull(&d).hessian * spring.damping;
+                self.dashpots.push(Dashpot { ends: Ends::Attachment(i), c, wind: Vec3::zeros() });
+            }
+        }
+    }
+
+    /// Whether each block's velocity is prescribed.
+    pub fn fixed(&self) -> &[bool] {
+        &self.fixed
+    }
+
+    /// v̂ [m/s].
+    pub fn inertial(&self) -> &[Vec3] {
+        &self.inertial
+    }
+
+    /// Φ(v) [J].
+    pub fn potential(&mut self, model: &Model, v: &[Vec3]) -> f64 {
+        self.configure(model, v);
+        let (h, this) = (self.h, &*self);
+        let parts: Vec<f64> = model
+            .bodies
+            .par_iter()
+            .enumerate()
+            .map(|(b, body)| {
+                let r = body.blocks.clone();
+                let (v, hat) = (&v[r.clone()], &this.inertial[r.clone()]);
+                match &body.kind {
+                    BodyKind::Deformable(d) => {
+                        let alpha = body.damping.mass;
+                        let mut sum = 0.0;
+                        let pattern = &d.pattern;
+                        for i in 0..v.len() {
+                            let m_v = d.mass.row(pattern, v, i);
+                            let m_hat = d.mass.row(pattern, hat, i);
+                            sum += 0.5 * (v[i] - hat[i]).dot(&(m_v - m_hat)) + 0.5 * h * alpha * v[i].dot(&m_v);
+                        }
+                        if let Some(damping) = &this.damping[b] {
+                            sum += 0.5 * h * damping.quadratic(v);
+                        }
+                        sum + d.terms.iter().map(|t| t.energy(&this.x[r.clone()])).sum::<f64>()
+                    }
+                    BodyKind::Rigid(rigid) => {
+                        let j = &this.inertia[rigid.index];
+                        let (dv, dw) = (v[0] - hat[0], v[1] - hat[1]);
+                        let alpha = h * body.damping.mass;
+                        0.5 * (rigid.mass * dv.norm_squared() + dw.dot(&(j * dw)))
+                            + 0.5 * alpha * (rigid.mass * v[0].norm_squared() + v[1].dot(&(j * v[1])))
+                    }
+                }
+            })
+            .collect();
+        let mut sum: f64 = parts.iter().sum();
+        for spring in &model.attachments {
+            sum += spring.pull(&self.difference(spring)).energy;
+        }
+        for pot in &self.dashpots {
+            let u = self.relative_velocity(model, pot, v);
+            sum += 0.5 * h * u.dot(&(pot.c * u));
+        }
+        sum
+    }
+
+    /// g ← ∂Φ/∂v [N·s], zero at prescribed blocks.
+    pub fn gradient(&mut self, model: &Model, v: &[Vec3], g: &mut [Vec3]) {
+        self.configure(model, v);
+        self.bodies(model, v, g, |_, soft, x, h, g| {
+            for term in &soft.terms {
+                term.add_gradient(x, h, g);
+            }
+        });
+        self.springs(model, v, g, None);
+        self.clear_fixed(g);
+    }
+
+    /// g ← ∂Φ/∂v and A ← the projected ∂²Φ/∂v² [kg], with prescribed blocks eliminated.
+    ///
+    /// Second derivatives of rotations are left out of A (Gauss–Newton), which keeps it positive
+    /// definite; Newton on a body in free flight never sees them.
+    pub fn linearise(&mut self, model: &Model, v: &[Vec3], g: &mut [Vec3], a: &mut SystemMatrix) {
+        self.configure(model, v);
+        a.set_zero();
+        let h = self.h;
+        {
+            let damping = &self.damping;
+            let inertia = &self.inertia;
+            let this = &*self;
+            let xs = &this.x;
+            a.parts_mut().par_iter_mut().zip(&model.bodies).zip(split(g, &model.bodies)).enumerate().for_each(
+                |(b, ((part, body), g))| {
+                    this.body_gradient(body, b, v, g);
+                    let alpha = 1.0 + h * body.damping.mass;
+                    match &body.kind {
+                        BodyKind::Deformable(d) => {
+                            if let Some(m) = part.sparse_mut() {
+                                d.mass.add_to(alpha, m);
+                                if let Some(damping) = &damping[b] {
+                                    m.add_scaled(h, damping);
+                                }
+                                let x = &xs[body.blocks.clone()];
+                                for term in &d.terms {
+                                    term.add_local(x, Hessian::Projected, h, g, h * h, m);
+                                }
+                            }
+                        }
+                        BodyKind::Rigid(r) => {
+                            if let Some(m) = part.dense_mut() {
+                                for c in 0..3 {
+                                    m[(c, c)] += alpha * r.mass;
+                                }
+                                let mut angular = m.fixed_view_mut::<3, 3>(3, 3);
+                                angular += inertia[r.index] * alpha;
+                            }
+                        }
+                    }
+                },
+            );
+        }
+        self.springs(model, v, g, Some(a));
+        self.clear_fixed(g);
+        a.eliminate(&self.fixed);
+    }
+
+    /// Sets the trial configuration to x(v), R(v).
+    fn configure(&mut self, model: &Model, v: &[Vec3]) {
+        let h = self.h;
+        for i in 0..v.len() {
+            self.x[i] = self.x0[i] + v[i] * h;
+        }
+        for (body, r) in model.rigids() {
+            let ang = body.blocks.start + 1;
+            self.x[ang] = Vec3::zeros();
+            self.rotations[r.index] = advance_rotation(&self.r0[r.index], &v[ang], h);
+            self.jacobians[r.index] = left_jacobian(&(v[ang] * h));
+        }
+    }
+
+    /// The inertia and damping part of one body's gradient.
+    fn body_gradient(&self, body: &Body, b: usize, v: &[Vec3], g: &mut [Vec3]) {
+        let r = body.blocks.clone();
+        let (v, hat) = (&v[r.clone()], &self.inertial[r]);
+        let alpha = self.h * body.damping.mass;
+        match &body.kind {
+            BodyKind::Deformable(d) => {
+                for i in 0..v.len() {
+                    let m_v = d.mass.row(&d.pattern, v, i);
+                    g[i] = m_v * (1.0 + alpha) - d.mass.row(&d.pattern, hat, i);
+                }
+                if let Some(damping) = &self.damping[b] {
+                    damping.add_apply(self.h, v, g);
+                }
+            }
+            BodyKind::Rigid(rigid) => {
+                let j = &self.inertia[rigid.index];
+                g[0] = (v[0] * (1.0 + alpha) - hat[0]) * rigid.mass;
+                g[1] = j * (v[1] * (1.0 + alpha) - hat[1]);
+            }
+        }
+    }
+
+    fn bodies(
+        &self,
+        model: &Model,
+        v: &[Vec3],
+        g: &mut [Vec3],
+        elastic: impl Fn(usize, &stiction_bodies::Deformable, &[Vec3], f64, &mut [Vec3]) + Sync,
+    ) {
+        model.bodies.par_iter().zip(split(g, &model.bodies)).enumerate().for_each(|(b, (body, g))| {
+            self.body_gradient(body, b, v, g);
+            if let BodyKind::Deformable(d) = &body.kind {
+                elastic(b, d, &self.x[body.blocks.clone()], self.h, g);
+            }
+        });
+    }
+
+    fn difference(&self, spring: &stiction_bodies::Attachment) -> Vec3 {
+        spring.a.position_at(&self.x, &self.rotations) - spring.b.position_at(&self.x, &self.rotations)
+    }
+
+    /// The points a dashpot joins, with their signs.
+    fn ends<'a>(&'a self, model: &'a Model, ends: Ends) -> [Option<(&'a Stencil, f64)>; 2] {
+        match ends {
+            Ends::Drag(entry, i) => [Some((&self.drag[entry].1[i], 1.0)), None],
+            Ends::Attachment(i) => {
+                let spring = &model.attachments[i];
+                [Some((&spring.a, 1.0)), Some((&spring.b, -1.0))]
+            }
+        }
+    }
+
+    /// u − w of a dashpot, with arms from the start of the step.
+    fn relative_velocity(&self, model: &Model, pot: &Dashpot, v: &[Vec3]) -> Vec3 {
+        let mut u = -pot.wind;
+        for (stencil, sign) in self.ends(model, pot.ends).into_iter().flatten() {
+            stencil.for_each_arm(&self.r0, |j, arm| u += arm.matrix() * v[j as usize] * sign);
+        }
+        u
+    }
+
+    /// Attachments and dashpots: gradient and, if asked for, matrix.
+    fn springs(&self, model: &Model, v: &[Vec3], g: &mut [Vec3], mut a: Option<&mut SystemMatrix>) {
+        let h = self.h;
+        for spring in &model.attachments {
+            let pull = spring.pull(&self.difference(spring));
+            let ends = [Some((&spring.a, 1.0)), Some((&spring.b, -1.0))];
+            // The exact derivative of exp(h ω) needs the left Jacobian at the trial rotation.
+            let arm = |j: u32, arm: Arm| match arm {
+                Arm::Weight(b) => Mat3::from_diagonal_element(b),
+                Arm::Lever(_) => arm.matrix() * self.jacobian_of(model, j),
+            };
+            self.scatter(&ends, &self.rotations, &(pull.gradient * h), &(pull.hessian * (h * h)), &arm, g, &mut a);
+        }
+        for pot in &self.dashpots {
+            let u = self.relative_velocity(model, pot, v);
+            let ends = self.ends(model, pot.ends);
+            self.scatter(&ends, &self.r0, &(pot.c * u * h), &(pot.c * h), &|_, arm| arm.matrix(), g, &mut a);
+        }
+    }
+
+    /// g += Σ sᵢ armᵢᵀ f and A += Σ sᵢ sⱼ armᵢᵀ H armⱼ.
+    fn scatter(
+        &self,
+        ends: &[Option<(&Stencil, f64)>; 2],
+        rotations: &[Quat],
+        f: &Vec3,
+        hessian: &Mat3,
+        arm_of: &dyn Fn(u32, Arm) -> Mat3,
+        g: &mut [Vec3],
+        a: &mut Option<&mut SystemMatrix>,
+    ) {
+        for (stencil, sign) in ends.iter().flatten() {
+            stencil.for_each_arm(rotations, |i, arm| {
+                let left = arm_of(i, arm).transpose() * *sign;
+                g[i as usize] += left * f;
+                if let Some(a) = a.as_deref_mut() {
+                    let lh = left * hessian;
+                    for (other, sign) in ends.iter().flatten() {
+                        other.for_each_arm(rotations, |j, arm| {
+                            a.add(i as usize, j as usize, &(lh * arm_of(j, arm) * *sign));
+                        });
+                    }
+                }
+            });
+        }
+    }
+
+    fn jacobian_of(&self, model: &Model, block: u32) -> Mat3 {
+        match model.body_of(block as usize).map(|b| &b.kind) {
+            Some(BodyKind::Rigid(r)) => self.jacobians[r.index],
+            _ => Mat3::identity(),
+        }
+    }
+
+    fn clear_fixed(&self, g: &mut [Vec3]) {
+        for (g, fixed) in g.iter_mut().zip(&self.fixed) {
+            if *fixed {
+                *g = Vec3::zeros();
+            }
+        }
+    }
+}
+
+/// Cuts a vector over all blocks into one slice per body.
+fn split<'a>(all: &'a mut [Vec3], bodies: &[Body]) -> Vec<&'a mut [Vec3]> {
+    let mut rest = all;
+    let mut cut = Vec::with_capacity(bodies.len());
+    for body in bodies {
+        let (mine, after) = rest.split_at_mut(body.blocks.len());
+        cut.push(mine);
+        rest = after;
+    }
+    cut
+}

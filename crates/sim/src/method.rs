@@ -1,0 +1,104 @@
+//! What a method is: the one stage of a step that differs.
+
+use stiction_bodies::{Model, State};
+use stiction_math::{Vec3, factor::FactorError};
+
+use crate::{dynamics::Dynamics, stages::Stages};
+
+/// A way to find the velocity at the end of a step.
+pub trait Method: Send {
+    /// The name used in scenes and on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Whether the method can run the model at all. Asked once, when the scene is loaded.
+    fn needs(&self, model: &Model) -> Result<(), Unsupported>;
+
+    /// Stages 4 and 5: improves the guess `v` to the velocity at the end of the step [m/s].
+    fn solve(&mut self, step: StepContext<'_>, v: &mut [Vec3]) -> Result<SolveReport, SolveError>;
+}
+
+/// What a method sees of a step. The model and the state are not changed by it.
+pub struct StepContext<'a> {
+    /// What does not change.
+    pub model: &'a Model,
+    /// The state at the start of the step.
+    pub state: &'a State,
+    /// The time step [s].
+    pub h: f64,
+    /// The potential of the step, already begun.
+    pub dynamics: &'a mut Dynamics,
+    /// Timers.
+    pub stages: &'a mut Stages,
+}
+
+/// A scene that a method cannot run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("method `{method}` cannot run this scene: {reason}")]
+pub struct Unsupported {
+    /// The method.
+    pub method: &'static str,
+    /// Which body or obstacle, and why.
+    pub reason: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// What a solve took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SolveReport {
+    /// Outer iterations.
+    pub iterations: usize,
+    /// Iterations of inner linear solvers, all together.
+    pub linear_iterations: usize,
+    /// The last change of the velocity [m/s].
+    pub change: f64,
+    /// Whether the method met its own stopping criterion. A fixed count of iterations always does.
+    pub converged: bool,
+}
+
+/// Why a solve failed. The step is then tried again in halves.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SolveError {
+    /// The matrix of a body could not be factorised.
+    #[error("body `{body}`: {source}")]
+    Factor {
+        /// The body.
+        body: String,
+        /// What went wrong.
+        source: FactorError,
+    },
+    /// The linear system across couplings did not converge.
+    #[error("conjugate gradients across attachments stopped after {iterations} iterations at residual {residual:e}; attachments far stiffer than the bodies they join cause this: lower their stiffness")]
+    Linear {
+        /// Iterations taken.
+        iterations: usize,
+        /// Relative residual reached.
+        residual: f64,
+    },
+    /// The line search found no decrease.
+    #[error("no step along the Newton direction lowers the energy after {iterations} iterations (last change {change:e} m/s)")]
+    LineSearch {
+        /// Newton iterations taken.
+        iterations: usize,
+        /// The last change of the velocity [m/s].
+        change: f64,
+    },
+    /// The tolerance was not met.
+    #[error("Newton did not converge in {iterations} iterations: the last change was {change:e} m/s, the tolerance is {tolerance:e} m/s")]
+    NotConverged {
+        /// Newton iterations taken.
+        iterations: usize,
+        /// The last change of the velocity [m/s].
+        change: f64,
+        /// What was asked for [m/s].
+        tolerance: f64,
+    },
+    /// A number is not finite any more.
+    #[error("body `{body}`, node {node}: the velocity is not finite")]
+    NotFinite {
+        /// The body.
+        body: String,
+        /// The node, in the body's own numbering.
+        node: usize,
+    },
+}

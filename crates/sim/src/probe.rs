@@ -1,0 +1,193 @@
+//! Probes: named numbers followed over time.
+
+use stiction_bodies::{
+    Body, BodyKind, Model, State, Stencil,
+    energy::{angular_momentum, attachment_energy, elastic_energy, kinetic_energy, momentum, potential_energy},
+};
+use stiction_math::Vec3;
+
+/// A named number followed over time.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    /// The name: the column of `probes.csv`.
+    pub name: String,
+    /// What it measures.
+    pub quantity: Quantity,
+}
+
+/// A component of a vector, or its length.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Axis {
+    /// Along a unit direction.
+    Along(Vec3),
+    /// The Euclidean norm.
+    Norm,
+}
+
+impl Axis {
+    fn of(self, v: &Vec3) -> f64 {
+        match self {
+            Self::Along(d) => d.dot(v),
+            Self::Norm => v.norm(),
+        }
+    }
+}
+
+/// Which end of an extent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The lowest coordinate.
+    Min,
+    /// The highest coordinate.
+    Max,
+    /// The difference of the two.
+    Size,
+}
+
+/// What a probe measures. `body` is an index into `Model::bodies`; `None` means all bodies.
+#[derive(Clone, Debug)]
+pub enum Quantity {
+    /// A point's position [m].
+    Position(Stencil, Axis),
+    /// A point's displacement from `start` [m].
+    Displacement(Stencil, Vec3, Axis),
+    /// A point's velocity [m/s].
+    Velocity(Stencil, Axis),
+    /// The distance of two points [m].
+    Distance(Stencil, Stencil),
+    /// The centre of mass [m].
+    Centroid(Option<usize>, Axis),
+    /// The velocity of the centre of mass [m/s].
+    CentroidVelocity(Option<usize>, Axis),
+    /// The distance of the centre of mass from where it started, `start` [m].
+    Travel(Option<usize>, Vec3),
+    /// The surface's extent along an axis [m].
+    Extent(usize, Vec3, End),
+    /// The volume inside a body's closed surface [m³].
+    Volume(usize),
+    /// The area of a body's surface [m²].
+    Area(usize),
+    /// Kinetic energy [J].
+    Kinetic(Option<usize>),
+    /// Elastic energy, attachments included for all bodies [J].
+    Elastic(Option<usize>),
+    /// Potential energy in the uniform acceleration [J].
+    Potential(Option<usize>),
+    /// The sum of the three [J].
+    Energy(Option<usize>),
+    /// Linear momentum [kg·m/s].
+    Momentum(Option<usize>, Axis),
+    /// Angular momentum about the world's origin [kg·m²/s].
+    AngularMomentum(Option<usize>, Axis),
+    /// The force in an attachment [N], positive when it pulls.
+    Tension(usize),
+    /// The largest speed of a block of the body [m/s].
+    Speed(usize),
+}
+
+impl Quantity {
+    /// The number in the given state.
+    pub fn measure(&self, model: &Model, state: &State) -> f64 {
+        let chosen = |body: &Option<usize>| -> Vec<&Body> {
+            match body {
+                Some(b) => vec![&model.bodies[*b]],
+                None => model.bodies.iter().collect(),
+            }
+        };
+        match self {
+            Self::Position(p, axis) => axis.of(&p.position(state)),
+            Self::Displacement(p, start, axis) => axis.of(&(p.position(state) - start)),
+            Self::Velocity(p, axis) => axis.of(&p.velocity(state)),
+            Self::Distance(a, b) => (a.position(state) - b.position(state)).norm(),
+            Self::Centroid(body, axis) => axis.of(&centroid(&chosen(body), state)),
+            Self::CentroidVelocity(body, axis) => {
+                let bodies = chosen(body);
+                let mass: f64 = bodies.iter().map(|b| b.total_mass()).sum();
+                let p: Vec3 = bodies.iter().map(|b| momentum(b, state)).sum();
+                axis.of(&(p / mass))
+            }
+            Self::Travel(body, start) => (centroid(&chosen(body), state) - start).norm(),
+            Self::Extent(body, axis, end) => {
+                let (lo, hi) = extent(&model.bodies[*body], state, axis);
+                match end {
+                    End::Min => lo,
+                    End::Max => hi,
+                    End::Size => hi - lo,
+                }
+            }
+            Self::Volume(body) => over_triangles(&model.bodies[*body], state, |a, b, c| a.dot(&b.cross(c)) / 6.0),
+            Self::Area(body) => {
+                over_triangles(&model.bodies[*body], state, |a, b, c| 0.5 * (b - a).cross(&(c - a)).norm())
+            }
+            Self::Kinetic(body) => chosen(body).iter().map(|b| kinetic_energy(b, state)).sum(),
+            Self::Elastic(body) => elastic(model, state, &chosen(body), body.is_none()),
+            Self::Potential(body) => chosen(body).iter().map(|b| potential_energy(model, b, state)).sum(),
+            Self::Energy(body) => {
+                let bodies = chosen(body);
+                bodies.iter().map(|b| kinetic_energy(b, state) + potential_energy(model, b, state)).sum::<f64>()
+                    + elastic(model, state, &bodies, body.is_none())
+            }
+            Self::Momentum(body, axis) => axis.of(&chosen(body).iter().map(|b| momentum(b, state)).sum()),
+            Self::AngularMomentum(body, axis) => {
+                axis.of(&chosen(body).iter().map(|b| angular_momentum(b, state)).sum())
+            }
+            Self::Tension(a) => {
+                let spring = &model.attachments[*a];
+                let d = spring.a.position(state) - spring.b.position(state);
+                spring.stiffness * (d.norm() - spring.length)
+            }
+            Self::Speed(body) => {
+                let body = &model.bodies[*body];
+                let linear = match body.kind {
+                    BodyKind::Deformable(_) => body.blocks.clone(),
+                    BodyKind::Rigid(_) => body.blocks.start..body.blocks.start + 1,
+                };
+                state.v[linear].iter().map(|v| v.norm()).fold(0.0, f64::max)
+            }
+        }
+    }
+}
+
+/// The centre of mass of the given bodies [m].
+pub fn centroid(bodies: &[&Body], state: &State) -> Vec3 {
+    let mut sum = Vec3::zeros();
+    let mut mass = 0.0;
+    for body in bodies {
+        match &body.kind {
+            BodyKind::Deformable(d) => {
+                for (m, x) in d.mass.lumped().iter().zip(&state.x[body.blocks.clone()]) {
+                    sum += x * *m;
+                }
+            }
+            BodyKind::Rigid(r) => sum += state.x[body.blocks.start] * r.mass,
+        }
+        mass += body.total_mass();
+    }
+    sum / mass
+}
+
+fn elastic(model: &Model, state: &State, bodies: &[&Body], with_attachments: bool) -> f64 {
+    let inner: f64 = bodies.iter().map(|b| elastic_energy(b, state)).sum();
+    if !with_attachments {
+        return inner;
+    }
+    inner + attachment_energy(model, state)
+}
+
+fn surface_positions(body: &Body, state: &State) -> Vec<Vec3> {
+    let mut out = Vec::with_capacity(body.surface.len());
+    body.surface.positions(&state.x, &state.rotations, &mut out);
+    out
+}
+
+fn extent(body: &Body, state: &State, axis: &Vec3) -> (f64, f64) {
+    surface_positions(body, state)
+        .iter()
+        .map(|p| p.dot(axis))
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), s| (lo.min(s), hi.max(s)))
+}
+
+fn over_triangles(body: &Body, state: &State, f: impl Fn(&Vec3, &Vec3, &Vec3) -> f64) -> f64 {
+    let p = surface_positions(body, state);
+    body.surface.triangles.iter().map(|t| f(&p[t[0] as usize], &p[t[1] as usize], &p[t[2] as usize])).sum()
+}

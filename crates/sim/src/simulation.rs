@@ -1,0 +1,177 @@
+//! One step, one straight line.
+
+use stiction_bodies::{Model, State, energy, rigid::advance_rotation};
+use stiction_contact::Certificate;
+use stiction_math::Vec3;
+
+use crate::{
+    dynamics::{BeginError, Dynamics},
+    method::{Method, SolveError, SolveReport, StepContext, Unsupported},
+    stages::{Stage, Stages},
+};
+
+/// A model, its state and the method that moves it.
+pub struct Simulation {
+    model: Model,
+    state: State,
+    method: Box<dyn Method>,
+    /// The time step [s].
+    h: f64,
+    /// How often a failing step may be halved.
+    halvings: u32,
+    dynamics: Dynamics,
+    v: Vec<Vec3>,
+    before: State,
+    stages: Stages,
+}
+
+/// What happened in a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepReport {
+    /// Iterations of the method, over all parts of the step.
+    pub iterations: usize,
+    /// Contacts at the end of the step.
+    pub contacts: usize,
+    /// Into how many parts the step was cut; 1 if it went through at once.
+    pub parts: usize,
+    /// Whether the method met its stopping criterion in every part.
+    pub converged: bool,
+    /// How well the laws were kept.
+    pub certificate: Certificate,
+}
+
+/// Why a step failed for good. The state is as it was before the step.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StepError {
+    /// The step cannot begin.
+    #[error(transparent)]
+    Begin(#[from] BeginError),
+    /// The method failed even in the smallest part of the step.
+    #[error("step {step} at t = {time} s failed, also when cut into parts of {h:e} s: {source}")]
+    Solve {
+        /// The step, counted from 1.
+        step: u64,
+        /// The time at its start [s].
+        time: f64,
+        /// The smallest part tried [s].
+        h: f64,
+        /// What went wrong in it.
+        source: SolveError,
+    },
+}
+
+impl Simulation {
+    /// Puts the parts together. The method is asked whether it can run the model.
+    pub fn new(model: Model, state: State, method: Box<dyn Method>, h: f64) -> Result<Self, Unsupported> {
+        method.needs(&model)?;
+        let dynamics = Dynamics::new(&model);
+        let v = state.v.clone();
+        let before = state.clone();
+        Ok(Self { model, state, method, h, halvings: 6, dynamics, v, before, stages: Stages::default() })
+    }
+
+    /// What does not change.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// What does.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Goes on from another state of the same model, such as a checkpoint's.
+    pub fn set_state(&mut self, state: State) {
+        self.state = state;
+    }
+
+    /// The method.
+    pub fn method(&self) -> &dyn Method {
+        &*self.method
+    }
+
+    /// The time step [s].
+    pub fn time_step(&self) -> f64 {
+        self.h
+    }
+
+    /// Seconds spent in each stage so far.
+    pub fn stages_mut(&mut self) -> &mut Stages {
+        &mut self.stages
+    }
+
+    /// Seconds spent in each stage so far.
+    pub fn stages(&self) -> &Stages {
+        &self.stages
+    }
+
+    /// One step of `time_step()`. If the method fails, the step is cut in two and tried again;
+    /// on error the state is untouched.
+    pub fn step(&mut self) -> Result<StepReport, StepError> {
+        self.before.clone_from(&self.state);
+        let mut report = StepReport { converged: true, ..StepReport::default() };
+        let done = self.cover(self.h, self.halvings, &mut report);
+        if let Err(error) = done {
+            std::mem::swap(&mut self.state, &mut self.before);
+            return Err(error);
+        }
+        // Counted, not summed: no drift, and the same bits after a resume.
+        self.state.step = self.before.step + 1;
+        self.state.time = self.state.step as f64 * self.h;
+        report.certificate = self.stages.time(Stage::Certify, || certify(&self.model, &self.state));
+        Ok(report)
+    }
+
+    /// Covers `h` seconds in one part or, where that fails, in two halves.
+    fn cover(&mut self, h: f64, halvings: u32, report: &mut StepReport) -> Result<(), StepError> {
+        match self.part(h) {
+            Ok(solved) => {
+                report.iterations += solved.iterations;
+                report.converged &= solved.converged;
+                report.parts += 1;
+                Ok(())
+            }
+            Err(StepError::Solve { .. }) if halvings > 0 => {
+                self.cover(0.5 * h, halvings - 1, report)?;
+                self.cover(0.5 * h, halvings - 1, report)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The straight line: begin, build and solve, advance.
+    fn part(&mut self, h: f64) -> Result<SolveReport, StepError> {
+        let Self { model, state, method, dynamics, v, stages, .. } = self;
+        stages.time(Stage::Begin, || dynamics.begin(model, state, h, v))?;
+        let report = method
+            .solve(StepContext { model, state, h, dynamics, stages }, v)
+            .map_err(|source| StepError::Solve { step: state.step + 1, time: state.time, h, source })?;
+        stages.time(Stage::Advance, || advance(model, state, v, h));
+        Ok(report)
+    }
+}
+
+/// Stage 7: q⁺ = q + h v, rotations by the exponential.
+fn advance(model: &Model, state: &mut State, v: &[Vec3], h: f64) {
+    state.v.copy_from_slice(v);
+    for i in 0..v.len() {
+        state.x[i] += v[i] * h;
+    }
+    for (body, rigid) in model.rigids() {
+        let ang = body.blocks.start + 1;
+        state.x[ang] = Vec3::zeros();
+        state.rotations[rigid.index] = advance_rotation(&state.rotations[rigid.index], &v[ang], h);
+    }
+    state.time += h;
+}
+
+/// Stage 6 where nothing touches: the energies.
+fn certify(model: &Model, state: &State) -> Certificate {
+    let sum = |f: &dyn Fn(&stiction_bodies::Body) -> f64| model.bodies.iter().map(f).sum::<f64>();
+    Certificate {
+        kinetic: sum(&|b| energy::kinetic_energy(b, state)),
+        elastic: sum(&|b| energy::elastic_energy(b, state)) + energy::attachment_energy(model, state),
+        potential: sum(&|b| energy::potential_energy(model, b, state)),
+        ..Certificate::default()
+    }
+}

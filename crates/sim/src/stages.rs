@@ -1,0 +1,73 @@
+//! The stages of a step and the time spent in each.
+
+use std::time::Instant;
+
+/// The eight stages of one step, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Prescribed motion at t + h.
+    Begin,
+    /// Contacts.
+    Detect,
+    /// Remeshing.
+    Adapt,
+    /// Matrix and right-hand side, or residual.
+    Build,
+    /// The method.
+    Solve,
+    /// Coulomb's law, momentum and energy examined.
+    Certify,
+    /// Positions moved.
+    Advance,
+    /// Frames, probes and report written.
+    Record,
+}
+
+impl Stage {
+    /// All stages in order.
+    pub const ALL: [Self; 8] = [
+        Self::Begin,
+        Self::Detect,
+        Self::Adapt,
+        Self::Build,
+        Self::Solve,
+        Self::Certify,
+        Self::Advance,
+        Self::Record,
+    ];
+
+    /// The name used in documents, timers and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Begin => "begin",
+            Self::Detect => "detect",
+            Self::Adapt => "adapt",
+            Self::Build => "build",
+            Self::Solve => "solve",
+            Self::Certify => "certify",
+            Self::Advance => "advance",
+            Self::Record => "record",
+        }
+    }
+}
+
+/// Seconds spent in each stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stages {
+    seconds: [f64; 8],
+}
+
+impl Stages {
+    /// Runs `work` and counts its time for `stage`.
+    pub fn time<T>(&mut self, stage: Stage, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        self.seconds[stage as usize] += start.elapsed().as_secs_f64();
+        result
+    }
+
+    /// Seconds spent in `stage` so far.
+    pub fn seconds(&self, stage: Stage) -> f64 {
+        self.seconds[stage as usize]
+    }
+}
