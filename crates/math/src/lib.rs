@@ -19,11 +19,14 @@ pub type Mat6 = nalgebra::Matrix6<f64>;
 pub type Quat = nalgebra::UnitQuaternion<f64>;
 
 mod block;
+mod dissection;
 mod eig;
+mod factor;
 mod svd3;
 #[cfg(test)]
 mod testing;
 
 pub use block::{BlockError, BlockMatrix, BlockPattern};
 pub use eig::{psd_n, psd2, psd3, sym_eig_n, sym_eig2, sym_eig3};
+pub use factor::{Factor, FactorError, Ordering, Symbolic};
 pub use svd3::{Svd3, polar3, svd3};
