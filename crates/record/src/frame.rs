@@ -5,7 +5,8 @@ use stiction_math::Vec3;
 /// One body at one time, as plain data: the input of the VTU, OBJ and PLY writers.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// The body's name.
+    /// The body's name, for messages and for formats that store it (OBJ, PLY). VTU files leave it to
+    /// the collection: string arrays trouble some readers.
     pub name: &'a str,
     /// Time of the frame [s]; written as the field `TimeValue`, which ParaView understands.
     pub time: f64,

@@ -5,15 +5,23 @@
 //! every error carries the path and the operating system's reason.
 
 pub mod atomic;
+mod contact_table;
+mod csv;
 mod error;
 mod frame;
+mod obj;
+mod ply;
 mod pvd;
 mod vtu;
 mod vtu_read;
 mod xml;
 
+pub use contact_table::{ContactRow, ContactState, ContactTable, write_contacts_vtu};
+pub use csv::{StoredTable, Table, Value, read_table};
 pub use error::RecordError;
 pub use frame::{Cells, Data, Frame, sequence_path};
+pub use obj::write_obj;
+pub use ply::write_ply;
 pub use pvd::{Pvd, PvdEntry, read_pvd};
 pub use vtu::{Encoding, write_vtu};
 pub use vtu_read::{StoredCells, StoredData, StoredFrame, read_vtu};

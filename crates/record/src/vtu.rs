@@ -41,7 +41,6 @@ fn encode(out: &mut dyn Write, frame: &Frame, encoding: Encoding) -> io::Result<
         "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" \
          byte_order=\"LittleEndian\" header_type=\"UInt64\">\n<UnstructuredGrid>\n<FieldData>"
     )?;
-    writer.name(frame.name)?;
     writer.array(
         "TimeValue",
         Column::F64(std::slice::from_ref(&frame.time)),
@@ -199,18 +198,6 @@ struct Writer<'a, 'b> {
 }
 
 impl<'b> Writer<'_, 'b> {
-    /// The body's name as a VTK string array: character codes ended by a zero.
-    fn name(&mut self, name: &str) -> io::Result<()> {
-        write!(
-            self.out,
-            "<DataArray type=\"String\" Name=\"Name\" NumberOfTuples=\"1\" format=\"ascii\">\n"
-        )?;
-        for byte in name.bytes().filter(|&byte| byte != 0) {
-            write!(self.out, "{byte} ")?;
-        }
-        writeln!(self.out, "0\n</DataArray>")
-    }
-
     fn array(&mut self, name: &str, column: Column<'b>, field: bool) -> io::Result<()> {
         let components = match column {
             Column::Vec3(_) => " NumberOfComponents=\"3\"",
@@ -319,7 +306,6 @@ mod tests {
                 let path = dir.path().join("a.vtu");
                 write_vtu(&path, &frame, encoding).unwrap();
                 let back = read_vtu(&path).unwrap();
-                assert_eq!(back.name, frame.name);
                 assert_eq!(back.time, Some(frame.time));
                 assert!(same(&back.positions, &positions));
                 match (cells, &back.cells) {

@@ -8,8 +8,6 @@ use stiction_math::Vec3;
 /// A frame as read from a VTU file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredFrame {
-    /// The body's name; empty if the file does not give one.
-    pub name: String,
     /// Time of the frame [s], if the file gives one.
     pub time: Option<f64>,
     /// Vertex positions [m].
@@ -20,7 +18,7 @@ pub struct StoredFrame {
     pub point_data: Vec<(String, StoredData)>,
     /// Named values, one per cell.
     pub cell_data: Vec<(String, StoredData)>,
-    /// Named values of the frame as a whole, without name and time.
+    /// Named values of the frame as a whole, without the time.
     pub field_data: Vec<(String, StoredData)>,
 }
 
@@ -130,7 +128,6 @@ fn parse(bytes: &[u8]) -> Result<StoredFrame, String> {
 #[derive(Default)]
 struct Sections {
     counts: Option<(usize, usize)>,
-    name: String,
     points: Option<StoredData>,
     connectivity: Option<Vec<i64>>,
     offsets: Option<Vec<i64>>,
@@ -143,16 +140,6 @@ struct Sections {
 impl Sections {
     fn add(&mut self, group: &str, tag: &Tag, appended: &[u8]) -> Result<(), String> {
         let name = tag.get("Name").unwrap_or_default();
-        if tag.get("type").as_deref() == Some("String") {
-            if group == "FieldData" && name == "Name" {
-                let codes = tag.text.split_whitespace().map(str::parse::<u8>);
-                let codes: Result<Vec<u8>, _> = codes.collect();
-                let codes = codes.map_err(|_| "its name is not a list of character codes")?;
-                let text = codes.split(|&code| code == 0).next().unwrap_or(&[]);
-                self.name = String::from_utf8_lossy(text).into_owned();
-            }
-            return Ok(());
-        }
         let data = array(tag, appended).map_err(|reason| format!("array \"{name}\": {reason}"))?;
         match (group, name.as_str(), data) {
             ("FieldData", _, data) => self.field_data.push((name, data)),
@@ -218,7 +205,6 @@ impl Sections {
             Some(other) => return Err(format!("cells of VTK type {other} are not supported")),
         };
         Ok(StoredFrame {
-            name: self.name,
             time,
             positions,
             cells: stored,
