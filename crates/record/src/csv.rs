@@ -336,7 +336,6 @@ mod tests {
                     .numbers(step, step as f64 * 0.1, &[x, -1.0 / x])
                     .unwrap();
             }
-            table.sync().unwrap();
             assert_eq!(fs::read(&path).unwrap(), expected, "cut after {cut} bytes");
         }
     }

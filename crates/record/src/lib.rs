@@ -5,6 +5,8 @@
 //! every error carries the path and the operating system's reason.
 
 pub mod atomic;
+mod checkpoint;
+mod codec;
 mod contact_table;
 mod csv;
 mod error;
@@ -12,10 +14,15 @@ mod frame;
 mod obj;
 mod ply;
 mod pvd;
+mod running;
+mod summary;
 mod vtu;
 mod vtu_read;
 mod xml;
+mod xxh64;
 
+pub use checkpoint::{Checkpoint, CheckpointError, write_checkpoint};
+pub use codec::{DecodeError, Decoder, Encoder};
 pub use contact_table::{ContactRow, ContactState, ContactTable, write_contacts_vtu};
 pub use csv::{StoredTable, Table, Value, read_table};
 pub use error::RecordError;
@@ -23,5 +30,9 @@ pub use frame::{Cells, Data, Frame, sequence_path};
 pub use obj::write_obj;
 pub use ply::write_ply;
 pub use pvd::{Pvd, PvdEntry, read_pvd};
+pub use running::Running;
+pub use summary::{
+    Bound, CheckResult, MeanMax, Named, Number, ProbeSummary, Status, Summary, peak_memory,
+};
 pub use vtu::{Encoding, write_vtu};
 pub use vtu_read::{StoredCells, StoredData, StoredFrame, read_vtu};
