@@ -8,9 +8,11 @@
 //! are contiguous, and the values are gathered straight into that order by a precomputed map.
 //!
 //! # Threads
-//! The gather is parallel. The numeric factorisation and the solve run on the calling thread: the
-//! library's parallel kernels split sums by the number of threads, which changes the last bits,
-//! and allocate. Factor independent bodies in parallel instead; a [`Factor`] is `Send`.
+//! The gather is parallel. The numeric factorisation and the solve run on the calling thread. The
+//! library parallelises inside its dense kernels only: on two cores that was slower than one
+//! (0.50 s against 0.34 s for 28 k dofs of tetrahedra), and its parallel solve splits sums by the
+//! number of threads, which changes the last bits, and allocates. Factor independent bodies in
+//! parallel instead; a [`Factor`] is `Send`.
 
 use crate::block::for_rows_mut;
 use crate::dissection::nested_dissection;

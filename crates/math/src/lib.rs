@@ -22,6 +22,9 @@ mod block;
 mod dissection;
 mod eig;
 mod factor;
+mod krylov;
+mod line_search;
+pub mod reduce;
 mod svd3;
 #[cfg(test)]
 mod testing;
@@ -29,4 +32,9 @@ mod testing;
 pub use block::{BlockError, BlockMatrix, BlockPattern};
 pub use eig::{psd_n, psd2, psd3, sym_eig_n, sym_eig2, sym_eig3};
 pub use factor::{Factor, FactorError, Ordering, Symbolic};
+pub use krylov::{
+    BlockJacobi, CgConfig, CgError, CgReport, CgWorkspace, Identity, LinearOperator,
+    Preconditioner, conjugate_gradients,
+};
+pub use line_search::{LineSearchConfig, LineSearchError, LineSearchReport, armijo};
 pub use svd3::{Svd3, polar3, svd3};

@@ -1,0 +1,436 @@
+//! The matrix of a whole step: block-diagonal by body, with sparse couplings between bodies.
+//!
+//! A v = f is solved directly body by body where nothing couples them; otherwise by conjugate
+//! gradients with the bodies' exact factors as preconditioner [daviet2020, Sect. 6.2.5].
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::{
+    BlockMatrix, BlockPattern, Factor, FactorError, Mat3, Mat6, Ordering, Symbolic, Vec3,
+    krylov::{CgConfig, CgError, CgWorkspace, LinearOperator, Preconditioner, conjugate_gradients},
+};
+
+/// The form of one body's part.
+#[derive(Clone, Debug)]
+pub enum PartShape {
+    /// A shell or solid: 3×3-block-sparse.
+    Sparse(Arc<BlockPattern>),
+    /// A rigid body: two blocks, dense.
+    Dense,
+}
+
+/// One body's part of the matrix.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// A shell or solid.
+    Sparse(BlockMatrix),
+    /// A rigid body.
+    Dense(Mat6),
+}
+
+/// A symmetric positive definite matrix over all 3-blocks of a model.
+#[derive(Clone, Debug)]
+pub struct SystemMatrix {
+    parts: Vec<Part>,
+    /// The first block of each part, and the number of blocks at the end.
+    starts: Vec<usize>,
+    /// Blocks (i, j) with i in an earlier part than j, sorted; (j, i) is the transpose.
+    pairs: Vec<(u32, u32)>,
+    couplings: Vec<Mat3>,
+}
+
+impl Part {
+    /// How many blocks it has.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Sparse(m) => m.n(),
+            Self::Dense(_) => 2,
+        }
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The matrix of a shell or solid.
+    pub fn sparse_mut(&mut self) -> Option<&mut BlockMatrix> {
+        match self {
+            Self::Sparse(m) => Some(m),
+            Self::Dense(_) => None,
+        }
+    }
+
+    /// The matrix of a rigid body.
+    pub fn dense_mut(&mut self) -> Option<&mut Mat6> {
+        match self {
+            Self::Sparse(_) => None,
+            Self::Dense(m) => Some(m),
+        }
+    }
+}
+
+impl SystemMatrix {
+    /// A zero matrix with the given parts and with room for couplings at `pairs` of blocks; pairs
+    /// inside one part are left to that part's pattern.
+    pub fn new(shapes: Vec<PartShape>, pairs: &[(u32, u32)]) -> Self {
+        let mut starts = vec![0];
+        let mut parts = Vec::with_capacity(shapes.len());
+        for shape in shapes {
+            let part = match shape {
+                PartShape::Sparse(pattern) => Part::Sparse(BlockMatrix::zeros(pattern)),
+                PartShape::Dense => Part::Dense(Mat6::zeros()),
+            };
+            starts.push(starts[starts.len() - 1] + part.len());
+            parts.push(part);
+        }
+        let mut matrix = Self { parts, starts, pairs: Vec::new(), couplings: Vec::new() };
+        let mut pairs: Vec<(u32, u32)> = pairs
+            .iter()
+            .filter(|p| matrix.part_of(p.0 as usize) != matrix.part_of(p.1 as usize))
+            .map(|&(i, j)| (i.min(j), i.max(j)))
+            .collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        matrix.couplings = vec![Mat3::zeros(); pairs.len()];
+        matrix.pairs = pairs;
+        matrix
+    }
+
+    /// How many 3-blocks there are.
+    pub fn len(&self) -> usize {
+        self.starts[self.parts.len()]
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The parts, one per body.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// The parts, one per body.
+    pub fn parts_mut(&mut self) -> &mut [Part] {
+        &mut self.parts
+    }
+
+    /// Whether bodies are coupled.
+    pub fn is_coupled(&self) -> bool {
+        !self.pairs.is_empty()
+    }
+
+    /// A ← 0.
+    pub fn set_zero(&mut self) {
+        self.parts.par_iter_mut().for_each(|part| match part {
+            Part::Sparse(m) => m.set_zero(),
+            Part::Dense(m) => m.fill(0.0),
+        });
+        self.couplings.fill(Mat3::zeros());
+    }
+
+    fn part_of(&self, block: usize) -> usize {
+        self.starts.partition_point(|&s| s <= block) - 1
+    }
+
+    /// Adds `value` to block (i, j). Both (i, j) and (j, i) must be added by the caller; of two
+    /// blocks in different parts, the one with i > j is known from the other. Blocks outside the
+    /// pattern are refused.
+    pub fn add(&mut self, i: usize, j: usize, value: &Mat3) -> bool {
+        let (p, q) = (self.part_of(i), self.part_of(j));
+        if p != q {
+            if i > j {
+                return true;
+            }
+            let Ok(at) = self.pairs.binary_search(&(i as u32, j as u32)) else { return false };
+            self.couplings[at] += value;
+            return true;
+        }
+        let first = self.starts[p];
+        match &mut self.parts[p] {
+            Part::Sparse(m) => m.add(i - first, j - first, value).is_ok(),
+            Part::Dense(m) => {
+                let mut block = m.fixed_view_mut::<3, 3>(3 * (i - first), 3 * (j - first));
+                block += value;
+                true
+            }
+        }
+    }
+
+    /// The 3×3 diagonal block of block `i`.
+    pub fn diagonal(&self, i: usize) -> Mat3 {
+        let p = self.part_of(i);
+        let local = i - self.starts[p];
+        match &self.parts[p] {
+            Part::Sparse(m) => m.diagonal(local),
+            Part::Dense(m) => m.fixed_view::<3, 3>(3 * local, 3 * local).into_owned(),
+        }
+    }
+
+    /// Takes the blocks marked in `fixed` out of the system: their rows and columns become zero,
+    /// their diagonal blocks a multiple of the identity of the size the block had. A right-hand
+    /// side that is zero there then leaves them zero.
+    pub fn eliminate(&mut self, fixed: &[bool]) {
+        let starts = &self.starts;
+        self.parts.par_iter_mut().enumerate().for_each(|(p, part)| {
+            let fixed = &fixed[starts[p]..starts[p + 1]];
+            if !fixed.contains(&true) {
+                return;
+            }
+            match part {
+                Part::Sparse(m) => m.eliminate(fixed, 1.0),
+                Part::Dense(m) => {
+                    for i in (0..2).filter(|&i| fixed[i]) {
+                        m.fixed_rows_mut::<3>(3 * i).fill(0.0);
+                        m.fixed_columns_mut::<3>(3 * i).fill(0.0);
+                        for c in 3 * i..3 * i + 3 {
+                            m[(c, c)] = 1.0;
+                        }
+                    }
+                }
+            }
+        });
+        for (pair, value) in self.pairs.iter().zip(&mut self.couplings) {
+            if fixed[pair.0 as usize] || fixed[pair.1 as usize] {
+                *value = Mat3::zeros();
+            }
+        }
+    }
+
+    /// Heap memory of the numbers [bytes].
+    pub fn bytes(&self) -> usize {
+        let parts: usize = self
+            .parts
+            .iter()
+            .map(|p| match p {
+                Part::Sparse(m) => m.bytes(),
+                Part::Dense(_) => size_of::<Mat6>(),
+            })
+            .sum();
+        parts + self.couplings.len() * (size_of::<Mat3>() + 8)
+    }
+}
+
+impl LinearOperator for SystemMatrix {
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    /// y ← A x.
+    fn apply(&self, x: &[Vec3], y: &mut [Vec3]) {
+        for_each_slice(&self.starts, y, |p, y| {
+            let x = &x[self.starts[p]..self.starts[p + 1]];
+            match &self.parts[p] {
+                Part::Sparse(m) => m.apply(x, y),
+                Part::Dense(m) => {
+                    let mut six = crate::nalgebra::Vector6::zeros();
+                    six.fixed_rows_mut::<3>(0).copy_from(&x[0]);
+                    six.fixed_rows_mut::<3>(3).copy_from(&x[1]);
+                    let product = m * six;
+                    y[0] = product.fixed_rows::<3>(0).into_owned();
+                    y[1] = product.fixed_rows::<3>(3).into_owned();
+                }
+            }
+        });
+        // Few and scattered: one after another keeps the order of sums fixed.
+        for (&(i, j), value) in self.pairs.iter().zip(&self.couplings) {
+            let (i, j) = (i as usize, j as usize);
+            y[i] += value * x[j];
+            y[j] += value.tr_mul(&x[i]);
+        }
+    }
+}
+
+/// Calls `f` with every part's index and slice of `all`, in parallel.
+fn for_each_slice(starts: &[usize], all: &mut [Vec3], f: impl Fn(usize, &mut [Vec3]) + Sync) {
+    if starts.len() == 2 {
+        f(0, all);
+        return;
+    }
+    recurse(starts, 0, all, &f);
+}
+
+/// Halves the parts until one is left: no list of slices is allocated.
+fn recurse(starts: &[usize], first: usize, all: &mut [Vec3], f: &(impl Fn(usize, &mut [Vec3]) + Sync)) {
+    match starts.len() {
+        0 | 1 => {}
+        2 => f(first, all),
+        n => {
+            let middle = n / 2;
+            let (left, right) = all.split_at_mut(starts[middle] - starts[0]);
+            rayon::join(
+                || recurse(&starts[..=middle], first, left, f),
+                || recurse(&starts[middle..], first + middle, right, f),
+            );
+        }
+    }
+}
+
+/// Why a system could not be solved.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SystemError {
+    /// A part could not be factorised.
+    #[error("part {part}: {source}")]
+    Factor {
+        /// The part: the body's index.
+        part: usize,
+        /// What went wrong.
+        source: FactorError,
+    },
+    /// Conjugate gradients across couplings did not converge.
+    #[error("conjugate gradients stopped after {iterations} iterations at relative residual {residual:e}")]
+    Linear {
+        /// Iterations taken.
+        iterations: usize,
+        /// ‖b − A x‖ / ‖b‖ reached.
+        residual: f64,
+    },
+}
+
+/// The factors of all parts and what conjugate gradients need beside them.
+pub struct SystemFactor {
+    factors: PartFactors,
+    workspace: CgWorkspace,
+    rhs: Vec<Vec3>,
+}
+
+/// Exact factors of the block-diagonal part.
+struct PartFactors {
+    starts: Vec<usize>,
+    parts: Vec<PartFactor>,
+}
+
+enum PartFactor {
+    Sparse(Box<Factor>),
+    /// The inverse of the 6×6 matrix: cheaper to apply than a factor, and as accurate for a
+    /// body's own inertia.
+    Dense(Mat6),
+}
+
+impl SystemFactor {
+    /// Analyses the structure of `matrix`. `positions` [m] of every part's blocks guide the
+    /// elimination order.
+    pub fn new(matrix: &SystemMatrix, positions: &[&[Vec3]]) -> Result<Self, SystemError> {
+        let parts: Result<Vec<PartFactor>, SystemError> = matrix
+            .parts
+            .par_iter()
+            .enumerate()
+            .map(|(part, p)| match p {
+                Part::Dense(_) => Ok(PartFactor::Dense(Mat6::zeros())),
+                Part::Sparse(m) => {
+                    let named = |source| SystemError::Factor { part, source };
+                    let symbolic = Symbolic::analyse(&m.pattern, Ordering::Auto(positions[part])).map_err(named)?;
+                    Ok(PartFactor::Sparse(Box::new(Factor::new(Arc::new(symbolic)).map_err(named)?)))
+                }
+            })
+            .collect();
+        Ok(Self {
+            factors: PartFactors { starts: matrix.starts.clone(), parts: parts? },
+            workspace: CgWorkspace::default(),
+            rhs: vec![Vec3::zeros(); matrix.len()],
+        })
+    }
+
+    /// Factorises the parts of `matrix`, each with `shift` (one number per block) added to its
+    /// diagonal. Couplings are left to `solve`.
+    pub fn refactor(&mut self, matrix: &SystemMatrix, shift: Option<&[f64]>) -> Result<(), SystemError> {
+        let starts = &self.factors.starts;
+        self.factors.parts.par_iter_mut().zip(&matrix.parts).enumerate().try_for_each(|(p, (factor, part))| {
+            let shift = shift.map(|s| &s[starts[p]..starts[p + 1]]);
+            match (factor, part) {
+                (PartFactor::Sparse(factor), Part::Sparse(m)) => {
+                    factor.refactor(m, shift).map_err(|source| SystemError::Factor { part: p, source })
+                }
+                (PartFactor::Dense(inverse), Part::Dense(m)) => {
+                    let mut shifted = *m;
+                    if let Some(shift) = shift {
+                        for c in 0..6 {
+                            shifted[(c, c)] += shift[c / 3];
+                        }
+                    }
+                    let source = FactorError::NotPositiveDefinite { block: 0 };
+                    *inverse = shifted.cholesky().ok_or(SystemError::Factor { part: p, source })?.inverse();
+                    Ok(())
+                }
+                _ => Ok(()),
+            }
+        })
+    }
+
+    /// x ← A⁻¹ x for the matrix last factorised without shift; returns the iterations of
+    /// conjugate gradients, zero where the bodies are not coupled.
+    pub fn solve(&mut self, matrix: &SystemMatrix, x: &mut [Vec3], tolerance: f64) -> Result<usize, SystemError> {
+        if !matrix.is_coupled() {
+            self.factors.solve(x);
+            return Ok(0);
+        }
+        self.rhs.copy_from_slice(x);
+        self.factors.solve(x);
+        let config = CgConfig { relative: tolerance, absolute: 0.0, max_iterations: 1000 };
+        match conjugate_gradients(matrix, &mut self.factors, &self.rhs, x, &config, &mut self.workspace) {
+            Ok(report) => Ok(report.iterations),
+            Err(
+                CgError::NotConverged { iterations, residual }
+                | CgError::NotPositiveDefinite { iterations, residual },
+            ) => Err(SystemError::Linear { iterations, residual }),
+            Err(CgError::NotFinite { iterations }) => {
+                Err(SystemError::Linear { iterations, residual: f64::NAN })
+            }
+            Err(CgError::SizeMismatch { .. }) => Err(SystemError::Linear { iterations: 0, residual: f64::NAN }),
+        }
+    }
+
+    /// Heap memory of the factors [bytes].
+    pub fn bytes(&self) -> usize {
+        self.factors
+            .parts
+            .iter()
+            .map(|p| match p {
+                PartFactor::Sparse(f) => f.bytes(),
+                PartFactor::Dense(_) => size_of::<Mat6>(),
+            })
+            .sum()
+    }
+}
+
+impl PartFactors {
+    fn solve(&mut self, x: &mut [Vec3]) {
+        let Self { starts, parts } = self;
+        solve_parts(starts, parts, x);
+    }
+}
+
+fn solve_parts(starts: &[usize], parts: &mut [PartFactor], x: &mut [Vec3]) {
+    match parts {
+        [] => {}
+        [PartFactor::Sparse(factor)] => factor.solve_in_place(x),
+        [PartFactor::Dense(inverse)] => {
+            let mut six = crate::nalgebra::Vector6::zeros();
+            six.fixed_rows_mut::<3>(0).copy_from(&x[0]);
+            six.fixed_rows_mut::<3>(3).copy_from(&x[1]);
+            let product = *inverse * six;
+            x[0] = product.fixed_rows::<3>(0).into_owned();
+            x[1] = product.fixed_rows::<3>(3).into_owned();
+        }
+        _ => {
+            let middle = parts.len() / 2;
+            let (left, right) = parts.split_at_mut(middle);
+            let (x_left, x_right) = x.split_at_mut(starts[middle] - starts[0]);
+            rayon::join(
+                || solve_parts(&starts[..=middle], left, x_left),
+                || solve_parts(&starts[middle..], right, x_right),
+            );
+        }
+    }
+}
+
+impl Preconditioner for PartFactors {
+    fn apply(&mut self, r: &[Vec3], z: &mut [Vec3]) {
+        z.copy_from_slice(r);
+        self.solve(z);
+    }
+}
