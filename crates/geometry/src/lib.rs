@@ -2,14 +2,20 @@
 //! lattices and the examination of meshes. It knows no forces and does no input or output.
 
 mod bounds;
+mod inside;
+mod mass_properties;
 mod mesh;
 mod quality;
 mod random;
+mod select;
 pub mod shapes;
 mod topology;
 
 pub use bounds::Aabb;
+pub use inside::InsideTest;
+pub use mass_properties::{MassError, MassProperties, PrincipalAxes};
 pub use mesh::{MeshError, TetMesh, TriMesh};
 pub use quality::{EdgeLengths, TetQuality, TriQuality};
 pub use random::SplitMix;
+pub use select::{SelectError, Selection, select};
 pub use topology::{Adjacency, Components};
