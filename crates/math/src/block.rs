@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Which blocks of an n×n block matrix are stored. Symmetric, and the diagonal is always there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockPattern {
     n: usize,
     row_start: Vec<usize>,
@@ -214,6 +214,15 @@ impl BlockMatrix {
                 *y = sum;
             }
         });
+    }
+
+    /// Row `i` of A x.
+    pub fn row_product(&self, i: usize, x: &[Vec3]) -> Vec3 {
+        let range = self.pattern.row_start[i]..self.pattern.row_start[i + 1];
+        let blocks = self.pattern.cols[range.clone()]
+            .iter()
+            .zip(&self.values[range]);
+        blocks.fold(Vec3::zeros(), |sum, (&j, a)| sum + a * x[j as usize])
     }
 
     /// self += s · other, on equal patterns.

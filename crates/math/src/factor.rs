@@ -53,7 +53,7 @@ pub enum FactorError {
     /// The matrix has an entry that is not a finite number.
     #[error("block row {block} has an entry that is not finite")]
     NotFinite {
-        /// First such block row, in the matrix's own numbering.
+        /// A block row that has one, in the matrix's own numbering; the same on every run.
         block: usize,
     },
     /// Argument sizes do not match the analysed pattern.
@@ -268,7 +268,8 @@ impl Factor {
 
     /// Factors A + diag(shift) ⊗ I₃; `shift` has one entry per block row.
     ///
-    /// `a` must have the pattern that was analysed. Allocates nothing.
+    /// `a` must have the pattern that was analysed and be symmetric: one triangle is read, which
+    /// one depends on the order. Allocates nothing.
     pub fn refactor(&mut self, a: &BlockMatrix, shift: Option<&[f64]>) -> Result<(), FactorError> {
         self.ready = false;
         let symbolic = &*self.symbolic;

@@ -19,17 +19,21 @@ pub type Mat6 = nalgebra::Matrix6<f64>;
 pub type Quat = nalgebra::UnitQuaternion<f64>;
 
 mod block;
+mod coloring;
 mod dissection;
 mod eig;
 mod factor;
 mod krylov;
 mod line_search;
 pub mod reduce;
+mod scatter;
 mod svd3;
+mod system;
 #[cfg(test)]
 mod testing;
 
 pub use block::{BlockError, BlockMatrix, BlockPattern};
+pub use coloring::BlockColoring;
 pub use eig::{psd_n, psd2, psd3, sym_eig_n, sym_eig2, sym_eig3};
 pub use factor::{Factor, FactorError, Ordering, Symbolic};
 pub use krylov::{
@@ -37,4 +41,6 @@ pub use krylov::{
     Preconditioner, conjugate_gradients,
 };
 pub use line_search::{LineSearchConfig, LineSearchError, LineSearchReport, armijo};
+pub use scatter::{Contribution, Scatter, ScatterError};
 pub use svd3::{Svd3, polar3, svd3};
+pub use system::{Part, PartShape, SystemError, SystemFactor, SystemMatrix};

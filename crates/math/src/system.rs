@@ -86,7 +86,12 @@ impl SystemMatrix {
             starts.push(starts[starts.len() - 1] + part.len());
             parts.push(part);
         }
-        let mut matrix = Self { parts, starts, pairs: Vec::new(), couplings: Vec::new() };
+        let mut matrix = Self {
+            parts,
+            starts,
+            pairs: Vec::new(),
+            couplings: Vec::new(),
+        };
         let mut pairs: Vec<(u32, u32)> = pairs
             .iter()
             .filter(|p| matrix.part_of(p.0 as usize) != matrix.part_of(p.1 as usize))
@@ -146,7 +151,9 @@ impl SystemMatrix {
             if i > j {
                 return true;
             }
-            let Ok(at) = self.pairs.binary_search(&(i as u32, j as u32)) else { return false };
+            let Ok(at) = self.pairs.binary_search(&(i as u32, j as u32)) else {
+                return false;
+            };
             self.couplings[at] += value;
             return true;
         }
@@ -255,7 +262,12 @@ fn for_each_slice(starts: &[usize], all: &mut [Vec3], f: impl Fn(usize, &mut [Ve
 }
 
 /// Halves the parts until one is left: no list of slices is allocated.
-fn recurse(starts: &[usize], first: usize, all: &mut [Vec3], f: &(impl Fn(usize, &mut [Vec3]) + Sync)) {
+fn recurse(
+    starts: &[usize],
+    first: usize,
+    all: &mut [Vec3],
+    f: &(impl Fn(usize, &mut [Vec3]) + Sync),
+) {
     match starts.len() {
         0 | 1 => {}
         2 => f(first, all),
@@ -282,7 +294,9 @@ pub enum SystemError {
         source: FactorError,
     },
     /// Conjugate gradients across couplings did not converge.
-    #[error("conjugate gradients stopped after {iterations} iterations at relative residual {residual:e}")]
+    #[error(
+        "conjugate gradients stopped after {iterations} iterations at relative residual {residual:e}"
+    )]
     Linear {
         /// Iterations taken.
         iterations: usize,
@@ -323,13 +337,19 @@ impl SystemFactor {
                 Part::Dense(_) => Ok(PartFactor::Dense(Mat6::zeros())),
                 Part::Sparse(m) => {
                     let named = |source| SystemError::Factor { part, source };
-                    let symbolic = Symbolic::analyse(&m.pattern, Ordering::Auto(positions[part])).map_err(named)?;
-                    Ok(PartFactor::Sparse(Box::new(Factor::new(Arc::new(symbolic)).map_err(named)?)))
+                    let symbolic = Symbolic::analyse(&m.pattern, Ordering::Auto(positions[part]))
+                        .map_err(named)?;
+                    Ok(PartFactor::Sparse(Box::new(
+                        Factor::new(Arc::new(symbolic)).map_err(named)?,
+                    )))
                 }
             })
             .collect();
         Ok(Self {
-            factors: PartFactors { starts: matrix.starts.clone(), parts: parts? },
+            factors: PartFactors {
+                starts: matrix.starts.clone(),
+                parts: parts?,
+            },
             workspace: CgWorkspace::default(),
             rhs: vec![Vec3::zeros(); matrix.len()],
         })
@@ -337,50 +357,91 @@ impl SystemFactor {
 
     /// Factorises the parts of `matrix`, each with `shift` (one number per block) added to its
     /// diagonal. Couplings are left to `solve`.
-    pub fn refactor(&mut self, matrix: &SystemMatrix, shift: Option<&[f64]>) -> Result<(), SystemError> {
+    pub fn refactor(
+        &mut self,
+        matrix: &SystemMatrix,
+        shift: Option<&[f64]>,
+    ) -> Result<(), SystemError> {
         let starts = &self.factors.starts;
-        self.factors.parts.par_iter_mut().zip(&matrix.parts).enumerate().try_for_each(|(p, (factor, part))| {
-            let shift = shift.map(|s| &s[starts[p]..starts[p + 1]]);
-            match (factor, part) {
-                (PartFactor::Sparse(factor), Part::Sparse(m)) => {
-                    factor.refactor(m, shift).map_err(|source| SystemError::Factor { part: p, source })
-                }
-                (PartFactor::Dense(inverse), Part::Dense(m)) => {
-                    let mut shifted = *m;
-                    if let Some(shift) = shift {
-                        for c in 0..6 {
-                            shifted[(c, c)] += shift[c / 3];
+        self.factors
+            .parts
+            .par_iter_mut()
+            .zip(&matrix.parts)
+            .enumerate()
+            .try_for_each(|(p, (factor, part))| {
+                let shift = shift.map(|s| &s[starts[p]..starts[p + 1]]);
+                match (factor, part) {
+                    (PartFactor::Sparse(factor), Part::Sparse(m)) => factor
+                        .refactor(m, shift)
+                        .map_err(|source| SystemError::Factor { part: p, source }),
+                    (PartFactor::Dense(inverse), Part::Dense(m)) => {
+                        let mut shifted = *m;
+                        if let Some(shift) = shift {
+                            for c in 0..6 {
+                                shifted[(c, c)] += shift[c / 3];
+                            }
                         }
+                        let source = FactorError::NotPositiveDefinite { block: 0 };
+                        *inverse = shifted
+                            .cholesky()
+                            .ok_or(SystemError::Factor { part: p, source })?
+                            .inverse();
+                        Ok(())
                     }
-                    let source = FactorError::NotPositiveDefinite { block: 0 };
-                    *inverse = shifted.cholesky().ok_or(SystemError::Factor { part: p, source })?.inverse();
-                    Ok(())
+                    _ => Ok(()),
                 }
-                _ => Ok(()),
-            }
-        })
+            })
     }
 
     /// x ← A⁻¹ x for the matrix last factorised without shift; returns the iterations of
     /// conjugate gradients, zero where the bodies are not coupled.
-    pub fn solve(&mut self, matrix: &SystemMatrix, x: &mut [Vec3], tolerance: f64) -> Result<usize, SystemError> {
+    pub fn solve(
+        &mut self,
+        matrix: &SystemMatrix,
+        x: &mut [Vec3],
+        tolerance: f64,
+    ) -> Result<usize, SystemError> {
         if !matrix.is_coupled() {
             self.factors.solve(x);
             return Ok(0);
         }
         self.rhs.copy_from_slice(x);
         self.factors.solve(x);
-        let config = CgConfig { relative: tolerance, absolute: 0.0, max_iterations: 1000 };
-        match conjugate_gradients(matrix, &mut self.factors, &self.rhs, x, &config, &mut self.workspace) {
+        let config = CgConfig {
+            relative: tolerance,
+            absolute: 0.0,
+            max_iterations: 1000,
+        };
+        match conjugate_gradients(
+            matrix,
+            &mut self.factors,
+            &self.rhs,
+            x,
+            &config,
+            &mut self.workspace,
+        ) {
             Ok(report) => Ok(report.iterations),
             Err(
-                CgError::NotConverged { iterations, residual }
-                | CgError::NotPositiveDefinite { iterations, residual },
-            ) => Err(SystemError::Linear { iterations, residual }),
-            Err(CgError::NotFinite { iterations }) => {
-                Err(SystemError::Linear { iterations, residual: f64::NAN })
-            }
-            Err(CgError::SizeMismatch { .. }) => Err(SystemError::Linear { iterations: 0, residual: f64::NAN }),
+                CgError::NotConverged {
+                    iterations,
+                    residual,
+                }
+                | CgError::NotPositiveDefinite {
+                    iterations,
+                    residual,
+                },
+            ) => Err(SystemError::Linear {
+                iterations,
+                residual,
+            }),
+            Err(CgError::NotFinite { iterations }) => Err(SystemError::Linear {
+                iterations,
+                residual: f64::NAN,
+            }),
+            Err(CgError::SizeMismatch { .. }) => Err(SystemError::Linear {
+                iterations: 0,
+                residual: f64::NAN,
+            }),
         }
     }
 
