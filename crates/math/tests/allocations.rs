@@ -28,6 +28,7 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 fn allocated(f: impl FnOnce()) -> usize {
     let before = BYTES.load(SeqCst);
