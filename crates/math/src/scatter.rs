@@ -72,12 +72,12 @@ pub enum ScatterError {
 }
 
 impl<const K: usize> Scatter<K> {
-    /// Elements per coloured block: enough work to pay for a task, few enough for many blocks.
-    pub const BLOCK_SIZE: usize = 128;
-
     /// For sums into one entry per node, `n_nodes` of them.
     pub fn new(n_nodes: usize, nodes: &[[u32; K]]) -> Result<Self, ScatterError> {
-        Self::with_block_size(n_nodes, nodes, Self::BLOCK_SIZE)
+        // Large blocks reuse the cache (1.3 million tetrahedra: 174 ms with 512, 236 ms with 128);
+        // a small mesh still needs enough blocks per colour to share out.
+        let block_size = (nodes.len() / 64).clamp(64, 512);
+        Self::with_block_size(n_nodes, nodes, block_size)
     }
 
     /// As [`Scatter::new`], with another number of elements per block. Results for different
