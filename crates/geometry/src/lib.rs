@@ -2,6 +2,8 @@
 //! lattices and the examination of meshes. It knows no forces and does no input or output.
 
 mod bounds;
+pub mod collide;
+mod embedding;
 mod inside;
 mod mass_properties;
 mod mesh;
@@ -12,6 +14,8 @@ pub mod shapes;
 mod topology;
 
 pub use bounds::Aabb;
+pub use collide::closest_point_on_triangle;
+pub use embedding::{EmbeddedVertex, Embedding, EmbeddingConfig, EmbeddingError, MAX_CELLS};
 pub use inside::InsideTest;
 pub use mass_properties::{MassError, MassProperties, PrincipalAxes};
 pub use mesh::{MeshError, TetMesh, TriMesh};
