@@ -40,3 +40,105 @@ pub trait Elements<const K: usize>: Sync {
     /// Energy, gradient and Hessian together, sharing what they have in common.
     fn local(&self, e: usize, x: &[Vec3; K], kind: Hessian) -> Local<K>;
 }
+
+/// Why a family of elements could not be built.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ElementError {
+    /// An element names a node that the body does not have.
+    #[error("element {element} names node {node}, but there are only {count} nodes")]
+    NodeOutOfRange {
+        /// Index of the element.
+        element: usize,
+        /// The node it names.
+        node: u32,
+        /// Number of nodes of the body.
+        count: usize,
+    },
+    /// A rest position holds an infinity or a NaN.
+    #[error("the rest position of node {node} is not finite")]
+    NonFinite {
+        /// Index of the node.
+        node: usize,
+    },
+    /// An element has no length, area or (positive) volume at rest.
+    #[error(
+        "element {element} is degenerate or inverted at rest: its {measure} is {value:e}; repair the mesh or reorder its nodes"
+    )]
+    Degenerate {
+        /// Index of the element.
+        element: usize,
+        /// `"length"`, `"area"` or `"volume"`.
+        measure: &'static str,
+        /// The offending value [m], [m²] or [m³].
+        value: f64,
+    },
+    /// More than two triangles meet at an edge, so that no single hinge angle exists.
+    #[error("the edge ({a}, {b}) belongs to {count} triangles; a shell allows at most two")]
+    NonManifoldEdge {
+        /// First node of the edge.
+        a: u32,
+        /// Second node of the edge.
+        b: u32,
+        /// Number of triangles at the edge.
+        count: usize,
+    },
+    /// A material parameter is outside its range.
+    #[error("{name} = {value} is not allowed: it must be {rule}")]
+    Parameter {
+        /// Name of the parameter.
+        name: &'static str,
+        /// The value given.
+        value: f64,
+        /// The condition that it violates.
+        rule: &'static str,
+    },
+    /// A list that runs parallel to the elements has another length.
+    #[error("{name} has {got} entries but there are {expected} elements")]
+    Length {
+        /// Name of the list.
+        name: &'static str,
+        /// Its length.
+        got: usize,
+        /// Number of elements.
+        expected: usize,
+    },
+}
+
+/// Fails with [`ElementError::Parameter`] unless `ok`.
+pub(crate) fn require(
+    ok: bool,
+    name: &'static str,
+    value: f64,
+    rule: &'static str,
+) -> Result<(), ElementError> {
+    if ok {
+        Ok(())
+    } else {
+        Err(ElementError::Parameter { name, value, rule })
+    }
+}
+
+/// The rest positions of one element, or the reason why they cannot be had.
+pub(crate) fn gather_rest<const K: usize>(
+    element: usize,
+    nodes: &[u32; K],
+    positions: &[Vec3],
+) -> Result<[Vec3; K], ElementError> {
+    let mut x = [Vec3::zeros(); K];
+    for (xa, &node) in x.iter_mut().zip(nodes) {
+        let p = positions
+            .get(node as usize)
+            .ok_or(ElementError::NodeOutOfRange {
+                element,
+                node,
+                count: positions.len(),
+            })?;
+        if !p.iter().all(|v| v.is_finite()) {
+            return Err(ElementError::NonFinite {
+                node: node as usize,
+            });
+        }
+        *xa = *p;
+    }
+    Ok(x)
+}

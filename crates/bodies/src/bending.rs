@@ -1,0 +1,492 @@
+//! Bending of thin shells by hinges: the discrete shells of [grinspun2003].
+//!
+//! Every interior edge is a hinge with the signed angle θ between its two triangles (zero when
+//! flat) and
+//!
+//! E = ½ k (θ − θ̄)²,   k = D ‖ē‖² / (Ā₁ + Ā₂)   [J]
+//!
+//! where bars denote the rest shape, D [N·m] is the bending rigidity and Ā are the triangle
+//! areas. [grinspun2003] leaves the factor of ‖ē‖²/Ā to the user; here it is fixed so that D means
+//! what it means for a Kirchhoff plate, D = Eh³/(12(1−ν²)): a sheet bent to a cylinder of radius R
+//! stores ½ D/R² per area. This is exact for meshes with rows of edges along the cylinder's axis
+//! and for equilateral triangles in every direction. Two limits of hinges are known: the energy of
+//! other meshes depends somewhat on the edge directions, and in double curvature the model acts
+//! like a plate with Poisson's ratio −1/3 (on equilateral triangles).
+//!
+//! The gradient and the exact Hessian of θ are analytic, in the spirit of [tamstorf2013]: with the
+//! weights w = (1−s, s, −1) of a triangle's edge ends and tip (s the foot of the altitude h),
+//! d = (−1, 1, 0)/‖e‖, edge direction t, normal n and m = n × t,
+//!
+//! ∇θ = −Σ w⊗n/h,
+//! ∇²θ = Σ [ −αβᵀ − βαᵀ + γηᵀ + ηγᵀ ],  α = w⊗n/h, β = w⊗m/h, γ = d⊗n, η = w⊗t/h − ½ d⊗m,
+//!
+//! summed over the two triangles. α ⊥ β and γ ⊥ η, so each pair has the eigenvalues ±‖·‖‖·‖.
+//!
+//! Projected Hessian: Gauss–Newton, k ∇θ ∇θᵀ.
+//!
+//! Collapsed triangles have no normal and ∇θ grows like 1/h. A hinge therefore fades out while
+//! the area of one of its triangles falls from 5 % to 1 % of its rest area: E is multiplied by a
+//! C² ramp in the squared area ratio of each triangle, and the derivatives include the ramp. The
+//! angle lies in (−π, π]; E is not smooth where a hinge folds flat onto itself (θ = ±π), which
+//! contact normally prevents.
+//!
+//! **Deviations** from [grinspun2003]: the factor above, rest quantities in the factor throughout,
+//! directional rigidity and the fading of collapsed triangles.
+
+use crate::elements::{ElementError, Elements, Hessian, Local, gather_rest, require};
+use crate::hinges::interior_edges;
+use crate::membrane::material_frame;
+use stiction_math::nalgebra::{SMatrix, SVector};
+use stiction_math::{Mat3, Vec3};
+
+/// Squared area ratios between which a hinge fades out: 1 % and 5 % of the rest area.
+const FADE: [f64; 2] = [1e-4, 25e-4];
+
+/// The nodes of the two triangles of a hinge, each running along the edge, then to the tip.
+const SIDES: [[usize; 3]; 2] = [[0, 1, 2], [1, 0, 3]];
+
+/// Bending rigidity [N·m] by the direction that is being bent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BendingRigidity {
+    /// For bending along the warp (the fold runs along the weft) [N·m].
+    pub warp: f64,
+    /// For bending along the weft [N·m].
+    pub weft: f64,
+    /// For bending along the two diagonals between them [N·m].
+    pub bias: f64,
+}
+
+impl BendingRigidity {
+    /// The same rigidity D [N·m] in every direction.
+    ///
+    /// # Errors
+    /// Unless D is finite and not negative.
+    pub fn isotropic(rigidity: f64) -> Result<Self, ElementError> {
+        Self::measured(rigidity, rigidity, rigidity)
+    }
+
+    /// A homogeneous plate, D = Eh³/(12(1−ν²)): Young's modulus [Pa], Poisson's ratio,
+    /// thickness [m].
+    ///
+    /// # Errors
+    /// Unless E > 0, −1 < ν < 1 and thickness > 0.
+    pub fn plate(young: f64, poisson: f64, thickness: f64) -> Result<Self, ElementError> {
+        let positive = "positive and finite";
+        require(young > 0.0 && young.is_finite(), "young", young, positive)?;
+        require(
+            poisson > -1.0 && poisson < 1.0,
+            "poisson",
+            poisson,
+            "between -1 and 1",
+        )?;
+        require(
+            thickness > 0.0 && thickness.is_finite(),
+            "thickness",
+            thickness,
+            positive,
+        )?;
+        Self::isotropic(young * thickness.powi(3) / (12.0 * (1.0 - poisson * poisson)))
+    }
+
+    /// Rigidities as measured on strips cut along warp, weft and bias [N·m], as in [wang2011].
+    ///
+    /// # Errors
+    /// Unless all are finite and not negative.
+    pub fn measured(warp: f64, weft: f64, bias: f64) -> Result<Self, ElementError> {
+        for (name, value) in [
+            ("warp rigidity", warp),
+            ("weft rigidity", weft),
+            ("bias rigidity", bias),
+        ] {
+            require(
+                value >= 0.0 && value.is_finite(),
+                name,
+                value,
+                "finite and not negative",
+            )?;
+        }
+        Ok(Self { warp, weft, bias })
+    }
+
+    /// The rigidity [N·m] for bending in a direction at `angle` [rad] to the warp: linear in the
+    /// angle between warp (0°), bias (45°) and weft (90°).
+    pub fn along(&self, angle: f64) -> f64 {
+        use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
+        let folded = angle.rem_euclid(PI);
+        let folded = if folded > FRAC_PI_2 {
+            PI - folded
+        } else {
+            folded
+        };
+        let t = folded / FRAC_PI_4;
+        if t <= 1.0 {
+            self.warp + (self.bias - self.warp) * t
+        } else {
+            self.bias + (self.weft - self.bias) * (t - 1.0)
+        }
+    }
+}
+
+/// The hinges of a shell. Nodes of a hinge: the two ends of the edge, then the two tips.
+#[derive(Clone, Debug)]
+pub struct Hinges {
+    nodes: Vec<[u32; 4]>,
+    /// k [J].
+    stiffness: Vec<f64>,
+    /// θ̄ [rad].
+    rest_angles: Vec<f64>,
+    /// Squared lengths of the rest normals (2Ā)² [m⁴] of the two triangles.
+    rest_squares: Vec<[f64; 2]>,
+}
+
+impl Hinges {
+    /// One hinge per interior edge, at rest at `positions` [m].
+    ///
+    /// `warp` gives the material direction as for membranes (see [`material_frame`]); it matters
+    /// only if the rigidity depends on the direction, and the two triangles' values are averaged.
+    ///
+    /// # Errors
+    /// If a triangle is malformed or has no area, or more than two triangles share an edge.
+    pub fn new(
+        positions: &[Vec3],
+        triangles: &[[u32; 3]],
+        rigidity: BendingRigidity,
+        warp: Vec3,
+    ) -> Result<Self, ElementError> {
+        let mut hinges = Self {
+            nodes: Vec::new(),
+            stiffness: Vec::new(),
+            rest_angles: Vec::new(),
+            rest_squares: Vec::new(),
+        };
+        for edge in interior_edges(triangles)? {
+            let x = gather_rest(edge.triangles[0], &edge.nodes, positions)?;
+            let hinge = Hinge::new(&x);
+            let mut mean = 0.0;
+            for side in 0..2 {
+                let twice = hinge.squares[side].sqrt();
+                if !(twice > 1e-8 * hinge.length * hinge.length && twice.is_finite()) {
+                    return Err(ElementError::Degenerate {
+                        element: edge.triangles[side],
+                        measure: "area",
+                        value: 0.5 * twice,
+                    });
+                }
+                // Bending happens across the edge, so its direction is the in-plane normal.
+                let n = hinge.normals[side];
+                let [u, v] = material_frame(&n, &warp);
+                let across = n.cross(&(x[1] - x[0]));
+                mean += 0.5 * rigidity.along(across.dot(&v).atan2(across.dot(&u)));
+            }
+            let areas = 0.5 * (hinge.squares[0].sqrt() + hinge.squares[1].sqrt());
+            hinges.nodes.push(edge.nodes);
+            hinges
+                .stiffness
+                .push(mean * hinge.length * hinge.length / areas);
+            hinges.rest_angles.push(hinge.angle());
+            hinges.rest_squares.push(hinge.squares);
+        }
+        Ok(hinges)
+    }
+
+    /// The same hinges with all rest angles zero: a shell that wants to be flat.
+    pub fn flattened(mut self) -> Self {
+        self.rest_angles.fill(0.0);
+        self
+    }
+
+    /// Rest angles θ̄ [rad].
+    pub fn rest_angles(&self) -> &[f64] {
+        &self.rest_angles
+    }
+
+    /// Stiffnesses k [J].
+    pub fn stiffness(&self) -> &[f64] {
+        &self.stiffness
+    }
+
+    /// Fading factors of the two triangles with their first and second derivatives by |n|².
+    fn fades(&self, e: usize, hinge: &Hinge) -> [[f64; 3]; 2] {
+        std::array::from_fn(|side| {
+            let rest = self.rest_squares[e][side];
+            let [r, dr, ddr] = ramp(hinge.squares[side] / rest);
+            [r, dr / rest, ddr / (rest * rest)]
+        })
+    }
+}
+
+impl Elements<4> for Hinges {
+    fn nodes(&self) -> &[[u32; 4]] {
+        &self.nodes
+    }
+
+    fn energy(&self, e: usize, x: &[Vec3; 4]) -> f64 {
+        let hinge = Hinge::new(x);
+        let fades = self.fades(e, &hinge);
+        let factor = fades[0][0] * fades[1][0];
+        if factor == 0.0 {
+            return 0.0;
+        }
+        let off = hinge.angle() - self.rest_angles[e];
+        0.5 * self.stiffness[e] * factor * off * off
+    }
+
+    fn gradient(&self, e: usize, x: &[Vec3; 4]) -> [Vec3; 4] {
+        let hinge = Hinge::new(x);
+        let fades = self.fades(e, &hinge);
+        let factor = fades[0][0] * fades[1][0];
+        if factor == 0.0 {
+            return [Vec3::zeros(); 4];
+        }
+        let off = hinge.angle() - self.rest_angles[e];
+        let k = self.stiffness[e];
+        let mut g = angle_gradient(&hinge.sides(x)).map(|g| g * (k * factor * off));
+        if factor < 1.0 {
+            add_fade_gradient(&mut g, &hinge, x, &fades, 0.5 * k * off * off);
+        }
+        g
+    }
+
+    fn local(&self, e: usize, x: &[Vec3; 4], kind: Hessian) -> Local<4> {
+        let hinge = Hinge::new(x);
+        let fades = self.fades(e, &hinge);
+        let factor = fades[0][0] * fades[1][0];
+        if factor == 0.0 {
+            return Local {
+                energy: 0.0,
+                gradient: [Vec3::zeros(); 4],
+                hessian: [[Mat3::zeros(); 4]; 4],
+            };
+        }
+        let off = hinge.angle() - self.rest_angles[e];
+        let k = self.stiffness[e];
+        let kf = k * factor;
+        let sides = hinge.sides(x);
+        let slope = angle_gradient(&sides);
+        let mut hessian = [[Mat3::zeros(); 4]; 4];
+        for a in 0..4 {
+            let scaled = slope[a] * kf;
+            for b in a..4 {
+                hessian[a][b] = scaled * slope[b].transpose();
+            }
+        }
+        if kind == Hessian::Full {
+            for (side, nodes) in sides.iter().zip(&SIDES) {
+                side.add_second(nodes, kf * off, &mut hessian);
+            }
+        }
+        mirror(&mut hessian);
+        let mut gradient = slope.map(|g| g * (kf * off));
+        if factor < 1.0 {
+            let weight = 0.5 * k * off * off;
+            if kind == Hessian::Full {
+                add_fade_hessian(&mut hessian, &hinge, x, &fades, &slope, k * off, weight);
+            }
+            add_fade_gradient(&mut gradient, &hinge, x, &fades, weight);
+        }
+        Local {
+            energy: 0.5 * kf * off * off,
+            gradient,
+            hessian,
+        }
+    }
+}
+
+/// The edge and the two (unnormalised) triangle normals of a hinge.
+struct Hinge {
+    edge: Vec3,
+    length: f64,
+    normals: [Vec3; 2],
+    /// |n|² [m⁴].
+    squares: [f64; 2],
+}
+
+impl Hinge {
+    fn new(x: &[Vec3; 4]) -> Self {
+        let edge = x[1] - x[0];
+        let normals = [edge.cross(&(x[2] - x[0])), (x[3] - x[0]).cross(&edge)];
+        Self {
+            edge,
+            length: edge.norm(),
+            normals,
+            squares: [normals[0].norm_squared(), normals[1].norm_squared()],
+        }
+    }
+
+    /// θ in (−π, π], positive where the tips rise to the side of the normals.
+    fn angle(&self) -> f64 {
+        let [n1, n2] = &self.normals;
+        (self.edge.dot(&n2.cross(n1)) / self.length).atan2(n1.dot(n2))
+    }
+
+    fn sides(&self, x: &[Vec3; 4]) -> [Side; 2] {
+        let t = self.edge / self.length;
+        let side = |i: usize, t: Vec3| {
+            let norm = self.squares[i].sqrt();
+            let n = self.normals[i] / norm;
+            let s = (x[SIDES[i][2]] - x[SIDES[i][0]]).dot(&t) / self.length;
+            Side {
+                n,
+                t,
+                inverse_altitude: self.length / norm,
+                weights: [1.0 - s, s, -1.0],
+                inverse_length: 1.0 / self.length,
+            }
+        };
+        [side(0, t), side(1, -t)]
+    }
+}
+
+/// One triangle of a hinge, seen along its own direction of the edge.
+struct Side {
+    n: Vec3,
+    t: Vec3,
+    /// 1/h [1/m].
+    inverse_altitude: f64,
+    /// w = (1−s, s, −1).
+    weights: [f64; 3],
+    /// 1/‖e‖ [1/m].
+    inverse_length: f64,
+}
+
+impl Side {
+    /// Adds `scale`·∇²θ of this triangle to the upper block triangle of `h`.
+    fn add_second(&self, nodes: &[usize; 3], scale: f64, h: &mut [[Mat3; 4]; 4]) {
+        let m = self.n.cross(&self.t);
+        let nm = self.n * m.transpose();
+        let q = nm + nm.transpose();
+        let tn = self.t * self.n.transpose();
+        let nt = tn.transpose();
+        let d = [-self.inverse_length, self.inverse_length, 0.0];
+        let w = self.weights.map(|w| w * self.inverse_altitude);
+        for i in 0..3 {
+            for j in 0..3 {
+                if nodes[i] <= nodes[j] {
+                    h[nodes[i]][nodes[j]] += q * (-scale * (w[i] * w[j] + 0.5 * d[i] * d[j]))
+                        + tn * (scale * w[i] * d[j])
+                        + nt * (scale * d[i] * w[j]);
+                }
+            }
+        }
+    }
+}
+
+/// ∇θ [1/m].
+fn angle_gradient(sides: &[Side; 2]) -> [Vec3; 4] {
+    let mut g = [Vec3::zeros(); 4];
+    for (side, nodes) in sides.iter().zip(&SIDES) {
+        for i in 0..3 {
+            g[nodes[i]] -= side.n * (side.weights[i] * side.inverse_altitude);
+        }
+    }
+    g
+}
+
+/// Fills the lower block triangle from the upper one.
+fn mirror(h: &mut [[Mat3; 4]; 4]) {
+    for a in 1..4 {
+        for b in 0..a {
+            h[a][b] = h[b][a].transpose();
+        }
+    }
+}
+
+/// The fading factor at a squared area ratio, with two derivatives: 0 below, 1 above, a quintic
+/// between.
+fn ramp(q: f64) -> [f64; 3] {
+    let width = FADE[1] - FADE[0];
+    let t = (q - FADE[0]) / width;
+    if t >= 1.0 {
+        [1.0, 0.0, 0.0]
+    } else if t > 0.0 {
+        [
+            t * t * t * (10.0 + t * (6.0 * t - 15.0)),
+            30.0 * t * t * (t - 1.0) * (t - 1.0) / width,
+            60.0 * t * (t - 1.0) * (2.0 * t - 1.0) / (width * width),
+        ]
+    } else {
+        // Also where the ratio is not a number, as on a hinge whose edge has no length.
+        [0.0; 3]
+    }
+}
+
+/// Opposite edges p of a triangle's corners: ∂n/∂xₐ·v = pₐ × v.
+fn opposite(nodes: &[usize; 3], x: &[Vec3; 4]) -> [Vec3; 3] {
+    let [a, b, c] = nodes.map(|i| x[i]);
+    [c - b, a - c, b - a]
+}
+
+/// The normal of a triangle in the order of `SIDES`.
+fn square_gradient(side: usize, hinge: &Hinge, x: &[Vec3; 4]) -> [Vec3; 4] {
+    let p = opposite(&SIDES[side], x);
+    let mut g = [Vec3::zeros(); 4];
+    for i in 0..3 {
+        g[SIDES[side][i]] = hinge.normals[side].cross(&p[i]) * 2.0;
+    }
+    g
+}
+
+/// Adds `weight` ∇(r₁r₂).
+#[cold]
+fn add_fade_gradient(
+    g: &mut [Vec3; 4],
+    hinge: &Hinge,
+    x: &[Vec3; 4],
+    fades: &[[f64; 3]; 2],
+    weight: f64,
+) {
+    for side in 0..2 {
+        let slope = square_gradient(side, hinge, x);
+        for a in 0..4 {
+            g[a] += slope[a] * (weight * fades[side][1] * fades[1 - side][0]);
+        }
+    }
+}
+
+/// Adds `tilt` (∇ρ∇θᵀ + ∇θ∇ρᵀ) + `weight` ∇²ρ with ρ = r₁r₂.
+#[cold]
+fn add_fade_hessian(
+    h: &mut [[Mat3; 4]; 4],
+    hinge: &Hinge,
+    x: &[Vec3; 4],
+    fades: &[[f64; 3]; 2],
+    angle_slope: &[Vec3; 4],
+    tilt: f64,
+    weight: f64,
+) {
+    let flat = |g: &[Vec3; 4]| SVector::<f64, 12>::from_fn(|r, _| g[r / 3][r % 3]);
+    let theta = flat(angle_slope);
+    let q = [
+        flat(&square_gradient(0, hinge, x)),
+        flat(&square_gradient(1, hinge, x)),
+    ];
+    let [r, s] = fades;
+    let rho = q[0] * (r[1] * s[0]) + q[1] * (r[0] * s[1]);
+    let lean = rho * theta.transpose() * tilt;
+    let cross = q[0] * q[1].transpose() * (weight * r[1] * s[1]);
+    let half: SMatrix<f64, 12, 12> = lean
+        + cross
+        + q[0] * q[0].transpose() * (0.5 * weight * r[2] * s[0])
+        + q[1] * q[1].transpose() * (0.5 * weight * r[0] * s[2]);
+    let total = half + half.transpose();
+    for a in 0..4 {
+        for b in 0..4 {
+            h[a][b] += total.fixed_view::<3, 3>(3 * a, 3 * b);
+        }
+    }
+    for side in 0..2 {
+        let scale = 2.0 * weight * fades[side][1] * fades[1 - side][0];
+        let p = opposite(&SIDES[side], x);
+        let turn = hinge.normals[side].cross_matrix();
+        for i in 0..3 {
+            for j in 0..3 {
+                // ∂pᵢ/∂xⱼ is +1, −1 or 0 times the identity, cyclic in i, j.
+                let sign = [0.0, -1.0, 1.0][(j + 3 - i) % 3];
+                h[SIDES[side][i]][SIDES[side][j]] += (Mat3::from_diagonal_element(p[i].dot(&p[j]))
+                    - p[j] * p[i].transpose()
+                    + turn * sign)
+                    * scale;
+            }
+        }
+    }
+}
