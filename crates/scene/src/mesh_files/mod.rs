@@ -1,0 +1,254 @@
+//! Mesh files: bytes in, triangles and tetrahedra out, or an error that names the culprit.
+//!
+//! | extension | format | holds |
+//! | --- | --- | --- |
+//! | `.obj` | Wavefront OBJ | polygons, groups |
+//! | `.ply` | PLY, text and binary | polygons |
+//! | `.stl` | STL, text and binary | triangles |
+//! | `.msh` | Gmsh MSH 2.2 and 4.1, text and binary | triangles, tetrahedra, physical groups |
+//! | `.node` + `.ele` | TetGen | tetrahedra, markers |
+//! | `.vtk` | VTK legacy, text and binary | polygons, tetrahedra |
+//! | `.vtu` | VTK XML unstructured grid, every encoding | polygons, tetrahedra, data arrays |
+//!
+//! Readers are pure functions of the bytes. None of them trusts a count that the file declares:
+//! it is compared with [`Limits`] and with the bytes that are really there before any memory is
+//! asked for. Memory and time are linear in the size of the file (for compressed data, in the
+//! size that the compressed bytes can expand to).
+//!
+//! A reader refuses what cannot be represented: a coordinate that is not finite, an index out of
+//! range, a cell that is neither a polygon nor a linear tetrahedron. Whether the mesh is any good
+//! (manifold, oriented, free of slivers) is a question for the examination of meshes in
+//! `stiction-geometry`.
+
+mod bytes;
+mod cells;
+mod error;
+pub mod gmsh;
+pub mod obj;
+pub mod ply;
+mod polygon;
+mod soup;
+pub mod stl;
+pub mod tetgen;
+pub mod vtk;
+pub mod vtu;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use stiction_geometry::{TetMesh, TriMesh};
+
+pub use error::{Element, MeshError, Place, Problem};
+
+/// What a mesh file holds. At least one of `surface` and `tets` is present.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MeshFile {
+    /// The triangles of the file; polygons are triangulated.
+    pub surface: Option<TriMesh>,
+    /// The tetrahedra of the file.
+    pub tets: Option<TetMesh>,
+    /// Named vertex sets, in the order in which the file first names them.
+    pub groups: Vec<Group>,
+    /// What the reader changed, in sentences for the user (for example "all 12 tetrahedra were
+    /// turned").
+    pub notes: Vec<String>,
+}
+
+/// A named set of vertices.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Group {
+    /// The name in the file.
+    pub name: String,
+    /// Vertex indices from 0, ascending and distinct. They hold for `surface` and for `tets`:
+    /// both carry every vertex of the file in file order.
+    pub vertices: Vec<u32>,
+}
+
+impl MeshFile {
+    /// The vertex set called `name`.
+    pub fn group(&self, name: &str) -> Option<&Group> {
+        self.groups.iter().find(|group| group.name == name)
+    }
+
+    /// The surface without the vertices that no triangle uses, and the groups renumbered to it.
+    ///
+    /// A file of tetrahedra with their boundary triangles gives a surface that carries the
+    /// interior vertices as well; a shell made from it must not.
+    pub fn compact_surface(&self) -> Option<(TriMesh, Vec<Group>)> {
+        let surface = self.surface.as_ref()?;
+        const UNUSED: u32 = u32::MAX;
+        let mut new_index = vec![UNUSED; surface.positions.len()];
+        for &v in surface.triangles.iter().flatten() {
+            new_index[v as usize] = 0;
+        }
+        let mut positions = Vec::new();
+        for (old, new) in new_index.iter_mut().enumerate() {
+            if *new != UNUSED {
+                *new = positions.len() as u32;
+                positions.push(surface.positions[old]);
+            }
+        }
+        let triangles = surface
+            .triangles
+            .iter()
+            .map(|t| t.map(|v| new_index[v as usize]))
+            .collect();
+        let groups = self.groups.iter().map(|group| Group {
+            name: group.name.clone(),
+            vertices: group
+                .vertices
+                .iter()
+                .map(|&v| new_index[v as usize])
+                .filter(|&v| v != UNUSED)
+                .collect(),
+        });
+        let groups = groups.filter(|g| !g.vertices.is_empty()).collect();
+        Some((
+            TriMesh {
+                positions,
+                triangles,
+            },
+            groups,
+        ))
+    }
+}
+
+/// How much a mesh file may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most vertices.
+    pub max_nodes: u64,
+    /// Most triangles plus tetrahedra, after triangulation.
+    pub max_elements: u64,
+    /// Most bytes, of the file and of what its compressed data expands to.
+    pub max_bytes: u64,
+}
+
+impl Default for Limits {
+    /// Ten million vertices and forty million elements are several times what fits a workstation
+    /// run; two gibibytes hold such a mesh in any of the formats.
+    fn default() -> Self {
+        Limits {
+            max_nodes: 10_000_000,
+            max_elements: 40_000_000,
+            max_bytes: 2 << 30,
+        }
+    }
+}
+
+/// A file format, found from a file name's extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Wavefront OBJ.
+    Obj,
+    /// PLY polygon file.
+    Ply,
+    /// STL.
+    Stl,
+    /// Gmsh MSH.
+    Gmsh,
+    /// TetGen `.node` and `.ele`, two files with one stem.
+    TetGen,
+    /// VTK legacy.
+    Vtk,
+    /// VTK XML unstructured grid.
+    Vtu,
+}
+
+impl Format {
+    /// Known extensions, lower case, without the dot.
+    pub const EXTENSIONS: [&'static str; 8] =
+        ["obj", "ply", "stl", "msh", "node", "ele", "vtk", "vtu"];
+
+    /// The format that the extension of `path` stands for, upper or lower case.
+    pub fn of(path: &Path) -> Result<Format, MeshError> {
+        let extension = path
+            .extension()
+            .map(|e| e.to_string_lossy().to_ascii_lowercase())
+            .unwrap_or_default();
+        match extension.as_str() {
+            "obj" => Ok(Format::Obj),
+            "ply" => Ok(Format::Ply),
+            "stl" => Ok(Format::Stl),
+            "msh" => Ok(Format::Gmsh),
+            "node" | "ele" => Ok(Format::TetGen),
+            "vtk" => Ok(Format::Vtk),
+            "vtu" => Ok(Format::Vtu),
+            _ => Err(
+                MeshError::new(Place::File, Problem::UnknownExtension { extension }).in_file(path),
+            ),
+        }
+    }
+}
+
+/// Reads the mesh file at `path`; its extension gives the format. For TetGen, either of the two
+/// files names the pair.
+pub fn load(path: &Path, limits: &Limits) -> Result<MeshFile, MeshError> {
+    let read_one = |read: fn(&[u8], &Limits) -> Result<MeshFile, MeshError>| {
+        read(&read_bytes(path, limits)?, limits).map_err(|error| error.in_file(path))
+    };
+    match Format::of(path)? {
+        Format::Obj => read_one(obj::read),
+        Format::Ply => read_one(ply::read),
+        Format::Stl => read_one(stl::read),
+        Format::Gmsh => read_one(gmsh::read),
+        Format::Vtk => read_one(vtk::read),
+        Format::Vtu => read_one(vtu::read_mesh),
+        Format::TetGen => load_tetgen(path, limits),
+    }
+}
+
+fn load_tetgen(path: &Path, limits: &Limits) -> Result<MeshFile, MeshError> {
+    // Keeps the user's spelling of the file that was named and its case for the other one.
+    let upper = path
+        .extension()
+        .is_some_and(|e| e.to_string_lossy().chars().all(|c| c.is_ascii_uppercase()));
+    let sibling = |lower: &str| -> PathBuf {
+        if path
+            .extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case(lower))
+        {
+            path.to_path_buf()
+        } else if upper {
+            path.with_extension(lower.to_ascii_uppercase())
+        } else {
+            path.with_extension(lower)
+        }
+    };
+    let (node_path, ele_path) = (sibling("node"), sibling("ele"));
+    let node = read_bytes(&node_path, limits)?;
+    let ele = read_bytes(&ele_path, limits)?;
+    let nodes = tetgen::read_nodes(&node, limits).map_err(|error| error.in_file(&node_path))?;
+    tetgen::read_elements(nodes, &ele, limits).map_err(|error| error.in_file(&ele_path))
+}
+
+fn read_bytes(path: &Path, limits: &Limits) -> Result<Vec<u8>, MeshError> {
+    let refuse = |problem| MeshError::new(Place::File, problem).in_file(path);
+    let failed = |error: std::io::Error| {
+        refuse(Problem::Unreadable {
+            reason: error.to_string(),
+        })
+    };
+    let too_large = |count| {
+        refuse(Problem::TooMany {
+            what: "bytes",
+            count,
+            limit: limits.max_bytes,
+        })
+    };
+    let file = File::open(path).map_err(failed)?;
+    let length = file.metadata().map_err(failed)?.len();
+    if length > limits.max_bytes {
+        return Err(too_large(length));
+    }
+    // The length is only a hint (pipes report 0, a file may grow), so the reading is bounded too.
+    let mut bytes = Vec::new();
+    file.take(limits.max_bytes.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    if bytes.len() as u64 > limits.max_bytes {
+        return Err(too_large(bytes.len() as u64));
+    }
+    Ok(bytes)
+}
