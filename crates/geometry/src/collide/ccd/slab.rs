@@ -1,0 +1,224 @@
+//! One query: rounds of separating slabs.
+
+use stiction_math::Vec3;
+
+use super::{CcdAnswer, CcdConfig, Impact};
+use crate::collide::edge_edge::edge_edge;
+use crate::collide::point_edge::point_edge;
+use crate::collide::point_triangle::point_triangle;
+
+/// The kinds of feature pairs. Of four vertices, one belongs to the first feature (two for two
+/// edges); unused vertices at the end repeat the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pair {
+    VertexFace,
+    EdgeEdge,
+    VertexEdge,
+    VertexVertex,
+}
+
+/// Advances from time 0 until the pair is as close as `config.d_min` plus `slack`, or until it
+/// is certain that this does not happen before `limit`. The times visited do not depend on
+/// `limit`, so an impact before the limit has the same bits as without one.
+pub(crate) fn advance(
+    pair: Pair,
+    start: &[Vec3; 4],
+    end: &[Vec3; 4],
+    config: &CcdConfig,
+    slack: f64,
+    limit: f64,
+) -> CcdAnswer {
+    let span = Span::new(pair, start, end);
+    let d_min = if config.d_min < 0.0 {
+        0.0
+    } else {
+        config.d_min
+    };
+    let target = d_min + slack;
+    let mut time = 0.0;
+    let mut enough = f64::NEG_INFINITY;
+    let mut work = 0;
+    loop {
+        work += 1;
+        let now = span.at(time);
+        let closest = closest(pair, &now);
+        let mut slab = span.slab(&closest.separation, time, target);
+        if !slab.holds && closest.separation.norm() > target {
+            // The distance says there is room, so the direction lost its digits to the size of
+            // the features, which happens at distances below √u of it.
+            let polished = span.slab(&polish(pair, &now, &closest), time, target);
+            if polished.holds {
+                slab = polished;
+            }
+        }
+        let stop = |work| CcdAnswer {
+            impact: Some(Impact {
+                time,
+                weights: closest.weights,
+                separation: closest.separation,
+            }),
+            work,
+        };
+        if !slab.holds || slab.gap <= enough {
+            return stop(work);
+        }
+        if slab.until >= 1.0 || slab.until >= limit {
+            return CcdAnswer { impact: None, work };
+        }
+        if work == 1 {
+            enough = target + config.leave * (slab.gap - target);
+        }
+        if work >= config.rounds || slab.until <= time {
+            // The slab holds up to `until`, one round beyond the closest points reported.
+            let mut answer = stop(work);
+            if let Some(impact) = &mut answer.impact {
+                impact.time = slab.until.max(time);
+            }
+            return answer;
+        }
+        time = slab.until;
+    }
+}
+
+/// What a direction proves from some time on.
+struct Slab {
+    /// Whether the gap is at or above the target at that time: nothing is proven otherwise.
+    holds: bool,
+    /// The gap along the direction at that time [m].
+    gap: f64,
+    /// Until when the gap stays at or above the target; 1 or more: to the end.
+    until: f64,
+}
+
+/// The motion of a pair: differences of the vertices of its two features, component by
+/// component over the (at most four) vertex pairs, and the vertices relative to one of them.
+struct Span {
+    from: [[f64; 4]; 3],
+    to: [[f64; 4]; 3],
+    vertices: [Vec3; 4],
+    moves: [Vec3; 4],
+}
+
+impl Span {
+    #[inline]
+    fn new(pair: Pair, start: &[Vec3; 4], end: &[Vec3; 4]) -> Self {
+        let pairs = match pair {
+            Pair::EdgeEdge => [(0, 2), (0, 3), (1, 2), (1, 3)],
+            _ => [(0, 1), (0, 2), (0, 3), (0, 3)],
+        };
+        let mut span = Span {
+            from: [[0.0; 4]; 3],
+            to: [[0.0; 4]; 3],
+            vertices: [Vec3::zeros(); 4],
+            moves: [Vec3::zeros(); 4],
+        };
+        for (k, (i, j)) in pairs.into_iter().enumerate() {
+            for c in 0..3 {
+                span.from[c][k] = start[i][c] - start[j][c];
+                span.to[c][k] = end[i][c] - end[j][c];
+            }
+        }
+        for k in 0..4 {
+            span.vertices[k] = start[k] - start[3];
+            span.moves[k] = end[k] - start[k];
+        }
+        span
+    }
+
+    /// The vertices at a time, relative to the last vertex at time 0; only closest points use
+    /// them, so their rounding costs no safety.
+    #[inline]
+    fn at(&self, time: f64) -> [Vec3; 4] {
+        if time == 0.0 {
+            return self.vertices;
+        }
+        let mut x = self.vertices;
+        for k in 0..4 {
+            x[k] += time * self.moves[k];
+        }
+        x
+    }
+
+    #[inline]
+    fn slab(&self, direction: &Vec3, time: f64, target: f64) -> Slab {
+        let shrink = (1.0 - 2.0 * f64::EPSILON) / direction.norm();
+        let n = direction * shrink;
+        let mut now = [0.0; 4];
+        let mut then = [0.0; 4];
+        for k in 0..4 {
+            let from = n.x * self.from[0][k] + n.y * self.from[1][k] + n.z * self.from[2][k];
+            let to = n.x * self.to[0][k] + n.y * self.to[1][k] + n.z * self.to[2][k];
+            now[k] = (1.0 - time) * from + time * to;
+            then[k] = to;
+        }
+        let mut holds = true;
+        let mut gap = f64::INFINITY;
+        let mut part = f64::INFINITY;
+        for k in 0..4 {
+            // A position that is not finite makes `now` not a number, whatever the time.
+            holds &= now[k] >= target;
+            gap = gap.min(now[k]);
+            if then[k] < target {
+                part = part.min((now[k] - target) / (now[k] - then[k]));
+            }
+        }
+        Slab {
+            holds,
+            gap,
+            until: time + (1.0 - time) * part,
+        }
+    }
+}
+
+struct Closest {
+    weights: [f64; 4],
+    separation: Vec3,
+}
+
+#[inline]
+fn closest(pair: Pair, x: &[Vec3; 4]) -> Closest {
+    let (separation, weights) = match pair {
+        Pair::VertexFace => {
+            let c = point_triangle(&x[0], &[x[1], x[2], x[3]]);
+            let [a, b, d] = c.weights;
+            (c.separation, [1.0, a, b, d])
+        }
+        Pair::EdgeEdge => {
+            let c = edge_edge(&[x[0], x[1]], &[x[2], x[3]]);
+            let [[a, b], [d, e]] = c.weights;
+            (c.separation, [a, b, d, e])
+        }
+        Pair::VertexEdge => {
+            let c = point_edge(&x[0], &[x[1], x[2]]);
+            (c.separation, [1.0, c.weights[0], c.weights[1], 0.0])
+        }
+        Pair::VertexVertex => (x[0] - x[1], [1.0, 1.0, 0.0, 0.0]),
+    };
+    Closest {
+        weights,
+        separation,
+    }
+}
+
+/// The separation made orthogonal to the active features by cross products and projections,
+/// which keep their relative accuracy however short the separation is.
+fn polish(pair: Pair, x: &[Vec3; 4], closest: &Closest) -> Vec3 {
+    let d = closest.separation;
+    let w = &closest.weights;
+    let inside = |i: usize, j: usize| w[i] > 0.0 && w[j] > 0.0;
+    let across = |i: usize, j: usize| {
+        let e = x[j] - x[i];
+        d - (d.dot(&e) / e.norm_squared()) * e
+    };
+    let axis = match pair {
+        Pair::VertexFace if inside(1, 2) && w[3] > 0.0 => (x[2] - x[1]).cross(&(x[3] - x[1])),
+        Pair::EdgeEdge if inside(0, 1) && inside(2, 3) => (x[1] - x[0]).cross(&(x[3] - x[2])),
+        Pair::EdgeEdge if inside(0, 1) => across(0, 1),
+        Pair::VertexVertex => d,
+        _ if inside(2, 3) => across(2, 3),
+        _ if inside(1, 2) => across(1, 2),
+        Pair::VertexFace if inside(1, 3) => across(1, 3),
+        _ => d,
+    };
+    if axis.dot(&d) < 0.0 { -axis } else { axis }
+}
