@@ -22,7 +22,12 @@
 //!
 //! summed over the two triangles. α ⊥ β and γ ⊥ η, so each pair has the eigenvalues ±‖·‖‖·‖.
 //!
-//! Projected Hessian: Gauss–Newton, k ∇θ ∇θᵀ.
+//! Projected Hessian: Gauss–Newton, k ∇θ ∇θᵀ, equal to the exact one at the rest angle. The dropped
+//! part couples bending with stretching in the plane, where the membrane is far stiffer. Adding
+//! the positive half of each pair above makes hinges too stiff out of the plane: on buckled sheets
+//! (12 × 12 nodes, squeezed by 30 to 40 %, StVK membrane) Newton's method took 242, 211 and 151
+//! iterations for D = 10⁻⁵, 10⁻⁴, 10⁻³ N·m with Gauss–Newton, 174, 319 and 266 with the positive
+//! halves, and 291, 310 and 290 with the negative eigenvalues of the 12×12 matrix set to zero.
 //!
 //! Collapsed triangles have no normal and ∇θ grows like 1/h. A hinge therefore fades out while
 //! the area of one of its triangles falls from 5 % to 1 % of its rest area: E is multiplied by a
