@@ -48,7 +48,11 @@ impl Attachment {
         let stretch = l - self.length;
         let energy = 0.5 * k * stretch * stretch;
         if l < f64::MIN_POSITIVE {
-            return Pull { energy, gradient: Vec3::zeros(), hessian: Mat3::from_diagonal_element(k) };
+            return Pull {
+                energy,
+                gradient: Vec3::zeros(),
+                hessian: Mat3::from_diagonal_element(k),
+            };
         }
         let n = d / l;
         let along = n * n.transpose();

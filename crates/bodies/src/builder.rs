@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use stiction_geometry::{
-    TetMesh, TriMesh,
-    embedding::Embedding,
-    mass_properties::{MassError, of_surface},
+    Embedding, MassError, MassProperties, TetMesh, TriMesh, closest_point_on_triangle,
 };
-use stiction_math::{Quat, Vec3, block::BlockPattern};
+use stiction_math::{BlockPattern, Quat, ScatterError, Vec3};
 
 use crate::{
     attachment::Attachment,
@@ -16,14 +14,15 @@ use crate::{
     elements::ElementError,
     mass::Mass,
     material::{
-        BendingLaw, Damping, MassKind, MaterialError, MembraneLaw, RestAngles, ShellMaterial, SolidLaw, SolidMaterial,
+        BendingLaw, Damping, MassKind, MaterialError, MembraneLaw, RestAngles, ShellMaterial,
+        SolidLaw, SolidMaterial,
     },
     membrane::{NeoHookeanMembrane, RestTriangles, StretchModuli, StvkMembrane},
     model::{Body, BodyKind, Deformable, Model, Pin, Spin},
     motion::Motion,
     obstacle::Obstacle,
     rigid::Rigid,
-    solid::{self, Lame, Tets},
+    solid::{Corotated, FixedCorotated, Lame, NeoHookean, StableNeoHookean, Stvk, Tets},
     spring::{SpringConfig, Springs},
     state::State,
     stencil::Stencil,
@@ -109,6 +108,14 @@ pub enum BuildError {
         /// The element.
         source: ElementError,
     },
+    /// The matrix of the body cannot be laid out.
+    #[error("body `{body}`: {source}")]
+    Matrix {
+        /// The body.
+        body: String,
+        /// Why.
+        source: ScatterError,
+    },
     /// Mass and inertia cannot be found.
     #[error("body `{body}`: {source}")]
     Mass {
@@ -118,7 +125,9 @@ pub enum BuildError {
         source: MassError,
     },
     /// A node without mass cannot be moved by the laws of motion.
-    #[error("body `{body}`, node {node}: no element gives it mass; remove the isolated vertex (`stiction doctor` lists them)")]
+    #[error(
+        "body `{body}`, node {node}: no element gives it mass; remove the isolated vertex (`stiction doctor` lists them)"
+    )]
     Massless {
         /// The body.
         body: String,
@@ -191,7 +200,14 @@ enum Spread {
 impl Builder {
     /// An empty world with the given uniform acceleration [m/s²] and air.
     pub fn new(gravity: Vec3, air: Option<Air>) -> Self {
-        Self { model: Model { gravity, air, ..Model::default() }, ..Self::default() }
+        Self {
+            model: Model {
+                gravity,
+                air,
+                ..Model::default()
+            },
+            ..Self::default()
+        }
     }
 
     /// What has been built so far. Elastic terms are added by `finish`.
@@ -210,11 +226,27 @@ impl Builder {
     }
 
     /// Adds a shell whose rest shape is `mesh`; returns its index.
-    pub fn shell(&mut self, spec: BodySpec, mesh: TriMesh, material: &ShellMaterial) -> Result<usize, BuildError> {
-        material.validate().map_err(|source| BuildError::Material { body: spec.name.clone(), source })?;
-        let element = |source| BuildError::Element { body: spec.name.clone(), source };
-        let rest = RestTriangles::new(&mesh.positions, &mesh.triangles, spec.warp).map_err(element)?;
-        let masses: Vec<f64> = rest.areas().iter().map(|a| a * material.area_density).collect();
+    pub fn shell(
+        &mut self,
+        spec: BodySpec,
+        mesh: TriMesh,
+        material: &ShellMaterial,
+    ) -> Result<usize, BuildError> {
+        material.validate().map_err(|source| BuildError::Material {
+            body: spec.name.clone(),
+            source,
+        })?;
+        let element = |source| BuildError::Element {
+            body: spec.name.clone(),
+            source,
+        };
+        let rest =
+            RestTriangles::new(&mesh.positions, &mesh.triangles, spec.warp).map_err(element)?;
+        let masses: Vec<f64> = rest
+            .areas()
+            .iter()
+            .map(|a| a * material.area_density)
+            .collect();
         let t = material.thickness;
         let mut recipes: Vec<Box<dyn Recipe>> = Vec::new();
         let mut plate = None;
@@ -229,11 +261,16 @@ impl Builder {
                 recipes.push(term::recipe(StvkMembrane::new(rest, moduli)));
             }
             MembraneLaw::NeoHookean { young, poisson } => {
-                recipes.push(term::recipe(NeoHookeanMembrane::new(rest, young, poisson, t).map_err(element)?));
+                recipes.push(term::recipe(
+                    NeoHookeanMembrane::new(rest, young, poisson, t).map_err(element)?,
+                ));
                 plate = Some((young, poisson));
             }
             MembraneLaw::Springs { edge, bend } => {
-                let config = SpringConfig { edge, bending: bend };
+                let config = SpringConfig {
+                    edge,
+                    bending: bend,
+                };
                 recipes.push(term::recipe(
                     Springs::cloth(&mesh.positions, &mesh.triangles, config).map_err(element)?,
                 ));
@@ -250,7 +287,8 @@ impl Builder {
             }
         };
         if let Some(rigidity) = rigidity {
-            let hinges = Hinges::new(&mesh.positions, &mesh.triangles, rigidity, spec.warp).map_err(element)?;
+            let hinges = Hinges::new(&mesh.positions, &mesh.triangles, rigidity, spec.warp)
+                .map_err(element)?;
             let hinges = match material.rest_angles {
                 RestAngles::Mesh => hinges,
                 RestAngles::Flat => hinges.flattened(),
@@ -259,7 +297,11 @@ impl Builder {
         }
         let first = self.model.blocks() as u32;
         let surface = Surface {
-            skin: Skin::Nodes((0..mesh.positions.len() as u32).map(|i| first + i).collect()),
+            skin: Skin::Nodes(
+                (0..mesh.positions.len() as u32)
+                    .map(|i| first + i)
+                    .collect(),
+            ),
             triangles: mesh.triangles.clone(),
         };
         let draft = Draft {
@@ -272,7 +314,12 @@ impl Builder {
     }
 
     /// Adds a solid whose rest shape is `mesh`; returns its index.
-    pub fn solid(&mut self, spec: BodySpec, mesh: TetMesh, material: &SolidMaterial) -> Result<usize, BuildError> {
+    pub fn solid(
+        &mut self,
+        spec: BodySpec,
+        mesh: TetMesh,
+        material: &SolidMaterial,
+    ) -> Result<usize, BuildError> {
         let first = self.model.blocks() as u32;
         let (skin, map) = mesh.surface();
         let surface = Surface {
@@ -296,10 +343,24 @@ impl Builder {
         let carried = embedding
             .vertices
             .iter()
-            .map(|v| (embedding.lattice.tets[v.tet as usize].map(|i| first + i), v.weights))
+            .map(|v| {
+                (
+                    embedding.lattice.tets[v.tet as usize].map(|i| first + i),
+                    v.weights,
+                )
+            })
             .collect();
-        let surface = Surface { triangles: surface.triangles.clone(), skin: Skin::Embedded(carried) };
-        self.tetrahedra(spec, embedding.lattice, &embedding.fractions, surface, material)
+        let surface = Surface {
+            triangles: surface.triangles.clone(),
+            skin: Skin::Embedded(carried),
+        };
+        self.tetrahedra(
+            spec,
+            embedding.lattice,
+            &embedding.fractions,
+            surface,
+            material,
+        )
     }
 
     fn tetrahedra(
@@ -310,24 +371,31 @@ impl Builder {
         surface: Surface,
         material: &SolidMaterial,
     ) -> Result<usize, BuildError> {
-        material.validate().map_err(|source| BuildError::Material { body: spec.name.clone(), source })?;
-        let element = |source| BuildError::Element { body: spec.name.clone(), source };
-        let lame = Lame::new(material.young, material.poisson).map_err(element)?;
-        let (p, t) = (&mesh.positions, &mesh.tets);
-        let recipe = match material.law {
-            SolidLaw::Corotated => term::recipe(Tets::new(p, t, weights, solid::Corotated::new(lame)).map_err(element)?),
-            SolidLaw::FixedCorotated => {
-                term::recipe(Tets::new(p, t, weights, solid::FixedCorotated::new(lame)).map_err(element)?)
-            }
-            SolidLaw::NeoHookean => {
-                term::recipe(Tets::new(p, t, weights, solid::NeoHookean::new(lame)).map_err(element)?)
-            }
-            SolidLaw::StableNeoHookean => {
-                term::recipe(Tets::new(p, t, weights, solid::StableNeoHookean::new(lame)).map_err(element)?)
-            }
-            SolidLaw::StVk => term::recipe(Tets::new(p, t, weights, solid::Stvk::new(lame)).map_err(element)?),
+        material.validate().map_err(|source| BuildError::Material {
+            body: spec.name.clone(),
+            source,
+        })?;
+        let element = |source| BuildError::Element {
+            body: spec.name.clone(),
+            source,
         };
-        let masses = (0..mesh.tets.len()).map(|e| mesh.tet_volume(e) * weights[e] * material.density).collect();
+        let lame = Lame::new(material.young, material.poisson).map_err(element)?;
+        let (p, t, w) = (&mesh.positions, &mesh.tets, Some(weights));
+        let recipe = match material.law {
+            SolidLaw::Corotated => Tets::new(Corotated { lame }, p, t, w).map(term::recipe),
+            SolidLaw::FixedCorotated => {
+                Tets::new(FixedCorotated { lame }, p, t, w).map(term::recipe)
+            }
+            SolidLaw::NeoHookean => Tets::new(NeoHookean { lame }, p, t, w).map(term::recipe),
+            SolidLaw::StableNeoHookean => {
+                Tets::new(StableNeoHookean::new(lame), p, t, w).map(term::recipe)
+            }
+            SolidLaw::StVk => Tets::new(Stvk { lame }, p, t, w).map(term::recipe),
+        };
+        let recipe = recipe.map_err(element)?;
+        let masses = (0..mesh.tets.len())
+            .map(|e| mesh.tet_volume(e) * weights[e] * material.density)
+            .collect();
         let draft = Draft {
             recipes: vec![recipe],
             mass: Some(Spread::Tets(mesh.tets.clone(), masses)),
@@ -358,14 +426,26 @@ impl Builder {
         let blocks = first..first + draft.rest.len();
         let lumped = draft.lumped();
         if let Some(node) = lumped.iter().position(|m| *m <= 0.0) {
-            return Err(BuildError::Massless { body: spec.name, node });
+            return Err(BuildError::Massless {
+                body: spec.name,
+                node,
+            });
         }
         let total: f64 = lumped.iter().sum();
-        let centre = draft.rest.iter().zip(&lumped).map(|(x, m)| x * *m).sum::<Vec3>() / total;
+        let centre = draft
+            .rest
+            .iter()
+            .zip(&lumped)
+            .map(|(x, m)| x * *m)
+            .sum::<Vec3>()
+            / total;
         self.state.x.extend_from_slice(&draft.rest);
-        self.state
-            .v
-            .extend(draft.rest.iter().map(|x| spec.velocity + spec.angular_velocity.cross(&(x - centre))));
+        self.state.v.extend(
+            draft
+                .rest
+                .iter()
+                .map(|x| spec.velocity + spec.angular_velocity.cross(&(x - centre))),
+        );
         self.push(spec, blocks, kind, surface, tets, damping, draft)
     }
 
@@ -378,7 +458,10 @@ impl Builder {
         density: f64,
         damping: Damping,
     ) -> Result<usize, BuildError> {
-        let material = |source| BuildError::Material { body: spec.name.clone(), source };
+        let material = |source| BuildError::Material {
+            body: spec.name.clone(),
+            source,
+        };
         damping.validate().map_err(material)?;
         if !(density.is_finite() && density > 0.0) {
             return Err(material(MaterialError {
@@ -387,8 +470,12 @@ impl Builder {
                 rule: "it must be positive",
             }));
         }
-        let properties =
-            of_surface(mesh, density).map_err(|source| BuildError::Mass { body: spec.name.clone(), source })?;
+        let properties = MassProperties::of_closed_surface(mesh, density).map_err(|source| {
+            BuildError::Mass {
+                body: spec.name.clone(),
+                source,
+            }
+        })?;
         let first = self.model.blocks();
         let index = self.state.rotations.len();
         let surface = Surface {
@@ -396,14 +483,30 @@ impl Builder {
             skin: Skin::Rigid {
                 block: first as u32,
                 rigid: index as u32,
-                local: mesh.positions.iter().map(|p| p - properties.centre).collect(),
+                local: mesh
+                    .positions
+                    .iter()
+                    .map(|p| p - properties.centre)
+                    .collect(),
             },
         };
-        let kind = BodyKind::Rigid(Rigid { index, mass: properties.mass, inertia: properties.inertia });
+        let kind = BodyKind::Rigid(Rigid {
+            index,
+            mass: properties.mass,
+            inertia: properties.inertia,
+        });
         self.state.x.extend([properties.centre, Vec3::zeros()]);
         self.state.v.extend([spec.velocity, spec.angular_velocity]);
         self.state.rotations.push(Quat::identity());
-        self.push(spec, first..first + 2, kind, surface, Vec::new(), damping, Draft::default())
+        self.push(
+            spec,
+            first..first + 2,
+            kind,
+            surface,
+            Vec::new(),
+            damping,
+            Draft::default(),
+        )
     }
 
     fn push(
@@ -436,7 +539,12 @@ impl Builder {
 
     /// Prescribes the motion of nodes of a deformable body, or of a whole rigid body (`nodes` is
     /// then ignored). Without a motion they stay where they start.
-    pub fn pin(&mut self, body: usize, nodes: &[u32], motion: Option<Motion>) -> Result<(), BuildError> {
+    pub fn pin(
+        &mut self,
+        body: usize,
+        nodes: &[u32],
+        motion: Option<Motion>,
+    ) -> Result<(), BuildError> {
         let motion = motion.map(|m| {
             self.model.motions.push(m);
             self.model.motions.len() - 1
@@ -449,17 +557,39 @@ impl Builder {
                     let node = node as usize;
                     if node >= target.blocks.len() {
                         let count = target.blocks.len();
-                        return Err(BuildError::Node { body: target.name.clone(), node, count });
+                        return Err(BuildError::Node {
+                            body: target.name.clone(),
+                            node,
+                            count,
+                        });
                     }
                     let start = self.state.x[first + node];
-                    self.model.pins.push(Pin { block: first + node, motion, start, spin: None });
+                    self.model.pins.push(Pin {
+                        block: first + node,
+                        motion,
+                        start,
+                        spin: None,
+                    });
                 }
             }
             BodyKind::Rigid(r) => {
                 let start = self.state.x[first];
-                let spin = Spin { rigid: r.index, start: self.state.rotations[r.index] };
-                self.model.pins.push(Pin { block: first, motion, start, spin: None });
-                self.model.pins.push(Pin { block: first + 1, motion, start: Vec3::zeros(), spin: Some(spin) });
+                let spin = Spin {
+                    rigid: r.index,
+                    start: self.state.rotations[r.index],
+                };
+                self.model.pins.push(Pin {
+                    block: first,
+                    motion,
+                    start,
+                    spin: None,
+                });
+                self.model.pins.push(Pin {
+                    block: first + 1,
+                    motion,
+                    start: Vec3::zeros(),
+                    spin: Some(spin),
+                });
             }
         }
         Ok(())
@@ -474,13 +604,26 @@ impl Builder {
         length: f64,
         damping: f64,
     ) -> Result<usize, BuildError> {
-        for (what, value) in [("stiffness", stiffness), ("length", length), ("damping", damping)] {
+        for (what, value) in [
+            ("stiffness", stiffness),
+            ("length", length),
+            ("damping", damping),
+        ] {
             if !(value.is_finite() && value >= 0.0) {
-                return Err(BuildError::Number { what: format!("an attachment's {what}"), value });
+                return Err(BuildError::Number {
+                    what: format!("an attachment's {what}"),
+                    value,
+                });
             }
         }
         let (a, b) = (self.anchor(a)?, self.anchor(b)?);
-        self.model.attachments.push(Attachment { a, b, stiffness, length, damping });
+        self.model.attachments.push(Attachment {
+            a,
+            b,
+            stiffness,
+            length,
+            damping,
+        });
         Ok(self.model.attachments.len() - 1)
     }
 
@@ -499,7 +642,11 @@ impl Builder {
                 if *node < body.blocks.len() && matches!(body.kind, BodyKind::Deformable(_)) {
                     Ok(Stencil::node((body.blocks.start + node) as u32))
                 } else {
-                    Err(BuildError::Node { body: body.name.clone(), node: *node, count: body.blocks.len() })
+                    Err(BuildError::Node {
+                        body: body.name.clone(),
+                        node: *node,
+                        count: body.blocks.len(),
+                    })
                 }
             }
             Anchor::Body { body, near } => {
@@ -508,7 +655,8 @@ impl Builder {
                     BodyKind::Rigid(r) => Stencil::Rigid {
                         block: body.blocks.start as u32,
                         rigid: r.index as u32,
-                        local: self.state.rotations[r.index].inverse() * (near - self.state.x[body.blocks.start]),
+                        local: self.state.rotations[r.index].inverse()
+                            * (near - self.state.x[body.blocks.start]),
                     },
                     BodyKind::Deformable(_) => nearest_point(body, &self.state, near),
                 })
@@ -519,11 +667,20 @@ impl Builder {
     /// Builds patterns, terms and masses, and hands out the model and its first state.
     pub fn finish(mut self) -> Result<(Model, State), BuildError> {
         self.model.pins.sort_by_key(|p| p.block);
-        if let Some(pair) = self.model.pins.windows(2).find(|w| w[0].block == w[1].block) {
+        if let Some(pair) = self
+            .model
+            .pins
+            .windows(2)
+            .find(|w| w[0].block == w[1].block)
+        {
             let block = pair[0].block;
             let body = self.model.body_of(block);
-            let (body, first) = body.map_or((String::new(), 0), |b| (b.name.clone(), b.blocks.start));
-            return Err(BuildError::PinnedTwice { body, node: block - first });
+            let (body, first) =
+                body.map_or((String::new(), 0), |b| (b.name.clone(), b.blocks.start));
+            return Err(BuildError::PinnedTwice {
+                body,
+                node: block - first,
+            });
         }
         for (b, draft) in self.drafts.into_iter().enumerate() {
             let range = self.model.bodies[b].blocks.clone();
@@ -534,25 +691,37 @@ impl Builder {
                 .iter()
                 .map(|s| {
                     let blocks = s.a.blocks().into_iter().chain(s.b.blocks());
-                    blocks.map(|i| i as usize).filter(|i| range.contains(i)).map(|i| (i - range.start) as u32).collect()
+                    blocks
+                        .map(|i| i as usize)
+                        .filter(|i| range.contains(i))
+                        .map(|i| (i - range.start) as u32)
+                        .collect()
                 })
                 .collect();
             let body = &mut self.model.bodies[b];
-            let BodyKind::Deformable(soft) = &mut body.kind else { continue };
-            let element = |source| BuildError::Element { body: body.name.clone(), source };
+            let BodyKind::Deformable(soft) = &mut body.kind else {
+                continue;
+            };
             let elements = draft.recipes.iter().flat_map(|r| r.cliques());
             let cliques = elements.chain(joined.iter().map(Vec::as_slice));
-            let pattern = BlockPattern::from_cliques(range.len(), cliques)
-                .map_err(|e| element(ElementError::from(e)))?;
+            let matrix = |source: ScatterError| BuildError::Matrix {
+                body: body.name.clone(),
+                source,
+            };
+            let pattern =
+                BlockPattern::from_cliques(range.len(), cliques).map_err(|e| matrix(e.into()))?;
             let pattern = Arc::new(pattern);
             soft.mass = match &draft.mass {
                 Some(Spread::Triangles(t, m)) => Mass::of_simplices(draft.kind, &pattern, t, m),
                 Some(Spread::Tets(t, m)) => Mass::of_simplices(draft.kind, &pattern, t, m),
                 None => Mass::Lumped(Vec::new()),
             };
-            let terms: Result<Vec<Arc<dyn Term>>, ElementError> =
-                draft.recipes.into_iter().map(|r| r.bind(&pattern)).collect();
-            soft.terms = terms.map_err(element)?;
+            let terms: Result<Vec<Arc<dyn Term>>, ScatterError> = draft
+                .recipes
+                .into_iter()
+                .map(|r| r.bind(&pattern))
+                .collect();
+            soft.terms = terms.map_err(matrix)?;
             soft.pattern = pattern;
         }
         Ok((self.model, self.state))
@@ -582,11 +751,12 @@ fn spread<const N: usize>(simplices: &[[u32; N]], masses: &[f64], lumped: &mut [
 /// The point of a deformable body's surface nearest to `near`, as a stencil over its nodes.
 fn nearest_point(body: &Body, state: &State, near: &Vec3) -> Stencil {
     let mut positions = Vec::new();
-    body.surface.positions(&state.x, &state.rotations, &mut positions);
+    body.surface
+        .positions(&state.x, &state.rotations, &mut positions);
     let mut best = (f64::INFINITY, 0, [1.0, 0.0, 0.0]);
     for (i, t) in body.surface.triangles.iter().enumerate() {
         let corners = t.map(|v| positions[v as usize]);
-        let weights = stiction_geometry::closest_point_on_triangle(near, &corners);
+        let weights = closest_point_on_triangle(near, &corners);
         let point: Vec3 = (0..3).map(|a| corners[a] * weights[a]).sum();
         let distance = (point - near).norm_squared();
         if distance < best.0 {

@@ -38,6 +38,7 @@ impl Drag {
         let ut = (u - n * un).norm();
         let across = n * n.transpose();
         let half = 0.5 * air.density * size;
-        across * (half * self.normal * un.abs()) + (Mat3::identity() - across) * (half * self.tangential * ut)
+        across * (half * self.normal * un.abs())
+            + (Mat3::identity() - across) * (half * self.tangential * ut)
     }
 }

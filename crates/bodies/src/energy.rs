@@ -12,7 +12,9 @@ pub fn kinetic_energy(body: &Body, state: &State) -> f64 {
     let v = &state.v[body.blocks.clone()];
     match &body.kind {
         BodyKind::Deformable(d) => {
-            0.5 * (0..v.len()).map(|i| v[i].dot(&d.mass.row(&d.pattern, v, i))).sum::<f64>()
+            0.5 * (0..v.len())
+                .map(|i| v[i].dot(&d.mass.row(&d.pattern, v, i)))
+                .sum::<f64>()
         }
         BodyKind::Rigid(r) => {
             let inertia = r.world_inertia(&state.rotations[r.index]);
@@ -24,14 +26,22 @@ pub fn kinetic_energy(body: &Body, state: &State) -> f64 {
 /// The sum of the body's elastic terms [J].
 pub fn elastic_energy(body: &Body, state: &State) -> f64 {
     match &body.kind {
-        BodyKind::Deformable(d) => d.terms.iter().map(|t| t.energy(&state.x[body.blocks.clone()])).sum(),
+        BodyKind::Deformable(d) => d
+            .terms
+            .iter()
+            .map(|t| t.energy(&state.x[body.blocks.clone()]))
+            .sum(),
         BodyKind::Rigid(_) => 0.0,
     }
 }
 
 /// The energy of all attachments [J].
 pub fn attachment_energy(model: &Model, state: &State) -> f64 {
-    model.attachments.iter().map(|s| s.pull(&(s.a.position(state) - s.b.position(state))).energy).sum()
+    model
+        .attachments
+        .iter()
+        .map(|s| s.pull(&(s.a.position(state) - s.b.position(state))).energy)
+        .sum()
 }
 
 /// −Σ m a·x in gravity and the body's own acceleration [J], zero at the world's origin.
@@ -39,7 +49,13 @@ pub fn potential_energy(model: &Model, body: &Body, state: &State) -> f64 {
     let a = model.gravity + body.acceleration;
     let x = &state.x[body.blocks.clone()];
     match &body.kind {
-        BodyKind::Deformable(d) => -d.mass.lumped().iter().zip(x).map(|(m, x)| m * a.dot(x)).sum::<f64>(),
+        BodyKind::Deformable(d) => -d
+            .mass
+            .lumped()
+            .iter()
+            .zip(x)
+            .map(|(m, x)| m * a.dot(x))
+            .sum::<f64>(),
         BodyKind::Rigid(r) => -r.mass * a.dot(&x[0]),
     }
 }
@@ -57,9 +73,9 @@ pub fn momentum(body: &Body, state: &State) -> Vec3 {
 pub fn angular_momentum(body: &Body, state: &State) -> Vec3 {
     let (x, v) = (&state.x[body.blocks.clone()], &state.v[body.blocks.clone()]);
     match &body.kind {
-        BodyKind::Deformable(d) => {
-            (0..v.len()).map(|i| x[i].cross(&d.mass.row(&d.pattern, v, i))).sum()
-        }
+        BodyKind::Deformable(d) => (0..v.len())
+            .map(|i| x[i].cross(&d.mass.row(&d.pattern, v, i)))
+            .sum(),
         BodyKind::Rigid(r) => {
             x[0].cross(&(v[0] * r.mass)) + r.world_inertia(&state.rotations[r.index]) * v[1]
         }

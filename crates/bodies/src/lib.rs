@@ -1,3 +1,35 @@
 //! What moves: shells, solids and rigid bodies, their materials and forces.
+//!
+//! A [`builder::Builder`] makes a constant [`Model`] and its first [`State`] from meshes and
+//! materials. Every elastic model is a family of [`elements::Elements`]; a [`term::Term`] is such a
+//! family bound to its body's matrix.
 
+mod attachment;
+pub mod bending;
+pub mod builder;
+pub mod check;
+pub mod drag;
 pub mod elements;
+pub mod energy;
+mod hinges;
+pub mod mass;
+pub mod material;
+pub mod membrane;
+mod model;
+pub mod motion;
+pub mod obstacle;
+pub mod rigid;
+pub mod solid;
+pub mod spring;
+mod square_term;
+mod state;
+mod stencil;
+pub mod surface;
+pub mod term;
+
+pub use attachment::{Attachment, Pull};
+pub use elements::Hessian;
+pub use model::{Body, BodyKind, Deformable, Model, Pin, Spin};
+pub use state::State;
+pub use stencil::{Arm, Stencil};
+pub use surface::{Skin, Surface};

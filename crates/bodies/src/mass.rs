@@ -1,9 +1,8 @@
 //! Mass matrices of deformable bodies.
 
-use stiction_math::{
-    Vec3,
-    block::{BlockMatrix, BlockPattern},
-};
+use std::sync::Arc;
+
+use stiction_math::{BlockMatrix, BlockPattern, Vec3};
 
 use crate::material::MassKind;
 
@@ -33,7 +32,7 @@ impl Mass {
         simplices: &[[u32; N]],
         masses: &[f64],
     ) -> Self {
-        let mut lumped = vec![0.0; pattern.len()];
+        let mut lumped = vec![0.0; pattern.n()];
         for (simplex, m) in simplices.iter().zip(masses) {
             for &i in simplex {
                 lumped[i as usize] += m / N as f64;
@@ -42,7 +41,7 @@ impl Mass {
         match kind {
             MassKind::Lumped => Self::Lumped(lumped),
             MassKind::Consistent => {
-                let mut entries = vec![0.0; pattern.entries()];
+                let mut entries = vec![0.0; pattern.nnz()];
                 for (simplex, m) in simplices.iter().zip(masses) {
                     let pair = m / (N * (N + 1)) as f64;
                     for &i in simplex {
@@ -75,27 +74,36 @@ impl Mass {
         match self {
             Self::Lumped(m) => x[i] * m[i],
             Self::Consistent { entries, .. } => {
-                pattern.row(i).map(|at| x[pattern.column(at)] * entries[at]).sum()
+                let start = pattern.row_start()[i];
+                pattern
+                    .row(i)
+                    .iter()
+                    .enumerate()
+                    .map(|(k, &j)| x[j as usize] * entries[start + k])
+                    .sum()
             }
         }
     }
 
     /// A ← A + s M.
     pub fn add_to(&self, s: f64, a: &mut BlockMatrix) {
-        let pattern = a.pattern().clone();
+        let pattern = Arc::clone(&a.pattern);
         let mut add = |at: usize, m: f64| {
-            let block = &mut a.values_mut()[at];
             for c in 0..3 {
-                block[(c, c)] += s * m;
+                a.values[at][(c, c)] += s * m;
             }
         };
         match self {
             Self::Lumped(m) => {
                 for (i, m) in m.iter().enumerate() {
-                    add(pattern.diagonal(i), *m);
+                    if let Some(at) = pattern.find(i, i) {
+                        add(at, *m);
+                    }
                 }
             }
-            Self::Consistent { entries, .. } => entries.iter().enumerate().for_each(|(at, m)| add(at, *m)),
+            Self::Consistent { entries, .. } => {
+                entries.iter().enumerate().for_each(|(at, m)| add(at, *m));
+            }
         }
     }
 }

@@ -150,8 +150,21 @@ pub struct MaterialError {
     pub rule: &'static str,
 }
 
-fn require(ok: bool, parameter: &'static str, value: f64, rule: &'static str) -> Result<(), MaterialError> {
-    if ok && value.is_finite() { Ok(()) } else { Err(MaterialError { parameter, value, rule }) }
+fn require(
+    ok: bool,
+    parameter: &'static str,
+    value: f64,
+    rule: &'static str,
+) -> Result<(), MaterialError> {
+    if ok && value.is_finite() {
+        Ok(())
+    } else {
+        Err(MaterialError {
+            parameter,
+            value,
+            rule,
+        })
+    }
 }
 
 fn positive(parameter: &'static str, value: f64) -> Result<(), MaterialError> {

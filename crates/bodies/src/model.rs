@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use stiction_math::{Quat, Vec3, block::BlockPattern};
+use stiction_math::{BlockPattern, Quat, Vec3};
 
 use crate::{
     attachment::Attachment,
@@ -136,6 +136,14 @@ impl Model {
 }
 
 impl Body {
+    /// Rest positions of the nodes [m]; empty for a rigid body.
+    pub fn rest(&self) -> &[Vec3] {
+        match &self.kind {
+            BodyKind::Deformable(d) => &d.rest,
+            BodyKind::Rigid(_) => &[],
+        }
+    }
+
     /// The total mass [kg].
     pub fn total_mass(&self) -> f64 {
         match &self.kind {

@@ -37,7 +37,9 @@ pub enum TrackError {
         values: usize,
     },
     /// Times must be finite and increase.
-    #[error("key {index} is at {time} s, which is not after the key before it; sort the keys and give each its own time")]
+    #[error(
+        "key {index} is at {time} s, which is not after the key before it; sort the keys and give each its own time"
+    )]
     Order {
         /// The offending key, counted from 0.
         index: usize,
@@ -52,19 +54,30 @@ impl<T: Copy + std::ops::Add<Output = T> + std::ops::Mul<f64, Output = T>> Keyed
 
 impl<T: Keyed> Track<T> {
     /// A track through `values` at `times` [s].
-    pub fn new(times: Vec<f64>, values: Vec<T>, interpolation: Interpolation) -> Result<Self, TrackError> {
+    pub fn new(
+        times: Vec<f64>,
+        values: Vec<T>,
+        interpolation: Interpolation,
+    ) -> Result<Self, TrackError> {
         if values.is_empty() {
             return Err(TrackError::Empty);
         }
         if times.len() != values.len() {
-            return Err(TrackError::Count { times: times.len(), values: values.len() });
+            return Err(TrackError::Count {
+                times: times.len(),
+                values: values.len(),
+            });
         }
         for (index, &time) in times.iter().enumerate() {
             if !time.is_finite() || (index > 0 && time <= times[index - 1]) {
                 return Err(TrackError::Order { index, time });
             }
         }
-        Ok(Self { times, values, interpolation })
+        Ok(Self {
+            times,
+            values,
+            interpolation,
+        })
     }
 
     /// The value at time `t` [s].
@@ -140,7 +153,10 @@ pub struct Pose {
 impl Pose {
     /// Where nothing moves.
     pub fn identity() -> Self {
-        Self { rotation: Quat::identity(), translation: Vec3::zeros() }
+        Self {
+            rotation: Quat::identity(),
+            translation: Vec3::zeros(),
+        }
     }
 
     /// R x + t [m].
@@ -177,9 +193,19 @@ mod tests {
 
     #[test]
     fn linear_smooth_and_spline_pass_through_their_keys() {
-        for kind in [Interpolation::Linear, Interpolation::Smooth, Interpolation::Spline] {
+        for kind in [
+            Interpolation::Linear,
+            Interpolation::Smooth,
+            Interpolation::Spline,
+        ] {
             let track = Track::new(vec![0.0, 1.0, 3.0], vec![1.0, 2.0, -1.0], kind).unwrap();
-            for (t, want) in [(-1.0, 1.0), (0.0, 1.0), (1.0, 2.0), (3.0, -1.0), (9.0, -1.0)] {
+            for (t, want) in [
+                (-1.0, 1.0),
+                (0.0, 1.0),
+                (1.0, 2.0),
+                (3.0, -1.0),
+                (9.0, -1.0),
+            ] {
                 assert_eq!(track.at(t), want, "{kind:?} at {t}");
             }
         }
@@ -187,7 +213,12 @@ mod tests {
 
     #[test]
     fn a_spline_through_a_straight_line_is_that_line() {
-        let track = Track::new(vec![0.0, 1.0, 3.0, 3.5], vec![0.0, 2.0, 6.0, 7.0], Interpolation::Spline).unwrap();
+        let track = Track::new(
+            vec![0.0, 1.0, 3.0, 3.5],
+            vec![0.0, 2.0, 6.0, 7.0],
+            Interpolation::Spline,
+        )
+        .unwrap();
         for k in 0..=35 {
             let t = f64::from(k) * 0.1;
             assert!((track.at(t) - 2.0 * t).abs() < 1e-12);
@@ -199,9 +230,17 @@ mod tests {
         let turn = Turn {
             axis: Vec3::z_axis(),
             pivot: Vec3::new(1.0, 0.0, 0.0),
-            angle: Track::new(vec![0.0, 1.0], vec![0.0, 5.0 * std::f64::consts::TAU], Interpolation::Linear).unwrap(),
+            angle: Track::new(
+                vec![0.0, 1.0],
+                vec![0.0, 5.0 * std::f64::consts::TAU],
+                Interpolation::Linear,
+            )
+            .unwrap(),
         };
-        let motion = Motion { turns: vec![turn], ..Motion::default() };
+        let motion = Motion {
+            turns: vec![turn],
+            ..Motion::default()
+        };
         // A quarter turn after a twentieth of the time.
         let x = motion.pose(0.05).apply(&Vec3::new(2.0, 0.0, 0.0));
         assert!((x - Vec3::new(1.0, 1.0, 0.0)).norm() < 1e-12);
@@ -209,7 +248,14 @@ mod tests {
 
     #[test]
     fn unsorted_keys_are_refused_by_index() {
-        let error = Track::new(vec![0.0, 2.0, 2.0], vec![0.0; 3], Interpolation::Linear).unwrap_err();
-        assert_eq!(error, TrackError::Order { index: 2, time: 2.0 });
+        let error =
+            Track::new(vec![0.0, 2.0, 2.0], vec![0.0; 3], Interpolation::Linear).unwrap_err();
+        assert_eq!(
+            error,
+            TrackError::Order {
+                index: 2,
+                time: 2.0
+            }
+        );
     }
 }

@@ -75,7 +75,10 @@ pub struct Obstacle {
 impl Obstacle {
     /// Where the frame is at time `t` [s].
     pub fn pose(&self, t: f64) -> Pose {
-        let moved = self.motion.as_ref().map_or_else(Pose::identity, |m| m.pose(t));
+        let moved = self
+            .motion
+            .as_ref()
+            .map_or_else(Pose::identity, |m| m.pose(t));
         Pose {
             rotation: moved.rotation * self.placement.rotation,
             translation: moved.apply(&self.placement.translation),

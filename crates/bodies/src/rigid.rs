@@ -46,7 +46,9 @@ impl Rigid {
             }
             // d(exp(−h w) L) = h [exp(−h w) L]× J(−h w) dw with J the left Jacobian.
             let jacobian = inertia - turned.cross_matrix() * left_jacobian(&(-w * h)) * h;
-            let Some(inverse) = jacobian.try_inverse() else { break };
+            let Some(inverse) = jacobian.try_inverse() else {
+                break;
+            };
             w -= inverse * g;
         }
         best.1
@@ -63,7 +65,10 @@ pub fn left_jacobian(phi: &Vec3) -> Mat3 {
         let angle = angle2.sqrt();
         let half = (0.5 * angle).sin();
         // 1 − cos by the half angle: no cancellation.
-        (2.0 * half * half / angle2, (angle - angle.sin()) / (angle2 * angle))
+        (
+            2.0 * half * half / angle2,
+            (angle - angle.sin()) / (angle2 * angle),
+        )
     };
     Mat3::identity() + k * a + k * k * b
 }
@@ -80,8 +85,16 @@ mod tests {
     use super::*;
 
     fn tumbling() -> (Rigid, Quat, Vec3) {
-        let body = Rigid { index: 0, mass: 1.0, inertia: Mat3::from_diagonal(&Vec3::new(1.0, 2.0, 3.5)) };
-        (body, Quat::from_euler_angles(0.3, -0.4, 0.8), Vec3::new(0.1, 5.0, 0.2))
+        let body = Rigid {
+            index: 0,
+            mass: 1.0,
+            inertia: Mat3::from_diagonal(&Vec3::new(1.0, 2.0, 3.5)),
+        };
+        (
+            body,
+            Quat::from_euler_angles(0.3, -0.4, 0.8),
+            Vec3::new(0.1, 5.0, 0.2),
+        )
     }
 
     #[test]
@@ -112,7 +125,11 @@ mod tests {
     #[test]
     fn the_left_jacobian_matches_differences() {
         let eps = 1e-6;
-        for phi in [Vec3::new(0.3, -0.2, 0.9), Vec3::new(1e-5, 0.0, 2e-5), Vec3::new(2.0, 1.0, -1.5)] {
+        for phi in [
+            Vec3::new(0.3, -0.2, 0.9),
+            Vec3::new(1e-5, 0.0, 2e-5),
+            Vec3::new(2.0, 1.0, -1.5),
+        ] {
             let j = left_jacobian(&phi);
             for axis in 0..3 {
                 let mut d = Vec3::zeros();

@@ -3,7 +3,7 @@
 use stiction_math::{Quat, Vec3};
 
 /// The evolving part of a simulation. The model does not change during a step; this does.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct State {
     /// Simulated time [s].
     pub time: f64,
@@ -17,6 +17,23 @@ pub struct State {
     pub v: Vec<Vec3>,
     /// The orientation of each rigid body, in the order of the model's rigid bodies.
     pub rotations: Vec<Quat>,
+}
+
+impl Clone for State {
+    fn clone(&self) -> Self {
+        let mut copy = Self::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    /// Reuses the memory of `self`: the step keeps a copy of the state before it, every time.
+    fn clone_from(&mut self, source: &Self) {
+        self.time = source.time;
+        self.step = source.step;
+        self.x.clone_from(&source.x);
+        self.v.clone_from(&source.v);
+        self.rotations.clone_from(&source.rotations);
+    }
 }
 
 impl State {

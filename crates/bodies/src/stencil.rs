@@ -68,7 +68,11 @@ impl Stencil {
     pub fn position_at(&self, x: &[Vec3], rotations: &[Quat]) -> Vec3 {
         match self {
             Self::Nodes(nodes) => nodes.iter().map(|&(j, b)| x[j as usize] * b).sum(),
-            Self::Rigid { block, rigid, local } => x[*block as usize] + rotations[*rigid as usize] * local,
+            Self::Rigid {
+                block,
+                rigid,
+                local,
+            } => x[*block as usize] + rotations[*rigid as usize] * local,
             Self::World(p) => *p,
         }
     }
@@ -86,7 +90,11 @@ impl Stencil {
     pub fn for_each_arm(&self, rotations: &[Quat], mut f: impl FnMut(u32, Arm)) {
         match self {
             Self::Nodes(nodes) => nodes.iter().for_each(|&(j, b)| f(j, Arm::Weight(b))),
-            Self::Rigid { block, rigid, local } => {
+            Self::Rigid {
+                block,
+                rigid,
+                local,
+            } => {
                 f(*block, Arm::Weight(1.0));
                 f(*block + 1, Arm::Lever(rotations[*rigid as usize] * local));
             }

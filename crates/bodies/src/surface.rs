@@ -54,9 +54,15 @@ impl Surface {
                 let (blocks, weights) = carried[i];
                 Stencil::Nodes((0..4).map(|a| (blocks[a], weights[a])).collect())
             }
-            Skin::Rigid { block, rigid, local } => {
-                Stencil::Rigid { block: *block, rigid: *rigid, local: local[i] }
-            }
+            Skin::Rigid {
+                block,
+                rigid,
+                local,
+            } => Stencil::Rigid {
+                block: *block,
+                rigid: *rigid,
+                local: local[i],
+            },
         }
     }
 
@@ -66,7 +72,11 @@ impl Surface {
         match &self.skin {
             Skin::Nodes(blocks) => out.extend(blocks.iter().map(|&b| x[b as usize])),
             Skin::Embedded(carried) => out.extend(carried.iter().map(|c| blend(c, x))),
-            Skin::Rigid { block, rigid, local } => {
+            Skin::Rigid {
+                block,
+                rigid,
+                local,
+            } => {
                 let (c, r) = (x[*block as usize], rotations[*rigid as usize]);
                 out.extend(local.iter().map(|p| c + r * p));
             }
@@ -79,7 +89,11 @@ impl Surface {
         match &self.skin {
             Skin::Nodes(blocks) => out.extend(blocks.iter().map(|&b| state.v[b as usize])),
             Skin::Embedded(carried) => out.extend(carried.iter().map(|c| blend(c, &state.v))),
-            Skin::Rigid { block, rigid, local } => {
+            Skin::Rigid {
+                block,
+                rigid,
+                local,
+            } => {
                 let (v, w) = (state.v[*block as usize], state.v[*block as usize + 1]);
                 let r = state.rotations[*rigid as usize];
                 out.extend(local.iter().map(|p| v + w.cross(&(r * p))));

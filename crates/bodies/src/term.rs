@@ -2,15 +2,9 @@
 
 use std::{fmt, sync::Arc};
 
-use rayon::prelude::*;
-use stiction_math::{
-    Vec3,
-    block::{BlockMatrix, BlockPattern},
-    coloring::BlockColoring,
-    scatter::{self, ScatterMap},
-};
+use stiction_math::{BlockMatrix, BlockPattern, Scatter, ScatterError, Vec3};
 
-use crate::elements::{ElementError, Elements, Hessian};
+use crate::elements::{Elements, Hessian};
 
 /// One elastic term of a body: E(x) over the body's own nodes.
 ///
@@ -20,10 +14,18 @@ pub trait Term: fmt::Debug + Send + Sync {
     fn energy(&self, x: &[Vec3]) -> f64;
 
     /// g += s ∂E/∂x.
-    fn add_gradient(&self, x: &[Vec3], s: f64, g: &mut [Vec3]);
+    fn add_gradient(&self, x: &[Vec3], s: f64, g: &mut [Vec3]) -> Result<(), ScatterError>;
 
     /// g += s ∂E/∂x and A += t ∂²E/∂x².
-    fn add_local(&self, x: &[Vec3], kind: Hessian, s: f64, g: &mut [Vec3], t: f64, a: &mut BlockMatrix);
+    fn add_local(
+        &self,
+        x: &[Vec3],
+        kind: Hessian,
+        s: f64,
+        g: &mut [Vec3],
+        t: f64,
+        a: &mut BlockMatrix,
+    ) -> Result<(), ScatterError>;
 
     /// How many elements there are.
     fn len(&self) -> usize;
@@ -40,11 +42,13 @@ pub trait Recipe: Send {
     fn cliques(&self) -> Box<dyn Iterator<Item = &[u32]> + '_>;
 
     /// Binds the elements to the pattern.
-    fn bind(self: Box<Self>, pattern: &BlockPattern) -> Result<Arc<dyn Term>, ElementError>;
+    fn bind(self: Box<Self>, pattern: &Arc<BlockPattern>) -> Result<Arc<dyn Term>, ScatterError>;
 }
 
 /// Elements as a recipe.
-pub fn recipe<const K: usize, E: Elements<K> + fmt::Debug + Send + 'static>(elements: E) -> Box<dyn Recipe> {
+pub fn recipe<const K: usize, E: Elements<K> + fmt::Debug + Send + 'static>(
+    elements: E,
+) -> Box<dyn Recipe> {
     Box::new(Unbound::<K, E>(elements))
 }
 
@@ -55,20 +59,64 @@ impl<const K: usize, E: Elements<K> + fmt::Debug + Send + 'static> Recipe for Un
         Box::new(self.0.nodes().iter().map(|n| n.as_slice()))
     }
 
-    fn bind(self: Box<Self>, pattern: &BlockPattern) -> Result<Arc<dyn Term>, ElementError> {
-        let nodes = self.0.nodes();
-        let coloring = BlockColoring::new(pattern.n(), nodes.len(), BLOCK, |e| nodes[e].as_slice());
-        let map = ScatterMap::new(pattern, nodes)?;
-        Ok(Arc::new(Bound::<K, E> { elements: self.0, coloring, map }))
+    fn bind(self: Box<Self>, pattern: &Arc<BlockPattern>) -> Result<Arc<dyn Term>, ScatterError> {
+        let scatter =
+            Scatter::new(pattern.n(), self.0.nodes())?.with_pattern(Arc::clone(pattern))?;
+        Ok(Arc::new(Bound::<K, E> {
+            elements: self.0,
+            scatter,
+        }))
     }
 }
 
-/// Elements that one thread takes at a time: large enough to be worth it, small enough to share.
-const BLOCK: usize = 128;
-
 /// Elements with their colouring and their places in the matrix.
+#[derive(Debug)]
 struct Bound<const K: usize, E> {
     elements: E,
-    coloring: BlockColoring,
-    map: ScatterMap<K>,
+    scatter: Scatter<K>,
+}
+
+impl<const K: usize, E: Elements<K>> Bound<K, E> {
+    fn gather(&self, e: usize, x: &[Vec3]) -> [Vec3; K] {
+        self.scatter.nodes()[e].map(|i| x[i as usize])
+    }
+}
+
+impl<const K: usize, E: Elements<K> + fmt::Debug + Send> Term for Bound<K, E> {
+    fn energy(&self, x: &[Vec3]) -> f64 {
+        self.scatter
+            .sum(|e| self.elements.energy(e, &self.gather(e, x)))
+    }
+
+    fn add_gradient(&self, x: &[Vec3], s: f64, g: &mut [Vec3]) -> Result<(), ScatterError> {
+        let of = |e| {
+            (
+                0.0,
+                self.elements.gradient(e, &self.gather(e, x)).map(|g| g * s),
+            )
+        };
+        self.scatter.add_to_nodes(g, of).map(|_| ())
+    }
+
+    fn add_local(
+        &self,
+        x: &[Vec3],
+        kind: Hessian,
+        s: f64,
+        g: &mut [Vec3],
+        t: f64,
+        a: &mut BlockMatrix,
+    ) -> Result<(), ScatterError> {
+        let of = |e| {
+            let mut local = self.elements.local(e, &self.gather(e, x), kind);
+            local.gradient.iter_mut().for_each(|g| *g *= s);
+            local.hessian.iter_mut().flatten().for_each(|h| *h *= t);
+            (local.energy, local.gradient, local.hessian)
+        };
+        self.scatter.add_to_system(g, a, of).map(|_| ())
+    }
+
+    fn len(&self) -> usize {
+        self.scatter.nodes().len()
+    }
 }

@@ -53,6 +53,9 @@ impl Certificate {
 
     /// A field by name.
     pub fn field(&self, name: &str) -> Option<f64> {
-        Self::FIELDS.iter().position(|f| *f == name).map(|i| self.values()[i])
+        Self::FIELDS
+            .iter()
+            .position(|f| *f == name)
+            .map(|i| self.values()[i])
     }
 }

@@ -27,7 +27,7 @@ pub enum Part {
     /// A shell or solid.
     Sparse(BlockMatrix),
     /// A rigid body.
-    Dense(Mat6),
+    Dense(Box<Mat6>),
 }
 
 /// A symmetric positive definite matrix over all 3-blocks of a model.
@@ -54,22 +54,6 @@ impl Part {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-
-    /// The matrix of a shell or solid.
-    pub fn sparse_mut(&mut self) -> Option<&mut BlockMatrix> {
-        match self {
-            Self::Sparse(m) => Some(m),
-            Self::Dense(_) => None,
-        }
-    }
-
-    /// The matrix of a rigid body.
-    pub fn dense_mut(&mut self) -> Option<&mut Mat6> {
-        match self {
-            Self::Sparse(_) => None,
-            Self::Dense(m) => Some(m),
-        }
-    }
 }
 
 impl SystemMatrix {
@@ -81,7 +65,7 @@ impl SystemMatrix {
         for shape in shapes {
             let part = match shape {
                 PartShape::Sparse(pattern) => Part::Sparse(BlockMatrix::zeros(pattern)),
-                PartShape::Dense => Part::Dense(Mat6::zeros()),
+                PartShape::Dense => Part::Dense(Box::new(Mat6::zeros())),
             };
             starts.push(starts[starts.len() - 1] + part.len());
             parts.push(part);
@@ -234,10 +218,10 @@ impl LinearOperator for SystemMatrix {
             match &self.parts[p] {
                 Part::Sparse(m) => m.apply(x, y),
                 Part::Dense(m) => {
-                    let mut six = crate::nalgebra::Vector6::zeros();
+                    let mut six = nalgebra::Vector6::zeros();
                     six.fixed_rows_mut::<3>(0).copy_from(&x[0]);
                     six.fixed_rows_mut::<3>(3).copy_from(&x[1]);
-                    let product = m * six;
+                    let product = **m * six;
                     y[0] = product.fixed_rows::<3>(0).into_owned();
                     y[1] = product.fixed_rows::<3>(3).into_owned();
                 }
@@ -322,7 +306,7 @@ enum PartFactor {
     Sparse(Box<Factor>),
     /// The inverse of the 6×6 matrix: cheaper to apply than a factor, and as accurate for a
     /// body's own inertia.
-    Dense(Mat6),
+    Dense(Box<Mat6>),
 }
 
 impl SystemFactor {
@@ -334,7 +318,7 @@ impl SystemFactor {
             .par_iter()
             .enumerate()
             .map(|(part, p)| match p {
-                Part::Dense(_) => Ok(PartFactor::Dense(Mat6::zeros())),
+                Part::Dense(_) => Ok(PartFactor::Dense(Box::new(Mat6::zeros()))),
                 Part::Sparse(m) => {
                     let named = |source| SystemError::Factor { part, source };
                     let symbolic = Symbolic::analyse(&m.pattern, Ordering::Auto(positions[part]))
@@ -375,14 +359,14 @@ impl SystemFactor {
                         .refactor(m, shift)
                         .map_err(|source| SystemError::Factor { part: p, source }),
                     (PartFactor::Dense(inverse), Part::Dense(m)) => {
-                        let mut shifted = *m;
+                        let mut shifted = **m;
                         if let Some(shift) = shift {
                             for c in 0..6 {
                                 shifted[(c, c)] += shift[c / 3];
                             }
                         }
                         let source = FactorError::NotPositiveDefinite { block: 0 };
-                        *inverse = shifted
+                        **inverse = shifted
                             .cholesky()
                             .ok_or(SystemError::Factor { part: p, source })?
                             .inverse();
@@ -470,10 +454,10 @@ fn solve_parts(starts: &[usize], parts: &mut [PartFactor], x: &mut [Vec3]) {
         [] => {}
         [PartFactor::Sparse(factor)] => factor.solve_in_place(x),
         [PartFactor::Dense(inverse)] => {
-            let mut six = crate::nalgebra::Vector6::zeros();
+            let mut six = nalgebra::Vector6::zeros();
             six.fixed_rows_mut::<3>(0).copy_from(&x[0]);
             six.fixed_rows_mut::<3>(3).copy_from(&x[1]);
-            let product = *inverse * six;
+            let product = **inverse * six;
             x[0] = product.fixed_rows::<3>(0).into_owned();
             x[1] = product.fixed_rows::<3>(3).into_owned();
         }

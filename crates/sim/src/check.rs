@@ -144,7 +144,11 @@ impl Check {
                 Reduce::Value => {
                     let over = progress.max - self.max;
                     let under = self.min - progress.min;
-                    if over.is_finite() && (over > under || !under.is_finite()) { progress.max } else { progress.min }
+                    if over.is_finite() && (over > under || !under.is_finite()) {
+                        progress.max
+                    } else {
+                        progress.min
+                    }
                 }
                 Reduce::Mean => progress.mean_y,
                 Reduce::Drift => progress.max - progress.min,
@@ -152,7 +156,13 @@ impl Check {
             }
         };
         let passed = measured >= self.min && measured <= self.max;
-        Outcome { name: self.name.clone(), measured, min: self.min, max: self.max, passed }
+        Outcome {
+            name: self.name.clone(),
+            measured,
+            min: self.min,
+            max: self.max,
+            passed,
+        }
     }
 }
 
@@ -161,7 +171,14 @@ mod tests {
     use super::*;
 
     fn check(when: When, reduce: Reduce, min: f64, max: f64) -> Check {
-        Check { name: "c".into(), of: Subject::Probe(0), when, reduce, min, max }
+        Check {
+            name: "c".into(),
+            of: Subject::Probe(0),
+            when,
+            reduce,
+            min,
+            max,
+        }
     }
 
     fn run(c: &Check, f: impl Fn(f64) -> f64) -> Outcome {
@@ -175,33 +192,91 @@ mod tests {
 
     #[test]
     fn a_value_is_taken_at_the_nearest_step() {
-        let o = run(&check(When::At(0.304), Reduce::Value, 0.29999, 0.30001), |t| t);
+        let o = run(
+            &check(When::At(0.304), Reduce::Value, 0.29999, 0.30001),
+            |t| t,
+        );
         assert!(o.passed && (o.measured - 0.3).abs() < 1e-12, "{o:?}");
-        let o = run(&check(When::At(0.3), Reduce::Value, 0.29999, 0.30001), |t| t);
+        let o = run(
+            &check(When::At(0.3), Reduce::Value, 0.29999, 0.30001),
+            |t| t,
+        );
         assert!(o.passed, "{o:?}");
     }
 
     #[test]
     fn the_worst_value_over_an_interval_is_reported() {
-        let o = run(&check(When::Between(0.2, 0.6), Reduce::Value, -1.0, 0.5), |t| t);
+        let o = run(
+            &check(When::Between(0.2, 0.6), Reduce::Value, -1.0, 0.5),
+            |t| t,
+        );
         assert!(!o.passed && (o.measured - 0.6).abs() < 1e-12, "{o:?}");
-        let o = run(&check(When::Between(0.2, 0.6), Reduce::Value, 0.3, f64::INFINITY), |t| t);
+        let o = run(
+            &check(When::Between(0.2, 0.6), Reduce::Value, 0.3, f64::INFINITY),
+            |t| t,
+        );
         assert!(!o.passed && (o.measured - 0.2).abs() < 1e-12, "{o:?}");
     }
 
     #[test]
     fn slope_mean_drift_and_end() {
         let line = |t: f64| 3.0 * t + 1.0;
-        assert!((run(&check(When::Between(0.0, 1.0), Reduce::Slope, 0.0, 9.0), line).measured - 3.0).abs() < 1e-12);
-        assert!((run(&check(When::Between(0.0, 1.0), Reduce::Mean, 0.0, 9.0), line).measured - 2.5).abs() < 1e-12);
-        assert!((run(&check(When::Between(0.5, 1.0), Reduce::Drift, 0.0, 9.0), line).measured - 1.5).abs() < 1e-12);
-        assert!((run(&check(When::End, Reduce::Value, 0.0, 9.0), line).measured - 4.0).abs() < 1e-12);
+        assert!(
+            (run(
+                &check(When::Between(0.0, 1.0), Reduce::Slope, 0.0, 9.0),
+                line
+            )
+            .measured
+                - 3.0)
+                .abs()
+                < 1e-12
+        );
+        assert!(
+            (run(
+                &check(When::Between(0.0, 1.0), Reduce::Mean, 0.0, 9.0),
+                line
+            )
+            .measured
+                - 2.5)
+                .abs()
+                < 1e-12
+        );
+        assert!(
+            (run(
+                &check(When::Between(0.5, 1.0), Reduce::Drift, 0.0, 9.0),
+                line
+            )
+            .measured
+                - 1.5)
+                .abs()
+                < 1e-12
+        );
+        assert!(
+            (run(&check(When::End, Reduce::Value, 0.0, 9.0), line).measured - 4.0).abs() < 1e-12
+        );
     }
 
     #[test]
     fn nothing_seen_and_not_a_number_both_fail() {
-        assert!(!run(&check(When::At(7.0), Reduce::Value, f64::NEG_INFINITY, f64::INFINITY), |t| t).passed);
+        assert!(
+            !run(
+                &check(
+                    When::At(7.0),
+                    Reduce::Value,
+                    f64::NEG_INFINITY,
+                    f64::INFINITY
+                ),
+                |t| t
+            )
+            .passed
+        );
         let nan = |t: f64| if t > 0.5 { f64::NAN } else { t };
-        assert!(!run(&check(When::Between(0.0, 1.0), Reduce::Value, -9.0, 9.0), nan).passed);
+        assert!(
+            !run(
+                &check(When::Between(0.0, 1.0), Reduce::Value, -9.0, 9.0),
+                nan
+            )
+            .passed
+        );
     }
 }

@@ -16,11 +16,7 @@ use stiction_bodies::{
     rigid::{advance_rotation, left_jacobian},
     surface::vertex_areas,
 };
-use stiction_math::{
-    Mat3, Quat, Vec3,
-    block::BlockMatrix,
-    system::{PartShape, SystemMatrix},
-};
+use stiction_math::{BlockMatrix, Mat3, Part, PartShape, Quat, ScatterError, SystemMatrix, Vec3};
 
 /// The potential of the current step. Scratch: made once, filled anew by every step.
 pub struct Dynamics {
@@ -73,6 +69,9 @@ pub enum BeginError {
     /// The time step makes no sense.
     #[error("the time step is {0} s; it must be positive and finite")]
     TimeStep(f64),
+    /// The model was changed under the scratch that was made for it.
+    #[error("damping cannot be assembled: {0}")]
+    Damping(#[from] ScatterError),
 }
 
 impl Dynamics {
@@ -83,7 +82,9 @@ impl Dynamics {
             .bodies
             .iter()
             .map(|b| match &b.kind {
-                BodyKind::Deformable(d) if b.damping.stiffness > 0.0 => Some(BlockMatrix::new(d.pattern.clone())),
+                BodyKind::Deformable(d) if b.damping.stiffness > 0.0 => {
+                    Some(BlockMatrix::zeros(d.pattern.clone()))
+                }
                 _ => None,
             })
             .collect();
@@ -94,7 +95,12 @@ impl Dynamics {
                 .iter()
                 .enumerate()
                 .filter(|(_, b)| b.drag.is_some())
-                .map(|(i, b)| (i, (0..b.surface.len()).map(|v| b.surface.stencil(v)).collect()))
+                .map(|(i, b)| {
+                    (
+                        i,
+                        (0..b.surface.len()).map(|v| b.surface.stencil(v)).collect(),
+                    )
+                })
                 .collect(),
         };
         let rigids = model.rigids().count();
@@ -142,7 +148,13 @@ impl Dynamics {
 
     /// Stage 1: prescribed velocities, inertial velocities and lagged dissipation for a step of
     /// `h` [s] from `state`. Leaves the first guess of the velocity in `v`.
-    pub fn begin(&mut self, model: &Model, state: &State, h: f64, v: &mut [Vec3]) -> Result<(), BeginError> {
+    pub fn begin(
+        &mut self,
+        model: &Model,
+        state: &State,
+        h: f64,
+        v: &mut [Vec3],
+    ) -> Result<(), BeginError> {
         if !(h.is_finite() && h > 0.0) {
             return Err(BeginError::TimeStep(h));
         }
@@ -172,7 +184,7 @@ impl Dynamics {
                 v[i] = self.prescribed[i];
             }
         }
-        self.lag_dissipation(model, state);
+        self.lag_dissipation(model, state)?;
         Ok(())
     }
 
@@ -200,30 +212,39 @@ impl Dynamics {
         }
     }
 
-    fn lag_dissipation(&mut self, model: &Model, state: &State) {
-        self.damping.par_iter_mut().zip(&model.bodies).zip(split(&mut self.scratch, &model.bodies)).for_each(
-            |((d, body), g)| {
+    fn lag_dissipation(&mut self, model: &Model, state: &State) -> Result<(), ScatterError> {
+        let slices = split(&mut self.scratch, &model.bodies);
+        self.damping
+            .par_iter_mut()
+            .zip(&model.bodies)
+            .zip(slices)
+            .try_for_each(|((d, body), g)| {
                 if let (Some(d), BodyKind::Deformable(soft)) = (d, &body.kind) {
                     d.set_zero();
+                    let x = &state.x[body.blocks.clone()];
                     for term in &soft.terms {
-                        let x = &state.x[body.blocks.clone()];
-                        term.add_local(x, Hessian::Projected, 0.0, g, body.damping.stiffness, d);
+                        term.add_local(x, Hessian::Projected, 0.0, g, body.damping.stiffness, d)?;
                     }
                 }
-            },
-        );
+                Ok::<(), ScatterError>(())
+            })?;
         self.dashpots.clear();
         if let Some(air) = &model.air {
             for (entry, (body, stencils)) in self.drag.iter().enumerate() {
                 let body = &model.bodies[*body];
                 let Some(drag) = &body.drag else { continue };
-                body.surface.positions(&state.x, &state.rotations, &mut self.surface_x);
+                body.surface
+                    .positions(&state.x, &state.rotations, &mut self.surface_x);
                 body.surface.velocities(state, &mut self.surface_v);
                 vertex_areas(&self.surface_x, &body.surface.triangles, &mut self.areas);
                 for i in 0..stencils.len() {
                     let c = drag.matrix(air, &self.areas[i], &(self.surface_v[i] - air.wind));
                     if c != Mat3::zeros() {
-                        self.dashpots.push(Dashpot { ends: Ends::Drag(entry, i), c, wind: air.wind });
+                        self.dashpots.push(Dashpot {
+                            ends: Ends::Drag(entry, i),
+                            c,
+                            wind: air.wind,
+                        });
                     }
                 }
             }
@@ -232,9 +253,14 @@ impl Dynamics {
             if spring.damping > 0.0 {
                 let d = spring.a.position(state) - spring.b.position(state);
                 let c = spring.pull(&d).hessian * spring.damping;
-                self.dashpots.push(Dashpot { ends: Ends::Attachment(i), c, wind: Vec3::zeros() });
+                self.dashpots.push(Dashpot {
+                    ends: Ends::Attachment(i),
+                    c,
+                    wind: Vec3::zeros(),
+                });
             }
         }
+        Ok(())
     }
 
     /// Whether each block's velocity is prescribed.
@@ -266,19 +292,27 @@ impl Dynamics {
                         for i in 0..v.len() {
                             let m_v = d.mass.row(pattern, v, i);
                             let m_hat = d.mass.row(pattern, hat, i);
-                            sum += 0.5 * (v[i] - hat[i]).dot(&(m_v - m_hat)) + 0.5 * h * alpha * v[i].dot(&m_v);
+                            sum += 0.5 * (v[i] - hat[i]).dot(&(m_v - m_hat))
+                                + 0.5 * h * alpha * v[i].dot(&m_v);
                         }
                         if let Some(damping) = &this.damping[b] {
-                            sum += 0.5 * h * damping.quadratic(v);
+                            let d_v = |i: usize| v[i].dot(&damping.row_product(i, v));
+                            sum += 0.5 * h * (0..v.len()).map(d_v).sum::<f64>();
                         }
-                        sum + d.terms.iter().map(|t| t.energy(&this.x[r.clone()])).sum::<f64>()
+                        sum + d
+                            .terms
+                            .iter()
+                            .map(|t| t.energy(&this.x[r.clone()]))
+                            .sum::<f64>()
                     }
                     BodyKind::Rigid(rigid) => {
                         let j = &this.inertia[rigid.index];
                         let (dv, dw) = (v[0] - hat[0], v[1] - hat[1]);
                         let alpha = h * body.damping.mass;
                         0.5 * (rigid.mass * dv.norm_squared() + dw.dot(&(j * dw)))
-                            + 0.5 * alpha * (rigid.mass * v[0].norm_squared() + v[1].dot(&(j * v[1])))
+                            + 0.5
+                                * alpha
+                                * (rigid.mass * v[0].norm_squared() + v[1].dot(&(j * v[1])))
                     }
                 }
             })
@@ -295,63 +329,97 @@ impl Dynamics {
     }
 
     /// g ← ∂Φ/∂v [N·s], zero at prescribed blocks.
-    pub fn gradient(&mut self, model: &Model, v: &[Vec3], g: &mut [Vec3]) {
+    pub fn gradient(
+        &mut self,
+        model: &Model,
+        v: &[Vec3],
+        g: &mut [Vec3],
+    ) -> Result<(), ScatterError> {
         self.configure(model, v);
-        self.bodies(model, v, g, |_, soft, x, h, g| {
-            for term in &soft.terms {
-                term.add_gradient(x, h, g);
-            }
-        });
+        let this = &*self;
+        let slices = split(g, &model.bodies);
+        model
+            .bodies
+            .par_iter()
+            .zip(slices)
+            .enumerate()
+            .try_for_each(|(b, (body, g))| {
+                this.body_gradient(body, b, v, g);
+                if let BodyKind::Deformable(soft) = &body.kind {
+                    for term in &soft.terms {
+                        term.add_gradient(&this.x[body.blocks.clone()], this.h, g)?;
+                    }
+                }
+                Ok::<(), ScatterError>(())
+            })?;
         self.springs(model, v, g, None);
         self.clear_fixed(g);
+        Ok(())
     }
 
     /// g ← ∂Φ/∂v and A ← the projected ∂²Φ/∂v² [kg], with prescribed blocks eliminated.
     ///
     /// Second derivatives of rotations are left out of A (Gauss–Newton), which keeps it positive
     /// definite; Newton on a body in free flight never sees them.
-    pub fn linearise(&mut self, model: &Model, v: &[Vec3], g: &mut [Vec3], a: &mut SystemMatrix) {
+    pub fn linearise(
+        &mut self,
+        model: &Model,
+        v: &[Vec3],
+        g: &mut [Vec3],
+        a: &mut SystemMatrix,
+    ) -> Result<(), ScatterError> {
         self.configure(model, v);
         a.set_zero();
-        let h = self.h;
-        {
-            let damping = &self.damping;
-            let inertia = &self.inertia;
-            let this = &*self;
-            let xs = &this.x;
-            a.parts_mut().par_iter_mut().zip(&model.bodies).zip(split(g, &model.bodies)).enumerate().for_each(
-                |(b, ((part, body), g))| {
-                    this.body_gradient(body, b, v, g);
-                    let alpha = 1.0 + h * body.damping.mass;
-                    match &body.kind {
-                        BodyKind::Deformable(d) => {
-                            if let Some(m) = part.sparse_mut() {
-                                d.mass.add_to(alpha, m);
-                                if let Some(damping) = &damping[b] {
-                                    m.add_scaled(h, damping);
-                                }
-                                let x = &xs[body.blocks.clone()];
-                                for term in &d.terms {
-                                    term.add_local(x, Hessian::Projected, h, g, h * h, m);
-                                }
-                            }
-                        }
-                        BodyKind::Rigid(r) => {
-                            if let Some(m) = part.dense_mut() {
-                                for c in 0..3 {
-                                    m[(c, c)] += alpha * r.mass;
-                                }
-                                let mut angular = m.fixed_view_mut::<3, 3>(3, 3);
-                                angular += inertia[r.index] * alpha;
-                            }
-                        }
-                    }
-                },
-            );
-        }
+        let this = &*self;
+        let slices = split(g, &model.bodies);
+        let parts = a
+            .parts_mut()
+            .par_iter_mut()
+            .zip(&model.bodies)
+            .zip(slices)
+            .enumerate();
+        parts.try_for_each(|(b, ((part, body), g))| {
+            this.body_gradient(body, b, v, g);
+            this.body_matrix(body, b, part, g)
+        })?;
         self.springs(model, v, g, Some(a));
         self.clear_fixed(g);
         a.eliminate(&self.fixed);
+        Ok(())
+    }
+
+    /// One body's part of A; elastic terms add their gradient on the way.
+    fn body_matrix(
+        &self,
+        body: &Body,
+        b: usize,
+        part: &mut Part,
+        g: &mut [Vec3],
+    ) -> Result<(), ScatterError> {
+        let h = self.h;
+        let alpha = 1.0 + h * body.damping.mass;
+        match (&body.kind, part) {
+            (BodyKind::Deformable(d), Part::Sparse(m)) => {
+                d.mass.add_to(alpha, m);
+                if let Some(damping) = &self.damping[b] {
+                    m.add_scaled(h, damping)?;
+                }
+                let x = &self.x[body.blocks.clone()];
+                for term in &d.terms {
+                    term.add_local(x, Hessian::Projected, h, g, h * h, m)?;
+                }
+            }
+            (BodyKind::Rigid(r), Part::Dense(m)) => {
+                for c in 0..3 {
+                    m[(c, c)] += alpha * r.mass;
+                }
+                let mut angular = m.fixed_view_mut::<3, 3>(3, 3);
+                angular += self.inertia[r.index] * alpha;
+            }
+            // `Dynamics::matrix` gives every body the part of its kind.
+            (BodyKind::Deformable(_), Part::Dense(_)) | (BodyKind::Rigid(_), Part::Sparse(_)) => {}
+        }
+        Ok(())
     }
 
     /// Sets the trial configuration to x(v), R(v).
@@ -380,7 +448,9 @@ impl Dynamics {
                     g[i] = m_v * (1.0 + alpha) - d.mass.row(&d.pattern, hat, i);
                 }
                 if let Some(damping) = &self.damping[b] {
-                    damping.add_apply(self.h, v, g);
+                    for i in 0..v.len() {
+                        g[i] += damping.row_product(i, v) * self.h;
+                    }
                 }
             }
             BodyKind::Rigid(rigid) => {
@@ -391,23 +461,9 @@ impl Dynamics {
         }
     }
 
-    fn bodies(
-        &self,
-        model: &Model,
-        v: &[Vec3],
-        g: &mut [Vec3],
-        elastic: impl Fn(usize, &stiction_bodies::Deformable, &[Vec3], f64, &mut [Vec3]) + Sync,
-    ) {
-        model.bodies.par_iter().zip(split(g, &model.bodies)).enumerate().for_each(|(b, (body, g))| {
-            self.body_gradient(body, b, v, g);
-            if let BodyKind::Deformable(d) = &body.kind {
-                elastic(b, d, &self.x[body.blocks.clone()], self.h, g);
-            }
-        });
-    }
-
     fn difference(&self, spring: &stiction_bodies::Attachment) -> Vec3 {
-        spring.a.position_at(&self.x, &self.rotations) - spring.b.position_at(&self.x, &self.rotations)
+        spring.a.position_at(&self.x, &self.rotations)
+            - spring.b.position_at(&self.x, &self.rotations)
     }
 
     /// The points a dashpot joins, with their signs.
@@ -441,12 +497,28 @@ impl Dynamics {
                 Arm::Weight(b) => Mat3::from_diagonal_element(b),
                 Arm::Lever(_) => arm.matrix() * self.jacobian_of(model, j),
             };
-            self.scatter(&ends, &self.rotations, &(pull.gradient * h), &(pull.hessian * (h * h)), &arm, g, &mut a);
+            self.scatter(
+                &ends,
+                &self.rotations,
+                &(pull.gradient * h),
+                &(pull.hessian * (h * h)),
+                &arm,
+                g,
+                &mut a,
+            );
         }
         for pot in &self.dashpots {
             let u = self.relative_velocity(model, pot, v);
             let ends = self.ends(model, pot.ends);
-            self.scatter(&ends, &self.r0, &(pot.c * u * h), &(pot.c * h), &|_, arm| arm.matrix(), g, &mut a);
+            self.scatter(
+                &ends,
+                &self.r0,
+                &(pot.c * u * h),
+                &(pot.c * h),
+                &|_, arm| arm.matrix(),
+                g,
+                &mut a,
+            );
         }
     }
 

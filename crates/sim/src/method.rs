@@ -1,7 +1,7 @@
 //! What a method is: the one stage of a step that differs.
 
 use stiction_bodies::{Model, State};
-use stiction_math::{Vec3, factor::FactorError};
+use stiction_math::{FactorError, ScatterError, Vec3};
 
 use crate::{dynamics::Dynamics, stages::Stages};
 
@@ -67,8 +67,13 @@ pub enum SolveError {
         /// What went wrong.
         source: FactorError,
     },
+    /// The matrix does not fit the model.
+    #[error("the system matrix cannot be assembled: {0}")]
+    Assembly(#[from] ScatterError),
     /// The linear system across couplings did not converge.
-    #[error("conjugate gradients across attachments stopped after {iterations} iterations at residual {residual:e}; attachments far stiffer than the bodies they join cause this: lower their stiffness")]
+    #[error(
+        "conjugate gradients across attachments stopped after {iterations} iterations at residual {residual:e}; attachments far stiffer than the bodies they join cause this: lower their stiffness"
+    )]
     Linear {
         /// Iterations taken.
         iterations: usize,
@@ -76,7 +81,9 @@ pub enum SolveError {
         residual: f64,
     },
     /// The line search found no decrease.
-    #[error("no step along the Newton direction lowers the energy after {iterations} iterations (last change {change:e} m/s)")]
+    #[error(
+        "no step along the Newton direction lowers the energy after {iterations} iterations (last change {change:e} m/s)"
+    )]
     LineSearch {
         /// Newton iterations taken.
         iterations: usize,
@@ -84,7 +91,9 @@ pub enum SolveError {
         change: f64,
     },
     /// The tolerance was not met.
-    #[error("Newton did not converge in {iterations} iterations: the last change was {change:e} m/s, the tolerance is {tolerance:e} m/s")]
+    #[error(
+        "Newton did not converge in {iterations} iterations: the last change was {change:e} m/s, the tolerance is {tolerance:e} m/s"
+    )]
     NotConverged {
         /// Newton iterations taken.
         iterations: usize,

@@ -6,10 +6,7 @@
 
 use stiction_bodies::Model;
 use stiction_math::{
-    Vec3,
-    line_search::{self, LineSearch},
-    reduce,
-    system::{SystemError, SystemFactor, SystemMatrix},
+    LineSearchConfig, SystemError, SystemFactor, SystemMatrix, Vec3, armijo, reduce,
 };
 
 use crate::{
@@ -40,13 +37,16 @@ pub struct Config {
     /// Relative residual of the linear solves across attachments.
     pub linear_tolerance: f64,
     /// The backtracking line search.
-    pub line_search: LineSearch,
+    pub line_search: LineSearchConfig,
 }
 
 impl Config {
     /// Two iterations, as for the large examples of [daviet2020, Table 5].
     pub fn paper() -> Self {
-        Self { stop: Stop::Fixed(2), ..Self::default() }
+        Self {
+            stop: Stop::Fixed(2),
+            ..Self::default()
+        }
     }
 }
 
@@ -54,9 +54,12 @@ impl Default for Config {
     /// To 1e-8 m/s: a hundredth of a micron per second, below anything a scene shows.
     fn default() -> Self {
         Self {
-            stop: Stop::Tolerance { tolerance: 1e-8, max: 50 },
+            stop: Stop::Tolerance {
+                tolerance: 1e-8,
+                max: 50,
+            },
             linear_tolerance: 1e-12,
-            line_search: LineSearch::default(),
+            line_search: LineSearchConfig::default(),
         }
     }
 }
@@ -93,40 +96,66 @@ impl Method for Newton {
             return Ok(());
         }
         let reason = match model.obstacles.first() {
-            Some(o) => format!("obstacle `{}` would be touched, and this method solves no contact", o.name),
-            None => "contact between bodies is asked for, and this method solves no contact".to_owned(),
+            Some(o) => format!(
+                "obstacle `{}` would be touched, and this method solves no contact",
+                o.name
+            ),
+            None => {
+                "contact between bodies is asked for, and this method solves no contact".to_owned()
+            }
         };
         let remedy = "set `contact.enabled = false` to let things pass through one another, \
                       or choose a method that solves contact";
-        Err(Unsupported { method: self.name(), reason, remedy: remedy.to_owned() })
+        Err(Unsupported {
+            method: self.name(),
+            reason,
+            remedy: remedy.to_owned(),
+        })
     }
 
     fn solve(&mut self, step: StepContext<'_>, v: &mut [Vec3]) -> Result<SolveReport, SolveError> {
-        let StepContext { model, dynamics, stages, .. } = step;
+        let StepContext {
+            model,
+            dynamics,
+            stages,
+            ..
+        } = step;
         if self.work.is_none() {
             self.work = Some(stages.time(Stage::Build, || Work::new(model))?);
         }
-        let Some(work) = self.work.as_mut() else { return Ok(SolveReport::default()) };
+        let Some(work) = self.work.as_mut() else {
+            return Ok(SolveReport::default());
+        };
         let (max, tolerance) = match self.config.stop {
             Stop::Fixed(n) => (n, None),
             Stop::Tolerance { tolerance, max } => (max, Some(tolerance)),
         };
         let mut report = SolveReport::default();
-        // The smallest change that rounding lets Newton make at these velocities.
         while report.iterations < max {
-            stages.time(Stage::Build, || dynamics.linearise(model, v, &mut work.gradient, &mut work.matrix));
+            let build = || dynamics.linearise(model, v, &mut work.gradient, &mut work.matrix);
+            stages.time(Stage::Build, build)?;
             report.iterations += 1;
-            report.linear_iterations += stages.time(Stage::Solve, || {
-                work.factor.refactor(&work.matrix, None)?;
-                for (d, g) in work.direction.iter_mut().zip(&work.gradient) {
-                    *d = -g;
-                }
-                work.factor.solve(&work.matrix, &mut work.direction, self.config.linear_tolerance)
-            })
-            .map_err(|e| name_body(model, e))?;
-            let alpha = stages.time(Stage::Solve, || search(&self.config, dynamics, model, v, work));
+            report.linear_iterations += stages
+                .time(Stage::Solve, || {
+                    work.factor.refactor(&work.matrix, None)?;
+                    for (d, g) in work.direction.iter_mut().zip(&work.gradient) {
+                        *d = -g;
+                    }
+                    work.factor.solve(
+                        &work.matrix,
+                        &mut work.direction,
+                        self.config.linear_tolerance,
+                    )
+                })
+                .map_err(|e| name_body(model, e))?;
+            let alpha = stages.time(Stage::Solve, || {
+                search(&self.config, dynamics, model, v, work)
+            });
             let Some(alpha) = alpha else {
-                return Err(SolveError::LineSearch { iterations: report.iterations, change: report.change });
+                return Err(SolveError::LineSearch {
+                    iterations: report.iterations,
+                    change: report.change,
+                });
             };
             for (v, d) in v.iter_mut().zip(&work.direction) {
                 *v += d * alpha;
@@ -171,7 +200,13 @@ impl Work {
 }
 
 /// The step length along `work.direction`, or none if no length lowers Φ.
-fn search(config: &Config, dynamics: &mut Dynamics, model: &Model, v: &[Vec3], work: &mut Work) -> Option<f64> {
+fn search(
+    config: &Config,
+    dynamics: &mut Dynamics,
+    model: &Model,
+    v: &[Vec3],
+    work: &mut Work,
+) -> Option<f64> {
     let slope = reduce::dot(&work.gradient, &work.direction);
     let start = dynamics.potential(model, v);
     let (trial, direction) = (&mut work.trial, &work.direction);
@@ -181,22 +216,44 @@ fn search(config: &Config, dynamics: &mut Dynamics, model: &Model, v: &[Vec3], w
         }
         dynamics.potential(model, trial)
     };
-    line_search::backtrack(&config.line_search, start, slope, phi).ok().map(|r| r.alpha)
+    // A decrease that rounding hides cannot be searched for: Newton's own step is then the best.
+    if slope.abs() <= config.line_search.rounding * start.abs() {
+        return Some(1.0);
+    }
+    armijo(start, slope, phi, &config.line_search)
+        .ok()
+        .map(|r| r.step)
 }
 
 fn name_body(model: &Model, error: SystemError) -> SolveError {
     match error {
-        SystemError::Factor { part, source } => {
-            SolveError::Factor { body: model.bodies[part].name.clone(), source }
-        }
-        SystemError::Linear { iterations, residual } => SolveError::Linear { iterations, residual },
+        SystemError::Factor { part, source } => SolveError::Factor {
+            body: model.bodies[part].name.clone(),
+            source,
+        },
+        SystemError::Linear {
+            iterations,
+            residual,
+        } => SolveError::Linear {
+            iterations,
+            residual,
+        },
     }
 }
 
 fn not_finite(model: &Model, v: &[Vec3]) -> SolveError {
-    let block = v.iter().position(|v| !v.iter().all(|c| c.is_finite())).unwrap_or(0);
+    let block = v
+        .iter()
+        .position(|v| !v.iter().all(|c| c.is_finite()))
+        .unwrap_or(0);
     match model.body_of(block) {
-        Some(body) => SolveError::NotFinite { body: body.name.clone(), node: block - body.blocks.start },
-        None => SolveError::NotFinite { body: String::new(), node: block },
+        Some(body) => SolveError::NotFinite {
+            body: body.name.clone(),
+            node: block - body.blocks.start,
+        },
+        None => SolveError::NotFinite {
+            body: String::new(),
+            node: block,
+        },
     }
 }

@@ -2,7 +2,10 @@
 
 use stiction_bodies::{
     Body, BodyKind, Model, State, Stencil,
-    energy::{angular_momentum, attachment_energy, elastic_energy, kinetic_energy, momentum, potential_energy},
+    energy::{
+        angular_momentum, attachment_energy, elastic_energy, kinetic_energy, momentum,
+        potential_energy,
+    },
 };
 use stiction_math::Vec3;
 
@@ -115,22 +118,33 @@ impl Quantity {
                     End::Size => hi - lo,
                 }
             }
-            Self::Volume(body) => over_triangles(&model.bodies[*body], state, |a, b, c| a.dot(&b.cross(c)) / 6.0),
-            Self::Area(body) => {
-                over_triangles(&model.bodies[*body], state, |a, b, c| 0.5 * (b - a).cross(&(c - a)).norm())
-            }
+            Self::Volume(body) => over_triangles(&model.bodies[*body], state, |a, b, c| {
+                a.dot(&b.cross(c)) / 6.0
+            }),
+            Self::Area(body) => over_triangles(&model.bodies[*body], state, |a, b, c| {
+                0.5 * (b - a).cross(&(c - a)).norm()
+            }),
             Self::Kinetic(body) => chosen(body).iter().map(|b| kinetic_energy(b, state)).sum(),
             Self::Elastic(body) => elastic(model, state, &chosen(body), body.is_none()),
-            Self::Potential(body) => chosen(body).iter().map(|b| potential_energy(model, b, state)).sum(),
+            Self::Potential(body) => chosen(body)
+                .iter()
+                .map(|b| potential_energy(model, b, state))
+                .sum(),
             Self::Energy(body) => {
                 let bodies = chosen(body);
-                bodies.iter().map(|b| kinetic_energy(b, state) + potential_energy(model, b, state)).sum::<f64>()
+                bodies
+                    .iter()
+                    .map(|b| kinetic_energy(b, state) + potential_energy(model, b, state))
+                    .sum::<f64>()
                     + elastic(model, state, &bodies, body.is_none())
             }
-            Self::Momentum(body, axis) => axis.of(&chosen(body).iter().map(|b| momentum(b, state)).sum()),
-            Self::AngularMomentum(body, axis) => {
-                axis.of(&chosen(body).iter().map(|b| angular_momentum(b, state)).sum())
+            Self::Momentum(body, axis) => {
+                axis.of(&chosen(body).iter().map(|b| momentum(b, state)).sum())
             }
+            Self::AngularMomentum(body, axis) => axis.of(&chosen(body)
+                .iter()
+                .map(|b| angular_momentum(b, state))
+                .sum()),
             Self::Tension(a) => {
                 let spring = &model.attachments[*a];
                 let d = spring.a.position(state) - spring.b.position(state);
@@ -184,10 +198,16 @@ fn extent(body: &Body, state: &State, axis: &Vec3) -> (f64, f64) {
     surface_positions(body, state)
         .iter()
         .map(|p| p.dot(axis))
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), s| (lo.min(s), hi.max(s)))
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), s| {
+            (lo.min(s), hi.max(s))
+        })
 }
 
 fn over_triangles(body: &Body, state: &State, f: impl Fn(&Vec3, &Vec3, &Vec3) -> f64) -> f64 {
     let p = surface_positions(body, state);
-    body.surface.triangles.iter().map(|t| f(&p[t[0] as usize], &p[t[1] as usize], &p[t[2] as usize])).sum()
+    body.surface
+        .triangles
+        .iter()
+        .map(|t| f(&p[t[0] as usize], &p[t[1] as usize], &p[t[2] as usize]))
+        .sum()
 }

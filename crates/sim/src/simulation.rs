@@ -62,12 +62,27 @@ pub enum StepError {
 
 impl Simulation {
     /// Puts the parts together. The method is asked whether it can run the model.
-    pub fn new(model: Model, state: State, method: Box<dyn Method>, h: f64) -> Result<Self, Unsupported> {
+    pub fn new(
+        model: Model,
+        state: State,
+        method: Box<dyn Method>,
+        h: f64,
+    ) -> Result<Self, Unsupported> {
         method.needs(&model)?;
         let dynamics = Dynamics::new(&model);
         let v = state.v.clone();
         let before = state.clone();
-        Ok(Self { model, state, method, h, halvings: 6, dynamics, v, before, stages: Stages::default() })
+        Ok(Self {
+            model,
+            state,
+            method,
+            h,
+            halvings: 6,
+            dynamics,
+            v,
+            before,
+            stages: Stages::default(),
+        })
     }
 
     /// What does not change.
@@ -109,7 +124,10 @@ impl Simulation {
     /// on error the state is untouched.
     pub fn step(&mut self) -> Result<StepReport, StepError> {
         self.before.clone_from(&self.state);
-        let mut report = StepReport { converged: true, ..StepReport::default() };
+        let mut report = StepReport {
+            converged: true,
+            ..StepReport::default()
+        };
         let done = self.cover(self.h, self.halvings, &mut report);
         if let Err(error) = done {
             std::mem::swap(&mut self.state, &mut self.before);
@@ -118,7 +136,9 @@ impl Simulation {
         // Counted, not summed: no drift, and the same bits after a resume.
         self.state.step = self.before.step + 1;
         self.state.time = self.state.step as f64 * self.h;
-        report.certificate = self.stages.time(Stage::Certify, || certify(&self.model, &self.state));
+        report.certificate = self
+            .stages
+            .time(Stage::Certify, || certify(&self.model, &self.state));
         Ok(report)
     }
 
@@ -141,11 +161,33 @@ impl Simulation {
 
     /// The straight line: begin, build and solve, advance.
     fn part(&mut self, h: f64) -> Result<SolveReport, StepError> {
-        let Self { model, state, method, dynamics, v, stages, .. } = self;
+        let Self {
+            model,
+            state,
+            method,
+            dynamics,
+            v,
+            stages,
+            ..
+        } = self;
         stages.time(Stage::Begin, || dynamics.begin(model, state, h, v))?;
         let report = method
-            .solve(StepContext { model, state, h, dynamics, stages }, v)
-            .map_err(|source| StepError::Solve { step: state.step + 1, time: state.time, h, source })?;
+            .solve(
+                StepContext {
+                    model,
+                    state,
+                    h,
+                    dynamics,
+                    stages,
+                },
+                v,
+            )
+            .map_err(|source| StepError::Solve {
+                step: state.step + 1,
+                time: state.time,
+                h,
+                source,
+            })?;
         stages.time(Stage::Advance, || advance(model, state, v, h));
         Ok(report)
     }
@@ -170,7 +212,8 @@ fn certify(model: &Model, state: &State) -> Certificate {
     let sum = |f: &dyn Fn(&stiction_bodies::Body) -> f64| model.bodies.iter().map(f).sum::<f64>();
     Certificate {
         kinetic: sum(&|b| energy::kinetic_energy(b, state)),
-        elastic: sum(&|b| energy::elastic_energy(b, state)) + energy::attachment_energy(model, state),
+        elastic: sum(&|b| energy::elastic_energy(b, state))
+            + energy::attachment_energy(model, state),
         potential: sum(&|b| energy::potential_energy(model, b, state)),
         ..Certificate::default()
     }

@@ -1,0 +1,168 @@
+//! Small models that the tests share.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use stiction_bodies::{
+    Model, State,
+    builder::{Anchor, BodySpec, Builder},
+    drag::{Air, Drag},
+    material::{
+        BendingLaw, Damping, MassKind, MembraneLaw, RestAngles, ShellMaterial, SolidLaw,
+        SolidMaterial,
+    },
+};
+use stiction_geometry::shapes::{BoxSolid, BoxSurface, Sheet, SheetPattern, TetPattern};
+use stiction_math::{Quat, Vec3};
+use stiction_sim::{Newton, Simulation, newton::Config};
+
+pub const GRAVITY: Vec3 = Vec3::new(0.0, 0.0, -9.81);
+
+pub fn cloth() -> ShellMaterial {
+    ShellMaterial {
+        thickness: 1e-3,
+        area_density: 0.2,
+        membrane: MembraneLaw::StVk {
+            young: 1e5,
+            poisson: 0.3,
+        },
+        bending: BendingLaw::Rigidity(1e-5),
+        rest_angles: RestAngles::Mesh,
+        damping: Damping::default(),
+    }
+}
+
+pub fn rubber() -> SolidMaterial {
+    SolidMaterial {
+        density: 1000.0,
+        young: 1e5,
+        poisson: 0.4,
+        law: SolidLaw::StableNeoHookean,
+        damping: Damping::default(),
+    }
+}
+
+pub fn sheet(cells: u32) -> stiction_geometry::TriMesh {
+    Sheet {
+        size: [1.0, 1.0],
+        cells: [cells, cells],
+        pattern: SheetPattern::Regular,
+    }
+    .build()
+    .unwrap()
+}
+
+/// One of everything: damped cloth with drag, a solid with consistent mass, a rigid box; pins,
+/// springs within, between and to the world.
+pub fn mixed() -> (Model, State) {
+    let air = Air {
+        density: 1.2,
+        wind: Vec3::new(1.0, 0.5, 0.0),
+    };
+    let mut b = Builder::new(GRAVITY, Some(air));
+    let drag = Some(Drag {
+        normal: 1.5,
+        tangential: 0.1,
+    });
+    let mut material = cloth();
+    material.damping = Damping {
+        mass: 0.3,
+        stiffness: 0.01,
+    };
+    let spec = BodySpec {
+        drag,
+        velocity: Vec3::new(0.2, 0.0, 0.4),
+        angular_velocity: Vec3::new(0.5, 1.0, 0.0),
+        ..BodySpec::new("cloth")
+    };
+    let cloth = b.shell(spec, sheet(3), &material).unwrap();
+    let mut solid = rubber();
+    solid.damping.stiffness = 0.002;
+    let mut block = BoxSolid {
+        size: [0.4, 0.3, 0.2],
+        cells: [2, 1, 1],
+        pattern: TetPattern::Kuhn,
+    }
+    .build()
+    .unwrap();
+    block.transform(
+        &Quat::identity(),
+        &Vec3::repeat(1.0),
+        &Vec3::new(0.0, 0.0, 0.5),
+    );
+    let spec = BodySpec {
+        mass: MassKind::Consistent,
+        ..BodySpec::new("block")
+    };
+    let block = b.solid(spec, block, &solid).unwrap();
+    let mut rigid = BoxSurface {
+        size: [0.3, 0.2, 0.1],
+        cells: [1, 1, 1],
+    }
+    .build()
+    .unwrap();
+    rigid.transform(
+        &Quat::from_euler_angles(0.2, 0.3, 0.4),
+        &Vec3::repeat(1.0),
+        &Vec3::new(0.0, 0.4, 0.6),
+    );
+    let spec = BodySpec {
+        drag,
+        velocity: Vec3::new(0.1, -0.2, 0.3),
+        angular_velocity: Vec3::new(1.0, 2.0, 3.0),
+        ..BodySpec::new("rigid")
+    };
+    let rigid = b
+        .rigid(
+            spec,
+            &rigid,
+            500.0,
+            Damping {
+                mass: 0.2,
+                stiffness: 0.0,
+            },
+        )
+        .unwrap();
+    b.pin(cloth, &[0, 3], None).unwrap();
+    let near = |body, p| Anchor::Body { body, near: p };
+    b.attach(
+        &near(rigid, Vec3::new(0.1, 0.4, 0.6)),
+        &near(cloth, Vec3::new(0.2, 0.1, 0.0)),
+        80.0,
+        0.0,
+        0.02,
+    )
+    .unwrap();
+    b.attach(
+        &near(rigid, Vec3::new(-0.1, 0.4, 0.6)),
+        &near(block, Vec3::new(0.0, 0.1, 0.5)),
+        50.0,
+        0.2,
+        0.0,
+    )
+    .unwrap();
+    b.attach(
+        &near(cloth, Vec3::new(-0.4, 0.4, 0.0)),
+        &near(cloth, Vec3::new(0.4, -0.4, 0.0)),
+        20.0,
+        0.5,
+        0.01,
+    )
+    .unwrap();
+    b.attach(
+        &near(block, Vec3::new(0.2, 0.0, 0.6)),
+        &Anchor::World(Vec3::new(0.0, 0.0, 1.0)),
+        30.0,
+        0.1,
+        0.0,
+    )
+    .unwrap();
+    b.finish().unwrap()
+}
+
+pub fn simulate((model, state): (Model, State), h: f64, steps: usize) -> Simulation {
+    let mut sim =
+        Simulation::new(model, state, Box::new(Newton::new(Config::default())), h).unwrap();
+    for _ in 0..steps {
+        sim.step().unwrap();
+    }
+    sim
+}
