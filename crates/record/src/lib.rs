@@ -12,6 +12,7 @@ mod csv;
 mod error;
 mod frame;
 mod obj;
+pub mod picture;
 mod ply;
 mod pvd;
 mod running;

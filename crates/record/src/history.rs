@@ -1,0 +1,150 @@
+//! What a summary needs to know of a run, and nothing more: it goes into every checkpoint, so that a
+//! resumed run ends with the summary of an uninterrupted one.
+
+use stiction_contact::Certificate;
+use stiction_sim::{
+    StepReport,
+    check::{Check, Progress, Subject},
+};
+
+use crate::{
+    codec::{DecodeError, Decoder, Encoder},
+    running::Running,
+};
+
+/// The followed numbers of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct History {
+    /// Iterations of the method per step.
+    pub iterations: Running,
+    /// Contacts per step.
+    pub contacts: Running,
+    /// Every field of the certificate, in the order of `Certificate::FIELDS`.
+    pub certificate: Vec<Running>,
+    /// Every probe, in the order of the scene.
+    pub probes: Vec<Running>,
+    /// Every check, in the order of the scene.
+    pub checks: Vec<Progress>,
+    /// Steps that had to be cut into parts.
+    pub cut_steps: u64,
+    /// Steps in which the method missed its own stopping criterion.
+    pub unconverged_steps: u64,
+    /// Frames written.
+    pub frames: u64,
+    /// Seconds of work before the last resume.
+    pub wall: f64,
+    /// Seconds per stage before the last resume.
+    pub stages: [f64; 8],
+}
+
+impl History {
+    /// The history of a run that has not begun.
+    pub fn new(probes: usize, checks: usize) -> Self {
+        Self {
+            iterations: Running::default(),
+            contacts: Running::default(),
+            certificate: vec![Running::default(); Certificate::FIELDS.len()],
+            probes: vec![Running::default(); probes],
+            checks: vec![Progress::default(); checks],
+            cut_steps: 0,
+            unconverged_steps: 0,
+            frames: 0,
+            wall: 0.0,
+            stages: [0.0; 8],
+        }
+    }
+
+    /// Takes in a step of `h` [s] that ended at time `t` [s] with the given probes.
+    pub fn step(&mut self, report: &StepReport, checks: &[Check], t: f64, h: f64, probes: &[f64]) {
+        self.iterations.push(report.iterations as f64);
+        self.contacts.push(report.contacts as f64);
+        self.cut_steps += u64::from(report.parts > 1);
+        self.unconverged_steps += u64::from(!report.converged);
+        for (running, value) in self.certificate.iter_mut().zip(report.certificate.values()) {
+            running.push(value);
+        }
+        self.probes(checks, t, h, probes);
+        for (check, progress) in checks.iter().zip(&mut self.checks) {
+            if let Subject::Certificate(field) = &check.of {
+                let value = report.certificate.field(field).unwrap_or(f64::NAN);
+                check.observe(progress, t, h, value);
+            }
+        }
+    }
+
+    /// Takes in the probes at time `t` [s]; also used for the state before the first step.
+    pub fn probes(&mut self, checks: &[Check], t: f64, h: f64, probes: &[f64]) {
+        for (running, value) in self.probes.iter_mut().zip(probes) {
+            running.push(*value);
+        }
+        for (check, progress) in checks.iter().zip(&mut self.checks) {
+            if let Subject::Probe(i) = check.of {
+                check.observe(progress, t, h, probes[i]);
+            }
+        }
+    }
+
+    /// For a checkpoint.
+    pub fn encode(&self, out: &mut Encoder) {
+        self.iterations.encode(out);
+        self.contacts.encode(out);
+        for list in [&self.certificate, &self.probes] {
+            out.u64(list.len() as u64);
+            list.iter().for_each(|r| r.encode(out));
+        }
+        out.u64(self.checks.len() as u64);
+        for c in &self.checks {
+            for value in numbers(c) {
+                out.f64(value);
+            }
+        }
+        out.u64(self.cut_steps);
+        out.u64(self.unconverged_steps);
+        out.u64(self.frames);
+        out.f64(self.wall);
+        out.f64s(&self.stages);
+    }
+
+    /// From a checkpoint, checked against what the scene expects.
+    pub fn decode(input: &mut Decoder<'_>, probes: usize, checks: usize) -> Result<Self, DecodeError> {
+        let mut history = Self::new(probes, checks);
+        history.iterations = Running::decode(input)?;
+        history.contacts = Running::decode(input)?;
+        for list in [&mut history.certificate, &mut history.probes] {
+            expect(input, "followed numbers", list.len())?;
+            for running in list.iter_mut() {
+                *running = Running::decode(input)?;
+            }
+        }
+        expect(input, "checks", checks)?;
+        for progress in &mut history.checks {
+            let mut n = [0.0; 9];
+            for value in &mut n {
+                *value = input.f64()?;
+            }
+            let [count, min, max, last, mean_t, mean_y, s_tt, s_ty, poisoned] = n;
+            *progress = Progress { count, min, max, last, mean_t, mean_y, s_tt, s_ty, poisoned };
+        }
+        history.cut_steps = input.u64()?;
+        history.unconverged_steps = input.u64()?;
+        history.frames = input.u64()?;
+        history.wall = input.f64()?;
+        let stages = input.f64s()?;
+        history.stages = stages.try_into().map_err(|_| input.error("eight stage times expected"))?;
+        Ok(history)
+    }
+}
+
+fn numbers(p: &Progress) -> [f64; 9] {
+    [p.count, p.min, p.max, p.last, p.mean_t, p.mean_y, p.s_tt, p.s_ty, p.poisoned]
+}
+
+fn expect(input: &mut Decoder<'_>, what: &str, expected: usize) -> Result<(), DecodeError> {
+    let found = input.usize()?;
+    if found == expected {
+        return Ok(());
+    }
+    Err(input.error(format!(
+        "{found} {what} stored, {expected} in the scene; probes and checks may not change before a resume"
+    )))
+}

@@ -1,0 +1,374 @@
+//! Stage 8: what a run leaves in its folder.
+//!
+//! ```text
+//! DIR/frames.pvd         the time series for ParaView
+//! DIR/frames/            one file per body and frame
+//! DIR/probes.csv         one row per step
+//! DIR/certificate.csv    one row per step
+//! DIR/summary.json       rewritten whenever a checkpoint is
+//! DIR/checkpoint.bin     the last complete state
+//! ```
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use stiction_bodies::{Body, BodyKind, Model, State};
+use stiction_contact::Certificate;
+use stiction_math::{Quat, Vec3, nalgebra::Quaternion};
+use stiction_sim::{
+    Simulation, Stage, StepReport,
+    check::{Check, Subject, When},
+    probe::Probe,
+};
+
+use crate::{
+    Bound, Cells, CheckResult, Checkpoint, CheckpointError, Data, Encoder, Encoding, Frame, Named, Pvd, RecordError,
+    Status, Summary, Table, history::History, peak_memory, sequence_path, write_checkpoint, write_obj, write_ply,
+    write_vtu,
+};
+
+/// A format of frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// VTU with a PVD time series, for ParaView.
+    Vtu,
+    /// Wavefront OBJ, surfaces only.
+    Obj,
+    /// Binary PLY, surfaces only.
+    Ply,
+}
+
+impl Format {
+    /// All formats with their names.
+    pub const ALL: [(&str, Self); 3] = [("vtu", Self::Vtu), ("obj", Self::Obj), ("ply", Self::Ply)];
+}
+
+/// What identifies a run.
+#[derive(Clone, Debug)]
+pub struct RunInfo {
+    /// The scene's name.
+    pub scene: String,
+    /// A hash of all that determines the trajectory; a checkpoint of another one is refused.
+    pub hash: u64,
+    /// The formats of frames.
+    pub formats: Vec<Format>,
+    /// What is followed.
+    pub probes: Vec<Probe>,
+    /// What is checked.
+    pub checks: Vec<Check>,
+}
+
+/// Writes a run to a folder.
+pub struct Recorder {
+    dir: PathBuf,
+    info: RunInfo,
+    pvd: Option<Pvd>,
+    probes: Table,
+    certificate: Table,
+    history: History,
+    values: Vec<f64>,
+    points: Vec<Vec3>,
+    velocities: Vec<Vec3>,
+}
+
+impl Recorder {
+    /// The checkpoint's place in a run's folder.
+    pub fn checkpoint_path(dir: &Path) -> PathBuf {
+        dir.join("checkpoint.bin")
+    }
+
+    /// Starts recording: makes the folder and writes the state before the first step.
+    pub fn create(dir: &Path, info: RunInfo, sim: &Simulation) -> Result<Self, RecordError> {
+        let frames = dir.join("frames");
+        fs::create_dir_all(&frames).map_err(|e| RecordError::io("create folder", &frames, e))?;
+        crate::atomic::remove_leftovers(dir)?;
+        let history = History::new(info.probes.len(), info.checks.len());
+        let pvd = match info.formats.contains(&Format::Vtu) {
+            true => Some(Pvd::create(&dir.join("frames.pvd"))?),
+            false => None,
+        };
+        let probes = Table::create(&dir.join("probes.csv"), &columns(&info.probes))?;
+        let certificate = Table::create(&dir.join("certificate.csv"), &Certificate::FIELDS)?;
+        let mut recorder = Self::new(dir, info, pvd, probes, certificate, history);
+        recorder.measure(sim.model(), sim.state());
+        recorder.history.probes(&recorder.info.checks, 0.0, sim.time_step(), &recorder.values);
+        recorder.probes.numbers(0, 0.0, &recorder.values)?;
+        recorder.frame(sim)?;
+        Ok(recorder)
+    }
+
+    /// Goes on after a checkpoint: puts its state into `sim` and cuts the tables back to it.
+    pub fn resume(dir: &Path, info: RunInfo, sim: &mut Simulation) -> Result<Self, CheckpointError> {
+        crate::atomic::remove_leftovers(dir)?;
+        let path = Self::checkpoint_path(dir);
+        let checkpoint = Checkpoint::read(&path)?;
+        let mut scene = checkpoint.section("scene")?;
+        let (hash, name, method) = (scene.u64()?, scene.str()?.to_owned(), scene.str()?.to_owned());
+        if hash != info.hash {
+            let reason = format!(
+                "it was written by scene `{name}` with method `{method}` and other settings; \
+                 resume with the same scene, --set and --method, or start afresh"
+            );
+            return Err(RecordError::malformed(&path, reason).into());
+        }
+        let state = decode_state(&checkpoint, sim.state())?;
+        let mut history = checkpoint.section("history")?;
+        let history = History::decode(&mut history, info.probes.len(), info.checks.len())?;
+        let (step, time) = (state.step, state.time);
+        let pvd = match info.formats.contains(&Format::Vtu) {
+            true => Some(Pvd::resume(&dir.join("frames.pvd"), time)?),
+            false => None,
+        };
+        let probes = Table::resume(&dir.join("probes.csv"), &columns(&info.probes), step)?;
+        let certificate = Table::resume(&dir.join("certificate.csv"), &Certificate::FIELDS, step)?;
+        sim.set_state(state);
+        Ok(Self::new(dir, info, pvd, probes, certificate, history))
+    }
+
+    fn new(
+        dir: &Path,
+        info: RunInfo,
+        pvd: Option<Pvd>,
+        probes: Table,
+        certificate: Table,
+        history: History,
+    ) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            info,
+            pvd,
+            probes,
+            certificate,
+            history,
+            values: Vec::new(),
+            points: Vec::new(),
+            velocities: Vec::new(),
+        }
+    }
+
+    /// What is known of the run so far.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    fn measure(&mut self, model: &Model, state: &State) {
+        self.values.clear();
+        self.values.extend(self.info.probes.iter().map(|p| p.quantity.measure(model, state)));
+    }
+
+    /// Records a step that was just taken.
+    pub fn step(&mut self, sim: &Simulation, report: &StepReport) -> Result<(), RecordError> {
+        let state = sim.state();
+        self.measure(sim.model(), state);
+        self.history.step(report, &self.info.checks, state.time, sim.time_step(), &self.values);
+        self.probes.numbers(state.step, state.time, &self.values)?;
+        self.certificate.numbers(state.step, state.time, &report.certificate.values())
+    }
+
+    /// Writes a frame of the current state.
+    pub fn frame(&mut self, sim: &Simulation) -> Result<(), RecordError> {
+        let (model, state) = (sim.model(), sim.state());
+        let number = self.history.frames as usize;
+        let folder = self.dir.join("frames");
+        let mut files = Vec::new();
+        for body in &model.bodies {
+            for format in self.info.formats.clone() {
+                match format {
+                    Format::Vtu => {
+                        let path = sequence_path(&folder, &body.name, number, "vtu");
+                        self.whole(body, state, &path)?;
+                        let file = path.file_name().map(|f| f.to_string_lossy().into_owned());
+                        files.push((body.name.clone(), format!("frames/{}", file.unwrap_or_default())));
+                    }
+                    Format::Obj => {
+                        self.surface(body, state, |f| write_obj(&sequence_path(&folder, &body.name, number, "obj"), f))?;
+                    }
+                    Format::Ply => {
+                        self.surface(body, state, |f| write_ply(&sequence_path(&folder, &body.name, number, "ply"), f))?;
+                    }
+                }
+            }
+        }
+        if let Some(pvd) = &mut self.pvd {
+            let files: Vec<(&str, &str)> = files.iter().map(|(n, f)| (n.as_str(), f.as_str())).collect();
+            pvd.add_frame(state.time, &files)?;
+        }
+        self.history.frames += 1;
+        Ok(())
+    }
+
+    /// A body with all it has: a solid with its tetrahedra, anything else as its surface.
+    fn whole(&mut self, body: &Body, state: &State, path: &Path) -> Result<(), RecordError> {
+        let conforming = matches!(body.surface.skin, stiction_bodies::Skin::Nodes(_));
+        if !body.tets.is_empty() && conforming && matches!(body.kind, BodyKind::Deformable(_)) {
+            let r = body.blocks.clone();
+            let frame = Frame {
+                name: &body.name,
+                time: state.time,
+                positions: &state.x[r.clone()],
+                cells: Cells::Tets(&body.tets),
+                point_data: &[("velocity", Data::Vectors(&state.v[r]))],
+                cell_data: &[],
+                field_data: &[],
+            };
+            return write_vtu(path, &frame, Encoding::Binary);
+        }
+        self.surface(body, state, |frame| write_vtu(path, frame, Encoding::Binary))
+    }
+
+    fn surface(
+        &mut self,
+        body: &Body,
+        state: &State,
+        write: impl Fn(&Frame<'_>) -> Result<(), RecordError>,
+    ) -> Result<(), RecordError> {
+        body.surface.positions(&state.x, &state.rotations, &mut self.points);
+        body.surface.velocities(state, &mut self.velocities);
+        write(&Frame {
+            name: &body.name,
+            time: state.time,
+            positions: &self.points,
+            cells: Cells::Triangles(&body.surface.triangles),
+            point_data: &[("velocity", Data::Vectors(&self.velocities))],
+            cell_data: &[],
+            field_data: &[],
+        })
+    }
+
+    /// Writes a checkpoint of the current state. Tables reach the disk first, so that whatever the
+    /// checkpoint promises is there.
+    pub fn checkpoint(&mut self, sim: &Simulation, wall: f64) -> Result<(), CheckpointError> {
+        self.probes.sync()?;
+        self.certificate.sync()?;
+        let mut scene = Encoder::new();
+        scene.u64(self.info.hash);
+        scene.str(&self.info.scene);
+        scene.str(sim.method().name());
+        let mut history = self.history.clone();
+        history.wall += wall;
+        for (total, stage) in history.stages.iter_mut().zip(Stage::ALL) {
+            *total += sim.stages().seconds(stage);
+        }
+        let mut encoded = Encoder::new();
+        history.encode(&mut encoded);
+        let sections = [
+            ("scene".to_owned(), scene.finish()),
+            ("state".to_owned(), encode_state(sim.state())),
+            ("history".to_owned(), encoded.finish()),
+        ];
+        write_checkpoint(&Self::checkpoint_path(&self.dir), &sections)
+    }
+
+    /// The summary of the run so far; `wall` [s] counts from the start or the last resume.
+    pub fn summary(&self, sim: &Simulation, status: Status, error: Option<String>, wall: f64) -> Summary {
+        let history = &self.history;
+        let mut stages = Named::default();
+        for (i, stage) in Stage::ALL.into_iter().enumerate() {
+            stages.insert(stage.name(), history.stages[i] + sim.stages().seconds(stage));
+        }
+        let mut certificate = Named::default();
+        for (name, running) in Certificate::FIELDS.iter().zip(&history.certificate) {
+            // Energies have a range, not an error: their mean square says nothing.
+            let energy = matches!(*name, "kinetic" | "elastic" | "potential" | "contact_work");
+            let bound: Bound = if energy { running.max() } else { running.max_rms() };
+            certificate.insert(*name, bound);
+        }
+        let mut probes = Named::default();
+        for (probe, running) in self.info.probes.iter().zip(&history.probes) {
+            probes.insert(probe.name.clone(), running.probe());
+        }
+        Summary {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            scene: self.info.scene.clone(),
+            method: sim.method().name().to_owned(),
+            status,
+            error,
+            steps: sim.state().step,
+            frames: history.frames,
+            time: sim.state().time,
+            wall: history.wall + wall,
+            stages,
+            contacts: history.contacts.mean_max(),
+            iterations: history.iterations.mean_max(),
+            certificate,
+            dofs: sim.model().dofs() as u64,
+            peak_memory: peak_memory(),
+            threads: rayon::current_num_threads() as u64,
+            probes,
+            checks: self.check_results(),
+        }
+    }
+
+    /// Writes `summary.json`.
+    pub fn write_summary(&self, summary: &Summary) -> Result<(), RecordError> {
+        summary.write(&self.dir.join("summary.json"))
+    }
+
+    fn check_results(&self) -> Vec<CheckResult> {
+        let finite = |x: f64| x.is_finite().then_some(x);
+        self.info
+            .checks
+            .iter()
+            .zip(&self.history.checks)
+            .map(|(check, progress)| {
+                let outcome = check.outcome(progress);
+                let (from, to) = match check.when {
+                    When::At(t) => (Some(t), Some(t)),
+                    When::Between(from, to) => (finite(from), finite(to)),
+                    When::End => (None, None),
+                };
+                CheckResult {
+                    of: match &check.of {
+                        Subject::Probe(i) => self.info.probes[*i].name.clone(),
+                        Subject::Certificate(field) => format!("certificate.{field}"),
+                    },
+                    name: outcome.name,
+                    value: outcome.measured,
+                    min: finite(outcome.min),
+                    max: finite(outcome.max),
+                    from,
+                    to,
+                    passed: outcome.passed,
+                }
+            })
+            .collect()
+    }
+}
+
+fn columns(probes: &[Probe]) -> Vec<&str> {
+    probes.iter().map(|p| p.name.as_str()).collect()
+}
+
+fn encode_state(state: &State) -> Vec<u8> {
+    let mut out = Encoder::new();
+    out.u64(state.step);
+    out.f64(state.time);
+    out.vec3s(&state.x);
+    out.vec3s(&state.v);
+    out.u64(state.rotations.len() as u64);
+    for q in &state.rotations {
+        q.coords.iter().for_each(|c| out.f64(*c));
+    }
+    out.finish()
+}
+
+/// The stored state, which must have the shape of `like`.
+fn decode_state(checkpoint: &Checkpoint, like: &State) -> Result<State, CheckpointError> {
+    let mut input = checkpoint.section("state")?;
+    let (step, time) = (input.u64()?, input.f64()?);
+    let (x, v) = (input.vec3s()?, input.vec3s()?);
+    let count = input.usize()?;
+    if x.len() != like.x.len() || v.len() != like.v.len() || count != like.rotations.len() {
+        return Err(input.error("the stored state has another number of nodes than the scene").into());
+    }
+    let mut rotations = Vec::with_capacity(count);
+    for _ in 0..count {
+        let c = [input.f64()?, input.f64()?, input.f64()?, input.f64()?];
+        // Stored as x, y, z, w; taken as they are, because normalising could change a bit.
+        rotations.push(Quat::new_unchecked(Quaternion::new(c[3], c[0], c[1], c[2])));
+    }
+    input.finish()?;
+    Ok(State { time, step, x, v, rotations })
+}
