@@ -189,14 +189,15 @@ impl ShellMaterial {
         positive("thickness", self.thickness)?;
         positive("area_density", self.area_density)?;
         match self.membrane {
-            MembraneLaw::StVk { young, poisson } | MembraneLaw::NeoHookean { young, poisson } => {
+            MembraneLaw::StVk { young, poisson } => {
                 positive("young", young)?;
-                require(
-                    poisson > -1.0 && poisson < 1.0,
-                    "poisson",
-                    poisson,
-                    "a shell in plane stress needs −1 < poisson < 1",
-                )?;
+                let rule = "a shell in plane stress needs −1 < poisson < 1";
+                require(poisson > -1.0 && poisson < 1.0, "poisson", poisson, rule)?;
+            }
+            MembraneLaw::NeoHookean { young, poisson } => {
+                positive("young", young)?;
+                let rule = "a neo-Hookean shell needs 0 ≤ poisson ≤ 0.5";
+                require((0.0..=0.5).contains(&poisson), "poisson", poisson, rule)?;
             }
             MembraneLaw::Measured { c11, c12, c22, c33 } => {
                 positive("stretch.c11", c11)?;
@@ -232,12 +233,8 @@ impl SolidMaterial {
     pub fn validate(&self) -> Result<(), MaterialError> {
         positive("density", self.density)?;
         positive("young", self.young)?;
-        require(
-            self.poisson > -1.0 && self.poisson < 0.5,
-            "poisson",
-            self.poisson,
-            "a solid needs −1 < poisson < 0.5; 0.49 is nearly incompressible",
-        )?;
+        let rule = "a solid needs 0 ≤ poisson < 0.5; 0.49 is nearly incompressible";
+        require((0.0..0.5).contains(&self.poisson), "poisson", self.poisson, rule)?;
         self.damping.validate()
     }
 }

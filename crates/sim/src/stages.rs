@@ -66,6 +66,11 @@ impl Stages {
         result
     }
 
+    /// Counts `seconds` for `stage`.
+    pub fn add(&mut self, stage: Stage, seconds: f64) {
+        self.seconds[stage as usize] += seconds;
+    }
+
     /// Seconds spent in `stage` so far.
     pub fn seconds(&self, stage: Stage) -> f64 {
         self.seconds[stage as usize]

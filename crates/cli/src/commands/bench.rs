@@ -1,0 +1,201 @@
+//! `stiction bench`: reproducible benchmarks. They report ratios taken in one run, because machines
+//! differ and are noisy; times are the least of several repetitions.
+
+use std::{process::ExitCode, time::Instant};
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use stiction_bodies::{
+    Model, State,
+    builder::{BodySpec, BuildError, Builder},
+    material::{BendingLaw, Damping, MembraneLaw, RestAngles, ShellMaterial, SolidLaw, SolidMaterial},
+};
+use stiction_geometry::shapes::{BoxSolid, ShapeError, Sheet, SheetPattern, TetPattern};
+use stiction_math::{SystemFactor, Vec3};
+use stiction_sim::dynamics::Dynamics;
+
+use super::{Failure, with_threads};
+
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Which benchmark; all of them by default.
+    name: Option<Name>,
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
+    /// Threads for the parallel figures; all cores by default.
+    #[arg(long)]
+    threads: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Name {
+    /// Forces and projected Hessian against the factorisation of the same matrix.
+    Assembly,
+    /// Numeric factorisation and solve.
+    Factor,
+}
+
+/// One model's figures. Times in seconds, the least of the repetitions.
+#[derive(Debug, Serialize)]
+struct Row {
+    model: &'static str,
+    dofs: usize,
+    elements: usize,
+    threads: usize,
+    assembly: f64,
+    factor: f64,
+    solve: f64,
+    /// assembly / factor.
+    ratio: f64,
+    /// The ratio that the project asks of itself.
+    target: f64,
+    /// Memory of matrix and factor per degree of freedom [bytes].
+    bytes_per_dof: f64,
+}
+
+pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
+    let mut rows = Vec::new();
+    for threads in thread_counts(args.threads) {
+        rows.extend(with_threads(Some(threads), || {
+            let sheet = sheet(100).map_err(Failure::run)?;
+            let block = block(20).map_err(Failure::run)?;
+            Ok([
+                measure("sheet 100×100", &sheet, threads, 1.0)?,
+                measure("block 20×20×20", &block, threads, 1.0 / 3.0)?,
+            ])
+        })?);
+    }
+    if args.json {
+        let text = serde_json::to_string_pretty(&rows).map_err(Failure::run)?;
+        println!("{text}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let both = args.name.is_none();
+    if both || args.name == Some(Name::Assembly) {
+        println!("assembly: forces plus projected Hessian");
+        println!("{:<16} {:>7} {:>9} {:>8} {:>10} {:>10} {:>7} {:>7}", "model", "dofs", "elements", "threads", "assembly", "factor", "ratio", "target");
+        for r in &rows {
+            println!(
+                "{:<16} {:>7} {:>9} {:>8} {:>7.1} ms {:>7.1} ms {:>7.3} {:>7.3}",
+                r.model, r.dofs, r.elements, r.threads, r.assembly * 1e3, r.factor * 1e3, r.ratio, r.target
+            );
+        }
+    }
+    if both || args.name == Some(Name::Factor) {
+        println!("factor: numeric Cholesky and one solve");
+        println!("{:<16} {:>7} {:>8} {:>10} {:>10} {:>10}", "model", "dofs", "threads", "factor", "solve", "bytes/dof");
+        for r in &rows {
+            println!(
+                "{:<16} {:>7} {:>8} {:>7.1} ms {:>7.2} ms {:>10.0}",
+                r.model, r.dofs, r.threads, r.factor * 1e3, r.solve * 1e3, r.bytes_per_dof
+            );
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One thread, and all that were asked for.
+fn thread_counts(asked: Option<usize>) -> Vec<usize> {
+    let all = asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    if all > 1 { vec![1, all] } else { vec![1] }
+}
+
+/// Why a benchmark's model could not be made.
+#[derive(Debug, thiserror::Error)]
+enum ModelError {
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    #[error(transparent)]
+    Build(#[from] BuildError),
+}
+
+/// A cotton-like sheet of n×n cells, bent into a wave so that every term works.
+fn sheet(n: u32) -> Result<(Model, State), ModelError> {
+    let mesh = Sheet { size: [1.0, 1.0], cells: [n, n], pattern: SheetPattern::Regular }.build()?;
+    let material = ShellMaterial {
+        thickness: 5e-4,
+        area_density: 0.2,
+        membrane: MembraneLaw::StVk { young: 1e6, poisson: 0.3 },
+        bending: BendingLaw::FromThickness,
+        rest_angles: RestAngles::Mesh,
+        damping: Damping::default(),
+    };
+    let mut builder = Builder::new(Vec3::new(0.0, 0.0, -9.81), None);
+    builder.shell(BodySpec::new("sheet"), mesh, &material)?;
+    let (model, mut state) = builder.finish()?;
+    for x in &mut state.x {
+        x.z += 0.02 * (9.0 * x.x).sin() * (7.0 * x.y).cos();
+    }
+    Ok((model, state))
+}
+
+/// A rubber-like block of n³ cubes of six tetrahedra each, twisted.
+fn block(n: u32) -> Result<(Model, State), ModelError> {
+    let mesh = BoxSolid { size: [1.0; 3], cells: [n; 3], pattern: TetPattern::Kuhn }.build()?;
+    let material = SolidMaterial {
+        density: 1000.0,
+        young: 1e6,
+        poisson: 0.4,
+        law: SolidLaw::FixedCorotated,
+        damping: Damping::default(),
+    };
+    let mut builder = Builder::new(Vec3::new(0.0, 0.0, -9.81), None);
+    builder.solid(BodySpec::new("block"), mesh, &material)?;
+    let (model, mut state) = builder.finish()?;
+    for x in &mut state.x {
+        let (s, c) = (0.5 * x.z).sin_cos();
+        *x = Vec3::new(c * x.x - s * x.y, s * x.x + c * x.y, 1.02 * x.z);
+    }
+    Ok((model, state))
+}
+
+fn measure(
+    name: &'static str,
+    (model, state): &(Model, State),
+    threads: usize,
+    target: f64,
+) -> Result<Row, Failure> {
+    let n = model.blocks();
+    let mut dynamics = Dynamics::new(model);
+    let mut matrix = Dynamics::matrix(model);
+    let rest: Vec<&[Vec3]> = model.bodies.iter().map(|b| b.rest()).collect();
+    let mut factor = SystemFactor::new(&matrix, &rest).map_err(Failure::run)?;
+    let (mut v, mut g) = (vec![Vec3::zeros(); n], vec![Vec3::zeros(); n]);
+    dynamics.begin(model, state, 0.01, &mut v).map_err(Failure::run)?;
+    let mut times = [f64::INFINITY; 3];
+    for _ in 0..9 {
+        let mut clock = Instant::now();
+        let mut lap = |k: usize| {
+            times[k] = times[k].min(clock.elapsed().as_secs_f64());
+            clock = Instant::now();
+        };
+        dynamics.linearise(model, &v, &mut g, &mut matrix);
+        lap(0);
+        factor.refactor(&matrix, None).map_err(Failure::run)?;
+        lap(1);
+        factor.solve(&matrix, &mut g, 1e-12).map_err(Failure::run)?;
+        lap(2);
+    }
+    let elements = model
+        .bodies
+        .iter()
+        .map(|b| match &b.kind {
+            stiction_bodies::BodyKind::Deformable(d) => d.terms.iter().map(|t| t.len()).sum(),
+            stiction_bodies::BodyKind::Rigid(_) => 0,
+        })
+        .sum();
+    let [assembly, numeric, solve] = times;
+    Ok(Row {
+        model: name,
+        dofs: model.dofs(),
+        elements,
+        threads,
+        assembly,
+        factor: numeric,
+        solve,
+        ratio: assembly / numeric,
+        target,
+        bytes_per_dof: (matrix.bytes() + factor.bytes()) as f64 / model.dofs() as f64,
+    })
+}

@@ -1,0 +1,96 @@
+//! `stiction check`: scenes that test themselves.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use stiction_record::{CheckResult, Status, Summary};
+use stiction_scene::builtin;
+
+use super::{
+    Failure, SceneArgs,
+    run::{Job, load},
+    with_threads,
+};
+
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// Scene files or names; all built-in scenes with checks by default.
+    scenes: Vec<String>,
+    #[command(flatten)]
+    with: SceneArgs,
+    /// Print one JSON document: a list of summaries.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn main(args: CheckArgs) -> Result<ExitCode, Failure> {
+    with_threads(args.with.threads, || check(&args))
+}
+
+fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
+    let names = match args.scenes.is_empty() {
+        true => builtin::list().iter().map(|s| s.name.to_owned()).collect(),
+        false => args.scenes.clone(),
+    };
+    let folder = tempfile::tempdir().map_err(Failure::run)?;
+    let mut summaries = Vec::new();
+    for (i, name) in names.iter().enumerate() {
+        let scene = load(name, &args.with)?;
+        if scene.checks.is_empty() && args.scenes.is_empty() {
+            continue;
+        }
+        let job = Job {
+            dir: folder.path().join(i.to_string()),
+            formats: Vec::new(),
+            frames: None,
+            resume: false,
+            quiet: true,
+        };
+        let summary = match job.run(scene) {
+            Ok(summary) => summary,
+            // The failed run is a failed check, not the end of the others.
+            Err(Failure::Run(report)) => {
+                eprintln!("{report:?}");
+                Summary { scene: name.clone(), status: Status::Failed, ..Summary::default() }
+            }
+            Err(input) => return Err(input),
+        };
+        if !args.json {
+            println!("{} {} ({:.1} s)", if passed(&summary) { "pass" } else { "FAIL" }, summary.scene, summary.wall);
+            summary.checks.iter().for_each(|c| println!("{}", line(c)));
+        }
+        summaries.push(summary);
+        if summaries.last().is_some_and(|s| s.status == Status::Interrupted) {
+            break;
+        }
+    }
+    let failed = summaries.iter().filter(|s| !passed(s)).count();
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&summaries).map_err(Failure::run)?);
+    } else {
+        let checks: usize = summaries.iter().map(|s| s.checks.len()).sum();
+        println!("{} scenes, {checks} checks, {failed} scenes failed", summaries.len());
+    }
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn passed(summary: &Summary) -> bool {
+    summary.status == Status::Done && summary.checks.iter().all(|c| c.passed)
+}
+
+/// One check as a line of a table.
+pub fn line(check: &CheckResult) -> String {
+    let bound = match (check.min, check.max) {
+        (Some(lo), Some(hi)) => format!("in [{lo:.9e}, {hi:.9e}]"),
+        (Some(lo), None) => format!("at least {lo:.6e}"),
+        (None, Some(hi)) => format!("at most {hi:.6e}"),
+        (None, None) => "unbounded".to_owned(),
+    };
+    let when = match (check.from, check.to) {
+        (Some(a), Some(b)) if a == b => format!("at {a} s"),
+        (Some(a), Some(b)) => format!("from {a} to {b} s"),
+        _ => "at the end".to_owned(),
+    };
+    let verdict = if check.passed { "  ok  " } else { "  FAIL" };
+    format!("{verdict} {}: {} = {:.9e} {when}, {bound}", check.name, check.of, check.value)
+}

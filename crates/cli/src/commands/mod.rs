@@ -1,0 +1,146 @@
+//! The command line: a contract that scripts depend on.
+//!
+//! Exit codes: 0 done; 1 the run or a check failed; 2 bad usage or bad input.
+
+#![allow(clippy::print_stdout, clippy::print_stderr)] // the one place that talks
+
+mod bench;
+mod check;
+mod doctor;
+mod progress;
+mod render;
+mod run;
+mod scenes;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Args, Parser, Subcommand};
+use miette::{Diagnostic, Report};
+
+/// Friction that holds: a simulator of cloth, solids and rigid bodies.
+#[derive(Debug, Parser)]
+#[command(name = "stiction", version, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a scene: a file, or the name of a built-in scene.
+    Run(run::RunArgs),
+    /// List the built-in scenes, or print one.
+    Scenes(scenes::ScenesArgs),
+    /// Run scenes and their own checks; exit 1 if one fails.
+    Check(check::CheckArgs),
+    /// Examine a mesh or a scene before a run.
+    Doctor(doctor::DoctorArgs),
+    /// A picture of a recorded run, without a GPU.
+    Render(render::RenderArgs),
+    /// Reproducible benchmarks.
+    Bench(bench::BenchArgs),
+}
+
+/// What every command that loads a scene understands.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SceneArgs {
+    /// The method, in place of the scene's.
+    #[arg(long)]
+    pub method: Option<String>,
+    /// Override any key of the scene, e.g. `--set time.step=0.005`. May be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
+    /// Threads to use; all cores by default. Results do not depend on it.
+    #[arg(long)]
+    pub threads: Option<usize>,
+}
+
+/// Why a command ended without doing its work.
+#[derive(Debug)]
+pub enum Failure {
+    /// Bad usage or bad input: exit code 2.
+    Input(Report),
+    /// The run or a check failed: exit code 1.
+    Run(Report),
+}
+
+impl Failure {
+    /// Bad input, from any diagnostic.
+    pub fn input(error: impl Diagnostic + Send + Sync + 'static) -> Self {
+        Self::Input(Report::new(error))
+    }
+
+    /// A failed run, from any error.
+    pub fn run(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Run(Report::from_err(error))
+    }
+}
+
+/// Runs a command and turns its end into an exit code.
+pub fn main(cli: Cli) -> ExitCode {
+    let result = match cli.command {
+        Command::Run(args) => run::main(args),
+        Command::Scenes(args) => scenes::main(args),
+        Command::Check(args) => check::main(args),
+        Command::Doctor(args) => doctor::main(args),
+        Command::Render(args) => render::main(args),
+        Command::Bench(args) => bench::main(args),
+    };
+    match result {
+        Ok(code) => code,
+        Err(Failure::Input(report)) => {
+            eprintln!("{report:?}");
+            ExitCode::from(2)
+        }
+        Err(Failure::Run(report)) => {
+            eprintln!("{report:?}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// Prints what clap has to say: help and version are not errors.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    // A closed pipe is no reason to complain about a help text.
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
+}
+
+/// Lets a closed pipe end the program instead of a panic in `println!`.
+pub fn quiet_broken_pipes() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let text = info.to_string();
+        if text.contains("Broken pipe") {
+            std::process::exit(0);
+        }
+        default(info);
+    }));
+}
+
+/// Runs `work` on a pool of the asked number of threads.
+fn with_threads<T: Send>(
+    threads: Option<usize>,
+    work: impl FnOnce() -> Result<T, Failure> + Send,
+) -> Result<T, Failure> {
+    let mut builder = rayon::ThreadPoolBuilder::new();
+    if let Some(n) = threads {
+        if n == 0 || n > 1024 {
+            let message = format!("--threads {n}: between 1 and 1024 threads make sense");
+            return Err(Failure::Input(miette::miette!(help = "leave it out to use all cores", "{message}")));
+        }
+        builder = builder.num_threads(n);
+    }
+    let pool = builder.build().map_err(Failure::run)?;
+    pool.install(work)
+}
+
+/// The folder for a run that was not given one: `out/NAME`, then `out/NAME-2` and so on, so that
+/// nothing already written is lost.
+fn fresh_folder(name: &str) -> PathBuf {
+    let first = PathBuf::from("out").join(name);
+    if !first.exists() {
+        return first;
+    }
+    (2u32..).map(|k| PathBuf::from("out").join(format!("{name}-{k}"))).find(|p| !p.exists()).unwrap_or(first)
+}

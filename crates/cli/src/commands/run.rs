@@ -1,0 +1,278 @@
+//! `stiction run`: a scene goes in, a simulation comes out.
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use clap::Args;
+use miette::miette;
+use stiction_record::{Format, Recorder, RunInfo, Status, Summary};
+use stiction_scene::{LoadOptions, Scene, SceneSource, TimeSettings};
+use stiction_sim::{Simulation, Stage, StepError, Unsupported};
+
+use super::{Failure, SceneArgs, fresh_folder, progress::Progress, with_threads};
+
+/// The scene of `stiction run` without a scene.
+pub const DEFAULT_SCENE: &str = "laundry";
+
+/// A checkpoint is written when this much work would be lost otherwise.
+const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A scene file, or the name of a built-in scene.
+    scene: Option<String>,
+    #[command(flatten)]
+    with: SceneArgs,
+    /// Where to write; `out/NAME` by default.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Stop after this many frames, whatever the scene's duration.
+    #[arg(long)]
+    frames: Option<u64>,
+    /// Formats of frames in place of the scene's: vtu, obj, ply, or none.
+    #[arg(long, value_delimiter = ',')]
+    format: Option<Vec<String>>,
+    /// Go on from the checkpoint in the output folder.
+    #[arg(long)]
+    resume: bool,
+    /// Write over an earlier run in the output folder.
+    #[arg(long, conflicts_with = "resume")]
+    overwrite: bool,
+    /// Print nothing but errors.
+    #[arg(long)]
+    quiet: bool,
+    /// Print the summary as one JSON document on standard output.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn main(args: RunArgs) -> Result<ExitCode, Failure> {
+    with_threads(args.with.threads, || run(&args))
+}
+
+fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
+    let name = args.scene.as_deref().unwrap_or(DEFAULT_SCENE);
+    let scene = load(name, &args.with)?;
+    let dir = args.out.clone().unwrap_or_else(|| match args.resume {
+        true => Path::new("out").join(&scene.name),
+        false => fresh_folder(&scene.name),
+    });
+    let has_run = dir.join("summary.json").exists() || Recorder::checkpoint_path(&dir).exists();
+    if has_run && !args.resume && !args.overwrite {
+        return Err(Failure::Input(miette!(
+            help = "go on with --resume, start afresh with --overwrite, or choose another --out",
+            "{} already holds a run",
+            dir.display()
+        )));
+    }
+    let job = Job {
+        dir,
+        formats: formats(args.format.as_deref(), &scene.output.formats)?,
+        frames: args.frames,
+        resume: args.resume,
+        quiet: args.quiet || args.json,
+    };
+    catch_ctrl_c();
+    let summary = job.run(scene)?;
+    if args.json {
+        print!("{}", summary.to_json().map_err(Failure::run)?);
+    } else if !args.quiet {
+        report(&summary, &job.dir);
+    }
+    let failed = summary.status != Status::Done || summary.checks.iter().any(|c| !c.passed);
+    Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// Loads a scene by file or built-in name.
+pub fn load(name: &str, with: &SceneArgs) -> Result<Scene, Failure> {
+    let source = SceneSource::find(name).map_err(Failure::input)?;
+    let options = LoadOptions {
+        overrides: with.overrides.clone(),
+        method: with.method.clone(),
+        ..LoadOptions::default()
+    };
+    stiction_scene::load(source, &options).map_err(Failure::input)
+}
+
+fn formats(asked: Option<&[String]>, of_scene: &[String]) -> Result<Vec<Format>, Failure> {
+    let mut found = Vec::new();
+    for name in asked.unwrap_or(of_scene) {
+        match Format::ALL.iter().find(|(n, _)| n == name) {
+            Some((_, format)) => found.push(*format),
+            None if name == "none" => {}
+            None => {
+                let known: Vec<&str> = Format::ALL.iter().map(|(n, _)| *n).collect();
+                return Err(Failure::Input(miette!(
+                    help = format!("known formats: {}, none", known.join(", ")),
+                    "unknown format `{name}`"
+                )));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Set by Ctrl-C and by a request to terminate.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+fn catch_ctrl_c() {
+    // A second handler in one process is refused; the first one then does the work.
+    let _ = ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::SeqCst) {
+            // Asked twice: leave at once. The last checkpoint is complete on disk.
+            std::process::exit(1);
+        }
+    });
+}
+
+/// One run into one folder.
+pub struct Job {
+    /// The folder.
+    pub dir: PathBuf,
+    /// Formats of frames.
+    pub formats: Vec<Format>,
+    /// Stop after so many frames.
+    pub frames: Option<u64>,
+    /// Go on from a checkpoint.
+    pub resume: bool,
+    /// Print nothing.
+    pub quiet: bool,
+}
+
+impl Job {
+    /// Runs the scene to its end, to Ctrl-C or to a failure, and writes all of it down.
+    pub fn run(&self, scene: Scene) -> Result<Summary, Failure> {
+        let (time, every) = (scene.time.clone(), scene.output.checkpoint_every);
+        let (mut sim, info) = self.simulation(scene)?;
+        let mut recorder = self.recorder(info, &mut sim)?;
+        let last = self.last_step(&time);
+        let progress = Progress::new(self.quiet, last, time.frames_until(last), sim.state().step);
+        if self.resume && sim.state().step > 0 {
+            progress.say(&format!("resumed at t = {:.4} s, step {}", sim.state().time, sim.state().step));
+        }
+        let start = Instant::now();
+        let wall = || start.elapsed().as_secs_f64();
+        let mut saved = Instant::now();
+        let mut status = Status::Done;
+        let mut failure = None;
+        while sim.state().step < last {
+            if STOP.load(Ordering::SeqCst) {
+                status = Status::Interrupted;
+                break;
+            }
+            let report = match sim.step() {
+                Ok(report) => report,
+                Err(error) => {
+                    status = Status::Failed;
+                    failure = Some(error);
+                    break;
+                }
+            };
+            let step = sim.state().step;
+            let clock = Instant::now();
+            recorder.step(&sim, &report).map_err(Failure::run)?;
+            let frame = time.frames_until(step);
+            if time.is_frame(step) {
+                recorder.frame(&sim).map_err(Failure::run)?;
+                progress.frame(step, sim.state().time, frame, &report);
+            }
+            let due = match every {
+                Some(n) => time.is_frame(step) && frame % n.max(1) == 0,
+                None => saved.elapsed() > CHECKPOINT_INTERVAL,
+            };
+            if due {
+                recorder.checkpoint(&sim, wall()).map_err(Failure::run)?;
+                saved = Instant::now();
+            }
+            sim.stages_mut().add(Stage::Record, clock.elapsed().as_secs_f64());
+            progress.step(step, frame, &report);
+        }
+        progress.finish();
+        recorder.checkpoint(&sim, wall()).map_err(Failure::run)?;
+        let summary = recorder.summary(&sim, status, failure.as_ref().map(ToString::to_string), wall());
+        recorder.write_summary(&summary).map_err(Failure::run)?;
+        match failure {
+            Some(error) => Err(self.explain(error)),
+            None => Ok(summary),
+        }
+    }
+
+    fn simulation(&self, scene: Scene) -> Result<(Simulation, RunInfo), Failure> {
+        let info = RunInfo {
+            scene: scene.name,
+            hash: scene.hash,
+            formats: self.formats.clone(),
+            probes: scene.probes,
+            checks: scene.checks,
+        };
+        let sim = Simulation::new(scene.model, scene.state, scene.method.build(), scene.time.step)
+            .map_err(unsupported)?;
+        Ok((sim, info))
+    }
+
+    fn recorder(&self, info: RunInfo, sim: &mut Simulation) -> Result<Recorder, Failure> {
+        if self.resume && Recorder::checkpoint_path(&self.dir).exists() {
+            // A checkpoint that cannot be used is bad input: it says why.
+            return Recorder::resume(&self.dir, info, sim).map_err(|e| Failure::Input(miette!("{e}")));
+        }
+        if self.resume && !self.quiet {
+            eprintln!("{} holds no checkpoint: starting from the beginning", self.dir.display());
+        }
+        Recorder::create(&self.dir, info, sim).map_err(Failure::run)
+    }
+
+    fn last_step(&self, time: &TimeSettings) -> u64 {
+        let all = time.steps();
+        match self.frames {
+            Some(frames) => (0..=all).find(|&s| time.frames_until(s) >= frames).unwrap_or(all),
+            None => all,
+        }
+    }
+
+    fn explain(&self, error: StepError) -> Failure {
+        let help = format!(
+            "the last good state is in {}; a smaller `time.step`, softer materials or more damping may help",
+            Recorder::checkpoint_path(&self.dir).display()
+        );
+        Failure::Run(miette!(help = help, "{error}"))
+    }
+}
+
+/// A scene that the method cannot run is bad input.
+pub fn unsupported(error: Unsupported) -> Failure {
+    let help = error.remedy.clone();
+    Failure::Input(miette!(help = help, "{error}"))
+}
+
+/// The closing words of a run.
+fn report(summary: &Summary, dir: &Path) {
+    let status = match summary.status {
+        Status::Done => "done",
+        Status::Interrupted => "interrupted",
+        Status::Failed => "failed",
+        Status::Running => "running",
+    };
+    println!(
+        "{status}: {} with {}, {} steps to t = {:.4} s in {:.1} s, {} frames, {} dofs, {:.0} MB",
+        summary.scene,
+        summary.method,
+        summary.steps,
+        summary.time,
+        summary.wall,
+        summary.frames,
+        summary.dofs,
+        summary.peak_memory as f64 / 1e6
+    );
+    println!(
+        "iterations {:.1} mean, {:.0} max; contacts {:.0} mean, {:.0} max",
+        summary.iterations.mean, summary.iterations.max, summary.contacts.mean, summary.contacts.max
+    );
+    for check in &summary.checks {
+        println!("{}", super::check::line(check));
+    }
+    println!("in {}", dir.display());
+}
