@@ -3,6 +3,7 @@
 
 mod bounds;
 pub mod collide;
+mod diagnose;
 mod embedding;
 mod inside;
 mod mass_properties;
@@ -15,6 +16,7 @@ mod topology;
 
 pub use bounds::Aabb;
 pub use collide::closest_point_on_triangle;
+pub use diagnose::{Elements, Finding, FindingKind, MAX_LISTED, Severity};
 pub use embedding::{EmbeddedVertex, Embedding, EmbeddingConfig, EmbeddingError, MAX_CELLS};
 pub use inside::InsideTest;
 pub use mass_properties::{MassError, MassProperties, PrincipalAxes};
