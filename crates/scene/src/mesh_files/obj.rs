@@ -152,17 +152,24 @@ impl Faces {
         } else {
             index - 1
         };
-        match u64::try_from(from_zero) {
-            Ok(vertex) if vertex < self.count => Ok(vertex as u32),
-            _ => Err(MeshError::new(
-                token.place,
-                Problem::IndexOutOfRange {
-                    index,
-                    first: 1,
-                    count: self.count,
-                },
-            )),
+        if let Some(vertex) = u64::try_from(from_zero).ok().filter(|&v| v < self.count) {
+            return Ok(vertex as u32);
         }
+        let problem = if index < 0 {
+            let seen = self.seen;
+            Problem::Inconsistent {
+                what: format!("vertex index {index} counts back past the {seen} vertices above it"),
+                remedy: "correct the index, or write the vertices before the faces",
+            }
+        } else {
+            let (first, count) = (1, self.count);
+            Problem::IndexOutOfRange {
+                index,
+                first,
+                count,
+            }
+        };
+        Err(MeshError::new(token.place, problem))
     }
 
     fn join_groups(&mut self, place: Place) -> Result<(), MeshError> {
@@ -179,18 +186,22 @@ const MOST_GROUPS: usize = 64;
 /// Logical lines: a backslash at the end of a line continues it on the next one.
 struct Statements<'a> {
     cursor: Cursor<'a>,
+    /// Whether words of the current statement may be left.
+    inside: bool,
 }
 
 impl<'a> Statements<'a> {
     fn new(bytes: &'a [u8]) -> Result<Self, MeshError> {
         Ok(Statements {
             cursor: Cursor::new(bytes)?.with_hash_comments(),
+            inside: false,
         })
     }
 
     /// Skips what is left of the current statement and gives the first word of the next one.
     fn next_statement(&mut self) -> Option<(&'a [u8], Place)> {
-        while self.next_word().is_some() {}
+        while self.inside && self.next_word().is_some() {}
+        self.inside = true;
         let token = self.cursor.next()?;
         Some((token.text, token.place))
     }

@@ -222,7 +222,12 @@ impl Reader<'_> {
             let count = components
                 .count("a number of components")?
                 .saturating_mul(tuples.count("a number of tuples")?);
-            let scalar = scalar_type(&cursor.token("a number type")?)?;
+            let kind = cursor.token("a number type")?;
+            if kind.is("string") {
+                self.skip_strings(cursor, count)?;
+                continue;
+            }
+            let scalar = scalar_type(&kind)?;
             self.start(cursor);
             let least_bytes = self.encoding.least_bytes(scalar);
             let count = cursor.check_count("values", count, least_bytes, u64::MAX, tuples.place)?;
@@ -236,6 +241,32 @@ impl Reader<'_> {
                     cursor.take(count * scalar.size(), "a value")?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Texts stand one per line, or in binary behind a length whose first two bits tell its size.
+    fn skip_strings(&self, cursor: &mut Cursor, count: u64) -> Result<(), MeshError> {
+        cursor.rest_of_line();
+        cursor.check_count("texts", count, 1, u64::MAX, cursor.place(self.encoding))?;
+        for _ in 0..count {
+            if self.encoding == Encoding::Text {
+                cursor.rest_of_line();
+                continue;
+            }
+            let first = cursor.rest().first().copied().unwrap_or_default();
+            let (size, bits) = match first >> 6 {
+                3 => (1, 6),
+                2 => (2, 14),
+                1 => (4, 30),
+                _ => (8, 62),
+            };
+            let length = cursor.take(size, "the length of a text")?;
+            let length = length
+                .iter()
+                .fold(0u64, |sum, &byte| sum << 8 | u64::from(byte));
+            let length = usize::try_from(length & ((1 << bits) - 1)).unwrap_or(usize::MAX);
+            cursor.take(length, "a text")?;
         }
         Ok(())
     }

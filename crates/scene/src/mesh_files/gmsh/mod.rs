@@ -45,6 +45,12 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
                     Version::V4 => file.read_nodes_v4(&mut cursor)?,
                 }
             }
+            b"ParametricNodes" => {
+                let what = "a section of parametric nodes of version 2".to_string();
+                let remedy = "save the mesh as version 4.1, or without parametric coordinates";
+                let problem = Problem::Unsupported { what, remedy };
+                return Err(MeshError::new(section.place, problem));
+            }
             b"Elements" if !file.seen_nodes => {
                 return Err(section.unexpected("`$Nodes` before `$Elements`"));
             }

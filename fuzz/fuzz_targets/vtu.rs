@@ -1,0 +1,16 @@
+#![no_main]
+
+use stiction_scene::mesh_files::{Limits, vtu};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let limits = Limits {
+        max_bytes: 1 << 24,
+        ..Limits::default()
+    };
+    if let Ok(file) = vtu::read(bytes, &limits) {
+        for (_, points) in file.cells.iter() {
+            assert!(points.iter().all(|&p| (p as usize) < file.points.len()));
+        }
+    }
+    stiction_fuzz::check_mesh(vtu::read_mesh(bytes, &limits));
+});
