@@ -26,7 +26,7 @@ pub(super) struct Hit {
     pub id: u32,
 }
 
-/// A binary tree of boxes, each node holding the boxes of both children.
+/// A tree of boxes, four to a node, so that one ray is tested against four boxes side by side.
 #[derive(Debug)]
 pub(super) struct Bvh {
     nodes: Vec<Node>,
@@ -35,11 +35,14 @@ pub(super) struct Bvh {
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    boxes: [Aabb; 2],
+    /// Lower corners of the children, axis by axis.
+    lo: [[f32; 4]; 3],
+    /// Upper corners.
+    hi: [[f32; 4]; 3],
     /// A leaf's first primitive, or an inner child's node.
-    index: [u32; 2],
+    index: [u32; 4],
     /// A leaf's number of primitives, or [`INNER`].
-    count: [u32; 2],
+    count: [u32; 4],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -51,9 +54,10 @@ struct Aabb {
 const INNER: u32 = u32::MAX;
 const LEAF: usize = 4;
 const BINS: usize = 12;
-/// Beyond this depth halves replace the surface area heuristic, which bounds the stack.
-const BALANCED_DEPTH: usize = 28;
-const STACK: usize = 64;
+/// Beyond this many cuts halves replace the surface area heuristic, which bounds the depth: 2³²
+/// primitives need at most 14 + 16 levels, each of which leaves three children waiting.
+const BALANCED_CUTS: usize = 28;
+const STACK: usize = 96;
 
 impl Bvh {
     pub fn new(primitives: Vec<Primitive>) -> Self {
@@ -121,7 +125,15 @@ impl Bvh {
         if self.nodes.is_empty() {
             return;
         }
-        let inverse = direction.map(|x| 1.0 / x);
+        // A direction within a coordinate plane is tilted imperceptibly: zero times infinity would
+        // not be a number.
+        let inverse = direction.map(|x| {
+            if x.abs() < 1e-20 {
+                1e20f32.copysign(x)
+            } else {
+                1.0 / x
+            }
+        });
         let mut stack = [(0u32, 0f32); STACK];
         let mut depth = 1;
         while depth > 0 {
@@ -131,17 +143,22 @@ impl Bvh {
                 continue;
             }
             let node = &self.nodes[at as usize];
-            let entries = [0, 1].map(|k| node.boxes[k].enter(origin, inverse, *limit));
-            let near = usize::from(entries[1] < entries[0]);
-            // The far child goes onto the stack first, so that the near one is taken next.
-            for child in [1 - near, near] {
-                if entries[child] < f32::INFINITY && node.count[child] == INNER && depth < STACK {
-                    stack[depth] = (node.index[child], entries[child]);
-                    depth += 1;
+            let entries = node.enter(origin, inverse, *limit);
+            let base = depth;
+            for child in 0..4 {
+                let entry = entries[child];
+                if entry == f32::INFINITY {
+                    continue;
                 }
-            }
-            for child in [near, 1 - near] {
-                if node.count[child] == INNER || entries[child] > *limit {
+                if node.count[child] == INNER {
+                    // Kept in order, so that the nearest child is taken next.
+                    let mut slot = depth.min(STACK - 1);
+                    while slot > base && stack[slot - 1].1 < entry {
+                        stack[slot] = stack[slot - 1];
+                        slot -= 1;
+                    }
+                    stack[slot] = (node.index[child], entry);
+                    depth = (depth + 1).min(STACK);
                     continue;
                 }
                 let first = node.index[child] as usize;
@@ -158,34 +175,70 @@ impl Bvh {
     /// Builds the node over `items`, which begin at `first` in the final order.
     fn split(&mut self, items: &mut [Item], first: usize, depth: usize) -> u32 {
         let at = self.nodes.len();
-        self.nodes.push(Node {
-            boxes: [Aabb::EMPTY; 2],
-            index: [0; 2],
-            count: [0; 2],
-        });
-        let middle = if items.len() <= LEAF {
-            // Only at the root: everything fits in one leaf, and the other stays empty.
-            items.len()
-        } else {
-            partition(items, depth)
+        self.nodes.push(Node::EMPTY);
+        let cut = |items: &mut [Item], depth: usize| match items.len() {
+            0..=LEAF => items.len(),
+            _ => partition(items, depth),
         };
+        let middle = cut(items, 2 * depth);
         let (left, right) = items.split_at_mut(middle);
-        for (child, (half, start)) in [(left, first), (right, first + middle)]
-            .into_iter()
-            .enumerate()
-        {
-            let bounds = half.iter().fold(Aabb::EMPTY, |sum, i| sum.join(&i.bounds));
-            let (index, count) = if half.len() <= LEAF {
-                (start as u32, half.len() as u32)
+        let quarters = [cut(left, 2 * depth + 1), cut(right, 2 * depth + 1)];
+        let (a, b) = left.split_at_mut(quarters[0]);
+        let (c, d) = right.split_at_mut(quarters[1]);
+        let mut start = first;
+        for (child, group) in [a, b, c, d].into_iter().enumerate() {
+            let bounds = group.iter().fold(Aabb::EMPTY, |sum, i| sum.join(&i.bounds));
+            let (index, count) = if group.len() <= LEAF {
+                (start as u32, group.len() as u32)
             } else {
-                (self.split(half, start, depth + 1), INNER)
+                (self.split(group, start, depth + 1), INNER)
             };
+            start += group.len();
             let node = &mut self.nodes[at];
-            node.boxes[child] = bounds;
+            for axis in 0..3 {
+                node.lo[axis][child] = bounds.lo[axis];
+                node.hi[axis][child] = bounds.hi[axis];
+            }
             node.index[child] = index;
             node.count[child] = count;
         }
         at as u32
+    }
+}
+
+impl Node {
+    const EMPTY: Self = Self {
+        lo: [[f32::INFINITY; 4]; 3],
+        hi: [[f32::NEG_INFINITY; 4]; 3],
+        index: [0; 4],
+        count: [0; 4],
+    };
+
+    /// Where a ray enters each box, or infinity if it misses or the box begins beyond `limit`.
+    #[inline(always)]
+    fn enter(&self, origin: V, inverse: V, limit: f32) -> [f32; 4] {
+        let (mut from, mut to) = ([0f32; 4], [limit; 4]);
+        for axis in 0..3 {
+            let (o, i) = (origin[axis], inverse[axis]);
+            for k in 0..4 {
+                let a = (self.lo[axis][k] - o) * i;
+                let b = (self.hi[axis][k] - o) * i;
+                // Comparisons instead of `min` and `max`: nothing here is not-a-number, and these
+                // become single instructions.
+                let (near, far) = if a < b { (a, b) } else { (b, a) };
+                from[k] = if near > from[k] { near } else { from[k] };
+                to[k] = if far < to[k] { far } else { to[k] };
+            }
+        }
+        let mut entries = [f32::INFINITY; 4];
+        for k in 0..4 {
+            // The slack covers the rounding of the slabs, so that no ray slips between two boxes;
+            // an empty child has no primitives, whatever the slabs say.
+            if from[k] <= to[k] * (1.0 + 1e-6) + 1e-7 {
+                entries[k] = from[k];
+            }
+        }
+        entries
     }
 }
 
@@ -196,7 +249,7 @@ struct Item {
 
 /// Orders items into two groups of low expected cost (surface area heuristic over bins of centres)
 /// and says where the second begins.
-fn partition(items: &mut [Item], depth: usize) -> usize {
+fn partition(items: &mut [Item], cuts: usize) -> usize {
     let centres = items.iter().fold(Aabb::EMPTY, |sum, item| {
         let centre = item.bounds.centre();
         sum.join(&Aabb {
@@ -210,7 +263,7 @@ fn partition(items: &mut [Item], depth: usize) -> usize {
         ((x * BINS as f32) as usize).min(BINS - 1)
     };
     let mut best = (f32::INFINITY, 0, 0);
-    for axis in (0..3).filter(|&axis| extent[axis] > 0.0 && depth < BALANCED_DEPTH) {
+    for axis in (0..3).filter(|&axis| extent[axis] > 0.0 && cuts < BALANCED_CUTS) {
         let mut bins = [(Aabb::EMPTY, 0usize); BINS];
         for item in items.iter() {
             let (bounds, count) = &mut bins[bin(item, axis)];
@@ -275,24 +328,6 @@ impl Aabb {
         }
         d.x * d.y + d.y * d.z + d.z * d.x
     }
-
-    /// Where a ray enters the box, or infinity if it misses or the box begins beyond `limit`.
-    fn enter(&self, origin: V, inverse: V, limit: f32) -> f32 {
-        let (mut from, mut to) = (0f32, limit);
-        for axis in 0..3 {
-            let a = (self.lo[axis] - origin[axis]) * inverse[axis];
-            let b = (self.hi[axis] - origin[axis]) * inverse[axis];
-            // `min` and `max` drop the not-a-number of a ray that runs within a face.
-            from = from.max(a.min(b));
-            to = to.min(a.max(b));
-        }
-        // The slack covers the rounding of the slabs, so that no ray slips between two boxes.
-        if from <= to * (1.0 + 1e-6) + 1e-7 {
-            from
-        } else {
-            f32::INFINITY
-        }
-    }
 }
 
 impl Shape {
@@ -309,6 +344,7 @@ impl Shape {
         }
     }
 
+    #[inline]
     fn hit(&self, origin: V, direction: V, limit: f32) -> Option<(f32, [f32; 2])> {
         match *self {
             Self::Triangle { a, ab, ac } => {

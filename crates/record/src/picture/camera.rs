@@ -76,13 +76,13 @@ impl Camera {
         let tangent = tangent(fov)? * MARGIN;
         let tangents = [tangent * aspect(size), tangent];
         let mut sides = [[f64::NEG_INFINITY; 2]; 2];
-        let mut nearest = f64::INFINITY;
+        let (mut nearest, mut farthest) = (f64::INFINITY, f64::NEG_INFINITY);
         for point in points
             .into_iter()
             .filter(|p| p.iter().all(|x| x.is_finite()))
         {
             let depth = point.dot(&basis.forward);
-            nearest = nearest.min(depth);
+            (nearest, farthest) = (nearest.min(depth), farthest.max(depth));
             for (axis, across) in [basis.right, basis.up].iter().enumerate() {
                 let x = point.dot(across) / tangents[axis];
                 sides[axis][0] = sides[axis][0].max(x - depth);
@@ -91,7 +91,7 @@ impl Camera {
         }
         if nearest == f64::INFINITY {
             sides = [[1.0; 2]; 2];
-            nearest = -1.0;
+            (nearest, farthest) = (-1.0, 1.0);
         }
         let distance = sides.map(|[a, b]| 0.5 * (a + b));
         let [x, y] = [0, 1].map(|k| tangents[k] * 0.5 * (sides[k][0] - sides[k][1]));
@@ -99,7 +99,7 @@ impl Camera {
         let distance = distance[0].max(distance[1]).max(1e-3 - nearest);
         let middle = basis.right * x + basis.up * y;
         let eye = middle - basis.forward * distance;
-        let reach = (nearest + distance).max(1e-3);
+        let reach = 0.5 * (nearest + farthest) + distance;
         Ok(Self::LookAt {
             eye,
             target: eye + basis.forward * reach,

@@ -5,10 +5,10 @@ use super::scene::{Scene, V};
 use rayon::prelude::*;
 
 /// Rays for the sky in total; scenes with many corners get fewer per corner.
-const SKY_BUDGET: usize = 1_500_000;
+const SKY_BUDGET: usize = 500_000;
 /// How far surfaces darken one another, in units of the scene.
 const SKY_REACH: f32 = 0.5;
-const GROUND_CELLS: usize = 112;
+const GROUND_CELLS: usize = 96;
 const GROUND_MARGIN: f32 = 0.7;
 
 pub(super) struct Lights {
@@ -115,7 +115,7 @@ fn open_corners(scene: &mut Scene) {
         .collect();
     order.par_sort_unstable();
     let groups: Vec<&[([u32; 6], usize)]> = order.chunk_by(|a, b| a.0 == b.0).collect();
-    let count = (SKY_BUDGET / groups.len().max(1)).clamp(12, 96);
+    let count = (SKY_BUDGET / groups.len().max(1)).clamp(16, 96);
     let directions = sphere(count);
     let values: Vec<[f32; 2]> = groups
         .par_iter()
@@ -151,7 +151,7 @@ impl GroundMap {
         let Some(height) = scene.ground else {
             return map;
         };
-        let directions = sphere(96);
+        let directions = sphere(64);
         map.values = (0..GROUND_CELLS * GROUND_CELLS)
             .into_par_iter()
             .map(|at| {

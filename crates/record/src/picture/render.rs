@@ -17,7 +17,7 @@ pub(super) fn render(picture: &Picture) -> Result<Image, PictureError> {
     let mut scene = Scene::new(picture)?;
     let lights = Lights::new(&mut scene);
     let tracer = Tracer {
-        grid: grid_spacing(&scene),
+        grid: Grid::new(&scene),
         scene: &scene,
         lights: &lights,
     };
@@ -72,20 +72,45 @@ fn uneven(base: &[Pixel], width: usize, height: usize, x: usize, y: usize) -> bo
     })
 }
 
-/// Width of the ground's squares: about a third of the scene, rounded to 1, 2 or 5 times a power of
-/// ten metres.
-fn grid_spacing(scene: &Scene) -> f32 {
-    let third = scene.metres(0.4);
-    let decade = 10f64.powf(third.log10().floor());
-    let steps = [1.0, 2.0, 5.0, 10.0];
-    let step = steps.into_iter().find(|step| step * decade >= 0.8 * third);
-    (step.unwrap_or(10.0) * decade / scene.metres(1.0)) as f32
+/// The grid on the ground: its lines run through the origin of the world, and its squares are about
+/// a fifth of the picture's height, rounded to 1, 2 or 5 times a power of ten metres.
+struct Grid {
+    origin: V,
+    spacing: f32,
+}
+
+impl Grid {
+    fn new(scene: &Scene) -> Self {
+        let wanted = scene.metres(0.4);
+        let decade = 10f64.powf(wanted.log10().floor());
+        let steps = [1.0, 2.0, 5.0, 10.0];
+        let step = steps.into_iter().find(|step| step * decade >= 0.8 * wanted);
+        // Far from the origin, single precision could not tell one line from the next.
+        let step = step.unwrap_or(10.0) * decade;
+        let near = scene
+            .scaled(Vec3::zeros())
+            .map(|x| x % (step / scene.metres(1.0)));
+        Self {
+            origin: near.cast(),
+            spacing: (step / scene.metres(1.0)) as f32,
+        }
+    }
+
+    /// How much of a pixel of width `footprint` a line across `axis` covers, 0 to 1.
+    fn line(&self, point: V, axis: usize, footprint: f32) -> f32 {
+        let half = 0.008 * self.spacing;
+        let x = (point[axis] - self.origin[axis]) / self.spacing;
+        let distance = (x - x.round()).abs() * self.spacing;
+        let reach = 0.5 * footprint;
+        let overlap = (distance + reach).min(half) - (distance - reach).max(-half);
+        (overlap / footprint).clamp(0.0, 1.0)
+    }
 }
 
 struct Tracer<'a> {
     scene: &'a Scene,
     lights: &'a Lights,
-    grid: f32,
+    grid: Grid,
 }
 
 impl Tracer<'_> {
@@ -221,20 +246,13 @@ impl Tracer<'_> {
         // One pixel on the ground: lines thinner than that fade instead of flickering.
         let footprint = t * self.scene.view.pixel_angle() as f32;
         let slant = footprint / (-ray.z).max(1e-3);
+        let width = footprint.max(0.5 * slant);
         let line = self
-            .grid_line(point.x, footprint.max(0.5 * slant))
-            .max(self.grid_line(point.y, footprint.max(0.5 * slant)));
-        let colour = base * (light * (1.0 - 0.16 * line));
+            .grid
+            .line(point, 0, width)
+            .max(self.grid.line(point, 1, width));
+        let colour = base * (light * (1.0 - 0.2 * line));
         horizon + (colour - horizon) * near
-    }
-
-    /// How much of a pixel of width `footprint` a grid line covers, 0 to 1.
-    fn grid_line(&self, x: f32, footprint: f32) -> f32 {
-        let half = 0.006 * self.grid;
-        let distance = (x / self.grid - (x / self.grid).round()).abs() * self.grid;
-        let reach = 0.5 * footprint;
-        let overlap = (distance + reach).min(half) - (distance - reach).max(-half);
-        (overlap / footprint).clamp(0.0, 1.0)
     }
 
     fn shadowed(&self, from: V, towards: V) -> bool {

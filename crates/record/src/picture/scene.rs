@@ -60,30 +60,37 @@ impl Scene {
             .chain(picture.points.iter().map(|point| point.position))
             .filter(finite)
             .collect();
-        let (lo, hi) = points.iter().fold(
-            (
-                points.first().copied().unwrap_or_default(),
-                points.first().copied().unwrap_or_default(),
-            ),
-            |(lo, hi), p| (lo.inf(p), hi.sup(p)),
-        );
-        let centre = 0.5 * (lo + hi);
-        let radius = 0.5 * (hi - lo).norm();
-        let scale = if radius > 0.0 { 1.0 / radius } else { 1.0 };
+        let radius = radius(&points);
         let camera = picture.camera.fit(points, picture.size)?;
-        let camera = match camera {
-            Camera::LookAt {
-                eye,
-                target,
-                up,
-                fov,
-            } => Camera::LookAt {
-                eye: (eye - centre) * scale,
-                target: (target - centre) * scale,
-                up,
-                fov,
-            },
-            auto => auto,
+        let Camera::LookAt {
+            eye,
+            target,
+            up,
+            fov,
+        } = camera
+        else {
+            return Err(PictureError::Camera);
+        };
+        // The unit is half the height seen at the target. It depends on the camera alone, so lights
+        // and grid stand still while bodies move; a target that is set right before the eye must
+        // not make the unit so small that single precision fails.
+        let seen = (target - eye).norm() * (0.5 * fov.to_radians()).tan();
+        let unit = seen.max(0.05 * radius);
+        let scale = if unit > 0.0 && unit.is_finite() {
+            1.0 / unit
+        } else {
+            1.0
+        };
+        let centre = if finite(&target) {
+            target
+        } else {
+            Vec3::zeros()
+        };
+        let camera = Camera::LookAt {
+            eye: (eye - centre) * scale,
+            target: (target - centre) * scale,
+            up,
+            fov,
         };
         let mut scene = Self {
             bvh: Bvh::new(Vec::new()),
@@ -171,6 +178,15 @@ impl Scene {
         self.bounds = [lo, hi];
         self.bvh = Bvh::new(primitives);
     }
+}
+
+/// Half the diagonal of the box around all points.
+fn radius(points: &[Vec3]) -> f64 {
+    let first = points.first().copied().unwrap_or_default();
+    let ends = points
+        .iter()
+        .fold((first, first), |(lo, hi), p| (lo.inf(p), hi.sup(p)));
+    0.5 * (ends.1 - ends.0).norm()
 }
 
 fn finite(point: &Vec3) -> bool {
