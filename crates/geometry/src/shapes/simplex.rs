@@ -6,8 +6,10 @@
 
 use stiction_math::Vec3;
 
-/// Coarse vertices with their positive weights, ascending by vertex.
-pub(super) type Weights = Vec<(u32, u32)>;
+/// Up to four coarse vertices with their positive weights, ascending by vertex; the rest is
+/// [`UNUSED`].
+pub(super) type Weights = [(u32, u32); 4];
+const UNUSED: (u32, u32) = (u32::MAX, 0);
 
 /// Vertices of the subdivision of a complex with the given numbers of vertices, edges,
 /// triangles and tetrahedra.
@@ -134,8 +136,12 @@ impl Lattice {
         for simplex in simplices {
             for [i, j, k] in &points {
                 let weights = [n - i - j - k, *i, *j, *k];
-                let mut key: Weights = simplex.into_iter().zip(weights).collect();
-                key.retain(|(_, w)| *w > 0);
+                let mut key = [UNUSED; 4];
+                for (slot, pair) in key.iter_mut().zip(simplex.into_iter().zip(weights)) {
+                    if pair.1 > 0 {
+                        *slot = pair;
+                    }
+                }
                 key.sort_unstable();
                 keyed.push((key, keyed.len() as u32));
             }
@@ -170,7 +176,8 @@ impl Lattice {
     }
 
     fn place(&self, place: impl Fn(&[(u32, u32)]) -> Vec3) -> Vec<Vec3> {
-        self.nodes.iter().map(|w| place(w)).collect()
+        let used = |w: &Weights| w.partition_point(|pair| *pair != UNUSED);
+        self.nodes.iter().map(|w| place(&w[..used(w)])).collect()
     }
 }
 
