@@ -208,11 +208,11 @@ fn no_impact_is_missed_or_late_in_exact_arithmetic() {
                     !late,
                     "query {number} late: {} after {}",
                     found.time,
-                    truth.to_f64()
+                    truth.value()
                 );
                 hits += 1;
-                early += truth.to_f64() - found.time;
-                most_early = most_early.max(truth.to_f64() - found.time);
+                early += truth.value() - found.time;
+                most_early = most_early.max(truth.value() - found.time);
             }
         }
     }

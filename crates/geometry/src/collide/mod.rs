@@ -4,6 +4,7 @@
 //! The files follow the data: closest points of one pair of features ([`point_edge`],
 //! [`point_triangle`], [`edge_edge`]).
 
+pub mod bvh;
 pub mod ccd;
 mod edge_edge;
 mod normal;

@@ -72,7 +72,7 @@ fn first(necessary: &[&Poly], all: &[&Poly], holds: impl Fn(&mut Root) -> bool) 
     let found = candidates
         .into_iter()
         .filter_map(|mut t| holds(&mut t).then_some(t));
-    found.min_by(|a, b| a.clone().to_f64().total_cmp(&b.clone().to_f64()))
+    found.min_by(|a, b| a.clone().value().total_cmp(&b.clone().value()))
 }
 
 /// The condition that p lies on the edge ab.

@@ -277,7 +277,7 @@ impl Root {
             if s != 0 && b.iter().all(|x| sign(x) == s) {
                 return s;
             }
-            if self.k > 40 && self.k % 8 == 0 {
+            if self.k > 40 && self.k.is_multiple_of(8) {
                 let common = self.poly.gcd(g);
                 if common.degree() > 0 && variations(&common.bernstein(&self.c, self.k)) == 1 {
                     return 0;
@@ -314,7 +314,7 @@ impl Root {
         false
     }
 
-    pub fn to_f64(&mut self) -> f64 {
+    pub fn value(&mut self) -> f64 {
         while !self.exact && self.k < 60 {
             self.refine();
         }
