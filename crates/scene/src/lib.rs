@@ -1,3 +1,29 @@
-//! placeholder
+//! Scene files: text to a model, its first state, a method, probes and checks.
+//!
+//! [`load`] reads a scene in TOML, applies overrides, builds the model and asks the method whether
+//! it can run it. What is wrong is reported with the line and a suggestion, several problems at
+//! once. `docs/scenes.md` describes the format.
 
+mod build;
+pub mod builtin;
+mod canonical;
+mod error;
+mod fields;
+mod files;
+pub mod friction;
+pub mod library;
+mod load;
 pub mod mesh_files;
+mod overrides;
+mod read;
+mod schema;
+mod settings;
+mod source;
+mod suggest;
+mod tree;
+
+pub use error::{Kind, Problem, SceneError};
+pub use load::{Limits, LoadOptions, Plan, Scene, SceneSource, load};
+pub use settings::{
+    ContactSettings, Frames, Integrator, MethodConfig, OutputSettings, Overlap, TimeSettings,
+};

@@ -1,0 +1,355 @@
+//! Meshes of bodies and obstacles, checked against the limits before they are made.
+
+use stiction_geometry::{TetMesh, TriMesh};
+use stiction_math::{Quat, Vec3};
+
+use crate::{
+    Limits,
+    canonical::Fingerprint,
+    error::{Kind, Reporter},
+    files::Files,
+    mesh_files::{Group, MeshFile},
+    read::{
+        Document,
+        body::{BodyPlan, Geometry, Stuff},
+        place::Placement,
+        shape::{Generator, ShapePlan},
+    },
+    source::{At, Place},
+};
+
+/// The mesh of a body.
+#[derive(Clone)]
+pub(super) enum Mesh {
+    Surface(TriMesh),
+    Solid(TetMesh),
+}
+
+/// Nodes spent so far.
+pub(super) struct Budget {
+    nodes: u128,
+    limit: u128,
+}
+
+/// Bytes per node with its share of the matrix and of the factor, roughly.
+const SHELL_BYTES: f64 = 2e3;
+const SOLID_BYTES: f64 = 8e3;
+
+impl Budget {
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            nodes: 0,
+            limit: u128::from(limits.max_nodes),
+        }
+    }
+
+    /// Counts the nodes of all procedural shapes before any is built.
+    pub fn shapes(&mut self, reporter: &Reporter, document: &Document) -> Option<()> {
+        for plan in &document.bodies {
+            let Geometry::Shape(shape) = &plan.geometry else {
+                continue;
+            };
+            let Some(nodes) = shape.count(reporter) else {
+                continue;
+            };
+            let all = nodes.saturating_mul(copies(plan));
+            let bytes = if matches!(plan.stuff, Stuff::Shell(_)) {
+                SHELL_BYTES
+            } else {
+                SOLID_BYTES
+            };
+            self.spend(reporter, all, bytes, &plan.name.value, shape.place);
+        }
+        reporter.clean().then_some(())
+    }
+
+    /// Counts the nodes of a mesh that was read from a file.
+    pub fn file(
+        &mut self,
+        reporter: &Reporter,
+        nodes: u128,
+        what: &str,
+        place: Place,
+    ) -> Option<()> {
+        self.spend(reporter, nodes, SHELL_BYTES, what, place)
+    }
+
+    /// Counts the nodes of an embedding lattice.
+    pub fn lattice(
+        &mut self,
+        reporter: &Reporter,
+        nodes: u128,
+        body: &str,
+        place: Place,
+    ) -> Option<()> {
+        self.spend(reporter, nodes, SOLID_BYTES, body, place)
+    }
+
+    fn spend(
+        &mut self,
+        reporter: &Reporter,
+        nodes: u128,
+        bytes: f64,
+        body: &str,
+        place: Place,
+    ) -> Option<()> {
+        self.nodes = self.nodes.saturating_add(nodes);
+        if self.nodes <= self.limit {
+            return Some(());
+        }
+        let gigabytes = (self.nodes as f64 * bytes / 1e9).ceil();
+        let memory = if gigabytes < 1e6 {
+            format!("{gigabytes}")
+        } else {
+            format!("{gigabytes:.0e}")
+        };
+        let message = format!(
+            "body `{body}` brings the scene to {} nodes, which need roughly {memory} GB; the limit is {}",
+            self.nodes, self.limit
+        );
+        reporter.fail(
+            Kind::TooLarge,
+            place,
+            message,
+            Some("use fewer cells".to_owned()),
+        )
+    }
+}
+
+fn copies(plan: &BodyPlan) -> u128 {
+    plan.repeat.map_or(1, |r| u128::from(r.count))
+}
+
+/// The mesh of a body before it is placed, its groups, and where errors about it point.
+pub(super) fn mesh(
+    reporter: &Reporter,
+    plan: &BodyPlan,
+    files: &Files<'_>,
+    budget: &mut Budget,
+    fingerprint: &mut Fingerprint,
+) -> Option<(Mesh, Vec<Group>, Place)> {
+    match &plan.geometry {
+        Geometry::Shape(shape) => {
+            let mesh = match &shape.source {
+                Generator::Surface(s) => s.mesh().map(Mesh::Surface),
+                Generator::Solid(s) => s.mesh().map(Mesh::Solid),
+            };
+            match mesh {
+                Ok(mesh) => Some((mesh, Vec::new(), shape.place)),
+                Err(error) => shape.fail(reporter, &error),
+            }
+        }
+        Geometry::File(path) => {
+            let what = format!("body `{}`", plan.name.value);
+            let (mesh, groups) = match plan.stuff {
+                Stuff::Solid(_) => {
+                    let (mesh, groups) =
+                        solid_of_file(reporter, path, files, &what, budget, fingerprint)?;
+                    (Mesh::Solid(mesh), groups)
+                }
+                Stuff::Shell(_) => {
+                    let (mesh, groups) =
+                        surface_of_file(reporter, path, files, &what, budget, fingerprint)?;
+                    (Mesh::Surface(mesh), groups)
+                }
+                // Groups are of surface vertices, which are not nodes of these.
+                Stuff::Embedded(..) | Stuff::Rigid(..) => {
+                    let (mesh, _) =
+                        surface_of_file(reporter, path, files, &what, budget, fingerprint)?;
+                    (Mesh::Surface(mesh), Vec::new())
+                }
+            };
+            // The copies beside the first one.
+            let nodes = match &mesh {
+                Mesh::Surface(m) => m.positions.len(),
+                Mesh::Solid(m) => m.positions.len(),
+            };
+            budget.file(
+                reporter,
+                nodes as u128 * (copies(plan) - 1),
+                &plan.name.value,
+                path.place,
+            )?;
+            Some((mesh, groups, path.place))
+        }
+    }
+}
+
+impl Mesh {
+    /// The mesh where the body starts.
+    pub fn placed(
+        &self,
+        reporter: &Reporter,
+        placement: &Placement,
+        place: Place,
+        body: &str,
+    ) -> Option<Mesh> {
+        let mut mesh = self.clone();
+        let (r, s, t) = (
+            &placement.pose.rotation,
+            &placement.scale,
+            &placement.pose.translation,
+        );
+        let checked = match &mut mesh {
+            Mesh::Surface(m) => {
+                m.transform(r, s, t);
+                m.check()
+            }
+            Mesh::Solid(m) => {
+                m.transform(r, s, t);
+                m.check()
+            }
+        };
+        match checked {
+            Ok(()) => Some(mesh),
+            Err(error) => {
+                reporter.fail(Kind::Value, place, format!("body `{body}`: {error}"), None)
+            }
+        }
+    }
+}
+
+/// The mesh of an obstacle that has no formula.
+pub(super) fn obstacle_shape(reporter: &Reporter, shape: &ShapePlan) -> Option<TriMesh> {
+    let Generator::Surface(surface) = &shape.source else {
+        return None;
+    };
+    match surface.mesh() {
+        Ok(mesh) => Some(mesh),
+        Err(error) => shape.fail(reporter, &error),
+    }
+}
+
+/// The surface in a file: its triangles, or the boundary of its tetrahedra.
+pub(super) fn surface_of_file(
+    reporter: &Reporter,
+    path: &At<String>,
+    files: &Files<'_>,
+    what: &str,
+    budget: &mut Budget,
+    fingerprint: &mut Fingerprint,
+) -> Option<(TriMesh, Vec<Group>)> {
+    let file = load(reporter, path, files, what, budget, fingerprint)?;
+    let found = file.compact_surface().or_else(|| {
+        let (surface, map) = file.tets.as_ref()?.surface();
+        let groups = regrouped(&file.groups, |v| map.binary_search(&v).ok());
+        Some((surface, groups))
+    });
+    found.or_else(|| {
+        path.fail(
+            reporter,
+            Kind::Mesh,
+            format!("{what}: `{}` holds no triangles", path.value),
+            None,
+        )
+    })
+}
+
+/// The tetrahedra in a file, without vertices that none of them uses.
+fn solid_of_file(
+    reporter: &Reporter,
+    path: &At<String>,
+    files: &Files<'_>,
+    what: &str,
+    budget: &mut Budget,
+    fingerprint: &mut Fingerprint,
+) -> Option<(TetMesh, Vec<Group>)> {
+    let file = load(reporter, path, files, what, budget, fingerprint)?;
+    let Some(tets) = &file.tets else {
+        let message = format!(
+            "{what} is a solid, but `{}` holds no tetrahedra",
+            path.value
+        );
+        let help = "use `kind = \"embedded\"` for a closed surface, or mesh the volume";
+        return path.fail(reporter, Kind::Mesh, message, Some(help.to_owned()));
+    };
+    let mut used: Vec<u32> = tets.tets.iter().flatten().copied().collect();
+    used.sort_unstable();
+    used.dedup();
+    let new = |v: u32| used.binary_search(&v).ok();
+    let mesh = TetMesh {
+        positions: used.iter().map(|v| tets.positions[*v as usize]).collect(),
+        tets: tets
+            .tets
+            .iter()
+            .map(|t| t.map(|v| new(v).unwrap_or(0) as u32))
+            .collect(),
+    };
+    let groups = regrouped(&file.groups, new);
+    Some((mesh, groups))
+}
+
+fn regrouped(groups: &[Group], new: impl Fn(u32) -> Option<usize>) -> Vec<Group> {
+    let kept = |g: &Group| {
+        let vertices: Vec<u32> = g
+            .vertices
+            .iter()
+            .filter_map(|v| new(*v))
+            .map(|v| v as u32)
+            .collect();
+        Group {
+            name: g.name.clone(),
+            vertices,
+        }
+    };
+    groups
+        .iter()
+        .map(kept)
+        .filter(|g| !g.vertices.is_empty())
+        .collect()
+}
+
+fn load(
+    reporter: &Reporter,
+    path: &At<String>,
+    files: &Files<'_>,
+    what: &str,
+    budget: &mut Budget,
+    fingerprint: &mut Fingerprint,
+) -> Option<MeshFile> {
+    let file = files.load(reporter, path)?;
+    let name = what.trim_start_matches("body ").trim_matches('`');
+    let nodes = [
+        file.surface.as_ref().map(|m| m.positions.len()),
+        file.tets.as_ref().map(|m| m.positions.len()),
+    ];
+    let nodes = nodes.into_iter().flatten().max().unwrap_or(0);
+    budget.file(reporter, nodes as u128, name, path.place)?;
+    let mut positions = |p: &[Vec3]| {
+        fingerprint.bytes(&(p.len() as u64).to_le_bytes());
+        p.iter()
+            .flat_map(|p| p.iter())
+            .for_each(|x| fingerprint.number(*x));
+    };
+    if let Some(m) = &file.surface {
+        positions(&m.positions);
+    }
+    if let Some(m) = &file.tets {
+        positions(&m.positions);
+    }
+    let triangles = file
+        .surface
+        .iter()
+        .flat_map(|m| m.triangles.iter().flatten());
+    let tets = file.tets.iter().flat_map(|m| m.tets.iter().flatten());
+    let groups = file.groups.iter().flat_map(|g| g.vertices.iter());
+    for i in triangles.chain(tets).chain(groups) {
+        fingerprint.bytes(&i.to_le_bytes());
+    }
+    Some(file)
+}
+
+/// The mesh of an obstacle in its own frame.
+pub(super) fn scaled(
+    reporter: &Reporter,
+    mut mesh: TriMesh,
+    scale: &Vec3,
+    place: Place,
+    what: &str,
+) -> Option<TriMesh> {
+    mesh.transform(&Quat::identity(), scale, &Vec3::zeros());
+    match mesh.check() {
+        Ok(()) => Some(mesh),
+        Err(error) => reporter.fail(Kind::Value, place, format!("{what}: {error}"), None),
+    }
+}

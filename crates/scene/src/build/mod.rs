@@ -1,0 +1,452 @@
+//! From plans to a model, its first state and what is measured on it.
+
+mod geometry;
+mod probe;
+
+use std::collections::BTreeMap;
+
+use stiction_bodies::{
+    BodyKind, Model, State,
+    builder::{Anchor, BodySpec, BuildError, Builder},
+    obstacle::{Obstacle, Shape},
+};
+use stiction_geometry::{
+    Aabb, EmbeddingConfig, EmbeddingError, Selection, TetMesh, TriMesh, select,
+};
+use stiction_math::Vec3;
+use stiction_sim::probe::Probe;
+
+use crate::{
+    Limits,
+    canonical::Fingerprint,
+    error::{Kind, Reporter},
+    files::Files,
+    mesh_files::Group,
+    read::{
+        Document,
+        body::{BodyPlan, Stuff, copies},
+        pin::{AttachmentPlan, Filter, PinPlan},
+        place::{ObstacleGeometry, ObstaclePlan},
+        shape::ObstacleShape,
+    },
+    source::{At, Place},
+    suggest,
+};
+use geometry::{Budget, Mesh};
+
+/// What a scene is built into.
+pub(crate) struct Built {
+    pub model: Model,
+    pub state: State,
+    pub probes: Vec<Probe>,
+}
+
+/// Builds everything. `None` only if something was reported.
+pub(crate) fn build(
+    reporter: &Reporter,
+    document: &Document,
+    files: &Files<'_>,
+    limits: &Limits,
+    fingerprint: &mut Fingerprint,
+) -> Option<Built> {
+    let mut budget = Budget::new(limits);
+    budget.shapes(reporter, document)?;
+    let mut scene = Assembly {
+        reporter,
+        builder: Builder::new(document.gravity, document.air),
+        groups: Vec::new(),
+        pinned: BTreeMap::new(),
+    };
+    scene.builder.contact(document.contact.enabled);
+    for plan in &document.bodies {
+        fingerprint.table(&plan.material_table, &|_| false);
+        scene.body(plan, files, &mut budget, fingerprint);
+    }
+    for plan in &document.obstacles {
+        scene.obstacle(plan, files, &mut budget, fingerprint);
+    }
+    // Pins, springs and probes need the bodies they name.
+    if !reporter.clean() {
+        return None;
+    }
+    for plan in &document.pins {
+        scene.pin(plan);
+    }
+    for plan in &document.attachments {
+        scene.attach(plan);
+    }
+    let drafts: Vec<_> = document
+        .probes
+        .iter()
+        .filter_map(|p| scene.draft_probe(p))
+        .collect();
+    if !reporter.clean() {
+        return None;
+    }
+    let (model, state) = match scene.builder.finish() {
+        Ok(built) => built,
+        Err(error) => {
+            let name = body_of(&error);
+            let plan = document
+                .bodies
+                .iter()
+                .find(|b| name.is_some_and(|n| n.starts_with(&b.name.value)));
+            let place = plan.map_or(Place::new(0, 0..0), |p| p.place);
+            return reporter.fail(Kind::Build, place, error.to_string(), None);
+        }
+    };
+    let probes = drafts
+        .into_iter()
+        .map(|d| d.finish(&model, &state))
+        .collect();
+    Some(Built {
+        model,
+        state,
+        probes,
+    })
+}
+
+/// The scene while it is put together.
+struct Assembly<'a> {
+    reporter: &'a Reporter,
+    builder: Builder,
+    /// Named vertex sets of each body.
+    groups: Vec<Vec<Group>>,
+    /// Which pin holds a node of a body.
+    pinned: BTreeMap<(usize, u32), Place>,
+}
+
+impl Assembly<'_> {
+    fn body(
+        &mut self,
+        plan: &BodyPlan,
+        files: &Files<'_>,
+        budget: &mut Budget,
+        fingerprint: &mut Fingerprint,
+    ) -> Option<()> {
+        let reporter = self.reporter;
+        let (mesh, groups, place) = geometry::mesh(reporter, plan, files, budget, fingerprint)?;
+        let names = copies(&plan.name.value, plan.repeat.map(|r| r.count));
+        for (i, name) in names.into_iter().enumerate() {
+            let mut placement = plan.placement;
+            if let Some(repeat) = plan.repeat {
+                placement.pose.translation += repeat.step * i as f64;
+            }
+            let mesh = mesh.placed(reporter, &placement, place, &plan.name.value)?;
+            let spec = BodySpec {
+                name,
+                material: plan.material.clone(),
+                ..plan.spec.clone()
+            };
+            let built = self.add(plan, spec, mesh, place, budget)?;
+            if let Err(error) = built {
+                let at = if matches!(error, BuildError::Duplicate { .. }) {
+                    plan.place
+                } else {
+                    place
+                };
+                return reporter.fail(Kind::Build, at, error.to_string(), remedy(&error));
+            }
+            self.groups.push(groups.clone());
+        }
+        Some(())
+    }
+
+    fn add(
+        &mut self,
+        plan: &BodyPlan,
+        spec: BodySpec,
+        mesh: Mesh,
+        place: Place,
+        budget: &mut Budget,
+    ) -> Option<Result<usize, BuildError>> {
+        let builder = &mut self.builder;
+        Some(match (&plan.stuff, mesh) {
+            (Stuff::Shell(material), Mesh::Surface(mesh)) => builder.shell(spec, mesh, material),
+            (Stuff::Solid(material), Mesh::Solid(mesh)) => builder.solid(spec, mesh, material),
+            (Stuff::Rigid(density, damping), Mesh::Surface(mesh)) => {
+                builder.rigid(spec, &mesh, *density, *damping)
+            }
+            (Stuff::Embedded(material, cell), Mesh::Surface(mesh)) => {
+                let name = &plan.name.value;
+                let config = EmbeddingConfig::new(cell.value);
+                let refuse = |error: EmbeddingError| {
+                    let at = if matches!(
+                        error,
+                        EmbeddingError::CellSize(_) | EmbeddingError::TooLarge { .. }
+                    ) {
+                        cell.place
+                    } else {
+                        place
+                    };
+                    self.reporter
+                        .fail(Kind::Build, at, format!("body `{name}`: {error}"), None)
+                };
+                match config.node_count_estimate(&mesh) {
+                    Ok(nodes) => {
+                        budget.lattice(self.reporter, u128::from(nodes), name, cell.place)?
+                    }
+                    Err(error) => return refuse(error),
+                }
+                match config.build(&mesh) {
+                    Ok(embedding) => builder.embedded(spec, &mesh, embedding, material),
+                    Err(error) => return refuse(error),
+                }
+            }
+            // `geometry::mesh` gives each its own kind.
+            _ => Err(BuildError::Empty { body: spec.name }),
+        })
+    }
+
+    fn obstacle(
+        &mut self,
+        plan: &ObstaclePlan,
+        files: &Files<'_>,
+        budget: &mut Budget,
+        fingerprint: &mut Fingerprint,
+    ) -> Option<()> {
+        let shape = match &plan.shape {
+            ObstacleGeometry::Shape(ObstacleShape::Exact(shape)) => shape.clone(),
+            ObstacleGeometry::Shape(ObstacleShape::Mesh(shape)) => {
+                Shape::Mesh(geometry::obstacle_shape(self.reporter, shape)?)
+            }
+            ObstacleGeometry::File(path) => {
+                let what = format!("obstacle `{}`", plan.name.value);
+                let (surface, _) = geometry::surface_of_file(
+                    self.reporter,
+                    path,
+                    files,
+                    &what,
+                    budget,
+                    fingerprint,
+                )?;
+                let scaled = geometry::scaled(
+                    self.reporter,
+                    surface,
+                    &plan.placement.scale,
+                    path.place,
+                    &what,
+                )?;
+                Shape::Mesh(scaled)
+            }
+        };
+        self.builder.obstacle(Obstacle {
+            name: plan.name.value.clone(),
+            material: plan.material.clone(),
+            shape,
+            placement: plan.placement.pose,
+            motion: plan.motion.clone(),
+        });
+        Some(())
+    }
+
+    fn pin(&mut self, plan: &PinPlan) -> Option<()> {
+        let body = &self.builder.model().bodies[plan.body];
+        let name = body.name.clone();
+        let nodes = match (&body.kind, &plan.select) {
+            (BodyKind::Rigid(_), None) => vec![0],
+            (BodyKind::Rigid(_), Some(select)) => {
+                if !matches!(select.value[..], [Filter::Region(Selection::All)]) {
+                    let message =
+                        format!("body `{name}` is rigid and can only be pinned as a whole");
+                    return select.fail(
+                        self.reporter,
+                        Kind::Value,
+                        message,
+                        Some("remove `select`".to_owned()),
+                    );
+                }
+                vec![0]
+            }
+            (BodyKind::Deformable(_), None) => {
+                let message = format!("the pin of body `{name}` needs the key `select`");
+                let help = "say which nodes are held, or `select = { all = true }`";
+                return self.reporter.fail(
+                    Kind::MissingKey,
+                    plan.place,
+                    message,
+                    Some(help.to_owned()),
+                );
+            }
+            (BodyKind::Deformable(_), Some(select)) => self.selected(plan.body, select)?,
+        };
+        let place = plan.select.as_ref().map_or(plan.place, |s| s.place);
+        for node in &nodes {
+            if self.pinned.insert((plan.body, *node), place).is_some() {
+                let message = format!("body `{name}`, node {node}: pinned twice");
+                let help = "let the selections of the pins not overlap";
+                return self
+                    .reporter
+                    .fail(Kind::Value, place, message, Some(help.to_owned()));
+            }
+        }
+        match self.builder.pin(plan.body, &nodes, plan.motion.clone()) {
+            Ok(()) => Some(()),
+            Err(error) => self
+                .reporter
+                .fail(Kind::Build, place, error.to_string(), None),
+        }
+    }
+
+    /// The nodes of a deformable body that fulfil all conditions.
+    fn selected(&self, body: usize, filters: &At<Vec<Filter>>) -> Option<Vec<u32>> {
+        let bodies = &self.builder.model().bodies;
+        let (body, groups) = (&bodies[body], &self.groups[body]);
+        let positions = &self.builder.state().x[body.blocks.clone()];
+        let bounds = Aabb::of(positions)?;
+        let slack = 1e-9 * (bounds.max - bounds.min).norm();
+        let mut nodes: Vec<u32> = (0..positions.len() as u32).collect();
+        for filter in &filters.value {
+            let chosen = match filter {
+                Filter::Region(region) => {
+                    let found = select(positions, &widened(region, slack), || {
+                        boundary(body, positions)
+                    });
+                    match found {
+                        Ok(found) => found,
+                        Err(error) => {
+                            let message = format!("body `{}`: {error}", body.name);
+                            return filters.fail(self.reporter, Kind::Value, message, None);
+                        }
+                    }
+                }
+                Filter::Group(group) => match groups.iter().find(|g| g.name == group.value) {
+                    Some(found) => found.vertices.clone(),
+                    None => {
+                        let help = suggest::help(
+                            &group.value,
+                            "groups",
+                            groups.iter().map(|g| g.name.as_str()),
+                        );
+                        let message =
+                            format!("body `{}` has no group `{}`", body.name, group.value);
+                        return group.fail(self.reporter, Kind::UnknownName, message, Some(help));
+                    }
+                },
+                Filter::Nearest(point) => {
+                    let distance = |i: &u32| (positions[*i as usize] - point).norm_squared();
+                    let nearest = nodes
+                        .iter()
+                        .min_by(|a, b| distance(a).total_cmp(&distance(b)));
+                    nearest.copied().into_iter().collect()
+                }
+            };
+            nodes.retain(|n| chosen.binary_search(n).is_ok());
+        }
+        if nodes.is_empty() {
+            let show = |p: &Vec3| format!("[{:.6}, {:.6}, {:.6}]", p.x, p.y, p.z);
+            let message = format!(
+                "the selection holds none of the {} nodes of body `{}`",
+                positions.len(),
+                body.name
+            );
+            let help = format!(
+                "at the start they lie between {} and {}",
+                show(&bounds.min),
+                show(&bounds.max)
+            );
+            return filters.fail(self.reporter, Kind::EmptySelection, message, Some(help));
+        }
+        Some(nodes)
+    }
+
+    fn attach(&mut self, plan: &AttachmentPlan) -> Option<()> {
+        self.stencil(&plan.a.value, plan.a.place)?;
+        self.stencil(&plan.b.value, plan.b.place)?;
+        match self.builder.attach(
+            &plan.a.value,
+            &plan.b.value,
+            plan.stiffness,
+            plan.length,
+            plan.damping,
+        ) {
+            Ok(_) => Some(()),
+            Err(error) => self
+                .reporter
+                .fail(Kind::Build, plan.a.place, error.to_string(), None),
+        }
+    }
+
+    /// The stencil of a point, or a report at `place`.
+    fn stencil(&self, anchor: &Anchor, place: Place) -> Option<stiction_bodies::Stencil> {
+        if let Anchor::Node { body, .. } = anchor {
+            let body = &self.builder.model().bodies[*body];
+            if matches!(body.kind, BodyKind::Rigid(_)) {
+                let message = format!("body `{}` is rigid and has no nodes", body.name);
+                return self.reporter.fail(
+                    Kind::Value,
+                    place,
+                    message,
+                    Some("give a point: `near = [x, y, z]`".to_owned()),
+                );
+            }
+        }
+        match self.builder.anchor(anchor) {
+            Ok(stencil) => Some(stencil),
+            Err(error) => self
+                .reporter
+                .fail(Kind::Value, place, error.to_string(), None),
+        }
+    }
+}
+
+/// Nodes on the boundary of a region belong to it, also after rounding.
+fn widened(region: &Selection, slack: f64) -> Selection {
+    match region {
+        Selection::Box { min, max } => Selection::Box {
+            min: min - Vec3::repeat(slack),
+            max: max + Vec3::repeat(slack),
+        },
+        Selection::Sphere { centre, radius } => Selection::Sphere {
+            centre: *centre,
+            radius: radius + slack,
+        },
+        Selection::HalfSpace { point, normal } => Selection::HalfSpace {
+            point: point - normal * slack,
+            normal: *normal,
+        },
+        other => other.clone(),
+    }
+}
+
+/// The nodes on the rim of a shell or on the surface of a solid.
+fn boundary(body: &stiction_bodies::Body, positions: &[Vec3]) -> Vec<u32> {
+    let positions = positions.to_vec();
+    if body.tets.is_empty() {
+        TriMesh {
+            positions,
+            triangles: body.surface.triangles.clone(),
+        }
+        .boundary_vertices()
+    } else {
+        TetMesh {
+            positions,
+            tets: body.tets.clone(),
+        }
+        .surface()
+        .1
+    }
+}
+
+fn body_of(error: &BuildError) -> Option<&str> {
+    match error {
+        BuildError::Material { body, .. }
+        | BuildError::Element { body, .. }
+        | BuildError::Mass { body, .. }
+        | BuildError::Massless { body, .. }
+        | BuildError::Empty { body }
+        | BuildError::Node { body, .. }
+        | BuildError::PinnedTwice { body, .. } => Some(body),
+        BuildError::Duplicate { name } => Some(name),
+        _ => None,
+    }
+}
+
+fn remedy(error: &BuildError) -> Option<String> {
+    match error {
+        BuildError::Element { .. } | BuildError::Mass { .. } => {
+            Some("`stiction doctor` examines a mesh and lists all such elements".to_owned())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,110 @@
+//! Probes on a built model.
+
+use stiction_bodies::{Model, State, Stencil};
+use stiction_geometry::TriMesh;
+use stiction_math::Vec3;
+use stiction_sim::probe::{Axis, End, Probe, Quantity, centroid};
+
+use super::Assembly;
+use crate::{
+    error::Kind,
+    read::probe::{Followed, ProbePlan},
+};
+
+/// A probe that waits for the masses, which come last.
+pub(super) struct Draft {
+    name: String,
+    of: Waiting,
+}
+
+enum Waiting {
+    Nothing(Quantity),
+    Displacement(Stencil, Axis),
+    Travel(Option<usize>),
+}
+
+impl Assembly<'_> {
+    pub(super) fn draft_probe(&self, plan: &ProbePlan) -> Option<Draft> {
+        let point = |anchor| self.stencil(anchor, plan.place);
+        let of = Waiting::Nothing(match &plan.of {
+            Followed::Displacement(p, axis) => {
+                return Some(Draft {
+                    name: plan.name.value.clone(),
+                    of: Waiting::Displacement(point(p)?, *axis),
+                });
+            }
+            Followed::Travel(body) => {
+                return Some(Draft {
+                    name: plan.name.value.clone(),
+                    of: Waiting::Travel(*body),
+                });
+            }
+            Followed::Position(p, axis) => Quantity::Position(point(p)?, *axis),
+            Followed::Velocity(p, axis) => Quantity::Velocity(point(p)?, *axis),
+            Followed::Distance(a, b) => Quantity::Distance(point(a)?, point(b)?),
+            Followed::Centroid(body, axis) => Quantity::Centroid(*body, *axis),
+            Followed::CentroidVelocity(body, axis) => Quantity::CentroidVelocity(*body, *axis),
+            Followed::Min(body, axis) => Quantity::Extent(*body, *axis, End::Min),
+            Followed::Max(body, axis) => Quantity::Extent(*body, *axis, End::Max),
+            Followed::Size(body, axis) => Quantity::Extent(*body, *axis, End::Size),
+            Followed::Volume(body) => {
+                let (b, state) = (
+                    &self.builder.model().bodies[body.value],
+                    self.builder.state(),
+                );
+                let mut positions = Vec::new();
+                b.surface
+                    .positions(&state.x, &state.rotations, &mut positions);
+                let surface = TriMesh {
+                    positions,
+                    triangles: b.surface.triangles.clone(),
+                };
+                if let Err(error) = surface.check_closed() {
+                    let message = format!(
+                        "probe `{}`: body `{}` encloses no volume: {error}",
+                        plan.name.value, b.name
+                    );
+                    return body.fail(self.reporter, Kind::Value, message, None);
+                }
+                Quantity::Volume(body.value)
+            }
+            Followed::Area(body) => Quantity::Area(*body),
+            Followed::Kinetic(body) => Quantity::Kinetic(*body),
+            Followed::Elastic(body) => Quantity::Elastic(*body),
+            Followed::Potential(body) => Quantity::Potential(*body),
+            Followed::Energy(body) => Quantity::Energy(*body),
+            Followed::Momentum(body, axis) => Quantity::Momentum(*body, *axis),
+            Followed::AngularMomentum(body, axis) => Quantity::AngularMomentum(*body, *axis),
+            Followed::Tension(spring) => Quantity::Tension(*spring),
+            Followed::Speed(body) => Quantity::Speed(*body),
+        });
+        Some(Draft {
+            name: plan.name.value.clone(),
+            of,
+        })
+    }
+}
+
+impl Draft {
+    pub fn finish(self, model: &Model, state: &State) -> Probe {
+        let quantity = match self.of {
+            Waiting::Nothing(quantity) => quantity,
+            Waiting::Displacement(point, axis) => {
+                let start = point.position(state);
+                Quantity::Displacement(point, start, axis)
+            }
+            Waiting::Travel(body) => {
+                let bodies: Vec<_> = match body {
+                    Some(b) => vec![&model.bodies[b]],
+                    None => model.bodies.iter().collect(),
+                };
+                let start: Vec3 = centroid(&bodies, state);
+                Quantity::Travel(body, start)
+            }
+        };
+        Probe {
+            name: self.name,
+            quantity,
+        }
+    }
+}

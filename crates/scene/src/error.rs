@@ -1,0 +1,321 @@
+//! What can be wrong with a scene, where, and what to do about it.
+
+use std::{cell::RefCell, fmt, sync::Arc};
+
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+
+use crate::source::{At, Place, Sources, line_column};
+
+/// Why a scene was refused: one problem or several.
+///
+/// It displays as the first problem. As a [`miette::Diagnostic`] it underlines the offending text
+/// of every problem; [`SceneError::plain`] gives one line of plain text for each.
+#[derive(Debug)]
+pub struct SceneError {
+    problems: Vec<Problem>,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    kind: Kind,
+    message: String,
+    help: Option<String>,
+    spot: Option<Spot>,
+}
+
+/// The text of a problem and the range of bytes in it.
+#[derive(Clone, Debug)]
+struct Spot {
+    source: Arc<NamedSource<String>>,
+    start: usize,
+    end: usize,
+}
+
+/// What kind of problem it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// The scene or a file it names cannot be read.
+    Read,
+    /// The text is not TOML.
+    Syntax,
+    /// A key that does not exist.
+    UnknownKey,
+    /// A key that is needed.
+    MissingKey,
+    /// A value of the wrong type.
+    Type,
+    /// A value that cannot be: out of range, not finite, contradictory.
+    Value,
+    /// A name that refers to nothing.
+    UnknownName,
+    /// A name given twice.
+    Duplicate,
+    /// A selection that holds nothing.
+    EmptySelection,
+    /// More nodes than the limit allows.
+    TooLarge,
+    /// A mesh file that leads out of the scene's folder.
+    Path,
+    /// A mesh file that cannot be used.
+    Mesh,
+    /// An override that cannot be applied.
+    Override,
+    /// The model cannot be built.
+    Build,
+    /// The method cannot run the scene.
+    Unsupported,
+}
+
+impl Kind {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Read => "scene::read",
+            Self::Syntax => "scene::syntax",
+            Self::UnknownKey => "scene::unknown_key",
+            Self::MissingKey => "scene::missing_key",
+            Self::Type => "scene::type",
+            Self::Value => "scene::value",
+            Self::UnknownName => "scene::unknown_name",
+            Self::Duplicate => "scene::duplicate",
+            Self::EmptySelection => "scene::empty_selection",
+            Self::TooLarge => "scene::too_large",
+            Self::Path => "scene::path",
+            Self::Mesh => "scene::mesh",
+            Self::Override => "scene::override",
+            Self::Build => "scene::build",
+            Self::Unsupported => "scene::unsupported",
+        }
+    }
+}
+
+impl Problem {
+    /// A problem without a place.
+    pub(crate) fn new(kind: Kind, message: impl Into<String>, help: Option<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            help,
+            spot: None,
+        }
+    }
+
+    /// What kind of problem it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// What is wrong.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to do about it.
+    pub fn help_text(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
+    /// The name of the text at fault, with line and column in it from 1.
+    pub fn location(&self) -> Option<(&str, usize, usize)> {
+        let spot = self.spot.as_ref()?;
+        let (line, column) = line_column(spot.source.inner(), spot.start);
+        Some((spot.source.name(), line, column))
+    }
+
+    /// The text at fault.
+    pub fn offending_text(&self) -> Option<&str> {
+        let spot = self.spot.as_ref()?;
+        spot.source.inner().get(spot.start..spot.end)
+    }
+
+    /// `scene.toml:3:1: message; help`, on one line.
+    pub fn plain(&self) -> String {
+        let mut line = match self.location() {
+            Some((name, line, column)) => format!("{name}:{line}:{column}: {}", self.message),
+            None => self.message.clone(),
+        };
+        if let Some(help) = &self.help {
+            line.push_str("; ");
+            line.push_str(help);
+        }
+        line
+    }
+}
+
+impl SceneError {
+    /// An error of one problem.
+    pub(crate) fn one(problem: Problem) -> Self {
+        Self {
+            problems: vec![problem],
+        }
+    }
+
+    /// The problems, at least one, in the order of the text.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// The kind of the first problem.
+    pub fn kind(&self) -> Kind {
+        self.problems.first().map_or(Kind::Value, Problem::kind)
+    }
+
+    /// One line of plain text for each problem.
+    pub fn plain(&self) -> String {
+        self.problems
+            .iter()
+            .map(Problem::plain)
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl Diagnostic for Problem {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(self.kind.code()))
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help
+            .as_ref()
+            .map(|h| Box::new(h) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.spot.as_ref().map(|s| &*s.source as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let spot = self.spot.as_ref()?;
+        let span = LabeledSpan::new_with_span(Some("here".to_owned()), spot.start..spot.end);
+        Some(Box::new(std::iter::once(span)))
+    }
+}
+
+impl fmt::Display for SceneError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.problems.first() {
+            Some(first) => first.fmt(f),
+            None => f.write_str("the scene cannot be used"),
+        }
+    }
+}
+
+impl std::error::Error for SceneError {}
+
+impl Diagnostic for SceneError {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.problems.first().and_then(Diagnostic::code)
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.problems.first().and_then(Diagnostic::help)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.problems.first().and_then(Diagnostic::source_code)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.problems.first().and_then(Diagnostic::labels)
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        if self.problems.len() < 2 {
+            return None;
+        }
+        Some(Box::new(
+            self.problems[1..].iter().map(|p| p as &dyn Diagnostic),
+        ))
+    }
+}
+
+/// Collects problems while a scene is read, so that several are reported at once.
+pub(crate) struct Reporter {
+    pub sources: Sources,
+    found: RefCell<Vec<(Option<Place>, Problem)>>,
+}
+
+/// More problems than this help nobody.
+const MOST: usize = 20;
+
+impl Reporter {
+    pub fn new(sources: Sources) -> Self {
+        Self {
+            sources,
+            found: RefCell::new(Vec::new()),
+        }
+    }
+
+    /// Notes a problem. The answer is always `None`, for readers that return an option.
+    pub fn fail<T>(
+        &self,
+        kind: Kind,
+        place: Place,
+        message: impl Into<String>,
+        help: Option<String>,
+    ) -> Option<T> {
+        let mut found = self.found.borrow_mut();
+        let message = message.into();
+        // A material is read once for each body made of it.
+        let known = found
+            .iter()
+            .any(|(p, q)| *p == Some(place) && q.message == message);
+        if found.len() < MOST && !known {
+            let spot = self.sources.get(place).map(|s| Spot {
+                source: s.named.clone(),
+                start: place.start as usize,
+                end: place.end as usize,
+            });
+            found.push((
+                Some(place),
+                Problem {
+                    kind,
+                    message,
+                    help,
+                    spot,
+                },
+            ));
+        }
+        None
+    }
+
+    /// Whether nothing is wrong so far.
+    pub fn clean(&self) -> bool {
+        self.found.borrow().is_empty()
+    }
+
+    /// `Err` with all problems in the order of the text if there are any.
+    pub fn verdict(&self) -> Result<(), SceneError> {
+        let mut found = self.found.borrow_mut();
+        if found.is_empty() {
+            return Ok(());
+        }
+        found.sort_by_key(|f| f.0);
+        Err(SceneError {
+            problems: found.drain(..).map(|f| f.1).collect(),
+        })
+    }
+}
+
+impl<T> At<T> {
+    /// Notes a problem with this value.
+    pub fn fail<U>(
+        &self,
+        reporter: &Reporter,
+        kind: Kind,
+        message: impl Into<String>,
+        help: Option<String>,
+    ) -> Option<U> {
+        reporter.fail(kind, self.place, message, help)
+    }
+}

@@ -1,0 +1,116 @@
+//! Mesh files of a scene: where they may lie, and reading them.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::{
+    error::{Kind, Reporter},
+    mesh_files::{self, MeshFile},
+    source::At,
+    suggest,
+};
+
+/// Where mesh files are looked for.
+pub(crate) struct Files<'a> {
+    /// The scene's folder; a built-in scene has none.
+    pub base: Option<&'a Path>,
+    /// The folder that paths on the command line start from.
+    pub cwd: &'a Path,
+    pub limits: mesh_files::Limits,
+}
+
+impl Files<'_> {
+    /// Reads a mesh. A path in a scene is relative to the scene's folder and stays inside it; a
+    /// path on the command line is whatever the user may read.
+    pub fn load(&self, reporter: &Reporter, path: &At<String>) -> Option<MeshFile> {
+        let full = if reporter.sources.is_argument(path.place) {
+            self.cwd.join(&path.value)
+        } else {
+            self.inside(reporter, path)?
+        };
+        if !full.is_file() {
+            let message = format!("the mesh file `{}` does not exist", path.value);
+            return path.fail(reporter, Kind::Read, message, neighbours(&full));
+        }
+        let bad = |error: mesh_files::MeshError| {
+            let help = error.remedy();
+            // The file's full path is of no interest to anyone but its owner.
+            let told = match full.file_name() {
+                Some(name) => error.clone().in_file(Path::new(name)),
+                None => error.clone(),
+            };
+            path.fail(reporter, Kind::Mesh, told.to_string(), Some(help))
+        };
+        mesh_files::load(&full, &self.limits).map_or_else(bad, Some)
+    }
+
+    fn inside(&self, reporter: &Reporter, path: &At<String>) -> Option<PathBuf> {
+        let Some(base) = self.base else {
+            let message = "a scene without a folder of its own cannot name a mesh file";
+            let help = "save the scene to a file beside its meshes";
+            return path.fail(reporter, Kind::Path, message, Some(help.to_owned()));
+        };
+        let escapes = || {
+            let message = format!(
+                "the mesh file `{}` is outside the scene's folder",
+                path.value
+            );
+            let help = "copy the mesh beside the scene and name it by its relative path";
+            path.fail(reporter, Kind::Path, message, Some(help.to_owned()))
+        };
+        let mut depth = 0i32;
+        for part in Path::new(&path.value).components() {
+            match part {
+                Component::Normal(_) => depth += 1,
+                Component::CurDir => {}
+                Component::ParentDir => depth -= 1,
+                Component::RootDir | Component::Prefix(_) => return escapes(),
+            }
+            if depth < 0 {
+                return escapes();
+            }
+        }
+        // Links are followed before the comparison, so that none leads out either.
+        let Ok(base) = base.canonicalize() else {
+            return path.fail(
+                reporter,
+                Kind::Read,
+                format!("the folder `{}` cannot be read", base.display()),
+                None,
+            );
+        };
+        let full = base.join(&path.value);
+        for file in with_sibling(&full) {
+            if let Ok(real) = file.canonicalize() {
+                if !real.starts_with(&base) {
+                    return escapes();
+                }
+            }
+        }
+        Some(full)
+    }
+}
+
+/// The file, and for TetGen the other one of the pair.
+fn with_sibling(path: &Path) -> Vec<PathBuf> {
+    let mut files = vec![path.to_path_buf()];
+    let extension = path
+        .extension()
+        .map(|e| e.to_string_lossy().to_ascii_lowercase());
+    if matches!(extension.as_deref(), Some("node" | "ele")) {
+        files.extend(["node", "ele", "NODE", "ELE"].map(|e| path.with_extension(e)));
+    }
+    files
+}
+
+/// A file of a similar name in the same folder.
+fn neighbours(path: &Path) -> Option<String> {
+    let wanted = path.file_name()?.to_string_lossy().into_owned();
+    let folder = std::fs::read_dir(path.parent()?).ok()?;
+    let mut names: Vec<String> = folder
+        .take(1000)
+        .filter_map(|e| Some(e.ok()?.file_name().to_string_lossy().into_owned()))
+        .collect();
+    names.sort();
+    let near = suggest::nearest(&wanted, names.iter().map(String::as_str))?;
+    Some(format!("did you mean `{near}`?"))
+}

@@ -1,0 +1,39 @@
+//! The materials library: published values, each with its source.
+
+use toml::{Table, Value};
+
+/// The library as it is written, `crates/scene/materials.toml`.
+pub const TEXT: &str = include_str!("../materials.toml");
+
+/// What the library says about a material.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name by which scenes use it.
+    pub name: String,
+    /// `shell`, `solid`, `rigid` or `rod`.
+    pub kind: String,
+    /// What it is.
+    pub description: String,
+    /// Where the numbers come from.
+    pub source: String,
+}
+
+/// The materials of the library, in alphabetical order.
+pub fn list() -> Vec<Entry> {
+    let table: Table = TEXT.parse().unwrap_or_default();
+    let text = |t: &Value, key: &str| {
+        t.get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    table
+        .iter()
+        .map(|(name, t)| Entry {
+            name: name.clone(),
+            kind: text(t, "kind"),
+            description: text(t, "description"),
+            source: text(t, "source"),
+        })
+        .collect()
+}

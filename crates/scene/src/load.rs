@@ -1,0 +1,346 @@
+//! Loading a scene, from its source to a simulation that can start.
+
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use stiction_bodies::{Model, State};
+use stiction_sim::{Simulation, Unsupported, check::Check, probe::Probe};
+use toml_edit::DocumentMut;
+
+use crate::{
+    build, builtin, canonical,
+    error::{Kind, Problem, Reporter, SceneError},
+    files::Files,
+    friction::FrictionTable,
+    library, mesh_files, overrides, read,
+    settings::{ContactSettings, MethodConfig, OutputSettings, TimeSettings},
+    source::{At, Origin, Place, Sources},
+    suggest, tree,
+};
+
+/// Where a scene comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SceneSource {
+    /// A file.
+    File(PathBuf),
+    /// A built-in scene, by its name.
+    Builtin(String),
+    /// Text, with a name for messages.
+    Text {
+        /// What to call it.
+        name: String,
+        /// The scene.
+        text: String,
+    },
+}
+
+/// How a scene is loaded.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    /// The folder that mesh files in the scene are relative to and may not leave. By default the
+    /// folder of the scene's file; text and built-in scenes have none.
+    pub base_dir: Option<PathBuf>,
+    /// The folder that mesh files in overrides are relative to; by default the current one.
+    pub cwd: Option<PathBuf>,
+    /// How large a scene may be.
+    pub limits: Limits,
+    /// Changes, each `KEY=VALUE`, applied in order.
+    pub overrides: Vec<String>,
+    /// A method to use instead of the scene's.
+    pub method: Option<String>,
+}
+
+/// How large a scene may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most nodes of all bodies together.
+    pub max_nodes: u64,
+    /// Most bytes of a mesh file.
+    pub max_mesh_bytes: u64,
+}
+
+impl Default for Limits {
+    /// Twenty million nodes fill a large workstation.
+    fn default() -> Self {
+        Self {
+            max_nodes: 20_000_000,
+            max_mesh_bytes: mesh_files::Limits::default().max_bytes,
+        }
+    }
+}
+
+/// A loaded scene.
+#[derive(Debug)]
+pub struct Scene {
+    /// What does not change during a step.
+    pub model: Model,
+    /// The first state.
+    pub state: State,
+    /// All the rest.
+    pub plan: Plan,
+}
+
+/// What a scene says beside the model and its first state.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The scene's name: given, or from the file's.
+    pub name: String,
+    /// A sentence about it; may be empty.
+    pub description: String,
+    /// The scene's text with the overrides in it. It is itself a scene.
+    pub text: String,
+    /// The method and its parameters.
+    pub method: MethodConfig,
+    /// Steps and frames.
+    pub time: TimeSettings,
+    /// How contact is looked for.
+    pub contact: ContactSettings,
+    /// Friction between every two materials.
+    pub friction: FrictionTable,
+    /// What is followed.
+    pub probes: Vec<Probe>,
+    /// What must hold.
+    pub checks: Vec<Check>,
+    /// What is written.
+    pub output: OutputSettings,
+    /// A fingerprint of all that decides the motion, meshes and materials included. Name,
+    /// description, duration, frames and output are left out, so that a run may be continued.
+    pub hash: u64,
+}
+
+impl Scene {
+    /// Puts the simulation together.
+    pub fn simulation(self) -> Result<(Simulation, Plan), SceneError> {
+        let Self { model, state, plan } = self;
+        match Simulation::new(model, state, plan.method.build(), plan.time.step) {
+            Ok(simulation) => Ok((simulation, plan)),
+            Err(Unsupported {
+                method,
+                reason,
+                remedy,
+            }) => {
+                let message = format!("method `{method}` cannot run this scene: {reason}");
+                Err(SceneError::one(Problem::new(
+                    Kind::Unsupported,
+                    message,
+                    Some(remedy),
+                )))
+            }
+        }
+    }
+}
+
+impl SceneSource {
+    /// What the argument of a command means: a file, or the name of a built-in scene. Anything
+    /// with a separator or an extension is a file.
+    pub fn from_argument(argument: &str) -> Self {
+        let path = Path::new(argument);
+        let is_name =
+            path.extension().is_none() && path.components().count() == 1 && !path.is_file();
+        if is_name {
+            Self::Builtin(argument.to_owned())
+        } else {
+            Self::File(path.to_path_buf())
+        }
+    }
+}
+
+/// More text than anyone writes by hand.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// Loads a scene.
+pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneError> {
+    let text = Text::read(source)?;
+    let mut sources = Sources::default();
+    sources.add(Origin::Scene, &text.shown, &text.text);
+    let library_source = sources.add(Origin::Library, "materials library", library::TEXT);
+    let first = library_source + 1;
+    for text in &options.overrides {
+        sources.add(Origin::Argument, "--set", text);
+    }
+    let method = options.method.as_ref().map(|name| {
+        let place = Place::new(
+            sources.add(Origin::Argument, "--method", name),
+            0..name.len(),
+        );
+        At::new(name.as_str(), place)
+    });
+    let reporter = Reporter::new(sources);
+
+    let parsed = (
+        tree::parse(&text.text, 0, &reporter),
+        tree::parse(library::TEXT, library_source, &reporter),
+    );
+    reporter.verdict()?;
+    let (Some(mut root), Some(library)) = parsed else {
+        return Err(unexplained());
+    };
+    let mut document: DocumentMut = match text.text.parse() {
+        Ok(document) => document,
+        // The two parsers are of one make and should agree on what TOML is.
+        Err(error) => {
+            tree::syntax_at::<()>(error.span(), error.message(), &text.text, 0, &reporter);
+            reporter.verdict()?;
+            return Err(unexplained());
+        }
+    };
+    for (i, text) in options.overrides.iter().enumerate() {
+        overrides::apply(text, first + i as u32, &mut root, &mut document, &reporter);
+    }
+    reporter.verdict()?;
+
+    let read = read::document(&reporter, &root, &library, method);
+    reporter.verdict()?;
+    let Some(read) = read else {
+        return Err(unexplained());
+    };
+
+    let cwd = options.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
+    let base = options.base_dir.as_deref().or(text.folder.as_deref());
+    let mesh_limits = mesh_files::Limits {
+        max_nodes: options.limits.max_nodes,
+        max_bytes: options.limits.max_mesh_bytes,
+        ..mesh_files::Limits::default()
+    };
+    let files = Files {
+        base,
+        cwd: &cwd,
+        limits: mesh_limits,
+    };
+    let mut fingerprint = canonical::document(&root);
+    fingerprint.text(read.method.value.name());
+    let built = build::build(&reporter, &read, &files, &options.limits, &mut fingerprint);
+    reporter.verdict()?;
+    let Some(built) = built else {
+        return Err(unexplained());
+    };
+
+    if let Err(Unsupported {
+        method,
+        reason,
+        remedy,
+    }) = read.method.value.build().needs(&built.model)
+    {
+        let message = format!("method `{method}` cannot run this scene: {reason}");
+        reporter.fail::<()>(Kind::Unsupported, culprit(&read), message, Some(remedy));
+        reporter.verdict()?;
+    }
+    let plan = Plan {
+        name: read.name.unwrap_or(text.stem),
+        description: read.description,
+        text: document.to_string(),
+        method: read.method.value,
+        time: read.time,
+        contact: read.contact,
+        friction: read.friction,
+        probes: built.probes,
+        checks: read.checks,
+        output: read.output,
+        hash: fingerprint.finish(),
+    };
+    Ok(Scene {
+        model: built.model,
+        state: built.state,
+        plan,
+    })
+}
+
+/// What to underline when the method cannot run the scene: its name if it was given, or else the
+/// first thing that would be touched.
+fn culprit(read: &read::Document) -> Place {
+    if read.method.place.end > read.method.place.start {
+        return read.method.place;
+    }
+    read.obstacles
+        .first()
+        .map_or(read.method.place, |o| o.name.place)
+}
+
+/// Readers that give nothing have said why; this is what remains if one has not.
+fn unexplained() -> SceneError {
+    SceneError::one(Problem::new(Kind::Value, "the scene cannot be read", None))
+}
+
+/// A scene's text and what it is called.
+struct Text {
+    text: String,
+    /// In messages.
+    shown: String,
+    stem: String,
+    folder: Option<PathBuf>,
+}
+
+impl Text {
+    fn read(source: &SceneSource) -> Result<Self, SceneError> {
+        match source {
+            SceneSource::Text { name, text } => Ok(Self {
+                text: text.clone(),
+                shown: name.clone(),
+                stem: name.clone(),
+                folder: None,
+            }),
+            SceneSource::Builtin(name) => match builtin::get(name) {
+                Some(scene) => Ok(Self {
+                    text: scene.text.to_owned(),
+                    shown: format!("built-in scene {name}"),
+                    stem: name.clone(),
+                    folder: None,
+                }),
+                None => {
+                    let names: Vec<&str> = builtin::list().iter().map(|s| s.name).collect();
+                    let help = suggest::help(name, "built-in scenes", names);
+                    let message =
+                        format!("there is no built-in scene `{name}`, and no file of that name");
+                    Err(SceneError::one(Problem::new(
+                        Kind::UnknownName,
+                        message,
+                        Some(help),
+                    )))
+                }
+            },
+            SceneSource::File(path) => Self::file(path),
+        }
+    }
+
+    fn file(path: &Path) -> Result<Self, SceneError> {
+        let refuse = |why: String| {
+            let message = format!("the scene `{}` cannot be read: {why}", path.display());
+            let help = "check the path; `stiction scenes` lists the built-in scenes";
+            SceneError::one(Problem::new(Kind::Read, message, Some(help.to_owned())))
+        };
+        let told = |error: std::io::Error| refuse(error.to_string());
+        let file = std::fs::File::open(path).map_err(told)?;
+        if !file.metadata().map_err(told)?.is_file() {
+            return Err(refuse("it is not a file".to_owned()));
+        }
+        let mut bytes = Vec::new();
+        file.take(MOST_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .map_err(told)?;
+        if bytes.len() as u64 > MOST_BYTES {
+            return Err(refuse(format!(
+                "it is larger than {} MiB",
+                MOST_BYTES >> 20
+            )));
+        }
+        let text = String::from_utf8(bytes).map_err(|e| {
+            let line = e.as_bytes()[..e.utf8_error().valid_up_to()]
+                .iter()
+                .filter(|b| **b == b'\n')
+                .count()
+                + 1;
+            refuse(format!("line {line} is not UTF-8 text"))
+        })?;
+        let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+        Ok(Self {
+            text,
+            shown: path.display().to_string(),
+            stem: path
+                .file_stem()
+                .map_or_else(|| "scene".to_owned(), |s| s.to_string_lossy().into_owned()),
+            folder: Some(parent.map_or_else(|| PathBuf::from("."), Path::to_path_buf)),
+        })
+    }
+}

@@ -1,0 +1,327 @@
+//! `[[body]]`.
+
+use std::collections::BTreeMap;
+
+use stiction_bodies::{
+    builder::BodySpec,
+    drag::Drag,
+    material::{Damping, MassKind, RestAngles, ShellMaterial, SolidMaterial},
+};
+use stiction_math::Vec3;
+
+use crate::{
+    error::{Kind, Reporter},
+    fields::{Fields, string},
+    friction::Coefficients,
+    read::{
+        material::Materials,
+        place::{Placement, placement},
+        settings::plain_name,
+        shape::{Purpose, ShapePlan, shape},
+    },
+    schema,
+    source::{At, Place},
+    suggest,
+    tree::{Node, Table, Value},
+};
+
+/// A body as it was read.
+pub(crate) struct BodyPlan {
+    pub name: At<String>,
+    pub stuff: Stuff,
+    pub geometry: Geometry,
+    pub placement: Placement,
+    /// All of it but names.
+    pub spec: BodySpec,
+    pub drag: Option<Drag>,
+    /// The material's name in the friction table.
+    pub material: String,
+    pub friction: Option<Coefficients>,
+    /// The material with all that it inherits.
+    pub material_table: Table,
+    pub repeat: Option<Repeat>,
+    /// Where errors about the built body point.
+    pub place: Place,
+}
+
+/// What it is made of.
+pub(crate) enum Stuff {
+    Shell(ShellMaterial),
+    Solid(SolidMaterial),
+    Embedded(SolidMaterial, At<f64>),
+    Rigid(f64, Damping),
+}
+
+/// Where its mesh comes from.
+pub(crate) enum Geometry {
+    Shape(ShapePlan),
+    File(At<String>),
+}
+
+/// Copies side by side.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Repeat {
+    pub count: u32,
+    pub step: Vec3,
+}
+
+/// More bodies than this are a slip of the keyboard.
+const MOST_COPIES: u32 = 100_000;
+
+/// The bodies' names, copies included, in the order in which they are built.
+pub(crate) struct Names {
+    list: Vec<String>,
+    index: BTreeMap<String, usize>,
+}
+
+impl Names {
+    /// Reads only the names, so that a mistake elsewhere in a body does not make it unknown.
+    pub fn of_bodies(reporter: &Reporter, nodes: &[Node]) -> Self {
+        let mut names = Self {
+            list: Vec::new(),
+            index: BTreeMap::new(),
+        };
+        for node in nodes {
+            let Value::Table(table) = &node.value else {
+                continue;
+            };
+            let Some(Node {
+                value: Value::String(name),
+                place,
+            }) = table.get("name")
+            else {
+                continue;
+            };
+            for copy in copies(name, repeat_count(table)) {
+                let at = names.list.len();
+                if names.index.insert(copy.clone(), at).is_some() {
+                    let message = format!("two bodies are called `{copy}`");
+                    reporter.fail::<()>(
+                        Kind::Duplicate,
+                        *place,
+                        message,
+                        Some("give each its own name".to_owned()),
+                    );
+                }
+                names.list.push(copy);
+            }
+        }
+        names
+    }
+
+    /// The index of the body called `name`.
+    pub fn find(&self, reporter: &Reporter, name: &At<&str>) -> Option<usize> {
+        match self.index.get(name.value) {
+            Some(i) => Some(*i),
+            None => {
+                let help =
+                    suggest::help(name.value, "bodies", self.list.iter().map(String::as_str));
+                name.fail(
+                    reporter,
+                    Kind::UnknownName,
+                    format!("there is no body `{}`", name.value),
+                    Some(help),
+                )
+            }
+        }
+    }
+
+    /// The index of the body that `key` names.
+    pub fn need(&self, f: &Fields<'_>, key: &str) -> Option<usize> {
+        let name = string(f.reporter, f.need(key)?, &format!("`{key}` of {}", f.what))?;
+        self.find(f.reporter, &name)
+    }
+}
+
+fn repeat_count(table: &Table) -> Option<u32> {
+    let Value::Table(repeat) = &table.get("repeat")?.value else {
+        return None;
+    };
+    let Value::Integer(count) = repeat.get("count")?.value else {
+        return None;
+    };
+    Some(u32::try_from(count).unwrap_or(0).min(MOST_COPIES))
+}
+
+/// The names of a body's copies, or its own.
+pub(crate) fn copies(name: &str, count: Option<u32>) -> Vec<String> {
+    match count {
+        Some(count) => (1..=count).map(|i| format!("{name}-{i}")).collect(),
+        None => vec![name.to_owned()],
+    }
+}
+
+pub(crate) fn body(
+    reporter: &Reporter,
+    node: &Node,
+    materials: &Materials<'_>,
+) -> Option<BodyPlan> {
+    let f = Fields::named(reporter, node, "body", schema::BODY)?;
+    let name = f.need_string("name")?;
+    let name = At::new(
+        plain_name(reporter, name.clone(), "the `name` of a body")?,
+        name.place,
+    );
+    f.need("kind")?;
+    let kinds = [
+        ("shell", Purpose::Shell),
+        ("solid", Purpose::Solid),
+        ("embedded", Purpose::Embedded),
+        ("rigid", Purpose::Rigid),
+    ];
+    let purpose = f.choice("kind", &kinds)?;
+    only_for(&f, purpose);
+    let placement = placement(&f);
+    let spec = spec(&f, purpose, &name.value, placement.as_ref());
+    let repeat = match f.get("repeat") {
+        Some(node) => Some(repeat(reporter, node, &f.what)?),
+        None => None,
+    };
+
+    let rest_angles = f.choice(
+        "rest_angles",
+        &[("mesh", RestAngles::Mesh), ("flat", RestAngles::Flat)],
+    );
+    let material = f
+        .need("material")
+        .and_then(|n| materials.of(n, &name.value));
+    let stuff = material.as_ref().and_then(|m| {
+        Some(match purpose {
+            Purpose::Shell => Stuff::Shell(m.shell(reporter, rest_angles.unwrap_or_default())?),
+            Purpose::Solid => Stuff::Solid(m.solid(reporter)?),
+            Purpose::Embedded => {
+                let cell = f.need_positive("cell");
+                Stuff::Embedded(m.solid(reporter)?, At::new(cell?, f.place_of("cell")))
+            }
+            Purpose::Rigid => {
+                let (density, damping) = m.rigid(reporter)?;
+                Stuff::Rigid(density, damping)
+            }
+        })
+    });
+    let geometry = if f.exactly_one(&["shape", "mesh"]) {
+        match f.get("shape") {
+            Some(node) => shape(reporter, node, &name.value, purpose).map(Geometry::Shape),
+            None => f
+                .string("mesh")
+                .map(|path| Geometry::File(At::new(path.value.to_owned(), path.place))),
+        }
+    } else {
+        None
+    };
+    let (material, spec) = (material?, spec?);
+    Some(BodyPlan {
+        stuff: stuff?,
+        geometry: geometry?,
+        placement: placement?,
+        drag: spec.drag,
+        spec,
+        friction: material.friction(reporter),
+        material: material.name,
+        material_table: material.table,
+        repeat,
+        place: name.place,
+        name,
+    })
+}
+
+/// Reports keys that mean nothing for a body of this kind.
+fn only_for(f: &Fields<'_>, purpose: Purpose) {
+    let rules: [(&str, &[Purpose], &str); 4] = [
+        ("warp", &[Purpose::Shell], "shells"),
+        ("rest_angles", &[Purpose::Shell], "shells"),
+        ("cell", &[Purpose::Embedded], "embedded solids"),
+        (
+            "mass",
+            &[Purpose::Shell, Purpose::Solid, Purpose::Embedded],
+            "shells and solids",
+        ),
+    ];
+    for (key, kinds, whose) in rules {
+        if f.has(key) && !kinds.contains(&purpose) {
+            let message = format!("`{key}` of {} has no meaning: it is for {whose}", f.what);
+            f.fail::<()>(Kind::Value, key, message, Some(format!("remove `{key}`")));
+        }
+    }
+}
+
+fn spec(
+    f: &Fields<'_>,
+    purpose: Purpose,
+    name: &str,
+    placement: Option<&Placement>,
+) -> Option<BodySpec> {
+    let mut spec = BodySpec::new(name);
+    let optional = |key| {
+        if f.has(key) {
+            f.vector(key)
+        } else {
+            Some(Vec3::zeros())
+        }
+    };
+    let (velocity, spin, acceleration) = (
+        optional("velocity"),
+        optional("angular_velocity"),
+        optional("acceleration"),
+    );
+    if f.has("mass") && purpose != Purpose::Rigid {
+        spec.mass = f.choice(
+            "mass",
+            &[
+                ("lumped", MassKind::Lumped),
+                ("consistent", MassKind::Consistent),
+            ],
+        )?;
+    }
+    if let Some(node) = f.get("drag") {
+        let d = Fields::new(
+            f.reporter,
+            node,
+            format!("`drag` of {}", f.what),
+            schema::DRAG,
+        )?;
+        let normal = if d.has("normal") {
+            d.not_negative("normal")?
+        } else {
+            1.0
+        };
+        let tangential = if d.has("tangential") {
+            d.not_negative("tangential")?
+        } else {
+            0.05
+        };
+        spec.drag = Some(Drag { normal, tangential });
+    }
+    if f.has("warp") {
+        spec.warp = f.direction("warp")?;
+    }
+    // The warp is woven into the shape and turns with it.
+    if let Some(p) = placement {
+        spec.warp = p.pose.rotation * spec.warp;
+    }
+    spec.velocity = velocity?;
+    // Angles are in degrees, also per second.
+    spec.angular_velocity = spin?.map(f64::to_radians);
+    spec.acceleration = acceleration?;
+    Some(spec)
+}
+
+fn repeat(reporter: &Reporter, node: &Node, owner: &str) -> Option<Repeat> {
+    let f = Fields::new(
+        reporter,
+        node,
+        format!("`repeat` of {owner}"),
+        schema::REPEAT,
+    )?;
+    let (count, step) = (f.need_count("count", 1), f.need_vector("step"));
+    let count = count?;
+    if count > MOST_COPIES {
+        return f.fail(
+            Kind::TooLarge,
+            "count",
+            format!("{owner}: {count} copies are more than {MOST_COPIES}"),
+            None,
+        );
+    }
+    Some(Repeat { count, step: step? })
+}

@@ -1,0 +1,255 @@
+//! From the tree to plans: everything that can be said about a scene before anything is built.
+//!
+//! A plan is typed, complete and remembers where it stands in the text. Reading goes on after a
+//! problem, so that one run reports as many as possible.
+
+pub(crate) mod body;
+pub(crate) mod check;
+pub(crate) mod friction;
+pub(crate) mod material;
+pub(crate) mod motion;
+pub(crate) mod pin;
+pub(crate) mod place;
+pub(crate) mod probe;
+pub(crate) mod settings;
+pub(crate) mod shape;
+
+use stiction_bodies::drag::Air;
+use stiction_math::Vec3;
+use stiction_sim::check::Check;
+
+use crate::{
+    error::{Kind, Reporter},
+    fields::Fields,
+    friction::FrictionTable,
+    schema,
+    settings::{ContactSettings, MethodConfig, OutputSettings, TimeSettings},
+    source::{At, Place},
+    suggest,
+    tree::{Node, Table, Value},
+};
+use body::{BodyPlan, Names};
+use material::Materials;
+use pin::{AttachmentPlan, PinPlan};
+use place::ObstaclePlan;
+use probe::ProbePlan;
+
+/// A scene as it was read.
+pub(crate) struct Document {
+    pub name: Option<String>,
+    pub description: String,
+    pub gravity: Vec3,
+    pub air: Option<Air>,
+    pub contact: ContactSettings,
+    pub time: TimeSettings,
+    pub method: At<MethodConfig>,
+    pub friction: FrictionTable,
+    pub bodies: Vec<BodyPlan>,
+    pub pins: Vec<PinPlan>,
+    pub attachments: Vec<AttachmentPlan>,
+    pub obstacles: Vec<ObstaclePlan>,
+    pub probes: Vec<ProbePlan>,
+    pub checks: Vec<Check>,
+    pub output: OutputSettings,
+}
+
+/// Reads the whole document. `None` only if something was reported.
+pub(crate) fn document(
+    reporter: &Reporter,
+    root: &Table,
+    library: &Table,
+    method: Option<At<&str>>,
+) -> Option<Document> {
+    // The document has no header of its own: errors about it point at its first line.
+    let place = Place::new(0, 0..0);
+    let f = Fields {
+        reporter,
+        table: root,
+        place,
+        what: "the scene".to_owned(),
+    };
+    f.allow(schema::ROOT);
+
+    let materials = Materials {
+        reporter,
+        scene: material_table(&f),
+        library,
+    };
+    materials.check();
+    let bodies = f.tables("body");
+    let names = Names::of_bodies(reporter, bodies);
+    let plans: Vec<BodyPlan> = bodies
+        .iter()
+        .filter_map(|node| body::body(reporter, node, &materials))
+        .collect();
+    let obstacles: Vec<ObstaclePlan> = f
+        .tables("obstacle")
+        .iter()
+        .filter_map(|node| place::obstacle(reporter, node))
+        .collect();
+    unique(reporter, obstacles.iter().map(|o| &o.name), "obstacles");
+    let pins = f
+        .tables("pin")
+        .iter()
+        .filter_map(|node| pin::pin(reporter, node, &names))
+        .collect();
+    let attachments: Vec<AttachmentPlan> = f
+        .tables("attachment")
+        .iter()
+        .filter_map(|node| pin::attachment(reporter, node, &names))
+        .collect();
+    unique(
+        reporter,
+        attachments.iter().filter_map(|a| a.name.as_ref()),
+        "attachments",
+    );
+    let springs = names_in(f.tables("attachment"));
+    let probe_nodes = f.tables("probe");
+    let probes: Vec<ProbePlan> = probe_nodes
+        .iter()
+        .filter_map(|node| probe::probe(reporter, node, &names, &springs))
+        .collect();
+    unique(reporter, probes.iter().map(|p| &p.name), "probes");
+
+    let time = settings::time(&f);
+    let method = settings::method(&f, method);
+    let air = settings::air(&f, plans.iter().any(|b| b.drag.is_some()));
+    let contact = settings::contact(&f, !obstacles.is_empty());
+    let (mut friction, pair_names) = friction::friction(reporter, f.get("friction"));
+    let mut used: Vec<&str> = materials.names();
+    for plan in &plans {
+        if let Some(c) = plan.friction {
+            friction.materials.insert(plan.material.clone(), c);
+        }
+        used.push(&plan.material);
+    }
+    for o in &obstacles {
+        used.push(&o.material);
+        // An obstacle needs nothing of its material but its friction.
+        if let Some(name) = &o.material_at {
+            friction_of_obstacle(&materials, name, &mut friction);
+        }
+    }
+    used.sort_unstable();
+    used.dedup();
+    for name in pair_names {
+        if !used.contains(&name.value) && reporter.clean() {
+            let help = suggest::help(name.value, "materials", used.iter().copied());
+            name.fail::<()>(
+                reporter,
+                Kind::UnknownName,
+                format!("nothing is made of `{}`", name.value),
+                Some(help),
+            );
+        }
+    }
+    let checks = check::checks(
+        reporter,
+        f.tables("check"),
+        &names_in(probe_nodes),
+        time.as_ref(),
+        f.get("time"),
+    );
+    let output = settings::output(&f);
+    let gravity = if f.has("gravity") {
+        f.vector("gravity")
+    } else {
+        Some(Vec3::new(0.0, 0.0, -9.81))
+    };
+    let name = match f.string("name") {
+        Some(name) => Some(settings::plain_name(reporter, name, "the scene's `name`")?),
+        None => None,
+    };
+    let description = f
+        .string("description")
+        .map(|d| d.value.to_owned())
+        .unwrap_or_default();
+    if bodies.is_empty() && !f.has("body") {
+        let message = "the scene has no body";
+        reporter.fail::<()>(
+            Kind::MissingKey,
+            place,
+            message,
+            Some("add a [[body]] table".to_owned()),
+        );
+    }
+    Some(Document {
+        name,
+        description,
+        gravity: gravity?,
+        air,
+        contact: contact?,
+        time: time?,
+        method: method?,
+        friction,
+        bodies: plans,
+        pins,
+        attachments,
+        obstacles,
+        probes,
+        checks,
+        output,
+    })
+}
+
+fn material_table<'a>(f: &Fields<'a>) -> Option<&'a Table> {
+    let node = f.get("material")?;
+    match &node.value {
+        Value::Table(t) => Some(t),
+        other => {
+            let message = format!(
+                "`material` is {}, but must be a table of materials",
+                other.describe()
+            );
+            let help = "write [material.NAME] above the material's keys";
+            f.reporter
+                .fail(Kind::Type, node.place, message, Some(help.to_owned()))
+        }
+    }
+}
+
+/// An obstacle may name a material that exists nowhere: then it is only a name in the friction
+/// table.
+fn friction_of_obstacle(
+    materials: &Materials<'_>,
+    name: &At<String>,
+    friction: &mut FrictionTable,
+) {
+    if !materials.names().contains(&name.value.as_str()) {
+        return;
+    }
+    if let Some(c) = materials
+        .by_name(name)
+        .and_then(|m| m.friction(materials.reporter))
+    {
+        friction.materials.insert(name.value.clone(), c);
+    }
+}
+
+/// The `name` of every entry of a list that has one, in order; empty text where it has none.
+fn names_in(nodes: &[Node]) -> Vec<String> {
+    let name = |n: &Node| match &n.value {
+        Value::Table(t) => match t.get("name").map(|n| &n.value) {
+            Some(Value::String(s)) => s.clone(),
+            _ => String::new(),
+        },
+        _ => String::new(),
+    };
+    nodes.iter().map(name).collect()
+}
+
+/// Reports names that are given twice.
+fn unique<'a>(reporter: &Reporter, names: impl Iterator<Item = &'a At<String>>, what: &str) {
+    let mut seen = std::collections::BTreeSet::new();
+    for name in names {
+        if !seen.insert(&name.value) {
+            let message = format!("two {what} are called `{}`", name.value);
+            name.fail::<()>(
+                reporter,
+                Kind::Duplicate,
+                message,
+                Some("give each its own name".to_owned()),
+            );
+        }
+    }
+}

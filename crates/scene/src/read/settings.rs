@@ -1,0 +1,228 @@
+//! `[time]`, `[method]`, `[air]`, `[contact]`, `[output]`.
+
+use stiction_bodies::drag::Air;
+use stiction_math::Vec3;
+use stiction_sim::newton::{self, Stop};
+
+use crate::{
+    error::{Kind, Reporter},
+    fields::{Fields, list, string},
+    schema,
+    settings::{
+        ContactSettings, Frames, Integrator, MethodConfig, OutputSettings, Overlap, TimeSettings,
+    },
+    source::At,
+    suggest,
+};
+
+/// Nobody waits for so many steps.
+const MOST_STEPS: f64 = 1e10;
+
+pub(crate) fn time(root: &Fields<'_>) -> Option<TimeSettings> {
+    let f = Fields::new(root.reporter, root.need("time")?, "[time]", schema::TIME)?;
+    let (step, duration) = (f.need_positive("step"), f.need_positive("duration"));
+    let integrator = f
+        .choice(
+            "integrator",
+            &[("backward-euler", Integrator::BackwardEuler)],
+        )
+        .unwrap_or_default();
+    let frames = if f.has("frames_per_second") || f.has("frame_every") {
+        if !f.exactly_one(&["frames_per_second", "frame_every"]) {
+            return None;
+        }
+        match f.positive("frames_per_second") {
+            Some(rate) => Frames::PerSecond(rate),
+            None => Frames::EverySteps(u64::from(f.count("frame_every", 1)?)),
+        }
+    } else {
+        // Divides the common steps of 1, 2, 5 and 10 ms evenly.
+        Frames::PerSecond(25.0)
+    };
+    let (step, duration) = (step?, duration?);
+    if duration / step > MOST_STEPS {
+        let message = format!(
+            "{duration} s in steps of {step} s are {:.1e} steps",
+            duration / step
+        );
+        return f.fail(
+            Kind::TooLarge,
+            "duration",
+            message,
+            Some("use a larger step or a shorter duration".to_owned()),
+        );
+    }
+    Some(TimeSettings {
+        step,
+        duration,
+        frames,
+        integrator,
+    })
+}
+
+/// The method, from `[method]` or from the command line. A method named on the command line keeps
+/// the parameters of the scene only if it is the scene's own.
+pub(crate) fn method(root: &Fields<'_>, chosen: Option<At<&str>>) -> Option<At<MethodConfig>> {
+    let f = match root.get("method") {
+        Some(node) => Some(Fields::open(root.reporter, node, "[method]")?),
+        None => None,
+    };
+    let own = f.as_ref().and_then(|f| f.string("name"));
+    if let (Some(f), None) = (&f, &own) {
+        f.need("name")?;
+    }
+    let name = match (&chosen, &own) {
+        (Some(chosen), _) => chosen.clone(),
+        (None, Some(own)) => own.clone(),
+        // Where a scene does not care.
+        (None, None) => At::new("newton", root.place),
+    };
+    let f = f.filter(|_| own.is_none_or(|own| own.value == name.value));
+    let config = match name.value {
+        "newton" => MethodConfig::Newton(match f {
+            Some(f) => newton(&f)?,
+            None => newton::Config::default(),
+        }),
+        other => {
+            let help = suggest::help(other, "methods", MethodConfig::NAMES);
+            return name.fail(
+                root.reporter,
+                Kind::UnknownName,
+                format!("there is no method `{other}`"),
+                Some(help),
+            );
+        }
+    };
+    Some(At::new(config, name.place))
+}
+
+fn newton(f: &Fields<'_>) -> Option<newton::Config> {
+    f.allow(schema::METHOD_NEWTON);
+    let mut config = newton::Config::default();
+    if f.has("iterations") {
+        for key in ["tolerance", "max_iterations"] {
+            if f.has(key) {
+                let message = format!(
+                    "[method] fixes the number of `iterations`, so that `{key}` has no meaning"
+                );
+                return f.fail(
+                    Kind::Value,
+                    key,
+                    message,
+                    Some(format!("remove `{key}` or `iterations`")),
+                );
+            }
+        }
+        config.stop = Stop::Fixed(f.count("iterations", 1)? as usize);
+    } else if let Stop::Tolerance {
+        mut tolerance,
+        mut max,
+    } = config.stop
+    {
+        if f.has("tolerance") {
+            tolerance = f.positive("tolerance")?;
+        }
+        if f.has("max_iterations") {
+            max = f.count("max_iterations", 1)? as usize;
+        }
+        config.stop = Stop::Tolerance { tolerance, max };
+    }
+    if f.has("linear_tolerance") {
+        config.linear_tolerance = f.positive("linear_tolerance")?;
+    }
+    Some(config)
+}
+
+/// The air: given, or at rest if a body has drag.
+pub(crate) fn air(root: &Fields<'_>, drag: bool) -> Option<Air> {
+    let still = Air {
+        density: 1.2,
+        wind: Vec3::zeros(),
+    };
+    let Some(node) = root.get("air") else {
+        return drag.then_some(still);
+    };
+    let f = Fields::new(root.reporter, node, "[air]", schema::AIR)?;
+    let density = if f.has("density") {
+        f.not_negative("density")?
+    } else {
+        still.density
+    };
+    let wind = if f.has("wind") {
+        f.vector("wind")?
+    } else {
+        still.wind
+    };
+    Some(Air { density, wind })
+}
+
+pub(crate) fn contact(root: &Fields<'_>, obstacles: bool) -> Option<ContactSettings> {
+    let asked = obstacles || root.has("friction") || root.has("contact");
+    let mut settings = ContactSettings {
+        enabled: asked,
+        ..ContactSettings::default()
+    };
+    let Some(node) = root.get("contact") else {
+        return Some(settings);
+    };
+    let f = Fields::new(root.reporter, node, "[contact]", schema::CONTACT)?;
+    if let Some(enabled) = f.bool("enabled") {
+        settings.enabled = enabled;
+    }
+    if f.has("thickness") {
+        settings.thickness = f.positive("thickness")?;
+    }
+    let overlaps = [
+        ("refuse", Overlap::Refuse),
+        ("resolve", Overlap::Resolve),
+        ("ignore", Overlap::Ignore),
+    ];
+    if let Some(overlap) = f.choice("overlap", &overlaps) {
+        settings.overlap = overlap;
+    }
+    Some(settings)
+}
+
+pub(crate) fn output(root: &Fields<'_>) -> OutputSettings {
+    let mut settings = OutputSettings::default();
+    let Some(f) = root
+        .get("output")
+        .and_then(|n| Fields::new(root.reporter, n, "[output]", schema::OUTPUT))
+    else {
+        return settings;
+    };
+    let what = "`formats` of [output]";
+    if let Some(items) = f
+        .get("formats")
+        .and_then(|n| list(root.reporter, n, what, None))
+    {
+        settings.formats.clear();
+        for format in items.iter().filter_map(|n| string(root.reporter, n, what)) {
+            if !OutputSettings::FORMATS.contains(&format.value) {
+                let help = suggest::help(format.value, "formats", OutputSettings::FORMATS);
+                let message = format!("frames cannot be written as `{}`", format.value);
+                format.fail::<()>(root.reporter, Kind::UnknownName, message, Some(help));
+            } else if !settings.formats.iter().any(|f| f == format.value) {
+                settings.formats.push(format.value.to_owned());
+            }
+        }
+    }
+    settings.checkpoint_every = f.count("checkpoint_every", 1).map(u64::from);
+    settings
+}
+
+/// A name that may become a file name, a column and a word of an override.
+pub(crate) fn plain_name(reporter: &Reporter, name: At<&str>, what: &str) -> Option<String> {
+    let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
+    let bad = name.value.chars().find(|c| !good(*c));
+    let long = name.value.chars().count() > 100;
+    if name.value.trim().is_empty() || bad.is_some() || long || name.value.starts_with('.') {
+        let message = format!(
+            "{what} cannot be \"{}\"",
+            name.value.chars().take(100).collect::<String>()
+        );
+        let help = "use up to 100 letters, digits, spaces, and - _ . (not first)";
+        return name.fail(reporter, Kind::Value, message, Some(help.to_owned()));
+    }
+    Some(name.value.to_owned())
+}

@@ -1,0 +1,216 @@
+//! The keys of every table of a scene. `docs/scenes.md` documents each of them; a test compares.
+
+/// The document itself.
+pub(crate) const ROOT: &[&str] = &[
+    "name",
+    "description",
+    "gravity",
+    "time",
+    "method",
+    "air",
+    "contact",
+    "friction",
+    "material",
+    "body",
+    "pin",
+    "attachment",
+    "obstacle",
+    "probe",
+    "check",
+    "output",
+];
+pub(crate) const TIME: &[&str] = &[
+    "step",
+    "duration",
+    "frames_per_second",
+    "frame_every",
+    "integrator",
+];
+pub(crate) const METHOD_NEWTON: &[&str] = &[
+    "name",
+    "iterations",
+    "tolerance",
+    "max_iterations",
+    "linear_tolerance",
+];
+pub(crate) const AIR: &[&str] = &["density", "wind"];
+pub(crate) const CONTACT: &[&str] = &["enabled", "thickness", "overlap"];
+pub(crate) const FRICTION: &[&str] = &["default", "combine", "pair"];
+pub(crate) const COEFFICIENTS: &[&str] = &["static", "kinetic", "cohesion", "compliance"];
+pub(crate) const PAIR: &[&str] = &["materials", "static", "kinetic", "cohesion", "compliance"];
+pub(crate) const MATERIAL: &[&str] = &[
+    "based_on",
+    "kind",
+    "description",
+    "source",
+    "density",
+    "area_density",
+    "thickness",
+    "young",
+    "poisson",
+    "law",
+    "stretch",
+    "bending",
+    "springs",
+    "damping",
+    "friction",
+    "radius",
+    "young_bending",
+    "young_stretch",
+];
+pub(crate) const STRETCH: &[&str] = &["c11", "c12", "c22", "c33"];
+pub(crate) const BENDING: &[&str] = &["warp", "weft", "bias"];
+pub(crate) const SPRINGS: &[&str] = &["edge", "bend"];
+pub(crate) const DAMPING: &[&str] = &["mass", "stiffness"];
+pub(crate) const BODY: &[&str] = &[
+    "name",
+    "kind",
+    "shape",
+    "mesh",
+    "material",
+    "translate",
+    "rotate",
+    "scale",
+    "velocity",
+    "angular_velocity",
+    "acceleration",
+    "mass",
+    "drag",
+    "warp",
+    "rest_angles",
+    "cell",
+    "repeat",
+];
+pub(crate) const ROTATE: &[&str] = &["axis", "angle", "about"];
+pub(crate) const DRAG: &[&str] = &["normal", "tangential"];
+pub(crate) const REPEAT: &[&str] = &["count", "step"];
+pub(crate) const PIN: &[&str] = &["name", "body", "select", "motion"];
+pub(crate) const SELECT: &[&str] = &[
+    "all",
+    "boundary",
+    "box",
+    "sphere",
+    "half_space",
+    "nearest",
+    "nodes",
+    "group",
+];
+pub(crate) const SELECT_BOX: &[&str] = &["min", "max"];
+pub(crate) const SELECT_SPHERE: &[&str] = &["center", "radius"];
+pub(crate) const SELECT_HALF_SPACE: &[&str] = &["normal", "point"];
+pub(crate) const MOTION: &[&str] = &["translate", "rotate", "release"];
+pub(crate) const TRANSLATE: &[&str] = &["times", "values", "interpolation"];
+pub(crate) const TURN: &[&str] = &["axis", "pivot", "times", "angles", "interpolation"];
+pub(crate) const ATTACHMENT: &[&str] = &["name", "a", "b", "stiffness", "length", "damping"];
+pub(crate) const ANCHOR: &[&str] = &["body", "near", "node", "world"];
+pub(crate) const OBSTACLE: &[&str] = &[
+    "name",
+    "shape",
+    "mesh",
+    "translate",
+    "rotate",
+    "scale",
+    "motion",
+    "material",
+];
+pub(crate) const CHECK: &[&str] = &[
+    "name", "of", "at", "from", "to", "reduce", "equals", "within", "relative", "above", "below",
+];
+pub(crate) const OUTPUT: &[&str] = &["formats", "checkpoint_every"];
+
+/// The shapes of bodies and obstacles, each with all keys that some use of it has.
+pub(crate) const SHAPES: &[(&str, &[&str])] = &[
+    (
+        "sheet",
+        &["type", "size", "cells", "pattern", "jitter", "seed"],
+    ),
+    ("card", &["type", "size", "refinements"]),
+    ("disc", &["type", "radius", "rings"]),
+    (
+        "tube",
+        &["type", "radius", "length", "around", "along", "ends"],
+    ),
+    (
+        "band",
+        &["type", "radius", "straight", "width", "around", "across"],
+    ),
+    (
+        "bowl",
+        &["type", "radius", "depth", "thickness", "rings", "layers"],
+    ),
+    ("box", &["type", "size", "cells", "pattern"]),
+    (
+        "sphere",
+        &["type", "radius", "thickness", "frequency", "layers"],
+    ),
+    ("capsule", &["type", "radius", "length", "rings", "along"]),
+    (
+        "cylinder",
+        &["type", "radius", "length", "around", "along", "rings"],
+    ),
+    ("cone", &["type", "radius", "height", "around", "along"]),
+    (
+        "torus",
+        &["type", "major", "minor", "around", "across", "rings"],
+    ),
+    ("plane", &["type", "normal", "offset"]),
+];
+
+/// The types of probes and their keys beside `name` and `type`.
+pub(crate) const PROBES: &[(&str, &[&str])] = &[
+    ("position", &["body", "node", "near", "axis"]),
+    ("displacement", &["body", "node", "near", "axis"]),
+    ("velocity", &["body", "node", "near", "axis"]),
+    ("distance", &["a", "b"]),
+    ("centroid", &["body", "axis"]),
+    ("centroid-velocity", &["body", "axis"]),
+    ("travel", &["body"]),
+    ("min", &["body", "axis"]),
+    ("max", &["body", "axis"]),
+    ("size", &["body", "axis"]),
+    ("volume", &["body"]),
+    ("area", &["body"]),
+    ("kinetic-energy", &["body"]),
+    ("elastic-energy", &["body"]),
+    ("potential-energy", &["body"]),
+    ("energy", &["body"]),
+    ("momentum", &["body", "axis"]),
+    ("angular-momentum", &["body", "axis"]),
+    ("tension", &["attachment"]),
+    ("speed", &["body"]),
+];
+
+/// Every table by the heading under which `docs/scenes.md` documents it.
+#[cfg(test)]
+pub(crate) const TABLES: &[(&str, &[&str])] = &[
+    ("top level", ROOT),
+    ("[time]", TIME),
+    ("[method]", METHOD_NEWTON),
+    ("[air]", AIR),
+    ("[contact]", CONTACT),
+    ("[friction]", FRICTION),
+    ("[friction]", COEFFICIENTS),
+    ("[friction]", PAIR),
+    ("[material.NAME]", MATERIAL),
+    ("[material.NAME]", STRETCH),
+    ("[material.NAME]", BENDING),
+    ("[material.NAME]", SPRINGS),
+    ("[material.NAME]", DAMPING),
+    ("[[body]]", BODY),
+    ("[[body]]", ROTATE),
+    ("[[body]]", DRAG),
+    ("[[body]]", REPEAT),
+    ("[[pin]]", PIN),
+    ("[[pin]]", SELECT),
+    ("[[pin]]", SELECT_BOX),
+    ("[[pin]]", SELECT_SPHERE),
+    ("[[pin]]", SELECT_HALF_SPACE),
+    ("Motion", MOTION),
+    ("Motion", TRANSLATE),
+    ("Motion", TURN),
+    ("[[attachment]]", ATTACHMENT),
+    ("[[attachment]]", ANCHOR),
+    ("[[obstacle]]", OBSTACLE),
+    ("[[check]]", CHECK),
+    ("[output]", OUTPUT),
+];

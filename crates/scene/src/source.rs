@@ -1,0 +1,95 @@
+//! Where text comes from, and places in it.
+
+use std::sync::Arc;
+
+use miette::NamedSource;
+
+/// A range of bytes in one of the texts that make up a scene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// Which text, as numbered by [`Sources`].
+    pub source: u32,
+    /// First byte.
+    pub start: u32,
+    /// Byte after the last one.
+    pub end: u32,
+}
+
+/// A value and the place where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct At<T> {
+    pub value: T,
+    pub place: Place,
+}
+
+/// What kind of text a source is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The scene file or built-in scene.
+    Scene,
+    /// The materials library.
+    Library,
+    /// An argument of the command line, such as an override.
+    Argument,
+}
+
+/// One text.
+pub(crate) struct Source {
+    pub origin: Origin,
+    pub named: Arc<NamedSource<String>>,
+}
+
+/// The texts that make up a scene; the scene's own comes first.
+#[derive(Default)]
+pub(crate) struct Sources {
+    list: Vec<Source>,
+}
+
+impl Sources {
+    /// Adds a text and returns its number.
+    pub fn add(&mut self, origin: Origin, name: &str, text: &str) -> u32 {
+        let named = NamedSource::new(name, text.to_owned()).with_language("TOML");
+        let named = Arc::new(named);
+        self.list.push(Source { origin, named });
+        (self.list.len() - 1) as u32
+    }
+
+    pub fn get(&self, place: Place) -> Option<&Source> {
+        self.list.get(place.source as usize)
+    }
+
+    /// Whether `place` was typed on the command line.
+    pub fn is_argument(&self, place: Place) -> bool {
+        self.get(place)
+            .is_some_and(|s| s.origin == Origin::Argument)
+    }
+}
+
+impl Place {
+    /// `range` in text number `source`.
+    pub fn new(source: u32, range: std::ops::Range<usize>) -> Self {
+        Self {
+            source,
+            start: range.start as u32,
+            end: range.end as u32,
+        }
+    }
+}
+
+impl<T> At<T> {
+    pub fn new(value: T, place: Place) -> Self {
+        Self { value, place }
+    }
+}
+
+/// Line and column of a byte, both from 1; the column counts characters.
+pub(crate) fn line_column(text: &str, byte: usize) -> (usize, usize) {
+    let mut byte = byte.min(text.len());
+    while !text.is_char_boundary(byte) {
+        byte -= 1;
+    }
+    let before = &text[..byte];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1;
+    (line, column)
+}

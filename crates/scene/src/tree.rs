@@ -1,0 +1,210 @@
+//! The document as a tree of values that know where they stand.
+
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use crate::{
+    error::{Kind, Reporter},
+    source::Place,
+};
+
+/// A value and its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub place: Place,
+    pub value: Value,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    String(String),
+    Integer(i64),
+    Float(f64),
+    Bool(bool),
+    Datetime(String),
+    Array(Vec<Node>),
+    Table(Table),
+}
+
+/// Keys and values. Keys are distinct.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    pub entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub key: String,
+    pub key_place: Place,
+    pub node: Node,
+}
+
+impl Table {
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.entries.iter().find(|e| e.key == key).map(|e| &e.node)
+    }
+
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        self.entries
+            .iter_mut()
+            .find(|e| e.key == key)
+            .map(|e| &mut e.node)
+    }
+
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|e| e.key.as_str())
+    }
+
+    /// Sets or adds a key.
+    pub fn set(&mut self, entry: Entry) {
+        match self.entries.iter_mut().find(|e| e.key == entry.key) {
+            Some(old) => *old = entry,
+            None => self.entries.push(entry),
+        }
+    }
+}
+
+impl Value {
+    /// What it is, for messages: `a number`, `a list`, …
+    pub fn describe(&self) -> String {
+        match self {
+            Self::String(s) if s.chars().count() <= 40 => format!("the text \"{s}\""),
+            Self::String(_) => "a text".to_owned(),
+            Self::Integer(i) => format!("the number {i}"),
+            Self::Float(x) => format!("the number {x}"),
+            Self::Bool(b) => format!("`{b}`"),
+            Self::Datetime(_) => "a date".to_owned(),
+            Self::Array(a) => format!("a list of {}", a.len()),
+            Self::Table(_) => "a table".to_owned(),
+        }
+    }
+}
+
+/// Parses a document; problems go to the reporter.
+pub(crate) fn parse(text: &str, source: u32, reporter: &Reporter) -> Option<Table> {
+    let (document, errors) = DeTable::parse_recoverable(text);
+    // What follows the first syntax error is often only its echo.
+    if let Some(error) = errors.first() {
+        return syntax(error, text, source, reporter);
+    }
+    table(document.get_ref(), source, reporter)
+}
+
+/// Parses a single value, such as the right side of an override.
+pub(crate) fn parse_value(
+    text: &str,
+    offset: usize,
+    source: u32,
+    reporter: &Reporter,
+) -> Result<Option<Node>, String> {
+    let value = DeValue::parse(text).map_err(|e| e.message().to_owned())?;
+    let mut node = convert(&value, source, reporter);
+    if let Some(node) = &mut node {
+        shift(node, offset as u32);
+    }
+    Ok(node)
+}
+
+fn syntax<T>(error: &toml::de::Error, text: &str, source: u32, reporter: &Reporter) -> Option<T> {
+    syntax_at(error.span(), error.message(), text, source, reporter)
+}
+
+/// Reports what a parser of TOML says about `text`.
+pub(crate) fn syntax_at<T>(
+    span: Option<std::ops::Range<usize>>,
+    message: &str,
+    text: &str,
+    source: u32,
+    reporter: &Reporter,
+) -> Option<T> {
+    let span = span.unwrap_or(0..0);
+    let end = span.end.min(text.len());
+    let place = Place::new(source, span.start.min(end)..end);
+    let message = message.trim().replace('\n', "; ");
+    let help = if message.contains("duplicate key") {
+        "give every key once; tables of a list start with [[name]]"
+    } else {
+        "scenes are TOML: text in quotes, lists in [ ], tables in { } or under [name]"
+    };
+    reporter.fail(
+        Kind::Syntax,
+        place,
+        format!("not valid TOML: {message}"),
+        Some(help.to_owned()),
+    )
+}
+
+fn shift(node: &mut Node, offset: u32) {
+    let moved = |p: &mut Place| {
+        p.start += offset;
+        p.end += offset;
+    };
+    moved(&mut node.place);
+    match &mut node.value {
+        Value::Array(items) => items.iter_mut().for_each(|n| shift(n, offset)),
+        Value::Table(t) => {
+            for e in &mut t.entries {
+                moved(&mut e.key_place);
+                shift(&mut e.node, offset);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn table(from: &DeTable<'_>, source: u32, reporter: &Reporter) -> Option<Table> {
+    let mut entries = Vec::with_capacity(from.len());
+    for (key, value) in from.iter() {
+        entries.push(Entry {
+            key: key.get_ref().to_string(),
+            key_place: Place::new(source, key.span()),
+            node: convert(value, source, reporter)?,
+        });
+    }
+    // The parser sorts by key; people read from top to bottom.
+    entries.sort_by_key(|e| e.key_place);
+    Some(Table { entries })
+}
+
+fn convert(from: &Spanned<DeValue<'_>>, source: u32, reporter: &Reporter) -> Option<Node> {
+    let place = Place::new(source, from.span());
+    let value = match from.get_ref() {
+        DeValue::String(s) => Value::String(s.to_string()),
+        DeValue::Integer(i) => match i64::from_str_radix(i.as_str(), i.radix()) {
+            Ok(i) => Value::Integer(i),
+            Err(_) => {
+                return reporter.fail(
+                    Kind::Value,
+                    place,
+                    format!("the integer {i} is too large"),
+                    None,
+                );
+            }
+        },
+        DeValue::Float(x) => match x.as_str().parse::<f64>() {
+            Ok(inf) if inf.is_infinite() && !x.as_str().contains("inf") => {
+                return reporter.fail(
+                    Kind::Value,
+                    place,
+                    format!("the number {x} is too large"),
+                    None,
+                );
+            }
+            Ok(x) => Value::Float(x),
+            Err(_) => {
+                return reporter.fail(Kind::Syntax, place, format!("`{x}` is not a number"), None);
+            }
+        },
+        DeValue::Boolean(b) => Value::Bool(*b),
+        DeValue::Datetime(d) => Value::Datetime(d.to_string()),
+        DeValue::Array(items) => {
+            let items: Option<Vec<Node>> =
+                items.iter().map(|v| convert(v, source, reporter)).collect();
+            Value::Array(items?)
+        }
+        DeValue::Table(t) => Value::Table(table(t, source, reporter)?),
+    };
+    Some(Node { place, value })
+}
