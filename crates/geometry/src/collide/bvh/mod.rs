@@ -38,7 +38,8 @@ impl Bound {
         (0..3).all(|k| self.min[k] <= other.max[k] && other.min[k] <= self.max[k])
     }
 
-    fn union(&self, other: &Bound) -> Bound {
+    /// The smallest box around both.
+    pub fn union(&self, other: &Bound) -> Bound {
         let mut b = *self;
         for k in 0..3 {
             b.min[k] = b.min[k].min(other.min[k]);

@@ -18,8 +18,8 @@ pub(crate) enum Pair {
 }
 
 /// Advances from time 0 until the pair is as close as `config.d_min` plus `slack`, or until it
-/// is certain that this does not happen before `limit`. The times visited do not depend on
-/// `limit`, so an impact before the limit has the same bits as without one.
+/// is certain that the answer would be later than `limit`. The times visited do not depend on
+/// `limit`, so an impact up to the limit has the same bits as without one.
 pub(crate) fn advance(
     pair: Pair,
     start: &[Vec3; 4],
@@ -62,7 +62,7 @@ pub(crate) fn advance(
         if !slab.holds || slab.gap <= enough {
             return stop(work);
         }
-        if slab.until >= 1.0 || slab.until >= limit {
+        if slab.until >= 1.0 || slab.until > limit {
             return CcdAnswer { impact: None, work };
         }
         if work == 1 {

@@ -1,0 +1,393 @@
+//! Candidates, contacts and safe steps of surfaces, against brute force and against exact
+//! intersection tests.
+//!
+//! `STICTION_LONG=1` crumples a thousand scenes instead of sixty.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout
+)]
+
+use std::collections::BTreeSet;
+
+use stiction_geometry::collide::ccd::{self, CcdConfig};
+use stiction_geometry::collide::{
+    Candidate, Candidates, ContactKind, EdgeFeature, Surface, SurfaceError, SweptSurface,
+    TriangleFeature, earliest_step, edge_edge, point_triangle, proximity, segment_meets_triangle,
+    triangles_intersect,
+};
+use stiction_geometry::{Aabb, SplitMix};
+use stiction_math::Vec3;
+
+/// Square sheets of n × n cells above each other, each of side one.
+fn sheets(count: u32, n: u32, gap: f64) -> (Vec<Vec3>, Vec<[u32; 3]>) {
+    let mut x = Vec::new();
+    let mut triangles = Vec::new();
+    for s in 0..count {
+        let base = x.len() as u32;
+        for i in 0..=n {
+            for j in 0..=n {
+                let (u, v) = (i as f64 / n as f64, j as f64 / n as f64);
+                x.push(Vec3::new(u, v, s as f64 * gap));
+                if i < n && j < n {
+                    let a = base + i * (n + 1) + j;
+                    let (b, c, d) = (a + 1, a + n + 1, a + n + 2);
+                    triangles.extend([[a, c, d], [a, d, b]]);
+                }
+            }
+        }
+    }
+    (x, triangles)
+}
+
+fn jitter(random: &mut SplitMix, x: &[Vec3], size: f64) -> Vec<Vec3> {
+    let mut unit = || 2.0 * random.uniform() - 1.0;
+    let mut moved = |p: &Vec3| p + size * Vec3::new(unit(), unit(), unit());
+    x.iter().map(&mut moved).collect()
+}
+
+fn any(_: Candidate) -> bool {
+    true
+}
+
+/// Every pair of features that shares no vertex, by brute force.
+fn all_pairs(s: &Surface) -> Candidates {
+    let mut all = Candidates::default();
+    for &v in s.vertices() {
+        for t in s.triangles().iter().filter(|t| !t.contains(&v)) {
+            all.vertex_face.push([v, t[0], t[1], t[2]]);
+        }
+    }
+    for (i, a) in s.edges().iter().enumerate() {
+        for b in s.edges()[i + 1..]
+            .iter()
+            .filter(|b| !b.contains(&a[0]) && !b.contains(&a[1]))
+        {
+            all.edge_edge.push([a[0], a[1], b[0], b[1]]);
+        }
+    }
+    all
+}
+
+fn scene(seed: u64) -> (Surface, Vec<Vec3>, Vec<Vec3>) {
+    let mut random = SplitMix::new(seed);
+    let (x, triangles) = sheets(2, 4, 0.2);
+    let start = jitter(&mut random, &x, 0.08);
+    let end = jitter(&mut random, &start, 0.3);
+    (Surface::new(&triangles, &[]).unwrap(), start, end)
+}
+
+#[test]
+fn candidates_contain_every_pair_of_swept_boxes_within_the_margin() {
+    for seed in 0..20 {
+        let (surface, start, end) = scene(seed);
+        let margin = 0.01;
+        let swept = SweptSurface::build(surface.clone(), &start, &end, margin).unwrap();
+        let found = Candidates::within(&swept, any);
+        let near = |first: &[u32], second: &[u32], more: f64| {
+            let of = |v: &[u32]| {
+                let both = v
+                    .iter()
+                    .flat_map(|v| [start[*v as usize], end[*v as usize]]);
+                Aabb::of(&both.collect::<Vec<_>>()).unwrap()
+            };
+            let grow = Vec3::repeat(0.5 * margin * more);
+            let [mut a, mut b] = [of(first), of(second)];
+            for x in [&mut a, &mut b] {
+                x.min -= grow;
+                x.max += grow;
+            }
+            a.overlaps(&b)
+        };
+        let mut expected = all_pairs(&surface);
+        let mut most = expected.clone();
+        expected.vertex_face.retain(|v| near(&v[..1], &v[1..], 1.0));
+        expected.edge_edge.retain(|v| near(&v[..2], &v[2..], 1.0));
+        most.vertex_face.retain(|v| near(&v[..1], &v[1..], 1.01));
+        most.edge_edge.retain(|v| near(&v[..2], &v[2..], 1.01));
+        let set = |v: &[[u32; 4]]| v.iter().copied().collect::<BTreeSet<_>>();
+        for (found, least, most) in [
+            (&found.vertex_face, &expected.vertex_face, &most.vertex_face),
+            (&found.edge_edge, &expected.edge_edge, &most.edge_edge),
+        ] {
+            assert_eq!(set(found).len(), found.len());
+            assert!(set(found).is_superset(&set(least)));
+            assert!(set(found).is_subset(&set(most)));
+        }
+    }
+}
+
+#[test]
+fn filters_and_two_surfaces_select_from_the_same_pairs() {
+    let (surface, start, end) = scene(3);
+    let half = start.len() as u32 / 2;
+    let lower = |v: u32| v < half;
+    let whole = SweptSurface::build(surface.clone(), &start, &end, 0.01).unwrap();
+    let mixed = Candidates::within(&whole, |c| match c {
+        Candidate::VertexFace(v, t) => lower(v) != lower(t[0]),
+        Candidate::EdgeEdge(a, b) => lower(a[0]) != lower(b[0]),
+    });
+    assert!(mixed.len() > 100 && mixed.len() < Candidates::within(&whole, any).len());
+    let (low, high): (Vec<_>, Vec<_>) = surface.triangles().iter().partition(|t| lower(t[0]));
+    let part = |t: &[[u32; 3]]| {
+        let surface = Surface::new(t, &[]).unwrap();
+        SweptSurface::build(surface, &start, &end, 0.01).unwrap()
+    };
+    let pairs = Candidates::between(&part(&low), &part(&high), any);
+    assert_eq!(pairs, mixed);
+}
+
+#[test]
+fn the_safe_step_is_the_earliest_of_all_pairs() {
+    let mut limited = 0;
+    for seed in 0..40 {
+        let (surface, start, end) = scene(seed);
+        let config = CcdConfig::new(1e-3);
+        let swept = SweptSurface::build(surface.clone(), &start, &end, config.d_min).unwrap();
+        let step = earliest_step(&Candidates::within(&swept, any), &start, &end, &config);
+        let mut first = 1.0f64;
+        let all = all_pairs(&surface);
+        let at = |x: &[Vec3], v: &[u32; 4]| v.map(|v| x[v as usize]);
+        for v in &all.vertex_face {
+            let answer = ccd::vertex_face(&at(&start, v), &at(&end, v), &config);
+            first = answer.impact.map_or(first, |i| first.min(i.time));
+        }
+        for v in &all.edge_edge {
+            let answer = ccd::edge_edge(&at(&start, v), &at(&end, v), &config);
+            first = answer.impact.map_or(first, |i| first.min(i.time));
+        }
+        // The allowance for rounding is that of the largest coordinate of the scene, not of the
+        // pair: the times differ by as much.
+        assert!(
+            (step.fraction - first).abs() < 1e-9,
+            "{} {first}",
+            step.fraction
+        );
+        assert_eq!(step.limited_by.is_some(), first < 1.0);
+        limited += usize::from(first > 0.0 && first < 1.0);
+    }
+    assert!(limited > 10, "{limited}");
+}
+
+#[test]
+fn contacts_are_all_pairs_within_the_distance_each_once() {
+    let mut kinds = [0; 4];
+    for seed in 0..20 {
+        let mut random = SplitMix::new(seed);
+        let (x, triangles) = sheets(3, 4, 0.1);
+        // Every other scene stays aligned, where closest features are degenerate.
+        let x = jitter(&mut random, &x, if seed % 2 == 0 { 0.03 } else { 0.0 });
+        let surface = Surface::new(&triangles, &[]).unwrap();
+        let distance = 0.1 + 1e-9;
+        let swept = SweptSurface::build(surface.clone(), &x, &x, distance).unwrap();
+        let zero = |_: ContactKind, _: &[u32; 4]| Vec3::zeros();
+        let found = proximity(&Candidates::within(&swept, any), &x, distance, zero);
+
+        // The active features, by brute force, as sorted vertex lists of the two sides.
+        let mut expected = BTreeSet::new();
+        let at = |v: u32| x[v as usize];
+        let mut add = |mut a: Vec<u32>, mut b: Vec<u32>| {
+            a.sort_unstable();
+            b.sort_unstable();
+            expected.insert(if a.len() == b.len() && b < a {
+                (b, a)
+            } else {
+                (a, b)
+            })
+        };
+        for v in &all_pairs(&surface).vertex_face {
+            let c = point_triangle(&at(v[0]), &[at(v[1]), at(v[2]), at(v[3])]);
+            if c.squared <= distance * distance {
+                let (p, t) = (vec![v[0]], &v[1..]);
+                match c.feature {
+                    TriangleFeature::Vertex(k) => add(p, vec![t[k as usize]]),
+                    TriangleFeature::Edge(k) => {
+                        add(p, vec![t[k as usize], t[(k as usize + 1) % 3]])
+                    }
+                    TriangleFeature::Face => add(p, t.to_vec()),
+                };
+            }
+        }
+        for v in &all_pairs(&surface).edge_edge {
+            let c = edge_edge(&[at(v[0]), at(v[1])], &[at(v[2]), at(v[3])]);
+            if c.squared <= distance * distance {
+                let side = |f: EdgeFeature, e: &[u32]| match f {
+                    EdgeFeature::End(k) => vec![e[k as usize]],
+                    EdgeFeature::Interior => e.to_vec(),
+                };
+                let (a, b) = (side(c.feature.0, &v[..2]), side(c.feature.1, &v[2..]));
+                if a.len() <= b.len() {
+                    add(a, b)
+                } else {
+                    add(b, a)
+                };
+            }
+        }
+        let keys: BTreeSet<_> = found
+            .iter()
+            .map(|c| {
+                let (first, count) = match c.kind {
+                    ContactKind::VertexVertex => (1, 2),
+                    ContactKind::VertexEdge => (1, 3),
+                    ContactKind::VertexFace => (1, 4),
+                    ContactKind::EdgeEdge => (2, 4),
+                };
+                let mut a = c.vertices[..first].to_vec();
+                let mut b = c.vertices[first..count].to_vec();
+                a.sort_unstable();
+                b.sort_unstable();
+                if a.len() == b.len() && b < a {
+                    (b, a)
+                } else {
+                    (a, b)
+                }
+            })
+            .collect();
+        assert_eq!(keys.len(), found.len(), "a contact is listed twice");
+        assert_eq!(keys, expected);
+
+        for c in &found {
+            kinds[c.kind as usize] += 1;
+            let d: Vec3 = (0..4).map(|k| c.weights[k] * at(c.vertices[k])).sum();
+            assert!((d.norm() - c.gap).abs() < 1e-14);
+            assert!((d - c.gap * c.normal).norm() < 1e-14);
+            assert!(c.weights.iter().sum::<f64>().abs() < 1e-14);
+        }
+        assert!(found.is_sorted_by_key(|c| c.kind));
+    }
+    assert!(kinds.iter().all(|n| *n > 50), "{kinds:?}");
+}
+
+#[test]
+fn the_same_bits_for_any_number_of_threads() {
+    let (x, triangles) = sheets(4, 24, 0.05);
+    let mut random = SplitMix::new(4);
+    let start = jitter(&mut random, &x, 0.01);
+    let end = jitter(&mut random, &start, 0.1);
+    let surface = Surface::new(&triangles, &[]).unwrap();
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().unwrap().install(|| {
+            let mut swept = SweptSurface::build(surface.clone(), &start, &start, 0.02).unwrap();
+            let still = Candidates::within(&swept, any);
+            let contacts = proximity(&still, &start, 0.05, |_, _| Vec3::zeros());
+            swept.refit(&start, &end, 0.0).unwrap();
+            let moving = Candidates::within(&swept, any);
+            let step = earliest_step(&moving, &start, &end, &CcdConfig::new(1e-5));
+            (contacts, moving, step)
+        })
+    };
+    let one = run(1);
+    assert!(one.0.len() > 1_000 && one.2.limited_by.is_some());
+    assert_eq!(one, run(2));
+    assert_eq!(one, run(4));
+}
+
+/// Whether two triangles of a surface meet other than in vertices that they share.
+fn tangled(x: &[Vec3], a: &[u32; 3], b: &[u32; 3]) -> bool {
+    let at = |t: &[u32; 3]| t.map(|v| x[v as usize]);
+    let shared: Vec<u32> = a.iter().copied().filter(|v| b.contains(v)).collect();
+    match shared.as_slice() {
+        [] => triangles_intersect(&at(a), &at(b)),
+        [v] => {
+            // What they share is convex and contains the vertex, so that if there is more, it
+            // reaches the side of one of them opposite to the vertex.
+            let opposite = |t: &[u32; 3]| {
+                let ends: Vec<Vec3> = t
+                    .iter()
+                    .filter(|w| *w != v)
+                    .map(|w| x[*w as usize])
+                    .collect();
+                [ends[0], ends[1]]
+            };
+            segment_meets_triangle(&opposite(a), &at(b))
+                || segment_meets_triangle(&opposite(b), &at(a))
+        }
+        _ => false,
+    }
+}
+
+/// Sheets are thrown into each other again and again, each time as far as the safe step allows,
+/// or nearly so, and without any separation; no two triangles ever meet.
+#[test]
+fn crumpled_sheets_never_intersect_after_safe_steps() {
+    let long = std::env::var("STICTION_LONG").is_ok_and(|v| v == "1");
+    let scenes = if long { 1_000 } else { 60 };
+    let mut smallest = f64::INFINITY;
+    let (mut stopped, mut crossed_without) = (0, 0);
+    for seed in 0..scenes {
+        let mut random = SplitMix::new(seed);
+        let (mut x, triangles) = sheets(2, 5, 0.1);
+        let surface = Surface::new(&triangles, &[]).unwrap();
+        let mut swept = SweptSurface::build(surface, &x, &x, 0.0).unwrap();
+        // Which pairs meet; by brute force, so that it does not share the hierarchy's faults.
+        let meet = |x: &[Vec3]| {
+            let t = &triangles;
+            (0..t.len()).any(|i| (i + 1..t.len()).any(|j| tangled(x, &t[i], &t[j])))
+        };
+        assert!(!meet(&x));
+        for round in 0..8 {
+            // Towards a common point at times, else at random.
+            let pull = if round % 2 == 0 { 0.6 } else { 0.0 };
+            let target = jitter(&mut random, &x, 0.15);
+            let centre = Vec3::new(0.5, 0.5, 0.05);
+            let end: Vec<Vec3> = target.iter().map(|p| p + pull * (centre - p)).collect();
+            swept.refit(&x, &end, 0.0).unwrap();
+            let candidates = Candidates::within(&swept, any);
+            let step = earliest_step(&candidates, &x, &end, &CcdConfig::new(0.0));
+            smallest = smallest.min(step.fraction);
+            stopped += usize::from(step.fraction < 1.0);
+            if round == 0 {
+                crossed_without += usize::from(meet(&end));
+            }
+            // The full step leaves ever smaller gaps; a part of it crumples further.
+            let fraction = step.fraction * if seed % 2 == 0 { 1.0 } else { 0.8 };
+            for (p, q) in x.iter_mut().zip(&end) {
+                *p += fraction * (*q - *p);
+            }
+            assert!(!meet(&x), "scene {seed}, round {round}");
+        }
+    }
+    println!(
+        "{scenes} scenes: {stopped} steps limited, smallest fraction {smallest:.1e}; \
+         {crossed_without} would have crossed in the first round"
+    );
+    assert!(crossed_without * 2 > scenes as usize && stopped * 2 > scenes as usize);
+}
+
+#[test]
+fn bad_input_is_refused_by_name() {
+    let twice = Surface::new(&[[0, 1, 2], [3, 1, 3]], &[]);
+    assert_eq!(
+        twice.unwrap_err(),
+        SurfaceError::Repeated {
+            element: 1,
+            vertex: 3
+        }
+    );
+    let rod = Surface::new(&[[0, 1, 2]], &[[0, 5], [4, 4]]);
+    assert_eq!(
+        rod.unwrap_err(),
+        SurfaceError::Repeated {
+            element: 2,
+            vertex: 4
+        }
+    );
+    let (mut x, triangles) = sheets(1, 2, 0.1);
+    let surface = Surface::new(&triangles, &[]).unwrap();
+    let build = |x: &[Vec3], margin| {
+        SweptSurface::build(surface.clone(), x, x, margin)
+            .map(|_| ())
+            .unwrap_err()
+    };
+    let expected = SurfaceError::NoPosition {
+        vertex: 8,
+        count: 8,
+    };
+    assert_eq!(build(&x[..8], 0.0), expected);
+    assert_eq!(build(&x, -1.0), SurfaceError::BadDistance(-1.0));
+    x[4].y = f64::INFINITY;
+    assert_eq!(build(&x, 0.0), SurfaceError::NotFinite { vertex: 4 });
+}
