@@ -108,7 +108,8 @@ fn memory_follows_the_bytes_that_are_there() {
             .collect();
         format!(
             "<VTKFile type=\"UnstructuredGrid\" header_type=\"UInt64\" \
-             compressor=\"vtkZLibDataCompressor\"><FieldData><DataArray type=\"Int8\" Name=\"a\" \
+             compressor=\"vtkZLibDataCompressor\"><Piece NumberOfPoints=\"0\" \
+             NumberOfCells=\"0\"/><FieldData><DataArray type=\"Int8\" Name=\"a\" \
              format=\"binary\">{}{}</DataArray></FieldData>",
             base64(&header),
             base64(&zeros)
@@ -118,8 +119,26 @@ fn memory_follows_the_bytes_that_are_there() {
         max_bytes: 1 << 20,
         ..Limits::default()
     };
-    for (file, limits) in [(bomb(64 << 20), limits), (bomb(1 << 40), NO_LIMITS)] {
-        let used = peak(|| read("vtu", file.as_bytes(), &limits));
+    let cases = [
+        (
+            64 << 20,
+            limits,
+            "536870912 bytes of uncompressed array data exceed the limit",
+        ),
+        (
+            1 << 40,
+            NO_LIMITS,
+            "1099511627776 bytes of uncompressed array data are declared",
+        ),
+    ];
+    for (claimed, limits, message) in cases {
+        let file = bomb(claimed);
+        let used = peak(|| {
+            let error = vtu::read(file.as_bytes(), &limits).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
+        });
         assert!(used < 8 << 20, "{used} bytes");
     }
+    // The same data within the limits is read, so that it is the size that was refused.
+    assert!(vtu::read(bomb(64 << 20).as_bytes(), &NO_LIMITS).is_ok());
 }
