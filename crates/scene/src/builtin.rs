@@ -27,7 +27,16 @@ macro_rules! scenes {
 }
 
 /// In alphabetical order.
-const SCENES: &[Builtin] = scenes!["hanging-strip", "jelly", "pendulum", "tumbling"];
+const SCENES: &[Builtin] = scenes![
+    "beam",
+    "cantilever-strip",
+    "free-fall",
+    "hanging-strip",
+    "jelly",
+    "pendulum",
+    "swing",
+    "tumbling"
+];
 
 /// All built-in scenes, in alphabetical order.
 pub fn list() -> &'static [Builtin] {

@@ -97,7 +97,7 @@ pub(crate) const SELECT: &[&str] = &[
 ];
 pub(crate) const SELECT_BOX: &[&str] = &["min", "max"];
 pub(crate) const SELECT_SPHERE: &[&str] = &["center", "radius"];
-pub(crate) const SELECT_HALF_SPACE: &[&str] = &["normal", "point"];
+pub(crate) const SELECT_HALF_SPACE: &[&str] = &["normal", "point", "offset"];
 pub(crate) const MOTION: &[&str] = &["translate", "rotate", "release"];
 pub(crate) const TRANSLATE: &[&str] = &["times", "values", "interpolation"];
 pub(crate) const TURN: &[&str] = &["axis", "pivot", "times", "angles", "interpolation"];
@@ -214,3 +214,68 @@ pub(crate) const TABLES: &[(&str, &[&str])] = &[
     ("[[check]]", CHECK),
     ("[output]", OUTPUT),
 ];
+
+#[cfg(test)]
+#[allow(clippy::panic)]
+mod tests {
+    use super::*;
+
+    const DOCS: &str = include_str!("../../../docs/scenes.md");
+
+    /// The part of the documentation under a heading of the second level.
+    fn section(heading: &str) -> &'static str {
+        let at = DOCS.find(&format!("\n## {heading}\n"));
+        let rest = &DOCS[at.unwrap_or_else(|| panic!("no heading `## {heading}`")) + 4..];
+        rest.find("\n## ").map_or(rest, |end| &rest[..end])
+    }
+
+    #[test]
+    fn every_key_is_documented_in_its_section() {
+        for (heading, keys) in TABLES {
+            for key in *keys {
+                assert!(
+                    section(heading).contains(&format!("`{key}`")),
+                    "`{key}` is not under `## {heading}`"
+                );
+            }
+        }
+        for (shape, keys) in SHAPES {
+            let row = section("[[body]]")
+                .lines()
+                .find(|l| l.starts_with(&format!("| `{shape}` |")));
+            let row = row.unwrap_or_else(|| panic!("shape `{shape}` has no row"));
+            for key in keys.iter().filter(|k| **k != "type") {
+                assert!(
+                    row.contains(&format!("`{key}`")),
+                    "`{key}` of shape `{shape}`"
+                );
+            }
+        }
+        for (probe, keys) in PROBES {
+            let named = |l: &&str| {
+                l.split('|')
+                    .nth(1)
+                    .is_some_and(|c| c.contains(&format!("`{probe}`")))
+            };
+            let row = section("[[probe]]").lines().find(named);
+            let row = row.unwrap_or_else(|| panic!("probe `{probe}` has no row"));
+            for key in *keys {
+                assert!(
+                    row.contains(&format!("`{key}`")),
+                    "`{key}` of probe `{probe}`"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_library_material_is_documented() {
+        for entry in crate::library::list() {
+            assert!(
+                section("The materials library").contains(&format!("`{}`", entry.name)),
+                "{}",
+                entry.name
+            );
+        }
+    }
+}

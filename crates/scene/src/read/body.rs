@@ -151,6 +151,13 @@ pub(crate) fn copies(name: &str, count: Option<u32>) -> Vec<String> {
     }
 }
 
+const KINDS: &[(&str, Purpose)] = &[
+    ("shell", Purpose::Shell),
+    ("solid", Purpose::Solid),
+    ("embedded", Purpose::Embedded),
+    ("rigid", Purpose::Rigid),
+];
+
 pub(crate) fn body(
     reporter: &Reporter,
     node: &Node,
@@ -162,14 +169,13 @@ pub(crate) fn body(
         plain_name(reporter, name.clone(), "the `name` of a body")?,
         name.place,
     );
-    f.need("kind")?;
-    let kinds = [
-        ("shell", Purpose::Shell),
-        ("solid", Purpose::Solid),
-        ("embedded", Purpose::Embedded),
-        ("rigid", Purpose::Rigid),
-    ];
-    let purpose = f.choice("kind", &kinds)?;
+    let material = f
+        .need("material")
+        .and_then(|n| materials.of(n, &name.value));
+    let purpose = match f.get("kind") {
+        Some(_) => f.choice("kind", KINDS)?,
+        None => material.as_ref()?.purpose(&f)?,
+    };
     only_for(&f, purpose);
     let placement = placement(&f);
     let spec = spec(&f, purpose, &name.value, placement.as_ref());
@@ -182,9 +188,6 @@ pub(crate) fn body(
         "rest_angles",
         &[("mesh", RestAngles::Mesh), ("flat", RestAngles::Flat)],
     );
-    let material = f
-        .need("material")
-        .and_then(|n| materials.of(n, &name.value));
     let stuff = material.as_ref().and_then(|m| {
         Some(match purpose {
             Purpose::Shell => Stuff::Shell(m.shell(reporter, rest_angles.unwrap_or_default())?),

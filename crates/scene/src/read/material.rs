@@ -9,7 +9,7 @@ use crate::{
     error::{Kind, Reporter},
     fields::Fields,
     friction::Coefficients,
-    read::friction::coefficients,
+    read::{friction::coefficients, shape::Purpose},
     schema,
     source::{At, Place},
     suggest,
@@ -243,6 +243,16 @@ impl Material {
             node,
             &format!("`friction` of material `{}`", self.name),
         )
+    }
+
+    /// The kind of a body that does not say its own: what the material is meant for.
+    pub fn purpose(&self, body: &Fields<'_>) -> Option<Purpose> {
+        match self.fields(body.reporter).string("kind").map(|k| k.value) {
+            Some("shell") => Some(Purpose::Shell),
+            Some("solid") => Some(Purpose::Solid),
+            Some("rigid") => Some(Purpose::Rigid),
+            _ => body.missing("kind"),
+        }
     }
 
     pub fn shell(&self, reporter: &Reporter, rest_angles: RestAngles) -> Option<ShellMaterial> {

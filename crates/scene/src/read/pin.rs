@@ -126,16 +126,16 @@ fn selection(reporter: &Reporter, node: &Node, owner: &str) -> Option<Vec<Filter
             format!("`half_space` in `select` of {owner}"),
             schema::SELECT_HALF_SPACE,
         )?;
-        let normal = h.need_direction("normal");
-        let point = if h.has("point") {
-            h.vector("point")?
-        } else {
-            Vec3::zeros()
+        let normal = h.need_direction("normal")?;
+        if h.has("point") && h.has("offset") && !h.exactly_one(&["point", "offset"]) {
+            return None;
+        }
+        let point = match (h.has("point"), h.has("offset")) {
+            (true, _) => h.vector("point")?,
+            (_, true) => normal * h.number("offset")?,
+            _ => Vec3::zeros(),
         };
-        filters.push(Filter::Region(Selection::HalfSpace {
-            point,
-            normal: normal?,
-        }));
+        filters.push(Filter::Region(Selection::HalfSpace { point, normal }));
     }
     if let Some(node) = f.get("nodes") {
         let what = format!("`nodes` in `select` of {owner}");

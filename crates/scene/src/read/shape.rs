@@ -199,7 +199,7 @@ impl Reader<'_, '_> {
 
     /// A resolution. What only needs to look right has a default; what deforms does not.
     fn cells(&self, key: &str, default: u32) -> Option<u32> {
-        if !self.f.has(key) && self.purpose == Purpose::Rigid {
+        if !self.f.has(key) && matches!(self.purpose, Purpose::Rigid | Purpose::Embedded) {
             return Some(default);
         }
         self.f.need_count(key, 1)
