@@ -9,7 +9,10 @@ use std::{
 };
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
 }
 
 fn read(path: impl AsRef<Path>) -> String {
@@ -23,7 +26,10 @@ fn files(dir: &Path, endings: &[&str], out: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() {
-            if !matches!(name.as_str(), "target" | ".git" | "out" | "corpus" | "artifacts" | "node_modules") {
+            if !matches!(
+                name.as_str(),
+                "target" | ".git" | "out" | "corpus" | "artifacts" | "node_modules"
+            ) {
                 files(&path, endings, out);
             }
         } else if endings.iter().any(|e| name.ends_with(e)) {
@@ -49,9 +55,14 @@ fn quoted(text: &str) -> Vec<&str> {
 fn documents_name_paths_that_exist() {
     for document in ["ARCHITECTURE.md", "README.md", "CONTRIBUTING.md"] {
         for word in quoted(&read(document)) {
-            let is_path = ["crates/", "scenes/", "docs/", "fuzz/", ".ci/", "benches/"].iter().any(|p| word.starts_with(p));
+            let is_path = ["crates/", "scenes/", "docs/", "fuzz/", ".ci/", "benches/"]
+                .iter()
+                .any(|p| word.starts_with(p));
             if is_path && !word.contains(['*', ' ']) {
-                assert!(root().join(word).exists(), "{document} names `{word}`, which does not exist");
+                assert!(
+                    root().join(word).exists(),
+                    "{document} names `{word}`, which does not exist"
+                );
             }
         }
     }
@@ -67,7 +78,11 @@ fn links_between_documents_lead_somewhere() {
                 continue;
             }
             let path = document.parent().unwrap().join(target);
-            assert!(path.exists(), "{} links to {target}, which does not exist", document.display());
+            assert!(
+                path.exists(),
+                "{} links to {target}, which does not exist",
+                document.display()
+            );
         }
     }
 }
@@ -77,14 +92,20 @@ fn architecture_names_every_crate() {
     let text = read("ARCHITECTURE.md");
     for entry in fs::read_dir(root().join("crates")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        assert!(text.contains(&format!("`crates/{name}`")), "ARCHITECTURE.md does not name crates/{name}");
+        assert!(
+            text.contains(&format!("`crates/{name}`")),
+            "ARCHITECTURE.md does not name crates/{name}"
+        );
     }
 }
 
 #[test]
 fn architecture_is_one_page() {
     let lines = read("ARCHITECTURE.md").lines().count();
-    assert!(lines <= 120, "ARCHITECTURE.md has {lines} lines; it is meant to be read in one go");
+    assert!(
+        lines <= 120,
+        "ARCHITECTURE.md has {lines} lines; it is meant to be read in one go"
+    );
 }
 
 /// What each crate may use, directly or through another.
@@ -96,9 +117,20 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("contact", &["math", "geometry"]),
         ("solvers", &["math", "contact"]),
         ("sim", &["math", "geometry", "bodies", "contact", "solvers"]),
-        ("scene", &["math", "geometry", "bodies", "contact", "solvers", "sim"]),
-        ("record", &["math", "geometry", "bodies", "contact", "solvers", "sim"]),
-        ("cli", &["math", "geometry", "bodies", "contact", "solvers", "sim", "scene", "record"]),
+        (
+            "scene",
+            &["math", "geometry", "bodies", "contact", "solvers", "sim"],
+        ),
+        (
+            "record",
+            &["math", "geometry", "bodies", "contact", "solvers", "sim"],
+        ),
+        (
+            "cli",
+            &[
+                "math", "geometry", "bodies", "contact", "solvers", "sim", "scene", "record",
+            ],
+        ),
     ])
 }
 
@@ -107,12 +139,21 @@ fn crates_follow_the_arrows() {
     let allowed = allowed();
     for entry in fs::read_dir(root().join("crates")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        let may = allowed.get(name.as_str()).unwrap_or_else(|| panic!("crates/{name} has no place in the arrows"));
+        let may = allowed
+            .get(name.as_str())
+            .unwrap_or_else(|| panic!("crates/{name} has no place in the arrows"));
         let manifest = read(format!("crates/{name}/Cargo.toml"));
         let normal = manifest.split("[dev-dependencies]").next().unwrap();
         for line in normal.lines().filter(|l| l.starts_with("stiction-")) {
-            let used = line.trim_start_matches("stiction-").split(['.', ' ', '=']).next().unwrap();
-            assert!(may.contains(&used), "crates/{name} uses {used}, against the arrows of ARCHITECTURE.md");
+            let used = line
+                .trim_start_matches("stiction-")
+                .split(['.', ' ', '='])
+                .next()
+                .unwrap();
+            assert!(
+                may.contains(&used),
+                "crates/{name} uses {used}, against the arrows of ARCHITECTURE.md"
+            );
         }
     }
 }
@@ -121,7 +162,9 @@ fn crates_follow_the_arrows() {
 fn only_math_names_the_sparse_library() {
     for entry in fs::read_dir(root().join("crates")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        let uses = read(format!("crates/{name}/Cargo.toml")).lines().any(|l| l.starts_with("faer"));
+        let uses = read(format!("crates/{name}/Cargo.toml"))
+            .lines()
+            .any(|l| l.starts_with("faer"));
         assert_eq!(uses, name == "math", "crates/{name}");
     }
 }
@@ -131,11 +174,22 @@ fn only_math_names_the_sparse_library() {
 fn the_core_does_no_input_or_output() {
     for name in ["math", "geometry", "bodies", "contact", "solvers", "sim"] {
         let mut sources = Vec::new();
-        files(&root().join("crates").join(name).join("src"), &[".rs"], &mut sources);
+        files(
+            &root().join("crates").join(name).join("src"),
+            &[".rs"],
+            &mut sources,
+        );
         for path in sources {
             let text = fs::read_to_string(&path).unwrap();
             let code = text.split("#[cfg(test)]").next().unwrap();
-            for word in ["std::fs", "std::io", "std::net", "println!", "eprintln!", "dbg!("] {
+            for word in [
+                "std::fs",
+                "std::io",
+                "std::net",
+                "println!",
+                "eprintln!",
+                "dbg!(",
+            ] {
                 assert!(!code.contains(word), "{} has `{word}`", path.display());
             }
         }
@@ -145,9 +199,17 @@ fn the_core_does_no_input_or_output() {
 #[test]
 fn unsafe_stays_in_its_corner() {
     for path in all(&[".rs"]) {
-        let shown = path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
+        let shown = path
+            .strip_prefix(root())
+            .unwrap()
+            .to_string_lossy()
+            .replace('\\', "/");
         let text = fs::read_to_string(&path).unwrap();
-        let code: String = text.lines().filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+        let code: String = text
+            .lines()
+            .filter(|l| !l.trim_start().starts_with("//"))
+            .collect::<Vec<_>>()
+            .join("\n");
         if code.contains(concat!("unsafe", " {")) || code.contains(concat!("unsafe", " impl")) {
             let known = shown == "crates/math/src/scatter.rs" || shown.contains("/tests/");
             assert!(known, "{shown} has unsafe code");
@@ -170,7 +232,11 @@ fn solvers_do_not_import_one_another() {
         for path in sources {
             let text = fs::read_to_string(&path).unwrap();
             for other in folders.iter().filter(|o| *o != folder) {
-                assert!(!text.contains(&format!("crate::{other}")), "{} imports solver {other}", path.display());
+                assert!(
+                    !text.contains(&format!("crate::{other}")),
+                    "{} imports solver {other}",
+                    path.display()
+                );
             }
         }
     }
@@ -182,7 +248,9 @@ fn cited(text: &str) -> BTreeSet<String> {
     for part in text.split('[').skip(1) {
         let inside = part.split(']').next().unwrap();
         let key = inside.split(',').next().unwrap().trim();
-        let word = key.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+        let word = key
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
         let year = key.len() > 4
             && key[key.len() - 4..].chars().all(|c| c.is_ascii_digit())
             && key.starts_with(|c: char| c.is_ascii_lowercase())
@@ -206,18 +274,29 @@ fn citations_are_in_the_bibliography() {
     let mut used = BTreeSet::new();
     for path in all(&[".rs", ".md", ".toml"]) {
         for key in cited(&fs::read_to_string(&path).unwrap()) {
-            assert!(known.contains(key.as_str()), "{} cites [{key}], which is not in docs/refs.bib", path.display());
+            assert!(
+                known.contains(key.as_str()),
+                "{} cites [{key}], which is not in docs/refs.bib",
+                path.display()
+            );
             used.insert(key);
         }
     }
-    assert!(used.contains("daviet2020"), "the search for citations finds nothing");
+    assert!(
+        used.contains("daviet2020"),
+        "the search for citations finds nothing"
+    );
 }
 
 #[test]
 fn files_hold_one_idea() {
     for path in all(&[".rs"]) {
         let lines = fs::read_to_string(&path).unwrap().lines().count();
-        assert!(lines <= 900, "{} has {lines} lines: probably two ideas", path.display());
+        assert!(
+            lines <= 900,
+            "{} has {lines} lines: probably two ideas",
+            path.display()
+        );
     }
 }
 
@@ -229,7 +308,14 @@ fn nothing_is_left_for_later_in_the_code() {
             continue;
         }
         let text = fs::read_to_string(&path).unwrap();
-        for word in ["TODO", "FIXME", "XXX", "todo!(", "unimplemented!(", "#[ignore"] {
+        for word in [
+            "TODO",
+            "FIXME",
+            "XXX",
+            "todo!(",
+            "unimplemented!(",
+            "#[ignore",
+        ] {
             assert!(!text.contains(word), "{} has `{word}`", path.display());
         }
     }
@@ -245,10 +331,16 @@ fn readme_has_the_two_commands() {
 #[test]
 fn subcommands_in_the_readme_exist() {
     let text = read("README.md");
-    let help = std::process::Command::new(env!("CARGO_BIN_EXE_stiction")).arg("--help").output().unwrap();
+    let help = std::process::Command::new(env!("CARGO_BIN_EXE_stiction"))
+        .arg("--help")
+        .output()
+        .unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
     for line in text.lines().filter(|l| l.starts_with("stiction ")) {
         let command = line.split_whitespace().nth(1).unwrap();
-        assert!(help.contains(&format!("\n  {command}")), "README.md shows `stiction {command}`");
+        assert!(
+            help.contains(&format!("\n  {command}")),
+            "README.md shows `stiction {command}`"
+        );
     }
 }

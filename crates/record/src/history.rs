@@ -106,7 +106,11 @@ impl History {
     }
 
     /// From a checkpoint, checked against what the scene expects.
-    pub fn decode(input: &mut Decoder<'_>, probes: usize, checks: usize) -> Result<Self, DecodeError> {
+    pub fn decode(
+        input: &mut Decoder<'_>,
+        probes: usize,
+        checks: usize,
+    ) -> Result<Self, DecodeError> {
         let mut history = Self::new(probes, checks);
         history.iterations = Running::decode(input)?;
         history.contacts = Running::decode(input)?;
@@ -123,20 +127,34 @@ impl History {
                 *value = input.f64()?;
             }
             let [count, min, max, last, mean_t, mean_y, s_tt, s_ty, poisoned] = n;
-            *progress = Progress { count, min, max, last, mean_t, mean_y, s_tt, s_ty, poisoned };
+            *progress = Progress {
+                count,
+                min,
+                max,
+                last,
+                mean_t,
+                mean_y,
+                s_tt,
+                s_ty,
+                poisoned,
+            };
         }
         history.cut_steps = input.u64()?;
         history.unconverged_steps = input.u64()?;
         history.frames = input.u64()?;
         history.wall = input.f64()?;
         let stages = input.f64s()?;
-        history.stages = stages.try_into().map_err(|_| input.error("eight stage times expected"))?;
+        history.stages = stages
+            .try_into()
+            .map_err(|_| input.error("eight stage times expected"))?;
         Ok(history)
     }
 }
 
 fn numbers(p: &Progress) -> [f64; 9] {
-    [p.count, p.min, p.max, p.last, p.mean_t, p.mean_y, p.s_tt, p.s_ty, p.poisoned]
+    [
+        p.count, p.min, p.max, p.last, p.mean_t, p.mean_y, p.s_tt, p.s_ty, p.poisoned,
+    ]
 }
 
 fn expect(input: &mut Decoder<'_>, what: &str, expected: usize) -> Result<(), DecodeError> {

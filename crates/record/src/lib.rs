@@ -11,10 +11,12 @@ mod contact_table;
 mod csv;
 mod error;
 mod frame;
+mod history;
 mod obj;
 pub mod picture;
 mod ply;
 mod pvd;
+mod recorder;
 mod running;
 mod summary;
 mod vtu;
@@ -28,9 +30,11 @@ pub use contact_table::{ContactRow, ContactState, ContactTable, write_contacts_v
 pub use csv::{StoredTable, Table, Value, read_table};
 pub use error::RecordError;
 pub use frame::{Cells, Data, Frame, sequence_path};
+pub use history::History;
 pub use obj::write_obj;
 pub use ply::write_ply;
 pub use pvd::{Pvd, PvdEntry, read_pvd};
+pub use recorder::{Format, Recorder, RunInfo};
 pub use running::Running;
 pub use summary::{
     Bound, CheckResult, MeanMax, Named, Number, ProbeSummary, Status, Summary, peak_memory,

@@ -24,9 +24,9 @@ use stiction_sim::{
 };
 
 use crate::{
-    Bound, Cells, CheckResult, Checkpoint, CheckpointError, Data, Encoder, Encoding, Frame, Named, Pvd, RecordError,
-    Status, Summary, Table, history::History, peak_memory, sequence_path, write_checkpoint, write_obj, write_ply,
-    write_vtu,
+    Bound, Cells, CheckResult, Checkpoint, CheckpointError, Data, Encoder, Encoding, Frame, Named,
+    Pvd, RecordError, Status, Summary, Table, history::History, peak_memory, sequence_path,
+    write_checkpoint, write_obj, write_ply, write_vtu,
 };
 
 /// A format of frames.
@@ -93,19 +93,32 @@ impl Recorder {
         let certificate = Table::create(&dir.join("certificate.csv"), &Certificate::FIELDS)?;
         let mut recorder = Self::new(dir, info, pvd, probes, certificate, history);
         recorder.measure(sim.model(), sim.state());
-        recorder.history.probes(&recorder.info.checks, 0.0, sim.time_step(), &recorder.values);
+        recorder.history.probes(
+            &recorder.info.checks,
+            0.0,
+            sim.time_step(),
+            &recorder.values,
+        );
         recorder.probes.numbers(0, 0.0, &recorder.values)?;
         recorder.frame(sim)?;
         Ok(recorder)
     }
 
     /// Goes on after a checkpoint: puts its state into `sim` and cuts the tables back to it.
-    pub fn resume(dir: &Path, info: RunInfo, sim: &mut Simulation) -> Result<Self, CheckpointError> {
+    pub fn resume(
+        dir: &Path,
+        info: RunInfo,
+        sim: &mut Simulation,
+    ) -> Result<Self, CheckpointError> {
         crate::atomic::remove_leftovers(dir)?;
         let path = Self::checkpoint_path(dir);
         let checkpoint = Checkpoint::read(&path)?;
         let mut scene = checkpoint.section("scene")?;
-        let (hash, name, method) = (scene.u64()?, scene.str()?.to_owned(), scene.str()?.to_owned());
+        let (hash, name, method) = (
+            scene.u64()?,
+            scene.str()?.to_owned(),
+            scene.str()?.to_owned(),
+        );
         if hash != info.hash {
             let reason = format!(
                 "it was written by scene `{name}` with method `{method}` and other settings; \
@@ -155,16 +168,28 @@ impl Recorder {
 
     fn measure(&mut self, model: &Model, state: &State) {
         self.values.clear();
-        self.values.extend(self.info.probes.iter().map(|p| p.quantity.measure(model, state)));
+        self.values.extend(
+            self.info
+                .probes
+                .iter()
+                .map(|p| p.quantity.measure(model, state)),
+        );
     }
 
     /// Records a step that was just taken.
     pub fn step(&mut self, sim: &Simulation, report: &StepReport) -> Result<(), RecordError> {
         let state = sim.state();
         self.measure(sim.model(), state);
-        self.history.step(report, &self.info.checks, state.time, sim.time_step(), &self.values);
+        self.history.step(
+            report,
+            &self.info.checks,
+            state.time,
+            sim.time_step(),
+            &self.values,
+        );
         self.probes.numbers(state.step, state.time, &self.values)?;
-        self.certificate.numbers(state.step, state.time, &report.certificate.values())
+        self.certificate
+            .numbers(state.step, state.time, &report.certificate.values())
     }
 
     /// Writes a frame of the current state.
@@ -180,19 +205,29 @@ impl Recorder {
                         let path = sequence_path(&folder, &body.name, number, "vtu");
                         self.whole(body, state, &path)?;
                         let file = path.file_name().map(|f| f.to_string_lossy().into_owned());
-                        files.push((body.name.clone(), format!("frames/{}", file.unwrap_or_default())));
+                        files.push((
+                            body.name.clone(),
+                            format!("frames/{}", file.unwrap_or_default()),
+                        ));
                     }
                     Format::Obj => {
-                        self.surface(body, state, |f| write_obj(&sequence_path(&folder, &body.name, number, "obj"), f))?;
+                        self.surface(body, state, |f| {
+                            write_obj(&sequence_path(&folder, &body.name, number, "obj"), f)
+                        })?;
                     }
                     Format::Ply => {
-                        self.surface(body, state, |f| write_ply(&sequence_path(&folder, &body.name, number, "ply"), f))?;
+                        self.surface(body, state, |f| {
+                            write_ply(&sequence_path(&folder, &body.name, number, "ply"), f)
+                        })?;
                     }
                 }
             }
         }
         if let Some(pvd) = &mut self.pvd {
-            let files: Vec<(&str, &str)> = files.iter().map(|(n, f)| (n.as_str(), f.as_str())).collect();
+            let files: Vec<(&str, &str)> = files
+                .iter()
+                .map(|(n, f)| (n.as_str(), f.as_str()))
+                .collect();
             pvd.add_frame(state.time, &files)?;
         }
         self.history.frames += 1;
@@ -213,9 +248,9 @@ impl Recorder {
                 cell_data: &[],
                 field_data: &[],
             };
-            return write_vtu(path, &frame, Encoding::Binary);
+            return write_vtu(path, &frame, Encoding::Raw);
         }
-        self.surface(body, state, |frame| write_vtu(path, frame, Encoding::Binary))
+        self.surface(body, state, |frame| write_vtu(path, frame, Encoding::Raw))
     }
 
     fn surface(
@@ -224,7 +259,8 @@ impl Recorder {
         state: &State,
         write: impl Fn(&Frame<'_>) -> Result<(), RecordError>,
     ) -> Result<(), RecordError> {
-        body.surface.positions(&state.x, &state.rotations, &mut self.points);
+        body.surface
+            .positions(&state.x, &state.rotations, &mut self.points);
         body.surface.velocities(state, &mut self.velocities);
         write(&Frame {
             name: &body.name,
@@ -262,17 +298,30 @@ impl Recorder {
     }
 
     /// The summary of the run so far; `wall` [s] counts from the start or the last resume.
-    pub fn summary(&self, sim: &Simulation, status: Status, error: Option<String>, wall: f64) -> Summary {
+    pub fn summary(
+        &self,
+        sim: &Simulation,
+        status: Status,
+        error: Option<String>,
+        wall: f64,
+    ) -> Summary {
         let history = &self.history;
         let mut stages = Named::default();
         for (i, stage) in Stage::ALL.into_iter().enumerate() {
-            stages.insert(stage.name(), history.stages[i] + sim.stages().seconds(stage));
+            stages.insert(
+                stage.name(),
+                history.stages[i] + sim.stages().seconds(stage),
+            );
         }
         let mut certificate = Named::default();
         for (name, running) in Certificate::FIELDS.iter().zip(&history.certificate) {
             // Energies have a range, not an error: their mean square says nothing.
             let energy = matches!(*name, "kinetic" | "elastic" | "potential" | "contact_work");
-            let bound: Bound = if energy { running.max() } else { running.max_rms() };
+            let bound: Bound = if energy {
+                running.max()
+            } else {
+                running.max_rms()
+            };
             certificate.insert(*name, bound);
         }
         let mut probes = Named::default();
@@ -361,7 +410,9 @@ fn decode_state(checkpoint: &Checkpoint, like: &State) -> Result<State, Checkpoi
     let (x, v) = (input.vec3s()?, input.vec3s()?);
     let count = input.usize()?;
     if x.len() != like.x.len() || v.len() != like.v.len() || count != like.rotations.len() {
-        return Err(input.error("the stored state has another number of nodes than the scene").into());
+        return Err(input
+            .error("the stored state has another number of nodes than the scene")
+            .into());
     }
     let mut rotations = Vec::with_capacity(count);
     for _ in 0..count {
@@ -370,5 +421,11 @@ fn decode_state(checkpoint: &Checkpoint, like: &State) -> Result<State, Checkpoi
         rotations.push(Quat::new_unchecked(Quaternion::new(c[3], c[0], c[1], c[2])));
     }
     input.finish()?;
-    Ok(State { time, step, x, v, rotations })
+    Ok(State {
+        time,
+        step,
+        x,
+        v,
+        rotations,
+    })
 }

@@ -8,7 +8,9 @@ use serde::Serialize;
 use stiction_bodies::{
     Model, State,
     builder::{BodySpec, BuildError, Builder},
-    material::{BendingLaw, Damping, MembraneLaw, RestAngles, ShellMaterial, SolidLaw, SolidMaterial},
+    material::{
+        BendingLaw, Damping, MembraneLaw, RestAngles, ShellMaterial, SolidLaw, SolidMaterial,
+    },
 };
 use stiction_geometry::shapes::{BoxSolid, ShapeError, Sheet, SheetPattern, TetPattern};
 use stiction_math::{SystemFactor, Vec3};
@@ -74,21 +76,39 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
     let both = args.name.is_none();
     if both || args.name == Some(Name::Assembly) {
         println!("assembly: forces plus projected Hessian");
-        println!("{:<16} {:>7} {:>9} {:>8} {:>10} {:>10} {:>7} {:>7}", "model", "dofs", "elements", "threads", "assembly", "factor", "ratio", "target");
+        println!(
+            "{:<16} {:>7} {:>9} {:>8} {:>10} {:>10} {:>7} {:>7}",
+            "model", "dofs", "elements", "threads", "assembly", "factor", "ratio", "target"
+        );
         for r in &rows {
             println!(
                 "{:<16} {:>7} {:>9} {:>8} {:>7.1} ms {:>7.1} ms {:>7.3} {:>7.3}",
-                r.model, r.dofs, r.elements, r.threads, r.assembly * 1e3, r.factor * 1e3, r.ratio, r.target
+                r.model,
+                r.dofs,
+                r.elements,
+                r.threads,
+                r.assembly * 1e3,
+                r.factor * 1e3,
+                r.ratio,
+                r.target
             );
         }
     }
     if both || args.name == Some(Name::Factor) {
         println!("factor: numeric Cholesky and one solve");
-        println!("{:<16} {:>7} {:>8} {:>10} {:>10} {:>10}", "model", "dofs", "threads", "factor", "solve", "bytes/dof");
+        println!(
+            "{:<16} {:>7} {:>8} {:>10} {:>10} {:>10}",
+            "model", "dofs", "threads", "factor", "solve", "bytes/dof"
+        );
         for r in &rows {
             println!(
                 "{:<16} {:>7} {:>8} {:>7.1} ms {:>7.2} ms {:>10.0}",
-                r.model, r.dofs, r.threads, r.factor * 1e3, r.solve * 1e3, r.bytes_per_dof
+                r.model,
+                r.dofs,
+                r.threads,
+                r.factor * 1e3,
+                r.solve * 1e3,
+                r.bytes_per_dof
             );
         }
     }
@@ -112,11 +132,19 @@ enum ModelError {
 
 /// A cotton-like sheet of n×n cells, bent into a wave so that every term works.
 fn sheet(n: u32) -> Result<(Model, State), ModelError> {
-    let mesh = Sheet { size: [1.0, 1.0], cells: [n, n], pattern: SheetPattern::Regular }.build()?;
+    let mesh = Sheet {
+        size: [1.0, 1.0],
+        cells: [n, n],
+        pattern: SheetPattern::Regular,
+    }
+    .build()?;
     let material = ShellMaterial {
         thickness: 5e-4,
         area_density: 0.2,
-        membrane: MembraneLaw::StVk { young: 1e6, poisson: 0.3 },
+        membrane: MembraneLaw::StVk {
+            young: 1e6,
+            poisson: 0.3,
+        },
         bending: BendingLaw::FromThickness,
         rest_angles: RestAngles::Mesh,
         damping: Damping::default(),
@@ -132,7 +160,12 @@ fn sheet(n: u32) -> Result<(Model, State), ModelError> {
 
 /// A rubber-like block of n³ cubes of six tetrahedra each, twisted.
 fn block(n: u32) -> Result<(Model, State), ModelError> {
-    let mesh = BoxSolid { size: [1.0; 3], cells: [n; 3], pattern: TetPattern::Kuhn }.build()?;
+    let mesh = BoxSolid {
+        size: [1.0; 3],
+        cells: [n; 3],
+        pattern: TetPattern::Kuhn,
+    }
+    .build()?;
     let material = SolidMaterial {
         density: 1000.0,
         young: 1e6,
@@ -162,7 +195,9 @@ fn measure(
     let rest: Vec<&[Vec3]> = model.bodies.iter().map(|b| b.rest()).collect();
     let mut factor = SystemFactor::new(&matrix, &rest).map_err(Failure::run)?;
     let (mut v, mut g) = (vec![Vec3::zeros(); n], vec![Vec3::zeros(); n]);
-    dynamics.begin(model, state, 0.01, &mut v).map_err(Failure::run)?;
+    dynamics
+        .begin(model, state, 0.01, &mut v)
+        .map_err(Failure::run)?;
     let mut times = [f64::INFINITY; 3];
     for _ in 0..9 {
         let mut clock = Instant::now();
@@ -170,7 +205,9 @@ fn measure(
             times[k] = times[k].min(clock.elapsed().as_secs_f64());
             clock = Instant::now();
         };
-        dynamics.linearise(model, &v, &mut g, &mut matrix);
+        dynamics
+            .linearise(model, &v, &mut g, &mut matrix)
+            .map_err(Failure::run)?;
         lap(0);
         factor.refactor(&matrix, None).map_err(Failure::run)?;
         lap(1);

@@ -36,7 +36,7 @@ fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let mut summaries = Vec::new();
     for (i, name) in names.iter().enumerate() {
         let scene = load(name, &args.with)?;
-        if scene.checks.is_empty() && args.scenes.is_empty() {
+        if scene.plan.checks.is_empty() && args.scenes.is_empty() {
             continue;
         }
         let job = Job {
@@ -51,27 +51,49 @@ fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
             // The failed run is a failed check, not the end of the others.
             Err(Failure::Run(report)) => {
                 eprintln!("{report:?}");
-                Summary { scene: name.clone(), status: Status::Failed, ..Summary::default() }
+                Summary {
+                    scene: name.clone(),
+                    status: Status::Failed,
+                    ..Summary::default()
+                }
             }
             Err(input) => return Err(input),
         };
         if !args.json {
-            println!("{} {} ({:.1} s)", if passed(&summary) { "pass" } else { "FAIL" }, summary.scene, summary.wall);
+            println!(
+                "{} {} ({:.1} s)",
+                if passed(&summary) { "pass" } else { "FAIL" },
+                summary.scene,
+                summary.wall
+            );
             summary.checks.iter().for_each(|c| println!("{}", line(c)));
         }
         summaries.push(summary);
-        if summaries.last().is_some_and(|s| s.status == Status::Interrupted) {
+        if summaries
+            .last()
+            .is_some_and(|s| s.status == Status::Interrupted)
+        {
             break;
         }
     }
     let failed = summaries.iter().filter(|s| !passed(s)).count();
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&summaries).map_err(Failure::run)?);
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&summaries).map_err(Failure::run)?
+        );
     } else {
         let checks: usize = summaries.iter().map(|s| s.checks.len()).sum();
-        println!("{} scenes, {checks} checks, {failed} scenes failed", summaries.len());
+        println!(
+            "{} scenes, {checks} checks, {failed} scenes failed",
+            summaries.len()
+        );
     }
-    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if failed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(1)
+    })
 }
 
 fn passed(summary: &Summary) -> bool {
@@ -92,5 +114,8 @@ pub fn line(check: &CheckResult) -> String {
         _ => "at the end".to_owned(),
     };
     let verdict = if check.passed { "  ok  " } else { "  FAIL" };
-    format!("{verdict} {}: {} = {:.9e} {when}, {bound}", check.name, check.of, check.value)
+    format!(
+        "{verdict} {}: {} = {:.9e} {when}, {bound}",
+        check.name, check.of, check.value
+    )
 }

@@ -103,7 +103,11 @@ pub fn main(cli: Cli) -> ExitCode {
 pub fn usage(error: &clap::Error) -> ExitCode {
     // A closed pipe is no reason to complain about a help text.
     let _ = error.print();
-    if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
+    if error.use_stderr() {
+        ExitCode::from(2)
+    } else {
+        ExitCode::SUCCESS
+    }
 }
 
 /// Lets a closed pipe end the program instead of a panic in `println!`.
@@ -127,7 +131,10 @@ fn with_threads<T: Send>(
     if let Some(n) = threads {
         if n == 0 || n > 1024 {
             let message = format!("--threads {n}: between 1 and 1024 threads make sense");
-            return Err(Failure::Input(miette::miette!(help = "leave it out to use all cores", "{message}")));
+            return Err(Failure::Input(miette::miette!(
+                help = "leave it out to use all cores",
+                "{message}"
+            )));
         }
         builder = builder.num_threads(n);
     }
@@ -142,5 +149,8 @@ fn fresh_folder(name: &str) -> PathBuf {
     if !first.exists() {
         return first;
     }
-    (2u32..).map(|k| PathBuf::from("out").join(format!("{name}-{k}"))).find(|p| !p.exists()).unwrap_or(first)
+    (2u32..)
+        .map(|k| PathBuf::from("out").join(format!("{name}-{k}")))
+        .find(|p| !p.exists())
+        .unwrap_or(first)
 }

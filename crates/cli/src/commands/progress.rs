@@ -20,14 +20,22 @@ impl Progress {
     pub fn new(quiet: bool, steps: u64, frames: u64, done: u64) -> Self {
         let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::new(steps).with_position(done);
-            let style = ProgressStyle::with_template("{bar:32} {pos}/{len} steps  {msg}  {eta} left");
+            let style =
+                ProgressStyle::with_template("{bar:32} {pos}/{len} steps  {msg}  {eta} left");
             if let Ok(style) = style {
                 bar.set_style(style);
             }
             bar.reset_eta();
             bar
         });
-        Self { bar, quiet, frames, start: Instant::now(), first: done, steps }
+        Self {
+            bar,
+            quiet,
+            frames,
+            start: Instant::now(),
+            first: done,
+            steps,
+        }
     }
 
     /// After every step.

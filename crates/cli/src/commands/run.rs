@@ -11,7 +11,7 @@ use clap::Args;
 use miette::miette;
 use stiction_record::{Format, Recorder, RunInfo, Status, Summary};
 use stiction_scene::{LoadOptions, Scene, SceneSource, TimeSettings};
-use stiction_sim::{Simulation, Stage, StepError, Unsupported};
+use stiction_sim::{Simulation, Stage, StepError};
 
 use super::{Failure, SceneArgs, fresh_folder, progress::Progress, with_threads};
 
@@ -58,8 +58,8 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let name = args.scene.as_deref().unwrap_or(DEFAULT_SCENE);
     let scene = load(name, &args.with)?;
     let dir = args.out.clone().unwrap_or_else(|| match args.resume {
-        true => Path::new("out").join(&scene.name),
-        false => fresh_folder(&scene.name),
+        true => Path::new("out").join(&scene.plan.name),
+        false => fresh_folder(&scene.plan.name),
     });
     let has_run = dir.join("summary.json").exists() || Recorder::checkpoint_path(&dir).exists();
     if has_run && !args.resume && !args.overwrite {
@@ -71,7 +71,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     }
     let job = Job {
         dir,
-        formats: formats(args.format.as_deref(), &scene.output.formats)?,
+        formats: formats(args.format.as_deref(), &scene.plan.output.formats)?,
         frames: args.frames,
         resume: args.resume,
         quiet: args.quiet || args.json,
@@ -84,18 +84,22 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         report(&summary, &job.dir);
     }
     let failed = summary.status != Status::Done || summary.checks.iter().any(|c| !c.passed);
-    Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    Ok(if failed {
+        ExitCode::from(1)
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 /// Loads a scene by file or built-in name.
 pub fn load(name: &str, with: &SceneArgs) -> Result<Scene, Failure> {
-    let source = SceneSource::find(name).map_err(Failure::input)?;
+    let source = SceneSource::from_argument(name);
     let options = LoadOptions {
         overrides: with.overrides.clone(),
         method: with.method.clone(),
         ..LoadOptions::default()
     };
-    stiction_scene::load(source, &options).map_err(Failure::input)
+    stiction_scene::load(&source, &options).map_err(Failure::input)
 }
 
 fn formats(asked: Option<&[String]>, of_scene: &[String]) -> Result<Vec<Format>, Failure> {
@@ -146,13 +150,24 @@ pub struct Job {
 impl Job {
     /// Runs the scene to its end, to Ctrl-C or to a failure, and writes all of it down.
     pub fn run(&self, scene: Scene) -> Result<Summary, Failure> {
-        let (time, every) = (scene.time.clone(), scene.output.checkpoint_every);
-        let (mut sim, info) = self.simulation(scene)?;
+        let (mut sim, plan) = scene.simulation().map_err(Failure::input)?;
+        let (time, every) = (plan.time.clone(), plan.output.checkpoint_every);
+        let info = RunInfo {
+            scene: plan.name,
+            hash: plan.hash,
+            formats: self.formats.clone(),
+            probes: plan.probes,
+            checks: plan.checks,
+        };
         let mut recorder = self.recorder(info, &mut sim)?;
         let last = self.last_step(&time);
         let progress = Progress::new(self.quiet, last, time.frames_until(last), sim.state().step);
         if self.resume && sim.state().step > 0 {
-            progress.say(&format!("resumed at t = {:.4} s, step {}", sim.state().time, sim.state().step));
+            progress.say(&format!(
+                "resumed at t = {:.4} s, step {}",
+                sim.state().time,
+                sim.state().step
+            ));
         }
         let start = Instant::now();
         let wall = || start.elapsed().as_secs_f64();
@@ -188,12 +203,18 @@ impl Job {
                 recorder.checkpoint(&sim, wall()).map_err(Failure::run)?;
                 saved = Instant::now();
             }
-            sim.stages_mut().add(Stage::Record, clock.elapsed().as_secs_f64());
+            sim.stages_mut()
+                .add(Stage::Record, clock.elapsed().as_secs_f64());
             progress.step(step, frame, &report);
         }
         progress.finish();
         recorder.checkpoint(&sim, wall()).map_err(Failure::run)?;
-        let summary = recorder.summary(&sim, status, failure.as_ref().map(ToString::to_string), wall());
+        let summary = recorder.summary(
+            &sim,
+            status,
+            failure.as_ref().map(ToString::to_string),
+            wall(),
+        );
         recorder.write_summary(&summary).map_err(Failure::run)?;
         match failure {
             Some(error) => Err(self.explain(error)),
@@ -201,26 +222,17 @@ impl Job {
         }
     }
 
-    fn simulation(&self, scene: Scene) -> Result<(Simulation, RunInfo), Failure> {
-        let info = RunInfo {
-            scene: scene.name,
-            hash: scene.hash,
-            formats: self.formats.clone(),
-            probes: scene.probes,
-            checks: scene.checks,
-        };
-        let sim = Simulation::new(scene.model, scene.state, scene.method.build(), scene.time.step)
-            .map_err(unsupported)?;
-        Ok((sim, info))
-    }
-
     fn recorder(&self, info: RunInfo, sim: &mut Simulation) -> Result<Recorder, Failure> {
         if self.resume && Recorder::checkpoint_path(&self.dir).exists() {
             // A checkpoint that cannot be used is bad input: it says why.
-            return Recorder::resume(&self.dir, info, sim).map_err(|e| Failure::Input(miette!("{e}")));
+            return Recorder::resume(&self.dir, info, sim)
+                .map_err(|e| Failure::Input(miette!("{e}")));
         }
         if self.resume && !self.quiet {
-            eprintln!("{} holds no checkpoint: starting from the beginning", self.dir.display());
+            eprintln!(
+                "{} holds no checkpoint: starting from the beginning",
+                self.dir.display()
+            );
         }
         Recorder::create(&self.dir, info, sim).map_err(Failure::run)
     }
@@ -228,7 +240,9 @@ impl Job {
     fn last_step(&self, time: &TimeSettings) -> u64 {
         let all = time.steps();
         match self.frames {
-            Some(frames) => (0..=all).find(|&s| time.frames_until(s) >= frames).unwrap_or(all),
+            Some(frames) => (0..=all)
+                .find(|&s| time.frames_until(s) >= frames)
+                .unwrap_or(all),
             None => all,
         }
     }
@@ -240,12 +254,6 @@ impl Job {
         );
         Failure::Run(miette!(help = help, "{error}"))
     }
-}
-
-/// A scene that the method cannot run is bad input.
-pub fn unsupported(error: Unsupported) -> Failure {
-    let help = error.remedy.clone();
-    Failure::Input(miette!(help = help, "{error}"))
 }
 
 /// The closing words of a run.
@@ -269,7 +277,10 @@ fn report(summary: &Summary, dir: &Path) {
     );
     println!(
         "iterations {:.1} mean, {:.0} max; contacts {:.0} mean, {:.0} max",
-        summary.iterations.mean, summary.iterations.max, summary.contacts.mean, summary.contacts.max
+        summary.iterations.mean,
+        summary.iterations.max,
+        summary.contacts.mean,
+        summary.contacts.max
     );
     for check in &summary.checks {
         println!("{}", super::check::line(check));

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use stiction_scene::{SceneSource, builtin};
+use stiction_scene::{LoadOptions, SceneSource, builtin, load};
 
 use super::Failure;
 
@@ -15,12 +15,20 @@ pub struct ScenesArgs {
 
 pub fn main(args: ScenesArgs) -> Result<ExitCode, Failure> {
     match args.name {
-        Some(name) => {
-            let source = SceneSource::builtin(&name).map_err(Failure::input)?;
-            print!("{}", source.text);
-        }
+        Some(name) => match builtin::get(&name) {
+            Some(scene) => print!("{}", scene.text),
+            None => {
+                // Loading explains which scenes there are and which one may be meant.
+                load(&SceneSource::Builtin(name), &LoadOptions::default())
+                    .map_err(Failure::input)?;
+            }
+        },
         None => {
-            let width = builtin::list().iter().map(|s| s.name.len()).max().unwrap_or(0);
+            let width = builtin::list()
+                .iter()
+                .map(|s| s.name.len())
+                .max()
+                .unwrap_or(0);
             for scene in builtin::list() {
                 println!("{:width$}  {}", scene.name, scene.description());
             }

@@ -1,0 +1,231 @@
+//! `stiction doctor`: what is wrong with this mesh or scene?
+
+use std::{path::Path, process::ExitCode};
+
+use clap::Args;
+use miette::miette;
+use serde::Serialize;
+use stiction_bodies::BodyKind;
+use stiction_geometry::{Finding, Severity, TetMesh, TriMesh};
+use stiction_scene::{SceneSource, mesh_files};
+
+use super::{Failure, SceneArgs, run::load};
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// A mesh file, a scene file or the name of a built-in scene.
+    file: String,
+    #[command(flatten)]
+    with: SceneArgs,
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
+}
+
+/// One remark about one part of the patient.
+#[derive(Debug, Serialize)]
+struct Remark {
+    part: String,
+    severity: &'static str,
+    message: String,
+    remedy: String,
+}
+
+/// The examination as a document.
+#[derive(Debug, Serialize)]
+struct Report {
+    file: String,
+    summary: Vec<String>,
+    findings: Vec<Remark>,
+    errors: usize,
+    warnings: usize,
+}
+
+pub fn main(args: DoctorArgs) -> Result<ExitCode, Failure> {
+    let mut report = Report {
+        file: args.file.clone(),
+        summary: Vec::new(),
+        findings: Vec::new(),
+        errors: 0,
+        warnings: 0,
+    };
+    if is_mesh(&args.file) {
+        mesh(&args.file, &mut report)?;
+    } else {
+        scene(&args, &mut report)?;
+    }
+    report.errors = report
+        .findings
+        .iter()
+        .filter(|f| f.severity == "error")
+        .count();
+    report.warnings = report
+        .findings
+        .iter()
+        .filter(|f| f.severity == "warning")
+        .count();
+    if args.json {
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&report).map_err(Failure::run)?
+        );
+    } else {
+        report.summary.iter().for_each(|line| println!("{line}"));
+        for f in &report.findings {
+            println!("{} {}: {}", f.severity, f.part, f.message);
+            if !f.remedy.is_empty() {
+                println!("      {}", f.remedy);
+            }
+        }
+        println!("{} errors, {} warnings", report.errors, report.warnings);
+    }
+    Ok(if report.errors == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(2)
+    })
+}
+
+fn is_mesh(file: &str) -> bool {
+    let extension = Path::new(file)
+        .extension()
+        .map(|e| e.to_string_lossy().to_lowercase());
+    extension.is_some_and(|e| e != "toml")
+}
+
+fn mesh(file: &str, report: &mut Report) -> Result<(), Failure> {
+    let loaded = mesh_files::load(Path::new(file), &mesh_files::Limits::default())
+        .map_err(|e| Failure::Input(miette!("{e}")))?;
+    for note in &loaded.notes {
+        report.push("file", "note", note.clone(), "");
+    }
+    for group in &loaded.groups {
+        report.summary.push(format!(
+            "group `{}`: {} vertices",
+            group.name,
+            group.vertices.len()
+        ));
+    }
+    if let Some(tets) = &loaded.tets {
+        report.tets("tetrahedra", tets);
+    }
+    if let Some((surface, _)) = loaded.compact_surface() {
+        // A file of tetrahedra often brings its boundary along; the tetrahedra then say it all.
+        if loaded.tets.is_none() {
+            report.surface("surface", loaded.surface.as_ref().unwrap_or(&surface));
+        }
+    }
+    Ok(())
+}
+
+fn scene(args: &DoctorArgs, report: &mut Report) -> Result<(), Failure> {
+    if let SceneSource::File(path) = SceneSource::from_argument(&args.file)
+        && !path.exists()
+    {
+        return Err(Failure::Input(miette!(
+            help = "give a mesh file, a scene file or the name of a built-in scene",
+            "{} does not exist",
+            path.display()
+        )));
+    }
+    let scene = load(&args.file, &args.with)?;
+    let (model, state) = (&scene.model, &scene.state);
+    let mut surface = TriMesh::default();
+    for body in &model.bodies {
+        body.surface
+            .positions(&state.x, &state.rotations, &mut surface.positions);
+        surface.triangles.clone_from(&body.surface.triangles);
+        let kind = match &body.kind {
+            BodyKind::Rigid(_) => "rigid",
+            BodyKind::Deformable(_) if body.tets.is_empty() => "shell",
+            BodyKind::Deformable(_) => "solid",
+        };
+        report.summary.push(format!(
+            "body `{}`: {kind}, {} nodes, {} triangles, {} tetrahedra, {:.6} kg",
+            body.name,
+            body.blocks.len(),
+            body.surface.triangles.len(),
+            body.tets.len(),
+            body.total_mass()
+        ));
+        let part = format!("body `{}`", body.name);
+        if body.tets.is_empty() {
+            report.surface(&part, &surface);
+        } else {
+            let positions = state.x[body.blocks.clone()].to_vec();
+            report.tets(
+                &part,
+                &TetMesh {
+                    positions,
+                    tets: body.tets.clone(),
+                },
+            );
+        }
+    }
+    report.summary.push(format!(
+        "scene `{}`: {} bodies, {} dofs, {} pinned nodes, {} attachments, {} steps of {} s with `{}`",
+        scene.plan.name,
+        model.bodies.len(),
+        model.dofs(),
+        model.pins.len(),
+        model.attachments.len(),
+        scene.plan.time.steps(),
+        scene.plan.time.step,
+        scene.plan.method.name()
+    ));
+    // Asks the method whether it can run the scene.
+    scene.simulation().map_err(Failure::input)?;
+    Ok(())
+}
+
+impl Report {
+    fn push(&mut self, part: &str, severity: &'static str, message: String, remedy: &str) {
+        self.findings.push(Remark {
+            part: part.to_owned(),
+            severity,
+            message,
+            remedy: remedy.to_owned(),
+        });
+    }
+
+    fn findings(&mut self, part: &str, findings: Vec<Finding>) {
+        for f in findings {
+            let severity = match f.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+                Severity::Note => "note",
+            };
+            self.push(part, severity, f.message, f.remedy);
+        }
+    }
+
+    fn surface(&mut self, part: &str, mesh: &TriMesh) {
+        if let Some(q) = mesh.quality() {
+            self.summary.push(format!(
+                "{part}: {} vertices, {} triangles, edges {:.4e} to {:.4e} m (mean {:.4e}), least angle {:.1}°",
+                mesh.positions.len(),
+                mesh.triangles.len(),
+                q.edges.min,
+                q.edges.max,
+                q.edges.mean,
+                q.min_angle.to_degrees()
+            ));
+        }
+        self.findings(part, mesh.diagnose());
+    }
+
+    fn tets(&mut self, part: &str, mesh: &TetMesh) {
+        if let Some(q) = mesh.quality() {
+            self.summary.push(format!(
+                "{part}: {} vertices, {} tetrahedra, edges {:.4e} to {:.4e} m (mean {:.4e}), least dihedral angle {:.1}°",
+                mesh.positions.len(),
+                mesh.tets.len(),
+                q.edges.min,
+                q.edges.max,
+                q.edges.mean,
+                q.min_dihedral.to_degrees()
+            ));
+        }
+        self.findings(part, mesh.diagnose());
+    }
+}

@@ -1,0 +1,202 @@
+//! `stiction render`: pictures of a recorded run, without a GPU.
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::Args;
+use miette::miette;
+use stiction_math::Vec3;
+use stiction_record::{
+    PvdEntry, StoredCells, StoredFrame,
+    picture::{Camera, Colour, Image, MeshView, Picture, contact_sheet},
+    read_pvd, read_vtu,
+};
+
+use super::{Failure, with_threads};
+
+#[derive(Debug, Args)]
+pub struct RenderArgs {
+    /// The folder of a run.
+    dir: PathBuf,
+    /// Which frame, counted from 0; negative numbers count from the end.
+    #[arg(long, allow_hyphen_values = true, default_value_t = -1, conflicts_with = "all")]
+    frame: i64,
+    /// Frames side by side on one sheet: this many, evenly spread.
+    #[arg(long, value_name = "COUNT", num_args = 0..=1, default_missing_value = "12")]
+    all: Option<usize>,
+    /// The picture to write.
+    #[arg(long, value_name = "FILE.png")]
+    out: PathBuf,
+    /// Where the eye stands: `AZIMUTH,ELEVATION` in degrees.
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true, num_args = 1)]
+    camera: Option<Vec<f64>>,
+    /// Width and height in pixels.
+    #[arg(long, value_delimiter = ',', default_value = "640,480", num_args = 1)]
+    size: Vec<u32>,
+    /// Height of the ground [m]; it lies under the lowest point of the run by default.
+    #[arg(long, allow_hyphen_values = true)]
+    ground: Option<f64>,
+    /// Threads to use; all cores by default.
+    #[arg(long)]
+    threads: Option<usize>,
+}
+
+pub fn main(args: RenderArgs) -> Result<ExitCode, Failure> {
+    with_threads(args.threads, || render(&args))
+}
+
+/// One frame of a run: the time and a surface per body.
+struct Shot {
+    time: f64,
+    bodies: Vec<(Vec<Vec3>, Vec<[u32; 3]>)>,
+}
+
+fn render(args: &RenderArgs) -> Result<ExitCode, Failure> {
+    let times = frames(&args.dir)?;
+    let size: [u32; 2] = args
+        .size
+        .clone()
+        .try_into()
+        .map_err(|_| bad("--size takes WIDTH,HEIGHT"))?;
+    let camera = match args.camera.as_deref() {
+        None => Camera::default(),
+        Some([azimuth, elevation]) => Camera::Auto {
+            azimuth: *azimuth,
+            elevation: *elevation,
+            fov: 30.0,
+        },
+        Some(_) => return Err(bad("--camera takes AZIMUTH,ELEVATION in degrees")),
+    };
+    let chosen: Vec<usize> = match args.all {
+        Some(0) => return Err(bad("--all 0: at least one frame is needed")),
+        Some(count) => spread(times.len(), count),
+        None => {
+            let n = times.len() as i64;
+            let at = if args.frame < 0 {
+                n + args.frame
+            } else {
+                args.frame
+            };
+            if !(0..n).contains(&at) {
+                return Err(bad(&format!(
+                    "frame {} does not exist: the run has frames 0 to {}",
+                    args.frame,
+                    n - 1
+                )));
+            }
+            vec![at as usize]
+        }
+    };
+    let shots = chosen
+        .iter()
+        .map(|&i| shot(&args.dir, &times[i]))
+        .collect::<Result<Vec<_>, _>>()?;
+    // One camera and one ground for all frames, so that only the bodies move.
+    let points = || {
+        shots
+            .iter()
+            .flat_map(|s| s.bodies.iter().flat_map(|b| b.0.iter().copied()))
+    };
+    let lowest = points().map(|p| p.z).fold(f64::INFINITY, f64::min);
+    let ground = args.ground.or_else(|| lowest.is_finite().then_some(lowest));
+    let camera = camera.fit(points(), size).map_err(Failure::run)?;
+    let mut images = Vec::new();
+    for shot in &shots {
+        let meshes = shot.bodies.iter().enumerate();
+        let meshes = meshes.map(|(i, (positions, triangles))| MeshView {
+            positions,
+            triangles,
+            colour: Colour::palette(i),
+            smooth: true,
+            framed: true,
+        });
+        let picture = Picture {
+            meshes: meshes.collect(),
+            ground,
+            camera,
+            size,
+            ..Picture::default()
+        };
+        images.push((
+            picture.render().map_err(Failure::run)?,
+            format!("t = {:.3} s", shot.time),
+        ));
+    }
+    let image = match images.as_slice() {
+        [(image, _)] => image.clone(),
+        many => {
+            let labelled: Vec<(&Image, &str)> = many.iter().map(|(i, l)| (i, l.as_str())).collect();
+            let columns = (labelled.len() as f64).sqrt().ceil() as usize;
+            contact_sheet(&labelled, columns).map_err(Failure::run)?
+        }
+    };
+    image.write_png(&args.out).map_err(Failure::run)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `count` of `n` frames, evenly spread, first and last among them.
+fn spread(n: usize, count: usize) -> Vec<usize> {
+    if count >= n {
+        return (0..n).collect();
+    }
+    if count == 1 {
+        return vec![n - 1];
+    }
+    (0..count).map(|k| k * (n - 1) / (count - 1)).collect()
+}
+
+/// The recorded frames: entries of one time each.
+fn frames(dir: &Path) -> Result<Vec<Vec<PvdEntry>>, Failure> {
+    let path = dir.join("frames.pvd");
+    if !path.exists() {
+        return Err(Failure::Input(miette!(
+            help = "give the folder of a run that wrote frames as vtu",
+            "{} does not exist",
+            path.display()
+        )));
+    }
+    let mut grouped: Vec<Vec<PvdEntry>> = Vec::new();
+    for entry in read_pvd(&path).map_err(|e| bad(&e.to_string()))? {
+        match grouped.last_mut() {
+            Some(group) if group[0].time == entry.time => group.push(entry),
+            _ => grouped.push(vec![entry]),
+        }
+    }
+    if grouped.is_empty() {
+        return Err(bad(&format!("{} lists no frame", path.display())));
+    }
+    Ok(grouped)
+}
+
+fn shot(dir: &Path, entries: &[PvdEntry]) -> Result<Shot, Failure> {
+    let mut bodies = Vec::new();
+    for entry in entries {
+        let stored = read_vtu(&dir.join(&entry.file)).map_err(|e| bad(&e.to_string()))?;
+        bodies.push(surface(stored));
+    }
+    Ok(Shot {
+        time: entries[0].time,
+        bodies,
+    })
+}
+
+fn surface(frame: StoredFrame) -> (Vec<Vec3>, Vec<[u32; 3]>) {
+    match frame.cells {
+        StoredCells::Triangles(triangles) => (frame.positions, triangles),
+        StoredCells::Tets(tets) => {
+            let mesh = stiction_geometry::TetMesh {
+                positions: frame.positions,
+                tets,
+            };
+            let (surface, _) = mesh.surface();
+            (surface.positions, surface.triangles)
+        }
+        StoredCells::Lines(_) | StoredCells::Points => (frame.positions, Vec::new()),
+    }
+}
+
+fn bad(message: &str) -> Failure {
+    Failure::Input(miette!("{message}"))
+}
