@@ -74,6 +74,10 @@ fn with_huge_counts(bytes: &[u8]) -> Vec<Vec<u8>> {
 fn memory_follows_the_bytes_that_are_there() {
     let mut files = surface_files(&cube());
     files.extend(tet_files(&tet_box()));
+    // The variants of VTU differ little here, and there are many.
+    files.retain(|(label, extension, _)| {
+        *extension != "vtu" || label.contains("wide: true, order: Little")
+    });
     let mut worst = 0.0f64;
     for (label, extension, bytes) in files {
         for changed in with_huge_counts(&bytes) {
