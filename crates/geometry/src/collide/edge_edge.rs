@@ -29,93 +29,110 @@ pub struct EdgeEdge {
 /// edges in place of the triangle.
 pub fn edge_edge(a: &[Vec3; 2], b: &[Vec3; 2]) -> EdgeEdge {
     let (ea, eb) = (a[1] - a[0], b[1] - b[0]);
-    // between[i][j] runs from end j of the second edge to end i of the first.
-    let between = [[a[0] - b[0], a[0] - b[1]], [a[1] - b[0], a[1] - b[1]]];
-
-    let (crossing, trusted) = crossing(&ea, &eb, &between[0][0]);
-    if trusted && let Some(crossing) = crossing {
-        return crossing;
+    let r = a[0] - b[0];
+    let lines = Lines::new(&ea, &eb, &r);
+    let [s, t] = lines.at;
+    if lines.trusted && s > 0.0 && s < 1.0 && t > 0.0 && t < 1.0 {
+        return crossing(&lines);
     }
-    let mut best = crossing;
+    let mut best = EdgeEdge {
+        weights: [[1.0, 0.0]; 2],
+        separation: r,
+        squared: f64::INFINITY,
+        feature: EdgeEdgeFeature(EdgeFeature::End(0), EdgeFeature::End(0)),
+    };
+    if !lines.trusted && s > 0.0 && s < 1.0 && t > 0.0 && t < 1.0 {
+        best = crossing(&lines);
+    }
+    // The squared distance is a convex function of (s, t), so that its least value on the unit
+    // square lies on a side that faces the lines' closest points; only if these are not
+    // trusted, all sides are tried.
+    let faces = |outside: bool| outside || !lines.trusted;
     for i in 0..2 {
-        let on = project(&between[i][0], &between[i][1], &eb);
-        if best.is_none_or(|b| on.squared < b.squared) {
-            best = Some(EdgeEdge {
-                weights: [unit(i), on.weights],
-                separation: on.separation,
-                squared: on.squared,
-                feature: EdgeEdgeFeature(EdgeFeature::End(i as u8), on.feature),
-            });
+        if faces(if i == 0 { s <= 0.0 } else { s >= 1.0 }) {
+            let on = project(&(a[i] - b[0]), &(a[i] - b[1]), &eb);
+            if on.squared < best.squared {
+                best = EdgeEdge {
+                    weights: [unit(i), on.weights],
+                    separation: on.separation,
+                    squared: on.squared,
+                    feature: EdgeEdgeFeature(EdgeFeature::End(i as u8), on.feature),
+                };
+            }
         }
     }
     for j in 0..2 {
-        let on = project(&-between[0][j], &-between[1][j], &ea);
-        if best.is_none_or(|b| on.squared < b.squared) {
-            best = Some(EdgeEdge {
-                weights: [on.weights, unit(j)],
-                separation: -on.separation,
-                squared: on.squared,
-                feature: EdgeEdgeFeature(on.feature, EdgeFeature::End(j as u8)),
-            });
+        if faces(if j == 0 { t <= 0.0 } else { t >= 1.0 }) {
+            let on = project(&(b[j] - a[0]), &(b[j] - a[1]), &ea);
+            if on.squared < best.squared {
+                best = EdgeEdge {
+                    weights: [on.weights, unit(j)],
+                    separation: -on.separation,
+                    squared: on.squared,
+                    feature: EdgeEdgeFeature(on.feature, EdgeFeature::End(j as u8)),
+                };
+            }
         }
     }
-    // Only ends that are not finite have no nearest pair.
-    best.unwrap_or(EdgeEdge {
-        weights: [[1.0, 0.0]; 2],
-        separation: between[0][0],
-        squared: between[0][0].norm_squared(),
-        feature: EdgeEdgeFeature(EdgeFeature::End(0), EdgeFeature::End(0)),
-    })
+    best
 }
 
 /// Below this sine of the angle (times the ratio of lengths) the crossing point alone is not
 /// accurate to the last places.
 const PARALLEL: f64 = 1e-6;
 
-/// The closest points of the two lines if both lie strictly inside the edges, and whether the
-/// edges are far enough from parallel for it to be the final answer.
-#[inline]
-fn crossing(ea: &Vec3, eb: &Vec3, r: &Vec3) -> (Option<EdgeEdge>, bool) {
-    let (a2, b2) = (ea.norm_squared(), eb.norm_squared());
-    if a2 == 0.0 || b2 == 0.0 {
-        return (None, false);
-    }
-    // Minimises |r + s ea − t eb| over s and t: the shorter edge is made orthogonal to the
-    // longer one, twice, so that its error does not grow as the edges become parallel.
-    let (s, t, separation, across2, base2);
-    if a2 >= b2 {
-        let across = across(eb, ea, a2);
-        across2 = across.norm_squared();
-        base2 = a2;
-        if across2 == 0.0 {
-            return (None, false);
+/// The closest points of the two lines, as far as they exist.
+struct Lines {
+    /// Their places along the edges, 0 and 1 at the ends; not numbers if there are none.
+    at: [f64; 2],
+    /// The separation there.
+    separation: Vec3,
+    /// Whether the edges are far enough from parallel for this to be accurate.
+    trusted: bool,
+}
+
+impl Lines {
+    #[inline]
+    fn new(ea: &Vec3, eb: &Vec3, r: &Vec3) -> Lines {
+        let (a2, b2) = (ea.norm_squared(), eb.norm_squared());
+        // Minimises |r + s ea − t eb| over s and t: the shorter edge is made orthogonal to the
+        // longer one, twice, so that its error does not grow as the edges become parallel.
+        let (at, separation, across2, base2);
+        if a2 >= b2 {
+            let across = across(eb, ea, a2);
+            across2 = across.norm_squared();
+            base2 = a2;
+            let t = r.dot(&across) / across2;
+            let rest = r - t * eb;
+            let s = -rest.dot(ea) / a2;
+            at = [s, t];
+            separation = rest + s * ea;
+        } else {
+            let across = across(ea, eb, b2);
+            across2 = across.norm_squared();
+            base2 = b2;
+            let s = -r.dot(&across) / across2;
+            let rest = r + s * ea;
+            let t = rest.dot(eb) / b2;
+            at = [s, t];
+            separation = rest - t * eb;
         }
-        t = r.dot(&across) / across2;
-        let rest = r - t * eb;
-        s = -rest.dot(ea) / a2;
-        separation = rest + s * ea;
-    } else {
-        let across = across(ea, eb, b2);
-        across2 = across.norm_squared();
-        base2 = b2;
-        if across2 == 0.0 {
-            return (None, false);
+        Lines {
+            at,
+            separation,
+            trusted: across2 > PARALLEL * PARALLEL * base2,
         }
-        s = -r.dot(&across) / across2;
-        let rest = r + s * ea;
-        t = rest.dot(eb) / b2;
-        separation = rest - t * eb;
     }
-    if !(s > 0.0 && s < 1.0 && t > 0.0 && t < 1.0) {
-        return (None, false);
-    }
-    let crossing = EdgeEdge {
+}
+
+fn crossing(lines: &Lines) -> EdgeEdge {
+    let [s, t] = lines.at;
+    EdgeEdge {
         weights: [[1.0 - s, s], [1.0 - t, t]],
-        separation,
-        squared: separation.norm_squared(),
+        separation: lines.separation,
+        squared: lines.separation.norm_squared(),
         feature: EdgeEdgeFeature(EdgeFeature::Interior, EdgeFeature::Interior),
-    };
-    (Some(crossing), across2 > PARALLEL * PARALLEL * base2)
+    }
 }
 
 #[inline]

@@ -47,20 +47,32 @@ pub fn point_triangle(p: &Vec3, corners: &[Vec3; 3]) -> PointTriangle {
     let from = [p - a, p - b, p - c];
     let length2 = legs.map(|e| e.norm_squared());
 
-    let base = longest(&length2);
-    let (foot, trusted) = foot(&legs, &from, base, length2[base]);
-    if trusted && let Some(foot) = foot {
-        return foot;
+    let foot = Foot::new(&legs, &from, &length2);
+    if foot.trusted && foot.inside() {
+        return foot.on_face();
     }
-    let mut best = foot;
+    let mut best = PointTriangle {
+        weights: [1.0, 0.0, 0.0],
+        separation: from[0],
+        squared: f64::INFINITY,
+        feature: TriangleFeature::Vertex(0),
+    };
+    if foot.inside() {
+        best = foot.on_face();
+    }
+    // The squared distance is convex, so that its least value on the triangle lies on a side that
+    // faces the foot; only if the foot is not trusted, all sides are tried.
     for k in 0..3 {
         let l = (k + 1) % 3;
+        if foot.trusted && foot.weights[(k + 2) % 3] > 0.0 {
+            continue;
+        }
         let on = project(&from[k], &from[l], &legs[k]);
-        if best.is_none_or(|b| on.squared < b.squared) {
+        if on.squared < best.squared {
             let mut weights = [0.0; 3];
             weights[k] = on.weights[0];
             weights[l] = on.weights[1];
-            best = Some(PointTriangle {
+            best = PointTriangle {
                 weights,
                 separation: on.separation,
                 squared: on.squared,
@@ -69,70 +81,72 @@ pub fn point_triangle(p: &Vec3, corners: &[Vec3; 3]) -> PointTriangle {
                     EdgeFeature::End(_) => TriangleFeature::Vertex(l as u8),
                     EdgeFeature::Interior => TriangleFeature::Edge(k as u8),
                 },
-            });
+            };
         }
     }
-    // Only a point that is not finite finds no nearest edge.
-    best.unwrap_or(PointTriangle {
-        weights: [1.0, 0.0, 0.0],
-        separation: from[0],
-        squared: from[0].norm_squared(),
-        feature: TriangleFeature::Vertex(0),
-    })
+    best
 }
 
 /// Below this ratio of height to base the foot of the perpendicular alone is not accurate to
 /// the last places; see the bound at [`point_triangle`].
 const NEEDLE: f64 = 1e-6;
 
-/// The foot of the perpendicular if it lies strictly inside, and whether the triangle is round
-/// enough for it to be the final answer.
-#[inline]
-fn foot(
-    legs: &[Vec3; 3],
-    from: &[Vec3; 3],
-    base: usize,
-    base2: f64,
-) -> (Option<PointTriangle>, bool) {
-    if base2 == 0.0 {
-        return (None, false);
+/// The foot of the perpendicular on the triangle's plane, as far as it exists.
+struct Foot {
+    /// Weights of the corners, of any sign; not numbers if there is no foot.
+    weights: [f64; 3],
+    /// From the foot to the point.
+    separation: Vec3,
+    /// Whether the triangle is round enough for this to be accurate.
+    trusted: bool,
+}
+
+impl Foot {
+    #[inline]
+    fn new(legs: &[Vec3; 3], from: &[Vec3; 3], length2: &[f64; 3]) -> Foot {
+        let i = longest(length2);
+        let (j, k) = ((i + 1) % 3, (i + 2) % 3);
+        let base2 = length2[i];
+        // The apex relative to the end of the base that is nearer to it, and the height vector:
+        // its part across the base. Taking the part along the base out a second time leaves an
+        // error that does not grow as the height shrinks.
+        let (origin, apex, e) = if length2[k] <= length2[j] {
+            (i, -legs[k], legs[i])
+        } else {
+            (j, legs[j], -legs[i])
+        };
+        let inverse = 1.0 / base2;
+        let once = apex - (apex.dot(&e) * inverse) * e;
+        let height = once - (once.dot(&e) * inverse) * e;
+        let height2 = height.norm_squared();
+        let up = from[origin].dot(&height) / height2;
+        let rest = from[origin] - up * apex;
+        let along = rest.dot(&e) * inverse;
+        let mut weights = [0.0; 3];
+        weights[origin] = 1.0 - up - along;
+        weights[k] = up;
+        weights[i + j - origin] = along;
+        Foot {
+            weights,
+            separation: rest - along * e,
+            trusted: height2 > NEEDLE * NEEDLE * base2,
+        }
     }
-    let (i, j, k) = (base, (base + 1) % 3, (base + 2) % 3);
-    let e = &legs[i];
-    // The apex relative to the end of the base that is nearer to it, and the height vector:
-    // its part across the base. Taking the part along the base out a second time leaves an
-    // error that does not grow as the height shrinks.
-    let (origin, apex, sign) = if legs[k].norm_squared() <= legs[j].norm_squared() {
-        (i, -legs[k], 1.0)
-    } else {
-        (j, legs[j], -1.0)
-    };
-    let e = &(sign * e);
-    let once = apex - (apex.dot(e) / base2) * e;
-    let height = once - (once.dot(e) / base2) * e;
-    let height2 = height.norm_squared();
-    if height2 == 0.0 {
-        return (None, false);
+
+    #[inline]
+    fn inside(&self) -> bool {
+        self.weights.iter().all(|w| *w > 0.0)
     }
-    let up = from[origin].dot(&height) / height2;
-    let rest = from[origin] - up * apex;
-    let along = rest.dot(e) / base2;
-    let left = 1.0 - up - along;
-    if !(up > 0.0 && along > 0.0 && left > 0.0) {
-        return (None, false);
+
+    #[inline]
+    fn on_face(&self) -> PointTriangle {
+        PointTriangle {
+            weights: self.weights,
+            separation: self.separation,
+            squared: self.separation.norm_squared(),
+            feature: TriangleFeature::Face,
+        }
     }
-    let separation = rest - along * e;
-    let mut weights = [0.0; 3];
-    weights[origin] = left;
-    weights[k] = up;
-    weights[i + j - origin] = along;
-    let foot = PointTriangle {
-        weights,
-        separation,
-        squared: separation.norm_squared(),
-        feature: TriangleFeature::Face,
-    };
-    (Some(foot), height2 > NEEDLE * NEEDLE * base2)
 }
 
 #[inline]

@@ -132,21 +132,41 @@ impl SweptSurface {
         end: &[Vec3],
         margin: f64,
     ) -> Result<Self, SurfaceError> {
-        let boxes = Boxes::new(&surface, start, end, margin)?;
+        let paths = paths(&surface, start, end, margin)?;
+        let of = |v: u32| &paths[v as usize];
+        let vertices: Vec<Bound> = surface.vertices.iter().map(|v| *of(*v)).collect();
+        let edges = surface.edges.par_iter().with_min_len(4096);
+        let edges: Vec<Bound> = edges.map(|[a, b]| of(*a).union(of(*b))).collect();
+        let triangles = surface.triangles.par_iter().with_min_len(4096);
+        let triangles: Vec<Bound> = triangles
+            .map(|[a, b, c]| of(*a).union(of(*b)).union(of(*c)))
+            .collect();
         Ok(SweptSurface {
-            vertices: Bvh::build(&boxes.vertices)?,
-            edges: Bvh::build(&boxes.edges)?,
-            triangles: Bvh::build(&boxes.triangles)?,
+            vertices: Bvh::build(&vertices)?,
+            edges: Bvh::build(&edges)?,
+            triangles: Bvh::build(&triangles)?,
             surface,
         })
     }
 
     /// The same for new positions, keeping the trees. On an error nothing changes.
     pub fn refit(&mut self, start: &[Vec3], end: &[Vec3], margin: f64) -> Result<(), SurfaceError> {
-        let boxes = Boxes::new(&self.surface, start, end, margin)?;
-        self.vertices.refit(&boxes.vertices)?;
-        self.edges.refit(&boxes.edges)?;
-        self.triangles.refit(&boxes.triangles)?;
+        let paths = paths(&self.surface, start, end, margin)?;
+        let of = |v: u32| &paths[v as usize];
+        let Surface {
+            vertices,
+            edges,
+            triangles,
+        } = &self.surface;
+        self.vertices.bound(|i| *of(vertices[i as usize]));
+        self.edges.bound(|i| {
+            let [a, b] = edges[i as usize];
+            of(a).union(of(b))
+        });
+        self.triangles.bound(|i| {
+            let [a, b, c] = triangles[i as usize];
+            of(a).union(of(b)).union(of(c))
+        });
         Ok(())
     }
 
@@ -168,45 +188,26 @@ impl SweptSurface {
     }
 }
 
-/// The swept boxes of all features.
-struct Boxes {
-    vertices: Vec<Bound>,
-    edges: Vec<Bound>,
-    triangles: Vec<Bound>,
-}
-
-impl Boxes {
-    fn new(
-        surface: &Surface,
-        start: &[Vec3],
-        end: &[Vec3],
-        margin: f64,
-    ) -> Result<Self, SurfaceError> {
-        if !(margin >= 0.0 && margin.is_finite()) {
-            return Err(SurfaceError::BadDistance(margin));
-        }
-        surface.check(start)?;
-        surface.check(end)?;
-        let reach = 0.5 * margin;
-        let path = |v: u32| swept(&start[v as usize], &end[v as usize], reach);
-        // One box per position, so that edges and triangles need not go back to the positions.
-        let paths: Vec<Bound> = (0..start.len().min(end.len()) as u32)
-            .into_par_iter()
-            .with_min_len(4096)
-            .map(path)
-            .collect();
-        let of = |v: u32| &paths[v as usize];
-        let vertices = surface.vertices.iter().map(|v| *of(*v)).collect();
-        let edges = surface.edges.par_iter().with_min_len(4096);
-        let edges = edges.map(|[a, b]| of(*a).union(of(*b))).collect();
-        let triangles = surface.triangles.par_iter().with_min_len(4096);
-        let triangles = triangles.map(|[a, b, c]| of(*a).union(of(*b)).union(of(*c)));
-        Ok(Boxes {
-            vertices,
-            edges,
-            triangles: triangles.collect(),
-        })
+/// The box around the path of each vertex that the surface uses, indexed by vertex; edges and
+/// triangles are bounded by those of their vertices.
+fn paths(
+    surface: &Surface,
+    start: &[Vec3],
+    end: &[Vec3],
+    margin: f64,
+) -> Result<Vec<Bound>, SurfaceError> {
+    if !(margin >= 0.0 && margin.is_finite()) {
+        return Err(SurfaceError::BadDistance(margin));
     }
+    surface.check(start)?;
+    surface.check(end)?;
+    let reach = 0.5 * margin;
+    let count = surface.vertices.last().map_or(0, |v| v + 1);
+    Ok((0..count)
+        .into_par_iter()
+        .with_min_len(4096)
+        .map(|v| swept(&start[v as usize], &end[v as usize], reach))
+        .collect())
 }
 
 /// The box around a straight path, `reach` larger on all sides, rounded outwards.

@@ -33,7 +33,7 @@ impl Bvh {
             levels,
             cost_at_build: 0.0,
         };
-        bvh.bound(boxes);
+        bvh.bound(|i| boxes[i as usize]);
         bvh.cost_at_build = bvh.cost();
         Ok(bvh)
     }
@@ -47,11 +47,13 @@ impl Bvh {
             });
         }
         check(boxes)?;
-        self.bound(boxes);
+        self.bound(|i| boxes[i as usize]);
         Ok(())
     }
 
-    fn bound(&mut self, boxes: &[Bound]) {
+    /// Bounds all nodes from the boxes, asked for by index; they must have no coordinate that is
+    /// not a number.
+    pub(crate) fn bound(&mut self, of: impl Fn(u32) -> Bound + Sync) {
         let Some((leaves, mut above)) = self.levels.split_first_mut() else {
             return;
         };
@@ -62,7 +64,7 @@ impl Bvh {
             .zip(groups)
             .for_each(|(leaf, items)| {
                 for (k, i) in items.iter().enumerate() {
-                    leaf.set(k, &boxes[*i as usize]);
+                    leaf.set(k, &of(*i));
                 }
             });
         let mut below: &[Wide] = leaves;

@@ -104,7 +104,11 @@ impl Bvh {
             }
             let theirs = &other.items[node * WIDTH..];
             let diagonal = same && node == index;
-            for a in lanes(group.mask(&wide.all())) {
+            let around = match other.levels.get(1) {
+                Some(parents) => parents[node / WIDTH].lane(node % WIDTH),
+                None => wide.all(),
+            };
+            for a in lanes(group.mask(&around)) {
                 let mut hits = wide.mask(&boxes[a]);
                 if diagonal {
                     hits &= !((2u32 << a) - 1);

@@ -35,12 +35,24 @@ pub(crate) fn advance(
         config.d_min
     };
     let target = d_min + slack;
-    let mut time = 0.0;
-    let mut enough = f64::NEG_INFINITY;
+    // Coordinate directions need no closest points and settle most pairs that only a swept box
+    // brings together.
+    let (first_gap, mut time) = span.axes(target);
+    if time >= 1.0 || time > limit {
+        return CcdAnswer {
+            impact: None,
+            work: 0,
+        };
+    }
+    let path = Path::new(start, end);
+    let mut enough = match first_gap {
+        Some(gap) => target + config.leave * (gap - target),
+        None => f64::NEG_INFINITY,
+    };
     let mut work = 0;
     loop {
         work += 1;
-        let now = span.at(time);
+        let now = path.at(time);
         let closest = closest(pair, &now);
         let mut slab = span.slab(&closest.separation, time, target);
         if !slab.holds && closest.separation.norm() > target {
@@ -65,7 +77,7 @@ pub(crate) fn advance(
         if slab.until >= 1.0 || slab.until > limit {
             return CcdAnswer { impact: None, work };
         }
-        if work == 1 {
+        if work == 1 && first_gap.is_none() {
             enough = target + config.leave * (slab.gap - target);
         }
         if work >= config.rounds || slab.until <= time {
@@ -90,13 +102,33 @@ struct Slab {
     until: f64,
 }
 
-/// The motion of a pair: differences of the vertices of its two features, component by
-/// component over the (at most four) vertex pairs, and the vertices relative to one of them.
+/// The vertices and their motion relative to the last vertex at time 0. Only closest points use
+/// them, so that their rounding costs no safety.
+struct Path {
+    vertices: [Vec3; 4],
+    moves: [Vec3; 4],
+}
+
+impl Path {
+    #[inline]
+    fn new(start: &[Vec3; 4], end: &[Vec3; 4]) -> Self {
+        Path {
+            vertices: start.map(|x| x - start[3]),
+            moves: std::array::from_fn(|k| end[k] - start[k]),
+        }
+    }
+
+    #[inline]
+    fn at(&self, time: f64) -> [Vec3; 4] {
+        std::array::from_fn(|k| self.vertices[k] + time * self.moves[k])
+    }
+}
+
+/// The motion of a pair: differences of the vertices of its two features at the start and at
+/// the end, component by component over the (at most four) vertex pairs.
 struct Span {
     from: [[f64; 4]; 3],
     to: [[f64; 4]; 3],
-    vertices: [Vec3; 4],
-    moves: [Vec3; 4],
 }
 
 impl Span {
@@ -109,8 +141,6 @@ impl Span {
         let mut span = Span {
             from: [[0.0; 4]; 3],
             to: [[0.0; 4]; 3],
-            vertices: [Vec3::zeros(); 4],
-            moves: [Vec3::zeros(); 4],
         };
         for (k, (i, j)) in pairs.into_iter().enumerate() {
             for c in 0..3 {
@@ -118,25 +148,35 @@ impl Span {
                 span.to[c][k] = end[i][c] - end[j][c];
             }
         }
-        for k in 0..4 {
-            span.vertices[k] = start[k] - start[3];
-            span.moves[k] = end[k] - start[k];
-        }
         span
     }
 
-    /// The vertices at a time, relative to the last vertex at time 0; only closest points use
-    /// them, so their rounding costs no safety.
+    /// The largest gap at time 0 along a coordinate direction, if one exceeds the target, and
+    /// until when one of these directions holds.
     #[inline]
-    fn at(&self, time: f64) -> [Vec3; 4] {
-        if time == 0.0 {
-            return self.vertices;
+    fn axes(&self, target: f64) -> (Option<f64>, f64) {
+        let mut first = None;
+        let mut until = 0.0f64;
+        for c in 0..3 {
+            let (from, to) = (&self.from[c], &self.to[c]);
+            let low = from[0].min(from[1]).min(from[2].min(from[3]));
+            let high = from[0].max(from[1]).max(from[2].max(from[3]));
+            let gap = low.max(-high);
+            // What is not finite must not count as far away.
+            if gap > target && from.iter().chain(to).all(|x| x.is_finite()) {
+                let sign = if low > 0.0 { 1.0 } else { -1.0 };
+                let mut part = f64::INFINITY;
+                for k in 0..4 {
+                    let (now, then) = (sign * from[k], sign * to[k]);
+                    if then < target {
+                        part = part.min((now - target) / (now - then));
+                    }
+                }
+                first = Some(gap.max(first.unwrap_or(gap)));
+                until = until.max(part);
+            }
         }
-        let mut x = self.vertices;
-        for k in 0..4 {
-            x[k] += time * self.moves[k];
-        }
-        x
+        (first, until)
     }
 
     #[inline]
