@@ -80,10 +80,11 @@ impl Files<'_> {
         };
         let full = base.join(&path.value);
         for file in with_sibling(&full) {
-            if let Ok(real) = file.canonicalize() {
-                if !real.starts_with(&base) {
-                    return escapes();
-                }
+            if file
+                .canonicalize()
+                .is_ok_and(|real| !real.starts_with(&base))
+            {
+                return escapes();
             }
         }
         Some(full)

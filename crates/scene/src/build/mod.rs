@@ -25,9 +25,8 @@ use crate::{
     read::{
         Document,
         body::{BodyPlan, Stuff, copies},
+        obstacle::{ObstacleGeometry, ObstaclePlan, ObstacleShape},
         pin::{AttachmentPlan, Filter, PinPlan},
-        place::{ObstacleGeometry, ObstaclePlan},
-        shape::ObstacleShape,
     },
     source::{At, Place},
     suggest,
@@ -86,15 +85,17 @@ pub(crate) fn build(
     let (model, state) = match scene.builder.finish() {
         Ok(built) => built,
         Err(error) => {
-            let name = body_of(&error);
-            let plan = document
-                .bodies
-                .iter()
-                .find(|b| name.is_some_and(|n| n.starts_with(&b.name.value)));
-            let place = plan.map_or(Place::new(0, 0..0), |p| p.place);
+            let place = place_of(document, body_of(&error).unwrap_or_default());
             return reporter.fail(Kind::Build, place, error.to_string(), None);
         }
     };
+    // Sizes and densities near the ends of the number range pass every single check.
+    for body in &model.bodies {
+        if !body.total_mass().is_finite() || state.first_non_finite().is_some() {
+            let message = format!("body `{}`: its mass or a position is not finite", body.name);
+            return reporter.fail(Kind::Build, place_of(document, &body.name), message, None);
+        }
+    }
     let probes = drafts
         .into_iter()
         .map(|d| d.finish(&model, &state))
@@ -104,6 +105,20 @@ pub(crate) fn build(
         state,
         probes,
     })
+}
+
+/// Where the body called `name`, or the body it is a copy of, is named in the scene.
+fn place_of(document: &Document, name: &str) -> Place {
+    let own = |b: &&BodyPlan| {
+        copies(&b.name.value, b.repeat.map(|r| r.count))
+            .iter()
+            .any(|n| n == name)
+    };
+    document
+        .bodies
+        .iter()
+        .find(own)
+        .map_or(Place::new(0, 0..0), |b| b.place)
 }
 
 /// The scene while it is put together.

@@ -8,6 +8,7 @@ pub(crate) mod check;
 pub(crate) mod friction;
 pub(crate) mod material;
 pub(crate) mod motion;
+pub(crate) mod obstacle;
 pub(crate) mod pin;
 pub(crate) mod place;
 pub(crate) mod probe;
@@ -30,8 +31,8 @@ use crate::{
 };
 use body::{BodyPlan, Names};
 use material::Materials;
+use obstacle::ObstaclePlan;
 use pin::{AttachmentPlan, PinPlan};
-use place::ObstaclePlan;
 use probe::ProbePlan;
 
 /// A scene as it was read.
@@ -85,7 +86,7 @@ pub(crate) fn document(
     let obstacles: Vec<ObstaclePlan> = f
         .tables("obstacle")
         .iter()
-        .filter_map(|node| place::obstacle(reporter, node))
+        .filter_map(|node| obstacle::obstacle(reporter, node))
         .collect();
     unique(reporter, obstacles.iter().map(|o| &o.name), "obstacles");
     let pins = f

@@ -1,18 +1,12 @@
-//! Where bodies and obstacles start: `scale`, then `rotate`, then `translate`; and `[[obstacle]]`.
+//! Where bodies and obstacles start: `scale`, then `rotate`, then `translate`.
 
-use stiction_bodies::motion::{Motion, Pose};
+use stiction_bodies::motion::Pose;
 use stiction_math::{Quat, Vec3, nalgebra::Unit};
 
 use crate::{
-    error::{Kind, Reporter},
+    error::Kind,
     fields::{Fields, vector},
-    read::{
-        motion::motion,
-        settings::plain_name,
-        shape::{ObstacleShape, obstacle_shape},
-    },
     schema,
-    source::At,
     tree::{Node, Value},
 };
 
@@ -21,73 +15,6 @@ use crate::{
 pub(crate) struct Placement {
     pub scale: Vec3,
     pub pose: Pose,
-}
-
-/// An obstacle as it was read.
-pub(crate) struct ObstaclePlan {
-    pub name: At<String>,
-    pub shape: ObstacleGeometry,
-    pub placement: Placement,
-    pub motion: Option<Motion>,
-    /// The name in the friction table.
-    pub material: String,
-    /// The same where it is given.
-    pub material_at: Option<At<String>>,
-}
-
-pub(crate) enum ObstacleGeometry {
-    Shape(ObstacleShape),
-    File(At<String>),
-}
-
-pub(crate) fn obstacle(reporter: &Reporter, node: &Node) -> Option<ObstaclePlan> {
-    let f = Fields::named(reporter, node, "obstacle", schema::OBSTACLE)?;
-    let name = f.need_string("name")?;
-    let name = At::new(
-        plain_name(reporter, name.clone(), "the `name` of an obstacle")?,
-        name.place,
-    );
-    let what = f.what.clone();
-    if !f.exactly_one(&["shape", "mesh"]) {
-        return None;
-    }
-    let placement = placement(&f);
-    let motion = match f.get("motion") {
-        Some(node) => Some(motion(reporter, node, &what, false)?),
-        None => None,
-    };
-    let material_at = f
-        .string("material")
-        .map(|m| At::new(m.value.to_owned(), m.place));
-    let shape = match f.get("shape") {
-        Some(node) => {
-            if f.has("scale") {
-                let message = format!("{what} has a shape, which takes its size from its own keys");
-                return f.fail(
-                    Kind::Value,
-                    "scale",
-                    message,
-                    Some("remove `scale`".to_owned()),
-                );
-            }
-            ObstacleGeometry::Shape(obstacle_shape(reporter, node, &what)?)
-        }
-        None => {
-            let path = f.string("mesh")?;
-            ObstacleGeometry::File(At::new(path.value.to_owned(), path.place))
-        }
-    };
-    let material = material_at
-        .as_ref()
-        .map_or_else(|| name.value.clone(), |m| m.value.clone());
-    Some(ObstaclePlan {
-        material,
-        name,
-        shape,
-        placement: placement?,
-        motion,
-        material_at,
-    })
 }
 
 /// `scale`, `rotate` and `translate` of a body or obstacle.

@@ -1,6 +1,5 @@
-//! Procedural shapes of bodies and the shapes of obstacles.
+//! Procedural shapes of bodies.
 
-use stiction_bodies::obstacle::Shape;
 use stiction_geometry::{
     TetMesh, TriMesh,
     shapes::{
@@ -9,7 +8,6 @@ use stiction_geometry::{
         ShapeError, Sheet, SheetPattern, TetPattern, TorusSolid, TorusSurface, Tube, TubeEnds,
     },
 };
-use stiction_math::Vec3;
 
 use crate::{
     error::{Kind, Reporter},
@@ -25,7 +23,7 @@ pub(crate) struct ShapePlan {
     pub place: Place,
     pub source: Generator,
     /// Places of the shape's keys, for errors about them.
-    keys: Vec<(String, Place)>,
+    pub keys: Vec<(String, Place)>,
 }
 
 /// What makes the mesh.
@@ -111,7 +109,7 @@ pub(crate) fn shape(
             Generator::Surface(r.open_surface(kind)?)
         }
         ("bowl", Purpose::Shell) => {
-            f.allow(&["type", "radius", "depth", "rings"]);
+            known(&f, kind, &["type", "radius", "depth", "rings"]);
             let (radius, depth, rings) =
                 (r.length("radius"), r.length("depth"), r.cells("rings", 12));
             Generator::Surface(Box::new(Bowl {
@@ -172,7 +170,11 @@ const CLOSED: &[&str] = &[
 ];
 
 /// The shape table and its type; a type that no table of ours knows is reported.
-fn open<'a>(reporter: &'a Reporter, node: &'a Node, owner: &str) -> Option<(Fields<'a>, &'a str)> {
+pub(super) fn open<'a>(
+    reporter: &'a Reporter,
+    node: &'a Node,
+    owner: &str,
+) -> Option<(Fields<'a>, &'a str)> {
     let f = Fields::open(reporter, node, format!("the shape of {owner}"))?;
     let kind = f.need_string("type")?;
     if schema::SHAPES.iter().all(|s| s.0 != kind.value) {
@@ -187,13 +189,28 @@ fn open<'a>(reporter: &'a Reporter, node: &'a Node, owner: &str) -> Option<(Fiel
     Some((f, kind.value))
 }
 
-struct Reader<'f, 'a> {
-    f: &'f Fields<'a>,
-    purpose: Purpose,
+/// Reports keys that are not among `keys`, which are those of `kind` that make sense here.
+pub(super) fn known(f: &Fields<'_>, kind: &str, keys: &[&str]) {
+    let documented = |key| {
+        schema::SHAPES
+            .iter()
+            .any(|s| s.0 == kind && s.1.contains(key))
+    };
+    debug_assert!(
+        keys.iter().all(documented),
+        "a key of `{kind}` is not in the schema"
+    );
+    f.allow(keys);
+}
+
+/// Reads the keys of a shape.
+pub(super) struct Reader<'f, 'a> {
+    pub f: &'f Fields<'a>,
+    pub purpose: Purpose,
 }
 
 impl Reader<'_, '_> {
-    fn length(&self, key: &str) -> Option<f64> {
+    pub fn length(&self, key: &str) -> Option<f64> {
         self.f.need_positive(key)
     }
 
@@ -205,7 +222,7 @@ impl Reader<'_, '_> {
         self.f.need_count(key, 1)
     }
 
-    fn lengths<const N: usize>(&self, key: &str) -> Option<[f64; N]> {
+    pub fn lengths<const N: usize>(&self, key: &str) -> Option<[f64; N]> {
         let all = self.f.need_numbers(key)?;
         match all.iter().find(|x| **x <= 0.0) {
             Some(x) => self.f.out_of_range(key, *x, "positive"),
@@ -217,7 +234,11 @@ impl Reader<'_, '_> {
         let f = self.f;
         Some(match kind {
             "sheet" => {
-                f.allow(&["type", "size", "cells", "pattern", "jitter", "seed"]);
+                known(
+                    f,
+                    kind,
+                    &["type", "size", "cells", "pattern", "jitter", "seed"],
+                );
                 let size = self.lengths("size");
                 f.need("cells")?;
                 let cells = f.counts("cells", 1);
@@ -238,7 +259,7 @@ impl Reader<'_, '_> {
                 })
             }
             "card" => {
-                f.allow(&["type", "size", "refinements"]);
+                known(f, kind, &["type", "size", "refinements"]);
                 let (size, refinements) = (self.lengths("size"), f.need_count("refinements", 0));
                 Box::new(Card {
                     size: size?,
@@ -246,7 +267,7 @@ impl Reader<'_, '_> {
                 })
             }
             "disc" => {
-                f.allow(&["type", "radius", "rings"]);
+                known(f, kind, &["type", "radius", "rings"]);
                 let (radius, rings) = (self.length("radius"), self.cells("rings", 8));
                 Box::new(Disc {
                     radius: radius?,
@@ -254,7 +275,11 @@ impl Reader<'_, '_> {
                 })
             }
             "tube" => {
-                f.allow(&["type", "radius", "length", "around", "along", "ends"]);
+                known(
+                    f,
+                    kind,
+                    &["type", "radius", "length", "around", "along", "ends"],
+                );
                 let ends = [("open", TubeEnds::Open), ("closed", TubeEnds::Closed)];
                 let ends = f.choice("ends", &ends).unwrap_or(TubeEnds::Open);
                 let (radius, length) = (self.length("radius"), self.length("length"));
@@ -268,7 +293,11 @@ impl Reader<'_, '_> {
                 })
             }
             _ => {
-                f.allow(&["type", "radius", "straight", "width", "around", "across"]);
+                known(
+                    f,
+                    kind,
+                    &["type", "radius", "straight", "width", "around", "across"],
+                );
                 let straight = if f.has("straight") {
                     f.not_negative("straight")
                 } else {
@@ -287,11 +316,11 @@ impl Reader<'_, '_> {
         })
     }
 
-    fn closed_surface(&self, kind: &str) -> Option<Box<dyn Generate<TriMesh>>> {
+    pub fn closed_surface(&self, kind: &str) -> Option<Box<dyn Generate<TriMesh>>> {
         let f = self.f;
         Some(match kind {
             "box" => {
-                f.allow(&["type", "size", "cells"]);
+                known(f, kind, &["type", "size", "cells"]);
                 let size = self.lengths("size");
                 let cells = if !f.has("cells") && self.purpose != Purpose::Shell {
                     Some([1; 3])
@@ -305,7 +334,7 @@ impl Reader<'_, '_> {
                 })
             }
             "sphere" => {
-                f.allow(&["type", "radius", "frequency"]);
+                known(f, kind, &["type", "radius", "frequency"]);
                 let (radius, frequency) = (self.length("radius"), self.cells("frequency", 8));
                 Box::new(BallSurface {
                     radius: radius?,
@@ -313,7 +342,7 @@ impl Reader<'_, '_> {
                 })
             }
             "capsule" => {
-                f.allow(&["type", "radius", "length", "rings", "along"]);
+                known(f, kind, &["type", "radius", "length", "rings", "along"]);
                 let (radius, length) = (self.length("radius"), self.length("length"));
                 let (rings, along) = (self.cells("rings", 6), self.cells("along", 4));
                 Box::new(CapsuleSurface {
@@ -324,7 +353,7 @@ impl Reader<'_, '_> {
                 })
             }
             "cylinder" => {
-                f.allow(&["type", "radius", "length", "around", "along"]);
+                known(f, kind, &["type", "radius", "length", "around", "along"]);
                 let (radius, length) = (self.length("radius"), self.length("length"));
                 let (around, along) = (self.cells("around", 48), self.cells("along", 1));
                 Box::new(CylinderSurface {
@@ -335,7 +364,7 @@ impl Reader<'_, '_> {
                 })
             }
             "cone" => {
-                f.allow(&["type", "radius", "height", "around", "along"]);
+                known(f, kind, &["type", "radius", "height", "around", "along"]);
                 let (radius, height) = (self.length("radius"), self.length("height"));
                 let (around, along) = (self.cells("around", 48), self.cells("along", 1));
                 Box::new(Cone {
@@ -346,7 +375,7 @@ impl Reader<'_, '_> {
                 })
             }
             "torus" => {
-                f.allow(&["type", "major", "minor", "around", "across"]);
+                known(f, kind, &["type", "major", "minor", "around", "across"]);
                 let (major, minor) = (self.length("major"), self.length("minor"));
                 let (around, across) = (self.cells("around", 48), self.cells("across", 16));
                 Box::new(TorusSurface {
@@ -366,7 +395,11 @@ impl Reader<'_, '_> {
                 );
             }
             _ => {
-                f.allow(&["type", "radius", "depth", "thickness", "rings", "layers"]);
+                known(
+                    f,
+                    kind,
+                    &["type", "radius", "depth", "thickness", "rings", "layers"],
+                );
                 let (radius, depth, thickness) = (
                     self.length("radius"),
                     self.length("depth"),
@@ -388,7 +421,7 @@ impl Reader<'_, '_> {
         let f = self.f;
         Some(match kind {
             "box" => {
-                f.allow(&["type", "size", "cells", "pattern"]);
+                known(f, kind, &["type", "size", "cells", "pattern"]);
                 let size = self.lengths("size");
                 f.need("cells")?;
                 let cells = f.counts("cells", 1);
@@ -401,7 +434,11 @@ impl Reader<'_, '_> {
                 })
             }
             "sphere" if f.has("thickness") => {
-                f.allow(&["type", "radius", "thickness", "frequency", "layers"]);
+                known(
+                    f,
+                    kind,
+                    &["type", "radius", "thickness", "frequency", "layers"],
+                );
                 let (radius, thickness) = (self.length("radius"), self.length("thickness"));
                 let (frequency, layers) = (self.cells("frequency", 8), self.cells("layers", 1));
                 Box::new(BallShell {
@@ -412,7 +449,7 @@ impl Reader<'_, '_> {
                 })
             }
             "sphere" => {
-                f.allow(&["type", "radius", "thickness", "layers"]);
+                known(f, kind, &["type", "radius", "thickness", "layers"]);
                 let (radius, layers) = (self.length("radius"), self.cells("layers", 8));
                 Box::new(BallSolid {
                     radius: radius?,
@@ -420,7 +457,7 @@ impl Reader<'_, '_> {
                 })
             }
             "capsule" => {
-                f.allow(&["type", "radius", "length", "rings", "along"]);
+                known(f, kind, &["type", "radius", "length", "rings", "along"]);
                 let (radius, length) = (self.length("radius"), self.length("length"));
                 let (rings, along) = (self.cells("rings", 6), self.cells("along", 4));
                 Box::new(CapsuleSolid {
@@ -431,7 +468,7 @@ impl Reader<'_, '_> {
                 })
             }
             "cylinder" => {
-                f.allow(&["type", "radius", "length", "rings", "along"]);
+                known(f, kind, &["type", "radius", "length", "rings", "along"]);
                 let (radius, length) = (self.length("radius"), self.length("length"));
                 let (rings, along) = (self.cells("rings", 6), self.cells("along", 4));
                 Box::new(CylinderSolid {
@@ -442,7 +479,7 @@ impl Reader<'_, '_> {
                 })
             }
             "torus" => {
-                f.allow(&["type", "major", "minor", "around", "rings"]);
+                known(f, kind, &["type", "major", "minor", "around", "rings"]);
                 let (major, minor) = (self.length("major"), self.length("minor"));
                 let (around, rings) = (self.cells("around", 48), self.cells("rings", 3));
                 Box::new(TorusSolid {
@@ -453,7 +490,11 @@ impl Reader<'_, '_> {
                 })
             }
             _ => {
-                f.allow(&["type", "radius", "depth", "thickness", "rings", "layers"]);
+                known(
+                    f,
+                    kind,
+                    &["type", "radius", "depth", "thickness", "rings", "layers"],
+                );
                 let (radius, depth, thickness) = (
                     self.length("radius"),
                     self.length("depth"),
@@ -470,108 +511,4 @@ impl Reader<'_, '_> {
             }
         })
     }
-}
-
-/// The shape of an obstacle: exact where there is a formula, a mesh otherwise.
-pub(crate) enum ObstacleShape {
-    Exact(Shape),
-    Mesh(ShapePlan),
-}
-
-/// The shape of an obstacle.
-pub(crate) fn obstacle_shape(
-    reporter: &Reporter,
-    node: &Node,
-    owner: &str,
-) -> Option<ObstacleShape> {
-    let (f, kind) = open(reporter, node, owner)?;
-    let r = Reader {
-        f: &f,
-        purpose: Purpose::Rigid,
-    };
-    // A cone with a number of sides is a pyramid, which has no formula of its own here.
-    if kind == "bowl" || (kind == "cone" && f.has("around")) {
-        let source = Generator::Surface(r.closed_surface(kind)?);
-        let keys = f
-            .table
-            .entries
-            .iter()
-            .map(|e| (e.key.clone(), e.node.place))
-            .collect();
-        return Some(ObstacleShape::Mesh(ShapePlan {
-            place: node.place,
-            source,
-            keys,
-        }));
-    }
-    Some(ObstacleShape::Exact(match kind {
-        "plane" => {
-            f.allow(&["type", "normal", "offset"]);
-            let normal = if f.has("normal") {
-                f.direction("normal")?
-            } else {
-                Vec3::z()
-            };
-            Shape::Plane {
-                normal,
-                offset: if f.has("offset") {
-                    f.number("offset")?
-                } else {
-                    0.0
-                },
-            }
-        }
-        "box" => {
-            f.allow(&["type", "size"]);
-            Shape::Box {
-                half: Vec3::from(r.lengths::<3>("size")?) * 0.5,
-            }
-        }
-        "sphere" => {
-            f.allow(&["type", "radius"]);
-            Shape::Sphere {
-                radius: r.length("radius")?,
-            }
-        }
-        "capsule" => {
-            f.allow(&["type", "radius", "length"]);
-            let (radius, length) = (r.length("radius"), r.length("length"));
-            Shape::Capsule {
-                radius: radius?,
-                half: 0.5 * length?,
-            }
-        }
-        "cylinder" => {
-            f.allow(&["type", "radius", "length"]);
-            let (radius, length) = (r.length("radius"), r.length("length"));
-            Shape::Cylinder {
-                radius: radius?,
-                half: 0.5 * length?,
-            }
-        }
-        "cone" => {
-            f.allow(&["type", "radius", "height", "around", "along"]);
-            let (radius, height) = (r.length("radius"), r.length("height"));
-            Shape::Cone {
-                radius: radius?,
-                height: height?,
-            }
-        }
-        "torus" => {
-            f.allow(&["type", "major", "minor"]);
-            let (major, minor) = (r.length("major")?, r.length("minor")?);
-            if minor >= major {
-                return f.out_of_range("minor", minor, "below `major`");
-            }
-            Shape::Torus { major, minor }
-        }
-        other => {
-            let known = [
-                "plane", "box", "sphere", "capsule", "cylinder", "cone", "torus", "bowl",
-            ];
-            let help = suggest::help(other, "shapes of obstacles", known);
-            let message = format!("{owner} cannot have the shape `{other}`");
-            return f.fail(Kind::Value, "type", message, Some(help));
-        }
-    }))
 }

@@ -1,0 +1,135 @@
+//! Every documented shape builds for every kind of body it is documented for.
+
+use stiction_bodies::obstacle::Shape;
+
+use crate::ok;
+
+fn body(kind: &str, shape: &str) -> String {
+    let material = match kind {
+        "shell" => "\"denim\"",
+        _ => "\"rubber\"",
+    };
+    let cell = if kind == "embedded" {
+        "cell = 0.3\n"
+    } else {
+        ""
+    };
+    format!(
+        "[time]\nstep = 0.01\nduration = 1\n[[body]]\nname = \"b\"\nkind = \"{kind}\"\n{cell}\
+         shape = {{ {shape} }}\nmaterial = {material}\n"
+    )
+}
+
+#[test]
+fn every_shape_builds_for_every_kind_it_is_for() {
+    let cases = [
+        (
+            "shell",
+            "type = 'sheet', size = [1, 1], cells = [4, 4], pattern = 'irregular', jitter = 1, seed = 3",
+        ),
+        ("shell", "type = 'card', size = [1, 1], refinements = 2"),
+        ("shell", "type = 'disc', radius = 1, rings = 4"),
+        (
+            "shell",
+            "type = 'tube', radius = 1, length = 2, around = 12, along = 4, ends = 'closed'",
+        ),
+        (
+            "shell",
+            "type = 'band', radius = 1, width = 1, straight = 2, around = 24, across = 2",
+        ),
+        ("shell", "type = 'bowl', radius = 1, depth = 0.5, rings = 4"),
+        ("shell", "type = 'box', size = [1, 1, 1], cells = [2, 2, 2]"),
+        ("shell", "type = 'sphere', radius = 1, frequency = 3"),
+        (
+            "shell",
+            "type = 'capsule', radius = 1, length = 1, rings = 3, along = 2",
+        ),
+        (
+            "shell",
+            "type = 'cylinder', radius = 1, length = 1, around = 12, along = 3",
+        ),
+        (
+            "shell",
+            "type = 'cone', radius = 1, height = 1, around = 12, along = 4",
+        ),
+        (
+            "shell",
+            "type = 'torus', major = 1, minor = 0.3, around = 16, across = 8",
+        ),
+        (
+            "solid",
+            "type = 'box', size = [1, 1, 1], cells = [2, 2, 2], pattern = 'five'",
+        ),
+        ("solid", "type = 'sphere', radius = 1, layers = 3"),
+        (
+            "solid",
+            "type = 'sphere', radius = 1, thickness = 0.2, frequency = 4, layers = 1",
+        ),
+        (
+            "solid",
+            "type = 'capsule', radius = 1, length = 1, rings = 2, along = 2",
+        ),
+        (
+            "solid",
+            "type = 'cylinder', radius = 1, length = 1, rings = 3, along = 3",
+        ),
+        (
+            "solid",
+            "type = 'torus', major = 1, minor = 0.3, around = 16, rings = 2",
+        ),
+        (
+            "solid",
+            "type = 'bowl', radius = 1, depth = 0.5, thickness = 0.1, rings = 4, layers = 1",
+        ),
+        ("rigid", "type = 'box', size = [1, 1, 1]"),
+        ("rigid", "type = 'sphere', radius = 1"),
+        ("rigid", "type = 'capsule', radius = 1, length = 1"),
+        ("rigid", "type = 'cylinder', radius = 1, length = 1"),
+        ("rigid", "type = 'cone', radius = 1, height = 1"),
+        ("rigid", "type = 'torus', major = 1, minor = 0.3"),
+        (
+            "rigid",
+            "type = 'bowl', radius = 1, depth = 0.5, thickness = 0.1",
+        ),
+        ("embedded", "type = 'box', size = [1, 1, 1]"),
+        ("embedded", "type = 'sphere', radius = 1"),
+        (
+            "embedded",
+            "type = 'torus', major = 1, minor = 0.3, around = 32, across = 12",
+        ),
+    ];
+    for (kind, shape) in cases {
+        let scene = ok(&body(kind, shape));
+        assert!(scene.model.bodies[0].total_mass() > 0.0, "{kind}: {shape}");
+    }
+}
+
+#[test]
+fn every_shape_of_an_obstacle_is_read() {
+    let cases = [
+        ("type = 'plane', normal = [0, 0, 2], offset = 1", "Plane"),
+        ("type = 'box', size = [1, 2, 3]", "Box"),
+        ("type = 'sphere', radius = 1", "Sphere"),
+        ("type = 'capsule', radius = 1, length = 2", "Capsule"),
+        ("type = 'cylinder', radius = 1, length = 2", "Cylinder"),
+        ("type = 'cone', radius = 1, height = 2", "Cone"),
+        ("type = 'torus', major = 1, minor = 0.2", "Torus"),
+        (
+            "type = 'bowl', radius = 1, depth = 0.5, thickness = 0.1",
+            "Mesh",
+        ),
+        ("type = 'cone', radius = 1, height = 2, around = 5", "Mesh"),
+    ];
+    for (shape, want) in cases {
+        let scene = format!(
+            "{}[contact]\nenabled = false\n[[obstacle]]\nname = \"o\"\nshape = {{ {shape} }}\n",
+            body("rigid", "type = 'sphere', radius = 1")
+        );
+        let scene = ok(&scene);
+        let found = &scene.model.obstacles[0].shape;
+        assert!(format!("{found:?}").starts_with(want), "{shape}: {found:?}");
+        if let Shape::Plane { normal, offset } = found {
+            assert_eq!((normal.z, *offset), (1.0, 1.0));
+        }
+    }
+}
