@@ -251,11 +251,11 @@ impl<'a, const N: usize> Examination<'a, N> {
         let crowded = crowded.map(|g| [name(g[0].low), name(g[0].high)]).collect();
         let pinched = pinched_vertices(mesh).into_iter().map(name).collect();
         self.list(
-            Warning,
+            Error,
             Kind::NonManifoldEdge,
             (Elements::Edges, crowded),
-            "has more than two triangles; it will not resist bending",
-            "split the surface there, unless it is a seam of several sheets",
+            "has more than two triangles, so that no bending angle exists there",
+            "split the surface there; join several sheets with attachments instead",
         );
         self.list(
             Warning,

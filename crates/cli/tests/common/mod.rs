@@ -1,0 +1,76 @@
+//! Running the program as a user would.
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+pub fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stiction"));
+    command.args(args).env("NO_COLOR", "1");
+    command
+}
+
+pub fn stiction(args: &[&str]) -> Output {
+    command(args).output().unwrap()
+}
+
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// What was said on standard error, with line breaks and the frames of boxes folded to spaces.
+pub fn stderr(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let plain: String = text.chars().map(|c| if "│╰╭─┬×▶".contains(c) { ' ' } else { c }).collect();
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+pub fn code(output: &Output) -> i32 {
+    output.status.code().unwrap_or_else(|| panic!("killed by a signal: {}", stderr(output)))
+}
+
+/// All files below `dir` with their bytes, sorted by path.
+pub fn contents(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    fn walk(base: &Path, dir: &Path, out: &mut Vec<(PathBuf, Vec<u8>)>) {
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(base, &path, out);
+            } else {
+                out.push((path.strip_prefix(base).unwrap().to_owned(), fs::read(&path).unwrap()));
+            }
+        }
+    }
+    let mut out = Vec::new();
+    walk(dir, dir, &mut out);
+    out.sort();
+    out
+}
+
+/// The bytes of the state in a run's checkpoint.
+pub fn stored_state(dir: &Path) -> Vec<u8> {
+    let checkpoint = stiction::record::Checkpoint::read(&dir.join("checkpoint.bin")).unwrap();
+    checkpoint.sections().find(|s| s.0 == "state").unwrap().1.to_vec()
+}
+
+/// Two runs left the same trajectory: state, tables and frames, bit for bit. Times of day differ.
+pub fn assert_same_run(a: &Path, b: &Path) {
+    assert!(stored_state(a) == stored_state(b), "the final states differ");
+    let of = |dir: &Path| -> Vec<(PathBuf, Vec<u8>)> {
+        let timed = ["summary.json", "checkpoint.bin"];
+        contents(dir).into_iter().filter(|(p, _)| !timed.iter().any(|t| p.ends_with(t))).collect()
+    };
+    let (a, b) = (of(a), of(b));
+    let names = |x: &[(PathBuf, Vec<u8>)]| x.iter().map(|f| f.0.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&a), names(&b));
+    for (x, y) in a.iter().zip(&b) {
+        assert!(x.1 == y.1, "{} differs", x.0.display());
+    }
+}

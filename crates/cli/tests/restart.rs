@@ -1,0 +1,224 @@
+//! Stopping, killing, resuming and counting threads changes no bit.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::{fs, path::Path, thread::sleep, time::Duration};
+
+use common::{assert_same_run, code, command, stderr, stiction};
+use stiction::record::{Checkpoint, Recorder, Status, Summary};
+
+/// A scene with one of everything, short enough to be run often.
+const SCENE: &str = r#"
+gravity = [0, 0, -9.81]
+[time]
+step = 0.01
+duration = 0.6
+frame_every = 2
+[method]
+name = "newton"
+iterations = 2
+[air]
+wind = [2, 1, 0]
+[[body]]
+name = "cloth"
+kind = "shell"
+shape = { type = "sheet", size = [1, 1], cells = [16, 16], pattern = "irregular", seed = 3 }
+material = { kind = "shell", area_density = 0.2, thickness = 1e-3, young = 2e5, poisson = 0.3, bending = 1e-5, damping = { stiffness = 0.01 } }
+drag = { normal = 1.2, tangential = 0.05 }
+[[body]]
+name = "soft"
+kind = "embedded"
+shape = { type = "torus", major = 0.2, minor = 0.08 }
+cell = 0.08
+material = { kind = "solid", density = 500, young = 5e4, poisson = 0.4, law = "neo-hookean" }
+translate = [0, 0, 0.6]
+angular_velocity = [1, 2, 3]
+[[body]]
+name = "box"
+kind = "rigid"
+shape = { type = "box", size = [0.3, 0.2, 0.1] }
+material = { kind = "rigid", density = 200 }
+translate = [0.6, 0, 0.3]
+angular_velocity = [3, 2, 1]
+[[pin]]
+body = "cloth"
+select = { nearest = { point = [-0.5, -0.5, 0] } }
+[[pin]]
+body = "cloth"
+select = { nearest = { point = [-0.5, 0.5, 0] } }
+motion = { translate = { times = [0, 0.5], values = [[0, 0, 0], [0.2, 0, 0.1]], interpolation = "smooth" } }
+[[attachment]]
+a = { body = "cloth", near = [0.5, 0, 0] }
+b = { body = "box", near = [0.5, 0, 0.3] }
+stiffness = 50
+damping = 0.01
+[[probe]]
+name = "energy"
+type = "energy"
+[[probe]]
+name = "height"
+type = "centroid"
+body = "soft"
+axis = "z"
+[[check]]
+of = "height"
+at = 0.5
+below = 1.0
+[output]
+formats = ["vtu", "ply"]
+checkpoint_every = 1
+"#;
+
+fn scene(dir: &Path) -> String {
+    let path = dir.join("scene.toml");
+    fs::write(&path, SCENE).unwrap();
+    path.to_string_lossy().into_owned()
+}
+
+fn run(scene: &str, out: &Path, more: &[&str]) {
+    let out = out.to_string_lossy().into_owned();
+    let mut args = vec!["run", scene, "--out", &out, "--quiet"];
+    args.extend(more);
+    let output = stiction(&args);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+}
+
+#[test]
+fn one_two_and_three_threads_leave_the_same_bits() {
+    let dir = tempfile::tempdir().unwrap();
+    let scene = scene(dir.path());
+    let folders: Vec<_> = [1, 2, 3].iter().map(|n| dir.path().join(format!("{n}"))).collect();
+    for (n, folder) in (1..).zip(&folders) {
+        run(&scene, folder, &["--threads", &format!("{n}")]);
+    }
+    assert_same_run(&folders[0], &folders[1]);
+    assert_same_run(&folders[0], &folders[2]);
+}
+
+#[test]
+fn a_resumed_run_equals_an_uninterrupted_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let scene = scene(dir.path());
+    let (whole, parts) = (dir.path().join("whole"), dir.path().join("parts"));
+    run(&scene, &whole, &[]);
+    run(&scene, &parts, &["--frames", "7"]);
+    run(&scene, &parts, &["--frames", "19", "--resume"]);
+    run(&scene, &parts, &["--resume"]);
+    assert_same_run(&whole, &parts);
+    // The summary, too, is that of one run, apart from the clock.
+    let read = |d: &Path| Summary::read(&d.join("summary.json")).unwrap();
+    let (a, b) = (read(&whole), read(&parts));
+    assert_eq!(a.probes, b.probes);
+    assert_eq!(a.checks, b.checks);
+    assert_eq!((a.steps, a.frames, a.iterations), (b.steps, b.frames, b.iterations));
+    assert_eq!(a.certificate, b.certificate);
+}
+
+#[test]
+fn a_longer_duration_extends_a_finished_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let scene = scene(dir.path());
+    let (whole, parts) = (dir.path().join("whole"), dir.path().join("parts"));
+    run(&scene, &whole, &[]);
+    run(&scene, &parts, &["--set", "time.duration=0.55"]);
+    run(&scene, &parts, &["--resume"]);
+    assert_same_run(&whole, &parts);
+}
+
+/// Killed at ten times spread over the run, resumed each time: a valid checkpoint or none is left,
+/// and the end is that of an undisturbed run.
+#[test]
+fn a_killed_run_leaves_a_valid_checkpoint_or_none_and_resumes() {
+    let dir = tempfile::tempdir().unwrap();
+    let scene = scene(dir.path());
+    let (whole, killed) = (dir.path().join("whole"), dir.path().join("killed"));
+    let clock = std::time::Instant::now();
+    run(&scene, &whole, &[]);
+    let wall = clock.elapsed();
+    let out = killed.to_string_lossy().into_owned();
+    let mut kills = 0;
+    let mut seed = 12345u64;
+    let mut with_checkpoint = 0;
+    while kills < 10 {
+        // Wait for a random part of a fifth of the run: some kills hit start-up, some the middle.
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let part = (seed >> 40) as f64 / (1u64 << 24) as f64;
+        let mut child = command(&["run", &scene, "--out", &out, "--quiet", "--resume"]).spawn().unwrap();
+        sleep(Duration::from_secs_f64(part * 0.2 * wall.as_secs_f64()));
+        child.kill().unwrap();
+        let finished = child.wait().unwrap().success();
+        kills += 1;
+        let path = Recorder::checkpoint_path(&killed);
+        if path.exists() {
+            Checkpoint::read(&path).unwrap_or_else(|e| panic!("after kill {kills}: {e}"));
+            with_checkpoint += 1;
+        }
+        if finished {
+            break;
+        }
+    }
+    assert!(with_checkpoint > 0, "no kill came late enough to test anything");
+    run(&scene, &killed, &["--resume"]);
+    assert_same_run(&whole, &killed);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_writes_a_checkpoint_and_the_summary() {
+    let dir = tempfile::tempdir().unwrap();
+    let scene = scene(dir.path());
+    let (whole, stopped) = (dir.path().join("whole"), dir.path().join("stopped"));
+    run(&scene, &whole, &[]);
+    let out = stopped.to_string_lossy().into_owned();
+    let args = ["run", &scene, "--out", &out, "--quiet", "--set", "output.checkpoint_every=1000000"];
+    let mut child = command(&args).spawn().unwrap();
+    while !stopped.join("frames/cloth_000003.vtu").exists() {
+        sleep(Duration::from_millis(1));
+    }
+    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let summary = Summary::read(&stopped.join("summary.json")).unwrap();
+    assert_eq!(summary.status, Status::Interrupted);
+    assert!(summary.steps >= 6 && summary.steps < 60, "{}", summary.steps);
+    run(&scene, &stopped, &["--resume"]);
+    assert_same_run(&whole, &stopped);
+}
+
+#[test]
+fn a_checkpoint_of_another_scene_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let scene = scene(dir.path());
+    let out = dir.path().join("out");
+    run(&scene, &out, &["--frames", "3"]);
+    let folder = out.to_string_lossy().into_owned();
+    let output = stiction(&["run", &scene, "--out", &folder, "--resume", "--set", "gravity=[0,0,-1]"]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("checkpoint.bin") && stderr(&output).contains("other settings"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_truncated_or_corrupted_checkpoint_is_refused_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let scene = scene(dir.path());
+    let out = dir.path().join("out");
+    run(&scene, &out, &["--frames", "3"]);
+    let path = Recorder::checkpoint_path(&out);
+    let good = fs::read(&path).unwrap();
+    let folder = out.to_string_lossy().into_owned();
+    let resume = || stiction(&["run", &scene, "--out", &folder, "--resume", "--quiet"]);
+    fs::write(&path, &good[..good.len() / 2]).unwrap();
+    let output = resume();
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("cut short"), "{}", stderr(&output));
+    let mut bad = good.clone();
+    bad[good.len() / 2] ^= 1;
+    fs::write(&path, &bad).unwrap();
+    let output = resume();
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("damaged"), "{}", stderr(&output));
+    // Nothing was touched: with the good bytes back, the run goes on.
+    fs::write(&path, &good).unwrap();
+    assert_eq!(code(&resume()), 0);
+}
