@@ -1,6 +1,10 @@
-//! What touches: the certificate that says how well Coulomb's law was kept. It shares no code with
-//! the solvers that it judges.
+//! What touches: contact sets, friction problems and the certificate that says how well Coulomb's
+//! law was kept. It shares no code with the solvers that it judges.
 
 mod certificate;
+mod contact_set;
+mod problem;
 
 pub use certificate::Certificate;
+pub use contact_set::{Contact, ContactKey, ContactSet, Entry};
+pub use problem::{BlockFault, ContactFault, FrictionProblem, ProblemError};

@@ -1,0 +1,309 @@
+//! Where bodies touch, in columns.
+
+use stiction_math::{Mat3, Vec3};
+
+/// Contacts in the order in which the solver visits them, one column per quantity.
+///
+/// Row block c of B has the entries `start[c]..start[c + 1]`; entry e is the 3×3 block
+///
+/// ```text
+/// B_ce = weights[e] I − [levers[e]]×        at block column nodes[e]
+/// ```
+///
+/// so that (B v)_c is the velocity of the first body at the contact less that of the second. A
+/// node of a mesh has a weight and no lever; the angular block of a rigid body has a lever ρ and
+/// no weight (ω ↦ ω × ρ), with the sign of its side: −ρ on the second body.
+///
+/// All columns are public: kernels take them as slices. [`ContactSet::push`] keeps them consistent
+/// and `FrictionProblem::check` tells if they are not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContactSet {
+    /// The first entry of each contact, and the number of entries at the end; one more than there
+    /// are contacts.
+    pub start: Vec<u32>,
+    /// The block of each entry; no block twice in one contact.
+    pub nodes: Vec<u32>,
+    /// The weight b of each entry [1].
+    pub weights: Vec<f64>,
+    /// The lever ρ of each entry [m]; empty if no contact has any.
+    pub levers: Vec<Vec3>,
+    /// Unit normals from the second body to the first.
+    pub normal: Vec<Vec3>,
+    /// The kinematic part of the relative velocity [m/s]: obstacles, prescribed blocks and
+    /// (gap/h) n.
+    pub k: Vec<Vec3>,
+    /// Coefficients of friction μ [1].
+    pub mu: Vec<f64>,
+    /// The pull ξ that a contact bears [N·s]: a force times the time step [daviet2020,
+    /// Sect. 6.3.1].
+    pub cohesion: Vec<f64>,
+    /// How a contact gives way along its normal [1/kg]: velocity per impulse, that is metres per
+    /// newton divided by h² [daviet2020, Sect. 6.3.2].
+    pub compliance: Vec<f64>,
+    /// The gap at the start of the step [m]; already in `k`, kept for the work of contact.
+    pub gap: Vec<f64>,
+    /// Which features touch, the same in the next step: impulses are carried over by it.
+    pub key: Vec<ContactKey>,
+    /// The first and the second body or obstacle, by the caller's numbers.
+    pub pair: Vec<[u32; 2]>,
+}
+
+/// A name of two touching features that lasts from step to step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContactKey {
+    /// The feature of the first body.
+    pub first: u64,
+    /// The feature of the second body.
+    pub second: u64,
+}
+
+/// One contact without its stencil: the columns of a [`ContactSet`] by the same names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contact {
+    /// Unit normal from the second body to the first.
+    pub normal: Vec3,
+    /// The kinematic part of the relative velocity [m/s], with (gap/h) n.
+    pub k: Vec3,
+    /// Coefficient of friction [1].
+    pub mu: f64,
+    /// The pull that it bears [N·s].
+    pub cohesion: f64,
+    /// Velocity per impulse along the normal [1/kg].
+    pub compliance: f64,
+    /// The gap at the start of the step [m].
+    pub gap: f64,
+    /// Which features touch.
+    pub key: ContactKey,
+    /// The two bodies or obstacles.
+    pub pair: [u32; 2],
+}
+
+/// One entry of B: the block b I − [ρ]× at a node.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Entry {
+    /// The block column.
+    pub node: u32,
+    /// The weight b [1].
+    pub weight: f64,
+    /// The lever ρ [m].
+    pub lever: Vec3,
+}
+
+impl Default for Contact {
+    /// A frictionless, hard contact with a fixed floor: normal z, nothing else.
+    fn default() -> Self {
+        Self {
+            normal: Vec3::z(),
+            k: Vec3::zeros(),
+            mu: 0.0,
+            cohesion: 0.0,
+            compliance: 0.0,
+            gap: 0.0,
+            key: ContactKey::default(),
+            pair: [0, 0],
+        }
+    }
+}
+
+impl Default for ContactSet {
+    fn default() -> Self {
+        Self {
+            start: vec![0],
+            nodes: Vec::new(),
+            weights: Vec::new(),
+            levers: Vec::new(),
+            normal: Vec::new(),
+            k: Vec::new(),
+            mu: Vec::new(),
+            cohesion: Vec::new(),
+            compliance: Vec::new(),
+            gap: Vec::new(),
+            key: Vec::new(),
+            pair: Vec::new(),
+        }
+    }
+}
+
+impl Entry {
+    /// A node with weight b.
+    pub fn weight(node: u32, weight: f64) -> Self {
+        let lever = Vec3::zeros();
+        Self {
+            node,
+            weight,
+            lever,
+        }
+    }
+
+    /// The angular block of a rigid body with lever ρ [m].
+    pub fn lever(node: u32, lever: Vec3) -> Self {
+        let weight = 0.0;
+        Self {
+            node,
+            weight,
+            lever,
+        }
+    }
+
+    /// B_ce as a matrix.
+    pub fn matrix(&self) -> Mat3 {
+        Mat3::from_diagonal_element(self.weight) - self.lever.cross_matrix()
+    }
+
+    /// B_ce v.
+    pub fn mul(&self, v: &Vec3) -> Vec3 {
+        v * self.weight + v.cross(&self.lever)
+    }
+
+    /// B_ceᵀ r.
+    pub fn tr_mul(&self, r: &Vec3) -> Vec3 {
+        r * self.weight + self.lever.cross(r)
+    }
+}
+
+impl ContactSet {
+    /// How many contacts there are.
+    pub fn len(&self) -> usize {
+        self.normal.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.normal.is_empty()
+    }
+
+    /// Removes all contacts and keeps the memory.
+    pub fn clear(&mut self) {
+        self.start.truncate(1);
+        self.nodes.clear();
+        self.weights.clear();
+        self.levers.clear();
+        self.normal.clear();
+        self.k.clear();
+        self.mu.clear();
+        self.cohesion.clear();
+        self.compliance.clear();
+        self.gap.clear();
+        self.key.clear();
+        self.pair.clear();
+    }
+
+    /// Appends a contact between nodes: pairs of block and weight, positive on the first body and
+    /// negative on the second. Blocks that are named twice are merged.
+    pub fn push(&mut self, nodes: &[(u32, f64)], contact: Contact) {
+        let entries = nodes.iter().map(|&(node, b)| Entry::weight(node, b));
+        self.push_entries(entries, contact);
+    }
+
+    /// Appends a contact between points of any bodies. Blocks that are named twice are merged.
+    pub fn push_entries(&mut self, entries: impl IntoIterator<Item = Entry>, contact: Contact) {
+        let begin = self.nodes.len();
+        for entry in entries {
+            let found = self.nodes[begin..].iter().position(|&n| n == entry.node);
+            let at = match found {
+                Some(at) => begin + at,
+                None => {
+                    self.nodes.push(entry.node);
+                    self.weights.push(0.0);
+                    if !self.levers.is_empty() {
+                        self.levers.push(Vec3::zeros());
+                    }
+                    self.nodes.len() - 1
+                }
+            };
+            self.weights[at] += entry.weight;
+            if entry.lever != Vec3::zeros() {
+                self.levers.resize(self.nodes.len(), Vec3::zeros());
+                self.levers[at] += entry.lever;
+            }
+        }
+        self.start.push(self.nodes.len() as u32);
+        self.normal.push(contact.normal);
+        self.k.push(contact.k);
+        self.mu.push(contact.mu);
+        self.cohesion.push(contact.cohesion);
+        self.compliance.push(contact.compliance);
+        self.gap.push(contact.gap);
+        self.key.push(contact.key);
+        self.pair.push(contact.pair);
+    }
+
+    /// Contact `c` without its stencil.
+    pub fn contact(&self, c: usize) -> Contact {
+        Contact {
+            normal: self.normal[c],
+            k: self.k[c],
+            mu: self.mu[c],
+            cohesion: self.cohesion[c],
+            compliance: self.compliance[c],
+            gap: self.gap[c],
+            key: self.key[c],
+            pair: self.pair[c],
+        }
+    }
+
+    /// The stencil of contact `c`.
+    pub fn entries(&self, c: usize) -> impl ExactSizeIterator<Item = Entry> + '_ {
+        (self.start[c] as usize..self.start[c + 1] as usize).map(|e| Entry {
+            node: self.nodes[e],
+            weight: self.weights[e],
+            lever: self.levers.get(e).copied().unwrap_or_default(),
+        })
+    }
+
+    /// The same contacts in another order: contact `order[i]` becomes the i-th.
+    pub fn permuted(&self, order: &[u32]) -> Self {
+        let mut set = Self::default();
+        for &c in order {
+            set.push_entries(self.entries(c as usize), self.contact(c as usize));
+        }
+        set
+    }
+
+    /// (B v)_c [m/s].
+    pub fn velocity(&self, c: usize, v: &[Vec3]) -> Vec3 {
+        self.entries(c)
+            .fold(Vec3::zeros(), |u, e| u + e.mul(&v[e.node as usize]))
+    }
+
+    /// u ← B v [m/s], one vector per contact.
+    pub fn apply(&self, v: &[Vec3], u: &mut [Vec3]) {
+        for (c, u) in u.iter_mut().enumerate() {
+            *u = self.velocity(c, v);
+        }
+    }
+
+    /// y ← y + Bᵀ r [N·s, N·m·s], one vector per block. Contacts are added in their order.
+    pub fn add_transpose(&self, r: &[Vec3], y: &mut [Vec3]) {
+        for (c, r) in r.iter().enumerate() {
+            for e in self.entries(c) {
+                y[e.node as usize] += e.tr_mul(r);
+            }
+        }
+    }
+
+    /// The mean diagonal of Σ_j B_cj W⁻¹ B_cjᵀ for a diagonal W with one weight w_j [kg] per
+    /// block, Σ_j (b² + ⅔ ‖ρ‖²)/w_j [1/kg]: s_c of [daviet2020, Alg. 3]. Compliance is not in it.
+    pub fn scale(&self, c: usize, w: &[f64]) -> f64 {
+        self.entries(c).fold(0.0, |s, e| {
+            let square = e.weight * e.weight + e.lever.norm_squared() * (2.0 / 3.0);
+            s + square / w[e.node as usize]
+        })
+    }
+
+    /// Σ_j B_cj D_j B_cjᵀ [1/kg] for 3×3 blocks D_j, such as inverses of the diagonal blocks of A,
+    /// given by `inverse`. Compliance is not in it.
+    pub fn local_delassus(&self, c: usize, inverse: impl Fn(usize) -> Mat3) -> Mat3 {
+        self.entries(c).fold(Mat3::zeros(), |s, e| {
+            let b = e.matrix();
+            s + b * inverse(e.node as usize) * b.transpose()
+        })
+    }
+
+    /// Heap memory in use [bytes].
+    pub fn bytes(&self) -> usize {
+        let entry = size_of::<u32>() + size_of::<f64>();
+        let contact = size_of::<Contact>() + size_of::<u32>();
+        self.nodes.len() * entry + self.levers.len() * size_of::<Vec3>() + self.len() * contact
+    }
+}
