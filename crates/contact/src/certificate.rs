@@ -1,12 +1,18 @@
-/// How well a step kept the laws, the same for every method. Zero is perfect for the first five.
+//! The numbers that say how well a step kept the laws.
+
+/// How well a step kept the laws, the same for every method. Zero is perfect for the first five
+/// and for `dynamics`.
+///
+/// `certify` computes what follows from a friction problem and its solution: `residual`, `cone`,
+/// `slip_angle`, `creep`, `contact_work` and `dynamics`. The caller adds the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Certificate {
-    /// Max over contacts of ‖r − P(r − ρ ũ)‖/ρ [m/s]: zero exactly when Signorini's and Coulomb's
-    /// laws hold.
+    /// Max over contacts of ‖r − P(r − ρ ũ)‖/ρ [m/s], with ũ = u + μ‖u_T‖ n and P the projection to
+    /// the friction cone: zero exactly when Signorini's and Coulomb's laws hold.
     pub residual: f64,
     /// The deepest overlap on the end-of-step geometry [m].
     pub penetration: f64,
-    /// Max relative violation of ‖r_T‖ ≤ μ r_N [1].
+    /// Max relative violation of ‖r_T‖ ≤ μ r_N [1]: the distance of r from the cone over ‖r‖.
     pub cone: f64,
     /// Max angle between −r_T and u_T where contacts slide [rad].
     pub slip_angle: f64,
@@ -18,13 +24,17 @@ pub struct Certificate {
     pub elastic: f64,
     /// Potential energy [J].
     pub potential: f64,
-    /// Work of contact over the step [J].
+    /// Work of contact on the bodies over the step, by relative velocity [J]: negative where
+    /// friction or an impact takes energy, positive only where overlap is pushed out.
     pub contact_work: f64,
+    /// Max over blocks of ‖A_jj⁻¹ (A v − f − Bᵀ r)_j‖ [m/s]: how far each block alone would still
+    /// have to change its velocity for the impulses to balance.
+    pub dynamics: f64,
 }
 
 impl Certificate {
     /// The names of the fields, in order: the columns of `certificate.csv`.
-    pub const FIELDS: [&str; 9] = [
+    pub const FIELDS: [&str; 10] = [
         "residual",
         "penetration",
         "cone",
@@ -34,10 +44,11 @@ impl Certificate {
         "elastic",
         "potential",
         "contact_work",
+        "dynamics",
     ];
 
     /// The fields' values, in the order of `FIELDS`.
-    pub fn values(&self) -> [f64; 9] {
+    pub fn values(&self) -> [f64; 10] {
         [
             self.residual,
             self.penetration,
@@ -48,6 +59,7 @@ impl Certificate {
             self.elastic,
             self.potential,
             self.contact_work,
+            self.dynamics,
         ]
     }
 

@@ -3,8 +3,10 @@
 
 mod certificate;
 mod contact_set;
+mod coulomb;
 mod problem;
 
 pub use certificate::Certificate;
 pub use contact_set::{Contact, ContactKey, ContactSet, Entry};
+pub use coulomb::{CertifyConfig, certify, coulomb_residual, project_cone};
 pub use problem::{BlockFault, ContactFault, FrictionProblem, ProblemError};

@@ -1,0 +1,192 @@
+//! The laws of Signorini and Coulomb, and the judgement of a solution by them.
+//!
+//! With De Saxcé's change of variable ũ = u + μ‖u_T‖ n the laws read K_μ ∋ r ⊥ ũ ∈ K_μ* [acary2011],
+//! which holds exactly when r = P(r − ρ ũ) for the projection P to the cone K_μ and any ρ > 0.
+
+use stiction_math::{Mat3, Part, Vec3, reduce};
+
+use crate::{Certificate, FrictionProblem, ProblemError, problem::length};
+
+/// Where the judgement draws lines.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CertifyConfig {
+    /// Contacts slide if ‖u_T‖ is above this [m/s]. The direction of a slower slip is rounding, so
+    /// it has no say in `slip_angle`.
+    pub slip_speed: f64,
+    /// A force is strictly inside the cone if ‖r_T‖ < (1 − `margin`) μ r_N. Iterative solvers
+    /// leave sliding forces this close to the cone, and those must not count as `creep`.
+    pub margin: f64,
+    /// Impulses below this part of the largest one are rounding: relative to nothing smaller are
+    /// violations of the cone measured, and contacts with less do not count as held.
+    pub floor: f64,
+}
+
+impl Default for CertifyConfig {
+    fn default() -> Self {
+        Self {
+            slip_speed: 1e-6,
+            margin: 1e-3,
+            floor: 1e-9,
+        }
+    }
+}
+
+/// Judges velocities `v` [m/s] (one vector per block, zero where prescribed) and contact impulses
+/// `r` [N·s] (one per contact) as a solution of `problem`.
+///
+/// The length ρ [kg] in the residual of a contact is the inverse of its local Delassus scale, the
+/// mean diagonal of Σ_j B_cj A_jj⁻¹ B_cjᵀ + C_cc over 3×3 diagonal blocks of A: what the contact
+/// would feel if only its own blocks moved, each by itself. So an error in r counts with the
+/// velocity that it causes there, and one in u as it is.
+///
+/// With cohesion the laws are those of the shifted impulse r + ξ n [daviet2020, Sect. 6.3.1].
+///
+/// `dynamics` is in m/s for angular blocks, too: the speed at the body's radius of gyration.
+///
+/// Numbers that are not finite give an infinite certificate. Fields that do not follow from a
+/// friction problem (penetration, energies) are left zero.
+pub fn certify(
+    problem: &FrictionProblem,
+    v: &[Vec3],
+    r: &[Vec3],
+    config: &CertifyConfig,
+) -> Result<Certificate, ProblemError> {
+    let set = &problem.contacts;
+    length("v", problem.blocks(), v.len())?;
+    length("r", set.len(), r.len())?;
+    let inverse: Vec<Mat3> = (0..problem.blocks())
+        .map(|j| {
+            let inverse = problem.a.diagonal(j).try_inverse();
+            inverse.unwrap_or(Mat3::from_element(f64::NAN))
+        })
+        .collect();
+
+    let state = |c: usize| State::new(problem, v, r, c);
+    let largest = worst(set.len(), |c| state(c).force.norm());
+    let floor = config.floor * largest;
+    Ok(Certificate {
+        residual: worst(set.len(), |c| {
+            let local = set.local_delassus(c, |j| inverse[j]).trace() + set.compliance[c];
+            let s = state(c);
+            coulomb_residual(&s.u, &s.force, &s.n, s.mu, 3.0 / local)
+        }),
+        cone: worst(set.len(), |c| {
+            let State { force, n, mu, .. } = state(c);
+            let distance = (force - project_cone(&force, &n, mu)).norm();
+            // Without any force there is nothing to violate.
+            if distance == 0.0 {
+                0.0
+            } else {
+                distance / force.norm().max(floor)
+            }
+        }),
+        slip_angle: worst(set.len(), |c| state(c).slip_angle(config.slip_speed, floor)),
+        creep: worst(set.len(), |c| state(c).creep(config.margin, floor)),
+        contact_work: reduce::sum_ordered(set.len(), |c| contact_work(problem, v, r, c)),
+        dynamics: dynamics(problem, v, r, &inverse),
+        ..Certificate::default()
+    })
+}
+
+/// ‖r − P(r − ρ ũ)‖/ρ [m/s] of one contact with relative velocity `u` [m/s], impulse `r` [N·s],
+/// unit normal `n`, coefficient `mu` and `rho` [kg].
+pub fn coulomb_residual(u: &Vec3, r: &Vec3, n: &Vec3, mu: f64, rho: f64) -> f64 {
+    let slip = (u - n * u.dot(n)).norm();
+    let modified = u + n * (mu * slip);
+    (r - project_cone(&(r - modified * rho), n, mu)).norm() / rho
+}
+
+/// The point of K_μ = {‖r_T‖ ≤ μ r_N} next to `x`; the half-line along `n` if μ = 0.
+pub fn project_cone(x: &Vec3, n: &Vec3, mu: f64) -> Vec3 {
+    let normal = x.dot(n);
+    let tangent = x - n * normal;
+    let t = tangent.norm();
+    if t <= mu * normal {
+        *x
+    } else if mu * t <= -normal {
+        Vec3::zeros()
+    } else {
+        // On the boundary; t > 0 here unless μ = 0 and x is on the axis, where 0/0 must not be.
+        let along = (normal + mu * t) / (1.0 + mu * mu);
+        let across = if t > 0.0 { mu * along / t } else { 0.0 };
+        n * along + tangent * across
+    }
+}
+
+/// One contact of a solution.
+struct State {
+    n: Vec3,
+    mu: f64,
+    /// u = B v + k + C r.
+    u: Vec3,
+    /// r + ξ n.
+    force: Vec3,
+}
+
+impl State {
+    fn new(problem: &FrictionProblem, v: &[Vec3], r: &[Vec3], c: usize) -> Self {
+        let n = problem.contacts.normal[c];
+        Self {
+            n,
+            mu: problem.contacts.mu[c],
+            u: problem.relative_velocity(c, v, r),
+            force: r[c] + n * problem.contacts.cohesion[c],
+        }
+    }
+
+    fn tangent(&self, x: &Vec3) -> Vec3 {
+        x - self.n * x.dot(&self.n)
+    }
+
+    fn slip_angle(&self, slip_speed: f64, floor: f64) -> f64 {
+        let (slip, drag) = (self.tangent(&self.u), -self.tangent(&self.force));
+        if slip.norm() <= slip_speed || drag.norm() <= floor {
+            return 0.0;
+        }
+        slip.cross(&drag).norm().atan2(slip.dot(&drag))
+    }
+
+    fn creep(&self, margin: f64, floor: f64) -> f64 {
+        let normal = self.force.dot(&self.n);
+        let tangent = self.tangent(&self.force).norm();
+        if normal <= floor || tangent >= (1.0 - margin) * self.mu * normal {
+            return 0.0;
+        }
+        self.tangent(&self.u).norm()
+    }
+}
+
+/// r · (relative velocity of the bodies): u without the offsets by gap and compliance, which are
+/// no motion.
+fn contact_work(problem: &FrictionProblem, v: &[Vec3], r: &[Vec3], c: usize) -> f64 {
+    let set = &problem.contacts;
+    let motion = set.velocity(c, v) + set.k[c] - set.normal[c] * (set.gap[c] / problem.h);
+    r[c].dot(&motion)
+}
+
+fn dynamics(problem: &FrictionProblem, v: &[Vec3], r: &[Vec3], inverse: &[Mat3]) -> f64 {
+    let mut missing = vec![Vec3::zeros(); problem.blocks()];
+    problem.imbalance(v, r, &mut missing);
+    let mut radius = vec![1.0; problem.blocks()];
+    let mut first = 0;
+    for part in problem.a.parts() {
+        if let Part::Dense(_) = part {
+            let (mass, inertia) = (problem.a.diagonal(first), problem.a.diagonal(first + 1));
+            radius[first + 1] = (inertia.trace() / mass.trace()).sqrt();
+        }
+        first += part.len();
+    }
+    worst(missing.len(), |j| {
+        (inverse[j] * missing[j]).norm() * radius[j]
+    })
+}
+
+/// max f(i), 0 for n = 0, ∞ if any term is not a number.
+fn worst(n: usize, f: impl Fn(usize) -> f64 + Sync) -> f64 {
+    let max = reduce::max_ordered(n, f);
+    if max.is_nan() {
+        f64::INFINITY
+    } else {
+        max.max(0.0)
+    }
+}
