@@ -105,8 +105,19 @@ impl Surface {
         {
             return Err(SurfaceError::NoPosition { vertex, count });
         }
-        let finite = |v: &&u32| !positions[**v as usize].iter().all(|x| x.is_finite());
-        match self.vertices.iter().find(finite) {
+        // Zero times a number is zero, times anything else it is not a number: one pass without
+        // branches tells whether the search is needed.
+        let of = |v: &u32| &positions[*v as usize];
+        let zero: f64 = self
+            .vertices
+            .iter()
+            .map(|v| 0.0 * (of(v).x + of(v).y + of(v).z))
+            .sum();
+        if zero == 0.0 {
+            return Ok(());
+        }
+        let finite = |v: &&u32| of(v).iter().all(|x| x.is_finite());
+        match self.vertices.iter().find(|v| !finite(v)) {
             Some(&vertex) => Err(SurfaceError::NotFinite { vertex }),
             None => Ok(()),
         }
@@ -210,18 +221,16 @@ fn paths(
         .collect())
 }
 
-/// The box around a straight path, `reach` larger on all sides, rounded outwards.
+/// The box around a straight path, `reach` larger on all sides.
 #[inline]
 fn swept(a: &Vec3, b: &Vec3, reach: f64) -> Bound {
-    let mut bound = Bound::EMPTY;
-    for k in 0..3 {
-        let (low, high) = if a[k] <= b[k] {
-            (a[k], b[k])
-        } else {
-            (b[k], a[k])
-        };
-        bound.min[k] = ((low - reach) as f32).next_down();
-        bound.max[k] = ((high + reach) as f32).next_up();
+    // Covers the rounding of the sums below. The final rounding to single precision keeps the
+    // order of numbers, so that boxes which overlap before it do so after it.
+    const ROUNDING: f64 = 4.0 * f64::EPSILON;
+    let low = |k: usize| if a[k] < b[k] { a[k] } else { b[k] };
+    let high = |k: usize| if a[k] > b[k] { a[k] } else { b[k] };
+    Bound {
+        min: std::array::from_fn(|k| (low(k) - reach - ROUNDING * (low(k).abs() + reach)) as f32),
+        max: std::array::from_fn(|k| (high(k) + reach + ROUNDING * (high(k).abs() + reach)) as f32),
     }
-    bound
 }

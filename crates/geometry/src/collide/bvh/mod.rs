@@ -38,14 +38,17 @@ impl Bound {
         (0..3).all(|k| self.min[k] <= other.max[k] && other.min[k] <= self.max[k])
     }
 
-    /// The smallest box around both.
+    /// The smallest box around both; coordinates must be numbers.
+    #[inline]
     pub fn union(&self, other: &Bound) -> Bound {
-        let mut b = *self;
-        for k in 0..3 {
-            b.min[k] = b.min[k].min(other.min[k]);
-            b.max[k] = b.max[k].max(other.max[k]);
+        // Plain comparisons are one instruction each; `min` and `max` also care for what is not
+        // a number.
+        let less = |a: f32, b: f32| if a < b { a } else { b };
+        let more = |a: f32, b: f32| if a > b { a } else { b };
+        Bound {
+            min: std::array::from_fn(|k| less(self.min[k], other.min[k])),
+            max: std::array::from_fn(|k| more(self.max[k], other.max[k])),
         }
-        b
     }
 
     /// Half the surface [m²]; zero for the empty box.
@@ -171,22 +174,17 @@ impl Wide {
     /// The box around all lanes.
     #[inline]
     fn all(&self) -> Bound {
-        let mut b = Bound::EMPTY;
-        for c in 0..3 {
-            for k in 0..WIDTH {
-                b.min[c] = if self.min[c][k] < b.min[c] {
-                    self.min[c][k]
-                } else {
-                    b.min[c]
-                };
-                b.max[c] = if self.max[c][k] > b.max[c] {
-                    self.max[c][k]
-                } else {
-                    b.max[c]
-                };
-            }
+        // Halves are compared lane by lane, which vectorises.
+        fn fold(x: &[f32; WIDTH], pick: impl Fn(f32, f32) -> f32) -> f32 {
+            let four: [f32; 4] = std::array::from_fn(|k| pick(x[k], x[k + 4]));
+            pick(pick(four[0], four[2]), pick(four[1], four[3]))
         }
-        b
+        let less = |a: f32, b: f32| if a < b { a } else { b };
+        let more = |a: f32, b: f32| if a > b { a } else { b };
+        Bound {
+            min: std::array::from_fn(|k| fold(&self.min[k], less)),
+            max: std::array::from_fn(|k| fold(&self.max[k], more)),
+        }
     }
 
     /// One bit per lane that overlaps the box.
