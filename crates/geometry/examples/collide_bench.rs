@@ -107,7 +107,7 @@ fn measure(n: usize, runs: usize) {
     );
     let config = CcdConfig::new(0.0);
     let (step, safe) = best(runs, || {
-        earliest_step(&candidates, &s.start, &s.end, &config)
+        earliest_step(&candidates, &s.start, &s.end, &config).unwrap()
     });
     println!(
         "  safe step    {step:9.2} ms  fraction {:.4}",
@@ -117,7 +117,7 @@ fn measure(n: usize, runs: usize) {
     let still = SweptSurface::build(surface.clone(), &s.start, &s.start, REACH).unwrap();
     let (find, near) = best(runs, || Candidates::within(&still, |_| true));
     let zero = |_: ContactKind, _: &[u32; 4]| Vec3::zeros();
-    let (contact, contacts) = best(runs, || proximity(&near, &s.start, REACH, zero));
+    let (contact, contacts) = best(runs, || proximity(&near, &s.start, REACH, zero).unwrap());
     let of = |kind| contacts.iter().filter(|c| c.kind == kind).count();
     println!(
         "  proximity    {:9.2} ms  candidates {find:.2} ms ({}), contacts {contact:.2} ms",

@@ -146,7 +146,7 @@ fn the_safe_step_is_the_earliest_of_all_pairs() {
         let (surface, start, end) = scene(seed);
         let config = CcdConfig::new(1e-3);
         let swept = SweptSurface::build(surface.clone(), &start, &end, config.d_min).unwrap();
-        let step = earliest_step(&Candidates::within(&swept, any), &start, &end, &config);
+        let step = earliest_step(&Candidates::within(&swept, any), &start, &end, &config).unwrap();
         let mut first = 1.0f64;
         let all = all_pairs(&surface);
         let at = |x: &[Vec3], v: &[u32; 4]| v.map(|v| x[v as usize]);
@@ -183,7 +183,7 @@ fn contacts_are_all_pairs_within_the_distance_each_once() {
         let distance = 0.1 + 1e-9;
         let swept = SweptSurface::build(surface.clone(), &x, &x, distance).unwrap();
         let zero = |_: ContactKind, _: &[u32; 4]| Vec3::zeros();
-        let found = proximity(&Candidates::within(&swept, any), &x, distance, zero);
+        let found = proximity(&Candidates::within(&swept, any), &x, distance, zero).unwrap();
 
         // The active features, by brute force, as sorted vertex lists of the two sides.
         let mut expected = BTreeSet::new();
@@ -272,10 +272,10 @@ fn the_same_bits_for_any_number_of_threads() {
         pool.build().unwrap().install(|| {
             let mut swept = SweptSurface::build(surface.clone(), &start, &start, 0.02).unwrap();
             let still = Candidates::within(&swept, any);
-            let contacts = proximity(&still, &start, 0.05, |_, _| Vec3::zeros());
+            let contacts = proximity(&still, &start, 0.05, |_, _| Vec3::zeros()).unwrap();
             swept.refit(&start, &end, 0.0).unwrap();
             let moving = Candidates::within(&swept, any);
-            let step = earliest_step(&moving, &start, &end, &CcdConfig::new(1e-5));
+            let step = earliest_step(&moving, &start, &end, &CcdConfig::new(1e-5)).unwrap();
             (contacts, moving, step)
         })
     };
@@ -336,7 +336,7 @@ fn crumpled_sheets_never_intersect_after_safe_steps() {
             let end: Vec<Vec3> = target.iter().map(|p| p + pull * (centre - p)).collect();
             swept.refit(&x, &end, 0.0).unwrap();
             let candidates = Candidates::within(&swept, any);
-            let step = earliest_step(&candidates, &x, &end, &CcdConfig::new(0.0));
+            let step = earliest_step(&candidates, &x, &end, &CcdConfig::new(0.0)).unwrap();
             smallest = smallest.min(step.fraction);
             stopped += usize::from(step.fraction < 1.0);
             if round == 0 {
@@ -355,6 +355,44 @@ fn crumpled_sheets_never_intersect_after_safe_steps() {
          {crossed_without} would have crossed in the first round"
     );
     assert!(crossed_without * 2 > scenes as usize && stopped * 2 > scenes as usize);
+}
+
+/// Rods cross each other above a triangle, far from the origin.
+#[test]
+fn rods_meet_rods_and_triangles() {
+    let far = Vec3::new(1e3, -2e3, 500.0);
+    let x: Vec<Vec3> = [
+        [-1.0, -1.0, 0.0],
+        [1.0, -1.0, 0.0],
+        [0.0, 1.0, 0.0],
+        [-0.1, 0.0, 0.01],
+        [0.1, 0.0, 0.01],
+        [0.0, -0.1, 0.03],
+        [0.0, 0.1, 0.03],
+    ]
+    .iter()
+    .map(|p| far + Vec3::from(*p))
+    .collect();
+    let surface = Surface::new(&[[0, 1, 2]], &[[4, 3], [5, 6]]).unwrap();
+    let swept = SweptSurface::build(surface, &x, &x, 0.025).unwrap();
+    let pairs = Candidates::within(&swept, any);
+    let near = proximity(&pairs, &x, 0.025, |_, _| Vec3::zeros()).unwrap();
+    let found: Vec<_> = near.iter().map(|c| (c.kind, c.vertices)).collect();
+    let expected = [
+        (ContactKind::VertexFace, [3, 0, 1, 2]),
+        (ContactKind::VertexFace, [4, 0, 1, 2]),
+        (ContactKind::EdgeEdge, [3, 4, 5, 6]),
+    ];
+    assert_eq!(found, expected);
+    for (c, gap) in near.iter().zip([0.01, 0.01, 0.02]) {
+        let side = if c.kind == ContactKind::EdgeEdge {
+            -1.0
+        } else {
+            1.0
+        };
+        assert!((c.gap - gap).abs() < 1e-12);
+        assert!((c.normal - Vec3::new(0.0, 0.0, side)).norm() < 1e-9);
+    }
 }
 
 #[test]
@@ -388,6 +426,14 @@ fn bad_input_is_refused_by_name() {
     };
     assert_eq!(build(&x[..8], 0.0), expected);
     assert_eq!(build(&x, -1.0), SurfaceError::BadDistance(-1.0));
+    let swept = SweptSurface::build(surface.clone(), &x, &x, 1.0).unwrap();
+    let pairs = Candidates::within(&swept, any);
+    let step = earliest_step(&pairs, &x, &x[..8], &CcdConfig::new(0.0));
+    assert_eq!(step.unwrap_err(), expected);
+    let zero = |_: ContactKind, _: &[u32; 4]| Vec3::zeros();
+    let near = |x: &[Vec3], d| proximity(&pairs, x, d, zero).unwrap_err();
+    assert_eq!(near(&x[..8], 1.0), expected);
+    assert_eq!(near(&x, -1.0), SurfaceError::BadDistance(-1.0));
     x[4].y = f64::INFINITY;
     assert_eq!(build(&x, 0.0), SurfaceError::NotFinite { vertex: 4 });
 }

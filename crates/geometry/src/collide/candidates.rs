@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use stiction_math::Vec3;
 
 use super::ccd::{self, CcdConfig, Pair};
-use super::surface::{Surface, SweptSurface};
+use super::surface::{Surface, SurfaceError, SweptSurface};
 
 /// A pair of features that a filter is asked about, by their vertices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +71,21 @@ impl Candidates {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Checks that there are positions for all vertices.
+    pub(crate) fn check(&self, count: usize) -> Result<(), SurfaceError> {
+        let highest = |list: &[[u32; 4]]| {
+            let parts = list.par_chunks(1 << 14);
+            let parts = parts.map(|p| p.iter().flatten().fold(0, |m, v| m.max(*v)));
+            parts.max()
+        };
+        match highest(&self.vertex_face).max(highest(&self.edge_edge)) {
+            Some(vertex) if vertex as usize >= count => {
+                Err(SurfaceError::NoPosition { vertex, count })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 fn vertex_face(
@@ -114,14 +129,14 @@ pub struct SafeStep {
 
 /// The largest fraction of the step from `start` to `end` [m] that keeps all candidates at least
 /// `config.d_min` apart; zero if a pair is too close from the start. Positions
-/// x + fraction (x′ − x), computed in floating point, keep the separation too. Positions must
-/// cover all candidates' vertices.
+/// x + fraction (x′ − x), computed in floating point, keep the separation too.
 pub fn earliest_step(
     candidates: &Candidates,
     start: &[Vec3],
     end: &[Vec3],
     config: &CcdConfig,
-) -> SafeStep {
+) -> Result<SafeStep, SurfaceError> {
+    candidates.check(start.len().min(end.len()))?;
     let largest = |x: &[Vec3]| {
         let parts = x.par_chunks(4096);
         let parts = parts.map(|x| x.iter().fold(0.0, |m: f64, p| m.max(p.amax())));
@@ -165,14 +180,14 @@ pub fn earliest_step(
             (t, Candidate::EdgeEdge([a, b], [c, d]))
         }
         _ => {
-            return SafeStep {
+            return Ok(SafeStep {
                 fraction: 1.0,
                 limited_by: None,
-            };
+            });
         }
     };
-    SafeStep {
+    Ok(SafeStep {
         fraction: f64::from_bits(bits),
         limited_by: Some(limited_by),
-    }
+    })
 }

@@ -13,6 +13,7 @@ use super::edge_edge::edge_edge;
 use super::normal::{edge_edge_normal, point_edge_normal, point_triangle_normal};
 use super::point_edge::{EdgeFeature, point_edge};
 use super::point_triangle::{TriangleFeature, point_triangle};
+use super::surface::SurfaceError;
 
 /// Which features touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,13 +49,16 @@ pub struct Contact {
 ///
 /// `hint` is asked, by the vertices of the contact, for the side on which the first feature lies
 /// where features touch so closely that their distance does not tell; zero if it is not known.
-/// Positions must cover all candidates' vertices.
 pub fn proximity(
     candidates: &Candidates,
     x: &[Vec3],
     distance: f64,
     hint: impl Fn(ContactKind, &[u32; 4]) -> Vec3 + Sync,
-) -> Vec<Contact> {
+) -> Result<Vec<Contact>, SurfaceError> {
+    if !(distance >= 0.0 && distance.is_finite()) {
+        return Err(SurfaceError::BadDistance(distance));
+    }
+    candidates.check(x.len())?;
     let limit = distance * distance;
     let faces = gather(&candidates.vertex_face, |v, out| {
         face(v, x, limit, &hint, out)
@@ -78,8 +82,11 @@ pub fn proximity(
     contacts.par_extend(sides.map(|[p, a, b]| vertex_edge(*p, *a, *b, x, &hint)));
     contacts.extend(faces.full);
     contacts.extend(edges.full);
-    contacts
+    Ok(contacts)
 }
+
+/// Makes the spheres a little larger than rounding could make them too small.
+const ROUNDING: f64 = 1.0 + 1e-12;
 
 /// What was found among some candidates: contacts of full kind, and the vertices of those that
 /// reduce to an edge or a point.
@@ -127,6 +134,13 @@ fn face(
     out: &mut Found,
 ) {
     let [p, a, b, c] = v.map(|v| x[v as usize]);
+    // A sphere around the first corner that contains the triangle.
+    let apart = p - a;
+    let longest = (b - a).norm_squared().max((c - a).norm_squared());
+    let reach = (longest.sqrt() + limit.sqrt()) * ROUNDING;
+    if apart.norm_squared() > reach * reach {
+        return;
+    }
     let corners = [a, b, c];
     let near = point_triangle(&p, &corners);
     if near.squared > limit {
@@ -161,6 +175,12 @@ fn edge(
     out: &mut Found,
 ) {
     let [a0, a1, b0, b1] = v.map(|v| x[v as usize]);
+    // Spheres around the edges, twice their size, reject most pairs cheaply.
+    let apart = (a0 - b0) + (a1 - b1);
+    let reach = ((a1 - a0).norm() + (b1 - b0).norm() + 2.0 * limit.sqrt()) * ROUNDING;
+    if apart.norm_squared() > reach * reach {
+        return;
+    }
     let (a, b) = ([a0, a1], [b0, b1]);
     let near = edge_edge(&a, &b);
     if near.squared > limit {

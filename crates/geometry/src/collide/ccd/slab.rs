@@ -81,12 +81,7 @@ pub(crate) fn advance(
             enough = target + config.leave * (slab.gap - target);
         }
         if work >= config.rounds || slab.until <= time {
-            // The slab holds up to `until`, one round beyond the closest points reported.
-            let mut answer = stop(work);
-            if let Some(impact) = &mut answer.impact {
-                impact.time = slab.until.max(time);
-            }
-            return answer;
+            return stop(work);
         }
         time = slab.until;
     }
