@@ -1,0 +1,304 @@
+//! Random problems.
+
+use std::sync::Arc;
+
+use stiction_geometry::SplitMix;
+use stiction_math::{BlockPattern, LinearOperator, Mat3, PartShape, SystemMatrix, Vec3};
+
+use crate::{Contact, ContactKey, Entry, FrictionProblem};
+
+/// What makes a random problem difficult.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Few contacts on a sparse elastic body: the easy case.
+    Sparse,
+    /// Every node is coupled to every other.
+    Dense,
+    /// More contact directions than degrees of freedom: impulses are not unique.
+    RankDeficient,
+    /// Every contact three times.
+    Redundant,
+    /// μ = 10.
+    HighFriction,
+    /// μ = 0.
+    Frictionless,
+    /// Masses from 1 g to 1 t.
+    MassRatio,
+    /// Bundles of contacts whose normals differ by 1e-6, and wedges that almost close.
+    NearDegenerate,
+    /// Rigid bodies among the elastic ones, with levers.
+    Rigid,
+    /// Springs between bodies: blocks of A across parts.
+    Coupled,
+    /// Contacts that bear a pull.
+    Cohesive,
+    /// Contacts that give way.
+    Compliant,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 12] = [
+        Self::Sparse,
+        Self::Dense,
+        Self::RankDeficient,
+        Self::Redundant,
+        Self::HighFriction,
+        Self::Frictionless,
+        Self::MassRatio,
+        Self::NearDegenerate,
+        Self::Rigid,
+        Self::Coupled,
+        Self::Cohesive,
+        Self::Compliant,
+    ];
+}
+
+/// A random problem of the given kind with about `nodes` nodes (at least 4), the same for the same
+/// seed.
+pub fn random(kind: Kind, nodes: usize, seed: u64) -> FrictionProblem {
+    let mut rng = Random(SplitMix::new(seed ^ 0x5171_c710));
+    let nodes = nodes.max(4);
+    let (a, mass) = matrix(kind, nodes, &mut rng);
+    let n = a.len();
+
+    // Bodies that would move at about 1 m/s without contact.
+    let free: Vec<Vec3> = (0..n).map(|_| rng.vector()).collect();
+    let mut f = vec![Vec3::zeros(); n];
+    a.apply(&free, &mut f);
+    let mut problem = FrictionProblem::new(a, f, 0.01);
+    problem.mass = mass;
+    problem.positions = (0..n).map(|_| rng.vector()).collect();
+
+    let count = match kind {
+        Kind::RankDeficient => 2 * nodes,
+        Kind::Dense => nodes,
+        _ => nodes.div_ceil(2),
+    };
+    // Where all contacts open or rest: k is chosen such that it is so for these velocities.
+    let calm: Vec<Vec3> = (0..n).map(|_| rng.vector() * 0.2).collect();
+    let mut bundle: Option<(Vec<Entry>, Vec3)> = None;
+    for c in 0..count {
+        let (entries, normal) = match (&bundle, kind) {
+            (Some((entries, normal)), Kind::NearDegenerate) if c % 4 != 0 => {
+                // The last of a bundle closes a wedge of a hundredth.
+                let size = if c % 4 == 3 { 1e-2 } else { 1e-6 };
+                let side = if c % 4 == 3 { -1.0 } else { 1.0 };
+                let normal = (normal * side + rng.vector() * size).normalize();
+                (entries.clone(), normal)
+            }
+            _ => (stencil(kind, nodes, &mut rng), rng.direction()),
+        };
+        bundle = Some((entries.clone(), normal));
+        let velocity = entries
+            .iter()
+            .fold(Vec3::zeros(), |u, e| u + e.mul(&calm[e.node as usize]));
+        let opening = (rng.0.uniform() - 0.5).max(0.0);
+        let contact = Contact {
+            normal,
+            k: normal * opening - velocity,
+            mu: match kind {
+                Kind::HighFriction => 10.0,
+                Kind::Frictionless => 0.0,
+                _ => 0.1 + 0.9 * rng.0.uniform(),
+            },
+            cohesion: match kind {
+                Kind::Cohesive => rng.0.uniform(),
+                _ => 0.0,
+            },
+            compliance: match kind {
+                Kind::Compliant => rng.0.uniform(),
+                _ => 0.0,
+            },
+            gap: opening * problem.h,
+            key: ContactKey {
+                first: c as u64,
+                second: seed,
+            },
+            pair: [0, 1],
+        };
+        let copies = if kind == Kind::Redundant { 3 } else { 1 };
+        for _ in 0..copies {
+            problem
+                .contacts
+                .push_entries(entries.iter().copied(), contact);
+        }
+    }
+    problem
+}
+
+/// Two elastic bodies of `nodes`/2 nodes each and, for `Kind::Rigid`, four rigid bodies.
+fn matrix(kind: Kind, nodes: usize, rng: &mut Random) -> (SystemMatrix, Vec<f64>) {
+    let sizes = [nodes / 2, nodes - nodes / 2];
+    let mut edges = Vec::new();
+    let mut shapes = Vec::new();
+    let mut first = 0;
+    for size in sizes {
+        let mut local: Vec<[u32; 2]> = Vec::new();
+        for i in 0..size {
+            if kind == Kind::Dense {
+                local.extend((0..i).map(|j| [j as u32, i as u32]));
+            } else if i > 0 {
+                local.push([i as u32 - 1, i as u32]);
+                local.push([rng.below(i) as u32, i as u32]);
+            }
+        }
+        // Edges name nodes below `size` only, so there is no error to lose.
+        let cliques = local.iter().map(|e| &e[..]);
+        let pattern = BlockPattern::from_cliques(size, cliques).unwrap_or_default();
+        shapes.push(PartShape::Sparse(Arc::new(pattern)));
+        edges.extend(local.iter().map(|e| e.map(|i| i + first)));
+        first += size as u32;
+    }
+    let rigid = if kind == Kind::Rigid { RIGID } else { 0 };
+    shapes.extend((0..rigid).map(|_| PartShape::Dense));
+    if kind == Kind::Coupled {
+        let across = |rng: &mut Random| {
+            [rng.below(sizes[0]), sizes[0] + rng.below(sizes[1])].map(|i| i as u32)
+        };
+        edges.extend((0..3).map(|_| across(rng)));
+    }
+    let pairs: Vec<(u32, u32)> = edges.iter().map(|e| (e[0], e[1])).collect();
+    let mut a = SystemMatrix::new(shapes, &pairs);
+
+    let mut mass = Vec::new();
+    for i in 0..nodes {
+        let m = match kind {
+            Kind::MassRatio => 10f64.powf(6.0 * rng.0.uniform() - 3.0),
+            _ => 0.5 + rng.0.uniform(),
+        };
+        mass.push(m);
+        a.add(i, i, &Mat3::from_diagonal_element(m));
+    }
+    for body in 0..rigid {
+        let m = 0.5 + rng.0.uniform();
+        let inertia = rng.definite(0.05) * m;
+        let block = nodes + 2 * body;
+        mass.extend([m, inertia.trace() / 3.0]);
+        a.add(block, block, &Mat3::from_diagonal_element(m));
+        a.add(block + 1, block + 1, &inertia);
+    }
+    for [i, j] in edges {
+        let (i, j) = (i as usize, j as usize);
+        // Springs as stiff as the lighter end is heavy, so that ratios of masses stay what they
+        // are.
+        let stiffness = rng.definite(0.0) * mass[i].min(mass[j]);
+        for (row, column, sign) in [(i, i, 1.0), (j, j, 1.0), (i, j, -1.0), (j, i, -1.0)] {
+            a.add(row, column, &(stiffness * sign));
+        }
+    }
+    (a, mass)
+}
+
+/// How many rigid bodies a problem of their kind has.
+const RIGID: usize = 4;
+
+/// A node or rigid point against an obstacle, or against up to three other nodes.
+fn stencil(kind: Kind, nodes: usize, rng: &mut Random) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    if kind == Kind::Rigid && rng.0.uniform() < 0.7 {
+        let block = (nodes + 2 * rng.below(RIGID)) as u32;
+        entries.push(Entry::weight(block, 1.0));
+        entries.push(Entry::lever(block + 1, rng.vector() * 0.3));
+    } else {
+        entries.push(Entry::weight(rng.below(nodes) as u32, 1.0));
+    }
+    let others = rng.below(4);
+    let mut weights: Vec<f64> = (0..others).map(|_| 0.1 + rng.0.uniform()).collect();
+    let sum: f64 = weights.iter().sum();
+    weights.iter_mut().for_each(|w| *w /= sum);
+    for w in weights {
+        let node = rng.below(nodes) as u32;
+        if entries.iter().all(|e| e.node != node) {
+            entries.push(Entry::weight(node, -w));
+        }
+    }
+    entries
+}
+
+struct Random(SplitMix);
+
+impl Random {
+    /// An index below n > 0.
+    fn below(&mut self, n: usize) -> usize {
+        (self.0.next_u64() % n.max(1) as u64) as usize
+    }
+
+    /// A vector in the cube of half-side 1.
+    fn vector(&mut self) -> Vec3 {
+        Vec3::from_fn(|_, _| 2.0 * self.0.uniform() - 1.0)
+    }
+
+    /// A unit vector, uniformly.
+    fn direction(&mut self) -> Vec3 {
+        loop {
+            let v = self.vector();
+            if (0.01..=1.0).contains(&v.norm()) {
+                return v.normalize();
+            }
+        }
+    }
+
+    /// A random symmetric matrix with no eigenvalue below `least`.
+    fn definite(&mut self, least: f64) -> Mat3 {
+        let g = Mat3::from_fn(|_, _| 2.0 * self.0.uniform() - 1.0);
+        g * g.transpose() + Mat3::from_diagonal_element(least)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_kinds_are_sound_and_depend_on_the_seed_alone() {
+        for kind in Kind::ALL {
+            for seed in 0..20 {
+                let p = random(kind, 4 + seed as usize, seed);
+                p.check().unwrap();
+                assert_eq!(p.contacts, random(kind, 4 + seed as usize, seed).contacts);
+                assert_ne!(p.f, random(kind, 4 + seed as usize, seed + 99).f);
+            }
+        }
+    }
+
+    #[test]
+    fn kinds_have_what_they_are_named_for() {
+        let p = |kind| random(kind, 20, 3);
+        assert!(p(Kind::RankDeficient).contacts.len() >= 2 * 20);
+        assert!(
+            p(Kind::Frictionless)
+                .contacts
+                .mu
+                .iter()
+                .all(|&mu| mu == 0.0)
+        );
+        assert!(
+            p(Kind::HighFriction)
+                .contacts
+                .mu
+                .iter()
+                .all(|&mu| mu == 10.0)
+        );
+        assert!(!p(Kind::Rigid).contacts.levers.is_empty());
+        assert!(p(Kind::Coupled).a.is_coupled());
+        assert!(p(Kind::Cohesive).contacts.cohesion.iter().any(|&x| x > 0.1));
+        assert!(
+            p(Kind::Compliant)
+                .contacts
+                .compliance
+                .iter()
+                .any(|&x| x > 0.1)
+        );
+        let mass = p(Kind::MassRatio).mass;
+        let (min, max) = mass
+            .iter()
+            .fold((f64::MAX, 0.0f64), |(a, b), &m| (a.min(m), b.max(m)));
+        assert!(max / min > 1e4);
+        let redundant = p(Kind::Redundant).contacts;
+        assert_eq!(redundant.contact(0), redundant.contact(2));
+        let normals = p(Kind::NearDegenerate).contacts.normal;
+        assert!((normals[0] - normals[1]).norm() < 1e-5 && normals[0] != normals[1]);
+    }
+}
