@@ -234,7 +234,12 @@ impl SolidMaterial {
         positive("density", self.density)?;
         positive("young", self.young)?;
         let rule = "a solid needs 0 ≤ poisson < 0.5; 0.49 is nearly incompressible";
-        require((0.0..0.5).contains(&self.poisson), "poisson", self.poisson, rule)?;
+        require(
+            (0.0..0.5).contains(&self.poisson),
+            "poisson",
+            self.poisson,
+            rule,
+        )?;
         self.damping.validate()
     }
 }

@@ -16,14 +16,23 @@ fn every_broken_scene_exits_with_2_and_names_its_culprit() {
             continue;
         }
         let text = fs::read_to_string(&path).unwrap();
-        let expect = text.lines().next().unwrap().strip_prefix("# expect: ").unwrap();
+        let expect = text
+            .lines()
+            .next()
+            .unwrap()
+            .strip_prefix("# expect: ")
+            .unwrap();
         let out = tempfile::tempdir().unwrap();
         let folder = out.path().join("run").to_string_lossy().into_owned();
         let output = stiction(&["run", &path.to_string_lossy(), "--out", &folder, "--quiet"]);
         let said = stderr(&output);
         assert_eq!(code(&output), 2, "{}: {said}", path.display());
         let expect = expect.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(said.contains(&expect), "{}: expected `{expect}`, got {said}", path.display());
+        assert!(
+            said.contains(&expect),
+            "{}: expected `{expect}`, got {said}",
+            path.display()
+        );
         assert!(output.stdout.is_empty(), "{}", path.display());
         // Nothing half-written is left behind.
         assert!(!out.path().join("run").exists(), "{}", path.display());
@@ -48,7 +57,11 @@ fn every_broken_mesh_is_refused_by_the_doctor() {
         // A shell runs with neighbours that face opposite sides, so that is a warning.
         let warned = name == "inconsistent_orientation.obj";
         assert_eq!(code(&output), if warned { 0 } else { 2 }, "{name}: {said}");
-        let finding = if warned { "warning surface: each of triangles 0, 1" } else { "error " };
+        let finding = if warned {
+            "warning surface: each of triangles 0, 1"
+        } else {
+            "error "
+        };
         let names_it = said.contains(&name) || said.contains(finding);
         assert!(names_it && !said.contains("panicked"), "{name}: {said}");
         seen += 1;
@@ -63,15 +76,37 @@ fn json_is_exactly_one_document_and_equals_the_summary() {
     let output = stiction(&["run", "tumbling", "--out", &out, "--json", "--frames", "2"]);
     let printed = stdout(&output);
     let document: serde_json::Value = serde_json::from_str(&printed).unwrap();
-    assert_eq!(printed, fs::read_to_string(dir.path().join("o/summary.json")).unwrap());
+    assert_eq!(
+        printed,
+        fs::read_to_string(dir.path().join("o/summary.json")).unwrap()
+    );
     for key in [
-        "scene", "method", "status", "steps", "frames", "time", "wall", "stages", "contacts", "iterations",
-        "certificate", "dofs", "peak_memory", "threads", "probes", "checks",
+        "scene",
+        "method",
+        "status",
+        "steps",
+        "frames",
+        "time",
+        "wall",
+        "stages",
+        "contacts",
+        "iterations",
+        "certificate",
+        "dofs",
+        "peak_memory",
+        "threads",
+        "probes",
+        "checks",
     ] {
         assert!(document.get(key).is_some(), "no `{key}` in the summary");
     }
-    for stage in ["begin", "detect", "adapt", "build", "solve", "certify", "advance", "record"] {
-        assert!(document["stages"].get(stage).is_some(), "no stage `{stage}`");
+    for stage in [
+        "begin", "detect", "adapt", "build", "solve", "certify", "advance", "record",
+    ] {
+        assert!(
+            document["stages"].get(stage).is_some(),
+            "no stage `{stage}`"
+        );
     }
     assert!(document["peak_memory"].as_u64().unwrap() > 0 || !cfg!(target_os = "linux"));
 }
@@ -91,7 +126,11 @@ fn usage_errors_exit_with_2_and_help_with_0() {
     assert_eq!(code(&output), 2);
     let output = stiction(&["run", "no/such/scene.toml"]);
     assert_eq!(code(&output), 2);
-    assert!(stderr(&output).contains("scene.toml"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("scene.toml"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -99,7 +138,11 @@ fn scenes_are_listed_and_printed() {
     let listed = stdout(&stiction(&["scenes"]));
     for scene in stiction::scene::builtin::list() {
         assert!(listed.contains(scene.name), "{} is not listed", scene.name);
-        assert!(!scene.description().is_empty(), "{} has no description", scene.name);
+        assert!(
+            !scene.description().is_empty(),
+            "{} has no description",
+            scene.name
+        );
         assert_eq!(stdout(&stiction(&["scenes", scene.name])), scene.text);
     }
 }
@@ -113,7 +156,11 @@ fn an_earlier_run_is_not_overwritten_unasked() {
     let before = common::contents(dir.path());
     let output = stiction(&args);
     assert_eq!(code(&output), 2);
-    assert!(stderr(&output).contains("already holds a run"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("already holds a run"),
+        "{}",
+        stderr(&output)
+    );
     assert!(common::contents(dir.path()) == before);
     let mut again = args.to_vec();
     again.push("--overwrite");
@@ -130,14 +177,21 @@ fn a_full_disk_ends_the_run_with_1_and_names_the_file() {
     let output = stiction(&["run", "tumbling", "--out", &out, "--quiet"]);
     assert_eq!(code(&output), 1);
     let said = stderr(&output);
-    assert!(said.contains("probes.csv") && said.contains("No space left on device"), "{said}");
+    assert!(
+        said.contains("probes.csv") && said.contains("No space left on device"),
+        "{said}"
+    );
 }
 
 #[test]
 fn an_output_folder_that_cannot_be_made_is_named() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("file"), "").unwrap();
-    let out = dir.path().join("file/inside").to_string_lossy().into_owned();
+    let out = dir
+        .path()
+        .join("file/inside")
+        .to_string_lossy()
+        .into_owned();
     let output = stiction(&["run", "tumbling", "--out", &out, "--quiet"]);
     assert_eq!(code(&output), 1);
     assert!(stderr(&output).contains("inside"), "{}", stderr(&output));
@@ -174,7 +228,10 @@ within = 1e-3
     let output = stiction(&["check", &scene.to_string_lossy()]);
     assert_eq!(code(&output), 1);
     let said = stdout(&output);
-    assert!(said.contains("FAIL it floats") && said.contains("1 scenes failed"), "{said}");
+    assert!(
+        said.contains("FAIL it floats") && said.contains("1 scenes failed"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -183,18 +240,42 @@ fn a_picture_of_a_run_is_a_png_with_something_on_it() {
     let out = dir.path().join("o").to_string_lossy().into_owned();
     stiction(&["run", "tumbling", "--out", &out, "--quiet", "--frames", "3"]);
     let png = dir.path().join("p.png");
-    let output = stiction(&["render", &out, "--out", &png.to_string_lossy(), "--size", "96,64"]);
+    let output = stiction(&[
+        "render",
+        &out,
+        "--out",
+        &png.to_string_lossy(),
+        "--size",
+        "96,64",
+    ]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let sheet = dir.path().join("s.png");
-    let output = stiction(&["render", &out, "--all", "4", "--out", &sheet.to_string_lossy(), "--size", "96,64"]);
+    let output = stiction(&[
+        "render",
+        &out,
+        "--all",
+        "4",
+        "--out",
+        &sheet.to_string_lossy(),
+        "--size",
+        "96,64",
+    ]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     for file in [png, sheet] {
         let bytes = fs::read(file).unwrap();
-        assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 1000, "{} bytes", bytes.len());
+        assert!(
+            bytes.starts_with(b"\x89PNG") && bytes.len() > 1000,
+            "{} bytes",
+            bytes.len()
+        );
     }
     let output = stiction(&["render", &out, "--frame", "77", "--out", "x.png"]);
     assert_eq!(code(&output), 2);
-    assert!(stderr(&output).contains("frames 0 to 3"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("frames 0 to 3"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -208,5 +289,10 @@ fn the_doctor_examines_scenes_and_meshes() {
     let output = stiction(&["doctor", &mesh.to_string_lossy(), "--json"]);
     let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert!(report["errors"].as_u64().unwrap() >= 1, "{report}");
-    assert!(report.to_string().contains("vertex 3 belongs to no element"), "{report}");
+    assert!(
+        report
+            .to_string()
+            .contains("vertex 3 belongs to no element"),
+        "{report}"
+    );
 }

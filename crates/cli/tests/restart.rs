@@ -43,10 +43,10 @@ translate = [0.6, 0, 0.3]
 angular_velocity = [3, 2, 1]
 [[pin]]
 body = "cloth"
-select = { nearest = { point = [-0.5, -0.5, 0] } }
+select = { nearest = [-0.5, -0.5, 0] }
 [[pin]]
 body = "cloth"
-select = { nearest = { point = [-0.5, 0.5, 0] } }
+select = { nearest = [-0.5, 0.5, 0] }
 motion = { translate = { times = [0, 0.5], values = [[0, 0, 0], [0.2, 0, 0.1]], interpolation = "smooth" } }
 [[attachment]]
 a = { body = "cloth", near = [0.5, 0, 0] }
@@ -88,7 +88,10 @@ fn run(scene: &str, out: &Path, more: &[&str]) {
 fn one_two_and_three_threads_leave_the_same_bits() {
     let dir = tempfile::tempdir().unwrap();
     let scene = scene(dir.path());
-    let folders: Vec<_> = [1, 2, 3].iter().map(|n| dir.path().join(format!("{n}"))).collect();
+    let folders: Vec<_> = [1, 2, 3]
+        .iter()
+        .map(|n| dir.path().join(format!("{n}")))
+        .collect();
     for (n, folder) in (1..).zip(&folders) {
         run(&scene, folder, &["--threads", &format!("{n}")]);
     }
@@ -111,7 +114,10 @@ fn a_resumed_run_equals_an_uninterrupted_one() {
     let (a, b) = (read(&whole), read(&parts));
     assert_eq!(a.probes, b.probes);
     assert_eq!(a.checks, b.checks);
-    assert_eq!((a.steps, a.frames, a.iterations), (b.steps, b.frames, b.iterations));
+    assert_eq!(
+        (a.steps, a.frames, a.iterations),
+        (b.steps, b.frames, b.iterations)
+    );
     assert_eq!(a.certificate, b.certificate);
 }
 
@@ -142,9 +148,13 @@ fn a_killed_run_leaves_a_valid_checkpoint_or_none_and_resumes() {
     let mut with_checkpoint = 0;
     while kills < 10 {
         // Wait for a random part of a fifth of the run: some kills hit start-up, some the middle.
-        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        seed = seed
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         let part = (seed >> 40) as f64 / (1u64 << 24) as f64;
-        let mut child = command(&["run", &scene, "--out", &out, "--quiet", "--resume"]).spawn().unwrap();
+        let mut child = command(&["run", &scene, "--out", &out, "--quiet", "--resume"])
+            .spawn()
+            .unwrap();
         sleep(Duration::from_secs_f64(part * 0.2 * wall.as_secs_f64()));
         child.kill().unwrap();
         let finished = child.wait().unwrap().success();
@@ -158,7 +168,10 @@ fn a_killed_run_leaves_a_valid_checkpoint_or_none_and_resumes() {
             break;
         }
     }
-    assert!(with_checkpoint > 0, "no kill came late enough to test anything");
+    assert!(
+        with_checkpoint > 0,
+        "no kill came late enough to test anything"
+    );
     run(&scene, &killed, &["--resume"]);
     assert_same_run(&whole, &killed);
 }
@@ -171,17 +184,32 @@ fn ctrl_c_writes_a_checkpoint_and_the_summary() {
     let (whole, stopped) = (dir.path().join("whole"), dir.path().join("stopped"));
     run(&scene, &whole, &[]);
     let out = stopped.to_string_lossy().into_owned();
-    let args = ["run", &scene, "--out", &out, "--quiet", "--set", "output.checkpoint_every=1000000"];
+    let args = [
+        "run",
+        &scene,
+        "--out",
+        &out,
+        "--quiet",
+        "--set",
+        "output.checkpoint_every=1000000",
+    ];
     let mut child = command(&args).spawn().unwrap();
     while !stopped.join("frames/cloth_000003.vtu").exists() {
         sleep(Duration::from_millis(1));
     }
-    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let sent = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
     assert!(sent.success());
     assert_eq!(child.wait().unwrap().code(), Some(1));
     let summary = Summary::read(&stopped.join("summary.json")).unwrap();
     assert_eq!(summary.status, Status::Interrupted);
-    assert!(summary.steps >= 6 && summary.steps < 60, "{}", summary.steps);
+    assert!(
+        summary.steps >= 6 && summary.steps < 60,
+        "{}",
+        summary.steps
+    );
     run(&scene, &stopped, &["--resume"]);
     assert_same_run(&whole, &stopped);
 }
@@ -193,9 +221,21 @@ fn a_checkpoint_of_another_scene_is_refused() {
     let out = dir.path().join("out");
     run(&scene, &out, &["--frames", "3"]);
     let folder = out.to_string_lossy().into_owned();
-    let output = stiction(&["run", &scene, "--out", &folder, "--resume", "--set", "gravity=[0,0,-1]"]);
+    let output = stiction(&[
+        "run",
+        &scene,
+        "--out",
+        &folder,
+        "--resume",
+        "--set",
+        "gravity=[0,0,-1]",
+    ]);
     assert_eq!(code(&output), 2);
-    assert!(stderr(&output).contains("checkpoint.bin") && stderr(&output).contains("other settings"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("checkpoint.bin") && stderr(&output).contains("other settings"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]

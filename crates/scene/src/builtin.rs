@@ -29,13 +29,15 @@ macro_rules! scenes {
 /// In alphabetical order.
 const SCENES: &[Builtin] = scenes![
     "beam",
-    "cantilever-strip",
+    "cantilever-sheet",
     "free-fall",
     "hanging-strip",
     "jelly",
+    "laundry",
     "pendulum",
     "swing",
-    "tumbling"
+    "tumbling",
+    "weight",
 ];
 
 /// All built-in scenes, in alphabetical order.

@@ -83,7 +83,10 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     } else if !args.quiet {
         report(&summary, &job.dir);
     }
-    let failed = summary.status != Status::Done || summary.checks.iter().any(|c| !c.passed);
+    // A run that was cut short by --frames has not come to what its checks look at.
+    let judged = args.frames.is_none();
+    let failed =
+        summary.status != Status::Done || judged && summary.checks.iter().any(|c| !c.passed);
     Ok(if failed {
         ExitCode::from(1)
     } else {

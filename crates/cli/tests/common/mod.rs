@@ -8,7 +8,10 @@ use std::{
 };
 
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
 }
 
 pub fn command(args: &[&str]) -> Command {
@@ -28,12 +31,24 @@ pub fn stdout(output: &Output) -> String {
 /// What was said on standard error, with line breaks and the frames of boxes folded to spaces.
 pub fn stderr(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    let plain: String = text.chars().map(|c| if "│╰╭─┬×▶".contains(c) { ' ' } else { c }).collect();
+    let plain: String = text
+        .chars()
+        .map(|c| {
+            if "│╰╭─┬×▶".contains(c) {
+                ' '
+            } else {
+                c
+            }
+        })
+        .collect();
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 pub fn code(output: &Output) -> i32 {
-    output.status.code().unwrap_or_else(|| panic!("killed by a signal: {}", stderr(output)))
+    output
+        .status
+        .code()
+        .unwrap_or_else(|| panic!("killed by a signal: {}", stderr(output)))
 }
 
 /// All files below `dir` with their bytes, sorted by path.
@@ -44,7 +59,10 @@ pub fn contents(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
             if path.is_dir() {
                 walk(base, &path, out);
             } else {
-                out.push((path.strip_prefix(base).unwrap().to_owned(), fs::read(&path).unwrap()));
+                out.push((
+                    path.strip_prefix(base).unwrap().to_owned(),
+                    fs::read(&path).unwrap(),
+                ));
             }
         }
     }
@@ -57,15 +75,26 @@ pub fn contents(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 /// The bytes of the state in a run's checkpoint.
 pub fn stored_state(dir: &Path) -> Vec<u8> {
     let checkpoint = stiction::record::Checkpoint::read(&dir.join("checkpoint.bin")).unwrap();
-    checkpoint.sections().find(|s| s.0 == "state").unwrap().1.to_vec()
+    checkpoint
+        .sections()
+        .find(|s| s.0 == "state")
+        .unwrap()
+        .1
+        .to_vec()
 }
 
 /// Two runs left the same trajectory: state, tables and frames, bit for bit. Times of day differ.
 pub fn assert_same_run(a: &Path, b: &Path) {
-    assert!(stored_state(a) == stored_state(b), "the final states differ");
+    assert!(
+        stored_state(a) == stored_state(b),
+        "the final states differ"
+    );
     let of = |dir: &Path| -> Vec<(PathBuf, Vec<u8>)> {
         let timed = ["summary.json", "checkpoint.bin"];
-        contents(dir).into_iter().filter(|(p, _)| !timed.iter().any(|t| p.ends_with(t))).collect()
+        contents(dir)
+            .into_iter()
+            .filter(|(p, _)| !timed.iter().any(|t| p.ends_with(t)))
+            .collect()
     };
     let (a, b) = (of(a), of(b));
     let names = |x: &[(PathBuf, Vec<u8>)]| x.iter().map(|f| f.0.clone()).collect::<Vec<_>>();
