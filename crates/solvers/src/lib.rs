@@ -1,1 +1,5 @@
-//! placeholder
+//! Solvers of frictional contact problems, one folder each. A solver runs from a
+//! `FrictionProblem` alone and knows no body, mesh, scene or file; solvers never import one
+//! another.
+
+pub mod reference;

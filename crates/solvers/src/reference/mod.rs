@@ -1,0 +1,184 @@
+//! The slow and trusted solver, for comparison.
+//!
+//! The problem is reduced to its contacts, dense: u = W r + q with W = B A⁻¹ Bᵀ. Sweeps over the
+//! contacts solve each exactly by the cases of Coulomb's law while the others hold [bonnefon2011];
+//! between sweeps, Newton steps on all contacts together finish what sweeps would only approach.
+//! Cost is cubic in nodes and contacts: for some hundreds of each.
+//!
+//! For large μ a problem can have several solutions, or one that sweeps do not reach; what is not
+//! solved is returned as an error that says how far it got.
+
+mod delassus;
+mod law;
+mod local;
+mod newton;
+mod quartic;
+
+use stiction_contact::{FrictionProblem, ProblemError};
+use stiction_math::{Vec3, nalgebra};
+
+use delassus::Delassus;
+use law::{part, scale_and_rounding, worst};
+
+/// How long and how far to go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// Done when the worst residual is below this part of the largest relative velocity without
+    /// contact (plus what rounding makes of the sums).
+    pub tolerance: f64,
+    /// Sweeps over all contacts before giving up.
+    pub max_sweeps: usize,
+    /// Sweeps between attempts of Newton's method.
+    pub newton_every: usize,
+    /// The largest number of rows of A or W that is accepted: dense matrices of this size are
+    /// built.
+    pub max_rows: usize,
+}
+
+/// The solution and the way to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Velocities of the blocks [m/s].
+    pub v: Vec<Vec3>,
+    /// Impulses at the contacts [N·s], world frame.
+    pub r: Vec<Vec3>,
+    /// Sweeps taken.
+    pub sweeps: usize,
+    /// Newton steps taken.
+    pub newton_steps: usize,
+    /// The worst residual of Coulomb's law over contacts [m/s].
+    pub residual: f64,
+}
+
+/// Why there is no solution.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// The problem is not sound.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// The first impulses do not fit the contacts.
+    #[error("{found} impulses to start from for {expected} contacts, or they are not finite")]
+    Start {
+        /// How many contacts there are.
+        expected: usize,
+        /// How many impulses were given.
+        found: usize,
+    },
+    /// The dense matrices would be too large.
+    #[error("{rows} rows are too many for the dense solver, whose limit is {limit}")]
+    TooLarge {
+        /// Rows of the larger of A and W.
+        rows: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A has no Cholesky factor.
+    #[error("the system matrix is not positive definite")]
+    NotPositiveDefinite,
+    /// The limit of sweeps was reached.
+    #[error("not solved after {} sweeps: residual {:e} m/s", .best.sweeps, .best.residual)]
+    NotConverged {
+        /// The best impulses found, and their residual.
+        best: Box<Report>,
+    },
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            tolerance: 1e-12,
+            max_sweeps: 20_000,
+            newton_every: 20,
+            max_rows: 6000,
+        }
+    }
+}
+
+/// Solves `problem`, from the impulses `start` [N·s] if given, else from none.
+pub fn solve(
+    problem: &FrictionProblem,
+    config: &Config,
+    start: Option<&[Vec3]>,
+) -> Result<Report, Error> {
+    let m = problem.contacts.len();
+    let rows = 3 * problem.blocks().max(m);
+    if rows > config.max_rows {
+        let limit = config.max_rows;
+        return Err(Error::TooLarge { rows, limit });
+    }
+    problem.check()?;
+    let delassus = Delassus::new(problem).ok_or(Error::NotPositiveDefinite)?;
+    let mut r = match start {
+        None => nalgebra::DVector::zeros(3 * m),
+        Some(start) => {
+            let finite = start.iter().flatten().all(|x| x.is_finite());
+            if start.len() != m || !finite {
+                return Err(Error::Start {
+                    expected: m,
+                    found: start.len(),
+                });
+            }
+            delassus.local(problem, start)
+        }
+    };
+
+    let mut sweeps = 0;
+    let mut newton_steps = 0;
+    let mut best = (f64::INFINITY, r.clone());
+    loop {
+        let u = delassus.velocity(&r);
+        let error = worst(&delassus, &r, &u);
+        if error < best.0 {
+            best = (error, r.clone());
+        }
+        let (scale, rounding) = scale_and_rounding(&delassus, &r);
+        let target = config.tolerance * scale + rounding;
+        if error <= target || sweeps >= config.max_sweeps {
+            break;
+        }
+        if sweeps > 0 && sweeps % config.newton_every.max(1) == 0 {
+            let mut trial = r.clone();
+            newton_steps += newton::improve(&delassus, &mut trial, 30, target);
+            let u = delassus.velocity(&trial);
+            let error = worst(&delassus, &trial, &u);
+            if error < best.0 {
+                best = (error, trial.clone());
+            }
+            if error <= target {
+                break;
+            }
+        }
+        sweep(&delassus, &mut r);
+        sweeps += 1;
+    }
+
+    let (residual, local) = best;
+    let r = delassus.world(problem, &local);
+    let (scale, rounding) = scale_and_rounding(&delassus, &local);
+    let report = Report {
+        v: delassus.motion(problem, &r),
+        r,
+        sweeps,
+        newton_steps,
+        residual,
+    };
+    if residual <= config.tolerance * scale + rounding {
+        Ok(report)
+    } else {
+        let best = Box::new(report);
+        Err(Error::NotConverged { best })
+    }
+}
+
+/// Solves every contact once, in order, each with what the others do now.
+fn sweep(problem: &Delassus, r: &mut nalgebra::DVector<f64>) {
+    let mut u = problem.velocity(r);
+    for c in 0..problem.len() {
+        let w = problem.block(c);
+        let old = part(r, c);
+        let new = local::solve_one(&w, &(part(&u, c) - w * old), problem.mu[c], &old);
+        let change = new - old;
+        u += problem.w.fixed_columns::<3>(3 * c) * change;
+        r.fixed_rows_mut::<3>(3 * c).copy_from(&new);
+    }
+}
