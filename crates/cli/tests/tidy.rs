@@ -251,10 +251,10 @@ fn cited(text: &str) -> BTreeSet<String> {
         let word = key
             .chars()
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-        let year = key.len() > 4
-            && key[key.len() - 4..].chars().all(|c| c.is_ascii_digit())
-            && key.starts_with(|c: char| c.is_ascii_lowercase())
-            && (key[key.len() - 4..].starts_with("19") || key[key.len() - 4..].starts_with("20"));
+        let digits = key.trim_start_matches(|c: char| c.is_ascii_lowercase());
+        let year = digits.len() == 4
+            && digits.len() < key.len()
+            && (digits.starts_with("19") || digits.starts_with("20"));
         if word && (year || key == "larionov" || key == "ding") {
             keys.insert(key.to_owned());
         }
