@@ -3,7 +3,12 @@
 //!
 //! `STICTION_LONG=1` runs ten times the exact queries and ten million sampled ones.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout
+)]
 
 mod collide_exact;
 

@@ -1,7 +1,12 @@
 //! Closest points against exact rational arithmetic, over random, lattice-aligned, degenerate,
 //! coplanar, collinear, parallel and nearly touching input.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout
+)]
 
 mod collide_exact;
 
