@@ -131,6 +131,8 @@ pub struct SweptSurface {
     pub(crate) vertices: Bvh,
     pub(crate) edges: Bvh,
     pub(crate) triangles: Bvh,
+    /// The features in the order of their trees.
+    slots: Surface,
 }
 
 impl SweptSurface {
@@ -152,11 +154,20 @@ impl SweptSurface {
         let triangles: Vec<Bound> = triangles
             .map(|[a, b, c]| of(*a).union(of(*b)).union(of(*c)))
             .collect();
+        let vertices = Bvh::build(&vertices)?;
+        let edges = Bvh::build(&edges)?;
+        let triangles = Bvh::build(&triangles)?;
+        let slots = Surface {
+            vertices: in_order(&surface.vertices, &vertices),
+            edges: in_order(&surface.edges, &edges),
+            triangles: in_order(&surface.triangles, &triangles),
+        };
         Ok(SweptSurface {
-            vertices: Bvh::build(&vertices)?,
-            edges: Bvh::build(&edges)?,
-            triangles: Bvh::build(&triangles)?,
             surface,
+            vertices,
+            edges,
+            triangles,
+            slots,
         })
     }
 
@@ -164,19 +175,12 @@ impl SweptSurface {
     pub fn refit(&mut self, start: &[Vec3], end: &[Vec3], margin: f64) -> Result<(), SurfaceError> {
         let paths = paths(&self.surface, start, end, margin)?;
         let of = |v: u32| &paths[v as usize];
-        let Surface {
-            vertices,
-            edges,
-            triangles,
-        } = &self.surface;
-        self.vertices.bound(|i| *of(vertices[i as usize]));
-        self.edges.bound(|i| {
-            let [a, b] = edges[i as usize];
-            of(a).union(of(b))
-        });
-        self.triangles.bound(|i| {
-            let [a, b, c] = triangles[i as usize];
-            of(a).union(of(b)).union(of(c))
+        let slots = &self.slots;
+        self.vertices.bound(&slots.vertices, |v| *of(*v));
+        self.edges
+            .bound(&slots.edges, |[a, b]| of(*a).union(of(*b)));
+        self.triangles.bound(&slots.triangles, |[a, b, c]| {
+            of(*a).union(of(*b)).union(of(*c))
         });
         Ok(())
     }
@@ -195,8 +199,20 @@ impl SweptSurface {
 
     /// Memory of the trees [bytes].
     pub fn bytes(&self) -> usize {
-        self.vertices.bytes() + self.edges.bytes() + self.triangles.bytes()
+        let Surface {
+            vertices,
+            edges,
+            triangles,
+        } = &self.slots;
+        let slots =
+            size_of_val(&vertices[..]) + size_of_val(&edges[..]) + size_of_val(&triangles[..]);
+        self.vertices.bytes() + self.edges.bytes() + self.triangles.bytes() + slots
     }
+}
+
+fn in_order<T: Copy>(features: &[T], tree: &Bvh) -> Vec<T> {
+    let items = tree.items().iter();
+    items.map(|i| features[*i as usize]).collect()
 }
 
 /// The box around the path of each vertex that the surface uses, indexed by vertex; edges and

@@ -6,9 +6,10 @@ use stiction_math::{LinearOperator, Mat3, Vec3, nalgebra};
 type Matrix = nalgebra::DMatrix<f64>;
 type Vector = nalgebra::DVector<f64>;
 
-/// u = W r + q at all contacts, in local coordinates (normal, tangent, tangent), for the impulse
-/// r + ξ n that Coulomb's law is about.
-pub(super) struct Delassus {
+/// A problem in terms of its contacts alone, u = W r + q and (u, r) ∈ C_μ, in local coordinates
+/// (normal, tangent, tangent).
+#[derive(Clone)]
+pub(super) struct Reduced {
     /// W = B A⁻¹ Bᵀ + C [1/kg], 3×3 block per pair of contacts.
     pub w: Matrix,
     /// q = B A⁻¹ f + k − W ξ n [m/s].
@@ -17,9 +18,43 @@ pub(super) struct Delassus {
     pub mu: Vec<f64>,
     /// ρ of every contact: the inverse of the mean diagonal of its block of W [kg].
     pub rho: Vec<f64>,
+}
+
+/// The reduced problem of the impulses r + ξ n that Coulomb's law is about, and the way back.
+pub(super) struct Delassus {
+    /// The problem of the contacts.
+    pub reduced: Reduced,
     /// Contact frames: columns n, t, t.
     frames: Vec<Mat3>,
     factor: nalgebra::Cholesky<f64, nalgebra::Dyn>,
+}
+
+impl Reduced {
+    pub fn len(&self) -> usize {
+        self.mu.len()
+    }
+
+    /// The diagonal block of W at contact `c`.
+    pub fn block(&self, c: usize) -> Mat3 {
+        self.w.fixed_view::<3, 3>(3 * c, 3 * c).into_owned()
+    }
+
+    /// u = W r + q.
+    pub fn velocity(&self, r: &Vector) -> Vector {
+        &self.w * r + &self.q
+    }
+
+    /// The problem in which every impulse is tied to its value in `r` by a compliance of `part`
+    /// times the contact's own: u = W r + q + part/ρ (r − r̄).
+    pub fn tied(&self, r: &Vector, part: f64) -> Self {
+        let mut tied = self.clone();
+        for i in 0..r.len() {
+            let tie = part / self.rho[i / 3];
+            tied.w[(i, i)] += tie;
+            tied.q[i] -= tie * r[i];
+        }
+        tied
+    }
 }
 
 impl Delassus {
@@ -63,33 +98,17 @@ impl Delassus {
         let rho = (0..m)
             .map(|c| 3.0 / w.fixed_view::<3, 3>(3 * c, 3 * c).trace())
             .collect();
+        let mu = set.mu.clone();
         Some(Self {
-            w,
-            q,
-            mu: set.mu.clone(),
-            rho,
+            reduced: Reduced { w, q, mu, rho },
             frames,
             factor,
         })
     }
 
-    pub fn len(&self) -> usize {
-        self.mu.len()
-    }
-
-    /// The diagonal block of W at contact `c`.
-    pub fn block(&self, c: usize) -> Mat3 {
-        self.w.fixed_view::<3, 3>(3 * c, 3 * c).into_owned()
-    }
-
-    /// u = W r + q.
-    pub fn velocity(&self, r: &Vector) -> Vector {
-        &self.w * r + &self.q
-    }
-
     /// Local impulses r + ξ n of world impulses r.
     pub fn local(&self, problem: &FrictionProblem, r: &[Vec3]) -> Vector {
-        let mut local = Vector::zeros(3 * self.len());
+        let mut local = Vector::zeros(3 * self.frames.len());
         for (c, r) in r.iter().enumerate() {
             let mut x = self.frames[c].tr_mul(r);
             x.x += problem.contacts.cohesion[c];
@@ -105,7 +124,7 @@ impl Delassus {
             x.x -= problem.contacts.cohesion[c];
             self.frames[c] * x
         };
-        (0..self.len()).map(world).collect()
+        (0..self.frames.len()).map(world).collect()
     }
 
     /// v = A⁻¹ (f + Bᵀ r) [m/s], with one step of refinement.

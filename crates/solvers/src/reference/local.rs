@@ -48,7 +48,11 @@ pub(super) fn residual(u: &Vec3, r: &Vec3, mu: f64, rho: f64) -> f64 {
     let x = r - u * rho;
     let normal = x.x.max(0.0);
     let (radius, length) = (mu * normal, x.y.hypot(x.z));
-    let shrink = if length > radius { radius / length } else { 1.0 };
+    let shrink = if length > radius {
+        radius / length
+    } else {
+        1.0
+    };
     (r - Vec3::new(normal, x.y * shrink, x.z * shrink)).norm() / rho
 }
 

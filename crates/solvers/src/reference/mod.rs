@@ -17,7 +17,7 @@ mod quartic;
 use stiction_contact::{FrictionProblem, ProblemError};
 use stiction_math::{Vec3, nalgebra};
 
-use delassus::Delassus;
+use delassus::{Delassus, Reduced};
 use law::{part, scale_and_rounding, worst};
 
 /// How long and how far to go.
@@ -122,39 +122,67 @@ pub fn solve(
         }
     };
 
-    let mut sweeps = 0;
-    let mut newton_steps = 0;
-    let mut best = (f64::INFINITY, r.clone());
-    loop {
-        let u = delassus.velocity(&r);
-        let error = worst(&delassus, &r, &u);
-        if error < best.0 {
-            best = (error, r.clone());
-        }
-        let (scale, rounding) = scale_and_rounding(&delassus, &r);
+    let reduced = &delassus.reduced;
+    let mut search = Search {
+        config,
+        sweeps: 0,
+        newton_steps: 0,
+    };
+    let (scale, rounding) = scale_and_rounding(reduced, &r);
+    let target = config.tolerance * scale + rounding;
+    search.run(reduced, &mut r, config.newton_every.max(1), target);
+    let mut best = (worst(reduced, &r, &reduced.velocity(&r)), r.clone());
+    let mut tie = 1e-2;
+    while search.sweeps < config.max_sweeps {
+        let (scale, rounding) = scale_and_rounding(reduced, &best.1);
         let target = config.tolerance * scale + rounding;
-        if error <= target || sweeps >= config.max_sweeps {
+        if best.0 <= target {
             break;
         }
-        if sweeps > 0 && sweeps % config.newton_every.max(1) == 0 {
-            let mut trial = r.clone();
-            newton_steps += newton::improve(&delassus, &mut trial, 30, target);
-            let u = delassus.velocity(&trial);
-            let error = worst(&delassus, &trial, &u);
-            if error < best.0 {
-                best = (error, trial.clone());
+        let mut trial = best.1.clone();
+        let mut error = best.0;
+        for from in 0..2 {
+            let start = if from == 0 { &best.1 } else { &r };
+            trial = start.clone();
+            let tied = reduced.tied(start, tie);
+            let inner = (0.01 * worst(reduced, start, &reduced.velocity(start))).max(0.1 * target);
+            let e = search.run(&tied, &mut trial, 5 * config.newton_every.max(1), inner);
+            error = worst(reduced, &trial, &reduced.velocity(&trial));
+            if std::env::var("DBG").is_ok() {
+                eprintln!(
+                    "tie {tie:e} from {from} inner {e:e} of {inner:e} outer {error:e} sweeps {}",
+                    search.sweeps
+                );
             }
-            if error <= target {
+            let mut direct = trial.clone();
+            search.newton_steps += newton::improve(reduced, &mut direct, 50, target);
+            let e2 = worst(reduced, &direct, &reduced.velocity(&direct));
+            if e2 < best.0 {
+                best = (e2, direct);
+            }
+            if e <= inner {
+                r = trial.clone();
+                tie *= 0.2;
                 break;
             }
+            if from == 1 {
+                tie = (tie * 10.0).min(1.0);
+            }
         }
-        sweep(&delassus, &mut r);
-        sweeps += 1;
+        if error < best.0 {
+            best = (error, trial.clone());
+        }
+        tie = tie.max(1e-12);
     }
+    let Search {
+        sweeps,
+        newton_steps,
+        ..
+    } = search;
 
     let (residual, local) = best;
     let r = delassus.world(problem, &local);
-    let (scale, rounding) = scale_and_rounding(&delassus, &local);
+    let (scale, rounding) = scale_and_rounding(reduced, &local);
     let report = Report {
         v: delassus.motion(problem, &r),
         r,
@@ -170,8 +198,53 @@ pub fn solve(
     }
 }
 
+struct Search<'a> {
+    config: &'a Config,
+    sweeps: usize,
+    newton_steps: usize,
+}
+
+impl Search<'_> {
+    fn run(
+        &mut self,
+        problem: &Reduced,
+        r: &mut nalgebra::DVector<f64>,
+        limit: usize,
+        target: f64,
+    ) -> f64 {
+        let mut error = worst(problem, r, &problem.velocity(r));
+        for i in 0..limit {
+            if error <= target {
+                break;
+            }
+            if i % self.config.newton_every.max(1) == 0 {
+                let mut trial = r.clone();
+                self.newton_steps += newton::improve(problem, &mut trial, 50, target);
+                let e = worst(problem, &trial, &problem.velocity(&trial));
+                if e < 0.5 * error {
+                    *r = trial;
+                    error = e;
+                    continue;
+                }
+                let mut trial = r.clone();
+                self.newton_steps += newton::leap(problem, &mut trial, 40, target);
+                let e = worst(problem, &trial, &problem.velocity(&trial));
+                if e < 0.5 * error {
+                    *r = trial;
+                    error = e;
+                    continue;
+                }
+            }
+            sweep(problem, r);
+            self.sweeps += 1;
+            error = worst(problem, r, &problem.velocity(r));
+        }
+        error
+    }
+}
+
 /// Solves every contact once, in order, each with what the others do now.
-fn sweep(problem: &Delassus, r: &mut nalgebra::DVector<f64>) {
+fn sweep(problem: &Reduced, r: &mut nalgebra::DVector<f64>) {
     let mut u = problem.velocity(r);
     for c in 0..problem.len() {
         let w = problem.block(c);

@@ -2,7 +2,7 @@
 
 use stiction_math::{Vec2, Vec3, nalgebra};
 
-use super::{delassus::Delassus, law::worst};
+use super::{delassus::Reduced, law::worst};
 
 type Matrix = nalgebra::DMatrix<f64>;
 type Vector = nalgebra::DVector<f64>;
@@ -10,11 +10,11 @@ type Vector = nalgebra::DVector<f64>;
 /// Part of W's diagonal that is added to it in the Newton matrix. Where contacts are redundant the
 /// matrix is singular without it; with it the step is one of a proximal method, whose fixed points
 /// are the same.
-const PROXIMAL: f64 = 1e-9;
+const PROXIMAL: f64 = 1e-12;
 
 /// Takes Newton steps from `r` as long as they make the worst residual smaller, at most `steps`;
 /// returns how many it took.
-pub(super) fn improve(problem: &Delassus, r: &mut Vector, steps: usize, target: f64) -> usize {
+pub(super) fn improve(problem: &Reduced, r: &mut Vector, steps: usize, target: f64) -> usize {
     let mut u = problem.velocity(r);
     let mut error = worst(problem, r, &u);
     for taken in 0..steps {
@@ -49,6 +49,29 @@ pub(super) fn improve(problem: &Delassus, r: &mut Vector, steps: usize, target: 
     steps
 }
 
+/// Takes full Newton steps from `r` whatever the residual does meanwhile.
+pub(super) fn leap(problem: &Reduced, r: &mut Vector, steps: usize, target: f64) -> usize {
+    let mut x = r.clone();
+    let mut best = f64::INFINITY;
+    for taken in 0..steps {
+        let u = problem.velocity(&x);
+        let error = worst(problem, &x, &u);
+        if error < best {
+            best = error;
+            r.copy_from(&x);
+        }
+        if error <= target || !error.is_finite() {
+            return taken;
+        }
+        let (jacobian, value) = linearise(problem, &x, &u);
+        let Some(step) = jacobian.lu().solve(&value) else {
+            return taken;
+        };
+        x -= step;
+    }
+    steps
+}
+
 /// F(r) and its generalised derivative, each row divided by what makes it a velocity:
 ///
 /// ```text
@@ -56,7 +79,7 @@ pub(super) fn improve(problem: &Delassus, r: &mut Vector, steps: usize, target: 
 /// ```
 ///
 /// with P the projection to the disc of radius μ [x_N]⁺.
-fn linearise(problem: &Delassus, r: &Vector, u: &Vector) -> (Matrix, Vector) {
+fn linearise(problem: &Reduced, r: &Vector, u: &Vector) -> (Matrix, Vector) {
     let n = 3 * problem.len();
     let mut jacobian = Matrix::zeros(n, n);
     let mut value = Vector::zeros(n);
@@ -82,7 +105,9 @@ fn linearise(problem: &Delassus, r: &Vector, u: &Vector) -> (Matrix, Vector) {
         for i in 0..3 {
             rows[(i, at + i)] += proximal;
         }
-        value.fixed_rows_mut::<3>(at).copy_from(&u.fixed_rows::<3>(at));
+        value
+            .fixed_rows_mut::<3>(at)
+            .copy_from(&u.fixed_rows::<3>(at));
         if length <= radius {
             continue;
         }

@@ -33,7 +33,7 @@ impl Bvh {
             levels,
             cost_at_build: 0.0,
         };
-        bvh.bound(|i| boxes[i as usize]);
+        bvh.bound_items(boxes);
         bvh.cost_at_build = bvh.cost();
         Ok(bvh)
     }
@@ -47,24 +47,34 @@ impl Bvh {
             });
         }
         check(boxes)?;
-        self.bound(|i| boxes[i as usize]);
+        self.bound_items(boxes);
         Ok(())
     }
 
-    /// Bounds all nodes from the boxes, asked for by index; they must have no coordinate that is
-    /// not a number.
-    pub(crate) fn bound(&mut self, of: impl Fn(u32) -> Bound + Sync) {
+    /// The index of the box in each slot. Data in this order is refitted without detours.
+    pub(crate) fn items(&self) -> &[u32] {
+        &self.items
+    }
+
+    fn bound_items(&mut self, boxes: &[Bound]) {
+        let items = std::mem::take(&mut self.items);
+        self.bound(&items, |i| boxes[*i as usize]);
+        self.items = items;
+    }
+
+    /// Bounds all nodes, given what is in each slot and its box, which must have no coordinate
+    /// that is not a number.
+    pub(crate) fn bound<T: Sync>(&mut self, slots: &[T], of: impl Fn(&T) -> Bound + Sync) {
         let Some((leaves, mut above)) = self.levels.split_first_mut() else {
             return;
         };
-        let groups = self.items.par_chunks(WIDTH);
         leaves
             .par_iter_mut()
             .with_min_len(GRAIN)
-            .zip(groups)
-            .for_each(|(leaf, items)| {
-                for (k, i) in items.iter().enumerate() {
-                    leaf.set(k, &of(*i));
+            .zip(slots.par_chunks(WIDTH))
+            .for_each(|(leaf, slots)| {
+                for (k, slot) in slots.iter().enumerate() {
+                    leaf.set(k, &of(slot));
                 }
             });
         let mut below: &[Wide] = leaves;
