@@ -32,12 +32,7 @@ impl Mass {
         simplices: &[[u32; N]],
         masses: &[f64],
     ) -> Self {
-        let mut lumped = vec![0.0; pattern.n()];
-        for (simplex, m) in simplices.iter().zip(masses) {
-            for &i in simplex {
-                lumped[i as usize] += m / N as f64;
-            }
-        }
+        let lumped = lump(pattern.n(), simplices, masses);
         match kind {
             MassKind::Lumped => Self::Lumped(lumped),
             MassKind::Consistent => {
@@ -106,4 +101,15 @@ impl Mass {
             }
         }
     }
+}
+
+/// The mass of each of `n` nodes [kg] when every simplex gives equal shares to its corners.
+pub fn lump<const N: usize>(n: usize, simplices: &[[u32; N]], masses: &[f64]) -> Vec<f64> {
+    let mut lumped = vec![0.0; n];
+    for (simplex, m) in simplices.iter().zip(masses) {
+        for &i in simplex {
+            lumped[i as usize] += m / N as f64;
+        }
+    }
+    lumped
 }

@@ -48,6 +48,14 @@ impl RestTriangles {
             .map(|(e, nodes)| {
                 let [a, b, c] = gather_rest(e, nodes, positions)?;
                 let normal = (b - a).cross(&(c - a));
+                // Without a normal there is no material frame either.
+                if normal == Vec3::zeros() {
+                    return Err(ElementError::Degenerate {
+                        element: e,
+                        measure: "area",
+                        value: 0.0,
+                    });
+                }
                 let [u, v] = material_frame(&normal, &warp);
                 let flat = |p: Vec3| Vec2::new(p.dot(&u), p.dot(&v));
                 Ok([Vec2::zeros(), flat(b - a), flat(c - a)])

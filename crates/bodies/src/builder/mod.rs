@@ -1,21 +1,23 @@
 //! From meshes and materials to a model and its first state.
 
-use std::sync::Arc;
+mod draft;
+mod error;
+mod nearest;
+mod spec;
 
-use stiction_geometry::{
-    Embedding, MassError, MassProperties, TetMesh, TriMesh, closest_point_on_triangle,
-};
+use std::{collections::HashSet, sync::Arc};
+
+use stiction_geometry::{Embedding, MassProperties, TetMesh, TriMesh};
 use stiction_math::{BlockPattern, Quat, ScatterError, Vec3};
 
 use crate::{
     attachment::Attachment,
     bending::{BendingRigidity, Hinges},
-    drag::{Air, Drag},
-    elements::ElementError,
+    drag::Air,
     mass::Mass,
     material::{
-        BendingLaw, Damping, MassKind, MaterialError, MembraneLaw, RestAngles, ShellMaterial,
-        SolidLaw, SolidMaterial,
+        BendingLaw, Damping, MaterialError, MembraneLaw, RestAngles, ShellMaterial, SolidLaw,
+        SolidMaterial,
     },
     membrane::{NeoHookeanMembrane, RestTriangles, StretchModuli, StvkMembrane},
     model::{Body, BodyKind, Deformable, Model, Pin, Spin},
@@ -30,149 +32,11 @@ use crate::{
     term::{self, Recipe, Term},
 };
 
-/// What every body has, whatever it is made of.
-#[derive(Clone, Debug)]
-pub struct BodySpec {
-    /// A name, unique among the bodies.
-    pub name: String,
-    /// The material's name in the friction table.
-    pub material: String,
-    /// Its velocity at the start [m/s].
-    pub velocity: Vec3,
-    /// Its spin at the start about its centre of mass [rad/s].
-    pub angular_velocity: Vec3,
-    /// An acceleration beside gravity [m/s²].
-    pub acceleration: Vec3,
-    /// Air drag.
-    pub drag: Option<Drag>,
-    /// How mass is spread over nodes.
-    pub mass: MassKind,
-    /// The direction of the warp of a shell, projected into each triangle.
-    pub warp: Vec3,
-}
+use draft::{Draft, Spread};
+use nearest::nearest_point;
 
-impl BodySpec {
-    /// A body at rest.
-    pub fn new(name: impl Into<String>) -> Self {
-        let name = name.into();
-        Self {
-            material: name.clone(),
-            name,
-            velocity: Vec3::zeros(),
-            angular_velocity: Vec3::zeros(),
-            acceleration: Vec3::zeros(),
-            drag: None,
-            mass: MassKind::Lumped,
-            warp: Vec3::x(),
-        }
-    }
-}
-
-/// One end of an attachment.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Anchor {
-    /// A point of the world [m].
-    World(Vec3),
-    /// The point of a body's surface nearest to `near` [m]; of a rigid body, `near` itself.
-    Body {
-        /// The body.
-        body: usize,
-        /// A point in the world at the start [m].
-        near: Vec3,
-    },
-    /// A node of a deformable body, in its own numbering.
-    Node {
-        /// The body.
-        body: usize,
-        /// The node.
-        node: usize,
-    },
-}
-
-/// Why a model cannot be built.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum BuildError {
-    /// A material parameter is out of range.
-    #[error("body `{body}`: {source}")]
-    Material {
-        /// The body.
-        body: String,
-        /// The parameter.
-        source: MaterialError,
-    },
-    /// An element cannot be used.
-    #[error("body `{body}`: {source}")]
-    Element {
-        /// The body.
-        body: String,
-        /// The element.
-        source: ElementError,
-    },
-    /// The matrix of the body cannot be laid out.
-    #[error("body `{body}`: {source}")]
-    Matrix {
-        /// The body.
-        body: String,
-        /// Why.
-        source: ScatterError,
-    },
-    /// Mass and inertia cannot be found.
-    #[error("body `{body}`: {source}")]
-    Mass {
-        /// The body.
-        body: String,
-        /// Why.
-        source: MassError,
-    },
-    /// A node without mass cannot be moved by the laws of motion.
-    #[error(
-        "body `{body}`, node {node}: no element gives it mass; remove the isolated vertex (`stiction doctor` lists them)"
-    )]
-    Massless {
-        /// The body.
-        body: String,
-        /// The node.
-        node: usize,
-    },
-    /// Two bodies of one name.
-    #[error("two bodies are called `{name}`; give each its own name")]
-    Duplicate {
-        /// The name.
-        name: String,
-    },
-    /// There is nothing in the body.
-    #[error("body `{body}` has no elements")]
-    Empty {
-        /// The body.
-        body: String,
-    },
-    /// A pin or anchor names a node that is not there.
-    #[error("body `{body}` has no node {node}; it has {count}")]
-    Node {
-        /// The body.
-        body: String,
-        /// The node asked for.
-        node: usize,
-        /// How many there are.
-        count: usize,
-    },
-    /// A block is pinned twice.
-    #[error("body `{body}`, node {node}: pinned twice; let the pins' regions not overlap")]
-    PinnedTwice {
-        /// The body.
-        body: String,
-        /// The node.
-        node: usize,
-    },
-    /// A number that must be finite and not negative.
-    #[error("{what} is {value}; it must be finite and not negative")]
-    Number {
-        /// Which number.
-        what: String,
-        /// What was given.
-        value: f64,
-    },
-}
+pub use error::BuildError;
+pub use spec::{Anchor, BodySpec};
 
 /// Collects bodies and what holds them, then makes the model and its first state.
 #[derive(Default)]
@@ -180,21 +44,8 @@ pub struct Builder {
     model: Model,
     state: State,
     drafts: Vec<Draft>,
-}
-
-/// What is still needed to make a deformable body's matrix pattern.
-#[derive(Default)]
-struct Draft {
-    recipes: Vec<Box<dyn Recipe>>,
-    mass: Option<Spread>,
-    kind: MassKind,
-    rest: Vec<Vec3>,
-}
-
-/// How mass is spread.
-enum Spread {
-    Triangles(Vec<[u32; 3]>, Vec<f64>),
-    Tets(Vec<[u32; 4]>, Vec<f64>),
+    /// Asked, never walked through: its order does not matter.
+    names: HashSet<String>,
 }
 
 impl Builder {
@@ -519,7 +370,7 @@ impl Builder {
         damping: Damping,
         draft: Draft,
     ) -> Result<usize, BuildError> {
-        if self.model.body(&spec.name).is_some() {
+        if !self.names.insert(spec.name.clone()) {
             return Err(BuildError::Duplicate { name: spec.name });
         }
         self.model.bodies.push(Body {
@@ -711,11 +562,7 @@ impl Builder {
             let pattern =
                 BlockPattern::from_cliques(range.len(), cliques).map_err(|e| matrix(e.into()))?;
             let pattern = Arc::new(pattern);
-            soft.mass = match &draft.mass {
-                Some(Spread::Triangles(t, m)) => Mass::of_simplices(draft.kind, &pattern, t, m),
-                Some(Spread::Tets(t, m)) => Mass::of_simplices(draft.kind, &pattern, t, m),
-                None => Mass::Lumped(Vec::new()),
-            };
+            soft.mass = draft.mass_matrix(&pattern);
             let terms: Result<Vec<Arc<dyn Term>>, ScatterError> = draft
                 .recipes
                 .into_iter()
@@ -726,58 +573,4 @@ impl Builder {
         }
         Ok((self.model, self.state))
     }
-}
-
-impl Draft {
-    fn lumped(&self) -> Vec<f64> {
-        let mut lumped = vec![0.0; self.rest.len()];
-        match &self.mass {
-            Some(Spread::Triangles(t, m)) => spread(t, m, &mut lumped),
-            Some(Spread::Tets(t, m)) => spread(t, m, &mut lumped),
-            None => {}
-        }
-        lumped
-    }
-}
-
-fn spread<const N: usize>(simplices: &[[u32; N]], masses: &[f64], lumped: &mut [f64]) {
-    for (simplex, m) in simplices.iter().zip(masses) {
-        for &i in simplex {
-            lumped[i as usize] += m / N as f64;
-        }
-    }
-}
-
-/// The point of a deformable body's surface nearest to `near`, as a stencil over its nodes.
-fn nearest_point(body: &Body, state: &State, near: &Vec3) -> Stencil {
-    let mut positions = Vec::new();
-    body.surface
-        .positions(&state.x, &state.rotations, &mut positions);
-    let mut best = (f64::INFINITY, 0, [1.0, 0.0, 0.0]);
-    for (i, t) in body.surface.triangles.iter().enumerate() {
-        let corners = t.map(|v| positions[v as usize]);
-        let weights = closest_point_on_triangle(near, &corners);
-        let point: Vec3 = (0..3).map(|a| corners[a] * weights[a]).sum();
-        let distance = (point - near).norm_squared();
-        if distance < best.0 {
-            best = (distance, i, weights);
-        }
-    }
-    let triangle = body.surface.triangles[best.1];
-    let mut nodes: Vec<(u32, f64)> = Vec::new();
-    for (vertex, weight) in triangle.into_iter().zip(best.2) {
-        if weight == 0.0 {
-            continue;
-        }
-        if let Stencil::Nodes(of_vertex) = body.surface.stencil(vertex as usize) {
-            for (block, b) in of_vertex {
-                match nodes.iter_mut().find(|n| n.0 == block) {
-                    Some(n) => n.1 += weight * b,
-                    None => nodes.push((block, weight * b)),
-                }
-            }
-        }
-    }
-    nodes.sort_by_key(|n| n.0);
-    Stencil::Nodes(nodes)
 }

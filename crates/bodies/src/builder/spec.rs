@@ -1,0 +1,64 @@
+//! What a builder is told: bodies and anchors.
+
+use stiction_math::Vec3;
+
+use crate::{drag::Drag, material::MassKind};
+
+/// What every body has, whatever it is made of.
+#[derive(Clone, Debug)]
+pub struct BodySpec {
+    /// A name, unique among the bodies.
+    pub name: String,
+    /// The material's name in the friction table.
+    pub material: String,
+    /// Its velocity at the start [m/s].
+    pub velocity: Vec3,
+    /// Its spin at the start about its centre of mass [rad/s].
+    pub angular_velocity: Vec3,
+    /// An acceleration beside gravity [m/s²].
+    pub acceleration: Vec3,
+    /// Air drag.
+    pub drag: Option<Drag>,
+    /// How mass is spread over nodes.
+    pub mass: MassKind,
+    /// The direction of the warp of a shell, projected into each triangle.
+    pub warp: Vec3,
+}
+
+impl BodySpec {
+    /// A body at rest.
+    pub fn new(name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self {
+            material: name.clone(),
+            name,
+            velocity: Vec3::zeros(),
+            angular_velocity: Vec3::zeros(),
+            acceleration: Vec3::zeros(),
+            drag: None,
+            mass: MassKind::Lumped,
+            warp: Vec3::x(),
+        }
+    }
+}
+
+/// One end of an attachment.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Anchor {
+    /// A point of the world [m].
+    World(Vec3),
+    /// The point of a body's surface nearest to `near` [m]; of a rigid body, `near` itself.
+    Body {
+        /// The body.
+        body: usize,
+        /// A point in the world at the start [m].
+        near: Vec3,
+    },
+    /// A node of a deformable body, in its own numbering.
+    Node {
+        /// The body.
+        body: usize,
+        /// The node.
+        node: usize,
+    },
+}
