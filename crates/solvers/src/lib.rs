@@ -2,4 +2,5 @@
 //! `FrictionProblem` alone and knows no body, mesh, scene or file; solvers never import one
 //! another.
 
+pub mod admm;
 pub mod reference;

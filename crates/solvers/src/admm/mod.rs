@@ -1,0 +1,276 @@
+//! Frictional contact by splitting: elasticity by a factor that is kept, contact by a projection
+//! with a diagonal matrix, and a dual variable that makes the two agree [daviet2020].
+//!
+//! ```text
+//! (A + W) v = f + W (p + λ)                         velocities of the bodies   [Alg. 2]
+//! W p = W (v − λ) + Bᵀ r,  (B p + k, r) ∈ C_μ        feasible velocities        [Alg. 3]
+//! λ ← λ + p − v
+//! ```
+//!
+//! until δ∞ = h (‖v − v before‖∞ + ‖v − p‖∞) is below the tolerance.
+//!
+//! # Which velocities and impulses are the answer
+//! The second line says Bᵀ r = W (p − v + λ): after the third, λ = W⁻¹ Bᵀ r. So the impulses of the
+//! last projection are the impulses of the step, and with them
+//!
+//! ```text
+//! A v − f − Bᵀ r = W (p before − p)                  B v + k is off by B (v − p)
+//! A p − f − Bᵀ r = W (p before − p) + A (p − v)      B p + k keeps the law as far as it was swept
+//! ```
+//!
+//! Both pairs (v, r) and (p, r) tend to the solution together. [`Velocity`] chooses.
+//!
+//! # Rest
+//! With `Start::Held` a solve starts from A v = f + W λ: the velocity under the contact forces of
+//! the last solve. A body at rest under constant load thus starts at the solution, and stays.
+//!
+//! **Deviations from the paper**
+//! - `Start::Held` is not in the paper, which starts from A v = f in every step and then has to
+//!   find rest again each time. `Start::Unconstrained` is the paper's.
+//! - λ is updated before the loop ends, such that it fits the impulses returned.
+//! - The linear systems are solved for the change of v, with A v computed afresh: their error then
+//!   shrinks with the change, down to rounding.
+//! - Conjugate gradients across couplings stop at a part of that change, which is itself part of δ∞.
+//! - Contacts of rigid bodies, which the paper excludes, are projected with the least multiple of
+//!   the identity that bounds their local matrix.
+//! - Compliance acts along the normal alone (see `FrictionProblem`).
+//! - Restarts of the accelerated variant are decided by the weighted residual of [goldstein2014].
+//! - The projection computes the impulse instead of the relative velocity from each case, so that
+//!   open contacts have exactly none, and a contact's impulse is exactly in its cone.
+
+mod outer;
+mod projection;
+mod state;
+mod weights;
+
+use stiction_contact::{ContactSet, FrictionProblem, ProblemError};
+use stiction_math::{SystemError, Vec3};
+
+pub use outer::Admm;
+pub use projection::{Nap, Projection};
+pub use state::State;
+
+/// How the solver works.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Done when δ∞ is below this [m].
+    pub tolerance: f64,
+    /// Iterations before giving up.
+    pub max_iterations: usize,
+    /// Gauss–Seidel sweeps per projection.
+    pub sweeps: usize,
+    /// How W is chosen.
+    pub weights: Weights,
+    /// Where conjugate gradients across couplings stop, as a part of the change of v.
+    pub linear_tolerance: f64,
+    /// New contacts are asked for every so many iterations; 0 for never.
+    pub contacts_every: usize,
+    /// Where to start.
+    pub start: Start,
+    /// Which velocity to return.
+    pub velocity: Velocity,
+    /// Contacts that hardly change are left alone for a while.
+    pub sleep: Option<Sleep>,
+    /// Momentum.
+    pub acceleration: Option<Acceleration>,
+}
+
+/// How the diagonal W is chosen from A.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Weights {
+    /// w_j = max(σ η_j, min(β m_j, η_j)), with η_j the least eigenvalue of A_jj and m_j the mass
+    /// [daviet2020, Sect. 6.2.6].
+    Mass {
+        /// The least part σ of the eigenvalue.
+        sigma: f64,
+        /// How many masses β at most.
+        beta: f64,
+    },
+    /// w_j = part · η_j [daviet2020, Sect. 7.1].
+    Diagonal {
+        /// The part of the eigenvalue, above zero.
+        part: f64,
+    },
+}
+
+/// Where a solve starts; λ is that of the [`State`] in each case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// A v = f [daviet2020, Sect. 6.2.1].
+    Unconstrained,
+    /// A v = f + W λ: with the contact forces of the last solve.
+    Held,
+    /// The velocity of the state: for later Newton iterations of one step.
+    Given,
+}
+
+/// Which of the two velocities is the result [daviet2020, Sect. 6.2.7].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Velocity {
+    /// p, which keeps the constraints.
+    Feasible,
+    /// v, which balances the forces.
+    Balanced,
+}
+
+/// When contacts sleep inside one projection [daviet2020, Sect. 6.3.3].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sleep {
+    /// Contacts whose velocity changes by less than this part of δ∞/h fall asleep.
+    pub threshold: f64,
+    /// For how many sweeps.
+    pub sweeps: u8,
+}
+
+/// Momentum with restart [daviet2020, Alg. 4].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Acceleration {
+    /// Momentum is dropped when the residual is not below this part of the one before.
+    pub restart: f64,
+}
+
+/// How a solve went.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Iterations taken.
+    pub iterations: usize,
+    /// The last δ∞ [m].
+    pub delta: f64,
+    /// Whether δ∞ is below the tolerance.
+    pub converged: bool,
+    /// Iterations of conjugate gradients across couplings, all together.
+    pub linear_iterations: usize,
+    /// Contacts that the source found during the solve.
+    pub new_contacts: usize,
+}
+
+/// One iteration, for an observer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Iteration {
+    /// Its number, from 1.
+    pub number: usize,
+    /// δ∞ [m].
+    pub delta: f64,
+    /// ‖v − v before‖∞ [m/s].
+    pub change: f64,
+    /// ‖v − p‖∞ [m/s].
+    pub gap: f64,
+    /// Whether momentum was dropped.
+    pub restarted: bool,
+}
+
+/// Why there is no result.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// The problem is not sound, or became so by the contacts that were found during the solve.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// A linear system could not be solved.
+    #[error("a linear system of the contact solver: {0}")]
+    System(#[from] SystemError),
+    /// The state to start from has a number that is not finite.
+    #[error("the `{0}` to start from is not finite")]
+    Start(&'static str),
+    /// A setting makes no sense.
+    #[error("the setting `{name}` is {value}")]
+    Setting {
+        /// Its name.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// The iteration left the finite numbers. The state is as before the solve.
+    #[error("the iteration overflowed after {iterations} iterations, at δ∞ = {delta:e} m")]
+    Overflow {
+        /// Iterations taken.
+        iterations: usize,
+        /// The last finite δ∞ [m].
+        delta: f64,
+    },
+}
+
+/// Finds contacts that appear during a solve [daviet2020, Sect. 6.2.3].
+pub trait ContactSource {
+    /// Appends contacts that the velocities `v` [m/s] would run into and that are not yet in
+    /// `contacts`, and tells how many. Those that are there must stay as they are.
+    fn more_contacts(&mut self, v: &[Vec3], contacts: &mut ContactSet) -> usize;
+}
+
+impl Config {
+    /// The paper's settings for its large scenes.
+    pub fn paper() -> Self {
+        Self {
+            tolerance: 1e-5,    // [daviet2020, Table 5]: 0.01 mm
+            max_iterations: 25, // [daviet2020, Table 5]; 250 for solids
+            sweeps: 10,         // [daviet2020, Table 5]: 5 to 25
+            weights: Weights::Mass {
+                sigma: 0.001, // [daviet2020, Sect. 6.2.6]
+                beta: 25.0,   // [daviet2020, Sect. 6.2.6]
+            },
+            linear_tolerance: 1e-4,       // [daviet2020, Table 5]
+            contacts_every: 5,            // [daviet2020, Sect. 6.2.3]
+            start: Start::Unconstrained,  // [daviet2020, Sect. 6.2.1]
+            velocity: Velocity::Feasible, // [daviet2020, Sect. 6.2.7]
+            sleep: Some(Sleep {
+                threshold: 0.01, // [daviet2020, Sect. 6.3.3]
+                sweeps: 10,      // "a fixed number" that the paper does not tell
+            }),
+            acceleration: None, // [daviet2020, Sect. 6.3.4]: "remains limited"
+        }
+    }
+
+    /// Settings that run into rounding: for comparisons and certificates.
+    pub fn accurate() -> Self {
+        Self {
+            tolerance: 1e-14,
+            max_iterations: 20_000,
+            linear_tolerance: 1e-6,
+            start: Start::Held,
+            sleep: None,
+            ..Self::paper()
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let above_zero = |name, value: f64| {
+            let sound = value.is_finite() && value > 0.0;
+            sound.then_some(()).ok_or(Error::Setting { name, value })
+        };
+        if !(self.tolerance.is_finite() && self.tolerance >= 0.0) {
+            let (name, value) = ("tolerance", self.tolerance);
+            return Err(Error::Setting { name, value });
+        }
+        above_zero("linear_tolerance", self.linear_tolerance)?;
+        match self.weights {
+            Weights::Mass { sigma, beta } => {
+                above_zero("sigma", sigma)?;
+                above_zero("beta", beta)?;
+            }
+            Weights::Diagonal { part } => above_zero("part", part)?,
+        }
+        if let Some(sleep) = self.sleep {
+            above_zero("sleep.threshold", sleep.threshold)?;
+        }
+        if let Some(acceleration) = self.acceleration {
+            above_zero("acceleration.restart", acceleration.restart)?;
+        }
+        Ok(())
+    }
+}
+
+impl Default for Config {
+    /// The paper's settings, but starting such that rest stays rest.
+    fn default() -> Self {
+        Self {
+            start: Start::Held,
+            ..Self::paper()
+        }
+    }
+}
+
+/// Solves one problem from nothing.
+pub fn solve(problem: &FrictionProblem, config: &Config) -> Result<(State, Report), Error> {
+    let mut state = State::default();
+    let report = Admm::new(problem)?.solve(problem, &mut state, config)?;
+    Ok((state, report))
+}

@@ -1,0 +1,350 @@
+//! The outer loop [daviet2020, Alg. 2 and 4].
+
+use stiction_contact::FrictionProblem;
+use stiction_math::{LinearOperator, Mat3, SystemFactor, SystemMatrix, Vec3, reduce};
+
+use super::{
+    Acceleration, Config, ContactSource, Error, Iteration, Nap, Projection, Report, Start, State,
+    Velocity,
+    weights::{reach, weights},
+};
+
+/// A solver with its memory: make one per model and use it in every step.
+pub struct Admm {
+    factor: SystemFactor,
+    projection: Projection,
+    w: Vec<f64>,
+    reach: Vec<f64>,
+    v: Vec<Vec3>,
+    p: Vec<Vec3>,
+    lambda: Vec<Vec3>,
+    /// p and λ as they enter the linear system: with momentum, if any.
+    p_hat: Vec<Vec3>,
+    lambda_hat: Vec<Vec3>,
+    p_before: Vec<Vec3>,
+    lambda_before: Vec<Vec3>,
+    step: Vec<Vec3>,
+    product: Vec<Vec3>,
+}
+
+/// A problem whose contacts may grow.
+enum Access<'a> {
+    Fixed(&'a FrictionProblem),
+    Growing(&'a mut FrictionProblem, &'a mut dyn ContactSource),
+}
+
+impl Access<'_> {
+    fn get(&self) -> &FrictionProblem {
+        match self {
+            Self::Fixed(problem) => problem,
+            Self::Growing(problem, _) => problem,
+        }
+    }
+}
+
+impl Admm {
+    /// Analyses the structure of A; problems with the same structure may then be solved.
+    pub fn new(problem: &FrictionProblem) -> Result<Self, Error> {
+        problem.check()?;
+        Ok(Self {
+            factor: SystemFactor::new(&problem.a, &problem.part_positions())?,
+            projection: Projection::default(),
+            w: Vec::new(),
+            reach: Vec::new(),
+            v: Vec::new(),
+            p: Vec::new(),
+            lambda: Vec::new(),
+            p_hat: Vec::new(),
+            lambda_hat: Vec::new(),
+            p_before: Vec::new(),
+            lambda_before: Vec::new(),
+            step: Vec::new(),
+            product: Vec::new(),
+        })
+    }
+
+    /// Solves `problem` from `state`, and leaves the solution there. Columns of the state that do
+    /// not have the problem's size count as zero. On error the state is as it was.
+    ///
+    /// A problem that is not solved to the tolerance is no error: `Report::converged` tells.
+    pub fn solve(
+        &mut self,
+        problem: &FrictionProblem,
+        state: &mut State,
+        config: &Config,
+    ) -> Result<Report, Error> {
+        self.run(Access::Fixed(problem), state, config, &mut |_| {})
+    }
+
+    /// The same with contacts that are found on the way, and with an observer of iterations.
+    pub fn solve_with(
+        &mut self,
+        problem: &mut FrictionProblem,
+        state: &mut State,
+        config: &Config,
+        source: &mut dyn ContactSource,
+        observer: &mut dyn FnMut(&Iteration),
+    ) -> Result<Report, Error> {
+        self.run(Access::Growing(problem, source), state, config, observer)
+    }
+
+    /// The same with an observer of iterations alone.
+    pub fn solve_observed(
+        &mut self,
+        problem: &FrictionProblem,
+        state: &mut State,
+        config: &Config,
+        observer: &mut dyn FnMut(&Iteration),
+    ) -> Result<Report, Error> {
+        self.run(Access::Fixed(problem), state, config, observer)
+    }
+
+    /// Memory of the projection [bytes].
+    pub fn projection_bytes(&self) -> usize {
+        self.projection.bytes()
+    }
+
+    fn run(
+        &mut self,
+        mut access: Access,
+        state: &mut State,
+        config: &Config,
+        observer: &mut dyn FnMut(&Iteration),
+    ) -> Result<Report, Error> {
+        config.check()?;
+        let problem = access.get();
+        problem.check()?;
+        let h = problem.h;
+        let shifted = self.prepare(problem, state, config)?;
+
+        let mut report = Report {
+            delta: f64::INFINITY,
+            ..Report::default()
+        };
+        let mut momentum = Momentum::default();
+        for number in 1..=config.max_iterations {
+            let problem = access.get();
+            let matrix = shifted.as_ref().unwrap_or(&problem.a);
+            report.linear_iterations +=
+                self.solve_linear(problem, matrix, config.linear_tolerance)?;
+            let change = self.largest(|s, j| s.step[j]);
+
+            if let Access::Growing(problem, source) = &mut access
+                && config.contacts_every > 0
+                && number % config.contacts_every == 0
+                && source.more_contacts(&self.v, &mut problem.contacts) > 0
+            {
+                problem.check()?;
+                report.new_contacts += problem.contacts.len() - self.projection.len();
+                self.projection.append(&problem.contacts, &self.w)?;
+            }
+
+            std::mem::swap(&mut self.p, &mut self.p_before);
+            std::mem::swap(&mut self.lambda, &mut self.lambda_before);
+            for j in 0..self.p.len() {
+                self.p[j] = self.v[j] - self.lambda_hat[j];
+            }
+            self.projection
+                .project(&mut self.p, config.sweeps, nap(config, report.delta / h));
+            for j in 0..self.p.len() {
+                self.lambda[j] = self.lambda_hat[j] + (self.p[j] - self.v[j]);
+            }
+
+            let gap = self.largest(|s, j| s.v[j] - s.p[j]);
+            let delta = h * (change + gap);
+            if !delta.is_finite() {
+                return Err(Error::Overflow {
+                    iterations: number,
+                    delta: report.delta,
+                });
+            }
+            let restarted = self.extrapolate(&mut momentum, config.acceleration);
+            report.iterations = number;
+            report.delta = delta;
+            report.converged = delta <= config.tolerance;
+            observer(&Iteration {
+                number,
+                delta,
+                change,
+                gap,
+                restarted,
+            });
+            if report.converged {
+                break;
+            }
+        }
+
+        let contacts = &access.get().contacts;
+        let answer = match config.velocity {
+            Velocity::Feasible => &self.p,
+            Velocity::Balanced => &self.v,
+        };
+        state.v.clone_from(answer);
+        state.lambda.clone_from(&self.lambda);
+        state.r.resize(contacts.len(), Vec3::zeros());
+        self.projection.impulses(contacts, &mut state.r);
+        Ok(report)
+    }
+
+    /// Weights, factors, contacts and the first velocity. Returns A + W where conjugate gradients
+    /// need it.
+    fn prepare(
+        &mut self,
+        problem: &FrictionProblem,
+        state: &State,
+        config: &Config,
+    ) -> Result<Option<SystemMatrix>, Error> {
+        let n = problem.blocks();
+        weights(problem, &config.weights, &mut self.w);
+        reach(problem, &mut self.reach);
+        for (name, column) in [("v", &state.v), ("lambda", &state.lambda), ("r", &state.r)] {
+            if !column.iter().all(|x| x.iter().all(|x| x.is_finite())) {
+                return Err(Error::Start(name));
+            }
+        }
+        for column in [
+            &mut self.v,
+            &mut self.p,
+            &mut self.lambda,
+            &mut self.p_before,
+            &mut self.lambda_before,
+            &mut self.step,
+            &mut self.product,
+        ] {
+            column.clear();
+            column.resize(n, Vec3::zeros());
+        }
+        if state.lambda.len() == n {
+            for j in (0..n).filter(|&j| !problem.fixed[j]) {
+                self.lambda[j] = state.lambda[j];
+            }
+        }
+        self.projection.reset(&problem.contacts, &self.w)?;
+        if state.r.len() == problem.contacts.len() {
+            self.projection.set_impulses(&problem.contacts, &state.r);
+        }
+
+        match config.start {
+            Start::Given if state.v.len() == n => {
+                for j in (0..n).filter(|&j| !problem.fixed[j]) {
+                    self.v[j] = state.v[j];
+                }
+            }
+            Start::Given => {}
+            Start::Unconstrained | Start::Held => {
+                let held = if config.start == Start::Held {
+                    1.0
+                } else {
+                    0.0
+                };
+                for j in 0..n {
+                    self.v[j] = problem.f[j] + self.lambda[j] * (self.w[j] * held);
+                }
+                self.factor.refactor(&problem.a, None)?;
+                self.factor
+                    .solve(&problem.a, &mut self.v, config.linear_tolerance.min(1e-10))?;
+            }
+        }
+        self.p.copy_from_slice(&self.v);
+        self.p_hat.clone_from(&self.p);
+        self.lambda_hat.clone_from(&self.lambda);
+
+        if !problem.a.is_coupled() {
+            self.factor.refactor(&problem.a, Some(&self.w))?;
+            return Ok(None);
+        }
+        let mut shifted = problem.a.clone();
+        for (j, w) in self.w.iter().enumerate() {
+            shifted.add(j, j, &Mat3::from_diagonal_element(*w));
+        }
+        self.factor.refactor(&shifted, None)?;
+        Ok(Some(shifted))
+    }
+
+    /// v ← v + (A + W)⁻¹ (f + W (p + λ − v) − A v); the change is left in `step`.
+    fn solve_linear(
+        &mut self,
+        problem: &FrictionProblem,
+        matrix: &SystemMatrix,
+        tolerance: f64,
+    ) -> Result<usize, Error> {
+        problem.a.apply(&self.v, &mut self.product);
+        for j in 0..self.v.len() {
+            let pull = (self.p_hat[j] - self.v[j] + self.lambda_hat[j]) * self.w[j];
+            self.step[j] = problem.f[j] - self.product[j] + pull;
+        }
+        let iterations = self.factor.solve(matrix, &mut self.step, tolerance)?;
+        reduce::axpy(1.0, &self.step, &mut self.v);
+        Ok(iterations)
+    }
+
+    /// The largest component over all blocks [m/s], angular ones at their radius of gyration.
+    fn largest(&self, x: impl Fn(&Self, usize) -> Vec3 + Sync) -> f64 {
+        let largest = |j: usize| {
+            let x = x(self, j);
+            // `amax` would lose a NaN, a sum of magnitudes does not.
+            let size = if x.iter().all(|x| x.is_finite()) {
+                x.amax()
+            } else {
+                f64::INFINITY
+            };
+            size * self.reach[j]
+        };
+        let reach = &self.reach;
+        reduce::max_ordered(reach.len(), largest).max(0.0)
+    }
+
+    /// The p and λ that enter the next linear system. Returns whether momentum was dropped.
+    fn extrapolate(&mut self, momentum: &mut Momentum, acceleration: Option<Acceleration>) -> bool {
+        let Some(acceleration) = acceleration else {
+            self.p_hat.copy_from_slice(&self.p);
+            self.lambda_hat.copy_from_slice(&self.lambda);
+            return false;
+        };
+        let residual = reduce::sum_ordered(self.w.len(), |j| {
+            let dual = (self.lambda[j] - self.lambda_hat[j]).norm_squared();
+            let primal = (self.p[j] - self.p_hat[j]).norm_squared();
+            self.w[j] * (dual + primal)
+        });
+        let restart = residual >= acceleration.restart * momentum.residual;
+        momentum.residual = residual;
+        let factor = if restart {
+            momentum.theta = 1.0;
+            0.0
+        } else {
+            let before = momentum.theta;
+            momentum.theta = 0.5 * (1.0 + (1.0 + 4.0 * before * before).sqrt());
+            (before - 1.0) / momentum.theta
+        };
+        for j in 0..self.w.len() {
+            self.p_hat[j] = self.p[j] + (self.p[j] - self.p_before[j]) * factor;
+            self.lambda_hat[j] = self.lambda[j] + (self.lambda[j] - self.lambda_before[j]) * factor;
+        }
+        restart
+    }
+}
+
+/// θ of Nesterov's sequence and the last residual.
+struct Momentum {
+    theta: f64,
+    residual: f64,
+}
+
+impl Default for Momentum {
+    fn default() -> Self {
+        Self {
+            theta: 1.0,
+            residual: f64::INFINITY,
+        }
+    }
+}
+
+/// The first iteration has no δ∞ to measure by, so nothing sleeps in it.
+fn nap(config: &Config, speed: f64) -> Option<Nap> {
+    let sleep = config.sleep.filter(|s| s.sweeps > 0 && speed.is_finite())?;
+    let threshold = sleep.threshold * speed;
+    Some(Nap {
+        square: threshold * threshold,
+        sweeps: sleep.sweeps,
+    })
+}

@@ -1,0 +1,400 @@
+//! The inner loops of the projection. The only unsafe code of the solver is here.
+//!
+//! One contact is a gather of its nodes, a local solve without branches and a scatter. With
+//! r̄ = s r and u = Σ b p + k, the part of u that the contact cannot change is u* = u − r̄, and
+//!
+//! ```text
+//! a = g max(0, −u*·n)                     g = s/(s + c), 1 for a hard contact
+//! r̄ ← a n − min(1, μ a/‖u*_T‖) u*_T       separate (a = 0), stick (1) or slide
+//! p_j ← p_j + γ_j (r̄ − r̄ before)
+//! ```
+//!
+//! which is the same as the three cases of [daviet2020, Alg. 3]. Written with r̄ instead of the new
+//! u, an open contact has exactly no force.
+//!
+//! Sums are plain products and additions in one fixed order (no fused operations), so all machines
+//! give the same bits, with wide instructions and without.
+#![allow(unsafe_code)]
+
+use stiction_math::Vec3;
+
+use super::plan::Run;
+
+/// The velocity of a node, padded to the width of a vector register.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C, align(32))]
+pub struct Node(pub [f64; 4]);
+
+/// What sweeps read: columns in the order of the plan.
+#[derive(Clone, Debug, Default)]
+pub struct Columns {
+    /// Nodes of all entries.
+    pub index: Vec<u32>,
+    /// Weights b of all entries.
+    pub weight: Vec<f64>,
+    /// γ = b/(s w) of the entries of nodes; 1/(s w) of general ones.
+    pub gamma: Vec<f64>,
+    /// Normal and coefficient of friction of each contact.
+    pub normal: Vec<[f64; 4]>,
+    /// The constant part of the relative velocity [m/s].
+    pub k: Vec<[f64; 3]>,
+    /// g = s/(s + c); empty if all contacts are hard.
+    pub give: Vec<f64>,
+    /// The first entry of each general contact, and the end of the last one of each run.
+    pub general_start: Vec<u32>,
+    /// Levers ρ of all entries from general contacts [m], by the same places as `general_start`
+    /// counts.
+    pub general_lever: Vec<Vec3>,
+}
+
+/// When contacts may be left alone for a while [daviet2020, Sect. 6.3.3].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Nap {
+    /// The square of the change of velocity below which a contact falls asleep [m²/s²].
+    pub square: f64,
+    /// For how many sweeps.
+    pub sweeps: u8,
+}
+
+/// Velocities of nodes that groups of one stage change at the same time.
+#[derive(Clone, Copy)]
+pub struct SharedNodes {
+    first: *mut Node,
+    len: usize,
+}
+
+// SAFETY: a `SharedNodes` is only ever used through the unsafe functions below, whose callers
+// promise that no two threads touch the same node at the same time.
+unsafe impl Send for SharedNodes {}
+// SAFETY: as above.
+unsafe impl Sync for SharedNodes {}
+
+impl SharedNodes {
+    /// Shares `nodes`, which must not be used otherwise as long as the result is.
+    pub fn new(nodes: &mut [Node]) -> Self {
+        Self {
+            first: nodes.as_mut_ptr(),
+            len: nodes.len(),
+        }
+    }
+
+    /// # Safety
+    /// `j` is a node, and no other thread writes it now.
+    #[inline(always)]
+    unsafe fn read(self, j: u32) -> [f64; 4] {
+        debug_assert!((j as usize) < self.len);
+        // SAFETY: inside the slice, by the caller's promise.
+        unsafe { self.first.add(j as usize).read().0 }
+    }
+
+    /// # Safety
+    /// `j` is a node, and no other thread reads or writes it now.
+    #[inline(always)]
+    unsafe fn write(self, j: u32, p: [f64; 4]) {
+        debug_assert!((j as usize) < self.len);
+        // SAFETY: inside the slice, by the caller's promise.
+        unsafe { self.first.add(j as usize).write(Node(p)) }
+    }
+
+    #[inline(always)]
+    fn prefetch(self, j: u32) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a prefetch is a hint: it reads nothing and faults on no address.
+        unsafe {
+            use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(self.first.wrapping_add(j as usize).cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = j;
+    }
+}
+
+/// How many contacts ahead nodes are asked for: about as many updates as memory takes to answer.
+const AHEAD: usize = 32;
+
+/// One sweep over a run. `r` are the scaled impulses and `asleep` the sweeps that each contact may
+/// still sleep, both of the run's contacts.
+///
+/// # Safety
+/// All of the run's entries name nodes of `nodes`, and no other thread uses those nodes now.
+pub unsafe fn sweep(
+    columns: &Columns,
+    run: &Run,
+    nodes: SharedNodes,
+    r: &mut [[f64; 3]],
+    asleep: &mut [u8],
+    nap: Option<Nap>,
+) {
+    let task = Task {
+        columns,
+        run,
+        nodes,
+        nap: nap.unwrap_or(Nap {
+            square: 0.0,
+            sweeps: 0,
+        }),
+    };
+    // SAFETY: handed on; the wide version only runs where its instructions exist.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            return sweep_wide(task, r, asleep);
+        }
+        dispatch(task, r, asleep);
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    columns: &'a Columns,
+    run: &'a Run,
+    nodes: SharedNodes,
+    nap: Nap,
+}
+
+/// # Safety
+/// As `sweep`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn sweep_wide(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) {
+    // SAFETY: handed on.
+    unsafe { dispatch(task, r, asleep) }
+}
+
+/// # Safety
+/// As `sweep`.
+#[inline(always)]
+unsafe fn dispatch(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) {
+    let gives = !task.columns.give.is_empty();
+    let naps = task.nap.sweeps > 0;
+    // SAFETY: handed on.
+    unsafe {
+        match (task.run.nodes, gives, naps) {
+            (Some(1), false, false) => nodal::<1, false, false>(task, r, asleep),
+            (Some(2), false, false) => nodal::<2, false, false>(task, r, asleep),
+            (Some(3), false, false) => nodal::<3, false, false>(task, r, asleep),
+            (Some(4), false, false) => nodal::<4, false, false>(task, r, asleep),
+            (Some(1), false, true) => nodal::<1, false, true>(task, r, asleep),
+            (Some(2), false, true) => nodal::<2, false, true>(task, r, asleep),
+            (Some(3), false, true) => nodal::<3, false, true>(task, r, asleep),
+            (Some(4), false, true) => nodal::<4, false, true>(task, r, asleep),
+            (Some(1), true, _) => nodal::<1, true, true>(task, r, asleep),
+            (Some(2), true, _) => nodal::<2, true, true>(task, r, asleep),
+            (Some(3), true, _) => nodal::<3, true, true>(task, r, asleep),
+            (Some(4), true, _) => nodal::<4, true, true>(task, r, asleep),
+            _ => general(task, r, asleep),
+        }
+    }
+}
+
+/// Contacts of N nodes each.
+///
+/// # Safety
+/// As `sweep`.
+#[inline(always)]
+unsafe fn nodal<const N: usize, const GIVES: bool, const NAPS: bool>(
+    task: Task,
+    r: &mut [[f64; 3]],
+    asleep: &mut [u8],
+) {
+    let Task {
+        columns,
+        run,
+        nodes,
+        nap,
+    } = task;
+    let count = run.contacts.len();
+    let entries = run.entries..run.entries + N * count;
+    let index = &columns.index[entries.clone()].as_chunks::<N>().0[..count];
+    let weight = &columns.weight[entries.clone()].as_chunks::<N>().0[..count];
+    let gamma = &columns.gamma[entries].as_chunks::<N>().0[..count];
+    let normal = &columns.normal[run.contacts.clone()][..count];
+    let k = &columns.k[run.contacts.clone()][..count];
+    let give = if GIVES {
+        &columns.give[run.contacts.clone()]
+    } else {
+        &[]
+    };
+    let r = &mut r[..count];
+    let asleep = if NAPS { &mut asleep[..count] } else { asleep };
+    for c in 0..count {
+        if let Some(ahead) = index.get(c + AHEAD) {
+            ahead.iter().for_each(|&j| nodes.prefetch(j));
+        }
+        if NAPS && asleep[c] > 0 {
+            asleep[c] -= 1;
+            continue;
+        }
+        let mut u = pad(k[c]);
+        for i in 0..N {
+            // SAFETY: a node of this run.
+            let p = unsafe { nodes.read(index[c][i]) };
+            u = add_scaled(u, p, weight[c][i]);
+        }
+        let old = pad(r[c]);
+        let new = local(u, old, normal[c], if GIVES { give[c] } else { 1.0 });
+        let change = sub(new, old);
+        r[c] = [new[0], new[1], new[2]];
+        for i in 0..N {
+            // SAFETY: a node of this run, and no contact names a node twice, so what was read
+            // above is still there.
+            unsafe {
+                let p = nodes.read(index[c][i]);
+                nodes.write(index[c][i], add_scaled(p, change, gamma[c][i]));
+            }
+        }
+        if NAPS && dot3(change, change) < nap.square {
+            asleep[c] = nap.sweeps;
+        }
+    }
+}
+
+/// Contacts of rigid bodies or of more than four nodes: entries b I − [ρ]×.
+///
+/// Their local matrix is not a multiple of the identity. It is bounded by one, s I with
+/// s = Σ (b² + ‖ρ‖²)/w, and the update with that bound has the same fixed points: where r̄ no longer
+/// changes, u and r keep the law.
+///
+/// # Safety
+/// As `sweep`.
+#[inline(always)]
+unsafe fn general(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) {
+    let Task {
+        columns,
+        run,
+        nodes,
+        nap,
+    } = task;
+    for c in 0..run.contacts.len() {
+        if asleep[c] > 0 {
+            asleep[c] -= 1;
+            continue;
+        }
+        let at = run.contacts.start + c;
+        let (entries, levers) = general_entries(columns, run, c);
+        let mut u = Vec3::from(columns.k[at]);
+        for (e, lever) in entries.clone().zip(levers) {
+            // SAFETY: a node of this run.
+            let p = unsafe { nodes.read(columns.index[e]) };
+            let p = Vec3::new(p[0], p[1], p[2]);
+            u += p * columns.weight[e] + p.cross(lever);
+        }
+        let old = pad(r[c]);
+        let give = columns.give.get(at).copied().unwrap_or(1.0);
+        let new = local([u.x, u.y, u.z, 0.0], old, columns.normal[at], give);
+        let change = sub(new, old);
+        r[c] = [new[0], new[1], new[2]];
+        // SAFETY: nodes of this run.
+        unsafe { add_general(columns, entries, levers, nodes, change) };
+        if nap.sweeps > 0 && dot3(change, change) < nap.square {
+            asleep[c] = nap.sweeps;
+        }
+    }
+}
+
+fn general_entries<'a>(
+    columns: &'a Columns,
+    run: &Run,
+    c: usize,
+) -> (std::ops::Range<usize>, &'a [Vec3]) {
+    let start = &columns.general_start[run.general + c..];
+    let (begin, end) = (start[0] as usize, start[1] as usize);
+    let entries = run.entries + begin - columns.general_start[run.general] as usize;
+    (
+        entries..entries + end - begin,
+        &columns.general_lever[begin..end],
+    )
+}
+
+/// # Safety
+/// The entries' nodes are those of a run, as in `sweep`.
+#[inline(always)]
+unsafe fn add_general(
+    columns: &Columns,
+    entries: std::ops::Range<usize>,
+    levers: &[Vec3],
+    nodes: SharedNodes,
+    change: [f64; 4],
+) {
+    let change = Vec3::new(change[0], change[1], change[2]);
+    for (e, lever) in entries.zip(levers) {
+        let d = change * columns.weight[e] + lever.cross(&change);
+        // SAFETY: by the caller's promise.
+        unsafe {
+            let p = nodes.read(columns.index[e]);
+            let p = add_scaled(p, [d.x, d.y, d.z, 0.0], columns.gamma[e]);
+            nodes.write(columns.index[e], p);
+        }
+    }
+}
+
+/// p ← p + Σ γ r̄ over a run: the impulses known from before.
+///
+/// # Safety
+/// As `sweep`.
+pub unsafe fn scatter(columns: &Columns, run: &Run, nodes: SharedNodes, r: &[[f64; 3]]) {
+    for (c, r) in r.iter().enumerate() {
+        let r = pad(*r);
+        match run.nodes {
+            Some(n) => {
+                let begin = run.entries + c * n as usize;
+                for e in begin..begin + n as usize {
+                    // SAFETY: a node of this run.
+                    unsafe {
+                        let p = nodes.read(columns.index[e]);
+                        nodes.write(columns.index[e], add_scaled(p, r, columns.gamma[e]));
+                    }
+                }
+            }
+            None => {
+                let (entries, levers) = general_entries(columns, run, c);
+                // SAFETY: nodes of this run.
+                unsafe { add_general(columns, entries, levers, nodes, r) };
+            }
+        }
+    }
+}
+
+/// The new r̄ from the relative velocity u and the old r̄.
+#[inline(always)]
+fn local(u: [f64; 4], r: [f64; 4], normal: [f64; 4], give: f64) -> [f64; 4] {
+    let n = [normal[0], normal[1], normal[2], 0.0];
+    let free = sub(u, r);
+    let along = dot3(free, n);
+    let push = if along < 0.0 { -along * give } else { 0.0 };
+    let tangent = add_scaled(free, n, -along);
+    let slip = dot3(tangent, tangent).sqrt();
+    let limit = normal[3] * push;
+    // Without slip the tangent is zero, and any factor but 0/0 will do.
+    let factor = if slip > limit { limit / slip } else { 1.0 };
+    let mut new = [0.0; 4];
+    for i in 0..4 {
+        new[i] = n[i] * push - tangent[i] * factor;
+    }
+    new
+}
+
+#[inline(always)]
+fn pad(x: [f64; 3]) -> [f64; 4] {
+    [x[0], x[1], x[2], 0.0]
+}
+
+#[inline(always)]
+fn sub(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3]]
+}
+
+#[inline(always)]
+fn add_scaled(a: [f64; 4], b: [f64; 4], s: f64) -> [f64; 4] {
+    [
+        a[0] + b[0] * s,
+        a[1] + b[1] * s,
+        a[2] + b[2] * s,
+        a[3] + b[3] * s,
+    ]
+}
+
+#[inline(always)]
+fn dot3(a: [f64; 4], b: [f64; 4]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}

@@ -1,0 +1,279 @@
+//! The projection of velocities to the feasible set under Coulomb's law [daviet2020, Alg. 3].
+//!
+//! ```text
+//! W p = W p⁰ + Bᵀ r,     u = B p + k + C r,     (u, r + ξ n) ∈ C_μ
+//! ```
+//!
+//! for a diagonal W, by matrix-free Gauss–Seidel: contacts one after another, each solved exactly
+//! while the others hold, and p updated at once.
+//!
+//! Compliance and cohesion cost nothing in the sweeps. A compliance c along the normal scales the
+//! normal impulse by g = s/(s + c). With cohesion the columns hold the shifted impulse
+//! s (r + ξ n); its constant part −Bᵀ ξ n is added to p⁰, and −c ξ n to k.
+
+mod kernel;
+mod plan;
+
+use stiction_contact::{ContactFault, ContactSet, ProblemError};
+use stiction_math::Vec3;
+
+pub use kernel::Nap;
+use kernel::{Columns, Node, SharedNodes};
+use plan::{Group, Plan};
+
+/// Contacts in the solver's own order, and the velocities that they act on.
+#[derive(Clone, Debug, Default)]
+pub struct Projection {
+    plan: Plan,
+    columns: Columns,
+    /// s of each contact [1/kg], in the order of the plan.
+    scale: Vec<f64>,
+    /// Scaled impulses r̄ = s (r + ξ n) [m/s], in the order of the plan.
+    r: Vec<[f64; 3]>,
+    asleep: Vec<u8>,
+    nodes: Vec<Node>,
+    /// What cohesion does to each node, −W⁻¹ Bᵀ ξ n [m/s]; empty without cohesion.
+    pull: Vec<Vec3>,
+    contacts: usize,
+}
+
+impl Projection {
+    /// A projection with the weights `w` [kg], one per block, onto the contacts of `set`, all of
+    /// whose nodes must be blocks.
+    pub fn new(set: &ContactSet, w: &[f64]) -> Result<Self, ProblemError> {
+        let mut projection = Self::default();
+        projection.reset(set, w)?;
+        Ok(projection)
+    }
+
+    /// Takes other contacts and weights and keeps the memory. Impulses are zero after it.
+    pub fn reset(&mut self, set: &ContactSet, w: &[f64]) -> Result<(), ProblemError> {
+        self.plan.clear();
+        let columns = &mut self.columns;
+        columns.index.clear();
+        columns.weight.clear();
+        columns.gamma.clear();
+        columns.normal.clear();
+        columns.k.clear();
+        columns.give.clear();
+        columns.general_start.clear();
+        columns.general_lever.clear();
+        self.scale.clear();
+        self.r.clear();
+        self.asleep.clear();
+        self.nodes.clear();
+        self.nodes.resize(w.len(), Node::default());
+        self.pull.clear();
+        self.contacts = 0;
+        self.append(set, w)
+    }
+
+    /// Takes the contacts that were pushed to `set` since the last call; the others stay as they
+    /// are, with their impulses. `w` must not have changed.
+    pub fn append(&mut self, set: &ContactSet, w: &[f64]) -> Result<(), ProblemError> {
+        // The kernels read and write nodes without a check, on the strength of this one.
+        let blocks = w.len().min(self.nodes.len());
+        for contact in self.contacts..set.len() {
+            if let Some(e) = set.entries(contact).find(|e| e.node as usize >= blocks) {
+                let fault = ContactFault::NoBlock(e.node);
+                return Err(ProblemError::Contact { contact, fault });
+            }
+        }
+        let first = self.plan.order.len();
+        let first_run = self.plan.runs.len();
+        self.plan.append(set, self.contacts, w.len());
+        self.contacts = set.len();
+        let compliant = |&c: &u32| set.compliance[c as usize] > 0.0;
+        if self.columns.give.is_empty() && self.plan.order[first..].iter().any(compliant) {
+            self.columns.give.resize(first, 1.0);
+        }
+        if self.pull.is_empty()
+            && self.plan.order[first..]
+                .iter()
+                .any(|&c| set.cohesion[c as usize] > 0.0)
+        {
+            self.pull.resize(w.len(), Vec3::zeros());
+        }
+        for run in first_run..self.plan.runs.len() {
+            let range = self.plan.runs[run].contacts.clone();
+            let general = self.plan.runs[run].nodes.is_none();
+            for at in range {
+                self.push(set, w, self.plan.order[at] as usize, general);
+            }
+            if general {
+                let end = self.columns.general_lever.len() as u32;
+                self.columns.general_start.push(end);
+            }
+        }
+        self.r.resize(self.plan.order.len(), [0.0; 3]);
+        self.asleep.resize(self.plan.order.len(), 0);
+        Ok(())
+    }
+
+    fn push(&mut self, set: &ContactSet, w: &[f64], c: usize, general: bool) {
+        let columns = &mut self.columns;
+        let s: f64 = set
+            .entries(c)
+            .map(|e| (e.weight * e.weight + e.lever.norm_squared()) / w[e.node as usize])
+            .sum();
+        let n = set.normal[c];
+        let pull = set.cohesion[c];
+        if general {
+            let begin = columns.general_lever.len() as u32;
+            columns.general_start.push(begin);
+        }
+        for e in set.entries(c) {
+            let inverse = 1.0 / (s * w[e.node as usize]);
+            columns.index.push(e.node);
+            columns.weight.push(e.weight);
+            columns
+                .gamma
+                .push(if general { inverse } else { e.weight * inverse });
+            if general {
+                columns.general_lever.push(e.lever);
+            }
+            if pull > 0.0 {
+                self.pull[e.node as usize] -= e.tr_mul(&(n * pull)) / w[e.node as usize];
+            }
+        }
+        columns.normal.push([n.x, n.y, n.z, set.mu[c]]);
+        let k = set.k[c] - n * (set.compliance[c] * pull);
+        columns.k.push(k.into());
+        if !columns.give.is_empty() || set.compliance[c] > 0.0 {
+            columns.give.push(s / (s + set.compliance[c]));
+        }
+        self.scale.push(s);
+    }
+
+    /// How many contacts there are.
+    pub fn len(&self) -> usize {
+        self.contacts
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.contacts == 0
+    }
+
+    /// Sets the impulses to start from, `r` [N·s], one per contact of the set.
+    pub fn set_impulses(&mut self, set: &ContactSet, r: &[Vec3]) {
+        for (at, &c) in self.plan.order.iter().enumerate() {
+            let c = c as usize;
+            let shifted = r[c] + set.normal[c] * set.cohesion[c];
+            self.r[at] = (shifted * self.scale[at]).into();
+        }
+    }
+
+    /// The impulses r [N·s], one per contact of the set.
+    pub fn impulses(&self, set: &ContactSet, r: &mut [Vec3]) {
+        for (at, &c) in self.plan.order.iter().enumerate() {
+            let c = c as usize;
+            r[c] = Vec3::from(self.r[at]) / self.scale[at] - set.normal[c] * set.cohesion[c];
+        }
+    }
+
+    /// Projects `p` [m/s], one vector per block, by a number of sweeps that start from the
+    /// impulses of the last call. All contacts wake up first.
+    pub fn project(&mut self, p: &mut [Vec3], sweeps: usize, nap: Option<Nap>) {
+        for (i, (node, p)) in self.nodes.iter_mut().zip(p.iter()).enumerate() {
+            let pull = self.pull.get(i).copied().unwrap_or_default();
+            let p = p + pull;
+            *node = Node([p.x, p.y, p.z, 0.0]);
+        }
+        self.scatter();
+        self.asleep.fill(0);
+        for _ in 0..sweeps {
+            self.sweep(nap);
+        }
+        for (p, node) in p.iter_mut().zip(&self.nodes) {
+            *p = Vec3::new(node.0[0], node.0[1], node.0[2]);
+        }
+    }
+
+    /// One sweep over all contacts, on the velocities of the last `project`.
+    #[allow(unsafe_code)]
+    pub fn sweep(&mut self, nap: Option<Nap>) {
+        let (plan, columns) = (&self.plan, &self.columns);
+        let nodes = SharedNodes::new(&mut self.nodes);
+        for_each_group(plan, &mut self.r, &mut self.asleep, &|group, r, asleep| {
+            for run in &plan.runs[group.runs.clone()] {
+                let part = group.part(run);
+                let (r, asleep) = (&mut r[part.clone()], &mut asleep[part]);
+                // SAFETY: `append` took only entries whose nodes exist; groups that run at the
+                // same time share no node (see `plan`), and runs of a group follow one another.
+                unsafe { kernel::sweep(columns, run, nodes, r, asleep, nap) };
+            }
+        });
+    }
+
+    /// p ← p + Σ γ r̄.
+    #[allow(unsafe_code)]
+    fn scatter(&mut self) {
+        let (plan, columns) = (&self.plan, &self.columns);
+        let nodes = SharedNodes::new(&mut self.nodes);
+        for_each_group(plan, &mut self.r, &mut self.asleep, &|group, r, _| {
+            for run in &plan.runs[group.runs.clone()] {
+                // SAFETY: as in `sweep`.
+                unsafe { kernel::scatter(columns, run, nodes, &r[group.part(run)]) };
+            }
+        });
+    }
+
+    /// Heap memory in use [bytes].
+    pub fn bytes(&self) -> usize {
+        let c = &self.columns;
+        c.index.len() * 4
+            + (c.weight.len() + c.gamma.len() + c.give.len() + self.scale.len()) * 8
+            + c.normal.len() * 32
+            + (c.k.len() + self.r.len()) * 24
+            + c.general_start.len() * 4
+            + (c.general_lever.len() + self.pull.len()) * 24
+            + self.asleep.len()
+            + self.nodes.len() * 32
+            + self.plan.bytes()
+    }
+}
+
+/// Calls `work` with every group and its parts of `r` and `asleep`: stages in sequence, groups of a
+/// parallel stage on as many threads as there are.
+fn for_each_group(
+    plan: &Plan,
+    mut r: &mut [[f64; 3]],
+    mut asleep: &mut [u8],
+    work: &(impl Fn(&Group, &mut [[f64; 3]], &mut [u8]) + Sync),
+) {
+    for stage in &plan.stages {
+        let groups = &plan.groups[stage.groups.clone()];
+        let count = groups.iter().map(|g| g.contacts.len()).sum();
+        let (r_now, r_rest) = r.split_at_mut(count);
+        let (asleep_now, asleep_rest) = asleep.split_at_mut(count);
+        (r, asleep) = (r_rest, asleep_rest);
+        halve(groups, stage.parallel, r_now, asleep_now, work);
+    }
+}
+
+/// Halves the groups until one is left: no list of slices is allocated.
+fn halve(
+    groups: &[Group],
+    parallel: bool,
+    r: &mut [[f64; 3]],
+    asleep: &mut [u8],
+    work: &(impl Fn(&Group, &mut [[f64; 3]], &mut [u8]) + Sync),
+) {
+    let (left, right) = match groups {
+        [] => return,
+        [group] => return work(group, r, asleep),
+        _ => groups.split_at(groups.len() / 2),
+    };
+    let at = right[0].contacts.start - left[0].contacts.start;
+    let (r_left, r_right) = r.split_at_mut(at);
+    let (asleep_left, asleep_right) = asleep.split_at_mut(at);
+    let mut first = || halve(left, parallel, r_left, asleep_left, work);
+    let mut second = || halve(right, parallel, r_right, asleep_right, work);
+    if parallel {
+        rayon::join(first, second);
+    } else {
+        first();
+        second();
+    }
+}

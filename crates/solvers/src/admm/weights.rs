@@ -1,0 +1,37 @@
+//! The diagonal W that stands for A in the projection.
+
+use stiction_contact::FrictionProblem;
+use stiction_math::{Part, sym_eig3};
+
+use super::Weights;
+
+/// w_j = max(σ η_j, min(β m_j, η_j)) [kg] for every block, with η_j the least eigenvalue of A_jj
+/// and m_j its mass or mean inertia [daviet2020, Sect. 6.2.6].
+pub(crate) fn weights(problem: &FrictionProblem, rule: &Weights, w: &mut Vec<f64>) {
+    w.clear();
+    w.extend((0..problem.blocks()).map(|j| {
+        let block = problem.a.diagonal(j);
+        let (values, _) = sym_eig3(&block);
+        // An eigenvalue of a nearly singular block may come out zero or negative by rounding.
+        let least = values.min().max(1e-14 * block.trace());
+        match *rule {
+            Weights::Mass { sigma, beta } => {
+                (sigma * least).max((beta * problem.mass[j]).min(least))
+            }
+            Weights::Diagonal { part } => part * least,
+        }
+    }));
+}
+
+/// What turns a velocity of each block into metres per second: 1 for nodes, the radius of gyration
+/// [m] for the angular block of a rigid body.
+pub(crate) fn reach(problem: &FrictionProblem, reach: &mut Vec<f64>) {
+    reach.clear();
+    for part in problem.a.parts() {
+        let first = reach.len();
+        reach.resize(first + part.len(), 1.0);
+        if let Part::Dense(_) = part {
+            reach[first + 1] = (problem.mass[first + 1] / problem.mass[first]).sqrt();
+        }
+    }
+}
