@@ -2,8 +2,9 @@
 //!
 //! The problem is reduced to its contacts, dense: u = W r + q with W = B A⁻¹ Bᵀ. Sweeps over the
 //! contacts solve each exactly by the cases of Coulomb's law while the others hold [bonnefon2011];
-//! between sweeps, Newton steps on all contacts together finish what sweeps would only approach.
-//! Cost is cubic in nodes and contacts: for some hundreds of each.
+//! between sweeps, Newton steps on all contacts together [alart1991] finish what sweeps would only
+//! approach; what resists both is approached through problems with compliant contacts. Cost is
+//! cubic in nodes and contacts: for some hundreds of each.
 //!
 //! For large μ a problem can have several solutions, or one that sweeps do not reach; what is not
 //! solved is returned as an error that says how far it got.
@@ -13,12 +14,13 @@ mod law;
 mod local;
 mod newton;
 mod quartic;
+mod search;
 
 use stiction_contact::{FrictionProblem, ProblemError};
 use stiction_math::{Vec3, nalgebra};
 
-use delassus::{Delassus, Reduced};
-use law::{part, scale_and_rounding, worst};
+use delassus::Delassus;
+use search::Search;
 
 /// How long and how far to go.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,8 +28,8 @@ pub struct Config {
     /// Done when the worst residual is below this part of the largest relative velocity without
     /// contact (plus what rounding makes of the sums).
     pub tolerance: f64,
-    /// Sweeps over all contacts before giving up.
-    pub max_sweeps: usize,
+    /// Sweeps over all contacts and attempts of Newton's method before giving up.
+    pub max_iterations: usize,
     /// Sweeps between attempts of Newton's method.
     pub newton_every: usize,
     /// The largest number of rows of A or W that is accepted: dense matrices of this size are
@@ -42,9 +44,9 @@ pub struct Report {
     pub v: Vec<Vec3>,
     /// Impulses at the contacts [N·s], world frame.
     pub r: Vec<Vec3>,
-    /// Sweeps taken.
-    pub sweeps: usize,
-    /// Newton steps taken.
+    /// Sweeps and attempts of Newton's method taken.
+    pub iterations: usize,
+    /// Newton steps in all attempts.
     pub newton_steps: usize,
     /// The worst residual of Coulomb's law over contacts [m/s].
     pub residual: f64,
@@ -75,8 +77,8 @@ pub enum Error {
     /// A has no Cholesky factor.
     #[error("the system matrix is not positive definite")]
     NotPositiveDefinite,
-    /// The limit of sweeps was reached.
-    #[error("not solved after {} sweeps: residual {:e} m/s", .best.sweeps, .best.residual)]
+    /// The limit of iterations was reached.
+    #[error("not solved after {} iterations: residual {:e} m/s", .best.iterations, .best.residual)]
     NotConverged {
         /// The best impulses found, and their residual.
         best: Box<Report>,
@@ -87,7 +89,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             tolerance: 1e-12,
-            max_sweeps: 20_000,
+            max_iterations: 20_000,
             newton_every: 20,
             max_rows: 6000,
         }
@@ -108,7 +110,7 @@ pub fn solve(
     }
     problem.check()?;
     let delassus = Delassus::new(problem).ok_or(Error::NotPositiveDefinite)?;
-    let mut r = match start {
+    let start = match start {
         None => nalgebra::DVector::zeros(3 * m),
         Some(start) => {
             let finite = start.iter().flatten().all(|x| x.is_finite());
@@ -122,136 +124,28 @@ pub fn solve(
         }
     };
 
-    let reduced = &delassus.reduced;
     let mut search = Search {
         config,
-        sweeps: 0,
+        iterations: 0,
         newton_steps: 0,
+        best: (f64::INFINITY, start),
     };
-    let (scale, rounding) = scale_and_rounding(reduced, &r);
-    let target = config.tolerance * scale + rounding;
-    search.run(reduced, &mut r, config.newton_every.max(1), target);
-    let mut best = (worst(reduced, &r, &reduced.velocity(&r)), r.clone());
-    let mut tie = 1e-2;
-    while search.sweeps < config.max_sweeps {
-        let (scale, rounding) = scale_and_rounding(reduced, &best.1);
-        let target = config.tolerance * scale + rounding;
-        if best.0 <= target {
-            break;
-        }
-        let mut trial = best.1.clone();
-        let mut error = best.0;
-        for from in 0..2 {
-            let start = if from == 0 { &best.1 } else { &r };
-            trial = start.clone();
-            let tied = reduced.tied(start, tie);
-            let inner = (0.01 * worst(reduced, start, &reduced.velocity(start))).max(0.1 * target);
-            let e = search.run(&tied, &mut trial, 5 * config.newton_every.max(1), inner);
-            error = worst(reduced, &trial, &reduced.velocity(&trial));
-            if std::env::var("DBG").is_ok() {
-                eprintln!(
-                    "tie {tie:e} from {from} inner {e:e} of {inner:e} outer {error:e} sweeps {}",
-                    search.sweeps
-                );
-            }
-            let mut direct = trial.clone();
-            search.newton_steps += newton::improve(reduced, &mut direct, 50, target);
-            let e2 = worst(reduced, &direct, &reduced.velocity(&direct));
-            if e2 < best.0 {
-                best = (e2, direct);
-            }
-            if e <= inner {
-                r = trial.clone();
-                tie *= 0.2;
-                break;
-            }
-            if from == 1 {
-                tie = (tie * 10.0).min(1.0);
-            }
-        }
-        if error < best.0 {
-            best = (error, trial.clone());
-        }
-        tie = tie.max(1e-12);
-    }
-    let Search {
-        sweeps,
-        newton_steps,
-        ..
-    } = search;
+    search.run(&delassus.reduced);
 
-    let (residual, local) = best;
+    let target = search.target(&delassus.reduced);
+    let (residual, local) = search.best;
     let r = delassus.world(problem, &local);
-    let (scale, rounding) = scale_and_rounding(reduced, &local);
     let report = Report {
         v: delassus.motion(problem, &r),
         r,
-        sweeps,
-        newton_steps,
+        iterations: search.iterations,
+        newton_steps: search.newton_steps,
         residual,
     };
-    if residual <= config.tolerance * scale + rounding {
+    if residual <= target {
         Ok(report)
     } else {
         let best = Box::new(report);
         Err(Error::NotConverged { best })
-    }
-}
-
-struct Search<'a> {
-    config: &'a Config,
-    sweeps: usize,
-    newton_steps: usize,
-}
-
-impl Search<'_> {
-    fn run(
-        &mut self,
-        problem: &Reduced,
-        r: &mut nalgebra::DVector<f64>,
-        limit: usize,
-        target: f64,
-    ) -> f64 {
-        let mut error = worst(problem, r, &problem.velocity(r));
-        for i in 0..limit {
-            if error <= target {
-                break;
-            }
-            if i % self.config.newton_every.max(1) == 0 {
-                let mut trial = r.clone();
-                self.newton_steps += newton::improve(problem, &mut trial, 50, target);
-                let e = worst(problem, &trial, &problem.velocity(&trial));
-                if e < 0.5 * error {
-                    *r = trial;
-                    error = e;
-                    continue;
-                }
-                let mut trial = r.clone();
-                self.newton_steps += newton::leap(problem, &mut trial, 40, target);
-                let e = worst(problem, &trial, &problem.velocity(&trial));
-                if e < 0.5 * error {
-                    *r = trial;
-                    error = e;
-                    continue;
-                }
-            }
-            sweep(problem, r);
-            self.sweeps += 1;
-            error = worst(problem, r, &problem.velocity(r));
-        }
-        error
-    }
-}
-
-/// Solves every contact once, in order, each with what the others do now.
-fn sweep(problem: &Reduced, r: &mut nalgebra::DVector<f64>) {
-    let mut u = problem.velocity(r);
-    for c in 0..problem.len() {
-        let w = problem.block(c);
-        let old = part(r, c);
-        let new = local::solve_one(&w, &(part(&u, c) - w * old), problem.mu[c], &old);
-        let change = new - old;
-        u += problem.w.fixed_columns::<3>(3 * c) * change;
-        r.fixed_rows_mut::<3>(3 * c).copy_from(&new);
     }
 }

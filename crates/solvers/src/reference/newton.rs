@@ -2,7 +2,10 @@
 
 use stiction_math::{Vec2, Vec3, nalgebra};
 
-use super::{delassus::Reduced, law::worst};
+use super::{
+    delassus::Reduced,
+    law::{scale_and_rounding, worst},
+};
 
 type Matrix = nalgebra::DMatrix<f64>;
 type Vector = nalgebra::DVector<f64>;
@@ -12,9 +15,13 @@ type Vector = nalgebra::DVector<f64>;
 /// are the same.
 const PROXIMAL: f64 = 1e-12;
 
+/// By how much full steps may make sums like W r larger. Jammed contacts can press against each
+/// other with any impulse; a solution with huge ones is only known to as many digits fewer.
+const GROWTH: f64 = 1e2;
+
 /// Takes Newton steps from `r` as long as they make the worst residual smaller, at most `steps`;
 /// returns how many it took.
-pub(super) fn improve(problem: &Reduced, r: &mut Vector, steps: usize, target: f64) -> usize {
+pub(super) fn descend(problem: &Reduced, r: &mut Vector, steps: usize, target: f64) -> usize {
     let mut u = problem.velocity(r);
     let mut error = worst(problem, r, &u);
     for taken in 0..steps {
@@ -49,18 +56,24 @@ pub(super) fn improve(problem: &Reduced, r: &mut Vector, steps: usize, target: f
     steps
 }
 
-/// Takes full Newton steps from `r` whatever the residual does meanwhile.
+/// Takes full Newton steps from `r` whatever the residual does meanwhile, and leaves the best
+/// impulses in `r`. Of almost parallel contacts only one can be closed, and the way from one to
+/// the other leads over states that are much worse than both. Returns how many steps it took.
 pub(super) fn leap(problem: &Reduced, r: &mut Vector, steps: usize, target: f64) -> usize {
     let mut x = r.clone();
     let mut best = f64::INFINITY;
+    let limit = GROWTH * scale_and_rounding(problem, r).1;
     for taken in 0..steps {
         let u = problem.velocity(&x);
         let error = worst(problem, &x, &u);
-        if error < best {
+        if !error.is_finite() {
+            return taken;
+        }
+        if error < best && scale_and_rounding(problem, &x).1 <= limit {
             best = error;
             r.copy_from(&x);
         }
-        if error <= target || !error.is_finite() {
+        if best <= target {
             return taken;
         }
         let (jacobian, value) = linearise(problem, &x, &u);
