@@ -2,8 +2,8 @@
 //! with answers by hand.
 //!
 //! All are made from a seed or from plain numbers alone, the same on every machine, and all have a
-//! solution: with the velocities that they are built around, every contact opens or rests, which
-//! is enough for one to exist [acary2011].
+//! solution: with the velocities that random ones are built around every contact opens, which is
+//! enough for one to exist [acary2011].
 
 mod random;
 mod structured;

@@ -75,7 +75,7 @@ pub fn random(kind: Kind, nodes: usize, seed: u64) -> FrictionProblem {
         Kind::Dense => nodes,
         _ => nodes.div_ceil(2),
     };
-    // Where all contacts open or rest: k is chosen such that it is so for these velocities.
+    // k is chosen such that all contacts open with these velocities.
     let calm: Vec<Vec3> = (0..n).map(|_| rng.vector() * 0.2).collect();
     let mut bundle: Option<(Vec<Entry>, Vec3)> = None;
     for c in 0..count {
@@ -93,7 +93,7 @@ pub fn random(kind: Kind, nodes: usize, seed: u64) -> FrictionProblem {
         let velocity = entries
             .iter()
             .fold(Vec3::zeros(), |u, e| u + e.mul(&calm[e.node as usize]));
-        let opening = (rng.0.uniform() - 0.5).max(0.0);
+        let opening = 0.01 + (rng.0.uniform() - 0.5).max(0.0);
         let contact = Contact {
             normal,
             k: normal * opening - velocity,

@@ -3,8 +3,8 @@
 //! The problem is reduced to its contacts, dense: u = W r + q with W = B A⁻¹ Bᵀ. Sweeps over the
 //! contacts solve each exactly by the cases of Coulomb's law while the others hold [bonnefon2011];
 //! between sweeps, Newton steps on all contacts together [alart1991] finish what sweeps would only
-//! approach; what resists both is approached through problems with compliant contacts. Cost is
-//! cubic in nodes and contacts: for some hundreds of each.
+//! approach; what resists both is approached through problems with compliant contacts or with less
+//! friction. Cost is cubic in nodes and contacts: for some hundreds of each.
 //!
 //! For large μ a problem can have several solutions, or one that sweeps do not reach; what is not
 //! solved is returned as an error that says how far it got.

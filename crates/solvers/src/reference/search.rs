@@ -17,6 +17,8 @@ const NEWTON: usize = 40;
 /// Compliances that tie impulses to where they are, as parts of the contacts' own: the first in
 /// each round.
 const TIES: [f64; 3] = [1e-2, 1e-1, 1.0];
+/// Steps from no friction to full friction.
+const ROUGHENING: usize = 20;
 /// Ties below this are lost in rounding.
 const LEAST_TIE: f64 = 1e-12;
 
@@ -60,7 +62,8 @@ impl Search<'_> {
             self.loosen(problem, &mut r, TIES[round % TIES.len()]);
             // Where sweeps turn in circles, the next round had better start elsewhere.
             if round % 2 == 0 {
-                r.fill(0.0);
+                self.roughen(problem, &mut r);
+                self.note(problem, &r);
             } else {
                 r.copy_from(&self.best.1);
             }
@@ -115,6 +118,23 @@ impl Search<'_> {
             self.newton_steps += newton::descend(problem, &mut trial, NEWTON, target);
             self.note(problem, &trial);
             tie *= 0.2;
+        }
+    }
+
+    /// Follows the solution from no friction, where there is only one, to the problem's own
+    /// coefficients.
+    fn roughen(&mut self, problem: &Reduced, r: &mut Vector) {
+        r.fill(0.0);
+        let every = self.config.newton_every.max(1);
+        let mut rough = problem.clone();
+        let target = self.target(problem);
+        for step in 0..=ROUGHENING {
+            // Squared: the first little friction decides where things slide.
+            let part = (step as f64 / ROUGHENING as f64).powi(2);
+            for (mu, own) in rough.mu.iter_mut().zip(&problem.mu) {
+                *mu = part * own;
+            }
+            self.improve(&rough, r, every, target);
         }
     }
 
