@@ -21,12 +21,23 @@
 //! Both pairs (v, r) and (p, r) tend to the solution together. [`Velocity`] chooses.
 //!
 //! # Rest
-//! With `Start::Held` a solve starts from A v = f + W λ: the velocity under the contact forces of
-//! the last solve. A body at rest under constant load thus starts at the solution, and stays.
+//! With `Start::Held` a solve starts from A v = f + (A p − f of the last solve): the velocity under
+//! new loads if contact gave what it gave. In free flight that is the unconstrained velocity. Under
+//! constant load it is the last p, so that a body at rest stays, and one that was only held to the
+//! tolerance comes closer to exact rest in every step. (With Bᵀ r in place of A p − f, each solve
+//! would begin with an undamped step on λ, and a tolerance that is soon met would let the error
+//! circle at its size for ever.)
+//!
+//! # When it is done
+//! δ∞ and h times the largest change of a relative velocity in the last sweep are both below the
+//! tolerance. Without the second, constraints that contradict one another would pass as solved: p
+//! is then the same after every sweep, with the last contact satisfied and the others not.
 //!
 //! **Deviations from the paper**
 //! - `Start::Held` is not in the paper, which starts from A v = f in every step and then has to
 //!   find rest again each time. `Start::Unconstrained` is the paper's.
+//! - The changes of the last sweep count in the test for the end, see above.
+//! - New contacts are asked for once more before the end: the answer must not run into any.
 //! - λ is updated before the loop ends, such that it fits the impulses returned.
 //! - The linear systems are solved for the change of v, with A v computed afresh: their error then
 //!   shrinks with the change, down to rounding.
@@ -53,7 +64,7 @@ pub use state::State;
 /// How the solver works.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Done when δ∞ is below this [m].
+    /// Done when δ∞ is below this [m], and so are the changes of the last sweep, times h.
     pub tolerance: f64,
     /// Iterations before giving up.
     pub max_iterations: usize,
@@ -98,7 +109,7 @@ pub enum Weights {
 pub enum Start {
     /// A v = f [daviet2020, Sect. 6.2.1].
     Unconstrained,
-    /// A v = f + W λ: with the contact forces of the last solve.
+    /// A v = f + (A p − f of the last solve): with what contact gave then.
     Held,
     /// The velocity of the state: for later Newton iterations of one step.
     Given,
@@ -136,7 +147,9 @@ pub struct Report {
     pub iterations: usize,
     /// The last δ∞ [m].
     pub delta: f64,
-    /// Whether δ∞ is below the tolerance.
+    /// h times the largest change of a relative velocity in the last sweep [m].
+    pub settling: f64,
+    /// Whether both are below the tolerance.
     pub converged: bool,
     /// Iterations of conjugate gradients across couplings, all together.
     pub linear_iterations: usize,
@@ -192,8 +205,8 @@ pub enum Error {
 /// Finds contacts that appear during a solve [daviet2020, Sect. 6.2.3].
 pub trait ContactSource {
     /// Appends contacts that the velocities `v` [m/s] would run into and that are not yet in
-    /// `contacts`, and tells how many. Those that are there must stay as they are.
-    fn more_contacts(&mut self, v: &[Vec3], contacts: &mut ContactSet) -> usize;
+    /// `contacts`. Those that are there must stay as they are.
+    fn more_contacts(&mut self, v: &[Vec3], contacts: &mut ContactSet);
 }
 
 impl Config {

@@ -129,14 +129,9 @@ impl Admm {
                 self.solve_linear(problem, matrix, config.linear_tolerance)?;
             let change = self.largest(|s, j| s.step[j]);
 
-            if let Access::Growing(problem, source) = &mut access
-                && config.contacts_every > 0
-                && number % config.contacts_every == 0
-                && source.more_contacts(&self.v, &mut problem.contacts) > 0
-            {
-                problem.check()?;
-                report.new_contacts += problem.contacts.len() - self.projection.len();
-                self.projection.append(&problem.contacts, &self.w)?;
+            let due = config.contacts_every > 0 && number % config.contacts_every == 0;
+            if due {
+                report.new_contacts += self.ask(&mut access, Velocity::Balanced)?;
             }
 
             std::mem::swap(&mut self.p, &mut self.p_before);
@@ -144,8 +139,8 @@ impl Admm {
             for j in 0..self.p.len() {
                 self.p[j] = self.v[j] - self.lambda_hat[j];
             }
-            self.projection
-                .project(&mut self.p, config.sweeps, nap(config, report.delta / h));
+            let nap = nap(config, report.delta / h);
+            let settling = self.projection.project(&mut self.p, config.sweeps, nap);
             for j in 0..self.p.len() {
                 self.lambda[j] = self.lambda_hat[j] + (self.p[j] - self.v[j]);
             }
@@ -161,7 +156,8 @@ impl Admm {
             let restarted = self.extrapolate(&mut momentum, config.acceleration);
             report.iterations = number;
             report.delta = delta;
-            report.converged = delta <= config.tolerance;
+            report.settling = h * settling;
+            report.converged = delta.max(report.settling) <= config.tolerance;
             observer(&Iteration {
                 number,
                 delta,
@@ -170,20 +166,46 @@ impl Admm {
                 restarted,
             });
             if report.converged {
-                break;
+                let more = self.ask(&mut access, config.velocity)?;
+                report.new_contacts += more;
+                if more == 0 {
+                    break;
+                }
+                report.converged = false;
             }
         }
 
-        let contacts = &access.get().contacts;
-        let answer = match config.velocity {
-            Velocity::Feasible => &self.p,
-            Velocity::Balanced => &self.v,
-        };
-        state.v.clone_from(answer);
+        let problem = access.get();
+        let contacts = &problem.contacts;
+        problem.a.apply(&self.p, &mut self.product);
+        state.balance.clone_from(&self.product);
+        reduce::axpy(-1.0, &problem.f, &mut state.balance);
+        state.v.clone_from(self.velocity(config.velocity));
         state.lambda.clone_from(&self.lambda);
         state.r.resize(contacts.len(), Vec3::zeros());
         self.projection.impulses(contacts, &mut state.r);
         Ok(report)
+    }
+
+    fn velocity(&self, which: Velocity) -> &Vec<Vec3> {
+        match which {
+            Velocity::Feasible => &self.p,
+            Velocity::Balanced => &self.v,
+        }
+    }
+
+    /// Asks the source, if there is one, for contacts that a velocity runs into.
+    fn ask(&mut self, access: &mut Access, which: Velocity) -> Result<usize, Error> {
+        let Access::Growing(problem, source) = access else {
+            return Ok(0);
+        };
+        source.more_contacts(self.velocity(which), &mut problem.contacts);
+        let more = problem.contacts.len().saturating_sub(self.projection.len());
+        if more > 0 {
+            problem.check()?;
+            self.projection.append(&problem.contacts, &self.w)?;
+        }
+        Ok(more)
     }
 
     /// Weights, factors, contacts and the first velocity. Returns A + W where conjugate gradients
@@ -197,7 +219,12 @@ impl Admm {
         let n = problem.blocks();
         weights(problem, &config.weights, &mut self.w);
         reach(problem, &mut self.reach);
-        for (name, column) in [("v", &state.v), ("lambda", &state.lambda), ("r", &state.r)] {
+        for (name, column) in [
+            ("v", &state.v),
+            ("lambda", &state.lambda),
+            ("balance", &state.balance),
+            ("r", &state.r),
+        ] {
             if !column.iter().all(|x| x.iter().all(|x| x.is_finite())) {
                 return Err(Error::Start(name));
             }
@@ -232,13 +259,11 @@ impl Admm {
             }
             Start::Given => {}
             Start::Unconstrained | Start::Held => {
-                let held = if config.start == Start::Held {
-                    1.0
-                } else {
-                    0.0
-                };
-                for j in 0..n {
-                    self.v[j] = problem.f[j] + self.lambda[j] * (self.w[j] * held);
+                self.v.copy_from_slice(&problem.f);
+                if config.start == Start::Held && state.balance.len() == n {
+                    for j in (0..n).filter(|&j| !problem.fixed[j]) {
+                        self.v[j] += state.balance[j];
+                    }
                 }
                 self.factor.refactor(&problem.a, None)?;
                 self.factor
@@ -282,7 +307,7 @@ impl Admm {
     fn largest(&self, x: impl Fn(&Self, usize) -> Vec3 + Sync) -> f64 {
         let largest = |j: usize| {
             let x = x(self, j);
-            // `amax` would lose a NaN, a sum of magnitudes does not.
+            // `amax` would lose a NaN.
             let size = if x.iter().all(|x| x.is_finite()) {
                 x.amax()
             } else {
@@ -290,8 +315,7 @@ impl Admm {
             };
             size * self.reach[j]
         };
-        let reach = &self.reach;
-        reduce::max_ordered(reach.len(), largest).max(0.0)
+        reduce::max_ordered(self.reach.len(), largest).max(0.0)
     }
 
     /// The p and λ that enter the next linear system. Returns whether momentum was dropped.

@@ -11,6 +11,10 @@ pub struct State {
     /// The dual variable λ = W⁻¹ Bᵀ r of each block [m/s]: what contact does to it. It lives on
     /// blocks, so that it stays useful when contacts come and go [daviet2020, Sect. 6.2.2].
     pub lambda: Vec<Vec3>,
+    /// A p − f [N·s] of the last feasible velocity p: the impulse that would have balanced it. It
+    /// tends to Bᵀ r, and before that is what makes a new solve of the same problem go on where the
+    /// last one stopped.
+    pub balance: Vec<Vec3>,
     /// Impulses at the contacts [N·s], world frame.
     pub r: Vec<Vec3>,
 }

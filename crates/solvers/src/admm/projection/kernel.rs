@@ -112,7 +112,19 @@ impl SharedNodes {
 /// How many contacts ahead nodes are asked for: about as many updates as memory takes to answer.
 const AHEAD: usize = 32;
 
-/// One sweep over a run. `r` are the scaled impulses and `asleep` the sweeps that each contact may
+/// What a sweep does beside solving.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Watch {
+    /// Nothing.
+    No,
+    /// It finds the largest change.
+    Change,
+    /// It lets contacts sleep.
+    Nap(Nap),
+}
+
+/// One sweep over a run; returns the square of the largest change of a relative velocity [m²/s²] if
+/// watched, else zero. `r` are the scaled impulses and `asleep` the sweeps that each contact may
 /// still sleep, both of the run's contacts.
 ///
 /// # Safety
@@ -123,16 +135,20 @@ pub unsafe fn sweep(
     nodes: SharedNodes,
     r: &mut [[f64; 3]],
     asleep: &mut [u8],
-    nap: Option<Nap>,
-) {
+    watch: Watch,
+) -> f64 {
     let task = Task {
         columns,
         run,
         nodes,
-        nap: nap.unwrap_or(Nap {
-            square: 0.0,
-            sweeps: 0,
-        }),
+        watch: watch != Watch::No,
+        nap: match watch {
+            Watch::Nap(nap) => nap,
+            _ => Nap {
+                square: 0.0,
+                sweeps: 0,
+            },
+        },
     };
     // SAFETY: handed on; the wide version only runs where its instructions exist.
     unsafe {
@@ -140,7 +156,7 @@ pub unsafe fn sweep(
         if std::arch::is_x86_feature_detected!("avx2") {
             return sweep_wide(task, r, asleep);
         }
-        dispatch(task, r, asleep);
+        dispatch(task, r, asleep)
     }
 }
 
@@ -149,6 +165,7 @@ struct Task<'a> {
     columns: &'a Columns,
     run: &'a Run,
     nodes: SharedNodes,
+    watch: bool,
     nap: Nap,
 }
 
@@ -156,7 +173,7 @@ struct Task<'a> {
 /// As `sweep`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn sweep_wide(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) {
+unsafe fn sweep_wide(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) -> f64 {
     // SAFETY: handed on.
     unsafe { dispatch(task, r, asleep) }
 }
@@ -164,12 +181,11 @@ unsafe fn sweep_wide(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) {
 /// # Safety
 /// As `sweep`.
 #[inline(always)]
-unsafe fn dispatch(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) {
+unsafe fn dispatch(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) -> f64 {
     let gives = !task.columns.give.is_empty();
-    let naps = task.nap.sweeps > 0;
     // SAFETY: handed on.
     unsafe {
-        match (task.run.nodes, gives, naps) {
+        match (task.run.nodes, gives, task.watch) {
             (Some(1), false, false) => nodal::<1, false, false>(task, r, asleep),
             (Some(2), false, false) => nodal::<2, false, false>(task, r, asleep),
             (Some(3), false, false) => nodal::<3, false, false>(task, r, asleep),
@@ -192,17 +208,19 @@ unsafe fn dispatch(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) {
 /// # Safety
 /// As `sweep`.
 #[inline(always)]
-unsafe fn nodal<const N: usize, const GIVES: bool, const NAPS: bool>(
+unsafe fn nodal<const N: usize, const GIVES: bool, const WATCH: bool>(
     task: Task,
     r: &mut [[f64; 3]],
     asleep: &mut [u8],
-) {
+) -> f64 {
     let Task {
         columns,
         run,
         nodes,
         nap,
+        ..
     } = task;
+    let mut largest = 0.0;
     let count = run.contacts.len();
     let entries = run.entries..run.entries + N * count;
     let index = &columns.index[entries.clone()].as_chunks::<N>().0[..count];
@@ -216,12 +234,12 @@ unsafe fn nodal<const N: usize, const GIVES: bool, const NAPS: bool>(
         &[]
     };
     let r = &mut r[..count];
-    let asleep = if NAPS { &mut asleep[..count] } else { asleep };
+    let asleep = if WATCH { &mut asleep[..count] } else { asleep };
     for c in 0..count {
         if let Some(ahead) = index.get(c + AHEAD) {
             ahead.iter().for_each(|&j| nodes.prefetch(j));
         }
-        if NAPS && asleep[c] > 0 {
+        if WATCH && asleep[c] > 0 {
             asleep[c] -= 1;
             continue;
         }
@@ -243,10 +261,15 @@ unsafe fn nodal<const N: usize, const GIVES: bool, const NAPS: bool>(
                 nodes.write(index[c][i], add_scaled(p, change, gamma[c][i]));
             }
         }
-        if NAPS && dot3(change, change) < nap.square {
-            asleep[c] = nap.sweeps;
+        if WATCH {
+            let square = dot3(change, change);
+            largest = larger(largest, square);
+            if square < nap.square {
+                asleep[c] = nap.sweeps;
+            }
         }
     }
+    largest
 }
 
 /// Contacts of rigid bodies or of more than four nodes: entries b I − [ρ]×.
@@ -258,13 +281,15 @@ unsafe fn nodal<const N: usize, const GIVES: bool, const NAPS: bool>(
 /// # Safety
 /// As `sweep`.
 #[inline(always)]
-unsafe fn general(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) {
+unsafe fn general(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) -> f64 {
     let Task {
         columns,
         run,
         nodes,
         nap,
+        ..
     } = task;
+    let mut largest = 0.0;
     for c in 0..run.contacts.len() {
         if asleep[c] > 0 {
             asleep[c] -= 1;
@@ -286,10 +311,13 @@ unsafe fn general(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) {
         r[c] = [new[0], new[1], new[2]];
         // SAFETY: nodes of this run.
         unsafe { add_general(columns, entries, levers, nodes, change) };
-        if nap.sweeps > 0 && dot3(change, change) < nap.square {
+        let square = dot3(change, change);
+        largest = larger(largest, square);
+        if square < nap.square {
             asleep[c] = nap.sweeps;
         }
     }
+    largest
 }
 
 fn general_entries<'a>(
@@ -397,4 +425,10 @@ fn add_scaled(a: [f64; 4], b: [f64; 4], s: f64) -> [f64; 4] {
 #[inline(always)]
 fn dot3(a: [f64; 4], b: [f64; 4]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// The larger of two numbers, `a` if `b` is not a number.
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
 }

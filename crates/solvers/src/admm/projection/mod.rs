@@ -18,7 +18,7 @@ use stiction_contact::{ContactFault, ContactSet, ProblemError};
 use stiction_math::Vec3;
 
 pub use kernel::Nap;
-use kernel::{Columns, Node, SharedNodes};
+use kernel::{Columns, Node, SharedNodes, Watch};
 use plan::{Group, Plan};
 
 /// Contacts in the solver's own order, and the velocities that they act on.
@@ -155,6 +155,21 @@ impl Projection {
         self.contacts == 0
     }
 
+    /// The contacts in the order of visits. Those that are visited at the same time have no block in
+    /// common, so that this order is as good as the true one.
+    pub fn order(&self) -> &[u32] {
+        &self.plan.order
+    }
+
+    /// How many times all threads wait for one another in a sweep, and how many contacts are left
+    /// for one thread alone.
+    pub fn stages(&self) -> (usize, usize) {
+        let alone = self.plan.stages.iter().filter(|s| !s.parallel);
+        let groups = alone.flat_map(|s| &self.plan.groups[s.groups.clone()]);
+        let contacts = groups.map(|g| g.contacts.len()).sum();
+        (self.plan.stages.len(), contacts)
+    }
+
     /// Sets the impulses to start from, `r` [N·s], one per contact of the set.
     pub fn set_impulses(&mut self, set: &ContactSet, r: &[Vec3]) {
         for (at, &c) in self.plan.order.iter().enumerate() {
@@ -174,7 +189,11 @@ impl Projection {
 
     /// Projects `p` [m/s], one vector per block, by a number of sweeps that start from the
     /// impulses of the last call. All contacts wake up first.
-    pub fn project(&mut self, p: &mut [Vec3], sweeps: usize, nap: Option<Nap>) {
+    ///
+    /// Returns the largest change of a relative velocity in the last sweep [m/s]. Constraints that
+    /// contradict one another move p to and fro inside every sweep: p looks settled after each, but
+    /// this number does not fall.
+    pub fn project(&mut self, p: &mut [Vec3], sweeps: usize, nap: Option<Nap>) -> f64 {
         for (i, (node, p)) in self.nodes.iter_mut().zip(p.iter()).enumerate() {
             let pull = self.pull.get(i).copied().unwrap_or_default();
             let p = p + pull;
@@ -182,28 +201,37 @@ impl Projection {
         }
         self.scatter();
         self.asleep.fill(0);
-        for _ in 0..sweeps {
-            self.sweep(nap);
+        let mut change = 0.0;
+        for sweep in 1..=sweeps {
+            change = self.sweep(match nap {
+                Some(nap) => Watch::Nap(nap),
+                None if sweep == sweeps => Watch::Change,
+                None => Watch::No,
+            });
         }
         for (p, node) in p.iter_mut().zip(&self.nodes) {
             *p = Vec3::new(node.0[0], node.0[1], node.0[2]);
         }
+        change
     }
 
-    /// One sweep over all contacts, on the velocities of the last `project`.
     #[allow(unsafe_code)]
-    pub fn sweep(&mut self, nap: Option<Nap>) {
+    fn sweep(&mut self, watch: Watch) -> f64 {
         let (plan, columns) = (&self.plan, &self.columns);
         let nodes = SharedNodes::new(&mut self.nodes);
-        for_each_group(plan, &mut self.r, &mut self.asleep, &|group, r, asleep| {
+        let square = for_each_group(plan, &mut self.r, &mut self.asleep, &|group, r, asleep| {
+            let mut largest: f64 = 0.0;
             for run in &plan.runs[group.runs.clone()] {
                 let part = group.part(run);
                 let (r, asleep) = (&mut r[part.clone()], &mut asleep[part]);
                 // SAFETY: `append` took only entries whose nodes exist; groups that run at the
                 // same time share no node (see `plan`), and runs of a group follow one another.
-                unsafe { kernel::sweep(columns, run, nodes, r, asleep, nap) };
+                let change = unsafe { kernel::sweep(columns, run, nodes, r, asleep, watch) };
+                largest = largest.max(change);
             }
+            largest
         });
+        square.sqrt()
     }
 
     /// p ← p + Σ γ r̄.
@@ -216,6 +244,7 @@ impl Projection {
                 // SAFETY: as in `sweep`.
                 unsafe { kernel::scatter(columns, run, nodes, &r[group.part(run)]) };
             }
+            0.0
         });
     }
 
@@ -235,21 +264,23 @@ impl Projection {
 }
 
 /// Calls `work` with every group and its parts of `r` and `asleep`: stages in sequence, groups of a
-/// parallel stage on as many threads as there are.
+/// parallel stage on as many threads as there are. Returns the largest result, at least zero.
 fn for_each_group(
     plan: &Plan,
     mut r: &mut [[f64; 3]],
     mut asleep: &mut [u8],
-    work: &(impl Fn(&Group, &mut [[f64; 3]], &mut [u8]) + Sync),
-) {
+    work: &(impl Fn(&Group, &mut [[f64; 3]], &mut [u8]) -> f64 + Sync),
+) -> f64 {
+    let mut largest: f64 = 0.0;
     for stage in &plan.stages {
         let groups = &plan.groups[stage.groups.clone()];
         let count = groups.iter().map(|g| g.contacts.len()).sum();
         let (r_now, r_rest) = r.split_at_mut(count);
         let (asleep_now, asleep_rest) = asleep.split_at_mut(count);
         (r, asleep) = (r_rest, asleep_rest);
-        halve(groups, stage.parallel, r_now, asleep_now, work);
+        largest = largest.max(halve(groups, stage.parallel, r_now, asleep_now, work));
     }
+    largest
 }
 
 /// Halves the groups until one is left: no list of slices is allocated.
@@ -258,10 +289,10 @@ fn halve(
     parallel: bool,
     r: &mut [[f64; 3]],
     asleep: &mut [u8],
-    work: &(impl Fn(&Group, &mut [[f64; 3]], &mut [u8]) + Sync),
-) {
+    work: &(impl Fn(&Group, &mut [[f64; 3]], &mut [u8]) -> f64 + Sync),
+) -> f64 {
     let (left, right) = match groups {
-        [] => return,
+        [] => return 0.0,
         [group] => return work(group, r, asleep),
         _ => groups.split_at(groups.len() / 2),
     };
@@ -270,10 +301,10 @@ fn halve(
     let (asleep_left, asleep_right) = asleep.split_at_mut(at);
     let mut first = || halve(left, parallel, r_left, asleep_left, work);
     let mut second = || halve(right, parallel, r_right, asleep_right, work);
-    if parallel {
-        rayon::join(first, second);
+    let (left, right) = if parallel {
+        rayon::join(first, second)
     } else {
-        first();
-        second();
-    }
+        (first(), second())
+    };
+    left.max(right)
 }

@@ -1,0 +1,353 @@
+//! The splitting solver on generated problems, judged by the certificate, by answers by hand and
+//! by the slow solver.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use stiction_contact::generate::{Kind, incline, pulled_chain, random, stack};
+use stiction_contact::{Certificate, CertifyConfig, Contact, ContactSet, FrictionProblem, certify};
+use stiction_math::Vec3;
+use stiction_solvers::admm::{
+    Acceleration, Admm, Config, ContactSource, Error, Report, Sleep, Start, State, Velocity,
+    Weights, solve,
+};
+use stiction_solvers::reference;
+
+fn judge(problem: &FrictionProblem, state: &State) -> Certificate {
+    certify(problem, &state.v, &state.r, &CertifyConfig::default()).unwrap()
+}
+
+fn distance(a: &[Vec3], b: &[Vec3]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let pairs = a.iter().zip(b);
+    pairs.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
+}
+
+/// Solves to rounding and asserts that the laws hold.
+fn solved(problem: &FrictionProblem, config: &Config) -> (State, Report) {
+    let (state, report) = solve(problem, config).unwrap();
+    let c = judge(problem, &state);
+    assert!(report.converged, "{report:?}");
+    assert!(c.residual < 1e-8 && c.dynamics < 1e-8, "{c:?} {report:?}");
+    (state, report)
+}
+
+#[test]
+fn random_problems_are_solved_as_the_slow_solver_solves_them() {
+    for kind in Kind::ALL {
+        for seed in 0..8 {
+            // Wedges that almost close, and friction that lets a body climb, have no rate: the
+            // method is only required to say so, see below.
+            if matches!(kind, Kind::NearDegenerate | Kind::HighFriction) {
+                continue;
+            }
+            let problem = random(kind, 20, seed);
+            let (state, _) = solved(&problem, &Config::accurate());
+            if let Ok(slow) = reference::solve(&problem, &Default::default(), None) {
+                let d = distance(&state.v, &slow.v);
+                assert!(d < 1e-6, "{kind:?} {seed}: {d:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_not_solved_is_reported_and_finite() {
+    let config = Config {
+        max_iterations: 500,
+        ..Config::accurate()
+    };
+    let (mut open, mut closed) = (0, 0);
+    for kind in [Kind::NearDegenerate, Kind::HighFriction] {
+        for seed in 0..12 {
+            let problem = random(kind, 20, seed);
+            let (state, report) = solve(&problem, &config).unwrap();
+            let c = judge(&problem, &state);
+            assert!(c.residual.is_finite() && c.dynamics.is_finite());
+            if report.converged {
+                closed += 1;
+                assert!(c.residual < 1e-8 && c.dynamics < 1e-8, "{c:?}");
+            } else {
+                open += 1;
+                assert!(report.delta > config.tolerance);
+            }
+        }
+    }
+    assert!(open > 0 && closed > 12, "{open} open, {closed} solved");
+}
+
+#[test]
+fn answers_by_hand() {
+    for case in [
+        incline(6, 0.3, 0.5, 0.0),
+        incline(6, 0.3, 0.5, 1.0),
+        incline(6, 0.8, 0.5, 0.0),
+        incline(6, 0.0, 0.0, 0.3),
+        stack(&[1.0, 2.0, 0.5], 0.4, 0.01),
+    ] {
+        let (state, _) = solved(&case.problem, &Config::accurate());
+        assert!(distance(&state.v, &case.v) < 1e-11);
+        assert!(distance(&state.r, &case.r) < 1e-11);
+    }
+}
+
+/// The slope of [larionov, Sect. V-A1] and others: rest exactly when tan θ < μ, outside a band of a
+/// thousandth, and h g (sin θ − μ cos θ) otherwise.
+#[test]
+fn a_block_slides_from_the_right_angle_on() {
+    let config = Config {
+        tolerance: 1e-12,
+        ..Config::accurate()
+    };
+    for i in 1..=8 {
+        let mu = 0.15 * f64::from(i);
+        for ratio in [0.3, 0.7, 0.95, 0.999, 1.001, 1.05, 1.3, 2.0] {
+            let angle = (mu * ratio).atan();
+            let case = incline(5, angle, mu, 0.0);
+            let (state, report) = solve(&case.problem, &config).unwrap();
+            assert!(report.converged);
+            let gain = 0.01 * 9.81 * (angle.sin() - mu * angle.cos());
+            let downhill = Vec3::new(angle.cos(), 0.0, -angle.sin());
+            for v in &state.v {
+                if ratio < 1.0 {
+                    assert!(v.norm() < 1e-10, "creep {:e} at {mu} {ratio}", v.norm());
+                } else {
+                    let error = (v - downhill * gain).norm();
+                    assert!(error < 1e-3 * gain, "{error:e} of {gain:e} at {mu} {ratio}");
+                }
+            }
+        }
+    }
+}
+
+/// The paper's own tolerance, step after step: what holds must come to hold exactly.
+#[test]
+fn rest_becomes_exact_and_stays() {
+    let mut held = incline(20, 0.3, 0.5, 0.0).problem;
+    // A load that differs from node to node, so that the first answer is far from the last.
+    for (i, f) in held.f.iter_mut().enumerate() {
+        f.x += 1e-3 * (i as f64).sin();
+        f.y += 1e-3 * (1.7 * i as f64).cos();
+    }
+    for problem in [
+        held,
+        stack(&[1.0, 2.0, 0.5], 0.4, 0.01).problem,
+        pulled_chain(30, 0.02),
+    ] {
+        let mut solver = Admm::new(&problem).unwrap();
+        let mut state = State::default();
+        let mut last = 0;
+        for step in 0..400 {
+            let report = solver
+                .solve(&problem, &mut state, &Config::default())
+                .unwrap();
+            let c = judge(&problem, &state);
+            if step >= 300 {
+                // How impulses share the load of a stiff body settles last and moves nothing.
+                assert!(c.residual < 1e-10 && c.dynamics < 1e-8, "{step}: {c:?}");
+                assert!(c.creep < 1e-15, "{step}: {c:?}");
+                last = report.iterations;
+            }
+        }
+        assert_eq!(last, 1, "an exact start needs one iteration");
+    }
+}
+
+#[test]
+fn both_velocities_and_all_options_lead_to_the_same_answer() {
+    let exact = Config::accurate();
+    let problems = [
+        random(Kind::Dense, 24, 3),
+        random(Kind::Rigid, 24, 5),
+        random(Kind::Compliant, 24, 1),
+        random(Kind::Cohesive, 24, 2),
+        pulled_chain(25, 0.05),
+    ];
+    for problem in problems {
+        let (plain, report) = solved(&problem, &exact);
+        let variants = [
+            Config {
+                velocity: Velocity::Balanced,
+                ..exact.clone()
+            },
+            Config {
+                start: Start::Unconstrained,
+                ..exact.clone()
+            },
+            Config {
+                start: Start::Given,
+                ..exact.clone()
+            },
+            Config {
+                sleep: Some(Sleep {
+                    threshold: 0.01,
+                    sweeps: 10,
+                }),
+                ..exact.clone()
+            },
+            Config {
+                acceleration: Some(Acceleration { restart: 0.999 }),
+                ..exact.clone()
+            },
+            Config {
+                weights: Weights::Diagonal { part: 0.1 },
+                sweeps: 25,
+                ..exact.clone()
+            },
+        ];
+        for (i, config) in variants.iter().enumerate() {
+            let (other, _) = solved(&problem, config);
+            let d = distance(&plain.v, &other.v);
+            assert!(d < 1e-10, "variant {i}: {d:e} after {report:?}");
+        }
+    }
+}
+
+#[test]
+fn a_hundred_iterations_of_the_accelerated_method_get_further() {
+    let problem = pulled_chain(60, 0.1);
+    let delta = |acceleration| {
+        let config = Config {
+            max_iterations: 100,
+            acceleration,
+            ..Config::accurate()
+        };
+        solve(&problem, &config).unwrap().1.delta
+    };
+    let (plain, fast) = (delta(None), delta(Some(Acceleration { restart: 0.999 })));
+    assert!(
+        fast < 0.5 * plain,
+        "{fast:e} with momentum, {plain:e} without"
+    );
+}
+
+/// Extremes that have a solution or not; nothing may become infinite or wrong in silence.
+#[test]
+fn extremes() {
+    let mut pinched = incline(1, 0.0, 0.5, 0.0).problem;
+    // Two planes that close on a node from both sides.
+    for normal in [Vec3::x(), -Vec3::x()] {
+        let contact = Contact {
+            normal,
+            k: -normal,
+            mu: 0.3,
+            ..Contact::default()
+        };
+        pinched.contacts.push(&[(0, 1.0)], contact);
+    }
+    let mut none = pulled_chain(5, 0.1);
+    none.contacts = ContactSet::default();
+    let mut heavy = stack(&[1.0, 1e6], 0.5, 0.0).problem;
+    heavy.contacts.mu.fill(10.0);
+    let mut twice = incline(3, 0.2, 0.5, 0.0).problem;
+    let again = twice.contacts.clone();
+    for c in 0..again.len() {
+        twice
+            .contacts
+            .push_entries(again.entries(c), again.contact(c));
+    }
+    let mut weightless = pulled_chain(5, 0.0);
+    weightless.f.fill(Vec3::zeros());
+
+    for (name, problem, has_solution) in [
+        ("pinched", &pinched, false),
+        ("none", &none, true),
+        ("heavy", &heavy, true),
+        ("twice", &twice, true),
+        ("weightless", &weightless, true),
+    ] {
+        let config = Config {
+            max_iterations: 3000,
+            ..Config::accurate()
+        };
+        let (state, report) = solve(problem, &config).unwrap();
+        let finite = |x: &[Vec3]| x.iter().all(|x| x.iter().all(|x| x.is_finite()));
+        assert!(finite(&state.v) && finite(&state.r) && finite(&state.lambda));
+        assert!(report.delta.is_finite());
+        if name != "heavy" {
+            assert_eq!(report.converged, has_solution, "{name}: {report:?}");
+        }
+        if report.converged {
+            let c = judge(problem, &state);
+            assert!(c.residual < 1e-8 && c.dynamics < 1e-8, "{name}: {c:?}");
+        }
+    }
+}
+
+#[test]
+fn bad_input_is_refused_and_leaves_the_state() {
+    let good = incline(3, 0.2, 0.5, 0.0).problem;
+    let mut solver = Admm::new(&good).unwrap();
+    let mut state = State {
+        v: vec![Vec3::new(f64::NAN, 0.0, 0.0); 3],
+        ..State::default()
+    };
+    let config = Config::default();
+    let error = solver.solve(&good, &mut state, &config).unwrap_err();
+    assert_eq!(error, Error::Start("v"));
+    let mut bad = good.clone();
+    bad.f[1].x = f64::INFINITY;
+    let mut state = State::default();
+    assert!(matches!(
+        solver.solve(&bad, &mut state, &config),
+        Err(Error::Problem(_))
+    ));
+    assert_eq!(state, State::default());
+    let senseless = Config {
+        weights: Weights::Diagonal { part: 0.0 },
+        ..config
+    };
+    let error = solver.solve(&good, &mut state, &senseless).unwrap_err();
+    assert_eq!(
+        error,
+        Error::Setting {
+            name: "part",
+            value: 0.0
+        }
+    );
+}
+
+/// Hands out the contacts of a complete problem three at a time.
+struct Late {
+    all: ContactSet,
+    asked: usize,
+}
+
+impl ContactSource for Late {
+    fn more_contacts(&mut self, _: &[Vec3], contacts: &mut ContactSet) {
+        self.asked += 1;
+        for c in contacts.len()..(contacts.len() + 3).min(self.all.len()) {
+            contacts.push_entries(self.all.entries(c), self.all.contact(c));
+        }
+    }
+}
+
+#[test]
+fn contacts_that_come_late_count_in_full() {
+    for kind in [Kind::Sparse, Kind::Rigid, Kind::Compliant, Kind::Cohesive] {
+        let complete = random(kind, 24, 4);
+        let (known, _) = solved(&complete, &Config::accurate());
+        let mut late = complete.clone();
+        late.contacts = ContactSet::default();
+        let mut source = Late {
+            all: complete.contacts.clone(),
+            asked: 0,
+        };
+        let mut state = State::default();
+        let mut deltas = Vec::new();
+        let report = Admm::new(&late)
+            .unwrap()
+            .solve_with(
+                &mut late,
+                &mut state,
+                &Config::accurate(),
+                &mut source,
+                &mut |i| deltas.push(i.delta),
+            )
+            .unwrap();
+        assert_eq!(report.new_contacts, complete.contacts.len());
+        // Every five iterations, and whenever the loop would have ended.
+        assert!(source.asked > report.iterations / 5);
+        assert_eq!(deltas.len(), report.iterations);
+        assert!(distance(&state.v, &known.v) < 1e-10);
+        assert!(judge(&complete, &state).residual < 1e-8);
+    }
+}
