@@ -183,8 +183,8 @@ impl FrictionProblem {
         if !(self.h.is_finite() && self.h > 0.0) {
             return Err(ProblemError::TimeStep(self.h));
         }
+        self.check_lengths()?;
         self.check_blocks()?;
-        self.check_columns()?;
         for contact in 0..self.contacts.len() {
             self.check_contact(contact)
                 .map_err(|fault| ProblemError::Contact { contact, fault })?;
@@ -193,11 +193,6 @@ impl FrictionProblem {
     }
 
     fn check_blocks(&self) -> Result<(), ProblemError> {
-        let n = self.blocks();
-        length("f", n, self.f.len())?;
-        length("positions", n, self.positions.len())?;
-        length("mass", n, self.mass.len())?;
-        length("fixed", n, self.fixed.len())?;
         let mut first = 0;
         for part in self.a.parts() {
             let finite = |i: usize| match part {
@@ -242,7 +237,13 @@ impl FrictionProblem {
         Ok(())
     }
 
-    fn check_columns(&self) -> Result<(), ProblemError> {
+    /// Whether all columns have the lengths that belong together.
+    pub(crate) fn check_lengths(&self) -> Result<(), ProblemError> {
+        let n = self.blocks();
+        length("f", n, self.f.len())?;
+        length("positions", n, self.positions.len())?;
+        length("mass", n, self.mass.len())?;
+        length("fixed", n, self.fixed.len())?;
         let set = &self.contacts;
         let n = set.len();
         length("contacts.start", n + 1, set.start.len())?;

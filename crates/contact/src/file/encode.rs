@@ -1,0 +1,101 @@
+//! From a problem to bytes.
+
+use stiction_math::{Part, Vec3};
+
+use super::{MAGIC, StoredProblem, VERSION, bytes::Item, couplings::couplings, crc64::crc64};
+use crate::{ContactSet, ProblemError, problem::length};
+
+pub(super) fn encode(stored: &StoredProblem) -> Result<Vec<u8>, ProblemError> {
+    let problem = &stored.problem;
+    problem.check_lengths()?;
+    if let Some(v) = &stored.v {
+        length("v", problem.blocks(), v.len())?;
+    }
+    if let Some(r) = &stored.r {
+        length("r", problem.contacts.len(), r.len())?;
+    }
+
+    let mut out = Vec::new();
+    out.extend_from_slice(&MAGIC);
+    VERSION.put(&mut out);
+    0u32.put(&mut out);
+    // The length of the file, known at the end.
+    let length_at = out.len();
+    0u64.put(&mut out);
+
+    count(stored.origin.len(), &mut out);
+    out.extend_from_slice(stored.origin.as_bytes());
+    problem.h.put(&mut out);
+
+    count(problem.a.parts().len(), &mut out);
+    for part in problem.a.parts() {
+        match part {
+            Part::Sparse(m) => {
+                0u8.put(&mut out);
+                count(m.n(), &mut out);
+                for row in 0..m.n() {
+                    (m.pattern.row(row).len() as u32).put(&mut out);
+                }
+                all(m.pattern.cols(), &mut out);
+                all(&m.values, &mut out);
+            }
+            Part::Dense(m) => {
+                1u8.put(&mut out);
+                m.iter().for_each(|x| x.put(&mut out));
+            }
+        }
+    }
+    let couplings = couplings(&problem.a);
+    count(couplings.len(), &mut out);
+    for (i, j, block) in couplings {
+        [i, j].put(&mut out);
+        block.put(&mut out);
+    }
+
+    all(&problem.f, &mut out);
+    all(&problem.positions, &mut out);
+    all(&problem.mass, &mut out);
+    out.extend(problem.fixed.iter().map(|&fixed| u8::from(fixed)));
+
+    contacts(&problem.contacts, &mut out);
+    optional(stored.v.as_deref(), &mut out);
+    optional(stored.r.as_deref(), &mut out);
+
+    let total = (out.len() + 8) as u64;
+    out[length_at..length_at + 8].copy_from_slice(&total.to_le_bytes());
+    crc64(&out).put(&mut out);
+    Ok(out)
+}
+
+fn contacts(set: &ContactSet, out: &mut Vec<u8>) {
+    count(set.len(), out);
+    count(set.nodes.len(), out);
+    all(&set.start, out);
+    all(&set.nodes, out);
+    all(&set.weights, out);
+    optional((!set.levers.is_empty()).then_some(&set.levers), out);
+    all(&set.normal, out);
+    all(&set.k, out);
+    all(&set.mu, out);
+    all(&set.cohesion, out);
+    all(&set.compliance, out);
+    all(&set.gap, out);
+    for key in &set.key {
+        [key.first, key.second].put(out);
+    }
+    all(&set.pair, out);
+}
+
+fn count(n: usize, out: &mut Vec<u8>) {
+    (n as u64).put(out);
+}
+
+fn all<T: Item>(items: &[T], out: &mut Vec<u8>) {
+    out.reserve(items.len() * T::SIZE);
+    items.iter().for_each(|x| x.put(out));
+}
+
+fn optional(items: Option<&[Vec3]>, out: &mut Vec<u8>) {
+    u8::from(items.is_some()).put(out);
+    all(items.unwrap_or_default(), out);
+}

@@ -1,0 +1,231 @@
+//! Friction problems as bytes: what a bug report holds and what `stiction solve` takes.
+//!
+//! The layout is in `docs/problem-format.md`. Numbers come back with the same bits. This module
+//! reads and writes memory only.
+
+mod bytes;
+mod couplings;
+mod crc64;
+mod decode;
+mod encode;
+
+use stiction_math::Vec3;
+
+use crate::{FrictionProblem, ProblemError};
+
+/// The first bytes of a problem file.
+pub const MAGIC: [u8; 8] = *b"STICTION";
+/// The version of the layout that is written, and the only one that is read.
+pub const VERSION: u32 = 1;
+
+/// A problem with what is needed to solve it as it was solved.
+#[derive(Clone, Debug)]
+pub struct StoredProblem {
+    /// The problem.
+    pub problem: FrictionProblem,
+    /// Where it comes from, for people: scene, method, step, version of the program.
+    pub origin: String,
+    /// Velocities to start from [m/s], one vector per block.
+    pub v: Option<Vec<Vec3>>,
+    /// Impulses to start from [N·s], one vector per contact.
+    pub r: Option<Vec<Vec3>>,
+}
+
+/// Why bytes are not a problem.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FileError {
+    /// The bytes do not start as a problem file does.
+    #[error("this is not a friction problem")]
+    NotAProblem,
+    /// A version of the layout that this program does not know.
+    #[error("the layout has version {found}; this program reads version {VERSION}")]
+    Version {
+        /// The version in the file.
+        found: u32,
+    },
+    /// There are fewer or more bytes than the file says.
+    #[error("the file says it has {expected} bytes, but there are {found}")]
+    Length {
+        /// What the header says.
+        expected: u64,
+        /// How many there are.
+        found: u64,
+    },
+    /// The bytes are not those that were written.
+    #[error("the checksum does not match: the file is damaged")]
+    Checksum,
+    /// The checksum matches, but the contents make no sense.
+    #[error("{what} at byte {at}")]
+    Corrupt {
+        /// What is wrong.
+        what: &'static str,
+        /// Where.
+        at: usize,
+    },
+    /// The bytes hold a problem that is not sound.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+}
+
+impl StoredProblem {
+    /// The problem as bytes. Columns whose lengths do not fit together are refused; numbers are
+    /// written as they are, finite or not.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, ProblemError> {
+        encode::encode(self)
+    }
+
+    /// The problem in `bytes`, which pass `FrictionProblem::check`. Memory is allocated for what is
+    /// there only, whatever lengths the bytes claim.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, FileError> {
+        decode::decode(bytes)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+    use stiction_math::LinearOperator;
+
+    use super::*;
+    use crate::generate::{Kind, random};
+
+    fn stored(kind: Kind, size: usize, seed: u64) -> StoredProblem {
+        let problem = random(kind, size, seed);
+        let v = seed
+            .is_multiple_of(2)
+            .then(|| vec![Vec3::new(0.1, -0.0, 3.0); problem.blocks()]);
+        let r = seed
+            .is_multiple_of(3)
+            .then(|| vec![Vec3::new(1.0, 2.0, 1e-300); problem.contacts.len()]);
+        StoredProblem {
+            problem,
+            origin: format!("{kind:?} of seed {seed}, Größe {size}"),
+            v,
+            r,
+        }
+    }
+
+    /// Puts the right checksum at the end again.
+    fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+        let end = bytes.len() - 8;
+        let sum = crc64::crc64(&bytes[..end]);
+        bytes[end..].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn what_is_written_comes_back_with_the_same_bits() {
+        for kind in Kind::ALL {
+            for seed in 0..6 {
+                let there = stored(kind, 9, seed);
+                let bytes = there.to_bytes().unwrap();
+                let back = StoredProblem::from_bytes(&bytes).unwrap();
+                assert_eq!(back.to_bytes().unwrap(), bytes);
+                assert_eq!(back.origin, there.origin);
+                assert_eq!(back.v, there.v);
+                assert_eq!(back.r, there.r);
+                let (a, b) = (&there.problem, &back.problem);
+                assert_eq!(a.contacts, b.contacts);
+                assert_eq!((&a.f, a.h), (&b.f, b.h));
+                assert_eq!(a.positions, b.positions);
+                assert_eq!(a.mass, b.mass);
+                assert_eq!(a.fixed, b.fixed);
+                assert_eq!(a.a.is_coupled(), b.a.is_coupled());
+                // The matrices act the same, bit for bit.
+                let x: Vec<Vec3> = (0..a.blocks())
+                    .map(|i| Vec3::new(i as f64, 0.3, -1.0 / (1.0 + i as f64)))
+                    .collect();
+                let mut y = vec![Vec3::zeros(); a.blocks()];
+                let mut z = y.clone();
+                a.a.apply(&x, &mut y);
+                b.a.apply(&x, &mut z);
+                assert_eq!(y, z);
+            }
+        }
+    }
+
+    #[test]
+    fn any_damage_is_noticed() {
+        let bytes = stored(Kind::Rigid, 4, 0).to_bytes().unwrap();
+        for length in 0..bytes.len() {
+            assert!(StoredProblem::from_bytes(&bytes[..length]).is_err());
+        }
+        let mut longer = bytes.clone();
+        longer.push(0);
+        assert!(matches!(
+            StoredProblem::from_bytes(&longer),
+            Err(FileError::Length { .. })
+        ));
+        for i in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[i] ^= 1 << (i % 8);
+            assert!(StoredProblem::from_bytes(&damaged).is_err(), "byte {i}");
+        }
+    }
+
+    #[test]
+    fn errors_say_what_is_wrong() {
+        let bytes = stored(Kind::Sparse, 4, 0).to_bytes().unwrap();
+        let after = |change: &dyn Fn(&mut Vec<u8>)| {
+            let mut bytes = bytes.clone();
+            change(&mut bytes);
+            StoredProblem::from_bytes(&bytes).unwrap_err()
+        };
+        assert_eq!(after(&|b| b[0] = b'X'), FileError::NotAProblem);
+        assert_eq!(after(&|b| b.truncate(5)), FileError::NotAProblem);
+        assert_eq!(after(&|b| b[8] = 2), FileError::Version { found: 2 });
+        assert_eq!(
+            after(&|b| b.truncate(100)),
+            FileError::Length {
+                expected: bytes.len() as u64,
+                found: 100
+            }
+        );
+        assert_eq!(after(&|b| b[60] ^= 1), FileError::Checksum);
+        let mut unsound = stored(Kind::Sparse, 4, 0);
+        unsound.problem.contacts.mu[1] = -1.0;
+        assert!(matches!(
+            StoredProblem::from_bytes(&unsound.to_bytes().unwrap()),
+            Err(FileError::Problem(ProblemError::Contact { contact: 1, .. }))
+        ));
+        let mut ragged = stored(Kind::Sparse, 4, 0);
+        ragged.r = Some(Vec::new());
+        assert!(ragged.to_bytes().is_err());
+    }
+
+    /// Every eight bytes in turn claim to be an enormous length; reading must fail or give other
+    /// numbers, and cannot have the memory that is asked for.
+    #[test]
+    fn lengths_that_lie_allocate_nothing() {
+        let bytes = stored(Kind::Coupled, 4, 6).to_bytes().unwrap();
+        for claim in [u64::MAX, 1 << 60, 1 << 45, 1 << 32, 0] {
+            for at in 16..bytes.len() - 16 {
+                let mut lying = bytes.clone();
+                lying[at..at + 8].copy_from_slice(&claim.to_le_bytes());
+                let _ = StoredProblem::from_bytes(&sealed(lying));
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+        /// Contents that were never written, under a right checksum, are refused or read; nothing
+        /// panics.
+        #[test]
+        fn hostile_contents_do_no_harm(
+            seed in 0..40u64,
+            changes in prop::collection::vec((24usize..4000, any::<u8>()), 1..6),
+        ) {
+            let kind = Kind::ALL[seed as usize % Kind::ALL.len()];
+            let mut bytes = stored(kind, 4, seed).to_bytes().unwrap();
+            let end = bytes.len() - 8;
+            for (at, value) in changes {
+                bytes[24 + at % (end - 24)] = value;
+            }
+            if let Ok(read) = StoredProblem::from_bytes(&sealed(bytes)) {
+                prop_assert!(read.problem.check().is_ok());
+            }
+        }
+    }
+}
