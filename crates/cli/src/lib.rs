@@ -4,13 +4,17 @@
 //! command line. A simulation from a scene file:
 //!
 //! ```
-//! use stiction::scene::{self, LoadOptions, SceneSource};
+//! use stiction::scene::{LoadOptions, SceneSource, load};
 //!
-//! let source = SceneSource::builtin("free-fall").expect("a built-in scene");
-//! let scene = scene::load(source, &LoadOptions::default()).expect("it is valid");
-//! let (mut simulation, _settings) = scene.into_simulation().expect("its method supports it");
-//! let report = simulation.step().expect("a step succeeds");
-//! assert!(report.converged && simulation.state().time > 0.0);
+//! let source = SceneSource::Builtin("free-fall".to_owned());
+//! let scene = load(&source, &LoadOptions::default())?;
+//! let (mut simulation, plan) = scene.simulation()?;
+//! for _ in 0..10 {
+//!     let report = simulation.step()?;
+//!     assert!(report.converged);
+//! }
+//! assert_eq!(simulation.state().time, 10.0 * plan.time.step);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub use stiction_bodies as bodies;
