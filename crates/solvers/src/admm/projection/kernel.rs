@@ -18,7 +18,9 @@
 
 use stiction_math::Vec3;
 
-use super::plan::Run;
+#[cfg(target_arch = "x86_64")]
+use super::lanes::Wide;
+use super::{lanes::Four, plan::Run};
 
 /// The velocity of a node, padded to the width of a vector register.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -79,21 +81,12 @@ impl SharedNodes {
     }
 
     /// # Safety
-    /// `j` is a node, and no other thread writes it now.
+    /// `j` is a node that no other thread uses now, and the reference is gone before the next.
     #[inline(always)]
-    unsafe fn read(self, j: u32) -> [f64; 4] {
+    unsafe fn node<'a>(self, j: u32) -> &'a mut [f64; 4] {
         debug_assert!((j as usize) < self.len);
-        // SAFETY: inside the slice, by the caller's promise.
-        unsafe { self.first.add(j as usize).read().0 }
-    }
-
-    /// # Safety
-    /// `j` is a node, and no other thread reads or writes it now.
-    #[inline(always)]
-    unsafe fn write(self, j: u32, p: [f64; 4]) {
-        debug_assert!((j as usize) < self.len);
-        // SAFETY: inside the slice, by the caller's promise.
-        unsafe { self.first.add(j as usize).write(Node(p)) }
+        // SAFETY: inside the slice and alone, by the caller's promise.
+        unsafe { &mut (*self.first.add(j as usize)).0 }
     }
 
     #[inline(always)]
@@ -156,7 +149,7 @@ pub unsafe fn sweep(
         if std::arch::is_x86_feature_detected!("avx2") {
             return sweep_wide(task, r, asleep);
         }
-        dispatch(task, r, asleep)
+        dispatch::<[f64; 4]>(task, r, asleep)
     }
 }
 
@@ -175,30 +168,30 @@ struct Task<'a> {
 #[target_feature(enable = "avx2")]
 unsafe fn sweep_wide(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) -> f64 {
     // SAFETY: handed on.
-    unsafe { dispatch(task, r, asleep) }
+    unsafe { dispatch::<Wide>(task, r, asleep) }
 }
 
 /// # Safety
 /// As `sweep`.
 #[inline(always)]
-unsafe fn dispatch(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) -> f64 {
+unsafe fn dispatch<V: Four>(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) -> f64 {
     let gives = !task.columns.give.is_empty();
     // SAFETY: handed on.
     unsafe {
         match (task.run.nodes, gives, task.watch) {
-            (Some(1), false, false) => nodal::<1, false, false>(task, r, asleep),
-            (Some(2), false, false) => nodal::<2, false, false>(task, r, asleep),
-            (Some(3), false, false) => nodal::<3, false, false>(task, r, asleep),
-            (Some(4), false, false) => nodal::<4, false, false>(task, r, asleep),
-            (Some(1), false, true) => nodal::<1, false, true>(task, r, asleep),
-            (Some(2), false, true) => nodal::<2, false, true>(task, r, asleep),
-            (Some(3), false, true) => nodal::<3, false, true>(task, r, asleep),
-            (Some(4), false, true) => nodal::<4, false, true>(task, r, asleep),
-            (Some(1), true, _) => nodal::<1, true, true>(task, r, asleep),
-            (Some(2), true, _) => nodal::<2, true, true>(task, r, asleep),
-            (Some(3), true, _) => nodal::<3, true, true>(task, r, asleep),
-            (Some(4), true, _) => nodal::<4, true, true>(task, r, asleep),
-            _ => general(task, r, asleep),
+            (Some(1), false, false) => nodal::<V, 1, false, false>(task, r, asleep),
+            (Some(2), false, false) => nodal::<V, 2, false, false>(task, r, asleep),
+            (Some(3), false, false) => nodal::<V, 3, false, false>(task, r, asleep),
+            (Some(4), false, false) => nodal::<V, 4, false, false>(task, r, asleep),
+            (Some(1), false, true) => nodal::<V, 1, false, true>(task, r, asleep),
+            (Some(2), false, true) => nodal::<V, 2, false, true>(task, r, asleep),
+            (Some(3), false, true) => nodal::<V, 3, false, true>(task, r, asleep),
+            (Some(4), false, true) => nodal::<V, 4, false, true>(task, r, asleep),
+            (Some(1), true, _) => nodal::<V, 1, true, true>(task, r, asleep),
+            (Some(2), true, _) => nodal::<V, 2, true, true>(task, r, asleep),
+            (Some(3), true, _) => nodal::<V, 3, true, true>(task, r, asleep),
+            (Some(4), true, _) => nodal::<V, 4, true, true>(task, r, asleep),
+            _ => general::<V>(task, r, asleep),
         }
     }
 }
@@ -208,7 +201,7 @@ unsafe fn dispatch(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) -> f64 {
 /// # Safety
 /// As `sweep`.
 #[inline(always)]
-unsafe fn nodal<const N: usize, const GIVES: bool, const WATCH: bool>(
+unsafe fn nodal<V: Four, const N: usize, const GIVES: bool, const WATCH: bool>(
     task: Task,
     r: &mut [[f64; 3]],
     asleep: &mut [u8],
@@ -243,29 +236,28 @@ unsafe fn nodal<const N: usize, const GIVES: bool, const WATCH: bool>(
             asleep[c] -= 1;
             continue;
         }
-        let mut u = pad(k[c]);
-        for i in 0..N {
-            // SAFETY: a node of this run.
-            let p = unsafe { nodes.read(index[c][i]) };
-            u = add_scaled(u, p, weight[c][i]);
-        }
-        let old = pad(r[c]);
-        let new = local(u, old, normal[c], if GIVES { give[c] } else { 1.0 });
-        let change = sub(new, old);
-        r[c] = [new[0], new[1], new[2]];
-        for i in 0..N {
-            // SAFETY: a node of this run, and no contact names a node twice, so what was read
-            // above is still there.
-            unsafe {
-                let p = nodes.read(index[c][i]);
-                nodes.write(index[c][i], add_scaled(p, change, gamma[c][i]));
+        // SAFETY: the instructions exist and the nodes are those of this run. No contact names a
+        // node twice, so what was gathered is still there when it is scattered.
+        unsafe {
+            let mut u = V::load3(&k[c]);
+            for i in 0..N {
+                let p = V::load(nodes.node(index[c][i]));
+                u = u.add_scaled(p, weight[c][i]);
             }
-        }
-        if WATCH {
-            let square = dot3(change, change);
-            largest = larger(largest, square);
-            if square < nap.square {
-                asleep[c] = nap.sweeps;
+            let old = V::load3(&r[c]);
+            let new = local(u, old, &normal[c], if GIVES { give[c] } else { 1.0 });
+            let change = new.sub(old);
+            new.store3(&mut r[c]);
+            for i in 0..N {
+                let p = nodes.node(index[c][i]);
+                V::load(p).add_scaled(change, gamma[c][i]).store(p);
+            }
+            if WATCH {
+                let square = change.dot3(change);
+                largest = larger(largest, square);
+                if square < nap.square {
+                    asleep[c] = nap.sweeps;
+                }
             }
         }
     }
@@ -281,7 +273,7 @@ unsafe fn nodal<const N: usize, const GIVES: bool, const WATCH: bool>(
 /// # Safety
 /// As `sweep`.
 #[inline(always)]
-unsafe fn general(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) -> f64 {
+unsafe fn general<V: Four>(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) -> f64 {
     let Task {
         columns,
         run,
@@ -300,18 +292,22 @@ unsafe fn general(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) -> f64 {
         let mut u = Vec3::from(columns.k[at]);
         for (e, lever) in entries.clone().zip(levers) {
             // SAFETY: a node of this run.
-            let p = unsafe { nodes.read(columns.index[e]) };
+            let p = unsafe { *nodes.node(columns.index[e]) };
             let p = Vec3::new(p[0], p[1], p[2]);
             u += p * columns.weight[e] + p.cross(lever);
         }
-        let old = pad(r[c]);
         let give = columns.give.get(at).copied().unwrap_or(1.0);
-        let new = local([u.x, u.y, u.z, 0.0], old, columns.normal[at], give);
-        let change = sub(new, old);
-        r[c] = [new[0], new[1], new[2]];
-        // SAFETY: nodes of this run.
-        unsafe { add_general(columns, entries, levers, nodes, change) };
-        let square = dot3(change, change);
+        // SAFETY: the instructions exist, and the nodes are those of this run.
+        let square = unsafe {
+            let old = V::load3(&r[c]);
+            let new = local(V::load3(&u.into()), old, &columns.normal[at], give);
+            let mut change = [0.0; 3];
+            new.sub(old).store3(&mut change);
+            new.store3(&mut r[c]);
+            let change = Vec3::from(change);
+            add_general(columns, entries, levers, nodes, change);
+            change.norm_squared()
+        };
         largest = larger(largest, square);
         if square < nap.square {
             asleep[c] = nap.sweeps;
@@ -342,17 +338,13 @@ unsafe fn add_general(
     entries: std::ops::Range<usize>,
     levers: &[Vec3],
     nodes: SharedNodes,
-    change: [f64; 4],
+    change: Vec3,
 ) {
-    let change = Vec3::new(change[0], change[1], change[2]);
     for (e, lever) in entries.zip(levers) {
         let d = change * columns.weight[e] + lever.cross(&change);
         // SAFETY: by the caller's promise.
-        unsafe {
-            let p = nodes.read(columns.index[e]);
-            let p = add_scaled(p, [d.x, d.y, d.z, 0.0], columns.gamma[e]);
-            nodes.write(columns.index[e], p);
-        }
+        let p = unsafe { nodes.node(columns.index[e]) };
+        (0..3).for_each(|i| p[i] += d[i] * columns.gamma[e]);
     }
 }
 
@@ -362,73 +354,53 @@ unsafe fn add_general(
 /// As `sweep`.
 pub unsafe fn scatter(columns: &Columns, run: &Run, nodes: SharedNodes, r: &[[f64; 3]]) {
     for (c, r) in r.iter().enumerate() {
-        let r = pad(*r);
         match run.nodes {
             Some(n) => {
                 let begin = run.entries + c * n as usize;
                 for e in begin..begin + n as usize {
                     // SAFETY: a node of this run.
-                    unsafe {
-                        let p = nodes.read(columns.index[e]);
-                        nodes.write(columns.index[e], add_scaled(p, r, columns.gamma[e]));
-                    }
+                    let p = unsafe { nodes.node(columns.index[e]) };
+                    (0..3).for_each(|i| p[i] += r[i] * columns.gamma[e]);
                 }
             }
             None => {
                 let (entries, levers) = general_entries(columns, run, c);
                 // SAFETY: nodes of this run.
-                unsafe { add_general(columns, entries, levers, nodes, r) };
+                unsafe { add_general(columns, entries, levers, nodes, Vec3::from(*r)) };
             }
         }
     }
 }
 
 /// The new r̄ from the relative velocity u and the old r̄.
+///
+/// # Safety
+/// The instructions of V exist.
 #[inline(always)]
-fn local(u: [f64; 4], r: [f64; 4], normal: [f64; 4], give: f64) -> [f64; 4] {
-    let n = [normal[0], normal[1], normal[2], 0.0];
-    let free = sub(u, r);
-    let along = dot3(free, n);
-    let push = if along < 0.0 { -along * give } else { 0.0 };
-    let tangent = add_scaled(free, n, -along);
-    let slip = dot3(tangent, tangent).sqrt();
-    let limit = normal[3] * push;
-    // Without slip the tangent is zero, and any factor but 0/0 will do.
-    let factor = if slip > limit { limit / slip } else { 1.0 };
-    let mut new = [0.0; 4];
-    for i in 0..4 {
-        new[i] = n[i] * push - tangent[i] * factor;
+unsafe fn local<V: Four>(u: V, r: V, normal: &[f64; 4], give: f64) -> V {
+    // SAFETY: handed on.
+    unsafe {
+        let n = V::load3of4(normal);
+        let free = u.sub(r);
+        let along = free.dot3(n);
+        let push = larger(0.0, -along) * give;
+        let tangent = free.sub_scaled(n, along);
+        let slip = tangent.dot3(tangent).sqrt();
+        // Where there is no slip any factor will do, but 0/0. Dividing always is faster than a
+        // branch that is hard to foresee.
+        let factor = smaller(1.0, normal[3] * push / larger(f64::MIN_POSITIVE, slip));
+        n.scale(push).sub_scaled(tangent, factor)
     }
-    new
-}
-
-#[inline(always)]
-fn pad(x: [f64; 3]) -> [f64; 4] {
-    [x[0], x[1], x[2], 0.0]
-}
-
-#[inline(always)]
-fn sub(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3]]
-}
-
-#[inline(always)]
-fn add_scaled(a: [f64; 4], b: [f64; 4], s: f64) -> [f64; 4] {
-    [
-        a[0] + b[0] * s,
-        a[1] + b[1] * s,
-        a[2] + b[2] * s,
-        a[3] + b[3] * s,
-    ]
-}
-
-#[inline(always)]
-fn dot3(a: [f64; 4], b: [f64; 4]) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
 /// The larger of two numbers, `a` if `b` is not a number.
 #[inline(always)]
 fn larger(a: f64, b: f64) -> f64 {
     if b > a { b } else { a }
+}
+
+/// The smaller of two numbers, `a` if `b` is not a number.
+#[inline(always)]
+fn smaller(a: f64, b: f64) -> f64 {
+    if b < a { b } else { a }
 }

@@ -12,6 +12,7 @@
 //! s (r + ξ n); its constant part −Bᵀ ξ n is added to p⁰, and −c ξ n to k.
 
 mod kernel;
+mod lanes;
 mod plan;
 
 use stiction_contact::{ContactFault, ContactSet, ProblemError};
@@ -83,22 +84,24 @@ impl Projection {
         let first_run = self.plan.runs.len();
         self.plan.append(set, self.contacts, w.len());
         self.contacts = set.len();
-        let compliant = |&c: &u32| set.compliance[c as usize] > 0.0;
-        if self.columns.give.is_empty() && self.plan.order[first..].iter().any(compliant) {
+        let new = &self.plan.order[first..];
+        let gives = !self.columns.give.is_empty()
+            || new.iter().any(|&c| set.compliance[c as usize] > 0.0);
+        if gives {
             self.columns.give.resize(first, 1.0);
         }
-        if self.pull.is_empty()
-            && self.plan.order[first..]
-                .iter()
-                .any(|&c| set.cohesion[c as usize] > 0.0)
-        {
+        if self.pull.is_empty() && new.iter().any(|&c| set.cohesion[c as usize] > 0.0) {
             self.pull.resize(w.len(), Vec3::zeros());
         }
         for run in first_run..self.plan.runs.len() {
             let range = self.plan.runs[run].contacts.clone();
             let general = self.plan.runs[run].nodes.is_none();
             for at in range {
-                self.push(set, w, self.plan.order[at] as usize, general);
+                let c = self.plan.order[at] as usize;
+                let s = self.push(set, w, c, general);
+                if gives {
+                    self.columns.give.push(s / (s + set.compliance[c]));
+                }
             }
             if general {
                 let end = self.columns.general_lever.len() as u32;
@@ -110,7 +113,7 @@ impl Projection {
         Ok(())
     }
 
-    fn push(&mut self, set: &ContactSet, w: &[f64], c: usize, general: bool) {
+    fn push(&mut self, set: &ContactSet, w: &[f64], c: usize, general: bool) -> f64 {
         let columns = &mut self.columns;
         let s: f64 = set
             .entries(c)
@@ -139,10 +142,8 @@ impl Projection {
         columns.normal.push([n.x, n.y, n.z, set.mu[c]]);
         let k = set.k[c] - n * (set.compliance[c] * pull);
         columns.k.push(k.into());
-        if !columns.give.is_empty() || set.compliance[c] > 0.0 {
-            columns.give.push(s / (s + set.compliance[c]));
-        }
         self.scale.push(s);
+        s
     }
 
     /// How many contacts there are.
