@@ -12,15 +12,17 @@
 use std::time::Instant;
 
 use stiction_contact::{Contact, ContactSet};
-use stiction_math::Vec3;
-use stiction_solvers::admm::{Nap, Projection};
+use stiction_math::{Mat3, Vec3};
+use stiction_solvers::admm::{Metric, Nap, Projection};
 
 /// Nodes per rod, as in [daviet2020, Sect. 7.2].
 const ROD: usize = 31;
 
-/// Bytes that one update of a contact with four nodes must move: four indices, weights and γ, the
-/// normal and μ, k, and r̄ twice. Nodes are in the cache.
-const TOUCHED: f64 = 16.0 + 32.0 + 32.0 + 32.0 + 24.0 + 2.0 * 24.0;
+/// Bytes that one update of a contact with four nodes moves: four indices, weights and γ, the
+/// normal and μ, k, and r̄ twice.
+const COLUMNS: f64 = 16.0 + 32.0 + 32.0 + 32.0 + 24.0 + 2.0 * 24.0;
+/// Bytes of a node, read and written once per sweep.
+const NODE: f64 = 64.0;
 
 fn main() {
     let mut arguments = std::env::args().skip(1).filter_map(|a| a.parse().ok());
@@ -28,15 +30,20 @@ fn main() {
     let rounds: usize = arguments.next().unwrap_or(5);
     let (set, nodes) = hair(contacts);
     let w = vec![1.0; nodes];
+    let inverse = vec![Mat3::identity(); nodes];
     let mut numbers = Numbers(3);
-    let start: Vec<Vec3> = (0..nodes).map(|_| numbers.vector() - Vec3::z() * 0.5).collect();
+    let start: Vec<Vec3> = (0..nodes)
+        .map(|_| numbers.vector() - Vec3::z() * 0.5)
+        .collect();
 
-    println!("{contacts} contacts over {nodes} nodes");
+    let touched = COLUMNS + NODE * nodes as f64 / contacts as f64;
+    println!("{contacts} contacts over {nodes} nodes; {touched:.0} bytes touched per update");
     for threads in [1, 2] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         pool.build().unwrap().install(|| {
+            let mut projection = Projection::new(&set, Metric::Scalar(&w)).unwrap();
             let clock = Instant::now();
-            let mut projection = Projection::new(&set, &w).unwrap();
+            projection.reset(&set, Metric::Scalar(&w)).unwrap();
             let setup = clock.elapsed().as_secs_f64();
             let sweeps = 20;
             let (mut rates, mut sleepy, mut triads) = (Vec::new(), Vec::new(), Vec::new());
@@ -44,34 +51,42 @@ fn main() {
             projection.project(&mut p, 1, None);
             for _ in 0..rounds {
                 triads.push(triad(threads));
-                rates.push(rate(&mut projection, &start, sweeps, None));
+                rates.push(rate_of(&mut projection, &start, sweeps, None));
                 let nap = Nap {
                     square: 1e-6,
                     sweeps: 10,
                 };
-                sleepy.push(rate(&mut projection, &start, sweeps, Some(nap)));
+                sleepy.push(rate_of(&mut projection, &start, sweeps, Some(nap)));
             }
-            let (rate, triad, sleepy) = (median(rates), median(triads), median(sleepy));
+            let bytes = projection.bytes();
             let (stages, alone) = projection.stages();
+            projection.reset(&set, Metric::Inverse(&inverse)).unwrap();
+            let full = (0..rounds).map(|_| rate_of(&mut projection, &start, 4, None));
+            let full = median(full.collect());
+            let (rate, triad, sleepy) = (median(rates), median(triads), median(sleepy));
             println!(
                 "{threads} thread(s): {rate:.1} M updates/s, {:.1} GB/s touched; triad {triad:.1} \
                  GB/s, ratio {:.2}; {sleepy:.1} M/s with sleep",
-                rate * TOUCHED * 1e-3,
-                rate * TOUCHED * 1e-3 / triad,
+                rate * touched * 1e-3,
+                rate * touched * 1e-3 / triad,
+            );
+            println!(
+                "             with full 3×3 blocks {full:.1} M/s: closed form is {:.1} times faster",
+                rate / full
             );
             println!(
                 "             {stages} stages, {alone} contacts alone; setup {:.0} ms = {:.1} \
                  sweeps; {:.0} bytes per contact without nodes",
                 setup * 1e3,
                 setup * rate * 1e6 / contacts as f64,
-                (projection.bytes() - 44 * nodes) as f64 / contacts as f64,
+                (bytes - 44 * nodes) as f64 / contacts as f64,
             );
         });
     }
 }
 
 /// Million contact visits per second of sweeps alone: two runs of different length are compared.
-fn rate(projection: &mut Projection, start: &[Vec3], sweeps: usize, nap: Option<Nap>) -> f64 {
+fn rate_of(projection: &mut Projection, start: &[Vec3], sweeps: usize, nap: Option<Nap>) -> f64 {
     let mut time = |sweeps| {
         let mut p = start.to_vec();
         let clock = Instant::now();
@@ -156,7 +171,10 @@ struct Numbers(u64);
 
 impl Numbers {
     fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         self.0 >> 33
     }
 

@@ -1,6 +1,8 @@
 //! Solvers of frictional contact problems, one folder each. A solver runs from a
 //! `FrictionProblem` alone and knows no body, mesh, scene or file; solvers never import one
-//! another.
+//! another. `projection` is what `admm` and `ica` share.
 
 pub mod admm;
+pub mod ica;
+pub mod projection;
 pub mod reference;

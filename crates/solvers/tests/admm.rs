@@ -6,7 +6,7 @@ use stiction_contact::generate::{Kind, incline, pulled_chain, random, stack};
 use stiction_contact::{Certificate, CertifyConfig, Contact, ContactSet, FrictionProblem, certify};
 use stiction_math::Vec3;
 use stiction_solvers::admm::{
-    Acceleration, Admm, Config, ContactSource, Error, Report, Sleep, Start, State, Velocity,
+    Acceleration, Admm, Config, ContactSource, Error, Local, Report, Sleep, Start, State, Velocity,
     Weights, solve,
 };
 use stiction_solvers::reference;
@@ -185,6 +185,10 @@ fn both_velocities_and_all_options_lead_to_the_same_answer() {
             },
             Config {
                 acceleration: Some(Acceleration { restart: 0.999 }),
+                ..exact.clone()
+            },
+            Config {
+                local: Local::Blocks,
                 ..exact.clone()
             },
             Config {

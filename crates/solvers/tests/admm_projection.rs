@@ -6,7 +6,7 @@ use stiction_contact::generate::{Kind, random};
 use stiction_contact::{Contact, ContactSet, Entry};
 use stiction_math::nalgebra::{DMatrix, DVector};
 use stiction_math::{Mat3, Vec3};
-use stiction_solvers::admm::{Admm, Config, Nap, Projection, Sleep, State};
+use stiction_solvers::admm::{Admm, Config, Metric, Nap, Projection, Sleep, State};
 
 /// Numbers in [−1, 1), the same every time.
 struct Numbers(u64);
@@ -111,7 +111,7 @@ fn dense(set: &ContactSet, w: &[f64], p: &[Vec3], order: &[u32], sweeps: usize) 
 fn matrix_free_sweeps_are_those_of_the_assembled_matrix() {
     for (contacts, nodes, rigid) in [(60, 25, 0), (60, 25, 4), (700, 400, 0), (620, 350, 9)] {
         let (set, w, start) = band(contacts, nodes, rigid);
-        let mut projection = Projection::new(&set, &w).unwrap();
+        let mut projection = Projection::new(&set, Metric::Scalar(&w)).unwrap();
         let none = vec![Vec3::zeros(); set.len()];
         for sweeps in [1, 4] {
             let mut p = start.clone();
@@ -143,7 +143,7 @@ fn with_threads<T: Send>(threads: usize, f: impl FnOnce() -> T + Send) -> T {
 fn any_number_of_threads_gives_the_same_bits() {
     let (set, w, start) = band(30_000, 15_000, 50);
     let run = || {
-        let mut projection = Projection::new(&set, &w).unwrap();
+        let mut projection = Projection::new(&set, Metric::Scalar(&w)).unwrap();
         let (stages, alone) = projection.stages();
         assert!(
             (3..=9).contains(&stages) && alone < 1500,
@@ -190,5 +190,5 @@ fn any_number_of_threads_gives_the_same_bits() {
 #[test]
 fn missing_nodes_are_refused() {
     let (set, w, _) = band(20, 10, 0);
-    assert!(Projection::new(&set, &w[..9]).is_err());
+    assert!(Projection::new(&set, Metric::Scalar(&w[..9])).is_err());
 }

@@ -50,15 +50,14 @@
 //!   open contacts have exactly none, and a contact's impulse is exactly in its cone.
 
 mod outer;
-mod projection;
 mod state;
 mod weights;
 
 use stiction_contact::{ContactSet, FrictionProblem, ProblemError};
 use stiction_math::{SystemError, Vec3};
 
+pub use crate::projection::{Metric, Nap, Projection};
 pub use outer::Admm;
-pub use projection::{Nap, Projection};
 pub use state::State;
 
 /// How the solver works.
@@ -80,6 +79,8 @@ pub struct Config {
     pub start: Start,
     /// Which velocity to return.
     pub velocity: Velocity,
+    /// How each contact is solved.
+    pub local: Local,
     /// Contacts that hardly change are left alone for a while.
     pub sleep: Option<Sleep>,
     /// Momentum.
@@ -122,6 +123,16 @@ pub enum Velocity {
     Feasible,
     /// v, which balances the forces.
     Balanced,
+}
+
+/// How a projection solves one contact. The results agree; the costs do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Local {
+    /// In closed form: local matrices are multiples of the identity [daviet2020, Sect. 5.2].
+    Isotropic,
+    /// With full 3×3 blocks and an iteration for sliding: for the comparison of [daviet2020,
+    /// Table 3].
+    Blocks,
 }
 
 /// When contacts sleep inside one projection [daviet2020, Sect. 6.3.3].
@@ -224,6 +235,7 @@ impl Config {
             contacts_every: 5,            // [daviet2020, Sect. 6.2.3]
             start: Start::Unconstrained,  // [daviet2020, Sect. 6.2.1]
             velocity: Velocity::Feasible, // [daviet2020, Sect. 6.2.7]
+            local: Local::Isotropic,      // [daviet2020, Sect. 5.2]
             sleep: Some(Sleep {
                 threshold: 0.01, // [daviet2020, Sect. 6.3.3]
                 sweeps: 10,      // "a fixed number" that the paper does not tell

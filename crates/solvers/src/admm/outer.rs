@@ -4,8 +4,8 @@ use stiction_contact::FrictionProblem;
 use stiction_math::{LinearOperator, Mat3, SystemFactor, SystemMatrix, Vec3, reduce};
 
 use super::{
-    Acceleration, Config, ContactSource, Error, Iteration, Nap, Projection, Report, Start, State,
-    Velocity,
+    Acceleration, Config, ContactSource, Error, Iteration, Local, Metric, Nap, Projection, Report,
+    Start, State, Velocity,
     weights::{reach, weights},
 };
 
@@ -14,6 +14,8 @@ pub struct Admm {
     factor: SystemFactor,
     projection: Projection,
     w: Vec<f64>,
+    /// W⁻¹ as matrices, if they are asked for.
+    inverse: Vec<Mat3>,
     reach: Vec<f64>,
     v: Vec<Vec3>,
     p: Vec<Vec3>,
@@ -50,6 +52,7 @@ impl Admm {
             factor: SystemFactor::new(&problem.a, &problem.part_positions())?,
             projection: Projection::default(),
             w: Vec::new(),
+            inverse: Vec::new(),
             reach: Vec::new(),
             v: Vec::new(),
             p: Vec::new(),
@@ -203,7 +206,8 @@ impl Admm {
         let more = problem.contacts.len().saturating_sub(self.projection.len());
         if more > 0 {
             problem.check()?;
-            self.projection.append(&problem.contacts, &self.w)?;
+            let metric = metric(&self.w, &self.inverse);
+            self.projection.append(&problem.contacts, metric)?;
         }
         Ok(more)
     }
@@ -246,7 +250,13 @@ impl Admm {
                 self.lambda[j] = state.lambda[j];
             }
         }
-        self.projection.reset(&problem.contacts, &self.w)?;
+        self.inverse.clear();
+        if config.local == Local::Blocks {
+            let blocks = self.w.iter().map(|w| Mat3::from_diagonal_element(1.0 / w));
+            self.inverse.extend(blocks);
+        }
+        let metric = metric(&self.w, &self.inverse);
+        self.projection.reset(&problem.contacts, metric)?;
         if state.r.len() == problem.contacts.len() {
             self.projection.set_impulses(&problem.contacts, &state.r);
         }
@@ -371,4 +381,12 @@ fn nap(config: &Config, speed: f64) -> Option<Nap> {
         square: threshold * threshold,
         sweeps: sleep.sweeps,
     })
+}
+
+fn metric<'a>(w: &'a [f64], inverse: &'a [Mat3]) -> Metric<'a> {
+    if inverse.is_empty() {
+        Metric::Scalar(w)
+    } else {
+        Metric::Inverse(inverse)
+    }
 }

@@ -105,8 +105,14 @@ impl Plan {
     }
 
     /// Adds the contacts from `first` on, after those that are there. All nodes are below
-    /// `n_nodes`.
-    pub fn append(&mut self, set: &ContactSet, first: usize, n_nodes: usize) {
+    /// `n_nodes`. `size` is the number of nodes of a contact if there is a kernel for it.
+    pub fn append(
+        &mut self,
+        set: &ContactSet,
+        first: usize,
+        n_nodes: usize,
+        size: impl Fn(&ContactSet, usize) -> Option<u8>,
+    ) {
         self.owner.resize(n_nodes, 0);
         self.marks.resize(n_nodes, 0);
         let mut sorted: Vec<u64> = (first..set.len())
@@ -125,9 +131,9 @@ impl Plan {
             if waiting.len() <= 2 * SMALL_GROUP {
                 break;
             }
-            let size = (waiting.len() / GROUPS).clamp(SMALL_GROUP, GROUP);
+            let cut = (waiting.len() / GROUPS).clamp(SMALL_GROUP, GROUP);
             let begin = self.groups.len();
-            for chunk in waiting.chunks(size) {
+            for chunk in waiting.chunks(cut) {
                 let id = self.groups.len() as u32 + 1;
                 group.clear();
                 for &c in chunk {
@@ -145,7 +151,7 @@ impl Plan {
                         next.push(c);
                     }
                 }
-                self.push_group(set, &group);
+                self.push_group(set, &group, &size);
             }
             self.push_stage(begin, true);
             std::mem::swap(&mut waiting, &mut next);
@@ -153,7 +159,7 @@ impl Plan {
         }
         let begin = self.groups.len();
         for chunk in waiting.chunks(GROUP) {
-            self.push_group(set, chunk);
+            self.push_group(set, chunk, &size);
         }
         self.push_stage(begin, false);
     }
@@ -165,7 +171,12 @@ impl Plan {
         }
     }
 
-    fn push_group(&mut self, set: &ContactSet, contacts: &[u32]) {
+    fn push_group(
+        &mut self,
+        set: &ContactSet,
+        contacts: &[u32],
+        size: &impl Fn(&ContactSet, usize) -> Option<u8>,
+    ) {
         let nodes = |c: u32| {
             let c = c as usize;
             &set.nodes[set.start[c] as usize..set.start[c + 1] as usize]
@@ -181,7 +192,7 @@ impl Plan {
                 for &j in nodes(c) {
                     self.marks[j as usize] |= 1 << color;
                 }
-                (kernel_size(set, c as usize).unwrap_or(5), color as u8, c)
+                (size(set, c as usize).unwrap_or(5), color as u8, c)
             })
             .collect();
         for &c in contacts {
@@ -251,7 +262,7 @@ mod tests {
             let set = band(n);
             let n_nodes = n + 20;
             let mut plan = Plan::default();
-            plan.append(&set, 0, n_nodes);
+            plan.append(&set, 0, n_nodes, kernel_size);
             let mut seen = plan.order.clone();
             seen.sort_unstable();
             assert!(seen.iter().copied().eq(0..n as u32));

@@ -10,17 +10,47 @@
 //! Compliance and cohesion cost nothing in the sweeps. A compliance c along the normal scales the
 //! normal impulse by g = s/(s + c). With cohesion the columns hold the shifted impulse
 //! s (r + ξ n); its constant part −Bᵀ ξ n is added to p⁰, and −c ξ n to k.
+//!
+//! W may also be block-diagonal, with a matrix per block. Local problems then have full matrices,
+//! which costs several times more: this is the variant that [daviet2020, Table 3] compares with.
 
 mod kernel;
 mod lanes;
+mod local;
 mod plan;
 
 use stiction_contact::{ContactFault, ContactSet, ProblemError};
-use stiction_math::Vec3;
+use stiction_math::{Mat3, Vec3};
 
 pub use kernel::Nap;
 use kernel::{Columns, Node, SharedNodes, Watch};
 use plan::{Group, Plan};
+
+/// The weights W of a projection, one per block.
+#[derive(Clone, Copy, Debug)]
+pub enum Metric<'a> {
+    /// Multiples w of the identity [kg].
+    Scalar(&'a [f64]),
+    /// Matrices, given by their inverses [1/kg].
+    Inverse(&'a [Mat3]),
+}
+
+impl Metric<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Scalar(w) => w.len(),
+            Self::Inverse(w) => w.len(),
+        }
+    }
+
+    /// W⁻¹ x at block j.
+    fn solve(&self, j: usize, x: &Vec3) -> Vec3 {
+        match self {
+            Self::Scalar(w) => x / w[j],
+            Self::Inverse(w) => w[j] * x,
+        }
+    }
+}
 
 /// Contacts in the solver's own order, and the velocities that they act on.
 #[derive(Clone, Debug, Default)]
@@ -39,16 +69,16 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// A projection with the weights `w` [kg], one per block, onto the contacts of `set`, all of
-    /// whose nodes must be blocks.
-    pub fn new(set: &ContactSet, w: &[f64]) -> Result<Self, ProblemError> {
+    /// A projection with the weights `w`, one per block, onto the contacts of `set`, all of whose
+    /// nodes must be blocks.
+    pub fn new(set: &ContactSet, w: Metric) -> Result<Self, ProblemError> {
         let mut projection = Self::default();
         projection.reset(set, w)?;
         Ok(projection)
     }
 
     /// Takes other contacts and weights and keeps the memory. Impulses are zero after it.
-    pub fn reset(&mut self, set: &ContactSet, w: &[f64]) -> Result<(), ProblemError> {
+    pub fn reset(&mut self, set: &ContactSet, w: Metric) -> Result<(), ProblemError> {
         self.plan.clear();
         let columns = &mut self.columns;
         columns.index.clear();
@@ -59,6 +89,8 @@ impl Projection {
         columns.give.clear();
         columns.general_start.clear();
         columns.general_lever.clear();
+        columns.block.clear();
+        columns.gain.clear();
         self.scale.clear();
         self.r.clear();
         self.asleep.clear();
@@ -71,7 +103,7 @@ impl Projection {
 
     /// Takes the contacts that were pushed to `set` since the last call; the others stay as they
     /// are, with their impulses. `w` must not have changed.
-    pub fn append(&mut self, set: &ContactSet, w: &[f64]) -> Result<(), ProblemError> {
+    pub fn append(&mut self, set: &ContactSet, w: Metric) -> Result<(), ProblemError> {
         // The kernels read and write nodes without a check, on the strength of this one.
         let blocks = w.len().min(self.nodes.len());
         for contact in self.contacts..set.len() {
@@ -82,11 +114,15 @@ impl Projection {
         }
         let first = self.plan.order.len();
         let first_run = self.plan.runs.len();
-        self.plan.append(set, self.contacts, w.len());
+        let size = |set: &ContactSet, c| match w {
+            Metric::Scalar(_) => plan::kernel_size(set, c),
+            Metric::Inverse(_) => None,
+        };
+        self.plan.append(set, self.contacts, w.len(), size);
         self.contacts = set.len();
         let new = &self.plan.order[first..];
-        let gives = !self.columns.give.is_empty()
-            || new.iter().any(|&c| set.compliance[c as usize] > 0.0);
+        let gives =
+            !self.columns.give.is_empty() || new.iter().any(|&c| set.compliance[c as usize] > 0.0);
         if gives {
             self.columns.give.resize(first, 1.0);
         }
@@ -98,9 +134,19 @@ impl Projection {
             let general = self.plan.runs[run].nodes.is_none();
             for at in range {
                 let c = self.plan.order[at] as usize;
-                let s = self.push(set, w, c, general);
+                let give = match w {
+                    Metric::Scalar(w) => {
+                        let s = self.push_scaled(set, w, c, general);
+                        s / (s + set.compliance[c])
+                    }
+                    Metric::Inverse(w) => {
+                        self.push_block(set, w, c);
+                        set.compliance[c]
+                    }
+                };
+                self.push_rest(set, w, c);
                 if gives {
-                    self.columns.give.push(s / (s + set.compliance[c]));
+                    self.columns.give.push(give);
                 }
             }
             if general {
@@ -113,14 +159,13 @@ impl Projection {
         Ok(())
     }
 
-    fn push(&mut self, set: &ContactSet, w: &[f64], c: usize, general: bool) -> f64 {
+    /// The stencil of a contact and its scale s, which is returned.
+    fn push_scaled(&mut self, set: &ContactSet, w: &[f64], c: usize, general: bool) -> f64 {
         let columns = &mut self.columns;
         let s: f64 = set
             .entries(c)
             .map(|e| (e.weight * e.weight + e.lever.norm_squared()) / w[e.node as usize])
             .sum();
-        let n = set.normal[c];
-        let pull = set.cohesion[c];
         if general {
             let begin = columns.general_lever.len() as u32;
             columns.general_start.push(begin);
@@ -135,15 +180,39 @@ impl Projection {
             if general {
                 columns.general_lever.push(e.lever);
             }
-            if pull > 0.0 {
-                self.pull[e.node as usize] -= e.tr_mul(&(n * pull)) / w[e.node as usize];
-            }
         }
-        columns.normal.push([n.x, n.y, n.z, set.mu[c]]);
-        let k = set.k[c] - n * (set.compliance[c] * pull);
-        columns.k.push(k.into());
         self.scale.push(s);
         s
+    }
+
+    /// The stencil of a contact with its matrices.
+    fn push_block(&mut self, set: &ContactSet, inverse: &[Mat3], c: usize) {
+        let columns = &mut self.columns;
+        let begin = columns.general_lever.len() as u32;
+        columns.general_start.push(begin);
+        for e in set.entries(c) {
+            columns.index.push(e.node);
+            columns.weight.push(e.weight);
+            columns.general_lever.push(e.lever);
+            let gain = inverse[e.node as usize] * e.matrix().transpose();
+            columns.gain.push(gain);
+        }
+        columns.block.push(set.local_delassus(c, |j| inverse[j]));
+        self.scale.push(1.0);
+    }
+
+    /// Normal, friction and the constant parts.
+    fn push_rest(&mut self, set: &ContactSet, w: Metric, c: usize) {
+        let (n, pull) = (set.normal[c], set.cohesion[c]);
+        if pull > 0.0 {
+            for e in set.entries(c) {
+                let j = e.node as usize;
+                self.pull[j] -= w.solve(j, &e.tr_mul(&(n * pull)));
+            }
+        }
+        self.columns.normal.push([n.x, n.y, n.z, set.mu[c]]);
+        let k = set.k[c] - n * (set.compliance[c] * pull);
+        self.columns.k.push(k.into());
     }
 
     /// How many contacts there are.
@@ -258,6 +327,7 @@ impl Projection {
             + (c.k.len() + self.r.len()) * 24
             + c.general_start.len() * 4
             + (c.general_lever.len() + self.pull.len()) * 24
+            + (c.block.len() + c.gain.len()) * 72
             + self.asleep.len()
             + self.nodes.len() * 32
             + self.plan.bytes()

@@ -16,11 +16,11 @@
 //! give the same bits, with wide instructions and without.
 #![allow(unsafe_code)]
 
-use stiction_math::Vec3;
+use stiction_math::{Mat3, Vec3};
 
 #[cfg(target_arch = "x86_64")]
 use super::lanes::Wide;
-use super::{lanes::Four, plan::Run};
+use super::{lanes::Four, local::solve_block, plan::Run};
 
 /// The velocity of a node, padded to the width of a vector register.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -40,13 +40,17 @@ pub struct Columns {
     pub normal: Vec<[f64; 4]>,
     /// The constant part of the relative velocity [m/s].
     pub k: Vec<[f64; 3]>,
-    /// g = s/(s + c); empty if all contacts are hard.
+    /// g = s/(s + c), or c itself with matrices for weights; empty if all contacts are hard.
     pub give: Vec<f64>,
     /// The first entry of each general contact, and the end of the last one of each run.
     pub general_start: Vec<u32>,
     /// Levers ρ of all entries from general contacts [m], by the same places as `general_start`
     /// counts.
     pub general_lever: Vec<Vec3>,
+    /// With matrices for weights: Σ B W⁻¹ Bᵀ of each contact [1/kg]; else empty.
+    pub block: Vec<Mat3>,
+    /// With matrices for weights: W⁻¹ Bᵀ of each entry [1/kg]; else empty.
+    pub gain: Vec<Mat3>,
 }
 
 /// When contacts may be left alone for a while [daviet2020, Sect. 6.3.3].
@@ -175,6 +179,10 @@ unsafe fn sweep_wide(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) -> f64 {
 /// As `sweep`.
 #[inline(always)]
 unsafe fn dispatch<V: Four>(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) -> f64 {
+    if !task.columns.block.is_empty() {
+        // SAFETY: handed on.
+        return unsafe { blocks(task, r, asleep) };
+    }
     let gives = !task.columns.give.is_empty();
     // SAFETY: handed on.
     unsafe {
@@ -316,6 +324,70 @@ unsafe fn general<V: Four>(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) ->
     largest
 }
 
+/// Contacts under weights that are matrices: r̄ is the impulse itself, and the local problem has a
+/// full matrix.
+///
+/// # Safety
+/// As `sweep`.
+unsafe fn blocks(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) -> f64 {
+    let Task {
+        columns,
+        run,
+        nodes,
+        nap,
+        ..
+    } = task;
+    let mut largest = 0.0;
+    for c in 0..run.contacts.len() {
+        if asleep[c] > 0 {
+            asleep[c] -= 1;
+            continue;
+        }
+        let at = run.contacts.start + c;
+        let (entries, levers) = general_entries(columns, run, c);
+        let mut u = Vec3::from(columns.k[at]);
+        for (e, lever) in entries.clone().zip(levers) {
+            // SAFETY: a node of this run.
+            let p = unsafe { *nodes.node(columns.index[e]) };
+            let p = Vec3::new(p[0], p[1], p[2]);
+            u += p * columns.weight[e] + p.cross(lever);
+        }
+        let [x, y, z, mu] = columns.normal[at];
+        let n = Vec3::new(x, y, z);
+        let old = Vec3::from(r[c]);
+        let own = columns.block[at];
+        let free = u - own * old;
+        let give = columns.give.get(at).copied().unwrap_or(0.0);
+        let new = solve_block(&(own + n * n.transpose() * give), &free, &n, mu);
+        r[c] = new.into();
+        let change = new - old;
+        // SAFETY: nodes of this run.
+        unsafe { add_blocks(columns, entries, nodes, &change) };
+        let square = (own * change).norm_squared();
+        largest = larger(largest, square);
+        if square < nap.square {
+            asleep[c] = nap.sweeps;
+        }
+    }
+    largest
+}
+
+/// # Safety
+/// The entries' nodes are those of a run, as in `sweep`.
+unsafe fn add_blocks(
+    columns: &Columns,
+    entries: std::ops::Range<usize>,
+    nodes: SharedNodes,
+    change: &Vec3,
+) {
+    for e in entries {
+        let d = columns.gain[e] * change;
+        // SAFETY: by the caller's promise.
+        let p = unsafe { nodes.node(columns.index[e]) };
+        (0..3).for_each(|i| p[i] += d[i]);
+    }
+}
+
 fn general_entries<'a>(
     columns: &'a Columns,
     run: &Run,
@@ -365,8 +437,15 @@ pub unsafe fn scatter(columns: &Columns, run: &Run, nodes: SharedNodes, r: &[[f6
             }
             None => {
                 let (entries, levers) = general_entries(columns, run, c);
+                let r = Vec3::from(*r);
                 // SAFETY: nodes of this run.
-                unsafe { add_general(columns, entries, levers, nodes, Vec3::from(*r)) };
+                unsafe {
+                    if columns.block.is_empty() {
+                        add_general(columns, entries, levers, nodes, r);
+                    } else {
+                        add_blocks(columns, entries, nodes, &r);
+                    }
+                }
             }
         }
     }

@@ -1,0 +1,200 @@
+//! Nested relaxation with Coulomb's law (NL-ICA), for comparison.
+//!
+//! The method of [otaduy2009] with the exact friction law in place of a faceted cone, as
+//! [daviet2020, Sect. 7.1 and 7.2] compares with. It needs no factor of A: an outer iteration relaxes
+//! the bodies and then lets contacts act through the 3×3 diagonal blocks D of A alone,
+//!
+//! ```text
+//! v ← v + (D + L)⁻¹ (f + Bᵀ r − A v)                 a Gauss–Seidel sweep, body by body
+//! D v⁺ = D v + Bᵀ (r⁺ − r),  (B v⁺ + k, r⁺) ∈ C_μ     contacts, by sweeps of their own
+//! ```
+//!
+//! Where nothing changes any more, A v = f + Bᵀ r and the law hold. Stiff bodies take many
+//! iterations, and convergence is not guaranteed; the report tells.
+//!
+//! **Deviations from the paper**: bodies that are coupled are relaxed by themselves, with the
+//! coupling from the iteration before. Local problems are solved by the cases of the law inside a
+//! bracket instead of the hybrid Newton solver of [daviet2011].
+
+use stiction_contact::{FrictionProblem, ProblemError};
+use stiction_math::{Mat3, Part, Vec3, reduce};
+
+use crate::projection::{Metric, Projection};
+
+/// How long and how far to go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// Done when h ‖v − v before‖∞ and h times the changes of the last sweep are below this [m].
+    pub tolerance: f64,
+    /// Outer iterations before giving up.
+    pub max_iterations: usize,
+    /// Relaxations of the bodies per iteration.
+    pub relaxations: usize,
+    /// Sweeps over the contacts per iteration.
+    pub sweeps: usize,
+}
+
+/// Velocities and impulses: the result of a solve and the start of the next one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    /// Velocities of the blocks [m/s].
+    pub v: Vec<Vec3>,
+    /// Impulses at the contacts [N·s], world frame.
+    pub r: Vec<Vec3>,
+}
+
+/// How a solve went.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Iterations taken.
+    pub iterations: usize,
+    /// The last h (‖v − v before‖∞ + changes of the last sweep) [m].
+    pub delta: f64,
+    /// Whether it is below the tolerance.
+    pub converged: bool,
+}
+
+/// Why there is no result.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// The problem is not sound.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// The state to start from has a number that is not finite.
+    #[error("the `{0}` to start from is not finite")]
+    Start(&'static str),
+    /// The iteration diverged out of the finite numbers. The state is as before the solve.
+    #[error("the iteration diverged after {iterations} iterations, at {delta:e} m")]
+    Diverged {
+        /// Iterations taken.
+        iterations: usize,
+        /// The last finite change [m].
+        delta: f64,
+    },
+}
+
+impl Config {
+    /// The settings of the comparison in the paper.
+    pub fn paper() -> Self {
+        Self {
+            tolerance: 1e-5,    // [daviet2020, Sect. 7.2]: 0.01 mm
+            max_iterations: 25, // [daviet2020, Table 3]
+            relaxations: 1,     // [otaduy2009]: one per contact solve
+            sweeps: 10,         // [daviet2020, Table 5]
+        }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::paper()
+    }
+}
+
+/// Solves `problem` from `state` and leaves the solution there. Columns of the state that do not
+/// have the problem's size count as zero.
+pub fn solve(
+    problem: &FrictionProblem,
+    state: &mut State,
+    config: &Config,
+) -> Result<Report, Error> {
+    problem.check()?;
+    for (name, column) in [("v", &state.v), ("r", &state.r)] {
+        if !column.iter().all(|x| x.iter().all(|x| x.is_finite())) {
+            return Err(Error::Start(name));
+        }
+    }
+    let n = problem.blocks();
+    let set = &problem.contacts;
+    let inverse: Vec<Mat3> = (0..n)
+        .map(|j| problem.a.diagonal(j).try_inverse().unwrap_or_default())
+        .collect();
+    let mut projection = Projection::new(set, Metric::Inverse(&inverse))?;
+    let mut r = vec![Vec3::zeros(); set.len()];
+    if state.r.len() == set.len() {
+        r.copy_from_slice(&state.r);
+        projection.set_impulses(set, &r);
+    }
+    let mut v = vec![Vec3::zeros(); n];
+    if state.v.len() == n {
+        for j in (0..n).filter(|&j| !problem.fixed[j]) {
+            v[j] = state.v[j];
+        }
+    }
+
+    let mut report = Report {
+        delta: f64::INFINITY,
+        ..Report::default()
+    };
+    let mut residual = vec![Vec3::zeros(); n];
+    let mut push = vec![Vec3::zeros(); n];
+    let mut before = v.clone();
+    for number in 1..=config.max_iterations {
+        before.copy_from_slice(&v);
+        for _ in 0..config.relaxations {
+            problem.imbalance(&v, &r, &mut residual);
+            relax(problem, &inverse, &mut residual);
+            reduce::axpy(-1.0, &residual, &mut v);
+        }
+        // The projection adds what the impulses do, so that has to be taken out first.
+        push.fill(Vec3::zeros());
+        set.add_transpose(&r, &mut push);
+        for j in 0..n {
+            v[j] -= inverse[j] * push[j];
+        }
+        let settling = projection.project(&mut v, config.sweeps, None);
+        projection.impulses(set, &mut r);
+
+        let change = reduce::max_ordered(n, |j| {
+            let change = v[j] - before[j];
+            if change.iter().all(|x| x.is_finite()) {
+                change.amax()
+            } else {
+                f64::INFINITY
+            }
+        });
+        let delta = problem.h * (change.max(0.0) + settling);
+        if !delta.is_finite() {
+            return Err(Error::Diverged {
+                iterations: number,
+                delta: report.delta,
+            });
+        }
+        report.iterations = number;
+        report.delta = delta;
+        report.converged = delta <= config.tolerance;
+        if report.converged {
+            break;
+        }
+    }
+    state.v = v;
+    state.r = r;
+    Ok(report)
+}
+
+/// x ← (D + L)⁻¹ x, part by part.
+fn relax(problem: &FrictionProblem, inverse: &[Mat3], x: &mut [Vec3]) {
+    let mut first = 0;
+    for part in problem.a.parts() {
+        for i in 0..part.len() {
+            let mut sum = x[first + i];
+            match part {
+                Part::Sparse(m) => {
+                    let rows = m.pattern.row_start();
+                    for at in rows[i]..rows[i + 1] {
+                        let j = m.pattern.cols()[at] as usize;
+                        if j < i {
+                            sum -= m.values[at] * x[first + j];
+                        }
+                    }
+                }
+                Part::Dense(m) if i == 1 => {
+                    sum -= m.fixed_view::<3, 3>(3, 0) * x[first];
+                }
+                Part::Dense(_) => {}
+            }
+            x[first + i] = inverse[first + i] * sum;
+        }
+        first += part.len();
+    }
+}
