@@ -1,6 +1,7 @@
 //! Geometry for Stiction: meshes, procedural shapes, topology, mass properties, embedding
 //! lattices and the examination of meshes. It knows no forces and does no input or output.
 
+pub mod analytic;
 mod bounds;
 pub mod collide;
 mod diagnose;

@@ -1,0 +1,158 @@
+//! A shape on its way, and when something comes close to it.
+//!
+//! Conservative advancement: the signed distance f of a point changes no faster than the point
+//! moves relative to the solid, because f is 1-Lipschitz. With L a bound on that speed, f stays at
+//! least d for the next (f − d)/L of the step. The times add up from below, so that the answer is
+//! never late.
+
+use stiction_math::{Quat, Vec3};
+
+use super::{Pose, Shape};
+
+/// Rounds of advancement after which the time reached is the answer.
+const ROUNDS: u32 = 256;
+/// The advancement stops when this part of the initial room is left.
+const LEAVE: f64 = 0.01;
+/// Bounds the rounding of a signed distance, as a multiple of 2⁻⁵² times the largest coordinate.
+const ROUNDING: f64 = 64.0;
+
+/// A shape that moves from a pose to another during a step: its origin along a straight line, its
+/// rotation about a fixed axis by the smaller angle, both evenly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moving {
+    /// The shape.
+    pub shape: Shape,
+    start: Pose,
+    end: Pose,
+    /// The whole turn as axis times angle [rad], in the world.
+    turn: Vec3,
+}
+
+impl Moving {
+    /// A shape that goes from `start` to `end`.
+    pub fn new(shape: Shape, start: Pose, end: Pose) -> Self {
+        let turn = if start.rotation == end.rotation {
+            Vec3::zeros()
+        } else {
+            (end.rotation * start.rotation.inverse()).scaled_axis()
+        };
+        Self {
+            shape,
+            start,
+            end,
+            turn,
+        }
+    }
+
+    /// The pose after the fraction `t` of the step.
+    pub fn pose(&self, t: f64) -> Pose {
+        if t <= 0.0 {
+            return self.start;
+        }
+        if t >= 1.0 {
+            return self.end;
+        }
+        Pose {
+            rotation: Quat::from_scaled_axis(self.turn * t) * self.start.rotation,
+            translation: self.start.translation
+                + (self.end.translation - self.start.translation) * t,
+        }
+    }
+
+    /// The angle of the whole turn [rad].
+    pub fn angle(&self) -> f64 {
+        self.turn.norm()
+    }
+
+    /// A fraction of the step up to which a point that moves evenly from `x[0]` to `x[1]` provably
+    /// stays at a signed distance of at least `d` [m], if it does not for the whole step. Zero if
+    /// it is closer from the start.
+    pub fn point_impact(&self, x: &[Vec3; 2], d: f64) -> Option<f64> {
+        self.advance(&[*x], d, |pose, t| {
+            let at = pose.invert(&(x[0] + (x[1] - x[0]) * t));
+            self.shape.nearest(&at).distance
+        })
+    }
+
+    /// The same for the segment with ends `a` and `b`, each at the start and end of its motion.
+    pub fn edge_impact(&self, a: &[Vec3; 2], b: &[Vec3; 2], d: f64) -> Option<f64> {
+        let length = (a[0] - b[0]).norm().max((a[1] - b[1]).norm());
+        let error = self.shape.edge_error(length);
+        let at = |x: &[Vec3; 2], t: f64| x[0] + (x[1] - x[0]) * t;
+        // The middle and the Lipschitz bound settle most edges without a search.
+        let speed = self.travel(&[*a, *b]);
+        let middle = self.start.invert(&(0.5 * (a[0] + b[0])));
+        let room = self.shape.nearest(&middle).distance - 0.5 * (a[0] - b[0]).norm();
+        if room - speed > d + error + self.rounding(&[*a, *b]) {
+            return None;
+        }
+        self.advance(&[*a, *b], d, |pose, t| {
+            let ends = [pose.invert(&at(a, t)), pose.invert(&at(b, t))];
+            self.shape.edge_minimum(&ends).nearest.distance - error
+        })
+    }
+
+    fn advance(
+        &self,
+        paths: &[[Vec3; 2]],
+        d: f64,
+        distance: impl Fn(&Pose, f64) -> f64,
+    ) -> Option<f64> {
+        let speed = self.travel(paths);
+        let slack = self.rounding(paths);
+        let target = d + slack;
+        if !(speed.is_finite() && target.is_finite()) {
+            return Some(0.0);
+        }
+        let first = distance(&self.start, 0.0);
+        if first < target {
+            return Some(0.0);
+        }
+        let enough = target + LEAVE * (first - target);
+        let (mut t, mut f) = (0.0, first);
+        for _ in 0..ROUNDS {
+            let step = (f - target) / speed;
+            // A bound of zero leaves no motion: not a number or infinite.
+            if t + step >= 1.0 || step.is_nan() {
+                return None;
+            }
+            t += step * (1.0 - 4.0 * f64::EPSILON);
+            f = distance(&self.pose(t), t);
+            if f <= enough {
+                // Close enough to stop, unless the rest of the motion is too short to matter.
+                return (t + (f - target) / speed < 1.0).then_some(t);
+            }
+        }
+        Some(t)
+    }
+
+    /// A bound on how far any point of the convex hull of the paths moves relative to the solid
+    /// in the whole step [m].
+    pub fn travel(&self, paths: &[[Vec3; 2]]) -> f64 {
+        let travel = self.end.translation - self.start.translation;
+        let angle = self.angle();
+        let one = |x: &[Vec3; 2]| {
+            // The distance from the origin is a convex function of time: largest at an end.
+            let arm = (x[0] - self.start.translation)
+                .norm()
+                .max((x[1] - self.end.translation).norm());
+            (x[1] - x[0] - travel).norm() + angle * arm
+        };
+        paths.iter().fold(0.0, |m: f64, x| m.max(one(x))) * (1.0 + 1e-12)
+    }
+
+    fn rounding(&self, paths: &[[Vec3; 2]]) -> f64 {
+        let origin = self
+            .start
+            .translation
+            .amax()
+            .max(self.end.translation.amax());
+        let size = match self.shape {
+            Shape::Plane { offset, .. } => offset.abs(),
+            shape => shape.radius(),
+        };
+        let points = paths.iter().flatten();
+        let largest = points.fold(origin.max(size), |m, x| m.max(x.amax()));
+        ROUNDING * f64::EPSILON * largest
+    }
+}

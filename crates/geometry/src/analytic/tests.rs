@@ -1,0 +1,305 @@
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use stiction_math::{Quat, Vec3};
+
+use super::{Moving, Pose, Shape, ShapeFault};
+use crate::SplitMix;
+
+fn shapes() -> Vec<Shape> {
+    vec![
+        Shape::Plane {
+            normal: Vec3::new(0.6, 0.0, 0.8),
+            offset: 0.1,
+        },
+        Shape::Box {
+            half: Vec3::new(0.5, 0.3, 0.7),
+        },
+        Shape::Sphere { radius: 0.6 },
+        Shape::Capsule {
+            radius: 0.3,
+            half: 0.5,
+        },
+        Shape::Cylinder {
+            radius: 0.4,
+            half: 0.6,
+        },
+        Shape::Cylinder {
+            radius: 0.7,
+            half: 0.2,
+        },
+        Shape::Cone {
+            radius: 0.5,
+            height: 0.9,
+        },
+        Shape::Cone {
+            radius: 0.9,
+            height: 0.2,
+        },
+        Shape::Torus {
+            major: 0.6,
+            minor: 0.2,
+        },
+    ]
+}
+
+/// Membership straight from the definition of each solid.
+fn contains(shape: &Shape, x: &Vec3) -> bool {
+    let r2 = x.x * x.x + x.y * x.y;
+    match *shape {
+        Shape::Plane { normal, offset } => normal.dot(x) <= offset,
+        Shape::Box { half } => (0..3).all(|k| x[k].abs() <= half[k]),
+        Shape::Sphere { radius } => x.norm_squared() <= radius * radius,
+        Shape::Capsule { radius, half } => {
+            let z = (x.z.abs() - half).max(0.0);
+            r2 + z * z <= radius * radius
+        }
+        Shape::Cylinder { radius, half } => r2 <= radius * radius && x.z.abs() <= half,
+        Shape::Cone { radius, height } => {
+            let at = radius * (1.0 - x.z / height);
+            x.z >= 0.0 && x.z <= height && r2 <= at * at
+        }
+        Shape::Torus { major, minor } => {
+            let q = r2 + x.z * x.z + major * major - minor * minor;
+            q * q <= 4.0 * major * major * r2
+        }
+    }
+}
+
+/// A point deep inside that a surface point sees through the solid.
+fn inner(shape: &Shape, x: &Vec3) -> Vec3 {
+    match *shape {
+        Shape::Plane { normal, .. } => x - normal,
+        Shape::Cone { height, .. } => Vec3::new(0.0, 0.0, 0.25 * height),
+        Shape::Torus { major, .. } => Vec3::new(x.x, x.y, 0.0).normalize() * major,
+        _ => Vec3::zeros(),
+    }
+}
+
+/// The distance to the nearest point of another membership along many rays, refined by bisection:
+/// an upper bound on the distance to the surface that shares no formula with it.
+fn brute(shape: &Shape, x: &Vec3, reach: f64, guess: &Vec3, random: &mut SplitMix) -> f64 {
+    let inside = contains(shape, x);
+    let ray = |d: &Vec3, reach: f64| -> f64 {
+        let mut low = 0.0;
+        for i in 1..=64 {
+            let s = reach * f64::from(i) / 64.0;
+            if contains(shape, &(x + d * s)) != inside {
+                let mut high = s;
+                for _ in 0..50 {
+                    let m = 0.5 * (low + high);
+                    if contains(shape, &(x + d * m)) == inside {
+                        low = m;
+                    } else {
+                        high = m;
+                    }
+                }
+                return high;
+            }
+            low = s;
+        }
+        f64::INFINITY
+    };
+    let mut best = (f64::INFINITY, *guess);
+    let try_one = |d: Vec3, best: &mut (f64, Vec3)| {
+        let d = d.normalize();
+        let s = ray(&d, reach);
+        if s < best.0 {
+            *best = (s, d);
+        }
+    };
+    try_one(*guess, &mut best);
+    for _ in 0..600 {
+        try_one(direction(random), &mut best);
+    }
+    let mut spread = 0.3;
+    for _ in 0..12 {
+        for _ in 0..25 {
+            let d = best.1 + direction(random) * spread;
+            try_one(d, &mut best);
+        }
+        spread *= 0.5;
+    }
+    best.0
+}
+
+fn direction(random: &mut SplitMix) -> Vec3 {
+    loop {
+        let mut c = || 2.0 * random.uniform() - 1.0;
+        let v = Vec3::new(c(), c(), c());
+        if v.norm() > 0.1 && v.norm() < 1.0 {
+            return v.normalize();
+        }
+    }
+}
+
+fn points(random: &mut SplitMix) -> Vec<Vec3> {
+    let mut c = || 2.4 * random.uniform() - 1.2;
+    let mut all: Vec<Vec3> = (0..60).map(|_| Vec3::new(c(), c(), c())).collect();
+    // Axes, centres, edges and rims, where closest points are not unique.
+    for z in [-0.7, -0.2, 0.0, 0.1, 0.45, 0.9, 1.3] {
+        for r in [0.0, 0.3, 0.5, 0.6, 0.9] {
+            all.push(Vec3::new(r, 0.0, z));
+            all.push(Vec3::new(0.0, -r, z));
+        }
+    }
+    all
+}
+
+#[test]
+fn the_signed_distance_is_that_of_membership_along_rays() {
+    let mut random = SplitMix::new(1);
+    for shape in shapes() {
+        for x in points(&mut random) {
+            let near = shape.nearest(&x);
+            assert!((near.normal.norm() - 1.0).abs() < 1e-14, "{shape:?} {x:?}");
+            if near.distance.abs() > 1e-9 {
+                assert_eq!(near.distance < 0.0, contains(&shape, &x), "{shape:?} {x:?}");
+            }
+            assert!((x - near.point).norm() <= near.distance.abs() + 1e-14);
+            let to_inside = (inner(&shape, &near.point) - near.point) * 1e-7;
+            assert!(
+                contains(&shape, &(near.point + to_inside)),
+                "{shape:?} {x:?}"
+            );
+            assert!(
+                !contains(&shape, &(near.point - to_inside)),
+                "{shape:?} {x:?}"
+            );
+            let guess = -near.normal * near.distance.signum();
+            let d = near.distance.abs();
+            let true_distance = brute(&shape, &x, 3.0, &guess, &mut random);
+            assert!(
+                true_distance > d - 1e-9 && true_distance < d + 0.1,
+                "{shape:?} at {x:?}: {d} but {true_distance}"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_two_points_differ_by_more_than_their_distance() {
+    let mut random = SplitMix::new(2);
+    for shape in shapes() {
+        let all = points(&mut random);
+        for (i, x) in all.iter().enumerate() {
+            for y in &all[i + 1..] {
+                let change = (shape.nearest(x).distance - shape.nearest(y).distance).abs();
+                assert!(change <= (x - y).norm() + 1e-14, "{shape:?} {x:?} {y:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_deepest_point_of_an_edge_is_found() {
+    let mut random = SplitMix::new(3);
+    for shape in shapes() {
+        for _ in 0..100 {
+            let mut c = || 2.4 * random.uniform() - 1.2;
+            let ends = [Vec3::new(c(), c(), c()), Vec3::new(c(), c(), c())];
+            let found = shape.edge_minimum(&ends);
+            let at = |s: f64| shape.nearest(&(ends[0] + (ends[1] - ends[0]) * s)).distance;
+            let dense = (0..=2000).map(|i| at(f64::from(i) / 2000.0));
+            let least = dense.fold(f64::INFINITY, f64::min);
+            let value = found.nearest.distance;
+            assert!((at(found.at) - value).abs() < 1e-14);
+            assert!(value <= least + 1e-6, "{shape:?}: {value} above {least}");
+        }
+    }
+}
+
+#[test]
+fn no_impact_is_missed_by_points_and_edges_of_moving_shapes() {
+    let mut random = SplitMix::new(4);
+    let (mut hits, mut early) = (0, 0.0);
+    for shape in shapes() {
+        for case in 0..150 {
+            let mut c = |s: f64| s * (2.0 * random.uniform() - 1.0);
+            let mut v = |s: f64| Vec3::new(c(s), c(s), c(s));
+            let pose = |r: Vec3, t: Vec3| Pose {
+                rotation: Quat::from_scaled_axis(r),
+                translation: t,
+            };
+            let turn = if case % 3 == 0 { 0.0 } else { 1.0 };
+            let moving = Moving::new(shape, pose(v(turn), v(0.5)), pose(v(turn), v(0.5)));
+            let a = [v(2.0), v(1.0)];
+            let b = [v(2.0), v(1.0)];
+            let d = 0.05;
+            let at = |x: &[Vec3; 2], t: f64| x[0] + (x[1] - x[0]) * t;
+            let point = |t: f64| {
+                let x = moving.pose(t).invert(&at(&a, t));
+                shape.nearest(&x).distance
+            };
+            let edge = |t: f64| {
+                let pose = moving.pose(t);
+                let ends = [pose.invert(&at(&a, t)), pose.invert(&at(&b, t))];
+                let along = |s: u32| ends[0] + (ends[1] - ends[0]) * (f64::from(s) / 40.0);
+                (0..=40).fold(f64::INFINITY, |m, s| {
+                    m.min(shape.nearest(&along(s)).distance)
+                })
+            };
+            let mut check = |f: &dyn Fn(f64) -> f64, answer: Option<f64>| {
+                let times = (0..=400).map(|i| f64::from(i) / 400.0);
+                let first = times.clone().find(|t| f(*t) < d);
+                match (first, answer) {
+                    (Some(t), Some(a)) => {
+                        assert!(a <= t, "{shape:?} case {case}: {a} after {t}");
+                        hits += 1;
+                        early += t - a;
+                    }
+                    (Some(t), None) => panic!("{shape:?} case {case}: missed at {t}"),
+                    (None, Some(a)) => {
+                        // Early answers must at least be near misses.
+                        assert!(f(a) < d + 0.1, "{shape:?} case {case}: {}", f(a));
+                    }
+                    (None, None) => {}
+                }
+            };
+            check(&point, moving.point_impact(&a, d));
+            check(&edge, moving.edge_impact(&a, &b, d));
+        }
+    }
+    assert!(hits > 500, "only {hits} impacts tested");
+    assert!(
+        early / f64::from(hits) < 0.02,
+        "mean {}",
+        early / f64::from(hits)
+    );
+}
+
+#[test]
+fn balls_at_the_points_touch_the_surface_from_inside() {
+    for shape in shapes() {
+        for (centre, radius) in shape.points() {
+            let d = shape.nearest(&centre).distance;
+            assert!((d + radius).abs() < 1e-15, "{shape:?} {centre:?}");
+        }
+        let down = Vec3::new(0.3, -0.2, -1.0);
+        if let Some(rim) = shape.rim(&down) {
+            assert!(shape.nearest(&rim).distance.abs() < 1e-15);
+            let others = shape.points();
+            assert!(others.iter().all(|(p, _)| p.dot(&down) <= rim.dot(&down)));
+        }
+    }
+}
+
+#[test]
+fn numbers_that_make_no_solid_are_refused() {
+    for shape in shapes() {
+        shape.check().unwrap();
+    }
+    let spindle = Shape::Torus {
+        major: 0.1,
+        minor: 0.2,
+    };
+    assert!(matches!(spindle.check(), Err(ShapeFault::Spindle { .. })));
+    let flat = Shape::Box {
+        half: Vec3::new(1.0, 0.0, 1.0),
+    };
+    assert!(matches!(flat.check(), Err(ShapeFault::Length { .. })));
+    let long = Shape::Plane {
+        normal: Vec3::new(0.0, 0.0, 2.0),
+        offset: 0.0,
+    };
+    assert_eq!(long.check(), Err(ShapeFault::Normal(2.0)));
+}
