@@ -4,6 +4,7 @@
 mod certificate;
 mod contact_set;
 mod coulomb;
+pub mod detect;
 pub mod file;
 pub mod generate;
 mod problem;

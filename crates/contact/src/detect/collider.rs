@@ -1,0 +1,147 @@
+//! What can touch.
+
+use stiction_geometry::analytic::Shape;
+use stiction_math::Vec3;
+
+/// Something that can touch other things.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Collider {
+    /// The caller's number; it appears in `ContactSet::pair`.
+    pub id: u32,
+    /// The row of the table of [`Laws`].
+    pub material: u32,
+    /// Contact thickness [m]: two colliders touch at the mean of their thicknesses.
+    pub thickness: f64,
+    /// What it is.
+    pub form: Form,
+}
+
+/// The kinds of colliders.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Form {
+    /// A surface that follows 3-blocks.
+    Body(Body),
+    /// A mesh on a prescribed way.
+    Mesh(Mesh),
+    /// A solid given by formula, on a prescribed way.
+    Shape(Shape),
+}
+
+/// A surface that follows 3-blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Body {
+    /// Three vertices per triangle, counter-clockwise from outside.
+    pub triangles: Vec<[u32; 3]>,
+    /// Edges that belong to no triangle.
+    pub rods: Vec<[u32; 2]>,
+    /// How vertices follow blocks.
+    pub points: Points,
+    /// Positions of the vertices at rest [m]; for a rigid body those in its frame.
+    pub rest: Vec<Vec3>,
+    /// Whether the triangles bound a solid, so that there is an inside.
+    pub closed: bool,
+    /// Whether the surface can touch itself. Rigid ones never do.
+    pub self_contact: bool,
+}
+
+/// How the vertices of a surface follow 3-blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Points {
+    /// Vertex i is Σ b x over the entries `start[i]..start[i + 1]` of blocks and weights b: one
+    /// entry of weight 1 for a node, four for a vertex carried by a tetrahedron.
+    Weighted {
+        /// One more than there are vertices.
+        start: Vec<u32>,
+        /// Block and weight [1].
+        entries: Vec<(u32, f64)>,
+    },
+    /// Vertices fixed in a rigid body: c + R p.
+    Rigid {
+        /// The block of the centre of mass; the angular block follows it.
+        block: u32,
+        /// The body's place among the rotations.
+        rigid: u32,
+        /// Positions in the body's frame, from the centre of mass [m].
+        local: Vec<Vec3>,
+    },
+}
+
+/// A mesh on a prescribed way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mesh {
+    /// Three vertices per triangle, counter-clockwise from outside.
+    pub triangles: Vec<[u32; 3]>,
+    /// Positions in its own frame [m].
+    pub vertices: Vec<Vec3>,
+    /// Whether the triangles bound a solid, so that there is an inside.
+    pub closed: bool,
+}
+
+/// How two materials touch.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Law {
+    /// Coefficient of friction [1].
+    pub mu: f64,
+    /// The pull that a contact bears [Pa].
+    pub cohesion: f64,
+    /// How far a contact gives way under pressure [m/Pa].
+    pub compliance: f64,
+}
+
+/// A law for every pair of materials.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Laws {
+    count: u32,
+    table: Vec<Law>,
+}
+
+impl Laws {
+    /// A table over `count` materials, asked from `law` once per pair.
+    pub fn new(count: u32, mut law: impl FnMut(u32, u32) -> Law) -> Self {
+        let mut table = Vec::with_capacity((count as usize).pow(2));
+        for a in 0..count {
+            for b in 0..count {
+                table.push(law(a.min(b), a.max(b)));
+            }
+        }
+        Self { count, table }
+    }
+
+    /// The same law between all things.
+    pub fn uniform(law: Law) -> Self {
+        let (count, table) = (1, vec![law]);
+        Self { count, table }
+    }
+
+    /// The law between materials `a` and `b`.
+    pub fn between(&self, a: u32, b: u32) -> Law {
+        self.table[(a * self.count + b) as usize]
+    }
+
+    /// How many materials there are.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+}
+
+impl Points {
+    /// Every vertex is one block.
+    pub fn nodes(blocks: impl IntoIterator<Item = u32>) -> Self {
+        let entries: Vec<(u32, f64)> = blocks.into_iter().map(|b| (b, 1.0)).collect();
+        let start = (0..=entries.len() as u32).collect();
+        Points::Weighted { start, entries }
+    }
+
+    /// The number of vertices.
+    pub fn len(&self) -> usize {
+        match self {
+            Points::Weighted { start, .. } => start.len().saturating_sub(1),
+            Points::Rigid { local, .. } => local.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -1,0 +1,330 @@
+//! The detector: one search per step, and more contacts during it.
+
+use stiction_geometry::collide::ccd::CcdConfig;
+use stiction_geometry::collide::{Candidates, Surface, SurfaceError, SweptSurface, earliest_step};
+use stiction_math::Vec3;
+
+use super::ContactSource;
+use super::collider::{Collider, Laws};
+use super::emit::{Found, Shares};
+use super::pairs::REACH;
+use super::step::{Motion, Step};
+use super::world::{DetectError, World};
+use crate::{ContactKey, ContactSet};
+
+/// Settings of the search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DetectConfig {
+    /// Boxes reach along this multiple of the predicted motion, so that velocities can change
+    /// during the solve without a new search.
+    pub extend: f64,
+    /// Trees are built anew when their cost has grown by this factor.
+    pub rebuild: f64,
+}
+
+impl DetectConfig {
+    /// Boxes extended by 3 h v [verschoor2019, Sect. 5.1].
+    pub fn paper() -> Self {
+        Self {
+            extend: 3.0,
+            ..Self::default()
+        }
+    }
+}
+
+impl Default for DetectConfig {
+    /// Boxes half as long again as the prediction: what leaves them is searched again, so that a
+    /// smaller number costs time at most.
+    fn default() -> Self {
+        Self {
+            extend: 1.5,
+            rebuild: 1.6,
+        }
+    }
+}
+
+/// What a search found.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Contacts listed.
+    pub contacts: usize,
+    /// Of these, by distance at the start of the step; the others by their motion.
+    pub near: usize,
+    /// Pairs of features of meshes whose boxes overlap.
+    pub candidates: usize,
+    /// Whether the trees were built anew.
+    pub rebuilt: bool,
+    /// The deepest overlap at the start of the step [m]: −gap, or zero.
+    pub penetration: f64,
+}
+
+/// Collision detection with its scratch memory.
+#[derive(Debug)]
+pub struct Detector {
+    pub(super) world: World,
+    config: DetectConfig,
+    pub(super) motion: Motion,
+    pub(super) swept: Option<SweptSurface>,
+    /// Pairs to look at during the step.
+    candidates: Candidates,
+    /// The boxes within which no pair of vertices' features is missed.
+    boxes: Vec<[Vec3; 2]>,
+    /// Keys of all contacts of the step, sorted.
+    seen: Vec<ContactKey>,
+    shares: Shares,
+}
+
+impl Detector {
+    /// A detector for colliders whose materials have laws.
+    pub fn new(
+        colliders: Vec<Collider>,
+        laws: Laws,
+        config: DetectConfig,
+    ) -> Result<Self, DetectError> {
+        for (name, value) in [("extend", config.extend), ("rebuild", config.rebuild)] {
+            if !(value >= 1.0 && value.is_finite()) {
+                return Err(DetectError::Setting { name, value });
+            }
+        }
+        Ok(Self {
+            world: World::new(colliders, laws)?,
+            config,
+            motion: Motion::default(),
+            swept: None,
+            candidates: Candidates::default(),
+            boxes: Vec::new(),
+            seen: Vec::new(),
+            shares: Shares::default(),
+        })
+    }
+
+    /// The colliders.
+    pub fn colliders(&self) -> &[Collider] {
+        &self.world.colliders
+    }
+
+    /// Fills `out` with the contacts of a step, in a fixed order.
+    ///
+    /// Listed are pairs within 1.5 thicknesses at the start and pairs that would come closer than
+    /// one during the step at the predicted velocities.
+    pub fn detect(&mut self, step: &Step, out: &mut ContactSet) -> Result<Report, DetectError> {
+        out.clear();
+        self.seen.clear();
+        self.candidates = Candidates::default();
+        self.motion.set(&self.world, step)?;
+        let rebuilt = self.search()?;
+        let mut found = self.world.near(&self.motion, &self.candidates)?;
+        self.world
+            .settle_sides(&self.motion, step.previous, &mut found);
+        found.extend(self.world.meeting(&self.motion, &self.candidates));
+        found.extend(self.world.on_shapes(&self.motion));
+        self.shares.clear(self.world.owner.len());
+        let depth = found.iter().filter(|f| !f.continuous);
+        let depth = depth.map(|f| f.thickness - f.distance);
+        let penetration = depth.fold(0.0, f64::max);
+        let near = self.write(found, out);
+        Ok(Report {
+            contacts: out.len(),
+            near,
+            candidates: self.candidates.len(),
+            rebuilt,
+            penetration,
+        })
+    }
+
+    /// The largest fraction of the step at velocities `v` [m/s] for which all features of meshes
+    /// stay at least `d_min` [m] apart, and vertices and edges as far from solids; zero if some
+    /// are closer from the start. For the step of the last [`Detector::detect`].
+    pub fn safe_fraction(&mut self, v: &[Vec3], d_min: f64) -> Result<f64, DetectError> {
+        self.repredict(v)?;
+        let config = CcdConfig::new(d_min);
+        let (x0, x1) = (&self.motion.x0, &self.motion.x1);
+        let mut fraction = earliest_step(&self.candidates, x0, x1, &config)?.fraction;
+        let path = |v: u32| [x0[v as usize], x1[v as usize]];
+        for (_, moving) in &self.motion.shapes {
+            for v in self.world.surface.vertices() {
+                if self.motion.free[*v as usize] {
+                    let t = moving.point_impact(&path(*v), d_min);
+                    fraction = fraction.min(t.unwrap_or(1.0));
+                }
+            }
+            for [a, b] in self.world.surface.edges() {
+                if self.motion.free[*a as usize] || self.motion.free[*b as usize] {
+                    let t = moving.edge_impact(&path(*a), &path(*b), d_min);
+                    fraction = fraction.min(t.unwrap_or(1.0));
+                }
+            }
+        }
+        Ok(fraction)
+    }
+
+    /// Memory of trees and candidates [bytes].
+    pub fn bytes(&self) -> usize {
+        let trees = self.swept.as_ref().map_or(0, SweptSurface::bytes);
+        trees + self.candidates.len() * size_of::<[u32; 4]>()
+    }
+
+    /// Finds the candidates of the step; whether trees were built for it.
+    fn search(&mut self) -> Result<bool, SurfaceError> {
+        let Motion { x0, x1, .. } = &self.motion;
+        let extend = self.config.extend;
+        let far: Vec<Vec3> = x0
+            .iter()
+            .zip(x1)
+            .map(|(a, b)| a + (b - a) * extend)
+            .collect();
+        let margin = self.margin();
+        self.boxes.clear();
+        let pad = Vec3::repeat(0.5 * self.pad());
+        let corners = x0.iter().zip(&far);
+        self.boxes
+            .extend(corners.map(|(a, b)| [a.inf(b) - pad, a.sup(b) + pad]));
+        let kept = match self.swept.take() {
+            Some(mut swept) => {
+                swept.refit(x0, &far, margin)?;
+                (swept.degradation() < self.config.rebuild).then_some(swept)
+            }
+            None => None,
+        };
+        let rebuilt = kept.is_none();
+        let swept = match kept {
+            Some(swept) => swept,
+            None => SweptSurface::build(self.world.surface.clone(), x0, &far, margin)?,
+        };
+        let keep = |pair| self.world.keep(&self.motion, pair);
+        self.candidates = Candidates::within(&swept, keep);
+        self.swept = Some(swept);
+        Ok(rebuilt)
+    }
+
+    /// How far a vertex may be from its box before its surroundings are searched again, twice [m].
+    fn pad(&self) -> f64 {
+        0.25 * self.world.thickest
+    }
+
+    fn margin(&self) -> f64 {
+        REACH * self.world.thickest + self.pad()
+    }
+
+    /// Writes what was not written yet in the order of [`Found::order`]; how many of it is near.
+    fn write(&mut self, mut found: Vec<Found>, out: &mut ContactSet) -> usize {
+        found.sort_by_key(Found::order);
+        let mut near = 0;
+        let mut fresh: Vec<(ContactKey, Found)> = Vec::with_capacity(found.len());
+        let mut keyed: Vec<(ContactKey, usize)> = Vec::with_capacity(found.len());
+        for (i, f) in found.iter().enumerate() {
+            keyed.push((f.key(&self.world), i));
+        }
+        // The first of equal keys stays: nearness goes before motion.
+        let mut order = keyed.clone();
+        order.sort_unstable();
+        let mut first = vec![true; found.len()];
+        for pair in order.windows(2) {
+            if pair[0].0 == pair[1].0 {
+                first[pair[1].1] = false;
+            }
+        }
+        for ((key, i), f) in keyed.into_iter().zip(found) {
+            if first[i] && self.seen.binary_search(&key).is_err() {
+                self.shares.add(&f);
+                fresh.push((key, f));
+            }
+        }
+        for (key, f) in &fresh {
+            if self.world.emit(&self.motion, &self.shares, f, *key, out) {
+                near += usize::from(!f.continuous);
+            }
+        }
+        self.seen.extend(fresh.iter().map(|f| f.0));
+        self.seen.sort_unstable();
+        near
+    }
+
+    /// New velocities: end positions, and a search around what leaves its box.
+    fn repredict(&mut self, v: &[Vec3]) -> Result<(), DetectError> {
+        if v.len() < self.world.blocks {
+            return Err(DetectError::Length {
+                column: "v",
+                expected: self.world.blocks,
+                found: v.len(),
+            });
+        }
+        self.motion.predict(&self.world, v);
+        let x1 = &self.motion.x1;
+        let outside = |i: usize| {
+            let [low, high] = &self.boxes[i];
+            // Also true for what is not a number, which the search then refuses.
+            !(0..3).all(|k| x1[i][k] >= low[k] && x1[i][k] <= high[k])
+        };
+        let escaped: Vec<bool> = (0..self.boxes.len()).map(outside).collect();
+        if !escaped.contains(&true) {
+            return Ok(());
+        }
+        self.search_around(&escaped)?;
+        Ok(())
+    }
+
+    /// Adds the candidates of all features with an escaped vertex [verschoor2019, Sect. 5.2].
+    fn search_around(&mut self, escaped: &[bool]) -> Result<(), SurfaceError> {
+        let x1 = &self.motion.x1;
+        let whole = &self.world.surface;
+        let out = |v: &u32| escaped[*v as usize];
+        let triangles = whole.triangles().iter().filter(|t| t.iter().any(out));
+        let edges = whole.edges().iter().filter(|e| e.iter().any(out));
+        let triangles: Vec<[u32; 3]> = triangles.copied().collect();
+        let edges: Vec<[u32; 2]> = edges.copied().collect();
+        let part = Surface::new(&triangles, &edges)?;
+        // Boxes only grow, so that pairs found before stay covered.
+        let pad = Vec3::repeat(0.5 * self.pad());
+        let grown = |i: usize| {
+            let [low, high] = self.boxes[i];
+            [low.inf(&(x1[i] - pad)), high.sup(&(x1[i] + pad))]
+        };
+        let grown: Vec<[Vec3; 2]> = (0..self.boxes.len()).map(grown).collect();
+        let (low, high): (Vec<Vec3>, Vec<Vec3>) = grown.iter().map(|b| (b[0], b[1])).unzip();
+        let margin = self.margin();
+        let part = SweptSurface::build(part, &low, &high, margin)?;
+        let Some(mut all) = self.swept.take() else {
+            return Ok(());
+        };
+        let refitted = all.refit(&low, &high, margin);
+        if let Err(error) = refitted {
+            self.swept = Some(all);
+            return Err(error);
+        }
+        let keep = |pair| self.world.keep(&self.motion, pair);
+        let mut more = Candidates::between(&part, &all, keep);
+        self.swept = Some(all);
+        for pair in &mut more.edge_edge {
+            let [a, b, c, d] = *pair;
+            if [c, d] < [a, b] {
+                *pair = [c, d, a, b];
+            }
+        }
+        for (old, new) in [
+            (&mut self.candidates.vertex_face, more.vertex_face),
+            (&mut self.candidates.edge_edge, more.edge_edge),
+        ] {
+            old.extend(new);
+            old.sort_unstable();
+            old.dedup();
+        }
+        self.boxes = grown;
+        Ok(())
+    }
+}
+
+impl ContactSource for Detector {
+    /// Continuous detection on the candidates of the step. Velocities that are too few or not
+    /// finite give no contacts.
+    fn more_contacts(&mut self, v: &[Vec3], contacts: &mut ContactSet) -> usize {
+        if self.swept.is_none() || self.repredict(v).is_err() {
+            return 0;
+        }
+        let before = contacts.len();
+        let mut found = self.world.meeting(&self.motion, &self.candidates);
+        found.extend(self.world.on_shapes(&self.motion));
+        self.write(found, contacts);
+        contacts.len() - before
+    }
+}

@@ -1,0 +1,206 @@
+//! From what was found to the columns of a contact set.
+
+use stiction_geometry::collide::ContactKind;
+use stiction_math::Vec3;
+
+use super::step::Motion;
+use super::world::{NONE, World};
+use crate::{Contact, ContactKey, ContactSet, Entry};
+
+/// Which features touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// Two features of meshes.
+    Pair(ContactKind),
+    /// A vertex, edge or face and a solid.
+    VertexShape,
+    EdgeShape,
+    FaceShape,
+}
+
+/// A contact before it is written.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub kind: Kind,
+    /// Vertices and their weights as in `collide::Contact`; of a solid only the first side.
+    pub vertices: [u32; 4],
+    pub weights: [f64; 4],
+    /// Unit vector from the second side to the first.
+    pub normal: Vec3,
+    /// Distance when it was found [m]; used to tell which of several is nearest.
+    pub distance: f64,
+    pub thickness: f64,
+    /// The solid's side.
+    pub touch: Option<Touch>,
+    /// Found by its motion, not by its distance at the start.
+    pub continuous: bool,
+}
+
+/// A point of a solid on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Touch {
+    pub collider: u32,
+    /// Which point of the solid: zero if it is simply the closest.
+    pub part: u32,
+    /// Where it is at the start and at the end of the step [m].
+    pub from: Vec3,
+    pub to: Vec3,
+}
+
+impl Found {
+    pub(super) fn turn(&mut self) {
+        self.normal = -self.normal;
+        self.distance = -self.distance;
+    }
+
+    /// The name of the pair: the kind of each feature above its number.
+    pub(super) fn key(&self, world: &World) -> ContactKey {
+        let code = |kind: u64, index: usize| kind << 60 | index as u64;
+        let vertex = |v: u32| code(1, v as usize);
+        let edge = |a: u32, b: u32| code(2, world.edge(a.min(b), a.max(b)));
+        let face = |a: u32, b: u32, c: u32| code(3, world.triangle([a, b, c]));
+        let solid = self.touch.map_or(0, |t| {
+            code(4, 0) | u64::from(t.collider) << 16 | u64::from(t.part)
+        });
+        let [a, b, c, d] = self.vertices;
+        let (first, second) = match self.kind {
+            Kind::Pair(ContactKind::VertexVertex) => (vertex(a), vertex(b)),
+            Kind::Pair(ContactKind::VertexEdge) => (vertex(a), edge(b, c)),
+            Kind::Pair(ContactKind::VertexFace) => (vertex(a), face(b, c, d)),
+            Kind::Pair(ContactKind::EdgeEdge) => (edge(a, b), edge(c, d)),
+            Kind::VertexShape => (vertex(a), solid),
+            Kind::EdgeShape => (edge(a, b), solid),
+            Kind::FaceShape => (face(a, b, c), solid),
+        };
+        ContactKey { first, second }
+    }
+
+    /// The order of contacts: by place in the meshes, so that neighbours are near in memory.
+    pub(super) fn order(&self) -> ([u32; 4], Kind, Option<(u32, u32)>, bool) {
+        let touch = self.touch.map(|t| (t.collider, t.part));
+        (self.vertices, self.kind, touch, self.continuous)
+    }
+}
+
+/// How many contacts already lean on each vertex: areas are shared among them.
+#[derive(Debug, Default)]
+pub(super) struct Shares(Vec<f64>);
+
+impl Shares {
+    pub(super) fn clear(&mut self, vertices: usize) {
+        self.0.clear();
+        self.0.resize(vertices, 0.0);
+    }
+
+    pub(super) fn add(&mut self, found: &Found) {
+        for (v, w) in found.vertices.iter().zip(&found.weights) {
+            self.0[*v as usize] += w.abs();
+        }
+    }
+}
+
+impl World {
+    /// Appends a contact; false if nothing in it can move.
+    ///
+    /// u = B v + k with k = k̇ + (gap/h) n, where k̇ is what prescribed blocks and obstacles do and
+    /// gap = n·(x_A − x_B) − t at the start, so that u_N ≥ 0 says that the points are at least t
+    /// apart along n at the end of the step [daviet2020, Sect. 4.2].
+    pub(super) fn emit(
+        &self,
+        motion: &Motion,
+        shares: &Shares,
+        found: &Found,
+        key: ContactKey,
+        out: &mut ContactSet,
+    ) -> bool {
+        let mut entries: Vec<Entry> = Vec::with_capacity(8);
+        let mut separation = Vec3::zeros();
+        let mut drift = Vec3::zeros();
+        let mut add = |entry: Entry| match entries.iter_mut().find(|e| e.node == entry.node) {
+            Some(e) => {
+                e.weight += entry.weight;
+                e.lever += entry.lever;
+            }
+            None => entries.push(entry),
+        };
+        // Differences from the first vertex keep digits that coordinates far from zero would cost.
+        let origin = motion.x0[found.vertices[0] as usize];
+        for (&v, &w) in found.vertices.iter().zip(&found.weights) {
+            if w == 0.0 {
+                continue;
+            }
+            let v = v as usize;
+            separation += (motion.x0[v] - origin) * w;
+            drift += motion.drift[v] * w;
+            for &(block, b) in self.entries_of(v) {
+                if !motion.fixed[block as usize] {
+                    add(Entry::weight(block, b * w));
+                }
+            }
+            let spin = self.angular[v];
+            if spin != NONE && !motion.fixed[spin as usize] {
+                add(Entry::lever(spin, motion.lever[v] * w));
+            }
+        }
+        // Weights that cancel (two points carried by the same nodes) leave only rounding.
+        let moves = |e: &Entry| e.weight.abs() > 1e-12 || e.lever != Vec3::zeros();
+        entries.retain(moves);
+        if entries.is_empty() {
+            return false;
+        }
+        let first = self.owner[found.vertices[0] as usize];
+        let second = match (&found.touch, found.kind) {
+            (Some(t), _) => {
+                separation -= t.from - origin;
+                drift -= (t.to - t.from) / motion.h;
+                t.collider
+            }
+            (None, Kind::Pair(ContactKind::EdgeEdge)) => self.owner[found.vertices[2] as usize],
+            _ => self.owner[found.vertices[1] as usize],
+        };
+        let gap = found.normal.dot(&separation) - found.thickness;
+        let (a, b) = (
+            &self.colliders[first as usize],
+            &self.colliders[second as usize],
+        );
+        let law = self.laws.between(a.material, b.material);
+        let (mut cohesion, mut compliance) = (0.0, 0.0);
+        if law.cohesion != 0.0 || law.compliance != 0.0 {
+            let area = self.contact_area(shares, found);
+            cohesion = law.cohesion * area * motion.h;
+            if area > 0.0 {
+                compliance = law.compliance / (area * motion.h * motion.h);
+            }
+        }
+        let contact = Contact {
+            normal: found.normal,
+            k: drift + found.normal * (gap / motion.h),
+            mu: law.mu,
+            cohesion,
+            compliance,
+            gap,
+            key,
+            pair: [a.id, b.id],
+        };
+        out.push_entries(entries, contact);
+        true
+    }
+
+    /// The area that a contact stands for [m²]: each vertex of a body shares its third of the
+    /// triangles around it among the contacts that lean on it; of two bodies, the mean of both
+    /// sides.
+    fn contact_area(&self, shares: &Shares, found: &Found) -> f64 {
+        let mut sides = [(0.0, false); 2];
+        for (&v, &w) in found.vertices.iter().zip(&found.weights) {
+            let body = matches!(self.owner(v).form, super::Form::Body(_));
+            if w != 0.0 && body {
+                let side = &mut sides[usize::from(w < 0.0)];
+                let share = w.abs() / shares.0[v as usize].max(1.0);
+                side.0 += share * self.area[v as usize];
+                side.1 = true;
+            }
+        }
+        let count = sides.iter().filter(|s| s.1).count().max(1);
+        (sides[0].0 + sides[1].0) / count as f64
+    }
+}

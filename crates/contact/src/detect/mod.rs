@@ -1,0 +1,60 @@
+//! Collision detection: from colliders to a [`ContactSet`](crate::ContactSet).
+//!
+//! [`Collider`]s are what can touch: surfaces whose vertices follow 3-blocks, meshes and solids on
+//! prescribed ways. The [`Detector`] numbers all their vertices through ([`world`]), places them at
+//! the start and the predicted end of a step ([`step`]), finds what is near or will meet among
+//! meshes ([`pairs`]) and against solids given by formula ([`shapes`]), and writes contacts
+//! ([`emit`]). It keeps its trees between steps and its candidates during one, so that a solver
+//! can ask for [more contacts](ContactSource) while velocities still change.
+//!
+//! # Thickness
+//! Two colliders touch at the distance t = (t_a + t_b)/2 of their thicknesses. Contacts are listed
+//! from 1.5 t [li2018, Sect. 5.2] and for pairs that would come closer than t during the step. Of
+//! one body, features whose rest distance is r have t = min(t, r/2): neighbours in a mesh never
+//! touch at rest, and still cannot pass through one another.
+//!
+//! # Edges and faces against solids
+//! Vertices alone miss the edge of a box under a sheet, or a small ball under a large triangle.
+//! Solids are not cut into meshes for this, which would lose their smoothness: the signed distance
+//! of a convex solid is convex, so that the deepest point of an edge is found by bisection, and
+//! corners, apices, rims and centres are projected to triangles. An edge or face counts only where
+//! it is deeper than its vertices by a tenth of the thickness; finer than that, vertices suffice.
+
+mod collider;
+mod detector;
+mod emit;
+mod overlap;
+mod pairs;
+mod shapes;
+mod sides;
+mod step;
+mod world;
+
+use stiction_math::Vec3;
+
+use crate::{ContactKey, ContactSet};
+
+pub use collider::{Body, Collider, Form, Law, Laws, Mesh, Points};
+pub use detector::{DetectConfig, Detector, Report};
+pub use overlap::Crossing;
+pub use step::{Placement, Step};
+pub use world::DetectError;
+
+/// Where a solver gets contacts that appear while it works [daviet2020, Sect. 6.2.3],
+/// [verschoor2019, Sect. 5.2].
+pub trait ContactSource {
+    /// Appends contacts that the velocities `v` [m/s], one vector per block, would violate and
+    /// that were not listed yet. Returns how many. Existing contacts keep their places.
+    fn more_contacts(&mut self, v: &[Vec3], contacts: &mut ContactSet) -> usize;
+}
+
+/// For each contact of the new step the place of the same feature pair in the old one.
+pub fn match_keys(old: &[ContactKey], new: &[ContactKey]) -> Vec<Option<u32>> {
+    let mut order: Vec<u32> = (0..old.len() as u32).collect();
+    order.sort_unstable_by_key(|&i| (old[i as usize], i));
+    let find = |key: &ContactKey| {
+        let at = order.partition_point(|&i| old[i as usize] < *key);
+        order.get(at).copied().filter(|&i| old[i as usize] == *key)
+    };
+    new.iter().map(find).collect()
+}

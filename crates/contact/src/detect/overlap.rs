@@ -1,0 +1,124 @@
+//! What overlaps: the depth for the certificate, and the triangles for a report.
+
+use stiction_geometry::analytic::Moving;
+use stiction_geometry::collide::bvh::{Bound, Bvh};
+use stiction_geometry::collide::{Candidates, SurfaceError, SweptSurface, triangles_intersect};
+use stiction_math::Vec3;
+
+use super::collider::Form;
+use super::detector::Detector;
+use super::pairs::REACH;
+use super::step::{Motion, Step};
+use super::world::{DetectError, World};
+
+/// Two places that overlap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Crossing {
+    /// The place of the first collider in the list, and its triangle.
+    pub first: (u32, u32),
+    /// The place of the second collider, and its triangle; none for a solid given by formula.
+    pub second: (u32, Option<u32>),
+}
+
+impl Detector {
+    /// The deepest overlap at the start of `step` [m]: how far the closest features within reach
+    /// are below their contact thickness; below zero distance where a side is known (solids,
+    /// closed surfaces, contacts that `step.previous` names). Velocities are not used.
+    pub fn penetration(&self, step: &Step) -> Result<f64, DetectError> {
+        let mut motion = Motion::default();
+        motion.set(&self.world, step)?;
+        motion.x1.clone_from(&motion.x0);
+        for (_, moving) in &mut motion.shapes {
+            let pose = moving.pose(0.0);
+            *moving = Moving::new(moving.shape, pose, pose);
+        }
+        let (world, x) = (&self.world, &motion.x0);
+        let margin = REACH * world.thickest;
+        let swept = SweptSurface::build(world.surface.clone(), x, x, margin)?;
+        let candidates = Candidates::within(&swept, |pair| world.keep(&motion, pair));
+        let mut found = world.near(&motion, &candidates)?;
+        world.settle_sides(&motion, step.previous, &mut found);
+        found.extend(world.on_shapes(&motion));
+        let depth = found.iter().map(|f| f.thickness - f.distance);
+        Ok(depth.fold(0.0, f64::max))
+    }
+
+    /// All pairs of triangles that share a point at the start of `step`, by an exact test, and all
+    /// triangles that reach into a solid. Triangles of one collider that share a vertex are left
+    /// out, and so are colliders that cannot touch.
+    pub fn intersections(&self, step: &Step) -> Result<Vec<Crossing>, DetectError> {
+        let mut motion = Motion::default();
+        motion.set(&self.world, step)?;
+        self.world.intersections(&motion)
+    }
+}
+
+impl World {
+    fn intersections(&self, motion: &Motion) -> Result<Vec<Crossing>, DetectError> {
+        let triangles = self.surface.triangles();
+        let corners = |t: u32| triangles[t as usize].map(|v| motion.x0[v as usize]);
+        let bound = |t: u32| {
+            let mut b = Bound::EMPTY;
+            for x in corners(t) {
+                let c: [f32; 3] = std::array::from_fn(|k| x[k] as f32);
+                b = b.union(&Bound { min: c, max: c });
+            }
+            b
+        };
+        if let Some(vertex) = motion
+            .x0
+            .iter()
+            .position(|x| !x.iter().all(|c| c.is_finite()))
+        {
+            let vertex = vertex as u32;
+            return Err(SurfaceError::NotFinite { vertex }.into());
+        }
+        let bounds: Vec<Bound> = (0..triangles.len() as u32).map(bound).collect();
+        let tree = Bvh::build(&bounds).map_err(SurfaceError::from)?;
+        let owner = |t: u32| self.owner[triangles[t as usize][0] as usize];
+        let pairs = tree.self_pairs(|i, j| {
+            let (a, b) = (triangles[i as usize], triangles[j as usize]);
+            self.may_touch(owner(i), owner(j))
+                && !a.iter().any(|v| b.contains(v))
+                && triangles_intersect(&corners(i), &corners(j))
+        });
+        let local = |t: u32| (owner(t), t - self.first_triangle[owner(t) as usize]);
+        let mut all: Vec<Crossing> = pairs
+            .iter()
+            .map(|[i, j]| {
+                let (second, triangle) = local(*j);
+                Crossing {
+                    first: local(*i),
+                    second: (second, Some(triangle)),
+                }
+            })
+            .collect();
+        for (collider, moving) in &motion.shapes {
+            for t in 0..triangles.len() as u32 {
+                let is_body = matches!(self.colliders[owner(t) as usize].form, Form::Body(_));
+                if is_body && reaches_into(moving, &corners(t)) {
+                    all.push(Crossing {
+                        first: local(t),
+                        second: (*collider, None),
+                    });
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Whether an edge of the triangle, or the place nearest to one of the solid's points, is inside.
+fn reaches_into(moving: &Moving, corners: &[Vec3; 3]) -> bool {
+    let pose = moving.pose(0.0);
+    let x = corners.map(|c| pose.invert(&c));
+    let shape = &moving.shape;
+    let edge = |k: usize| shape.edge_minimum(&[x[k], x[(k + 1) % 3]]).nearest.distance < 0.0;
+    if (0..3).any(edge) {
+        return true;
+    }
+    shape.points().iter().any(|(centre, _)| {
+        let near = stiction_geometry::collide::point_triangle(centre, &x);
+        shape.nearest(&(centre - near.separation)).distance < 0.0
+    })
+}

@@ -1,0 +1,247 @@
+//! Contacts among meshes: what is near at the start, and what would meet during the step.
+
+use rayon::prelude::*;
+use stiction_geometry::collide::ccd::{self, CcdConfig, Impact};
+use stiction_geometry::collide::{
+    Candidate, Candidates, Contact as Near, ContactKind, edge_edge, edge_edge_normal, point_edge,
+    point_edge_normal, point_triangle, point_triangle_normal, proximity,
+};
+use stiction_math::Vec3;
+
+use super::emit::{Found, Kind};
+use super::step::Motion;
+use super::world::{DetectError, World};
+
+/// Contacts are listed from this multiple of the thickness [li2018, Sect. 5.2].
+pub(super) const REACH: f64 = 1.5;
+
+impl World {
+    /// Whether a pair of features is to be searched at all.
+    pub(super) fn keep(&self, motion: &Motion, pair: Candidate) -> bool {
+        let (a, b, free) = match pair {
+            Candidate::VertexFace(p, t) => {
+                let face = t.iter().any(|v| motion.free[*v as usize]);
+                (p, t[0], motion.free[p as usize] || face)
+            }
+            Candidate::EdgeEdge(e, f) => {
+                let ends = [e[0], e[1], f[0], f[1]];
+                (e[0], f[0], ends.iter().any(|v| motion.free[*v as usize]))
+            }
+        };
+        free && self.may_touch(self.owner[a as usize], self.owner[b as usize])
+    }
+
+    /// The thickness of a pair of features and the places of their colliders. Features of one body
+    /// have at most half their rest distance.
+    fn pair_thickness(&self, kind: ContactKind, v: &[u32; 4], full: f64) -> f64 {
+        let second = if kind == ContactKind::EdgeEdge {
+            v[2]
+        } else {
+            v[1]
+        };
+        if self.owner[v[0] as usize] != self.owner[second as usize] {
+            return full;
+        }
+        let [a, b, c, d] = v.map(|v| self.rest[v as usize]);
+        let squared = match kind {
+            ContactKind::VertexVertex => (a - b).norm_squared(),
+            ContactKind::VertexEdge => point_edge(&a, &[b, c]).squared,
+            ContactKind::VertexFace => point_triangle(&a, &[b, c, d]).squared,
+            ContactKind::EdgeEdge => edge_edge(&[a, b], &[c, d]).squared,
+        };
+        full.min(0.5 * squared.sqrt())
+    }
+
+    fn full_thickness(&self, kind: ContactKind, v: &[u32; 4]) -> f64 {
+        let second = if kind == ContactKind::EdgeEdge {
+            v[2]
+        } else {
+            v[1]
+        };
+        self.thickness(self.owner[v[0] as usize], self.owner[second as usize])
+    }
+
+    /// Contacts within reach at the start, each feature pair once.
+    pub(super) fn near(
+        &self,
+        motion: &Motion,
+        candidates: &Candidates,
+    ) -> Result<Vec<Found>, DetectError> {
+        let none = |_: ContactKind, _: &[u32; 4]| Vec3::zeros();
+        let all = proximity(candidates, &motion.x0, REACH * self.thickest, none)?;
+        let keep = |n: &Near| {
+            let full = self.full_thickness(n.kind, &n.vertices);
+            if n.gap > REACH * full {
+                return None;
+            }
+            let thickness = self.pair_thickness(n.kind, &n.vertices, full);
+            let at = |v: u32| motion.x0[v as usize];
+            let wanted =
+                n.gap <= REACH * thickness && self.is_nearest(n.kind, &n.vertices, &n.normal, at);
+            wanted.then_some(Found {
+                kind: Kind::Pair(n.kind),
+                vertices: n.vertices,
+                weights: n.weights,
+                normal: n.normal,
+                distance: n.gap,
+                thickness,
+                touch: None,
+                continuous: false,
+            })
+        };
+        let all = all.par_iter().with_min_len(1024);
+        Ok(all.filter_map(keep).collect())
+    }
+
+    /// Contacts of pairs that would come closer than their thickness during the step.
+    pub(super) fn meeting(&self, motion: &Motion, candidates: &Candidates) -> Vec<Found> {
+        let faces = candidates.vertex_face.par_iter().with_min_len(512);
+        let mut found: Vec<Found> = faces
+            .filter_map(|v| self.meet(motion, ContactKind::VertexFace, v))
+            .collect();
+        let edges = candidates.edge_edge.par_iter().with_min_len(512);
+        found.par_extend(edges.filter_map(|v| self.meet(motion, ContactKind::EdgeEdge, v)));
+        found
+    }
+
+    fn meet(&self, motion: &Motion, kind: ContactKind, v: &[u32; 4]) -> Option<Found> {
+        let x0 = v.map(|v| motion.x0[v as usize]);
+        let x1 = v.map(|v| motion.x1[v as usize]);
+        let query = |d_min: f64| {
+            let config = CcdConfig::new(d_min);
+            match kind {
+                ContactKind::EdgeEdge => ccd::edge_edge(&x0, &x1, &config).impact,
+                _ => ccd::vertex_face(&x0, &x1, &config).impact,
+            }
+        };
+        let full = self.full_thickness(kind, v);
+        let mut impact = query(full)?;
+        let thickness = self.pair_thickness(kind, v, full);
+        if thickness < full {
+            impact = query(thickness)?;
+        }
+        if impact.time == 0.0 {
+            // Too close from the start, which proximity has listed. What still meets from there,
+            // such as a vertex that slides from one face to the next, is a new contact.
+            let closer = 0.5 * impact.separation.norm();
+            impact = query(closer)?;
+            if impact.time == 0.0 {
+                return None;
+            }
+        }
+        self.reduce(motion, kind, v, &impact, full)
+    }
+
+    /// An impact as a contact of the features that are active in it.
+    fn reduce(
+        &self,
+        motion: &Motion,
+        kind: ContactKind,
+        v: &[u32; 4],
+        impact: &Impact,
+        full: f64,
+    ) -> Option<Found> {
+        use ContactKind::{EdgeEdge, VertexEdge, VertexFace, VertexVertex};
+        let at = |v: u32| motion.at(v, impact.time);
+        let split = if kind == EdgeEdge { 2 } else { 1 };
+        let active = |range: std::ops::Range<usize>| -> Vec<(u32, f64)> {
+            let w = &impact.weights;
+            range
+                .filter(|&i| w[i] > 0.0)
+                .map(|i| (v[i], w[i]))
+                .collect()
+        };
+        let (mut first, mut second) = (active(0..split), active(split..4));
+        let mut separation = impact.separation;
+        let lower = first.len() == 1 && second.len() == 1 && second[0].0 < first[0].0;
+        if first.len() == 2 && second.len() == 1 || lower {
+            std::mem::swap(&mut first, &mut second);
+            separation = -separation;
+        }
+        if second.len() == 2 && second[1].0 < second[0].0 {
+            second.swap(0, 1);
+        }
+        let mut vertices = [second.last().map_or(0, |s| s.0); 4];
+        let mut weights = [0.0; 4];
+        let signed = second.iter().map(|&(v, w)| (v, -w));
+        for (i, (v, w)) in first.iter().copied().chain(signed).take(4).enumerate() {
+            (vertices[i], weights[i]) = (v, w);
+        }
+        let hint = self.side_before(motion, &vertices, &weights);
+        let [a, b, c, d] = vertices.map(at);
+        let (kind, normal) = match (first.len(), second.len()) {
+            (1, 1) => (VertexVertex, point_edge_normal(&separation, &[b, b], &hint)),
+            (1, 2) => (VertexEdge, point_edge_normal(&separation, &[b, c], &hint)),
+            (1, 3) => {
+                let normal = point_triangle_normal(&separation, &[b, c, d], &hint);
+                (VertexFace, normal)
+            }
+            _ => {
+                let normal = edge_edge_normal(&separation, &[a, b], &[c, d], &hint);
+                (EdgeEdge, normal)
+            }
+        };
+        if !self.is_nearest(kind, &vertices, &normal, at) {
+            return None;
+        }
+        Some(Found {
+            kind: Kind::Pair(kind),
+            vertices,
+            weights,
+            normal,
+            distance: separation.norm(),
+            thickness: self.pair_thickness(kind, &vertices, full),
+            touch: None,
+            continuous: true,
+        })
+    }
+
+    /// From the second to the first feature at the start of the step: the side that an impact at
+    /// zero distance comes from.
+    fn side_before(&self, motion: &Motion, v: &[u32; 4], w: &[f64; 4]) -> Vec3 {
+        let part = |i: usize| motion.x0[v[i] as usize] * w[i];
+        part(0) + part(1) + part(2) + part(3)
+    }
+
+    /// Whether a vertex or edge is the closest place of its own surface. If a face beside it is
+    /// closer, then a pair with that face is listed as well, and a contact here, whose normal leans
+    /// to the side, would hold up what only slides past. Pairs of vertex and face always stay (and
+    /// of vertex and edge on rods), so that nothing near is left without a contact: from any other
+    /// pair the way to a closer one ends at such a pair or at one that is closest on both sides.
+    fn is_nearest(
+        &self,
+        kind: ContactKind,
+        v: &[u32; 4],
+        normal: &Vec3,
+        at: impl Fn(u32) -> Vec3,
+    ) -> bool {
+        // Rounding of features that lie in one plane.
+        const LEVEL: f64 = 1e-6;
+        let beyond = |from: u32, to: &[u32], n: &Vec3| {
+            let x = at(from);
+            to.iter().any(|r| {
+                let way = at(*r) - x;
+                way.dot(n) > LEVEL * way.norm()
+            })
+        };
+        match kind {
+            ContactKind::VertexVertex => {
+                let (p, q) = (v[0], v[1]);
+                !beyond(q, self.neighbours.of(q as usize), normal)
+                    && !beyond(p, self.neighbours.of(p as usize), &-normal)
+            }
+            ContactKind::VertexEdge => {
+                let (p, edge) = (v[0] as usize, self.edge(v[1], v[2]));
+                // Along a rod there is no pair of vertex and face to fall back on.
+                let rod = self.fans.of(p).is_empty();
+                !beyond(v[1], self.wings.of(edge), normal)
+                    && (rod || !beyond(v[0], self.neighbours.of(p), &-normal))
+            }
+            ContactKind::EdgeEdge => {
+                let (a, b) = (self.edge(v[0], v[1]), self.edge(v[2], v[3]));
+                !beyond(v[0], self.wings.of(a), &-normal) && !beyond(v[2], self.wings.of(b), normal)
+            }
+            ContactKind::VertexFace => true,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! On which side things are.
+//!
+//! A distance has no sign. If a vertex has slipped through a face by a little, its separation
+//! points to the wrong side and a contact would hold it there. Two things tell: the contact of the
+//! same features in the step before, and the outside of a closed surface.
+
+use stiction_geometry::collide::ContactKind;
+use stiction_math::Vec3;
+
+use super::emit::{Found, Kind};
+use super::step::Motion;
+use super::world::World;
+use crate::ContactSet;
+
+/// Normals of the same pair that differ by more than this cosine mean that a side was changed.
+const REVERSED: f64 = -0.5;
+
+impl World {
+    /// Turns contacts of features that passed through one another and removes those that look
+    /// through a closed surface from behind.
+    pub(super) fn settle_sides(
+        &self,
+        motion: &Motion,
+        previous: &ContactSet,
+        found: &mut Vec<Found>,
+    ) {
+        let mut known = vec![false; found.len()];
+        let keys: Vec<_> = found.iter().map(|f| f.key(self)).collect();
+        for (i, old) in super::match_keys(&previous.key, &keys).iter().enumerate() {
+            let f = &mut found[i];
+            let lasting = matches!(
+                f.kind,
+                Kind::Pair(ContactKind::VertexFace | ContactKind::EdgeEdge)
+            );
+            if let (Some(old), true) = (old, lasting) {
+                known[i] = true;
+                if previous.normal[*old as usize].dot(&f.normal) < REVERSED {
+                    f.turn();
+                }
+            }
+        }
+        let mut drop = vec![false; found.len()];
+        // Vertices near closed surfaces: (vertex, collider, distance, contact, behind).
+        let mut near = Vec::new();
+        for (i, f) in found.iter().enumerate() {
+            let Kind::Pair(kind) = f.kind else { continue };
+            let split = if kind == ContactKind::EdgeEdge { 2 } else { 1 };
+            let owner = |k: usize| self.owner[f.vertices[k] as usize];
+            let (own, other) = (owner(0), owner(split));
+            let behind = |closed: u32, features: &[u32], n: Vec3| {
+                self.is_closed(closed) && self.outward(motion, features).dot(&n) < 0.0
+            };
+            match kind {
+                ContactKind::VertexFace | ContactKind::VertexEdge => {
+                    if known[i] || !self.is_closed(other) {
+                        continue;
+                    }
+                    let ends = if kind == ContactKind::VertexEdge {
+                        3
+                    } else {
+                        4
+                    };
+                    let back = behind(other, &f.vertices[1..ends], f.normal);
+                    if own == other {
+                        drop[i] = back;
+                    } else {
+                        near.push((f.vertices[0], other, f.distance, i, back));
+                    }
+                }
+                ContactKind::VertexVertex => {
+                    drop[i] = behind(other, &f.vertices[1..2], f.normal)
+                        || behind(own, &f.vertices[..1], -f.normal);
+                }
+                ContactKind::EdgeEdge => {
+                    drop[i] = !known[i]
+                        && (behind(other, &f.vertices[2..], f.normal)
+                            || behind(own, &f.vertices[..2], -f.normal));
+                }
+            }
+        }
+        // The nearest face or edge decides whether a vertex is inside.
+        near.sort_unstable_by(|a, b| {
+            (a.0, a.1)
+                .cmp(&(b.0, b.1))
+                .then(a.2.total_cmp(&b.2))
+                .then(a.3.cmp(&b.3))
+        });
+        for group in near.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let inside = group[0].4;
+            for (k, (_, _, _, i, back)) in group.iter().enumerate() {
+                match (inside, k) {
+                    (true, 0) => found[*i].turn(),
+                    (true, _) => drop[*i] = true,
+                    (false, _) => drop[*i] = *back,
+                }
+            }
+        }
+        let mut dropped = drop.iter();
+        found.retain(|_| dropped.next() == Some(&false));
+    }
+
+    /// The outward direction of a vertex, edge or face: the sum of the unit normals around it,
+    /// weighted by angle at a vertex.
+    fn outward(&self, motion: &Motion, feature: &[u32]) -> Vec3 {
+        let triangles = self.surface.triangles();
+        let mut sum = Vec3::zeros();
+        for t in self.fans.of(feature[0] as usize) {
+            let t = triangles[*t as usize];
+            if !feature.iter().all(|v| t.contains(v)) {
+                continue;
+            }
+            let [a, b, c] = t.map(|v| motion.x0[v as usize]);
+            let normal = (b - a).cross(&(c - a));
+            let length = normal.norm();
+            if !length.is_normal() {
+                continue;
+            }
+            let angle = if feature.len() == 1 {
+                let corner = |p: Vec3, q: Vec3, r: Vec3| (q - p).angle(&(r - p));
+                match t.iter().position(|v| *v == feature[0]) {
+                    Some(0) => corner(a, b, c),
+                    Some(1) => corner(b, c, a),
+                    _ => corner(c, a, b),
+                }
+            } else {
+                1.0
+            };
+            sum += normal * (angle / length);
+        }
+        sum
+    }
+}

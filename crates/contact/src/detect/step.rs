@@ -1,0 +1,221 @@
+//! Where everything is during a step.
+
+use rayon::prelude::*;
+use stiction_geometry::analytic::{Moving, Pose};
+use stiction_math::{Quat, Vec3};
+
+use super::collider::{Form, Points};
+use super::world::{DetectError, NONE, World};
+use crate::ContactSet;
+
+/// A step to search: state, prediction and prescribed motion.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// The time step h [s].
+    pub h: f64,
+    /// Positions of all blocks at the start [m].
+    pub x: &'a [Vec3],
+    /// Orientations of rigid bodies at the start.
+    pub rotations: &'a [Quat],
+    /// Predicted velocities of all blocks [m/s, rad/s]; prescribed ones where `fixed`.
+    pub v: &'a [Vec3],
+    /// Which blocks are prescribed.
+    pub fixed: &'a [bool],
+    /// The ways of the obstacles: one for each mesh or shape among the colliders, in their order.
+    pub obstacles: &'a [Placement<'a>],
+    /// The contacts of the step before, or none: they remember on which side things were.
+    pub previous: &'a ContactSet,
+}
+
+/// Where an obstacle is at the start and at the end of a step.
+#[derive(Clone, Copy, Debug)]
+pub enum Placement<'a> {
+    /// It moves as a whole.
+    Poses([Pose; 2]),
+    /// Positions of the vertices of a mesh [m].
+    Vertices([&'a [Vec3]; 2]),
+}
+
+/// Vertices of all colliders, and solids on their ways.
+#[derive(Debug, Default)]
+pub(super) struct Motion {
+    pub h: f64,
+    /// Positions of the vertices at the start and the predicted end [m].
+    pub x0: Vec<Vec3>,
+    pub x1: Vec<Vec3>,
+    /// What prescribed blocks and obstacles add to the velocity of each vertex [m/s].
+    pub drift: Vec<Vec3>,
+    /// From the centre of mass to each vertex of a rigid body [m].
+    pub lever: Vec<Vec3>,
+    /// Which vertices follow a block that is not prescribed.
+    pub free: Vec<bool>,
+    pub fixed: Vec<bool>,
+    /// Solids by formula, with the places of their colliders.
+    pub shapes: Vec<(u32, Moving)>,
+}
+
+impl Motion {
+    /// Places everything for a step; on an error `self` is not to be used.
+    pub(super) fn set(&mut self, world: &World, step: &Step) -> Result<(), DetectError> {
+        check(world, step)?;
+        self.h = step.h;
+        self.fixed.clear();
+        self.fixed.extend_from_slice(step.fixed);
+        self.shapes.clear();
+        let count = world.owner.len();
+        for list in [&mut self.x0, &mut self.drift, &mut self.lever] {
+            list.clear();
+            list.resize(count, Vec3::zeros());
+        }
+        self.free.clear();
+        self.free.resize(count, false);
+        let mut placements = step.obstacles.iter();
+        for (c, collider) in world.colliders.iter().enumerate() {
+            let range = world.first_vertex[c] as usize..world.first_vertex[c + 1] as usize;
+            match &collider.form {
+                Form::Shape(shape) => match placements.next() {
+                    Some(Placement::Poses([a, b])) => {
+                        self.shapes.push((c as u32, Moving::new(*shape, *a, *b)));
+                    }
+                    _ => return Err(DetectError::Placement(c)),
+                },
+                Form::Mesh(mesh) => {
+                    for (i, v) in range.enumerate() {
+                        let (a, b) = match placements.as_slice().first() {
+                            Some(Placement::Poses([a, b])) => {
+                                (a.apply(&mesh.vertices[i]), b.apply(&mesh.vertices[i]))
+                            }
+                            Some(Placement::Vertices([a, b])) => (a[i], b[i]),
+                            None => return Err(DetectError::Placement(c)),
+                        };
+                        self.x0[v] = a;
+                        self.drift[v] = (b - a) / step.h;
+                    }
+                    placements.next();
+                }
+                Form::Body(body) => match &body.points {
+                    Points::Rigid {
+                        block,
+                        rigid,
+                        local,
+                    } => {
+                        let (centre, turn) =
+                            (step.x[*block as usize], step.rotations[*rigid as usize]);
+                        for (i, v) in range.enumerate() {
+                            self.lever[v] = turn * local[i];
+                            self.x0[v] = centre + self.lever[v];
+                            self.prescribe(world, v, step.v);
+                        }
+                    }
+                    Points::Weighted { .. } => {
+                        for v in range {
+                            let sum = world.entries_of(v).iter();
+                            self.x0[v] = sum.map(|(j, b)| step.x[*j as usize] * *b).sum();
+                            self.prescribe(world, v, step.v);
+                        }
+                    }
+                },
+            }
+        }
+        self.x1.clear();
+        self.predict(world, step.v);
+        Ok(())
+    }
+
+    fn prescribe(&mut self, world: &World, v: usize, velocity: &[Vec3]) {
+        let mut drift = Vec3::zeros();
+        for (j, b) in world.entries_of(v) {
+            if self.fixed[*j as usize] {
+                drift += velocity[*j as usize] * *b;
+            } else {
+                self.free[v] = true;
+            }
+        }
+        let spin = world.angular[v];
+        if spin != NONE {
+            if self.fixed[spin as usize] {
+                drift += velocity[spin as usize].cross(&self.lever[v]);
+            } else {
+                self.free[v] = true;
+            }
+        }
+        self.drift[v] = drift;
+    }
+
+    /// Sets the end positions for other velocities of the blocks that are not prescribed.
+    pub(super) fn predict(&mut self, world: &World, v: &[Vec3]) {
+        let mut x1 = std::mem::take(&mut self.x1);
+        (0..world.owner.len())
+            .into_par_iter()
+            .with_min_len(4096)
+            .map(|i| self.x0[i] + self.velocity(world, i, v) * self.h)
+            .collect_into_vec(&mut x1);
+        self.x1 = x1;
+    }
+
+    /// The velocity of a vertex [m/s].
+    fn velocity(&self, world: &World, vertex: usize, v: &[Vec3]) -> Vec3 {
+        let mut u = self.drift[vertex];
+        for (j, b) in world.entries_of(vertex) {
+            if !self.fixed[*j as usize] {
+                u += v[*j as usize] * *b;
+            }
+        }
+        let spin = world.angular[vertex];
+        if spin != NONE && !self.fixed[spin as usize] {
+            u += v[spin as usize].cross(&self.lever[vertex]);
+        }
+        u
+    }
+
+    /// A vertex after the fraction `t` of the step.
+    pub(super) fn at(&self, vertex: u32, t: f64) -> Vec3 {
+        let v = vertex as usize;
+        self.x0[v] + (self.x1[v] - self.x0[v]) * t
+    }
+}
+
+impl World {
+    pub(super) fn entries_of(&self, vertex: usize) -> &[(u32, f64)] {
+        let range = self.entry_start[vertex] as usize..self.entry_start[vertex + 1] as usize;
+        &self.entries[range]
+    }
+}
+
+fn check(world: &World, step: &Step) -> Result<(), DetectError> {
+    if !(step.h > 0.0 && step.h.is_finite()) {
+        return Err(DetectError::TimeStep(step.h));
+    }
+    let at_least = |column, expected: usize, found: usize| {
+        if found < expected {
+            let error = DetectError::Length {
+                column,
+                expected,
+                found,
+            };
+            return Err(error);
+        }
+        Ok(())
+    };
+    at_least("x", world.blocks, step.x.len())?;
+    at_least("v", world.blocks, step.v.len())?;
+    at_least("fixed", world.blocks, step.fixed.len())?;
+    at_least("rotations", world.rotations, step.rotations.len())?;
+    let mut placements = step.obstacles.iter();
+    for c in &world.colliders {
+        let count = match &c.form {
+            Form::Body(_) => continue,
+            Form::Mesh(m) => m.vertices.len(),
+            Form::Shape(_) => 0,
+        };
+        if let Some(Placement::Vertices([a, b])) = placements.next() {
+            at_least("vertices", count, a.len().min(b.len()))?;
+        }
+    }
+    let obstacles = |c: &&super::Collider| !matches!(c.form, Form::Body(_));
+    at_least(
+        "obstacles",
+        world.colliders.iter().filter(obstacles).count(),
+        step.obstacles.len(),
+    )
+}

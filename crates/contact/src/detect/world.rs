@@ -1,0 +1,326 @@
+//! All colliders in one numbering: vertices, edges, triangles and who lies next to whom.
+
+use stiction_geometry::analytic::ShapeFault;
+use stiction_geometry::collide::{Surface, SurfaceError};
+use stiction_math::Vec3;
+
+use super::collider::{Collider, Form, Laws, Points};
+
+/// Why colliders or a step cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DetectError {
+    /// A column has the wrong length.
+    #[error("`{column}` has {found} entries instead of {expected}")]
+    Length {
+        /// The column's name.
+        column: &'static str,
+        /// How many entries there should be.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// A collider's numbers are wrong.
+    #[error("collider {collider}: {fault}")]
+    Collider {
+        /// Its place in the list.
+        collider: usize,
+        /// What is wrong.
+        fault: ColliderFault,
+    },
+    /// An obstacle is placed in a way that does not fit its kind.
+    #[error("obstacle {0} is a solid given by formula and has no vertices to place")]
+    Placement(usize),
+    /// The time step is not a positive number.
+    #[error("the time step is {0} s")]
+    TimeStep(f64),
+    /// A setting is out of its range.
+    #[error("`{name}` is {value}")]
+    Setting {
+        /// Its name.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// Positions or topology are refused by the search.
+    #[error(transparent)]
+    Surface(#[from] SurfaceError),
+    /// There are more vertices or triangles than 32-bit numbers.
+    #[error("there are too many vertices or triangles")]
+    TooMany,
+}
+
+/// What is wrong with a collider.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum ColliderFault {
+    /// The thickness is negative or not finite.
+    #[error("the thickness is {0} m")]
+    Thickness(f64),
+    /// The material has no row in the table of laws.
+    #[error("material {0} has no row in the table of laws")]
+    Material(u32),
+    /// A triangle, edge or entry names something that does not exist.
+    #[error("it names vertex or entry {0}, which does not exist")]
+    Index(u32),
+    /// The ranges of the point map are broken.
+    #[error("the ranges of its point map are broken")]
+    Ranges,
+    /// The solid's numbers make no solid.
+    #[error(transparent)]
+    Shape(ShapeFault),
+}
+
+/// No angular block.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Lists of numbers, one per item.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    start: Vec<u32>,
+    items: Vec<u32>,
+}
+
+impl Lists {
+    fn new(count: usize, pairs: &mut [[u32; 2]]) -> Self {
+        pairs.sort_unstable();
+        let mut start = vec![0; count + 1];
+        for [i, _] in pairs.iter() {
+            start[*i as usize + 1] += 1;
+        }
+        for i in 0..count {
+            start[i + 1] += start[i];
+        }
+        let items = pairs.iter().map(|p| p[1]).collect();
+        Lists { start, items }
+    }
+
+    pub(super) fn of(&self, i: usize) -> &[u32] {
+        &self.items[self.start[i] as usize..self.start[i + 1] as usize]
+    }
+}
+
+/// What does not change from step to step.
+#[derive(Debug)]
+pub(super) struct World {
+    pub colliders: Vec<Collider>,
+    pub laws: Laws,
+    pub surface: Surface,
+    /// The first vertex and triangle of each collider, and the number of all at the end.
+    pub first_vertex: Vec<u32>,
+    pub first_triangle: Vec<u32>,
+    /// The collider of each vertex.
+    pub owner: Vec<u32>,
+    /// Blocks and weights of each vertex.
+    pub entry_start: Vec<u32>,
+    pub entries: Vec<(u32, f64)>,
+    /// The angular block of each vertex of a rigid body.
+    pub angular: Vec<u32>,
+    pub rest: Vec<Vec3>,
+    /// A third of the triangles around each vertex at rest [m²].
+    pub area: Vec<f64>,
+    /// Opposite corners of the triangles at each edge, the other ends of the edges at each vertex,
+    /// the triangles at each vertex.
+    pub wings: Lists,
+    pub neighbours: Lists,
+    pub fans: Lists,
+    /// The largest contact thickness of any pair [m].
+    pub thickest: f64,
+    /// One more than the largest block named.
+    pub blocks: usize,
+    /// How many rotations are named.
+    pub rotations: usize,
+    triangle_order: Vec<u32>,
+}
+
+impl World {
+    pub(super) fn new(colliders: Vec<Collider>, laws: Laws) -> Result<Self, DetectError> {
+        let mut w = World {
+            laws,
+            surface: Surface::default(),
+            first_vertex: vec![0],
+            first_triangle: vec![0],
+            owner: Vec::new(),
+            entry_start: vec![0],
+            entries: Vec::new(),
+            angular: Vec::new(),
+            rest: Vec::new(),
+            area: Vec::new(),
+            wings: Lists::default(),
+            neighbours: Lists::default(),
+            fans: Lists::default(),
+            thickest: 0.0,
+            blocks: 0,
+            rotations: 0,
+            triangle_order: Vec::new(),
+            colliders: Vec::new(),
+        };
+        let (mut triangles, mut rods) = (Vec::new(), Vec::new());
+        for (i, c) in colliders.iter().enumerate() {
+            w.add(i as u32, c, &mut triangles, &mut rods)
+                .map_err(|fault| DetectError::Collider { collider: i, fault })?;
+            if w.owner.len() >= NONE as usize || triangles.len() >= NONE as usize {
+                return Err(DetectError::TooMany);
+            }
+            w.first_vertex.push(w.owner.len() as u32);
+            w.first_triangle.push(triangles.len() as u32);
+        }
+        w.surface = Surface::new(&triangles, &rods)?;
+        w.colliders = colliders;
+        w.connect();
+        let mut two: Vec<f64> = w.colliders.iter().map(|c| c.thickness).collect();
+        two.sort_unstable_by(|a, b| b.total_cmp(a));
+        w.thickest = two.first().copied().unwrap_or(0.0);
+        w.blocks = w
+            .entries
+            .iter()
+            .map(|e| e.0 as usize + 1)
+            .max()
+            .unwrap_or(0);
+        let angular = w.angular.iter().filter(|b| **b != NONE);
+        w.blocks = w.blocks.max(angular.max().map_or(0, |b| *b as usize + 1));
+        Ok(w)
+    }
+
+    fn add(
+        &mut self,
+        index: u32,
+        c: &Collider,
+        triangles: &mut Vec<[u32; 3]>,
+        rods: &mut Vec<[u32; 2]>,
+    ) -> Result<(), ColliderFault> {
+        if !(c.thickness >= 0.0 && c.thickness.is_finite()) {
+            return Err(ColliderFault::Thickness(c.thickness));
+        }
+        if c.material >= self.laws.count() {
+            return Err(ColliderFault::Material(c.material));
+        }
+        let base = self.owner.len() as u32;
+        let (own, bars, count): (&[[u32; 3]], &[[u32; 2]], usize) = match &c.form {
+            Form::Shape(s) => {
+                s.check().map_err(ColliderFault::Shape)?;
+                (&[], &[], 0)
+            }
+            Form::Mesh(m) => (&m.triangles, &[], m.vertices.len()),
+            Form::Body(b) => (&b.triangles, &b.rods, b.points.len()),
+        };
+        let named = own.iter().flatten().chain(bars.iter().flatten());
+        if let Some(v) = named.copied().find(|v| *v as usize >= count) {
+            return Err(ColliderFault::Index(v));
+        }
+        triangles.extend(own.iter().map(|t| t.map(|v| v + base)));
+        rods.extend(bars.iter().map(|e| e.map(|v| v + base)));
+        self.owner.resize(self.owner.len() + count, index);
+        let mut angular = NONE;
+        match &c.form {
+            Form::Shape(_) => {}
+            Form::Mesh(m) => {
+                self.rest.extend(&m.vertices);
+                let end = self.entries.len() as u32;
+                self.entry_start.resize(self.owner.len() + 1, end);
+            }
+            Form::Body(b) => {
+                if b.rest.len() != count {
+                    return Err(ColliderFault::Index(count as u32));
+                }
+                self.rest.extend(&b.rest);
+                match &b.points {
+                    Points::Rigid { block, rigid, .. } => {
+                        angular = block + 1;
+                        self.rotations = self.rotations.max(*rigid as usize + 1);
+                        for _ in 0..count {
+                            self.entries.push((*block, 1.0));
+                            self.entry_start.push(self.entries.len() as u32);
+                        }
+                    }
+                    Points::Weighted { start, entries } => {
+                        let sound = start.first() == Some(&0)
+                            && start.windows(2).all(|w| w[0] <= w[1])
+                            && start.last().is_some_and(|e| *e as usize == entries.len());
+                        if !sound {
+                            return Err(ColliderFault::Ranges);
+                        }
+                        let base = self.entries.len() as u32;
+                        self.entries.extend(entries);
+                        self.entry_start
+                            .extend(start.iter().skip(1).map(|e| e + base));
+                    }
+                }
+            }
+        }
+        self.angular.resize(self.owner.len(), angular);
+        Ok(())
+    }
+
+    fn connect(&mut self) {
+        let count = self.owner.len();
+        let (edges, triangles) = (self.surface.edges(), self.surface.triangles());
+        self.area = vec![0.0; count];
+        let mut wings = Vec::with_capacity(3 * triangles.len());
+        let mut fans = Vec::with_capacity(3 * triangles.len());
+        for (i, t) in triangles.iter().enumerate() {
+            let [a, b, c] = t.map(|v| self.rest[v as usize]);
+            let third = (b - a).cross(&(c - a)).norm() / 6.0;
+            for k in 0..3 {
+                let (a, b) = (t[k], t[(k + 1) % 3]);
+                if let Ok(e) = edges.binary_search(&[a.min(b), a.max(b)]) {
+                    wings.push([e as u32, t[(k + 2) % 3]]);
+                }
+                fans.push([a, i as u32]);
+                self.area[a as usize] += third;
+            }
+        }
+        let mut ends: Vec<[u32; 2]> = edges.iter().flat_map(|e| [*e, [e[1], e[0]]]).collect();
+        self.wings = Lists::new(edges.len(), &mut wings);
+        self.fans = Lists::new(count, &mut fans);
+        self.neighbours = Lists::new(count, &mut ends);
+        let mut order: Vec<u32> = (0..triangles.len() as u32).collect();
+        order.sort_unstable_by_key(|&i| (triangles[i as usize], i));
+        self.triangle_order = order;
+    }
+
+    pub(super) fn owner(&self, vertex: u32) -> &Collider {
+        &self.colliders[self.owner[vertex as usize] as usize]
+    }
+
+    /// The number of an edge, ends in ascending order.
+    pub(super) fn edge(&self, a: u32, b: u32) -> usize {
+        let edges = self.surface.edges();
+        edges.binary_search(&[a, b]).unwrap_or(edges.len())
+    }
+
+    /// The number of a triangle, corners in its order.
+    pub(super) fn triangle(&self, corners: [u32; 3]) -> usize {
+        let triangles = self.surface.triangles();
+        let of = |i: &u32| triangles[*i as usize];
+        let at = self.triangle_order.partition_point(|i| of(i) < corners);
+        self.triangle_order
+            .get(at)
+            .map_or(triangles.len(), |i| *i as usize)
+    }
+
+    /// Whether two colliders, by their places, can touch at all.
+    pub(super) fn may_touch(&self, a: u32, b: u32) -> bool {
+        let body = |i: u32| match &self.colliders[i as usize].form {
+            Form::Body(b) => Some(b),
+            _ => None,
+        };
+        if a != b {
+            return body(a).is_some() || body(b).is_some();
+        }
+        let own = |b: &super::Body| b.self_contact && !matches!(b.points, Points::Rigid { .. });
+        body(a).is_some_and(own)
+    }
+
+    /// The contact thickness of two colliders [m].
+    pub(super) fn thickness(&self, a: u32, b: u32) -> f64 {
+        let of = |i: u32| self.colliders[i as usize].thickness;
+        0.5 * (of(a) + of(b))
+    }
+
+    pub(super) fn is_closed(&self, collider: u32) -> bool {
+        match &self.colliders[collider as usize].form {
+            Form::Body(b) => b.closed,
+            Form::Mesh(m) => m.closed,
+            Form::Shape(_) => true,
+        }
+    }
+}

@@ -1,0 +1,491 @@
+//! Contacts against values computed by hand.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod detect_scenes;
+
+use detect_scenes::{H, Scene, T, at, block, floor, sheet};
+use stiction_contact::ContactSet;
+use stiction_contact::detect::{
+    Collider, ContactSource, Crossing, DetectConfig, DetectError, Detector, Form, Law, Laws,
+    match_keys,
+};
+use stiction_geometry::analytic::{Pose, Shape};
+use stiction_math::{Quat, Vec3};
+
+#[test]
+fn every_vertex_of_a_sheet_touches_the_floor_below_it() {
+    let mut s = Scene::default();
+    s.shell(sheet(5, 0.1, Vec3::new(0.0, 0.0, 1.2e-3)));
+    // The floor rises by a tenth of a millimetre and moves aside by two.
+    s.shape(floor(), [at(0.0, 0.0, 0.0), at(2e-3, 0.0, 1e-4)]);
+    let (c, report) = s.contacts();
+    assert_eq!(c.len(), 25);
+    assert_eq!(report.near, 25);
+    assert_eq!(report.penetration, 0.0);
+    for i in 0..25 {
+        assert_eq!(
+            c.nodes[i], i as u32,
+            "contacts are in the order of vertices"
+        );
+        assert_eq!(c.weights[i], 1.0);
+        assert_eq!(c.normal[i], Vec3::z());
+        assert!((c.gap[i] - 0.2e-3).abs() < 1e-15);
+        let k = Vec3::new(-2e-3, 0.0, -1e-4 + 0.2e-3) / H;
+        assert!((c.k[i] - k).norm() < 1e-12, "{:?}", c.k[i]);
+        assert_eq!(c.mu[i], 0.3);
+        assert_eq!(c.pair[i], [10, 11]);
+    }
+    // Out of reach of proximity: only those that would come within the thickness.
+    for x in &mut s.x {
+        x.z = 5e-3;
+    }
+    assert_eq!(s.contacts().0.len(), 0);
+    s.v[7].z = -0.45;
+    let (c, report) = s.contacts();
+    assert_eq!((c.len(), report.near), (1, 0));
+    assert_eq!(c.nodes, [7]);
+    assert!((c.gap[0] - 4e-3).abs() < 1e-15);
+    s.v[7].z = -0.35;
+    assert_eq!(s.contacts().0.len(), 0);
+}
+
+/// Two large triangles over something small.
+fn tablecloth(z: f64) -> Scene {
+    let mut s = Scene::default();
+    s.shell(sheet(2, 0.2, Vec3::new(0.0, 0.0, z)));
+    s
+}
+
+#[test]
+fn a_box_edge_touches_the_edge_of_a_sheet_between_its_vertices() {
+    // A bar along y, turned by 45° about it so that its edge points up.
+    let half = Vec3::new(0.01, 0.3, 0.01);
+    let top = 0.01 * 2f64.sqrt();
+    let turned = Pose {
+        rotation: Quat::from_axis_angle(&Vec3::y_axis(), std::f64::consts::FRAC_PI_4),
+        translation: Vec3::new(0.02, 0.0, 0.0),
+    };
+    let mut s = tablecloth(top + 0.8e-3);
+    s.shape(Shape::Box { half }, [turned; 2]);
+    let (c, _) = s.contacts();
+    // Two sides and the diagonal of the square cross the bar.
+    assert_eq!(c.len(), 3, "{c:?}");
+    for i in 0..3 {
+        assert!((c.normal[i] - Vec3::z()).norm() < 1e-6, "{:?}", c.normal[i]);
+        assert!((c.gap[i] + 0.2e-3).abs() < 1e-9);
+        let place: Vec3 = c.entries(i).map(|e| s.x[e.node as usize] * e.weight).sum();
+        assert!((place.x - 0.02).abs() < 1e-6);
+    }
+    // The same from above, by motion.
+    for (x, v) in s.x.iter_mut().zip(&mut s.v) {
+        x.z += 0.02;
+        v.z = -2.5;
+    }
+    let (c, report) = s.contacts();
+    assert_eq!((c.len(), report.near), (3, 0));
+    for i in 0..3 {
+        assert!((c.normal[i] - Vec3::z()).norm() < 1e-2);
+        assert!((c.gap[i] - 19.8e-3).abs() < 1e-4);
+    }
+}
+
+#[test]
+fn solids_smaller_than_a_triangle_touch_its_middle() {
+    // Each reaches up to z = 0.03 below the middle of the lower triangle.
+    let cases = [
+        (Shape::Sphere { radius: 0.01 }, at(0.03, -0.03, 0.02), 1),
+        (
+            Shape::Cone {
+                radius: 0.01,
+                height: 0.03,
+            },
+            at(0.03, -0.03, 0.0),
+            1,
+        ),
+        (
+            Shape::Box {
+                half: Vec3::repeat(0.01),
+            },
+            at(0.03, -0.03, 0.02),
+            4,
+        ),
+        (
+            Shape::Cylinder {
+                radius: 0.01,
+                half: 0.01,
+            },
+            at(0.03, -0.03, 0.02),
+            16,
+        ),
+        (
+            Shape::Capsule {
+                radius: 0.01,
+                half: 0.01,
+            },
+            at(0.03, -0.03, 0.01),
+            1,
+        ),
+        (
+            Shape::Torus {
+                major: 0.01,
+                minor: 0.005,
+            },
+            at(0.03, -0.03, 0.025),
+            16,
+        ),
+    ];
+    for (shape, pose, count) in cases {
+        let mut s = tablecloth(0.03 + 0.9e-3);
+        s.shape(shape, [pose; 2]);
+        let (c, _) = s.contacts();
+        assert_eq!(c.len(), count, "{shape:?}");
+        for i in 0..c.len() {
+            assert!((c.normal[i] - Vec3::z()).norm() < 1e-9, "{shape:?}");
+            assert!((c.gap[i] + 0.1e-3).abs() < 1e-12, "{shape:?}");
+            assert!((c.weights[c.start[i] as usize..].iter().take(3).sum::<f64>() - 1.0) < 1e-12);
+        }
+        // From far above, by motion: no solid is passed.
+        for (x, v) in s.x.iter_mut().zip(&mut s.v) {
+            x.z += 0.05;
+            v.z = -10.0;
+        }
+        let (c, _) = s.contacts();
+        assert!(c.len() >= count.min(4), "{shape:?}: {}", c.len());
+        for i in 0..c.len() {
+            assert!(c.normal[i].z > 0.999, "{shape:?} {:?}", c.normal[i]);
+        }
+    }
+}
+
+#[test]
+fn two_sheets_one_above_the_other_touch_by_vertices_and_edges() {
+    let mut s = Scene::default();
+    s.shell(sheet(4, 0.03, Vec3::zeros()));
+    // Moved aside so that no vertices or edges coincide.
+    s.shell(sheet(4, 0.03, Vec3::new(1.7e-3, 2.9e-3, 0.7e-3)));
+    let (c, report) = s.contacts();
+    assert!(report.near == c.len() && c.len() > 9, "{report:?}");
+    assert!((report.penetration - 0.3e-3).abs() < 1e-15);
+    for i in 0..c.len() {
+        // Borders overhang, and there contacts lean outward; all others are upright.
+        let sum: f64 = c.entries(i).map(|e| e.weight).sum();
+        assert!(sum.abs() < 1e-12, "weights of the sides cancel");
+        let first = c.entries(i).next().unwrap();
+        let up = if first.node >= 16 { 1.0 } else { -1.0 };
+        assert!(
+            (c.normal[i] - Vec3::z() * up).norm() < 1e-9,
+            "{:?}",
+            c.normal[i]
+        );
+        assert!((c.gap[i] + 0.3e-3).abs() < 1e-12);
+        assert_eq!(c.k[i], c.normal[i] * (c.gap[i] / H));
+    }
+}
+
+#[test]
+fn what_slides_over_a_flat_mesh_is_not_held_up_by_its_inner_edges() {
+    let mut s = Scene::default();
+    s.mesh(sheet(9, 0.08, Vec3::zeros()), [at(0.0, 0.0, 0.0); 2]);
+    // A small triangle on top, its lowest corner at many places relative to edges and vertices.
+    for i in 0..40 {
+        let x = -0.0213 + 0.0011 * f64::from(i);
+        let tip = Vec3::new(x, 0.37 * x, 1.1e-3);
+        let mut s = s.clone();
+        let corners = vec![
+            tip,
+            tip + Vec3::new(1e-3, 0.0, 0.02),
+            tip + Vec3::new(0.0, 1e-3, 0.02),
+        ];
+        s.shell((corners, vec![[0, 1, 2]]));
+        s.v[0] = Vec3::new(0.5, 0.1, -0.05);
+        let (c, _) = s.contacts();
+        assert!(!c.is_empty());
+        for i in 0..c.len() {
+            let sign = if c.weights[c.start[i] as usize] > 0.0 {
+                1.0
+            } else {
+                -1.0
+            };
+            assert!((c.normal[i] * sign).z > 0.9, "{:?}", c.normal[i]);
+        }
+    }
+}
+
+#[test]
+fn crossing_edges_touch_once_and_crossing_sheets_are_reported() {
+    let mut s = Scene::default();
+    let a = vec![
+        Vec3::new(-1.0, 0.0, 0.0),
+        Vec3::new(1.0, 0.0, 0.0),
+        Vec3::new(0.0, 0.0, -1.0),
+    ];
+    let d = 0.8e-3;
+    let b = vec![
+        Vec3::new(0.0, -1.0, d),
+        Vec3::new(0.0, 1.0, d),
+        Vec3::new(0.0, 0.0, 1.0),
+    ];
+    s.shell((a, vec![[0, 1, 2]]));
+    s.shell((b, vec![[0, 1, 2]]));
+    let (c, _) = s.contacts();
+    assert_eq!(c.len(), 1);
+    assert_eq!(c.normal[0], -Vec3::z());
+    assert!((c.gap[0] - (d - T)).abs() < 1e-15);
+    let entries: Vec<(u32, f64)> = c.entries(0).map(|e| (e.node, e.weight)).collect();
+    assert_eq!(entries, [(0, 0.5), (1, 0.5), (3, -0.5), (4, -0.5)]);
+    let d = s.detector();
+    let none = ContactSet::default();
+    assert!(s.step(&none, |s| d.intersections(s)).unwrap().is_empty());
+    for x in &mut s.x[3..] {
+        x.z -= 0.1;
+    }
+    let crossing = Crossing {
+        first: (0, 0),
+        second: (1, Some(0)),
+    };
+    assert_eq!(s.step(&none, |s| d.intersections(s)).unwrap(), [crossing]);
+    s.shape(Shape::Sphere { radius: 0.1 }, [at(0.5, 0.0, -0.2); 2]);
+    let d = s.detector();
+    let found = s.step(&none, |s| d.intersections(s)).unwrap();
+    let solid = Crossing {
+        first: (0, 0),
+        second: (2, None),
+    };
+    assert_eq!(found, [crossing, solid]);
+}
+
+#[test]
+fn a_sheet_at_rest_does_not_touch_itself_even_if_thicker_than_its_edges() {
+    let mut s = Scene::default();
+    s.shell(sheet(20, 0.02, Vec3::zeros()));
+    s.colliders[0].thickness = 4e-3;
+    assert_eq!(s.contacts().0.len(), 0);
+    // Folded over a line, its halves touch; at rest they are far apart.
+    for x in &mut s.x {
+        if x.x > 0.0 {
+            *x = Vec3::new(-x.x, x.y + 1e-4, 2e-3);
+        }
+    }
+    let (c, _) = s.contacts();
+    assert!(c.len() > 100);
+    assert!(c.gap.iter().any(|g| (g + 2e-3).abs() < 1e-12));
+}
+
+#[test]
+fn prescribed_blocks_move_contacts_and_are_not_named() {
+    let mut s = Scene::default();
+    s.shell(sheet(2, 0.1, Vec3::new(0.0, 0.0, 0.0)));
+    let tip = Vec3::new(0.02, -0.01, 0.9e-3);
+    s.shell((
+        vec![
+            tip,
+            tip + Vec3::new(0.1, 0.0, 0.1),
+            tip + Vec3::new(0.0, 0.1, 0.1),
+        ],
+        vec![[0, 1, 2]],
+    ));
+    for i in 0..4 {
+        s.fixed[i] = true;
+        s.v[i] = Vec3::new(0.3, 0.0, 0.02);
+    }
+    let (c, _) = s.contacts();
+    assert_eq!(c.nodes, [4]);
+    let k = Vec3::new(-0.3, 0.0, -0.02 - 0.1e-3 / H);
+    assert!((c.k[0] - k).norm() < 1e-12, "{:?}", c.k[0]);
+    // The solver's velocities of prescribed blocks are not looked at.
+    let mut d = s.detector();
+    let (mut c, _) = s.contacts_by(&mut d, &ContactSet::default());
+    assert_eq!(d.more_contacts(&[Vec3::zeros(); 7], &mut c), 0);
+    for i in 4..7 {
+        s.fixed[i] = true;
+    }
+    assert_eq!(s.contacts().0.len(), 0, "nothing here can move");
+}
+
+#[test]
+fn a_vertex_inside_a_closed_body_is_pushed_out_and_thin_bodies_are_not_seen_from_behind() {
+    let mut s = Scene::default();
+    s.rigid(block(Vec3::new(0.1, 0.1, 0.01)), Vec3::zeros());
+    let tip = Vec3::new(0.02, -0.03, 0.01 - 0.4e-3);
+    let spike = |tip: Vec3| {
+        let up = [Vec3::new(0.01, 0.0, 0.05), Vec3::new(0.0, 0.01, 0.05)];
+        (vec![tip, tip + up[0], tip + up[1]], vec![[0, 1, 2]])
+    };
+    s.shell(spike(tip));
+    let (c, report) = s.contacts();
+    let of_tip = (0..c.len()).filter(|i| c.nodes[c.start[*i] as usize] == 2);
+    let of_tip: Vec<usize> = of_tip.collect();
+    assert_eq!(of_tip.len(), 1);
+    let i = of_tip[0];
+    assert_eq!(c.normal[i], Vec3::z());
+    assert!((c.gap[i] + 1.4e-3).abs() < 1e-12);
+    assert!((report.penetration - 1.4e-3).abs() < 1e-12);
+    let none = ContactSet::default();
+    let depth = s.step(&none, |x| s.detector().penetration(x)).unwrap();
+    assert!((depth - 1.4e-3).abs() < 1e-12);
+    // A card half a millimetre thick, the vertex above it: only the upper face counts.
+    let mut s = Scene::default();
+    s.rigid(block(Vec3::new(0.1, 0.1, 0.25e-3)), Vec3::zeros());
+    s.shell(spike(Vec3::new(0.02, -0.03, 0.25e-3 + 0.6e-3)));
+    let (c, _) = s.contacts();
+    assert_eq!(c.len(), 1);
+    assert_eq!(c.normal[0], Vec3::z());
+    assert!((c.gap[0] + 0.4e-3).abs() < 1e-12);
+}
+
+#[test]
+fn a_vertex_that_slipped_through_a_sheet_is_sent_back_where_it_came_from() {
+    let mut s = tablecloth(0.0);
+    let tip = Vec3::new(0.02, -0.03, 0.2e-3);
+    s.shell((
+        vec![
+            tip,
+            tip + Vec3::new(0.1, 0.0, 0.1),
+            tip + Vec3::new(0.0, 0.1, 0.1),
+        ],
+        vec![[0, 1, 2]],
+    ));
+    let (before, _) = s.contacts();
+    assert_eq!(before.len(), 1);
+    s.x[4].z = -0.1e-3;
+    let (after, _) = s.contacts_by(&mut s.detector(), &before);
+    let kept = match_keys(&before.key, &after.key);
+    let i = kept.iter().position(|m| *m == Some(0)).unwrap();
+    assert_eq!(after.normal[i], Vec3::z());
+    assert!((after.gap[i] + 1.1e-3).abs() < 1e-12);
+}
+
+#[test]
+fn keys_last_while_a_sheet_slides() {
+    let mut s = Scene::default();
+    s.shell(sheet(8, 0.07, Vec3::new(0.0, 0.0, T)));
+    s.shape(floor(), [at(0.0, 0.0, 0.0); 2]);
+    s.mesh(
+        sheet(2, 0.5, Vec3::new(3.3e-3, 0.0, 2.0 * T)),
+        [at(0.0, 0.0, 0.0); 2],
+    );
+    let mut d = s.detector();
+    let (mut last, _) = s.contacts_by(&mut d, &ContactSet::default());
+    for _ in 0..20 {
+        for x in &mut s.x {
+            *x += Vec3::new(1e-4, 2e-4, 0.0);
+        }
+        let (next, _) = s.contacts_by(&mut d, &last);
+        let matched = match_keys(&last.key, &next.key);
+        // All contacts with the floor, and all vertices with the large triangles except those
+        // that cross the diagonal between them.
+        let kept = matched.iter().flatten().count();
+        assert!(kept + 12 > next.len(), "{kept} of {}", next.len());
+        let floor = (0..next.len()).filter(|i| next.pair[*i] == [10, 11]);
+        assert!(floor.clone().count() == 64 && floor.clone().all(|i| matched[i].is_some()));
+        for (i, m) in matched.iter().enumerate() {
+            if let Some(m) = m {
+                assert_eq!(last.key[*m as usize], next.key[i]);
+            }
+        }
+        last = next;
+    }
+}
+
+#[test]
+fn what_leaves_its_box_is_searched_again() {
+    let mut s = Scene::default();
+    s.shell(sheet(6, 0.05, Vec3::zeros()));
+    s.shell(sheet(6, 0.05, Vec3::new(1.1e-3, 0.7e-3, 0.2)));
+    let mut d = s.detector();
+    let (mut c, _) = s.contacts_by(&mut d, &ContactSet::default());
+    assert_eq!(c.len(), 0);
+    let mut v = s.v.clone();
+    for v in &mut v[36..] {
+        v.z = -25.0;
+    }
+    let added = d.more_contacts(&v, &mut c);
+    assert!(added > 36 && added == c.len(), "{added}");
+    detect_scenes::check(&c, &s);
+    // As found at once by a search that knows these velocities.
+    s.v = v.clone();
+    let (direct, _) = s.contacts();
+    let sorted = |c: &ContactSet| {
+        let mut k = c.key.clone();
+        k.sort_unstable();
+        k
+    };
+    assert_eq!(sorted(&direct), sorted(&c));
+    assert_eq!(d.more_contacts(&v, &mut c), 0, "nothing is listed twice");
+    v[40].x = f64::NAN;
+    assert_eq!(d.more_contacts(&v, &mut c), 0);
+}
+
+#[test]
+fn cohesion_and_compliance_share_the_area() {
+    let mut s = Scene::default();
+    s.shell(sheet(5, 0.1, Vec3::new(0.0, 0.0, T)));
+    s.shape(floor(), [at(0.0, 0.0, 0.0); 2]);
+    let laws = Laws::new(1, |_, _| Law {
+        mu: 0.1,
+        cohesion: 50.0,
+        compliance: 1e-6,
+    });
+    let mut d = Detector::new(s.colliders.clone(), laws, DetectConfig::paper()).unwrap();
+    let (c, _) = s.contacts_by(&mut d, &ContactSet::default());
+    // 50 Pa on 0.01 m² for one step.
+    assert!((c.cohesion.iter().sum::<f64>() - 50.0 * 0.01 * H).abs() < 1e-12);
+    let stiffness: f64 = c.compliance.iter().map(|c| 1.0 / (c * H * H)).sum();
+    assert!((stiffness - 0.01 / 1e-6).abs() < 1e-6 * stiffness);
+}
+
+#[test]
+fn bad_input_is_refused_by_name() {
+    let mut s = Scene::default();
+    s.shell(sheet(3, 0.1, Vec3::zeros()));
+    s.shape(floor(), [at(0.0, 0.0, 0.0); 2]);
+    let (mut d, mut out) = (s.detector(), ContactSet::default());
+    let none = ContactSet::default();
+    let mut bad = s.clone();
+    bad.poses.clear();
+    let error = bad.step(&none, |x| d.detect(x, &mut out)).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            DetectError::Length {
+                column: "obstacles",
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let mut bad = s.clone();
+    bad.x[4].y = f64::NAN;
+    let error = bad.step(&none, |x| d.detect(x, &mut out)).unwrap_err();
+    assert!(error.to_string().contains("vertex 4"), "{error}");
+    let mut bad = s.clone();
+    bad.x.truncate(5);
+    assert!(bad.step(&none, |x| d.detect(x, &mut out)).is_err());
+    // And goes on working afterwards.
+    assert!(s.step(&none, |x| d.detect(x, &mut out)).is_ok());
+    let refused = |c: Collider| {
+        let laws = Laws::uniform(Law::default());
+        Detector::new(vec![c], laws, DetectConfig::default())
+            .unwrap_err()
+            .to_string()
+    };
+    let good = s.colliders[1].clone();
+    let thin = Collider {
+        thickness: -1.0,
+        ..good.clone()
+    };
+    assert!(refused(thin).contains("thickness"));
+    let unknown = Collider {
+        material: 3,
+        ..good.clone()
+    };
+    assert!(refused(unknown).contains("material 3"));
+    let hollow = Form::Shape(Shape::Sphere { radius: -1.0 });
+    assert!(
+        refused(Collider {
+            form: hollow,
+            ..good
+        })
+        .contains("radius")
+    );
+}

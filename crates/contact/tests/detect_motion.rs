@@ -1,0 +1,303 @@
+//! Contacts as constraints: what B, k and the order promise.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod detect_scenes;
+
+use detect_scenes::{H, Scene, T, at, block, floor, sheet};
+use stiction_contact::ContactSet;
+use stiction_contact::detect::{Body, ContactSource, Detector, Form, Points};
+use stiction_geometry::SplitMix;
+use stiction_geometry::analytic::{Pose, Shape};
+use stiction_math::{Quat, Vec3};
+
+fn vector(random: &mut SplitMix, scale: f64) -> Vec3 {
+    let mut c = || scale * (2.0 * random.uniform() - 1.0);
+    Vec3::new(c(), c(), c())
+}
+
+/// A tetrahedron that carries an embedded triangle, a rigid box, a sheet, a turning cylinder and a
+/// moving mesh, all within reach of one another.
+fn mixed() -> Scene {
+    let mut s = Scene::default();
+    s.shell(sheet(3, 0.1, Vec3::zeros()));
+    s.rigid(block(Vec3::repeat(0.02)), Vec3::new(0.011, -0.013, 0.0205));
+    let tet = [
+        Vec3::new(-0.04, -0.04, -0.001),
+        Vec3::new(0.01, -0.03, -0.03),
+        Vec3::new(-0.03, 0.02, -0.02),
+        Vec3::new(-0.02, -0.01, -0.05),
+    ];
+    let first = s.x.len() as u32;
+    let weights = [
+        [0.9, 0.05, 0.03, 0.02],
+        [0.1, 0.7, 0.1, 0.1],
+        [0.1, 0.1, 0.7, 0.1],
+    ];
+    let rest = weights.map(|w| (0..4).map(|a| tet[a] * w[a]).sum::<Vec3>());
+    // The top vertex of the embedded triangle is lifted to just below the sheet.
+    let lift = Vec3::new(0.0, 0.0, -0.8e-3 - rest[0].z);
+    s.add(Form::Body(Body {
+        triangles: vec![[0, 1, 2]],
+        rods: Vec::new(),
+        points: Points::Weighted {
+            start: vec![0, 4, 8, 12],
+            entries: weights
+                .iter()
+                .flat_map(|w| (0..4).map(move |a| (first + a as u32, w[a])))
+                .collect(),
+        },
+        rest: rest.iter().map(|r| r + lift).collect(),
+        closed: false,
+        self_contact: true,
+    }));
+    s.blocks(&tet.map(|x| x + lift));
+    let pose = |angle: f64, z: f64| Pose {
+        rotation: Quat::from_scaled_axis(Vec3::new(0.1, 1.4 + angle, 0.0)),
+        translation: Vec3::new(0.035, 0.04, z),
+    };
+    let cylinder = Shape::Cylinder {
+        radius: 0.01,
+        half: 0.005,
+    };
+    s.shape(cylinder, [pose(0.0, -0.0112), pose(2e-3, -0.0113)]);
+    s.mesh(
+        sheet(2, 0.02, Vec3::new(-0.04, 0.02, 0.9e-3)),
+        [at(0.0, 0.0, 0.0), at(1e-4, 2e-4, 1e-4)],
+    );
+    s.fixed[4] = true;
+    s
+}
+
+#[test]
+fn the_relative_velocity_is_the_rate_of_the_true_gap() {
+    let mut random = SplitMix::new(5);
+    let mut s = mixed();
+    let (c, _) = s.contacts();
+    let kinds: std::collections::BTreeSet<[u64; 2]> = c
+        .key
+        .iter()
+        .map(|k| [k.first >> 60, k.second >> 60])
+        .collect();
+    assert!(kinds.len() >= 3, "{kinds:?}");
+    let pairs: std::collections::BTreeSet<[u32; 2]> = c.pair.iter().copied().collect();
+    assert!(pairs.len() >= 4, "the sheet touches all others: {pairs:?}");
+    assert!(c.levers.iter().any(|l| *l != Vec3::zeros()));
+    for _ in 0..5 {
+        for v in &mut s.v {
+            *v = vector(&mut random, 0.01);
+        }
+        s.v[10] *= 10.0;
+        let (c, _) = s.contacts();
+        // The same scene a little later, and a little earlier.
+        let later = |dt: f64| {
+            let mut t = s.clone();
+            for (x, v) in t.x.iter_mut().zip(&s.v) {
+                *x += v * dt;
+            }
+            t.rotations[0] = Quat::from_scaled_axis(s.v[10] * dt) * s.rotations[0];
+            for p in &mut t.poses {
+                let f = dt / H;
+                let turn = (p[1].rotation * p[0].rotation.inverse()).scaled_axis() * f;
+                p[0] = Pose {
+                    rotation: Quat::from_scaled_axis(turn) * p[0].rotation,
+                    translation: p[0].translation + (p[1].translation - p[0].translation) * f,
+                };
+            }
+            for v in &mut t.v {
+                *v = Vec3::zeros();
+            }
+            t.contacts().0
+        };
+        let dt = 1e-5;
+        let (before, after) = (later(-dt), later(dt));
+        let mut tested = 0;
+        for i in 0..c.len() {
+            // Sample points on a rim are not the closest ones, so that the true gap also changes
+            // by their slide along the rim.
+            let part = c.key[i].second & 0xffff;
+            if c.key[i].second >> 60 == 4 && (1..=32).contains(&part) {
+                continue;
+            }
+            let find = |c: &ContactSet, key| c.key.iter().position(|k| *k == key);
+            let (Some(a), Some(b)) = (find(&before, c.key[i]), find(&after, c.key[i])) else {
+                continue;
+            };
+            let rate = (after.gap[b] - before.gap[a]) / (2.0 * dt);
+            let u = c.velocity(i, &s.v) + c.k[i];
+            let expected = rate + c.gap[i] / H;
+            let error = (u.dot(&c.normal[i]) - expected).abs();
+            assert!(
+                error < 2e-5,
+                "{:?}: {} {expected}",
+                c.key[i],
+                u.dot(&c.normal[i])
+            );
+            tested += 1;
+        }
+        assert!(tested >= 8, "{tested} of {}", c.len());
+    }
+}
+
+/// Crumpled sheets over solids and a rigid box, with random velocities.
+fn heap(seed: u64) -> Scene {
+    let mut random = SplitMix::new(seed);
+    let mut s = Scene::default();
+    for i in 0..3 {
+        let (mut x, t) = sheet(10, 0.09, Vec3::new(0.0, 0.0, 0.012 + 0.008 * f64::from(i)));
+        for x in &mut x {
+            x.z += 2e-3 * (70.0 * x.x + f64::from(i)).sin() * (50.0 * x.y).cos();
+            *x += vector(&mut random, 4e-4);
+        }
+        let first = s.shell((x, t)) as usize;
+        let drift = vector(&mut random, 0.6);
+        for v in &mut s.v[first..] {
+            *v = drift + vector(&mut random, 0.4);
+        }
+    }
+    let b = s.rigid(
+        block(Vec3::new(0.02, 0.015, 0.006)),
+        Vec3::new(0.0, 0.0, 0.045),
+    ) as usize;
+    s.v[b] = Vec3::new(0.0, 0.0, -1.2);
+    s.v[b + 1] = vector(&mut random, 10.0);
+    s.shape(floor(), [at(0.0, 0.0, 0.0); 2]);
+    let ball = [at(0.02, 0.01, 0.0), at(0.02, 0.012, 0.003)];
+    s.shape(Shape::Sphere { radius: 0.008 }, ball);
+    let plate = Shape::Box {
+        half: Vec3::new(0.01, 0.02, 0.006),
+    };
+    s.shape(plate, [at(-0.02, 0.0, 0.0), at(-0.02, 0.0, 0.002)]);
+    s
+}
+
+/// Pushes velocities until no listed contact approaches, and lists new ones.
+fn resolve(s: &Scene, d: &mut Detector, c: &mut ContactSet) -> Vec<Vec3> {
+    let mut v = s.v.clone();
+    for _ in 0..60 {
+        for _ in 0..60 {
+            let mut worst = 0.0f64;
+            for i in 0..c.len() {
+                let u = (c.velocity(i, &v) + c.k[i]).dot(&c.normal[i]);
+                if u < 0.0 {
+                    worst = worst.max(-u);
+                    // Unit masses; the inertia of the box is that of unit mass and its size.
+                    let inverse = |node: u32| if node == 301 { 4000.0 } else { 1.0 };
+                    let n = c.normal[i];
+                    let jacobian: Vec<(u32, Vec3)> =
+                        c.entries(i).map(|e| (e.node, e.tr_mul(&n))).collect();
+                    let scale = |(n, j): &(u32, Vec3)| j.norm_squared() * inverse(*n);
+                    let r = -u / jacobian.iter().map(scale).sum::<f64>();
+                    for (node, j) in &jacobian {
+                        v[*node as usize] += j * (r * inverse(*node));
+                    }
+                }
+            }
+            if worst < 1e-4 {
+                break;
+            }
+        }
+        if d.more_contacts(&v, c) == 0 {
+            break;
+        }
+    }
+    v
+}
+
+#[test]
+fn a_step_that_keeps_the_listed_contacts_and_is_clipped_never_intersects() {
+    let none = ContactSet::default();
+    let (mut whole, scenes) = (0, 12);
+    for seed in 0..scenes {
+        let s = heap(seed);
+        let mut d = s.detector();
+        assert!(s.step(&none, |x| d.intersections(x)).unwrap().is_empty());
+        let (mut c, _) = s.contacts_by(&mut d, &none);
+        assert!(c.len() > 20);
+        // Without contacts things would pass through one another.
+        let free = d.safe_fraction(&s.v, 0.05 * T).unwrap();
+        assert!(free < 0.9, "seed {seed}: {free}");
+        let v = resolve(&s, &mut d, &mut c);
+        let safe = d.safe_fraction(&v, 0.05 * T).unwrap();
+        whole += u32::from(safe == 1.0);
+        let mut end = s.clone();
+        for (i, x) in end.x.iter_mut().enumerate() {
+            *x += v[i] * (H * safe);
+        }
+        // Vertices of the box move along straight lines: the linear motion of detection.
+        let b = s.x.len() - 2;
+        let (local, t) = block(Vec3::new(0.02, 0.015, 0.006));
+        let moved = local
+            .iter()
+            .map(|p| p + v[b + 1].cross(p) * (H * safe))
+            .collect();
+        let Form::Body(body) = &mut end.colliders[3].form else {
+            panic!("the box is the fourth collider");
+        };
+        body.points = Points::Rigid {
+            block: b as u32,
+            rigid: 0,
+            local: moved,
+        };
+        assert_eq!(body.triangles, t);
+        for p in &mut end.poses {
+            let now = p[0].translation + (p[1].translation - p[0].translation) * safe;
+            *p = [at(now.x, now.y, now.z); 2];
+        }
+        let found = end
+            .step(&none, |x| end.detector().intersections(x))
+            .unwrap();
+        assert!(found.is_empty(), "seed {seed}: {found:?}");
+    }
+    // The constraints alone are enough in most scenes; clipping is the safety net.
+    assert!(
+        whole * 2 > scenes as u32,
+        "only {whole} of {scenes} whole steps"
+    );
+}
+
+#[test]
+fn the_bits_do_not_depend_on_threads_or_on_the_history_of_the_trees() {
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        pool.install(|| {
+            let mut s = heap(3);
+            let mut d = s.detector();
+            let mut all = Vec::new();
+            let mut previous = ContactSet::default();
+            for step in 0..4 {
+                let (mut c, report) = s.contacts_by(&mut d, &previous);
+                let (fresh, _) = s.contacts_by(&mut s.detector(), &previous);
+                assert_eq!(bits(&fresh), bits(&c), "a refitted tree and a new one");
+                assert_eq!(report.rebuilt, step == 0);
+                let v: Vec<Vec3> = s.v.iter().map(|v| v * -1.7).collect();
+                assert!(d.more_contacts(&v, &mut c) > 0);
+                all.push(bits(&c));
+                previous = c;
+                for (x, v) in s.x.iter_mut().zip(&s.v) {
+                    *x += v * 2e-4;
+                }
+            }
+            all
+        })
+    };
+    let one = run(1);
+    assert_eq!(one, run(2));
+    assert_eq!(one, run(3));
+}
+
+fn bits(c: &ContactSet) -> Vec<u64> {
+    let mut all: Vec<u64> = c
+        .start
+        .iter()
+        .chain(&c.nodes)
+        .map(|i| u64::from(*i))
+        .collect();
+    all.extend(c.weights.iter().chain(&c.gap).map(|w| w.to_bits()));
+    let vectors = c.levers.iter().chain(&c.normal).chain(&c.k);
+    all.extend(vectors.flat_map(|v| [v.x.to_bits(), v.y.to_bits(), v.z.to_bits()]));
+    all.extend(c.key.iter().flat_map(|k| [k.first, k.second]));
+    all
+}
