@@ -5,9 +5,10 @@ mod detect_scenes;
 
 use detect_scenes::{H, Scene, T, at, block, floor, sheet};
 use stiction_contact::ContactSet;
-use stiction_contact::detect::{Body, ContactSource, Detector, Form, Points};
+use stiction_contact::detect::{Body, ContactSource, Detector, Form, Points, match_keys};
 use stiction_geometry::SplitMix;
 use stiction_geometry::analytic::{Pose, Shape};
+use stiction_geometry::collide::{edge_edge, point_triangle};
 use stiction_math::{Quat, Vec3};
 
 fn vector(random: &mut SplitMix, scale: f64) -> Vec3 {
@@ -253,6 +254,135 @@ fn a_step_that_keeps_the_listed_contacts_and_is_clipped_never_intersects() {
         whole * 2 > scenes as u32,
         "only {whole} of {scenes} whole steps"
     );
+}
+
+#[test]
+fn the_closest_places_of_any_two_bodies_are_among_the_contacts() {
+    let (mut compared, mut crossed) = (0, 0);
+    for seed in 20..32 {
+        let mut s = heap(seed);
+        let mut random = SplitMix::new(seed);
+        // Bodies pressed together until some cross.
+        for (i, x) in s.x.iter_mut().enumerate() {
+            x.z -= (4e-3 + 2e-4 * (seed - 20) as f64) * (i / 100).min(3) as f64;
+            *x += vector(&mut random, 2e-4);
+        }
+        for v in &mut s.v {
+            *v = Vec3::zeros();
+        }
+        let (c, _) = s.contacts();
+        let none = ContactSet::default();
+        let crossings = s.step(&none, |x| s.detector().intersections(x)).unwrap();
+        let bodies = |k: usize| {
+            let Form::Body(b) = &s.colliders[k].form else {
+                panic!("the first four colliders are bodies");
+            };
+            let x: Vec<Vec3> = match &b.points {
+                Points::Rigid { block, local, .. } => {
+                    local.iter().map(|p| p + s.x[*block as usize]).collect()
+                }
+                Points::Weighted { entries, .. } => {
+                    entries.iter().map(|e| s.x[e.0 as usize]).collect()
+                }
+            };
+            (x, b.triangles.clone())
+        };
+        for (a, b) in [(0, 1), (1, 2), (0, 2), (2, 3)] {
+            let least = distance(&bodies(a), &bodies(b));
+            let (a, b) = (10 + a as u32, 10 + b as u32);
+            let pair = |i: &usize| c.pair[*i] == [a, b] || c.pair[*i] == [b, a];
+            let listed = (0..c.len()).filter(pair).map(|i| c.gap[i] + T);
+            let nearest = listed.map(f64::abs).fold(f64::INFINITY, f64::min);
+            if crossings
+                .iter()
+                .any(|x| x.first.0 + 10 == a && x.second.0 + 10 == b)
+            {
+                // Distances of features say little about surfaces that cross.
+                assert!(nearest.is_finite());
+                crossed += 1;
+            } else if least < 1.5 * T {
+                assert!((nearest - least).abs() < 1e-12, "{least} {nearest}");
+                compared += 1;
+            } else {
+                assert_eq!(nearest, f64::INFINITY);
+            }
+        }
+    }
+    assert!(compared > 12 && crossed > 2, "{compared} {crossed}");
+}
+
+/// The least distance of vertices to triangles and of edges, by brute force.
+fn distance(a: &(Vec<Vec3>, Vec<[u32; 3]>), b: &(Vec<Vec3>, Vec<[u32; 3]>)) -> f64 {
+    let corners = |m: &(Vec<Vec3>, Vec<[u32; 3]>), t: &[u32; 3]| t.map(|v| m.0[v as usize]);
+    let mut least = f64::INFINITY;
+    for s in a.1.iter().map(|t| corners(a, t)) {
+        for t in b.1.iter().map(|t| corners(b, t)) {
+            for k in 0..3 {
+                least = least.min(point_triangle(&s[k], &t).squared);
+                least = least.min(point_triangle(&t[k], &s).squared);
+                for l in 0..3 {
+                    let (e, f) = ([s[k], s[(k + 1) % 3]], [t[l], t[(l + 1) % 3]]);
+                    least = least.min(edge_edge(&e, &f).squared);
+                }
+            }
+        }
+    }
+    least.sqrt()
+}
+
+#[test]
+fn contacts_added_later_are_those_that_a_new_search_finds() {
+    for seed in 40..52 {
+        let s = heap(seed);
+        let mut random = SplitMix::new(seed);
+        let mut d = s.detector();
+        let (mut c, _) = s.contacts_by(&mut d, &ContactSet::default());
+        let mut changed = s.clone();
+        for v in &mut changed.v {
+            *v = *v * -1.5 + vector(&mut random, 0.5);
+        }
+        d.more_contacts(&changed.v, &mut c);
+        let (fresh, _) = changed.contacts();
+        let missing = match_keys(&c.key, &fresh.key);
+        assert!(missing.iter().all(Option::is_some), "seed {seed}");
+        // Equal numbers too: they depend on the velocities at which they were found only through
+        // the time of impact.
+        for (i, m) in missing.iter().enumerate() {
+            if let Some(m) = m
+                && c.k[*m as usize] == fresh.k[i]
+            {
+                assert_eq!(c.normal[*m as usize], fresh.normal[i]);
+            }
+        }
+        detect_scenes::check(&c, &s);
+    }
+}
+
+#[test]
+fn a_clipped_step_never_intersects() {
+    let none = ContactSet::default();
+    let mut clipped = 0;
+    for seed in 100..160 {
+        let mut s = heap(seed);
+        // Without the box, whose corners would have to leave its frame.
+        s.v[300] = Vec3::zeros();
+        s.v[301] = Vec3::zeros();
+        let mut d = s.detector();
+        s.contacts_by(&mut d, &none);
+        let safe = d.safe_fraction(&s.v, 1e-6).unwrap();
+        clipped += u32::from(safe < 1.0);
+        let mut end = s.clone();
+        for (i, x) in end.x.iter_mut().enumerate() {
+            *x += s.v[i] * (H * safe);
+        }
+        for p in &mut end.poses {
+            let now = p[0].translation + (p[1].translation - p[0].translation) * safe;
+            *p = [at(now.x, now.y, now.z); 2];
+        }
+        let found = end.step(&none, |x| d.intersections(x)).unwrap();
+        assert!(found.is_empty(), "seed {seed}: {found:?}");
+    }
+    assert!(clipped > 40, "{clipped}");
 }
 
 #[test]

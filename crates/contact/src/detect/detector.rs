@@ -133,29 +133,15 @@ impl Detector {
     }
 
     /// The largest fraction of the step at velocities `v` [m/s] for which all features of meshes
-    /// stay at least `d_min` [m] apart, and vertices and edges as far from solids; zero if some
-    /// are closer from the start. For the step of the last [`Detector::detect`].
+    /// stay at least `d_min` [m] apart, and vertices, edges and the solids' corners and centres as
+    /// far; zero if some are closer from the start. For the step of the last
+    /// [`Detector::detect`]. `d_min` must not exceed the thickness.
     pub fn safe_fraction(&mut self, v: &[Vec3], d_min: f64) -> Result<f64, DetectError> {
         self.repredict(v)?;
         let config = CcdConfig::new(d_min);
         let (x0, x1) = (&self.motion.x0, &self.motion.x1);
-        let mut fraction = earliest_step(&self.candidates, x0, x1, &config)?.fraction;
-        let path = |v: u32| [x0[v as usize], x1[v as usize]];
-        for (_, moving) in &self.motion.shapes {
-            for v in self.world.surface.vertices() {
-                if self.motion.free[*v as usize] {
-                    let t = moving.point_impact(&path(*v), d_min);
-                    fraction = fraction.min(t.unwrap_or(1.0));
-                }
-            }
-            for [a, b] in self.world.surface.edges() {
-                if self.motion.free[*a as usize] || self.motion.free[*b as usize] {
-                    let t = moving.edge_impact(&path(*a), &path(*b), d_min);
-                    fraction = fraction.min(t.unwrap_or(1.0));
-                }
-            }
-        }
-        Ok(fraction)
+        let meshes = earliest_step(&self.candidates, x0, x1, &config)?.fraction;
+        Ok(meshes.min(self.world.safe_from_shapes(&self.motion, d_min)))
     }
 
     /// Memory of trees and candidates [bytes].

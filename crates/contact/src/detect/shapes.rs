@@ -20,23 +20,66 @@ impl World {
     /// thickness during the step.
     pub(super) fn on_shapes(&self, motion: &Motion) -> Vec<Found> {
         let mut found = Vec::new();
+        self.for_each_near(motion, REACH, |search| search.run(&mut found));
+        found
+    }
+
+    /// The largest fraction of the step for which no vertex, edge or part of a solid comes closer
+    /// than `d` [m].
+    pub(super) fn safe_from_shapes(&self, motion: &Motion, d: f64) -> f64 {
+        let mut fraction: f64 = 1.0;
+        self.for_each_near(motion, REACH, |search| {
+            fraction = fraction.min(search.earliest(d));
+        });
+        fraction
+    }
+
+    /// Calls `f` for each body and solid that may touch.
+    fn for_each_near(&self, motion: &Motion, reach: f64, mut f: impl FnMut(&Search)) {
+        let bodies = |b: &usize| matches!(self.colliders[*b].form, Form::Body(_));
+        let bodies: Vec<(usize, [Vec3; 2])> = (0..self.colliders.len())
+            .filter(bodies)
+            .filter(|b| self.first_vertex[*b] < self.first_vertex[b + 1])
+            .map(|b| (b, self.path_bounds(motion, b)))
+            .collect();
         for (collider, moving) in &motion.shapes {
-            for (body, c) in self.colliders.iter().enumerate() {
-                if matches!(c.form, Form::Body(_)) {
-                    let search = Search {
+            for (body, bounds) in &bodies {
+                let thickness = self.thickness(*collider, *body as u32);
+                if is_near(moving, bounds, reach * thickness) {
+                    f(&Search {
                         world: self,
                         motion,
                         moving,
                         collider: *collider,
-                        body,
-                        thickness: self.thickness(*collider, body as u32),
-                    };
-                    search.run(&mut found);
+                        body: *body,
+                        thickness,
+                    });
                 }
             }
         }
-        found
     }
+
+    /// The box around all that a body passes.
+    fn path_bounds(&self, motion: &Motion, body: usize) -> [Vec3; 2] {
+        let range = self.first_vertex[body] as usize..self.first_vertex[body + 1] as usize;
+        let both = [&motion.x0[range.clone()], &motion.x1[range]];
+        let far = Vec3::repeat(f64::INFINITY);
+        both.into_iter()
+            .flatten()
+            .fold([far, -far], |[low, high], x| [low.inf(x), high.sup(x)])
+    }
+}
+
+/// Whether a box comes within `reach` of the ball around a solid.
+fn is_near(moving: &Moving, [low, high]: &[Vec3; 2], reach: f64) -> bool {
+    let radius = moving.shape.radius();
+    if !radius.is_finite() {
+        return true;
+    }
+    let ends = [0.0, 1.0].map(|t| moving.pose(t).translation);
+    let reach = Vec3::repeat((radius + reach) * (1.0 + 1e-9));
+    let (from, to) = (ends[0].inf(&ends[1]) - reach, ends[0].sup(&ends[1]) + reach);
+    (0..3).all(|k| high[k] >= from[k] && to[k] >= low[k])
 }
 
 /// One body and one solid.
@@ -51,10 +94,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn run(&self, found: &mut Vec<Found>) {
-        let vertices = self.world.first_vertex[self.body]..self.world.first_vertex[self.body + 1];
-        if vertices.is_empty() || self.is_far(vertices.clone()) {
-            return;
-        }
+        let vertices = self.vertices();
         let start = self.moving.pose(0.0);
         let distance: Vec<f64> = vertices
             .clone()
@@ -67,44 +107,66 @@ impl Search<'_> {
             .collect();
         let first = vertices.start;
         let of = |v: u32| distance[(v - first) as usize];
-        let each = vertices.clone().into_par_iter().with_min_len(512);
+        let each = vertices.into_par_iter().with_min_len(512);
         found.par_extend(each.filter_map(|v| self.vertex(v, of(v))));
+        // No edge or face is deeper in a plane's half-space than its vertices.
         if matches!(self.moving.shape, Shape::Plane { .. }) {
             return;
         }
-        let edges = self.world.surface.edges();
-        let from = edges.partition_point(|e| e[0] < vertices.start);
-        let to = edges.partition_point(|e| e[0] < vertices.end);
-        let each = edges[from..to].par_iter().with_min_len(512);
+        let each = self.edges().par_iter().with_min_len(512);
         found.par_extend(each.filter_map(|e| self.edge(e, e.map(of))));
-        let [from, to] = [self.body, self.body + 1].map(|b| self.world.first_triangle[b] as usize);
-        let points = self.moving.shape.points();
-        let each = self.world.surface.triangles()[from..to].par_iter();
+        let parts = self.moving.shape.points();
+        let each = self.triangles().par_iter();
         let lists: Vec<Vec<Found>> = each
             .with_min_len(512)
-            .map(|t| self.face(t, t.map(of), &points))
+            .map(|t| self.face(t, t.map(of), &parts))
             .collect();
         found.extend(lists.into_iter().flatten());
     }
 
-    /// Whether the body's box cannot reach the ball around the solid.
-    fn is_far(&self, vertices: std::ops::Range<u32>) -> bool {
-        let radius = self.moving.shape.radius();
-        if !radius.is_finite() {
-            return false;
+    fn earliest(&self, d: f64) -> f64 {
+        let free = |v: &u32| self.motion.free[*v as usize];
+        let vertex = |v: u32| match free(&v) {
+            true => self.moving.point_impact(&self.path(v), d),
+            false => None,
+        };
+        let edge = |e: &[u32; 2]| match e.iter().any(free) {
+            true => self
+                .moving
+                .edge_impact(&self.path(e[0]), &self.path(e[1]), d),
+            false => None,
+        };
+        let parts = self.moving.shape.points();
+        let face = |t: &[u32; 3]| match t.iter().any(free) {
+            true => self.part_impact(&t.map(|v| self.path(v)), &parts, d),
+            false => None,
+        };
+        let least = |a: f64, b: f64| a.min(b);
+        let vertices = self.vertices().into_par_iter().with_min_len(512);
+        let vertices = vertices.filter_map(vertex).reduce(|| 1.0, least);
+        if matches!(self.moving.shape, Shape::Plane { .. }) {
+            return vertices;
         }
-        let range = vertices.start as usize..vertices.end as usize;
-        let both = [&self.motion.x0[range.clone()], &self.motion.x1[range]];
-        let mut low = Vec3::repeat(f64::INFINITY);
-        let mut high = -low;
-        for x in both.into_iter().flatten() {
-            low = low.inf(x);
-            high = high.sup(x);
-        }
-        let ends = [0.0, 1.0].map(|t| self.moving.pose(t).translation);
-        let reach = Vec3::repeat((radius + REACH * self.thickness) * (1.0 + 1e-9));
-        let (from, to) = (ends[0].inf(&ends[1]) - reach, ends[0].sup(&ends[1]) + reach);
-        (0..3).any(|k| high[k] < from[k] || to[k] < low[k])
+        let edges = self.edges().par_iter().with_min_len(512);
+        let edges = edges.filter_map(edge).reduce(|| vertices, least);
+        let faces = self.triangles().par_iter().with_min_len(512);
+        faces.filter_map(face).reduce(|| edges, least)
+    }
+
+    fn vertices(&self) -> std::ops::Range<u32> {
+        self.world.first_vertex[self.body]..self.world.first_vertex[self.body + 1]
+    }
+
+    fn edges(&self) -> &[[u32; 2]] {
+        let (edges, vertices) = (self.world.surface.edges(), self.vertices());
+        let from = edges.partition_point(|e| e[0] < vertices.start);
+        let to = edges.partition_point(|e| e[0] < vertices.end);
+        &edges[from..to]
+    }
+
+    fn triangles(&self) -> &[[u32; 3]] {
+        let [from, to] = [self.body, self.body + 1].map(|b| self.world.first_triangle[b] as usize);
+        &self.world.surface.triangles()[from..to]
     }
 
     fn vertex(&self, v: u32, distance: f64) -> Option<Found> {
@@ -176,33 +238,25 @@ impl Search<'_> {
         if least - 0.578 * longest - self.moving.travel(&paths) > reach {
             return found;
         }
-        let (start, end) = (self.moving.pose(0.0), self.moving.pose(1.0));
+        let start = self.moving.pose(0.0);
         let across = start.rotation.inverse() * (x0[1] - x0[0]).cross(&(x0[2] - x0[0]));
         let rims = [across, -across].map(|d| self.moving.shape.rim(&d).map(|p| (p, 0.0)));
         let rims = rims.into_iter().flatten();
         let parts: Vec<(Vec3, f64)> = points.iter().copied().chain(rims).collect();
         // Of one triangle, all parts that touch when the first one does: others would be reached
         // only through the solid.
-        let time = parts
-            .iter()
-            .map(|(centre, radius)| {
-                let way = [start.apply(centre), end.apply(centre)];
-                // The part turns, but is taken along its chord.
-                let bulge = 0.125 * self.moving.angle().powi(2) * centre.norm();
-                let config = CcdConfig::new(radius + self.thickness + bulge);
-                let x0 = [way[0], x0[0], x0[1], x0[2]];
-                let x1 = [way[1], paths[0][1], paths[1][1], paths[2][1]];
-                let near = point_triangle(&x0[0], &[x0[1], x0[2], x0[3]]);
-                if near.squared.sqrt() - radius <= reach {
-                    return 0.0;
-                }
-                let impact = ccd::vertex_face(&x0, &x1, &config).impact;
-                impact.map_or(f64::INFINITY, |i| i.time)
-            })
-            .fold(f64::INFINITY, f64::min);
-        if time > 1.0 {
-            return found;
-        }
+        let near = |(centre, radius): &(Vec3, f64)| {
+            let on = point_triangle(&start.apply(centre), &x0);
+            on.squared.sqrt() - radius <= reach
+        };
+        let time = if parts.iter().any(near) {
+            0.0
+        } else {
+            match self.part_impact(&paths, &parts, self.thickness) {
+                Some(time) => time,
+                None => return found,
+            }
+        };
         let pose = self.moving.pose(time);
         let x = t.map(|v| pose.invert(&self.motion.at(v, time)));
         let distance = |x: &Vec3| self.moving.shape.nearest(x);
@@ -223,6 +277,21 @@ impl Search<'_> {
             }
         }
         found
+    }
+
+    /// When the first of the solid's parts comes closer than `d` to a triangle.
+    fn part_impact(&self, paths: &[[Vec3; 2]; 3], parts: &[(Vec3, f64)], d: f64) -> Option<f64> {
+        let (start, end) = (self.moving.pose(0.0), self.moving.pose(1.0));
+        let [a, b, c] = paths;
+        let impact = |(centre, radius): &(Vec3, f64)| {
+            // The part turns, but is taken along its chord.
+            let bulge = 0.125 * self.moving.angle().powi(2) * centre.norm();
+            let config = CcdConfig::new(radius + d + bulge);
+            let x0 = [start.apply(centre), a[0], b[0], c[0]];
+            let x1 = [end.apply(centre), a[1], b[1], c[1]];
+            ccd::vertex_face(&x0, &x1, &config).impact.map(|i| i.time)
+        };
+        parts.iter().filter_map(impact).reduce(f64::min)
     }
 
     fn path(&self, v: u32) -> [Vec3; 2] {

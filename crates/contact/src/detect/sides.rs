@@ -15,6 +15,9 @@ use crate::ContactSet;
 /// Normals of the same pair that differ by more than this cosine mean that a side was changed.
 const REVERSED: f64 = -0.5;
 
+/// Distances below this part of the thickness have no direction of their own.
+const TOUCHING: f64 = 1e-6;
+
 impl World {
     /// Turns contacts of features that passed through one another and removes those that look
     /// through a closed surface from behind.
@@ -28,6 +31,12 @@ impl World {
         let keys: Vec<_> = found.iter().map(|f| f.key(self)).collect();
         for (i, old) in super::match_keys(&previous.key, &keys).iter().enumerate() {
             let f = &mut found[i];
+            let touching = f.distance <= TOUCHING * f.thickness;
+            if let (Some(old), true) = (old, touching) {
+                f.normal = previous.normal[*old as usize];
+                known[i] = true;
+                continue;
+            }
             let lasting = matches!(
                 f.kind,
                 Kind::Pair(ContactKind::VertexFace | ContactKind::EdgeEdge)
