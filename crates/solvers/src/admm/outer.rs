@@ -1,5 +1,6 @@
 //! The outer loop [daviet2020, Alg. 2 and 4].
 
+use rayon::prelude::*;
 use stiction_contact::FrictionProblem;
 use stiction_math::{LinearOperator, Mat3, SystemFactor, SystemMatrix, Vec3, reduce};
 
@@ -139,14 +140,12 @@ impl Admm {
 
             std::mem::swap(&mut self.p, &mut self.p_before);
             std::mem::swap(&mut self.lambda, &mut self.lambda_before);
-            for j in 0..self.p.len() {
-                self.p[j] = self.v[j] - self.lambda_hat[j];
-            }
+            blocks((&mut self.p, &self.v, &self.lambda_hat))
+                .for_each(|(p, v, lambda)| *p = v - lambda);
             let nap = nap(config, report.delta / h);
             let settling = self.projection.project(&mut self.p, config.sweeps, nap);
-            for j in 0..self.p.len() {
-                self.lambda[j] = self.lambda_hat[j] + (self.p[j] - self.v[j]);
-            }
+            blocks((&mut self.lambda, &self.lambda_hat, &self.p, &self.v))
+                .for_each(|(lambda, hat, p, v)| *lambda = hat + (p - v));
 
             let gap = self.largest(|s, j| s.v[j] - s.p[j]);
             let delta = h * (change + gap);
@@ -304,10 +303,13 @@ impl Admm {
         tolerance: f64,
     ) -> Result<usize, Error> {
         problem.a.apply(&self.v, &mut self.product);
-        for j in 0..self.v.len() {
-            let pull = (self.p_hat[j] - self.v[j] + self.lambda_hat[j]) * self.w[j];
-            self.step[j] = problem.f[j] - self.product[j] + pull;
-        }
+        let known = (&problem.f, &self.product, &self.w);
+        let pulled = (&self.p_hat, &self.lambda_hat, &self.v);
+        blocks((&mut self.step, known, pulled)).for_each(
+            |(step, (f, product, w), (p, lambda, v))| {
+                *step = f - product + (p - v + lambda) * *w;
+            },
+        );
         let iterations = self.factor.solve(matrix, &mut self.step, tolerance)?;
         reduce::axpy(1.0, &self.step, &mut self.v);
         Ok(iterations)
@@ -331,8 +333,8 @@ impl Admm {
     /// The p and λ that enter the next linear system. Returns whether momentum was dropped.
     fn extrapolate(&mut self, momentum: &mut Momentum, acceleration: Option<Acceleration>) -> bool {
         let Some(acceleration) = acceleration else {
-            self.p_hat.copy_from_slice(&self.p);
-            self.lambda_hat.copy_from_slice(&self.lambda);
+            reduce::copy(&self.p, &mut self.p_hat);
+            reduce::copy(&self.lambda, &mut self.lambda_hat);
             return false;
         };
         let residual = reduce::sum_ordered(self.w.len(), |j| {
@@ -350,10 +352,11 @@ impl Admm {
             momentum.theta = 0.5 * (1.0 + (1.0 + 4.0 * before * before).sqrt());
             (before - 1.0) / momentum.theta
         };
-        for j in 0..self.w.len() {
-            self.p_hat[j] = self.p[j] + (self.p[j] - self.p_before[j]) * factor;
-            self.lambda_hat[j] = self.lambda[j] + (self.lambda[j] - self.lambda_before[j]) * factor;
-        }
+        let ahead = |(hat, now, before): (&mut Vec3, &Vec3, &Vec3)| {
+            *hat = now + (now - before) * factor;
+        };
+        blocks((&mut self.p_hat, &self.p, &self.p_before)).for_each(ahead);
+        blocks((&mut self.lambda_hat, &self.lambda, &self.lambda_before)).for_each(ahead);
         restart
     }
 }
@@ -381,6 +384,14 @@ fn nap(config: &Config, speed: f64) -> Option<Nap> {
         square: threshold * threshold,
         sweeps: sleep.sweeps,
     })
+}
+
+/// Columns side by side, in parallel.
+fn blocks<T: IntoParallelIterator>(columns: T) -> impl IndexedParallelIterator<Item = T::Item>
+where
+    T::Iter: IndexedParallelIterator,
+{
+    columns.into_par_iter().with_min_len(4096)
 }
 
 fn metric<'a>(w: &'a [f64], inverse: &'a [Mat3]) -> Metric<'a> {

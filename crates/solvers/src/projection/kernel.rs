@@ -237,7 +237,9 @@ unsafe fn nodal<V: Four, const N: usize, const GIVES: bool, const WATCH: bool>(
     let r = &mut r[..count];
     let asleep = if WATCH { &mut asleep[..count] } else { asleep };
     for c in 0..count {
-        if let Some(ahead) = index.get(c + AHEAD) {
+        if let Some(ahead) = index.get(c + AHEAD)
+            && (!WATCH || asleep[c + AHEAD] == 0)
+        {
             ahead.iter().for_each(|&j| nodes.prefetch(j));
         }
         if WATCH && asleep[c] > 0 {
@@ -482,4 +484,65 @@ fn larger(a: f64, b: f64) -> f64 {
 #[inline(always)]
 fn smaller(a: f64, b: f64) -> f64 {
     if b < a { b } else { a }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use crate::projection::{Metric, plan::Plan};
+    use stiction_contact::generate::{Kind, random};
+
+    /// Machines without wide instructions must get the same bits.
+    #[test]
+    fn wide_and_narrow_kernels_agree_to_the_last_bit() {
+        if !std::arch::is_x86_feature_detected!("avx2") {
+            return;
+        }
+        for kind in [Kind::Dense, Kind::Rigid, Kind::Compliant] {
+            let problem = random(kind, 40, 3);
+            let (set, w) = (&problem.contacts, &problem.mass);
+            let mut plan = Plan::default();
+            plan.append(set, 0, w.len(), super::super::plan::kernel_size);
+            let (mut columns, mut scale) = (Columns::default(), Vec::new());
+            let gives = kind == Kind::Compliant;
+            columns.gather(set, Metric::Scalar(w), &plan, 0, gives, &mut scale);
+            for watch in [false, true] {
+                let run = |wide: bool| {
+                    let start = (0..w.len()).map(|j| (j as f64).sin());
+                    let mut nodes: Vec<Node> =
+                        start.map(|x| Node([x, 0.3 - x, -x * x, 0.0])).collect();
+                    let shared = SharedNodes::new(&mut nodes);
+                    let mut r = vec![[0.0; 3]; set.len()];
+                    let mut asleep = vec![0; set.len()];
+                    let mut largest = Vec::new();
+                    for _ in 0..5 {
+                        for run in &plan.runs {
+                            let task = Task {
+                                columns: &columns,
+                                run,
+                                nodes: shared,
+                                watch,
+                                nap: Nap {
+                                    square: 1e-6,
+                                    sweeps: u8::from(watch),
+                                },
+                            };
+                            let part = run.contacts.clone();
+                            let (r, asleep) = (&mut r[part.clone()], &mut asleep[part]);
+                            // SAFETY: one thread, and the set is a sound problem's.
+                            largest.push(unsafe {
+                                if wide {
+                                    sweep_wide(task, r, asleep)
+                                } else {
+                                    dispatch::<[f64; 4]>(task, r, asleep)
+                                }
+                            });
+                        }
+                    }
+                    (nodes, r, largest)
+                };
+                assert_eq!(run(true), run(false), "{kind:?}");
+            }
+        }
+    }
 }

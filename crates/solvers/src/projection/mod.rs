@@ -14,17 +14,22 @@
 //! W may also be block-diagonal, with a matrix per block. Local problems then have full matrices,
 //! which costs several times more: this is the variant that [daviet2020, Table 3] compares with.
 
+mod gather;
 mod kernel;
 mod lanes;
 mod local;
 mod plan;
 
+use rayon::prelude::*;
 use stiction_contact::{ContactFault, ContactSet, ProblemError};
 use stiction_math::{Mat3, Vec3};
 
 pub use kernel::Nap;
 use kernel::{Columns, Node, SharedNodes, Watch};
 use plan::{Group, Plan};
+
+/// Blocks that one thread takes at least where blocks are independent.
+const MIN_LEN: usize = 4096;
 
 /// The weights W of a projection, one per block.
 #[derive(Clone, Copy, Debug)]
@@ -80,17 +85,7 @@ impl Projection {
     /// Takes other contacts and weights and keeps the memory. Impulses are zero after it.
     pub fn reset(&mut self, set: &ContactSet, w: Metric) -> Result<(), ProblemError> {
         self.plan.clear();
-        let columns = &mut self.columns;
-        columns.index.clear();
-        columns.weight.clear();
-        columns.gamma.clear();
-        columns.normal.clear();
-        columns.k.clear();
-        columns.give.clear();
-        columns.general_start.clear();
-        columns.general_lever.clear();
-        columns.block.clear();
-        columns.gain.clear();
+        self.columns.clear();
         self.scale.clear();
         self.r.clear();
         self.asleep.clear();
@@ -113,7 +108,7 @@ impl Projection {
             }
         }
         let first = self.plan.order.len();
-        let first_run = self.plan.runs.len();
+        let first_group = self.plan.groups.len();
         let size = |set: &ContactSet, c| match w {
             Metric::Scalar(_) => plan::kernel_size(set, c),
             Metric::Inverse(_) => None,
@@ -126,93 +121,19 @@ impl Projection {
         if gives {
             self.columns.give.resize(first, 1.0);
         }
-        if self.pull.is_empty() && new.iter().any(|&c| set.cohesion[c as usize] > 0.0) {
+        self.columns
+            .gather(set, w, &self.plan, first_group, gives, &mut self.scale);
+        for &c in new.iter().filter(|&&c| set.cohesion[c as usize] > 0.0) {
             self.pull.resize(w.len(), Vec3::zeros());
-        }
-        for run in first_run..self.plan.runs.len() {
-            let range = self.plan.runs[run].contacts.clone();
-            let general = self.plan.runs[run].nodes.is_none();
-            for at in range {
-                let c = self.plan.order[at] as usize;
-                let give = match w {
-                    Metric::Scalar(w) => {
-                        let s = self.push_scaled(set, w, c, general);
-                        s / (s + set.compliance[c])
-                    }
-                    Metric::Inverse(w) => {
-                        self.push_block(set, w, c);
-                        set.compliance[c]
-                    }
-                };
-                self.push_rest(set, w, c);
-                if gives {
-                    self.columns.give.push(give);
-                }
-            }
-            if general {
-                let end = self.columns.general_lever.len() as u32;
-                self.columns.general_start.push(end);
+            let c = c as usize;
+            for e in set.entries(c) {
+                let j = e.node as usize;
+                self.pull[j] -= w.solve(j, &e.tr_mul(&(set.normal[c] * set.cohesion[c])));
             }
         }
         self.r.resize(self.plan.order.len(), [0.0; 3]);
         self.asleep.resize(self.plan.order.len(), 0);
         Ok(())
-    }
-
-    /// The stencil of a contact and its scale s, which is returned.
-    fn push_scaled(&mut self, set: &ContactSet, w: &[f64], c: usize, general: bool) -> f64 {
-        let columns = &mut self.columns;
-        let s: f64 = set
-            .entries(c)
-            .map(|e| (e.weight * e.weight + e.lever.norm_squared()) / w[e.node as usize])
-            .sum();
-        if general {
-            let begin = columns.general_lever.len() as u32;
-            columns.general_start.push(begin);
-        }
-        for e in set.entries(c) {
-            let inverse = 1.0 / (s * w[e.node as usize]);
-            columns.index.push(e.node);
-            columns.weight.push(e.weight);
-            columns
-                .gamma
-                .push(if general { inverse } else { e.weight * inverse });
-            if general {
-                columns.general_lever.push(e.lever);
-            }
-        }
-        self.scale.push(s);
-        s
-    }
-
-    /// The stencil of a contact with its matrices.
-    fn push_block(&mut self, set: &ContactSet, inverse: &[Mat3], c: usize) {
-        let columns = &mut self.columns;
-        let begin = columns.general_lever.len() as u32;
-        columns.general_start.push(begin);
-        for e in set.entries(c) {
-            columns.index.push(e.node);
-            columns.weight.push(e.weight);
-            columns.general_lever.push(e.lever);
-            let gain = inverse[e.node as usize] * e.matrix().transpose();
-            columns.gain.push(gain);
-        }
-        columns.block.push(set.local_delassus(c, |j| inverse[j]));
-        self.scale.push(1.0);
-    }
-
-    /// Normal, friction and the constant parts.
-    fn push_rest(&mut self, set: &ContactSet, w: Metric, c: usize) {
-        let (n, pull) = (set.normal[c], set.cohesion[c]);
-        if pull > 0.0 {
-            for e in set.entries(c) {
-                let j = e.node as usize;
-                self.pull[j] -= w.solve(j, &e.tr_mul(&(n * pull)));
-            }
-        }
-        self.columns.normal.push([n.x, n.y, n.z, set.mu[c]]);
-        let k = set.k[c] - n * (set.compliance[c] * pull);
-        self.columns.k.push(k.into());
     }
 
     /// How many contacts there are.
@@ -264,11 +185,12 @@ impl Projection {
     /// contradict one another move p to and fro inside every sweep: p looks settled after each, but
     /// this number does not fall.
     pub fn project(&mut self, p: &mut [Vec3], sweeps: usize, nap: Option<Nap>) -> f64 {
-        for (i, (node, p)) in self.nodes.iter_mut().zip(p.iter()).enumerate() {
-            let pull = self.pull.get(i).copied().unwrap_or_default();
-            let p = p + pull;
+        let pull = &self.pull;
+        let nodes = (&mut self.nodes, &*p).into_par_iter().with_min_len(MIN_LEN);
+        nodes.enumerate().for_each(|(j, (node, p))| {
+            let p = p + pull.get(j).copied().unwrap_or_default();
             *node = Node([p.x, p.y, p.z, 0.0]);
-        }
+        });
         self.scatter();
         self.asleep.fill(0);
         let mut change = 0.0;
@@ -279,9 +201,8 @@ impl Projection {
                 None => Watch::No,
             });
         }
-        for (p, node) in p.iter_mut().zip(&self.nodes) {
-            *p = Vec3::new(node.0[0], node.0[1], node.0[2]);
-        }
+        let nodes = (p, &self.nodes).into_par_iter().with_min_len(MIN_LEN);
+        nodes.for_each(|(p, node)| *p = Vec3::new(node.0[0], node.0[1], node.0[2]));
         change
     }
 
@@ -320,16 +241,12 @@ impl Projection {
 
     /// Heap memory in use [bytes].
     pub fn bytes(&self) -> usize {
-        let c = &self.columns;
-        c.index.len() * 4
-            + (c.weight.len() + c.gamma.len() + c.give.len() + self.scale.len()) * 8
-            + c.normal.len() * 32
-            + (c.k.len() + self.r.len()) * 24
-            + c.general_start.len() * 4
-            + (c.general_lever.len() + self.pull.len()) * 24
-            + (c.block.len() + c.gain.len()) * 72
+        self.columns.bytes()
+            + self.scale.len() * size_of::<f64>()
+            + self.r.len() * size_of::<[f64; 3]>()
+            + self.pull.len() * size_of::<Vec3>()
             + self.asleep.len()
-            + self.nodes.len() * 32
+            + self.nodes.len() * size_of::<Node>()
             + self.plan.bytes()
     }
 }

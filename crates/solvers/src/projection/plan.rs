@@ -12,6 +12,7 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
 use stiction_contact::ContactSet;
 
 /// Parallel stages before the sequential remainder [daviet2020, Sect. 6.2.8].
@@ -121,7 +122,7 @@ impl Plan {
                 u64::from(nodes.iter().copied().min().unwrap_or(0)) << 32 | c as u64
             })
             .collect();
-        sorted.sort_unstable();
+        sorted.par_sort_unstable();
         let mut waiting: Vec<u32> = sorted.iter().map(|&key| key as u32).collect();
         drop(sorted);
 
