@@ -144,6 +144,23 @@ impl Body {
         }
     }
 
+    /// Where the blocks are at rest [m]: the nodes; the origin for a rigid body, whose two blocks
+    /// have no place in a mesh.
+    pub fn block_positions(&self) -> Vec<Vec3> {
+        match &self.kind {
+            BodyKind::Deformable(d) => d.rest.clone(),
+            BodyKind::Rigid(_) => vec![Vec3::zeros(); 2],
+        }
+    }
+
+    /// What each block weighs [kg]; the mean inertia [kg·m²] for the angular block of a rigid body.
+    pub fn block_masses(&self) -> Vec<f64> {
+        match &self.kind {
+            BodyKind::Deformable(d) => d.mass.lumped().to_vec(),
+            BodyKind::Rigid(r) => vec![r.mass, r.inertia.trace() / 3.0],
+        }
+    }
+
     /// The total mass [kg].
     pub fn total_mass(&self) -> f64 {
         match &self.kind {

@@ -2,6 +2,8 @@
 
 use stiction_math::{Quat, Vec3, nalgebra::Unit};
 
+pub use stiction_geometry::analytic::Pose;
+
 /// How a track goes from one key to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interpolation {
@@ -141,34 +143,10 @@ pub struct Motion {
     pub release: Option<f64>,
 }
 
-/// A rigid placement x ↦ R x + t.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pose {
-    /// The rotation R.
-    pub rotation: Quat,
-    /// The translation t [m].
-    pub translation: Vec3,
-}
-
-impl Pose {
-    /// Where nothing moves.
-    pub fn identity() -> Self {
-        Self {
-            rotation: Quat::identity(),
-            translation: Vec3::zeros(),
-        }
-    }
-
-    /// R x + t [m].
-    pub fn apply(&self, x: &Vec3) -> Vec3 {
-        self.rotation * x + self.translation
-    }
-}
-
 impl Motion {
     /// The placement at time `t` [s].
     pub fn pose(&self, t: f64) -> Pose {
-        let mut pose = Pose::identity();
+        let mut pose = Pose::default();
         for turn in &self.turns {
             let r = Quat::from_axis_angle(&turn.axis, turn.angle.at(t));
             pose.rotation = r * pose.rotation;

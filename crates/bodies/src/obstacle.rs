@@ -1,58 +1,16 @@
 //! Kinematic obstacles: shapes that are where their motion puts them, whatever touches them.
 
 use stiction_geometry::TriMesh;
-use stiction_math::Vec3;
 
 use crate::motion::{Motion, Pose};
 
-/// The shape of an obstacle in its own frame. Lengths in [m].
+pub use stiction_geometry::analytic::Shape as Solid;
+
+/// The shape of an obstacle in its own frame.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
-    /// All points with n·x ≤ offset.
-    Plane {
-        /// The unit normal n, pointing out of the obstacle.
-        normal: Vec3,
-        /// n·x on the surface.
-        offset: f64,
-    },
-    /// An axis-parallel box about the origin.
-    Box {
-        /// Half the size along each axis.
-        half: Vec3,
-    },
-    /// A ball about the origin.
-    Sphere {
-        /// Its radius.
-        radius: f64,
-    },
-    /// A capsule along z about the origin.
-    Capsule {
-        /// Its radius.
-        radius: f64,
-        /// Half the length of its core.
-        half: f64,
-    },
-    /// A cylinder along z about the origin.
-    Cylinder {
-        /// Its radius.
-        radius: f64,
-        /// Half its height.
-        half: f64,
-    },
-    /// A cone along z, base at z = 0, apex at z = height.
-    Cone {
-        /// Its radius at the base.
-        radius: f64,
-        /// Its height.
-        height: f64,
-    },
-    /// A torus about the z axis.
-    Torus {
-        /// From the axis to the middle of the tube.
-        major: f64,
-        /// The radius of the tube.
-        minor: f64,
-    },
+    /// A solid given by formula.
+    Solid(Solid),
     /// A triangle mesh.
     Mesh(TriMesh),
 }
@@ -78,7 +36,7 @@ impl Obstacle {
         let moved = self
             .motion
             .as_ref()
-            .map_or_else(Pose::identity, |m| m.pose(t));
+            .map_or_else(Pose::default, |m| m.pose(t));
         Pose {
             rotation: moved.rotation * self.placement.rotation,
             translation: moved.apply(&self.placement.translation),

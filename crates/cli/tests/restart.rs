@@ -121,6 +121,28 @@ fn a_resumed_run_equals_an_uninterrupted_one() {
     assert_eq!(a.certificate, b.certificate);
 }
 
+/// Forces are carried from step to step, so they are part of what must survive.
+#[test]
+fn a_resumed_run_in_contact_equals_an_uninterrupted_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let (whole, parts) = (dir.path().join("whole"), dir.path().join("parts"));
+    let short = ["--set", "time.duration=0.6"];
+    let stop = ["--set", "time.duration=0.6", "--frames", "6"];
+    let go_on = ["--set", "time.duration=0.6", "--resume", "--threads", "1"];
+    for (out, more) in [
+        (&whole, &short[..]),
+        (&parts, &stop[..]),
+        (&parts, &go_on[..]),
+    ] {
+        let out = out.to_string_lossy().into_owned();
+        let mut args = vec!["run", "slope", "--out", &out, "--quiet"];
+        args.extend(more);
+        // The checks of the scene look at times that are not reached.
+        assert!(code(&stiction(&args)) <= 1);
+    }
+    assert_same_run(&whole, &parts);
+}
+
 #[test]
 fn a_longer_duration_extends_a_finished_run() {
     let dir = tempfile::tempdir().unwrap();

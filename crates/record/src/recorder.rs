@@ -16,17 +16,20 @@ use std::{
 
 use stiction_bodies::{Body, BodyKind, Model, State};
 use stiction_contact::Certificate;
+use stiction_geometry::TriMesh;
 use stiction_math::{Quat, Vec3, nalgebra::Quaternion};
 use stiction_sim::{
-    Simulation, Stage, StepReport,
+    Memory, Simulation, Stage, StepReport,
     check::{Check, Subject, When},
     probe::Probe,
 };
 
 use crate::{
     Bound, Cells, CheckResult, Checkpoint, CheckpointError, Data, Encoder, Encoding, Frame, Named,
-    Pvd, RecordError, Status, Summary, Table, history::History, peak_memory, sequence_path,
-    write_checkpoint, write_obj, write_ply, write_vtu,
+    Pvd, RecordError, Status, Summary, Table,
+    history::History,
+    obstacles::{self, PREFIX},
+    peak_memory, sequence_path, write_checkpoint, write_obj, write_ply, write_vtu,
 };
 
 /// A format of frames.
@@ -71,6 +74,8 @@ pub struct Recorder {
     values: Vec<f64>,
     points: Vec<Vec3>,
     velocities: Vec<Vec3>,
+    /// The obstacles in their own frames.
+    obstacles: Vec<TriMesh>,
 }
 
 impl Recorder {
@@ -91,7 +96,8 @@ impl Recorder {
         };
         let probes = Table::create(&dir.join("probes.csv"), &columns(&info.probes))?;
         let certificate = Table::create(&dir.join("certificate.csv"), &Certificate::FIELDS)?;
-        let mut recorder = Self::new(dir, info, pvd, probes, certificate, history);
+        let obstacles = obstacles::meshes(sim.model(), sim.state());
+        let mut recorder = Self::new(dir, info, pvd, probes, certificate, history, obstacles);
         recorder.measure(sim.model(), sim.state());
         recorder.history.probes(
             &recorder.info.checks,
@@ -136,8 +142,19 @@ impl Recorder {
         };
         let probes = Table::resume(&dir.join("probes.csv"), &columns(&info.probes), step)?;
         let certificate = Table::resume(&dir.join("certificate.csv"), &Certificate::FIELDS, step)?;
-        sim.set_state(state);
-        Ok(Self::new(dir, info, pvd, probes, certificate, history))
+        // From the state before the first step, which the simulation still has: a plane's patch
+        // lies where it lay.
+        let obstacles = obstacles::meshes(sim.model(), sim.state());
+        sim.restore(state, decode_memory(&checkpoint)?);
+        Ok(Self::new(
+            dir,
+            info,
+            pvd,
+            probes,
+            certificate,
+            history,
+            obstacles,
+        ))
     }
 
     fn new(
@@ -147,6 +164,7 @@ impl Recorder {
         probes: Table,
         certificate: Table,
         history: History,
+        obstacles: Vec<TriMesh>,
     ) -> Self {
         Self {
             dir: dir.to_owned(),
@@ -158,6 +176,7 @@ impl Recorder {
             values: Vec::new(),
             points: Vec::new(),
             velocities: Vec::new(),
+            obstacles,
         }
     }
 
@@ -223,6 +242,9 @@ impl Recorder {
                 }
             }
         }
+        if self.pvd.is_some() {
+            self.obstacle_frames(model, state.time, number, &folder, &mut files)?;
+        }
         if let Some(pvd) = &mut self.pvd {
             let files: Vec<(&str, &str)> = files
                 .iter()
@@ -231,6 +253,41 @@ impl Recorder {
             pvd.add_frame(state.time, &files)?;
         }
         self.history.frames += 1;
+        Ok(())
+    }
+
+    /// Obstacles beside the bodies: one file each, or one per frame for those that move.
+    fn obstacle_frames(
+        &mut self,
+        model: &Model,
+        time: f64,
+        number: usize,
+        folder: &Path,
+        files: &mut Vec<(String, String)>,
+    ) -> Result<(), RecordError> {
+        for (obstacle, mesh) in model.obstacles.iter().zip(&self.obstacles) {
+            let name = format!("{PREFIX}{}", obstacle.name);
+            let number = if obstacle.motion.is_some() { number } else { 0 };
+            let path = sequence_path(folder, &name, number, "vtu");
+            if obstacle.motion.is_some() || !path.exists() {
+                let pose = obstacle.pose(time);
+                self.points.clear();
+                self.points
+                    .extend(mesh.positions.iter().map(|x| pose.apply(x)));
+                let frame = Frame {
+                    name: &name,
+                    time,
+                    positions: &self.points,
+                    cells: Cells::Triangles(&mesh.triangles),
+                    point_data: &[],
+                    cell_data: &[],
+                    field_data: &[],
+                };
+                write_vtu(&path, &frame, Encoding::Raw)?;
+            }
+            let file = path.file_name().map(|f| f.to_string_lossy().into_owned());
+            files.push((name, format!("frames/{}", file.unwrap_or_default())));
+        }
         Ok(())
     }
 
@@ -292,6 +349,7 @@ impl Recorder {
         let sections = [
             ("scene".to_owned(), scene.finish()),
             ("state".to_owned(), encode_state(sim.state())),
+            ("method".to_owned(), encode_memory(&sim.method().save())),
             ("history".to_owned(), encoded.finish()),
         ];
         write_checkpoint(&Self::checkpoint_path(&self.dir), &sections)
@@ -428,4 +486,27 @@ fn decode_state(checkpoint: &Checkpoint, like: &State) -> Result<State, Checkpoi
         v,
         rotations,
     })
+}
+
+fn encode_memory(memory: &Memory) -> Vec<u8> {
+    let mut out = Encoder::new();
+    out.u64(memory.columns.len() as u64);
+    for (name, column) in &memory.columns {
+        out.str(name);
+        out.vec3s(column);
+    }
+    out.u64s(&memory.keys);
+    out.finish()
+}
+
+fn decode_memory(checkpoint: &Checkpoint) -> Result<Memory, CheckpointError> {
+    let mut input = checkpoint.section("method")?;
+    let mut memory = Memory::default();
+    for _ in 0..input.usize()? {
+        let name = input.str()?.to_owned();
+        memory.columns.push((name, input.vec3s()?));
+    }
+    memory.keys = input.u64s()?;
+    input.finish()?;
+    Ok(memory)
 }

@@ -29,12 +29,15 @@ macro_rules! scenes {
 /// In alphabetical order.
 const SCENES: &[Builtin] = scenes![
     "beam",
+    "block-slide",
+    "box-and-cone",
     "cantilever-sheet",
     "free-fall",
     "hanging-strip",
     "jelly",
     "laundry",
     "pendulum",
+    "slope",
     "swing",
     "tumbling",
     "weight",

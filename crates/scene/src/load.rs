@@ -6,7 +6,13 @@ use std::{
 };
 
 use stiction_bodies::{Model, State};
-use stiction_sim::{Simulation, Unsupported, check::Check, probe::Probe};
+use stiction_contact::detect::{Law, Laws};
+use stiction_sim::{
+    Simulation, Unsupported,
+    check::Check,
+    colliders::{ContactRules, material_names},
+    probe::Probe,
+};
 use toml_edit::DocumentMut;
 
 use crate::{
@@ -114,7 +120,10 @@ impl Scene {
     /// Puts the simulation together.
     pub fn simulation(self) -> Result<(Simulation, Plan), SceneError> {
         let Self { model, state, plan } = self;
-        match Simulation::new(model, state, plan.method.build(), plan.time.step) {
+        let method = plan
+            .method
+            .build(rules(&model, &plan.contact, &plan.friction));
+        match Simulation::new(model, state, method, plan.time.step) {
             Ok(simulation) => Ok((simulation, plan)),
             Err(Unsupported {
                 method,
@@ -144,6 +153,23 @@ impl SceneSource {
         } else {
             Self::File(path.to_path_buf())
         }
+    }
+}
+
+/// How the materials of a model touch. Friction at rest counts: the law knows one coefficient.
+fn rules(model: &Model, contact: &ContactSettings, friction: &FrictionTable) -> ContactRules {
+    let names = material_names(model);
+    let law = |a: u32, b: u32| {
+        let c = friction.between(&names[a as usize], &names[b as usize]);
+        Law {
+            mu: c.static_,
+            cohesion: c.cohesion,
+            compliance: c.compliance,
+        }
+    };
+    ContactRules {
+        thickness: contact.thickness,
+        laws: Laws::new(names.len() as u32, law),
     }
 }
 
@@ -221,7 +247,11 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
         method,
         reason,
         remedy,
-    }) = read.method.value.build().needs(&built.model)
+    }) = read
+        .method
+        .value
+        .build(rules(&built.model, &read.contact, &read.friction))
+        .needs(&built.model)
     {
         let message = format!("method `{method}` cannot run this scene: {reason}");
         reporter.fail::<()>(Kind::Unsupported, culprit(&read), message, Some(remedy));

@@ -33,6 +33,19 @@ pub(crate) const METHOD_NEWTON: &[&str] = &[
     "max_iterations",
     "linear_tolerance",
 ];
+pub(crate) const METHOD_ADMM: &[&str] = &[
+    "name",
+    "newton_iterations",
+    "tolerance",
+    "max_iterations",
+    "sweeps",
+    "start",
+    "velocity",
+    "sigma",
+    "beta",
+    "sleep",
+    "acceleration",
+];
 pub(crate) const AIR: &[&str] = &["density", "wind"];
 pub(crate) const CONTACT: &[&str] = &["enabled", "thickness", "overlap"];
 pub(crate) const FRICTION: &[&str] = &["default", "combine", "pair"];
@@ -186,6 +199,7 @@ pub(crate) const TABLES: &[(&str, &[&str])] = &[
     ("top level", ROOT),
     ("[time]", TIME),
     ("[method]", METHOD_NEWTON),
+    ("[method]", METHOD_ADMM),
     ("[air]", AIR),
     ("[contact]", CONTACT),
     ("[friction]", FRICTION),

@@ -2,6 +2,8 @@
 
 use stiction_sim::{
     Method,
+    admm::{self, Admm},
+    colliders::ContactRules,
     newton::{self, Newton},
 };
 
@@ -72,23 +74,27 @@ impl TimeSettings {
 pub enum MethodConfig {
     /// Projected Newton without contact.
     Newton(newton::Config),
+    /// Frictional contact by splitting, inside projected Newton.
+    Admm(admm::Config),
 }
 
 impl MethodConfig {
     /// The names of the methods.
-    pub const NAMES: [&'static str; 1] = ["newton"];
+    pub const NAMES: [&'static str; 2] = ["newton", "admm"];
 
     /// The method's name.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Newton(_) => "newton",
+            Self::Admm(_) => "admm",
         }
     }
 
-    /// The method itself.
-    pub fn build(&self) -> Box<dyn Method> {
+    /// The method itself; `rules` say how things touch.
+    pub fn build(&self, rules: ContactRules) -> Box<dyn Method> {
         match self {
             Self::Newton(config) => Box::new(Newton::new(*config)),
+            Self::Admm(config) => Box::new(Admm::new(config.clone(), rules)),
         }
     }
 }

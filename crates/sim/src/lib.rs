@@ -3,7 +3,9 @@
 //! A [`Simulation`] takes a constant model from state to state. What differs between methods is one
 //! stage of the step, behind the narrow trait [`Method`].
 
+pub mod admm;
 pub mod check;
+pub mod colliders;
 pub mod dynamics;
 mod method;
 pub mod newton;
@@ -11,7 +13,8 @@ pub mod probe;
 mod simulation;
 mod stages;
 
-pub use method::{Method, SolveError, SolveReport, StepContext, Unsupported};
+pub use admm::Admm;
+pub use method::{Evidence, Memory, Method, SolveError, SolveReport, StepContext, Unsupported};
 pub use newton::Newton;
 pub use simulation::{Simulation, StepError, StepReport};
 pub use stages::{Stage, Stages};

@@ -1,7 +1,9 @@
 //! What a method is: the one stage of a step that differs.
 
 use stiction_bodies::{Model, State};
-use stiction_math::{FactorError, ScatterError, Vec3};
+use stiction_contact::{FrictionProblem, ProblemError, detect::DetectError};
+use stiction_math::{FactorError, ScatterError, SystemError, Vec3};
+use stiction_solvers::admm;
 
 use crate::{dynamics::Dynamics, stages::Stages};
 
@@ -15,6 +17,46 @@ pub trait Method: Send {
 
     /// Stages 4 and 5: improves the guess `v` to the velocity at the end of the step [m/s].
     fn solve(&mut self, step: StepContext<'_>, v: &mut [Vec3]) -> Result<SolveReport, SolveError>;
+
+    /// What the certificate judges: the contact problem of the last solve and its solution, and the
+    /// overlap in the state it led to. None for a method without contact.
+    fn evidence(
+        &mut self,
+        _model: &Model,
+        _state: &State,
+    ) -> Result<Option<Evidence<'_>>, SolveError> {
+        Ok(None)
+    }
+
+    /// What a checkpoint must keep, so that a resumed run goes on bit for bit.
+    fn save(&self) -> Memory {
+        Memory::default()
+    }
+
+    /// Takes back what `save` gave.
+    fn recall(&mut self, _memory: Memory) {}
+}
+
+/// A contact problem and what a method made of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence<'a> {
+    /// The last linear problem of the step.
+    pub problem: &'a FrictionProblem,
+    /// Velocities of its blocks [m/s].
+    pub v: &'a [Vec3],
+    /// Impulses at its contacts [N·s].
+    pub r: &'a [Vec3],
+    /// The deepest overlap in the state at the end of the step [m].
+    pub penetration: f64,
+}
+
+/// What a method carries from step to step, as plain columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Memory {
+    /// Named columns of vectors.
+    pub columns: Vec<(String, Vec<Vec3>)>,
+    /// Keys of the contacts of the last step, two numbers each.
+    pub keys: Vec<u64>,
 }
 
 /// What a method sees of a step. The model and the state are not changed by it.
@@ -50,6 +92,8 @@ pub struct SolveReport {
     pub iterations: usize,
     /// Iterations of inner linear solvers, all together.
     pub linear_iterations: usize,
+    /// Contacts of the last linear problem.
+    pub contacts: usize,
     /// The last change of the velocity [m/s].
     pub change: f64,
     /// Whether the method met its own stopping criterion. A fixed count of iterations always does.
@@ -80,6 +124,15 @@ pub enum SolveError {
         /// Relative residual reached.
         residual: f64,
     },
+    /// The detector was given something it cannot search.
+    #[error("collision detection: {0}")]
+    Detect(#[from] DetectError),
+    /// The contact problem of the step is not sound, so that nothing can be said of its solution.
+    #[error("the contact problem of the step is not sound: {0}")]
+    Problem(#[from] ProblemError),
+    /// The contact solver could not work.
+    #[error(transparent)]
+    Admm(#[from] admm::Error),
     /// The line search found no decrease.
     #[error(
         "no step along the Newton direction lowers the energy after {iterations} iterations (last change {change:e} m/s)"
@@ -110,4 +163,34 @@ pub enum SolveError {
         /// The node, in the body's own numbering.
         node: usize,
     },
+}
+
+impl SolveError {
+    /// A failed linear solve, with the body named.
+    pub(crate) fn system(model: &Model, error: SystemError) -> Self {
+        match error {
+            SystemError::Factor { part, source } => Self::Factor {
+                body: model.bodies[part].name.clone(),
+                source,
+            },
+            SystemError::Linear {
+                iterations,
+                residual,
+            } => Self::Linear {
+                iterations,
+                residual,
+            },
+        }
+    }
+
+    /// The body and node of a block whose velocity is not finite.
+    pub(crate) fn not_finite(model: &Model, block: usize) -> Self {
+        let (body, first) = model
+            .body_of(block)
+            .map_or((String::new(), 0), |b| (b.name.clone(), b.blocks.start));
+        Self::NotFinite {
+            body,
+            node: block - first,
+        }
+    }
 }

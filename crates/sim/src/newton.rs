@@ -5,9 +5,7 @@
 //! the integrator that [daviet2020, Sect. 4.4] builds on; to a tolerance, it solves the step.
 
 use stiction_bodies::Model;
-use stiction_math::{
-    LineSearchConfig, SystemError, SystemFactor, SystemMatrix, Vec3, armijo, reduce,
-};
+use stiction_math::{LineSearchConfig, SystemFactor, SystemMatrix, Vec3, armijo, reduce};
 
 use crate::{
     dynamics::Dynamics,
@@ -147,7 +145,7 @@ impl Method for Newton {
                         self.config.linear_tolerance,
                     )
                 })
-                .map_err(|e| name_body(model, e))?;
+                .map_err(|e| SolveError::system(model, e))?;
             let alpha = stages.time(Stage::Solve, || {
                 search(&self.config, dynamics, model, v, work)
             });
@@ -162,7 +160,8 @@ impl Method for Newton {
             }
             report.change = alpha * reduce::norm_inf(&work.direction);
             if !report.change.is_finite() {
-                return Err(not_finite(model, v));
+                let block = v.iter().position(|v| !v.iter().all(|c| c.is_finite()));
+                return Err(SolveError::not_finite(model, block.unwrap_or(0)));
             }
             if tolerance.is_some_and(|tolerance| report.change <= tolerance) {
                 report.converged = true;
@@ -187,7 +186,7 @@ impl Work {
     fn new(model: &Model) -> Result<Self, SolveError> {
         let matrix = Dynamics::matrix(model);
         let rest: Vec<&[Vec3]> = model.bodies.iter().map(|b| b.rest()).collect();
-        let factor = SystemFactor::new(&matrix, &rest).map_err(|e| name_body(model, e))?;
+        let factor = SystemFactor::new(&matrix, &rest).map_err(|e| SolveError::system(model, e))?;
         let n = model.blocks();
         Ok(Self {
             matrix,
@@ -223,37 +222,4 @@ fn search(
     armijo(start, slope, phi, &config.line_search)
         .ok()
         .map(|r| r.step)
-}
-
-fn name_body(model: &Model, error: SystemError) -> SolveError {
-    match error {
-        SystemError::Factor { part, source } => SolveError::Factor {
-            body: model.bodies[part].name.clone(),
-            source,
-        },
-        SystemError::Linear {
-            iterations,
-            residual,
-        } => SolveError::Linear {
-            iterations,
-            residual,
-        },
-    }
-}
-
-fn not_finite(model: &Model, v: &[Vec3]) -> SolveError {
-    let block = v
-        .iter()
-        .position(|v| !v.iter().all(|c| c.is_finite()))
-        .unwrap_or(0);
-    match model.body_of(block) {
-        Some(body) => SolveError::NotFinite {
-            body: body.name.clone(),
-            node: block - body.blocks.start,
-        },
-        None => SolveError::NotFinite {
-            body: String::new(),
-            node: block,
-        },
-    }
 }

@@ -1,12 +1,12 @@
 //! One step, one straight line.
 
 use stiction_bodies::{Model, State, energy, rigid::advance_rotation};
-use stiction_contact::Certificate;
+use stiction_contact::{Certificate, CertifyConfig};
 use stiction_math::Vec3;
 
 use crate::{
     dynamics::{BeginError, Dynamics},
-    method::{Method, SolveError, SolveReport, StepContext, Unsupported},
+    method::{Memory, Method, SolveError, SolveReport, StepContext, Unsupported},
     stages::{Stage, Stages},
 };
 
@@ -95,9 +95,10 @@ impl Simulation {
         &self.state
     }
 
-    /// Goes on from another state of the same model, such as a checkpoint's.
-    pub fn set_state(&mut self, state: State) {
+    /// Goes on from another state of the same model, with what the method remembers: a checkpoint.
+    pub fn restore(&mut self, state: State, memory: Memory) {
         self.state = state;
+        self.method.recall(memory);
     }
 
     /// The method.
@@ -136,9 +137,21 @@ impl Simulation {
         // Counted, not summed: no drift, and the same bits after a resume.
         self.state.step = self.before.step + 1;
         self.state.time = self.state.step as f64 * self.h;
-        report.certificate = self
-            .stages
-            .time(Stage::Certify, || certify(&self.model, &self.state));
+        let Self {
+            model,
+            state,
+            method,
+            stages,
+            h,
+            ..
+        } = self;
+        let judged = stages.time(Stage::Certify, || certify(model, state, &mut **method));
+        report.certificate = judged.map_err(|source| StepError::Solve {
+            step: state.step,
+            time: state.time,
+            h: *h,
+            source,
+        })?;
         Ok(report)
     }
 
@@ -148,6 +161,7 @@ impl Simulation {
             Ok(solved) => {
                 report.iterations += solved.iterations;
                 report.converged &= solved.converged;
+                report.contacts = solved.contacts;
                 report.parts += 1;
                 Ok(())
             }
@@ -207,14 +221,25 @@ fn advance(model: &Model, state: &mut State, v: &[Vec3], h: f64) {
     state.time += h;
 }
 
-/// Stage 6 where nothing touches: the energies.
-fn certify(model: &Model, state: &State) -> Certificate {
+/// Stage 6: Coulomb's law on what the method found, and the energies.
+fn certify(
+    model: &Model,
+    state: &State,
+    method: &mut dyn Method,
+) -> Result<Certificate, SolveError> {
+    let judged = match method.evidence(model, state)? {
+        Some(e) => Certificate {
+            penetration: e.penetration,
+            ..stiction_contact::certify(e.problem, e.v, e.r, &CertifyConfig::default())?
+        },
+        None => Certificate::default(),
+    };
     let sum = |f: &dyn Fn(&stiction_bodies::Body) -> f64| model.bodies.iter().map(f).sum::<f64>();
-    Certificate {
+    Ok(Certificate {
         kinetic: sum(&|b| energy::kinetic_energy(b, state)),
         elastic: sum(&|b| energy::elastic_energy(b, state))
             + energy::attachment_energy(model, state),
         potential: sum(&|b| energy::potential_energy(model, b, state)),
-        ..Certificate::default()
-    }
+        ..judged
+    })
 }

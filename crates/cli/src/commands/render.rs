@@ -9,7 +9,7 @@ use clap::Args;
 use miette::miette;
 use stiction_math::Vec3;
 use stiction_record::{
-    PvdEntry, StoredCells, StoredFrame,
+    OBSTACLE_PREFIX, PvdEntry, StoredCells, StoredFrame,
     picture::{Camera, Colour, Image, MeshView, Picture, contact_sheet},
     read_pvd, read_vtu,
 };
@@ -50,7 +50,14 @@ pub fn main(args: RenderArgs) -> Result<ExitCode, Failure> {
 /// One frame of a run: the time and a surface per body.
 struct Shot {
     time: f64,
-    bodies: Vec<(Vec<Vec3>, Vec<[u32; 3]>)>,
+    bodies: Vec<Seen>,
+}
+
+/// A surface, and whether it belongs to an obstacle.
+struct Seen {
+    positions: Vec<Vec3>,
+    triangles: Vec<[u32; 3]>,
+    obstacle: bool,
 }
 
 fn render(args: &RenderArgs) -> Result<ExitCode, Failure> {
@@ -94,23 +101,31 @@ fn render(args: &RenderArgs) -> Result<ExitCode, Failure> {
         .map(|&i| shot(&args.dir, &times[i]))
         .collect::<Result<Vec<_>, _>>()?;
     // One camera and one ground for all frames, so that only the bodies move.
-    let points = || {
+    let bodies = || {
         shots
             .iter()
-            .flat_map(|s| s.bodies.iter().flat_map(|b| b.0.iter().copied()))
+            .flat_map(|s| s.bodies.iter().filter(|b| !b.obstacle))
     };
+    let points = || bodies().flat_map(|b| b.positions.iter().copied());
     let lowest = points().map(|p| p.z).fold(f64::INFINITY, f64::min);
-    let ground = args.ground.or_else(|| lowest.is_finite().then_some(lowest));
+    // A run with obstacles shows its own ground.
+    let bare = shots.iter().all(|s| s.bodies.iter().all(|b| !b.obstacle));
+    let ground = args
+        .ground
+        .or_else(|| (bare && lowest.is_finite()).then_some(lowest));
     let camera = camera.fit(points(), size).map_err(Failure::run)?;
     let mut images = Vec::new();
     for shot in &shots {
-        let meshes = shot.bodies.iter().enumerate();
-        let meshes = meshes.map(|(i, (positions, triangles))| MeshView {
-            positions,
-            triangles,
-            colour: Colour::palette(i),
+        let mut colours = (0..).map(Colour::palette);
+        let meshes = shot.bodies.iter().map(|b| MeshView {
+            positions: &b.positions,
+            triangles: &b.triangles,
+            colour: match b.obstacle {
+                true => Colour::OBSTACLE,
+                false => colours.next().unwrap_or(Colour::OBSTACLE),
+            },
             smooth: true,
-            framed: true,
+            framed: !b.obstacle,
         });
         let picture = Picture {
             meshes: meshes.collect(),
@@ -174,7 +189,13 @@ fn shot(dir: &Path, entries: &[PvdEntry]) -> Result<Shot, Failure> {
     let mut bodies = Vec::new();
     for entry in entries {
         let stored = read_vtu(&dir.join(&entry.file)).map_err(|e| bad(&e.to_string()))?;
-        bodies.push(surface(stored));
+        let (positions, triangles) = surface(stored);
+        let obstacle = entry.name.starts_with(OBSTACLE_PREFIX);
+        bodies.push(Seen {
+            positions,
+            triangles,
+            obstacle,
+        });
     }
     Ok(Shot {
         time: entries[0].time,

@@ -16,7 +16,7 @@ use stiction_sim::{Simulation, Stage, StepError};
 use super::{Failure, SceneArgs, fresh_folder, progress::Progress, with_threads};
 
 /// The scene of `stiction run` without a scene.
-pub const DEFAULT_SCENE: &str = "laundry";
+pub const DEFAULT_SCENE: &str = "slope";
 
 /// A checkpoint is written when this much work would be lost otherwise.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(10);
@@ -285,6 +285,16 @@ fn report(summary: &Summary, dir: &Path) {
         summary.contacts.mean,
         summary.contacts.max
     );
+    if summary.contacts.max > 0.0 {
+        let worst = |name: &str| summary.certificate.get(name).map_or(f64::NAN, |b| b.max);
+        println!(
+            "certificate, worst step: residual {:.1e} m/s, creep {:.1e} m/s, penetration {:.1e} m, imbalance {:.1e} m/s",
+            worst("residual"),
+            worst("creep"),
+            worst("penetration"),
+            worst("dynamics")
+        );
+    }
     for check in &summary.checks {
         println!("{}", super::check::line(check));
     }

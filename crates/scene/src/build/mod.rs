@@ -221,7 +221,7 @@ impl Assembly<'_> {
         fingerprint: &mut Fingerprint,
     ) -> Option<()> {
         let shape = match &plan.shape {
-            ObstacleGeometry::Shape(ObstacleShape::Exact(shape)) => shape.clone(),
+            ObstacleGeometry::Shape(ObstacleShape::Exact(shape)) => Shape::Solid(*shape),
             ObstacleGeometry::Shape(ObstacleShape::Mesh(shape)) => {
                 Shape::Mesh(geometry::obstacle_shape(self.reporter, shape)?)
             }

@@ -1,6 +1,6 @@
 //! `[[obstacle]]`.
 
-use stiction_bodies::{motion::Motion, obstacle::Shape};
+use stiction_bodies::{motion::Motion, obstacle::Solid as Shape};
 use stiction_math::Vec3;
 
 use crate::{

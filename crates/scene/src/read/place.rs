@@ -27,7 +27,7 @@ pub(crate) fn placement(f: &Fields<'_>) -> Option<Placement> {
         }) => f.vector("scale"),
         Some(_) => f.number("scale").map(Vec3::repeat),
     };
-    let mut pose = Pose::identity();
+    let mut pose = Pose::default();
     let turns: &[Node] = match f.get("rotate") {
         None => &[],
         Some(Node {

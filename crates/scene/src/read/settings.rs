@@ -2,7 +2,11 @@
 
 use stiction_bodies::drag::Air;
 use stiction_math::Vec3;
-use stiction_sim::newton::{self, Stop};
+use stiction_sim::{
+    admm,
+    newton::{self, Stop},
+};
+use stiction_solvers::admm::{Acceleration, Sleep, Start, Velocity, Weights};
 
 use crate::{
     error::{Kind, Reporter},
@@ -83,6 +87,10 @@ pub(crate) fn method(root: &Fields<'_>, chosen: Option<At<&str>>) -> Option<At<M
             Some(f) => newton(&f)?,
             None => newton::Config::default(),
         }),
+        "admm" => MethodConfig::Admm(match f {
+            Some(f) => admm(&f)?,
+            None => admm::Config::default(),
+        }),
         other => {
             let help = suggest::help(other, "methods", MethodConfig::NAMES);
             return name.fail(
@@ -129,6 +137,59 @@ fn newton(f: &Fields<'_>) -> Option<newton::Config> {
     }
     if f.has("linear_tolerance") {
         config.linear_tolerance = f.positive("linear_tolerance")?;
+    }
+    Some(config)
+}
+
+fn admm(f: &Fields<'_>) -> Option<admm::Config> {
+    f.allow(schema::METHOD_ADMM);
+    let mut config = admm::Config::default();
+    if f.has("newton_iterations") {
+        config.newton = f.count("newton_iterations", 1)? as usize;
+    }
+    let solver = &mut config.solver;
+    if f.has("tolerance") {
+        solver.tolerance = f.positive("tolerance")?;
+    }
+    if f.has("max_iterations") {
+        solver.max_iterations = f.count("max_iterations", 1)? as usize;
+    }
+    if f.has("sweeps") {
+        solver.sweeps = f.count("sweeps", 1)? as usize;
+    }
+    if f.has("start") {
+        let starts = [
+            ("held", Start::Held),
+            ("unconstrained", Start::Unconstrained),
+        ];
+        solver.start = f.choice("start", &starts)?;
+    }
+    if f.has("velocity") {
+        let kinds = [
+            ("feasible", Velocity::Feasible),
+            ("balanced", Velocity::Balanced),
+        ];
+        solver.velocity = f.choice("velocity", &kinds)?;
+    }
+    if let Weights::Mass { sigma, beta } = &mut solver.weights {
+        if f.has("sigma") {
+            *sigma = f.positive("sigma")?;
+        }
+        if f.has("beta") {
+            *beta = f.positive("beta")?;
+        }
+    }
+    if f.has("sleep") {
+        // Zero sweeps of sleep is no sleep.
+        let sweeps = f.count("sleep", 0)?.min(u32::from(u8::MAX)) as u8;
+        let threshold = solver.sleep.map_or(0.01, |s| s.threshold);
+        solver.sleep = (sweeps > 0).then_some(Sleep { threshold, sweeps });
+    }
+    if f.has("acceleration") {
+        // Momentum is dropped when the residual falls by less than a thousandth [goldstein2014].
+        solver.acceleration = f
+            .bool("acceleration")?
+            .then_some(Acceleration { restart: 0.999 });
     }
     Some(config)
 }

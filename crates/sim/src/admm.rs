@@ -1,0 +1,376 @@
+//! Method `admm`: frictional contact by splitting, inside projected Newton [daviet2020].
+//!
+//! Each Newton iteration linearises the step to A v = f + Bᵀ r and hands it, with the contacts, to
+//! the solver. Contacts are looked for once per step along the unconstrained motion, and again by
+//! the solver while it works.
+//!
+//! **Deviations from the paper**
+//! - No line search: the contact solve replaces the step that a line search would shorten.
+//! - The last iteration's linear problem is what the certificate judges.
+
+use stiction_bodies::{Model, State};
+use stiction_contact::{
+    ContactKey, ContactSet, FrictionProblem,
+    detect::{self, DetectConfig, Detector, Placement, Step},
+};
+use stiction_math::{LinearOperator, SystemFactor, Vec3};
+use stiction_solvers::admm as solver;
+
+use crate::{
+    colliders::{ContactRules, colliders, place},
+    dynamics::Dynamics,
+    method::{Evidence, Memory, Method, SolveError, SolveReport, StepContext, Unsupported},
+    stages::Stage,
+};
+
+/// How the method is run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Newton iterations per step.
+    pub newton: usize,
+    /// The contact solver.
+    pub solver: solver::Config,
+    /// The detector.
+    pub detect: DetectConfig,
+}
+
+impl Config {
+    /// The paper's settings.
+    pub fn paper() -> Self {
+        Self {
+            newton: 2, // [daviet2020, Table 5]
+            solver: solver::Config::paper(),
+            detect: DetectConfig::default(),
+        }
+    }
+}
+
+impl Default for Config {
+    /// The paper's two Newton iterations; the solver starts such that rest stays rest and is given
+    /// the iterations to get there.
+    fn default() -> Self {
+        let solver = solver::Config {
+            tolerance: 1e-7,
+            max_iterations: 500,
+            ..solver::Config::default()
+        };
+        Self {
+            solver,
+            ..Self::paper()
+        }
+    }
+}
+
+/// Frictional contact by splitting.
+pub struct Admm {
+    config: Config,
+    rules: ContactRules,
+    work: Option<Work>,
+    /// What is carried from step to step.
+    state: solver::State,
+    contacts: ContactSet,
+}
+
+struct Work {
+    detector: Detector,
+    problem: FrictionProblem,
+    /// Made at the first solve: it examines a matrix with numbers in it.
+    solver: Option<solver::Admm>,
+    /// For the unconstrained velocity, without the solver's shift.
+    factor: SystemFactor,
+    gradient: Vec<Vec3>,
+    predicted: Vec<Vec3>,
+    masked: Vec<Vec3>,
+    placements: Vec<Placement<'static>>,
+}
+
+impl Admm {
+    /// The method with the given settings.
+    pub fn new(config: Config, rules: ContactRules) -> Self {
+        Self {
+            config,
+            rules,
+            work: None,
+            state: solver::State::default(),
+            contacts: ContactSet::default(),
+        }
+    }
+}
+
+impl Method for Admm {
+    fn name(&self) -> &'static str {
+        "admm"
+    }
+
+    fn needs(&self, _model: &Model) -> Result<(), Unsupported> {
+        Ok(())
+    }
+
+    fn solve(&mut self, step: StepContext<'_>, v: &mut [Vec3]) -> Result<SolveReport, SolveError> {
+        let StepContext {
+            model,
+            state,
+            h,
+            dynamics,
+            stages,
+        } = step;
+        if self.work.is_none() {
+            let rules = &self.rules;
+            self.work = Some(stages.time(Stage::Build, || Work::new(model, rules, &self.config))?);
+        }
+        let Some(work) = self.work.as_mut() else {
+            return Ok(SolveReport::default());
+        };
+        let mut report = SolveReport {
+            converged: true,
+            ..SolveReport::default()
+        };
+        for newton in 0..self.config.newton {
+            stages.time(Stage::Build, || work.linearise(model, dynamics, h, v))?;
+            let mut config = self.config.solver.clone();
+            if newton == 0 {
+                stages.time(Stage::Solve, || work.predict(model, v))?;
+                let found = stages.time(Stage::Detect, || {
+                    work.detect(model, state, h, &self.contacts)
+                })?;
+                self.state.carry(&self.contacts, &work.problem.contacts);
+                report.contacts = found;
+            } else {
+                // The last iterate of the contact solver is the best guess [Sect. 6.2.1].
+                config.start = solver::Start::Given;
+            }
+            let Work {
+                problem,
+                solver,
+                detector,
+                ..
+            } = work;
+            let solver = match solver {
+                Some(solver) => solver,
+                None => solver.insert(solver::Admm::new(problem)?),
+            };
+            let solved = stages.time(Stage::Solve, || {
+                solver.solve_with(
+                    problem,
+                    &mut self.state,
+                    &config,
+                    &mut Source(detector),
+                    &mut |_| {},
+                )
+            })?;
+            report.iterations += solved.iterations;
+            report.linear_iterations += solved.linear_iterations;
+            report.converged &= solved.converged;
+            report.change = solved.delta / h;
+            report.contacts = problem.contacts.len();
+            for i in 0..v.len() {
+                if !problem.fixed[i] {
+                    v[i] = self.state.v[i];
+                }
+            }
+        }
+        self.contacts.clone_from(&work.problem.contacts);
+        if let Some(block) = v.iter().position(|v| !v.iter().all(|c| c.is_finite())) {
+            return Err(SolveError::not_finite(model, block));
+        }
+        Ok(report)
+    }
+
+    fn evidence(
+        &mut self,
+        model: &Model,
+        state: &State,
+    ) -> Result<Option<Evidence<'_>>, SolveError> {
+        let Some(work) = self.work.as_mut() else {
+            return Ok(None);
+        };
+        place(model, state.time, state.time, &mut work.placements);
+        let now = Step {
+            h: work.problem.h,
+            x: &state.x,
+            rotations: &state.rotations,
+            v: &state.v,
+            fixed: &work.problem.fixed,
+            obstacles: &work.placements,
+            previous: &work.problem.contacts,
+        };
+        let penetration = work.detector.penetration(&now)?;
+        let (v, r) = (&self.state.v, &self.state.r);
+        Ok(Some(Evidence {
+            problem: &work.problem,
+            v,
+            r,
+            penetration,
+        }))
+    }
+
+    fn save(&self) -> Memory {
+        let s = &self.state;
+        let columns = [
+            ("v", &s.v),
+            ("lambda", &s.lambda),
+            ("balance", &s.balance),
+            ("r", &s.r),
+            ("normal", &self.contacts.normal),
+        ];
+        Memory {
+            columns: columns
+                .into_iter()
+                .map(|(name, c)| (name.to_owned(), c.clone()))
+                .collect(),
+            keys: self
+                .contacts
+                .key
+                .iter()
+                .flat_map(|k| [k.first, k.second])
+                .collect(),
+        }
+    }
+
+    fn recall(&mut self, memory: Memory) {
+        let column = |name: &str| {
+            memory
+                .columns
+                .iter()
+                .find(|c| c.0 == name)
+                .map(|c| c.1.clone())
+                .unwrap_or_default()
+        };
+        self.state = solver::State {
+            v: column("v"),
+            lambda: column("lambda"),
+            balance: column("balance"),
+            r: column("r"),
+        };
+        // Of the contacts of the step before, keys and normals are all that is asked for again.
+        self.contacts.clear();
+        for (key, normal) in memory.keys.chunks_exact(2).zip(column("normal")) {
+            let key = ContactKey {
+                first: key[0],
+                second: key[1],
+            };
+            self.contacts.push(
+                &[],
+                stiction_contact::Contact {
+                    key,
+                    normal,
+                    ..Default::default()
+                },
+            );
+        }
+    }
+}
+
+/// The detector as the solver sees it.
+struct Source<'a>(&'a mut Detector);
+
+impl solver::ContactSource for Source<'_> {
+    fn more_contacts(&mut self, v: &[Vec3], contacts: &mut ContactSet) {
+        detect::ContactSource::more_contacts(self.0, v, contacts);
+    }
+}
+
+impl Work {
+    fn new(model: &Model, rules: &ContactRules, config: &Config) -> Result<Self, SolveError> {
+        let n = model.blocks();
+        let mut problem =
+            FrictionProblem::new(Dynamics::matrix(model), vec![Vec3::zeros(); n], 1.0);
+        problem.positions = model
+            .bodies
+            .iter()
+            .flat_map(|b| b.block_positions())
+            .collect();
+        problem.mass = model.bodies.iter().flat_map(|b| b.block_masses()).collect();
+        let factor = SystemFactor::new(&problem.a, &problem.part_positions())
+            .map_err(|e| SolveError::system(model, e))?;
+        Ok(Self {
+            detector: Detector::new(colliders(model, rules), rules.laws.clone(), config.detect)?,
+            solver: None,
+            factor,
+            gradient: vec![Vec3::zeros(); n],
+            predicted: vec![Vec3::zeros(); n],
+            masked: vec![Vec3::zeros(); n],
+            placements: Vec::new(),
+            problem,
+        })
+    }
+
+    /// A and f of the step at `v`: A is the projected Hessian, f = A v − g on blocks that may move.
+    fn linearise(
+        &mut self,
+        model: &Model,
+        dynamics: &mut Dynamics,
+        h: f64,
+        v: &[Vec3],
+    ) -> Result<(), SolveError> {
+        let Self {
+            problem,
+            gradient,
+            masked,
+            ..
+        } = self;
+        dynamics.linearise(model, v, gradient, &mut problem.a)?;
+        problem.h = h;
+        problem.fixed.copy_from_slice(dynamics.fixed());
+        for i in 0..v.len() {
+            masked[i] = if problem.fixed[i] {
+                Vec3::zeros()
+            } else {
+                v[i]
+            };
+        }
+        problem.a.apply(masked, &mut problem.f);
+        for i in 0..v.len() {
+            problem.f[i] = if problem.fixed[i] {
+                Vec3::zeros()
+            } else {
+                problem.f[i] - gradient[i]
+            };
+        }
+        Ok(())
+    }
+
+    /// The velocity without contact, prescribed where it is.
+    fn predict(&mut self, model: &Model, v: &[Vec3]) -> Result<(), SolveError> {
+        let Self {
+            problem,
+            factor,
+            predicted,
+            ..
+        } = self;
+        predicted.copy_from_slice(&problem.f);
+        factor
+            .refactor(&problem.a, None)
+            .map_err(|e| SolveError::system(model, e))?;
+        factor
+            .solve(&problem.a, predicted, 1e-6)
+            .map_err(|e| SolveError::system(model, e))?;
+        for i in 0..v.len() {
+            if problem.fixed[i] {
+                predicted[i] = v[i];
+            }
+        }
+        Ok(())
+    }
+
+    fn detect(
+        &mut self,
+        model: &Model,
+        state: &State,
+        h: f64,
+        previous: &ContactSet,
+    ) -> Result<usize, SolveError> {
+        place(model, state.time, state.time + h, &mut self.placements);
+        let step = Step {
+            h,
+            x: &state.x,
+            rotations: &state.rotations,
+            v: &self.predicted,
+            fixed: &self.problem.fixed,
+            obstacles: &self.placements,
+            previous,
+        };
+        self.detector.detect(&step, &mut self.problem.contacts)?;
+        Ok(self.problem.contacts.len())
+    }
+}

@@ -1,0 +1,132 @@
+//! From a model to what the detector knows: surfaces that follow blocks, and obstacles on their ways.
+
+use stiction_bodies::{
+    BodyKind, Model, Skin,
+    obstacle::{Obstacle, Shape},
+};
+use stiction_contact::detect::{Body, Collider, Form, Laws, Mesh, Placement, Points};
+use stiction_geometry::{TriMesh, analytic};
+
+/// How things touch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContactRules {
+    /// How near surfaces come before they count as touching [m].
+    pub thickness: f64,
+    /// Friction, cohesion and compliance between every two materials, in the order of
+    /// [`material_names`].
+    pub laws: Laws,
+}
+
+/// The names that a model's bodies and obstacles have in the friction table, sorted, each once.
+pub fn material_names(model: &Model) -> Vec<String> {
+    let bodies = model.bodies.iter().map(|b| &b.material);
+    let mut names: Vec<String> = bodies
+        .chain(model.obstacles.iter().map(|o| &o.material))
+        .cloned()
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// One collider per body, then one per obstacle; their numbers are their places in this list.
+pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
+    let names = material_names(model);
+    let material = |name: &String| names.binary_search(name).unwrap_or(0) as u32;
+    let mut list = Vec::with_capacity(model.bodies.len() + model.obstacles.len());
+    for body in &model.bodies {
+        let surface = &body.surface;
+        let (points, rest) = match &surface.skin {
+            Skin::Nodes(blocks) => {
+                let rest = blocks
+                    .iter()
+                    .map(|&b| body.rest()[b as usize - body.blocks.start])
+                    .collect();
+                (Points::nodes(blocks.iter().copied()), rest)
+            }
+            Skin::Embedded(carried) => {
+                let entries = carried
+                    .iter()
+                    .flat_map(|(b, w)| (0..4).map(|a| (b[a], w[a])));
+                let at = |b: u32| body.rest()[b as usize - body.blocks.start];
+                let rest = carried
+                    .iter()
+                    .map(|(b, w)| (0..4).map(|a| at(b[a]) * w[a]).sum())
+                    .collect();
+                let start = (0..=carried.len() as u32).map(|i| 4 * i).collect();
+                (
+                    Points::Weighted {
+                        start,
+                        entries: entries.collect(),
+                    },
+                    rest,
+                )
+            }
+            Skin::Rigid {
+                block,
+                rigid,
+                local,
+            } => (
+                Points::Rigid {
+                    block: *block,
+                    rigid: *rigid,
+                    local: local.clone(),
+                },
+                local.clone(),
+            ),
+        };
+        let closed = !body.tets.is_empty() || matches!(body.kind, BodyKind::Rigid(_));
+        list.push(Collider {
+            id: list.len() as u32,
+            material: material(&body.material),
+            thickness: rules.thickness,
+            form: Form::Body(Body {
+                triangles: surface.triangles.clone(),
+                rods: Vec::new(),
+                points,
+                rest,
+                closed,
+                self_contact: matches!(body.kind, BodyKind::Deformable(_)),
+            }),
+        });
+    }
+    for obstacle in &model.obstacles {
+        list.push(Collider {
+            id: list.len() as u32,
+            material: material(&obstacle.material),
+            // An obstacle has no cloth of its own: bodies keep their distance from its surface.
+            thickness: rules.thickness,
+            form: form(obstacle),
+        });
+    }
+    list
+}
+
+fn form(obstacle: &Obstacle) -> Form {
+    match &obstacle.shape {
+        Shape::Mesh(mesh) => Form::Mesh(Mesh {
+            triangles: mesh.triangles.clone(),
+            vertices: mesh.positions.clone(),
+            closed: is_closed(mesh),
+        }),
+        Shape::Solid(solid) => Form::Shape(*solid),
+    }
+}
+
+fn is_closed(mesh: &TriMesh) -> bool {
+    mesh.check_closed().is_ok()
+}
+
+/// Where every obstacle is at the two times [s], into `out` (cleared first).
+pub fn place(model: &Model, from: f64, to: f64, out: &mut Vec<Placement<'static>>) {
+    out.clear();
+    out.extend(
+        model
+            .obstacles
+            .iter()
+            .map(|o| Placement::Poses([o.pose(from), o.pose(to)])),
+    );
+}
+
+/// The pose type is shared with the detector.
+const _: fn(&Obstacle, f64) -> analytic::Pose = Obstacle::pose;
