@@ -118,6 +118,35 @@ fn a_block_slides_from_the_right_angle_on() {
     }
 }
 
+/// [larionov, Sect. V-A1]: 10°, μ = 0.177, 0.1 m/s: stops after 0.769 m and 15.38 s, then rests.
+/// With the default tolerance and warm starts, as in a run.
+#[test]
+fn a_block_slides_to_a_stop_where_it_should() {
+    let (angle, mu, h) = (10f64.to_radians(), 0.177, 0.01);
+    let downhill = Vec3::new(angle.cos(), 0.0, -angle.sin());
+    let mut speed = 0.1;
+    let (mut way, mut stop) = (0.0, None);
+    let mut state = State::default();
+    let mut solver = Admm::new(&incline(4, angle, mu, speed).problem).unwrap();
+    for step in 1..=2000 {
+        let problem = incline(4, angle, mu, speed).problem;
+        solver
+            .solve(&problem, &mut state, &Config::default())
+            .unwrap();
+        speed = state.v.iter().map(|v| v.dot(&downhill)).sum::<f64>() / 4.0;
+        way += h * speed;
+        if speed < 1e-9 && stop.is_none() {
+            stop = Some((f64::from(step) * h, way));
+        }
+    }
+    let (time, stopped_at) = stop.unwrap();
+    let deceleration = 9.81 * (mu * angle.cos() - angle.sin());
+    assert!((time / (0.1 / deceleration) - 1.0).abs() < 0.01, "{time} s");
+    let exact = 0.005 / deceleration;
+    assert!((way / exact - 1.0).abs() < 0.01, "{way} m of {exact}");
+    assert!((way - stopped_at).abs() < 1e-12, "creep after the stop");
+}
+
 /// The paper's own tolerance, step after step: what holds must come to hold exactly.
 #[test]
 fn rest_becomes_exact_and_stays() {
@@ -148,6 +177,30 @@ fn rest_becomes_exact_and_stays() {
             }
         }
         assert_eq!(last, 1, "an exact start needs one iteration");
+    }
+}
+
+/// Forces of a rest that has ended must not linger, not even with few iterations.
+#[test]
+fn what_lifts_off_is_free_at_once() {
+    let rest = incline(12, 0.2, 0.5, 0.0).problem;
+    let mut thrown = rest.clone();
+    thrown.f.iter_mut().for_each(|f| *f += Vec3::z() * 0.1);
+    let mut alone = rest.clone();
+    alone.contacts = ContactSet::default();
+    for next in [thrown, alone] {
+        let mut solver = Admm::new(&rest).unwrap();
+        let mut state = State::default();
+        for _ in 0..5 {
+            solver.solve(&rest, &mut state, &Config::default()).unwrap();
+        }
+        state.carry(&rest.contacts, &next.contacts);
+        let report = solver.solve(&next, &mut state, &Config::default()).unwrap();
+        assert_eq!(report.iterations, 1);
+        for j in 0..next.blocks() {
+            // 0.2 kg each, and all move alike.
+            assert!((state.v[j] - next.f[j] / 0.2).norm() < 1e-12);
+        }
     }
 }
 

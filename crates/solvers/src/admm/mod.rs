@@ -26,7 +26,8 @@
 //! constant load it is the last p, so that a body at rest stays, and one that was only held to the
 //! tolerance comes closer to exact rest in every step. (With Bᵀ r in place of A p − f, each solve
 //! would begin with an undamped step on λ, and a tolerance that is soon met would let the error
-//! circle at its size for ever.)
+//! circle at its size for ever.) A body whose contacts would be nearer to the law without those
+//! forces starts without: it lifts off, or hits for the first time.
 //!
 //! # When it is done
 //! δ∞ and h times the largest change of a relative velocity in the last sweep are both below the
@@ -50,6 +51,7 @@
 //!   open contacts have exactly none, and a contact's impulse is exactly in its cone.
 
 mod outer;
+mod start;
 mod state;
 mod weights;
 
@@ -110,7 +112,9 @@ pub enum Weights {
 pub enum Start {
     /// A v = f [daviet2020, Sect. 6.2.1].
     Unconstrained,
-    /// A v = f + (A p − f of the last solve): with what contact gave then.
+    /// Body by body either A v = f + (A p − f of the last solve), with what contact gave then, or
+    /// A v = f and λ = 0, whichever leaves contacts nearer to the law. Wants impulses in the state:
+    /// see [`State::carry`].
     Held,
     /// The velocity of the state: for later Newton iterations of one step.
     Given,

@@ -7,6 +7,7 @@ use stiction_math::{LinearOperator, Mat3, SystemFactor, SystemMatrix, Vec3, redu
 use super::{
     Acceleration, Config, ContactSource, Error, Iteration, Local, Metric, Nap, Projection, Report,
     Start, State, Velocity,
+    start::better_held,
     weights::{reach, weights},
 };
 
@@ -268,15 +269,13 @@ impl Admm {
             }
             Start::Given => {}
             Start::Unconstrained | Start::Held => {
-                self.v.copy_from_slice(&problem.f);
-                if config.start == Start::Held && state.balance.len() == n {
-                    for j in (0..n).filter(|&j| !problem.fixed[j]) {
-                        self.v[j] += state.balance[j];
-                    }
-                }
+                let tolerance = config.linear_tolerance.min(1e-10);
                 self.factor.refactor(&problem.a, None)?;
-                self.factor
-                    .solve(&problem.a, &mut self.v, config.linear_tolerance.min(1e-10))?;
+                self.v.copy_from_slice(&problem.f);
+                self.factor.solve(&problem.a, &mut self.v, tolerance)?;
+                if config.start == Start::Held && state.balance.len() == n {
+                    self.hold(problem, state, tolerance)?;
+                }
             }
         }
         self.p.copy_from_slice(&self.v);
@@ -293,6 +292,37 @@ impl Admm {
         }
         self.factor.refactor(&shifted, None)?;
         Ok(Some(shifted))
+    }
+
+    /// Lets bodies start with the contact forces of the last solve where that is better than
+    /// without, which is what `v` comes with; λ goes where the forces go.
+    fn hold(
+        &mut self,
+        problem: &FrictionProblem,
+        state: &State,
+        tolerance: f64,
+    ) -> Result<(), Error> {
+        let held = &mut self.step;
+        for (j, held) in held.iter_mut().enumerate() {
+            let balance = if problem.fixed[j] {
+                Vec3::zeros()
+            } else {
+                state.balance[j]
+            };
+            *held = problem.f[j] + balance;
+        }
+        self.factor.solve(&problem.a, held, tolerance)?;
+        let known = state.r.len() == problem.contacts.len();
+        let r = if known { &state.r[..] } else { &[] };
+        let better = better_held(problem, &self.w, &self.v, held, r);
+        for (j, better) in better.into_iter().enumerate() {
+            if better {
+                self.v[j] = self.step[j];
+            } else {
+                self.lambda[j] = Vec3::zeros();
+            }
+        }
+        Ok(())
     }
 
     /// v ← v + (A + W)⁻¹ (f + W (p + λ − v) − A v); the change is left in `step`.

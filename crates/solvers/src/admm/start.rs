@@ -1,0 +1,64 @@
+//! Which bodies start held and which free.
+//!
+//! A body that rests starts best with the contact forces of the last step, one that lifts off
+//! without: forces that are gone would leave its velocity only slowly, by a part m/(m + w) in each
+//! iteration. So both are tried, body by body, by how far contacts would then be from Coulomb's law.
+
+use rayon::prelude::*;
+use stiction_contact::{ContactSet, FrictionProblem};
+use stiction_math::Vec3;
+
+/// For every block whether its body starts better from `held` and the impulses `r` (none if empty)
+/// than from `free` and no impulses.
+pub(crate) fn better_held(
+    problem: &FrictionProblem,
+    w: &[f64],
+    free: &[Vec3],
+    held: &[Vec3],
+    r: &[Vec3],
+) -> Vec<bool> {
+    let set = &problem.contacts;
+    let errors: Vec<[f64; 2]> = (0..set.len())
+        .into_par_iter()
+        .with_min_len(1024)
+        .map(|c| {
+            let s = set.scale(c, w);
+            let known = r.get(c).copied().unwrap_or_default();
+            [
+                law_error(set, c, s, free, &Vec3::zeros()),
+                law_error(set, c, s, held, &known),
+            ]
+        })
+        .collect();
+
+    let mut body = Vec::with_capacity(problem.blocks());
+    for (i, part) in problem.a.parts().iter().enumerate() {
+        body.resize(body.len() + part.len(), i);
+    }
+    let mut sums = vec![[0.0; 2]; problem.a.parts().len()];
+    for (c, error) in errors.iter().enumerate() {
+        for e in set.entries(c) {
+            let sum = &mut sums[body[e.node as usize]];
+            sum[0] += error[0];
+            sum[1] += error[1];
+        }
+    }
+    // Free if equal: without an error it is the solution.
+    body.iter().map(|&i| sums[i][1] < sums[i][0]).collect()
+}
+
+/// By how much one solve of the contact alone would change its velocity, squared [m²/s²].
+fn law_error(set: &ContactSet, c: usize, s: f64, v: &[Vec3], r: &Vec3) -> f64 {
+    let (n, give) = (set.normal[c], set.compliance[c]);
+    let shifted = r + n * set.cohesion[c];
+    let u = set.velocity(c, v) + set.k[c] - n * (give * set.cohesion[c]);
+    let rest = u - shifted * s;
+    let along = rest.dot(&n);
+    let push = (-along).max(0.0) / (s + give);
+    let across = (rest - n * along) / s;
+    let size = across.norm();
+    let limit = set.mu[c] * push;
+    let factor = if size > limit { limit / size } else { 1.0 };
+    let new = n * push - across * factor;
+    ((new - shifted) * s).norm_squared()
+}
