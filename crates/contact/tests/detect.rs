@@ -410,7 +410,12 @@ fn what_leaves_its_box_is_searched_again() {
         k.sort_unstable();
         k
     };
-    assert_eq!(sorted(&direct), sorted(&c));
+    assert!(
+        sorted(&direct) == sorted(&c),
+        "{} {}",
+        direct.len(),
+        c.len()
+    );
     assert_eq!(d.more_contacts(&v, &mut c), 0, "nothing is listed twice");
     v[40].x = f64::NAN;
     assert_eq!(d.more_contacts(&v, &mut c), 0);

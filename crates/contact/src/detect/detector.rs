@@ -12,6 +12,12 @@ use super::step::{Motion, Step};
 use super::world::{DetectError, World};
 use crate::{ContactKey, ContactSet};
 
+/// How often a pair may be listed again in one step.
+const AGAIN: u64 = 7;
+
+/// A contact that loses more than this part of its thickness in the step is still violated.
+const VIOLATED: f64 = 0.1;
+
 /// Settings of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DetectConfig {
@@ -116,13 +122,13 @@ impl Detector {
         let mut found = self.world.near(&self.motion, &self.candidates)?;
         self.world
             .settle_sides(&self.motion, step.previous, &mut found);
-        found.extend(self.world.meeting(&self.motion, &self.candidates));
-        found.extend(self.world.on_shapes(&self.motion));
+        found.extend(self.world.meeting(&self.motion, &self.candidates, false));
+        found.extend(self.world.on_shapes(&self.motion, false));
         self.shares.clear(self.world.owner.len());
         let depth = found.iter().filter(|f| !f.continuous);
         let depth = depth.map(|f| f.thickness - f.distance);
         let penetration = depth.fold(0.0, f64::max);
-        let near = self.write(found, out);
+        let near = self.write(found, step.v, out);
         Ok(Report {
             contacts: out.len(),
             near,
@@ -193,16 +199,13 @@ impl Detector {
     }
 
     /// Writes what was not written yet in the order of [`Found::order`]; how many of it is near.
-    fn write(&mut self, mut found: Vec<Found>, out: &mut ContactSet) -> usize {
+    /// A pair that was listed before and comes deep all the same is listed again, unless the
+    /// velocities `v` still violate what is listed.
+    fn write(&mut self, mut found: Vec<Found>, v: &[Vec3], out: &mut ContactSet) -> usize {
         found.sort_by_key(Found::order);
-        let mut near = 0;
-        let mut fresh: Vec<(ContactKey, Found)> = Vec::with_capacity(found.len());
-        let mut keyed: Vec<(ContactKey, usize)> = Vec::with_capacity(found.len());
-        for (i, f) in found.iter().enumerate() {
-            keyed.push((f.key(&self.world), i));
-        }
-        // The first of equal keys stays: nearness goes before motion.
-        let mut order = keyed.clone();
+        let keys: Vec<ContactKey> = found.iter().map(|f| f.key(&self.world)).collect();
+        // Of equal keys the first stays: nearness goes before motion, and that before depth.
+        let mut order: Vec<(ContactKey, usize)> = keys.iter().copied().zip(0..).collect();
         order.sort_unstable();
         let mut first = vec![true; found.len()];
         for pair in order.windows(2) {
@@ -210,12 +213,31 @@ impl Detector {
                 first[pair[1].1] = false;
             }
         }
-        for ((key, i), f) in keyed.into_iter().zip(found) {
-            if first[i] && self.seen.binary_search(&key).is_err() {
-                self.shares.add(&f);
+        let listed = Listed::new(out, found.iter().any(|f| f.deep));
+        let mut deepest = order
+            .iter()
+            .map(|o| o.1)
+            .filter(|&i| found[i].deep)
+            .peekable();
+        let mut again = vec![false; found.len()];
+        while let Some(i) = deepest.next() {
+            again[i] = true;
+            while deepest.next_if(|&j| keys[j] == keys[i]).is_some() {}
+        }
+        let mut fresh: Vec<(ContactKey, &Found)> = Vec::with_capacity(found.len());
+        for (i, f) in found.iter().enumerate() {
+            let is_new = |key: &ContactKey| self.seen.binary_search(key).is_err();
+            let mut key = first[i].then_some(keys[i]).filter(is_new);
+            let limit = -VIOLATED * f.thickness / self.motion.h;
+            if again[i] && !is_new(&keys[i]) && listed.approach(out, keys[i], v) >= limit {
+                key = (1..=AGAIN).map(|n| Found::again(keys[i], n)).find(is_new);
+            }
+            if let Some(key) = key {
+                self.shares.add(f);
                 fresh.push((key, f));
             }
         }
+        let mut near = 0;
         for (key, f) in &fresh {
             if self.world.emit(&self.motion, &self.shares, f, *key, out) {
                 near += usize::from(!f.continuous);
@@ -300,17 +322,47 @@ impl Detector {
     }
 }
 
+/// Where the contacts of a pair are. The solver may have sorted them.
+struct Listed(Vec<(ContactKey, u32)>);
+
+impl Listed {
+    fn new(contacts: &ContactSet, needed: bool) -> Self {
+        let mut places: Vec<(ContactKey, u32)> = Vec::new();
+        if needed {
+            places.extend(contacts.key.iter().copied().zip(0..));
+            places.sort_unstable();
+        }
+        Listed(places)
+    }
+
+    /// The least normal velocity of all contacts of a pair [m/s].
+    fn approach(&self, contacts: &ContactSet, key: ContactKey, v: &[Vec3]) -> f64 {
+        let names = (0..=AGAIN).map(|n| Found::again(key, n));
+        let place = |key: ContactKey| {
+            let at = self.0.binary_search_by_key(&key, |p| p.0).ok()?;
+            let i = self.0[at].1 as usize;
+            let u = contacts.velocity(i, v) + contacts.k[i];
+            Some(u.dot(&contacts.normal[i]))
+        };
+        names.filter_map(place).fold(f64::INFINITY, f64::min)
+    }
+}
+
 impl ContactSource for Detector {
-    /// Continuous detection on the candidates of the step. Velocities that are too few or not
-    /// finite give no contacts.
+    /// Continuous detection on the candidates of the step.
+    ///
+    /// A listed pair whose contacts hold and that comes closer than half its thickness all the
+    /// same, because it turned or slid too far for one plane to separate it, is listed again where
+    /// it would do so, up to seven times and with keys of their own. Velocities that are too few
+    /// or not finite give no contacts.
     fn more_contacts(&mut self, v: &[Vec3], contacts: &mut ContactSet) -> usize {
         if self.swept.is_none() || self.repredict(v).is_err() {
             return 0;
         }
         let before = contacts.len();
-        let mut found = self.world.meeting(&self.motion, &self.candidates);
-        found.extend(self.world.on_shapes(&self.motion));
-        self.write(found, contacts);
+        let mut found = self.world.meeting(&self.motion, &self.candidates, true);
+        found.extend(self.world.on_shapes(&self.motion, true));
+        self.write(found, v, contacts);
         contacts.len() - before
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct Found {
     pub touch: Option<Touch>,
     /// Found by its motion, not by its distance at the start.
     pub continuous: bool,
+    /// Found deep within the thickness: listed even if its pair is.
+    pub deep: bool,
 }
 
 /// A point of a solid on its way.
@@ -75,10 +77,18 @@ impl Found {
         ContactKey { first, second }
     }
 
+    /// The name of a further contact of the pair, the n-th.
+    pub(super) fn again(key: ContactKey, n: u64) -> ContactKey {
+        ContactKey {
+            first: key.first | n << 56,
+            ..key
+        }
+    }
+
     /// The order of contacts: by place in the meshes, so that neighbours are near in memory.
-    pub(super) fn order(&self) -> ([u32; 4], Kind, Option<(u32, u32)>, bool) {
+    pub(super) fn order(&self) -> ([u32; 4], Kind, Option<(u32, u32)>, bool, bool) {
         let touch = self.touch.map(|t| (t.collider, t.part));
-        (self.vertices, self.kind, touch, self.continuous)
+        (self.vertices, self.kind, touch, self.continuous, self.deep)
     }
 }
 

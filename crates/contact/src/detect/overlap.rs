@@ -38,7 +38,7 @@ impl Detector {
         let candidates = Candidates::within(&swept, |pair| world.keep(&motion, pair));
         let mut found = world.near(&motion, &candidates)?;
         world.settle_sides(&motion, step.previous, &mut found);
-        found.extend(world.on_shapes(&motion));
+        found.extend(world.on_shapes(&motion, false));
         let depth = found.iter().map(|f| f.thickness - f.distance);
         Ok(depth.fold(0.0, f64::max))
     }

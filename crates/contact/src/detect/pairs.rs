@@ -87,24 +87,48 @@ impl World {
                 thickness,
                 touch: None,
                 continuous: false,
+                deep: false,
             })
         };
         let all = all.par_iter().with_min_len(1024);
         Ok(all.filter_map(keep).collect())
     }
 
-    /// Contacts of pairs that would come closer than their thickness during the step.
-    pub(super) fn meeting(&self, motion: &Motion, candidates: &Candidates) -> Vec<Found> {
-        let faces = candidates.vertex_face.par_iter().with_min_len(512);
-        let mut found: Vec<Found> = faces
-            .filter_map(|v| self.meet(motion, ContactKind::VertexFace, v))
-            .collect();
-        let edges = candidates.edge_edge.par_iter().with_min_len(512);
-        found.par_extend(edges.filter_map(|v| self.meet(motion, ContactKind::EdgeEdge, v)));
+    /// Contacts of pairs that would come closer than their thickness during the step. If `deep`,
+    /// also the contacts, at the place and time of it, of pairs that would come closer than half
+    /// of it: if such a pair is listed already, its contact looks at a place that it has left.
+    pub(super) fn meeting(
+        &self,
+        motion: &Motion,
+        candidates: &Candidates,
+        deep: bool,
+    ) -> Vec<Found> {
+        let search = |kind: ContactKind, list: &[[u32; 4]]| -> Vec<Found> {
+            let parts: Vec<Vec<Found>> = list
+                .par_chunks(512)
+                .map(|list| {
+                    let mut found = Vec::new();
+                    for v in list {
+                        self.meet(motion, kind, v, deep, &mut found);
+                    }
+                    found
+                })
+                .collect();
+            parts.into_iter().flatten().collect()
+        };
+        let mut found = search(ContactKind::VertexFace, &candidates.vertex_face);
+        found.extend(search(ContactKind::EdgeEdge, &candidates.edge_edge));
         found
     }
 
-    fn meet(&self, motion: &Motion, kind: ContactKind, v: &[u32; 4]) -> Option<Found> {
+    fn meet(
+        &self,
+        motion: &Motion,
+        kind: ContactKind,
+        v: &[u32; 4],
+        deep: bool,
+        found: &mut Vec<Found>,
+    ) {
         let x0 = v.map(|v| motion.x0[v as usize]);
         let x1 = v.map(|v| motion.x1[v as usize]);
         let query = |d_min: f64| {
@@ -115,21 +139,31 @@ impl World {
             }
         };
         let full = self.full_thickness(kind, v);
-        let mut impact = query(full)?;
+        let Some(mut impact) = query(full) else {
+            return;
+        };
         let thickness = self.pair_thickness(kind, v, full);
         if thickness < full {
-            impact = query(thickness)?;
-        }
-        if impact.time == 0.0 {
-            // Too close from the start, which proximity has listed. What still meets from there,
-            // such as a vertex that slides from one face to the next, is a new contact.
-            let closer = 0.5 * impact.separation.norm();
-            impact = query(closer)?;
-            if impact.time == 0.0 {
-                return None;
+            match query(thickness) {
+                Some(next) => impact = next,
+                None => return,
             }
         }
-        self.reduce(motion, kind, v, &impact, full)
+        // Too close from the start is what proximity has listed. What still meets from there, such
+        // as a vertex that slides from one face to the next, is a new contact.
+        let close = impact.time == 0.0;
+        let mut half = 0.5 * thickness;
+        if close {
+            half = half.min(0.5 * impact.separation.norm());
+        } else {
+            found.extend(self.reduce(motion, kind, v, &impact, full, false));
+        }
+        if (close || deep)
+            && let Some(impact) = query(half)
+            && impact.time > 0.0
+        {
+            found.extend(self.reduce(motion, kind, v, &impact, full, deep));
+        }
     }
 
     /// An impact as a contact of the features that are active in it.
@@ -140,6 +174,7 @@ impl World {
         v: &[u32; 4],
         impact: &Impact,
         full: f64,
+        deep: bool,
     ) -> Option<Found> {
         use ContactKind::{EdgeEdge, VertexEdge, VertexFace, VertexVertex};
         let at = |v: u32| motion.at(v, impact.time);
@@ -193,6 +228,7 @@ impl World {
             thickness: self.pair_thickness(kind, &vertices, full),
             touch: None,
             continuous: true,
+            deep,
         })
     }
 

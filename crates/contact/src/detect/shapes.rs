@@ -17,10 +17,10 @@ const DEEPER: f64 = 0.1;
 
 impl World {
     /// Contacts within reach of a solid at the start, and those that would come closer than the
-    /// thickness during the step.
-    pub(super) fn on_shapes(&self, motion: &Motion) -> Vec<Found> {
+    /// thickness during the step; if `deep`, also those closer than half of it, as among meshes.
+    pub(super) fn on_shapes(&self, motion: &Motion, deep: bool) -> Vec<Found> {
         let mut found = Vec::new();
-        self.for_each_near(motion, REACH, |search| search.run(&mut found));
+        self.for_each_near(motion, |search| search.run(deep, &mut found));
         found
     }
 
@@ -28,14 +28,14 @@ impl World {
     /// than `d` [m].
     pub(super) fn safe_from_shapes(&self, motion: &Motion, d: f64) -> f64 {
         let mut fraction: f64 = 1.0;
-        self.for_each_near(motion, REACH, |search| {
+        self.for_each_near(motion, |search| {
             fraction = fraction.min(search.earliest(d));
         });
         fraction
     }
 
     /// Calls `f` for each body and solid that may touch.
-    fn for_each_near(&self, motion: &Motion, reach: f64, mut f: impl FnMut(&Search)) {
+    fn for_each_near(&self, motion: &Motion, mut f: impl FnMut(&Search)) {
         let bodies = |b: &usize| matches!(self.colliders[*b].form, Form::Body(_));
         let bodies: Vec<(usize, [Vec3; 2])> = (0..self.colliders.len())
             .filter(bodies)
@@ -45,7 +45,7 @@ impl World {
         for (collider, moving) in &motion.shapes {
             for (body, bounds) in &bodies {
                 let thickness = self.thickness(*collider, *body as u32);
-                if is_near(moving, bounds, reach * thickness) {
+                if is_near(moving, bounds, REACH * thickness) {
                     f(&Search {
                         world: self,
                         motion,
@@ -93,35 +93,33 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn run(&self, found: &mut Vec<Found>) {
-        let vertices = self.vertices();
+    fn run(&self, deep: bool, found: &mut Vec<Found>) {
         let start = self.moving.pose(0.0);
+        let vertices: Vec<u32> = self.vertices().collect();
         let distance: Vec<f64> = vertices
-            .clone()
-            .into_par_iter()
+            .par_iter()
             .with_min_len(1024)
             .map(|v| {
-                let x = start.invert(&self.motion.x0[v as usize]);
+                let x = start.invert(&self.motion.x0[*v as usize]);
                 self.moving.shape.nearest(&x).distance
             })
             .collect();
-        let first = vertices.start;
+        let first = self.vertices().start;
         let of = |v: u32| distance[(v - first) as usize];
-        let each = vertices.into_par_iter().with_min_len(512);
-        found.par_extend(each.filter_map(|v| self.vertex(v, of(v))));
+        found.extend(gather(&vertices, |v, out| {
+            self.vertex(*v, of(*v), deep, out)
+        }));
         // No edge or face is deeper in a plane's half-space than its vertices.
         if matches!(self.moving.shape, Shape::Plane { .. }) {
             return;
         }
-        let each = self.edges().par_iter().with_min_len(512);
-        found.par_extend(each.filter_map(|e| self.edge(e, e.map(of))));
+        found.extend(gather(self.edges(), |e, out| {
+            self.edge(e, e.map(of), deep, out)
+        }));
         let parts = self.moving.shape.points();
-        let each = self.triangles().par_iter();
-        let lists: Vec<Vec<Found>> = each
-            .with_min_len(512)
-            .map(|t| self.face(t, t.map(of), &parts))
-            .collect();
-        found.extend(lists.into_iter().flatten());
+        found.extend(gather(self.triangles(), |t, out| {
+            self.face(t, t.map(of), &parts, deep, out);
+        }));
     }
 
     fn earliest(&self, d: f64) -> f64 {
@@ -169,62 +167,86 @@ impl Search<'_> {
         &self.world.surface.triangles()[from..to]
     }
 
-    fn vertex(&self, v: u32, distance: f64) -> Option<Found> {
+    fn vertex(&self, v: u32, distance: f64, deep: bool, found: &mut Vec<Found>) {
         if !self.motion.free[v as usize] {
-            return None;
+            return;
         }
         let path = self.path(v);
-        let time = if distance <= REACH * self.thickness {
-            0.0
-        } else {
-            self.moving.point_impact(&path, self.thickness)?
+        let mut add = |time: f64, deep: bool| {
+            let x = self.motion.at(v, time);
+            let near = self
+                .moving
+                .shape
+                .nearest(&self.moving.pose(time).invert(&x));
+            let (vertices, weights) = ([v; 4], [1.0, 0.0, 0.0, 0.0]);
+            let one = self.found(Kind::VertexShape, vertices, weights, 0, &near, time);
+            found.push(Found { deep, ..one });
         };
-        let x = self.motion.at(v, time);
-        let near = self
-            .moving
-            .shape
-            .nearest(&self.moving.pose(time).invert(&x));
-        let (vertices, weights) = ([v; 4], [1.0, 0.0, 0.0, 0.0]);
-        Some(self.found(Kind::VertexShape, vertices, weights, 0, &near, time))
+        if distance <= REACH * self.thickness {
+            add(0.0, false);
+        } else if let Some(time) = self.moving.point_impact(&path, self.thickness) {
+            add(time, false);
+        } else {
+            return;
+        }
+        if deep && let Some(time) = self.deep(distance, |d| self.moving.point_impact(&path, d)) {
+            add(time, true);
+        }
     }
 
-    fn edge(&self, e: &[u32; 2], ends: [f64; 2]) -> Option<Found> {
+    fn edge(&self, e: &[u32; 2], ends: [f64; 2], deep: bool, found: &mut Vec<Found>) {
         if !e.iter().any(|v| self.motion.free[*v as usize]) {
-            return None;
+            return;
         }
         let paths = e.map(|v| self.path(v));
         let length = (paths[0][0] - paths[1][0]).norm();
         let reach = REACH * self.thickness;
         if 0.5 * (ends[0] + ends[1] - length) - self.moving.travel(&paths) > reach {
-            return None;
+            return;
         }
-        let at = |time: f64| {
+        let impact = |d: f64| self.moving.edge_impact(&paths[0], &paths[1], d);
+        let mut add = |time: f64, deep: bool| {
             let pose = self.moving.pose(time);
             let x = e.map(|v| pose.invert(&self.motion.at(v, time)));
             let least = self.moving.shape.edge_minimum(&x);
             let sides = x.map(|x| self.moving.shape.nearest(&x).distance);
-            let deeper = least.nearest.distance < sides[0].min(sides[1]) - DEEPER * self.thickness;
-            (least, least.at > 0.0 && least.at < 1.0 && deeper)
+            let distance = least.nearest.distance;
+            let counts = distance < sides[0].min(sides[1]) - DEEPER * self.thickness;
+            let inside = least.at > 0.0 && least.at < 1.0;
+            let is_found = inside && counts && (time > 0.0 || distance <= reach);
+            if is_found {
+                let vertices = [e[0], e[1], e[1], e[1]];
+                let weights = [1.0 - least.at, least.at, 0.0, 0.0];
+                let one = self.found(Kind::EdgeShape, vertices, weights, 0, &least.nearest, time);
+                found.push(Found { deep, ..one });
+            }
+            (is_found, distance)
         };
-        let (mut least, mut counts) = at(0.0);
-        let mut time = 0.0;
-        if !counts || least.nearest.distance > reach {
-            time = self
-                .moving
-                .edge_impact(&paths[0], &paths[1], self.thickness)?;
-            (least, counts) = at(time);
+        let (is_found, distance) = add(0.0, false);
+        if !is_found {
+            match impact(self.thickness) {
+                Some(time) if time > 0.0 => {
+                    add(time, false);
+                }
+                Some(_) => {}
+                None => return,
+            }
         }
-        let (vertices, weights) = (
-            [e[0], e[1], e[1], e[1]],
-            [1.0 - least.at, least.at, 0.0, 0.0],
-        );
-        counts.then(|| self.found(Kind::EdgeShape, vertices, weights, 0, &least.nearest, time))
+        if deep && let Some(time) = self.deep(distance, impact) {
+            add(time, true);
+        }
     }
 
-    fn face(&self, t: &[u32; 3], corners: [f64; 3], points: &[(Vec3, f64)]) -> Vec<Found> {
-        let mut found = Vec::new();
+    fn face(
+        &self,
+        t: &[u32; 3],
+        corners: [f64; 3],
+        points: &[(Vec3, f64)],
+        deep: bool,
+        found: &mut Vec<Found>,
+    ) {
         if !t.iter().any(|v| self.motion.free[*v as usize]) {
-            return found;
+            return;
         }
         let paths = t.map(|v| self.path(v));
         let x0 = paths.map(|p| p[0]);
@@ -236,35 +258,50 @@ impl Search<'_> {
         let reach = REACH * self.thickness;
         // No point of a triangle is farther than longest/√3 from all corners.
         if least - 0.578 * longest - self.moving.travel(&paths) > reach {
-            return found;
+            return;
         }
         let start = self.moving.pose(0.0);
         let across = start.rotation.inverse() * (x0[1] - x0[0]).cross(&(x0[2] - x0[0]));
         let rims = [across, -across].map(|d| self.moving.shape.rim(&d).map(|p| (p, 0.0)));
         let rims = rims.into_iter().flatten();
         let parts: Vec<(Vec3, f64)> = points.iter().copied().chain(rims).collect();
+        let gaps = parts.iter().map(|(centre, radius)| {
+            let on = point_triangle(&start.apply(centre), &x0);
+            on.squared.sqrt() - radius
+        });
+        let gap = gaps.fold(f64::INFINITY, f64::min);
+        let impact = |d: f64| self.part_impact(&paths, &parts, d);
         // Of one triangle, all parts that touch when the first one does: others would be reached
         // only through the solid.
-        let near = |(centre, radius): &(Vec3, f64)| {
-            let on = point_triangle(&start.apply(centre), &x0);
-            on.squared.sqrt() - radius <= reach
-        };
-        let time = if parts.iter().any(near) {
-            0.0
+        if gap <= reach {
+            self.face_at(t, &parts, 0.0, false, found);
+        } else if let Some(time) = impact(self.thickness) {
+            self.face_at(t, &parts, time, false, found);
         } else {
-            match self.part_impact(&paths, &parts, self.thickness) {
-                Some(time) => time,
-                None => return found,
-            }
-        };
+            return;
+        }
+        if deep && let Some(time) = self.deep(gap, impact) {
+            self.face_at(t, &parts, time, true, found);
+        }
+    }
+
+    /// The contacts of a triangle with the solid's parts at a time.
+    fn face_at(
+        &self,
+        t: &[u32; 3],
+        parts: &[(Vec3, f64)],
+        time: f64,
+        deep: bool,
+        found: &mut Vec<Found>,
+    ) {
+        let reach = REACH * self.thickness;
         let pose = self.moving.pose(time);
         let x = t.map(|v| pose.invert(&self.motion.at(v, time)));
-        let distance = |x: &Vec3| self.moving.shape.nearest(x);
-        let corners = x.map(|x| distance(&x).distance);
+        let corners = x.map(|x| self.moving.shape.nearest(&x).distance);
         let least = corners[0].min(corners[1]).min(corners[2]);
         for (part, (centre, radius)) in parts.iter().enumerate() {
             let on = point_triangle(centre, &x);
-            let near = distance(&(centre - on.separation));
+            let near = self.moving.shape.nearest(&(centre - on.separation));
             let close = on.squared.sqrt() - radius <= reach && near.distance <= reach;
             if on.feature == TriangleFeature::Face
                 && (close || near.distance < 0.0)
@@ -273,10 +310,18 @@ impl Search<'_> {
                 let vertices = [t[0], t[1], t[2], t[2]];
                 let weights = [on.weights[0], on.weights[1], on.weights[2], 0.0];
                 let part = part as u32 + 1;
-                found.push(self.found(Kind::FaceShape, vertices, weights, part, &near, time));
+                let one = self.found(Kind::FaceShape, vertices, weights, part, &near, time);
+                found.push(Found { deep, ..one });
             }
         }
-        found
+    }
+
+    /// When something comes closer than half the thickness, or half its first `distance` [m].
+    fn deep(&self, distance: f64, impact: impl Fn(f64) -> Option<f64>) -> Option<f64> {
+        if distance <= 0.0 {
+            return None;
+        }
+        impact(0.5 * self.thickness.min(distance)).filter(|time| *time > 0.0)
     }
 
     /// When the first of the solid's parts comes closer than `d` to a triangle.
@@ -321,6 +366,20 @@ impl Search<'_> {
                 to: self.moving.pose(1.0).apply(&near.point),
             }),
             continuous: time > 0.0,
+            deep: false,
         }
     }
+}
+
+/// What `one` finds in each item, in their order.
+fn gather<T: Sync>(items: &[T], one: impl Fn(&T, &mut Vec<Found>) + Sync) -> Vec<Found> {
+    let parts: Vec<Vec<Found>> = items
+        .par_chunks(512)
+        .map(|items| {
+            let mut found = Vec::new();
+            items.iter().for_each(|item| one(item, &mut found));
+            found
+        })
+        .collect();
+    parts.into_iter().flatten().collect()
 }
