@@ -330,6 +330,18 @@ fn extremes() {
 }
 
 #[test]
+fn another_model_is_solved_by_the_same_solver() {
+    let (first, second) = (random(Kind::Rigid, 20, 1), random(Kind::Sparse, 30, 2));
+    let mut solver = Admm::new(&first).unwrap();
+    let mut state = State::default();
+    let config = Config::accurate();
+    solver.solve(&first, &mut state, &config).unwrap();
+    solver.solve(&second, &mut state, &config).unwrap();
+    let (fresh, _) = solved(&second, &config);
+    assert!(distance(&state.v, &fresh.v) < 1e-10);
+}
+
+#[test]
 fn bad_input_is_refused_and_leaves_the_state() {
     let good = incline(3, 0.2, 0.5, 0.0).problem;
     let mut solver = Admm::new(&good).unwrap();

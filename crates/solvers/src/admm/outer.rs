@@ -14,6 +14,8 @@ use super::{
 /// A solver with its memory: make one per model and use it in every step.
 pub struct Admm {
     factor: SystemFactor,
+    /// Blocks of each part that the factor was analysed for.
+    shape: Vec<usize>,
     projection: Projection,
     w: Vec<f64>,
     /// W⁻¹ as matrices, if they are asked for.
@@ -47,11 +49,14 @@ impl Access<'_> {
 }
 
 impl Admm {
-    /// Analyses the structure of A; problems with the same structure may then be solved.
+    /// Analyses the structure of A; problems with the same structure may then be solved. If the
+    /// number of bodies or the size of one changes, the analysis is done again; if only the pattern
+    /// of A changes, make a new solver.
     pub fn new(problem: &FrictionProblem) -> Result<Self, Error> {
         problem.check()?;
         Ok(Self {
             factor: SystemFactor::new(&problem.a, &problem.part_positions())?,
+            shape: shape(problem),
             projection: Projection::default(),
             w: Vec::new(),
             inverse: Vec::new(),
@@ -120,6 +125,10 @@ impl Admm {
         let problem = access.get();
         problem.check()?;
         let h = problem.h;
+        if self.shape != shape(problem) {
+            self.factor = SystemFactor::new(&problem.a, &problem.part_positions())?;
+            self.shape = shape(problem);
+        }
         let shifted = self.prepare(problem, state, config)?;
 
         let mut report = Report {
@@ -414,6 +423,10 @@ fn nap(config: &Config, speed: f64) -> Option<Nap> {
         square: threshold * threshold,
         sweeps: sleep.sweeps,
     })
+}
+
+fn shape(problem: &FrictionProblem) -> Vec<usize> {
+    problem.a.parts().iter().map(|part| part.len()).collect()
 }
 
 /// Columns side by side, in parallel.
