@@ -4,13 +4,15 @@
 mod detect_scenes;
 
 use detect_scenes::{H, Scene, T, at, block, floor, sheet};
-use stiction_contact::ContactSet;
+use std::sync::Arc;
+
 use stiction_contact::detect::{
-    Collider, ContactSource, Crossing, DetectConfig, DetectError, Detector, Form, Law, Laws,
-    match_keys,
+    Body, Collider, ContactSource, Crossing, DetectConfig, DetectError, Detector, Form, Law, Laws,
+    Points, match_keys,
 };
+use stiction_contact::{ContactSet, FrictionProblem};
 use stiction_geometry::analytic::{Pose, Shape};
-use stiction_math::{Quat, Vec3};
+use stiction_math::{BlockPattern, Mat3, PartShape, Quat, SystemMatrix, Vec3};
 
 #[test]
 fn every_vertex_of_a_sheet_touches_the_floor_below_it() {
@@ -356,6 +358,108 @@ fn a_vertex_that_slipped_through_a_sheet_is_sent_back_where_it_came_from() {
 }
 
 #[test]
+fn a_box_on_a_box_is_held_at_all_its_corners() {
+    let half = Vec3::new(0.05, 0.04, 0.02);
+    for (dx, dy, turn) in [
+        (0.0, 0.0, 0.0),
+        (0.03, 0.0, 0.0),
+        (0.02, 0.015, 0.0),
+        (0.0, 0.0, 0.5),
+    ] {
+        let mut s = Scene::default();
+        s.rigid(block(half), Vec3::zeros());
+        s.rigid(block(half), Vec3::new(dx, dy, 2.0 * half.z + 0.9 * T));
+        s.rotations[1] = Quat::from_scaled_axis(Vec3::new(0.0, 0.0, turn));
+        let (c, _) = s.contacts();
+        let mut corners = [false; 4];
+        for i in 0..c.len() {
+            let sign = if c.pair[i] == [11, 10] { 1.0 } else { -1.0 };
+            assert!(
+                (c.normal[i] * sign - Vec3::z()).norm() < 1e-9,
+                "{dx} {dy} {turn}"
+            );
+            assert!((c.gap[i] + 0.1 * T).abs() < 1e-12);
+            // The place relative to the middle of the common face.
+            let lever = c.entries(i).find(|e| e.node == 1).unwrap().lever * -sign;
+            let (x, y) = (lever.x - 0.5 * dx, lever.y - 0.5 * dy);
+            if x.abs() > 0.01 && y.abs() > 0.01 {
+                corners[usize::from(x > 0.0) + 2 * usize::from(y > 0.0)] = true;
+            }
+        }
+        assert_eq!(corners, [true; 4], "{dx} {dy} {turn}");
+    }
+}
+
+/// A chain of nodes without triangles.
+fn rod(s: &mut Scene, x: &[Vec3], rest: &[Vec3]) {
+    let first = s.x.len() as u32;
+    s.add(Form::Body(Body {
+        triangles: Vec::new(),
+        rods: (1..x.len() as u32).map(|i| [i - 1, i]).collect(),
+        points: Points::nodes(first..first + x.len() as u32),
+        rest: rest.to_vec(),
+        closed: false,
+        self_contact: true,
+    }));
+    s.blocks(x);
+}
+
+#[test]
+fn rods_touch_one_another_themselves_and_what_lies_below() {
+    let straight: Vec<Vec3> = (0..12)
+        .map(|i| Vec3::new(5e-3 * f64::from(i), 0.0, 0.0))
+        .collect();
+    let across: Vec<Vec3> = (0..4)
+        .map(|i| Vec3::new(0.0121, 5e-3 * f64::from(i) - 7e-3, 0.9e-3))
+        .collect();
+    let mut s = Scene::default();
+    rod(&mut s, &straight, &straight);
+    rod(&mut s, &across, &across);
+    let (c, _) = s.contacts();
+    assert_eq!(c.len(), 1, "two rods cross once");
+    assert_eq!(c.normal[0], -Vec3::z());
+    assert!((c.gap[0] + 0.1e-3).abs() < 1e-15);
+    // Bent to a narrow hairpin: the legs touch along their length, though each place of one leg
+    // is nearer to the bend on the other.
+    let hairpin: Vec<Vec3> = (0..12)
+        .map(|i| match i {
+            0..6 => straight[i],
+            _ => Vec3::new(
+                straight[11 - i].x - 2e-3,
+                1.2e-3 - 0.1 * straight[11 - i].x * 0.2,
+                0.0,
+            ),
+        })
+        .collect();
+    let mut s = Scene::default();
+    rod(&mut s, &hairpin, &straight);
+    let (c, _) = s.contacts();
+    assert!(c.len() >= 6, "{}", c.len());
+    let legs = |i: usize| c.entries(i).map(|e| e.node).collect::<Vec<_>>();
+    for node in [0, 1, 2] {
+        assert!(
+            (0..c.len()).any(|i| legs(i).contains(&node)),
+            "node {node} is free"
+        );
+    }
+    // Over a box, flat and then bent down on both sides.
+    let mut s = Scene::default();
+    rod(&mut s, &straight, &straight);
+    let half = Vec3::new(1e-3, 0.1, 0.01);
+    s.shape(Shape::Box { half }, [at(0.0125, 0.0, -0.01 - 0.9 * T); 2]);
+    let (c, _) = s.contacts();
+    assert_eq!(c.len(), 1, "the narrow box is between two nodes");
+    assert_eq!(c.normal[0], Vec3::z());
+    assert!((c.gap[0] + 0.1 * T).abs() < 1e-12);
+    for x in &mut s.x {
+        x.z = -0.35 * (x.x - 0.0125).abs();
+    }
+    let (c, _) = s.contacts();
+    assert!(!c.is_empty());
+    assert!(c.normal.iter().all(|n| n.z > 0.5));
+}
+
+#[test]
 fn keys_last_while_a_sheet_slides() {
     let mut s = Scene::default();
     s.shell(sheet(8, 0.07, Vec3::new(0.0, 0.0, T)));
@@ -440,6 +544,34 @@ fn cohesion_and_compliance_share_the_area() {
 }
 
 #[test]
+fn a_problem_with_detected_contacts_is_sound_and_nothing_gives_nothing() {
+    let mut s = Scene::default();
+    s.shell(sheet(4, 0.05, Vec3::new(0.0, 0.0, 0.8 * T)));
+    let turned = Vec3::new(0.0, 0.0, 0.01 + 2.0 * T);
+    s.rigid(block(Vec3::repeat(0.01)), turned);
+    s.shape(floor(), [at(0.0, 0.0, 0.0); 2]);
+    s.fixed[3] = true;
+    let (contacts, _) = s.contacts();
+    assert!(!contacts.levers.is_empty() && contacts.len() > 15);
+    let n = s.x.len();
+    let pattern = BlockPattern::from_cliques(n, std::iter::empty::<&[u32]>()).unwrap();
+    let mut a = SystemMatrix::new(vec![PartShape::Sparse(Arc::new(pattern))], &[]);
+    for i in 0..n {
+        assert!(a.add(i, i, &Mat3::identity()));
+    }
+    let mut problem = FrictionProblem::new(a, vec![Vec3::zeros(); n], H);
+    problem.fixed = s.fixed.clone();
+    problem.contacts = contacts;
+    problem.check().unwrap();
+
+    let empty = Scene::default();
+    assert_eq!(empty.contacts().0.len(), 0);
+    let mut alone = Scene::default();
+    alone.shape(floor(), [at(0.0, 0.0, 0.0); 2]);
+    assert_eq!(alone.contacts().0.len(), 0);
+}
+
+#[test]
 fn bad_input_is_refused_by_name() {
     let mut s = Scene::default();
     s.shell(sheet(3, 0.1, Vec3::zeros()));
@@ -466,6 +598,10 @@ fn bad_input_is_refused_by_name() {
     let mut bad = s.clone();
     bad.x.truncate(5);
     assert!(bad.step(&none, |x| d.detect(x, &mut out)).is_err());
+    let mut bad = s.clone();
+    bad.poses[0][1].translation.x = f64::INFINITY;
+    let error = bad.step(&none, |x| d.detect(x, &mut out)).unwrap_err();
+    assert_eq!(error, DetectError::NotFinite(1));
     // And goes on working afterwards.
     assert!(s.step(&none, |x| d.detect(x, &mut out)).is_ok());
     let refused = |c: Collider| {

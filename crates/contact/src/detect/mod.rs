@@ -44,7 +44,7 @@ pub use collider::{Body, Collider, Form, Law, Laws, Mesh, Points};
 pub use detector::{DetectConfig, Detector, Report};
 pub use overlap::Crossing;
 pub use step::{Placement, Step};
-pub use world::DetectError;
+pub use world::{ColliderFault, DetectError};
 
 /// Where a solver gets contacts that appear while it works [daviet2020, Sect. 6.2.3],
 /// [verschoor2019, Sect. 5.2].

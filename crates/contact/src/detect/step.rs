@@ -202,14 +202,26 @@ fn check(world: &World, step: &Step) -> Result<(), DetectError> {
     at_least("fixed", world.blocks, step.fixed.len())?;
     at_least("rotations", world.rotations, step.rotations.len())?;
     let mut placements = step.obstacles.iter();
-    for c in &world.colliders {
+    for (i, c) in world.colliders.iter().enumerate() {
         let count = match &c.form {
             Form::Body(_) => continue,
             Form::Mesh(m) => m.vertices.len(),
             Form::Shape(_) => 0,
         };
-        if let Some(Placement::Vertices([a, b])) = placements.next() {
-            at_least("vertices", count, a.len().min(b.len()))?;
+        match placements.next() {
+            Some(Placement::Vertices([a, b])) => {
+                at_least("vertices", count, a.len().min(b.len()))?;
+            }
+            Some(Placement::Poses(poses)) => {
+                let finite = |p: &Pose| {
+                    let mut all = p.rotation.coords.iter().chain(p.translation.iter());
+                    all.all(|c| c.is_finite())
+                };
+                if !poses.iter().all(finite) {
+                    return Err(DetectError::NotFinite(i));
+                }
+            }
+            None => {}
         }
     }
     let obstacles = |c: &&super::Collider| !matches!(c.form, Form::Body(_));

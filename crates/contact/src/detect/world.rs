@@ -30,6 +30,9 @@ pub enum DetectError {
     /// An obstacle is placed in a way that does not fit its kind.
     #[error("obstacle {0} is a solid given by formula and has no vertices to place")]
     Placement(usize),
+    /// The pose of an obstacle is not finite.
+    #[error("obstacle {0} is placed at something that is not finite")]
+    NotFinite(usize),
     /// The time step is not a positive number.
     #[error("the time step is {0} s")]
     TimeStep(f64),
