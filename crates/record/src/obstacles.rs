@@ -46,7 +46,7 @@ fn tessellate(solid: &Solid, bodies: Option<&Aabb>) -> Result<TriMesh, ShapeErro
         Solid::Plane { normal, offset } => {
             let (centre, extent) =
                 bodies.map_or((Vec3::zeros(), 1.0), |b| (b.centre(), b.diagonal()));
-            let size = 3.0 * extent.max(1e-3);
+            let size = 12.0 * extent.max(1e-3);
             let patch = PlanePatch {
                 normal: normal.into(),
                 size,
