@@ -1,10 +1,10 @@
 //! Collision detection: from colliders to a [`ContactSet`](crate::ContactSet).
 //!
 //! [`Collider`]s are what can touch: surfaces whose vertices follow 3-blocks, meshes and solids on
-//! prescribed ways. The [`Detector`] numbers all their vertices through ([`world`]), places them at
-//! the start and the predicted end of a step ([`step`]), finds what is near or will meet among
-//! meshes ([`pairs`]) and against solids given by formula ([`shapes`]), and writes contacts
-//! ([`emit`]). It keeps its trees between steps and its candidates during one, so that a solver
+//! prescribed ways. The [`Detector`] numbers all their vertices through (`world`), places them at
+//! the start and the predicted end of a step (`step`), finds what is near or will meet among
+//! meshes (`pairs`) and against solids given by formula (`shapes`), and writes contacts
+//! (`emit`). It keeps its trees between steps and its candidates during one, so that a solver
 //! can ask for [more contacts](ContactSource) while velocities still change.
 //!
 //! # Thickness
