@@ -1,4 +1,4 @@
-//! Collision detection: from colliders to a [`ContactSet`](crate::ContactSet).
+//! Collision detection: from colliders to a [`ContactSet`].
 //!
 //! [`Collider`]s are what can touch: surfaces whose vertices follow 3-blocks, meshes and solids on
 //! prescribed ways. The [`Detector`] numbers all their vertices through (`world`), places them at
