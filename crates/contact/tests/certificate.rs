@@ -274,7 +274,8 @@ proptest! {
         let (x, n) = (Vec3::from(x), n.normalize());
         let p = project_cone(&x, &n, mu);
         let tangent = |y: Vec3| y - n * y.dot(&n);
-        prop_assert!(tangent(p).norm() <= mu * p.dot(&n) * (1.0 + 1e-12) + 1e-15);
+        // The tangent of a vector of length up to 4 is known to some roundings of that.
+        prop_assert!(tangent(p).norm() <= mu * p.dot(&n) * (1.0 + 1e-12) + 1e-14);
         let distance = (x - p).norm();
         let across = tangent(x).try_normalize(0.0).unwrap_or(Vec3::zeros());
         for i in 0..=200 {

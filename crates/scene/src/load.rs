@@ -10,7 +10,7 @@ use stiction_contact::detect::{Law, Laws};
 use stiction_sim::{
     Simulation, Unsupported,
     check::Check,
-    colliders::{ContactRules, material_names},
+    colliders::{ContactRules, material_names, overlaps},
     probe::Probe,
 };
 use toml_edit::DocumentMut;
@@ -21,7 +21,7 @@ use crate::{
     files::Files,
     friction::FrictionTable,
     library, mesh_files, overrides, read,
-    settings::{ContactSettings, MethodConfig, OutputSettings, TimeSettings},
+    settings::{ContactSettings, MethodConfig, OutputSettings, Overlap, TimeSettings},
     source::{At, Origin, Place, Sources},
     suggest, tree,
 };
@@ -257,6 +257,10 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
         reporter.fail::<()>(Kind::Unsupported, culprit(&read), message, Some(remedy));
         reporter.verdict()?;
     }
+    if read.contact.enabled && read.contact.overlap == Overlap::Refuse {
+        refuse_overlap(&reporter, &read, &built.model, &built.state);
+        reporter.verdict()?;
+    }
     let plan = Plan {
         name: read.name.unwrap_or(text.stem),
         description: read.description,
@@ -279,6 +283,35 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
 
 /// What to underline when the method cannot run the scene: its name if it was given, or else the
 /// first thing that would be touched.
+/// Reports what overlaps at the start, at the first body concerned.
+fn refuse_overlap(reporter: &Reporter, read: &read::Document, model: &Model, state: &State) {
+    let found = match overlaps(model, state, &rules(model, &read.contact, &read.friction)) {
+        Ok(found) => found,
+        Err(error) => {
+            let message = format!("contact cannot be searched for: {error}");
+            reporter.fail::<()>(Kind::Build, culprit(read), message, None);
+            return;
+        }
+    };
+    let Some(first) = found.first() else { return };
+    let place = read.bodies.iter().find(|b| b.name.value == first.first.0);
+    let place = place.map_or_else(|| culprit(read), |b| b.name.place);
+    let second = match first.second.1 {
+        Some(triangle) => format!("triangle {triangle} of `{}`", first.second.0),
+        None => format!("`{}`", first.second.0),
+    };
+    let more = match found.len() {
+        1 => String::new(),
+        n => format!(", and {} more pairs overlap", n - 1),
+    };
+    let message = format!(
+        "triangle {} of `{}` overlaps {second} at the start{more}",
+        first.first.1, first.first.0
+    );
+    let help = "move them apart, or set `contact.overlap = \"ignore\"` to start all the same";
+    reporter.fail::<()>(Kind::Build, place, message, Some(help.to_owned()));
+}
+
 fn culprit(read: &read::Document) -> Place {
     if read.method.place.end > read.method.place.start {
         return read.method.place;

@@ -116,8 +116,6 @@ pub enum Overlap {
     /// The scene is refused.
     #[default]
     Refuse,
-    /// They are pushed apart first.
-    Resolve,
     /// The run starts all the same.
     Ignore,
 }
