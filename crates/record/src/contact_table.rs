@@ -186,7 +186,10 @@ pub fn write_contacts_vtu(
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
-    use crate::{StoredData, read_table, read_vtu};
+    use crate::{
+        read_table,
+        vtu_read::{StoredData, read_vtu},
+    };
 
     fn contacts() -> [ContactRow; 2] {
         let sliding = ContactRow {

@@ -21,6 +21,7 @@ mod recorder;
 mod running;
 mod summary;
 mod vtu;
+#[cfg(test)]
 mod vtu_read;
 mod xml;
 mod xxh64;
@@ -42,4 +43,3 @@ pub use summary::{
     Bound, CheckResult, MeanMax, Named, Number, ProbeSummary, Status, Summary, peak_memory,
 };
 pub use vtu::{Encoding, write_vtu};
-pub use vtu_read::{StoredCells, StoredData, StoredFrame, read_vtu};

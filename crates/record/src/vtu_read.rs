@@ -1,3 +1,5 @@
+//! Reads back what the writer wrote, for tests of it; programs read frames as any other VTU file.
+
 use crate::RecordError;
 use crate::frame::Cells;
 use crate::xml::{Tag, tags};

@@ -1,17 +1,23 @@
 //! `stiction render`: pictures of a recorded run, without a GPU.
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use clap::Args;
 use miette::miette;
+use stiction_geometry::TetMesh;
 use stiction_math::Vec3;
 use stiction_record::{
-    OBSTACLE_PREFIX, PvdEntry, StoredCells, StoredFrame,
+    OBSTACLE_PREFIX, PvdEntry,
     picture::{Camera, Colour, Image, MeshView, Picture, contact_sheet},
-    read_pvd, read_vtu,
+    read_pvd,
+};
+use stiction_scene::mesh_files::{
+    Limits,
+    vtu::{self, VtuFile},
 };
 
 use super::{Failure, with_threads};
@@ -188,7 +194,10 @@ fn frames(dir: &Path) -> Result<Vec<Vec<PvdEntry>>, Failure> {
 fn shot(dir: &Path, entries: &[PvdEntry]) -> Result<Shot, Failure> {
     let mut bodies = Vec::new();
     for entry in entries {
-        let stored = read_vtu(&dir.join(&entry.file)).map_err(|e| bad(&e.to_string()))?;
+        let path = dir.join(&entry.file);
+        let bytes = fs::read(&path).map_err(|e| bad(&format!("{}: {e}", path.display())))?;
+        let stored = vtu::read(&bytes, &Limits::default());
+        let stored = stored.map_err(|e| bad(&e.in_file(&path).to_string()))?;
         let (positions, triangles) = surface(stored);
         let obstacle = entry.name.starts_with(OBSTACLE_PREFIX);
         bodies.push(Seen {
@@ -203,19 +212,27 @@ fn shot(dir: &Path, entries: &[PvdEntry]) -> Result<Shot, Failure> {
     })
 }
 
-fn surface(frame: StoredFrame) -> (Vec<Vec3>, Vec<[u32; 3]>) {
-    match frame.cells {
-        StoredCells::Triangles(triangles) => (frame.positions, triangles),
-        StoredCells::Tets(tets) => {
-            let mesh = stiction_geometry::TetMesh {
-                positions: frame.positions,
-                tets,
-            };
-            let (surface, _) = mesh.surface();
-            (surface.positions, surface.triangles)
+/// The triangles of a stored body; of tetrahedra, their surface.
+fn surface(frame: VtuFile) -> (Vec<Vec3>, Vec<[u32; 3]>) {
+    const TRIANGLE: u8 = 5;
+    const TET: u8 = 10;
+    let (mut triangles, mut tets) = (Vec::new(), Vec::new());
+    for (kind, nodes) in frame.cells.iter() {
+        match (kind, nodes) {
+            (TRIANGLE, &[a, b, c]) => triangles.push([a, b, c]),
+            (TET, &[a, b, c, d]) => tets.push([a, b, c, d]),
+            _ => {}
         }
-        StoredCells::Lines(_) | StoredCells::Points => (frame.positions, Vec::new()),
     }
+    if tets.is_empty() {
+        return (frame.points, triangles);
+    }
+    let mesh = TetMesh {
+        positions: frame.points,
+        tets,
+    };
+    let (surface, _) = mesh.surface();
+    (surface.positions, surface.triangles)
 }
 
 fn bad(message: &str) -> Failure {
