@@ -11,7 +11,7 @@
 use stiction_bodies::{Model, State};
 use stiction_contact::{
     ContactKey, ContactSet, FrictionProblem,
-    detect::{self, DetectConfig, Detector, Placement, Step},
+    detect::{DetectConfig, Detector, Placement, Step},
 };
 use stiction_math::{LinearOperator, SystemFactor, Vec3};
 use stiction_solvers::admm as solver;
@@ -150,13 +150,7 @@ impl Method for Admm {
                 None => solver.insert(solver::Admm::new(problem)?),
             };
             let solved = stages.time(Stage::Solve, || {
-                solver.solve_with(
-                    problem,
-                    &mut self.state,
-                    &config,
-                    &mut Source(detector),
-                    &mut |_| {},
-                )
+                solver.solve_with(problem, &mut self.state, &config, detector, &mut |_| {})
             })?;
             report.iterations += solved.iterations;
             report.linear_iterations += solved.linear_iterations;
@@ -258,15 +252,6 @@ impl Method for Admm {
                 },
             );
         }
-    }
-}
-
-/// The detector as the solver sees it.
-struct Source<'a>(&'a mut Detector);
-
-impl solver::ContactSource for Source<'_> {
-    fn more_contacts(&mut self, v: &[Vec3], contacts: &mut ContactSet) {
-        detect::ContactSource::more_contacts(self.0, v, contacts);
     }
 }
 

@@ -381,11 +381,13 @@ struct Late {
 }
 
 impl ContactSource for Late {
-    fn more_contacts(&mut self, _: &[Vec3], contacts: &mut ContactSet) {
+    fn more_contacts(&mut self, _: &[Vec3], contacts: &mut ContactSet) -> usize {
         self.asked += 1;
-        for c in contacts.len()..(contacts.len() + 3).min(self.all.len()) {
+        let late = contacts.len()..(contacts.len() + 3).min(self.all.len());
+        for c in late.clone() {
             contacts.push_entries(self.all.entries(c), self.all.contact(c));
         }
+        late.len()
     }
 }
 

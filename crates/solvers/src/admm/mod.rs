@@ -55,12 +55,13 @@ mod start;
 mod state;
 mod weights;
 
-use stiction_contact::{ContactSet, FrictionProblem, ProblemError};
-use stiction_math::{SystemError, Vec3};
+use stiction_contact::{FrictionProblem, ProblemError};
+use stiction_math::SystemError;
 
 pub use crate::projection::{Metric, Nap, Projection};
 pub use outer::Admm;
 pub use state::State;
+pub use stiction_contact::detect::ContactSource;
 
 /// How the solver works.
 #[derive(Clone, Debug, PartialEq)]
@@ -215,13 +216,6 @@ pub enum Error {
         /// The last finite δ∞ [m].
         delta: f64,
     },
-}
-
-/// Finds contacts that appear during a solve [daviet2020, Sect. 6.2.3].
-pub trait ContactSource {
-    /// Appends contacts that the velocities `v` [m/s] would run into and that are not yet in
-    /// `contacts`. Those that are there must stay as they are.
-    fn more_contacts(&mut self, v: &[Vec3], contacts: &mut ContactSet);
 }
 
 impl Config {
