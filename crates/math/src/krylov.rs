@@ -31,7 +31,8 @@ impl LinearOperator for BlockMatrix {
     }
 }
 
-/// A symmetric positive definite approximation of an inverse.
+/// An approximation of an inverse; symmetric and positive definite where conjugate gradients use
+/// it.
 pub trait Preconditioner {
     /// z ≈ A⁻¹ r.
     fn apply(&mut self, r: &[Vec3], z: &mut [Vec3]);
@@ -60,6 +61,20 @@ impl BlockJacobi {
         let mut jacobi = Self::default();
         jacobi.update(a);
         jacobi
+    }
+
+    /// Recomputes the inverses from diagonal blocks that need not be symmetric. A block that cannot
+    /// be inverted is replaced as in [`BlockJacobi::new`].
+    pub fn update_general(&mut self, n: usize, block: impl Fn(usize) -> Mat3 + Sync) {
+        self.inverses.resize(n, Mat3::identity());
+        let blocks = self.inverses.par_iter_mut().with_min_len(256).enumerate();
+        blocks.for_each(|(i, inverse)| {
+            let block = block(i);
+            let exact = block
+                .try_inverse()
+                .filter(|m| m.iter().all(|x| x.is_finite()));
+            *inverse = exact.unwrap_or_else(|| inverse_or_scale(&block));
+        });
     }
 
     /// Recomputes the inverses; allocates only if the size has grown.
@@ -246,7 +261,7 @@ pub fn conjugate_gradients(
 }
 
 /// r = b − A x and its norm.
-fn true_residual(
+pub(crate) fn true_residual(
     a: &(impl LinearOperator + ?Sized),
     b: &[Vec3],
     x: &[Vec3],

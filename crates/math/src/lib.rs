@@ -1,5 +1,5 @@
 //! Linear algebra for Stiction: small dense kernels, block-sparse matrices, one door to the
-//! sparse Cholesky library, Krylov methods, colouring and ordered parallel loops.
+//! sparse factorisation library, Krylov methods, colouring and ordered parallel loops.
 //!
 //! This crate knows no physics. Everything in it gives the same bits for any number of threads.
 
@@ -18,6 +18,7 @@ pub type Mat6 = nalgebra::Matrix6<f64>;
 /// A rotation as a unit quaternion.
 pub type Quat = nalgebra::UnitQuaternion<f64>;
 
+mod bicgstab;
 mod block;
 mod coloring;
 mod dissection;
@@ -32,10 +33,11 @@ mod system;
 #[cfg(test)]
 mod testing;
 
+pub use bicgstab::{BicgstabError, BicgstabWorkspace, bicgstab};
 pub use block::{BlockError, BlockMatrix, BlockPattern};
 pub use coloring::BlockColoring;
 pub use eig::{psd_n, psd2, psd3, sym_eig_n, sym_eig2, sym_eig3};
-pub use factor::{Factor, FactorError, Ordering, Symbolic};
+pub use factor::{Factor, FactorError, Lu, LuSymbolic, Ordering, Symbolic};
 pub use krylov::{
     BlockJacobi, CgConfig, CgError, CgReport, CgWorkspace, Identity, LinearOperator,
     Preconditioner, conjugate_gradients,
