@@ -52,7 +52,10 @@ fn run(name: &str, overrides: &[String]) -> (Simulation, Vec<f64>) {
     let values = plan
         .probes
         .iter()
-        .map(|p| p.quantity.measure(sim.model(), sim.state()))
+        .map(|p| {
+            p.quantity
+                .measure(sim.model(), sim.state(), &sim.contacts())
+        })
         .collect();
     (sim, values)
 }

@@ -27,6 +27,9 @@ pub struct ContactSet {
     pub weights: Vec<f64>,
     /// The lever ρ of each entry [m]; empty if no contact has any.
     pub levers: Vec<Vec3>,
+    /// Where they touch at the start of the step [m]: the middle of the two closest points. The
+    /// solution does not depend on it; tables, pictures and torques do.
+    pub point: Vec<Vec3>,
     /// Unit normals from the second body to the first.
     pub normal: Vec<Vec3>,
     /// The kinematic part of the relative velocity [m/s]: obstacles, prescribed blocks and
@@ -60,6 +63,8 @@ pub struct ContactKey {
 /// One contact without its stencil: the columns of a [`ContactSet`] by the same names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contact {
+    /// Where they touch at the start of the step [m].
+    pub point: Vec3,
     /// Unit normal from the second body to the first.
     pub normal: Vec3,
     /// The kinematic part of the relative velocity [m/s], with (gap/h) n.
@@ -93,6 +98,7 @@ impl Default for Contact {
     /// A frictionless, hard contact with a fixed floor: normal z, nothing else.
     fn default() -> Self {
         Self {
+            point: Vec3::zeros(),
             normal: Vec3::z(),
             k: Vec3::zeros(),
             mu: 0.0,
@@ -112,6 +118,7 @@ impl Default for ContactSet {
             nodes: Vec::new(),
             weights: Vec::new(),
             levers: Vec::new(),
+            point: Vec::new(),
             normal: Vec::new(),
             k: Vec::new(),
             mu: Vec::new(),
@@ -178,6 +185,7 @@ impl ContactSet {
         self.nodes.clear();
         self.weights.clear();
         self.levers.clear();
+        self.point.clear();
         self.normal.clear();
         self.k.clear();
         self.mu.clear();
@@ -218,6 +226,7 @@ impl ContactSet {
             }
         }
         self.start.push(self.nodes.len() as u32);
+        self.point.push(contact.point);
         self.normal.push(contact.normal);
         self.k.push(contact.k);
         self.mu.push(contact.mu);
@@ -231,6 +240,7 @@ impl ContactSet {
     /// Contact `c` without its stencil.
     pub fn contact(&self, c: usize) -> Contact {
         Contact {
+            point: self.point[c],
             normal: self.normal[c],
             k: self.k[c],
             mu: self.mu[c],

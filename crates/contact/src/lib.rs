@@ -7,9 +7,11 @@ mod coulomb;
 pub mod detect;
 pub mod file;
 pub mod generate;
+mod outcome;
 mod problem;
 
 pub use certificate::Certificate;
 pub use contact_set::{Contact, ContactKey, ContactSet, Entry};
 pub use coulomb::{CertifyConfig, certify, coulomb_residual, project_cone};
+pub use outcome::{ContactState, Outcome, outcomes};
 pub use problem::{BlockFault, ContactFault, FrictionProblem, ProblemError};

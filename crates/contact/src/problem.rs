@@ -247,6 +247,7 @@ impl FrictionProblem {
         let set = &self.contacts;
         let n = set.len();
         length("contacts.start", n + 1, set.start.len())?;
+        length("contacts.point", n, set.point.len())?;
         length("contacts.k", n, set.k.len())?;
         length("contacts.mu", n, set.mu.len())?;
         length("contacts.cohesion", n, set.cohesion.len())?;
@@ -294,6 +295,9 @@ impl FrictionProblem {
         let length = set.normal[c].norm();
         if length.is_nan() || (length - 1.0).abs() > NORMAL {
             return Err(ContactFault::Normal(length));
+        }
+        if !all_finite(&set.point[c]) {
+            return Err(ContactFault::NotFinite("point"));
         }
         if !all_finite(&set.k[c]) {
             return Err(ContactFault::NotFinite("k"));

@@ -532,6 +532,7 @@ fn cohesion_and_compliance_share_the_area() {
     s.shape(floor(), [at(0.0, 0.0, 0.0); 2]);
     let laws = Laws::new(1, |_, _| Law {
         mu: 0.1,
+        kinetic: None,
         cohesion: 50.0,
         compliance: 1e-6,
     });

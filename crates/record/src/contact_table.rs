@@ -4,60 +4,13 @@ use crate::RecordError;
 use crate::csv::{Table, Value};
 use crate::frame::{Cells, Data, Frame};
 use crate::vtu::{Encoding, write_vtu};
+use std::collections::BTreeMap;
 use std::path::Path;
+use stiction_contact::{ContactState, Outcome};
 use stiction_math::Vec3;
 
-/// What a contact does according to Coulomb's law.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ContactState {
-    /// No force.
-    Open,
-    /// The force is inside the friction cone and nothing slides.
-    Stick,
-    /// The force is on the cone's surface, against the sliding.
-    Slide,
-}
-
-impl ContactState {
-    /// The word used in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Stick => "stick",
-            Self::Slide => "slide",
-        }
-    }
-
-    /// The number used in VTU files: 0 open, 1 stick, 2 slide.
-    pub fn code(self) -> i64 {
-        match self {
-            Self::Open => 0,
-            Self::Stick => 1,
-            Self::Slide => 2,
-        }
-    }
-}
-
-/// One contact.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ContactRow {
-    /// The two bodies, as indices into the list of names.
-    pub bodies: [u32; 2],
-    /// Where they touch [m].
-    pub point: Vec3,
-    /// Unit normal, from the second body to the first.
-    pub normal: Vec3,
-    /// Signed distance along the normal [m]; negative when they overlap.
-    pub gap: f64,
-    /// Force along the normal on the first body [N].
-    pub normal_force: f64,
-    /// Friction force on the first body [N], world frame.
-    pub tangential_force: Vec3,
-    /// Tangential velocity of the first body relative to the second [m/s], world frame.
-    pub slip: Vec3,
-    /// What the contact does.
-    pub state: ContactState,
-}
+/// The name of the cloud of contacts in a time series.
+pub const CONTACTS: &str = "contacts.";
 
 const COLUMNS: [&str; 17] = [
     "body_a",
@@ -104,16 +57,12 @@ impl ContactTable {
         step: u64,
         time: f64,
         names: &[&str],
-        contacts: &[ContactRow],
+        contacts: &[Outcome],
     ) -> Result<(), RecordError> {
-        let name = |body: u32| match names.get(body as usize) {
-            Some(name) => Value::Text(name),
-            None => Value::Int(i64::from(body)),
-        };
         let rows = contacts.iter().map(|contact| {
             let mut row = [Value::Int(0); COLUMNS.len()];
-            row[0] = name(contact.bodies[0]);
-            row[1] = name(contact.bodies[1]);
+            row[0] = name(names, contact.pair[0]);
+            row[1] = name(names, contact.pair[1]);
             let vectors = [
                 (2, contact.point),
                 (5, contact.normal),
@@ -139,25 +88,112 @@ impl ContactTable {
     }
 }
 
+const PAIR_COLUMNS: [&str; 14] = [
+    "body_a",
+    "body_b",
+    "contacts",
+    "sticking",
+    "sliding",
+    "force_x",
+    "force_y",
+    "force_z",
+    "torque_x",
+    "torque_y",
+    "torque_z",
+    "friction_x",
+    "friction_y",
+    "friction_z",
+];
+
+/// `pairs.csv`, open for appending: for every two things that press on each other, how many
+/// contacts bear a force, how many of them stick and slide, and the force on the first [N], its
+/// torque about the origin [N·m] and its friction [N].
+#[derive(Debug)]
+pub struct PairTable {
+    table: Table,
+}
+
+impl PairTable {
+    /// Starts the table, replacing what was at `path`.
+    pub fn create(path: &Path) -> Result<Self, RecordError> {
+        let table = Table::create(path, &PAIR_COLUMNS)?;
+        Ok(Self { table })
+    }
+
+    /// Continues the table after the rows of `step`; see [`Table::resume`].
+    pub fn resume(path: &Path, step: u64) -> Result<Self, RecordError> {
+        let table = Table::resume(path, &PAIR_COLUMNS, step)?;
+        Ok(Self { table })
+    }
+
+    /// Appends the sums over the contacts of `step` at `time` [s], pairs in the order of their
+    /// numbers.
+    pub fn append(
+        &mut self,
+        step: u64,
+        time: f64,
+        names: &[&str],
+        contacts: &[Outcome],
+    ) -> Result<(), RecordError> {
+        let mut sums: BTreeMap<[u32; 2], (u32, u32, [Vec3; 3])> = BTreeMap::new();
+        for c in contacts.iter().filter(|c| c.state != ContactState::Open) {
+            // The same two things may come in either order; the force is on the one named first.
+            let sign = if c.pair[0] <= c.pair[1] { 1.0 } else { -1.0 };
+            let pair = [c.pair[0].min(c.pair[1]), c.pair[0].max(c.pair[1])];
+            let (stick, slide, sum) = sums.entry(pair).or_default();
+            match c.state {
+                ContactState::Slide => *slide += 1,
+                _ => *stick += 1,
+            }
+            let force = c.force() * sign;
+            sum[0] += force;
+            sum[1] += c.point.cross(&force);
+            sum[2] += c.tangential_force * sign;
+        }
+        let rows = sums.iter().map(|(pair, (stick, slide, sum))| {
+            let mut row = [Value::Int(0); PAIR_COLUMNS.len()];
+            for (at, body) in pair.iter().enumerate() {
+                row[at] = name(names, *body);
+            }
+            for (at, count) in [stick + slide, *stick, *slide].into_iter().enumerate() {
+                row[2 + at] = Value::Int(i64::from(count));
+            }
+            for (at, x) in sum.iter().flat_map(|v| v.iter()).enumerate() {
+                row[5 + at] = Value::Number(*x);
+            }
+            row
+        });
+        self.table.rows(step, time, rows)
+    }
+
+    /// Waits until all rows are on the disk itself.
+    pub fn sync(&mut self) -> Result<(), RecordError> {
+        self.table.sync()
+    }
+}
+
+fn name<'a>(names: &[&'a str], body: u32) -> Value<'a> {
+    match names.get(body as usize) {
+        Some(name) => Value::Text(name),
+        None => Value::Int(i64::from(body)),
+    }
+}
+
 /// Writes the contacts at `time` [s] as a VTU cloud of points with the arrays `body_a`, `body_b`
 /// (indices), `normal`, `gap`, `normal_force`, `tangential_force`, `force` (the sum of both),
 /// `slip` and `state` ([`ContactState::code`]).
-pub fn write_contacts_vtu(
-    path: &Path,
-    time: f64,
-    contacts: &[ContactRow],
-) -> Result<(), RecordError> {
-    fn column<T>(contacts: &[ContactRow], of: impl Fn(&ContactRow) -> T) -> Vec<T> {
+pub fn write_contacts_vtu(path: &Path, time: f64, contacts: &[Outcome]) -> Result<(), RecordError> {
+    fn column<T>(contacts: &[Outcome], of: impl Fn(&Outcome) -> T) -> Vec<T> {
         contacts.iter().map(of).collect()
     }
     let points = column(contacts, |c| c.point);
-    let body_a = column(contacts, |c| i64::from(c.bodies[0]));
-    let body_b = column(contacts, |c| i64::from(c.bodies[1]));
+    let body_a = column(contacts, |c| i64::from(c.pair[0]));
+    let body_b = column(contacts, |c| i64::from(c.pair[1]));
     let normal = column(contacts, |c| c.normal);
     let gap = column(contacts, |c| c.gap);
     let normal_force = column(contacts, |c| c.normal_force);
     let tangential = column(contacts, |c| c.tangential_force);
-    let force = column(contacts, |c| c.normal * c.normal_force + c.tangential_force);
+    let force = column(contacts, |c| c.force());
     let slip = column(contacts, |c| c.slip);
     let state = column(contacts, |c| c.state.code());
     let frame = Frame {
@@ -191,9 +227,9 @@ mod tests {
         vtu_read::{StoredData, read_vtu},
     };
 
-    fn contacts() -> [ContactRow; 2] {
-        let sliding = ContactRow {
-            bodies: [0, 1],
+    fn contacts() -> [Outcome; 2] {
+        let sliding = Outcome {
+            pair: [0, 1],
             point: Vec3::new(0.1, 0.2, 0.3),
             normal: Vec3::z(),
             gap: -1e-6,
@@ -202,8 +238,8 @@ mod tests {
             slip: Vec3::new(0.5, 0.0, 0.0),
             state: ContactState::Slide,
         };
-        let sticking = ContactRow {
-            bodies: [2, 1],
+        let sticking = Outcome {
+            pair: [2, 1],
             state: ContactState::Stick,
             slip: Vec3::zeros(),
             ..sliding

@@ -28,7 +28,7 @@ mod xxh64;
 
 pub use checkpoint::{Checkpoint, CheckpointError, write_checkpoint};
 pub use codec::{DecodeError, Decoder, Encoder};
-pub use contact_table::{ContactRow, ContactState, ContactTable, write_contacts_vtu};
+pub use contact_table::{CONTACTS, ContactTable, PairTable, write_contacts_vtu};
 pub use csv::{StoredTable, Table, Value, read_table};
 pub use error::RecordError;
 pub use frame::{Cells, Data, Frame, sequence_path};

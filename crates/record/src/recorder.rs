@@ -5,6 +5,8 @@
 //! DIR/frames/            one file per body and frame
 //! DIR/probes.csv         one row per step
 //! DIR/certificate.csv    one row per step
+//! DIR/contacts.csv       on request, one row per step and contact
+//! DIR/pairs.csv          on request, one row per step and pair of things that touch
 //! DIR/summary.json       rewritten whenever a checkpoint is
 //! DIR/checkpoint.bin     the last complete state
 //! ```
@@ -15,7 +17,7 @@ use std::{
 };
 
 use stiction_bodies::{Body, BodyKind, Model, State};
-use stiction_contact::Certificate;
+use stiction_contact::{Certificate, Outcome};
 use stiction_geometry::TriMesh;
 use stiction_math::{Quat, Vec3, nalgebra::Quaternion};
 use stiction_sim::{
@@ -25,11 +27,12 @@ use stiction_sim::{
 };
 
 use crate::{
-    Bound, Cells, CheckResult, Checkpoint, CheckpointError, Data, Encoder, Encoding, Frame, Named,
-    Pvd, RecordError, Status, Summary, Table,
+    Bound, CONTACTS, Cells, CheckResult, Checkpoint, CheckpointError, ContactTable, Data, Encoder,
+    Encoding, Frame, Named, PairTable, Pvd, RecordError, Status, Summary, Table,
     history::History,
     obstacles::{self, PREFIX},
-    peak_memory, sequence_path, write_checkpoint, write_obj, write_ply, write_vtu,
+    peak_memory, sequence_path, write_checkpoint, write_contacts_vtu, write_obj, write_ply,
+    write_vtu,
 };
 
 /// A format of frames.
@@ -57,11 +60,16 @@ pub struct RunInfo {
     pub hash: u64,
     /// The formats of frames.
     pub formats: Vec<Format>,
+    /// Whether every contact of every step is written down.
+    pub contacts: bool,
     /// What is followed.
     pub probes: Vec<Probe>,
     /// What is checked.
     pub checks: Vec<Check>,
 }
+
+/// Probes, certificates and, on request, contacts.
+type Tables = (Table, Table, Option<(ContactTable, PairTable)>);
 
 /// Writes a run to a folder.
 pub struct Recorder {
@@ -70,6 +78,8 @@ pub struct Recorder {
     pvd: Option<Pvd>,
     probes: Table,
     certificate: Table,
+    /// On request: contacts and their sums per pair.
+    contacts: Option<(ContactTable, PairTable)>,
     history: History,
     values: Vec<f64>,
     points: Vec<Vec3>,
@@ -96,9 +106,17 @@ impl Recorder {
         };
         let probes = Table::create(&dir.join("probes.csv"), &columns(&info.probes))?;
         let certificate = Table::create(&dir.join("certificate.csv"), &Certificate::FIELDS)?;
+        let contacts = match info.contacts {
+            true => Some((
+                ContactTable::create(&dir.join("contacts.csv"))?,
+                PairTable::create(&dir.join("pairs.csv"))?,
+            )),
+            false => None,
+        };
+        let tables = (probes, certificate, contacts);
         let obstacles = obstacles::meshes(sim.model(), sim.state());
-        let mut recorder = Self::new(dir, info, pvd, probes, certificate, history, obstacles);
-        recorder.measure(sim.model(), sim.state());
+        let mut recorder = Self::new(dir, info, pvd, tables, history, obstacles);
+        recorder.measure(sim, &[]);
         recorder.history.probes(
             &recorder.info.checks,
             0.0,
@@ -142,27 +160,26 @@ impl Recorder {
         };
         let probes = Table::resume(&dir.join("probes.csv"), &columns(&info.probes), step)?;
         let certificate = Table::resume(&dir.join("certificate.csv"), &Certificate::FIELDS, step)?;
+        let contacts = match info.contacts {
+            true => Some((
+                ContactTable::resume(&dir.join("contacts.csv"), step)?,
+                PairTable::resume(&dir.join("pairs.csv"), step)?,
+            )),
+            false => None,
+        };
+        let tables = (probes, certificate, contacts);
         // From the state before the first step, which the simulation still has: a plane's patch
         // lies where it lay.
         let obstacles = obstacles::meshes(sim.model(), sim.state());
         sim.restore(state, decode_memory(&checkpoint)?);
-        Ok(Self::new(
-            dir,
-            info,
-            pvd,
-            probes,
-            certificate,
-            history,
-            obstacles,
-        ))
+        Ok(Self::new(dir, info, pvd, tables, history, obstacles))
     }
 
     fn new(
         dir: &Path,
         info: RunInfo,
         pvd: Option<Pvd>,
-        probes: Table,
-        certificate: Table,
+        (probes, certificate, contacts): Tables,
         history: History,
         obstacles: Vec<TriMesh>,
     ) -> Self {
@@ -172,6 +189,7 @@ impl Recorder {
             pvd,
             probes,
             certificate,
+            contacts,
             history,
             values: Vec::new(),
             points: Vec::new(),
@@ -185,20 +203,35 @@ impl Recorder {
         &self.history
     }
 
-    fn measure(&mut self, model: &Model, state: &State) {
+    fn measure(&mut self, sim: &Simulation, contacts: &[Outcome]) {
+        let (model, state) = (sim.model(), sim.state());
         self.values.clear();
         self.values.extend(
             self.info
                 .probes
                 .iter()
-                .map(|p| p.quantity.measure(model, state)),
+                .map(|p| p.quantity.measure(model, state, contacts)),
         );
     }
 
     /// Records a step that was just taken.
     pub fn step(&mut self, sim: &Simulation, report: &StepReport) -> Result<(), RecordError> {
         let state = sim.state();
-        self.measure(sim.model(), state);
+        let asked = self.info.probes.iter().any(|p| p.quantity.needs_contacts());
+        let contacts = match asked || self.contacts.is_some() {
+            true => sim.contacts(),
+            false => Vec::new(),
+        };
+        self.measure(sim, &contacts);
+        if let Some((table, pairs)) = &mut self.contacts {
+            let model = sim.model();
+            let bodies = model.bodies.iter().map(|b| b.name.as_str());
+            let names: Vec<&str> = bodies
+                .chain(model.obstacles.iter().map(|o| o.name.as_str()))
+                .collect();
+            table.append(state.step, state.time, &names, &contacts)?;
+            pairs.append(state.step, state.time, &names, &contacts)?;
+        }
         self.history.step(
             report,
             &self.info.checks,
@@ -244,6 +277,13 @@ impl Recorder {
         }
         if self.pvd.is_some() {
             self.obstacle_frames(model, state.time, number, &folder, &mut files)?;
+            let path = sequence_path(&folder, CONTACTS, number, "vtu");
+            write_contacts_vtu(&path, state.time, &sim.contacts())?;
+            let file = path.file_name().map(|f| f.to_string_lossy().into_owned());
+            files.push((
+                CONTACTS.to_owned(),
+                format!("frames/{}", file.unwrap_or_default()),
+            ));
         }
         if let Some(pvd) = &mut self.pvd {
             let files: Vec<(&str, &str)> = files
@@ -335,6 +375,10 @@ impl Recorder {
     pub fn checkpoint(&mut self, sim: &Simulation, wall: f64) -> Result<(), CheckpointError> {
         self.probes.sync()?;
         self.certificate.sync()?;
+        if let Some((contacts, pairs)) = &mut self.contacts {
+            contacts.sync()?;
+            pairs.sync()?;
+        }
         let mut scene = Encoder::new();
         scene.u64(self.info.hash);
         scene.str(&self.info.scene);

@@ -156,13 +156,14 @@ impl SceneSource {
     }
 }
 
-/// How the materials of a model touch. Friction at rest counts: the law knows one coefficient.
+/// How the materials of a model touch.
 fn rules(model: &Model, contact: &ContactSettings, friction: &FrictionTable) -> ContactRules {
     let names = material_names(model);
     let law = |a: u32, b: u32| {
         let c = friction.between(&names[a as usize], &names[b as usize]);
         Law {
             mu: c.static_,
+            kinetic: (c.kinetic < c.static_).then_some(c.kinetic),
             cohesion: c.cohesion,
             compliance: c.compliance,
         }

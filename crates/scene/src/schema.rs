@@ -129,7 +129,7 @@ pub(crate) const OBSTACLE: &[&str] = &[
 pub(crate) const CHECK: &[&str] = &[
     "name", "of", "at", "from", "to", "reduce", "equals", "within", "relative", "above", "below",
 ];
-pub(crate) const OUTPUT: &[&str] = &["formats", "checkpoint_every"];
+pub(crate) const OUTPUT: &[&str] = &["formats", "contacts", "checkpoint_every"];
 
 /// The shapes of bodies and obstacles, each with all keys that some use of it has.
 pub(crate) const SHAPES: &[(&str, &[&str])] = &[
@@ -191,6 +191,11 @@ pub(crate) const PROBES: &[(&str, &[&str])] = &[
     ("angular-momentum", &["body", "axis"]),
     ("tension", &["attachment"]),
     ("speed", &["body"]),
+    ("contact-force", &["body", "with", "axis"]),
+    ("friction-force", &["body", "with", "axis"]),
+    ("contact-torque", &["body", "with", "axis"]),
+    ("normal-force", &["body", "with"]),
+    ("contacts", &["body", "with"]),
 ];
 
 /// Every table by the heading under which `docs/scenes.md` documents it.

@@ -138,6 +138,8 @@ pub struct OutputSettings {
     pub formats: Vec<String>,
     /// A checkpoint every so many frames; `None` leaves it to the program.
     pub checkpoint_every: Option<u64>,
+    /// Whether `contacts.csv` and `pairs.csv` are written, with rows for every step.
+    pub contacts: bool,
 }
 
 impl OutputSettings {
@@ -150,6 +152,7 @@ impl Default for OutputSettings {
         Self {
             formats: vec!["vtu".to_owned()],
             checkpoint_every: None,
+            contacts: false,
         }
     }
 }

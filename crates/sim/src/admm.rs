@@ -170,13 +170,15 @@ impl Method for Admm {
         Ok(report)
     }
 
-    fn evidence(
-        &mut self,
-        model: &Model,
-        state: &State,
-    ) -> Result<Option<Evidence<'_>>, SolveError> {
+    fn evidence(&self) -> Option<Evidence<'_>> {
+        let problem = &self.work.as_ref()?.problem;
+        let (v, r) = (&self.state.v, &self.state.r);
+        Some(Evidence { problem, v, r })
+    }
+
+    fn penetration(&mut self, model: &Model, state: &State) -> Result<f64, SolveError> {
         let Some(work) = self.work.as_mut() else {
-            return Ok(None);
+            return Ok(0.0);
         };
         place(model, state.time, state.time, &mut work.placements);
         let now = Step {
@@ -184,18 +186,12 @@ impl Method for Admm {
             x: &state.x,
             rotations: &state.rotations,
             v: &state.v,
+            start: &state.v,
             fixed: &work.problem.fixed,
             obstacles: &work.placements,
             previous: &work.problem.contacts,
         };
-        let penetration = work.detector.penetration(&now)?;
-        let (v, r) = (&self.state.v, &self.state.r);
-        Ok(Some(Evidence {
-            problem: &work.problem,
-            v,
-            r,
-            penetration,
-        }))
+        Ok(work.detector.penetration(&now)?)
     }
 
     fn save(&self) -> Memory {
@@ -351,6 +347,7 @@ impl Work {
             x: &state.x,
             rotations: &state.rotations,
             v: &self.predicted,
+            start: &state.v,
             fixed: &self.problem.fixed,
             obstacles: &self.placements,
             previous,

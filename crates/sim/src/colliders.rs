@@ -161,6 +161,7 @@ pub fn overlaps(
         x: &state.x,
         rotations: &state.rotations,
         v: &state.v,
+        start: &state.v,
         fixed: &vec![false; state.x.len()],
         obstacles: &placements,
         previous: &ContactSet::default(),

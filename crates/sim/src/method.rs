@@ -18,14 +18,15 @@ pub trait Method: Send {
     /// Stages 4 and 5: improves the guess `v` to the velocity at the end of the step [m/s].
     fn solve(&mut self, step: StepContext<'_>, v: &mut [Vec3]) -> Result<SolveReport, SolveError>;
 
-    /// What the certificate judges: the contact problem of the last solve and its solution, and the
-    /// overlap in the state it led to. None for a method without contact.
-    fn evidence(
-        &mut self,
-        _model: &Model,
-        _state: &State,
-    ) -> Result<Option<Evidence<'_>>, SolveError> {
-        Ok(None)
+    /// What the certificate judges: the contact problem of the last solve and its solution. None
+    /// for a method without contact, and before the first step.
+    fn evidence(&self) -> Option<Evidence<'_>> {
+        None
+    }
+
+    /// The deepest overlap in a state [m].
+    fn penetration(&mut self, _model: &Model, _state: &State) -> Result<f64, SolveError> {
+        Ok(0.0)
     }
 
     /// What a checkpoint must keep, so that a resumed run goes on bit for bit.
@@ -46,8 +47,6 @@ pub struct Evidence<'a> {
     pub v: &'a [Vec3],
     /// Impulses at its contacts [N·s].
     pub r: &'a [Vec3],
-    /// The deepest overlap in the state at the end of the step [m].
-    pub penetration: f64,
 }
 
 /// What a method carries from step to step, as plain columns.

@@ -7,6 +7,7 @@ use stiction_bodies::{
         potential_energy,
     },
 };
+use stiction_contact::{ContactState, Outcome};
 use stiction_math::Vec3;
 
 /// A named number followed over time.
@@ -86,11 +87,72 @@ pub enum Quantity {
     Tension(usize),
     /// The largest speed of a block of the body [m/s].
     Speed(usize),
+    /// What contact does to a body.
+    Contact(ContactSum),
+}
+
+/// Contacts of a body, or of two things with each other, summed up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactSum {
+    /// The body.
+    pub body: u32,
+    /// The other body or obstacle, obstacles numbered after bodies; all of them if none.
+    pub with: Option<u32>,
+    /// What is summed.
+    pub what: Resultant,
+}
+
+/// What is summed over contacts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Resultant {
+    /// The force on the body [N].
+    Force(Axis),
+    /// Of it, friction [N].
+    Friction(Axis),
+    /// The sizes of the normal forces [N]: how hard things press, whatever their directions.
+    Normal,
+    /// The torque on the body about the world's origin [N·m].
+    Torque(Axis),
+    /// How many contacts bear a force.
+    Count,
+}
+
+impl ContactSum {
+    fn measure(&self, contacts: &[Outcome]) -> f64 {
+        let mut vector = Vec3::zeros();
+        let mut scalar = 0.0;
+        // A contact of a body with itself moves nothing as a whole.
+        for c in contacts.iter().filter(|c| c.pair[0] != c.pair[1]) {
+            let sides = [(c.pair[0], c.pair[1], 1.0), (c.pair[1], c.pair[0], -1.0)];
+            for (body, other, sign) in sides {
+                if body != self.body || self.with.is_some_and(|w| w != other) {
+                    continue;
+                }
+                match self.what {
+                    Resultant::Force(_) => vector += c.force() * sign,
+                    Resultant::Friction(_) => vector += c.tangential_force * sign,
+                    Resultant::Torque(_) => vector += c.point.cross(&c.force()) * sign,
+                    Resultant::Normal => scalar += c.normal_force.abs(),
+                    Resultant::Count => scalar += f64::from(c.state != ContactState::Open),
+                }
+            }
+        }
+        match self.what {
+            Resultant::Force(a) | Resultant::Friction(a) | Resultant::Torque(a) => a.of(&vector),
+            Resultant::Normal | Resultant::Count => scalar,
+        }
+    }
 }
 
 impl Quantity {
-    /// The number in the given state.
-    pub fn measure(&self, model: &Model, state: &State) -> f64 {
+    /// Whether it needs the contacts of the step.
+    pub fn needs_contacts(&self) -> bool {
+        matches!(self, Self::Contact(_))
+    }
+
+    /// The number in the given state, with the contacts of the step that led to it if
+    /// `needs_contacts`.
+    pub fn measure(&self, model: &Model, state: &State, contacts: &[Outcome]) -> f64 {
         let chosen = |body: &Option<usize>| -> Vec<&Body> {
             match body {
                 Some(b) => vec![&model.bodies[*b]],
@@ -150,6 +212,7 @@ impl Quantity {
                 let d = spring.a.position(state) - spring.b.position(state);
                 spring.stiffness * (d.norm() - spring.length)
             }
+            Self::Contact(sum) => sum.measure(contacts),
             Self::Speed(body) => {
                 let body = &model.bodies[*body];
                 let linear = match body.kind {

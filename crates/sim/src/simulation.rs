@@ -1,7 +1,7 @@
 //! One step, one straight line.
 
 use stiction_bodies::{Model, State, energy, rigid::advance_rotation};
-use stiction_contact::{Certificate, CertifyConfig};
+use stiction_contact::{Certificate, CertifyConfig, Outcome, outcomes};
 use stiction_math::Vec3;
 
 use crate::{
@@ -104,6 +104,15 @@ impl Simulation {
     /// The method.
     pub fn method(&self) -> &dyn Method {
         &*self.method
+    }
+
+    /// What every contact of the last step did; the bodies are numbered first, then the obstacles.
+    /// Of a step that was cut into parts, the last part.
+    pub fn contacts(&self) -> Vec<Outcome> {
+        match self.method.evidence() {
+            Some(e) => outcomes(e.problem, e.v, e.r, &CertifyConfig::default()),
+            None => Vec::new(),
+        }
     }
 
     /// The time step [s].
@@ -227,15 +236,14 @@ fn certify(
     state: &State,
     method: &mut dyn Method,
 ) -> Result<Certificate, SolveError> {
-    let judged = match method.evidence(model, state)? {
-        Some(e) => Certificate {
-            penetration: e.penetration,
-            ..stiction_contact::certify(e.problem, e.v, e.r, &CertifyConfig::default())?
-        },
+    let penetration = method.penetration(model, state)?;
+    let judged = match method.evidence() {
+        Some(e) => stiction_contact::certify(e.problem, e.v, e.r, &CertifyConfig::default())?,
         None => Certificate::default(),
     };
     let sum = |f: &dyn Fn(&stiction_bodies::Body) -> f64| model.bodies.iter().map(f).sum::<f64>();
     Ok(Certificate {
+        penetration,
         kinetic: sum(&|b| energy::kinetic_energy(b, state)),
         elastic: sum(&|b| energy::elastic_energy(b, state))
             + energy::attachment_energy(model, state),

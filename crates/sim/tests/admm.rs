@@ -10,13 +10,17 @@ use stiction_bodies::{
     motion::Pose,
     obstacle::{Obstacle, Shape, Solid},
 };
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::{
+    ContactState,
+    detect::{Law, Laws},
+};
 use stiction_geometry::shapes::{BoxSolid, BoxSurface, TetPattern};
 use stiction_math::{Quat, Vec3};
 use stiction_sim::{
     Admm, Simulation,
     admm::Config,
     colliders::{ContactRules, material_names},
+    probe::{Axis, ContactSum, Quantity, Resultant},
 };
 
 const THICKNESS: f64 = 1e-3;
@@ -38,12 +42,17 @@ fn obstacle(solid: Solid) -> Obstacle {
     }
 }
 
-fn simulation((model, state): (Model, State), mu: f64, h: f64, config: Config) -> Simulation {
-    let count = material_names(&model).len() as u32;
-    let laws = Laws::new(count, |_, _| Law {
+fn simulation(scene: (Model, State), mu: f64, h: f64, config: Config) -> Simulation {
+    let law = Law {
         mu,
         ..Law::default()
-    });
+    };
+    with_law(scene, law, h, config)
+}
+
+fn with_law((model, state): (Model, State), law: Law, h: f64, config: Config) -> Simulation {
+    let count = material_names(&model).len() as u32;
+    let laws = Laws::new(count, |_, _| law);
     let method = Admm::new(
         config,
         ContactRules {
@@ -158,6 +167,106 @@ fn slopes_stick_and_slide_as_coulomb_says() {
                 }
             }
         }
+    }
+}
+
+/// Between the two coefficients what rests stays and what slides goes on sliding, slower and slower
+/// or faster and faster as the kinetic one says; what stops is held by the static one again.
+#[test]
+fn two_coefficients_start_and_stop() {
+    let law = Law {
+        mu: 0.5,
+        kinetic: Some(0.3),
+        ..Law::default()
+    };
+    let h = 0.005;
+    let shove = |scene: &mut (Model, State), speed: f64| {
+        let linear = match scene.0.bodies[0].kind {
+            stiction_bodies::BodyKind::Rigid(_) => 1,
+            _ => scene.1.v.len(),
+        };
+        scene.1.v[..linear].fill(Vec3::x() * speed);
+    };
+    for what in [What::Cloth, What::Rigid] {
+        let acceleration = |angle: f64| 9.81 * (angle.sin() - 0.3 * angle.cos());
+        let between = 0.4f64.atan();
+        let mut held = with_law(on_slope(what, between, 0.2), law, h, accurate());
+        (0..50).for_each(|_| {
+            held.step().unwrap();
+        });
+        assert!(speed(&held).abs() < 1e-9, "{what:?}: {:e}", speed(&held));
+
+        let mut scene = on_slope(what, between, 0.2);
+        shove(&mut scene, 0.2);
+        let mut slides = with_law(scene, law, h, accurate());
+        (0..50).for_each(|_| {
+            slides.step().unwrap();
+        });
+        let want = 0.2 + acceleration(between) * 50.0 * h;
+        assert!(
+            (speed(&slides) / want - 1.0).abs() < 1e-3,
+            "{what:?}: {}",
+            speed(&slides)
+        );
+
+        // Flatter than the kinetic angle: stops after v/a and then must not move again.
+        let flat = 0.2f64.atan();
+        let mut scene = on_slope(what, flat, 0.2);
+        shove(&mut scene, 0.2);
+        let mut stops = with_law(scene, law, h, accurate());
+        let time = 0.2 / -acceleration(flat);
+        let steps = (time / h) as usize;
+        for step in 0..steps + 20 {
+            stops.step().unwrap();
+            let v = speed(&stops);
+            if step < steps - 1 {
+                assert!(
+                    v > 1e-4,
+                    "{what:?} stops too early, in step {step} of {steps}"
+                );
+            } else if step > steps + 1 {
+                assert!(v.abs() < 1e-9, "{what:?} moves at {v:e} m/s");
+            }
+        }
+    }
+}
+
+/// The contact forces on a body at rest balance its weight, part by part.
+#[test]
+fn contact_forces_balance_the_weight() {
+    let angle = 20f64.to_radians();
+    for what in [What::Cloth, What::Rigid] {
+        let mut sim = simulation(on_slope(what, angle, 0.2), 0.5, 0.005, accurate());
+        (0..40).for_each(|_| {
+            sim.step().unwrap();
+        });
+        let weight = sim.model().bodies[0].total_mass() * 9.81;
+        let measure = |what: Resultant| {
+            let (body, with) = (0, Some(1));
+            let sum = Quantity::Contact(ContactSum { body, with, what });
+            sum.measure(sim.model(), sim.state(), &sim.contacts()) / weight
+        };
+        let along = |axis| Resultant::Force(Axis::Along(axis));
+        assert!(
+            (measure(along(Vec3::z())) - angle.cos()).abs() < 1e-6,
+            "{what:?}"
+        );
+        assert!(
+            (measure(along(Vec3::x())) + angle.sin()).abs() < 1e-6,
+            "{what:?}"
+        );
+        assert!(
+            (measure(Resultant::Normal) - angle.cos()).abs() < 1e-6,
+            "{what:?}"
+        );
+        let friction = measure(Resultant::Friction(Axis::Norm));
+        assert!((friction - angle.sin()).abs() < 1e-6, "{what:?}");
+        let all = sim.contacts();
+        assert!(
+            all.iter().all(|c| c.state != ContactState::Slide),
+            "{what:?}"
+        );
+        assert!(all.iter().all(|c| c.point.z.abs() <= THICKNESS), "{what:?}");
     }
 }
 

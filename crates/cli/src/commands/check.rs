@@ -40,6 +40,7 @@ fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
             continue;
         }
         let job = Job {
+            contacts: false,
             dir: folder.path().join(i.to_string()),
             formats: Vec::new(),
             frames: None,

@@ -8,16 +8,17 @@ use std::{
 
 use clap::Args;
 use miette::miette;
+use stiction_contact::ContactState;
 use stiction_geometry::TetMesh;
 use stiction_math::Vec3;
 use stiction_record::{
-    OBSTACLE_PREFIX, PvdEntry,
-    picture::{Camera, Colour, Image, MeshView, Picture, contact_sheet},
+    CONTACTS, OBSTACLE_PREFIX, PvdEntry,
+    picture::{Camera, Colour, Image, MeshView, Picture, PointView, contact_sheet},
     read_pvd,
 };
 use stiction_scene::mesh_files::{
     Limits,
-    vtu::{self, VtuFile},
+    vtu::{self, Values, VtuFile},
 };
 
 use super::{Failure, with_threads};
@@ -44,6 +45,10 @@ pub struct RenderArgs {
     /// Height of the ground [m]; it lies under the lowest point of the run by default.
     #[arg(long, allow_hyphen_values = true)]
     ground: Option<f64>,
+    /// Draw contacts: grey when open, teal when they stick, orange when they slide, with arrows of
+    /// their forces on the first body.
+    #[arg(long)]
+    contacts: bool,
     /// Threads to use; all cores by default.
     #[arg(long)]
     threads: Option<usize>,
@@ -57,6 +62,14 @@ pub fn main(args: RenderArgs) -> Result<ExitCode, Failure> {
 struct Shot {
     time: f64,
     bodies: Vec<Seen>,
+    contacts: Vec<Touch>,
+}
+
+/// A contact: where, what it does, and its force [N].
+struct Touch {
+    point: Vec3,
+    state: ContactState,
+    force: Vec3,
 }
 
 /// A surface, and whether it belongs to an obstacle.
@@ -120,6 +133,12 @@ fn render(args: &RenderArgs) -> Result<ExitCode, Failure> {
         .ground
         .or_else(|| (bare && lowest.is_finite()).then_some(lowest));
     let camera = camera.fit(points(), size).map_err(Failure::run)?;
+    // The largest force of all frames is as long as an eighth of what is seen.
+    let largest = shots
+        .iter()
+        .flat_map(|s| &s.contacts)
+        .map(|c| c.force.norm());
+    let arrow = 0.125 * span(points()) / largest.fold(f64::MIN_POSITIVE, f64::max);
     let mut images = Vec::new();
     for shot in &shots {
         let mut colours = (0..).map(Colour::palette);
@@ -135,6 +154,10 @@ fn render(args: &RenderArgs) -> Result<ExitCode, Failure> {
         });
         let picture = Picture {
             meshes: meshes.collect(),
+            points: match args.contacts {
+                true => shot.contacts.iter().map(|c| c.view(arrow)).collect(),
+                false => Vec::new(),
+            },
             ground,
             camera,
             size,
@@ -193,11 +216,16 @@ fn frames(dir: &Path) -> Result<Vec<Vec<PvdEntry>>, Failure> {
 
 fn shot(dir: &Path, entries: &[PvdEntry]) -> Result<Shot, Failure> {
     let mut bodies = Vec::new();
+    let mut contacts = Vec::new();
     for entry in entries {
         let path = dir.join(&entry.file);
         let bytes = fs::read(&path).map_err(|e| bad(&format!("{}: {e}", path.display())))?;
         let stored = vtu::read(&bytes, &Limits::default());
         let stored = stored.map_err(|e| bad(&e.in_file(&path).to_string()))?;
+        if entry.name == CONTACTS {
+            contacts = touches(&stored);
+            continue;
+        }
         let (positions, triangles) = surface(stored);
         let obstacle = entry.name.starts_with(OBSTACLE_PREFIX);
         bodies.push(Seen {
@@ -209,7 +237,52 @@ fn shot(dir: &Path, entries: &[PvdEntry]) -> Result<Shot, Failure> {
     Ok(Shot {
         time: entries[0].time,
         bodies,
+        contacts,
     })
+}
+
+/// The contacts of a frame.
+fn touches(frame: &VtuFile) -> Vec<Touch> {
+    let column = |name: &str| {
+        let found = frame.point_data.iter().find(|a| a.name == name);
+        found.map(|a| &a.values)
+    };
+    let (Some(Values::Integer(state)), Some(Values::Real(force))) =
+        (column("state"), column("force"))
+    else {
+        return Vec::new();
+    };
+    let touch = |(i, point): (usize, &Vec3)| {
+        let state = match *state.get(i)? {
+            1 => ContactState::Stick,
+            2 => ContactState::Slide,
+            _ => ContactState::Open,
+        };
+        let force = Vec3::from_column_slice(force.get(3 * i..3 * i + 3)?);
+        Some(Touch {
+            point: *point,
+            state,
+            force,
+        })
+    };
+    frame.points.iter().enumerate().filter_map(touch).collect()
+}
+
+impl Touch {
+    /// With an arrow of the force at `scale` [m/N]; a short one would only be a blot.
+    fn view(&self, scale: f64) -> PointView {
+        let arrow = self.force * scale;
+        let arrow = (self.state != ContactState::Open).then_some(arrow);
+        PointView::contact(self.point, self.state, arrow)
+    }
+}
+
+/// The diagonal of the box around points [m].
+fn span(points: impl Iterator<Item = Vec3>) -> f64 {
+    let far = Vec3::repeat(f64::INFINITY);
+    let (lo, hi) = points.fold((far, -far), |(lo, hi), p| (lo.inf(&p), hi.sup(&p)));
+    let size = (hi - lo).norm();
+    if size.is_finite() { size } else { 0.0 }
 }
 
 /// The triangles of a stored body; of tetrahedra, their surface.

@@ -36,6 +36,9 @@ pub struct RunArgs {
     /// Formats of frames in place of the scene's: vtu, obj, ply, or none.
     #[arg(long, value_delimiter = ',')]
     format: Option<Vec<String>>,
+    /// Write every contact of every step to contacts.csv, and sums per pair to pairs.csv.
+    #[arg(long)]
+    contacts: bool,
     /// Go on from the checkpoint in the output folder.
     #[arg(long)]
     resume: bool,
@@ -72,6 +75,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let job = Job {
         dir,
         formats: formats(args.format.as_deref(), &scene.plan.output.formats)?,
+        contacts: args.contacts,
         frames: args.frames,
         resume: args.resume,
         quiet: args.quiet || args.json,
@@ -142,6 +146,8 @@ pub struct Job {
     pub dir: PathBuf,
     /// Formats of frames.
     pub formats: Vec<Format>,
+    /// Write down every contact of every step.
+    pub contacts: bool,
     /// Stop after so many frames.
     pub frames: Option<u64>,
     /// Go on from a checkpoint.
@@ -159,6 +165,7 @@ impl Job {
             scene: plan.name,
             hash: plan.hash,
             formats: self.formats.clone(),
+            contacts: self.contacts || plan.output.contacts,
             probes: plan.probes,
             checks: plan.checks,
         };

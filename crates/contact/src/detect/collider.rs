@@ -80,8 +80,11 @@ pub struct Mesh {
 /// How two materials touch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Law {
-    /// Coefficient of friction [1].
+    /// Coefficient of friction at rest [1].
     pub mu: f64,
+    /// Coefficient of friction in sliding [1], for contacts whose points slide along each other at
+    /// the start of a step; none if it is the same.
+    pub kinetic: Option<f64>,
     /// The pull that a contact bears [Pa].
     pub cohesion: f64,
     /// How far a contact gives way under pressure [m/Pa].

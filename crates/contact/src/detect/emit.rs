@@ -7,6 +7,10 @@ use super::step::Motion;
 use super::world::{NONE, World};
 use crate::{Contact, ContactKey, ContactSet, Entry};
 
+/// Points that move faster along each other at the start of a step slide [m/s]: above what solvers
+/// leave of a held contact, and far below any motion that a person would see.
+const SLIDING: f64 = 1e-5;
+
 /// Which features touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
@@ -133,6 +137,8 @@ impl World {
             }
             None => entries.push(entry),
         };
+        // The middle of the two points.
+        let mut point = found.touch.map_or(Vec3::zeros(), |t| 0.5 * t.from);
         // Differences from the first vertex keep digits that coordinates far from zero would cost.
         let origin = motion.x0[found.vertices[0] as usize];
         for (&v, &w) in found.vertices.iter().zip(&found.weights) {
@@ -141,6 +147,7 @@ impl World {
             }
             let v = v as usize;
             separation += (motion.x0[v] - origin) * w;
+            point += motion.x0[v] * (0.5 * w.abs());
             drift += motion.drift[v] * w;
             for &(block, b) in self.entries_of(v) {
                 if !motion.fixed[block as usize] {
@@ -174,6 +181,14 @@ impl World {
             &self.colliders[second as usize],
         );
         let law = self.laws.between(a.material, b.material);
+        // Where no more than one coefficient is given, nothing needs to be known of the past.
+        let slides = || {
+            let u = entries
+                .iter()
+                .fold(drift, |u, e| u + e.mul(&motion.start[e.node as usize]));
+            (u - found.normal * u.dot(&found.normal)).norm() > SLIDING
+        };
+        let mu = law.kinetic.filter(|_| slides()).unwrap_or(law.mu);
         let (mut cohesion, mut compliance) = (0.0, 0.0);
         if law.cohesion != 0.0 || law.compliance != 0.0 {
             let area = self.contact_area(shares, found);
@@ -183,9 +198,10 @@ impl World {
             }
         }
         let contact = Contact {
+            point,
             normal: found.normal,
             k: drift + found.normal * (gap / motion.h),
-            mu: law.mu,
+            mu,
             cohesion,
             compliance,
             gap,

@@ -19,6 +19,8 @@ pub struct Step<'a> {
     pub rotations: &'a [Quat],
     /// Predicted velocities of all blocks [m/s, rad/s]; prescribed ones where `fixed`.
     pub v: &'a [Vec3],
+    /// Velocities of all blocks at the start [m/s, rad/s]: what slides then has kinetic friction.
+    pub start: &'a [Vec3],
     /// Which blocks are prescribed.
     pub fixed: &'a [bool],
     /// The ways of the obstacles: one for each mesh or shape among the colliders, in their order.
@@ -50,6 +52,8 @@ pub(super) struct Motion {
     /// Which vertices follow a block that is not prescribed.
     pub free: Vec<bool>,
     pub fixed: Vec<bool>,
+    /// Velocities of the blocks at the start [m/s].
+    pub start: Vec<Vec3>,
     /// Solids by formula, with the places of their colliders.
     pub shapes: Vec<(u32, Moving)>,
 }
@@ -61,6 +65,8 @@ impl Motion {
         self.h = step.h;
         self.fixed.clear();
         self.fixed.extend_from_slice(step.fixed);
+        self.start.clear();
+        self.start.extend_from_slice(step.start);
         self.shapes.clear();
         let count = world.owner.len();
         for list in [&mut self.x0, &mut self.drift, &mut self.lever] {
@@ -199,6 +205,7 @@ fn check(world: &World, step: &Step) -> Result<(), DetectError> {
     };
     at_least("x", world.blocks, step.x.len())?;
     at_least("v", world.blocks, step.v.len())?;
+    at_least("start", world.blocks, step.start.len())?;
     at_least("fixed", world.blocks, step.fixed.len())?;
     at_least("rotations", world.rotations, step.rotations.len())?;
     let mut placements = step.obstacles.iter();

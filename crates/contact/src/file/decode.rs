@@ -166,6 +166,7 @@ fn contacts(reader: &mut Reader) -> Result<ContactSet, FileError> {
         nodes: reader.many(entries)?,
         weights: reader.many(entries)?,
         levers: optional(reader, entries)?.unwrap_or_default(),
+        point: reader.many(m)?,
         normal: reader.many(m)?,
         k: reader.many(m)?,
         mu: reader.many(m)?,

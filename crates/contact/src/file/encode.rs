@@ -74,6 +74,7 @@ fn contacts(set: &ContactSet, out: &mut Vec<u8>) {
     all(&set.nodes, out);
     all(&set.weights, out);
     optional((!set.levers.is_empty()).then_some(&set.levers), out);
+    all(&set.point, out);
     all(&set.normal, out);
     all(&set.k, out);
     all(&set.mu, out);

@@ -16,7 +16,7 @@ use crate::{FrictionProblem, ProblemError};
 /// The first bytes of a problem file.
 pub const MAGIC: [u8; 8] = *b"STICTION";
 /// The version of the layout that is written, and the only one that is read.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A problem with what is needed to solve it as it was solved.
 #[derive(Clone, Debug)]
@@ -174,7 +174,7 @@ mod tests {
         };
         assert_eq!(after(&|b| b[0] = b'X'), FileError::NotAProblem);
         assert_eq!(after(&|b| b.truncate(5)), FileError::NotAProblem);
-        assert_eq!(after(&|b| b[8] = 2), FileError::Version { found: 2 });
+        assert_eq!(after(&|b| b[8] = 99), FileError::Version { found: 99 });
         assert_eq!(
             after(&|b| b.truncate(100)),
             FileError::Length {

@@ -95,6 +95,7 @@ pub fn random(kind: Kind, nodes: usize, seed: u64) -> FrictionProblem {
             .fold(Vec3::zeros(), |u, e| u + e.mul(&calm[e.node as usize]));
         let opening = 0.01 + (rng.0.uniform() - 0.5).max(0.0);
         let contact = Contact {
+            point: Vec3::zeros(),
             normal,
             k: normal * opening - velocity,
             mu: match kind {

@@ -155,6 +155,7 @@ impl Scene {
             x: &self.x,
             rotations: &self.rotations,
             v: &self.v,
+            start: &self.v,
             fixed: &self.fixed,
             obstacles: &ways,
             previous,

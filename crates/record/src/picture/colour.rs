@@ -1,4 +1,4 @@
-use crate::contact_table::ContactState;
+use stiction_contact::ContactState;
 
 /// A colour in sRGB, each channel from 0 to 255.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

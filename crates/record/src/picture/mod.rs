@@ -24,7 +24,7 @@ pub use colour::Colour;
 pub use image::Image;
 pub use sheet::contact_sheet;
 
-use crate::contact_table::ContactState;
+use stiction_contact::ContactState;
 use stiction_math::Vec3;
 
 /// What is to be seen, and how. z points up.

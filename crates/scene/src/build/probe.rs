@@ -76,6 +76,7 @@ impl Assembly<'_> {
             Followed::Momentum(body, axis) => Quantity::Momentum(*body, *axis),
             Followed::AngularMomentum(body, axis) => Quantity::AngularMomentum(*body, *axis),
             Followed::Tension(spring) => Quantity::Tension(*spring),
+            Followed::Contact(sum) => Quantity::Contact(*sum),
             Followed::Speed(body) => Quantity::Speed(*body),
         });
         Some(Draft {

@@ -126,6 +126,22 @@ impl Names {
         }
     }
 
+    /// The index of the body that `key` names, or the number of bodies plus the index among
+    /// `obstacles`: how contacts number them.
+    pub fn need_thing(&self, f: &Fields<'_>, key: &str, obstacles: &[String]) -> Option<usize> {
+        let name = string(f.reporter, f.need(key)?, &format!("`{key}` of {}", f.what))?;
+        if let Some(body) = self.index.get(name.value) {
+            return Some(*body);
+        }
+        if let Some(at) = obstacles.iter().position(|o| o == name.value) {
+            return Some(self.list.len() + at);
+        }
+        let known = self.list.iter().chain(obstacles).map(String::as_str);
+        let help = suggest::help(name.value, "bodies and obstacles", known);
+        let message = format!("there is no body or obstacle `{}`", name.value);
+        name.fail(f.reporter, Kind::UnknownName, message, Some(help))
+    }
+
     /// The index of the body that `key` names.
     pub fn need(&self, f: &Fields<'_>, key: &str) -> Option<usize> {
         let name = string(f.reporter, f.need(key)?, &format!("`{key}` of {}", f.what))?;

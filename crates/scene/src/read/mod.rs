@@ -105,10 +105,11 @@ pub(crate) fn document(
         "attachments",
     );
     let springs = names_in(f.tables("attachment"));
+    let walls = names_in(f.tables("obstacle"));
     let probe_nodes = f.tables("probe");
     let probes: Vec<ProbePlan> = probe_nodes
         .iter()
-        .filter_map(|node| probe::probe(reporter, node, &names, &springs))
+        .filter_map(|node| probe::probe(reporter, node, &names, &springs, &walls))
         .collect();
     unique(reporter, probes.iter().map(|p| &p.name), "probes");
 

@@ -2,7 +2,7 @@
 
 use stiction_bodies::builder::Anchor;
 use stiction_math::Vec3;
-use stiction_sim::probe::Axis;
+use stiction_sim::probe::{Axis, ContactSum, Resultant};
 
 use crate::{
     error::{Kind, Reporter},
@@ -47,6 +47,7 @@ pub(crate) enum Followed {
     AngularMomentum(Option<usize>, Axis),
     Tension(usize),
     Speed(usize),
+    Contact(ContactSum),
 }
 
 pub(crate) fn probe(
@@ -54,6 +55,7 @@ pub(crate) fn probe(
     node: &Node,
     names: &Names,
     springs: &[String],
+    obstacles: &[String],
 ) -> Option<ProbePlan> {
     let f = Fields::open(reporter, node, "[[probe]]")?;
     let name = f.need_string("name")?;
@@ -114,6 +116,14 @@ pub(crate) fn probe(
         ),
     };
     let norm = Some(Axis::Norm);
+    let summed = |what| {
+        let body = need_body()? as u32;
+        let with = match f.get("with") {
+            Some(_) => Some(names.need_thing(&f, "with", obstacles)? as u32),
+            None => None,
+        };
+        Some(Followed::Contact(ContactSum { body, with, what }))
+    };
     let of = match kind.value {
         "position" => Followed::Position(at_point()?, axis(&f, None)?),
         "displacement" => Followed::Displacement(at_point()?, axis(&f, norm)?),
@@ -148,6 +158,11 @@ pub(crate) fn probe(
         "momentum" => Followed::Momentum(any_body()?, axis(&f, norm)?),
         "angular-momentum" => Followed::AngularMomentum(any_body()?, axis(&f, norm)?),
         "tension" => Followed::Tension(spring(&f, springs)?),
+        "contact-force" => summed(Resultant::Force(axis(&f, norm)?))?,
+        "friction-force" => summed(Resultant::Friction(axis(&f, norm)?))?,
+        "contact-torque" => summed(Resultant::Torque(axis(&f, norm)?))?,
+        "normal-force" => summed(Resultant::Normal)?,
+        "contacts" => summed(Resultant::Count)?,
         _ => Followed::Speed(need_body()?),
     };
     Some(ProbePlan {

@@ -264,6 +264,7 @@ pub(crate) fn output(root: &Fields<'_>) -> OutputSettings {
             }
         }
     }
+    settings.contacts = f.bool("contacts").unwrap_or(false);
     settings.checkpoint_every = f.count("checkpoint_every", 1).map(u64::from);
     settings
 }

@@ -23,11 +23,11 @@ fn run(scene: Scene) -> Vec<stiction_sim::check::Outcome> {
         };
         for (check, progress) in plan.checks.iter().zip(&mut progress) {
             let value = match &check.of {
-                Subject::Probe(i) => Some(
-                    plan.probes[*i]
-                        .quantity
-                        .measure(simulation.model(), simulation.state()),
-                ),
+                Subject::Probe(i) => Some(plan.probes[*i].quantity.measure(
+                    simulation.model(),
+                    simulation.state(),
+                    &[],
+                )),
                 Subject::Certificate(field) => report.and_then(|r| r.certificate.field(field)),
             };
             if let Some(value) = value {
