@@ -9,6 +9,7 @@ pub mod file;
 pub mod generate;
 mod outcome;
 mod problem;
+pub mod smooth;
 
 pub use certificate::Certificate;
 pub use contact_set::{Contact, ContactKey, ContactSet, Entry};

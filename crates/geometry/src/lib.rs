@@ -6,6 +6,7 @@ mod bounds;
 pub mod collide;
 mod diagnose;
 mod embedding;
+pub mod implicit;
 mod inside;
 mod mass_properties;
 mod mesh;

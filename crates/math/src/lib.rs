@@ -22,6 +22,7 @@ mod bicgstab;
 mod block;
 mod coloring;
 mod dissection;
+mod dual;
 mod eig;
 mod factor;
 mod krylov;
@@ -36,6 +37,7 @@ mod testing;
 pub use bicgstab::{BicgstabError, BicgstabWorkspace, bicgstab};
 pub use block::{BlockError, BlockMatrix, BlockPattern};
 pub use coloring::BlockColoring;
+pub use dual::{Dual, Real, Vector};
 pub use eig::{psd_n, psd2, psd3, sym_eig_n, sym_eig2, sym_eig3};
 pub use factor::{Factor, FactorError, Lu, LuSymbolic, Ordering, Symbolic};
 pub use krylov::{

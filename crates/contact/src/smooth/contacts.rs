@@ -1,0 +1,496 @@
+//! Smooth contacts of a whole scene.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use stiction_math::{Dual, Mat3, Vec3, Vector};
+
+use super::config::{FrictionTime, SmoothConfig, SmoothError};
+use super::law::{Friction, Penalty};
+use super::place::{Along, COLUMNS, Kept, LANES, Place, Seeded};
+use super::search::Search;
+use super::world::World;
+use crate::detect::{Collider, Law, Laws};
+
+/// Contact and friction as smooth forces f(x, v) on blocks, with their derivatives.
+///
+/// ```text
+/// f(x, v) = Σ over pairs   λ ∂d/∂x − Tᵀ c(‖u‖, N) u/‖u‖,     λ = −b′(d),  N = λ‖∂d/∂q‖
+/// ```
+///
+/// A pair is a vertex q of one collider and the potential d = ψ(q) of another. Its use in a step:
+///
+/// 1. [`find`](Self::find) lists the pairs that may touch. Again whenever
+///    [`is_stale`](Self::is_stale): what moved farther than was allowed for. The list changes
+///    nothing of f but what would be missing.
+/// 2. With lagged friction, [`lag`](Self::lag), and again between solves.
+/// 3. The solver asks for [`force`](Self::force), [`product`](Self::product) or
+///    [`assemble`](Self::assemble) as often as it likes.
+/// 4. At the end, [`deepest`](Self::deepest); if that is below zero,
+///    [`raise_stiffness`](Self::raise_stiffness) and solve again [larionov, Sect. IV-D].
+/// 5. [`contact_set`](Self::contact_set) for the certificate, and [`relax`](Self::relax).
+///
+/// # Angular blocks
+/// The derivative of a place by the angular block of a rigid body is that by an infinitesimal
+/// rotation dθ in the world, R ← exp(dθ) R; the force there is a torque about the centre of mass.
+#[derive(Debug)]
+pub struct SmoothContacts {
+    pub(super) world: World,
+    pub(super) config: SmoothConfig,
+    /// One law per pair of materials.
+    frictions: Vec<Friction>,
+    materials: u32,
+    /// κ [N/m].
+    pub(super) stiffness: f64,
+    pub(super) search: Search,
+    pub(super) pairs: Vec<Pair>,
+    /// Samples in reach of the pairs, with places of their corners in the pair's vertices.
+    pub(super) near: Vec<Near>,
+    /// The same for surfaces that move as a whole.
+    pub(super) samples: Vec<u32>,
+    /// Vertices of deforming surfaces that take part in the pairs.
+    pub(super) vertices: Vec<u32>,
+    /// Blocks that take part, sorted within each pair.
+    pub(super) blocks: Vec<u32>,
+    pub(super) lagged: Option<Lagged>,
+}
+
+/// A query vertex and a surface that it may touch.
+#[derive(Clone, Debug)]
+pub(super) struct Pair {
+    pub query: u32,
+    pub surface: u32,
+    pub side: f64,
+    pub delta: f64,
+    pub friction: Friction,
+    /// In `near` or in `samples`.
+    pub near: Range<usize>,
+    pub vertices: Range<usize>,
+    pub blocks: Range<usize>,
+}
+
+/// A sample in reach.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Near {
+    pub sample: u32,
+    pub slots: [u32; 3],
+}
+
+/// Where lagged friction takes its normal forces and directions.
+#[derive(Debug)]
+pub(super) struct Lagged {
+    pub kept: Kept,
+    pub stiffness: f64,
+}
+
+/// The pair with the smallest gap.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deepest {
+    /// Its gap [m]; negative if it penetrates.
+    pub gap: f64,
+    /// Its tolerance δ [m].
+    pub delta: f64,
+    /// The colliders of the vertex and of the surface, by their numbers.
+    pub pair: [u32; 2],
+}
+
+/// Pairs per parallel task.
+const GRAIN: usize = 32;
+
+impl SmoothContacts {
+    /// Contacts between `colliders` with the coefficients of friction of `laws`.
+    ///
+    /// Every vertex of a body is a query against every other surface, vertices of mesh obstacles
+    /// against bodies. Bodies with `self_contact` touch themselves where faces are farther from the
+    /// vertex at rest than twice their samples' radius.
+    pub fn new(
+        colliders: &[Collider],
+        laws: &Laws,
+        config: SmoothConfig,
+    ) -> Result<Self, SmoothError> {
+        config.check()?;
+        if config.delta.is_none() {
+            let thin = colliders.iter().position(|c| !(c.thickness > 0.0));
+            if let Some(collider) = thin {
+                let reason = "it has no thickness, and no `delta` is set".into();
+                return Err(SmoothError::Collider { collider, reason });
+            }
+        }
+        let materials = laws.count();
+        let foreign = colliders.iter().position(|c| c.material >= materials);
+        if let Some(collider) = foreign {
+            let reason = "its material has no row in the table of laws".into();
+            return Err(SmoothError::Collider { collider, reason });
+        }
+        let mut frictions = Vec::with_capacity((materials as usize).pow(2));
+        for first in 0..materials {
+            for second in 0..materials {
+                frictions.push(friction(
+                    first,
+                    second,
+                    laws.between(first, second),
+                    &config,
+                )?);
+            }
+        }
+        Ok(Self {
+            world: World::new(colliders, &config)?,
+            frictions,
+            materials,
+            stiffness: config.stiffness,
+            search: Search::default(),
+            pairs: Vec::new(),
+            near: Vec::new(),
+            samples: Vec::new(),
+            vertices: Vec::new(),
+            blocks: Vec::new(),
+            lagged: None,
+            config,
+        })
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &SmoothConfig {
+        &self.config
+    }
+
+    /// Sets another friction law for every pair of materials, asked from `law` once per pair.
+    pub fn set_friction(&mut self, mut law: impl FnMut(u32, u32, Friction) -> Friction) {
+        for a in 0..self.materials {
+            for b in 0..self.materials {
+                let at = (a * self.materials + b) as usize;
+                self.frictions[at] = law(a.min(b), a.max(b), self.frictions[at]);
+            }
+        }
+        self.pairs.clear();
+    }
+
+    pub(super) fn friction(&self, a: u32, b: u32) -> Friction {
+        self.frictions[(a * self.materials + b) as usize]
+    }
+
+    /// Fixes the normal forces and directions of lagged friction at the places of `at`; nothing for
+    /// implicit friction.
+    pub fn lag(&mut self, at: &Place) -> Result<(), SmoothError> {
+        self.check(at)?;
+        if let FrictionTime::Lagged { .. } = self.config.friction {
+            let lagged = self.lagged.get_or_insert_with(|| Lagged {
+                kept: Kept::default(),
+                stiffness: 0.0,
+            });
+            lagged.kept.set(at);
+            lagged.stiffness = self.stiffness;
+        }
+        Ok(())
+    }
+
+    /// out += f(x, v) [N, N·m].
+    pub fn force(&self, at: &Place, out: &mut [Vec3]) -> Result<(), SmoothError> {
+        self.check(at)?;
+        self.check_length("out", out.len())?;
+        self.check_barrier(at)?;
+        self.gather(
+            |pair, list| self.forces_of_pair(pair, at, |j, f| list.push((j, f.plain()))),
+            |(j, f)| out[j as usize] += f,
+        );
+        Ok(())
+    }
+
+    /// out += ∂f/∂x dx + ∂f/∂v dv, exact to rounding.
+    ///
+    /// Where friction slides at exactly zero velocity, and at exactly the velocities ε and v_s, the
+    /// slope is taken from one side; f itself is continuously differentiable there.
+    pub fn product(
+        &self,
+        at: &Place,
+        dx: &[Vec3],
+        dv: &[Vec3],
+        out: &mut [Vec3],
+    ) -> Result<(), SmoothError> {
+        self.check(at)?;
+        for (column, found) in [("dx", dx.len()), ("dv", dv.len()), ("out", out.len())] {
+            self.check_length(column, found)?;
+        }
+        self.check_barrier(at)?;
+        let along = Along { at, dx, dv };
+        let slope = |f: Vector<Dual<1>>| Vec3::new(f.0[0].d[0], f.0[1].d[0], f.0[2].d[0]);
+        self.gather(
+            |pair, list| self.forces_of_pair(pair, &along, |j, f| list.push((j, slope(f)))),
+            |(j, f)| out[j as usize] += f,
+        );
+        Ok(())
+    }
+
+    /// Calls `sink` with the 3×3 blocks (row, column, block) of cx ∂f/∂x + cv ∂f/∂v: the columns of
+    /// [`product`](Self::product). Not symmetric; a place may come several times; all are in the
+    /// [`cliques`](Self::cliques).
+    pub fn assemble(
+        &self,
+        at: &Place,
+        cx: f64,
+        cv: f64,
+        mut sink: impl FnMut(u32, u32, Mat3),
+    ) -> Result<(), SmoothError> {
+        self.check(at)?;
+        self.check_barrier(at)?;
+        self.gather(
+            |pair, list| self.blocks_of_pair(pair, at, cx, cv, list),
+            |(i, j, block)| sink(i, j, block),
+        );
+        Ok(())
+    }
+
+    fn blocks_of_pair(
+        &self,
+        pair: &Pair,
+        at: &Place,
+        cx: f64,
+        cv: f64,
+        list: &mut Vec<(u32, u32, Mat3)>,
+    ) {
+        let blocks = &self.blocks[pair.blocks.clone()];
+        if !self.forces_of_pair(pair, at, |_, _| {}) {
+            return;
+        }
+        let mut rows = vec![Vector::<Dual<LANES>>::zero(); blocks.len()];
+        for columns in blocks.chunks(COLUMNS) {
+            rows.fill(Vector::zero());
+            let seeded = Seeded {
+                at,
+                cx,
+                cv,
+                columns,
+            };
+            self.forces_of_pair(pair, &seeded, |j, f| {
+                if let Ok(row) = blocks.binary_search(&j) {
+                    rows[row] += f;
+                }
+            });
+            for (i, row) in blocks.iter().zip(&rows) {
+                for (c, j) in columns.iter().enumerate() {
+                    let block = Mat3::from_fn(|a, b| row.0[a].d[3 * c + b]);
+                    list.push((*i, *j, block));
+                }
+            }
+        }
+    }
+
+    /// The blocks of each pair: all of them meet in [`assemble`](Self::assemble).
+    pub fn cliques(&self) -> impl Iterator<Item = &[u32]> {
+        self.pairs.iter().map(|p| &self.blocks[p.blocks.clone()])
+    }
+
+    /// How many pairs are listed.
+    pub fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// Whether no pairs are listed.
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// W(x) = Σ b(d) [J]: the energy of the normal forces; infinite where a barrier is crossed.
+    pub fn energy(&self, at: &Place) -> Result<f64, SmoothError> {
+        self.check(at)?;
+        let energy = |pair: &Pair| {
+            let touch = self.touch(pair, at)?;
+            Some(
+                self.config
+                    .penalty
+                    .energy(touch.gap, pair.delta, self.stiffness),
+            )
+        };
+        let mut sum = 0.0;
+        self.gather(|pair, list| list.extend(energy(pair)), |e: f64| sum += e);
+        Ok(sum)
+    }
+
+    /// The pair with the smallest gap at `at`; none if nothing is in reach.
+    pub fn deepest(&self, at: &Place) -> Result<Option<Deepest>, SmoothError> {
+        self.check(at)?;
+        let mut deepest: Option<Deepest> = None;
+        self.gather(
+            |pair, list| {
+                let touch = self.touch(pair, at);
+                list.extend(touch.map(|t| Deepest {
+                    gap: t.gap,
+                    delta: pair.delta,
+                    pair: self.names(pair),
+                }));
+            },
+            |d: Deepest| {
+                if deepest.is_none_or(|old| d.gap < old.gap) {
+                    deepest = Some(d);
+                }
+            },
+        );
+        Ok(deepest)
+    }
+
+    /// The contact stiffness κ [N/m].
+    pub fn stiffness(&self) -> f64 {
+        self.stiffness
+    }
+
+    /// Sets κ [N/m], as a resumed run must.
+    pub fn set_stiffness(&mut self, kappa: f64) -> Result<(), SmoothError> {
+        if !(kappa > 0.0 && kappa.is_finite()) {
+            let (name, rule) = ("stiffness", "positive and finite");
+            return Err(SmoothError::Setting {
+                name,
+                value: kappa,
+                rule,
+            });
+        }
+        self.stiffness = kappa;
+        Ok(())
+    }
+
+    /// Raises κ by b′(d)/b′(δ/2) if the deepest gap d is below zero, so that the force found there
+    /// appears at half the tolerance; whether it did [larionov, Sect. IV-D]. The step is then to be
+    /// solved again.
+    pub fn raise_stiffness(&mut self, deepest: Option<Deepest>) -> bool {
+        match deepest {
+            Some(d) if d.gap < 0.0 => {
+                self.stiffness *= Penalty::bump(d.gap, d.delta);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Sets κ back to its first value if nothing is in contact at `at`: while something is, it is
+    /// never lowered [larionov, Sect. IV-D].
+    pub fn relax(&mut self, at: &Place) -> Result<(), SmoothError> {
+        if self.stiffness != self.config.stiffness {
+            let deepest = self.deepest(at)?;
+            if deepest.is_none_or(|d| d.gap >= d.delta) && self.in_contact(at)? == 0 {
+                self.stiffness = self.config.stiffness;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many pairs have a force at `at`.
+    pub fn in_contact(&self, at: &Place) -> Result<usize, SmoothError> {
+        self.check(at)?;
+        let mut count = 0;
+        self.gather(
+            |pair, list: &mut Vec<()>| {
+                let touch = self.touch(pair, at);
+                list.extend(touch.filter(|t| t.gap < pair.delta).map(|_| ()));
+            },
+            |()| count += 1,
+        );
+        Ok(count)
+    }
+
+    /// Numbers of the two colliders of a pair.
+    pub(super) fn names(&self, pair: &Pair) -> [u32; 2] {
+        [
+            self.world.part_of(pair.query).id,
+            self.world.colliders[pair.surface as usize].id,
+        ]
+    }
+
+    /// Fills lists from pairs in parallel and hands their entries on in the order of the pairs.
+    pub(super) fn gather<E: Send, R>(
+        &self,
+        fill: impl Fn(&Pair, &mut Vec<E>) -> R + Sync,
+        mut take: impl FnMut(E),
+    ) {
+        let lists: Vec<Vec<E>> = self
+            .pairs
+            .par_chunks(GRAIN)
+            .map(|pairs| {
+                let mut list = Vec::new();
+                for pair in pairs {
+                    fill(pair, &mut list);
+                }
+                list
+            })
+            .collect();
+        lists.into_iter().flatten().for_each(&mut take);
+    }
+
+    pub(super) fn check(&self, at: &Place) -> Result<(), SmoothError> {
+        self.check_length("x", at.x.len())?;
+        self.check_length("v", at.v.len())?;
+        let at_least = |column, expected: usize, found: usize| {
+            let error = SmoothError::Length {
+                column,
+                expected,
+                found,
+            };
+            if found < expected { Err(error) } else { Ok(()) }
+        };
+        at_least("rotations", self.world.rigids, at.rotations.len())?;
+        at_least("obstacles", self.world.obstacles, at.obstacles.len())
+    }
+
+    fn check_length(&self, column: &'static str, found: usize) -> Result<(), SmoothError> {
+        if found < self.world.blocks {
+            return Err(SmoothError::Length {
+                column,
+                expected: self.world.blocks,
+                found,
+            });
+        }
+        Ok(())
+    }
+
+    /// A barrier has no force inside.
+    fn check_barrier(&self, at: &Place) -> Result<(), SmoothError> {
+        if self.config.penalty != Penalty::Barrier {
+            return Ok(());
+        }
+        let mut crossed = None;
+        self.gather(
+            |pair, list| {
+                let gap = self.touch(pair, at).map(|t| t.gap);
+                list.extend(gap.filter(|g| *g <= 0.0).map(|g| (pair.query, g)));
+            },
+            |found: (u32, f64)| {
+                crossed.get_or_insert(found);
+            },
+        );
+        match crossed {
+            None => Ok(()),
+            Some((query, gap)) => {
+                let collider = self.world.owner[query as usize];
+                Err(SmoothError::Crossed {
+                    collider,
+                    vertex: query - self.world.first[collider as usize],
+                    gap,
+                })
+            }
+        }
+    }
+}
+
+fn friction(
+    first: u32,
+    second: u32,
+    law: Law,
+    config: &SmoothConfig,
+) -> Result<Friction, SmoothError> {
+    let unknown = |what| SmoothError::Law {
+        first,
+        second,
+        what,
+    };
+    if law.cohesion != 0.0 {
+        return Err(unknown("cohesion"));
+    }
+    if law.compliance != 0.0 {
+        return Err(unknown("compliance"));
+    }
+    Ok(Friction {
+        dynamic: law.kinetic.unwrap_or(law.mu),
+        stat: law.mu,
+        viscous: config.stribeck.viscous,
+        speed: config.stribeck.speed,
+        epsilon: config.epsilon,
+    })
+}

@@ -1,0 +1,34 @@
+//! Contact and friction as smooth forces, for methods that integrate them like any other force
+//! [larionov].
+//!
+//! [`SmoothContacts`] is the interface. Vertices are kept out of potentials
+//! ([`stiction_geometry::implicit`]) by a penalty, and friction is Coulomb's law smoothed below a
+//! small speed ε, both functions of position and velocity alone (`law`). `world` says how vertices
+//! follow blocks, `search` which vertices and surfaces may touch, `touch` what one of these pairs
+//! does, `place` how derivatives enter: all code is written over numbers with or without them.
+//!
+//! # What holds exactly
+//! Forces of a pair of bodies sum to zero, and so do their torques, to rounding: for the normal
+//! force because the potential does not change under rigid motions, for friction because the
+//! motion of the surface is carried to the query point in a way that is exact for rigid motions,
+//! and forces go back by the transpose. Friction never does positive work on the pair.
+//!
+//! # Deviations from the paper
+//! The normal force that friction sees is N = λ‖∂d/∂q‖ instead of λ, the force that really acts;
+//! the two are equal where the potential is a distance. Both sides of a pair of bodies are queries.
+//! Open sheets have two sides: a vertex keeps the one on which it was found.
+
+mod config;
+mod contacts;
+mod evidence;
+mod law;
+mod place;
+mod search;
+mod touch;
+mod world;
+
+pub use config::{FrictionTime, SmoothConfig, SmoothError};
+pub use contacts::{Deepest, SmoothContacts};
+pub use evidence::Touching;
+pub use law::{Friction, Penalty, Stribeck, transition};
+pub use place::{Frame, Place};

@@ -1,0 +1,240 @@
+//! One contact: its gap, its direction, its relative velocity, and its forces.
+
+use stiction_geometry::implicit::{Blend, Patch};
+use stiction_math::{Real, Vector};
+
+use super::contacts::{Pair, SmoothContacts};
+use super::place::{Blocks, Frozen};
+use super::world::{Follow, FrameOf, Motion, Skin};
+
+/// A query point at a surface.
+pub(super) struct Touch<T> {
+    query: Motion<T>,
+    /// The gap d = ψ [m].
+    pub gap: T,
+    /// ∂d/∂q [1].
+    pub gradient: Vector<T>,
+    base: Base<T>,
+}
+
+/// The other side.
+enum Base<T> {
+    /// A frame, with the arm from its origin to the query point and the velocity at that point.
+    Framed {
+        of: FrameOf,
+        arm: Vector<T>,
+        velocity: Vector<T>,
+    },
+    /// Faces that deform.
+    Deforming { patch: Patch<T>, v: Vec<Vector<T>> },
+}
+
+/// The forces of one contact on the query point.
+#[derive(Clone, Copy)]
+pub(super) struct Forces<T> {
+    /// λ = −b′(d) [N].
+    pub lambda: T,
+    /// The size of the normal force, λ‖∂d/∂q‖ [N].
+    pub normal: T,
+    /// Sliding velocity [m/s]: the relative one without its part along the normal.
+    pub slide: Vector<T>,
+    /// Friction on the query point [N].
+    pub friction: Vector<T>,
+}
+
+impl<T: Real> Touch<T> {
+    /// The unit normal from the surface to the query point; none where the potential is flat.
+    pub fn normal(&self) -> Option<(Vector<T>, T)> {
+        let length = self.gradient.norm();
+        if !length.value().is_normal() {
+            return None;
+        }
+        Some((self.gradient.scale(T::constant(1.0) / length), length))
+    }
+
+    /// The velocity of the query point less that of the surface there [m/s].
+    pub fn relative_velocity(&self) -> Vector<T> {
+        let base = match &self.base {
+            Base::Framed { velocity, .. } => *velocity,
+            Base::Deforming { patch, v } => patch.velocity(v),
+        };
+        self.query.v - base
+    }
+}
+
+impl Touch<f64> {
+    /// Calls `add` with the vertices of a deforming surface, by their places in the pair's list, and
+    /// their weights in its velocity at the query point.
+    pub fn for_each_weight(&self, add: impl FnMut(u32, f64)) {
+        if let Base::Deforming { patch, .. } = &self.base {
+            patch.for_each_weight(add);
+        }
+    }
+}
+
+impl SmoothContacts {
+    /// The gap and direction of a pair; none if it is out of reach.
+    pub(super) fn touch<T: Real>(&self, pair: &Pair, blocks: &impl Blocks<T>) -> Option<Touch<T>> {
+        let query = self.world.motion(pair.query, blocks);
+        let part = &self.world.colliders[pair.surface as usize];
+        let blend = Blend {
+            side: pair.side,
+            far: (!part.closed).then_some(2.0 * pair.delta),
+        };
+        if let Skin::Deforming(samples) = &part.skin {
+            let vertices = &self.vertices[pair.vertices.clone()];
+            let mut x = Vec::with_capacity(vertices.len());
+            let mut v = Vec::with_capacity(vertices.len());
+            for &i in vertices {
+                let m = self.world.motion(i, blocks);
+                x.push(m.x);
+                v.push(m.v);
+            }
+            let near = self.near[pair.near.clone()].iter();
+            let near = near.map(|n| (&samples[n.sample as usize], n.slots));
+            let patch = Patch::new(&query.x, near, &x, &blend)?;
+            let jet = patch.jet();
+            return Some(Touch {
+                query,
+                gap: jet.value,
+                gradient: jet.gradient,
+                base: Base::Deforming { patch, v },
+            });
+        }
+        let Follow::Framed(of) = part.follow else {
+            return None;
+        };
+        let frame = self.world.frame(of, blocks);
+        let arm = query.x - frame.origin;
+        let local = frame.inward(&arm);
+        let jet = match &part.skin {
+            Skin::Solid(solid, _) => solid.jet(&local),
+            Skin::Rigid(surface) => {
+                surface.jet(&local, &self.samples[pair.near.clone()], &blend)?
+            }
+            Skin::None | Skin::Deforming(_) => return None,
+        };
+        Some(Touch {
+            query,
+            gap: jet.value,
+            gradient: frame.outward(&jet.gradient),
+            base: Base::Framed {
+                of,
+                arm,
+                velocity: frame.velocity + frame.spin.cross(&arm),
+            },
+        })
+    }
+
+    /// Normal force and friction of a contact, both of one geometry, at the stiffness `kappa`
+    /// [N/m].
+    pub(super) fn forces<T: Real>(&self, pair: &Pair, touch: &Touch<T>, kappa: f64) -> Forces<T> {
+        let zero = T::constant(0.0);
+        let lambda = self.config.penalty.force(touch.gap, pair.delta, kappa);
+        let (normal, slide, friction) = match touch.normal() {
+            Some((n, length)) if lambda.value() > 0.0 => {
+                let normal = lambda * length;
+                let u = touch.relative_velocity();
+                let slide = u - n.scale(n.dot(&u));
+                let drag = pair.friction.drag(slide.norm(), normal);
+                (normal, slide, -slide.scale(drag))
+            }
+            _ => (zero, Vector::zero(), Vector::zero()),
+        };
+        Forces {
+            lambda,
+            normal,
+            slide,
+            friction,
+        }
+    }
+
+    /// Calls `add` with the forces of a pair on blocks. Whether there are any.
+    pub(super) fn forces_of_pair<T: Real, B: Blocks<T>>(
+        &self,
+        pair: &Pair,
+        blocks: &B,
+        mut add: impl FnMut(u32, Vector<T>),
+    ) -> bool {
+        let active = |t: &Touch<T>| t.gap.value() < pair.delta;
+        let mut any = false;
+        if let Some(touch) = self.touch(pair, blocks).filter(active) {
+            let forces = self.forces(pair, &touch, self.stiffness);
+            self.push_normal(pair, &touch, forces.lambda, &mut add);
+            if self.lagged.is_none() {
+                self.push_friction(pair, &touch, &forces.friction, &mut add);
+            }
+            any = true;
+        }
+        if let Some(lagged) = &self.lagged {
+            let frozen = Frozen {
+                kept: &lagged.kept,
+                now: blocks,
+            };
+            if let Some(touch) = self.touch(pair, &frozen).filter(active) {
+                let forces = self.forces(pair, &touch, lagged.stiffness);
+                self.push_friction(pair, &touch, &forces.friction, &mut add);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// λ ∂d/∂x on all blocks.
+    fn push_normal<T: Real>(
+        &self,
+        pair: &Pair,
+        touch: &Touch<T>,
+        lambda: T,
+        add: &mut impl FnMut(u32, Vector<T>),
+    ) {
+        let f = touch.gradient.scale(lambda);
+        self.world
+            .pull(pair.query, &touch.query.lever, &f, &mut *add);
+        match &touch.base {
+            Base::Framed { of, arm, .. } => react(*of, arm, &f, add),
+            Base::Deforming { patch, .. } => {
+                let vertices = &self.vertices[pair.vertices.clone()];
+                patch.for_each_gradient(lambda, |slot, f| {
+                    let vertex = vertices[slot as usize];
+                    self.world.pull(vertex, &Vector::zero(), &f, &mut *add);
+                });
+            }
+        }
+    }
+
+    /// The friction `f` on the query point, and its reaction.
+    fn push_friction<T: Real>(
+        &self,
+        pair: &Pair,
+        touch: &Touch<T>,
+        f: &Vector<T>,
+        add: &mut impl FnMut(u32, Vector<T>),
+    ) {
+        self.world
+            .pull(pair.query, &touch.query.lever, f, &mut *add);
+        match &touch.base {
+            Base::Framed { of, arm, .. } => react(*of, arm, f, add),
+            Base::Deforming { patch, .. } => {
+                let vertices = &self.vertices[pair.vertices.clone()];
+                patch.spread(&-*f, |slot, f| {
+                    let vertex = vertices[slot as usize];
+                    self.world.pull(vertex, &Vector::zero(), &f, &mut *add);
+                });
+            }
+        }
+    }
+}
+
+/// The reaction to the force `f` at the end of `arm` on a frame.
+fn react<T: Real>(
+    of: FrameOf,
+    arm: &Vector<T>,
+    f: &Vector<T>,
+    add: &mut impl FnMut(u32, Vector<T>),
+) {
+    if let FrameOf::Rigid { block, .. } = of {
+        add(block, -*f);
+        add(block + 1, -arm.cross(f));
+    }
+}

@@ -1,0 +1,357 @@
+//! What can touch, in one numbering: vertices that follow blocks or obstacles, and surfaces with
+//! potentials.
+
+use stiction_geometry::analytic::Shape;
+use stiction_geometry::implicit::{RigidSurface, Sample, SampleConfig, Solid, samples};
+use stiction_math::{Mat3, Quat, Real, Vec3, Vector};
+
+use super::config::{SmoothConfig, SmoothError};
+use super::place::Blocks;
+use crate::detect::{Collider, Form, Points};
+
+/// All colliders.
+#[derive(Debug)]
+pub(super) struct World {
+    pub colliders: Vec<Part>,
+    /// The first vertex of each collider, and the number of all at the end.
+    pub first: Vec<u32>,
+    /// The collider of each vertex.
+    pub owner: Vec<u32>,
+    /// Positions of the vertices at rest, in the frame of rigid ones [m].
+    pub rest: Vec<Vec3>,
+    /// Blocks, rigid bodies and obstacles that are named.
+    pub blocks: usize,
+    pub rigids: usize,
+    pub obstacles: usize,
+}
+
+/// One collider.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub id: u32,
+    pub material: u32,
+    pub thickness: f64,
+    pub follow: Follow,
+    pub skin: Skin,
+    pub closed: bool,
+    pub self_contact: bool,
+}
+
+/// How vertices follow blocks.
+#[derive(Debug)]
+pub(super) enum Follow {
+    /// Σ b x over entries.
+    Weighted {
+        start: Vec<u32>,
+        entries: Vec<(u32, f64)>,
+    },
+    /// Fixed in a frame.
+    Framed(FrameOf),
+}
+
+/// A rigid frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum FrameOf {
+    /// The block of a rigid body's centre of mass (the angular one follows), and its rotation.
+    Rigid { block: u32, rigid: u32 },
+    /// An obstacle.
+    Obstacle(u32),
+}
+
+/// What others can touch.
+#[derive(Debug)]
+pub(super) enum Skin {
+    /// Nothing: only its vertices count.
+    None,
+    /// A solid by formula.
+    Solid(Solid, Shape),
+    /// A mesh that moves as a whole.
+    Rigid(Box<RigidSurface>),
+    /// A mesh that deforms; corners of samples are vertices of the world.
+    Deforming(Vec<Sample>),
+}
+
+/// A point and its motion.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Motion<T> {
+    pub x: Vector<T>,
+    pub v: Vector<T>,
+    /// From the origin of its frame [m]; zero for weighted vertices.
+    pub lever: Vector<T>,
+}
+
+/// A frame and its motion.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Framed<T> {
+    pub origin: Vector<T>,
+    pub rotation: Mat3,
+    /// The infinitesimal rotation on top of it.
+    pub turn: Vector<T>,
+    pub velocity: Vector<T>,
+    pub spin: Vector<T>,
+}
+
+impl<T: Real> Framed<T> {
+    /// R z for a vector of the frame.
+    pub fn outward(&self, z: &Vector<T>) -> Vector<T> {
+        let z = times(&self.rotation, z);
+        z + self.turn.cross(&z)
+    }
+
+    /// Rᵀ z for a vector of the world.
+    pub fn inward(&self, z: &Vector<T>) -> Vector<T> {
+        let z = *z - self.turn.cross(z);
+        times(&self.rotation.transpose(), &z)
+    }
+}
+
+fn times<T: Real>(m: &Mat3, z: &Vector<T>) -> Vector<T> {
+    Vector(std::array::from_fn(|i| {
+        z.0[0] * m[(i, 0)] + z.0[1] * m[(i, 1)] + z.0[2] * m[(i, 2)]
+    }))
+}
+
+impl World {
+    pub fn new(colliders: &[Collider], config: &SmoothConfig) -> Result<Self, SmoothError> {
+        let mut w = World {
+            colliders: Vec::with_capacity(colliders.len()),
+            first: vec![0],
+            owner: Vec::new(),
+            rest: Vec::new(),
+            blocks: 0,
+            rigids: 0,
+            obstacles: 0,
+        };
+        // Every potential must be reliable up to the largest tolerance of any pair.
+        let thickest = colliders.iter().map(|c| c.thickness).fold(0.0, f64::max);
+        let sampling = SampleConfig {
+            reach: config.delta.unwrap_or(thickest),
+            ..config.sampling
+        };
+        for (i, collider) in colliders.iter().enumerate() {
+            let fail = |reason: String| SmoothError::Collider {
+                collider: i,
+                reason,
+            };
+            if !(collider.thickness >= 0.0 && collider.thickness.is_finite()) {
+                return Err(fail(format!("the thickness is {} m", collider.thickness)));
+            }
+            let part = w.part(collider, config, &sampling).map_err(fail)?;
+            w.owner.resize(w.rest.len(), i as u32);
+            if w.rest.len() >= u32::MAX as usize {
+                return Err(fail("there are too many vertices".into()));
+            }
+            w.first.push(w.rest.len() as u32);
+            w.colliders.push(part);
+        }
+        Ok(w)
+    }
+
+    /// Adds the vertices of a collider and returns the rest of it.
+    fn part(
+        &mut self,
+        c: &Collider,
+        config: &SmoothConfig,
+        sampling: &SampleConfig,
+    ) -> Result<Part, String> {
+        let base = self.rest.len() as u32;
+        let rigid = |triangles: &[[u32; 3]], x: &[Vec3]| {
+            let samples = samples(triangles, x, sampling);
+            if samples.is_empty() {
+                return Ok(Skin::None);
+            }
+            let surface = RigidSurface::new(&samples, x).map_err(|e| e.to_string())?;
+            Ok::<_, String>(Skin::Rigid(Box::new(surface)))
+        };
+        let known = |triangles: &[[u32; 3]], count: usize| {
+            let named = triangles.iter().flatten();
+            match named.copied().find(|v| *v as usize >= count) {
+                Some(v) => Err(format!("a triangle names vertex {v}, which does not exist")),
+                None => Ok(()),
+            }
+        };
+        let finite = |x: &[Vec3]| match x.iter().position(|p| !p.iter().all(|c| c.is_finite())) {
+            Some(v) => Err(format!("vertex {v} is not finite")),
+            None => Ok(()),
+        };
+        let (follow, skin, closed, self_contact) = match &c.form {
+            Form::Shape(shape) => {
+                shape.check().map_err(|e| e.to_string())?;
+                let frame = self.obstacle();
+                let skin = Skin::Solid(Solid::rounded(*shape, config.rounding), *shape);
+                (Follow::Framed(frame), skin, true, false)
+            }
+            Form::Mesh(mesh) => {
+                known(&mesh.triangles, mesh.vertices.len())?;
+                finite(&mesh.vertices)?;
+                self.rest.extend(&mesh.vertices);
+                let frame = self.obstacle();
+                let skin = rigid(&mesh.triangles, &mesh.vertices)?;
+                (Follow::Framed(frame), skin, mesh.closed, false)
+            }
+            Form::Body(body) => {
+                known(&body.triangles, body.points.len())?;
+                let own = body.self_contact;
+                match &body.points {
+                    Points::Rigid {
+                        block,
+                        rigid: index,
+                        local,
+                    } => {
+                        finite(local)?;
+                        self.rest.extend(local);
+                        self.blocks = self.blocks.max(*block as usize + 2);
+                        self.rigids = self.rigids.max(*index as usize + 1);
+                        let frame = FrameOf::Rigid {
+                            block: *block,
+                            rigid: *index,
+                        };
+                        let skin = rigid(&body.triangles, local)?;
+                        (Follow::Framed(frame), skin, body.closed, false)
+                    }
+                    Points::Weighted { start, entries } => {
+                        if body.rest.len() != body.points.len() {
+                            return Err("it has not one rest position per vertex".into());
+                        }
+                        let sound = start.first() == Some(&0)
+                            && start.windows(2).all(|w| w[0] <= w[1])
+                            && start.last().is_some_and(|e| *e as usize == entries.len());
+                        if !sound {
+                            return Err("the ranges of its point map are broken".into());
+                        }
+                        finite(&body.rest)?;
+                        self.rest.extend(&body.rest);
+                        let named = entries.iter().map(|e| e.0 as usize + 1);
+                        self.blocks = self.blocks.max(named.max().unwrap_or(0));
+                        let mut list = samples(&body.triangles, &body.rest, sampling);
+                        for sample in &mut list {
+                            sample.corners = sample.corners.map(|v| v + base);
+                        }
+                        let follow = Follow::Weighted {
+                            start: start.clone(),
+                            entries: entries.clone(),
+                        };
+                        let skin = if list.is_empty() {
+                            Skin::None
+                        } else {
+                            Skin::Deforming(list)
+                        };
+                        (follow, skin, body.closed, own)
+                    }
+                }
+            }
+        };
+        Ok(Part {
+            id: c.id,
+            material: c.material,
+            thickness: c.thickness,
+            follow,
+            skin,
+            closed,
+            self_contact,
+        })
+    }
+
+    fn obstacle(&mut self) -> FrameOf {
+        self.obstacles += 1;
+        FrameOf::Obstacle(self.obstacles as u32 - 1)
+    }
+
+    /// Where a frame is and how it moves.
+    pub fn frame<T: Real>(&self, of: FrameOf, blocks: &impl Blocks<T>) -> Framed<T> {
+        let matrix = |q: &Quat| q.to_rotation_matrix().into_inner();
+        match of {
+            FrameOf::Rigid { block, rigid } => Framed {
+                origin: blocks.x(block),
+                rotation: matrix(&blocks.rotation(rigid)),
+                turn: blocks.turn(block + 1),
+                velocity: blocks.v(block),
+                spin: blocks.v(block + 1),
+            },
+            FrameOf::Obstacle(i) => {
+                let frame = blocks.obstacle(i);
+                Framed {
+                    origin: Vector::constant(&frame.pose.translation),
+                    rotation: matrix(&frame.pose.rotation),
+                    turn: Vector::zero(),
+                    velocity: Vector::constant(&frame.velocity),
+                    spin: Vector::constant(&frame.spin),
+                }
+            }
+        }
+    }
+
+    /// Where a vertex is and how it moves.
+    pub fn motion<T: Real>(&self, vertex: u32, blocks: &impl Blocks<T>) -> Motion<T> {
+        let part = self.part_of(vertex);
+        match &part.follow {
+            Follow::Weighted { .. } => {
+                let (mut x, mut v) = (Vector::zero(), Vector::zero());
+                for &(j, b) in self.entries(vertex) {
+                    x += blocks.x(j).times(b);
+                    v += blocks.v(j).times(b);
+                }
+                let lever = Vector::zero();
+                Motion { x, v, lever }
+            }
+            Follow::Framed(of) => {
+                let frame = self.frame(*of, blocks);
+                let local = Vector::constant(&self.rest[vertex as usize]);
+                let lever = frame.outward(&local);
+                Motion {
+                    x: frame.origin + lever,
+                    v: frame.velocity + frame.spin.cross(&lever),
+                    lever,
+                }
+            }
+        }
+    }
+
+    /// Calls `add` with what the force `f` on a vertex is for blocks: forces, and a torque for the
+    /// angular block of a rigid body.
+    pub fn pull<T: Real>(
+        &self,
+        vertex: u32,
+        lever: &Vector<T>,
+        f: &Vector<T>,
+        mut add: impl FnMut(u32, Vector<T>),
+    ) {
+        match &self.part_of(vertex).follow {
+            Follow::Weighted { .. } => {
+                for &(j, b) in self.entries(vertex) {
+                    add(j, f.times(b));
+                }
+            }
+            Follow::Framed(FrameOf::Rigid { block, .. }) => {
+                add(*block, *f);
+                add(*block + 1, lever.cross(f));
+            }
+            Follow::Framed(FrameOf::Obstacle(_)) => {}
+        }
+    }
+
+    /// The blocks that a vertex depends on.
+    pub fn blocks_of(&self, vertex: u32, out: &mut Vec<u32>) {
+        match &self.part_of(vertex).follow {
+            Follow::Weighted { .. } => out.extend(self.entries(vertex).iter().map(|e| e.0)),
+            Follow::Framed(FrameOf::Rigid { block, .. }) => out.extend([*block, *block + 1]),
+            Follow::Framed(FrameOf::Obstacle(_)) => {}
+        }
+    }
+
+    pub fn part_of(&self, vertex: u32) -> &Part {
+        &self.colliders[self.owner[vertex as usize] as usize]
+    }
+
+    /// Blocks and weights of a vertex; none if it is fixed in a frame.
+    pub fn entries(&self, vertex: u32) -> &[(u32, f64)] {
+        let owner = self.owner[vertex as usize] as usize;
+        match &self.colliders[owner].follow {
+            Follow::Weighted { start, entries } => {
+                let i = (vertex - self.first[owner]) as usize;
+                &entries[start[i] as usize..start[i + 1] as usize]
+            }
+            Follow::Framed(_) => &[],
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Smooth potentials of surfaces: what is outside, how far, and in which direction.
+//!
+//! [`Solid`] is the signed distance of an obstacle given by formula, with edges that can be
+//! rounded. [`Patch`] is the potential of a deforming triangle mesh near one point and
+//! [`RigidSurface`] that of a mesh in its own frame: planes of faces, blended by moving least
+//! squares with local support [larionov2021]. Everything is written over
+//! [`Real`](stiction_math::Real), so that dual numbers give second derivatives contracted with any
+//! direction. Nothing here knows forces.
+//!
+//! # The potential of a mesh
+//! Every face has one sample, or several if it is large: a point cᵢ on it, its unit normal nᵢ, its
+//! share of the area Aᵢ and a radius Rᵢ. At the query point q
+//!
+//! ```text
+//! ψ(q) = Σ wᵢ nᵢ·(q − cᵢ) / Σ wᵢ,    wᵢ = K(‖q − cᵢ‖²/Rᵢ²) Aᵢ/Rᵢ².
+//! ```
+//!
+//! Planes are reproduced exactly, with unit gradient; a mesh of a smooth surface is approached with
+//! the square of the edge length. ψ is twice continuously differentiable in q and in all vertices,
+//! and invariant under rigid motions of all of them together.
+//!
+//! Where no sample is in reach there is no value. Outside a closed surface, ψ is about Rᵢ there, and
+//! whoever cares for values below some δ ≪ Rᵢ sees no jump. Inside, a point deeper than about Rᵢ
+//! loses its value: that is the deepest overlap that the potential can tell. At the border of an
+//! open sheet the planes would go on sideways up to the support's end; there ψ fades into the value
+//! [`Blend::far`] as the weights vanish.
+//!
+//! # Deviations from the paper
+//! Weights contain the area of the face, which makes faces without area harmless; the paper weights
+//! samples alike. The kernel is rational and of finite support instead of a shifted inverse power.
+//! Large faces can have several samples.
+
+mod kernel;
+mod patch;
+mod rigid_surface;
+mod sample;
+mod solid;
+#[cfg(test)]
+mod tests;
+
+pub use patch::Patch;
+pub use rigid_surface::RigidSurface;
+pub use sample::{Sample, SampleConfig, samples};
+pub use solid::{Jet, Solid};
+
+/// How samples become one value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Blend {
+    /// 1 if outside is where the normals point; −1 for the other side of an open sheet.
+    pub side: f64,
+    /// The value into which the potential of an open sheet fades where its samples end [m]; `None`
+    /// for a closed surface.
+    pub far: Option<f64>,
+}
+
+impl Default for Blend {
+    /// A closed surface.
+    fn default() -> Self {
+        Self {
+            side: 1.0,
+            far: None,
+        }
+    }
+}

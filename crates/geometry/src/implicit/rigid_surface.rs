@@ -1,0 +1,108 @@
+//! The potential of a mesh in its own frame.
+
+use stiction_math::{Real, Vec3, Vector};
+
+use super::kernel::Sums;
+use super::{Blend, Jet, Sample};
+use crate::Aabb;
+use crate::collide::bvh::{Bound, Bvh, BvhError};
+
+/// The potential of a mesh that does not deform, in its own frame.
+#[derive(Clone, Debug)]
+pub struct RigidSurface {
+    terms: Vec<Term>,
+    tree: Bvh,
+    bounds: Option<Aabb>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Term {
+    point: Vec3,
+    /// Area vector · share/R².
+    plane: Vec3,
+    area: f64,
+    radius: f64,
+}
+
+impl RigidSurface {
+    /// The surface of `samples` at the vertices `x` [m]. Faces without area are left out.
+    pub fn new(samples: &[Sample], x: &[Vec3]) -> Result<Self, BvhError> {
+        let mut terms = Vec::with_capacity(samples.len());
+        for s in samples {
+            let p = s.corners.map(|c| x[c as usize]);
+            let a = (p[1] - p[0]).cross(&(p[2] - p[0])) * 0.5;
+            if !a.norm().is_normal() {
+                continue;
+            }
+            let plane = a * (s.share / (s.radius * s.radius));
+            terms.push(Term {
+                point: p[0] * s.weights[0] + p[1] * s.weights[1] + p[2] * s.weights[2],
+                plane,
+                area: plane.norm(),
+                radius: s.radius,
+            });
+        }
+        let around = |t: &Term| Aabb {
+            min: t.point.add_scalar(-t.radius),
+            max: t.point.add_scalar(t.radius),
+        };
+        let boxes: Vec<Aabb> = terms.iter().map(around).collect();
+        let bounds = boxes.iter().copied().reduce(|a, b| a.union(&b));
+        let boxes: Vec<Bound> = boxes.iter().map(Bound::from).collect();
+        Ok(Self {
+            terms,
+            tree: Bvh::build(&boxes)?,
+            bounds,
+        })
+    }
+
+    /// The box outside which no sample has a say; none without samples.
+    pub fn bounds(&self) -> Option<&Aabb> {
+        self.bounds.as_ref()
+    }
+
+    /// Appends the samples that are in reach of a point within `margin` [m] of `q` [m], in
+    /// ascending order.
+    pub fn near(&self, q: &Vec3, margin: f64, out: &mut Vec<u32>) {
+        let begin = out.len();
+        let query = Bound::from(&Aabb {
+            min: q.add_scalar(-margin),
+            max: q.add_scalar(margin),
+        });
+        self.tree.overlapping(&query, |i| {
+            let t = &self.terms[i as usize];
+            let reach = t.radius + margin;
+            if (q - t.point).norm_squared() < reach * reach {
+                out.push(i);
+            }
+        });
+        out[begin..].sort_unstable();
+    }
+
+    /// Of the samples `near`, the one whose point is nearest to `q` decides on which side of the
+    /// surface it lies: its height over that plane [m]; none without samples.
+    pub fn height(&self, q: &Vec3, near: &[u32]) -> Option<f64> {
+        let distance = |i: &u32| (q - self.terms[*i as usize].point).norm_squared();
+        let nearest = near
+            .iter()
+            .min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+        let t = &self.terms[*nearest as usize];
+        Some(t.plane.dot(&(q - t.point)) / t.area)
+    }
+
+    /// ψ and ∂ψ/∂q at `q` from the samples `near`; none if none is in reach.
+    pub fn jet<T: Real>(&self, q: &Vector<T>, near: &[u32], blend: &Blend) -> Option<Jet<T>> {
+        let mut sums = Sums::zero();
+        let at = q.value();
+        for &i in near {
+            let t = &self.terms[i as usize];
+            if (at - t.point).norm_squared() >= t.radius * t.radius {
+                continue;
+            }
+            let r = *q - Vector::constant(&t.point);
+            let plane = Vector::constant(&(t.plane * blend.side));
+            sums.add(&r, &plane, T::constant(t.area), t.radius);
+        }
+        sums.blend(blend).map(|b| b.jet)
+    }
+}
