@@ -1,6 +1,8 @@
 //! Kinematic obstacles: shapes that are where their motion puts them, whatever touches them.
 
-use stiction_geometry::TriMesh;
+use std::sync::Arc;
+
+use stiction_geometry::{LevelSet, TriMesh};
 
 use crate::motion::{Motion, Pose};
 
@@ -13,6 +15,8 @@ pub enum Shape {
     Solid(Solid),
     /// A triangle mesh.
     Mesh(TriMesh),
+    /// A closed triangle mesh that is seen as it is and touched as its sampled signed distance.
+    LevelSet(TriMesh, Arc<LevelSet>),
 }
 
 /// A fixed or moving obstacle.

@@ -53,6 +53,11 @@ impl Aabb {
         (0..3).all(|k| self.min[k] <= p[k] && p[k] <= self.max[k])
     }
 
+    /// The squared distance of the point to the box [m²]; zero inside.
+    pub fn squared_distance(&self, p: &Vec3) -> f64 {
+        (p - p.sup(&self.min).inf(&self.max)).norm_squared()
+    }
+
     /// Whether the boxes share a point.
     pub fn overlaps(&self, other: &Aabb) -> bool {
         (0..3).all(|k| self.min[k] <= other.max[k] && other.min[k] <= self.max[k])

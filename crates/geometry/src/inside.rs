@@ -15,6 +15,7 @@ use std::f64::consts::PI;
 use stiction_math::Vec3;
 
 use crate::bounds::Aabb;
+use crate::collide::closest_point_on_triangle;
 use crate::mesh::{MeshError, TriMesh};
 
 /// A surface prepared for inside tests. Copies what it needs.
@@ -61,6 +62,47 @@ impl InsideTest {
     /// right.
     pub fn contains(&self, point: &Vec3) -> bool {
         self.winding_number(point) > 0.5
+    }
+
+    /// The point of the surface that is closest to `point`, if there is one within `within` [m].
+    ///
+    /// The distance is the least over all triangles as computed, whatever `within` is: equal
+    /// questions have equal answers to the last bit.
+    pub fn closest_point(&self, point: &Vec3, within: f64) -> Option<Vec3> {
+        // Boxes are left out only where they are farther by more than rounding can hide.
+        const SLACK: f64 = 1.0 + 1e-12;
+        let mut best = (within * within, None);
+        let mut stack = Vec::with_capacity(64);
+        if let Some(root) = self.clusters.first() {
+            stack.push((root.bounds.squared_distance(point), 0_u32));
+        }
+        while let Some((least, c)) = stack.pop() {
+            if least > best.0 * SLACK {
+                continue;
+            }
+            let cluster = &self.clusters[c as usize];
+            if let Some(second) = cluster.second {
+                let of = |c: u32| {
+                    let bounds = &self.clusters[c as usize].bounds;
+                    (bounds.squared_distance(point), c)
+                };
+                let (a, b) = (of(c + 1), of(second));
+                // The nearer one is looked at first.
+                stack.extend(if a.0 <= b.0 { [b, a] } else { [a, b] });
+                continue;
+            }
+            let [from, to] = cluster.triangles;
+            for t in &self.triangles[from as usize..to as usize] {
+                let corners = t.map(|v| self.positions[v as usize]);
+                let w = closest_point_on_triangle(point, &corners);
+                let at = corners[0] * w[0] + corners[1] * w[1] + corners[2] * w[2];
+                let squared = (at - point).norm_squared();
+                if squared < best.0 || (best.1.is_none() && squared <= best.0 * SLACK) {
+                    best = (squared, Some(at));
+                }
+            }
+        }
+        best.1
     }
 
     /// The winding number of the surface around the point.
@@ -257,6 +299,32 @@ mod tests {
         assert!(!test.contains(&Vec3::zeros()));
         assert!(test.contains(&Vec3::new(0.8, 0.0, 0.0)));
         assert!(!test.contains(&Vec3::new(1.1, 0.0, 0.0)));
+    }
+
+    #[test]
+    fn the_closest_point_is_that_of_all_triangles() {
+        let torus = TorusSurface {
+            major: 1.0,
+            minor: 0.4,
+            around: 24,
+            across: 12,
+        };
+        let m = torus.build().unwrap();
+        let test = InsideTest::new(&m).unwrap();
+        for p in random_points(&m, 300) {
+            let squared = |t| {
+                let x = m.corners(t);
+                let w = closest_point_on_triangle(&p, &x);
+                (x[0] * w[0] + x[1] * w[1] + x[2] * w[2] - p).norm_squared()
+            };
+            let all = (0..m.triangles.len()).map(squared);
+            let least = all.fold(f64::INFINITY, f64::min);
+            for within in [f64::INFINITY, least.sqrt() * (1.0 + 1e-9)] {
+                let found = test.closest_point(&p, within).unwrap();
+                assert_eq!((found - p).norm_squared(), least);
+            }
+            assert_eq!(test.closest_point(&p, 0.9 * least.sqrt()), None);
+        }
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(crate) fn meshes(model: &Model, state: &State) -> Vec<TriMesh> {
     }
     let bounds = Aabb::of(&all);
     let of = |shape: &Shape| match shape {
-        Shape::Mesh(mesh) => Ok(mesh.clone()),
+        Shape::Mesh(mesh) | Shape::LevelSet(mesh, _) => Ok(mesh.clone()),
         Shape::Solid(solid) => tessellate(solid, bounds.as_ref()),
     };
     // A shape that cannot be meshed cannot be seen either; the run does not depend on it.

@@ -125,6 +125,8 @@ pub(crate) const OBSTACLE: &[&str] = &[
     "scale",
     "motion",
     "material",
+    "collide",
+    "cell",
 ];
 pub(crate) const CHECK: &[&str] = &[
     "name", "of", "at", "from", "to", "reduce", "equals", "within", "relative", "above", "below",

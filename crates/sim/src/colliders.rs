@@ -116,6 +116,7 @@ fn form(obstacle: &Obstacle) -> Form {
             closed: is_closed(mesh),
         }),
         Shape::Solid(solid) => Form::Shape(*solid),
+        Shape::LevelSet(_, set) => Form::LevelSet(set.clone()),
     }
 }
 

@@ -1,5 +1,8 @@
 //! What can touch.
 
+use std::sync::Arc;
+
+use stiction_geometry::LevelSet;
 use stiction_geometry::analytic::Shape;
 use stiction_math::Vec3;
 
@@ -25,6 +28,8 @@ pub enum Form {
     Mesh(Mesh),
     /// A solid given by formula, on a prescribed way.
     Shape(Shape),
+    /// A solid given by its sampled signed distance, on a prescribed way.
+    LevelSet(Arc<LevelSet>),
 }
 
 /// A surface that follows 3-blocks.

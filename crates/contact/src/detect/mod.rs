@@ -25,6 +25,8 @@
 //! of a convex solid is convex, so that the deepest point of an edge is found by bisection, and
 //! corners, apices, rims and centres are projected to triangles. An edge or face counts only where
 //! it is deeper than its vertices by a tenth of the thickness; finer than that, vertices suffice.
+//! Of a mesh that is sampled as a level set, the deepest point of an edge is exact too, and faces
+//! are searched every half cell.
 
 mod collider;
 mod detector;

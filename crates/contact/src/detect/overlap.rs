@@ -8,6 +8,7 @@ use stiction_math::Vec3;
 use super::collider::Form;
 use super::detector::Detector;
 use super::pairs::REACH;
+use super::shapes::lattice;
 use super::step::{Motion, Step};
 use super::world::{DetectError, World};
 
@@ -30,7 +31,7 @@ impl Detector {
         motion.x1.clone_from(&motion.x0);
         for (_, moving) in &mut motion.shapes {
             let pose = moving.pose(0.0);
-            *moving = Moving::new(moving.shape, pose, pose);
+            *moving = Moving::new(moving.shape.clone(), pose, pose);
         }
         let (world, x) = (&self.world, &motion.x0);
         let margin = REACH * world.thickest;
@@ -116,6 +117,13 @@ fn reaches_into(moving: &Moving, corners: &[Vec3; 3]) -> bool {
     let edge = |k: usize| shape.edge_minimum(&[x[k], x[(k + 1) % 3]]).nearest.distance < 0.0;
     if (0..3).any(edge) {
         return true;
+    }
+    if let Some(cell) = shape.cell() {
+        let inside = |w: [f64; 3]| {
+            let at = x[0] * w[0] + x[1] * w[1] + x[2] * w[2];
+            shape.nearest(&at).distance < 0.0
+        };
+        return lattice(&x, cell).any(inside);
     }
     shape.points().iter().any(|(centre, _)| {
         let near = stiction_geometry::collide::point_triangle(centre, &x);

@@ -1,7 +1,11 @@
-//! Contacts of bodies with solids given by formula.
+//! Contacts of bodies with solids given by their signed distance.
+//!
+//! Of a sampled mesh, what could poke into a triangle is not known as a list of points. Triangles
+//! are searched at points no farther apart than half a cell instead ([`lattice`]), below which the
+//! field has no detail of its own.
 
 use rayon::prelude::*;
-use stiction_geometry::analytic::{Moving, Nearest, Shape};
+use stiction_geometry::analytic::{Moving, Nearest};
 use stiction_geometry::collide::ccd::{self, CcdConfig};
 use stiction_geometry::collide::{TriangleFeature, point_triangle};
 use stiction_math::Vec3;
@@ -110,12 +114,18 @@ impl Search<'_> {
             self.vertex(*v, of(*v), deep, out)
         }));
         // No edge or face is deeper in a plane's half-space than its vertices.
-        if matches!(self.moving.shape, Shape::Plane { .. }) {
+        if self.moving.shape.is_plane() {
             return;
         }
         found.extend(gather(self.edges(), |e, out| {
             self.edge(e, e.map(of), deep, out)
         }));
+        if let Some(cell) = self.moving.shape.cell() {
+            found.extend(gather(self.triangles(), |t, out| {
+                self.sampled_face(t, t.map(of), cell, deep, out);
+            }));
+            return;
+        }
         let parts = self.moving.shape.points();
         found.extend(gather(self.triangles(), |t, out| {
             self.face(t, t.map(of), &parts, deep, out);
@@ -135,14 +145,18 @@ impl Search<'_> {
             false => None,
         };
         let parts = self.moving.shape.points();
-        let face = |t: &[u32; 3]| match t.iter().any(free) {
-            true => self.part_impact(&t.map(|v| self.path(v)), &parts, d),
-            false => None,
+        let face = |t: &[u32; 3]| {
+            let paths = t.map(|v| self.path(v));
+            match (t.iter().any(free), self.moving.shape.cell()) {
+                (false, _) => None,
+                (true, None) => self.part_impact(&paths, &parts, d),
+                (true, Some(cell)) => self.lattice_impact(&paths, cell, d).map(|i| i.0),
+            }
         };
         let least = |a: f64, b: f64| a.min(b);
         let vertices = self.vertices().into_par_iter().with_min_len(512);
         let vertices = vertices.filter_map(vertex).reduce(|| 1.0, least);
-        if matches!(self.moving.shape, Shape::Plane { .. }) {
+        if self.moving.shape.is_plane() {
             return vertices;
         }
         let edges = self.edges().par_iter().with_min_len(512);
@@ -201,7 +215,9 @@ impl Search<'_> {
         let paths = e.map(|v| self.path(v));
         let length = (paths[0][0] - paths[1][0]).norm();
         let reach = REACH * self.thickness;
-        if 0.5 * (ends[0] + ends[1] - length) - self.moving.travel(&paths) > reach {
+        let slope = self.moving.shape.slope();
+        let room = 0.5 * (ends[0] + ends[1] - slope * length);
+        if room - slope * self.moving.travel(&paths) > reach {
             return;
         }
         let impact = |d: f64| self.moving.edge_impact(&paths[0], &paths[1], d);
@@ -316,6 +332,113 @@ impl Search<'_> {
         }
     }
 
+    /// Contacts of the inside of a triangle with a sampled mesh: one where it is deepest.
+    fn sampled_face(
+        &self,
+        t: &[u32; 3],
+        corners: [f64; 3],
+        cell: f64,
+        deep: bool,
+        found: &mut Vec<Found>,
+    ) {
+        if !t.iter().any(|v| self.motion.free[*v as usize]) {
+            return;
+        }
+        let paths = t.map(|v| self.path(v));
+        let least = corners[0].min(corners[1]).min(corners[2]);
+        let reach = REACH * self.thickness;
+        let way = 0.578 * longest_edge(&paths.map(|p| p[0])) + self.moving.travel(&paths);
+        if least - self.moving.shape.slope() * way > reach {
+            return;
+        }
+        let mut add = |time: f64, weights: [f64; 3], deep: bool| {
+            let pose = self.moving.pose(time);
+            let x = t.map(|v| pose.invert(&self.motion.at(v, time)));
+            let least = x.map(|x| self.moving.shape.nearest(&x).distance);
+            let least = least[0].min(least[1]).min(least[2]);
+            let (weights, mut near) = self.deepest_near(&x, weights, cell);
+            if near.distance < least - DEEPER * self.thickness {
+                // What is deepest inside a triangle is separated along its normal.
+                let across = (x[1] - x[0]).cross(&(x[2] - x[0]));
+                if let Some(normal) = across.try_normalize(0.0) {
+                    let point = near.point + near.normal * near.distance;
+                    near.normal = normal * near.normal.dot(&normal).signum();
+                    near.point = point - near.normal * near.distance;
+                }
+                let vertices = [t[0], t[1], t[2], t[2]];
+                let weights = [weights[0], weights[1], weights[2], 0.0];
+                let one = self.found(Kind::FaceShape, vertices, weights, 1, &near, time);
+                found.push(Found { deep, ..one });
+            }
+        };
+        let start = self.moving.pose(0.0);
+        let x = paths.map(|p| start.invert(&p[0]));
+        let mut deepest = (f64::INFINITY, [0.0; 3]);
+        for w in lattice(&x, cell) {
+            let at = x[0] * w[0] + x[1] * w[1] + x[2] * w[2];
+            let distance = self.moving.shape.nearest(&at).distance;
+            if distance < deepest.0 {
+                deepest = (distance, w);
+            }
+        }
+        if deepest.0 <= reach {
+            add(0.0, deepest.1, false);
+        } else if let Some((time, w)) = self.lattice_impact(&paths, cell, self.thickness) {
+            add(time, w, false);
+        } else {
+            return;
+        }
+        let half = 0.5 * self.thickness.min(deepest.0);
+        if deep
+            && half > 0.0
+            && let Some((time, w)) = self.lattice_impact(&paths, cell, half)
+            && time > 0.0
+        {
+            add(time, w, true);
+        }
+    }
+
+    /// From a point of a triangle, in the frame of the solid, down to the deepest one around it.
+    fn deepest_near(&self, x: &[Vec3; 3], from: [f64; 3], cell: f64) -> ([f64; 3], Nearest) {
+        let nearest = |w: &[f64; 3]| {
+            let at = x[0] * w[0] + x[1] * w[1] + x[2] * w[2];
+            self.moving.shape.nearest(&at)
+        };
+        let (mut best, mut near) = (from, nearest(&from));
+        let mut step = cell / longest_edge(x);
+        for _ in 0..24 {
+            let mut moved = false;
+            for (a, b) in [(0, 1), (1, 0), (1, 2), (2, 1), (2, 0), (0, 2)] {
+                let mut w = best;
+                let part = step.min(w[b]);
+                w[a] += part;
+                w[b] -= part;
+                let there = nearest(&w);
+                if there.distance < near.distance {
+                    (best, near, moved) = (w, there, true);
+                }
+            }
+            if !moved {
+                step *= 0.5;
+            }
+        }
+        (best, near)
+    }
+
+    /// When and where the first point of a triangle's lattice comes closer than `d`.
+    fn lattice_impact(&self, paths: &[[Vec3; 2]; 3], cell: f64, d: f64) -> Option<(f64, [f64; 3])> {
+        let mut first: Option<(f64, [f64; 3])> = None;
+        for w in lattice(&paths.map(|p| p[0]), cell) {
+            let at = |i: usize| paths[0][i] * w[0] + paths[1][i] * w[1] + paths[2][i] * w[2];
+            if let Some(time) = self.moving.point_impact(&[at(0), at(1)], d)
+                && first.is_none_or(|f| time < f.0)
+            {
+                first = Some((time, w));
+            }
+        }
+        first
+    }
+
     /// When something comes closer than half the thickness, or half its first `distance` [m].
     fn deep(&self, distance: f64, impact: impl Fn(f64) -> Option<f64>) -> Option<f64> {
         if distance <= 0.0 {
@@ -369,6 +492,29 @@ impl Search<'_> {
             deep: false,
         }
     }
+}
+
+/// A triangle has no more points than this along each side.
+const MOST_POINTS: f64 = 64.0;
+
+/// Weights of points inside a triangle, no farther apart than half a cell or 1/64 of its longest
+/// edge; none on the edges, which are searched by themselves, and none in a triangle smaller than
+/// a cell, where the field bends too little.
+pub(super) fn lattice(x: &[Vec3; 3], cell: f64) -> impl Iterator<Item = [f64; 3]> + use<> {
+    let n = (2.0 * longest_edge(x) / cell).ceil();
+    let n = if n > 2.0 {
+        n.min(MOST_POINTS) as u32
+    } else {
+        0
+    };
+    let part = move |i: u32| f64::from(i) / f64::from(n);
+    let row = move |i: u32| (1..n - i).map(move |j| [part(i), part(j), part(n - i - j)]);
+    (1..n.max(1)).flat_map(row)
+}
+
+fn longest_edge(x: &[Vec3; 3]) -> f64 {
+    let squared = |i: usize| (x[i] - x[(i + 1) % 3]).norm_squared();
+    squared(0).max(squared(1)).max(squared(2)).sqrt()
 }
 
 /// What `one` finds in each item, in their order.

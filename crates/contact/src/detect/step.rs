@@ -1,7 +1,7 @@
 //! Where everything is during a step.
 
 use rayon::prelude::*;
-use stiction_geometry::analytic::{Moving, Pose};
+use stiction_geometry::analytic::{Moving, Pose, Solid};
 use stiction_math::{Quat, Vec3};
 
 use super::collider::{Form, Points};
@@ -79,12 +79,8 @@ impl Motion {
         for (c, collider) in world.colliders.iter().enumerate() {
             let range = world.first_vertex[c] as usize..world.first_vertex[c + 1] as usize;
             match &collider.form {
-                Form::Shape(shape) => match placements.next() {
-                    Some(Placement::Poses([a, b])) => {
-                        self.shapes.push((c as u32, Moving::new(*shape, *a, *b)));
-                    }
-                    _ => return Err(DetectError::Placement(c)),
-                },
+                Form::Shape(shape) => self.solid(c, (*shape).into(), placements.next())?,
+                Form::LevelSet(set) => self.solid(c, set.clone().into(), placements.next())?,
                 Form::Mesh(mesh) => {
                     for (i, v) in range.enumerate() {
                         let (a, b) = match placements.as_slice().first() {
@@ -125,6 +121,20 @@ impl Motion {
         }
         self.x1.clear();
         self.predict(world, step.v);
+        Ok(())
+    }
+
+    fn solid(
+        &mut self,
+        collider: usize,
+        solid: Solid,
+        placement: Option<&Placement>,
+    ) -> Result<(), DetectError> {
+        let Some(Placement::Poses([a, b])) = placement else {
+            return Err(DetectError::Placement(collider));
+        };
+        let moving = Moving::new(solid, *a, *b);
+        self.shapes.push((collider as u32, moving));
         Ok(())
     }
 
@@ -213,7 +223,7 @@ fn check(world: &World, step: &Step) -> Result<(), DetectError> {
         let count = match &c.form {
             Form::Body(_) => continue,
             Form::Mesh(m) => m.vertices.len(),
-            Form::Shape(_) => 0,
+            Form::Shape(_) | Form::LevelSet(_) => 0,
         };
         match placements.next() {
             Some(Placement::Vertices([a, b])) => {

@@ -202,6 +202,7 @@ impl World {
                 s.check().map_err(ColliderFault::Shape)?;
                 (&[], &[], 0)
             }
+            Form::LevelSet(_) => (&[], &[], 0),
             Form::Mesh(m) => (&m.triangles, &[], m.vertices.len()),
             Form::Body(b) => (&b.triangles, &b.rods, b.points.len()),
         };
@@ -214,7 +215,7 @@ impl World {
         self.owner.resize(self.owner.len() + count, index);
         let mut angular = NONE;
         match &c.form {
-            Form::Shape(_) => {}
+            Form::Shape(_) | Form::LevelSet(_) => {}
             Form::Mesh(m) => {
                 self.rest.extend(&m.vertices);
                 let end = self.entries.len() as u32;
@@ -323,7 +324,7 @@ impl World {
         match &self.colliders[collider as usize].form {
             Form::Body(b) => b.closed,
             Form::Mesh(m) => m.closed,
-            Form::Shape(_) => true,
+            Form::Shape(_) | Form::LevelSet(_) => true,
         }
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! [`Shape::nearest`] is the signed distance of a point, [`Shape::edge_minimum`] the deepest point
 //! of a segment, [`Shape::points`] what of the shape itself can poke into a triangle. [`Moving`]
-//! carries a shape from one pose to another and says when a point or a segment comes close to it;
+//! carries a [`Solid`] (such a shape, or a sampled mesh) from one pose to another and says when a point or a segment comes close to it;
 //! it may say so early, never late.
 
 mod edge;
 mod moving;
 mod nearest;
+mod solid;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,7 @@ use stiction_math::{Quat, Vec3};
 pub use edge::EdgeMinimum;
 pub use moving::Moving;
 pub use nearest::Nearest;
+pub use solid::Solid;
 
 /// A solid in its own frame. Lengths in [m].
 #[derive(Clone, Copy, Debug, PartialEq)]

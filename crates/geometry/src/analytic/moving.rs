@@ -1,13 +1,14 @@
 //! A shape on its way, and when something comes close to it.
 //!
 //! Conservative advancement: the signed distance f of a point changes no faster than the point
-//! moves relative to the solid, because f is 1-Lipschitz. With L a bound on that speed, f stays at
-//! least d for the next (f − d)/L of the step. The times add up from below, so that the answer is
+//! moves relative to the solid, because f is 1-Lipschitz (a sampled one: L-Lipschitz, see
+//! [`Solid::slope`]). With s a bound on that speed, f stays at least d for the next (f − d)/(L s)
+//! of the step. The times add up from below, so that the answer is
 //! never late.
 
 use stiction_math::{Quat, Vec3};
 
-use super::{Pose, Shape};
+use super::{Pose, Solid};
 
 /// Rounds of advancement after which the time reached is the answer.
 const ROUNDS: u32 = 256;
@@ -18,10 +19,10 @@ const ROUNDING: f64 = 64.0;
 
 /// A shape that moves from a pose to another during a step: its origin along a straight line, its
 /// rotation about a fixed axis by the smaller angle, both evenly.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Moving {
     /// The shape.
-    pub shape: Shape,
+    pub shape: Solid,
     start: Pose,
     end: Pose,
     /// The whole turn as axis times angle [rad], in the world.
@@ -30,7 +31,8 @@ pub struct Moving {
 
 impl Moving {
     /// A shape that goes from `start` to `end`.
-    pub fn new(shape: Shape, start: Pose, end: Pose) -> Self {
+    pub fn new(shape: impl Into<Solid>, start: Pose, end: Pose) -> Self {
+        let shape = shape.into();
         let turn = if start.rotation == end.rotation {
             Vec3::zeros()
         } else {
@@ -70,25 +72,23 @@ impl Moving {
     pub fn point_impact(&self, x: &[Vec3; 2], d: f64) -> Option<f64> {
         self.advance(&[*x], d, |pose, t| {
             let at = pose.invert(&(x[0] + (x[1] - x[0]) * t));
-            self.shape.nearest(&at).distance
+            self.shape.clearance(&at)
         })
     }
 
     /// The same for the segment with ends `a` and `b`, each at the start and end of its motion.
     pub fn edge_impact(&self, a: &[Vec3; 2], b: &[Vec3; 2], d: f64) -> Option<f64> {
-        let length = (a[0] - b[0]).norm().max((a[1] - b[1]).norm());
-        let error = self.shape.edge_error(length);
         let at = |x: &[Vec3; 2], t: f64| x[0] + (x[1] - x[0]) * t;
         // The middle and the Lipschitz bound settle most edges without a search.
-        let speed = self.travel(&[*a, *b]);
+        let way = self.travel(&[*a, *b]) + 0.5 * (a[0] - b[0]).norm();
         let middle = self.start.invert(&(0.5 * (a[0] + b[0])));
-        let room = self.shape.nearest(&middle).distance - 0.5 * (a[0] - b[0]).norm();
-        if room - speed > d + error + self.rounding(&[*a, *b]) {
+        let room = self.shape.clearance(&middle) - self.shape.slope() * way;
+        if room > d + self.rounding(&[*a, *b]) {
             return None;
         }
         self.advance(&[*a, *b], d, |pose, t| {
             let ends = [pose.invert(&at(a, t)), pose.invert(&at(b, t))];
-            self.shape.edge_minimum(&ends).nearest.distance - error
+            self.shape.edge_clearance(&ends)
         })
     }
 
@@ -98,7 +98,7 @@ impl Moving {
         d: f64,
         distance: impl Fn(&Pose, f64) -> f64,
     ) -> Option<f64> {
-        let speed = self.travel(paths);
+        let speed = self.travel(paths) * self.shape.slope();
         let slack = self.rounding(paths);
         let target = d + slack;
         if !(speed.is_finite() && target.is_finite()) {
@@ -147,12 +147,8 @@ impl Moving {
             .translation
             .amax()
             .max(self.end.translation.amax());
-        let size = match self.shape {
-            Shape::Plane { offset, .. } => offset.abs(),
-            shape => shape.radius(),
-        };
         let points = paths.iter().flatten();
-        let largest = points.fold(origin.max(size), |m, x| m.max(x.amax()));
+        let largest = points.fold(origin.max(self.shape.size()), |m, x| m.max(x.amax()));
         ROUNDING * f64::EPSILON * largest
     }
 }

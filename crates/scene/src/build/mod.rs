@@ -3,7 +3,7 @@
 mod geometry;
 mod probe;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use stiction_bodies::{
     BodyKind, Model, State,
@@ -11,7 +11,7 @@ use stiction_bodies::{
     obstacle::{Obstacle, Shape},
 };
 use stiction_geometry::{
-    Aabb, EmbeddingConfig, EmbeddingError, Selection, TetMesh, TriMesh, select,
+    Aabb, EmbeddingConfig, EmbeddingError, LevelSet, Selection, TetMesh, TriMesh, select,
 };
 use stiction_math::Vec3;
 use stiction_sim::probe::Probe;
@@ -55,6 +55,7 @@ pub(crate) fn build(
         builder: Builder::new(document.gravity, document.air),
         groups: Vec::new(),
         pinned: BTreeMap::new(),
+        reach: document.contact.thickness,
     };
     scene.builder.contact(document.contact.enabled);
     for plan in &document.bodies {
@@ -129,6 +130,8 @@ struct Assembly<'a> {
     groups: Vec<Vec<Group>>,
     /// Which pin holds a node of a body.
     pinned: BTreeMap<(usize, u32), Place>,
+    /// How far from an obstacle bodies are held [m].
+    reach: f64,
 }
 
 impl Assembly<'_> {
@@ -245,6 +248,10 @@ impl Assembly<'_> {
                 Shape::Mesh(scaled)
             }
         };
+        let shape = match (shape, &plan.cell) {
+            (Shape::Mesh(mesh), Some(cell)) => self.level_set(plan, mesh, cell)?,
+            (shape, _) => shape,
+        };
         self.builder.obstacle(Obstacle {
             name: plan.name.value.clone(),
             material: plan.material.clone(),
@@ -253,6 +260,18 @@ impl Assembly<'_> {
             motion: plan.motion.clone(),
         });
         Some(())
+    }
+
+    /// A mesh that is touched as a level set; fine as far as contact looks.
+    fn level_set(&self, plan: &ObstaclePlan, mesh: TriMesh, cell: &At<f64>) -> Option<Shape> {
+        let band = (3.0 * cell.value).max(2.0 * self.reach + cell.value);
+        match LevelSet::new(&mesh, cell.value, band) {
+            Ok(set) => Some(Shape::LevelSet(mesh, Arc::new(set))),
+            Err(error) => {
+                let message = format!("obstacle `{}`: {error}", plan.name.value);
+                self.reporter.fail(Kind::Mesh, cell.place, message, None)
+            }
+        }
     }
 
     fn pin(&mut self, plan: &PinPlan) -> Option<()> {

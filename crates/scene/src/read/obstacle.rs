@@ -28,6 +28,8 @@ pub(crate) struct ObstaclePlan {
     pub material: String,
     /// The same where it is given.
     pub material_at: Option<At<String>>,
+    /// The cells of a level set [m], if its mesh is to be touched as one.
+    pub cell: Option<At<f64>>,
 }
 
 pub(crate) enum ObstacleGeometry {
@@ -72,6 +74,7 @@ pub(crate) fn obstacle(reporter: &Reporter, node: &Node) -> Option<ObstaclePlan>
             ObstacleGeometry::File(At::new(path.value.to_owned(), path.place))
         }
     };
+    let cell = level_set(&f, &shape)?;
     let material = material_at
         .as_ref()
         .map_or_else(|| name.value.clone(), |m| m.value.clone());
@@ -82,7 +85,34 @@ pub(crate) fn obstacle(reporter: &Reporter, node: &Node) -> Option<ObstaclePlan>
         placement: placement?,
         motion,
         material_at,
+        cell,
     })
+}
+
+/// `collide` and `cell`; `None` if they make no sense.
+fn level_set(f: &Fields<'_>, shape: &ObstacleGeometry) -> Option<Option<At<f64>>> {
+    let sampled = match f.has("collide") {
+        true => f.choice("collide", &[("mesh", false), ("level-set", true)])?,
+        false => false,
+    };
+    if f.has("collide") && matches!(shape, ObstacleGeometry::Shape(ObstacleShape::Exact(_))) {
+        let message = format!(
+            "{} is given by a formula, which is what bodies touch",
+            f.what
+        );
+        let help = Some("remove `collide`; it is for meshes".to_owned());
+        return f.fail(Kind::Value, "collide", message, help);
+    }
+    if !sampled {
+        if f.has("cell") {
+            let message = format!("{} has no level set, whose resolution `cell` is", f.what);
+            let help = Some("add `collide = \"level-set\"`, or remove `cell`".to_owned());
+            return f.fail(Kind::Value, "cell", message, help);
+        }
+        return Some(None);
+    }
+    let cell = f.need_positive("cell")?;
+    Some(Some(At::new(cell, f.place_of("cell"))))
 }
 
 /// The shape of an obstacle: exact where there is a formula, a mesh otherwise.

@@ -274,6 +274,12 @@ fn embedded_bodies_obstacles_springs_and_friction_are_built() {
         name = "floor"
         shape = { type = "plane", offset = -1 }
         motion = { rotate = { axis = [0, 0, 1], times = [0, 1], angles = [0, 90] } }
+        [[obstacle]]
+        name = "bowl"
+        shape = { type = "bowl", radius = 0.4, depth = 0.2, thickness = 0.05, rings = 8 }
+        translate = [0, 0, -2]
+        collide = "level-set"
+        cell = 0.02
         [friction]
         default = 0.2
         [[friction.pair]]
@@ -293,6 +299,8 @@ fn embedded_bodies_obstacles_springs_and_friction_are_built() {
     let pole = scene.model.attachments[0].b.position(&scene.state);
     assert!((pole - Vec3::new(0.0, 0.0, 0.1)).norm() < 5e-3, "{pole}");
     assert!(matches!(&scene.model.obstacles[0].shape, Shape::Mesh(m) if m.positions.len() == 7));
+    assert!(matches!(&scene.model.obstacles[2].shape,
+        Shape::LevelSet(m, set) if m.positions.len() > 50 && set.cell() == 0.02));
     let friction = &scene.plan.friction;
     assert_eq!(friction.between("ball", "ice").static_, 0.1);
     assert!((friction.between("ball", "floor").static_ - 0.4).abs() < 1e-12);

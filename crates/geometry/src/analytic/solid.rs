@@ -1,0 +1,122 @@
+//! A solid by its signed distance: a formula or a sampled mesh.
+
+use std::sync::Arc;
+
+use stiction_math::Vec3;
+
+use super::{EdgeMinimum, Nearest, Shape};
+use crate::level_set::LevelSet;
+
+/// What a body can touch without a mesh. The words are those of [`Shape`] and [`LevelSet`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Solid {
+    /// Given by formula.
+    Shape(Shape),
+    /// A mesh, sampled.
+    LevelSet(Arc<LevelSet>),
+}
+
+impl From<Shape> for Solid {
+    fn from(shape: Shape) -> Self {
+        Solid::Shape(shape)
+    }
+}
+
+impl From<Arc<LevelSet>> for Solid {
+    fn from(set: Arc<LevelSet>) -> Self {
+        Solid::LevelSet(set)
+    }
+}
+
+impl Solid {
+    /// The field at `x` [m], in the frame of the solid.
+    pub fn nearest(&self, x: &Vec3) -> Nearest {
+        match self {
+            Solid::Shape(shape) => shape.nearest(x),
+            Solid::LevelSet(set) => set.nearest(x),
+        }
+    }
+
+    /// The point of a segment with the least value.
+    pub fn edge_minimum(&self, ends: &[Vec3; 2]) -> EdgeMinimum {
+        match self {
+            Solid::Shape(shape) => shape.edge_minimum(ends),
+            Solid::LevelSet(set) => set.edge_minimum(ends),
+        }
+    }
+
+    /// The radius of a ball about the origin that contains the solid [m]; infinite for a plane.
+    pub fn radius(&self) -> f64 {
+        match self {
+            Solid::Shape(shape) => shape.radius(),
+            Solid::LevelSet(set) => {
+                let b = set.bounds();
+                b.min.abs().sup(&b.max.abs()).norm()
+            }
+        }
+    }
+
+    /// A bound on how fast the value changes along a way [1].
+    pub fn slope(&self) -> f64 {
+        match self {
+            Solid::Shape(_) => 1.0,
+            Solid::LevelSet(set) => set.slope(),
+        }
+    }
+
+    /// A half-space: nothing between vertices is deeper than they are.
+    pub fn is_plane(&self) -> bool {
+        matches!(self, Solid::Shape(Shape::Plane { .. }))
+    }
+
+    /// See [`Shape::points`]; none for a sampled mesh.
+    pub fn points(&self) -> Vec<(Vec3, f64)> {
+        match self {
+            Solid::Shape(shape) => shape.points(),
+            Solid::LevelSet(_) => Vec::new(),
+        }
+    }
+
+    /// See [`Shape::rim`]; none for a sampled mesh.
+    pub fn rim(&self, direction: &Vec3) -> Option<Vec3> {
+        match self {
+            Solid::Shape(shape) => shape.rim(direction),
+            Solid::LevelSet(_) => None,
+        }
+    }
+
+    /// The finest detail of a sampled mesh: the side of a cell [m].
+    pub fn cell(&self) -> Option<f64> {
+        match self {
+            Solid::Shape(_) => None,
+            Solid::LevelSet(set) => Some(set.cell()),
+        }
+    }
+
+    /// A number that the value stays above by `slope` times the way [m].
+    pub(super) fn clearance(&self, x: &Vec3) -> f64 {
+        match self {
+            Solid::Shape(shape) => shape.nearest(x).distance,
+            Solid::LevelSet(set) => set.clearance(x),
+        }
+    }
+
+    /// The same for all points of a segment.
+    pub(super) fn edge_clearance(&self, ends: &[Vec3; 2]) -> f64 {
+        match self {
+            Solid::Shape(shape) => {
+                let length = (ends[1] - ends[0]).norm();
+                shape.edge_minimum(ends).nearest.distance - shape.edge_error(length)
+            }
+            Solid::LevelSet(set) => set.edge_clearance(ends),
+        }
+    }
+
+    /// The largest coordinate that enters its arithmetic [m].
+    pub(super) fn size(&self) -> f64 {
+        match self {
+            Solid::Shape(Shape::Plane { offset, .. }) => offset.abs(),
+            other => other.radius(),
+        }
+    }
+}
