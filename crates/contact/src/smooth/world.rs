@@ -181,6 +181,12 @@ impl World {
                 let skin = Skin::Solid(Solid::rounded(*shape, config.rounding), *shape);
                 (Follow::Framed(frame), skin, true, false)
             }
+            // Smooth potentials need surfaces with second derivatives.
+            Form::LevelSet(_) => {
+                return Err(
+                    "a level set has no smooth surface; let its mesh be touched instead".into(),
+                );
+            }
             Form::Mesh(mesh) => {
                 known(&mesh.triangles, mesh.vertices.len())?;
                 finite(&mesh.vertices)?;
