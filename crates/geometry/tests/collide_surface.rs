@@ -15,8 +15,8 @@ use std::collections::BTreeSet;
 use stiction_geometry::collide::ccd::{self, CcdConfig};
 use stiction_geometry::collide::{
     Candidate, Candidates, ContactKind, EdgeFeature, Surface, SurfaceError, SweptSurface,
-    TriangleFeature, earliest_step, edge_edge, point_triangle, proximity, segment_meets_triangle,
-    triangles_intersect,
+    TriangleFeature, earliest_step, earliest_step_within, edge_edge, point_triangle, proximity,
+    proximity_within, segment_meets_triangle, triangles_intersect,
 };
 use stiction_geometry::{Aabb, SplitMix};
 use stiction_math::Vec3;
@@ -272,10 +272,18 @@ fn the_same_bits_for_any_number_of_threads() {
         pool.build().unwrap().install(|| {
             let mut swept = SweptSurface::build(surface.clone(), &start, &start, 0.02).unwrap();
             let still = Candidates::within(&swept, any);
-            let contacts = proximity(&still, &start, 0.05, |_, _| Vec3::zeros()).unwrap();
+            let none = |_: ContactKind, _: &[u32; 4]| Vec3::zeros();
+            let contacts = proximity(&still, &start, 0.05, none).unwrap();
+            let streamed = proximity_within(&swept, &start, 0.05, any, none).unwrap();
+            assert_eq!(contacts, streamed);
             swept.refit(&start, &end, 0.0).unwrap();
             let moving = Candidates::within(&swept, any);
-            let step = earliest_step(&moving, &start, &end, &CcdConfig::new(1e-5)).unwrap();
+            let anew = SweptSurface::build(surface.clone(), &start, &end, 0.0).unwrap();
+            assert_eq!(moving, Candidates::within(&anew, any));
+            let config = CcdConfig::new(1e-5);
+            let step = earliest_step(&moving, &start, &end, &config).unwrap();
+            let streamed = earliest_step_within(&swept, &start, &end, &config, any).unwrap();
+            assert_eq!(step, streamed);
             (contacts, moving, step)
         })
     };
@@ -283,6 +291,79 @@ fn the_same_bits_for_any_number_of_threads() {
     assert!(one.0.len() > 1_000 && one.2.limited_by.is_some());
     assert_eq!(one, run(2));
     assert_eq!(one, run(4));
+}
+
+#[test]
+fn what_is_streamed_is_what_candidates_hold() {
+    let rods = [[0, 700], [3, 500], [40, 41], [9, 230]];
+    for seed in 0..8 {
+        let mut random = SplitMix::new(seed);
+        let (x, triangles) = sheets(3, 15, 0.03);
+        let start = jitter(&mut random, &x, 0.01);
+        let end = jitter(&mut random, &start, 0.05);
+        let surface = Surface::new(&triangles, &rods).unwrap();
+        let swept = SweptSurface::build(surface, &start, &end, 0.03).unwrap();
+        let odd = |c: Candidate| match c {
+            Candidate::VertexFace(v, t) => (v + t[0]) % 3 != seed as u32 % 3,
+            Candidate::EdgeEdge(a, b) => (a[0] + b[1]) % 5 != 0,
+        };
+        // The filter sees the names that the list has, and sees no neighbours.
+        let seen = Candidates::within(&swept, |c| match c {
+            Candidate::VertexFace(v, t) => {
+                assert!(!t.contains(&v));
+                false
+            }
+            Candidate::EdgeEdge(a, b) => {
+                assert!(a < b && a[0] < a[1] && !b.contains(&a[0]) && !b.contains(&a[1]));
+                false
+            }
+        });
+        assert!(seen.is_empty());
+        let listed = Candidates::within(&swept, odd);
+        let side = |_: ContactKind, v: &[u32; 4]| Vec3::new(f64::from(v[0]), 1.0, 2.0);
+        let contacts = proximity(&listed, &start, 0.03, side).unwrap();
+        let streamed = proximity_within(&swept, &start, 0.03, odd, side).unwrap();
+        assert!(contacts.len() > 1_000);
+        assert_eq!(contacts, streamed);
+        let config = CcdConfig::new(1e-6);
+        let step = earliest_step(&listed, &start, &end, &config).unwrap();
+        assert!(step.limited_by.is_some());
+        let streamed = earliest_step_within(&swept, &start, &end, &config, odd).unwrap();
+        assert_eq!(step, streamed);
+    }
+}
+
+#[test]
+fn margins_of_vertices_are_those_of_their_pairs() {
+    let (x, triangles) = sheets(3, 6, 0.1);
+    let surface = Surface::new(&triangles, &[]).unwrap();
+    let sheet = |v: u32| v as usize / 49;
+    let margins = |of: [f64; 3]| -> Vec<f64> { (0..147).map(|v| of[sheet(v)]).collect() };
+    let met = |of: [f64; 3]| -> BTreeSet<[usize; 2]> {
+        let each = margins(of);
+        let swept = SweptSurface::build(surface.clone(), &x, &x, each.as_slice()).unwrap();
+        let mut again = SweptSurface::build(surface.clone(), &x, &x, 0.0).unwrap();
+        again.refit(&x, &x, each.as_slice()).unwrap();
+        let all = Candidates::within(&swept, any);
+        assert_eq!(all, Candidates::within(&again, any));
+        let pairs = all.vertex_face.iter().map(|v| [sheet(v[0]), sheet(v[1])]);
+        pairs.filter(|[a, b]| a < b).collect()
+    };
+    // Sheets 0.1 apart meet where the mean of their margins is as large, not before.
+    assert_eq!(met([0.19, 0.0, 0.0]), BTreeSet::new());
+    assert_eq!(met([0.21, 0.0, 0.0]), BTreeSet::from([[0, 1]]));
+    assert_eq!(met([0.11, 0.1, 0.08]), BTreeSet::from([[0, 1]]));
+    assert_eq!(met([0.3, 0.0, 0.12]), BTreeSet::from([[0, 1], [0, 2]]));
+    let short = SweptSurface::build(surface.clone(), &x, &x, [0.1; 9].as_slice());
+    let expected = SurfaceError::NoPosition {
+        vertex: 146,
+        count: 9,
+    };
+    assert_eq!(short.map(|_| ()).unwrap_err(), expected);
+    let mut bad = margins([0.0; 3]);
+    bad[100] = f64::NAN;
+    let refused = SweptSurface::build(surface, &x, &x, bad.as_slice());
+    assert!(matches!(refused, Err(SurfaceError::BadDistance(d)) if d.is_nan()));
 }
 
 /// Whether two triangles of a surface meet other than in vertices that they share.

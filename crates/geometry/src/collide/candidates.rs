@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 use stiction_math::Vec3;
 
+use super::bvh::{Pairs, ordered};
 use super::ccd::{self, CcdConfig, Pair};
 use super::surface::{Surface, SurfaceError, SweptSurface};
 
@@ -31,11 +32,12 @@ pub struct Candidates {
 impl Candidates {
     /// Pairs within one surface that the filter keeps.
     pub fn within(s: &SweptSurface, keep: impl Fn(Candidate) -> bool + Sync) -> Self {
-        let edges = s.surface.edges();
-        let edge_edge = s.edges.self_pairs(|i, j| {
-            let (a, b) = (edges[i as usize], edges[j as usize]);
-            !edges_touch(&a, &b) && keep(Candidate::EdgeEdge(a, b))
-        });
+        let keys = |a: u32, b: u32| {
+            let (met, kept) = edges_within(s, &keep, a, b);
+            (met.key, kept)
+        };
+        let tasks = Pairs::within(&s.edges).tasks(keys, std::mem::take);
+        let edge_edge = ordered(tasks, s.surface.edges().len(), |key| *key);
         Candidates {
             vertex_face: vertex_face(s, s, &keep),
             edge_edge: four_ends(&edge_edge, &s.surface, &s.surface),
@@ -88,19 +90,77 @@ impl Candidates {
     }
 }
 
+/// Two features that met.
+#[derive(Clone, Copy)]
+pub(super) struct Met {
+    /// Vertex and triangle, or two edges in ascending order, by their numbers: the order in which
+    /// pairs are listed.
+    pub key: [u32; 2],
+    /// Their vertices.
+    pub vertices: [u32; 4],
+}
+
+/// The edges in two slots of the tree of a surface, and whether they count.
+#[inline]
+pub(super) fn edges_within(
+    s: &SweptSurface,
+    keep: &impl Fn(Candidate) -> bool,
+    a: u32,
+    b: u32,
+) -> (Met, bool) {
+    let edges = s.slots.edges();
+    let (x, y) = (edges[a as usize], edges[b as usize]);
+    let apart = !edges_touch(&x, &y);
+    let [i, j] = [a, b].map(|slot| s.edges.items()[slot as usize]);
+    let (key, [x, y]) = if i < j {
+        ([i, j], [x, y])
+    } else {
+        ([j, i], [y, x])
+    };
+    let [x, y] = [x, y].map(|e| e.map(|v| s.slots.vertices()[v as usize]));
+    let vertices = [x[0], x[1], y[0], y[1]];
+    (
+        Met { key, vertices },
+        apart && keep(Candidate::EdgeEdge(x, y)),
+    )
+}
+
+/// The vertex in a place of `a` and the triangle in a slot of the tree of `b`, and whether they
+/// count.
+#[inline]
+pub(super) fn vertex_and_face(
+    a: &SweptSurface,
+    b: &SweptSurface,
+    keep: &impl Fn(Candidate) -> bool,
+    place: u32,
+    slot: u32,
+) -> (Met, bool) {
+    let v = a.slots.vertices()[place as usize];
+    let t = b.slots.triangles()[slot as usize].map(|p| b.slots.vertices()[p as usize]);
+    let apart = (v != t[0]) & (v != t[1]) & (v != t[2]);
+    let key = [v, b.triangles.items()[slot as usize]];
+    let vertices = [v, t[0], t[1], t[2]];
+    (
+        Met { key, vertices },
+        apart && keep(Candidate::VertexFace(v, t)),
+    )
+}
+
 fn vertex_face(
     a: &SweptSurface,
     b: &SweptSurface,
     keep: &(impl Fn(Candidate) -> bool + Sync),
 ) -> Vec<[u32; 4]> {
-    let (vertices, triangles) = (a.surface.vertices(), b.surface.triangles());
-    let pairs = a.vertices.pairs(&b.triangles, |i, j| {
-        let (v, t) = (vertices[i as usize], triangles[j as usize]);
-        v != t[0] && v != t[1] && v != t[2] && keep(Candidate::VertexFace(v, t))
-    });
-    let corners = |[i, j]: &[u32; 2]| {
+    let keys = |place: u32, slot: u32| {
+        let (met, kept) = vertex_and_face(a, b, keep, place, slot);
+        (met.key, kept)
+    };
+    let tasks = Pairs::of_boxes(&a.paths, &b.triangles).tasks(keys, std::mem::take);
+    let pairs = ordered(tasks, a.surface.vertex_range(), |key| *key);
+    let triangles = b.surface.triangles();
+    let corners = |[v, j]: &[u32; 2]| {
         let [x, y, z] = triangles[*j as usize];
-        [vertices[*i as usize], x, y, z]
+        [*v, x, y, z]
     };
     pairs.par_iter().with_min_len(4096).map(corners).collect()
 }
@@ -115,7 +175,7 @@ fn four_ends(pairs: &[[u32; 2]], a: &Surface, b: &Surface) -> Vec<[u32; 4]> {
 }
 
 fn edges_touch(a: &[u32; 2], b: &[u32; 2]) -> bool {
-    a[0] == b[0] || a[0] == b[1] || a[1] == b[0] || a[1] == b[1]
+    (a[0] == b[0]) | (a[0] == b[1]) | (a[1] == b[0]) | (a[1] == b[1])
 }
 
 /// How far a step may go.
@@ -137,57 +197,114 @@ pub fn earliest_step(
     config: &CcdConfig,
 ) -> Result<SafeStep, SurfaceError> {
     candidates.check(start.len().min(end.len()))?;
-    let largest = |x: &[Vec3]| {
-        let parts = x.par_chunks(4096);
-        let parts = parts.map(|x| x.iter().fold(0.0, |m: f64, p| m.max(p.amax())));
-        parts.reduce(|| 0.0, f64::max)
-    };
-    let slack = ccd::rounding(largest(start).max(largest(end)));
-    // The best time so far, as the bits of a positive number, which order like the number. Pairs
-    // that are provably later than it are left early; their answers cannot matter, so the
-    // minimum does not depend on the order in which threads find it.
-    let best = AtomicU64::new(f64::INFINITY.to_bits());
+    let race = Race::new(start, end, config);
+    let place = |i: usize| [(i >> 32) as u32, i as u32];
     let search = |pair: Pair, list: &[[u32; 4]]| {
-        list.par_chunks(512)
-            .enumerate()
-            .filter_map(|(chunk, list)| {
-                let mut first: Option<(u64, usize)> = None;
-                for (i, vertices) in list.iter().enumerate() {
-                    let x0 = vertices.map(|v| start[v as usize]);
-                    let x1 = vertices.map(|v| end[v as usize]);
-                    let limit = f64::from_bits(best.load(Ordering::Relaxed));
-                    let answer = ccd::advance(pair, &x0, &x1, config, slack, limit);
-                    if let Some(impact) = answer.impact {
-                        let bits = impact.time.to_bits();
-                        best.fetch_min(bits, Ordering::Relaxed);
-                        let found = (bits, 512 * chunk + i);
-                        first = Some(first.map_or(found, |f| f.min(found)));
-                    }
-                }
-                first
-            })
-            .min()
+        let chunks = list.par_chunks(512).enumerate();
+        let first = chunks.filter_map(|(chunk, list)| {
+            let numbered = list.iter().enumerate();
+            let entries = numbered.map(|(i, v)| (place(512 * chunk + i), *v));
+            race.first(pair, entries)
+        });
+        first.min()
     };
     let face = search(Pair::VertexFace, &candidates.vertex_face);
     let edge = search(Pair::EdgeEdge, &candidates.edge_edge);
-    let (bits, limited_by) = match (face, edge) {
-        (Some((t, i)), e) if e.is_none_or(|e| t <= e.0) => {
-            let [p, a, b, c] = candidates.vertex_face[i];
-            (t, Candidate::VertexFace(p, [a, b, c]))
-        }
-        (_, Some((t, i))) => {
-            let [a, b, c, d] = candidates.edge_edge[i];
-            (t, Candidate::EdgeEdge([a, b], [c, d]))
-        }
-        _ => {
-            return Ok(SafeStep {
-                fraction: 1.0,
-                limited_by: None,
-            });
-        }
+    Ok(SafeStep::of(face, edge))
+}
+
+/// [`earliest_step`] among all candidates within one surface whose boxes span the step, without
+/// storing them: memory does not grow with their number.
+pub fn earliest_step_within(
+    s: &SweptSurface,
+    start: &[Vec3],
+    end: &[Vec3],
+    config: &CcdConfig,
+    keep: impl Fn(Candidate) -> bool + Sync,
+) -> Result<SafeStep, SurfaceError> {
+    s.surface.check(start.len().min(end.len()))?;
+    let race = Race::new(start, end, config);
+    let run = |pair: Pair| {
+        let race = &race;
+        move |met: &mut Vec<Met>| race.first(pair, met.iter().map(|m| (m.key, m.vertices)))
     };
-    Ok(SafeStep {
-        fraction: f64::from_bits(bits),
-        limited_by: Some(limited_by),
-    })
+    let faces = Pairs::of_boxes(&s.paths, &s.triangles).tasks(
+        |place, slot| vertex_and_face(s, s, &keep, place, slot),
+        run(Pair::VertexFace),
+    );
+    let edges =
+        Pairs::within(&s.edges).tasks(|a, b| edges_within(s, &keep, a, b), run(Pair::EdgeEdge));
+    let first = |tasks: Vec<Option<First>>| tasks.into_iter().flatten().min();
+    Ok(SafeStep::of(first(faces), first(edges)))
+}
+
+/// An impact: the bits of its time, its place in the list and its vertices.
+type First = (u64, [u32; 2], [u32; 4]);
+
+impl SafeStep {
+    fn of(face: Option<First>, edge: Option<First>) -> Self {
+        let (bits, limited_by) = match (face, edge) {
+            (Some((t, _, [p, a, b, c])), e) if e.is_none_or(|e| t <= e.0) => {
+                (t, Candidate::VertexFace(p, [a, b, c]))
+            }
+            (_, Some((t, _, [a, b, c, d]))) => (t, Candidate::EdgeEdge([a, b], [c, d])),
+            _ => {
+                return SafeStep {
+                    fraction: 1.0,
+                    limited_by: None,
+                };
+            }
+        };
+        SafeStep {
+            fraction: f64::from_bits(bits),
+            limited_by: Some(limited_by),
+        }
+    }
+}
+
+/// The search for the earliest impact.
+struct Race<'a> {
+    start: &'a [Vec3],
+    end: &'a [Vec3],
+    config: &'a CcdConfig,
+    slack: f64,
+    /// The best time so far, as the bits of a positive number, which order like the number. Pairs
+    /// that are provably later than it are left early; their answers cannot matter, so the
+    /// minimum does not depend on the order in which threads find it.
+    best: AtomicU64,
+}
+
+impl<'a> Race<'a> {
+    fn new(start: &'a [Vec3], end: &'a [Vec3], config: &'a CcdConfig) -> Self {
+        let largest = |x: &[Vec3]| {
+            let parts = x.par_chunks(4096);
+            let parts = parts.map(|x| x.iter().fold(0.0, |m: f64, p| m.max(p.amax())));
+            parts.reduce(|| 0.0, f64::max)
+        };
+        Race {
+            start,
+            end,
+            config,
+            slack: ccd::rounding(largest(start).max(largest(end))),
+            best: AtomicU64::new(f64::INFINITY.to_bits()),
+        }
+    }
+
+    /// The earliest of some pairs, given their places in the list and their vertices.
+    fn first(&self, pair: Pair, list: impl Iterator<Item = ([u32; 2], [u32; 4])>) -> Option<First> {
+        let mut first: Option<First> = None;
+        for (place, vertices) in list {
+            let x0 = vertices.map(|v| self.start[v as usize]);
+            let x1 = vertices.map(|v| self.end[v as usize]);
+            let limit = f64::from_bits(self.best.load(Ordering::Relaxed));
+            let answer = ccd::advance(pair, &x0, &x1, self.config, self.slack, limit);
+            if let Some(impact) = answer.impact {
+                let bits = impact.time.to_bits();
+                self.best.fetch_min(bits, Ordering::Relaxed);
+                let found = (bits, place, vertices);
+                first = Some(first.map_or(found, |f| f.min(found)));
+            }
+        }
+        first
+    }
 }

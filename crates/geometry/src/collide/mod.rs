@@ -20,7 +20,7 @@ mod proximity;
 mod surface;
 mod triangle_triangle;
 
-pub use candidates::{Candidate, Candidates, SafeStep, earliest_step};
+pub use candidates::{Candidate, Candidates, SafeStep, earliest_step, earliest_step_within};
 pub use edge_edge::{EdgeEdge, EdgeEdgeFeature, edge_edge};
 pub use normal::{edge_edge_normal, point_edge_normal, point_triangle_normal};
 pub use point_edge::{EdgeFeature, PointEdge, point_edge};
@@ -28,6 +28,6 @@ pub use point_triangle::{
     PointTriangle, TriangleFeature, closest_point_on_triangle, point_triangle,
 };
 pub use predicates::{orient2d, orient3d};
-pub use proximity::{Contact, ContactKind, proximity};
-pub use surface::{Surface, SurfaceError, SweptSurface};
+pub use proximity::{Contact, ContactKind, proximity, proximity_within};
+pub use surface::{Margin, Surface, SurfaceError, SweptSurface};
 pub use triangle_triangle::{segment_meets_triangle, triangles_intersect};

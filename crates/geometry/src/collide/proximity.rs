@@ -8,12 +8,13 @@
 use rayon::prelude::*;
 use stiction_math::Vec3;
 
-use super::candidates::Candidates;
+use super::bvh::{Pairs, ordered};
+use super::candidates::{Candidate, Candidates, Met, edges_within, vertex_and_face};
 use super::edge_edge::edge_edge;
 use super::normal::{edge_edge_normal, point_edge_normal, point_triangle_normal};
 use super::point_edge::{EdgeFeature, point_edge};
 use super::point_triangle::{TriangleFeature, point_triangle};
-use super::surface::SurfaceError;
+use super::surface::{SurfaceError, SweptSurface};
 
 /// Which features touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,34 +56,108 @@ pub fn proximity(
     distance: f64,
     hint: impl Fn(ContactKind, &[u32; 4]) -> Vec3 + Sync,
 ) -> Result<Vec<Contact>, SurfaceError> {
-    if !(distance >= 0.0 && distance.is_finite()) {
-        return Err(SurfaceError::BadDistance(distance));
-    }
+    check_distance(distance)?;
     candidates.check(x.len())?;
-    let limit = distance * distance;
-    let faces = gather(&candidates.vertex_face, |v, out| {
-        face(v, x, limit, &hint, out)
-    });
-    let edges = gather(&candidates.edge_edge, |v, out| {
-        edge(v, x, limit, &hint, out)
-    });
-
-    let mut points = [faces.points, edges.points].concat();
-    points.par_sort_unstable();
-    points.dedup();
-    let mut sides = [faces.sides, edges.sides].concat();
-    sides.par_sort_unstable();
-    sides.dedup();
-
-    let mut contacts: Vec<Contact> =
-        Vec::with_capacity(points.len() + sides.len() + faces.full.len() + edges.full.len());
-    let points = points.par_iter().with_min_len(1024);
-    contacts.par_extend(points.map(|[p, q]| vertex_vertex(*p, *q, x, &hint)));
-    let sides = sides.par_iter().with_min_len(1024);
-    contacts.par_extend(sides.map(|[p, a, b]| vertex_edge(*p, *a, *b, x, &hint)));
+    let near = Near {
+        x,
+        limit: distance * distance,
+        hint: &hint,
+    };
+    let faces = gather(&candidates.vertex_face, |v, out| near.face(v, out));
+    let edges = gather(&candidates.edge_edge, |v, out| near.edge(v, out));
+    let sides = [faces.sides, edges.sides].concat();
+    let points = [faces.points, edges.points].concat();
+    let mut contacts = near.reduced(points, sides, faces.full.len() + edges.full.len());
     contacts.extend(faces.full);
     contacts.extend(edges.full);
     Ok(contacts)
+}
+
+/// The contacts that [`proximity()`] finds among all candidates within one surface that the filter
+/// keeps, without storing the candidates: memory grows with the contacts alone.
+///
+/// The boxes of `s` must have a margin of at least `distance` at the positions `x`.
+pub fn proximity_within(
+    s: &SweptSurface,
+    x: &[Vec3],
+    distance: f64,
+    keep: impl Fn(Candidate) -> bool + Sync,
+    hint: impl Fn(ContactKind, &[u32; 4]) -> Vec3 + Sync,
+) -> Result<Vec<Contact>, SurfaceError> {
+    check_distance(distance)?;
+    s.surface.check(x.len())?;
+    let near = Near {
+        x,
+        limit: distance * distance,
+        hint: &hint,
+    };
+    let faces = Pairs::of_boxes(&s.paths, &s.triangles).tasks(
+        |place, slot| vertex_and_face(s, s, &keep, place, slot),
+        |met| Task::new(met, |v, out| near.face(v, out)),
+    );
+    let edges = Pairs::within(&s.edges).tasks(
+        |a, b| edges_within(s, &keep, a, b),
+        |met| Task::new(met, |v, out| near.edge(v, out)),
+    );
+    let all = || faces.iter().chain(&edges);
+    let sides = all().flat_map(|t| &t.found.sides).copied().collect();
+    let points = all().flat_map(|t| &t.found.points).copied().collect();
+    let full = all().map(|t| t.found.full.len()).sum();
+    let mut contacts = near.reduced(points, sides, full);
+    append_in_order(faces, s.surface.vertex_range(), &mut contacts);
+    append_in_order(edges, s.surface.edges().len(), &mut contacts);
+    Ok(contacts)
+}
+
+/// What was found among the pairs of one task.
+struct Task {
+    found: Found,
+    /// The place in the list of each full contact.
+    keys: Vec<[u32; 2]>,
+}
+
+impl Task {
+    fn new(met: &[Met], one: impl Fn(&[u32; 4], &mut Found)) -> Self {
+        let mut found = Found::default();
+        let mut keys = Vec::new();
+        for m in met {
+            one(&m.vertices, &mut found);
+            if found.full.len() > keys.len() {
+                keys.push(m.key);
+            }
+        }
+        // The pairs around an edge or vertex are mostly met in the same task.
+        found.sides.sort_unstable();
+        found.sides.dedup();
+        found.points.sort_unstable();
+        found.points.dedup();
+        Task { found, keys }
+    }
+}
+
+/// Appends the full contacts of all tasks in the order of their keys, the first of which is below
+/// `count`.
+fn append_in_order(tasks: Vec<Task>, count: usize, contacts: &mut Vec<Contact>) {
+    let place = |task: usize, keys: &[[u32; 2]]| {
+        let numbered = keys.iter().enumerate();
+        numbered
+            .map(|(i, key)| (*key, [task as u32, i as u32]))
+            .collect()
+    };
+    let places = tasks
+        .iter()
+        .enumerate()
+        .map(|(t, task)| place(t, &task.keys));
+    let places = ordered(places.collect(), count, |(key, _)| *key);
+    let places = places.par_iter().with_min_len(1024);
+    contacts.par_extend(places.map(|(_, [t, i])| tasks[*t as usize].found.full[*i as usize]));
+}
+
+fn check_distance(distance: f64) -> Result<(), SurfaceError> {
+    if distance >= 0.0 && distance.is_finite() {
+        return Ok(());
+    }
+    Err(SurfaceError::BadDistance(distance))
 }
 
 /// Makes the spheres a little larger than rounding could make them too small.
@@ -125,122 +200,132 @@ fn gather(list: &[[u32; 4]], one: impl Fn(&[u32; 4], &mut Found) + Sync) -> Foun
     all
 }
 
-#[inline]
-fn face(
-    v: &[u32; 4],
-    x: &[Vec3],
+/// The narrow phase.
+struct Near<'a, H> {
+    x: &'a [Vec3],
+    /// The distance squared [m²].
     limit: f64,
-    hint: &impl Fn(ContactKind, &[u32; 4]) -> Vec3,
-    out: &mut Found,
-) {
-    let [p, a, b, c] = v.map(|v| x[v as usize]);
-    // A sphere around the first corner that contains the triangle.
-    let apart = p - a;
-    let longest = (b - a).norm_squared().max((c - a).norm_squared());
-    let reach = (longest.sqrt() + limit.sqrt()) * ROUNDING;
-    if apart.norm_squared() > reach * reach {
-        return;
-    }
-    let corners = [a, b, c];
-    let near = point_triangle(&p, &corners);
-    if near.squared > limit {
-        return;
-    }
-    match near.feature {
-        TriangleFeature::Vertex(k) => out.point(v[0], v[1 + k as usize]),
-        TriangleFeature::Edge(k) => {
-            let k = k as usize;
-            out.side(v[0], v[1 + k], v[1 + (k + 1) % 3]);
-        }
-        TriangleFeature::Face => {
-            let kind = ContactKind::VertexFace;
-            let [wa, wb, wc] = near.weights;
-            out.full.push(Contact {
-                kind,
-                vertices: *v,
-                weights: [1.0, -wa, -wb, -wc],
-                normal: point_triangle_normal(&near.separation, &corners, &hint(kind, v)),
-                gap: near.squared.sqrt(),
-            });
-        }
-    }
+    hint: &'a H,
 }
 
-#[inline]
-fn edge(
-    v: &[u32; 4],
-    x: &[Vec3],
-    limit: f64,
-    hint: &impl Fn(ContactKind, &[u32; 4]) -> Vec3,
-    out: &mut Found,
-) {
-    let [a0, a1, b0, b1] = v.map(|v| x[v as usize]);
-    // Spheres around the edges, twice their size, reject most pairs cheaply.
-    let apart = (a0 - b0) + (a1 - b1);
-    let reach = ((a1 - a0).norm() + (b1 - b0).norm() + 2.0 * limit.sqrt()) * ROUNDING;
-    if apart.norm_squared() > reach * reach {
-        return;
+impl<H: Fn(ContactKind, &[u32; 4]) -> Vec3 + Sync> Near<'_, H> {
+    /// The contacts of two vertices and of a vertex and an edge, each once, with room for more.
+    fn reduced(
+        &self,
+        mut points: Vec<[u32; 2]>,
+        mut sides: Vec<[u32; 3]>,
+        more: usize,
+    ) -> Vec<Contact> {
+        points.par_sort_unstable();
+        points.dedup();
+        sides.par_sort_unstable();
+        sides.dedup();
+        let mut contacts = Vec::with_capacity(points.len() + sides.len() + more);
+        let points = points.par_iter().with_min_len(1024);
+        contacts.par_extend(points.map(|[p, q]| self.vertex_vertex(*p, *q)));
+        let sides = sides.par_iter().with_min_len(1024);
+        contacts.par_extend(sides.map(|[p, a, b]| self.vertex_edge(*p, *a, *b)));
+        contacts
     }
-    let (a, b) = ([a0, a1], [b0, b1]);
-    let near = edge_edge(&a, &b);
-    if near.squared > limit {
-        return;
-    }
-    use EdgeFeature::{End, Interior};
-    match (near.feature.0, near.feature.1) {
-        (End(i), End(j)) => out.point(v[i as usize], v[2 + j as usize]),
-        (End(i), Interior) => out.side(v[i as usize], v[2], v[3]),
-        (Interior, End(j)) => out.side(v[2 + j as usize], v[0], v[1]),
-        (Interior, Interior) => {
-            let kind = ContactKind::EdgeEdge;
-            let [wa, wb] = near.weights;
-            out.full.push(Contact {
-                kind,
-                vertices: *v,
-                weights: [wa[0], wa[1], -wb[0], -wb[1]],
-                normal: edge_edge_normal(&near.separation, &a, &b, &hint(kind, v)),
-                gap: near.squared.sqrt(),
-            });
+
+    #[inline]
+    fn face(&self, v: &[u32; 4], out: &mut Found) {
+        let (x, limit, hint) = (self.x, self.limit, self.hint);
+        let [p, a, b, c] = v.map(|v| x[v as usize]);
+        // A sphere around the first corner that contains the triangle.
+        let apart = p - a;
+        let longest = (b - a).norm_squared().max((c - a).norm_squared());
+        let reach = (longest.sqrt() + limit.sqrt()) * ROUNDING;
+        if apart.norm_squared() > reach * reach {
+            return;
+        }
+        let corners = [a, b, c];
+        let near = point_triangle(&p, &corners);
+        if near.squared > limit {
+            return;
+        }
+        match near.feature {
+            TriangleFeature::Vertex(k) => out.point(v[0], v[1 + k as usize]),
+            TriangleFeature::Edge(k) => {
+                let k = k as usize;
+                out.side(v[0], v[1 + k], v[1 + (k + 1) % 3]);
+            }
+            TriangleFeature::Face => {
+                let kind = ContactKind::VertexFace;
+                let [wa, wb, wc] = near.weights;
+                out.full.push(Contact {
+                    kind,
+                    vertices: *v,
+                    weights: [1.0, -wa, -wb, -wc],
+                    normal: point_triangle_normal(&near.separation, &corners, &hint(kind, v)),
+                    gap: near.squared.sqrt(),
+                });
+            }
         }
     }
-}
 
-fn vertex_edge(
-    p: u32,
-    a: u32,
-    b: u32,
-    x: &[Vec3],
-    hint: &impl Fn(ContactKind, &[u32; 4]) -> Vec3,
-) -> Contact {
-    let vertices = [p, a, b, b];
-    let ends = [x[a as usize], x[b as usize]];
-    let near = point_edge(&x[p as usize], &ends);
-    let kind = ContactKind::VertexEdge;
-    let [wa, wb] = near.weights;
-    Contact {
-        kind,
-        vertices,
-        weights: [1.0, -wa, -wb, 0.0],
-        normal: point_edge_normal(&near.separation, &ends, &hint(kind, &vertices)),
-        gap: near.squared.sqrt(),
+    #[inline]
+    fn edge(&self, v: &[u32; 4], out: &mut Found) {
+        let (x, limit, hint) = (self.x, self.limit, self.hint);
+        let [a0, a1, b0, b1] = v.map(|v| x[v as usize]);
+        // Spheres around the edges, twice their size, reject most pairs cheaply.
+        let apart = (a0 - b0) + (a1 - b1);
+        let reach = ((a1 - a0).norm() + (b1 - b0).norm() + 2.0 * limit.sqrt()) * ROUNDING;
+        if apart.norm_squared() > reach * reach {
+            return;
+        }
+        let (a, b) = ([a0, a1], [b0, b1]);
+        let near = edge_edge(&a, &b);
+        if near.squared > limit {
+            return;
+        }
+        use EdgeFeature::{End, Interior};
+        match (near.feature.0, near.feature.1) {
+            (End(i), End(j)) => out.point(v[i as usize], v[2 + j as usize]),
+            (End(i), Interior) => out.side(v[i as usize], v[2], v[3]),
+            (Interior, End(j)) => out.side(v[2 + j as usize], v[0], v[1]),
+            (Interior, Interior) => {
+                let kind = ContactKind::EdgeEdge;
+                let [wa, wb] = near.weights;
+                out.full.push(Contact {
+                    kind,
+                    vertices: *v,
+                    weights: [wa[0], wa[1], -wb[0], -wb[1]],
+                    normal: edge_edge_normal(&near.separation, &a, &b, &hint(kind, v)),
+                    gap: near.squared.sqrt(),
+                });
+            }
+        }
     }
-}
 
-fn vertex_vertex(
-    p: u32,
-    q: u32,
-    x: &[Vec3],
-    hint: &impl Fn(ContactKind, &[u32; 4]) -> Vec3,
-) -> Contact {
-    let vertices = [p, q, q, q];
-    let at = x[q as usize];
-    let separation = x[p as usize] - at;
-    let kind = ContactKind::VertexVertex;
-    Contact {
-        kind,
-        vertices,
-        weights: [1.0, -1.0, 0.0, 0.0],
-        normal: point_edge_normal(&separation, &[at, at], &hint(kind, &vertices)),
-        gap: separation.norm(),
+    fn vertex_edge(&self, p: u32, a: u32, b: u32) -> Contact {
+        let (x, hint) = (self.x, self.hint);
+        let vertices = [p, a, b, b];
+        let ends = [x[a as usize], x[b as usize]];
+        let near = point_edge(&x[p as usize], &ends);
+        let kind = ContactKind::VertexEdge;
+        let [wa, wb] = near.weights;
+        Contact {
+            kind,
+            vertices,
+            weights: [1.0, -wa, -wb, 0.0],
+            normal: point_edge_normal(&near.separation, &ends, &hint(kind, &vertices)),
+            gap: near.squared.sqrt(),
+        }
+    }
+
+    fn vertex_vertex(&self, p: u32, q: u32) -> Contact {
+        let (x, hint) = (self.x, self.hint);
+        let vertices = [p, q, q, q];
+        let at = x[q as usize];
+        let separation = x[p as usize] - at;
+        let kind = ContactKind::VertexVertex;
+        Contact {
+            kind,
+            vertices,
+            weights: [1.0, -1.0, 0.0, 0.0],
+            normal: point_edge_normal(&separation, &[at, at], &hint(kind, &vertices)),
+            gap: separation.norm(),
+        }
     }
 }

@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 use stiction_math::Vec3;
 
-use super::bvh::{Bound, Bvh, BvhError};
+use super::bvh::{Bound, Bvh, BvhError, along_curve};
 
 /// The features of a surface. Indices name entries of the position array.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,29 +98,60 @@ impl Surface {
         &self.triangles
     }
 
-    fn check(&self, positions: &[Vec3]) -> Result<(), SurfaceError> {
-        let count = positions.len();
-        if let Some(&vertex) = self.vertices.last()
-            && vertex as usize >= count
-        {
-            return Err(SurfaceError::NoPosition { vertex, count });
+    /// One more than the largest vertex.
+    pub(crate) fn vertex_range(&self) -> usize {
+        self.vertices.last().map_or(0, |v| *v as usize + 1)
+    }
+
+    /// Checks that there are positions for all vertices.
+    pub(crate) fn check(&self, count: usize) -> Result<(), SurfaceError> {
+        match self.vertices.last() {
+            Some(&vertex) if vertex as usize >= count => {
+                Err(SurfaceError::NoPosition { vertex, count })
+            }
+            _ => Ok(()),
         }
-        // Zero times a number is zero, times anything else it is not a number: one pass without
-        // branches tells whether the search is needed.
-        let of = |v: &u32| &positions[*v as usize];
-        let zero: f64 = self
-            .vertices
-            .iter()
-            .map(|v| 0.0 * (of(v).x + of(v).y + of(v).z))
-            .sum();
-        if zero == 0.0 {
-            return Ok(());
-        }
-        let finite = |v: &&u32| of(v).iter().all(|x| x.is_finite());
-        match self.vertices.iter().find(|v| !finite(v)) {
-            Some(&vertex) => Err(SurfaceError::NotFinite { vertex }),
-            None => Ok(()),
-        }
+    }
+}
+
+/// How far from each other features may be for their boxes to overlap all the same.
+#[derive(Clone, Copy, Debug)]
+pub enum Margin<'a> {
+    /// The same distance for all [m].
+    Same(f64),
+    /// A distance for each vertex [m]; for two features, the mean of the distances of any vertex
+    /// of the one and any of the other.
+    Each(&'a [f64]),
+}
+
+impl From<f64> for Margin<'_> {
+    fn from(distance: f64) -> Self {
+        Margin::Same(distance)
+    }
+}
+
+impl<'a> From<&'a [f64]> for Margin<'a> {
+    fn from(distances: &'a [f64]) -> Self {
+        Margin::Each(distances)
+    }
+}
+
+impl Margin<'_> {
+    fn check(&self, vertices: &[u32]) -> Result<(), SurfaceError> {
+        let sound = |m: f64| m >= 0.0 && m.is_finite();
+        let bad = match self {
+            Margin::Same(m) => (!sound(*m)).then_some(*m),
+            Margin::Each(all) => {
+                let count = all.len();
+                // Vertices are in the order of a tree: any may be the highest.
+                let highest = vertices.iter().copied().max();
+                if let Some(vertex) = highest.filter(|v| *v as usize >= count) {
+                    return Err(SurfaceError::NoPosition { vertex, count });
+                }
+                all.iter().copied().find(|m| !sound(*m))
+            }
+        };
+        bad.map_or(Ok(()), |m| Err(SurfaceError::BadDistance(m)))
     }
 }
 
@@ -128,60 +159,67 @@ impl Surface {
 #[derive(Clone, Debug)]
 pub struct SweptSurface {
     pub(crate) surface: Surface,
-    pub(crate) vertices: Bvh,
     pub(crate) edges: Bvh,
     pub(crate) triangles: Bvh,
-    /// The features in the order of their trees.
-    slots: Surface,
+    /// The features in the order of space: vertices along a curve, edges and triangles in the slots
+    /// of their trees. Edges and triangles name their vertices by their places in that order, so
+    /// that neighbours in space are neighbours in memory.
+    pub(crate) slots: Surface,
+    /// The box around the path of each vertex in that order. It bounds edges and triangles, and
+    /// vertices ask the tree of triangles with it: a tree of their own would have no use.
+    pub(crate) paths: Vec<Bound>,
 }
 
 impl SweptSurface {
     /// Hierarchies for vertices that move linearly from `start` to `end` [m]. Two features whose
     /// paths come within `margin` [m] of each other (with the same margin on both surfaces) have
     /// overlapping boxes. Pass the same positions twice for a surface at rest.
-    pub fn build(
+    pub fn build<'a>(
         surface: Surface,
         start: &[Vec3],
         end: &[Vec3],
-        margin: f64,
+        margin: impl Into<Margin<'a>>,
     ) -> Result<Self, SurfaceError> {
-        let paths = paths(&surface, start, end, margin)?;
-        let of = |v: u32| &paths[v as usize];
-        let vertices: Vec<Bound> = surface.vertices.iter().map(|v| *of(*v)).collect();
-        let edges = surface.edges.par_iter().with_min_len(4096);
-        let edges: Vec<Bound> = edges.map(|[a, b]| of(*a).union(of(*b))).collect();
-        let triangles = surface.triangles.par_iter().with_min_len(4096);
-        let triangles: Vec<Bound> = triangles
-            .map(|[a, b, c]| of(*a).union(of(*b)).union(of(*c)))
-            .collect();
-        let vertices = Bvh::build(&vertices)?;
-        let edges = Bvh::build(&edges)?;
-        let triangles = Bvh::build(&triangles)?;
-        let slots = Surface {
-            vertices: in_order(&surface.vertices, &vertices),
-            edges: in_order(&surface.edges, &edges),
-            triangles: in_order(&surface.triangles, &triangles),
-        };
+        surface.check(start.len().min(end.len()))?;
+        let margin = margin.into();
+        let mut paths = Vec::new();
+        set_paths(&surface.vertices, start, end, margin, &mut paths)?;
+        let range = paths.iter().fold(Bound::EMPTY, |all, b| all.union(b));
+        let order = along_curve(paths.len(), &range, |i| paths[i])?;
+        let paths = in_order(&paths, &order);
+        let vertices = in_order(&surface.vertices, &order);
+        let mut place = vec![0; surface.vertex_range()];
+        for (slot, v) in vertices.iter().enumerate() {
+            place[*v as usize] = slot as u32;
+        }
+        let (edges, edge_slots) = tree(&surface.edges, &place, &paths, &range)?;
+        let (triangles, triangle_slots) = tree(&surface.triangles, &place, &paths, &range)?;
         Ok(SweptSurface {
             surface,
-            vertices,
             edges,
             triangles,
-            slots,
+            slots: Surface {
+                vertices,
+                edges: edge_slots,
+                triangles: triangle_slots,
+            },
+            paths,
         })
     }
 
     /// The same for new positions, keeping the trees. On an error nothing changes.
-    pub fn refit(&mut self, start: &[Vec3], end: &[Vec3], margin: f64) -> Result<(), SurfaceError> {
-        let paths = paths(&self.surface, start, end, margin)?;
-        let of = |v: u32| &paths[v as usize];
-        let slots = &self.slots;
-        self.vertices.bound(&slots.vertices, |v| *of(*v));
-        self.edges
-            .bound(&slots.edges, |[a, b]| of(*a).union(of(*b)));
-        self.triangles.bound(&slots.triangles, |[a, b, c]| {
-            of(*a).union(of(*b)).union(of(*c))
-        });
+    pub fn refit<'a>(
+        &mut self,
+        start: &[Vec3],
+        end: &[Vec3],
+        margin: impl Into<Margin<'a>>,
+    ) -> Result<(), SurfaceError> {
+        self.surface.check(start.len().min(end.len()))?;
+        let margin = margin.into();
+        set_paths(&self.slots.vertices, start, end, margin, &mut self.paths)?;
+        let (slots, paths) = (&self.slots, &self.paths);
+        self.edges.bound(&slots.edges, |e| around(paths, e));
+        self.triangles.bound(&slots.triangles, |t| around(paths, t));
         Ok(())
     }
 
@@ -190,11 +228,10 @@ impl SweptSurface {
         &self.surface
     }
 
-    /// How much the trees have lost since they were built, see [`Bvh::degradation`]; the worst
-    /// of the three.
+    /// How much the trees have lost since they were built, see [`Bvh::degradation`]; the worse
+    /// of the two.
     pub fn degradation(&self) -> f64 {
-        let trees = [&self.vertices, &self.edges, &self.triangles];
-        trees.iter().fold(1.0, |d: f64, t| d.max(t.degradation()))
+        self.edges.degradation().max(self.triangles.degradation())
     }
 
     /// Memory of the trees [bytes].
@@ -206,35 +243,78 @@ impl SweptSurface {
         } = &self.slots;
         let slots =
             size_of_val(&vertices[..]) + size_of_val(&edges[..]) + size_of_val(&triangles[..]);
-        self.vertices.bytes() + self.edges.bytes() + self.triangles.bytes() + slots
+        let paths = size_of_val(&self.paths[..]);
+        self.edges.bytes() + self.triangles.bytes() + slots + paths
     }
 }
 
-fn in_order<T: Copy>(features: &[T], tree: &Bvh) -> Vec<T> {
-    let items = tree.items().iter();
-    items.map(|i| features[*i as usize]).collect()
+/// The tree of features, and the features in its order with their vertices by place.
+fn tree<const N: usize>(
+    features: &[[u32; N]],
+    place: &[u32],
+    paths: &[Bound],
+    range: &Bound,
+) -> Result<(Bvh, Vec<[u32; N]>), SurfaceError> {
+    let placed = |f: &[u32; N]| f.map(|v| place[v as usize]);
+    let items = along_curve(features.len(), range, |i| {
+        around(paths, &placed(&features[i]))
+    })?;
+    let slots = items.par_iter().with_min_len(4096);
+    let slots: Vec<[u32; N]> = slots.map(|i| placed(&features[*i as usize])).collect();
+    Ok((Bvh::over(items, &slots, |f| around(paths, f)), slots))
 }
 
-/// The box around the path of each vertex that the surface uses, indexed by vertex; edges and
-/// triangles are bounded by those of their vertices.
-fn paths(
-    surface: &Surface,
+fn in_order<T: Copy>(list: &[T], order: &[u32]) -> Vec<T> {
+    order.iter().map(|i| list[*i as usize]).collect()
+}
+
+/// The box around the boxes of some vertices.
+#[inline]
+fn around<const N: usize>(paths: &[Bound], slots: &[u32; N]) -> Bound {
+    let mut all = paths[slots[0] as usize];
+    for slot in &slots[1..] {
+        all = all.union(&paths[*slot as usize]);
+    }
+    all
+}
+
+/// Sets the box around the path of each vertex. On an error `paths` is not to be used.
+fn set_paths(
+    vertices: &[u32],
     start: &[Vec3],
     end: &[Vec3],
-    margin: f64,
-) -> Result<Vec<Bound>, SurfaceError> {
-    if !(margin >= 0.0 && margin.is_finite()) {
-        return Err(SurfaceError::BadDistance(margin));
+    margin: Margin,
+    paths: &mut Vec<Bound>,
+) -> Result<(), SurfaceError> {
+    margin.check(vertices)?;
+    paths.resize(vertices.len(), Bound::EMPTY);
+    let set = |(paths, vertices): (&mut [Bound], &[u32])| {
+        // Zero times a number is zero, times anything else it is not a number: sums without
+        // branches tell whether the search below is needed.
+        let mut zero = 0.0;
+        for (path, v) in paths.iter_mut().zip(vertices) {
+            let (a, b) = (&start[*v as usize], &end[*v as usize]);
+            zero += 0.0 * ((a.x + b.x) + (a.y + b.y) + (a.z + b.z));
+            let margin = match margin {
+                Margin::Same(m) => m,
+                Margin::Each(all) => all[*v as usize],
+            };
+            *path = swept(a, b, 0.5 * margin);
+        }
+        zero == 0.0
+    };
+    let chunks = paths.par_chunks_mut(4096).zip(vertices.par_chunks(4096));
+    if chunks.map(set).reduce(|| true, |a, b| a && b) {
+        return Ok(());
     }
-    surface.check(start)?;
-    surface.check(end)?;
-    let reach = 0.5 * margin;
-    let count = surface.vertices.last().map_or(0, |v| v + 1);
-    Ok((0..count)
-        .into_par_iter()
-        .with_min_len(4096)
-        .map(|v| swept(&start[v as usize], &end[v as usize], reach))
-        .collect())
+    let finite = |v: u32| {
+        let (a, b) = (&start[v as usize], &end[v as usize]);
+        a.iter().chain(b).all(|x| x.is_finite())
+    };
+    match vertices.iter().copied().filter(|v| !finite(*v)).min() {
+        Some(vertex) => Err(SurfaceError::NotFinite { vertex }),
+        None => Ok(()),
+    }
 }
 
 /// The box around a straight path, `reach` larger on all sides.

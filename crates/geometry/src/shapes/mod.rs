@@ -11,6 +11,7 @@
 //! revolution are the z axis. Closed surfaces are manifold and face outwards, tetrahedra have
 //! positive volume.
 
+mod accordion;
 mod ball;
 mod band;
 mod block;
@@ -31,6 +32,7 @@ mod testing;
 mod torus;
 mod tube;
 
+pub use accordion::Accordion;
 pub use ball::{BallShell, BallSolid, BallSurface};
 pub use band::Band;
 pub use block::{BoxSolid, BoxSurface, TetPattern};

@@ -1,41 +1,51 @@
-//! Building and refitting: sort along a Morton curve, then bound level by level.
+//! Building and refitting: sort along a Morton curve, then bound from the leaves up.
 
 use rayon::prelude::*;
 
+use super::sort::{BITS, order};
 use super::{Bound, Bvh, BvhError, WIDTH, Wide};
 
-/// Bits of a position along the curve.
-const BITS: u32 = 33;
-/// Bits sorted per pass.
-const DIGIT: u32 = 11;
 /// Nodes per parallel task: below this, starting a task costs more than the task.
 const GRAIN: usize = 512;
 
 impl Bvh {
     /// A hierarchy over the boxes; pairs name them by their index.
     pub fn build(boxes: &[Bound]) -> Result<Bvh, BvhError> {
-        if boxes.len() > u32::MAX as usize {
-            return Err(BvhError::TooMany(boxes.len()));
-        }
         check(boxes)?;
-        let items = along_curve(boxes);
-        let mut levels = Vec::new();
-        let mut count = items.len();
-        while count > 0 {
-            count = count.div_ceil(WIDTH);
-            levels.push(vec![Wide::EMPTY; count]);
-            if count == 1 {
-                break;
-            }
+        let around = boxes.iter().fold(Bound::EMPTY, |all, b| all.union(b));
+        let items = along_curve(boxes.len(), &around, |i| boxes[i])?;
+        let of = |i: &u32| boxes[*i as usize];
+        Ok(Bvh::over(items.clone(), &items, of))
+    }
+
+    /// A hierarchy over items in the order of a curve, given what is in each slot and its box,
+    /// which must have no coordinate that is not a number.
+    pub(crate) fn over<T: Sync>(
+        items: Vec<u32>,
+        slots: &[T],
+        of: impl Fn(&T) -> Bound + Sync,
+    ) -> Bvh {
+        let mut levels: Vec<Vec<Wide>> = Vec::new();
+        if !slots.is_empty() {
+            let leaves = slots.par_chunks(WIDTH).with_min_len(GRAIN);
+            levels.push(leaves.map(|slots| leaf(slots, &of)).collect());
+        }
+        while let Some(below) = levels.last().filter(|l| l.len() > 1) {
+            let groups = below.par_chunks(WIDTH).with_min_len(GRAIN);
+            levels.push(groups.map(node).collect());
         }
         let mut bvh = Bvh {
             items,
             levels,
             cost_at_build: 0.0,
         };
-        bvh.bound_items(boxes);
         bvh.cost_at_build = bvh.cost();
-        Ok(bvh)
+        bvh
+    }
+
+    /// The index of the box in each slot.
+    pub(crate) fn items(&self) -> &[u32] {
+        &self.items
     }
 
     /// Takes the boxes' new places and keeps the tree. On an error the tree is as before.
@@ -47,52 +57,66 @@ impl Bvh {
             });
         }
         check(boxes)?;
-        self.bound_items(boxes);
-        Ok(())
-    }
-
-    /// The index of the box in each slot. Data in this order is refitted without detours.
-    pub(crate) fn items(&self) -> &[u32] {
-        &self.items
-    }
-
-    fn bound_items(&mut self, boxes: &[Bound]) {
         let items = std::mem::take(&mut self.items);
         self.bound(&items, |i| boxes[*i as usize]);
         self.items = items;
+        Ok(())
     }
 
-    /// Bounds all nodes, given what is in each slot and its box, which must have no coordinate
-    /// that is not a number.
+    /// Bounds all nodes anew, given what is in each slot and its box, which must have no
+    /// coordinate that is not a number.
     pub(crate) fn bound<T: Sync>(&mut self, slots: &[T], of: impl Fn(&T) -> Bound + Sync) {
-        let Some((leaves, mut above)) = self.levels.split_first_mut() else {
+        let Some((leaves, above)) = self.levels.split_first_mut() else {
             return;
         };
-        leaves
+        let Some((parents, mut above)) = above.split_first_mut() else {
+            leaves[0] = leaf(slots, &of);
+            return;
+        };
+        // Leaves are most of the memory: each is bounded while it is still in the cache.
+        parents
             .par_iter_mut()
-            .with_min_len(GRAIN)
-            .zip(slots.par_chunks(WIDTH))
-            .for_each(|(leaf, slots)| {
-                for (k, slot) in slots.iter().enumerate() {
-                    leaf.set(k, &of(slot));
+            .with_min_len(GRAIN / WIDTH)
+            .zip(leaves.par_chunks_mut(WIDTH))
+            .zip(slots.par_chunks(WIDTH * WIDTH))
+            .for_each(|((parent, leaves), slots)| {
+                let leaves = leaves.iter_mut().zip(slots.chunks(WIDTH));
+                for (k, (own, slots)) in leaves.enumerate() {
+                    for (j, slot) in slots.iter().enumerate() {
+                        own.set(j, &of(slot));
+                    }
+                    parent.set(k, &own.all());
                 }
             });
-        let mut below: &[Wide] = leaves;
+        let mut below: &[Wide] = parents;
         while let Some((level, rest)) = above.split_first_mut() {
             let groups = below.par_chunks(WIDTH);
-            level
-                .par_iter_mut()
-                .with_min_len(GRAIN)
-                .zip(groups)
-                .for_each(|(node, children)| {
-                    for (k, child) in children.iter().enumerate() {
-                        node.set(k, &child.all());
-                    }
-                });
+            let nodes = level.par_iter_mut().with_min_len(GRAIN).zip(groups);
+            nodes.for_each(|(own, children)| *own = node(children));
             below = level;
             above = rest;
         }
     }
+}
+
+/// The boxes of up to eight slots.
+#[inline]
+pub(super) fn leaf<T>(slots: &[T], of: &impl Fn(&T) -> Bound) -> Wide {
+    let mut wide = Wide::EMPTY;
+    for (k, slot) in slots.iter().enumerate().take(WIDTH) {
+        wide.set(k, &of(slot));
+    }
+    wide
+}
+
+/// The boxes around up to eight nodes.
+#[inline]
+fn node(children: &[Wide]) -> Wide {
+    let mut wide = Wide::EMPTY;
+    for (k, child) in children.iter().enumerate().take(WIDTH) {
+        wide.set(k, &child.all());
+    }
+    wide
 }
 
 fn check(boxes: &[Bound]) -> Result<(), BvhError> {
@@ -103,16 +127,19 @@ fn check(boxes: &[Bound]) -> Result<(), BvhError> {
     }
 }
 
-/// Indices of the boxes by the place of their centres along a Morton curve, ties by index. The
-/// curve halves the longest side of the current cell, so that flat sets spend no bits on their
-/// thickness.
-fn along_curve(boxes: &[Bound]) -> Vec<u32> {
-    let centre =
-        |b: &Bound| -> [f32; 3] { std::array::from_fn(|k| 0.5 * b.min[k] + 0.5 * b.max[k]) };
-    let mut range = Bound::EMPTY;
-    for b in boxes {
-        let c = centre(b);
-        range = range.union(&Bound { min: c, max: c });
+/// Indices of the boxes, all of which lie in `range`, by the places of their centres along a Morton
+/// curve. The curve halves the longest side of the current cell, so that flat sets spend no bits on
+/// their thickness.
+pub(crate) fn along_curve(
+    count: usize,
+    range: &Bound,
+    of: impl Fn(usize) -> Bound + Sync,
+) -> Result<Vec<u32>, BvhError> {
+    if count > u32::MAX as usize {
+        return Err(BvhError::TooMany(count));
+    }
+    if count == 0 {
+        return Ok(Vec::new());
     }
     let mut extent: [f32; 3] = std::array::from_fn(|k| range.max[k] - range.min[k]);
     let scale_extent = extent;
@@ -132,7 +159,7 @@ fn along_curve(boxes: &[Bound]) -> Vec<u32> {
         })
         .collect();
     // Spreads the bits of one coordinate to their places, a table per axis and byte.
-    let tables: Vec<Vec<[u64; 256]>> = (0..3).map(|k| spread(k, bits[k], &axes)).collect();
+    let tables: Vec<Vec<[u32; 256]>> = (0..3).map(|k| spread(k, bits[k], &axes)).collect();
     let scale: [f64; 3] = std::array::from_fn(|k| {
         let cells = (1u64 << bits[k]) as f64;
         let e = scale_extent[k] as f64;
@@ -142,13 +169,14 @@ fn along_curve(boxes: &[Bound]) -> Vec<u32> {
             0.0
         }
     });
-    let code = |b: &Bound| {
-        let c = centre(b);
+    let code = |i: usize| {
+        let b = of(i);
         let mut code = 0;
         for k in 0..3 {
             let cells = 1u64 << bits[k];
+            let centre = 0.5 * b.min[k] + 0.5 * b.max[k];
             // A float-to-integer cast saturates, so that infinite centres do no harm.
-            let cell = ((c[k] - range.min[k]) as f64 * scale[k]) as u64;
+            let cell = ((centre - range.min[k]) as f64 * scale[k]) as u64;
             let cell = cell.min(cells - 1);
             for (byte, table) in tables[k].iter().enumerate() {
                 code |= table[(cell >> (8 * byte)) as usize & 255];
@@ -156,17 +184,12 @@ fn along_curve(boxes: &[Bound]) -> Vec<u32> {
         }
         code
     };
-    let keys: Vec<(u64, u32)> = boxes
-        .par_iter()
-        .with_min_len(4 * GRAIN)
-        .enumerate()
-        .map(|(i, b)| (code(b), i as u32))
-        .collect();
-    sorted(keys)
+    let all = (0..count).into_par_iter().with_min_len(4 * GRAIN);
+    Ok(order(all.map(code).collect()))
 }
 
 /// For each byte of a coordinate with `bits` bits along `axis`, where its bits go.
-fn spread(axis: usize, bits: u32, axes: &[usize]) -> Vec<[u64; 256]> {
+fn spread(axis: usize, bits: u32, axes: &[usize]) -> Vec<[u32; 256]> {
     let mut place = vec![0u32; bits as usize];
     let mut next = bits;
     for (i, a) in axes.iter().enumerate() {
@@ -181,38 +204,9 @@ fn spread(axis: usize, bits: u32, axes: &[usize]) -> Vec<[u64; 256]> {
             std::array::from_fn(|value| {
                 let set = places.iter().enumerate();
                 set.fold(0, |code, (b, place)| {
-                    code | (((value >> b) & 1) as u64) << place
+                    code | (((value >> b) & 1) as u32) << place
                 })
             })
         })
         .collect()
-}
-
-/// The second members in the order of the first, ties in the order given.
-fn sorted(keys: Vec<(u64, u32)>) -> Vec<u32> {
-    if rayon::current_num_threads() > 1 && keys.len() > 1 << 14 {
-        let mut keys = keys;
-        keys.par_sort_unstable();
-        return keys.into_iter().map(|(_, i)| i).collect();
-    }
-    let mut from = keys;
-    let mut to = vec![(0, 0); from.len()];
-    for pass in 0..BITS.div_ceil(DIGIT) {
-        let digit = |key: u64| (key >> (pass * DIGIT)) as usize & ((1 << DIGIT) - 1);
-        let mut starts = vec![0usize; 1 << DIGIT];
-        for (key, _) in &from {
-            starts[digit(*key)] += 1;
-        }
-        let mut sum = 0;
-        for s in &mut starts {
-            sum += std::mem::replace(s, sum);
-        }
-        for entry in &from {
-            let start = &mut starts[digit(entry.0)];
-            to[*start] = *entry;
-            *start += 1;
-        }
-        std::mem::swap(&mut from, &mut to);
-    }
-    from.into_iter().map(|(_, i)| i).collect()
 }

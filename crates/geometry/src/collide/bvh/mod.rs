@@ -10,6 +10,10 @@
 
 mod build;
 mod pairs;
+mod sort;
+
+pub(crate) use build::along_curve;
+pub(crate) use pairs::{Pairs, ordered};
 
 use crate::Aabb;
 

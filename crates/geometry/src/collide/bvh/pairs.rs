@@ -2,27 +2,35 @@
 
 use rayon::prelude::*;
 
+use super::build::leaf;
 use super::{Bound, Bvh, WIDTH, Wide};
 
-/// Leaf groups per parallel task.
+/// Leaf groups per parallel task: enough for a task to be worth starting, few enough for its pairs
+/// to stay in the cache.
 const GRAIN: usize = 32;
 
 impl Bvh {
     /// All pairs [i, j], i < j, of overlapping boxes that the filter keeps, in ascending order.
     pub fn self_pairs(&self, keep: impl Fn(u32, u32) -> bool + Sync) -> Vec<[u32; 2]> {
-        let keep = |i: u32, j: u32| {
+        let items = &self.items;
+        let keep = |a: u32, b: u32| {
+            let (i, j) = (items[a as usize], items[b as usize]);
             let pair = [i.min(j), i.max(j)];
-            keep(pair[0], pair[1]).then_some(pair)
+            (pair, keep(pair[0], pair[1]))
         };
-        self.collect(self, true, self.len(), keep)
+        let tasks = Pairs::within(self).tasks(keep, std::mem::take);
+        ordered(tasks, self.len(), |pair| *pair)
     }
 
     /// All pairs [i, j] of a box i of this tree and a box j of the other that overlap and that
     /// the filter keeps, in ascending order.
     pub fn pairs(&self, other: &Bvh, keep: impl Fn(u32, u32) -> bool + Sync) -> Vec<[u32; 2]> {
-        self.collect(other, false, self.len(), |i, j| {
-            keep(i, j).then_some([i, j])
-        })
+        let keep = |a: u32, b: u32| {
+            let (i, j) = (self.items[a as usize], other.items[b as usize]);
+            ([i, j], keep(i, j))
+        };
+        let tasks = Pairs::between(self, other).tasks(keep, std::mem::take);
+        ordered(tasks, self.len(), |pair| *pair)
     }
 
     /// Calls `found` for each box that overlaps `query`, in no particular order.
@@ -44,53 +52,110 @@ impl Bvh {
             }
         }
     }
+}
 
-    fn collect(
-        &self,
-        other: &Bvh,
-        same: bool,
-        count: usize,
-        keep: impl Fn(u32, u32) -> Option<[u32; 2]> + Sync,
-    ) -> Vec<[u32; 2]> {
-        if self.is_empty() || other.is_empty() {
-            return Vec::new();
+/// A search for overlapping boxes: what asks, and the tree that is asked.
+pub(crate) struct Pairs<'a> {
+    asking: Asking<'a>,
+    tree: &'a Bvh,
+    /// Whether the tree asks itself, so that every pair would be met twice.
+    same: bool,
+}
+
+/// Boxes in the order of a curve.
+enum Asking<'a> {
+    Leaves(&'a [Wide]),
+    Boxes(&'a [Bound]),
+}
+
+impl Asking<'_> {
+    fn groups(&self) -> usize {
+        match self {
+            Asking::Leaves(groups) => groups.len(),
+            Asking::Boxes(boxes) => boxes.len().div_ceil(WIDTH),
         }
-        let tasks: Vec<Vec<[u32; 2]>> = self.levels[0]
-            .par_chunks(GRAIN)
-            .enumerate()
-            .map(|(task, groups)| {
-                let mut out = Vec::new();
-                let mut stack = Vec::with_capacity(64);
-                for (i, group) in groups.iter().enumerate() {
-                    let group_index = task * GRAIN + i;
-                    self.group_pairs(group, group_index, other, same, &keep, &mut stack, &mut out);
-                }
-                out
-            })
-            .collect();
-        ordered(tasks, count)
     }
 
-    /// The pairs of one leaf group with the other tree. Of the same tree, only groups that do not
-    /// come before it.
-    fn group_pairs(
+    #[inline]
+    fn group(&self, i: usize) -> Wide {
+        match self {
+            Asking::Leaves(groups) => groups[i],
+            Asking::Boxes(boxes) => leaf(&boxes[i * WIDTH..], &|b: &Bound| *b),
+        }
+    }
+}
+
+impl<'a> Pairs<'a> {
+    pub(crate) fn within(tree: &'a Bvh) -> Self {
+        let same = true;
+        Pairs {
+            same,
+            ..Pairs::between(tree, tree)
+        }
+    }
+
+    pub(crate) fn between(a: &'a Bvh, tree: &'a Bvh) -> Self {
+        let leaves = a.levels.first().map_or(&[][..], |l| l.as_slice());
+        Pairs {
+            asking: Asking::Leaves(leaves),
+            tree,
+            same: false,
+        }
+    }
+
+    /// Between boxes, best in the order of a curve, and a tree.
+    pub(crate) fn of_boxes(boxes: &'a [Bound], tree: &'a Bvh) -> Self {
+        Pairs {
+            asking: Asking::Boxes(boxes),
+            tree,
+            same: false,
+        }
+    }
+
+    /// Asks `keep` what to make of the slots of each overlapping pair, and whether to keep it, and
+    /// hands what is kept, task by task, to `finish`: the answers by task, whose pairs and order do
+    /// not depend on the number of threads. Only the pairs of one task per thread are in memory at
+    /// a time.
+    pub(crate) fn tasks<P: Send, R: Send>(
         &self,
-        group: &Wide,
+        keep: impl Fn(u32, u32) -> (P, bool) + Sync,
+        finish: impl Fn(&mut Vec<P>) -> R + Sync,
+    ) -> Vec<R> {
+        if self.tree.is_empty() {
+            return Vec::new();
+        }
+        let count = self.asking.groups();
+        let task = |(stack, out): &mut (Vec<(usize, usize)>, Vec<P>), task: usize| {
+            out.clear();
+            for i in task * GRAIN..((task + 1) * GRAIN).min(count) {
+                self.group_pairs(i, &keep, stack, out);
+            }
+            finish(out)
+        };
+        (0..count.div_ceil(GRAIN))
+            .into_par_iter()
+            .map_init(|| (Vec::with_capacity(64), Vec::new()), task)
+            .collect()
+    }
+
+    /// The pairs of one leaf group with the tree. Of the same tree, only groups that do not come
+    /// before it.
+    fn group_pairs<P>(
+        &self,
         index: usize,
-        other: &Bvh,
-        same: bool,
-        keep: &impl Fn(u32, u32) -> Option<[u32; 2]>,
+        keep: &impl Fn(u32, u32) -> (P, bool),
         stack: &mut Vec<(usize, usize)>,
-        out: &mut Vec<[u32; 2]>,
+        out: &mut Vec<P>,
     ) {
+        let group = self.asking.group(index);
         let bound = group.all();
-        let own = &self.items[index * WIDTH..];
         let boxes: [Bound; WIDTH] = std::array::from_fn(|k| group.lane(k));
-        let first = if same { index } else { 0 };
+        let first = if self.same { index } else { 0 };
+        let levels = &self.tree.levels;
         stack.clear();
-        stack.push((other.levels.len() - 1, 0));
+        stack.push((levels.len() - 1, 0));
         while let Some((level, node)) = stack.pop() {
-            let wide = &other.levels[level][node];
+            let wide = &levels[level][node];
             if level > 0 {
                 // The slots below this child end before the group that asks: done already.
                 let last = first >> (3 * (level - 1));
@@ -102,19 +167,34 @@ impl Bvh {
                 }
                 continue;
             }
-            let theirs = &other.items[node * WIDTH..];
-            let diagonal = same && node == index;
-            let around = match other.levels.get(1) {
+            let diagonal = self.same && node == index;
+            let around = match levels.get(1) {
                 Some(parents) => parents[node / WIDTH].lane(node % WIDTH),
                 None => wide.all(),
             };
-            for a in lanes(group.mask(&around)) {
-                let mut hits = wide.mask(&boxes[a]);
-                if diagonal {
-                    hits &= !((2u32 << a) - 1);
+            // Of each group, the boxes that reach into the other at all.
+            let (mine, theirs) = (group.mask(&around), wide.mask(&bound));
+            let mut add = |a: usize, b: usize| {
+                let (pair, keep) = keep((index * WIDTH + a) as u32, (node * WIDTH + b) as u32);
+                // Without a branch: which pairs are kept is hard to predict.
+                out.push(pair);
+                out.truncate(out.len() - usize::from(!keep));
+            };
+            if mine.count_ones() <= theirs.count_ones() {
+                for a in lanes(mine) {
+                    let mut hits = wide.mask(&boxes[a]);
+                    if diagonal {
+                        hits &= !((2u32 << a) - 1);
+                    }
+                    lanes(hits).for_each(|b| add(a, b));
                 }
-                for b in lanes(hits) {
-                    out.extend(keep(own[a], theirs[b]));
+            } else {
+                for b in lanes(theirs) {
+                    let mut hits = group.mask(&wide.lane(b));
+                    if diagonal {
+                        hits &= (1 << b) - 1;
+                    }
+                    lanes(hits).for_each(|a| add(a, b));
                 }
             }
         }
@@ -133,23 +213,31 @@ fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// All pairs in ascending order: by the first index in one counting pass, then each short list
-/// by the second.
-fn ordered(tasks: Vec<Vec<[u32; 2]>>, count: usize) -> Vec<[u32; 2]> {
+/// All entries in ascending order of their keys, the first of which is below `count`: by the first
+/// in one counting pass, then each short list by the second.
+pub(crate) fn ordered<T: Copy + Send + Sync>(
+    tasks: Vec<Vec<T>>,
+    count: usize,
+    key: impl Fn(&T) -> [u32; 2] + Sync,
+) -> Vec<T> {
+    let Some(filler) = tasks.iter().flatten().next().copied() else {
+        return Vec::new();
+    };
     let mut starts = vec![0usize; count + 1];
-    for [i, _] in tasks.iter().flatten() {
-        starts[*i as usize + 1] += 1;
+    for entry in tasks.iter().flatten() {
+        starts[key(entry)[0] as usize + 1] += 1;
     }
     for i in 0..count {
         starts[i + 1] += starts[i];
     }
-    let total = starts[count];
-    let mut all = vec![[0; 2]; total];
+    let mut all = vec![filler; starts[count]];
     let mut next = starts.clone();
-    for pair in tasks.iter().flatten() {
-        let slot = &mut next[pair[0] as usize];
-        all[*slot] = *pair;
-        *slot += 1;
+    for task in tasks {
+        for entry in task {
+            let slot = &mut next[key(&entry)[0] as usize];
+            all[*slot] = entry;
+            *slot += 1;
+        }
     }
     let mut rest = all.as_mut_slice();
     let mut lists = Vec::with_capacity(count);
@@ -163,6 +251,6 @@ fn ordered(tasks: Vec<Vec<[u32; 2]>>, count: usize) -> Vec<[u32; 2]> {
     lists
         .par_iter_mut()
         .with_min_len(1024)
-        .for_each(|list| list.sort_unstable_by_key(|p| p[1]));
+        .for_each(|list| list.sort_unstable_by_key(|entry| key(entry)[1]));
     all
 }
