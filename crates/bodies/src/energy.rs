@@ -44,6 +44,15 @@ pub fn attachment_energy(model: &Model, state: &State) -> f64 {
         .sum()
 }
 
+/// The energy of all enclosed volumes [J].
+pub fn volume_energy(model: &Model, state: &State) -> f64 {
+    model
+        .volumes
+        .iter()
+        .map(|v| v.energy(v.measure(&state.x))[0])
+        .sum()
+}
+
 /// −Σ m a·x in gravity and the body's own acceleration [J], zero at the world's origin.
 pub fn potential_energy(model: &Model, body: &Body, state: &State) -> f64 {
     let a = model.gravity + body.acceleration;

@@ -26,6 +26,7 @@ mod state;
 mod stencil;
 pub mod surface;
 pub mod term;
+pub mod volume;
 
 pub use attachment::{Attachment, Pull};
 pub use elements::Hessian;
@@ -33,3 +34,4 @@ pub use model::{Body, BodyKind, Deformable, Model, Pin, Spin};
 pub use state::State;
 pub use stencil::{Arm, Stencil};
 pub use surface::{Skin, Surface};
+pub use volume::Volume;

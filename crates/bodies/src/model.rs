@@ -14,6 +14,7 @@ use crate::{
     rigid::Rigid,
     surface::Surface,
     term::Term,
+    volume::Volume,
 };
 
 /// Bodies, pins, attachments, obstacles and the space around them.
@@ -31,6 +32,8 @@ pub struct Model {
     pub pins: Vec<Pin>,
     /// Springs between bodies, within bodies and to the world.
     pub attachments: Vec<Attachment>,
+    /// Enclosed volumes that resist being changed.
+    pub volumes: Vec<Volume>,
     /// Kinematic obstacles.
     pub obstacles: Vec<Obstacle>,
     /// Whether things may touch. Without contact, bodies and obstacles pass through one another.

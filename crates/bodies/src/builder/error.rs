@@ -1,7 +1,7 @@
 use stiction_geometry::MassError;
 use stiction_math::ScatterError;
 
-use crate::{elements::ElementError, material::MaterialError};
+use crate::{elements::ElementError, material::MaterialError, volume::VolumeError};
 
 /// Why a model cannot be built.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -47,6 +47,16 @@ pub enum BuildError {
         body: String,
         /// The node.
         node: usize,
+    },
+    /// A body has no such volume.
+    #[error("volume `{volume}` of body `{body}`: {source}")]
+    Volume {
+        /// The volume.
+        volume: String,
+        /// The body.
+        body: String,
+        /// Why.
+        source: VolumeError,
     },
     /// Two bodies of one name.
     #[error("two bodies are called `{name}`; give each its own name")]

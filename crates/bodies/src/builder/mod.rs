@@ -30,6 +30,7 @@ use crate::{
     stencil::Stencil,
     surface::{Skin, Surface},
     term::{self, Recipe, Term},
+    volume::{Region, Volume, VolumeLaw},
 };
 
 use draft::{Draft, Spread};
@@ -386,6 +387,28 @@ impl Builder {
         });
         self.drafts.push(draft);
         Ok(self.model.bodies.len() - 1)
+    }
+
+    /// Fills a `region` of a body with a medium that resists changes of its volume; `inflation` is
+    /// its pressure above that of the surroundings at rest [Pa].
+    pub fn volume(
+        &mut self,
+        name: &str,
+        body: usize,
+        region: Region,
+        law: VolumeLaw,
+        inflation: f64,
+    ) -> Result<(), BuildError> {
+        let body = &self.model.bodies[body];
+        let volume = Volume::new(name.to_owned(), body, region, law, inflation);
+        self.model
+            .volumes
+            .push(volume.map_err(|source| BuildError::Volume {
+                volume: name.to_owned(),
+                body: body.name.clone(),
+                source,
+            })?);
+        Ok(())
     }
 
     /// Prescribes the motion of nodes of a deformable body, or of a whole rigid body (`nodes` is

@@ -1,0 +1,255 @@
+//! Implicit integrators as tables over one residual [larionov, Sect. IV-A].
+//!
+//! A step of h [s] from y = (q, p), positions and momenta, with rates y′ = (v, f), is one or two
+//! implicit stages. Each stage solves for its own y:
+//!
+//! ```text
+//! y = yᵗ + α₋ (y⁻ − yᵗ) + α₁ (y₁ − yᵗ) + h (β₀ y′ᵗ + β₁ y′₁ + γ y′)
+//! ```
+//!
+//! where y⁻ ends the step before and y₁ the first stage of this one. The last stage ends the step,
+//! so that all of these schemes but the trapezoidal rule are L-stable. All forces are integrated
+//! alike; only [`Integrator::TrapezoidalDecoupled`] treats contact apart, for comparison.
+
+/// How time is advanced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Integrator {
+    /// First order, L-stable [larionov, Eq. 16].
+    #[default]
+    BackwardEuler,
+    /// Second order, not L-stable: what a step cannot resolve rings on [larionov, Eq. 17].
+    Trapezoidal,
+    /// The trapezoidal rule for all forces but contact and friction, which are taken at the end of
+    /// the step alone, as incremental potential contact does it: unstable, and here to show that
+    /// [larionov, Sect. V-A3].
+    TrapezoidalDecoupled,
+    /// Second order, two steps, with coefficients for steps of changing length.
+    Bdf2,
+    /// Second order, a trapezoidal stage, then BDF2 through it.
+    TrBdf2,
+    /// Second order, two stages with one coefficient.
+    Sdirk2,
+}
+
+/// One implicit stage: the weights of the formula above.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stage {
+    /// When the stage ends, as a part of the step.
+    pub time: f64,
+    /// α₋, of the end of the step before.
+    pub before: f64,
+    /// α₁, of the first stage.
+    pub first: f64,
+    /// β₀, of the rates at the start of the step.
+    pub start_rate: f64,
+    /// β₁, of the rates of the first stage.
+    pub first_rate: f64,
+    /// γ, of the stage's own rates.
+    pub implicit: f64,
+    /// β₀ and γ of contact and friction forces.
+    pub contact: [f64; 2],
+}
+
+/// BDF2 stays stable as long as a step is at most 1 + √2 times as long as the one before.
+const LARGEST_RATIO: f64 = 2.4;
+
+impl Integrator {
+    /// The names used in scenes, with their integrators.
+    pub const NAMES: [(&'static str, Self); 6] = [
+        ("backward-euler", Self::BackwardEuler),
+        ("trapezoidal", Self::Trapezoidal),
+        ("trapezoidal-decoupled", Self::TrapezoidalDecoupled),
+        ("bdf2", Self::Bdf2),
+        ("tr-bdf2", Self::TrBdf2),
+        ("sdirk2", Self::Sdirk2),
+    ];
+
+    /// The stages of a step `ratio` times as long as the step before; none if there was no step
+    /// before. BDF2 then starts with one step of backward Euler, whose error of second order in a
+    /// single step does not lower the order of the whole.
+    pub fn stages(self, ratio: Option<f64>) -> Vec<Stage> {
+        // γ = 1 − 1/√2 makes both TR-BDF2 and SDIRK2 of second order and L-stable.
+        let g = 1.0 - std::f64::consts::FRAC_1_SQRT_2;
+        match self {
+            Self::BackwardEuler => vec![Stage::new(1.0, 1.0)],
+            Self::Trapezoidal => vec![Stage::new(1.0, 0.5).from_start(0.5)],
+            Self::TrapezoidalDecoupled => vec![Stage {
+                contact: [0.0, 1.0],
+                ..Stage::new(1.0, 0.5).from_start(0.5)
+            }],
+            Self::Bdf2 => match ratio.filter(|r| *r <= LARGEST_RATIO) {
+                None => vec![Stage::new(1.0, 1.0)],
+                Some(r) => vec![Stage {
+                    before: -r * r / (1.0 + 2.0 * r),
+                    ..Stage::new(1.0, (1.0 + r) / (1.0 + 2.0 * r))
+                }],
+            },
+            Self::TrBdf2 => {
+                let t = 2.0 * g;
+                vec![
+                    Stage::new(t, g).from_start(g),
+                    Stage {
+                        first: 1.0 / (t * (2.0 - t)),
+                        ..Stage::new(1.0, (1.0 - t) / (2.0 - t))
+                    },
+                ]
+            }
+            Self::Sdirk2 => vec![
+                Stage::new(g, g),
+                Stage {
+                    first_rate: 1.0 - g,
+                    ..Stage::new(1.0, g)
+                },
+            ],
+        }
+    }
+
+    /// Whether the scheme needs the end of the step before.
+    pub fn is_multistep(self) -> bool {
+        self == Self::Bdf2
+    }
+
+    /// The order of convergence.
+    pub fn order(self) -> u32 {
+        match self {
+            Self::BackwardEuler => 1,
+            _ => 2,
+        }
+    }
+}
+
+impl Stage {
+    fn new(time: f64, implicit: f64) -> Self {
+        Self {
+            time,
+            implicit,
+            contact: [0.0, implicit],
+            ..Self::default()
+        }
+    }
+
+    fn from_start(self, rate: f64) -> Self {
+        Self {
+            start_rate: rate,
+            contact: [rate, self.contact[1]],
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Integrates y′ = a(t) y + b(t) through `times`.
+    fn integrate(
+        scheme: Integrator,
+        times: &[f64],
+        start: f64,
+        rate: impl Fn(f64) -> (f64, f64),
+    ) -> f64 {
+        let slope = |t: f64, y: f64| rate(t).0 * y + rate(t).1;
+        let mut y = start;
+        let mut before: Option<(f64, f64)> = None;
+        for t in times.windows(2) {
+            let (t, h) = (t[0], t[1] - t[0]);
+            let stages = scheme.stages(before.map(|(length, _)| h / length));
+            let (mut first, mut last) = (y, y);
+            let mut first_rate = 0.0;
+            for (k, s) in stages.iter().enumerate() {
+                let known = y
+                    + before.map_or(0.0, |(_, old)| s.before * (old - y))
+                    + s.first * (first - y)
+                    + h * (s.start_rate * slope(t, y) + s.first_rate * first_rate);
+                let end = t + s.time * h;
+                let (a, b) = rate(end);
+                last = (known + h * s.implicit * b) / (1.0 - h * s.implicit * a);
+                if k == 0 {
+                    first = last;
+                    first_rate = slope(end, last);
+                }
+            }
+            before = Some((h, y));
+            y = last;
+        }
+        y
+    }
+
+    /// Steps that change by factors of up to two, as halved steps do.
+    fn uneven(n: usize) -> Vec<f64> {
+        let mut t = vec![0.0];
+        for i in 0..n {
+            let h = [1.0, 0.5, 0.5, 1.0, 2.0, 1.5][i % 6];
+            t.push(t[i] + h);
+        }
+        let end = t[n];
+        t.iter().map(|t| t / end).collect()
+    }
+
+    #[test]
+    fn orders_are_as_stated_also_for_uneven_steps() {
+        // y′ = −2 t y + cos t against itself on a fine grid; and y′ = −y against exp(−1).
+        for (_, scheme) in Integrator::NAMES {
+            for exact_decay in [false, true] {
+                let rate = |t: f64| {
+                    if exact_decay {
+                        (-1.0, 0.0)
+                    } else {
+                        (-2.0 * t, t.cos())
+                    }
+                };
+                let truth = if exact_decay {
+                    (-1.0f64).exp()
+                } else {
+                    let coarse = integrate(Integrator::Sdirk2, &uneven(6 * 4096), 1.0, rate);
+                    let fine = integrate(Integrator::Sdirk2, &uneven(6 * 8192), 1.0, rate);
+                    fine + (fine - coarse) / 3.0
+                };
+                let error =
+                    |n: usize| (integrate(scheme, &uneven(n), 1.0, rate) - truth).abs();
+                let order = (error(6 * 32) / error(6 * 64)).log2();
+                let stated = f64::from(scheme.order());
+                assert!((order - stated).abs() < 0.15, "{scheme:?}: {order}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_parabola_is_exact_for_second_order() {
+        // After BDF2's first step, which is of first order.
+        for (_, scheme) in Integrator::NAMES {
+            let times: Vec<f64> = uneven(12);
+            let y = integrate(scheme, &times, 0.0, |t| (0.0, 2.0 * t));
+            let start = match scheme {
+                Integrator::Bdf2 => continue,
+                _ => y - 1.0,
+            };
+            let bound = if scheme.order() == 2 { 1e-14 } else { 0.2 };
+            assert!(start.abs() < bound, "{scheme:?}: {start:e}");
+        }
+    }
+
+    #[test]
+    fn stiff_decay_dies_in_l_stable_schemes_and_rings_in_the_trapezoidal_rule() {
+        let times: Vec<f64> = (0..=20).map(|i| f64::from(i) * 0.1).collect();
+        for (_, scheme) in Integrator::NAMES {
+            let y = integrate(scheme, &times, 1.0, |_| (-1e6, 0.0)).abs();
+            let rings = matches!(
+                scheme,
+                Integrator::Trapezoidal | Integrator::TrapezoidalDecoupled
+            );
+            assert_eq!(rings, y > 0.9, "{scheme:?}: {y}");
+            assert!(rings || y < 1e-9, "{scheme:?}: {y}");
+        }
+    }
+
+    #[test]
+    fn a_step_that_grows_too_fast_starts_anew() {
+        let euler = Integrator::BackwardEuler.stages(None);
+        assert_eq!(Integrator::Bdf2.stages(Some(4.0)), euler);
+        assert_eq!(Integrator::Bdf2.stages(None), euler);
+        let even = Integrator::Bdf2.stages(Some(1.0))[0];
+        assert!((even.implicit - 2.0 / 3.0).abs() < 1e-15);
+        assert!((even.before + 1.0 / 3.0).abs() < 1e-15);
+    }
+}
