@@ -63,4 +63,16 @@ impl Attachment {
             hessian: (along + (Mat3::identity() - along) * across) * k,
         }
     }
+
+    /// ∂²E/∂x_a² [N/m] at the difference `d` [m], exact: indefinite where the spring is compressed.
+    pub fn hessian(&self, d: &Vec3) -> Mat3 {
+        let l = d.norm();
+        if self.length == 0.0 || l < f64::MIN_POSITIVE {
+            return Mat3::from_diagonal_element(self.stiffness);
+        }
+        let n = d / l;
+        let along = n * n.transpose();
+        let across = 1.0 - self.length / l;
+        (along + (Mat3::identity() - along) * across) * self.stiffness
+    }
 }

@@ -41,4 +41,26 @@ impl Drag {
         across * (half * self.normal * un.abs())
             + (Mat3::identity() - across) * (half * self.tangential * ut)
     }
+
+    /// ∂(C(u) u)/∂u [N·s/m] for the matrix C above, where the step keeps the area but not C:
+    ///
+    /// ½ ρ A (2 c_n |u_n| n nᵀ + c_t (‖u_t‖ (I − n nᵀ) + u_t u_tᵀ/‖u_t‖)).
+    pub fn derivative(&self, air: &Air, area: &Vec3, u: &Vec3) -> Mat3 {
+        let size = area.norm();
+        if size == 0.0 {
+            return Mat3::zeros();
+        }
+        let n = area / size;
+        let un = u.dot(&n);
+        let slide = u - n * un;
+        let ut = slide.norm();
+        let mut turn = Mat3::zeros();
+        if ut > 0.0 {
+            turn = slide * slide.transpose() / ut;
+        }
+        let across = n * n.transpose();
+        let half = 0.5 * air.density * size;
+        across * (2.0 * half * self.normal * un.abs())
+            + ((Mat3::identity() - across) * ut + turn) * (half * self.tangential)
+    }
 }

@@ -368,7 +368,10 @@ fn components(triangles: &[[u32; 3]], vertices: usize) -> Vec<usize> {
     }
     for t in triangles {
         for k in 1..3 {
-            let (a, b) = (root(&mut parent, t[0] as usize), root(&mut parent, t[k] as usize));
+            let (a, b) = (
+                root(&mut parent, t[0] as usize),
+                root(&mut parent, t[k] as usize),
+            );
             parent[a.max(b)] = a.min(b);
         }
     }

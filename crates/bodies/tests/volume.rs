@@ -60,7 +60,8 @@ fn bag(law: VolumeLaw, inflation: f64) -> (Model, State) {
     );
     let mut b = Builder::new(Vec3::zeros(), None);
     let body = b.shell(BodySpec::new("bag"), mesh, &film()).unwrap();
-    b.volume("air", body, Region::Enclosed, law, inflation).unwrap();
+    b.volume("air", body, Region::Enclosed, law, inflation)
+        .unwrap();
     b.finish().unwrap()
 }
 
@@ -99,9 +100,18 @@ fn derivatives_agree_with_differences() {
                 let along: f64 = g.iter().zip(d).map(|(g, d)| g.dot(d)).sum();
                 let mut y = vec![Vec3::zeros(); x.len()];
                 volume.add_product(x, d, first, &mut y);
-                y.iter().zip(&g).map(|(y, g)| y + g * (second * along)).collect()
+                y.iter()
+                    .zip(&g)
+                    .map(|(y, g)| y + g * (second * along))
+                    .collect()
             };
-            let d = shaken(&State { x: vec![Vec3::zeros(); x.len()], ..State::default() }, 1.0);
+            let d = shaken(
+                &State {
+                    x: vec![Vec3::zeros(); x.len()],
+                    ..State::default()
+                },
+                1.0,
+            );
             let error = check_product(force, product, &x, &d, 0.1, 1e-6);
             assert!(error < 1e-8, "{law:?}: product {error:e}");
             // Blocks and products are the same sparse matrix.
@@ -215,10 +225,16 @@ fn regions_of_solids_and_what_has_none() {
     let bad = VolumeLaw::Gas { ambient: -1.0 };
     assert!(matches!(
         fill(block, Region::Solid, bad, 0.0),
-        VolumeError::Parameter { parameter: "pressure", .. }
+        VolumeError::Parameter {
+            parameter: "pressure",
+            ..
+        }
     ));
     assert!(matches!(
         fill(block, Region::Solid, LAWS[1], -2e5),
-        VolumeError::Parameter { parameter: "inflation", .. }
+        VolumeError::Parameter {
+            parameter: "inflation",
+            ..
+        }
     ));
 }

@@ -14,6 +14,7 @@ pub(crate) const ROOT: &[&str] = &[
     "body",
     "pin",
     "attachment",
+    "volume",
     "obstacle",
     "probe",
     "check",
@@ -45,6 +46,26 @@ pub(crate) const METHOD_ADMM: &[&str] = &[
     "beta",
     "sleep",
     "acceleration",
+];
+pub(crate) const METHOD_SMOOTH: &[&str] = &[
+    "name",
+    "integrator",
+    "solver",
+    "volume_jacobian",
+    "tolerance",
+    "max_iterations",
+    "max_linear_iterations",
+    "sigma",
+    "epsilon",
+    "delta",
+    "kappa",
+    "penalty",
+    "friction",
+    "lagged_iterations",
+    "static_ratio",
+    "stribeck_speed",
+    "viscous",
+    "rounding",
 ];
 pub(crate) const AIR: &[&str] = &["density", "wind"];
 pub(crate) const CONTACT: &[&str] = &["enabled", "thickness", "overlap"];
@@ -115,6 +136,17 @@ pub(crate) const MOTION: &[&str] = &["translate", "rotate", "release"];
 pub(crate) const TRANSLATE: &[&str] = &["times", "values", "interpolation"];
 pub(crate) const TURN: &[&str] = &["axis", "pivot", "times", "angles", "interpolation"];
 pub(crate) const ATTACHMENT: &[&str] = &["name", "a", "b", "stiffness", "length", "damping"];
+pub(crate) const VOLUME: &[&str] = &[
+    "name",
+    "body",
+    "region",
+    "law",
+    "compression",
+    "compression_per_atm",
+    "pressure",
+    "inflation",
+    "inflation_atm",
+];
 pub(crate) const ANCHOR: &[&str] = &["body", "near", "node", "world"];
 pub(crate) const OBSTACLE: &[&str] = &[
     "name",
@@ -198,6 +230,8 @@ pub(crate) const PROBES: &[(&str, &[&str])] = &[
     ("contact-torque", &["body", "with", "axis"]),
     ("normal-force", &["body", "with"]),
     ("contacts", &["body", "with"]),
+    ("enclosed-volume", &["volume"]),
+    ("pressure", &["volume"]),
 ];
 
 /// Every table by the heading under which `docs/scenes.md` documents it.
@@ -207,6 +241,7 @@ pub(crate) const TABLES: &[(&str, &[&str])] = &[
     ("[time]", TIME),
     ("[method]", METHOD_NEWTON),
     ("[method]", METHOD_ADMM),
+    ("[method]", METHOD_SMOOTH),
     ("[air]", AIR),
     ("[contact]", CONTACT),
     ("[friction]", FRICTION),
@@ -231,6 +266,7 @@ pub(crate) const TABLES: &[(&str, &[&str])] = &[
     ("Motion", TURN),
     ("[[attachment]]", ATTACHMENT),
     ("[[attachment]]", ANCHOR),
+    ("[[volume]]", VOLUME),
     ("[[obstacle]]", OBSTACLE),
     ("[[check]]", CHECK),
     ("[output]", OUTPUT),

@@ -5,6 +5,7 @@ use stiction_sim::{
     admm::{self, Admm},
     colliders::ContactRules,
     newton::{self, Newton},
+    smooth::{self, Smooth},
 };
 
 /// Steps and frames.
@@ -76,17 +77,20 @@ pub enum MethodConfig {
     Newton(newton::Config),
     /// Frictional contact by splitting, inside projected Newton.
     Admm(admm::Config),
+    /// Contact and friction as smooth forces.
+    Smooth(smooth::Config),
 }
 
 impl MethodConfig {
     /// The names of the methods.
-    pub const NAMES: [&'static str; 2] = ["newton", "admm"];
+    pub const NAMES: [&'static str; 3] = ["newton", "admm", "smooth"];
 
     /// The method's name.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Newton(_) => "newton",
             Self::Admm(_) => "admm",
+            Self::Smooth(_) => "smooth",
         }
     }
 
@@ -95,6 +99,7 @@ impl MethodConfig {
         match self {
             Self::Newton(config) => Box::new(Newton::new(*config)),
             Self::Admm(config) => Box::new(Admm::new(config.clone(), rules)),
+            Self::Smooth(config) => Box::new(Smooth::new(*config, rules)),
         }
     }
 }

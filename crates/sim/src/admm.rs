@@ -102,8 +102,8 @@ impl Method for Admm {
         "admm"
     }
 
-    fn needs(&self, _model: &Model) -> Result<(), Unsupported> {
-        Ok(())
+    fn needs(&self, model: &Model) -> Result<(), Unsupported> {
+        Unsupported::volumes(self.name(), model)
     }
 
     fn solve(&mut self, step: StepContext<'_>, v: &mut [Vec3]) -> Result<SolveReport, SolveError> {

@@ -566,7 +566,7 @@ impl Dynamics {
 }
 
 /// Cuts a vector over all blocks into one slice per body.
-fn split<'a>(all: &'a mut [Vec3], bodies: &[Body]) -> Vec<&'a mut [Vec3]> {
+pub(crate) fn split<'a>(all: &'a mut [Vec3], bodies: &[Body]) -> Vec<&'a mut [Vec3]> {
     let mut rest = all;
     let mut cut = Vec::with_capacity(bodies.len());
     for body in bodies {

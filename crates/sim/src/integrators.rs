@@ -205,8 +205,7 @@ mod tests {
                     let fine = integrate(Integrator::Sdirk2, &uneven(6 * 8192), 1.0, rate);
                     fine + (fine - coarse) / 3.0
                 };
-                let error =
-                    |n: usize| (integrate(scheme, &uneven(n), 1.0, rate) - truth).abs();
+                let error = |n: usize| (integrate(scheme, &uneven(n), 1.0, rate) - truth).abs();
                 let order = (error(6 * 32) / error(6 * 64)).log2();
                 let stated = f64::from(scheme.order());
                 assert!((order - stated).abs() < 0.15, "{scheme:?}: {order}");

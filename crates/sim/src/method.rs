@@ -1,8 +1,10 @@
 //! What a method is: the one stage of a step that differs.
 
 use stiction_bodies::{Model, State};
-use stiction_contact::{FrictionProblem, ProblemError, detect::DetectError};
-use stiction_math::{FactorError, ScatterError, SystemError, Vec3};
+use stiction_contact::{
+    FrictionProblem, ProblemError, detect::DetectError, smooth::SmoothError,
+};
+use stiction_math::{BicgstabError, FactorError, ScatterError, SystemError, Vec3};
 use stiction_solvers::admm;
 
 use crate::{dynamics::Dynamics, stages::Stages};
@@ -17,6 +19,12 @@ pub trait Method: Send {
 
     /// Stages 4 and 5: improves the guess `v` to the velocity at the end of the step [m/s].
     fn solve(&mut self, step: StepContext<'_>, v: &mut [Vec3]) -> Result<SolveReport, SolveError>;
+
+    /// The mean velocity over the last step where that is not the velocity at its end, as with
+    /// integrators of higher order: positions advance by it [m/s].
+    fn mean_velocity(&self) -> Option<&[Vec3]> {
+        None
+    }
 
     /// What the certificate judges: the contact problem of the last solve and its solution. None
     /// for a method without contact, and before the first step.
@@ -84,6 +92,20 @@ pub struct Unsupported {
     pub remedy: String,
 }
 
+impl Unsupported {
+    /// Refuses enclosed volumes: a method that minimises a potential would need their dense Hessian.
+    pub fn volumes(method: &'static str, model: &Model) -> Result<(), Self> {
+        match model.volumes.first() {
+            None => Ok(()),
+            Some(volume) => Err(Self {
+                method,
+                reason: format!("volume `{}` is enclosed, which it does not know", volume.name),
+                remedy: "choose method `smooth`, or remove the [[volume]] table".to_owned(),
+            }),
+        }
+    }
+}
+
 /// What a solve took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SolveReport {
@@ -123,12 +145,21 @@ pub enum SolveError {
         /// Relative residual reached.
         residual: f64,
     },
+    /// The Jacobian of the step could not be factorised.
+    #[error("the Jacobian of the step cannot be factorised: {0}")]
+    Lu(#[from] FactorError),
+    /// The linear system of an inexact Newton iteration was not solved at all.
+    #[error("no Newton direction: BiCGSTAB: {0}; try `solver = \"direct\"`")]
+    Direction(BicgstabError),
     /// The detector was given something it cannot search.
     #[error("collision detection: {0}")]
     Detect(#[from] DetectError),
     /// The contact problem of the step is not sound, so that nothing can be said of its solution.
     #[error("the contact problem of the step is not sound: {0}")]
     Problem(#[from] ProblemError),
+    /// Smooth contact could not be evaluated.
+    #[error("smooth contact: {0}")]
+    Smooth(#[from] SmoothError),
     /// The contact solver could not work.
     #[error(transparent)]
     Admm(#[from] admm::Error),

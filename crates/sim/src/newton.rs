@@ -90,6 +90,7 @@ impl Method for Newton {
     }
 
     fn needs(&self, model: &Model) -> Result<(), Unsupported> {
+        Unsupported::volumes(self.name(), model)?;
         if !model.contact {
             return Ok(());
         }

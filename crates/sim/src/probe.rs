@@ -4,7 +4,7 @@ use stiction_bodies::{
     Body, BodyKind, Model, State, Stencil,
     energy::{
         angular_momentum, attachment_energy, elastic_energy, kinetic_energy, momentum,
-        potential_energy,
+        potential_energy, volume_energy,
     },
 };
 use stiction_contact::{ContactState, Outcome};
@@ -73,7 +73,7 @@ pub enum Quantity {
     Area(usize),
     /// Kinetic energy [J].
     Kinetic(Option<usize>),
-    /// Elastic energy, attachments included for all bodies [J].
+    /// Elastic energy, attachments and enclosed volumes included for all bodies [J].
     Elastic(Option<usize>),
     /// Potential energy in the uniform acceleration [J].
     Potential(Option<usize>),
@@ -87,6 +87,10 @@ pub enum Quantity {
     Tension(usize),
     /// The largest speed of a block of the body [m/s].
     Speed(usize),
+    /// The volume of one of `Model::volumes` [m³].
+    EnclosedVolume(usize),
+    /// The pressure in it [Pa]: absolute for a gas, above that of the surroundings otherwise.
+    Pressure(usize),
     /// What contact does to a body.
     Contact(ContactSum),
 }
@@ -212,6 +216,11 @@ impl Quantity {
                 let d = spring.a.position(state) - spring.b.position(state);
                 spring.stiffness * (d.norm() - spring.length)
             }
+            Self::EnclosedVolume(volume) => model.volumes[*volume].measure(&state.x),
+            Self::Pressure(volume) => {
+                let volume = &model.volumes[*volume];
+                volume.pressure(volume.measure(&state.x))
+            }
             Self::Contact(sum) => sum.measure(contacts),
             Self::Speed(body) => {
                 let body = &model.bodies[*body];
@@ -248,7 +257,7 @@ fn elastic(model: &Model, state: &State, bodies: &[&Body], with_attachments: boo
     if !with_attachments {
         return inner;
     }
-    inner + attachment_energy(model, state)
+    inner + attachment_energy(model, state) + volume_energy(model, state)
 }
 
 fn surface_positions(body: &Body, state: &State) -> Vec<Vec3> {

@@ -211,21 +211,24 @@ impl Simulation {
                 h,
                 source,
             })?;
-        stages.time(Stage::Advance, || advance(model, state, v, h));
+        stages.time(Stage::Advance, || {
+            let mean = method.mean_velocity().unwrap_or(v);
+            advance(model, state, v, mean, h);
+        });
         Ok(report)
     }
 }
 
-/// Stage 7: q⁺ = q + h v, rotations by the exponential.
-fn advance(model: &Model, state: &mut State, v: &[Vec3], h: f64) {
+/// Stage 7: q⁺ = q + h v̄ with the mean velocity v̄, rotations by the exponential.
+fn advance(model: &Model, state: &mut State, v: &[Vec3], mean: &[Vec3], h: f64) {
     state.v.copy_from_slice(v);
     for i in 0..v.len() {
-        state.x[i] += v[i] * h;
+        state.x[i] += mean[i] * h;
     }
     for (body, rigid) in model.rigids() {
         let ang = body.blocks.start + 1;
         state.x[ang] = Vec3::zeros();
-        state.rotations[rigid.index] = advance_rotation(&state.rotations[rigid.index], &v[ang], h);
+        state.rotations[rigid.index] = advance_rotation(&state.rotations[rigid.index], &mean[ang], h);
     }
     state.time += h;
 }
@@ -246,7 +249,8 @@ fn certify(
         penetration,
         kinetic: sum(&|b| energy::kinetic_energy(b, state)),
         elastic: sum(&|b| energy::elastic_energy(b, state))
-            + energy::attachment_energy(model, state),
+            + energy::attachment_energy(model, state)
+            + energy::volume_energy(model, state),
         potential: sum(&|b| energy::potential_energy(model, b, state)),
         ..judged
     })

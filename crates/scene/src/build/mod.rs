@@ -27,6 +27,7 @@ use crate::{
         body::{BodyPlan, Stuff, copies},
         obstacle::{ObstacleGeometry, ObstaclePlan, ObstacleShape},
         pin::{AttachmentPlan, Filter, PinPlan},
+        volume::VolumePlan,
     },
     source::{At, Place},
     suggest,
@@ -74,6 +75,9 @@ pub(crate) fn build(
     }
     for plan in &document.attachments {
         scene.attach(plan);
+    }
+    for plan in &document.volumes {
+        scene.volume(plan);
     }
     let drafts: Vec<_> = document
         .probes
@@ -398,6 +402,19 @@ impl Assembly<'_> {
             Err(error) => self
                 .reporter
                 .fail(Kind::Build, plan.a.place, error.to_string(), None),
+        }
+    }
+
+    fn volume(&mut self, plan: &VolumePlan) -> Option<()> {
+        let name = &plan.name.value;
+        let made = self
+            .builder
+            .volume(name, plan.body, plan.region, plan.law, plan.inflation);
+        match made {
+            Ok(()) => Some(()),
+            Err(error) => self
+                .reporter
+                .fail(Kind::Build, plan.place, error.to_string(), None),
         }
     }
 

@@ -78,6 +78,8 @@ impl Assembly<'_> {
             Followed::Tension(spring) => Quantity::Tension(*spring),
             Followed::Contact(sum) => Quantity::Contact(*sum),
             Followed::Speed(body) => Quantity::Speed(*body),
+            Followed::EnclosedVolume(volume) => Quantity::EnclosedVolume(*volume),
+            Followed::Pressure(volume) => Quantity::Pressure(*volume),
         });
         Some(Draft {
             name: plan.name.value.clone(),

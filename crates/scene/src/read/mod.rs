@@ -14,6 +14,7 @@ pub(crate) mod place;
 pub(crate) mod probe;
 pub(crate) mod settings;
 pub(crate) mod shape;
+pub(crate) mod volume;
 
 use stiction_bodies::drag::Air;
 use stiction_math::Vec3;
@@ -34,6 +35,7 @@ use material::Materials;
 use obstacle::ObstaclePlan;
 use pin::{AttachmentPlan, PinPlan};
 use probe::ProbePlan;
+use volume::VolumePlan;
 
 /// A scene as it was read.
 pub(crate) struct Document {
@@ -48,6 +50,7 @@ pub(crate) struct Document {
     pub bodies: Vec<BodyPlan>,
     pub pins: Vec<PinPlan>,
     pub attachments: Vec<AttachmentPlan>,
+    pub volumes: Vec<VolumePlan>,
     pub obstacles: Vec<ObstaclePlan>,
     pub probes: Vec<ProbePlan>,
     pub checks: Vec<Check>,
@@ -104,12 +107,19 @@ pub(crate) fn document(
         attachments.iter().filter_map(|a| a.name.as_ref()),
         "attachments",
     );
+    let volumes: Vec<VolumePlan> = f
+        .tables("volume")
+        .iter()
+        .filter_map(|node| volume::volume(reporter, node, &names))
+        .collect();
+    unique(reporter, volumes.iter().map(|v| &v.name), "volumes");
     let springs = names_in(f.tables("attachment"));
+    let media = names_in(f.tables("volume"));
     let walls = names_in(f.tables("obstacle"));
     let probe_nodes = f.tables("probe");
     let probes: Vec<ProbePlan> = probe_nodes
         .iter()
-        .filter_map(|node| probe::probe(reporter, node, &names, &springs, &walls))
+        .filter_map(|node| probe::probe(reporter, node, &names, &springs, &walls, &media))
         .collect();
     unique(reporter, probes.iter().map(|p| &p.name), "probes");
 
@@ -187,6 +197,7 @@ pub(crate) fn document(
         bodies: plans,
         pins,
         attachments,
+        volumes,
         obstacles,
         probes,
         checks,

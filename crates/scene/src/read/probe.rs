@@ -48,6 +48,8 @@ pub(crate) enum Followed {
     Tension(usize),
     Speed(usize),
     Contact(ContactSum),
+    EnclosedVolume(usize),
+    Pressure(usize),
 }
 
 pub(crate) fn probe(
@@ -56,6 +58,7 @@ pub(crate) fn probe(
     names: &Names,
     springs: &[String],
     obstacles: &[String],
+    volumes: &[String],
 ) -> Option<ProbePlan> {
     let f = Fields::open(reporter, node, "[[probe]]")?;
     let name = f.need_string("name")?;
@@ -157,7 +160,9 @@ pub(crate) fn probe(
         "energy" => Followed::Energy(any_body()?),
         "momentum" => Followed::Momentum(any_body()?, axis(&f, norm)?),
         "angular-momentum" => Followed::AngularMomentum(any_body()?, axis(&f, norm)?),
-        "tension" => Followed::Tension(spring(&f, springs)?),
+        "tension" => Followed::Tension(named(&f, "attachment", springs)?),
+        "enclosed-volume" => Followed::EnclosedVolume(named(&f, "volume", volumes)?),
+        "pressure" => Followed::Pressure(named(&f, "volume", volumes)?),
         "contact-force" => summed(Resultant::Force(axis(&f, norm)?))?,
         "friction-force" => summed(Resultant::Friction(axis(&f, norm)?))?,
         "contact-torque" => summed(Resultant::Torque(axis(&f, norm)?))?,
@@ -172,18 +177,17 @@ pub(crate) fn probe(
     })
 }
 
-fn spring(f: &Fields<'_>, springs: &[String]) -> Option<usize> {
-    let name = f.need_string("attachment")?;
-    let found = springs
-        .iter()
-        .position(|s| !s.is_empty() && s == name.value);
+/// The attachment or volume that `key` names, by its index.
+fn named(f: &Fields<'_>, key: &str, all: &[String]) -> Option<usize> {
+    let name = f.need_string(key)?;
+    let found = all.iter().position(|s| !s.is_empty() && s == name.value);
     found.or_else(|| {
-        let named = springs.iter().map(String::as_str).filter(|s| !s.is_empty());
-        let help = suggest::help(name.value, "attachments", named);
+        let named = all.iter().map(String::as_str).filter(|s| !s.is_empty());
+        let help = suggest::help(name.value, &format!("{key}s"), named);
         name.fail(
             f.reporter,
             Kind::UnknownName,
-            format!("there is no attachment `{}`", name.value),
+            format!("there is no {key} `{}`", name.value),
             Some(help),
         )
     })

@@ -2,9 +2,12 @@
 
 use stiction_bodies::drag::Air;
 use stiction_math::Vec3;
+use stiction_contact::smooth::{FrictionTime, Penalty};
 use stiction_sim::{
     admm,
+    integrators::Integrator as Scheme,
     newton::{self, Stop},
+    smooth::{self, Solver, VolumeJacobian},
 };
 use stiction_solvers::admm::{Acceleration, Sleep, Start, Velocity, Weights};
 
@@ -90,6 +93,10 @@ pub(crate) fn method(root: &Fields<'_>, chosen: Option<At<&str>>) -> Option<At<M
         "admm" => MethodConfig::Admm(match f {
             Some(f) => admm(&f)?,
             None => admm::Config::default(),
+        }),
+        "smooth" => MethodConfig::Smooth(match f {
+            Some(f) => smooth(&f)?,
+            None => smooth::Config::default(),
         }),
         other => {
             let help = suggest::help(other, "methods", MethodConfig::NAMES);
@@ -191,6 +198,93 @@ fn admm(f: &Fields<'_>) -> Option<admm::Config> {
             .bool("acceleration")?
             .then_some(Acceleration { restart: 0.999 });
     }
+    Some(config)
+}
+
+fn smooth(f: &Fields<'_>) -> Option<smooth::Config> {
+    f.allow(schema::METHOD_SMOOTH);
+    let mut config = smooth::Config::default();
+    if f.has("integrator") {
+        config.integrator = f.choice("integrator", &Scheme::NAMES)?;
+    }
+    let newton = &mut config.newton;
+    if f.has("solver") {
+        let solvers = [("direct", Solver::Direct), ("iterative", Solver::Iterative)];
+        newton.solver = f.choice("solver", &solvers)?;
+    }
+    if f.has("volume_jacobian") {
+        let kinds = [
+            ("exact", VolumeJacobian::Exact),
+            ("sparse", VolumeJacobian::Sparse),
+        ];
+        newton.volume = f.choice("volume_jacobian", &kinds)?;
+    }
+    if f.has("max_iterations") {
+        newton.max_iterations = f.count("max_iterations", 1)? as usize;
+    }
+    if f.has("max_linear_iterations") {
+        newton.max_linear = f.count("max_linear_iterations", 1)? as usize;
+    }
+    if f.has("sigma") {
+        newton.sigma = f.positive("sigma")?;
+        if newton.sigma >= 1.0 {
+            let message = "`sigma` of [method] must be below 1: a direction must reduce the residual";
+            return f.fail(Kind::Value, "sigma", message.to_owned(), None);
+        }
+    }
+    let contact = &mut config.contact;
+    for (key, value) in [
+        ("epsilon", &mut contact.epsilon),
+        ("kappa", &mut contact.stiffness),
+    ] {
+        if f.has(key) {
+            *value = f.positive(key)?;
+        }
+    }
+    if f.has("delta") {
+        contact.delta = Some(f.positive("delta")?);
+    }
+    if f.has("penalty") {
+        let kinds = [("cubic", Penalty::Cubic), ("barrier", Penalty::Barrier)];
+        contact.penalty = f.choice("penalty", &kinds)?;
+    }
+    if f.has("rounding") {
+        contact.rounding = f.not_negative("rounding")?;
+    }
+    let lagged = f.has("friction")
+        && f.choice("friction", &[("implicit", false), ("lagged", true)])?;
+    if lagged {
+        let iterations = match f.has("lagged_iterations") {
+            true => f.count("lagged_iterations", 1)? as usize,
+            false => 1,
+        };
+        contact.friction = FrictionTime::Lagged { iterations };
+    } else if f.has("lagged_iterations") {
+        let message = "`lagged_iterations` of [method] has no meaning where friction is implicit";
+        let help = "set `friction = \"lagged\"`, or remove it";
+        return f.fail(
+            Kind::Value,
+            "lagged_iterations",
+            message.to_owned(),
+            Some(help.to_owned()),
+        );
+    }
+    if f.has("static_ratio") {
+        contact.stribeck.ratio = f.positive("static_ratio")?;
+    }
+    // As the paper sets it [larionov, Sect. III-C].
+    contact.stribeck.speed = match f.has("stribeck_speed") {
+        true => f.positive("stribeck_speed")?,
+        false => 10.0 * contact.epsilon,
+    };
+    if f.has("viscous") {
+        contact.stribeck.viscous = f.not_negative("viscous")?;
+    }
+    // Velocities must be known better than ε, or what sticks is not known to stick.
+    config.newton.tolerance = match f.has("tolerance") {
+        true => f.positive("tolerance")?,
+        false => config.newton.tolerance.min(1e-3 * config.contact.epsilon),
+    };
     Some(config)
 }
 

@@ -1,0 +1,130 @@
+//! What the certificate judges of a step of smooth contact.
+//!
+//! The problem is A v = f + Bᵀ r with the contact impulses r = h f_c(q⁺, v⁺) and A the diagonal
+//! blocks of the Jacobian without contact, which is all of A that the certificate uses. f closes the
+//! balance up to the residual that Newton left, so that `dynamics` shows it.
+
+use std::sync::Arc;
+
+use stiction_bodies::{BodyKind, Model, State};
+use stiction_contact::{
+    ContactSet, FrictionProblem,
+    detect::{DetectConfig, DetectError, Detector, Placement, Step},
+};
+use stiction_math::{BlockError, BlockPattern, Mat3, PartShape, SystemMatrix, Vec3};
+
+use super::{contact::Contacts, stage::Stage};
+use crate::{
+    colliders::{ContactRules, colliders, place},
+    jacobian::Jacobian,
+    method::{Evidence, SolveError},
+};
+
+/// The last step, as a friction problem and its solution.
+pub(super) struct Record {
+    problem: FrictionProblem,
+    v: Vec<Vec3>,
+    r: Vec<Vec3>,
+    detector: Detector,
+    placements: Vec<Placement<'static>>,
+}
+
+impl Record {
+    pub fn new(model: &Model, rules: &ContactRules) -> Result<Self, SolveError> {
+        let n = model.blocks();
+        let shapes: Result<Vec<PartShape>, BlockError> = model
+            .bodies
+            .iter()
+            .map(|b| {
+                Ok(match &b.kind {
+                    BodyKind::Deformable(d) => PartShape::Sparse(Arc::new(
+                        BlockPattern::from_cliques(d.pattern.n(), [])?,
+                    )),
+                    BodyKind::Rigid(_) => PartShape::Dense,
+                })
+            })
+            .collect();
+        let a = SystemMatrix::new(shapes.map_err(super::block)?, &[]);
+        let mut problem = FrictionProblem::new(a, vec![Vec3::zeros(); n], 1.0);
+        let bodies = || model.bodies.iter();
+        problem.positions = bodies().flat_map(|b| b.block_positions()).collect();
+        problem.mass = bodies().flat_map(|b| b.block_masses()).collect();
+        let (bodies, laws) = (colliders(model, rules), rules.laws.clone());
+        Ok(Self {
+            problem,
+            v: vec![Vec3::zeros(); n],
+            r: Vec::new(),
+            detector: Detector::new(bodies, laws, DetectConfig::default())?,
+            placements: Vec::new(),
+        })
+    }
+
+    /// Takes a solved step of `h` [s], with the residual that Newton left of its last stage.
+    pub fn set(
+        &mut self,
+        contacts: &Contacts,
+        stage: &Stage,
+        jacobian: &Jacobian,
+        fixed: &[bool],
+        residual: &[Vec3],
+        h: f64,
+    ) -> Result<(), SolveError> {
+        let Self { problem, v, r, .. } = self;
+        problem.h = h;
+        problem.fixed.copy_from_slice(fixed);
+        contacts.contact_set(stage.place(), h, fixed, &mut problem.contacts, r)?;
+        problem.a.set_zero();
+        for i in 0..v.len() {
+            let block = match fixed[i] {
+                true => Mat3::identity(),
+                false => definite(&jacobian.diagonal()[i], problem.mass[i]),
+            };
+            problem.a.add(i, i, &block);
+            v[i] = if fixed[i] { Vec3::zeros() } else { stage.v[i] };
+            problem.f[i] = if fixed[i] {
+                Vec3::zeros()
+            } else {
+                block * v[i] - residual[i]
+            };
+        }
+        for (c, r) in r.iter().enumerate() {
+            for e in problem.contacts.entries(c) {
+                problem.f[e.node as usize] -= e.tr_mul(r);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn evidence(&self) -> Evidence<'_> {
+        Evidence {
+            problem: &self.problem,
+            v: &self.v,
+            r: &self.r,
+        }
+    }
+
+    /// The deepest overlap in `state`, found by the detector that all methods share [m].
+    pub fn penetration(&mut self, model: &Model, state: &State) -> Result<f64, DetectError> {
+        place(model, state.time, state.time, &mut self.placements);
+        let now = Step {
+            h: self.problem.h,
+            x: &state.x,
+            rotations: &state.rotations,
+            v: &state.v,
+            start: &state.v,
+            fixed: &self.problem.fixed,
+            obstacles: &self.placements,
+            previous: &ContactSet::default(),
+        };
+        self.detector.penetration(&now)
+    }
+}
+
+/// The symmetric part of a diagonal block, or the mass where that is not positive definite.
+fn definite(block: &Mat3, mass: f64) -> Mat3 {
+    let symmetric = (block + block.transpose()) * 0.5;
+    match symmetric.cholesky() {
+        Some(_) => symmetric,
+        None => Mat3::from_diagonal_element(mass),
+    }
+}
