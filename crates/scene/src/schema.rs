@@ -62,7 +62,6 @@ pub(crate) const METHOD_SMOOTH: &[&str] = &[
     "penalty",
     "friction",
     "lagged_iterations",
-    "static_ratio",
     "stribeck_speed",
     "viscous",
     "rounding",

@@ -1,9 +1,7 @@
 //! What a method is: the one stage of a step that differs.
 
 use stiction_bodies::{Model, State};
-use stiction_contact::{
-    FrictionProblem, ProblemError, detect::DetectError, smooth::SmoothError,
-};
+use stiction_contact::{FrictionProblem, ProblemError, detect::DetectError, smooth::SmoothError};
 use stiction_math::{BicgstabError, FactorError, ScatterError, SystemError, Vec3};
 use stiction_solvers::admm;
 
@@ -99,7 +97,10 @@ impl Unsupported {
             None => Ok(()),
             Some(volume) => Err(Self {
                 method,
-                reason: format!("volume `{}` is enclosed, which it does not know", volume.name),
+                reason: format!(
+                    "volume `{}` is enclosed, which it does not know",
+                    volume.name
+                ),
                 remedy: "choose method `smooth`, or remove the [[volume]] table".to_owned(),
             }),
         }

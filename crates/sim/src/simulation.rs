@@ -228,7 +228,8 @@ fn advance(model: &Model, state: &mut State, v: &[Vec3], mean: &[Vec3], h: f64) 
     for (body, rigid) in model.rigids() {
         let ang = body.blocks.start + 1;
         state.x[ang] = Vec3::zeros();
-        state.rotations[rigid.index] = advance_rotation(&state.rotations[rigid.index], &mean[ang], h);
+        state.rotations[rigid.index] =
+            advance_rotation(&state.rotations[rigid.index], &mean[ang], h);
     }
     state.time += h;
 }

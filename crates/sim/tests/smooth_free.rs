@@ -87,7 +87,11 @@ fn advance(sim: &mut Simulation, steps: usize) {
 
 fn distance(a: &State, b: &State) -> f64 {
     let places = a.x.iter().zip(&b.x).map(|(a, b)| (a - b).norm_squared());
-    let turns = a.rotations.iter().zip(&b.rotations).map(|(a, b)| a.angle_to(b).powi(2));
+    let turns = a
+        .rotations
+        .iter()
+        .zip(&b.rotations)
+        .map(|(a, b)| a.angle_to(b).powi(2));
     (places.sum::<f64>() + turns.sum::<f64>()).sqrt()
 }
 
@@ -95,13 +99,8 @@ fn distance(a: &State, b: &State) -> f64 {
 fn the_jacobian_is_the_derivative_of_the_residual() {
     let (mut model, mut state) = mixed();
     let law = VolumeLaw::Gas { ambient: 2e4 };
-    let volume = stiction_bodies::Volume::new(
-        "gas".to_owned(),
-        &model.bodies[1],
-        Region::Solid,
-        law,
-        1e3,
-    );
+    let volume =
+        stiction_bodies::Volume::new("gas".to_owned(), &model.bodies[1], Region::Solid, law, 1e3);
     model.volumes.push(volume.unwrap());
     for (i, x) in state.x.iter_mut().enumerate() {
         *x += Vec3::new(0.011, -0.007, 0.009) * ((i * 7 % 5) as f64 - 2.0);
@@ -158,7 +157,9 @@ fn the_jacobian_is_the_derivative_of_the_residual() {
     };
     for k in 0..6 {
         let d: Vec<Vec3> = (0..state.v.len())
-            .map(|i| Vec3::from_fn(|c, _| (((i * 31 + c * 17 + k * 101) % 23) as f64 - 11.0) / 11.0))
+            .map(|i| {
+                Vec3::from_fn(|c, _| (((i * 31 + c * 17 + k * 101) % 23) as f64 - 11.0) / 11.0)
+            })
             .collect();
         // Steps of differences are 4 % of this and less; the block is a few centimetres.
         let error = check_product(residual, product, &state.v, &d, 0.5, 1e-9);
@@ -169,13 +170,21 @@ fn the_jacobian_is_the_derivative_of_the_residual() {
 #[test]
 fn every_integrator_has_its_order() {
     for scene in [swinging as fn() -> _, mixed] {
-        let truth = run(scene, method(Integrator::Sdirk2, Solver::Direct), 1e-4, 0.04);
+        let truth = run(
+            scene,
+            method(Integrator::Sdirk2, Solver::Direct),
+            1e-4,
+            0.04,
+        );
         for (name, integrator) in Integrator::NAMES {
             if integrator == Integrator::TrapezoidalDecoupled {
                 continue;
             }
             let error = |h: f64| {
-                distance(&run(scene, method(integrator, Solver::Direct), h, 0.04), &truth)
+                distance(
+                    &run(scene, method(integrator, Solver::Direct), h, 0.04),
+                    &truth,
+                )
             };
             let (coarse, fine) = (error(0.002), error(0.001));
             let order = (coarse / fine).log2();
@@ -247,7 +256,12 @@ fn a_resumed_run_has_the_same_bits() {
 #[test]
 fn steps_that_are_cut_keep_the_order() {
     // So few iterations that the long steps fail and are halved; BDF2 must go on with what it has.
-    let truth = run(swinging, method(Integrator::Sdirk2, Solver::Direct), 2e-4, 0.08);
+    let truth = run(
+        swinging,
+        method(Integrator::Sdirk2, Solver::Direct),
+        2e-4,
+        0.08,
+    );
     for (integrator, max_iterations) in [(Integrator::Bdf2, 4), (Integrator::TrBdf2, 2)] {
         let config = Config {
             integrator,

@@ -1,8 +1,8 @@
 //! `[time]`, `[method]`, `[air]`, `[contact]`, `[output]`.
 
 use stiction_bodies::drag::Air;
-use stiction_math::Vec3;
 use stiction_contact::smooth::{FrictionTime, Penalty};
+use stiction_math::Vec3;
 use stiction_sim::{
     admm,
     integrators::Integrator as Scheme,
@@ -228,7 +228,8 @@ fn smooth(f: &Fields<'_>) -> Option<smooth::Config> {
     if f.has("sigma") {
         newton.sigma = f.positive("sigma")?;
         if newton.sigma >= 1.0 {
-            let message = "`sigma` of [method] must be below 1: a direction must reduce the residual";
+            let message =
+                "`sigma` of [method] must be below 1: a direction must reduce the residual";
             return f.fail(Kind::Value, "sigma", message.to_owned(), None);
         }
     }
@@ -251,8 +252,8 @@ fn smooth(f: &Fields<'_>) -> Option<smooth::Config> {
     if f.has("rounding") {
         contact.rounding = f.not_negative("rounding")?;
     }
-    let lagged = f.has("friction")
-        && f.choice("friction", &[("implicit", false), ("lagged", true)])?;
+    let lagged =
+        f.has("friction") && f.choice("friction", &[("implicit", false), ("lagged", true)])?;
     if lagged {
         let iterations = match f.has("lagged_iterations") {
             true => f.count("lagged_iterations", 1)? as usize,
@@ -268,9 +269,6 @@ fn smooth(f: &Fields<'_>) -> Option<smooth::Config> {
             message.to_owned(),
             Some(help.to_owned()),
         );
-    }
-    if f.has("static_ratio") {
-        contact.stribeck.ratio = f.positive("static_ratio")?;
     }
     // As the paper sets it [larionov, Sect. III-C].
     contact.stribeck.speed = match f.has("stribeck_speed") {

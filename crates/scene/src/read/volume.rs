@@ -60,7 +60,10 @@ pub(crate) fn volume(reporter: &Reporter, node: &Node, names: &Names) -> Option<
         Kinds::Gas => {
             for key in ["compression", "compression_per_atm"] {
                 if f.has(key) {
-                    let message = format!("{}: the compression of a gas is that of P V = const", f.what);
+                    let message = format!(
+                        "{}: the compression of a gas is that of P V = const",
+                        f.what
+                    );
                     let help = format!("remove `{key}`, or choose another `law`");
                     return f.fail(Kind::Value, key, message, Some(help));
                 }

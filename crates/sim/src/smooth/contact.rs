@@ -211,9 +211,7 @@ impl Contacts {
         set: &mut ContactSet,
         r: &mut Vec<Vec3>,
     ) -> Result<(), SolveError> {
-        Ok(self
-            .smooth
-            .contact_set(&self.at(place), h, fixed, set, r)?)
+        Ok(self.smooth.contact_set(&self.at(place), h, fixed, set, r)?)
     }
 
     /// κ [N/m].

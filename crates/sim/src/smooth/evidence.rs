@@ -37,9 +37,9 @@ impl Record {
             .iter()
             .map(|b| {
                 Ok(match &b.kind {
-                    BodyKind::Deformable(d) => PartShape::Sparse(Arc::new(
-                        BlockPattern::from_cliques(d.pattern.n(), [])?,
-                    )),
+                    BodyKind::Deformable(d) => {
+                        PartShape::Sparse(Arc::new(BlockPattern::from_cliques(d.pattern.n(), [])?))
+                    }
                     BodyKind::Rigid(_) => PartShape::Dense,
                 })
             })

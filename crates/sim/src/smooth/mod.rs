@@ -212,7 +212,14 @@ impl Method for Smooth {
             }
             history.kappa = contacts.stiffness();
         }
-        history.commit(model, &mut self.mean, work.stage.shift(), &work.start, state, h);
+        history.commit(
+            model,
+            &mut self.mean,
+            work.stage.shift(),
+            &work.start,
+            state,
+            h,
+        );
         Ok(report)
     }
 
@@ -509,7 +516,8 @@ impl Work {
         let Run { model, state, .. } = *run;
         self.x.clear();
         let v = &self.start.v;
-        self.x.extend(state.x.iter().zip(v).map(|(x, v)| x + v * dt));
+        self.x
+            .extend(state.x.iter().zip(v).map(|(x, v)| x + v * dt));
         let mut rotations = state.rotations.clone();
         for (body, rigid) in model.rigids() {
             let w = &v[body.blocks.start + 1];

@@ -133,7 +133,10 @@ impl Work {
             };
             let size = reduce::norm_inf(&self.direction);
             if !size.is_finite() {
-                return Err(SolveError::not_finite(problem.model, first_bad(&self.direction)));
+                return Err(SolveError::not_finite(
+                    problem.model,
+                    first_bad(&self.direction),
+                ));
             }
             let Some((alpha, next)) = self.search(problem, config, reached, norm, v)? else {
                 // Rounding hides any decrease: there is nothing left to find.

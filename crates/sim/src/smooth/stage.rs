@@ -74,7 +74,13 @@ impl Stage {
         self.rotations.clone_from(&state.rotations);
         self.turns.resize(state.rotations.len(), Mat3::identity());
         self.p.clone_from(&start.p);
-        for list in [&mut self.x, &mut self.v, &mut self.shift, &mut self.scratch, &mut self.moved] {
+        for list in [
+            &mut self.x,
+            &mut self.v,
+            &mut self.shift,
+            &mut self.scratch,
+            &mut self.moved,
+        ] {
             list.clear();
             list.resize(state.x.len(), Vec3::zeros());
         }
@@ -247,7 +253,9 @@ impl LinearOperator for Products<'_> {
 
     fn apply(&self, p: &[Vec3], y: &mut [Vec3]) {
         self.jacobian.apply(p, y);
-        let Some(contacts) = self.contacts else { return };
+        let Some(contacts) = self.contacts else {
+            return;
+        };
         let stage = self.stage;
         let mut dv = p.to_vec();
         self.prescribed.clear(&mut dv);
