@@ -93,7 +93,14 @@ pub fn certify(
 pub fn coulomb_residual(u: &Vec3, r: &Vec3, n: &Vec3, mu: f64, rho: f64) -> f64 {
     let slip = (u - n * u.dot(n)).norm();
     let modified = u + n * (mu * slip);
-    (r - project_cone(&(r - modified * rho), n, mu)).norm() / rho
+    let x = r - modified * rho;
+    let along = x.dot(n);
+    if (x - n * along).norm() <= mu * along {
+        // r − P(r − ρ ũ) = ρ ũ, but a difference would lose a velocity beside the huge impulses
+        // with which contacts that contradict one another are jammed.
+        return modified.norm();
+    }
+    (r - project_cone(&x, n, mu)).norm() / rho
 }
 
 /// The point of K_μ = {‖r_T‖ ≤ μ r_N} next to `x`; the half-line along `n` if μ = 0.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use stiction_contact::{
-    Certificate, CertifyConfig, Contact, Entry, FrictionProblem, certify, project_cone,
+    Certificate, CertifyConfig, Contact, ContactSet, Entry, FrictionProblem, certify,
+    generate::incline, project_cone,
 };
 use stiction_math::{BlockPattern, Mat3, PartShape, SystemMatrix, Vec3};
 
@@ -287,5 +288,28 @@ proptest! {
         }
         // Moreau: what is taken off is orthogonal to what stays.
         prop_assert!((x - p).dot(&p).abs() < 1e-12 * (1.0 + x.norm_squared()));
+    }
+}
+
+/// Two planes that close on a node from both sides have no solution, however hard they press: the
+/// velocity that breaks the law must not be lost beside the impulses.
+#[test]
+fn huge_impulses_hide_no_overlap() {
+    let mut p = incline(1, 0.0, 0.5, 0.0).problem;
+    p.f[0] = Vec3::zeros();
+    p.contacts = ContactSet::default();
+    for normal in [Vec3::x(), -Vec3::x()] {
+        let contact = Contact {
+            normal,
+            k: -normal,
+            mu: 0.3,
+            ..Contact::default()
+        };
+        p.contacts.push(&[(0, 1.0)], contact);
+    }
+    for size in [1.0, 1e10, 1e30] {
+        let r = [Vec3::x() * size, -Vec3::x() * size];
+        let c = certify(&p, &[Vec3::zeros()], &r, &CertifyConfig::default()).unwrap();
+        assert!(c.residual > 0.99, "{size:e}: {c:?}");
     }
 }

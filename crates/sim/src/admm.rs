@@ -13,7 +13,7 @@ use stiction_contact::{
     ContactKey, ContactSet, FrictionProblem,
     detect::{DetectConfig, Detector, Placement, Step},
 };
-use stiction_math::{LinearOperator, SystemFactor, Vec3};
+use stiction_math::{LinearOperator, Vec3};
 use stiction_solvers::admm as solver;
 
 use crate::{
@@ -76,8 +76,6 @@ struct Work {
     problem: FrictionProblem,
     /// Made at the first solve: it examines a matrix with numbers in it.
     solver: Option<solver::Admm>,
-    /// For the unconstrained velocity, without the solver's shift.
-    factor: SystemFactor,
     gradient: Vec<Vec3>,
     predicted: Vec<Vec3>,
     masked: Vec<Vec3>,
@@ -262,12 +260,9 @@ impl Work {
             .flat_map(|b| b.block_positions())
             .collect();
         problem.mass = model.bodies.iter().flat_map(|b| b.block_masses()).collect();
-        let factor = SystemFactor::new(&problem.a, &problem.part_positions())
-            .map_err(|e| SolveError::system(model, e))?;
         Ok(Self {
             detector: Detector::new(colliders(model, rules), rules.laws.clone(), config.detect)?,
             solver: None,
-            factor,
             gradient: vec![Vec3::zeros(); n],
             predicted: vec![Vec3::zeros(); n],
             masked: vec![Vec3::zeros(); n],
@@ -311,21 +306,26 @@ impl Work {
         Ok(())
     }
 
-    /// The velocity without contact, prescribed where it is.
+    /// The velocity without contact, prescribed where it is. The solver goes on with the factor.
     fn predict(&mut self, model: &Model, v: &[Vec3]) -> Result<(), SolveError> {
         let Self {
             problem,
-            factor,
+            solver,
             predicted,
             ..
         } = self;
-        predicted.copy_from_slice(&problem.f);
-        factor
-            .refactor(&problem.a, None)
-            .map_err(|e| SolveError::system(model, e))?;
-        factor
-            .solve(&problem.a, predicted, 1e-6)
-            .map_err(|e| SolveError::system(model, e))?;
+        // Contacts of the step before do not belong to this one's matrix.
+        problem.contacts.clear();
+        let solver = match solver {
+            Some(solver) => solver,
+            None => solver.insert(solver::Admm::new(problem)?),
+        };
+        solver
+            .unconstrained(problem, predicted, 1e-6)
+            .map_err(|e| match e {
+                solver::Error::System(e) => SolveError::system(model, e),
+                e => e.into(),
+            })?;
         for i in 0..v.len() {
             if problem.fixed[i] {
                 predicted[i] = v[i];

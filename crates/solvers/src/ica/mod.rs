@@ -16,7 +16,7 @@
 //! coupling from the iteration before. Local problems are solved by the cases of the law inside a
 //! bracket instead of the hybrid Newton solver of [daviet2011].
 
-use stiction_contact::{FrictionProblem, ProblemError};
+use stiction_contact::{CertifyConfig, FrictionProblem, ProblemError, certify};
 use stiction_math::{Mat3, Part, Vec3, reduce};
 
 use crate::projection::{Metric, Projection};
@@ -24,7 +24,8 @@ use crate::projection::{Metric, Projection};
 /// How long and how far to go.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// Done when h ‖v − v before‖∞ and h times the changes of the last sweep are below this [m].
+    /// Done when h ‖v − v before‖∞, h times the changes of the last sweep, and h times `residual`
+    /// and `dynamics` of the answer's certificate are below this [m].
     pub tolerance: f64,
     /// Outer iterations before giving up.
     pub max_iterations: usize,
@@ -50,7 +51,10 @@ pub struct Report {
     pub iterations: usize,
     /// The last h (‖v − v before‖∞ + changes of the last sweep) [m].
     pub delta: f64,
-    /// Whether it is below the tolerance.
+    /// h times the `residual` and the `dynamics` of the answer's certificate [m], the larger one;
+    /// infinite if the loop ended before it was asked for.
+    pub certificate: f64,
+    /// Whether both are below the tolerance.
     pub converged: bool,
 }
 
@@ -124,6 +128,7 @@ pub fn solve(
 
     let mut report = Report {
         delta: f64::INFINITY,
+        certificate: f64::INFINITY,
         ..Report::default()
     };
     let mut residual = vec![Vec3::zeros(); n];
@@ -162,9 +167,14 @@ pub fn solve(
         }
         report.iterations = number;
         report.delta = delta;
-        report.converged = delta <= config.tolerance;
-        if report.converged {
-            break;
+        if delta <= config.tolerance {
+            // Small changes alone can also mean that relaxation is slow.
+            let judged = certify(problem, &v, &r, &CertifyConfig::default())?;
+            report.certificate = problem.h * judged.residual.max(judged.dynamics);
+            report.converged = report.certificate <= config.tolerance;
+            if report.converged {
+                break;
+            }
         }
     }
     state.v = v;

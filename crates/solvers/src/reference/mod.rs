@@ -16,7 +16,7 @@ mod newton;
 mod quartic;
 mod search;
 
-use stiction_contact::{FrictionProblem, ProblemError};
+use stiction_contact::{CertifyConfig, FrictionProblem, ProblemError, certify};
 use stiction_math::{Vec3, nalgebra};
 
 use delassus::Delassus;
@@ -38,7 +38,7 @@ pub struct Config {
 }
 
 /// The solution and the way to it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// Velocities of the blocks [m/s].
     pub v: Vec<Vec3>,
@@ -50,6 +50,9 @@ pub struct Report {
     pub newton_steps: usize,
     /// The worst residual of Coulomb's law over contacts [m/s].
     pub residual: f64,
+    /// What was good enough [m/s]: the tolerance, and what rounding does to sums. A solution's
+    /// certificate, `residual` and `dynamics`, is below it.
+    pub tolerance: f64,
 }
 
 /// Why there is no solution.
@@ -84,6 +87,9 @@ pub enum Error {
         best: Box<Report>,
     },
 }
+
+/// By how much the certificate may differ from the search's own measure.
+const MEASURES: f64 = 10.0;
 
 impl Default for Config {
     fn default() -> Self {
@@ -135,14 +141,20 @@ pub fn solve(
     let target = search.target(&delassus.reduced);
     let (residual, local) = search.best;
     let r = delassus.world(problem, &local);
+    let v = delassus.motion(problem, &r);
+    // The search measures each contact by its own block of W, the certificate by the blocks of A
+    // it touches: bodies that are stiff make a difference.
+    let judged = certify(problem, &v, &r, &CertifyConfig::default())?;
+    let tolerance = MEASURES * target;
     let report = Report {
-        v: delassus.motion(problem, &r),
+        v,
         r,
         iterations: search.iterations,
         newton_steps: search.newton_steps,
         residual,
+        tolerance,
     };
-    if residual <= target {
+    if residual <= target && judged.residual.max(judged.dynamics) <= tolerance {
         Ok(report)
     } else {
         let best = Box::new(report);

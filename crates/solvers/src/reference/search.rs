@@ -19,6 +19,10 @@ const NEWTON: usize = 40;
 const TIES: [f64; 3] = [1e-2, 1e-1, 1.0];
 /// Steps from no friction to full friction.
 const ROUGHENING: usize = 20;
+/// Two sweeps whose changes differ by less than this part are a drift: of contacts with almost
+/// parallel normals one hands its load to the other, by their angle in each sweep. It ends where the
+/// first one opens, so that is where the search goes on.
+const DRIFT: f64 = 1e-3;
 /// Ties below this are lost in rounding.
 const LEAST_TIE: f64 = 1e-12;
 
@@ -76,6 +80,7 @@ impl Search<'_> {
         let every = self.config.newton_every.max(1);
         let residual = |r: &Vector| worst(problem, r, &problem.velocity(r));
         let mut error = residual(r);
+        let mut drift: Option<Vector> = None;
         for i in 0..limit {
             if error <= target || self.iterations >= self.config.max_iterations {
                 break;
@@ -95,7 +100,16 @@ impl Search<'_> {
                     continue;
                 }
             }
+            let before = r.clone();
             sweep(problem, r);
+            let change = &*r - before;
+            if let Some(last) = drift.take()
+                && (&change - last).norm() <= DRIFT * change.norm()
+            {
+                r.axpy(until_open(r, &change), &change, 1.0);
+            } else {
+                drift = Some(change);
+            }
             error = residual(r);
         }
         error
@@ -148,6 +162,16 @@ impl Search<'_> {
             self.best = (error, r.clone());
         }
     }
+}
+
+/// How many times `change` it is from `r` until the first closed contact opens; zero if none does.
+fn until_open(r: &Vector, change: &Vector) -> f64 {
+    let closing = (0..r.len()).step_by(3);
+    let ways = closing
+        .filter(|&i| r[i] > 0.0 && change[i] < 0.0)
+        .map(|i| -r[i] / change[i]);
+    let least = ways.fold(f64::INFINITY, f64::min);
+    if least.is_finite() { least } else { 0.0 }
 }
 
 /// Solves every contact once, in order, each with what the others do now.
