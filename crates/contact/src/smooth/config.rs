@@ -111,7 +111,7 @@ pub enum SmoothError {
     NotFinite,
     /// A barrier was asked for a force at a point that is not outside.
     #[error(
-        "vertex {vertex} of collider {collider} is at {gap:e} m: a barrier has no force there; limit the step to what `feasible_fraction` allows"
+        "vertex {vertex} of collider {collider} is at {gap:e} m: a barrier has no force there; shorten the step until `is_feasible`"
     )]
     Crossed {
         /// The collider whose vertex it is, by its place in the list.

@@ -365,11 +365,19 @@ impl SmoothContacts {
     pub fn relax(&mut self, at: &Place) -> Result<(), SmoothError> {
         if self.stiffness != self.config.stiffness {
             let deepest = self.deepest(at)?;
-            if deepest.is_none_or(|d| d.gap >= d.delta) && self.in_contact(at)? == 0 {
+            // Tolerances differ between pairs, so that the deepest need not decide.
+            if deepest.is_none_or(|d| d.gap >= 0.0) && self.in_contact(at)? == 0 {
                 self.stiffness = self.config.stiffness;
             }
         }
         Ok(())
+    }
+
+    /// Whether every vertex in reach is outside: where a barrier has a force. A method with barriers
+    /// shortens its steps until this holds at their end, besides what continuous collision detection
+    /// allows: that keeps meshes apart, this their potentials.
+    pub fn is_feasible(&self, at: &Place) -> Result<bool, SmoothError> {
+        Ok(self.deepest(at)?.is_none_or(|d| d.gap > 0.0))
     }
 
     /// How many pairs have a force at `at`.

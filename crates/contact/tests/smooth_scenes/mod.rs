@@ -1,4 +1,5 @@
 //! Small scenes in which all kinds of bodies touch.
+#![allow(dead_code)]
 
 use stiction_contact::detect::{Body, Collider, Form, Law, Laws, Mesh, Points};
 use stiction_contact::smooth::{Frame, Place};

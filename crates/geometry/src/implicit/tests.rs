@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use stiction_math::{Dual, Quat, Vec3, Vector};
+use stiction_math::{Dual, Quat, Real, Vec3, Vector};
 
 use super::{Blend, Jet, Patch, RigidSurface, Sample, SampleConfig, Solid, samples};
 use crate::analytic::Shape;
@@ -130,7 +130,7 @@ fn a_sphere_is_approached_with_the_square_of_the_edge_length() {
                 let mut near = Vec::new();
                 surface.near(&q, 0.0, &mut near);
                 let jet = surface
-                    .jet(&Vector::constant(&q), &near, &Blend::default())
+                    .jet(&Vector::<f64>::constant(&q), &near, &Blend::default())
                     .unwrap();
                 value = value.max((jet.value - (r - 1.0)).abs());
                 slope = slope.max((jet.gradient.plain() - d).norm());
@@ -308,7 +308,9 @@ fn degenerate_faces_and_coincident_vertices_give_numbers() {
         p.spread(&Vector([1.0, 2.0, 3.0]), |_, y| {
             assert!(y.plain().iter().all(|c| c.is_finite()))
         });
-        let jet = rigid.jet(&Vector::constant(q), &all(&list), &Blend::default());
+        let mut near = Vec::new();
+        rigid.near(q, 0.0, &mut near);
+        let jet = rigid.jet(&Vector::<f64>::constant(q), &near, &Blend::default());
         assert!(jet.unwrap().value.abs() < 1e-15);
     }
     let flat = samples(&[[0, 1, 1]], &mesh.positions, &config);
@@ -386,7 +388,7 @@ fn subdivided_faces_keep_their_area_and_follow_a_box() {
         let mut near = Vec::new();
         surface.near(&q, 0.0, &mut near);
         surface
-            .jet(&Vector::constant(&q), &near, &Blend::default())
+            .jet(&Vector::<f64>::constant(&q), &near, &Blend::default())
             .unwrap()
             .value
     };
