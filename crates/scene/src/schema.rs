@@ -46,6 +46,7 @@ pub(crate) const METHOD_ADMM: &[&str] = &[
     "beta",
     "sleep",
     "acceleration",
+    "safe",
 ];
 pub(crate) const METHOD_SMOOTH: &[&str] = &[
     "name",

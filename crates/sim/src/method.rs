@@ -164,6 +164,14 @@ pub enum SolveError {
     /// The contact solver could not work.
     #[error(transparent)]
     Admm(#[from] admm::Error),
+    /// Surfaces would pass through one another, and contacts against it did not help.
+    #[error(
+        "surfaces would touch or pass through one another after {fraction:.3} of the step; a larger contact thickness, a smaller time step or more iterations may help, or `safe = false` in [method] lets it happen"
+    )]
+    Passes {
+        /// The part of the step before it happens.
+        fraction: f64,
+    },
     /// The line search found no decrease.
     #[error(
         "no step along the Newton direction lowers the energy after {iterations} iterations (last change {change:e} m/s)"

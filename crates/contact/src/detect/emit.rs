@@ -40,6 +40,8 @@ pub(super) struct Found {
     pub continuous: bool,
     /// Found deep within the thickness: listed even if its pair is.
     pub deep: bool,
+    /// To be listed only if nothing nearer is left to list.
+    pub last: bool,
 }
 
 /// A point of a solid on its way.

@@ -15,6 +15,20 @@ use super::world::{DetectError, World};
 /// Contacts are listed from this multiple of the thickness [li2018, Sect. 5.2].
 pub(super) const REACH: f64 = 1.5;
 
+/// Pairs that others are nearer than get a contact of their own at this part of half the thickness.
+const LAST: f64 = 0.2;
+
+/// How near a pair comes.
+#[derive(Clone, Copy, PartialEq)]
+enum Level {
+    /// Its thickness.
+    Full,
+    /// Half of it: its contact may look at a place that it has left.
+    Deep,
+    /// So near that it needs a contact even if it is not the nearest pair around.
+    Last,
+}
+
 impl World {
     /// Whether a pair of features is to be searched at all.
     pub(super) fn keep(&self, motion: &Motion, pair: Candidate) -> bool {
@@ -88,6 +102,7 @@ impl World {
                 touch: None,
                 continuous: false,
                 deep: false,
+                last: false,
             })
         };
         let all = all.par_iter().with_min_len(1024);
@@ -156,14 +171,23 @@ impl World {
         if close {
             half = half.min(0.5 * impact.separation.norm());
         } else {
-            found.extend(self.reduce(motion, kind, v, &impact, full, false));
+            found.extend(self.reduce(motion, kind, v, &impact, full, Level::Full));
         }
-        if (close || deep)
-            && let Some(impact) = query(half)
-            && impact.time > 0.0
+        if !close && !deep {
+            return;
+        }
+        let later = |d_min: f64| query(d_min).filter(|i| i.time > 0.0);
+        let Some(impact) = later(half) else { return };
+        let level = if deep { Level::Deep } else { Level::Full };
+        let listed = self.reduce(motion, kind, v, &impact, full, level);
+        // What was left to a nearer pair must not pass all the same.
+        if listed.is_none()
+            && deep
+            && let Some(impact) = later(LAST * half)
         {
-            found.extend(self.reduce(motion, kind, v, &impact, full, deep));
+            found.extend(self.reduce(motion, kind, v, &impact, full, Level::Last));
         }
+        found.extend(listed);
     }
 
     /// An impact as a contact of the features that are active in it.
@@ -174,7 +198,7 @@ impl World {
         v: &[u32; 4],
         impact: &Impact,
         full: f64,
-        deep: bool,
+        level: Level,
     ) -> Option<Found> {
         use ContactKind::{EdgeEdge, VertexEdge, VertexFace, VertexVertex};
         let at = |v: u32| motion.at(v, impact.time);
@@ -216,7 +240,7 @@ impl World {
                 (EdgeEdge, normal)
             }
         };
-        if !self.is_nearest(kind, &vertices, &normal, at) {
+        if level != Level::Last && !self.is_nearest(kind, &vertices, &normal, at) {
             return None;
         }
         Some(Found {
@@ -228,7 +252,8 @@ impl World {
             thickness: self.pair_thickness(kind, &vertices, full),
             touch: None,
             continuous: true,
-            deep,
+            deep: level != Level::Full,
+            last: level == Level::Last,
         })
     }
 
@@ -244,6 +269,7 @@ impl World {
     /// to the side, would hold up what only slides past. Pairs of vertex and face always stay (and
     /// of vertex and edge on rods), so that nothing near is left without a contact: from any other
     /// pair the way to a closer one ends at such a pair or at one that is closest on both sides.
+    /// Faces with a vertex of the other feature do not count: neighbours have no pair of their own.
     fn is_nearest(
         &self,
         kind: ContactKind,
@@ -255,7 +281,7 @@ impl World {
         const LEVEL: f64 = 1e-6;
         let beyond = |from: u32, to: &[u32], n: &Vec3| {
             let x = at(from);
-            to.iter().any(|r| {
+            to.iter().filter(|r| !v.contains(r)).any(|r| {
                 let way = at(*r) - x;
                 way.dot(n) > LEVEL * way.norm()
             })

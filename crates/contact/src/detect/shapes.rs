@@ -490,6 +490,7 @@ impl Search<'_> {
             }),
             continuous: time > 0.0,
             deep: false,
+            last: false,
         }
     }
 }

@@ -150,7 +150,7 @@ impl Motion {
         let spin = world.angular[v];
         if spin != NONE {
             if self.fixed[spin as usize] {
-                drift += velocity[spin as usize].cross(&self.lever[v]);
+                drift += self.turn(v, &velocity[spin as usize]);
             } else {
                 self.free[v] = true;
             }
@@ -164,13 +164,13 @@ impl Motion {
         (0..world.owner.len())
             .into_par_iter()
             .with_min_len(4096)
-            .map(|i| self.x0[i] + self.velocity(world, i, v) * self.h)
+            .map(|i| self.x0[i] + self.secant(world, i, v) * self.h)
             .collect_into_vec(&mut x1);
         self.x1 = x1;
     }
 
-    /// The velocity of a vertex [m/s].
-    fn velocity(&self, world: &World, vertex: usize, v: &[Vec3]) -> Vec3 {
+    /// From where a vertex is to where the step takes it, per second [m/s].
+    fn secant(&self, world: &World, vertex: usize, v: &[Vec3]) -> Vec3 {
         let mut u = self.drift[vertex];
         for (j, b) in world.entries_of(vertex) {
             if !self.fixed[*j as usize] {
@@ -179,9 +179,15 @@ impl Motion {
         }
         let spin = world.angular[vertex];
         if spin != NONE && !self.fixed[spin as usize] {
-            u += v[spin as usize].cross(&self.lever[vertex]);
+            u += self.turn(vertex, &v[spin as usize]);
         }
         u
+    }
+
+    /// The same for the turn of a rigid body about its centre: the step turns it by exp(h ω).
+    fn turn(&self, vertex: usize, omega: &Vec3) -> Vec3 {
+        let lever = self.lever[vertex];
+        (Quat::from_scaled_axis(omega * self.h) * lever - lever) / self.h
     }
 
     /// A vertex after the fraction `t` of the step.

@@ -25,7 +25,7 @@ use crate::{
     fields::Fields,
     friction::FrictionTable,
     schema,
-    settings::{ContactSettings, MethodConfig, OutputSettings, TimeSettings},
+    settings::{ContactSettings, MethodConfig, OutputSettings, Overlap, TimeSettings},
     source::{At, Place},
     suggest,
     tree::{Node, Table, Value},
@@ -124,9 +124,21 @@ pub(crate) fn document(
     unique(reporter, probes.iter().map(|p| &p.name), "probes");
 
     let time = settings::time(&f);
-    let method = settings::method(&f, method);
+    let mut method = settings::method(&f, method);
     let air = settings::air(&f, plans.iter().any(|b| b.drag.is_some()));
     let contact = settings::contact(&f, !obstacles.is_empty());
+    // What overlaps at the start must be able to get out.
+    let ignores = contact
+        .as_ref()
+        .is_some_and(|c| c.overlap == Overlap::Ignore);
+    if let Some(At {
+        value: MethodConfig::Admm(config),
+        ..
+    }) = &mut method
+        && ignores
+    {
+        config.safe = false;
+    }
     let (mut friction, pair_names) = friction::friction(reporter, f.get("friction"));
     let mut used: Vec<&str> = materials.names();
     for plan in &plans {

@@ -198,6 +198,9 @@ fn admm(f: &Fields<'_>) -> Option<admm::Config> {
             .bool("acceleration")?
             .then_some(Acceleration::Momentum { restart: 0.999 });
     }
+    if f.has("safe") {
+        config.safe = f.bool("safe")?;
+    }
     Some(config)
 }
 
