@@ -28,6 +28,7 @@ macro_rules! scenes {
 
 /// In alphabetical order.
 const SCENES: &[Builtin] = scenes![
+    "ball-squish",
     "beam",
     "block-slide",
     "box-and-cone",

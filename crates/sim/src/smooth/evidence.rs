@@ -26,6 +26,8 @@ pub(super) struct Record {
     v: Vec<Vec3>,
     r: Vec<Vec3>,
     detector: Detector,
+    /// The detector counts a contact's thickness as its own; smooth contact uses it up.
+    thickness: f64,
     placements: Vec<Placement<'static>>,
 }
 
@@ -55,6 +57,7 @@ impl Record {
             v: vec![Vec3::zeros(); n],
             r: Vec::new(),
             detector: Detector::new(bodies, laws, DetectConfig::default())?,
+            thickness: rules.thickness,
             placements: Vec::new(),
         })
     }
@@ -103,7 +106,7 @@ impl Record {
         }
     }
 
-    /// The deepest overlap in `state`, found by the detector that all methods share [m].
+    /// The deepest overlap of surfaces in `state`, found by the detector that all methods share [m].
     pub fn penetration(&mut self, model: &Model, state: &State) -> Result<f64, DetectError> {
         place(model, state.time, state.time, &mut self.placements);
         let now = Step {
@@ -116,7 +119,8 @@ impl Record {
             obstacles: &self.placements,
             previous: &ContactSet::default(),
         };
-        self.detector.penetration(&now)
+        let deepest = self.detector.penetration(&now)?;
+        Ok((deepest - self.thickness).max(0.0))
     }
 }
 

@@ -17,6 +17,8 @@ mod contact;
 mod evidence;
 mod newton;
 mod stage;
+#[cfg(test)]
+mod tests;
 
 use stiction_bodies::{Model, State};
 use stiction_contact::smooth::{FrictionTime, SmoothConfig};

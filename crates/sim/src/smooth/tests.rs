@@ -1,0 +1,132 @@
+//! Products with the Jacobian against the assembled Jacobian.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use stiction_bodies::{
+    builder::{BodySpec, Builder},
+    material::{Damping, SolidLaw, SolidMaterial},
+    motion::Pose,
+    obstacle::{Obstacle, Shape, Solid},
+    volume::{Region, VolumeLaw},
+};
+use stiction_contact::detect::{Law, Laws};
+use stiction_geometry::shapes::{BoxSolid, BoxSurface, TetPattern};
+use stiction_math::{LinearOperator, Quat, reduce};
+
+use crate::colliders::material_names;
+
+/// A filled block on a slope and a rigid box on the block, all a little into one another.
+fn pile() -> (Model, State) {
+    let mut b = Builder::new(Vec3::new(1.0, 0.5, -9.7), None);
+    b.contact(true);
+    b.obstacle(Obstacle {
+        name: "floor".to_owned(),
+        material: "floor".to_owned(),
+        shape: Shape::Solid(Solid::Plane {
+            normal: Vec3::z(),
+            offset: 0.0,
+        }),
+        placement: Pose::default(),
+        motion: None,
+    });
+    let rubber = SolidMaterial {
+        density: 1000.0,
+        young: 1e5,
+        poisson: 0.3,
+        law: SolidLaw::StableNeoHookean,
+        damping: Damping {
+            mass: 0.1,
+            stiffness: 0.002,
+        },
+    };
+    let block = BoxSolid {
+        size: [0.2, 0.2, 0.1],
+        cells: [3, 3, 2],
+        pattern: TetPattern::Kuhn,
+    };
+    let mut block = block.build().unwrap();
+    let (same, unit) = (Quat::identity(), Vec3::repeat(1.0));
+    block.transform(&same, &unit, &Vec3::new(0.0, 0.0, 0.0505));
+    let body = b.solid(BodySpec::new("block"), block, &rubber).unwrap();
+    let law = VolumeLaw::Quadratic { compression: 1e-5 };
+    b.volume("water", body, Region::Solid, law, 0.0).unwrap();
+    let rigid = BoxSurface {
+        size: [0.1, 0.1, 0.1],
+        cells: [2, 2, 2],
+    };
+    let mut rigid = rigid.build().unwrap();
+    rigid.transform(
+        &Quat::from_euler_angles(0.0, 0.0, 0.3),
+        &unit,
+        &Vec3::new(0.01, 0.02, 0.151),
+    );
+    b.rigid(BodySpec::new("rigid"), &rigid, 500.0, Damping::default())
+        .unwrap();
+    b.finish().unwrap()
+}
+
+#[test]
+fn products_are_those_of_the_assembled_jacobian() {
+    let (model, mut state) = pile();
+    for (i, v) in state.v.iter_mut().enumerate() {
+        *v = Vec3::from_fn(|c, _| ((i * 13 + c * 7) % 11) as f64 * 0.003 - 0.015);
+    }
+    let law = Law {
+        mu: 0.4,
+        ..Law::default()
+    };
+    let rules = ContactRules {
+        thickness: 2e-3,
+        laws: Laws::new(material_names(&model).len() as u32, |_, _| law),
+    };
+    let config = Config::default();
+    let mut work = Work::new(&model, &rules, &config).unwrap();
+    let fixed = vec![false; model.blocks()];
+    let run = Run {
+        model: &model,
+        state: &state,
+        h: 0.01,
+        fixed: &fixed,
+        config: &config,
+        before: None,
+    };
+    let tables = Integrator::TrBdf2.stages(None);
+    work.begin(&run, &tables).unwrap();
+    let table = &tables[0];
+    work.stage.set(&state, 0.01, table, &work.start, None, None);
+    let time = work.stage.time;
+    work.prescribed
+        .set(&model, &state, &fixed, time, 0.01, Side::Before);
+    let contacts = work.contacts.as_mut().unwrap();
+    contacts.frame(&model, time, 0.01, Side::Before);
+    let cliques = contacts.cliques();
+    work.jacobian.touch(&model, cliques).unwrap();
+    let d: Vec<Vec3> = (0..model.blocks())
+        .map(|i| Vec3::from_fn(|c, _| ((i * 31 + c * 17) % 23) as f64 / 11.0 - 1.0))
+        .collect();
+    let mut results = Vec::new();
+    for assemble in [false, true] {
+        let mut problem = Problem {
+            model: &model,
+            prescribed: &work.prescribed,
+            stage: &mut work.stage,
+            forces: &mut work.forces,
+            contacts: work.contacts.as_mut(),
+            jacobian: &mut work.jacobian,
+        };
+        problem.linearise(&state.v, assemble).unwrap();
+        let touching = problem.contacts.as_deref().unwrap();
+        assert!(touching.count(problem.stage.place()).unwrap() > 8);
+        let mut y = vec![Vec3::zeros(); d.len()];
+        if assemble {
+            problem.jacobian.apply(&d, &mut y);
+        } else {
+            problem.operator().apply(&d, &mut y);
+        }
+        results.push(y);
+    }
+    let size = reduce::norm(&results[0]);
+    reduce::axpy(-1.0, &results[0].clone(), &mut results[1]);
+    let apart = reduce::norm(&results[1]) / size;
+    assert!(apart < 1e-13, "{apart:e}");
+}
