@@ -69,6 +69,14 @@ impl InsideTest {
     /// The distance is the least over all triangles as computed, whatever `within` is: equal
     /// questions have equal answers to the last bit.
     pub fn closest_point(&self, point: &Vec3, within: f64) -> Option<Vec3> {
+        let (corners, w) = self.closest_triangle(point, within)?;
+        let at = |i: usize| self.positions[corners[i] as usize] * w[i];
+        Some(at(0) + at(1) + at(2))
+    }
+
+    /// The corners of the triangle that is closest to `point` and the weights of its closest
+    /// point, if there is one within `within` [m].
+    pub fn closest_triangle(&self, point: &Vec3, within: f64) -> Option<([u32; 3], [f64; 3])> {
         // Boxes are left out only where they are farther by more than rounding can hide.
         const SLACK: f64 = 1.0 + 1e-12;
         let mut best = (within * within, None);
@@ -98,7 +106,7 @@ impl InsideTest {
                 let at = corners[0] * w[0] + corners[1] * w[1] + corners[2] * w[2];
                 let squared = (at - point).norm_squared();
                 if squared < best.0 || (best.1.is_none() && squared <= best.0 * SLACK) {
-                    best = (squared, Some(at));
+                    best = (squared, Some((*t, w)));
                 }
             }
         }

@@ -64,6 +64,8 @@ pub enum Kind {
     Override,
     /// The model cannot be built.
     Build,
+    /// Things overlap at the start.
+    Overlap,
     /// The method cannot run the scene.
     Unsupported,
 }
@@ -84,6 +86,7 @@ impl Kind {
             Self::Path => "scene::path",
             Self::Mesh => "scene::mesh",
             Self::Override => "scene::override",
+            Self::Overlap => "scene::overlap",
             Self::Build => "scene::build",
             Self::Unsupported => "scene::unsupported",
         }

@@ -6,12 +6,14 @@ use std::{
 };
 
 use stiction_bodies::{Model, State};
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{DetectError, Law, Laws};
 use stiction_sim::{
     Simulation, Unsupported,
     check::Check,
-    colliders::{ContactRules, material_names, overlaps},
+    colliders::{ContactRules, material_names},
+    overlap::{Overlap as Overlapping, overlaps},
     probe::Probe,
+    resolve,
 };
 use toml_edit::DocumentMut;
 
@@ -56,6 +58,8 @@ pub struct LoadOptions {
     pub overrides: Vec<String>,
     /// A method to use instead of the scene's.
     pub method: Option<String>,
+    /// What to do about overlap at the start instead of what the scene says.
+    pub overlap: Option<Overlap>,
 }
 
 /// How large a scene may be.
@@ -117,6 +121,16 @@ pub struct Plan {
 }
 
 impl Scene {
+    /// What overlaps at the start: what crosses first, then what is closer than the contact
+    /// thickness. Nothing if things do not touch.
+    pub fn overlaps(&self) -> Result<Vec<Overlapping>, DetectError> {
+        let Self { model, state, plan } = self;
+        if !plan.contact.enabled {
+            return Ok(Vec::new());
+        }
+        overlaps(model, state, &rules(model, &plan.contact, &plan.friction))
+    }
+
     /// Puts the simulation together.
     pub fn simulation(self) -> Result<(Simulation, Plan), SceneError> {
         let Self { model, state, plan } = self;
@@ -157,7 +171,11 @@ impl SceneSource {
 }
 
 /// How the materials of a model touch.
-fn rules(model: &Model, contact: &ContactSettings, friction: &FrictionTable) -> ContactRules {
+pub(crate) fn rules(
+    model: &Model,
+    contact: &ContactSettings,
+    friction: &FrictionTable,
+) -> ContactRules {
     let names = material_names(model);
     let law = |a: u32, b: u32| {
         let c = friction.between(&names[a as usize], &names[b as usize]);
@@ -220,9 +238,12 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
 
     let read = read::document(&reporter, &root, &library, method);
     reporter.verdict()?;
-    let Some(read) = read else {
+    let Some(mut read) = read else {
         return Err(unexplained());
     };
+    if let Some(overlap) = options.overlap {
+        read.contact.overlap = overlap;
+    }
 
     let cwd = options.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
     let base = options.base_dir.as_deref().or(text.folder.as_deref());
@@ -294,23 +315,48 @@ fn refuse_overlap(reporter: &Reporter, read: &read::Document, model: &Model, sta
             return;
         }
     };
-    let Some(first) = found.first() else { return };
-    let place = read.bodies.iter().find(|b| b.name.value == first.first.0);
-    let place = place.map_or_else(|| culprit(read), |b| b.name.place);
-    let second = match first.second.1 {
-        Some(triangle) => format!("triangle {triangle} of `{}`", first.second.0),
-        None => format!("`{}`", first.second.0),
+    // What is merely close is held apart by contact.
+    let crossing: Vec<_> = found.iter().filter(|o| o.depth.is_none()).collect();
+    let Some(first) = crossing.first() else {
+        return;
     };
-    let more = match found.len() {
+    let place = read
+        .bodies
+        .iter()
+        .find(|b| b.name.value == first.first.name);
+    let place = place.map_or_else(|| culprit(read), |b| b.name.place);
+    let more = match crossing.len() {
         1 => String::new(),
         n => format!(", and {} more pairs overlap", n - 1),
     };
-    let message = format!(
-        "triangle {} of `{}` overlaps {second} at the start{more}",
-        first.first.1, first.first.0
-    );
-    let help = "move them apart, or set `contact.overlap = \"ignore\"` to start all the same";
-    reporter.fail::<()>(Kind::Build, place, message, Some(help.to_owned()));
+    let message = format!("{first} at the start{more}");
+    let help = "move them apart, let `contact.overlap = \"resolve\"` do it, or set it to \"ignore\" to start all the same";
+    reporter.fail::<()>(Kind::Overlap, place, message, Some(help.to_owned()));
+}
+
+/// Moves what overlaps at the start apart.
+pub(crate) fn resolve_overlap(
+    reporter: &Reporter,
+    read: &read::Document,
+    model: &Model,
+    state: &mut State,
+) {
+    let config = resolve::Config {
+        h: read.time.step,
+        ..resolve::Config::default()
+    };
+    let rules = rules(model, &read.contact, &read.friction);
+    if let Err(error) = resolve::resolve(model, state, &rules, &config) {
+        let name = match &error {
+            resolve::Error::Held(o) | resolve::Error::Stuck { first: o, .. } => Some(&o.first.name),
+            _ => None,
+        };
+        let place = read.bodies.iter().find(|b| Some(&b.name.value) == name);
+        let place = place.map_or_else(|| culprit(read), |b| b.name.place);
+        let help = "move them apart in the scene; `stiction doctor` lists all that overlaps";
+        let message = error.to_string();
+        reporter.fail::<()>(Kind::Overlap, place, message, Some(help.to_owned()));
+    }
 }
 
 fn culprit(read: &read::Document) -> Place {

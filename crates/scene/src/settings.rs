@@ -121,6 +121,8 @@ pub enum Overlap {
     /// The scene is refused.
     #[default]
     Refuse,
+    /// It is moved apart before the first step.
+    Resolve,
     /// The run starts all the same.
     Ignore,
 }

@@ -1,16 +1,10 @@
 //! From a model to what the detector knows: surfaces that follow blocks, and obstacles on their ways.
 
 use stiction_bodies::{
-    BodyKind, Model, Skin, State,
+    BodyKind, Model, Skin,
     obstacle::{Obstacle, Shape},
 };
-use stiction_contact::{
-    ContactSet,
-    detect::{
-        Body, Collider, DetectConfig, DetectError, Detector, Form, Laws, Mesh, Placement, Points,
-        Step,
-    },
-};
+use stiction_contact::detect::{Body, Collider, Form, Laws, Mesh, Placement, Points};
 use stiction_geometry::{TriMesh, analytic};
 
 /// How things touch.
@@ -133,53 +127,6 @@ pub fn place(model: &Model, from: f64, to: f64, out: &mut Vec<Placement<'static>
             .iter()
             .map(|o| Placement::Poses([o.pose(from), o.pose(to)])),
     );
-}
-
-/// Where things overlap in a state: names of bodies or obstacles and triangles of their surfaces.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Overlap {
-    /// A body, and a triangle of its surface.
-    pub first: (String, u32),
-    /// Another body or the same, or an obstacle; without a triangle where it is given by formula.
-    pub second: (String, Option<u32>),
-}
-
-/// All overlaps in `state`, by exact tests.
-pub fn overlaps(
-    model: &Model,
-    state: &State,
-    rules: &ContactRules,
-) -> Result<Vec<Overlap>, DetectError> {
-    let detector = Detector::new(
-        colliders(model, rules),
-        rules.laws.clone(),
-        DetectConfig::default(),
-    )?;
-    let mut placements = Vec::new();
-    place(model, state.time, state.time, &mut placements);
-    let step = Step {
-        h: 1.0,
-        x: &state.x,
-        rotations: &state.rotations,
-        v: &state.v,
-        start: &state.v,
-        fixed: &vec![false; state.x.len()],
-        obstacles: &placements,
-        previous: &ContactSet::default(),
-    };
-    let name = |collider: u32| {
-        let at = collider as usize;
-        match model.bodies.get(at) {
-            Some(body) => body.name.clone(),
-            None => model.obstacles[at - model.bodies.len()].name.clone(),
-        }
-    };
-    let found = detector.intersections(&step)?;
-    let named = found.into_iter().map(|c| Overlap {
-        first: (name(c.first.0), c.first.1),
-        second: (name(c.second.0), c.second.1),
-    });
-    Ok(named.collect())
 }
 
 /// The pose type is shared with the detector.

@@ -1,15 +1,19 @@
 //! `stiction doctor`: what is wrong with this mesh or scene?
 
-use std::{path::Path, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::Args;
 use miette::miette;
 use serde::Serialize;
 use stiction_bodies::BodyKind;
 use stiction_geometry::{Finding, Severity, TetMesh, TriMesh};
-use stiction_scene::{SceneSource, mesh_files};
+use stiction_record::{OVERLAPS, write_overlaps};
+use stiction_scene::{Overlap, Scene, SceneSource, mesh_files};
 
-use super::{Failure, SceneArgs, run::load};
+use super::{Failure, SceneArgs, run::load_with};
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -17,6 +21,9 @@ pub struct DoctorArgs {
     file: String,
     #[command(flatten)]
     with: SceneArgs,
+    /// Where `overlaps.vtu` is written if things of a scene overlap; the current folder by default.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    out: PathBuf,
     /// Print one JSON document.
     #[arg(long)]
     json: bool,
@@ -128,7 +135,8 @@ fn scene(args: &DoctorArgs, report: &mut Report) -> Result<(), Failure> {
             path.display()
         )));
     }
-    let scene = load(&args.file, &args.with)?;
+    // Overlap is what a doctor is asked about: it is a finding, not a reason to leave.
+    let scene = load_with(&args.file, &args.with, Some(Overlap::Ignore))?;
     let (model, state) = (&scene.model, &scene.state);
     let mut surface = TriMesh::default();
     for body in &model.bodies {
@@ -173,8 +181,43 @@ fn scene(args: &DoctorArgs, report: &mut Report) -> Result<(), Failure> {
         scene.plan.time.step,
         scene.plan.method.name()
     ));
+    overlap(args, &scene, report)?;
     // Asks the method whether it can run the scene.
     scene.simulation().map_err(Failure::input)?;
+    Ok(())
+}
+
+/// How many overlaps are listed one by one.
+const LISTED: usize = 20;
+
+fn overlap(args: &DoctorArgs, scene: &Scene, report: &mut Report) -> Result<(), Failure> {
+    let found = scene.overlaps().map_err(Failure::run)?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let crossing = found.iter().filter(|o| o.depth.is_none()).count();
+    for o in found.iter().take(LISTED) {
+        let (severity, remedy) = match o.depth {
+            None => (
+                "error",
+                "move them apart, or set `contact.overlap = \"resolve\"`",
+            ),
+            Some(_) => (
+                "warning",
+                "they are pushed apart in the first step; `contact.overlap = \"resolve\"` does it gently",
+            ),
+        };
+        let part = format!("bodies `{}` and `{}`", o.first.name, o.second.name);
+        report.push(&part, severity, o.to_string(), remedy);
+    }
+    std::fs::create_dir_all(&args.out).map_err(Failure::run)?;
+    let path = args.out.join(OVERLAPS);
+    write_overlaps(&path, &found).map_err(Failure::run)?;
+    report.summary.push(format!(
+        "overlap at the start: {crossing} pairs cross, {} are closer than the contact thickness; all are in {}",
+        found.len() - crossing,
+        path.display()
+    ));
     Ok(())
 }
 

@@ -9,8 +9,8 @@ use std::{
 
 use clap::Args;
 use miette::miette;
-use stiction_record::{Format, Recorder, RunInfo, Status, Summary};
-use stiction_scene::{LoadOptions, Scene, SceneSource, TimeSettings};
+use stiction_record::{Format, OVERLAPS, Recorder, RunInfo, Status, Summary, write_overlaps};
+use stiction_scene::{Kind, LoadOptions, Overlap, Scene, SceneError, SceneSource, TimeSettings};
 use stiction_sim::{Simulation, Stage, StepError};
 
 use super::{Failure, SceneArgs, fresh_folder, progress::Progress, with_threads};
@@ -59,11 +59,25 @@ pub fn main(args: RunArgs) -> Result<ExitCode, Failure> {
 
 fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let name = args.scene.as_deref().unwrap_or(DEFAULT_SCENE);
-    let scene = load(name, &args.with)?;
-    let dir = args.out.clone().unwrap_or_else(|| match args.resume {
-        true => Path::new("out").join(&scene.plan.name),
-        false => fresh_folder(&scene.plan.name),
-    });
+    let folder = |scene: &Scene| {
+        args.out.clone().unwrap_or_else(|| match args.resume {
+            true => Path::new("out").join(&scene.plan.name),
+            false => fresh_folder(&scene.plan.name),
+        })
+    };
+    let scene = match try_load(name, &args.with, None) {
+        Ok(scene) => scene,
+        Err(error) => {
+            // The message names one pair; the file shows them all.
+            if error.problems().iter().any(|p| p.kind() == Kind::Overlap)
+                && let Ok(scene) = try_load(name, &args.with, Some(Overlap::Ignore))
+            {
+                show_overlaps(&scene, &folder(&scene), args.quiet || args.json)?;
+            }
+            return Err(Failure::input(error));
+        }
+    };
+    let dir = folder(&scene);
     let has_run = dir.join("summary.json").exists() || Recorder::checkpoint_path(&dir).exists();
     if has_run && !args.resume && !args.overwrite {
         return Err(Failure::Input(miette!(
@@ -71,6 +85,9 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
             "{} already holds a run",
             dir.display()
         )));
+    }
+    if !args.resume && scene.plan.contact.overlap == Overlap::Ignore {
+        show_overlaps(&scene, &dir, args.quiet || args.json)?;
     }
     let job = Job {
         dir,
@@ -100,13 +117,42 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
 
 /// Loads a scene by file or built-in name.
 pub fn load(name: &str, with: &SceneArgs) -> Result<Scene, Failure> {
+    load_with(name, with, None)
+}
+
+/// The same with another answer to overlap at the start than the scene's.
+pub fn load_with(name: &str, with: &SceneArgs, overlap: Option<Overlap>) -> Result<Scene, Failure> {
+    try_load(name, with, overlap).map_err(Failure::input)
+}
+
+fn try_load(name: &str, with: &SceneArgs, overlap: Option<Overlap>) -> Result<Scene, SceneError> {
     let source = SceneSource::from_argument(name);
     let options = LoadOptions {
         overrides: with.overrides.clone(),
         method: with.method.clone(),
+        overlap,
         ..LoadOptions::default()
     };
-    stiction_scene::load(&source, &options).map_err(Failure::input)
+    stiction_scene::load(&source, &options)
+}
+
+/// Writes what overlaps at the start to the output folder, and says so.
+fn show_overlaps(scene: &Scene, dir: &Path, quiet: bool) -> Result<(), Failure> {
+    let found = scene.overlaps().map_err(Failure::run)?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(dir).map_err(Failure::run)?;
+    let path = dir.join(OVERLAPS);
+    write_overlaps(&path, &found).map_err(Failure::run)?;
+    if !quiet {
+        eprintln!(
+            "{} pairs overlap at the start: see {}",
+            found.len(),
+            path.display()
+        );
+    }
+    Ok(())
 }
 
 fn formats(asked: Option<&[String]>, of_scene: &[String]) -> Result<Vec<Format>, Failure> {

@@ -36,6 +36,7 @@ mod pairs;
 mod shapes;
 mod sides;
 mod step;
+mod untangle;
 mod world;
 
 use stiction_math::Vec3;
@@ -46,6 +47,7 @@ pub use collider::{Body, Collider, Form, Law, Laws, Mesh, Points};
 pub use detector::{DetectConfig, Detector, Report};
 pub use overlap::Crossing;
 pub use step::{Placement, Step};
+pub use untangle::{Element, Offence, Sides, Tangle};
 pub use world::{ColliderFault, DetectError};
 
 /// Where a solver gets contacts that appear while it works [daviet2020, Sect. 6.2.3],

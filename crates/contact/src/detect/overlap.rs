@@ -7,6 +7,7 @@ use stiction_math::Vec3;
 
 use super::collider::Form;
 use super::detector::Detector;
+use super::emit::Found;
 use super::pairs::REACH;
 use super::shapes::lattice;
 use super::step::{Motion, Step};
@@ -26,6 +27,14 @@ impl Detector {
     /// are below their contact thickness; below zero distance where a side is known (solids,
     /// closed surfaces, contacts that `step.previous` names). Velocities are not used.
     pub fn penetration(&self, step: &Step) -> Result<f64, DetectError> {
+        let motion = self.at_rest(step)?;
+        let found = self.world.near_at_rest(&motion, step)?;
+        let depth = found.iter().map(|f| f.thickness - f.distance);
+        Ok(depth.fold(0.0, f64::max))
+    }
+
+    /// Everything where it is at the start of `step`, without motion.
+    pub(super) fn at_rest(&self, step: &Step) -> Result<Motion, DetectError> {
         let mut motion = Motion::default();
         motion.set(&self.world, step)?;
         motion.x1.clone_from(&motion.x0);
@@ -33,15 +42,7 @@ impl Detector {
             let pose = moving.pose(0.0);
             *moving = Moving::new(moving.shape.clone(), pose, pose);
         }
-        let (world, x) = (&self.world, &motion.x0);
-        let margin = REACH * world.thickest;
-        let swept = SweptSurface::build(world.surface.clone(), x, x, margin)?;
-        let candidates = Candidates::within(&swept, |pair| world.keep(&motion, pair));
-        let mut found = world.near(&motion, &candidates)?;
-        world.settle_sides(&motion, step.previous, &mut found);
-        found.extend(world.on_shapes(&motion, false));
-        let depth = found.iter().map(|f| f.thickness - f.distance);
-        Ok(depth.fold(0.0, f64::max))
+        Ok(motion)
     }
 
     /// All pairs of triangles that share a point at the start of `step`, by an exact test, and all
@@ -55,7 +56,23 @@ impl Detector {
 }
 
 impl World {
-    fn intersections(&self, motion: &Motion) -> Result<Vec<Crossing>, DetectError> {
+    /// What is within reach in a motion that stands still.
+    pub(super) fn near_at_rest(
+        &self,
+        motion: &Motion,
+        step: &Step,
+    ) -> Result<Vec<Found>, DetectError> {
+        let x = &motion.x0;
+        let margin = REACH * self.thickest;
+        let swept = SweptSurface::build(self.surface.clone(), x, x, margin)?;
+        let candidates = Candidates::within(&swept, |pair| self.keep(motion, pair));
+        let mut found = self.near(motion, &candidates)?;
+        self.settle_sides(motion, step.previous, &mut found);
+        found.extend(self.on_shapes(motion, false));
+        Ok(found)
+    }
+
+    pub(super) fn intersections(&self, motion: &Motion) -> Result<Vec<Crossing>, DetectError> {
         let triangles = self.surface.triangles();
         let corners = |t: u32| triangles[t as usize].map(|v| motion.x0[v as usize]);
         let bound = |t: u32| {

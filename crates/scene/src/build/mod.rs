@@ -29,6 +29,7 @@ use crate::{
         pin::{AttachmentPlan, Filter, PinPlan},
         volume::VolumePlan,
     },
+    settings::Overlap,
     source::{At, Place},
     suggest,
 };
@@ -87,7 +88,7 @@ pub(crate) fn build(
     if !reporter.clean() {
         return None;
     }
-    let (model, state) = match scene.builder.finish() {
+    let (model, mut state) = match scene.builder.finish() {
         Ok(built) => built,
         Err(error) => {
             let place = place_of(document, body_of(&error).unwrap_or_default());
@@ -100,6 +101,10 @@ pub(crate) fn build(
             let message = format!("body `{}`: its mass or a position is not finite", body.name);
             return reporter.fail(Kind::Build, place_of(document, &body.name), message, None);
         }
+    }
+    // Before probes remember where things start.
+    if document.contact.enabled && document.contact.overlap == Overlap::Resolve {
+        crate::load::resolve_overlap(reporter, document, &model, &mut state);
     }
     let probes = drafts
         .into_iter()

@@ -328,7 +328,11 @@ pub(crate) fn contact(root: &Fields<'_>, obstacles: bool) -> Option<ContactSetti
     if f.has("thickness") {
         settings.thickness = f.positive("thickness")?;
     }
-    let overlaps = [("refuse", Overlap::Refuse), ("ignore", Overlap::Ignore)];
+    let overlaps = [
+        ("refuse", Overlap::Refuse),
+        ("resolve", Overlap::Resolve),
+        ("ignore", Overlap::Ignore),
+    ];
     if let Some(overlap) = f.choice("overlap", &overlaps) {
         settings.overlap = overlap;
     }

@@ -1,0 +1,146 @@
+//! What overlaps in a state, by name and place: for messages and for pictures.
+
+use std::fmt;
+
+use stiction_bodies::{Model, State, obstacle::Shape};
+use stiction_contact::{
+    ContactSet,
+    detect::{DetectConfig, DetectError, Detector, Offence, Step},
+};
+use stiction_math::Vec3;
+
+use crate::colliders::{ContactRules, colliders, place};
+
+pub use stiction_contact::detect::Element;
+
+/// Pairs that are closer than this part of the contact thickness below it are left alone: that is
+/// rounding, not an overlap.
+pub const TOLERANCE: f64 = 0.01;
+
+/// Two places that overlap or are closer than the contact thickness. Displays as a sentence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Overlap {
+    /// A part of a body.
+    pub first: Place,
+    /// A part of another body, of the same, or of an obstacle.
+    pub second: Place,
+    /// How far they are below the contact thickness [m]; none where surfaces cross.
+    pub depth: Option<f64>,
+}
+
+/// A part of a body or obstacle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Its name.
+    pub name: String,
+    /// Its number: bodies in the order of the model, then obstacles.
+    pub number: u32,
+    /// Which vertex, edge or triangle of its surface.
+    pub element: Element,
+    /// Where the vertices of that are [m]; none for a solid without a mesh.
+    pub corners: Vec<Vec3>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.element {
+            Element::Vertex(v) => write!(f, "vertex {v} of `{}`", self.name),
+            Element::Edge([a, b]) => write!(f, "edge {a}-{b} of `{}`", self.name),
+            Element::Triangle(t) => write!(f, "triangle {t} of `{}`", self.name),
+            Element::Whole => write!(f, "`{}`", self.name),
+        }
+    }
+}
+
+impl fmt::Display for Overlap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.depth {
+            None => write!(f, "{} overlaps {}", self.first, self.second),
+            Some(depth) => write!(
+                f,
+                "{} is {depth:.2e} m within the contact thickness of {}",
+                self.first, self.second
+            ),
+        }
+    }
+}
+
+/// All overlaps in `state`: first surfaces that cross, by exact tests, then pairs that are closer
+/// than the contact thickness, deepest first.
+pub fn overlaps(
+    model: &Model,
+    state: &State,
+    rules: &ContactRules,
+) -> Result<Vec<Overlap>, DetectError> {
+    let laws = rules.laws.clone();
+    let detector = Detector::new(colliders(model, rules), laws, DetectConfig::default())?;
+    let mut placements = Vec::new();
+    place(model, state.time, state.time, &mut placements);
+    let step = Step {
+        h: 1.0,
+        x: &state.x,
+        rotations: &state.rotations,
+        v: &state.v,
+        start: &state.v,
+        fixed: &vec![false; state.x.len()],
+        obstacles: &placements,
+        previous: &ContactSet::default(),
+    };
+    let found = detector.offences(&step, TOLERANCE)?;
+    let surfaces = Surfaces::new(model, state);
+    Ok(found.iter().map(|o| surfaces.name(model, o)).collect())
+}
+
+/// Where the vertices of all colliders are, and their triangles.
+pub(crate) struct Surfaces(Vec<(Vec<Vec3>, Vec<[u32; 3]>)>);
+
+impl Surfaces {
+    pub(crate) fn new(model: &Model, state: &State) -> Self {
+        let mut all = Vec::new();
+        for body in &model.bodies {
+            let mut x = Vec::new();
+            body.surface.positions(&state.x, &state.rotations, &mut x);
+            all.push((x, body.surface.triangles.clone()));
+        }
+        for obstacle in &model.obstacles {
+            let pose = obstacle.pose(state.time);
+            all.push(match &obstacle.shape {
+                Shape::Mesh(mesh) => {
+                    let x = mesh.positions.iter().map(|x| pose.apply(x)).collect();
+                    (x, mesh.triangles.clone())
+                }
+                Shape::Solid(_) | Shape::LevelSet(..) => (Vec::new(), Vec::new()),
+            });
+        }
+        Self(all)
+    }
+
+    pub(crate) fn name(&self, model: &Model, offence: &Offence) -> Overlap {
+        Overlap {
+            first: self.place(model, offence.first),
+            second: self.place(model, offence.second),
+            depth: offence.depth,
+        }
+    }
+
+    fn place(&self, model: &Model, (number, element): (u32, Element)) -> Place {
+        let at = number as usize;
+        let name = match model.bodies.get(at) {
+            Some(body) => body.name.clone(),
+            None => model.obstacles[at - model.bodies.len()].name.clone(),
+        };
+        let (x, triangles) = &self.0[at];
+        let vertices = match element {
+            Element::Vertex(v) => vec![v],
+            Element::Edge(e) => e.to_vec(),
+            Element::Triangle(t) => triangles[t as usize].to_vec(),
+            Element::Whole => Vec::new(),
+        };
+        Place {
+            name,
+            number,
+            element,
+            corners: vertices.iter().map(|v| x[*v as usize]).collect(),
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Things that overlap at the start, moved apart.
+//!
+//! Each round finds what crosses or is closer than the contact thickness
+//! ([`Detector::untangle`]) and takes one backward Euler step from rest, without gravity, friction,
+//! damping and attachments: the displacement h v that minimises ½ vᵀ M v + E(x + h v) such that the
+//! contacts hold. Nodes thus move as little as their mass and elasticity ask for, pinned nodes and
+//! obstacles stay, and rest shapes and velocities are not touched.
+
+use stiction_bodies::{
+    BodyKind, Model, State, material::Damping, obstacle::Obstacle, rigid::advance_rotation,
+};
+use stiction_contact::{
+    ContactSet, FrictionProblem,
+    detect::{DetectConfig, DetectError, Detector, Law, Laws, Sides, Step},
+};
+use stiction_math::{ScatterError, Vec3};
+use stiction_solvers::admm;
+
+use crate::{
+    colliders::{ContactRules, colliders, place},
+    dynamics::{BeginError, Dynamics},
+    overlap::{Overlap, Surfaces},
+};
+
+/// How hard to try.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// Rounds before giving up.
+    pub rounds: usize,
+    /// How far below the contact thickness things may stay, as a part of it [1].
+    pub tolerance: f64,
+    /// The time step that weighs elasticity against mass [s].
+    pub h: f64,
+}
+
+impl Default for Config {
+    /// A hundredth of the thickness: linear contacts leave a little where surfaces turn.
+    fn default() -> Self {
+        Self {
+            rounds: 80,
+            tolerance: 0.01,
+            h: 0.01,
+        }
+    }
+}
+
+/// What was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Rounds taken; zero if nothing overlapped.
+    pub rounds: usize,
+    /// The largest way of a node or centre of mass [m].
+    pub moved: f64,
+}
+
+/// Why things cannot be moved apart. The state is as it was.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// Nothing that overlaps can move: it is all pinned, or an obstacle.
+    #[error("{0}, and all that overlaps is held: nothing can move it apart")]
+    Held(Box<Overlap>),
+    /// Something still overlaps after all rounds.
+    #[error("{first} after {rounds} rounds of moving things apart, and {} more pairs do", .pairs - 1)]
+    Stuck {
+        /// The first pair.
+        first: Box<Overlap>,
+        /// All pairs.
+        pairs: usize,
+        /// Rounds taken.
+        rounds: usize,
+    },
+    /// The search refuses the state.
+    #[error(transparent)]
+    Detect(#[from] DetectError),
+    /// The step cannot begin.
+    #[error(transparent)]
+    Begin(#[from] BeginError),
+    /// The matrix does not fit the model.
+    #[error(transparent)]
+    Assembly(#[from] ScatterError),
+    /// The contact solver could not work.
+    #[error(transparent)]
+    Solver(#[from] admm::Error),
+}
+
+/// Moves what overlaps in `state` apart; on error the state is untouched.
+pub fn resolve(
+    model: &Model,
+    state: &mut State,
+    rules: &ContactRules,
+    config: &Config,
+) -> Result<Report, Error> {
+    let model = standing(model, state);
+    let laws = Laws::new(rules.laws.count(), |_, _| Law::default());
+    let mut detector = Detector::new(colliders(&model, rules), laws, DetectConfig::default())?;
+    let mut placements = Vec::new();
+    place(&model, state.time, state.time, &mut placements);
+    let n = model.blocks();
+    let mut problem =
+        FrictionProblem::new(Dynamics::matrix(&model), vec![Vec3::zeros(); n], config.h);
+    problem.positions = model
+        .bodies
+        .iter()
+        .flat_map(|b| b.block_positions())
+        .collect();
+    problem.mass = model.bodies.iter().flat_map(|b| b.block_masses()).collect();
+    let mut dynamics = Dynamics::new(&model);
+    let mut now = state.clone();
+    now.v.fill(Vec3::zeros());
+    let mut v = vec![Vec3::zeros(); n];
+    let mut solver: Option<admm::Admm> = None;
+    let mut sides = Sides::default();
+    let none = ContactSet::default();
+    let settings = admm::Config {
+        max_iterations: 200,
+        contacts_every: 0,
+        start: admm::Start::Unconstrained,
+        velocity: admm::Velocity::Feasible,
+        ..admm::Config::default()
+    };
+    for round in 0..=config.rounds {
+        dynamics.begin(&model, &now, config.h, &mut v)?;
+        v.fill(Vec3::zeros());
+        let step = Step {
+            h: config.h,
+            x: &now.x,
+            rotations: &now.rotations,
+            v: &v,
+            fixed: dynamics.fixed(),
+            start: &v,
+            obstacles: &placements,
+            previous: &none,
+        };
+        let tangle = detector.untangle(&step, &mut sides, &mut problem.contacts)?;
+        let left = match problem.contacts.is_empty() || round == config.rounds {
+            true => detector.offences(&step, config.tolerance)?,
+            false => Vec::new(),
+        };
+        let in_order = tangle.crossings == 0 && tangle.depth <= config.tolerance;
+        if let (Some(first), false) = (left.first(), in_order) {
+            let pairs = left.len();
+            let first = Box::new(Surfaces::new(&model, &now).name(&model, first));
+            return Err(match problem.contacts.is_empty() {
+                true => Error::Held(first),
+                false => Error::Stuck {
+                    first,
+                    pairs,
+                    rounds: round,
+                },
+            });
+        }
+        if in_order || problem.contacts.is_empty() || round == config.rounds {
+            let moved = now.x.iter().zip(&state.x).map(|(a, b)| (a - b).norm());
+            let moved = moved.fold(0.0, f64::max);
+            now.v.copy_from_slice(&state.v);
+            *state = now;
+            return Ok(Report {
+                rounds: round,
+                moved,
+            });
+        }
+        dynamics.linearise(&model, &v, &mut problem.f, &mut problem.a)?;
+        problem.f.iter_mut().for_each(|f| *f = -*f);
+        problem.fixed.copy_from_slice(dynamics.fixed());
+        let solver = match &mut solver {
+            Some(solver) => solver,
+            None => solver.insert(admm::Admm::new(&problem)?),
+        };
+        let mut found = admm::State::default();
+        solver.solve_with(
+            &mut problem,
+            &mut found,
+            &settings,
+            &mut detector,
+            &mut |_| {},
+        )?;
+        advance(&model, &mut now, &found.v, config.h, &problem.fixed);
+    }
+    Ok(Report::default())
+}
+
+/// The model with all that moves by itself taken out, and prescribed things where they are.
+fn standing(model: &Model, state: &State) -> Model {
+    let mut still = model.clone();
+    still.gravity = Vec3::zeros();
+    still.air = None;
+    still.attachments.clear();
+    for body in &mut still.bodies {
+        body.acceleration = Vec3::zeros();
+        body.damping = Damping::default();
+        body.drag = None;
+    }
+    for pin in &mut still.pins {
+        pin.motion = None;
+        pin.start = state.x[pin.block];
+        if let Some(spin) = &mut pin.spin {
+            spin.start = state.rotations[spin.rigid];
+        }
+    }
+    for obstacle in &mut still.obstacles {
+        *obstacle = Obstacle {
+            placement: obstacle.pose(state.time),
+            motion: None,
+            ..obstacle.clone()
+        };
+    }
+    still
+}
+
+/// One way, from rest.
+fn advance(model: &Model, state: &mut State, v: &[Vec3], h: f64, fixed: &[bool]) {
+    for body in &model.bodies {
+        let rigid = match &body.kind {
+            BodyKind::Rigid(r) => Some(r.index),
+            _ => None,
+        };
+        for i in body.blocks.clone() {
+            if fixed[i] || !v[i].iter().all(|c| c.is_finite()) {
+                continue;
+            }
+            match rigid {
+                Some(r) if i > body.blocks.start => {
+                    state.rotations[r] = advance_rotation(&state.rotations[r], &v[i], h);
+                }
+                _ => state.x[i] += v[i] * h,
+            }
+        }
+    }
+}
