@@ -37,6 +37,8 @@ pub(crate) const METHOD_NEWTON: &[&str] = &[
 pub(crate) const METHOD_ADMM: &[&str] = &[
     "name",
     "newton_iterations",
+    "solver",
+    "local",
     "tolerance",
     "max_iterations",
     "sweeps",
@@ -190,6 +192,7 @@ pub(crate) const SHAPES: &[(&str, &[&str])] = &[
         "sphere",
         &["type", "radius", "thickness", "frequency", "layers"],
     ),
+    ("blob", &["type", "radius", "bumps", "seed", "frequency"]),
     ("capsule", &["type", "radius", "length", "rings", "along"]),
     (
         "cylinder",
@@ -212,6 +215,7 @@ pub(crate) const PROBES: &[(&str, &[&str])] = &[
     ("centroid", &["body", "axis"]),
     ("centroid-velocity", &["body", "axis"]),
     ("travel", &["body"]),
+    ("radius", &["body", "axis", "point"]),
     ("min", &["body", "axis"]),
     ("max", &["body", "axis"]),
     ("size", &["body", "axis"]),

@@ -10,6 +10,9 @@
 //!   halves. The paper accepts it.
 //! - No line search: the contact solve replaces the step that a line search would shorten.
 //! - The last iteration's linear problem is what the certificate judges.
+//!
+//! For comparison, the same Newton iterations can hand their linear problems to nested relaxation
+//! instead [daviet2020, Sect. 7.1]: see [`ContactSolver`].
 
 use stiction_bodies::{Model, State};
 use stiction_contact::{
@@ -17,7 +20,7 @@ use stiction_contact::{
     detect::{ContactSource, DetectConfig, Detector, Placement, Step},
 };
 use stiction_math::{LinearOperator, Vec3};
-use stiction_solvers::admm as solver;
+use stiction_solvers::{admm as solver, ica};
 
 use crate::{
     colliders::{ContactRules, colliders, place},
@@ -31,7 +34,9 @@ use crate::{
 pub struct Config {
     /// Newton iterations per step.
     pub newton: usize,
-    /// The contact solver.
+    /// Which solver the linear problems go to.
+    pub by: ContactSolver,
+    /// How it works; nested relaxation takes tolerance, iterations and sweeps from it.
     pub solver: solver::Config,
     /// The detector.
     pub detect: DetectConfig,
@@ -46,11 +51,22 @@ const CLEARANCE: f64 = 1e-3;
 /// How often a step that would make surfaces pass is solved again with contacts against it.
 const ROUNDS: usize = 4;
 
+/// Who solves the linear problems.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ContactSolver {
+    /// Splitting, which the method is named after.
+    #[default]
+    Splitting,
+    /// Nested relaxation with the same law (NL-ICA), with the contacts known at its start.
+    NestedRelaxation,
+}
+
 impl Config {
     /// The paper's settings.
     pub fn paper() -> Self {
         Self {
             newton: 2, // [daviet2020, Table 5]
+            by: ContactSolver::Splitting,
             solver: solver::Config::paper(),
             detect: DetectConfig::default(),
             safe: true,
@@ -141,7 +157,7 @@ impl Admm {
                 start = config.solver.start;
             }
             stages.time(Stage::Solve, || {
-                work.solve(&mut self.state, &config.solver, start, v, &mut report)
+                work.solve(&mut self.state, config, start, v, &mut report)
             })?;
         }
         if config.safe {
@@ -159,7 +175,7 @@ impl Admm {
                 }
                 stages.time(Stage::Solve, || {
                     let start = solver::Start::Given;
-                    work.solve(&mut self.state, &config.solver, start, v, &mut report)
+                    work.solve(&mut self.state, config, start, v, &mut report)
                 })?;
             }
         }
@@ -271,6 +287,33 @@ impl Method for Admm {
     }
 }
 
+/// Nested relaxation from the velocities and impulses of the step before.
+fn relax(
+    problem: &FrictionProblem,
+    state: &mut solver::State,
+    config: &solver::Config,
+) -> Result<solver::Report, SolveError> {
+    let config = ica::Config {
+        tolerance: config.tolerance,
+        max_iterations: config.max_iterations,
+        sweeps: config.sweeps,
+        ..ica::Config::paper()
+    };
+    let mut own = ica::State {
+        v: std::mem::take(&mut state.v),
+        r: std::mem::take(&mut state.r),
+    };
+    let solved = ica::solve(problem, &mut own, &config);
+    (state.v, state.r) = (own.v, own.r);
+    let solved = solved?;
+    Ok(solver::Report {
+        iterations: solved.iterations,
+        delta: solved.delta,
+        converged: solved.converged,
+        ..solver::Report::default()
+    })
+}
+
 impl Work {
     fn new(model: &Model, rules: &ContactRules, config: &Config) -> Result<Self, SolveError> {
         let n = model.blocks();
@@ -360,7 +403,7 @@ impl Work {
     fn solve(
         &mut self,
         state: &mut solver::State,
-        config: &solver::Config,
+        config: &Config,
         start: solver::Start,
         v: &mut [Vec3],
         report: &mut SolveReport,
@@ -370,12 +413,18 @@ impl Work {
             Some(solver) => solver,
             none => none.insert(solver::Admm::new(problem)?),
         };
-        let config = solver::Config {
+        let settings = solver::Config {
             start,
-            ..config.clone()
+            ..config.solver.clone()
         };
         state.r.resize(problem.contacts.len(), Vec3::zeros());
-        let solved = solver.solve_with(problem, state, &config, &mut self.detector, &mut |_| {})?;
+        let detector = &mut self.detector;
+        let solved = match config.by {
+            ContactSolver::NestedRelaxation => relax(problem, state, &settings)?,
+            ContactSolver::Splitting => {
+                solver.solve_with(problem, state, &settings, detector, &mut |_| {})?
+            }
+        };
         report.iterations += solved.iterations;
         report.linear_iterations += solved.linear_iterations;
         report.converged &= solved.converged;

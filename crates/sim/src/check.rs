@@ -49,6 +49,9 @@ pub enum Reduce {
     Drift,
     /// The slope of the least-squares line through them over time [1/s].
     Slope,
+    /// (greatest − least) / (greatest + least): the largest relative distance from the one number
+    /// that is nearest to all of them.
+    Spread,
 }
 
 /// A check on its way through a run: all that must be remembered is in these numbers.
@@ -153,6 +156,7 @@ impl Check {
                 Reduce::Mean => progress.mean_y,
                 Reduce::Drift => progress.max - progress.min,
                 Reduce::Slope => progress.s_ty / progress.s_tt,
+                Reduce::Spread => (progress.max - progress.min) / (progress.max + progress.min),
             }
         };
         let passed = measured >= self.min && measured <= self.max;
@@ -254,6 +258,12 @@ mod tests {
         assert!(
             (run(&check(When::End, Reduce::Value, 0.0, 9.0), line).measured - 4.0).abs() < 1e-12
         );
+        // From 2.5 to 4: 3.25 is nearest to all, at most 0.75 away.
+        let spread = run(
+            &check(When::Between(0.5, 1.0), Reduce::Spread, 0.0, 9.0),
+            line,
+        );
+        assert!((spread.measured - 0.75 / 3.25).abs() < 1e-12);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use stiction_bodies::{Model, State};
 use stiction_contact::{FrictionProblem, ProblemError, detect::DetectError, smooth::SmoothError};
 use stiction_math::{BicgstabError, FactorError, ScatterError, SystemError, Vec3};
-use stiction_solvers::admm;
+use stiction_solvers::{admm, ica};
 
 use crate::{dynamics::Dynamics, stages::Stages};
 
@@ -172,6 +172,9 @@ pub enum SolveError {
         /// The part of the step before it happens.
         fraction: f64,
     },
+    /// Nested relaxation could not work.
+    #[error("nested relaxation: {0}")]
+    Ica(#[from] ica::Error),
     /// The line search found no decrease.
     #[error(
         "no step along the Newton direction lowers the energy after {iterations} iterations (last change {change:e} m/s)"

@@ -65,6 +65,9 @@ pub enum Quantity {
     CentroidVelocity(Option<usize>, Axis),
     /// The distance of the centre of mass from where it started, `start` [m].
     Travel(Option<usize>, Vec3),
+    /// The distance of the centre of mass from the line through a point along a unit direction
+    /// [m].
+    Radius(Option<usize>, Vec3, Vec3),
     /// The surface's extent along an axis [m].
     Extent(usize, Vec3, End),
     /// The volume inside a body's closed surface [m³].
@@ -176,6 +179,9 @@ impl Quantity {
                 axis.of(&(p / mass))
             }
             Self::Travel(body, start) => (centroid(&chosen(body), state) - start).norm(),
+            Self::Radius(body, point, axis) => {
+                (centroid(&chosen(body), state) - point).cross(axis).norm()
+            }
             Self::Extent(body, axis, end) => {
                 let (lo, hi) = extent(&model.bodies[*body], state, axis);
                 match end {

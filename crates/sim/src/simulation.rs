@@ -36,6 +36,9 @@ pub struct StepReport {
     pub parts: usize,
     /// Whether the method met its stopping criterion in every part.
     pub converged: bool,
+    /// The last change of the velocity, the largest of all parts [m/s]; times the time step it is
+    /// the δ∞ of [daviet2020, Sect. 6.2.4].
+    pub change: f64,
     /// How well the laws were kept.
     pub certificate: Certificate,
 }
@@ -170,6 +173,7 @@ impl Simulation {
             Ok(solved) => {
                 report.iterations += solved.iterations;
                 report.converged &= solved.converged;
+                report.change = report.change.max(solved.change);
                 report.contacts = solved.contacts;
                 report.parts += 1;
                 Ok(())

@@ -1,7 +1,9 @@
 //! `stiction bench`: reproducible benchmarks. They report ratios taken in one run, because machines
 //! differ and are noisy; times are the least of several repetitions.
 
-use std::{process::ExitCode, time::Instant};
+mod admm;
+
+use std::{path::PathBuf, process::ExitCode, time::Instant};
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -20,7 +22,7 @@ use super::{Failure, with_threads};
 
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// Which benchmark; all of them by default.
+    /// Which benchmark; `assembly` and `factor` by default.
     name: Option<Name>,
     /// Print one JSON document.
     #[arg(long)]
@@ -28,6 +30,9 @@ pub struct BenchArgs {
     /// Threads for the parallel figures; all cores by default.
     #[arg(long)]
     threads: Option<usize>,
+    /// Where `admm` writes its figures.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -36,6 +41,8 @@ enum Name {
     Assembly,
     /// Numeric factorisation and solve.
     Factor,
+    /// The method `admm` beside nested relaxation on model scenes, and what its parts are worth.
+    Admm,
 }
 
 /// One model's figures. Times in seconds, the least of the repetitions.
@@ -57,6 +64,17 @@ struct Row {
 }
 
 pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
+    if args.name == Some(Name::Admm) {
+        let tables = with_threads(args.threads, || admm::run(args.out.as_deref()))?;
+        match args.json {
+            true => println!(
+                "{}",
+                serde_json::to_string_pretty(&tables).map_err(Failure::run)?
+            ),
+            false => tables.print(),
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut rows = Vec::new();
     for threads in thread_counts(args.threads) {
         rows.extend(with_threads(Some(threads), || {

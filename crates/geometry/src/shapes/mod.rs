@@ -14,6 +14,7 @@
 mod accordion;
 mod ball;
 mod band;
+mod blob;
 mod block;
 mod bowl;
 mod capsule;
@@ -35,6 +36,7 @@ mod tube;
 pub use accordion::Accordion;
 pub use ball::{BallShell, BallSolid, BallSurface};
 pub use band::Band;
+pub use blob::Blob;
 pub use block::{BoxSolid, BoxSurface, TetPattern};
 pub use bowl::{Bowl, BowlSolid, BowlSurface};
 pub use capsule::{CapsuleSolid, CapsuleSurface};

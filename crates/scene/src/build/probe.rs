@@ -44,6 +44,7 @@ impl Assembly<'_> {
             Followed::Distance(a, b) => Quantity::Distance(point(a)?, point(b)?),
             Followed::Centroid(body, axis) => Quantity::Centroid(*body, *axis),
             Followed::CentroidVelocity(body, axis) => Quantity::CentroidVelocity(*body, *axis),
+            Followed::Radius(body, point, axis) => Quantity::Radius(*body, *point, *axis),
             Followed::Min(body, axis) => Quantity::Extent(*body, *axis, End::Min),
             Followed::Max(body, axis) => Quantity::Extent(*body, *axis, End::Max),
             Followed::Size(body, axis) => Quantity::Extent(*body, *axis, End::Size),

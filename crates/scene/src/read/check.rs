@@ -87,6 +87,7 @@ fn check(
         ("mean", Reduce::Mean),
         ("drift", Reduce::Drift),
         ("slope", Reduce::Slope),
+        ("spread", Reduce::Spread),
     ];
     let reduce = f.choice("reduce", &reduces).unwrap_or_default();
     let when = when(&f, reduce, end);

@@ -34,6 +34,7 @@ pub(crate) enum Followed {
     Centroid(Option<usize>, Axis),
     CentroidVelocity(Option<usize>, Axis),
     Travel(Option<usize>),
+    Radius(Option<usize>, Vec3, Vec3),
     Min(usize, Vec3),
     Max(usize, Vec3),
     Size(usize, Vec3),
@@ -149,6 +150,13 @@ pub(crate) fn probe(
         "centroid" => Followed::Centroid(any_body()?, axis(&f, None)?),
         "centroid-velocity" => Followed::CentroidVelocity(any_body()?, axis(&f, norm)?),
         "travel" => Followed::Travel(any_body()?),
+        "radius" => {
+            let point = match f.has("point") {
+                true => f.vector("point")?,
+                false => Vec3::zeros(),
+            };
+            Followed::Radius(any_body()?, point, unit()?)
+        }
         "min" => Followed::Min(need_body()?, unit()?),
         "max" => Followed::Max(need_body()?, unit()?),
         "size" => Followed::Size(need_body()?, unit()?),

@@ -4,12 +4,12 @@ use stiction_bodies::drag::Air;
 use stiction_contact::smooth::{FrictionTime, Penalty};
 use stiction_math::Vec3;
 use stiction_sim::{
-    admm,
+    admm::{self, ContactSolver},
     integrators::Integrator as Scheme,
     newton::{self, Stop},
     smooth::{self, Solver, VolumeJacobian},
 };
-use stiction_solvers::admm::{Acceleration, Sleep, Start, Velocity, Weights};
+use stiction_solvers::admm::{Acceleration, Local, Sleep, Start, Velocity, Weights};
 
 use crate::{
     error::{Kind, Reporter},
@@ -154,7 +154,18 @@ fn admm(f: &Fields<'_>) -> Option<admm::Config> {
     if f.has("newton_iterations") {
         config.newton = f.count("newton_iterations", 1)? as usize;
     }
+    if f.has("solver") {
+        let solvers = [
+            ("admm", ContactSolver::Splitting),
+            ("ica", ContactSolver::NestedRelaxation),
+        ];
+        config.by = f.choice("solver", &solvers)?;
+    }
     let solver = &mut config.solver;
+    if f.has("local") {
+        let locals = [("isotropic", Local::Isotropic), ("blocks", Local::Blocks)];
+        solver.local = f.choice("local", &locals)?;
+    }
     if f.has("tolerance") {
         solver.tolerance = f.positive("tolerance")?;
     }

@@ -3,7 +3,7 @@
 use stiction_geometry::{
     TetMesh, TriMesh,
     shapes::{
-        BallShell, BallSolid, BallSurface, Band, Bowl, BowlSolid, BowlSurface, BoxSolid,
+        BallShell, BallSolid, BallSurface, Band, Blob, Bowl, BowlSolid, BowlSurface, BoxSolid,
         BoxSurface, CapsuleSolid, CapsuleSurface, Card, Cone, CylinderSolid, CylinderSurface, Disc,
         ShapeError, Sheet, SheetPattern, TetPattern, TorusSolid, TorusSurface, Tube, TubeEnds,
     },
@@ -50,7 +50,7 @@ macro_rules! generators {
         }
     )*};
 }
-generators!(TriMesh: Sheet, Card, Disc, Tube, Band, Bowl, BowlSurface, BoxSurface, BallSurface, CapsuleSurface,
+generators!(TriMesh: Sheet, Card, Disc, Tube, Band, Blob, Bowl, BowlSurface, BoxSurface, BallSurface, CapsuleSurface,
     CylinderSurface, Cone, TorusSurface);
 generators!(TetMesh: BoxSolid, BallSolid, BallShell, CapsuleSolid, CylinderSolid, TorusSolid, BowlSolid);
 
@@ -122,7 +122,7 @@ pub(crate) fn shape(
             Generator::Solid(r.solid(kind)?)
         }
         ("tube", Purpose::Rigid | Purpose::Embedded)
-        | ("box" | "sphere" | "capsule" | "cylinder" | "cone" | "torus" | "bowl", _)
+        | ("box" | "sphere" | "blob" | "capsule" | "cylinder" | "cone" | "torus" | "bowl", _)
             if purpose != Purpose::Solid =>
         {
             Generator::Surface(r.closed_surface(kind)?)
@@ -132,7 +132,7 @@ pub(crate) fn shape(
                 Purpose::Shell => (
                     "a shell",
                     &[
-                        "sheet", "card", "disc", "tube", "band", "bowl", "box", "sphere",
+                        "sheet", "card", "disc", "tube", "band", "bowl", "box", "sphere", "blob",
                         "capsule", "cylinder", "cone", "torus",
                     ],
                 ),
@@ -166,7 +166,7 @@ pub(crate) fn shape(
 }
 
 const CLOSED: &[&str] = &[
-    "box", "sphere", "capsule", "cylinder", "cone", "torus", "bowl",
+    "box", "sphere", "blob", "capsule", "cylinder", "cone", "torus", "bowl",
 ];
 
 /// The shape table and its type; a type that no table of ours knows is reported.
@@ -338,6 +338,21 @@ impl Reader<'_, '_> {
                 let (radius, frequency) = (self.length("radius"), self.cells("frequency", 8));
                 Box::new(BallSurface {
                     radius: radius?,
+                    frequency: frequency?,
+                })
+            }
+            "blob" => {
+                known(f, kind, &["type", "radius", "bumps", "seed", "frequency"]);
+                let (radius, frequency) = (self.length("radius"), self.cells("frequency", 8));
+                let bumps = match f.has("bumps") {
+                    true => f.not_negative("bumps")?,
+                    false => 1.0,
+                };
+                let seed = f.count("seed", 0).map_or(0, u64::from);
+                Box::new(Blob {
+                    radius: radius?,
+                    bumps,
+                    seed,
                     frequency: frequency?,
                 })
             }

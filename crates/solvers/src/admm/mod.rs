@@ -223,6 +223,8 @@ pub struct Iteration {
     pub gap: f64,
     /// Whether momentum was dropped.
     pub restarted: bool,
+    /// How long the projection took [s].
+    pub projection: f64,
 }
 
 /// Why there is no result.

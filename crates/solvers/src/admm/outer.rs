@@ -1,5 +1,7 @@
 //! The outer loop [daviet2020, Alg. 2 and 4].
 
+use std::time::Instant;
+
 use rayon::prelude::*;
 use stiction_contact::{CertifyConfig, ContactSet, FrictionProblem, certify};
 use stiction_math::{LinearOperator, Mat3, SystemFactor, SystemMatrix, Vec3, reduce};
@@ -211,7 +213,9 @@ impl Admm {
                 .for_each(|(p, v, lambda)| *p = v - lambda);
             let nap = nap(config, report.delta / h);
             let sweeps = past.sweeps(config.sweeps);
+            let clock = Instant::now();
             let settling = self.projection.project(&mut self.p, sweeps, nap);
+            let projection = clock.elapsed().as_secs_f64();
             blocks((&mut self.lambda, &self.lambda_hat, &self.p, &self.v))
                 .for_each(|(lambda, hat, p, v)| *lambda = hat + (p - v));
 
@@ -244,6 +248,7 @@ impl Admm {
                 change,
                 gap,
                 restarted,
+                projection,
             });
             if ended {
                 break;
