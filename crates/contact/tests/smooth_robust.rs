@@ -3,7 +3,7 @@
 
 mod smooth_scenes;
 
-use smooth_scenes::{DELTA, scenes, sheet, sphere, vector};
+use smooth_scenes::{DELTA, scenes, sheet, sphere, strip, vector};
 use stiction_contact::detect::{Body, Collider, Form, Law, Laws, Points};
 use stiction_contact::smooth::{Frame, Penalty, Place, SmoothConfig, SmoothContacts, SmoothError};
 use stiction_geometry::analytic::{Pose, Shape};
@@ -184,9 +184,7 @@ fn a_sheet_is_kept_on_the_side_where_it_was() {
 #[test]
 fn a_body_touches_itself_from_outside_only() {
     // A strip folded over: its ends touch. The crease does not.
-    let n = 24;
-    let mut flat = sheet(1.0, n);
-    flat.positions.iter_mut().for_each(|p| p.y *= 0.2);
+    let flat = strip([1.0, 0.2], [25, 5]);
     let fold = |p: &Vec3, gap: f64| {
         let radius = 0.5 * gap;
         let half = 0.5 * std::f64::consts::PI * radius;

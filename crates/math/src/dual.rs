@@ -138,6 +138,8 @@ impl<const N: usize> Sub for Dual<N> {
 
 impl<const N: usize> Mul for Dual<N> {
     type Output = Self;
+    // The product rule is a sum.
+    #[allow(clippy::suspicious_arithmetic_impl)]
     #[inline]
     fn mul(self, b: Self) -> Self {
         Self {

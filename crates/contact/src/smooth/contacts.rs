@@ -110,7 +110,9 @@ impl SmoothContacts {
     ) -> Result<Self, SmoothError> {
         config.check()?;
         if config.delta.is_none() {
-            let thin = colliders.iter().position(|c| !(c.thickness > 0.0));
+            let thin = colliders
+                .iter()
+                .position(|c| c.thickness.is_nan() || c.thickness <= 0.0);
             if let Some(collider) = thin {
                 let reason = "it has no thickness, and no `delta` is set".into();
                 return Err(SmoothError::Collider { collider, reason });

@@ -78,8 +78,8 @@ impl SmoothContacts {
         }
         let moved = (0..s.x.len()).into_par_iter().with_min_len(1024).any(|i| {
             let x = self.world.motion(i as u32, at).x.plain();
-            // Written so that what is not a number counts as moved.
-            !((x - s.x[i]).norm() <= s.allowed[i])
+            let way = (x - s.x[i]).norm();
+            way.is_nan() || way > s.allowed[i]
         });
         if moved {
             return Ok(true);
@@ -89,7 +89,8 @@ impl SmoothContacts {
             if let Some((origin, rotation)) = pose(part, at) {
                 let angle = rotation.angle_to(&was.rotation);
                 let turned = if angle > 0.0 { angle * was.radius } else { 0.0 };
-                if !((origin - was.origin).norm() + turned <= was.allowed) {
+                let way = (origin - was.origin).norm() + turned;
+                if way.is_nan() || way > was.allowed {
                     return Ok(true);
                 }
             }

@@ -120,16 +120,21 @@ pub fn sphere(radius: f64, times: usize) -> TriMesh {
 
 /// A square sheet of n × n cells in the xy plane.
 pub fn sheet(size: f64, n: u32) -> TriMesh {
-    let at = |i: u32| (f64::from(i) / f64::from(n) - 0.5) * size;
+    strip([size, size], [n, n])
+}
+
+/// A sheet of so many cells along x and y.
+pub fn strip(size: [f64; 2], n: [u32; 2]) -> TriMesh {
+    let at = |i: u32, k: usize| (f64::from(i) / f64::from(n[k]) - 0.5) * size[k];
     let mut positions = Vec::new();
     let mut triangles = Vec::new();
-    for j in 0..=n {
-        for i in 0..=n {
-            positions.push(Vec3::new(at(i), at(j), 0.0));
-            if i < n && j < n {
-                let a = j * (n + 1) + i;
-                triangles.push([a, a + 1, a + n + 2]);
-                triangles.push([a, a + n + 2, a + n + 1]);
+    for j in 0..=n[1] {
+        for i in 0..=n[0] {
+            positions.push(Vec3::new(at(i, 0), at(j, 1), 0.0));
+            if i < n[0] && j < n[1] {
+                let a = j * (n[0] + 1) + i;
+                triangles.push([a, a + 1, a + n[0] + 2]);
+                triangles.push([a, a + n[0] + 2, a + n[0] + 1]);
             }
         }
     }

@@ -23,7 +23,7 @@
 //! whoever cares for values below some δ ≪ Rᵢ sees no jump. Inside, a point deeper than about Rᵢ
 //! loses its value: that is the deepest overlap that the potential can tell. At the border of an
 //! open sheet the planes would go on sideways up to the support's end; there ψ fades into the value
-//! [`Blend::far`] as the weights vanish.
+//! [`Blend::far`] as the weights vanish, from about a third of an edge beyond the border.
 //!
 //! # Deviations from the paper
 //! Weights contain the area of the face, which makes faces without area harmless; the paper weights

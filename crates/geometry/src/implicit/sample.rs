@@ -19,7 +19,7 @@ pub struct Sample {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampleConfig {
     /// The radius of a sample, in units of the distance from the middle of its (part of a) face to
-    /// the farthest corner at rest. Two and a half give about twenty samples in reach.
+    /// the farthest corner at rest. Two give about fourteen samples in reach.
     pub radius: f64,
     /// Faces whose middle is farther than this from a corner get several samples [m].
     pub spacing: f64,
@@ -31,7 +31,7 @@ pub struct SampleConfig {
 impl Default for SampleConfig {
     fn default() -> Self {
         Self {
-            radius: 2.5,
+            radius: 2.0,
             spacing: f64::INFINITY,
             reach: 0.0,
         }
