@@ -66,8 +66,10 @@ impl Case {
         let angle = (mu * self.steepness).atan();
         let (sin, cos) = angle.sin_cos();
         let thickness = 0.01 * size;
-        // Stiffness in proportion to size: the same strains at every size.
+        // Stiffness in proportion to size, damping in proportion to periods: the same strains and
+        // the same damping ratio at every size.
         let stiffness = size / 0.14;
+        let damping = 0.01 * stiffness.sqrt();
         let (shape, material, above) = match self.body {
             Body::Cloth => (
                 format!(r#"{{ type = "sheet", size = [{size}, {size}], cells = [4, 4] }}"#),
@@ -84,7 +86,7 @@ impl Case {
                     0.5 * size
                 ),
                 format!(
-                    r#"{{ kind = "solid", density = 1000, young = {}, poisson = 0.4, damping = {{ stiffness = 0.01 }} }}"#,
+                    r#"{{ kind = "solid", density = 1000, young = {}, poisson = 0.4, damping = {{ stiffness = {damping} }} }}"#,
                     1e5 * stiffness
                 ),
                 thickness + 0.25 * size,
@@ -126,7 +128,9 @@ impl Case {
 
     fn run(self) -> Seen {
         let mut sim = self.simulation();
-        let half = (0.25 / self.step).round() as usize;
+        // Large blocks take longer to settle.
+        let half = 0.25 * (self.size / 0.14).max(1.0).sqrt();
+        let half = (half / self.step).round() as usize;
         let angle = (self.mu * self.steepness).atan();
         let down = [angle.cos(), -angle.sin()];
         let mut speed = |steps: usize| {
