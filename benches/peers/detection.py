@@ -1,8 +1,8 @@
-"""Times of ipctk on the scene of `collide_bench`, one thread, for comparison.
+"""Times of ipctk on the scene of `stiction bench detection`, one thread, for comparison.
 
     python3 -m venv peers && peers/bin/pip install ipctk==1.6.1 numpy
-    cargo run --release -p stiction-geometry --example collide_bench -- write accordion.txt
-    cargo run --release -p stiction-geometry --example collide_bench
+    stiction bench detection --write accordion.txt
+    stiction bench detection --threads 1
     peers/bin/python benches/peers/detection.py accordion.txt
 
 Run both on the same quiet machine, one after the other, and compare the ratios.
@@ -24,12 +24,12 @@ def read(path):
 
 
 def best(runs, f):
-    """The shortest of several runs [ms], and the result."""
+    """The shortest of several runs [ms of the processor, one thread], and the result."""
     shortest = np.inf
     for _ in range(runs):
-        start = time.perf_counter()
+        start = time.process_time()
         result = f()
-        shortest = min(shortest, time.perf_counter() - start)
+        shortest = min(shortest, time.process_time() - start)
     return 1e3 * shortest, result
 
 

@@ -2,6 +2,7 @@
 //! differ and are noisy; times are the least of several repetitions.
 
 mod admm;
+mod detection;
 
 use std::{path::PathBuf, process::ExitCode, time::Instant};
 
@@ -33,6 +34,12 @@ pub struct BenchArgs {
     /// Where `admm` writes its figures.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Detection: go on to two million triangles (6 GB of memory).
+    #[arg(long)]
+    large: bool,
+    /// Detection: write the scene as text for other programs and measure nothing.
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -43,6 +50,8 @@ enum Name {
     Factor,
     /// The method `admm` beside nested relaxation on model scenes, and what its parts are worth.
     Admm,
+    /// Collision detection of two folded sheets, stage by stage, and how it scales.
+    Detection,
 }
 
 /// One model's figures. Times in seconds, the least of the repetitions.
@@ -64,6 +73,9 @@ struct Row {
 }
 
 pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
+    if args.write.is_some() || args.name == Some(Name::Detection) {
+        return detection::main(&args);
+    }
     if args.name == Some(Name::Admm) {
         let tables = with_threads(args.threads, || admm::run(args.out.as_deref()))?;
         match args.json {

@@ -7,7 +7,6 @@ use stiction_math::Vec3;
 use super::ContactSource;
 use super::collider::{Collider, Laws};
 use super::emit::{Found, Shares};
-use super::pairs::REACH;
 use super::step::{Motion, Step};
 use super::world::{DetectError, World};
 use crate::{ContactKey, ContactSet};
@@ -150,10 +149,13 @@ impl Detector {
         Ok(meshes.min(self.world.safe_from_shapes(&self.motion, d_min)))
     }
 
-    /// Memory of trees and candidates [bytes].
+    /// Memory of all that is kept between steps [bytes]: topology, positions, trees, candidates and
+    /// keys; the caller's colliders are not counted.
     pub fn bytes(&self) -> usize {
         let trees = self.swept.as_ref().map_or(0, SweptSurface::bytes);
-        trees + self.candidates.len() * size_of::<[u32; 4]>()
+        let candidates = self.candidates.len() * size_of::<[u32; 4]>();
+        let keys = size_of_val(&self.seen[..]) + size_of_val(&self.boxes[..]);
+        self.world.bytes() + self.motion.bytes() + trees + candidates + keys
     }
 
     /// Finds the candidates of the step; whether trees were built for it.
@@ -165,12 +167,13 @@ impl Detector {
             .zip(x1)
             .map(|(a, b)| a + (b - a) * extend)
             .collect();
-        let margin = self.margin();
+        let margin = self.world.margin.as_slice();
         self.boxes.clear();
-        let pad = Vec3::repeat(0.5 * self.pad());
-        let corners = x0.iter().zip(&far);
-        self.boxes
-            .extend(corners.map(|(a, b)| [a.inf(b) - pad, a.sup(b) + pad]));
+        let corners = x0.iter().zip(&far).enumerate();
+        self.boxes.extend(corners.map(|(i, (a, b))| {
+            let pad = Vec3::repeat(self.world.pad(i));
+            [a.inf(b) - pad, a.sup(b) + pad]
+        }));
         let kept = match self.swept.take() {
             Some(mut swept) => {
                 swept.refit(x0, &far, margin)?;
@@ -187,15 +190,6 @@ impl Detector {
         self.candidates = Candidates::within(&swept, keep);
         self.swept = Some(swept);
         Ok(rebuilt)
-    }
-
-    /// How far a vertex may be from its box before its surroundings are searched again, twice [m].
-    fn pad(&self) -> f64 {
-        0.25 * self.world.thickest
-    }
-
-    fn margin(&self) -> f64 {
-        REACH * self.world.thickest + self.pad()
     }
 
     /// Writes what was not written yet in the order of [`Found::order`]; how many of it is near.
@@ -283,14 +277,14 @@ impl Detector {
         let edges: Vec<[u32; 2]> = edges.copied().collect();
         let part = Surface::new(&triangles, &edges)?;
         // Boxes only grow, so that pairs found before stay covered.
-        let pad = Vec3::repeat(0.5 * self.pad());
         let grown = |i: usize| {
             let [low, high] = self.boxes[i];
+            let pad = Vec3::repeat(self.world.pad(i));
             [low.inf(&(x1[i] - pad)), high.sup(&(x1[i] + pad))]
         };
         let grown: Vec<[Vec3; 2]> = (0..self.boxes.len()).map(grown).collect();
         let (low, high): (Vec<Vec3>, Vec<Vec3>) = grown.iter().map(|b| (b[0], b[1])).unzip();
-        let margin = self.margin();
+        let margin = self.world.margin.as_slice();
         let part = SweptSurface::build(part, &low, &high, margin)?;
         let Some(mut all) = self.swept.take() else {
             return Ok(());

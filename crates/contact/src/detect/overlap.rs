@@ -8,7 +8,6 @@ use stiction_math::Vec3;
 use super::collider::Form;
 use super::detector::Detector;
 use super::emit::Found;
-use super::pairs::REACH;
 use super::shapes::lattice;
 use super::step::{Motion, Step};
 use super::world::{DetectError, World};
@@ -63,7 +62,7 @@ impl World {
         step: &Step,
     ) -> Result<Vec<Found>, DetectError> {
         let x = &motion.x0;
-        let margin = REACH * self.thickest;
+        let margin = self.margin.as_slice();
         let swept = SweptSurface::build(self.surface.clone(), x, x, margin)?;
         let candidates = Candidates::within(&swept, |pair| self.keep(motion, pair));
         let mut found = self.near(motion, &candidates)?;

@@ -149,7 +149,11 @@ impl Search<'_> {
             let paths = t.map(|v| self.path(v));
             match (t.iter().any(free), self.moving.shape.cell()) {
                 (false, _) => None,
-                (true, None) => self.part_impact(&paths, &parts, d),
+                (true, None) => {
+                    let rim = self.moving.face_impact(&paths, d);
+                    let part = self.part_impact(&paths, &parts, d);
+                    rim.into_iter().chain(part).reduce(f64::min)
+                }
                 (true, Some(cell)) => self.lattice_impact(&paths, cell, d).map(|i| i.0),
             }
         };

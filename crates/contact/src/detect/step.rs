@@ -190,6 +190,12 @@ impl Motion {
         (Quat::from_scaled_axis(omega * self.h) * lever - lever) / self.h
     }
 
+    pub(super) fn bytes(&self) -> usize {
+        let vectors = [&self.x0, &self.x1, &self.drift, &self.lever, &self.start];
+        let flags = size_of_val(&self.free[..]) + size_of_val(&self.fixed[..]);
+        flags + vectors.map(|v| size_of_val(&v[..])).iter().sum::<usize>()
+    }
+
     /// A vertex after the fraction `t` of the step.
     pub(super) fn at(&self, vertex: u32, t: f64) -> Vec3 {
         let v = vertex as usize;

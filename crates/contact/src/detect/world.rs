@@ -5,6 +5,7 @@ use stiction_geometry::collide::{Surface, SurfaceError};
 use stiction_math::Vec3;
 
 use super::collider::{Collider, Form, Laws, Points};
+use super::pairs::REACH;
 
 /// Why colliders or a step cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -72,6 +73,10 @@ pub enum ColliderFault {
     Shape(ShapeFault),
 }
 
+/// Boxes are this part of the thickness larger than contacts need, so that velocities can change a
+/// little without a new search.
+const PAD: f64 = 0.25;
+
 /// No angular block.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -127,6 +132,9 @@ pub(super) struct World {
     pub fans: Lists,
     /// The largest contact thickness of any pair [m].
     pub thickest: f64,
+    /// How far the box of each vertex reaches for others, twice [m]: its own thickness decides, so
+    /// that one thick collider does not make all boxes large.
+    pub margin: Vec<f64>,
     /// One more than the largest block named.
     pub blocks: usize,
     /// How many rotations are named.
@@ -151,6 +159,7 @@ impl World {
             neighbours: Lists::default(),
             fans: Lists::default(),
             thickest: 0.0,
+            margin: Vec::new(),
             blocks: 0,
             rotations: 0,
             triangle_order: Vec::new(),
@@ -172,6 +181,8 @@ impl World {
         let mut two: Vec<f64> = w.colliders.iter().map(|c| c.thickness).collect();
         two.sort_unstable_by(|a, b| b.total_cmp(a));
         w.thickest = two.first().copied().unwrap_or(0.0);
+        let margin = |c: &u32| (REACH + PAD) * w.colliders[*c as usize].thickness;
+        w.margin = w.owner.iter().map(margin).collect();
         w.blocks = w
             .entries
             .iter()
@@ -299,6 +310,32 @@ impl World {
         self.triangle_order
             .get(at)
             .map_or(triangles.len(), |i| *i as usize)
+    }
+
+    /// How far a vertex may leave the box of its path before its surroundings are searched
+    /// again [m].
+    pub(super) fn pad(&self, vertex: usize) -> f64 {
+        let owner = self.owner[vertex] as usize;
+        0.5 * PAD * self.colliders[owner].thickness
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let s = &self.surface;
+        let surface =
+            size_of_val(s.vertices()) + size_of_val(s.edges()) + size_of_val(s.triangles());
+        let lists = [&self.wings, &self.neighbours, &self.fans];
+        let lists = lists.map(|l| size_of_val(&l.start[..]) + size_of_val(&l.items[..]));
+        let numbers = [
+            &self.owner,
+            &self.entry_start,
+            &self.angular,
+            &self.triangle_order,
+        ];
+        let numbers = numbers.map(|n| size_of_val(&n[..]));
+        let points = size_of_val(&self.entries[..]) + size_of_val(&self.rest[..]);
+        let per_vertex = size_of_val(&self.area[..]) + size_of_val(&self.margin[..]);
+        let sum: usize = lists.iter().chain(&numbers).sum();
+        surface + points + per_vertex + sum
     }
 
     /// Whether two colliders, by their places, can touch at all.

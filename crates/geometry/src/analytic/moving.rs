@@ -8,7 +8,8 @@
 
 use stiction_math::{Quat, Vec3};
 
-use super::{Pose, Solid};
+use super::{Pose, Shape, Solid};
+use crate::collide::closest_point_on_triangle;
 
 /// Rounds of advancement after which the time reached is the answer.
 const ROUNDS: u32 = 256;
@@ -92,6 +93,29 @@ impl Moving {
         })
     }
 
+    /// The same for a triangle against a cylinder or cone, whose rims may reach between its edges.
+    /// None for other solids, which vertices, edges and [`Shape::points`] settle.
+    pub fn face_impact(&self, corners: &[[Vec3; 2]; 3], d: f64) -> Option<f64> {
+        let Solid::Shape(shape) = &self.shape else {
+            return None;
+        };
+        if !matches!(shape, Shape::Cylinder { .. } | Shape::Cone { .. }) {
+            return None;
+        }
+        let [a, b, c] = corners.map(|x| x[0]);
+        let middle = (a + b + c) / 3.0;
+        let size = [a, b, c].map(|x| (x - middle).norm());
+        let way = self.travel(corners) + size[0].max(size[1]).max(size[2]);
+        let room = shape.nearest(&self.start.invert(&middle)).distance - way;
+        if room > d + self.rounding(corners) {
+            return None;
+        }
+        self.advance(corners, d, |pose, t| {
+            let at = corners.map(|x| pose.invert(&(x[0] + (x[1] - x[0]) * t)));
+            face_clearance(shape, &at)
+        })
+    }
+
     fn advance(
         &self,
         paths: &[[Vec3; 2]],
@@ -151,4 +175,28 @@ impl Moving {
         let largest = points.fold(origin.max(self.shape.size()), |m, x| m.max(x.amax()));
         ROUNDING * f64::EPSILON * largest
     }
+}
+
+/// A number that the signed distance of a convex solid stays above on a triangle [m].
+///
+/// The distance f is convex: with its gradient n at any point p, f(x) ≥ f(p) + n·(x − p) for all x,
+/// and over a triangle the right side is least at a corner. At the closest point this is the
+/// distance itself; steps between the closest points of triangle and solid go there.
+fn face_clearance(shape: &Shape, corners: &[Vec3; 3]) -> f64 {
+    const STEPS: u32 = 40;
+    let mut p = (corners[0] + corners[1] + corners[2]) / 3.0;
+    let mut best = f64::NEG_INFINITY;
+    for _ in 0..STEPS {
+        let near = shape.nearest(&p);
+        let slopes = corners.map(|c| near.normal.dot(&(c - p)));
+        let slope = slopes[0].min(slopes[1]).min(slopes[2]);
+        best = best.max(near.distance + slope);
+        // Inside there is nothing to prove; close to the least value there is nothing to gain.
+        if near.distance <= 0.0 || slope > -1e-3 * near.distance {
+            break;
+        }
+        let w = closest_point_on_triangle(&near.point, corners);
+        p = corners[0] * w[0] + corners[1] * w[1] + corners[2] * w[2];
+    }
+    best
 }
