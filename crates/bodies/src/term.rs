@@ -4,7 +4,10 @@ use std::{fmt, sync::Arc};
 
 use stiction_math::{BlockMatrix, BlockPattern, Scatter, ScatterError, Vec3};
 
-use crate::elements::{Elements, Hessian};
+use crate::{
+    elements::{Elements, Hessian},
+    split::{Split, split},
+};
 
 /// One elastic term of a body: E(x) over the body's own nodes.
 ///
@@ -26,6 +29,10 @@ pub trait Term: fmt::Debug + Send + Sync {
         t: f64,
         a: &mut BlockMatrix,
     ) -> Result<(), ScatterError>;
+
+    /// The term's elements with copies of their nodes, for integrators that solve elements one by
+    /// one; `rest` are the body's positions at rest [m].
+    fn split(self: Arc<Self>, rest: &[Vec3]) -> Box<dyn Split>;
 
     /// How many elements there are.
     fn len(&self) -> usize;
@@ -71,9 +78,9 @@ impl<const K: usize, E: Elements<K> + fmt::Debug + Send + 'static> Recipe for Un
 
 /// Elements with their colouring and their places in the matrix.
 #[derive(Debug)]
-struct Bound<const K: usize, E> {
-    elements: E,
-    scatter: Scatter<K>,
+pub(crate) struct Bound<const K: usize, E> {
+    pub(crate) elements: E,
+    pub(crate) scatter: Scatter<K>,
 }
 
 impl<const K: usize, E: Elements<K>> Bound<K, E> {
@@ -82,7 +89,11 @@ impl<const K: usize, E: Elements<K>> Bound<K, E> {
     }
 }
 
-impl<const K: usize, E: Elements<K> + fmt::Debug + Send> Term for Bound<K, E> {
+impl<const K: usize, E: Elements<K> + fmt::Debug + Send + 'static> Term for Bound<K, E> {
+    fn split(self: Arc<Self>, rest: &[Vec3]) -> Box<dyn Split> {
+        split(self, rest)
+    }
+
     fn energy(&self, x: &[Vec3]) -> f64 {
         self.scatter
             .sum(|e| self.elements.energy(e, &self.gather(e, x)))

@@ -36,6 +36,7 @@ pub(crate) const METHOD_NEWTON: &[&str] = &[
 ];
 pub(crate) const METHOD_ADMM: &[&str] = &[
     "name",
+    "integrator",
     "newton_iterations",
     "solver",
     "local",

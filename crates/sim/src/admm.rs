@@ -26,15 +26,16 @@ use crate::{
     colliders::{ContactRules, colliders, place},
     dynamics::Dynamics,
     method::{Evidence, Memory, Method, SolveError, SolveReport, StepContext, Unsupported},
+    splitting::{self, Elements},
     stages::Stage,
 };
 
 /// How the method is run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Newton iterations per step.
-    pub newton: usize,
-    /// Which solver the linear problems go to.
+    /// How the elastic step is solved.
+    pub integrator: Integrator,
+    /// Which solver the linear problems go to; the splitting integrator has its own.
     pub by: ContactSolver,
     /// How it works; nested relaxation takes tolerance, iterations and sweeps from it.
     pub solver: solver::Config,
@@ -43,6 +44,18 @@ pub struct Config {
     /// Whether a step that would make surfaces touch or pass is refused, and so cut in halves:
     /// then nothing ever interpenetrates, whatever the solver's tolerance.
     pub safe: bool,
+}
+
+/// How the elastic step is solved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Integrator {
+    /// Projected Newton with so many linearisations per step.
+    Newton(usize),
+    /// One alternating loop in which every elastic element is a constraint with its own local step
+    /// and contact is one more [daviet2020, Sect. 6.1], [narain2016]. Its matrix does not depend on
+    /// the deformation. It uses the solver's tolerance and iterations; attachments and rotations of
+    /// rigid bodies are linearised once per step.
+    Splitting,
 }
 
 /// Surfaces must keep this part of their thickness, lest rounding makes them touch.
@@ -65,7 +78,7 @@ impl Config {
     /// The paper's settings.
     pub fn paper() -> Self {
         Self {
-            newton: 2, // [daviet2020, Table 5]
+            integrator: Integrator::Newton(2), // [daviet2020, Table 5]
             by: ContactSolver::Splitting,
             solver: solver::Config::paper(),
             detect: DetectConfig::default(),
@@ -98,11 +111,15 @@ pub struct Admm {
     /// What is carried from step to step.
     state: solver::State,
     contacts: ContactSet,
+    /// Multipliers of elastic elements from a checkpoint, by body and term.
+    multipliers: Vec<(String, Vec<Vec3>)>,
 }
 
 struct Work {
     detector: Detector,
     problem: FrictionProblem,
+    /// For the alternating integrator.
+    elements: Option<Elements>,
     /// Made at the first solve: it examines a matrix with numbers in it.
     solver: Option<solver::Admm>,
     gradient: Vec<Vec3>,
@@ -120,6 +137,7 @@ impl Admm {
             work: None,
             state: solver::State::default(),
             contacts: ContactSet::default(),
+            multipliers: Vec::new(),
         }
     }
 
@@ -146,7 +164,15 @@ impl Admm {
             converged: true,
             ..SolveReport::default()
         };
-        for newton in 0..config.newton {
+        let linearisations = match config.integrator {
+            Integrator::Newton(count) => count,
+            Integrator::Splitting => {
+                let elements = work.elements.get_or_insert_with(|| Elements::new(model));
+                elements.begin(state, &mut self.multipliers);
+                1
+            }
+        };
+        for newton in 0..linearisations {
             stages.time(Stage::Build, || work.linearise(model, dynamics, h, v))?;
             let mut start = solver::Start::Given;
             if newton == 0 {
@@ -239,10 +265,12 @@ impl Method for Admm {
             ("r", &s.r),
             ("normal", &self.contacts.normal),
         ];
+        let elements = self.work.as_ref().and_then(|w| w.elements.as_ref());
         Memory {
             columns: columns
                 .into_iter()
                 .map(|(name, c)| (name.to_owned(), c.clone()))
+                .chain(elements.into_iter().flat_map(Elements::multipliers))
                 .collect(),
             keys: self
                 .contacts
@@ -268,6 +296,12 @@ impl Method for Admm {
             balance: column("balance"),
             r: column("r"),
         };
+        self.multipliers = memory
+            .columns
+            .iter()
+            .filter(|c| splitting::is_column(&c.0))
+            .cloned()
+            .collect();
         // Of the contacts of the step before, keys and normals are all that is asked for again.
         self.contacts.clear();
         for (key, normal) in memory.keys.chunks_exact(2).zip(column("normal")) {
@@ -327,6 +361,7 @@ impl Work {
         problem.mass = model.bodies.iter().flat_map(|b| b.block_masses()).collect();
         Ok(Self {
             detector: Detector::new(colliders(model, rules), rules.laws.clone(), config.detect)?,
+            elements: None,
             solver: None,
             gradient: vec![Vec3::zeros(); n],
             predicted: vec![Vec3::zeros(); n],
@@ -350,7 +385,8 @@ impl Work {
             masked,
             ..
         } = self;
-        dynamics.linearise(model, v, gradient, &mut problem.a)?;
+        let splits = self.elements.as_ref().map(Elements::splits);
+        dynamics.linearise_with(model, v, gradient, &mut problem.a, splits)?;
         problem.h = h;
         problem.fixed.copy_from_slice(dynamics.fixed());
         for i in 0..v.len() {
@@ -419,9 +455,13 @@ impl Work {
         };
         state.r.resize(problem.contacts.len(), Vec3::zeros());
         let detector = &mut self.detector;
-        let solved = match config.by {
-            ContactSolver::NestedRelaxation => relax(problem, state, &settings)?,
-            ContactSolver::Splitting => {
+        let solved = match (&mut self.elements, config.by) {
+            (Some(elements), _) => {
+                let mut elastic = elements.local_step(v, &problem.fixed, problem.h);
+                solver.solve_split(problem, state, &settings, detector, &mut elastic)?
+            }
+            (None, ContactSolver::NestedRelaxation) => relax(problem, state, &settings)?,
+            (None, ContactSolver::Splitting) => {
                 solver.solve_with(problem, state, &settings, detector, &mut |_| {})?
             }
         };

@@ -12,7 +12,7 @@
 
 use rayon::prelude::*;
 use stiction_bodies::{
-    Arm, Body, BodyKind, Hessian, Model, State, Stencil,
+    Arm, Body, BodyKind, Hessian, Model, Split, State, Stencil,
     rigid::{advance_rotation, left_jacobian},
     surface::vertex_areas,
 };
@@ -368,6 +368,19 @@ impl Dynamics {
         g: &mut [Vec3],
         a: &mut SystemMatrix,
     ) -> Result<(), ScatterError> {
+        self.linearise_with(model, v, g, a, None)
+    }
+
+    /// The same with elastic terms replaced by what stands for them in an alternating integrator,
+    /// given for every body.
+    pub fn linearise_with(
+        &mut self,
+        model: &Model,
+        v: &[Vec3],
+        g: &mut [Vec3],
+        a: &mut SystemMatrix,
+        splits: Option<&[Vec<Box<dyn Split>>]>,
+    ) -> Result<(), ScatterError> {
         self.configure(model, v);
         a.set_zero();
         let this = &*self;
@@ -380,7 +393,7 @@ impl Dynamics {
             .enumerate();
         parts.try_for_each(|(b, ((part, body), g))| {
             this.body_gradient(body, b, v, g);
-            this.body_matrix(body, b, part, g)
+            this.body_matrix(body, b, part, g, splits.map(|s| &s[b][..]))
         })?;
         self.springs(model, v, g, Some(a));
         self.clear_fixed(g);
@@ -395,6 +408,7 @@ impl Dynamics {
         b: usize,
         part: &mut Part,
         g: &mut [Vec3],
+        splits: Option<&[Box<dyn Split>]>,
     ) -> Result<(), ScatterError> {
         let h = self.h;
         let alpha = 1.0 + h * body.damping.mass;
@@ -405,8 +419,18 @@ impl Dynamics {
                     m.add_scaled(h, damping)?;
                 }
                 let x = &self.x[body.blocks.clone()];
-                for term in &d.terms {
-                    term.add_local(x, Hessian::Projected, h, g, h * h, m)?;
+                match splits {
+                    None => {
+                        for term in &d.terms {
+                            term.add_local(x, Hessian::Projected, h, g, h * h, m)?;
+                        }
+                    }
+                    Some(splits) => {
+                        for split in splits {
+                            split.add_gradient(x, h, g)?;
+                            split.add_metric(h * h, m)?;
+                        }
+                    }
                 }
             }
             (BodyKind::Rigid(r), Part::Dense(m)) => {

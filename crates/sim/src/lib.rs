@@ -18,6 +18,7 @@ pub mod probe;
 pub mod resolve;
 mod simulation;
 pub mod smooth;
+mod splitting;
 mod stages;
 
 pub use admm::Admm;

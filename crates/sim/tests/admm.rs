@@ -18,7 +18,7 @@ use stiction_geometry::shapes::{BoxSolid, BoxSurface, TetPattern};
 use stiction_math::{Quat, Vec3};
 use stiction_sim::{
     Admm, Simulation,
-    admm::Config,
+    admm::{Config, Integrator},
     colliders::{ContactRules, material_names},
     probe::{Axis, ContactSum, Quantity, Resultant},
 };
@@ -365,4 +365,57 @@ fn cloth_stays_outside_a_ball() {
         .map(|x| x.norm())
         .fold(f64::INFINITY, f64::min);
     assert!(nearest > 0.3 && sim.state().x[60].z > 0.0, "{nearest}");
+}
+
+/// With contact as one more constraint of an alternating integrator the step has the same solution
+/// as with Newton's method, run to the end.
+#[test]
+fn the_splitting_integrator_finds_newtons_step() {
+    let run = |integrator: Integrator| {
+        let mut config = accurate();
+        config.integrator = integrator;
+        config.solver.tolerance = 1e-11;
+        config.solver.max_iterations = 20_000;
+        let scene = on_slope(What::Block, 0.3, 0.2);
+        let mut sim = simulation(scene, 0.2, 0.005, config);
+        (0..20).for_each(|_| {
+            sim.step().unwrap();
+        });
+        sim.state().clone()
+    };
+    let newton = run(Integrator::Newton(12));
+    let splitting = run(Integrator::Splitting);
+    let worst = newton
+        .x
+        .iter()
+        .zip(&splitting.x)
+        .map(|(a, b)| (a - b).norm());
+    let worst = worst.fold(0.0, f64::max);
+    assert!(worst < 1e-6, "{worst:e} m");
+}
+
+#[test]
+fn the_splitting_integrator_holds_and_goes_on() {
+    let mut config = Config {
+        integrator: Integrator::Splitting,
+        ..accurate()
+    };
+    config.solver.tolerance = 1e-10;
+    config.solver.max_iterations = 20_000;
+    let angle = 20f64.to_radians();
+    for what in [What::Cloth, What::Block] {
+        let scene = || on_slope(what, angle, 0.2);
+        let mut sim = simulation(scene(), 0.5, 0.005, config.clone());
+        (0..100).for_each(|_| {
+            sim.step().unwrap();
+        });
+        let mut again = simulation(scene(), 0.5, 0.005, config.clone());
+        again.restore(sim.state().clone(), sim.method().save());
+        for _ in 0..5 {
+            let creep = sim.step().unwrap().certificate.creep;
+            again.step().unwrap();
+            assert!(creep < 1e-6, "{what:?}: creep {creep:e} m/s");
+        }
+        assert_eq!(sim.state(), again.state(), "{what:?}");
+    }
 }

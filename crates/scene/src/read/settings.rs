@@ -151,8 +151,21 @@ fn newton(f: &Fields<'_>) -> Option<newton::Config> {
 fn admm(f: &Fields<'_>) -> Option<admm::Config> {
     f.allow(schema::METHOD_ADMM);
     let mut config = admm::Config::default();
+    if f.has("integrator") {
+        let kinds = [
+            ("newton", admm::Config::default().integrator),
+            ("splitting", admm::Integrator::Splitting),
+        ];
+        config.integrator = f.choice("integrator", &kinds)?;
+    }
     if f.has("newton_iterations") {
-        config.newton = f.count("newton_iterations", 1)? as usize;
+        if config.integrator == admm::Integrator::Splitting {
+            let message = "`newton_iterations` means nothing to the splitting integrator";
+            let help = "remove it, or set `integrator = \"newton\"`";
+            let help = Some(help.to_owned());
+            return f.fail(Kind::Value, "newton_iterations", message.to_owned(), help);
+        }
+        config.integrator = admm::Integrator::Newton(f.count("newton_iterations", 1)? as usize);
     }
     if f.has("solver") {
         let solvers = [

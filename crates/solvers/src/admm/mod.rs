@@ -70,7 +70,7 @@ use stiction_contact::{FrictionProblem, ProblemError};
 use stiction_math::SystemError;
 
 pub use crate::projection::{Metric, Nap, Projection};
-pub use outer::Admm;
+pub use outer::{Admm, LocalStep};
 pub use state::State;
 pub use stiction_contact::detect::ContactSource;
 

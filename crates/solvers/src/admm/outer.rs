@@ -45,13 +45,34 @@ pub struct Admm {
 enum Access<'a> {
     Fixed(&'a FrictionProblem),
     Growing(&'a mut FrictionProblem, &'a mut dyn ContactSource),
+    Split(
+        &'a mut FrictionProblem,
+        &'a mut dyn ContactSource,
+        &'a mut dyn LocalStep,
+    ),
+}
+
+/// The other constraints of an alternating integrator [daviet2020, Sect. 6.1].
+pub trait LocalStep {
+    /// Takes the local steps at the velocities `v` [m/s], zero where prescribed, and changes f
+    /// [N·s] to what the next linear system needs. Returns how far the constraints are from being
+    /// met [m]; not a number if it failed.
+    fn update(&mut self, v: &[Vec3], f: &mut [Vec3]) -> f64;
 }
 
 impl Access<'_> {
     fn get(&self) -> &FrictionProblem {
         match self {
             Self::Fixed(problem) => problem,
-            Self::Growing(problem, _) => problem,
+            Self::Growing(problem, _) | Self::Split(problem, _, _) => problem,
+        }
+    }
+
+    /// The local steps of other constraints, if there are any; how far they are from being met [m].
+    fn local_step(&mut self, v: &[Vec3]) -> f64 {
+        match self {
+            Self::Split(problem, _, local) => local.update(v, &mut problem.f),
+            _ => 0.0,
         }
     }
 }
@@ -106,6 +127,29 @@ impl Admm {
         observer: &mut dyn FnMut(&Iteration),
     ) -> Result<Report, Error> {
         self.run(Access::Growing(problem, source), state, config, observer)
+    }
+
+    /// The same inside an alternating integrator: `local` is asked after every linear solve to take
+    /// its own local steps at the new velocities and to change f accordingly. Momentum and
+    /// combinations of iterates, which know nothing of it, must be off.
+    pub fn solve_split(
+        &mut self,
+        problem: &mut FrictionProblem,
+        state: &mut State,
+        config: &Config,
+        source: &mut dyn ContactSource,
+        local: &mut dyn LocalStep,
+    ) -> Result<Report, Error> {
+        let config = Config {
+            acceleration: None,
+            ..config.clone()
+        };
+        self.run(
+            Access::Split(problem, source, local),
+            state,
+            &config,
+            &mut |_| {},
+        )
     }
 
     /// The same with an observer of iterations alone.
@@ -177,6 +221,7 @@ impl Admm {
             report.linear_iterations +=
                 self.solve_linear(problem, matrix, config.linear_tolerance)?;
             let change = self.largest(|s, j| s.step[j]);
+            let unmet = access.local_step(&self.v);
 
             let due = config.contacts_every > 0 && number % config.contacts_every == 0;
             if due {
@@ -220,7 +265,7 @@ impl Admm {
                 .for_each(|(lambda, hat, p, v)| *lambda = hat + (p - v));
 
             let gap = self.largest(|s, j| s.v[j] - s.p[j]);
-            let delta = h * (change + gap + jump);
+            let delta = h * (change + gap + jump) + unmet;
             if !delta.is_finite() {
                 return Err(Error::Overflow {
                     iterations: number,
@@ -284,8 +329,11 @@ impl Admm {
 
     /// Asks the source, if there is one, for contacts that a velocity runs into.
     fn ask(&mut self, access: &mut Access, which: Velocity) -> Result<usize, Error> {
-        let Access::Growing(problem, source) = access else {
-            return Ok(0);
+        let (problem, source) = match access {
+            Access::Fixed(_) => return Ok(0),
+            Access::Growing(problem, source) | Access::Split(problem, source, _) => {
+                (problem, source)
+            }
         };
         source.more_contacts(self.velocity(which), &mut problem.contacts);
         let more = problem.contacts.len().saturating_sub(self.projection.len());

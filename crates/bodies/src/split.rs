@@ -1,0 +1,291 @@
+//! Elastic terms split off the rest of a step, for integrators that alternate between a linear system
+//! with a constant matrix and small problems of single elements [narain2016].
+//!
+//! Each element e has its own copy zₑ of its nodes' positions Sₑ x and a scaled multiplier uₑ. With a
+//! constant metric Lₑ, an iteration does
+//!
+//! ```text
+//! x ← argmin  (inertia, contact) + Σₑ ½ ‖Sₑ x − zₑ + uₑ‖²_Lₑ      one linear system
+//! zₑ ← argmin Eₑ(z) + ½ ‖z − (Sₑ x + uₑ)‖²_Lₑ                     3K unknowns each
+//! uₑ ← uₑ + Sₑ x − zₑ
+//! ```
+//!
+//! At a fixed point zₑ = Sₑ x and Lₑ uₑ = ∂Eₑ/∂x: the elastic forces themselves.
+//!
+//! **Deviation.** [narain2016] splits on deformation gradients, so every law needs its own operator.
+//! Here the metric is Lₑ = ⅓ Σ_d H^dd ⊗ I of the element's Hessian H at rest, d over the three axes:
+//! the same for all directions, zero for translations, positive semi-definite, and as stiff as the
+//! material. It needs nothing that [`Elements`] does not give. On a tetrahedron it is a weighted
+//! metric of the deformation gradient.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use stiction_math::{BlockMatrix, Mat3, Scatter, ScatterError, Vec3};
+
+use crate::{
+    elements::{Elements, Hessian},
+    term::Bound,
+};
+
+/// Most unknowns of an element: four nodes.
+const MOST: usize = 12;
+/// Newton iterations of an element; two or three are usual.
+const ITERATIONS: usize = 20;
+/// An element is solved when a step is below this part of its size.
+const TOLERANCE: f64 = 1e-10;
+
+/// The elements of one term with their copies and multipliers.
+pub trait Split: Send + Sync {
+    /// z ← S x for positions `x` [m]; multipliers stay as they are.
+    fn restart(&mut self, x: &[Vec3]);
+
+    /// A ← A + t Σₑ Sₑᵀ Lₑ Sₑ [N/m times t].
+    fn add_metric(&self, t: f64, a: &mut BlockMatrix) -> Result<(), ScatterError>;
+
+    /// g ← g + s Σₑ Sₑᵀ Lₑ (Sₑ x − zₑ + uₑ) [N times s].
+    fn add_gradient(&self, x: &[Vec3], s: f64, g: &mut [Vec3]) -> Result<(), ScatterError>;
+
+    /// The local step at positions `x`: new copies and multipliers, and what they change,
+    /// f ← f + s Σₑ Sₑᵀ Lₑ Δ(zₑ − uₑ). Returns the largest ‖Sₑ x − zₑ‖ of a node [m].
+    fn update(&mut self, x: &[Vec3], s: f64, f: &mut [Vec3]) -> Result<f64, ScatterError>;
+
+    /// The multipliers, node after node of each element [m]: all that lasts from step to step.
+    fn multipliers(&self) -> Vec<Vec3>;
+
+    /// Takes back what `multipliers` gave; another number of them is ignored.
+    fn set_multipliers(&mut self, u: &[Vec3]);
+}
+
+/// Splits off `elements`, whose metric is taken at the positions `rest` [m].
+pub(crate) fn split<const K: usize, E: Elements<K> + Send + 'static>(
+    term: Arc<Bound<K, E>>,
+    rest: &[Vec3],
+) -> Box<dyn Split> {
+    let (elements, scatter) = (&term.elements, &term.scatter);
+    let metric = |e: usize| {
+        let x = gather(scatter, e, rest);
+        let hessian = elements.local(e, &x, Hessian::Projected).hessian;
+        std::array::from_fn(|i| std::array::from_fn(|j| hessian[i][j].trace() / 3.0))
+    };
+    let count = scatter.nodes().len();
+    let metric = (0..count).into_par_iter().map(metric).collect();
+    let copies = (0..count).map(|e| gather(scatter, e, rest)).collect();
+    Box::new(Elementwise {
+        term,
+        metric,
+        copies,
+        multipliers: vec![[Vec3::zeros(); K]; count],
+        change: vec![[Vec3::zeros(); K]; count],
+    })
+}
+
+fn gather<const K: usize>(scatter: &Scatter<K>, e: usize, x: &[Vec3]) -> [Vec3; K] {
+    scatter.nodes()[e].map(|i| x[i as usize])
+}
+
+struct Elementwise<const K: usize, E> {
+    term: Arc<Bound<K, E>>,
+    /// Lₑ without its three equal axes [N/m].
+    metric: Vec<[[f64; K]; K]>,
+    /// zₑ [m].
+    copies: Vec<[Vec3; K]>,
+    /// uₑ [m].
+    multipliers: Vec<[Vec3; K]>,
+    /// Scratch: Lₑ Δ(zₑ − uₑ) [N].
+    change: Vec<[Vec3; K]>,
+}
+
+/// L y.
+fn apply<const K: usize>(metric: &[[f64; K]; K], y: &[Vec3; K]) -> [Vec3; K] {
+    std::array::from_fn(|i| (0..K).fold(Vec3::zeros(), |s, j| s + y[j] * metric[i][j]))
+}
+
+impl<const K: usize, E: Elements<K> + Send + 'static> Split for Elementwise<K, E> {
+    fn restart(&mut self, x: &[Vec3]) {
+        for (e, z) in self.copies.iter_mut().enumerate() {
+            *z = gather(&self.term.scatter, e, x);
+        }
+    }
+
+    fn add_metric(&self, t: f64, a: &mut BlockMatrix) -> Result<(), ScatterError> {
+        let mut unused = vec![Vec3::zeros(); a.n()];
+        let of = |e: usize| {
+            let l = &self.metric[e];
+            let block = |i: usize, j: usize| Mat3::from_diagonal_element(t * l[i][j]);
+            let hessian: [[Mat3; K]; K] =
+                std::array::from_fn(|i| std::array::from_fn(|j| block(i, j)));
+            (0.0, [Vec3::zeros(); K], hessian)
+        };
+        self.term
+            .scatter
+            .add_to_system(&mut unused, a, of)
+            .map(|_| ())
+    }
+
+    fn add_gradient(&self, x: &[Vec3], s: f64, g: &mut [Vec3]) -> Result<(), ScatterError> {
+        let of = |e: usize| {
+            let x = gather(&self.term.scatter, e, x);
+            let (z, u) = (&self.copies[e], &self.multipliers[e]);
+            let y: [Vec3; K] = std::array::from_fn(|i| x[i] - z[i] + u[i]);
+            (0.0, apply(&self.metric[e], &y).map(|f| f * s))
+        };
+        self.term.scatter.add_to_nodes(g, of).map(|_| ())
+    }
+
+    fn update(&mut self, x: &[Vec3], s: f64, f: &mut [Vec3]) -> Result<f64, ScatterError> {
+        let Bound { elements, scatter } = &*self.term;
+        let metric = &self.metric;
+        let columns = self
+            .copies
+            .par_iter_mut()
+            .zip(&mut self.multipliers)
+            .zip(&mut self.change);
+        let gaps = columns
+            .enumerate()
+            .with_min_len(64)
+            .map(|(e, ((z, u), change))| {
+                let x = gather(scatter, e, x);
+                let target: [Vec3; K] = std::array::from_fn(|i| x[i] + u[i]);
+                let before: [Vec3; K] = std::array::from_fn(|i| z[i] - u[i]);
+                *z = proximal(elements, e, &metric[e], &target, *z);
+                let mut gap: f64 = 0.0;
+                let mut moved = [Vec3::zeros(); K];
+                for i in 0..K {
+                    let off = x[i] - z[i];
+                    gap = gap.max(off.norm());
+                    u[i] += off;
+                    moved[i] = z[i] - u[i] - before[i];
+                }
+                *change = apply(&metric[e], &moved);
+                gap
+            })
+            .collect::<Vec<f64>>();
+        let change = &self.change;
+        let of = |e: usize| (0.0, change[e].map(|f| f * s));
+        scatter.add_to_nodes(f, of)?;
+        Ok(gaps.into_iter().fold(0.0, f64::max))
+    }
+
+    fn multipliers(&self) -> Vec<Vec3> {
+        self.multipliers.as_flattened().to_vec()
+    }
+
+    fn set_multipliers(&mut self, u: &[Vec3]) {
+        let places = self.multipliers.as_flattened_mut();
+        if places.len() == u.len() {
+            places.copy_from_slice(u);
+        }
+    }
+}
+
+/// argmin Eₑ(z) + ½ ‖z − target‖²_L by Newton from `z`, with the target's mean: both terms leave
+/// translations free.
+fn proximal<const K: usize, E: Elements<K>>(
+    elements: &E,
+    e: usize,
+    metric: &[[f64; K]; K],
+    target: &[Vec3; K],
+    z: [Vec3; K],
+) -> [Vec3; K] {
+    let mean = |x: &[Vec3; K]| x.iter().sum::<Vec3>() / K as f64;
+    let shift = mean(target) - mean(&z);
+    let mut z = z.map(|z| z + shift);
+    let trace = (0..K).map(|i| metric[i][i]).sum::<f64>() / K as f64;
+    if trace <= 0.0 {
+        return *target;
+    }
+    let size = (0..K).fold(0.0f64, |s, i| s.max((z[i] - z[0]).norm()));
+    let objective = |z: &[Vec3; K]| {
+        let y: [Vec3; K] = std::array::from_fn(|i| z[i] - target[i]);
+        let force = apply(metric, &y);
+        let quadratic: f64 = (0..K).map(|i| 0.5 * y[i].dot(&force[i])).sum();
+        elements.energy(e, z) + quadratic
+    };
+    let mut value = objective(&z);
+    for _ in 0..ITERATIONS {
+        let local = elements.local(e, &z, Hessian::Projected);
+        let y: [Vec3; K] = std::array::from_fn(|i| z[i] - target[i]);
+        let force = apply(metric, &y);
+        let mut g = [0.0; MOST];
+        let mut h = [[0.0; MOST]; MOST];
+        for i in 0..K {
+            for a in 0..3 {
+                g[3 * i + a] = local.gradient[i][a] + force[i][a];
+                for j in 0..K {
+                    for b in 0..3 {
+                        h[3 * i + a][3 * j + b] = local.hessian[i][j][(a, b)];
+                    }
+                    // The mean gets a stiffness of its own, which moves nothing: g has no mean.
+                    h[3 * i + a][3 * j + a] += metric[i][j] + trace / K as f64;
+                }
+            }
+        }
+        let Some(step) = solve(&mut h, &g, 3 * K) else {
+            break;
+        };
+        let slope: f64 = -(0..3 * K).map(|k| g[k] * step[k]).sum::<f64>();
+        let moved = |t: f64| -> [Vec3; K] {
+            std::array::from_fn(|i| {
+                z[i] - Vec3::new(step[3 * i], step[3 * i + 1], step[3 * i + 2]) * t
+            })
+        };
+        let mut t = 1.0;
+        let mut next = moved(t);
+        let mut found = objective(&next);
+        // Near the minimum rounding hides the decrease, and full steps are right.
+        let floor = 1e-14 * value.abs();
+        for _ in 0..30 {
+            if found <= value + 1e-4 * t * slope + floor {
+                break;
+            }
+            t *= 0.5;
+            next = moved(t);
+            found = objective(&next);
+        }
+        if !found.is_finite() {
+            break;
+        }
+        z = next;
+        value = found;
+        let length = (0..3 * K).map(|k| step[k] * step[k]).sum::<f64>().sqrt();
+        if t * length <= TOLERANCE * size {
+            break;
+        }
+    }
+    z
+}
+
+/// x with H x = g for the leading `n` unknowns, by Cholesky in place; none if H is not positive.
+fn solve(h: &mut [[f64; MOST]; MOST], g: &[f64; MOST], n: usize) -> Option<[f64; MOST]> {
+    for j in 0..n {
+        for k in 0..j {
+            let f = h[j][k];
+            for i in j..n {
+                h[i][j] -= h[i][k] * f;
+            }
+        }
+        let d = h[j][j];
+        if !(d > 0.0 && d.is_finite()) {
+            return None;
+        }
+        let inverse = 1.0 / d.sqrt();
+        for row in &mut h[j..n] {
+            row[j] *= inverse;
+        }
+    }
+    let mut x = *g;
+    for i in 0..n {
+        for k in 0..i {
+            x[i] -= h[i][k] * x[k];
+        }
+        x[i] /= h[i][i];
+    }
+    for i in (0..n).rev() {
+        for k in i + 1..n {
+            x[i] -= h[k][i] * x[k];
+        }
+        x[i] /= h[i][i];
+    }
+    Some(x)
+}
