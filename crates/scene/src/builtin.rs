@@ -46,6 +46,7 @@ const SCENES: &[Builtin] = scenes![
     "shirt-stack",
     "slope",
     "swing",
+    "tennis-drop",
     "tumbling",
     "weight",
 ];
