@@ -72,10 +72,10 @@ impl Integrator {
         let g = 1.0 - std::f64::consts::FRAC_1_SQRT_2;
         match self {
             Self::BackwardEuler => vec![Stage::new(1.0, 1.0)],
-            Self::Trapezoidal => vec![Stage::new(1.0, 0.5).from_start(0.5)],
+            Self::Trapezoidal => vec![Stage::new(1.0, 0.5).with_start(0.5)],
             Self::TrapezoidalDecoupled => vec![Stage {
                 contact: [0.0, 1.0],
-                ..Stage::new(1.0, 0.5).from_start(0.5)
+                ..Stage::new(1.0, 0.5).with_start(0.5)
             }],
             Self::Bdf2 => match ratio.filter(|r| *r <= LARGEST_RATIO) {
                 None => vec![Stage::new(1.0, 1.0)],
@@ -87,7 +87,7 @@ impl Integrator {
             Self::TrBdf2 => {
                 let t = 2.0 * g;
                 vec![
-                    Stage::new(t, g).from_start(g),
+                    Stage::new(t, g).with_start(g),
                     Stage {
                         first: 1.0 / (t * (2.0 - t)),
                         ..Stage::new(1.0, (1.0 - t) / (2.0 - t))
@@ -128,7 +128,7 @@ impl Stage {
         }
     }
 
-    fn from_start(self, rate: f64) -> Self {
+    fn with_start(self, rate: f64) -> Self {
         Self {
             start_rate: rate,
             contact: [rate, self.contact[1]],

@@ -121,7 +121,6 @@ fn a_block_stops_where_and_when_coulomb_says() {
             smooth(Integrator::BackwardEuler, 1e-6),
             h,
         );
-        println!("BE {h}: {x} m, {t} s");
         assert!((x / far - 1.0).abs() < 0.01, "h = {h}: {x} m");
         assert!((t / long - 1.0).abs() < 0.01, "h = {h}: {t} s");
     }
@@ -138,7 +137,6 @@ fn a_block_stops_where_and_when_coulomb_says() {
     };
     for h in [0.1, 0.05] {
         let (x, t) = slide(settled(), smooth(Integrator::Trapezoidal, 1e-6), h);
-        println!("TR {h}: {x} m, {t} s");
         assert!((x / far - 1.0).abs() < 0.05, "h = {h}: {x} m");
         assert!((t / long - 1.0).abs() < 0.05, "h = {h}: {t} s");
     }
@@ -147,7 +145,6 @@ fn a_block_stops_where_and_when_coulomb_says() {
     let mut lagged = smooth(Integrator::BackwardEuler, 1e-6);
     lagged.contact.friction = FrictionTime::Lagged { iterations: 1 };
     let (x, _) = slide(block(theta, 0.1, 0.0), lagged, 0.05);
-    println!("lagged: {x} m");
     assert!((x / far - 1.0).abs() > 0.05, "lagged: {x} m");
 }
 
@@ -166,7 +163,6 @@ fn what_sticks_creeps_as_the_smoothing_says() {
                 assert_eq!(sim.step().unwrap().parts, 1, "{solver:?} {epsilon:e}");
             }
             let creep = mean(&sim.state().v).x;
-            println!("{solver:?} {epsilon:e}: {}", creep / epsilon / ratio);
             assert!(
                 (creep / (epsilon * ratio) - 1.0).abs() < 0.01,
                 "{solver:?} ε = {epsilon:e}: {creep:e} m/s"
@@ -217,7 +213,6 @@ fn orders_hold_with_contact_and_friction() {
         };
         let (coarse, fine) = (error(1e-3), error(5e-4));
         let order = (coarse / fine).log2();
-        println!("{name}: {coarse:e} {fine:e} order {order}");
         // Leaving contact out of the trapezoidal rule costs an order.
         let stated = match integrator {
             Integrator::BackwardEuler | Integrator::TrapezoidalDecoupled => 1.0,
@@ -304,7 +299,6 @@ fn gas_in_a_squeezed_ball_keeps_pressure_times_volume() {
                 worst = worst.max((pressure * volume / amount - 1.0).abs());
             }
         }
-        println!("{solver:?}: down to {least} of its volume, P V within {worst:e}");
         assert!(least < 0.95 && worst < 0.01, "{solver:?}: {least} {worst}");
     }
 }

@@ -188,7 +188,6 @@ fn every_integrator_has_its_order() {
             };
             let (coarse, fine) = (error(0.002), error(0.001));
             let order = (coarse / fine).log2();
-            println!("{name}: {coarse:e} {fine:e} order {order}");
             let stated = f64::from(integrator.order());
             assert!((order - stated).abs() < 0.25, "{name}: order {order}");
         }
@@ -280,7 +279,6 @@ fn steps_that_are_cut_keep_the_order() {
             parts.push(sim.step().unwrap().parts);
         }
         let error = distance(sim.state(), &truth);
-        println!("{integrator:?} {parts:?} {error:e}");
         assert!(parts.iter().any(|p| *p > 1), "{parts:?}");
         assert!((sim.state().time - 0.08).abs() < 1e-15);
         assert!(error < 0.02, "{integrator:?}: {error}");

@@ -217,7 +217,7 @@ impl Method for Smooth {
         history.commit(
             model,
             &mut self.mean,
-            work.stage.shift(),
+            work.stage.moved(),
             &work.start,
             state,
             h,

@@ -140,7 +140,7 @@ impl Stage {
     }
 
     /// The displacement from the start of the step to the trial.
-    pub fn shift(&self) -> &[Vec3] {
+    pub fn moved(&self) -> &[Vec3] {
         &self.moved
     }
 }
