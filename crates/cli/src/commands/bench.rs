@@ -3,6 +3,7 @@
 
 mod admm;
 mod detection;
+mod projection;
 
 use std::{path::PathBuf, process::ExitCode, time::Instant};
 
@@ -52,6 +53,8 @@ enum Name {
     Admm,
     /// Collision detection of two folded sheets, stage by stage, and how it scales.
     Detection,
+    /// The contact projection of `admm` beside a memory triad.
+    Projection,
 }
 
 /// One model's figures. Times in seconds, the least of the repetitions.
@@ -75,6 +78,17 @@ struct Row {
 pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
     if args.write.is_some() || args.name == Some(Name::Detection) {
         return detection::main(&args);
+    }
+    if args.name == Some(Name::Projection) {
+        let rows = projection::run()?;
+        match args.json {
+            true => println!(
+                "{}",
+                serde_json::to_string_pretty(&rows).map_err(Failure::run)?
+            ),
+            false => projection::print(&rows),
+        }
+        return Ok(ExitCode::SUCCESS);
     }
     if args.name == Some(Name::Admm) {
         let tables = with_threads(args.threads, || admm::run(args.out.as_deref()))?;
