@@ -58,8 +58,8 @@ pub struct Row {
 pub fn run() -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     let sets: [(&'static str, Made); 4] = [
-        ("sheets, small", || wrinkled(80)),
-        ("sheets, large", || wrinkled(250)),
+        ("sheets, small", || wrinkled(96)),
+        ("sheets, large", || wrinkled(300)),
         ("hair, small", || Ok(hair(500_000))),
         ("hair, large", || Ok(hair(4_000_000))),
     ];
