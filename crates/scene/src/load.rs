@@ -131,6 +131,13 @@ impl Scene {
         overlaps(model, state, &rules(model, &plan.contact, &plan.friction))
     }
 
+    /// How things touch; none if they do not.
+    pub fn contact_rules(&self) -> Option<ContactRules> {
+        let Self { model, plan, .. } = self;
+        let touching = plan.contact.enabled;
+        touching.then(|| rules(model, &plan.contact, &plan.friction))
+    }
+
     /// Puts the simulation together.
     pub fn simulation(self) -> Result<(Simulation, Plan), SceneError> {
         let Self { model, state, plan } = self;

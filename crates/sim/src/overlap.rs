@@ -72,6 +72,24 @@ pub fn overlaps(
     state: &State,
     rules: &ContactRules,
 ) -> Result<Vec<Overlap>, DetectError> {
+    let found = still(model, state, rules, |d, step| d.offences(step, TOLERANCE))?;
+    let surfaces = Surfaces::new(model, state);
+    Ok(found.iter().map(|o| surfaces.name(model, o)).collect())
+}
+
+/// How many pairs of triangles cross in `state`, by exact tests, and how many triangles reach into
+/// solids.
+pub fn crossings(model: &Model, state: &State, rules: &ContactRules) -> Result<usize, DetectError> {
+    still(model, state, rules, |d, step| d.intersections(step)).map(|found| found.len())
+}
+
+/// Asks a new detector about a state in which nothing moves.
+fn still<T>(
+    model: &Model,
+    state: &State,
+    rules: &ContactRules,
+    ask: impl FnOnce(&Detector, &Step) -> Result<T, DetectError>,
+) -> Result<T, DetectError> {
     let laws = rules.laws.clone();
     let detector = Detector::new(colliders(model, rules), laws, DetectConfig::default())?;
     let mut placements = Vec::new();
@@ -86,9 +104,7 @@ pub fn overlaps(
         obstacles: &placements,
         previous: &ContactSet::default(),
     };
-    let found = detector.offences(&step, TOLERANCE)?;
-    let surfaces = Surfaces::new(model, state);
-    Ok(found.iter().map(|o| surfaces.name(model, o)).collect())
+    ask(&detector, &step)
 }
 
 /// Where the vertices of all colliders are, and their triangles.

@@ -41,6 +41,7 @@ fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
         }
         let job = Job {
             contacts: false,
+            exact: true,
             dir: folder.path().join(i.to_string()),
             formats: Vec::new(),
             frames: None,
