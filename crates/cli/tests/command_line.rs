@@ -296,3 +296,60 @@ fn the_doctor_examines_scenes_and_meshes() {
         "{report}"
     );
 }
+
+/// Requirements end a run at the step that breaks them, and the problems it left can be solved.
+#[test]
+fn requirements_stop_a_run_and_its_problems_are_solved_alone() {
+    let out = tempfile::tempdir().unwrap();
+    let dir = out.path().join("run");
+    let folder = dir.to_string_lossy().into_owned();
+    let run = ["run", "slope", "--frames", "2", "--out", &folder, "--quiet"];
+    let with = |more: &[&str]| stiction(&[&run[..], more].concat());
+    let unknown = with(&["--require", "slipperiness<1"]);
+    assert_eq!(code(&unknown), 2);
+    assert!(
+        stderr(&unknown).contains("residual"),
+        "{}",
+        stderr(&unknown)
+    );
+    let fine = with(&["--require", "residual<1", "--dump-problems", "every=2"]);
+    assert_eq!(code(&fine), 0, "{}", stderr(&fine));
+    let summary = fs::read_to_string(dir.join("summary.json")).unwrap();
+    assert!(summary.contains("\"requirements\"") && summary.contains("certificate.residual"));
+
+    let problem = dir.join("problems/000002.problem");
+    let file = problem.to_string_lossy().into_owned();
+    let curves = out.path().join("curves");
+    let output = stiction(&[
+        "solve",
+        &file,
+        "--solver",
+        "all",
+        "--tolerance",
+        "1e-6",
+        "--out",
+        &curves.to_string_lossy(),
+    ]);
+    let said = stdout(&output);
+    assert!(said.contains("reference") && said.contains("ica"), "{said}");
+    assert!(
+        said.lines()
+            .any(|l| l.contains("admm") && l.contains("yes")),
+        "{said}"
+    );
+    for name in ["000002.svg", "000002.png", "000002-admm.csv"] {
+        assert!(curves.join(name).exists(), "{name}");
+    }
+
+    let bytes = fs::read(&problem).unwrap();
+    fs::write(&problem, &bytes[..bytes.len() / 2]).unwrap();
+    let broken = stiction(&["solve", &file]);
+    assert_eq!(code(&broken), 2);
+    assert!(stderr(&broken).contains("bytes"), "{}", stderr(&broken));
+
+    let strict = with(&["--overwrite", "--require", "kinetic<0"]);
+    assert_eq!(code(&strict), 1);
+    assert!(stderr(&strict).contains("step 1"), "{}", stderr(&strict));
+    let summary = fs::read_to_string(dir.join("summary.json")).unwrap();
+    assert!(summary.contains("\"failed\""), "{summary}");
+}

@@ -7,7 +7,7 @@ use stiction_math::{Mat3, Vec3};
 /// Row block c of B has the entries `start[c]..start[c + 1]`; entry e is the 3×3 block
 ///
 /// ```text
-/// B_ce = weights[e] I − [levers[e]]×        at block column nodes[e]
+/// B_ce = weights[e] I − [levers[e]]× + blocks[e]        at block column nodes[e]
 /// ```
 ///
 /// so that (B v)_c is the velocity of the first body at the contact less that of the second. A
@@ -27,6 +27,9 @@ pub struct ContactSet {
     pub weights: Vec<f64>,
     /// The lever ρ of each entry [m]; empty if no contact has any.
     pub levers: Vec<Vec3>,
+    /// Any other part of each entry [1]; empty if no contact has any. Bodies have none; problems
+    /// that come from elsewhere, in coordinates of their own, do.
+    pub blocks: Vec<Mat3>,
     /// Where they touch at the start of the step [m]: the middle of the two closest points. The
     /// solution does not depend on it; tables, pictures and torques do.
     pub point: Vec<Vec3>,
@@ -83,7 +86,7 @@ pub struct Contact {
     pub pair: [u32; 2],
 }
 
-/// One entry of B: the block b I − [ρ]× at a node.
+/// One entry of B: the block b I − [ρ]× + G at a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
     /// The block column.
@@ -92,6 +95,8 @@ pub struct Entry {
     pub weight: f64,
     /// The lever ρ [m].
     pub lever: Vec3,
+    /// Any other part G [1]; none for points of bodies.
+    pub block: Option<Mat3>,
 }
 
 impl Default for Contact {
@@ -118,6 +123,7 @@ impl Default for ContactSet {
             nodes: Vec::new(),
             weights: Vec::new(),
             levers: Vec::new(),
+            blocks: Vec::new(),
             point: Vec::new(),
             normal: Vec::new(),
             k: Vec::new(),
@@ -134,37 +140,70 @@ impl Default for ContactSet {
 impl Entry {
     /// A node with weight b.
     pub fn weight(node: u32, weight: f64) -> Self {
-        let lever = Vec3::zeros();
         Self {
             node,
             weight,
-            lever,
+            lever: Vec3::zeros(),
+            block: None,
         }
     }
 
     /// The angular block of a rigid body with lever ρ [m].
     pub fn lever(node: u32, lever: Vec3) -> Self {
-        let weight = 0.0;
         Self {
+            node,
+            weight: 0.0,
+            lever,
+            block: None,
+        }
+    }
+
+    /// Any matrix G at a node. What of it is b I − [ρ]× is kept as weight and lever.
+    pub fn matrix_at(node: u32, g: Mat3) -> Self {
+        let weight = g.trace() / 3.0;
+        let lever = Vec3::new(g.m23 - g.m32, g.m31 - g.m13, g.m12 - g.m21) * 0.5;
+        let entry = Self {
             node,
             weight,
             lever,
+            block: None,
+        };
+        // Rounding of coordinates that were turned is no reason to leave the fast path.
+        if (g - entry.matrix()).amax() <= 1e-15 * g.amax() {
+            return entry;
+        }
+        Self {
+            weight: 0.0,
+            lever: Vec3::zeros(),
+            block: Some(g),
+            ..entry
         }
     }
 
     /// B_ce as a matrix.
     pub fn matrix(&self) -> Mat3 {
-        Mat3::from_diagonal_element(self.weight) - self.lever.cross_matrix()
+        let own = Mat3::from_diagonal_element(self.weight) - self.lever.cross_matrix();
+        self.block.map_or(own, |g| own + g)
     }
 
     /// B_ce v.
     pub fn mul(&self, v: &Vec3) -> Vec3 {
-        v * self.weight + v.cross(&self.lever)
+        let own = v * self.weight + v.cross(&self.lever);
+        self.block.map_or(own, |g| own + g * v)
     }
 
     /// B_ceᵀ r.
     pub fn tr_mul(&self, r: &Vec3) -> Vec3 {
-        r * self.weight + self.lever.cross(r)
+        let own = r * self.weight + self.lever.cross(r);
+        self.block.map_or(own, |g| own + g.tr_mul(r))
+    }
+
+    /// ‖B_ce‖² in the norm of Frobenius.
+    pub fn norm_squared(&self) -> f64 {
+        match self.block {
+            None => 3.0 * self.weight * self.weight + 2.0 * self.lever.norm_squared(),
+            Some(_) => self.matrix().norm_squared(),
+        }
     }
 }
 
@@ -185,6 +224,7 @@ impl ContactSet {
         self.nodes.clear();
         self.weights.clear();
         self.levers.clear();
+        self.blocks.clear();
         self.point.clear();
         self.normal.clear();
         self.k.clear();
@@ -216,6 +256,9 @@ impl ContactSet {
                     if !self.levers.is_empty() {
                         self.levers.push(Vec3::zeros());
                     }
+                    if !self.blocks.is_empty() {
+                        self.blocks.push(Mat3::zeros());
+                    }
                     self.nodes.len() - 1
                 }
             };
@@ -223,6 +266,10 @@ impl ContactSet {
             if entry.lever != Vec3::zeros() {
                 self.levers.resize(self.nodes.len(), Vec3::zeros());
                 self.levers[at] += entry.lever;
+            }
+            if let Some(block) = entry.block {
+                self.blocks.resize(self.nodes.len(), Mat3::zeros());
+                self.blocks[at] += block;
             }
         }
         self.start.push(self.nodes.len() as u32);
@@ -258,6 +305,7 @@ impl ContactSet {
             node: self.nodes[e],
             weight: self.weights[e],
             lever: self.levers.get(e).copied().unwrap_or_default(),
+            block: self.blocks.get(e).copied().filter(|g| *g != Mat3::zeros()),
         })
     }
 
@@ -293,11 +341,10 @@ impl ContactSet {
     }
 
     /// The mean diagonal of Σ_j B_cj W⁻¹ B_cjᵀ for a diagonal W with one weight w_j [kg] per
-    /// block, Σ_j (b² + ⅔ ‖ρ‖²)/w_j [1/kg]: s_c of [daviet2020, Alg. 3]. Compliance is not in it.
+    /// block, Σ_j (b² + ⅔ ‖ρ‖²)/w_j [1/kg] for points of bodies: s_c of [daviet2020, Alg. 3]. Compliance is not in it.
     pub fn scale(&self, c: usize, w: &[f64]) -> f64 {
         self.entries(c).fold(0.0, |s, e| {
-            let square = e.weight * e.weight + e.lever.norm_squared() * (2.0 / 3.0);
-            s + square / w[e.node as usize]
+            s + e.norm_squared() / (3.0 * w[e.node as usize])
         })
     }
 

@@ -5,6 +5,7 @@ mod certificate;
 mod contact_set;
 mod coulomb;
 pub mod detect;
+pub mod exchange;
 pub mod file;
 pub mod generate;
 mod outcome;

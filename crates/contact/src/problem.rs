@@ -260,6 +260,9 @@ impl FrictionProblem {
         if !set.levers.is_empty() {
             length("contacts.levers", set.nodes.len(), set.levers.len())?;
         }
+        if !set.blocks.is_empty() {
+            length("contacts.blocks", set.nodes.len(), set.blocks.len())?;
+        }
         Ok(())
     }
 
@@ -285,9 +288,12 @@ impl FrictionProblem {
             if !all_finite(&e.lever) {
                 return Err(ContactFault::NotFinite("lever"));
             }
+            if e.block.is_some_and(|g| !all_finite(&g)) {
+                return Err(ContactFault::NotFinite("block"));
+            }
             // A lever alone moves its point in a plane only, but every rigid body that has one
             // also has a weight.
-            moves |= e.weight != 0.0;
+            moves |= e.weight != 0.0 || e.block.is_some();
         }
         if !moves {
             return Err(ContactFault::Empty);

@@ -113,6 +113,13 @@ impl SystemMatrix {
         !self.pairs.is_empty()
     }
 
+    /// The blocks (i, j) of A between parts, with i in an earlier part than j, sorted by (i, j);
+    /// block (j, i) is the transpose.
+    pub fn couplings(&self) -> impl ExactSizeIterator<Item = (u32, u32, &Mat3)> {
+        let pairs = self.pairs.iter().zip(&self.couplings);
+        pairs.map(|(&(i, j), value)| (i, j, value))
+    }
+
     /// A ← 0.
     pub fn set_zero(&mut self) {
         self.parts.par_iter_mut().for_each(|part| match part {

@@ -98,6 +98,11 @@ fn sync_directory(directory: &Path) -> Result<(), RecordError> {
     Ok(())
 }
 
+/// Makes a folder and those above it, if they are not there.
+pub fn make_folder(path: &Path) -> Result<(), RecordError> {
+    fs::create_dir_all(path).map_err(|e| RecordError::io("create folder", path, e))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -81,6 +81,8 @@ pub struct Recorder {
     /// On request: contacts and their sums per pair.
     contacts: Option<(ContactTable, PairTable)>,
     history: History,
+    /// Of the last step: frames carry it.
+    last: Certificate,
     values: Vec<f64>,
     points: Vec<Vec3>,
     velocities: Vec<Vec3>,
@@ -191,6 +193,7 @@ impl Recorder {
             certificate,
             contacts,
             history,
+            last: Certificate::default(),
             values: Vec::new(),
             points: Vec::new(),
             velocities: Vec::new(),
@@ -240,6 +243,7 @@ impl Recorder {
             &self.values,
         );
         self.probes.numbers(state.step, state.time, &self.values)?;
+        self.last = report.certificate;
         self.certificate
             .numbers(state.step, state.time, &report.certificate.values())
     }
@@ -333,6 +337,7 @@ impl Recorder {
 
     /// A body with all it has: a solid with its tetrahedra, anything else as its surface.
     fn whole(&mut self, body: &Body, state: &State, path: &Path) -> Result<(), RecordError> {
+        let values = self.last.values();
         let conforming = matches!(body.surface.skin, stiction_bodies::Skin::Nodes(_));
         if !body.tets.is_empty() && conforming && matches!(body.kind, BodyKind::Deformable(_)) {
             let r = body.blocks.clone();
@@ -343,7 +348,7 @@ impl Recorder {
                 cells: Cells::Tets(&body.tets),
                 point_data: &[("velocity", Data::Vectors(&state.v[r]))],
                 cell_data: &[],
-                field_data: &[],
+                field_data: &fields(&values),
             };
             return write_vtu(path, &frame, Encoding::Raw);
         }
@@ -356,6 +361,7 @@ impl Recorder {
         state: &State,
         write: impl Fn(&Frame<'_>) -> Result<(), RecordError>,
     ) -> Result<(), RecordError> {
+        let values = self.last.values();
         body.surface
             .positions(&state.x, &state.rotations, &mut self.points);
         body.surface.velocities(state, &mut self.velocities);
@@ -366,7 +372,7 @@ impl Recorder {
             cells: Cells::Triangles(&body.surface.triangles),
             point_data: &[("velocity", Data::Vectors(&self.velocities))],
             cell_data: &[],
-            field_data: &[],
+            field_data: &fields(&values),
         })
     }
 
@@ -448,6 +454,7 @@ impl Recorder {
             peak_memory: peak_memory(),
             threads: rayon::current_num_threads() as u64,
             probes,
+            requirements: Vec::new(),
             checks: self.check_results(),
         }
     }
@@ -486,6 +493,14 @@ impl Recorder {
             })
             .collect()
     }
+}
+
+/// The certificate of the step that led to a frame, by name.
+fn fields(values: &[f64; Certificate::FIELDS.len()]) -> Vec<(&'static str, Data<'_>)> {
+    let names = Certificate::FIELDS.iter().zip(values);
+    names
+        .map(|(name, value)| (*name, Data::Scalars(std::slice::from_ref(value))))
+        .collect()
 }
 
 fn columns(probes: &[Probe]) -> Vec<&str> {

@@ -53,6 +53,9 @@ pub struct Summary {
     pub probes: Named<ProbeSummary>,
     /// The scene's own checks.
     pub checks: Vec<CheckResult>,
+    /// What the command line required of the certificate of every step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requirements: Vec<CheckResult>,
 }
 
 /// How a run ended.

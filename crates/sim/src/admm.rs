@@ -124,6 +124,8 @@ struct Work {
     solver: Option<solver::Admm>,
     gradient: Vec<Vec3>,
     predicted: Vec<Vec3>,
+    /// Velocities and impulses that the last contact problem was started from.
+    start: (Vec<Vec3>, Vec<Vec3>),
     masked: Vec<Vec3>,
     placements: Vec<Placement<'static>>,
 }
@@ -235,7 +237,14 @@ impl Method for Admm {
     fn evidence(&self) -> Option<Evidence<'_>> {
         let problem = &self.work.as_ref()?.problem;
         let (v, r) = (&self.state.v, &self.state.r);
-        Some(Evidence { problem, v, r })
+        let (start_v, start_r) = &self.work.as_ref()?.start;
+        let start = Some((&start_v[..], &start_r[..])).filter(|s| s.0.len() == v.len());
+        Some(Evidence {
+            problem,
+            v,
+            r,
+            start,
+        })
     }
 
     fn penetration(&mut self, model: &Model, state: &State) -> Result<f64, SolveError> {
@@ -365,6 +374,7 @@ impl Work {
             solver: None,
             gradient: vec![Vec3::zeros(); n],
             predicted: vec![Vec3::zeros(); n],
+            start: Default::default(),
             masked: vec![Vec3::zeros(); n],
             placements: Vec::new(),
             problem,
@@ -454,6 +464,8 @@ impl Work {
             ..config.solver.clone()
         };
         state.r.resize(problem.contacts.len(), Vec3::zeros());
+        self.start.0.clone_from(&state.v);
+        self.start.1.clone_from(&state.r);
         let detector = &mut self.detector;
         let solved = match (&mut self.elements, config.by) {
             (Some(elements), _) => {

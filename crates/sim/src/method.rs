@@ -53,6 +53,9 @@ pub struct Evidence<'a> {
     pub v: &'a [Vec3],
     /// Impulses at its contacts [N·s].
     pub r: &'a [Vec3],
+    /// Velocities and impulses that the solver started from, if it keeps them; contacts found on
+    /// the way have none.
+    pub start: Option<(&'a [Vec3], &'a [Vec3])>,
 }
 
 /// What a method carries from step to step, as plain columns.

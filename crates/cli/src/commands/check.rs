@@ -47,6 +47,8 @@ fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
             frames: None,
             resume: false,
             quiet: true,
+            require: Vec::new(),
+            dump: None,
         };
         let summary = match job.run(scene) {
             Ok(summary) => summary,

@@ -9,8 +9,10 @@ mod check;
 mod doctor;
 mod progress;
 mod render;
+mod requirement;
 mod run;
 mod scenes;
+mod solve;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -37,6 +39,8 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// A picture of a recorded run, without a GPU.
     Render(render::RenderArgs),
+    /// Solve stored friction problems, with any solver or with all.
+    Solve(solve::SolveArgs),
     /// Reproducible benchmarks.
     Bench(bench::BenchArgs),
 }
@@ -84,6 +88,7 @@ pub fn main(cli: Cli) -> ExitCode {
         Command::Check(args) => check::main(args),
         Command::Doctor(args) => doctor::main(args),
         Command::Render(args) => render::main(args),
+        Command::Solve(args) => solve::main(args),
         Command::Bench(args) => bench::main(args),
     };
     match result {

@@ -9,13 +9,19 @@ use std::{
 
 use clap::Args;
 use miette::miette;
+use stiction_contact::file::{Solution, StoredProblem};
 use stiction_record::{
     CheckResult, Format, OVERLAPS, Recorder, RunInfo, Status, Summary, write_overlaps,
 };
 use stiction_scene::{Kind, LoadOptions, Overlap, Scene, SceneError, SceneSource, TimeSettings};
 use stiction_sim::{Simulation, Stage, StepError, overlap::crossings};
 
-use super::{Failure, SceneArgs, fresh_folder, progress::Progress, with_threads};
+use super::{
+    Failure, SceneArgs, fresh_folder,
+    progress::Progress,
+    requirement::{self, Requirement, Requirements},
+    with_threads,
+};
 
 /// The scene of `stiction run` without a scene.
 pub const DEFAULT_SCENE: &str = "slope";
@@ -44,6 +50,13 @@ pub struct RunArgs {
     /// Write every contact of every step to contacts.csv, and sums per pair to pairs.csv.
     #[arg(long)]
     contacts: bool,
+    /// Stop at the first step whose certificate breaks a bound, e.g. `residual<1e-6` [m/s],
+    /// `penetration<1e-4` [m], `creep<1e-9` [m/s]; exit 1. May be repeated.
+    #[arg(long, value_name = "NAME<BOUND")]
+    require: Vec<Requirement>,
+    /// Write the friction problem of every N-th step to DIR/problems, e.g. `every=10`.
+    #[arg(long, value_name = "every=N", value_parser = requirement::every)]
+    dump_problems: Option<u64>,
     /// Go on from the checkpoint in the output folder.
     #[arg(long)]
     resume: bool,
@@ -102,6 +115,8 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         frames: args.frames,
         resume: args.resume,
         quiet: args.quiet || args.json,
+        require: args.require.clone(),
+        dump: args.dump_problems,
     };
     catch_ctrl_c();
     let summary = job.run(scene)?;
@@ -208,6 +223,10 @@ pub struct Job {
     pub resume: bool,
     /// Print nothing.
     pub quiet: bool,
+    /// Bounds on the certificate of every step.
+    pub require: Vec<Requirement>,
+    /// Every so many steps the friction problem is written.
+    pub dump: Option<u64>,
 }
 
 impl Job {
@@ -219,6 +238,7 @@ impl Job {
         let rules = rules.filter(|_| sim.method().name() == "admm");
         let mut crossed = 0;
         let (time, every) = (plan.time.clone(), plan.output.checkpoint_every);
+        let name = plan.name.clone();
         let info = RunInfo {
             scene: plan.name,
             hash: plan.hash,
@@ -242,6 +262,8 @@ impl Job {
         let mut saved = Instant::now();
         let mut status = Status::Done;
         let mut failure = None;
+        let mut broken = None;
+        let mut required = Requirements::new(self.require.clone());
         while sim.state().step < last {
             if STOP.load(Ordering::SeqCst) {
                 status = Status::Interrupted;
@@ -257,6 +279,10 @@ impl Job {
             };
             let step = sim.state().step;
             let clock = Instant::now();
+            if self.dump.is_some_and(|n| step % n == 0) {
+                dump(&self.dir, &name, &sim).map_err(Failure::run)?;
+            }
+            broken = required.step(step, sim.state().time, &report.certificate);
             recorder.step(&sim, &report).map_err(Failure::run)?;
             let frame = time.frames_until(step);
             if time.is_frame(step) {
@@ -278,13 +304,17 @@ impl Job {
             sim.stages_mut()
                 .add(Stage::Record, clock.elapsed().as_secs_f64());
             progress.step(step, frame, &report);
+            if broken.is_some() {
+                status = Status::Failed;
+                break;
+            }
         }
         progress.finish();
         recorder.checkpoint(&sim, wall()).map_err(Failure::run)?;
         let mut summary = recorder.summary(
             &sim,
             status,
-            failure.as_ref().map(ToString::to_string),
+            failure.as_ref().map(ToString::to_string).or(broken.clone()),
             wall(),
         );
         if rules.is_some() {
@@ -297,10 +327,18 @@ impl Job {
                 ..CheckResult::default()
             });
         }
+        summary.requirements = required.results();
         recorder.write_summary(&summary).map_err(Failure::run)?;
-        match failure {
-            Some(error) => Err(self.explain(error)),
-            None => Ok(summary),
+        match (failure, broken) {
+            (Some(error), _) => Err(self.explain(error)),
+            (None, Some(broken)) => {
+                let help = format!(
+                    "the run up to there is in {}; certificate.csv has all steps",
+                    self.dir.display()
+                );
+                Err(Failure::Run(miette!(help = help, "{broken}")))
+            }
+            (None, None) => Ok(summary),
         }
     }
 
@@ -336,6 +374,39 @@ impl Job {
         );
         Failure::Run(miette!(help = help, "{error}"))
     }
+}
+
+/// Writes the friction problem of the step just taken, with what the solver made of it.
+fn dump(dir: &Path, scene: &str, sim: &Simulation) -> Result<(), stiction_record::RecordError> {
+    // Methods without contact have none.
+    let Some(evidence) = sim.method().evidence() else {
+        return Ok(());
+    };
+    let (method, state) = (sim.method().name(), sim.state());
+    let stored = StoredProblem {
+        problem: evidence.problem.clone(),
+        origin: format!(
+            "scene {scene}, method {method}, step {}, t = {} s, stiction {}",
+            state.step,
+            state.time,
+            env!("CARGO_PKG_VERSION")
+        ),
+        v: evidence.start.map(|s| s.0.to_vec()),
+        r: evidence.start.map(|s| {
+            let mut r = s.1.to_vec();
+            // Contacts that were found during the solve started from nothing.
+            r.resize(evidence.r.len(), Default::default());
+            r
+        }),
+        solution: Some(Solution {
+            v: evidence.v.to_vec(),
+            r: evidence.r.to_vec(),
+        }),
+    };
+    let folder = dir.join("problems");
+    stiction_record::make_folder(&folder)?;
+    let path = folder.join(format!("{:06}.problem", state.step));
+    stiction_record::problems::write_problem(&path, &stored)
 }
 
 /// The closing words of a run.

@@ -98,6 +98,15 @@ impl<'a> Reader<'a> {
         Ok(bytes.chunks_exact(T::SIZE).map(T::get).collect())
     }
 
+    /// `count`, if so many items of `size` bytes can still follow.
+    pub fn at_least(&self, count: usize, size: usize) -> Result<usize, FileError> {
+        let needed = count.checked_mul(size);
+        match needed.is_some_and(|needed| needed <= self.bytes.len() - self.at) {
+            true => Ok(count),
+            false => Err(self.corrupt("a list that is longer than the file")),
+        }
+    }
+
     /// A length that the machine can address.
     pub fn length(&mut self) -> Result<usize, FileError> {
         let length = self.one::<u64>()?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use stiction_math::{BlockMatrix, BlockPattern, Mat3, Mat6, Part, PartShape, SystemMatrix, Vec3};
 
-use super::{FileError, MAGIC, StoredProblem, VERSION, bytes::Reader, crc64::crc64};
+use super::{FileError, MAGIC, Solution, StoredProblem, VERSION, bytes::Reader, crc64::crc64};
 use crate::{ContactKey, ContactSet, FrictionProblem};
 
 /// Magic, version, reserved word and length.
@@ -16,9 +16,9 @@ pub(super) fn decode(bytes: &[u8]) -> Result<StoredProblem, FileError> {
         return Err(FileError::NotAProblem);
     }
     header.bytes(MAGIC.len())?;
-    let found = header.one::<u32>()?;
-    if found != VERSION {
-        return Err(FileError::Version { found });
+    let version = header.one::<u32>()?;
+    if !(1..=VERSION).contains(&version) {
+        return Err(FileError::Version { found: version });
     }
     let reserved = header.one::<u32>()?;
     let expected = header.one::<u64>()?;
@@ -49,9 +49,16 @@ pub(super) fn decode(bytes: &[u8]) -> Result<StoredProblem, FileError> {
     let positions = reader.many(n)?;
     let mass = reader.many(n)?;
     let fixed = (0..n).map(|_| reader.flag()).collect::<Result<_, _>>()?;
-    let contacts = contacts(&mut reader)?;
+    let contacts = contacts(&mut reader, version)?;
     let v = optional(&mut reader, n)?;
     let r = optional(&mut reader, contacts.len())?;
+    let solution = match version >= 3 && reader.flag()? {
+        true => Some(Solution {
+            v: reader.many(n)?,
+            r: reader.many(contacts.len())?,
+        }),
+        false => None,
+    };
     if !reader.is_at_end() {
         return Err(reader.corrupt("bytes after the end"));
     }
@@ -70,6 +77,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<StoredProblem, FileError> {
         origin,
         v,
         r,
+        solution,
     })
 }
 
@@ -156,7 +164,7 @@ fn sparse(reader: &mut Reader) -> Result<(PartShape, Part), FileError> {
     Ok((shape, Part::Sparse(BlockMatrix { pattern, values })))
 }
 
-fn contacts(reader: &mut Reader) -> Result<ContactSet, FileError> {
+fn contacts(reader: &mut Reader, version: u32) -> Result<ContactSet, FileError> {
     let m = reader.length()?;
     let entries = reader.length()?;
     let starts = m.checked_add(1);
@@ -166,7 +174,15 @@ fn contacts(reader: &mut Reader) -> Result<ContactSet, FileError> {
         nodes: reader.many(entries)?,
         weights: reader.many(entries)?,
         levers: optional(reader, entries)?.unwrap_or_default(),
-        point: reader.many(m)?,
+        blocks: match version >= 3 && reader.flag()? {
+            true => reader.many(entries)?,
+            false => Vec::new(),
+        },
+        point: match version {
+            // Its place: a list that is longer than the file must be refused before it is made.
+            1 => vec![Vec3::zeros(); reader.at_least(m, 24)?],
+            _ => reader.many(m)?,
+        },
         normal: reader.many(m)?,
         k: reader.many(m)?,
         mu: reader.many(m)?,

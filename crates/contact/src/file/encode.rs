@@ -2,7 +2,7 @@
 
 use stiction_math::{Part, Vec3};
 
-use super::{MAGIC, StoredProblem, VERSION, bytes::Item, couplings::couplings, crc64::crc64};
+use super::{MAGIC, StoredProblem, VERSION, bytes::Item, crc64::crc64};
 use crate::{ContactSet, ProblemError, problem::length};
 
 pub(super) fn encode(stored: &StoredProblem) -> Result<Vec<u8>, ProblemError> {
@@ -13,6 +13,10 @@ pub(super) fn encode(stored: &StoredProblem) -> Result<Vec<u8>, ProblemError> {
     }
     if let Some(r) = &stored.r {
         length("r", problem.contacts.len(), r.len())?;
+    }
+    if let Some(solution) = &stored.solution {
+        length("solution.v", problem.blocks(), solution.v.len())?;
+        length("solution.r", problem.contacts.len(), solution.r.len())?;
     }
 
     let mut out = Vec::new();
@@ -45,7 +49,7 @@ pub(super) fn encode(stored: &StoredProblem) -> Result<Vec<u8>, ProblemError> {
             }
         }
     }
-    let couplings = couplings(&problem.a);
+    let couplings = problem.a.couplings();
     count(couplings.len(), &mut out);
     for (i, j, block) in couplings {
         [i, j].put(&mut out);
@@ -60,6 +64,11 @@ pub(super) fn encode(stored: &StoredProblem) -> Result<Vec<u8>, ProblemError> {
     contacts(&problem.contacts, &mut out);
     optional(stored.v.as_deref(), &mut out);
     optional(stored.r.as_deref(), &mut out);
+    u8::from(stored.solution.is_some()).put(&mut out);
+    if let Some(solution) = &stored.solution {
+        all(&solution.v, &mut out);
+        all(&solution.r, &mut out);
+    }
 
     let total = (out.len() + 8) as u64;
     out[length_at..length_at + 8].copy_from_slice(&total.to_le_bytes());
@@ -74,6 +83,8 @@ fn contacts(set: &ContactSet, out: &mut Vec<u8>) {
     all(&set.nodes, out);
     all(&set.weights, out);
     optional((!set.levers.is_empty()).then_some(&set.levers), out);
+    u8::from(!set.blocks.is_empty()).put(out);
+    all(&set.blocks, out);
     all(&set.point, out);
     all(&set.normal, out);
     all(&set.k, out);

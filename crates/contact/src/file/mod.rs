@@ -4,7 +4,6 @@
 //! reads and writes memory only.
 
 mod bytes;
-mod couplings;
 mod crc64;
 mod decode;
 mod encode;
@@ -15,8 +14,8 @@ use crate::{FrictionProblem, ProblemError};
 
 /// The first bytes of a problem file.
 pub const MAGIC: [u8; 8] = *b"STICTION";
-/// The version of the layout that is written, and the only one that is read.
-pub const VERSION: u32 = 2;
+/// The version of the layout that is written. Those from 1 on are read.
+pub const VERSION: u32 = 3;
 
 /// A problem with what is needed to solve it as it was solved.
 #[derive(Clone, Debug)]
@@ -29,6 +28,17 @@ pub struct StoredProblem {
     pub v: Option<Vec<Vec3>>,
     /// Impulses to start from [N·s], one vector per contact.
     pub r: Option<Vec<Vec3>>,
+    /// What was found, if anything.
+    pub solution: Option<Solution>,
+}
+
+/// An answer to a problem.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Solution {
+    /// Velocities of the blocks [m/s].
+    pub v: Vec<Vec3>,
+    /// Impulses at the contacts [N·s], world frame.
+    pub r: Vec<Vec3>,
 }
 
 /// Why bytes are not a problem.
@@ -38,7 +48,7 @@ pub enum FileError {
     #[error("this is not a friction problem")]
     NotAProblem,
     /// A version of the layout that this program does not know.
-    #[error("the layout has version {found}; this program reads version {VERSION}")]
+    #[error("the layout has version {found}; this program reads versions 1 to {VERSION}")]
     Version {
         /// The version in the file.
         found: u32,
@@ -98,11 +108,16 @@ mod tests {
         let r = seed
             .is_multiple_of(3)
             .then(|| vec![Vec3::new(1.0, 2.0, 1e-300); problem.contacts.len()]);
+        let solution = seed.is_multiple_of(5).then(|| Solution {
+            v: vec![Vec3::new(0.3, 0.0, -1e-20); problem.blocks()],
+            r: vec![Vec3::new(-1.0, 0.5, 2.0); problem.contacts.len()],
+        });
         StoredProblem {
             problem,
             origin: format!("{kind:?} of seed {seed}, Größe {size}"),
             v,
             r,
+            solution,
         }
     }
 
@@ -125,6 +140,7 @@ mod tests {
                 assert_eq!(back.origin, there.origin);
                 assert_eq!(back.v, there.v);
                 assert_eq!(back.r, there.r);
+                assert_eq!(back.solution, there.solution);
                 let (a, b) = (&there.problem, &back.problem);
                 assert_eq!(a.contacts, b.contacts);
                 assert_eq!((&a.f, a.h), (&b.f, b.h));

@@ -103,6 +103,7 @@ impl Record {
             problem: &self.problem,
             v: &self.v,
             r: &self.r,
+            start: None,
         }
     }
 

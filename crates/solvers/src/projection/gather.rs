@@ -26,6 +26,11 @@ impl Columns {
         gives: bool,
         scale: &mut Vec<f64>,
     ) {
+        if !set.blocks.is_empty() {
+            // Contacts before the first that has more than a lever.
+            let levers = self.general_lever.len();
+            self.general_block.resize(levers, Mat3::zeros());
+        }
         for batch in plan.groups[first..].chunks(BATCH) {
             let parts: Vec<(Self, Vec<f64>)> = batch
                 .par_iter()
@@ -52,6 +57,7 @@ impl Columns {
         self.give.clear();
         self.general_start.clear();
         self.general_lever.clear();
+        self.general_block.clear();
         self.block.clear();
         self.gain.clear();
     }
@@ -63,7 +69,7 @@ impl Columns {
             + self.normal.len() * size_of::<[f64; 4]>()
             + self.k.len() * size_of::<[f64; 3]>()
             + self.general_lever.len() * size_of::<Vec3>()
-            + (self.block.len() + self.gain.len()) * size_of::<Mat3>()
+            + (self.block.len() + self.gain.len() + self.general_block.len()) * size_of::<Mat3>()
     }
 
     fn extend(&mut self, part: Self) {
@@ -77,6 +83,7 @@ impl Columns {
         self.general_start
             .extend(part.general_start.iter().map(|at| at + levers));
         self.general_lever.extend(part.general_lever);
+        self.general_block.extend(part.general_block);
         self.block.extend(part.block);
         self.gain.extend(part.gain);
     }
@@ -132,7 +139,13 @@ impl Columns {
     fn push_scaled(&mut self, set: &ContactSet, w: &[f64], c: usize, general: bool) -> f64 {
         let s: f64 = set
             .entries(c)
-            .map(|e| (e.weight * e.weight + e.lever.norm_squared()) / w[e.node as usize])
+            .map(|e| {
+                let square = match e.block {
+                    None => e.weight * e.weight + e.lever.norm_squared(),
+                    Some(_) => e.norm_squared(),
+                };
+                square / w[e.node as usize]
+            })
             .sum();
         for e in set.entries(c) {
             let inverse = 1.0 / (s * w[e.node as usize]);
@@ -141,11 +154,19 @@ impl Columns {
             if general {
                 self.gamma.push(inverse);
                 self.general_lever.push(e.lever);
+                self.push_rest(set, e.block);
             } else {
                 self.gamma.push(e.weight * inverse);
             }
         }
         s
+    }
+
+    /// Beside a lever, if any contact of the set has more.
+    fn push_rest(&mut self, set: &ContactSet, block: Option<Mat3>) {
+        if !set.blocks.is_empty() {
+            self.general_block.push(block.unwrap_or_default());
+        }
     }
 
     /// The stencil of a contact with its matrices.
@@ -154,6 +175,7 @@ impl Columns {
             self.index.push(e.node);
             self.weight.push(e.weight);
             self.general_lever.push(e.lever);
+            self.push_rest(set, e.block);
             let gain = inverse[e.node as usize] * e.matrix().transpose();
             self.gain.push(gain);
         }

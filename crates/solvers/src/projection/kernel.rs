@@ -47,6 +47,8 @@ pub struct Columns {
     /// Levers ρ of all entries from general contacts [m], by the same places as `general_start`
     /// counts.
     pub general_lever: Vec<Vec3>,
+    /// The rest G of all entries from general contacts, by the same places; empty if none has any.
+    pub general_block: Vec<Mat3>,
     /// With matrices for weights: Σ B W⁻¹ Bᵀ of each contact [1/kg]; else empty.
     pub block: Vec<Mat3>,
     /// With matrices for weights: W⁻¹ Bᵀ of each entry [1/kg]; else empty.
@@ -274,10 +276,10 @@ unsafe fn nodal<V: Four, const N: usize, const GIVES: bool, const WATCH: bool>(
     largest
 }
 
-/// Contacts of rigid bodies or of more than four nodes: entries b I − [ρ]×.
+/// Contacts of rigid bodies or of more than four nodes: entries b I − [ρ]×, or any matrices.
 ///
 /// Their local matrix is not a multiple of the identity. It is bounded by one, s I with
-/// s = Σ (b² + ‖ρ‖²)/w, and the update with that bound has the same fixed points: where r̄ no longer
+/// s = Σ (b² + ‖ρ‖²)/w or Σ ‖B‖²/w, and the update with that bound has the same fixed points: where r̄ no longer
 /// changes, u and r keep the law.
 ///
 /// # Safety
@@ -298,13 +300,16 @@ unsafe fn general<V: Four>(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) ->
             continue;
         }
         let at = run.contacts.start + c;
-        let (entries, levers) = general_entries(columns, run, c);
+        let (entries, levers, rest) = general_entries(columns, run, c);
         let mut u = Vec3::from(columns.k[at]);
-        for (e, lever) in entries.clone().zip(levers) {
+        for (i, (e, lever)) in entries.clone().zip(levers).enumerate() {
             // SAFETY: a node of this run.
             let p = unsafe { *nodes.node(columns.index[e]) };
             let p = Vec3::new(p[0], p[1], p[2]);
             u += p * columns.weight[e] + p.cross(lever);
+            if let Some(g) = rest.get(i) {
+                u += g * p;
+            }
         }
         let give = columns.give.get(at).copied().unwrap_or(1.0);
         // SAFETY: the instructions exist, and the nodes are those of this run.
@@ -315,7 +320,7 @@ unsafe fn general<V: Four>(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) ->
             new.sub(old).store3(&mut change);
             new.store3(&mut r[c]);
             let change = Vec3::from(change);
-            add_general(columns, entries, levers, nodes, change);
+            add_general(columns, entries, levers, rest, nodes, change);
             change.norm_squared()
         };
         largest = larger(largest, square);
@@ -346,13 +351,16 @@ unsafe fn blocks(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) -> f64 {
             continue;
         }
         let at = run.contacts.start + c;
-        let (entries, levers) = general_entries(columns, run, c);
+        let (entries, levers, rest) = general_entries(columns, run, c);
         let mut u = Vec3::from(columns.k[at]);
-        for (e, lever) in entries.clone().zip(levers) {
+        for (i, (e, lever)) in entries.clone().zip(levers).enumerate() {
             // SAFETY: a node of this run.
             let p = unsafe { *nodes.node(columns.index[e]) };
             let p = Vec3::new(p[0], p[1], p[2]);
             u += p * columns.weight[e] + p.cross(lever);
+            if let Some(g) = rest.get(i) {
+                u += g * p;
+            }
         }
         let [x, y, z, mu] = columns.normal[at];
         let n = Vec3::new(x, y, z);
@@ -394,13 +402,14 @@ fn general_entries<'a>(
     columns: &'a Columns,
     run: &Run,
     c: usize,
-) -> (std::ops::Range<usize>, &'a [Vec3]) {
+) -> (std::ops::Range<usize>, &'a [Vec3], &'a [Mat3]) {
     let start = &columns.general_start[run.general + c..];
     let (begin, end) = (start[0] as usize, start[1] as usize);
     let entries = run.entries + begin - columns.general_start[run.general] as usize;
     (
         entries..entries + end - begin,
         &columns.general_lever[begin..end],
+        columns.general_block.get(begin..end).unwrap_or_default(),
     )
 }
 
@@ -411,11 +420,15 @@ unsafe fn add_general(
     columns: &Columns,
     entries: std::ops::Range<usize>,
     levers: &[Vec3],
+    rest: &[Mat3],
     nodes: SharedNodes,
     change: Vec3,
 ) {
-    for (e, lever) in entries.zip(levers) {
-        let d = change * columns.weight[e] + lever.cross(&change);
+    for (i, (e, lever)) in entries.zip(levers).enumerate() {
+        let mut d = change * columns.weight[e] + lever.cross(&change);
+        if let Some(g) = rest.get(i) {
+            d += g.tr_mul(&change);
+        }
         // SAFETY: by the caller's promise.
         let p = unsafe { nodes.node(columns.index[e]) };
         (0..3).for_each(|i| p[i] += d[i] * columns.gamma[e]);
@@ -438,12 +451,12 @@ pub unsafe fn scatter(columns: &Columns, run: &Run, nodes: SharedNodes, r: &[[f6
                 }
             }
             None => {
-                let (entries, levers) = general_entries(columns, run, c);
+                let (entries, levers, rest) = general_entries(columns, run, c);
                 let r = Vec3::from(*r);
                 // SAFETY: nodes of this run.
                 unsafe {
                     if columns.block.is_empty() {
-                        add_general(columns, entries, levers, nodes, r);
+                        add_general(columns, entries, levers, rest, nodes, r);
                     } else {
                         add_blocks(columns, entries, nodes, &r);
                     }

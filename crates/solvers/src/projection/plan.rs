@@ -87,8 +87,12 @@ pub fn kernel_size(set: &ContactSet, c: usize) -> Option<u8> {
     let size = range.len();
     let plain = set
         .levers
-        .get(range)
-        .is_none_or(|levers| levers.iter().all(|l| *l == stiction_math::Vec3::zeros()));
+        .get(range.clone())
+        .is_none_or(|levers| levers.iter().all(|l| *l == stiction_math::Vec3::zeros()))
+        && set
+            .blocks
+            .get(range)
+            .is_none_or(|blocks| blocks.iter().all(|b| *b == stiction_math::Mat3::zeros()));
     ((1..=4).contains(&size) && plain).then_some(size as u8)
 }
 

@@ -1,0 +1,345 @@
+//! `stiction solve`: stored friction problems, with any solver.
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Instant,
+};
+
+use clap::{Args, ValueEnum};
+use miette::miette;
+use serde::Serialize;
+use stiction_contact::{Certificate, CertifyConfig, certify, file::StoredProblem};
+use stiction_math::Vec3;
+use stiction_record::{
+    Table,
+    plot::{Plot, Scale, Series},
+    problems::{read_problem, write_problem},
+};
+use stiction_solvers::{admm, ica, reference};
+
+use super::{Failure, with_threads};
+
+#[derive(Debug, Args)]
+pub struct SolveArgs {
+    /// Problem files: our own, FCLIB's HDF5 or Siconos' text.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Which solver.
+    #[arg(long, value_enum, default_value = "admm")]
+    solver: Choice,
+    /// Solved when the certificate's `residual` and `dynamics` are below this [m/s].
+    #[arg(long, default_value_t = 1e-8)]
+    tolerance: f64,
+    /// Iterations before giving up.
+    #[arg(long, default_value_t = 5000)]
+    max_iterations: usize,
+    /// Start from the guess in the file.
+    #[arg(long)]
+    warm: bool,
+    /// Where to write the curves of error over time, as CSV, SVG and PNG.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Write the problems to that folder as FCLIB's HDF5 files, too.
+    #[arg(long, requires = "out")]
+    fclib: bool,
+    /// Threads to use; all cores by default.
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Print one JSON document: a list of results.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Choice {
+    /// Splitting.
+    Admm,
+    /// Nested relaxation.
+    Ica,
+    /// Slow and trusted, dense.
+    Reference,
+    /// One after another.
+    All,
+}
+
+impl Choice {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Admm => "admm",
+            Self::Ica => "ica",
+            Self::Reference => "reference",
+            Self::All => "all",
+        }
+    }
+}
+
+/// What a solver made of a problem.
+#[derive(Debug, Serialize)]
+struct Outcome {
+    file: String,
+    origin: String,
+    blocks: usize,
+    contacts: usize,
+    solver: &'static str,
+    /// Whether the certificate is below the tolerance.
+    solved: bool,
+    iterations: usize,
+    /// Of the one solve that counts [s].
+    seconds: f64,
+    residual: f64,
+    dynamics: f64,
+    cone: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// Time [s], iterations and error [m/s] on the way.
+    #[serde(skip)]
+    curve: Vec<(f64, usize, f64)>,
+}
+
+/// An answer, or why there is none.
+type Answer = Result<(Vec<Vec3>, Vec<Vec3>, usize), String>;
+
+pub fn main(args: SolveArgs) -> Result<ExitCode, Failure> {
+    with_threads(args.threads, || solve(&args))
+}
+
+fn solve(args: &SolveArgs) -> Result<ExitCode, Failure> {
+    if !(args.tolerance.is_finite() && args.tolerance > 0.0) {
+        return Err(Failure::Input(miette!(
+            "--tolerance {}: a velocity above zero makes sense",
+            args.tolerance
+        )));
+    }
+    // All files are read first: bad input is refused before anything is done.
+    let mut problems = Vec::new();
+    for path in &args.files {
+        let read = read_problem(path).map_err(|e| Failure::Input(miette!("{e}")))?;
+        problems.push((path, read));
+    }
+    let solvers = match args.solver {
+        Choice::All => vec![Choice::Admm, Choice::Ica, Choice::Reference],
+        one => vec![one],
+    };
+    let mut outcomes = Vec::new();
+    for (path, stored) in &problems {
+        for &solver in &solvers {
+            let outcome = one(path, stored, solver, args)?;
+            if !args.json {
+                if outcomes.is_empty() {
+                    println!("{}", heading());
+                }
+                println!("{}", line(&outcome));
+            }
+            outcomes.push(outcome);
+        }
+    }
+    if let Some(dir) = args.out.as_ref().filter(|_| args.fclib) {
+        stiction_record::make_folder(dir).map_err(Failure::run)?;
+        for (path, stored) in &problems {
+            let path = dir.join(format!("{}.hdf5", stem(path)));
+            write_problem(&path, stored).map_err(Failure::run)?;
+        }
+    }
+    if let Some(dir) = &args.out {
+        curves(dir, &outcomes).map_err(Failure::run)?;
+    }
+    if args.json {
+        let text = serde_json::to_string_pretty(&outcomes).map_err(Failure::run)?;
+        println!("{text}");
+    }
+    let failed = outcomes.iter().any(|o| !o.solved);
+    Ok(ExitCode::from(u8::from(failed)))
+}
+
+fn one(
+    path: &Path,
+    stored: &StoredProblem,
+    solver: Choice,
+    args: &SolveArgs,
+) -> Result<Outcome, Failure> {
+    let problem = &stored.problem;
+    let begin = Instant::now();
+    let answer = run(stored, solver, args, args.max_iterations);
+    let seconds = begin.elapsed().as_secs_f64();
+    let judge = |v: &[Vec3], r: &[Vec3]| {
+        certify(problem, v, r, &CertifyConfig::default()).map_err(Failure::run)
+    };
+    let mut outcome = Outcome {
+        file: path.display().to_string(),
+        origin: stored.origin.clone(),
+        blocks: problem.blocks(),
+        contacts: problem.contacts.len(),
+        solver: solver.name(),
+        solved: false,
+        iterations: 0,
+        seconds,
+        residual: f64::INFINITY,
+        dynamics: f64::INFINITY,
+        cone: f64::INFINITY,
+        error: None,
+        curve: Vec::new(),
+    };
+    match answer {
+        Ok((v, r, iterations)) => {
+            let c: Certificate = judge(&v, &r)?;
+            outcome.solved = c.residual.max(c.dynamics) <= args.tolerance;
+            (outcome.residual, outcome.dynamics, outcome.cone) = (c.residual, c.dynamics, c.cone);
+            outcome.iterations = iterations;
+        }
+        Err(error) => outcome.error = Some(error),
+    }
+    if args.out.is_some() {
+        // The same solve again with fewer iterations, so that watching costs the solver nothing
+        // and the certificate is the judge of every point.
+        let mut limit = 1;
+        while limit <= outcome.iterations.max(1) {
+            let begin = Instant::now();
+            if let Ok((v, r, iterations)) = run(stored, solver, args, limit) {
+                let c = judge(&v, &r)?;
+                let error = c.residual.max(c.dynamics);
+                // More iterations take longer; if not, the machine was busy with something else.
+                let before = outcome.curve.last().map_or(0.0, |p| p.0);
+                let point = (begin.elapsed().as_secs_f64().max(before), iterations, error);
+                outcome.curve.push(point);
+            }
+            limit = (limit + 1).max(limit * 5 / 4);
+        }
+        let error = outcome.residual.max(outcome.dynamics);
+        outcome.curve.push((seconds, outcome.iterations, error));
+    }
+    Ok(outcome)
+}
+
+/// Solves with at most `limit` iterations; what was reached then is an answer, too.
+fn run(stored: &StoredProblem, solver: Choice, args: &SolveArgs, limit: usize) -> Answer {
+    let problem = &stored.problem;
+    let given = |x: &Option<Vec<Vec3>>| x.clone().filter(|_| args.warm).unwrap_or_default();
+    let (v, r) = (given(&stored.v), given(&stored.r));
+    let length = args.tolerance * problem.h;
+    match solver {
+        Choice::Admm | Choice::All => {
+            let config = admm::Config {
+                tolerance: length,
+                max_iterations: limit,
+                start: match v.is_empty() {
+                    true => admm::Start::Unconstrained,
+                    false => admm::Start::Given,
+                },
+                ..admm::Config::accurate()
+            };
+            let mut state = admm::State {
+                v,
+                r,
+                ..admm::State::default()
+            };
+            let solved = admm::Admm::new(problem)
+                .and_then(|mut solver| solver.solve(problem, &mut state, &config));
+            let report = solved.map_err(|e| e.to_string())?;
+            Ok((state.v, state.r, report.iterations))
+        }
+        Choice::Ica => {
+            let config = ica::Config {
+                tolerance: length,
+                max_iterations: limit,
+                ..ica::Config::paper()
+            };
+            let mut state = ica::State { v, r };
+            let report = ica::solve(problem, &mut state, &config).map_err(|e| e.to_string())?;
+            Ok((state.v, state.r, report.iterations))
+        }
+        Choice::Reference => {
+            let config = reference::Config {
+                max_iterations: limit,
+                ..reference::Config::default()
+            };
+            let start = (!r.is_empty()).then_some(&r[..]);
+            match reference::solve(problem, &config, start) {
+                Ok(report) => Ok((report.v, report.r, report.iterations)),
+                Err(reference::Error::NotConverged { best }) => {
+                    Ok((best.v, best.r, best.iterations))
+                }
+                Err(error) => Err(error.to_string()),
+            }
+        }
+    }
+}
+
+fn heading() -> String {
+    format!(
+        "{:<28} {:>7} {:>8} {:<9} {:>6} {:>10} {:>9} {:>9} {:>9}",
+        "problem",
+        "blocks",
+        "contacts",
+        "solver",
+        "solved",
+        "iterations",
+        "seconds",
+        "residual",
+        "dynamics"
+    )
+}
+
+fn line(o: &Outcome) -> String {
+    let name = Path::new(&o.file).file_name().unwrap_or_default();
+    let text = format!(
+        "{:<28} {:>7} {:>8} {:<9} {:>6} {:>10} {:>9.4} {:>9.1e} {:>9.1e}",
+        name.to_string_lossy(),
+        o.blocks,
+        o.contacts,
+        o.solver,
+        if o.solved { "yes" } else { "no" },
+        o.iterations,
+        o.seconds,
+        o.residual,
+        o.dynamics
+    );
+    match &o.error {
+        Some(error) => format!("{text}  {error}"),
+        None => text,
+    }
+}
+
+/// The name of a file without its ending.
+fn stem(file: impl AsRef<Path>) -> String {
+    let stem = file.as_ref().file_stem().unwrap_or_default();
+    stem.to_string_lossy().into_owned()
+}
+
+/// One table and one plot per problem, a curve per solver.
+fn curves(dir: &Path, outcomes: &[Outcome]) -> Result<(), stiction_record::RecordError> {
+    stiction_record::make_folder(dir)?;
+    let mut stems: Vec<String> = Vec::new();
+    for (i, all) in outcomes.chunk_by(|a, b| a.file == b.file).enumerate() {
+        let stem = match stem(&all[0].file) {
+            // Files of the same name from several folders.
+            taken if stems.contains(&taken) => format!("{taken}-{i}"),
+            free => free,
+        };
+        stems.push(stem.clone());
+        for o in all {
+            let path = dir.join(format!("{stem}-{}.csv", o.solver));
+            let mut table = Table::create(&path, &["error"])?;
+            for (seconds, iterations, error) in &o.curve {
+                table.numbers(*iterations as u64, *seconds, &[*error])?;
+            }
+            table.sync()?;
+        }
+        let series = all.iter().map(|o| Series {
+            name: o.solver.to_owned(),
+            points: o.curve.iter().map(|p| (p.0, p.2)).collect(),
+        });
+        let plot = Plot {
+            title: stem.clone(),
+            x_label: "time [s]".into(),
+            y_label: "certificate: residual or dynamics [m/s]".into(),
+            x_scale: Scale::Logarithmic,
+            y_scale: Scale::Logarithmic,
+            series: series.collect(),
+            ..Plot::default()
+        };
+        plot.write(&dir.join(format!("{stem}.svg")))?;
+        plot.write(&dir.join(format!("{stem}.png")))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! Friction problems in the forms that others use, as plain data.
+//!
+//! FCLIB [acary2014] knows two: the **global** one, with the velocities of the bodies, and the
+//! **local** one, reduced to the contacts,
+//!
+//! ```text
+//! M v = H r + f,   u = Hᵀ v + w,   (u, r) ∈ C_μ              global
+//! u = W r + q,     (u, r) ∈ C_μ                              local
+//! ```
+//!
+//! with u and r in contact frames, three numbers per contact and the normal one first. Neither has
+//! cohesion or compliance: cohesion goes into f, w or q by r + ξ n, and compliance along the normal
+//! into W, or into one more velocity per contact with mass 1/c.
+//!
+//! Reading and writing of files is elsewhere; Siconos' text form is read here from text.
+
+mod convert;
+mod local;
+mod matrix;
+pub mod siconos;
+
+use stiction_math::{Mat3, Vec3};
+
+use crate::ProblemError;
+pub use matrix::Matrix;
+
+/// M v = H r + f, u = Hᵀ v + w.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Global {
+    /// M [kg], symmetric and positive definite, n × n.
+    pub m: Matrix,
+    /// H [1], n × 3 per contact.
+    pub h: Matrix,
+    /// f [N·s].
+    pub f: Vec<f64>,
+    /// w [m/s], 3 per contact.
+    pub w: Vec<f64>,
+    /// Coefficients of friction, one per contact.
+    pub mu: Vec<f64>,
+}
+
+/// u = W r + q.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Local {
+    /// W [1/kg], symmetric and positive semi-definite.
+    pub w: Matrix,
+    /// q [m/s], 3 per contact.
+    pub q: Vec<f64>,
+    /// Coefficients of friction, one per contact.
+    pub mu: Vec<f64>,
+}
+
+/// Either form.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Form {
+    /// With the velocities of the bodies.
+    Global(Global),
+    /// Reduced to the contacts.
+    Local(Local),
+}
+
+/// Velocities and impulses in contact frames: a guess or a solution.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Point {
+    /// Velocities of the bodies [m/s]; empty with a local problem.
+    pub v: Vec<f64>,
+    /// Relative velocities [m/s], 3 per contact.
+    pub u: Vec<f64>,
+    /// Impulses [N·s], 3 per contact.
+    pub r: Vec<f64>,
+}
+
+/// A problem in another form, and what goes with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exchange {
+    /// The problem.
+    pub form: Form,
+    /// Contact frames with the columns n, t, t; empty if they are not known. Then problems made
+    /// of this one have the frames' own coordinates, with normals along x.
+    pub frames: Vec<Mat3>,
+    /// The time step [s]; 1 if it is not known, so that lengths of tolerances are velocities.
+    pub h: f64,
+    /// Where it comes from, for people.
+    pub origin: String,
+    /// Where to start from.
+    pub guess: Option<Point>,
+    /// What was found.
+    pub solution: Option<Point>,
+}
+
+/// Why a problem cannot be exchanged.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ExchangeError {
+    /// A column or matrix has the wrong size.
+    #[error("`{what}` has {found} entries instead of {expected}")]
+    Size {
+        /// What.
+        what: &'static str,
+        /// How many there should be.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// A matrix has an entry outside, or one that is not finite.
+    #[error("entry {at} of matrix `{matrix}` is outside it or not finite")]
+    Entry {
+        /// The matrix.
+        matrix: &'static str,
+        /// The entry.
+        at: usize,
+    },
+    /// A matrix is not symmetric.
+    #[error("matrix `{0}` is not symmetric")]
+    NotSymmetric(&'static str),
+    /// A matrix is not positive (semi-)definite.
+    #[error("matrix `{0}` is not positive definite")]
+    NotDefinite(&'static str),
+    /// Dense matrices of this size are not made.
+    #[error("{rows} rows are too many for a dense matrix, whose limit is {limit}")]
+    TooLarge {
+        /// The rows.
+        rows: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// Text that is not what it should be.
+    #[error("{what} at line {line}")]
+    Text {
+        /// What is wrong.
+        what: String,
+        /// Where, from 1.
+        line: usize,
+    },
+    /// The problem is not sound.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+}
+
+/// A right-handed orthonormal frame with first column n.
+fn frame(n: &Vec3) -> Mat3 {
+    let axis = Vec3::ith(n.iamin(), 1.0);
+    let t = n.cross(&axis).normalize();
+    Mat3::from_columns(&[*n, t, n.cross(&t)])
+}
+
+fn size(what: &'static str, expected: usize, found: usize) -> Result<(), ExchangeError> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(ExchangeError::Size {
+        what,
+        expected,
+        found,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+use stiction_math::Vec3;
+
+use super::*;
+use crate::file::{Solution, StoredProblem};
+use crate::generate::{Kind, random};
+
+fn stored(kind: Kind, seed: u64) -> StoredProblem {
+    let problem = random(kind, 10, seed);
+    let wave = |i: usize| Vec3::new((i as f64).sin(), 0.2 * i as f64, (3.0 * i as f64).cos());
+    let v: Vec<Vec3> = (0..problem.blocks()).map(wave).collect();
+    let r: Vec<Vec3> = (0..problem.contacts.len()).map(|i| wave(i + 7)).collect();
+    StoredProblem {
+        origin: "a wave".into(),
+        v: Some(v.clone()),
+        r: Some(r.clone()),
+        solution: Some(Solution { v, r }),
+        problem,
+    }
+}
+
+/// A r and q of the local form, as a check of any form.
+fn reduced(stored: &StoredProblem) -> (Vec<f64>, f64) {
+    let Form::Local(local) = Exchange::local(stored).unwrap().form else {
+        unreachable!()
+    };
+    let n = local.w.rows;
+    let mut numbers = vec![0.0; n * n];
+    for (i, j, x) in local.w.entries {
+        numbers[i as usize + n * j as usize] += x;
+    }
+    let scale = numbers.iter().fold(1.0f64, |m, x| m.max(x.abs()));
+    numbers.extend(local.q);
+    (numbers, scale)
+}
+
+#[test]
+fn forms_keep_the_problem() {
+    for kind in Kind::ALL {
+        for seed in 0..3 {
+            let there = stored(kind, seed);
+            let (expected, scale) = reduced(&there);
+            for form in [Exchange::global(&there), Exchange::local(&there)] {
+                let form = form.unwrap();
+                let back = form.to_stored().unwrap();
+                assert_eq!(back.problem.h, there.problem.h);
+                assert_eq!(back.problem.contacts.mu, there.problem.contacts.mu);
+                let (found, _) = reduced(&back);
+                for (a, b) in found.iter().zip(&expected) {
+                    let error = (a - b).abs() / scale;
+                    assert!(error < 1e-13, "{kind:?} {seed}: {error:e}");
+                }
+            }
+        }
+    }
+}
+
+/// Nothing is computed on the way through the global form but the frames' turning, so points of
+/// bodies come back as they were.
+#[test]
+fn the_global_form_comes_back_to_the_last_digits() {
+    for kind in [Kind::Sparse, Kind::Rigid, Kind::Coupled, Kind::MassRatio] {
+        let there = stored(kind, 1);
+        let exchange = Exchange::global(&there).unwrap();
+        let back = exchange.to_stored().unwrap();
+        let (a, b) = (&there.problem.contacts, &back.problem.contacts);
+        assert!(b.blocks.is_empty(), "{kind:?} lost its stencils");
+        for c in 0..a.len() {
+            assert!((a.normal[c] - b.normal[c]).norm() < 1e-15);
+            assert!((a.k[c] - b.k[c]).norm() < 2e-15 * (1.0 + a.k[c].norm()));
+            assert_eq!(a.entries(c).len(), b.entries(c).len());
+            for e in a.entries(c) {
+                let other = b.entries(c).find(|o| o.node == e.node).unwrap();
+                assert!((e.matrix() - other.matrix()).amax() < 1e-15);
+            }
+        }
+        assert_eq!(there.problem.f, back.problem.f);
+        assert_eq!(there.v, back.v);
+        for (a, b) in there.r.unwrap().iter().zip(back.r.unwrap()) {
+            assert!((a - b).norm() < 1e-14);
+        }
+        assert_eq!(there.solution.unwrap().v, back.solution.unwrap().v);
+    }
+}
+
+#[test]
+fn a_problem_without_frames_has_normals_along_x() {
+    let mut exchange = Exchange::global(&stored(Kind::Rigid, 2)).unwrap();
+    exchange.frames.clear();
+    let problem = exchange.to_stored().unwrap().problem;
+    assert!(problem.contacts.normal.iter().all(|n| *n == Vec3::x()));
+    assert!(!problem.contacts.blocks.is_empty());
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let good = Exchange::local(&stored(Kind::Dense, 0)).unwrap();
+    let change = |change: &dyn Fn(&mut Local)| {
+        let mut bad = good.clone();
+        if let Form::Local(local) = &mut bad.form {
+            change(local);
+        }
+        bad.to_stored().unwrap_err()
+    };
+    assert!(matches!(
+        change(&|l| {
+            l.q.pop();
+        }),
+        ExchangeError::Size { .. }
+    ));
+    assert!(matches!(
+        change(&|l| l.w.entries[1].2 += 1.0),
+        ExchangeError::NotSymmetric("W")
+    ));
+    assert!(matches!(
+        change(&|l| l.w.entries[0].2 = f64::NAN),
+        ExchangeError::Entry { .. }
+    ));
+    assert!(matches!(
+        change(&|l| l.w.entries[0].0 = 10_000),
+        ExchangeError::Entry { .. }
+    ));
+    assert!(matches!(
+        change(&|l| l.w.entries.iter_mut().for_each(|e| e.2 = -e.2)),
+        ExchangeError::NotDefinite("W")
+    ));
+    assert!(matches!(
+        change(&|l| l.mu[0] = -1.0),
+        ExchangeError::Problem(_)
+    ));
+}
+
+const TEXT: &str = "3\n2\n1\n6\n6\n3\n2\n2\n3\t6\t\n3\t6\t\n3\n3\n0\t2\t3\t\n0\t1\t1\t\n\
+    2.0 0 0 0 3 0 0 0 4 0.5 0 0 0 0.5 0 0 0 0.5 5 0 0 0 6 0 0 0 7\n-1 0 0 -2 1 0\n0.3 0.7\n";
+
+#[test]
+fn blocks_and_dense_text_are_read() {
+    // The lower block is missing, so only the reading is looked at.
+    let local = siconos::read(TEXT).unwrap();
+    assert_eq!(local.mu, [0.3, 0.7]);
+    assert_eq!(local.q, [-1.0, 0.0, 0.0, -2.0, 1.0, 0.0]);
+    let mut diagonal = vec![0.0; 6];
+    for &(i, j, x) in &local.w.entries {
+        if i == j {
+            diagonal[i as usize] = x;
+        } else {
+            assert_eq!((i + 3, x), (j, 0.5));
+        }
+    }
+    assert_eq!(diagonal, [2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+    let text = "3 1 0 3 3 3 3 1 0.1 0 0.1 2 0 0 0 3 -1 0 0 0.5";
+    let dense = siconos::read(text).unwrap();
+    assert_eq!(dense.w.entries.len(), 5);
+    let stored = Exchange {
+        form: dense.into(),
+        frames: Vec::new(),
+        h: 1.0,
+        origin: String::new(),
+        guess: None,
+        solution: None,
+    }
+    .to_stored()
+    .unwrap();
+    assert_eq!(stored.problem.contacts.len(), 1);
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(
+        cut in 0..TEXT.len(),
+        changes in prop::collection::vec((0..TEXT.len(), b' '..b'z'), 0..6),
+    ) {
+        let mut bytes = TEXT.as_bytes()[..cut].to_vec();
+        for (at, value) in changes {
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte = value;
+            }
+        }
+        let text = String::from_utf8(bytes).unwrap();
+        let _ = siconos::read(&text);
+    }
+}

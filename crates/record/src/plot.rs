@@ -1,0 +1,304 @@
+//! Curves: axes, linear or logarithmic, a legend and several series, as SVG or PNG.
+
+use std::{io::Cursor, path::Path, sync::OnceLock};
+
+use plotters::{
+    coord::ranged1d::{Ranged, ValueFormatter},
+    prelude::*,
+};
+
+use crate::{RecordError, atomic};
+
+/// How an axis is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly.
+    #[default]
+    Linear,
+    /// By powers of ten. Values that are not positive are left out.
+    Logarithmic,
+}
+
+/// One curve.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// Its name in the legend.
+    pub name: String,
+    /// Its points. A point that is not finite interrupts the curve.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Curves over one pair of axes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plot {
+    /// Above the curves.
+    pub title: String,
+    /// What x is, with its unit.
+    pub x_label: String,
+    /// What y is, with its unit.
+    pub y_label: String,
+    /// How x is divided.
+    pub x_scale: Scale,
+    /// How y is divided.
+    pub y_scale: Scale,
+    /// The curves.
+    pub series: Vec<Series>,
+    /// Width and height [pixels].
+    pub size: (u32, u32),
+}
+
+impl Default for Plot {
+    fn default() -> Self {
+        Self {
+            title: String::new(),
+            x_label: String::new(),
+            y_label: String::new(),
+            x_scale: Scale::Linear,
+            y_scale: Scale::Linear,
+            series: Vec::new(),
+            size: (900, 600),
+        }
+    }
+}
+
+/// Letters are registered once, and come with the program.
+static FONT: OnceLock<bool> = OnceLock::new();
+
+/// Distinct for most eyes, dark enough on white.
+const COLOURS: [(u8, u8, u8); 8] = [
+    (0, 114, 178),
+    (213, 94, 0),
+    (0, 158, 115),
+    (204, 121, 167),
+    (86, 180, 233),
+    (230, 159, 0),
+    (90, 90, 90),
+    (148, 0, 60),
+];
+
+impl Plot {
+    /// Writes the plot as `.svg` or `.png`, by the name, atomically.
+    pub fn write(&self, path: &Path) -> Result<(), RecordError> {
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("svg") => {
+                let svg = self.svg().map_err(|e| RecordError::invalid(path, e))?;
+                atomic::write(path, svg.as_bytes())
+            }
+            Some("png") => {
+                let png = self.png().map_err(|e| RecordError::invalid(path, e))?;
+                atomic::write(path, &png)
+            }
+            _ => Err(RecordError::invalid(path, "plots end in .svg or .png")),
+        }
+    }
+
+    /// The plot as SVG.
+    pub fn svg(&self) -> Result<String, String> {
+        let mut text = String::new();
+        self.draw(SVGBackend::with_string(&mut text, self.size))?;
+        Ok(text)
+    }
+
+    /// The plot as PNG.
+    pub fn png(&self) -> Result<Vec<u8>, String> {
+        let (width, height) = self.size;
+        let mut pixels = vec![255u8; 3 * width as usize * height as usize];
+        self.draw(BitMapBackend::with_buffer(&mut pixels, self.size))?;
+        let mut out = Cursor::new(Vec::new());
+        let mut encoder = png::Encoder::new(&mut out, width, height);
+        encoder.set_color(png::ColorType::Rgb);
+        encoder.set_depth(png::BitDepth::Eight);
+        let written = encoder
+            .write_header()
+            .and_then(|mut writer| writer.write_image_data(&pixels));
+        written.map_err(|e| e.to_string())?;
+        Ok(out.into_inner())
+    }
+
+    fn draw<D: DrawingBackend>(&self, backend: D) -> Result<(), String> {
+        FONT.get_or_init(|| {
+            let style = FontStyle::Normal;
+            let font = dejavu::sans::regular();
+            plotters::style::register_font("sans-serif", style, font).is_ok()
+        });
+        let x = self.range(self.x_scale, |p| p.0);
+        let y = self.range(self.y_scale, |p| p.1);
+        let log = |r: &std::ops::Range<f64>| (r.start..r.end).log_scale();
+        match (self.x_scale, self.y_scale) {
+            (Scale::Linear, Scale::Linear) => self.draw_on(backend, x, y),
+            (Scale::Linear, Scale::Logarithmic) => self.draw_on(backend, x, log(&y)),
+            (Scale::Logarithmic, Scale::Linear) => self.draw_on(backend, log(&x), y),
+            (Scale::Logarithmic, Scale::Logarithmic) => self.draw_on(backend, log(&x), log(&y)),
+        }
+    }
+
+    fn shown(&self, p: &(f64, f64)) -> bool {
+        // Beyond these, axes have no ticks that a number could name.
+        let fits = |x: f64, scale| match scale {
+            Scale::Linear => x.abs() < 1e100,
+            Scale::Logarithmic => (1e-100..1e100).contains(&x),
+        };
+        fits(p.0, self.x_scale) && fits(p.1, self.y_scale)
+    }
+
+    /// From the least to the largest value, and a little more.
+    fn range(&self, scale: Scale, of: impl Fn(&(f64, f64)) -> f64) -> std::ops::Range<f64> {
+        let points = self.series.iter().flat_map(|s| &s.points);
+        let values = points.filter(|p| self.shown(p)).map(of);
+        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| {
+            (a.min(x), b.max(x))
+        });
+        match scale {
+            _ if low > high => 0.1..1.0,
+            Scale::Logarithmic => low / 1.5..(1.5 * high).max(low * 1.1),
+            Scale::Linear => {
+                let margin = match (high - low) * 0.03 {
+                    0.0 => low.abs().max(1.0) * 0.1,
+                    margin => margin,
+                };
+                low - margin..high + margin
+            }
+        }
+    }
+
+    fn draw_on<D, X, Y>(
+        &self,
+        backend: D,
+        x: impl plotters::coord::ranged1d::AsRangedCoord<CoordDescType = X, Value = f64>,
+        y: impl plotters::coord::ranged1d::AsRangedCoord<CoordDescType = Y, Value = f64>,
+    ) -> Result<(), String>
+    where
+        D: DrawingBackend,
+        X: Ranged<ValueType = f64> + ValueFormatter<f64>,
+        Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
+    {
+        let said = |e: &dyn std::fmt::Display| e.to_string();
+        let area = backend.into_drawing_area();
+        area.fill(&WHITE).map_err(|e| said(&e))?;
+        let mut chart = ChartBuilder::on(&area)
+            .caption(&self.title, ("sans-serif", 22))
+            .margin(14)
+            .x_label_area_size(46)
+            .y_label_area_size(78)
+            .build_cartesian_2d(x, y)
+            .map_err(|e| said(&e))?;
+        chart
+            .configure_mesh()
+            .x_desc(&self.x_label)
+            .y_desc(&self.y_label)
+            .x_label_formatter(&|x| label(*x))
+            .y_label_formatter(&|y| label(*y))
+            .light_line_style(RGBColor(240, 240, 240))
+            .draw()
+            .map_err(|e| said(&e))?;
+        for (i, series) in self.series.iter().enumerate() {
+            let (r, g, b) = COLOURS[i % COLOURS.len()];
+            let colour = RGBColor(r, g, b);
+            let pieces = series.points.split(|p| !self.shown(p));
+            let mut named = false;
+            for piece in pieces.filter(|piece| !piece.is_empty()) {
+                let line = LineSeries::new(piece.iter().copied(), colour.stroke_width(2));
+                let drawn = chart.draw_series(line).map_err(|e| said(&e))?;
+                if !named {
+                    drawn.label(&series.name).legend(move |(x, y)| {
+                        PathElement::new([(x, y), (x + 20, y)], colour.stroke_width(2))
+                    });
+                    named = true;
+                }
+            }
+        }
+        if self.series.len() > 1 || self.series.iter().any(|s| !s.name.is_empty()) {
+            chart
+                .configure_series_labels()
+                .background_style(WHITE.mix(0.8))
+                .border_style(RGBColor(180, 180, 180))
+                .draw()
+                .map_err(|e| said(&e))?;
+        }
+        area.present().map_err(|e| said(&e))
+    }
+}
+
+/// Short, and exact where it can be.
+fn label(x: f64) -> String {
+    let size = x.abs();
+    if x == 0.0 {
+        "0".into()
+    } else if !(1e-3..1e5).contains(&size) {
+        format!("{x:.0e}")
+    } else {
+        let text = format!("{x:.4}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn example(scale: Scale) -> Plot {
+        let curve = |rate: f64| (1..60).map(|i| (i as f64, rate.powi(i))).collect();
+        Plot {
+            title: "two rates".into(),
+            x_label: "iteration".into(),
+            y_label: "error [m/s]".into(),
+            y_scale: scale,
+            series: vec![
+                Series {
+                    name: "slow".into(),
+                    points: curve(0.9),
+                },
+                Series {
+                    name: "fast & steep".into(),
+                    points: curve(0.5),
+                },
+            ],
+            ..Plot::default()
+        }
+    }
+
+    #[test]
+    fn curves_labels_and_legend_are_there() {
+        for scale in [Scale::Linear, Scale::Logarithmic] {
+            let svg = example(scale).svg().unwrap();
+            for text in [
+                "two rates",
+                "iteration",
+                "error [m/s]",
+                "slow",
+                "fast &amp; steep",
+            ] {
+                assert!(svg.contains(text), "{text}");
+            }
+            assert!(svg.matches("<polyline").count() >= 2);
+        }
+        let log = example(Scale::Logarithmic).svg().unwrap();
+        assert!(log.matches("1e-").count() >= 3, "decades are labelled");
+    }
+
+    #[test]
+    fn pictures_have_their_size_and_colours() {
+        let bytes = example(Scale::Logarithmic).png().unwrap();
+        let mut reader = png::Decoder::new(Cursor::new(bytes)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        assert_eq!((info.width, info.height), (900, 600));
+        for colour in [COLOURS[0], COLOURS[1]] {
+            let (r, g, b) = colour;
+            assert!(pixels.chunks(3).any(|p| p == [r, g, b]), "{colour:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_to_show_is_no_failure() {
+        let strange = [f64::NAN, f64::INFINITY, -1.0, 0.0, 1e-310, 1e308];
+        for scale in [Scale::Linear, Scale::Logarithmic] {
+            let mut plot = example(scale);
+            plot.series[0].points = strange.iter().map(|&y| (1.0, y)).collect();
+            plot.svg().unwrap();
+            plot.series.clear();
+            plot.png().unwrap();
+        }
+    }
+}
