@@ -62,7 +62,7 @@ impl Exchange {
             size("frames", contacts, self.frames.len())?;
         }
         let problem = global.problem(&self.frames, self.h)?;
-        let from = |point: &Point| self.from_point(&problem, point);
+        let from = |point: &Point| self.world_point(&problem, point);
         let guess = self.guess.as_ref().map(from).transpose()?;
         let solution = self.solution.as_ref().map(from).transpose()?;
         let (v, r) = match guess {
@@ -79,7 +79,7 @@ impl Exchange {
         })
     }
 
-    fn from_point(&self, problem: &FrictionProblem, p: &Point) -> Result<Solution, ExchangeError> {
+    fn world_point(&self, problem: &FrictionProblem, p: &Point) -> Result<Solution, ExchangeError> {
         size("r", 3 * problem.contacts.len(), p.r.len())?;
         let vectors = p.r.as_chunks::<3>().0.iter().enumerate();
         let r = vectors
