@@ -161,6 +161,35 @@ mod tests {
         }
     }
 
+    /// Files of versions 1 and 2, made of what they lack: solution and blocks, then points.
+    #[test]
+    fn older_versions_are_read() {
+        let mut there = stored(Kind::Rigid, 6, 1);
+        there.v = None;
+        there.r = None;
+        there.solution = None;
+        let m = there.problem.contacts.len();
+        there.problem.contacts.point = vec![Vec3::new(1.0, 2.0, 3.0); m];
+        let new = there.to_bytes().unwrap();
+        let older = |version: u8| {
+            let mut bytes = new.clone();
+            bytes.remove(new.len() - 9);
+            // Behind the flag of blocks: points, normals and k, seven numbers and flags of v and r.
+            let blocks = new.len() - 9 - 2 - m * (3 * 24 + 7 * 8) - 1;
+            assert_eq!(bytes.remove(blocks), 0);
+            if version == 1 {
+                bytes.drain(blocks..blocks + 24 * m);
+            }
+            bytes[8] = version;
+            let length = bytes.len() as u64;
+            bytes[16..24].copy_from_slice(&length.to_le_bytes());
+            StoredProblem::from_bytes(&sealed(bytes)).unwrap()
+        };
+        assert_eq!(older(2).problem.contacts, there.problem.contacts);
+        there.problem.contacts.point = vec![Vec3::zeros(); m];
+        assert_eq!(older(1).problem.contacts, there.problem.contacts);
+    }
+
     #[test]
     fn any_damage_is_noticed() {
         let bytes = stored(Kind::Rigid, 4, 0).to_bytes().unwrap();
