@@ -53,6 +53,8 @@ pub struct Body {
     pub kind: BodyKind,
     /// What is seen and touched.
     pub surface: Surface,
+    /// The radius of each particle [m]; zero for all bodies that are no particles.
+    pub radius: f64,
     /// Tetrahedra of a solid (also of an embedding lattice) in the body's own numbering.
     pub tets: Vec<[u32; 4]>,
     /// Inner damping.

@@ -365,12 +365,23 @@ impl Recorder {
         body.surface
             .positions(&state.x, &state.rotations, &mut self.points);
         body.surface.velocities(state, &mut self.velocities);
+        let radius;
+        let velocity = ("velocity", Data::Vectors(&self.velocities));
+        let (cells, point_data): (_, &[(&str, Data<'_>)]) = if body.radius > 0.0 {
+            radius = vec![body.radius; self.points.len()];
+            (
+                Cells::Points,
+                &[velocity, ("radius", Data::Scalars(&radius))],
+            )
+        } else {
+            (Cells::Triangles(&body.surface.triangles), &[velocity])
+        };
         write(&Frame {
             name: &body.name,
             time: state.time,
             positions: &self.points,
-            cells: Cells::Triangles(&body.surface.triangles),
-            point_data: &[("velocity", Data::Vectors(&self.velocities))],
+            cells,
+            point_data,
             cell_data: &[],
             field_data: &fields(&values),
         })

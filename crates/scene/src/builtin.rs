@@ -38,6 +38,7 @@ const SCENES: &[Builtin] = scenes![
     "cards",
     "drag",
     "free-fall",
+    "grains",
     "hanging-strip",
     "jelly",
     "laundry",

@@ -116,6 +116,7 @@ pub(crate) const BODY: &[&str] = &[
     "warp",
     "rest_angles",
     "cell",
+    "radius",
     "repeat",
 ];
 pub(crate) const ROTATE: &[&str] = &["axis", "angle", "about"];
@@ -175,6 +176,7 @@ pub(crate) const SHAPES: &[(&str, &[&str])] = &[
         &["type", "size", "cells", "pattern", "jitter", "seed"],
     ),
     ("card", &["type", "size", "refinements"]),
+    ("grid", &["type", "count", "spacing", "jitter", "seed"]),
     ("disc", &["type", "radius", "rings"]),
     (
         "tube",

@@ -79,7 +79,8 @@ pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
         list.push(Collider {
             id: list.len() as u32,
             material: material(&body.material),
-            thickness: rules.thickness,
+            // So that particles, too, stay the thickness away from all surfaces.
+            thickness: rules.thickness + 2.0 * body.radius,
             form: Form::Body(Body {
                 triangles: surface.triangles.clone(),
                 rods: Vec::new(),

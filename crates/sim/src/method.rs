@@ -94,6 +94,21 @@ pub struct Unsupported {
 }
 
 impl Unsupported {
+    /// Refuses particles: a method whose contact is between surfaces would let them pass.
+    pub fn particles(method: &'static str, model: &Model) -> Result<(), Self> {
+        match model.bodies.iter().find(|b| b.radius > 0.0) {
+            None => Ok(()),
+            Some(body) => Err(Self {
+                method,
+                reason: format!(
+                    "body `{}` is made of particles, which it does not know",
+                    body.name
+                ),
+                remedy: "choose method `admm`, or remove the body".to_owned(),
+            }),
+        }
+    }
+
     /// Refuses enclosed volumes: a method that minimises a potential would need their dense Hessian.
     pub fn volumes(method: &'static str, model: &Model) -> Result<(), Self> {
         match model.volumes.first() {

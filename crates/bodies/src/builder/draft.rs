@@ -19,6 +19,7 @@ pub(super) struct Draft {
 pub(super) enum Spread {
     Triangles(Vec<[u32; 3]>, Vec<f64>),
     Tets(Vec<[u32; 4]>, Vec<f64>),
+    Points(Vec<f64>),
 }
 
 impl Draft {
@@ -27,6 +28,7 @@ impl Draft {
         match &self.mass {
             Some(Spread::Triangles(t, m)) => lump(self.rest.len(), t, m),
             Some(Spread::Tets(t, m)) => lump(self.rest.len(), t, m),
+            Some(Spread::Points(m)) => m.clone(),
             None => Vec::new(),
         }
     }
@@ -36,6 +38,7 @@ impl Draft {
         match &self.mass {
             Some(Spread::Triangles(t, m)) => Mass::of_simplices(self.kind, pattern, t, m),
             Some(Spread::Tets(t, m)) => Mass::of_simplices(self.kind, pattern, t, m),
+            Some(Spread::Points(m)) => Mass::Lumped(m.clone()),
             None => Mass::Lumped(Vec::new()),
         }
     }

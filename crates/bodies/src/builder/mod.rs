@@ -16,8 +16,8 @@ use crate::{
     drag::Air,
     mass::Mass,
     material::{
-        BendingLaw, Damping, MaterialError, MembraneLaw, RestAngles, ShellMaterial, SolidLaw,
-        SolidMaterial,
+        BendingLaw, Damping, MassKind, MaterialError, MembraneLaw, RestAngles, ShellMaterial,
+        SolidLaw, SolidMaterial,
     },
     membrane::{NeoHookeanMembrane, RestTriangles, StretchModuli, StvkMembrane},
     model::{Body, BodyKind, Deformable, Model, Pin, Spin},
@@ -257,6 +257,50 @@ impl Builder {
         self.deformable(spec, draft, surface, mesh.tets, material.damping)
     }
 
+    /// Adds particles: balls of `radius` [m] and `density` [kg/m³] around the points `positions`
+    /// [m], which move without turning and are held together by nothing. Returns the body's index.
+    pub fn particles(
+        &mut self,
+        spec: BodySpec,
+        positions: Vec<Vec3>,
+        radius: f64,
+        density: f64,
+        damping: Damping,
+    ) -> Result<usize, BuildError> {
+        let material = |source| BuildError::Material {
+            body: spec.name.clone(),
+            source,
+        };
+        damping.validate().map_err(material)?;
+        for (parameter, value) in [("radius", radius), ("density", density)] {
+            if !(value.is_finite() && value > 0.0) {
+                return Err(material(MaterialError {
+                    parameter,
+                    value,
+                    rule: "it must be positive",
+                }));
+            }
+        }
+        if positions.is_empty() {
+            return Err(BuildError::Empty { body: spec.name });
+        }
+        let first = self.model.blocks() as u32;
+        let surface = Surface {
+            triangles: Vec::new(),
+            skin: Skin::Nodes((first..first + positions.len() as u32).collect()),
+        };
+        let mass = 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3) * density;
+        let draft = Draft {
+            recipes: Vec::new(),
+            mass: Some(Spread::Points(vec![mass; positions.len()])),
+            kind: MassKind::Lumped,
+            rest: positions,
+        };
+        let body = self.nodes(spec, draft, surface, Vec::new(), damping)?;
+        self.model.bodies[body].radius = radius;
+        Ok(body)
+    }
+
     fn deformable(
         &mut self,
         spec: BodySpec,
@@ -268,6 +312,17 @@ impl Builder {
         if surface.triangles.is_empty() {
             return Err(BuildError::Empty { body: spec.name });
         }
+        self.nodes(spec, draft, surface, tets, damping)
+    }
+
+    fn nodes(
+        &mut self,
+        spec: BodySpec,
+        draft: Draft,
+        surface: Surface,
+        tets: Vec<[u32; 4]>,
+        damping: Damping,
+    ) -> Result<usize, BuildError> {
         let first = self.model.blocks();
         let kind = BodyKind::Deformable(Deformable {
             terms: Vec::new(),
@@ -380,6 +435,7 @@ impl Builder {
             blocks,
             kind,
             surface,
+            radius: 0.0,
             tets,
             damping,
             drag: spec.drag,

@@ -18,9 +18,14 @@ pub(super) fn nearest_point(body: &Body, state: &State, near: &Vec3) -> Stencil 
             best = (distance, i, weights);
         }
     }
-    let triangle = body.surface.triangles[best.1];
+    let Some(triangle) = body.surface.triangles.get(best.1) else {
+        // Of particles, the nearest one.
+        let distance = |i: &usize| (positions[*i] - near).norm_squared();
+        let nearest = (0..positions.len()).min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        return nearest.map_or(Stencil::World(*near), |i| body.surface.stencil(i));
+    };
     let mut nodes: Vec<(u32, f64)> = Vec::new();
-    for (vertex, weight) in triangle.into_iter().zip(best.2) {
+    for (vertex, weight) in triangle.iter().copied().zip(best.2) {
         if weight == 0.0 {
             continue;
         }

@@ -145,6 +145,7 @@ fn scene(args: &DoctorArgs, report: &mut Report) -> Result<(), Failure> {
         surface.triangles.clone_from(&body.surface.triangles);
         let kind = match &body.kind {
             BodyKind::Rigid(_) => "rigid",
+            BodyKind::Deformable(_) if body.radius > 0.0 => "particles",
             BodyKind::Deformable(_) if body.tets.is_empty() => "shell",
             BodyKind::Deformable(_) => "solid",
         };
@@ -157,6 +158,9 @@ fn scene(args: &DoctorArgs, report: &mut Report) -> Result<(), Failure> {
             body.total_mass()
         ));
         let part = format!("body `{}`", body.name);
+        if body.radius > 0.0 {
+            continue;
+        }
         if body.tets.is_empty() {
             report.surface(&part, &surface);
         } else {

@@ -9,8 +9,8 @@ use std::{
 use clap::Args;
 use miette::miette;
 use stiction_contact::ContactState;
-use stiction_geometry::TetMesh;
-use stiction_math::Vec3;
+use stiction_geometry::{TetMesh, TriMesh, shapes::BallSurface};
+use stiction_math::{Quat, Vec3};
 use stiction_record::{
     CONTACTS, OBSTACLE_PREFIX, PvdEntry,
     picture::{Camera, Colour, Image, MeshView, Picture, PointView, contact_sheet},
@@ -226,7 +226,10 @@ fn shot(dir: &Path, entries: &[PvdEntry]) -> Result<Shot, Failure> {
             contacts = touches(&stored);
             continue;
         }
-        let (positions, triangles) = surface(stored);
+        let (positions, triangles) = match balls(&stored) {
+            Some(balls) => (balls.positions, balls.triangles),
+            None => surface(stored),
+        };
         let obstacle = entry.name.starts_with(OBSTACLE_PREFIX);
         bodies.push(Seen {
             positions,
@@ -283,6 +286,27 @@ fn span(points: impl Iterator<Item = Vec3>) -> f64 {
     let (lo, hi) = points.fold((far, -far), |(lo, hi), p| (lo.inf(&p), hi.sup(&p)));
     let size = (hi - lo).norm();
     if size.is_finite() { size } else { 0.0 }
+}
+
+/// Particles as balls of their stored radius.
+fn balls(frame: &VtuFile) -> Option<TriMesh> {
+    let column = frame.point_data.iter().find(|a| a.name == "radius")?;
+    let Values::Real(radius) = &column.values else {
+        return None;
+    };
+    // Fine enough for a ball that is one of many.
+    let ball = BallSurface {
+        radius: 1.0,
+        frequency: 3,
+    };
+    let ball = ball.build().ok()?;
+    let mut all = TriMesh::default();
+    for (centre, radius) in frame.points.iter().zip(radius) {
+        let mut one = ball.clone();
+        one.transform(&Quat::identity(), &Vec3::repeat(*radius), centre);
+        all.append(&one).ok()?;
+    }
+    Some(all)
 }
 
 /// The triangles of a stored body; of tetrahedra, their surface.

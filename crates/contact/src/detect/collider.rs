@@ -32,7 +32,8 @@ pub enum Form {
     LevelSet(Arc<LevelSet>),
 }
 
-/// A surface that follows 3-blocks.
+/// A surface that follows 3-blocks. Without triangles and rods its vertices are particles: balls
+/// whose diameter is the thickness, which touch one another as well if `self_contact` says so.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Body {
     /// Three vertices per triangle, counter-clockwise from outside.

@@ -123,6 +123,7 @@ impl Detector {
             .settle_sides(&self.motion, step.previous, &mut found);
         found.extend(self.world.meeting(&self.motion, &self.candidates, false));
         found.extend(self.world.on_shapes(&self.motion, false));
+        found.extend(self.world.on_particles(&self.motion, false)?);
         self.shares.clear(self.world.owner.len());
         let depth = found.iter().filter(|f| !f.continuous);
         let depth = depth.map(|f| f.thickness - f.distance);
@@ -146,7 +147,9 @@ impl Detector {
         let config = CcdConfig::new(d_min);
         let (x0, x1) = (&self.motion.x0, &self.motion.x1);
         let meshes = earliest_step(&self.candidates, x0, x1, &config)?.fraction;
-        Ok(meshes.min(self.world.safe_from_shapes(&self.motion, d_min)))
+        let particles = self.world.safe_from_particles(&self.motion, d_min)?;
+        let shapes = self.world.safe_from_shapes(&self.motion, d_min);
+        Ok(meshes.min(shapes).min(particles))
     }
 
     /// Memory of all that is kept between steps [bytes]: topology, positions, trees, candidates and
@@ -275,7 +278,9 @@ impl Detector {
         let edges = whole.edges().iter().filter(|e| e.iter().any(out));
         let triangles: Vec<[u32; 3]> = triangles.copied().collect();
         let edges: Vec<[u32; 2]> = edges.copied().collect();
-        let part = Surface::new(&triangles, &edges)?;
+        let particles = self.world.particles.iter().copied().filter(out);
+        let particles: Vec<u32> = particles.collect();
+        let part = Surface::new(&triangles, &edges)?.with_points(&particles);
         // Boxes only grow, so that pairs found before stay covered.
         let grown = |i: usize| {
             let [low, high] = self.boxes[i];
@@ -358,6 +363,12 @@ impl ContactSource for Detector {
         let before = contacts.len();
         let mut found = self.world.meeting(&self.motion, &self.candidates, true);
         found.extend(self.world.on_shapes(&self.motion, true));
+        // Positions that cannot be searched were refused above.
+        found.extend(
+            self.world
+                .on_particles(&self.motion, true)
+                .unwrap_or_default(),
+        );
         let (last, found): (Vec<Found>, Vec<Found>) = found.into_iter().partition(|f| f.last);
         self.write(found, v, contacts);
         // While listed contacts are violated, they may yet keep these pairs apart.

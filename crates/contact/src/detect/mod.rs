@@ -3,8 +3,8 @@
 //! [`Collider`]s are what can touch: surfaces whose vertices follow 3-blocks, meshes and solids on
 //! prescribed ways. The [`Detector`] numbers all their vertices through (`world`), places them at
 //! the start and the predicted end of a step (`step`), finds what is near or will meet among
-//! meshes (`pairs`) and against solids given by formula (`shapes`), and writes contacts
-//! (`emit`). It keeps its trees between steps and its candidates during one, so that a solver
+//! meshes (`pairs`), among particles (`particles`) and against solids given by formula (`shapes`),
+//! and writes contacts (`emit`). It keeps its trees between steps and its candidates during one, so that a solver
 //! can ask for [more contacts](ContactSource) while velocities still change.
 //!
 //! # Thickness
@@ -33,6 +33,7 @@ mod detector;
 mod emit;
 mod overlap;
 mod pairs;
+mod particles;
 mod shapes;
 mod sides;
 mod step;

@@ -68,6 +68,7 @@ impl World {
         let mut found = self.near(motion, &candidates)?;
         self.settle_sides(motion, step.previous, &mut found);
         found.extend(self.on_shapes(motion, false));
+        found.extend(self.on_particles(motion, false)?);
         Ok(found)
     }
 

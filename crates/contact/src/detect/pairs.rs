@@ -270,7 +270,7 @@ impl World {
     /// of vertex and edge on rods), so that nothing near is left without a contact: from any other
     /// pair the way to a closer one ends at such a pair or at one that is closest on both sides.
     /// Faces with a vertex of the other feature do not count: neighbours have no pair of their own.
-    fn is_nearest(
+    pub(super) fn is_nearest(
         &self,
         kind: ContactKind,
         v: &[u32; 4],

@@ -523,7 +523,7 @@ fn longest_edge(x: &[Vec3; 3]) -> f64 {
 }
 
 /// What `one` finds in each item, in their order.
-fn gather<T: Sync>(items: &[T], one: impl Fn(&T, &mut Vec<Found>) + Sync) -> Vec<Found> {
+pub(super) fn gather<T: Sync>(items: &[T], one: impl Fn(&T, &mut Vec<Found>) + Sync) -> Vec<Found> {
     let parts: Vec<Vec<Found>> = items
         .par_chunks(512)
         .map(|items| {

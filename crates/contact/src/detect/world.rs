@@ -123,13 +123,17 @@ pub(super) struct World {
     /// The angular block of each vertex of a rigid body.
     pub angular: Vec<u32>,
     pub rest: Vec<Vec3>,
-    /// A third of the triangles around each vertex at rest [m²].
+    /// A third of the triangles around each vertex at rest, or the cross-section of a particle [m²].
     pub area: Vec<f64>,
     /// Opposite corners of the triangles at each edge, the other ends of the edges at each vertex,
     /// the triangles at each vertex.
     pub wings: Lists,
     pub neighbours: Lists,
     pub fans: Lists,
+    /// Vertices of bodies that have neither triangles nor rods, ascending, and, if there are any,
+    /// the edges without triangles that they can meet.
+    pub particles: Vec<u32>,
+    pub rods: Vec<[u32; 2]>,
     /// The largest contact thickness of any pair [m].
     pub thickest: f64,
     /// How far the box of each vertex reaches for others, twice [m]: its own thickness decides, so
@@ -158,6 +162,8 @@ impl World {
             wings: Lists::default(),
             neighbours: Lists::default(),
             fans: Lists::default(),
+            particles: Vec::new(),
+            rods: Vec::new(),
             thickest: 0.0,
             margin: Vec::new(),
             blocks: 0,
@@ -175,7 +181,7 @@ impl World {
             w.first_vertex.push(w.owner.len() as u32);
             w.first_triangle.push(triangles.len() as u32);
         }
-        w.surface = Surface::new(&triangles, &rods)?;
+        w.surface = Surface::new(&triangles, &rods)?.with_points(&w.particles);
         w.colliders = colliders;
         w.connect();
         let mut two: Vec<f64> = w.colliders.iter().map(|c| c.thickness).collect();
@@ -217,6 +223,9 @@ impl World {
             Form::Mesh(m) => (&m.triangles, &[], m.vertices.len()),
             Form::Body(b) => (&b.triangles, &b.rods, b.points.len()),
         };
+        if matches!(c.form, Form::Body(_)) && own.is_empty() && bars.is_empty() {
+            self.particles.extend(base..base + count as u32);
+        }
         let named = own.iter().flatten().chain(bars.iter().flatten());
         if let Some(v) = named.copied().find(|v| *v as usize >= count) {
             return Err(ColliderFault::Index(v));
@@ -269,6 +278,11 @@ impl World {
         let count = self.owner.len();
         let (edges, triangles) = (self.surface.edges(), self.surface.triangles());
         self.area = vec![0.0; count];
+        // A particle stands for its cross-section.
+        for &p in &self.particles {
+            let thickness = self.colliders[self.owner[p as usize] as usize].thickness;
+            self.area[p as usize] = std::f64::consts::PI * (0.5 * thickness).powi(2);
+        }
         let mut wings = Vec::with_capacity(3 * triangles.len());
         let mut fans = Vec::with_capacity(3 * triangles.len());
         for (i, t) in triangles.iter().enumerate() {
@@ -290,6 +304,11 @@ impl World {
         let mut order: Vec<u32> = (0..triangles.len() as u32).collect();
         order.sort_unstable_by_key(|&i| (triangles[i as usize], i));
         self.triangle_order = order;
+        if !self.particles.is_empty() {
+            let rods = edges.iter().enumerate();
+            let rods = rods.filter(|(e, _)| self.wings.of(*e).is_empty());
+            self.rods = rods.map(|(_, e)| *e).collect();
+        }
     }
 
     pub(super) fn owner(&self, vertex: u32) -> &Collider {
@@ -330,9 +349,11 @@ impl World {
             &self.entry_start,
             &self.angular,
             &self.triangle_order,
+            &self.particles,
         ];
         let numbers = numbers.map(|n| size_of_val(&n[..]));
         let points = size_of_val(&self.entries[..]) + size_of_val(&self.rest[..]);
+        let surface = surface + size_of_val(&self.rods[..]);
         let per_vertex = size_of_val(&self.area[..]) + size_of_val(&self.margin[..]);
         let sum: usize = lists.iter().chain(&numbers).sum();
         surface + points + per_vertex + sum

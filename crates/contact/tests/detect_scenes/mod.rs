@@ -85,6 +85,15 @@ impl Scene {
         first
     }
 
+    /// Adds balls of the given diameter without a mesh; their first block.
+    pub fn particles(&mut self, x: &[Vec3], diameter: f64) -> u32 {
+        let first = self.nodes((x.to_vec(), Vec::new()), false);
+        if let Some(c) = self.colliders.last_mut() {
+            c.thickness = diameter;
+        }
+        first
+    }
+
     /// Adds a rigid body with its centre of mass at `centre`; its first block.
     pub fn rigid(&mut self, (local, triangles): (Vec<Vec3>, Vec<[u32; 3]>), centre: Vec3) -> u32 {
         let block = self.x.len() as u32;

@@ -83,7 +83,16 @@ impl Surface {
         })
     }
 
-    /// All vertices of edges and triangles, ascending.
+    /// The same surface with vertices that may belong to no edge or triangle (particles): they are
+    /// paired with faces.
+    pub fn with_points(mut self, points: &[u32]) -> Self {
+        self.vertices.extend(points);
+        self.vertices.sort_unstable();
+        self.vertices.dedup();
+        self
+    }
+
+    /// All vertices of edges and triangles and all single ones, ascending.
     pub fn vertices(&self) -> &[u32] {
         &self.vertices
     }

@@ -147,7 +147,7 @@ pub(super) fn mesh(
                         solid_of_file(reporter, path, files, &what, budget, fingerprint)?;
                     (Mesh::Solid(mesh), groups)
                 }
-                Stuff::Shell(_) => {
+                Stuff::Shell(_) | Stuff::Particles { .. } => {
                     let (mesh, groups) =
                         surface_of_file(reporter, path, files, &what, budget, fingerprint)?;
                     (Mesh::Surface(mesh), groups)

@@ -57,7 +57,7 @@ pub(crate) fn build(
         builder: Builder::new(document.gravity, document.air),
         groups: Vec::new(),
         pinned: BTreeMap::new(),
-        reach: document.contact.thickness,
+        reach: document.contact.thickness + largest_particle(document),
     };
     scene.builder.contact(document.contact.enabled);
     for plan in &document.bodies {
@@ -115,6 +115,15 @@ pub(crate) fn build(
         state,
         probes,
     })
+}
+
+/// The largest radius of particles [m]: obstacles must know their distance that far out.
+fn largest_particle(document: &Document) -> f64 {
+    let radius = |b: &BodyPlan| match b.stuff {
+        Stuff::Particles { radius, .. } => radius,
+        _ => 0.0,
+    };
+    document.bodies.iter().map(radius).fold(0.0, f64::max)
 }
 
 /// Where the body called `name`, or the body it is a copy of, is named in the scene.
@@ -220,6 +229,14 @@ impl Assembly<'_> {
                     Err(error) => return refuse(error),
                 }
             }
+            (
+                Stuff::Particles {
+                    radius,
+                    density,
+                    damping,
+                },
+                Mesh::Surface(mesh),
+            ) => builder.particles(spec, mesh.positions, *radius, *density, *damping),
             // `geometry::mesh` gives each its own kind.
             _ => Err(BuildError::Empty { body: spec.name }),
         })

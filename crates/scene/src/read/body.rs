@@ -50,6 +50,11 @@ pub(crate) enum Stuff {
     Solid(SolidMaterial),
     Embedded(SolidMaterial, At<f64>),
     Rigid(f64, Damping),
+    Particles {
+        radius: f64,
+        density: f64,
+        damping: Damping,
+    },
 }
 
 /// Where its mesh comes from.
@@ -172,6 +177,7 @@ const KINDS: &[(&str, Purpose)] = &[
     ("solid", Purpose::Solid),
     ("embedded", Purpose::Embedded),
     ("rigid", Purpose::Rigid),
+    ("particles", Purpose::Particles),
 ];
 
 pub(crate) fn body(
@@ -216,6 +222,15 @@ pub(crate) fn body(
                 let (density, damping) = m.rigid(reporter)?;
                 Stuff::Rigid(density, damping)
             }
+            Purpose::Particles => {
+                let radius = f.need_positive("radius");
+                let (density, damping) = m.rigid(reporter)?;
+                Stuff::Particles {
+                    radius: radius?,
+                    density,
+                    damping,
+                }
+            }
         })
     });
     let geometry = if f.exactly_one(&["shape", "mesh"]) {
@@ -246,10 +261,21 @@ pub(crate) fn body(
 
 /// Reports keys that mean nothing for a body of this kind.
 fn only_for(f: &Fields<'_>, purpose: Purpose) {
-    let rules: [(&str, &[Purpose], &str); 4] = [
+    let rules: [(&str, &[Purpose], &str); 6] = [
         ("warp", &[Purpose::Shell], "shells"),
         ("rest_angles", &[Purpose::Shell], "shells"),
         ("cell", &[Purpose::Embedded], "embedded solids"),
+        ("radius", &[Purpose::Particles], "particles"),
+        (
+            "drag",
+            &[
+                Purpose::Shell,
+                Purpose::Solid,
+                Purpose::Embedded,
+                Purpose::Rigid,
+            ],
+            "bodies with a surface",
+        ),
         (
             "mass",
             &[Purpose::Shell, Purpose::Solid, Purpose::Embedded],
@@ -283,7 +309,7 @@ fn spec(
         optional("angular_velocity"),
         optional("acceleration"),
     );
-    if f.has("mass") && purpose != Purpose::Rigid {
+    if f.has("mass") && !matches!(purpose, Purpose::Rigid | Purpose::Particles) {
         spec.mass = f.choice(
             "mass",
             &[

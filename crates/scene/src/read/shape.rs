@@ -5,7 +5,8 @@ use stiction_geometry::{
     shapes::{
         BallShell, BallSolid, BallSurface, Band, Blob, Bowl, BowlSolid, BowlSurface, BoxSolid,
         BoxSurface, CapsuleSolid, CapsuleSurface, Card, Cone, CylinderSolid, CylinderSurface, Disc,
-        ShapeError, Sheet, SheetPattern, TetPattern, TorusSolid, TorusSurface, Tube, TubeEnds,
+        Grid, ShapeError, Sheet, SheetPattern, TetPattern, TorusSolid, TorusSurface, Tube,
+        TubeEnds,
     },
 };
 
@@ -50,7 +51,7 @@ macro_rules! generators {
         }
     )*};
 }
-generators!(TriMesh: Sheet, Card, Disc, Tube, Band, Blob, Bowl, BowlSurface, BoxSurface, BallSurface, CapsuleSurface,
+generators!(TriMesh: Grid, Sheet, Card, Disc, Tube, Band, Blob, Bowl, BowlSurface, BoxSurface, BallSurface, CapsuleSurface,
     CylinderSurface, Cone, TorusSurface);
 generators!(TetMesh: BoxSolid, BallSolid, BallShell, CapsuleSolid, CylinderSolid, TorusSolid, BowlSolid);
 
@@ -65,6 +66,8 @@ pub(crate) enum Purpose {
     Embedded,
     /// A closed surface that moves as one.
     Rigid,
+    /// Points.
+    Particles,
 }
 
 impl ShapePlan {
@@ -118,12 +121,34 @@ pub(crate) fn shape(
                 rings: rings?,
             }))
         }
+        ("grid", Purpose::Particles) => {
+            known(&f, kind, &["type", "count", "spacing", "jitter", "seed"]);
+            let spacing = r.length("spacing");
+            f.need("count")?;
+            let count = f.counts("count", 1);
+            let jitter = if f.has("jitter") {
+                f.not_negative("jitter")
+            } else {
+                Some(0.0)
+            };
+            let seed = if f.has("seed") {
+                f.count("seed", 0)
+            } else {
+                Some(0)
+            };
+            Generator::Surface(Box::new(Grid {
+                count: count?,
+                spacing: spacing?,
+                jitter: jitter?,
+                seed: u64::from(seed?),
+            }))
+        }
         ("box" | "sphere" | "capsule" | "cylinder" | "torus" | "bowl", Purpose::Solid) => {
             Generator::Solid(r.solid(kind)?)
         }
         ("tube", Purpose::Rigid | Purpose::Embedded)
         | ("box" | "sphere" | "blob" | "capsule" | "cylinder" | "cone" | "torus" | "bowl", _)
-            if purpose != Purpose::Solid =>
+            if !matches!(purpose, Purpose::Solid | Purpose::Particles) =>
         {
             Generator::Surface(r.closed_surface(kind)?)
         }
@@ -142,6 +167,7 @@ pub(crate) fn shape(
                 ),
                 Purpose::Embedded => ("an embedded solid", CLOSED),
                 Purpose::Rigid => ("a rigid body", CLOSED),
+                Purpose::Particles => ("a body of particles", &["grid"]),
             };
             let help = suggest::help(kind, &format!("shapes of {what}"), known.iter().copied());
             return f.fail(

@@ -140,6 +140,7 @@ impl Method for Smooth {
         if !model.contact {
             return Ok(());
         }
+        Unsupported::particles(self.name(), model)?;
         Contacts::new(model, &self.rules, &self.config.contact)
             .map(|_| ())
             .map_err(|error| Unsupported {
