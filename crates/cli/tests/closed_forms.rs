@@ -10,7 +10,15 @@ use stiction::{
 };
 
 /// Scenes that take a minute and more; their checks run with STICTION_LONG=1.
-const LONG: [&str; 6] = ["belt", "bunnies", "cards", "drag", "pinch", "shirt-stack"];
+const LONG: [&str; 7] = [
+    "belt",
+    "bunnies",
+    "cards",
+    "drag",
+    "pinch",
+    "pinched-spheres",
+    "shirt-stack",
+];
 
 /// Every built-in scene keeps its own checks; scenes without checks would test nothing.
 #[test]

@@ -44,6 +44,7 @@ const SCENES: &[Builtin] = scenes![
     "laundry",
     "pendulum",
     "pinch",
+    "pinched-spheres",
     "shirt-stack",
     "slope",
     "swing",
