@@ -34,8 +34,12 @@ fn every_broken_scene_exits_with_2_and_names_its_culprit() {
             path.display()
         );
         assert!(output.stdout.is_empty(), "{}", path.display());
-        // Nothing half-written is left behind.
-        assert!(!out.path().join("run").exists(), "{}", path.display());
+        // Nothing half-written is left behind; what overlaps is shown in a file of its own.
+        let left: Vec<_> = std::fs::read_dir(out.path().join("run"))
+            .map(|files| files.map(|f| f.unwrap().file_name()).collect())
+            .unwrap_or_default();
+        let shown = said.contains("overlap") && left == ["overlaps.vtu"];
+        assert!(left.is_empty() || shown, "{}: {left:?}", path.display());
         seen += 1;
     }
     assert!(seen >= 30, "only {seen} broken scenes");
