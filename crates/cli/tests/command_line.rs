@@ -35,7 +35,7 @@ fn every_broken_scene_exits_with_2_and_names_its_culprit() {
         );
         assert!(output.stdout.is_empty(), "{}", path.display());
         // Nothing half-written is left behind; what overlaps is shown in a file of its own.
-        let left: Vec<_> = std::fs::read_dir(out.path().join("run"))
+        let left: Vec<_> = fs::read_dir(out.path().join("run"))
             .map(|files| files.map(|f| f.unwrap().file_name()).collect())
             .unwrap_or_default();
         let shown = said.contains("overlap") && left == ["overlaps.vtu"];

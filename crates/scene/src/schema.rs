@@ -49,6 +49,7 @@ pub(crate) const METHOD_ADMM: &[&str] = &[
     "beta",
     "sleep",
     "acceleration",
+    "stop",
     "safe",
 ];
 pub(crate) const METHOD_SMOOTH: &[&str] = &[

@@ -9,7 +9,7 @@ use stiction_sim::{
     newton::{self, Stop},
     smooth::{self, Solver, VolumeJacobian},
 };
-use stiction_solvers::admm::{Acceleration, Local, Sleep, Start, Velocity, Weights};
+use stiction_solvers::admm::{Acceleration, Local, Sleep, Start, Stop as Until, Velocity, Weights};
 
 use crate::{
     error::{Kind, Reporter},
@@ -218,9 +218,20 @@ fn admm(f: &Fields<'_>) -> Option<admm::Config> {
     }
     if f.has("acceleration") {
         // Momentum is dropped when the residual falls by less than a thousandth [goldstein2014].
-        solver.acceleration = f
-            .bool("acceleration")?
-            .then_some(Acceleration::Momentum { restart: 0.999 });
+        let momentum = Acceleration::Momentum { restart: 0.999 };
+        let kinds = [
+            ("none", None),
+            ("momentum", Some(momentum)),
+            ("anderson", Some(Acceleration::ANDERSON)),
+        ];
+        solver.acceleration = f.choice("acceleration", &kinds)?;
+    }
+    if f.has("stop") {
+        let stops = [
+            ("change", Until::Change),
+            ("certificate", Until::Certificate),
+        ];
+        solver.stop = f.choice("stop", &stops)?;
     }
     if f.has("safe") {
         config.safe = f.bool("safe")?;
