@@ -6,6 +6,7 @@ mod common;
 use std::fs;
 
 use common::{code, root, stderr, stdout, stiction};
+use stiction::scene::mesh_files::{Limits, vtu};
 
 #[test]
 fn every_broken_scene_exits_with_2_and_names_its_culprit() {
@@ -356,4 +357,31 @@ fn requirements_stop_a_run_and_its_problems_are_solved_alone() {
     assert!(stderr(&strict).contains("step 1"), "{}", stderr(&strict));
     let summary = fs::read_to_string(dir.join("summary.json")).unwrap();
     assert!(summary.contains("\"failed\""), "{summary}");
+}
+
+/// What overlaps at the start is named and shown in a file.
+#[test]
+fn doctor_and_run_show_what_overlaps() {
+    let scene = root().join("scenes/broken/overlap-that-is-held.toml");
+    let scene = scene.to_string_lossy();
+    for command in ["doctor", "run"] {
+        let out = tempfile::tempdir().unwrap();
+        let folder = out.path().to_string_lossy().into_owned();
+        let output = stiction(&[command, &scene, "--out", &folder]);
+        assert_ne!(code(&output), 0, "{command}");
+        let said = stdout(&output) + &stderr(&output);
+        assert!(
+            said.contains("`sheet`") && said.contains("`ball`"),
+            "{command}: {said}"
+        );
+        let file = fs::read(out.path().join("overlaps.vtu")).unwrap();
+        let stored = vtu::read(&file, &Limits::default()).unwrap();
+        let column = |name: &str| stored.cell_data.iter().any(|a| a.name == name);
+        assert!(stored.cells.types.len() > 1, "{command}");
+        assert!(
+            column("body") && column("element"),
+            "{command}: {:?}",
+            stored.cell_data
+        );
+    }
 }
