@@ -385,3 +385,72 @@ fn doctor_and_run_show_what_overlaps() {
         );
     }
 }
+
+#[test]
+fn curves_of_a_run_have_axes_with_units() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("o").to_string_lossy().into_owned();
+    stiction(&["run", "tumbling", "--out", &out, "--quiet", "--frames", "3"]);
+    let output = stiction(&["plot", &out]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let png = fs::read(dir.path().join("o/plot.png")).unwrap();
+    assert!(png.starts_with(b"\x89PNG"));
+    let file = dir.path().join("p.svg");
+    let output = stiction(&["plot", &out, "--out", &file.to_string_lossy()]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let svg = fs::read_to_string(file).unwrap();
+    assert!(svg.contains("time [s]") && svg.contains("certificate [J]"));
+    let header = fs::read_to_string(dir.path().join("o/probes.csv")).unwrap();
+    let probe = header.lines().next().unwrap().split(',').nth(2).unwrap();
+    assert!(svg.contains(probe), "{probe} is not shown");
+    let output = stiction(&["plot", &out, "--columns", "nonsense"]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains(probe), "{}", stderr(&output));
+    assert_eq!(code(&stiction(&["plot", "no/such/run"])), 2);
+    assert_eq!(code(&stiction(&["plot", &out, "--out", "p.docx"])), 2);
+}
+
+#[test]
+fn a_comparison_has_a_row_for_every_run_and_says_why_one_was_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("o").to_string_lossy().into_owned();
+    let output = stiction(&[
+        "compare",
+        "slope",
+        "--set",
+        "time.duration=0.05",
+        "--with",
+        "admm,newton",
+        "--with",
+        "smooth: method.epsilon=1e-5",
+        "--out",
+        &out,
+        "--json",
+    ]);
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    let rows: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let status: Vec<&str> = (0..3)
+        .map(|i| rows[i]["status"].as_str().unwrap())
+        .collect();
+    assert_eq!(status, ["done", "refused", "done"]);
+    assert!(rows[1]["error"].as_str().unwrap().contains("no contact"));
+    assert_eq!(rows[0]["steps"], 5);
+    // Smooth friction creeps, exact friction does not: at no more than ε, and by far.
+    let creep = |i: usize| rows[i]["creep"].as_f64().unwrap();
+    assert!(
+        creep(0) < 1e-9 && creep(2) > 1e-7 && creep(2) <= 1.001e-5,
+        "{rows}"
+    );
+    assert!(rows[0]["residual_mean"].as_f64().unwrap() <= rows[0]["residual"].as_f64().unwrap());
+    for file in [
+        "compare.csv",
+        "compare.json",
+        "compare.svg",
+        "compare.png",
+        "run-1/probes.csv",
+    ] {
+        assert!(dir.path().join("o").join(file).exists(), "{file}");
+    }
+    let csv = fs::read_to_string(dir.path().join("o/compare.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 4);
+}

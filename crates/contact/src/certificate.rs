@@ -47,6 +47,9 @@ impl Certificate {
         "dynamics",
     ];
 
+    /// The units of the fields, in the order of `FIELDS`; plain numbers have none.
+    pub const UNITS: [&str; 10] = ["m/s", "m", "", "rad", "m/s", "J", "J", "J", "J", "m/s"];
+
     /// The fields' values, in the order of `FIELDS`.
     pub fn values(&self) -> [f64; 10] {
         [

@@ -1,9 +1,13 @@
-//! Curves: axes, linear or logarithmic, a legend and several series, as SVG or PNG.
+//! Curves: axes, linear or logarithmic, a legend and several series, alone or several plots on one
+//! sheet, as SVG or PNG.
 
 use std::{io::Cursor, path::Path, sync::OnceLock};
 
 use plotters::{
-    coord::ranged1d::{Ranged, ValueFormatter},
+    coord::{
+        Shift,
+        ranged1d::{Ranged, ValueFormatter},
+    },
     prelude::*,
 };
 
@@ -47,6 +51,27 @@ pub struct Plot {
     pub size: (u32, u32),
 }
 
+impl Series {
+    /// A curve of at most `most` points that looks the same: of each stretch, the least and the
+    /// greatest value stay, so that no peak is lost.
+    pub fn thinned(self, most: usize) -> Self {
+        let stretch = self.points.len().div_ceil((most / 2).max(1));
+        if stretch <= 2 {
+            return self;
+        }
+        let mut points = Vec::with_capacity(most);
+        for piece in self.points.chunks(stretch) {
+            let by = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
+            let (low, high) = (piece.iter().min_by(by), piece.iter().max_by(by));
+            let mut ends: Vec<(f64, f64)> = low.into_iter().chain(high).copied().collect();
+            ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+            ends.dedup();
+            points.extend(ends);
+        }
+        Self { points, ..self }
+    }
+}
+
 impl Default for Plot {
     fn default() -> Self {
         Self {
@@ -76,8 +101,17 @@ const COLOURS: [(u8, u8, u8); 8] = [
     (148, 0, 60),
 ];
 
-impl Plot {
-    /// Writes the plot as `.svg` or `.png`, by the name, atomically.
+/// Plots on one sheet, row by row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figure {
+    /// The plots; the size of the first one is that of all.
+    pub plots: Vec<Plot>,
+    /// How many there are in a row; at least one.
+    pub columns: usize,
+}
+
+impl Figure {
+    /// Writes the figure as `.svg` or `.png`, by the name, atomically.
     pub fn write(&self, path: &Path) -> Result<(), RecordError> {
         match path.extension().and_then(|e| e.to_str()) {
             Some("svg") => {
@@ -92,43 +126,67 @@ impl Plot {
         }
     }
 
+    /// The figure as SVG.
+    pub fn svg(&self) -> Result<String, String> {
+        let mut text = String::new();
+        draw(
+            &self.plots,
+            self.grid(),
+            SVGBackend::with_string(&mut text, self.size()),
+        )?;
+        Ok(text)
+    }
+
+    /// The figure as PNG.
+    pub fn png(&self) -> Result<Vec<u8>, String> {
+        bitmap(&self.plots, self.grid(), self.size())
+    }
+
+    /// Rows and columns.
+    fn grid(&self) -> (usize, usize) {
+        let columns = self.columns.clamp(1, self.plots.len().max(1));
+        (self.plots.len().div_ceil(columns).max(1), columns)
+    }
+
+    fn size(&self) -> (u32, u32) {
+        let (width, height) = self.plots.first().map_or((900, 600), |p| p.size);
+        let (rows, columns) = self.grid();
+        (width * columns as u32, height * rows as u32)
+    }
+}
+
+impl Plot {
+    /// Writes the plot as `.svg` or `.png`, by the name, atomically.
+    pub fn write(&self, path: &Path) -> Result<(), RecordError> {
+        let figure = Figure {
+            plots: vec![self.clone()],
+            columns: 1,
+        };
+        figure.write(path)
+    }
+
     /// The plot as SVG.
     pub fn svg(&self) -> Result<String, String> {
         let mut text = String::new();
-        self.draw(SVGBackend::with_string(&mut text, self.size))?;
+        let backend = SVGBackend::with_string(&mut text, self.size);
+        draw(std::slice::from_ref(self), (1, 1), backend)?;
         Ok(text)
     }
 
     /// The plot as PNG.
     pub fn png(&self) -> Result<Vec<u8>, String> {
-        let (width, height) = self.size;
-        let mut pixels = vec![255u8; 3 * width as usize * height as usize];
-        self.draw(BitMapBackend::with_buffer(&mut pixels, self.size))?;
-        let mut out = Cursor::new(Vec::new());
-        let mut encoder = png::Encoder::new(&mut out, width, height);
-        encoder.set_color(png::ColorType::Rgb);
-        encoder.set_depth(png::BitDepth::Eight);
-        let written = encoder
-            .write_header()
-            .and_then(|mut writer| writer.write_image_data(&pixels));
-        written.map_err(|e| e.to_string())?;
-        Ok(out.into_inner())
+        bitmap(std::slice::from_ref(self), (1, 1), self.size)
     }
 
-    fn draw<D: DrawingBackend>(&self, backend: D) -> Result<(), String> {
-        FONT.get_or_init(|| {
-            let style = FontStyle::Normal;
-            let font = dejavu::sans::regular();
-            plotters::style::register_font("sans-serif", style, font).is_ok()
-        });
+    fn draw<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<(), String> {
         let x = self.range(self.x_scale, |p| p.0);
         let y = self.range(self.y_scale, |p| p.1);
         let log = |r: &std::ops::Range<f64>| (r.start..r.end).log_scale();
         match (self.x_scale, self.y_scale) {
-            (Scale::Linear, Scale::Linear) => self.draw_on(backend, x, y),
-            (Scale::Linear, Scale::Logarithmic) => self.draw_on(backend, x, log(&y)),
-            (Scale::Logarithmic, Scale::Linear) => self.draw_on(backend, log(&x), y),
-            (Scale::Logarithmic, Scale::Logarithmic) => self.draw_on(backend, log(&x), log(&y)),
+            (Scale::Linear, Scale::Linear) => self.draw_on(area, x, y),
+            (Scale::Linear, Scale::Logarithmic) => self.draw_on(area, x, log(&y)),
+            (Scale::Logarithmic, Scale::Linear) => self.draw_on(area, log(&x), y),
+            (Scale::Logarithmic, Scale::Logarithmic) => self.draw_on(area, log(&x), log(&y)),
         }
     }
 
@@ -150,7 +208,11 @@ impl Plot {
         });
         match scale {
             _ if low > high => 0.1..1.0,
-            Scale::Logarithmic => low / 1.5..(1.5 * high).max(low * 1.1),
+            // Whole decades, so that the ends have names.
+            Scale::Logarithmic => {
+                let (a, b) = (low.log10().floor(), high.log10().ceil());
+                10f64.powf(a)..10f64.powf(b.max(a + 1.0))
+            }
             Scale::Linear => {
                 let margin = match (high - low) * 0.03 {
                     0.0 => low.abs().max(1.0) * 0.1,
@@ -163,7 +225,7 @@ impl Plot {
 
     fn draw_on<D, X, Y>(
         &self,
-        backend: D,
+        area: &DrawingArea<D, Shift>,
         x: impl plotters::coord::ranged1d::AsRangedCoord<CoordDescType = X, Value = f64>,
         y: impl plotters::coord::ranged1d::AsRangedCoord<CoordDescType = Y, Value = f64>,
     ) -> Result<(), String>
@@ -173,9 +235,15 @@ impl Plot {
         Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
     {
         let said = |e: &dyn std::fmt::Display| e.to_string();
-        let area = backend.into_drawing_area();
-        area.fill(&WHITE).map_err(|e| said(&e))?;
-        let mut chart = ChartBuilder::on(&area)
+        let span = |scale, of: fn(&(f64, f64)) -> f64| {
+            let range = self.range(scale, of);
+            match scale {
+                Scale::Linear => range.end - range.start,
+                Scale::Logarithmic => 0.0,
+            }
+        };
+        let spans = (span(self.x_scale, |p| p.0), span(self.y_scale, |p| p.1));
+        let mut chart = ChartBuilder::on(area)
             .caption(&self.title, ("sans-serif", 22))
             .margin(14)
             .x_label_area_size(46)
@@ -186,8 +254,10 @@ impl Plot {
             .configure_mesh()
             .x_desc(&self.x_label)
             .y_desc(&self.y_label)
-            .x_label_formatter(&|x| label(*x))
-            .y_label_formatter(&|y| label(*y))
+            .x_label_formatter(&|x| label(*x, spans.0))
+            .y_label_formatter(&|y| label(*y, spans.1))
+            .label_style(("sans-serif", 14))
+            .axis_desc_style(("sans-serif", 16))
             .light_line_style(RGBColor(240, 240, 240))
             .draw()
             .map_err(|e| said(&e))?;
@@ -215,17 +285,46 @@ impl Plot {
                 .draw()
                 .map_err(|e| said(&e))?;
         }
-        area.present().map_err(|e| said(&e))
+        Ok(())
     }
 }
 
-/// Short, and exact where it can be.
-fn label(x: f64) -> String {
+fn draw<D: DrawingBackend>(plots: &[Plot], grid: (usize, usize), backend: D) -> Result<(), String> {
+    FONT.get_or_init(|| {
+        let style = FontStyle::Normal;
+        let font = dejavu::sans::regular();
+        plotters::style::register_font("sans-serif", style, font).is_ok()
+    });
+    let area = backend.into_drawing_area();
+    area.fill(&WHITE).map_err(|e| e.to_string())?;
+    for (plot, area) in plots.iter().zip(area.split_evenly(grid)) {
+        plot.draw(&area)?;
+    }
+    area.present().map_err(|e| e.to_string())
+}
+
+fn bitmap(plots: &[Plot], grid: (usize, usize), size: (u32, u32)) -> Result<Vec<u8>, String> {
+    let (width, height) = size;
+    let mut pixels = vec![255u8; 3 * width as usize * height as usize];
+    draw(plots, grid, BitMapBackend::with_buffer(&mut pixels, size))?;
+    let mut out = Cursor::new(Vec::new());
+    let mut encoder = png::Encoder::new(&mut out, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    let written = encoder
+        .write_header()
+        .and_then(|mut writer| writer.write_image_data(&pixels));
+    written.map_err(|e| e.to_string())?;
+    Ok(out.into_inner())
+}
+
+/// Short, and exact where it can be, on an axis of the given length.
+fn label(x: f64, span: f64) -> String {
     let size = x.abs();
-    if x == 0.0 {
+    if size <= 1e-9 * span {
         "0".into()
     } else if !(1e-3..1e5).contains(&size) {
-        format!("{x:.0e}")
+        format!("{x:.1e}").replace(".0e", "e")
     } else {
         let text = format!("{x:.4}");
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -288,6 +387,35 @@ mod tests {
             let (r, g, b) = colour;
             assert!(pixels.chunks(3).any(|p| p == [r, g, b]), "{colour:?}");
         }
+    }
+
+    #[test]
+    fn a_figure_holds_its_plots_side_by_side() {
+        let figure = Figure {
+            plots: vec![example(Scale::Linear); 3],
+            columns: 2,
+        };
+        let bytes = figure.png().unwrap();
+        let reader = png::Decoder::new(Cursor::new(bytes)).read_info().unwrap();
+        let info = reader.info();
+        assert_eq!((info.width, info.height), (1800, 1200));
+        assert_eq!(figure.svg().unwrap().matches("two rates").count(), 3);
+        Figure::default().svg().unwrap();
+    }
+
+    #[test]
+    fn thinning_keeps_peaks_and_ends() {
+        let mut points: Vec<(f64, f64)> = (0..10_000).map(|i| (f64::from(i), 0.0)).collect();
+        points[5678].1 = 7.0;
+        points[8765].1 = -3.0;
+        let thin = Series {
+            name: "spike".into(),
+            points,
+        }
+        .thinned(400);
+        assert!(thin.points.len() <= 400, "{}", thin.points.len());
+        assert!(thin.points.contains(&(5678.0, 7.0)) && thin.points.contains(&(8765.0, -3.0)));
+        assert!(thin.points.is_sorted_by(|a, b| a.0 < b.0));
     }
 
     #[test]

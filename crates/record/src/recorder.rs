@@ -445,7 +445,7 @@ impl Recorder {
         }
         let mut probes = Named::default();
         for (probe, running) in self.info.probes.iter().zip(&history.probes) {
-            probes.insert(probe.name.clone(), running.probe());
+            probes.insert(probe.name.clone(), running.probe(probe.quantity.unit()));
         }
         Summary {
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -85,10 +85,11 @@ impl Running {
         }
     }
 
-    /// First, last, minimum and maximum; not numbers without values.
-    pub fn probe(&self) -> ProbeSummary {
+    /// First, last, minimum and maximum in `unit`; not numbers without values.
+    pub fn probe(&self, unit: &str) -> ProbeSummary {
         let seen = |value: f64| if self.count == 0 { f64::NAN } else { value };
         ProbeSummary {
+            unit: unit.to_owned(),
             first: self.first,
             last: self.last,
             min: seen(self.min),
@@ -150,7 +151,7 @@ mod tests {
         let rms = (series.iter().map(|x| x * x).sum::<f64>() / 50.0).sqrt();
         assert_eq!(whole.mean_max().mean, mean);
         assert_eq!(whole.max_rms().rms, Some(rms));
-        let probe = whole.probe();
+        let probe = whole.probe("m");
         assert_eq!([probe.first, probe.last], [series[0], series[49]]);
         assert!(series.iter().all(|&x| probe.min <= x && x <= probe.max));
     }
@@ -165,9 +166,11 @@ mod tests {
                 rms: Some(0.0)
             }
         );
-        assert!(empty.probe().min.is_nan());
+        assert!(empty.probe("m").min.is_nan());
         let mut bad = Running::default();
         [1.0, f64::NAN, 2.0].into_iter().for_each(|x| bad.push(x));
-        assert!(bad.max().max.is_nan() && bad.probe().min.is_nan() && bad.mean_max().mean.is_nan());
+        assert!(
+            bad.max().max.is_nan() && bad.probe("m").min.is_nan() && bad.mean_max().mean.is_nan()
+        );
     }
 }

@@ -96,8 +96,11 @@ pub struct Bound {
 }
 
 /// A probe over the run, in the probe's unit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeSummary {
+    /// The unit; empty for plain numbers.
+    #[serde(default)]
+    pub unit: String,
     /// First value.
     #[serde(with = "number")]
     pub first: f64,
@@ -298,6 +301,7 @@ mod tests {
             },
         );
         let travel = ProbeSummary {
+            unit: "m".into(),
             first: 0.0,
             last: 1e-7,
             min: -0.0,

@@ -53,6 +53,15 @@ const SCENES: &[Builtin] = scenes![
     "weight",
 ];
 
+/// The scenes of `stiction validate`, called `validation/NAME`, in alphabetical order. They are
+/// changed key by key there, and run like any other scene; `list` leaves them out.
+const VALIDATION: &[Builtin] = scenes!["validation/collision",];
+
+/// The scenes of `stiction validate`.
+pub fn validation() -> &'static [Builtin] {
+    VALIDATION
+}
+
 /// All built-in scenes, in alphabetical order.
 pub fn list() -> &'static [Builtin] {
     SCENES
@@ -60,5 +69,6 @@ pub fn list() -> &'static [Builtin] {
 
 /// The built-in scene called `name`.
 pub fn get(name: &str) -> Option<Builtin> {
-    SCENES.iter().find(|s| s.name == name).copied()
+    let mut all = SCENES.iter().chain(VALIDATION);
+    all.find(|s| s.name == name).copied()
 }

@@ -167,8 +167,8 @@ impl SceneSource {
     /// with a separator or an extension is a file.
     pub fn from_argument(argument: &str) -> Self {
         let path = Path::new(argument);
-        let is_name =
-            path.extension().is_none() && path.components().count() == 1 && !path.is_file();
+        let word = path.extension().is_none() && path.components().count() == 1;
+        let is_name = (word || builtin::get(argument).is_some()) && !path.is_file();
         if is_name {
             Self::Builtin(argument.to_owned())
         } else {
@@ -402,7 +402,8 @@ impl Text {
                 Some(scene) => Ok(Self {
                     text: scene.text.to_owned(),
                     shown: format!("built-in scene {name}"),
-                    stem: name.clone(),
+                    // Of `validation/wedge`, the run is called `wedge`.
+                    stem: name.rsplit('/').next().unwrap_or(name).to_owned(),
                     folder: None,
                 }),
                 None => {

@@ -152,6 +152,32 @@ impl ContactSum {
 }
 
 impl Quantity {
+    /// Its unit, as it is written beside axes; empty for plain numbers.
+    pub fn unit(&self) -> &'static str {
+        match self {
+            Self::Position(..)
+            | Self::Displacement(..)
+            | Self::Distance(..)
+            | Self::Centroid(..)
+            | Self::Travel(..)
+            | Self::Radius(..)
+            | Self::Extent(..) => "m",
+            Self::Velocity(..) | Self::CentroidVelocity(..) | Self::Speed(_) => "m/s",
+            Self::Volume(_) | Self::EnclosedVolume(_) => "m³",
+            Self::Area(_) => "m²",
+            Self::Kinetic(_) | Self::Elastic(_) | Self::Potential(_) | Self::Energy(_) => "J",
+            Self::Momentum(..) => "kg·m/s",
+            Self::AngularMomentum(..) => "kg·m²/s",
+            Self::Tension(_) => "N",
+            Self::Pressure(_) => "Pa",
+            Self::Contact(sum) => match sum.what {
+                Resultant::Force(_) | Resultant::Friction(_) | Resultant::Normal => "N",
+                Resultant::Torque(_) => "N·m",
+                Resultant::Count => "",
+            },
+        }
+    }
+
     /// Whether it needs the contacts of the step.
     pub fn needs_contacts(&self) -> bool {
         matches!(self, Self::Contact(_))

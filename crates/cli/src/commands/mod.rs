@@ -6,7 +6,10 @@
 
 mod bench;
 mod check;
+mod compare;
+mod curves;
 mod doctor;
+mod plot;
 mod progress;
 mod render;
 mod requirement;
@@ -39,6 +42,10 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// A picture of a recorded run, without a GPU.
     Render(render::RenderArgs),
+    /// Probes and certificate of recorded runs as curves, PNG or SVG.
+    Plot(plot::PlotArgs),
+    /// One scene with several methods and settings: a table and curves.
+    Compare(compare::CompareArgs),
     /// Solve stored friction problems, with any solver or with all.
     Solve(solve::SolveArgs),
     /// Reproducible benchmarks.
@@ -88,6 +95,8 @@ pub fn main(cli: Cli) -> ExitCode {
         Command::Check(args) => check::main(args),
         Command::Doctor(args) => doctor::main(args),
         Command::Render(args) => render::main(args),
+        Command::Plot(args) => plot::main(args),
+        Command::Compare(args) => compare::main(args),
         Command::Solve(args) => solve::main(args),
         Command::Bench(args) => bench::main(args),
     };
