@@ -16,7 +16,7 @@ use stiction_record::{
     plot::{Plot, Scale, Series},
     problems::{read_problem, write_problem},
 };
-use stiction_solvers::{admm, ica, reference};
+use stiction_solvers::{admm, ica, newton, reference};
 
 use super::{Failure, with_threads};
 
@@ -57,6 +57,8 @@ enum Choice {
     Admm,
     /// Nested relaxation.
     Ica,
+    /// Newton's method inside a loop on the impulses; iterations are factorisations.
+    Newton,
     /// Slow and trusted, dense.
     Reference,
     /// One after another.
@@ -68,6 +70,7 @@ impl Choice {
         match self {
             Self::Admm => "admm",
             Self::Ica => "ica",
+            Self::Newton => "newton",
             Self::Reference => "reference",
             Self::All => "all",
         }
@@ -118,7 +121,7 @@ fn solve(args: &SolveArgs) -> Result<ExitCode, Failure> {
         problems.push((path, read));
     }
     let solvers = match args.solver {
-        Choice::All => vec![Choice::Admm, Choice::Ica, Choice::Reference],
+        Choice::All => vec![Choice::Admm, Choice::Ica, Choice::Newton, Choice::Reference],
         one => vec![one],
     };
     let mut outcomes = Vec::new();
@@ -246,6 +249,16 @@ fn run(stored: &StoredProblem, solver: Choice, args: &SolveArgs, limit: usize) -
             };
             let mut state = ica::State { v, r };
             let report = ica::solve(problem, &mut state, &config).map_err(|e| e.to_string())?;
+            Ok((state.v, state.r, report.iterations))
+        }
+        Choice::Newton => {
+            let config = newton::Config {
+                tolerance: args.tolerance,
+                max_iterations: limit,
+                ..newton::Config::default()
+            };
+            let mut state = newton::State { v, r };
+            let report = newton::solve(problem, &mut state, &config).map_err(|e| e.to_string())?;
             Ok((state.v, state.r, report.iterations))
         }
         Choice::Reference => {

@@ -1,0 +1,140 @@
+//! The matrix A + Bᵀ G B and its factor.
+
+use std::sync::Arc;
+
+use stiction_contact::FrictionProblem;
+use stiction_math::{BlockError, BlockMatrix, BlockPattern, Lu, LuSymbolic, Mat3, Part, Vec3};
+
+use super::Error;
+
+/// A + Bᵀ G B of one problem. The pattern has room for the contacts that were closed so far: most
+/// of those that detection reports stay open, and would only make the factor larger.
+pub struct Matrix {
+    /// A alone.
+    plain: BlockMatrix,
+    /// A + Bᵀ G B.
+    sum: BlockMatrix,
+    lu: Lu,
+    /// Which contacts there is room for.
+    closed: Vec<bool>,
+    /// Where the blocks of each contact's clique go, row by row.
+    places: Vec<usize>,
+    /// The first of `places` of each contact.
+    start: Vec<usize>,
+}
+
+impl Matrix {
+    /// Room for the contacts marked in `closed`.
+    pub fn new(problem: &FrictionProblem, closed: Vec<bool>) -> Result<Self, Error> {
+        let set = &problem.contacts;
+        let nodes = |c: usize| &set.nodes[set.start[c] as usize..set.start[c + 1] as usize];
+        let pairs = pairs(problem);
+        let stencils = (0..set.len()).filter(|&c| closed[c]).map(nodes);
+        let cliques = pairs.iter().map(|p| &p[..]).chain(stencils);
+        let pattern = Arc::new(BlockPattern::from_cliques(problem.blocks(), cliques)?);
+        let mut plain = BlockMatrix::zeros(Arc::clone(&pattern));
+        gather(problem, &mut plain)?;
+        let mut places = Vec::new();
+        let mut start = vec![0];
+        for (c, &closed) in closed.iter().enumerate() {
+            for &i in nodes(c).iter().filter(|_| closed) {
+                for &j in nodes(c) {
+                    let (row, col) = (i as usize, j as usize);
+                    let place = pattern.find(row, col);
+                    places.push(place.ok_or(BlockError::Missing { row, col })?);
+                }
+            }
+            start.push(places.len());
+        }
+        Ok(Self {
+            lu: Lu::new(Arc::new(LuSymbolic::analyse(&pattern)?))?,
+            sum: plain.clone(),
+            plain,
+            closed,
+            places,
+            start,
+        })
+    }
+
+    /// Factorises the sum with the given G [kg], one per contact. Says whether it could be.
+    pub fn factor(&mut self, problem: &FrictionProblem, g: &[Mat3]) -> Result<bool, Error> {
+        let acts = |g: &Mat3| *g != Mat3::zeros();
+        if g.iter()
+            .zip(&self.closed)
+            .any(|(g, &room)| acts(g) && !room)
+        {
+            let both = g.iter().zip(&self.closed).map(|(g, &room)| room || acts(g));
+            *self = Self::new(problem, both.collect())?;
+        }
+        self.sum.values.copy_from_slice(&self.plain.values);
+        let mut row: Vec<Mat3> = Vec::new();
+        for (c, g) in g.iter().enumerate().filter(|(_, g)| acts(g)) {
+            row.clear();
+            row.extend(problem.contacts.entries(c).map(|e| e.matrix()));
+            let mut places = self.places[self.start[c]..self.start[c + 1]].iter();
+            for left in &row {
+                let half = left.tr_mul(g);
+                for (right, &place) in row.iter().zip(&mut places) {
+                    self.sum.values[place] += half * right;
+                }
+            }
+        }
+        // A matrix without a factor is one more way for a step to fail.
+        Ok(self.lu.refactor(&self.sum).is_ok())
+    }
+
+    /// x ← (A + Bᵀ G B)⁻¹ x.
+    pub fn solve(&mut self, x: &mut [Vec3]) {
+        self.lu.solve_in_place(x);
+    }
+}
+
+/// The blocks of A above the diagonal.
+fn pairs(problem: &FrictionProblem) -> Vec<[u32; 2]> {
+    let mut pairs: Vec<[u32; 2]> = Vec::new();
+    let mut first = 0;
+    for part in problem.a.parts() {
+        match part {
+            Part::Sparse(m) => {
+                for i in 0..m.n() as u32 {
+                    let row = m.pattern.row(i as usize).iter().filter(|&&j| j > i);
+                    pairs.extend(row.map(|j| [first + i, first + j]));
+                }
+            }
+            Part::Dense(_) => pairs.push([first, first + 1]),
+        }
+        first += part.len() as u32;
+    }
+    pairs.extend(problem.a.couplings().map(|(i, j, _)| [i, j]));
+    pairs
+}
+
+/// Copies A with its couplings into one matrix.
+fn gather(problem: &FrictionProblem, all: &mut BlockMatrix) -> Result<(), BlockError> {
+    let mut first = 0;
+    for part in problem.a.parts() {
+        match part {
+            Part::Sparse(m) => {
+                let rows = m.pattern.row_start();
+                for i in 0..m.n() {
+                    let values = &m.values[rows[i]..rows[i + 1]];
+                    for (&j, value) in m.pattern.row(i).iter().zip(values) {
+                        all.add(first + i, first + j as usize, value)?;
+                    }
+                }
+            }
+            Part::Dense(m) => {
+                for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                    let block: Mat3 = m.fixed_view::<3, 3>(3 * i, 3 * j).into_owned();
+                    all.add(first + i, first + j, &block)?;
+                }
+            }
+        }
+        first += part.len();
+    }
+    for (i, j, value) in problem.a.couplings() {
+        all.add(i as usize, j as usize, value)?;
+        all.add(j as usize, i as usize, &value.transpose())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,275 @@
+//! Rounds of Newton's method.
+
+use stiction_contact::{CertifyConfig, FrictionProblem, certify, project_cone};
+use stiction_math::{LinearOperator, Mat3, Part, Vec3, reduce};
+
+use super::{
+    Config, Error, Report, State,
+    law::{Law, Mode},
+    matrix::Matrix,
+};
+
+/// A round that leaves more than this part of the last one's error is slow: ρ grows.
+const SLOW: f64 = 0.1;
+/// By how much.
+const GROWTH: f64 = 6.0;
+/// ρ falls by this factor where a round fails. Not the inverse of `GROWTH`, lest two values are
+/// tried in turns.
+const FALL: f64 = 0.25;
+/// The range of ρ, in inverses of the local Delassus scale: above it r − ρ u has no digits left of
+/// r, below it rounds lead nowhere.
+const RANGE: (f64, f64) = (1e-3, 1e8);
+/// Newton steps in one round.
+const STEPS: usize = 20;
+/// A round is done when the imbalance is below this part of what it leaves of the law, ...
+const INNER: f64 = 0.1;
+/// ... or below this part of the tolerance.
+const ENOUGH: f64 = 0.1;
+/// The shortest part of a step.
+const SHORTEST: f64 = 1.0 / 64.0;
+/// A part α of a step must shorten the next one by the part α times this.
+const DECREASE: f64 = 0.25;
+
+/// See the module. The state and the settings have been checked.
+pub fn search(
+    problem: &FrictionProblem,
+    state: &mut State,
+    config: &Config,
+) -> Result<Report, Error> {
+    let mut search = Search::new(problem, state, config)?;
+    let mut report = Report::default();
+    // The start as it was given is an answer, too.
+    let (v, r) = (&search.best.1, &search.best.2);
+    let judged = certify(problem, v, r, &CertifyConfig::default())?;
+    search.best.0 = judged.residual.max(judged.dynamics);
+    let mut before = f64::INFINITY;
+    // What the contacts did at the end of the last round.
+    let mut modes: Option<Vec<Mode>> = None;
+    while search.best.0 > config.tolerance
+        && report.iterations < config.max_iterations
+        && search.multiple >= RANGE.0
+    {
+        report.rounds += 1;
+        let start = search.v.clone();
+        if search.round(modes.as_deref(), &mut report.iterations)? {
+            let (residual, dynamics) = search.judge()?;
+            let error = residual.max(dynamics);
+            if error > SLOW * before {
+                search.multiple = (search.multiple * GROWTH).min(RANGE.1);
+            }
+            before = error;
+            search.r.copy_from_slice(&search.now.impulse);
+            modes = Some(search.now.mode.clone());
+        } else {
+            search.v = start;
+            search.multiple *= FALL;
+            before = f64::INFINITY;
+        }
+    }
+    let (certificate, v, r) = search.best;
+    (state.v, state.r) = (v, r);
+    report.certificate = certificate;
+    report.converged = certificate <= config.tolerance;
+    Ok(report)
+}
+
+struct Search<'a> {
+    problem: &'a FrictionProblem,
+    tolerance: f64,
+    limit: usize,
+    matrix: Matrix,
+    /// Inverses of the local Delassus scales [kg].
+    scale: Vec<f64>,
+    /// ρ in multiples of them [1].
+    multiple: f64,
+    /// The radius of gyration [m] where a block is a spin, else 1: makes all velocities m/s.
+    reach: Vec<f64>,
+    /// f without the pull of cohesion [N·s].
+    f: Vec<Vec3>,
+    /// k without what compliance makes of cohesion [m/s].
+    k: Vec<Vec3>,
+    v: Vec<Vec3>,
+    /// Impulses at the start of the round, shifted by cohesion [N·s].
+    r: Vec<Vec3>,
+    /// The answers to `v`.
+    now: Answers,
+    /// Certificate [m/s], velocities and impulses of the best answer.
+    best: (f64, Vec<Vec3>, Vec<Vec3>),
+}
+
+/// What all contacts answer to velocities.
+#[derive(Clone, Default)]
+struct Answers {
+    mode: Vec<Mode>,
+    impulse: Vec<Vec3>,
+    stiffness: Vec<Mat3>,
+    /// A v − f − Bᵀ r⁺ [N·s].
+    imbalance: Vec<Vec3>,
+}
+
+impl<'a> Search<'a> {
+    fn new(problem: &'a FrictionProblem, state: &State, config: &Config) -> Result<Self, Error> {
+        let set = &problem.contacts;
+        let blocks = problem.blocks();
+        let inverse: Vec<Mat3> = (0..blocks)
+            // `check` has seen that the diagonal is positive definite.
+            .map(|j| problem.a.diagonal(j).try_inverse().unwrap_or_default())
+            .collect();
+        let scale = (0..set.len())
+            .map(|c| 3.0 / (set.local_delassus(c, |j| inverse[j]).trace() + set.compliance[c]));
+        let sized = |x: &[Vec3], n: usize| match x.len() == n {
+            true => x.to_vec(),
+            false => vec![Vec3::zeros(); n],
+        };
+        let mut r = sized(&state.r, set.len());
+        let (mut f, mut k) = (problem.f.clone(), set.k.clone());
+        for (c, r) in r.iter_mut().enumerate() {
+            let n = set.normal[c];
+            let pull = n * set.cohesion[c];
+            *r = project_cone(&(*r + pull), &n, set.mu[c]);
+            k[c] -= pull * set.compliance[c];
+            for e in set.entries(c) {
+                f[e.node as usize] -= e.tr_mul(&pull);
+            }
+        }
+        let mut v = sized(&state.v, blocks);
+        let best = (f64::INFINITY, v.clone(), sized(&state.r, set.len()));
+        for (v, fixed) in v.iter_mut().zip(&problem.fixed) {
+            if *fixed {
+                *v = Vec3::zeros();
+            }
+        }
+        let closed = r.iter().map(|r| *r != Vec3::zeros()).collect();
+        Ok(Self {
+            matrix: Matrix::new(problem, closed)?,
+            scale: scale.collect(),
+            multiple: config.stiffness,
+            reach: reach(problem),
+            tolerance: config.tolerance,
+            limit: config.max_iterations,
+            best,
+            now: Answers::default(),
+            problem,
+            f,
+            k,
+            v,
+            r,
+        })
+    }
+
+    /// Newton's method from the velocities of the last round. Says whether it came to an end.
+    fn round(&mut self, modes: Option<&[Mode]>, iterations: &mut usize) -> Result<bool, Error> {
+        self.now = self.answers(&self.v, modes);
+        for step in 0..STEPS {
+            if *iterations == self.limit {
+                return Ok(false);
+            }
+            *iterations += 1;
+            if !self.matrix.factor(self.problem, &self.now.stiffness)? {
+                return Ok(false);
+            }
+            let mut way = self.now.imbalance.clone();
+            self.matrix.solve(&mut way);
+            let length = self.length(&way);
+            // The first step of a round is taken as it is: where it leads, contacts decide anew.
+            let free = step == 0 && modes.is_some();
+            if !(length.is_finite() && self.shorten(&way, length, free)) {
+                return Ok(false);
+            }
+            let (residual, dynamics) = self.judge()?;
+            let balanced = dynamics <= (ENOUGH * self.tolerance).max(INNER * residual);
+            if balanced || self.best.0 <= self.tolerance {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes as much of the step −`way` as leads nearer.
+    fn shorten(&mut self, way: &[Vec3], length: f64, free: bool) -> bool {
+        let mut part = 1.0;
+        while part >= SHORTEST {
+            let mut v = self.v.clone();
+            reduce::axpy(-part, way, &mut v);
+            let answers = self.answers(&v, None);
+            let mut next = answers.imbalance.clone();
+            self.matrix.solve(&mut next);
+            let next = self.length(&next);
+            let nearer = next <= (1.0 - DECREASE * part) * length;
+            // Nothing can be told apart below that.
+            let there = next <= 1e-3 * self.tolerance;
+            if nearer || there || (free && next.is_finite()) {
+                (self.v, self.now) = (v, answers);
+                return true;
+            }
+            part *= 0.5;
+        }
+        false
+    }
+
+    /// What contacts answer to `v`; what they would if they did what `modes` says.
+    fn answers(&self, v: &[Vec3], modes: Option<&[Mode]>) -> Answers {
+        let set = &self.problem.contacts;
+        let mut all = Answers {
+            imbalance: vec![Vec3::zeros(); v.len()],
+            ..Answers::default()
+        };
+        self.problem.a.apply(v, &mut all.imbalance);
+        reduce::axpy(-1.0, &self.f, &mut all.imbalance);
+        for c in 0..set.len() {
+            let law = Law {
+                n: set.normal[c],
+                mu: set.mu[c],
+                compliance: set.compliance[c],
+                rho: self.multiple * self.scale[c],
+            };
+            let u = set.velocity(c, v) + self.k[c];
+            let answer = match modes {
+                Some(modes) => law.answer_as(modes[c], &self.r[c], &u),
+                None => law.answer(&self.r[c], &u),
+            };
+            all.mode.push(answer.mode);
+            all.impulse.push(answer.impulse);
+            all.stiffness.push(answer.stiffness);
+            for e in set.entries(c) {
+                all.imbalance[e.node as usize] -= e.tr_mul(&answer.impulse);
+            }
+        }
+        all
+    }
+
+    /// `residual` and `dynamics` [m/s] of the certificate for what there is now, which is kept if it
+    /// is the best so far.
+    fn judge(&mut self) -> Result<(f64, f64), Error> {
+        let set = &self.problem.contacts;
+        let pull = |c: usize| set.normal[c] * set.cohesion[c];
+        let impulses = self.now.impulse.iter().enumerate();
+        let r: Vec<Vec3> = impulses.map(|(c, r)| r - pull(c)).collect();
+        let judged = certify(self.problem, &self.v, &r, &CertifyConfig::default())?;
+        let error = judged.residual.max(judged.dynamics);
+        if error < self.best.0 {
+            self.best = (error, self.v.clone(), r);
+        }
+        Ok((judged.residual, judged.dynamics))
+    }
+
+    /// The size of velocities, spins at the radius of gyration [m/s].
+    fn length(&self, v: &[Vec3]) -> f64 {
+        let square = |j: usize| (v[j] * self.reach[j]).norm_squared();
+        reduce::sum_ordered(v.len(), square).sqrt()
+    }
+}
+
+/// The radius of gyration [m] of rigid bodies at their angular blocks, 1 elsewhere.
+fn reach(problem: &FrictionProblem) -> Vec<f64> {
+    let mut reach = vec![1.0; problem.blocks()];
+    let mut first = 0;
+    for part in problem.a.parts() {
+        if let Part::Dense(_) = part {
+            let (mass, inertia) = (problem.a.diagonal(first), problem.a.diagonal(first + 1));
+            reach[first + 1] = (inertia.trace() / mass.trace()).sqrt();
+        }
+        first += part.len();
+    }
+    reach
+}
