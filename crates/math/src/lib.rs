@@ -27,6 +27,7 @@ mod eig;
 mod factor;
 mod krylov;
 mod line_search;
+mod prefetch;
 pub mod reduce;
 mod scatter;
 mod svd3;
@@ -45,6 +46,7 @@ pub use krylov::{
     Preconditioner, conjugate_gradients,
 };
 pub use line_search::{LineSearchConfig, LineSearchError, LineSearchReport, armijo};
+pub use prefetch::prefetch;
 pub use scatter::{Contribution, Scatter, ScatterError};
 pub use svd3::{Svd3, polar3, svd3};
 pub use system::{Part, PartShape, SystemError, SystemFactor, SystemMatrix};

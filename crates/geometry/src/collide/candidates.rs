@@ -36,7 +36,7 @@ impl Candidates {
             let (met, kept) = edges_within(s, &keep, a, b);
             (met.key, kept)
         };
-        let tasks = Pairs::within(&s.edges).tasks(keys, std::mem::take);
+        let tasks = Pairs::within(&s.edges, s.edge_boxes()).tasks(keys, std::mem::take);
         let edge_edge = ordered(tasks, s.surface.edges().len(), |key| *key);
         Candidates {
             vertex_face: vertex_face(s, s, &keep),
@@ -52,10 +52,15 @@ impl Candidates {
         keep: impl Fn(Candidate) -> bool + Sync,
     ) -> Self {
         let (ea, eb) = (a.surface.edges(), b.surface.edges());
-        let edge_edge = a.edges.pairs(&b.edges, |i, j| {
+        let (items, others) = (a.edges.items(), b.edges.items());
+        let keys = |p: u32, q: u32| {
+            let (i, j) = (items[p as usize], others[q as usize]);
             let (x, y) = (ea[i as usize], eb[j as usize]);
-            !edges_touch(&x, &y) && keep(Candidate::EdgeEdge(x, y))
-        });
+            let kept = !edges_touch(&x, &y) && keep(Candidate::EdgeEdge(x, y));
+            ([i, j], kept)
+        };
+        let pairs = Pairs::between(a.edge_boxes(), &b.edges, b.edge_boxes());
+        let edge_edge = ordered(pairs.tasks(keys, std::mem::take), ea.len(), |key| *key);
         let mut vertex_face_pairs = vertex_face(a, b, &keep);
         vertex_face_pairs.extend(vertex_face(b, a, &keep));
         Candidates {
@@ -155,7 +160,8 @@ fn vertex_face(
         let (met, kept) = vertex_and_face(a, b, keep, place, slot);
         (met.key, kept)
     };
-    let tasks = Pairs::of_boxes(&a.paths, &b.triangles).tasks(keys, std::mem::take);
+    let tasks = Pairs::between(a.paths.as_slice(), &b.triangles, b.triangle_boxes())
+        .tasks(keys, std::mem::take);
     let pairs = ordered(tasks, a.surface.vertex_range(), |key| *key);
     let triangles = b.surface.triangles();
     let corners = |[v, j]: &[u32; 2]| {
@@ -228,12 +234,12 @@ pub fn earliest_step_within(
         let race = &race;
         move |met: &mut Vec<Met>| race.first(pair, met.iter().map(|m| (m.key, m.vertices)))
     };
-    let faces = Pairs::of_boxes(&s.paths, &s.triangles).tasks(
+    let faces = Pairs::between(s.paths.as_slice(), &s.triangles, s.triangle_boxes()).tasks(
         |place, slot| vertex_and_face(s, s, &keep, place, slot),
         run(Pair::VertexFace),
     );
-    let edges =
-        Pairs::within(&s.edges).tasks(|a, b| edges_within(s, &keep, a, b), run(Pair::EdgeEdge));
+    let edges = Pairs::within(&s.edges, s.edge_boxes())
+        .tasks(|a, b| edges_within(s, &keep, a, b), run(Pair::EdgeEdge));
     let first = |tasks: Vec<Option<First>>| tasks.into_iter().flatten().min();
     Ok(SafeStep::of(first(faces), first(edges)))
 }

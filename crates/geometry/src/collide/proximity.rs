@@ -91,11 +91,11 @@ pub fn proximity_within(
         limit: distance * distance,
         hint: &hint,
     };
-    let faces = Pairs::of_boxes(&s.paths, &s.triangles).tasks(
+    let faces = Pairs::between(s.paths.as_slice(), &s.triangles, s.triangle_boxes()).tasks(
         |place, slot| vertex_and_face(s, s, &keep, place, slot),
         |met| Task::new(met, |v, out| near.face(v, out)),
     );
-    let edges = Pairs::within(&s.edges).tasks(
+    let edges = Pairs::within(&s.edges, s.edge_boxes()).tasks(
         |a, b| edges_within(s, &keep, a, b),
         |met| Task::new(met, |v, out| near.edge(v, out)),
     );

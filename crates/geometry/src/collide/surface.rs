@@ -2,9 +2,11 @@
 //! positions that all surfaces of a scene may share.
 
 use rayon::prelude::*;
-use stiction_math::Vec3;
+use stiction_math::{Vec3, prefetch};
 
-use super::bvh::{Bound, Bvh, BvhError, along_curve};
+use super::bvh::{
+    Bound, BvhError, Leaves, Padded, Tree, WIDTH, Wide, along_curve, bound_together, leaf,
+};
 
 /// The features of a surface. Indices name entries of the position array.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -168,15 +170,15 @@ impl Margin<'_> {
 #[derive(Clone, Debug)]
 pub struct SweptSurface {
     pub(crate) surface: Surface,
-    pub(crate) edges: Bvh,
-    pub(crate) triangles: Bvh,
+    pub(crate) edges: Tree,
+    pub(crate) triangles: Tree,
     /// The features in the order of space: vertices along a curve, edges and triangles in the slots
     /// of their trees. Edges and triangles name their vertices by their places in that order, so
     /// that neighbours in space are neighbours in memory.
     pub(crate) slots: Surface,
     /// The box around the path of each vertex in that order. It bounds edges and triangles, and
     /// vertices ask the tree of triangles with it: a tree of their own would have no use.
-    pub(crate) paths: Vec<Bound>,
+    pub(crate) paths: Vec<Padded>,
 }
 
 impl SweptSurface {
@@ -193,8 +195,9 @@ impl SweptSurface {
         let margin = margin.into();
         let mut paths = Vec::new();
         set_paths(&surface.vertices, start, end, margin, &mut paths)?;
-        let range = paths.iter().fold(Bound::EMPTY, |all, b| all.union(b));
-        let order = along_curve(paths.len(), &range, |i| paths[i])?;
+        let range = paths.iter().fold(Padded::EMPTY, |all, b| all.union(b));
+        let range = Bound::from(&range);
+        let order = along_curve(paths.len(), &range, |i| Bound::from(&paths[i]))?;
         let paths = in_order(&paths, &order);
         let vertices = in_order(&surface.vertices, &order);
         let mut place = vec![0; surface.vertex_range()];
@@ -227,9 +230,20 @@ impl SweptSurface {
         let margin = margin.into();
         set_paths(&self.slots.vertices, start, end, margin, &mut self.paths)?;
         let (slots, paths) = (&self.slots, &self.paths);
-        self.edges.bound(&slots.edges, |e| around(paths, e));
-        self.triangles.bound(&slots.triangles, |t| around(paths, t));
+        let edges = Boxes::new(&slots.edges, paths);
+        let triangles = Boxes::new(&slots.triangles, paths);
+        bound_together((&mut self.edges, &edges), (&mut self.triangles, &triangles));
         Ok(())
+    }
+
+    /// The boxes of the edges, the leaves of their tree.
+    pub(crate) fn edge_boxes(&self) -> Boxes<'_, 2> {
+        Boxes::new(&self.slots.edges, &self.paths)
+    }
+
+    /// The boxes of the triangles, the leaves of their tree.
+    pub(crate) fn triangle_boxes(&self) -> Boxes<'_, 3> {
+        Boxes::new(&self.slots.triangles, &self.paths)
     }
 
     /// The features.
@@ -261,16 +275,47 @@ impl SweptSurface {
 fn tree<const N: usize>(
     features: &[[u32; N]],
     place: &[u32],
-    paths: &[Bound],
+    paths: &[Padded],
     range: &Bound,
-) -> Result<(Bvh, Vec<[u32; N]>), SurfaceError> {
+) -> Result<(Tree, Vec<[u32; N]>), SurfaceError> {
     let placed = |f: &[u32; N]| f.map(|v| place[v as usize]);
     let items = along_curve(features.len(), range, |i| {
-        around(paths, &placed(&features[i]))
+        Bound::from(&around(paths, &placed(&features[i])))
     })?;
     let slots = items.par_iter().with_min_len(4096);
     let slots: Vec<[u32; N]> = slots.map(|i| placed(&features[*i as usize])).collect();
-    Ok((Bvh::over(items, &slots, |f| around(paths, f)), slots))
+    Ok((Tree::over(items, &Boxes::new(&slots, paths)), slots))
+}
+
+/// The boxes of features, from the paths of their vertices.
+#[derive(Clone, Copy)]
+pub(crate) struct Boxes<'a, const N: usize> {
+    slots: &'a [[u32; N]],
+    paths: &'a [Padded],
+}
+
+impl<'a, const N: usize> Boxes<'a, N> {
+    fn new(slots: &'a [[u32; N]], paths: &'a [Padded]) -> Self {
+        Boxes { slots, paths }
+    }
+}
+
+impl<const N: usize> Leaves for Boxes<'_, N> {
+    fn groups(&self) -> usize {
+        self.slots.len().div_ceil(WIDTH)
+    }
+
+    #[inline]
+    fn group(&self, i: usize) -> Wide {
+        leaf(&self.slots[i * WIDTH..], |slots| around(self.paths, slots))
+    }
+
+    #[inline]
+    fn around(&self, i: usize) -> Padded {
+        let slots = self.slots[i * WIDTH..].iter().take(WIDTH);
+        let boxes = slots.map(|slots| around(self.paths, slots));
+        boxes.fold(Padded::EMPTY, |all, b| all.union(&b))
+    }
 }
 
 fn in_order<T: Copy>(list: &[T], order: &[u32]) -> Vec<T> {
@@ -279,7 +324,7 @@ fn in_order<T: Copy>(list: &[T], order: &[u32]) -> Vec<T> {
 
 /// The box around the boxes of some vertices.
 #[inline]
-fn around<const N: usize>(paths: &[Bound], slots: &[u32; N]) -> Bound {
+fn around<const N: usize>(paths: &[Padded], slots: &[u32; N]) -> Padded {
     let mut all = paths[slots[0] as usize];
     for slot in &slots[1..] {
         all = all.union(&paths[*slot as usize]);
@@ -287,21 +332,27 @@ fn around<const N: usize>(paths: &[Bound], slots: &[u32; N]) -> Bound {
     all
 }
 
+/// How many entries ahead memory is asked for.
+const AHEAD: usize = 24;
+
 /// Sets the box around the path of each vertex. On an error `paths` is not to be used.
 fn set_paths(
     vertices: &[u32],
     start: &[Vec3],
     end: &[Vec3],
     margin: Margin,
-    paths: &mut Vec<Bound>,
+    paths: &mut Vec<Padded>,
 ) -> Result<(), SurfaceError> {
     margin.check(vertices)?;
-    paths.resize(vertices.len(), Bound::EMPTY);
-    let set = |(paths, vertices): (&mut [Bound], &[u32])| {
+    paths.resize(vertices.len(), Padded::EMPTY);
+    let set = |(paths, vertices): (&mut [Padded], &[u32])| {
         // Zero times a number is zero, times anything else it is not a number: sums without
         // branches tell whether the search below is needed.
         let mut zero = 0.0;
-        for (path, v) in paths.iter_mut().zip(vertices) {
+        for (i, (path, v)) in paths.iter_mut().zip(vertices).enumerate() {
+            let next = vertices.get(i + AHEAD).map_or(0, |v| *v as usize);
+            prefetch(start, next);
+            prefetch(end, next);
             let (a, b) = (&start[*v as usize], &end[*v as usize]);
             zero += 0.0 * ((a.x + b.x) + (a.y + b.y) + (a.z + b.z));
             let margin = match margin {
@@ -328,14 +379,16 @@ fn set_paths(
 
 /// The box around a straight path, `reach` larger on all sides.
 #[inline]
-fn swept(a: &Vec3, b: &Vec3, reach: f64) -> Bound {
+fn swept(a: &Vec3, b: &Vec3, reach: f64) -> Padded {
     // Covers the rounding of the sums below. The final rounding to single precision keeps the
     // order of numbers, so that boxes which overlap before it do so after it.
     const ROUNDING: f64 = 4.0 * f64::EPSILON;
-    let low = |k: usize| if a[k] < b[k] { a[k] } else { b[k] };
-    let high = |k: usize| if a[k] > b[k] { a[k] } else { b[k] };
-    Bound {
-        min: std::array::from_fn(|k| (low(k) - reach - ROUNDING * (low(k).abs() + reach)) as f32),
-        max: std::array::from_fn(|k| (high(k) + reach + ROUNDING * (high(k).abs() + reach)) as f32),
+    let (mut min, mut max) = ([0.0; 4], [0.0; 4]);
+    for k in 0..3 {
+        let low = if a[k] < b[k] { a[k] } else { b[k] };
+        let high = if a[k] > b[k] { a[k] } else { b[k] };
+        min[k] = (low - reach - ROUNDING * (low.abs() + reach)) as f32;
+        max[k] = (high + reach + ROUNDING * (high.abs() + reach)) as f32;
     }
+    Padded { min, max }
 }

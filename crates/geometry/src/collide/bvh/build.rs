@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::sort::{BITS, order};
-use super::{Bound, Bvh, BvhError, WIDTH, Wide};
+use super::{Bound, Bvh, BvhError, Leaves, Padded, Tree, WIDTH, Wide};
 
 /// Nodes per parallel task: below this, starting a task costs more than the task.
 const GRAIN: usize = 512;
@@ -14,81 +14,61 @@ impl Bvh {
         check(boxes)?;
         let around = boxes.iter().fold(Bound::EMPTY, |all, b| all.union(b));
         let items = along_curve(boxes.len(), &around, |i| boxes[i])?;
-        let of = |i: &u32| boxes[*i as usize];
-        Ok(Bvh::over(items.clone(), &items, of))
-    }
-
-    /// A hierarchy over items in the order of a curve, given what is in each slot and its box,
-    /// which must have no coordinate that is not a number.
-    pub(crate) fn over<T: Sync>(
-        items: Vec<u32>,
-        slots: &[T],
-        of: impl Fn(&T) -> Bound + Sync,
-    ) -> Bvh {
-        let mut levels: Vec<Vec<Wide>> = Vec::new();
-        if !slots.is_empty() {
-            let leaves = slots.par_chunks(WIDTH).with_min_len(GRAIN);
-            levels.push(leaves.map(|slots| leaf(slots, &of)).collect());
-        }
-        while let Some(below) = levels.last().filter(|l| l.len() > 1) {
-            let groups = below.par_chunks(WIDTH).with_min_len(GRAIN);
-            levels.push(groups.map(node).collect());
-        }
-        let mut bvh = Bvh {
-            items,
-            levels,
-            cost_at_build: 0.0,
-        };
-        bvh.cost_at_build = bvh.cost();
-        bvh
-    }
-
-    /// The index of the box in each slot.
-    pub(crate) fn items(&self) -> &[u32] {
-        &self.items
+        let leaves = leaves(&items, boxes);
+        let tree = Tree::over(items, &leaves.as_slice());
+        Ok(Bvh { tree, leaves })
     }
 
     /// Takes the boxes' new places and keeps the tree. On an error the tree is as before.
     pub fn refit(&mut self, boxes: &[Bound]) -> Result<(), BvhError> {
-        if boxes.len() != self.items.len() {
+        if boxes.len() != self.len() {
             return Err(BvhError::CountChanged {
-                built: self.items.len(),
+                built: self.len(),
                 given: boxes.len(),
             });
         }
         check(boxes)?;
-        let items = std::mem::take(&mut self.items);
-        self.bound(&items, |i| boxes[*i as usize]);
-        self.items = items;
+        self.leaves = leaves(self.tree.items(), boxes);
+        self.tree.bound(&self.leaves.as_slice());
         Ok(())
     }
+}
 
-    /// Bounds all nodes anew, given what is in each slot and its box, which must have no
-    /// coordinate that is not a number.
-    pub(crate) fn bound<T: Sync>(&mut self, slots: &[T], of: impl Fn(&T) -> Bound + Sync) {
-        let Some((leaves, above)) = self.levels.split_first_mut() else {
+impl Tree {
+    /// A hierarchy over items in the order of a curve. Their boxes must have no coordinate that is
+    /// not a number.
+    pub(crate) fn over(items: Vec<u32>, leaves: &impl Leaves) -> Tree {
+        let mut levels: Vec<Vec<Wide>> = Vec::new();
+        let mut count = leaves.groups();
+        while count > 1 || (count == 1 && levels.is_empty()) {
+            count = count.div_ceil(WIDTH);
+            levels.push(vec![Wide::EMPTY; count]);
+        }
+        let mut tree = Tree {
+            items,
+            levels,
+            cost_at_build: 0.0,
+        };
+        tree.bound(leaves);
+        tree.cost_at_build = tree.cost();
+        tree
+    }
+
+    /// Bounds all nodes anew, given as many leaves as the tree has.
+    pub(crate) fn bound(&mut self, leaves: &impl Leaves) {
+        if let Some(lowest) = self.levels.first_mut() {
+            let parts = lowest.par_chunks_mut(PART).enumerate();
+            parts.for_each(|(part, nodes)| bound_part(nodes, part * PART, leaves));
+        }
+        self.bound_above();
+    }
+
+    /// Bounds the nodes above the lowest ones.
+    fn bound_above(&mut self) {
+        let Some((lowest, mut above)) = self.levels.split_first_mut() else {
             return;
         };
-        let Some((parents, mut above)) = above.split_first_mut() else {
-            leaves[0] = leaf(slots, &of);
-            return;
-        };
-        // Leaves are most of the memory: each is bounded while it is still in the cache.
-        parents
-            .par_iter_mut()
-            .with_min_len(GRAIN / WIDTH)
-            .zip(leaves.par_chunks_mut(WIDTH))
-            .zip(slots.par_chunks(WIDTH * WIDTH))
-            .for_each(|((parent, leaves), slots)| {
-                let leaves = leaves.iter_mut().zip(slots.chunks(WIDTH));
-                for (k, (own, slots)) in leaves.enumerate() {
-                    for (j, slot) in slots.iter().enumerate() {
-                        own.set(j, &of(slot));
-                    }
-                    parent.set(k, &own.all());
-                }
-            });
-        let mut below: &[Wide] = parents;
+        let mut below: &[Wide] = lowest;
         while let Some((level, rest)) = above.split_first_mut() {
             let groups = below.par_chunks(WIDTH);
             let nodes = level.par_iter_mut().with_min_len(GRAIN).zip(groups);
@@ -99,11 +79,73 @@ impl Bvh {
     }
 }
 
-/// The boxes of up to eight slots.
+/// Lowest nodes that are bounded by one task.
+const PART: usize = GRAIN / WIDTH;
+
+/// Bounds the lowest nodes from `first` on.
+fn bound_part(nodes: &mut [Wide], first: usize, leaves: &impl Leaves) {
+    let last = leaves.groups();
+    for (i, own) in nodes.iter_mut().enumerate() {
+        let first = (first + i) * WIDTH;
+        if first + WIDTH <= last {
+            *own = Wide::of(&std::array::from_fn(|k| leaves.around(first + k)));
+        } else {
+            (first..last).for_each(|group| own.set(group - first, &leaves.around(group)));
+        }
+    }
+}
+
+/// Bounds two trees whose leaves come from the same vertices, part by part along the curve, so that
+/// the vertices of a part are still in the cache for the second.
+pub(crate) fn bound_together<A: Leaves, B: Leaves>(a: (&mut Tree, &A), b: (&mut Tree, &B)) {
+    let ((a, leaves_a), (b, leaves_b)) = (a, b);
+    let low = |tree: &Tree| tree.levels.first().map_or(0, |l| l.len());
+    let count = low(a).max(low(b)).div_ceil(PART);
+    let parts = parts(a, count).into_par_iter().zip(parts(b, count));
+    parts.for_each(|(part_a, part_b)| {
+        bound_part(part_a.nodes, part_a.first, leaves_a);
+        bound_part(part_b.nodes, part_b.first, leaves_b);
+    });
+    a.bound_above();
+    b.bound_above();
+}
+
+/// Some of the lowest nodes.
+struct Part<'a> {
+    first: usize,
+    nodes: &'a mut [Wide],
+}
+
+/// The lowest nodes in a given number of parts of about the same size.
+fn parts(tree: &mut Tree, count: usize) -> Vec<Part<'_>> {
+    let mut rest = tree.levels.first_mut().map_or(&mut [][..], |l| l);
+    let all = rest.len();
+    let mut parts = Vec::with_capacity(count);
+    let mut first = 0;
+    for part in 1..=count {
+        let next = all * part / count;
+        let (nodes, tail) = rest.split_at_mut(next - first);
+        parts.push(Part { first, nodes });
+        (first, rest) = (next, tail);
+    }
+    parts
+}
+
+/// The boxes in the order of the items.
+fn leaves(items: &[u32], boxes: &[Bound]) -> Vec<Wide> {
+    let groups = items.par_chunks(WIDTH).with_min_len(GRAIN);
+    let of = |i: &u32| Padded::from(&boxes[*i as usize]);
+    groups.map(|items| leaf(items, of)).collect()
+}
+
+/// The boxes of what is in up to eight slots.
 #[inline]
-pub(super) fn leaf<T>(slots: &[T], of: &impl Fn(&T) -> Bound) -> Wide {
+pub(crate) fn leaf<T>(slots: &[T], of: impl Fn(&T) -> Padded) -> Wide {
+    if let Some(eight) = slots.first_chunk::<WIDTH>() {
+        return Wide::of(&std::array::from_fn(|k| of(&eight[k])));
+    }
     let mut wide = Wide::EMPTY;
-    for (k, slot) in slots.iter().enumerate().take(WIDTH) {
+    for (k, slot) in slots.iter().enumerate() {
         wide.set(k, &of(slot));
     }
     wide
@@ -112,11 +154,7 @@ pub(super) fn leaf<T>(slots: &[T], of: &impl Fn(&T) -> Bound) -> Wide {
 /// The boxes around up to eight nodes.
 #[inline]
 fn node(children: &[Wide]) -> Wide {
-    let mut wide = Wide::EMPTY;
-    for (k, child) in children.iter().enumerate().take(WIDTH) {
-        wide.set(k, &child.all());
-    }
-    wide
+    leaf(children, Wide::all)
 }
 
 fn check(boxes: &[Bound]) -> Result<(), BvhError> {

@@ -5,89 +5,65 @@
 //! to boxes that moved is one linear pass; the order along the curve is kept until
 //! [`Bvh::degradation`] says that sorting again pays.
 //!
+//! A tree itself holds only the boxes around groups. Those of the items, seven eighths of all, come
+//! from whoever asks: from a list in a [`Bvh`], from the vertices in a surface. A refit of large
+//! surfaces waits for memory alone, and to bound eight triangles again where a search meets them
+//! costs less than to have stored all of them before.
+//!
 //! Pairs come in ascending order and depend on the boxes alone: not on the number of threads, nor
 //! on whether the tree was built or refitted.
 
+mod boxes;
 mod build;
 mod pairs;
 mod sort;
 
-pub(crate) use build::along_curve;
+pub use boxes::Bound;
+pub(crate) use boxes::{Padded, Wide};
+pub(crate) use build::{along_curve, bound_together, leaf};
 pub(crate) use pairs::{Pairs, ordered};
 
-use crate::Aabb;
-
-/// An axis-parallel box in single precision, both corners included.
-///
-/// Rounding to the nearest single-precision number keeps the order of numbers, so that boxes that
-/// overlap still overlap after rounding: no pair is lost. Boxes whose gap is below the resolution
-/// of single precision, 6·10⁻⁸ of the coordinates, may be reported as well.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bound {
-    /// The corner with the smallest coordinates [m].
-    pub min: [f32; 3],
-    /// The corner with the largest coordinates [m].
-    pub max: [f32; 3],
-}
-
-impl Bound {
-    /// The box that overlaps nothing.
-    pub const EMPTY: Bound = Bound {
-        min: [f32::INFINITY; 3],
-        max: [f32::NEG_INFINITY; 3],
-    };
-
-    /// Whether the boxes share a point.
-    pub fn overlaps(&self, other: &Bound) -> bool {
-        (0..3).all(|k| self.min[k] <= other.max[k] && other.min[k] <= self.max[k])
-    }
-
-    /// The smallest box around both; coordinates must be numbers.
-    #[inline]
-    pub fn union(&self, other: &Bound) -> Bound {
-        // Plain comparisons are one instruction each; `min` and `max` also care for what is not
-        // a number.
-        let less = |a: f32, b: f32| if a < b { a } else { b };
-        let more = |a: f32, b: f32| if a > b { a } else { b };
-        Bound {
-            min: std::array::from_fn(|k| less(self.min[k], other.min[k])),
-            max: std::array::from_fn(|k| more(self.max[k], other.max[k])),
-        }
-    }
-
-    /// Half the surface [m²]; zero for the empty box.
-    fn half_area(&self) -> f64 {
-        let d: [f64; 3] = std::array::from_fn(|k| (self.max[k] - self.min[k]).max(0.0) as f64);
-        d[0] * d[1] + d[1] * d[2] + d[2] * d[0]
-    }
-}
-
-impl From<&Aabb> for Bound {
-    fn from(b: &Aabb) -> Bound {
-        Bound {
-            min: std::array::from_fn(|k| b.min[k] as f32),
-            max: std::array::from_fn(|k| b.max[k] as f32),
-        }
-    }
-}
-
 /// Number of children of a node.
-const WIDTH: usize = 8;
+pub(crate) const WIDTH: usize = 8;
 
-/// Eight boxes side by side; lanes that are not used overlap nothing.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Wide {
-    min: [[f32; WIDTH]; 3],
-    max: [[f32; WIDTH]; 3],
-}
-
-/// The hierarchy.
+/// A hierarchy over a list of boxes.
 #[derive(Clone, Debug)]
 pub struct Bvh {
+    tree: Tree,
+    leaves: Vec<Wide>,
+}
+
+/// The boxes at the leaves of a tree, in groups of eight along the curve.
+pub(crate) trait Leaves: Sync {
+    /// The number of groups.
+    fn groups(&self) -> usize;
+    /// The boxes of a group.
+    fn group(&self, i: usize) -> Wide;
+    /// The box around a group.
+    #[inline]
+    fn around(&self, i: usize) -> Padded {
+        self.group(i).all()
+    }
+}
+
+impl Leaves for &[Wide] {
+    fn groups(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn group(&self, i: usize) -> Wide {
+        self[i]
+    }
+}
+
+/// The part of a hierarchy above its leaves.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
     /// Index of the box in each slot along the curve.
     items: Vec<u32>,
-    /// `levels[0]` holds the boxes by slot; lane k of `levels[l + 1][i]` bounds
-    /// `levels[l][8 i + k]`. The last level is one node. Empty for no boxes.
+    /// Lane k of `levels[0][i]` bounds the group 8 i + k of leaves, lane k of `levels[l + 1][i]`
+    /// bounds `levels[l][8 i + k]`. The last level is one node. Empty for no boxes.
     levels: Vec<Vec<Wide>>,
     cost_at_build: f64,
 }
@@ -114,96 +90,66 @@ pub enum BvhError {
 impl Bvh {
     /// The number of boxes.
     pub fn len(&self) -> usize {
-        self.items.len()
+        self.tree.items.len()
     }
 
     /// Whether there are no boxes.
     pub fn is_empty(&self) -> bool {
-        self.items.is_empty()
+        self.tree.items.is_empty()
     }
 
     /// Memory in use [bytes].
     pub fn bytes(&self) -> usize {
-        let nodes: usize = self.levels.iter().map(|l| l.len()).sum();
-        nodes * size_of::<Wide>() + self.items.len() * size_of::<u32>()
+        self.tree.bytes() + size_of_val(&self.leaves[..])
     }
 
     /// The expected number of boxes to test per query, by the surface-area rule: the sum of the
     /// surfaces of all inner boxes over that of the root.
     pub fn cost(&self) -> f64 {
-        let Some(top) = self.levels.last().and_then(|l| l.first()) else {
-            return 0.0;
-        };
-        let root = top.all().half_area();
-        let inner = self.levels.iter().skip(1).flatten();
-        let sum: f64 = inner
-            .map(|w| (0..WIDTH).map(|k| w.lane(k).half_area()).sum::<f64>())
-            .sum();
-        if root > 0.0 { sum / root } else { 1.0 }
+        self.tree.cost()
     }
 
     /// The cost now over the cost after the build: 1 for a fresh tree, larger as the boxes lose
     /// their order. Building anew pays from about 1.5 to 2.
     pub fn degradation(&self) -> f64 {
+        self.tree.degradation()
+    }
+}
+
+impl Tree {
+    /// The index of the box in each slot.
+    pub(crate) fn items(&self) -> &[u32] {
+        &self.items
+    }
+
+    /// Memory in use [bytes].
+    pub(crate) fn bytes(&self) -> usize {
+        let nodes: usize = self.levels.iter().map(|l| l.len()).sum();
+        nodes * size_of::<Wide>() + self.items.len() * size_of::<u32>()
+    }
+
+    fn cost(&self) -> f64 {
+        let Some(top) = self.levels.last().and_then(|l| l.first()) else {
+            return 0.0;
+        };
+        let root = Bound::from(&top.all()).half_area();
+        let inner = self.levels.iter().flatten();
+        let sum: f64 = inner
+            .map(|w| {
+                (0..WIDTH)
+                    .map(|k| Bound::from(&w.lane(k)).half_area())
+                    .sum::<f64>()
+            })
+            .sum();
+        if root > 0.0 { sum / root } else { 1.0 }
+    }
+
+    /// See [`Bvh::degradation`].
+    pub(crate) fn degradation(&self) -> f64 {
         if self.cost_at_build > 0.0 {
             self.cost() / self.cost_at_build
         } else {
             1.0
         }
-    }
-}
-
-impl Wide {
-    const EMPTY: Wide = Wide {
-        min: [[f32::INFINITY; WIDTH]; 3],
-        max: [[f32::NEG_INFINITY; WIDTH]; 3],
-    };
-
-    #[inline]
-    fn lane(&self, k: usize) -> Bound {
-        Bound {
-            min: [self.min[0][k], self.min[1][k], self.min[2][k]],
-            max: [self.max[0][k], self.max[1][k], self.max[2][k]],
-        }
-    }
-
-    #[inline]
-    fn set(&mut self, k: usize, b: &Bound) {
-        for c in 0..3 {
-            self.min[c][k] = b.min[c];
-            self.max[c][k] = b.max[c];
-        }
-    }
-
-    /// The box around all lanes.
-    #[inline]
-    fn all(&self) -> Bound {
-        // Halves are compared lane by lane, which vectorises.
-        fn fold(x: &[f32; WIDTH], pick: impl Fn(f32, f32) -> f32) -> f32 {
-            let four: [f32; 4] = std::array::from_fn(|k| pick(x[k], x[k + 4]));
-            pick(pick(four[0], four[2]), pick(four[1], four[3]))
-        }
-        let less = |a: f32, b: f32| if a < b { a } else { b };
-        let more = |a: f32, b: f32| if a > b { a } else { b };
-        Bound {
-            min: std::array::from_fn(|k| fold(&self.min[k], less)),
-            max: std::array::from_fn(|k| fold(&self.max[k], more)),
-        }
-    }
-
-    /// One bit per lane that overlaps the box.
-    #[inline]
-    fn mask(&self, b: &Bound) -> u32 {
-        let mut bits = [0u32; WIDTH];
-        for k in 0..WIDTH {
-            let hit = (self.min[0][k] <= b.max[0])
-                & (b.min[0] <= self.max[0][k])
-                & (self.min[1][k] <= b.max[1])
-                & (b.min[1] <= self.max[1][k])
-                & (self.min[2][k] <= b.max[2])
-                & (b.min[2] <= self.max[2][k]);
-            bits[k] = u32::from(hit) << k;
-        }
-        bits.iter().fold(0, |m, b| m | b)
     }
 }

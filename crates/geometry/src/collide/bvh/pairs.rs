@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::build::leaf;
-use super::{Bound, Bvh, WIDTH, Wide};
+use super::{Bound, Bvh, Leaves, Padded, Tree, WIDTH, Wide};
 
 /// Leaf groups per parallel task: enough for a task to be worth starting, few enough for its pairs
 /// to stay in the cache.
@@ -12,42 +12,44 @@ const GRAIN: usize = 32;
 impl Bvh {
     /// All pairs [i, j], i < j, of overlapping boxes that the filter keeps, in ascending order.
     pub fn self_pairs(&self, keep: impl Fn(u32, u32) -> bool + Sync) -> Vec<[u32; 2]> {
-        let items = &self.items;
+        let items = self.tree.items();
         let keep = |a: u32, b: u32| {
             let (i, j) = (items[a as usize], items[b as usize]);
             let pair = [i.min(j), i.max(j)];
             (pair, keep(pair[0], pair[1]))
         };
-        let tasks = Pairs::within(self).tasks(keep, std::mem::take);
-        ordered(tasks, self.len(), |pair| *pair)
+        let pairs = Pairs::within(&self.tree, self.leaves.as_slice());
+        ordered(pairs.tasks(keep, std::mem::take), self.len(), |pair| *pair)
     }
 
     /// All pairs [i, j] of a box i of this tree and a box j of the other that overlap and that
     /// the filter keeps, in ascending order.
     pub fn pairs(&self, other: &Bvh, keep: impl Fn(u32, u32) -> bool + Sync) -> Vec<[u32; 2]> {
+        let (items, others) = (self.tree.items(), other.tree.items());
         let keep = |a: u32, b: u32| {
-            let (i, j) = (self.items[a as usize], other.items[b as usize]);
+            let (i, j) = (items[a as usize], others[b as usize]);
             ([i, j], keep(i, j))
         };
-        let tasks = Pairs::between(self, other).tasks(keep, std::mem::take);
-        ordered(tasks, self.len(), |pair| *pair)
+        let leaves = (self.leaves.as_slice(), other.leaves.as_slice());
+        let pairs = Pairs::between(leaves.0, &other.tree, leaves.1);
+        ordered(pairs.tasks(keep, std::mem::take), self.len(), |pair| *pair)
     }
 
     /// Calls `found` for each box that overlaps `query`, in no particular order.
     pub fn overlapping(&self, query: &Bound, mut found: impl FnMut(u32)) {
-        if self.is_empty() {
-            return;
-        }
+        let Tree { items, levels, .. } = &self.tree;
+        let query = &Padded::from(query);
         let mut stack = Vec::with_capacity(64);
-        let groups = |level: usize| &self.levels[level];
-        stack.push((self.levels.len() - 1, 0usize));
+        stack.extend(levels.len().checked_sub(1).map(|top| (top, 0usize)));
         while let Some((level, node)) = stack.pop() {
-            for k in lanes(groups(level)[node].mask(query)) {
+            for k in lanes(levels[level][node].mask(query)) {
                 let child = node * WIDTH + k;
-                if level == 0 {
-                    found(self.items[child]);
-                } else {
+                if level > 0 {
                     stack.push((level - 1, child));
+                    continue;
+                }
+                for k in lanes(self.leaves[child].mask(query)) {
+                    found(items[child * WIDTH + k]);
                 }
             }
         }
@@ -55,59 +57,42 @@ impl Bvh {
 }
 
 /// A search for overlapping boxes: what asks, and the tree that is asked.
-pub(crate) struct Pairs<'a> {
-    asking: Asking<'a>,
-    tree: &'a Bvh,
+pub(crate) struct Pairs<'a, A, T> {
+    asking: A,
+    tree: &'a Tree,
+    leaves: T,
     /// Whether the tree asks itself, so that every pair would be met twice.
     same: bool,
 }
 
-/// Boxes in the order of a curve.
-enum Asking<'a> {
-    Leaves(&'a [Wide]),
-    Boxes(&'a [Bound]),
-}
-
-impl Asking<'_> {
+impl Leaves for &[Padded] {
     fn groups(&self) -> usize {
-        match self {
-            Asking::Leaves(groups) => groups.len(),
-            Asking::Boxes(boxes) => boxes.len().div_ceil(WIDTH),
-        }
+        self.len().div_ceil(WIDTH)
     }
 
     #[inline]
     fn group(&self, i: usize) -> Wide {
-        match self {
-            Asking::Leaves(groups) => groups[i],
-            Asking::Boxes(boxes) => leaf(&boxes[i * WIDTH..], &|b: &Bound| *b),
+        leaf(&self[i * WIDTH..], |b| *b)
+    }
+}
+
+impl<'a, L: Leaves + Copy> Pairs<'a, L, L> {
+    /// Among the leaves of one tree.
+    pub(crate) fn within(tree: &'a Tree, leaves: L) -> Self {
+        Pairs {
+            same: true,
+            ..Pairs::between(leaves, tree, leaves)
         }
     }
 }
 
-impl<'a> Pairs<'a> {
-    pub(crate) fn within(tree: &'a Bvh) -> Self {
-        let same = true;
+impl<'a, A: Leaves, T: Leaves> Pairs<'a, A, T> {
+    /// Between boxes, best in the order of a curve, and the leaves of a tree.
+    pub(crate) fn between(asking: A, tree: &'a Tree, leaves: T) -> Self {
         Pairs {
-            same,
-            ..Pairs::between(tree, tree)
-        }
-    }
-
-    pub(crate) fn between(a: &'a Bvh, tree: &'a Bvh) -> Self {
-        let leaves = a.levels.first().map_or(&[][..], |l| l.as_slice());
-        Pairs {
-            asking: Asking::Leaves(leaves),
+            asking,
             tree,
-            same: false,
-        }
-    }
-
-    /// Between boxes, best in the order of a curve, and a tree.
-    pub(crate) fn of_boxes(boxes: &'a [Bound], tree: &'a Bvh) -> Self {
-        Pairs {
-            asking: Asking::Boxes(boxes),
-            tree,
+            leaves,
             same: false,
         }
     }
@@ -121,7 +106,7 @@ impl<'a> Pairs<'a> {
         keep: impl Fn(u32, u32) -> (P, bool) + Sync,
         finish: impl Fn(&mut Vec<P>) -> R + Sync,
     ) -> Vec<R> {
-        if self.tree.is_empty() {
+        if self.tree.levels.is_empty() {
             return Vec::new();
         }
         let count = self.asking.groups();
@@ -149,53 +134,65 @@ impl<'a> Pairs<'a> {
     ) {
         let group = self.asking.group(index);
         let bound = group.all();
-        let boxes: [Bound; WIDTH] = std::array::from_fn(|k| group.lane(k));
         let first = if self.same { index } else { 0 };
         let levels = &self.tree.levels;
         stack.clear();
         stack.push((levels.len() - 1, 0));
         while let Some((level, node)) = stack.pop() {
             let wide = &levels[level][node];
-            if level > 0 {
-                // The slots below this child end before the group that asks: done already.
-                let last = first >> (3 * (level - 1));
-                for k in lanes(wide.mask(&bound)) {
-                    let child = node * WIDTH + k;
-                    if child >= last {
-                        stack.push((level - 1, child));
-                    }
+            // The slots below a child before this one end before the group that asks: done already.
+            let last = first >> (3 * level);
+            for k in lanes(wide.mask(&bound)) {
+                let child = node * WIDTH + k;
+                if child < last {
+                    continue;
                 }
-                continue;
+                if level > 0 {
+                    stack.push((level - 1, child));
+                } else {
+                    self.meet(index, &group, &bound, child, &wide.lane(k), keep, out);
+                }
             }
-            let diagonal = self.same && node == index;
-            let around = match levels.get(1) {
-                Some(parents) => parents[node / WIDTH].lane(node % WIDTH),
-                None => wide.all(),
-            };
-            // Of each group, the boxes that reach into the other at all.
-            let (mine, theirs) = (group.mask(&around), wide.mask(&bound));
-            let mut add = |a: usize, b: usize| {
-                let (pair, keep) = keep((index * WIDTH + a) as u32, (node * WIDTH + b) as u32);
-                // Without a branch: which pairs are kept is hard to predict.
-                out.push(pair);
-                out.truncate(out.len() - usize::from(!keep));
-            };
-            if mine.count_ones() <= theirs.count_ones() {
-                for a in lanes(mine) {
-                    let mut hits = wide.mask(&boxes[a]);
-                    if diagonal {
-                        hits &= !((2u32 << a) - 1);
-                    }
-                    lanes(hits).for_each(|b| add(a, b));
+        }
+    }
+
+    /// The pairs of two groups, each with the box around it.
+    #[inline]
+    fn meet<P>(
+        &self,
+        index: usize,
+        group: &Wide,
+        bound: &Padded,
+        node: usize,
+        around: &Padded,
+        keep: &impl Fn(u32, u32) -> (P, bool),
+        out: &mut Vec<P>,
+    ) {
+        let diagonal = self.same && node == index;
+        let wide = self.leaves.group(node);
+        // Of each group, the boxes that reach into the other at all.
+        let (mine, theirs) = (group.mask(around), wide.mask(bound));
+        let mut add = |a: usize, b: usize| {
+            let (pair, keep) = keep((index * WIDTH + a) as u32, (node * WIDTH + b) as u32);
+            // Without a branch: which pairs are kept is hard to predict.
+            out.push(pair);
+            out.truncate(out.len() - usize::from(!keep));
+        };
+        if mine.count_ones() <= theirs.count_ones() {
+            for a in lanes(mine) {
+                let mut hits = wide.mask(&group.lane(a));
+                if diagonal {
+                    hits &= !((2u32 << a) - 1);
                 }
-            } else {
-                for b in lanes(theirs) {
-                    let mut hits = group.mask(&wide.lane(b));
-                    if diagonal {
-                        hits &= (1 << b) - 1;
-                    }
-                    lanes(hits).for_each(|a| add(a, b));
+                lanes(hits).for_each(|b| add(a, b));
+            }
+        } else {
+            for b in lanes(theirs) {
+                let mut hits = group.mask(&wide.lane(b));
+                if diagonal {
+                    hits &= (1 << b) - 1;
                 }
+                lanes(hits).for_each(|a| add(a, b));
             }
         }
     }
