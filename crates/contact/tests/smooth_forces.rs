@@ -111,6 +111,26 @@ fn assembled_blocks_are_the_product() {
             .unwrap();
             let error = difference(&y, &exact) / sizes.sqrt();
             assert!(error < 1e-12, "{} {config:?}: {error:e}", scene.name);
+            // The diagonal alone is the same diagonal, and products of what is active are all.
+            let mut diagonal = vec![Mat3::zeros(); s.x.len()];
+            let mut sum = 0.0;
+            c.assemble(&s.place(), cx, cv, |i, j, b| {
+                if i == j {
+                    diagonal[i as usize] += b;
+                    sum += b.norm();
+                }
+            })
+            .unwrap();
+            c.assemble_diagonal(&s.place(), cx, cv, |i, b| diagonal[i as usize] -= b)
+                .unwrap();
+            let left = diagonal.iter().map(|b| b.norm()).fold(0.0, f64::max);
+            assert!(left < 1e-12 * sum, "{} {config:?}: {left:e}", scene.name);
+            let active = c.active(&s.place()).unwrap();
+            assert!(active.len() <= c.len());
+            let mut z = vec![Vec3::zeros(); s.x.len()];
+            let (dx, dv) = (scaled(&dx, cx), scaled(&dx, cv));
+            c.product_of(&active, &s.place(), &dx, &dv, &mut z).unwrap();
+            assert_eq!(z, exact);
         }
     }
 }

@@ -191,7 +191,7 @@ pub(crate) const SHAPES: &[(&str, &[&str])] = &[
         "bowl",
         &["type", "radius", "depth", "thickness", "rings", "layers"],
     ),
-    ("box", &["type", "size", "cells", "pattern"]),
+    ("box", &["type", "size", "cells", "walls", "pattern"]),
     (
         "sphere",
         &["type", "radius", "thickness", "frequency", "layers"],

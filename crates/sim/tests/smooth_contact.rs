@@ -13,7 +13,7 @@ use stiction_bodies::{
 };
 use stiction_contact::{
     detect::{Law, Laws},
-    smooth::FrictionTime,
+    smooth::{FrictionTime, Penalty},
 };
 use stiction_geometry::shapes::{BallSurface, BoxSolid, TetPattern};
 use stiction_math::{Quat, Vec3};
@@ -333,5 +333,80 @@ fn a_hard_landing_stiffens_the_contact_until_nothing_overlaps() {
         sim.step().unwrap();
         resumed.step().unwrap();
         assert_eq!(sim.state(), resumed.state());
+    }
+}
+
+/// A block flies at 20 m/s towards a thin slab, which is an obstacle or a body, without gravity:
+/// 0.2 m per step, forty times the thickness of the slab.
+fn shot(onto_a_body: bool) -> (Model, State) {
+    let mut b = Builder::new(Vec3::zeros(), None);
+    b.contact(true);
+    let solid = |size: [f64; 3], cells: [u32; 3], z: f64| {
+        let shape = BoxSolid {
+            size,
+            cells,
+            pattern: TetPattern::Five,
+        };
+        let mut mesh = shape.build().unwrap();
+        let up = Vec3::new(0.0, 0.0, z);
+        mesh.transform(&Quat::identity(), &Vec3::repeat(1.0), &up);
+        mesh
+    };
+    let mut rubber = common::rubber();
+    rubber.young = 1e6;
+    rubber.poisson = 0.3;
+    rubber.damping.stiffness = 0.001;
+    let spec = BodySpec {
+        velocity: Vec3::new(0.0, 0.0, -20.0),
+        ..BodySpec::new("block")
+    };
+    let size = [0.05, 0.05, 0.05];
+    b.solid(spec, solid(size, [2, 2, 2], 0.1), &rubber).unwrap();
+    let size = [0.2, 0.2, 0.005];
+    if onto_a_body {
+        let slab = solid(size, [4, 4, 1], 0.0);
+        b.solid(BodySpec::new("slab"), slab, &rubber).unwrap();
+    } else {
+        let half = Vec3::from(size) * 0.5;
+        b.obstacle(Obstacle {
+            shape: Shape::Solid(Solid::Box { half }),
+            ..plane("slab", Vec3::z(), 0.0, None)
+        });
+    }
+    b.finish().unwrap()
+}
+
+#[test]
+fn a_barrier_lets_nothing_pass_where_a_penalty_does() {
+    for onto_a_body in [false, true] {
+        // The lowest node of the block over the highest of the slab, and how deep they overlap.
+        let play = |penalty: Penalty| {
+            let mut config = smooth(Integrator::BackwardEuler, 1e-3);
+            config.newton.tolerance = 1e-4;
+            config.contact.penalty = penalty;
+            let mut sim = simulation(shot(onto_a_body), 0.3, 0.01, config);
+            let mut deepest: f64 = 0.0;
+            for _ in 0..6 {
+                let report = sim.step().unwrap();
+                assert!(report.converged);
+                deepest = deepest.max(report.certificate.penetration);
+            }
+            let over = sim.model().bodies[0].blocks.clone();
+            let height = |x: &[Vec3]| x.iter().map(|x| x.z).sum::<f64>() / x.len() as f64;
+            let block = height(&sim.state().x[over.clone()]);
+            let slab = match onto_a_body {
+                true => height(&sim.state().x[over.end..]),
+                false => 0.0,
+            };
+            (block - slab, deepest)
+        };
+        let (above, deepest) = play(Penalty::Barrier);
+        assert!(above > 0.01, "{onto_a_body}: {above} m");
+        assert_eq!(deepest, 0.0, "{onto_a_body}");
+        let (above, _) = play(Penalty::Cubic);
+        assert!(
+            above < 0.0,
+            "a penalty at this step sees nothing: {above} m"
+        );
     }
 }

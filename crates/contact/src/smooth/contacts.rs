@@ -7,9 +7,10 @@ use stiction_math::{Dual, Mat3, Vec3, Vector};
 
 use super::config::{FrictionTime, SmoothConfig, SmoothError};
 use super::law::{Friction, Penalty};
-use super::place::{Along, COLUMNS, Kept, LANES, Place, Seeded};
+use super::place::{Along, Kept, Place};
 use super::search::Search;
-use super::world::World;
+use super::slopes::{Slopes, Which};
+use super::world::{Skin, World};
 use crate::detect::{Collider, Law, Laws};
 
 /// Contact and friction as smooth forces f(x, v) on blocks, with their derivatives.
@@ -96,6 +97,8 @@ pub struct Deepest {
 
 /// Pairs per parallel task.
 const GRAIN: usize = 32;
+/// Tasks whose lists exist at the same time.
+const BATCH: usize = 64;
 
 impl SmoothContacts {
     /// Contacts between `colliders` with the coefficients of friction of `laws`.
@@ -215,9 +218,52 @@ impl SmoothContacts {
         }
         self.check_barrier(at)?;
         let along = Along { at, dx, dv };
-        let slope = |f: Vector<Dual<1>>| Vec3::new(f.0[0].d[0], f.0[1].d[0], f.0[2].d[0]);
         self.gather(
             |pair, list| self.forces_of_pair(pair, &along, |j, f| list.push((j, slope(f)))),
+            |(j, f)| out[j as usize] += f,
+        );
+        Ok(())
+    }
+
+    /// The pairs that have a force at `at`, by their places in the list of pairs: all that products
+    /// there need to look at.
+    pub fn active(&self, at: &Place) -> Result<Vec<u32>, SmoothError> {
+        self.check(at)?;
+        let mut active = Vec::new();
+        let mut place = 0;
+        self.gather(
+            |pair, list| list.push(self.forces_of_pair(pair, at, |_, _| {})),
+            |any| {
+                active.extend(any.then_some(place));
+                place += 1;
+            },
+        );
+        Ok(active)
+    }
+
+    /// [`product`](Self::product) of the pairs in `active` alone; those that do not exist are left
+    /// out. Barriers are not examined: [`active`](Self::active) pairs have forces.
+    pub fn product_of(
+        &self,
+        active: &[u32],
+        at: &Place,
+        dx: &[Vec3],
+        dv: &[Vec3],
+        out: &mut [Vec3],
+    ) -> Result<(), SmoothError> {
+        self.check(at)?;
+        for (column, found) in [("dx", dx.len()), ("dv", dv.len()), ("out", out.len())] {
+            self.check_length(column, found)?;
+        }
+        let along = Along { at, dx, dv };
+        gather(
+            active,
+            || (),
+            |(), i: &u32, list| {
+                if let Some(pair) = self.pairs.get(*i as usize) {
+                    self.forces_of_pair(pair, &along, |j, f| list.push((j, slope(f))));
+                }
+            },
             |(j, f)| out[j as usize] += f,
         );
         Ok(())
@@ -235,51 +281,48 @@ impl SmoothContacts {
     ) -> Result<(), SmoothError> {
         self.check(at)?;
         self.check_barrier(at)?;
-        self.gather(
-            |pair, list| self.blocks_of_pair(pair, at, cx, cv, list),
+        gather(
+            &self.pairs,
+            Slopes::default,
+            |slopes, pair, list| slopes.of_pair(self, pair, at, cx, cv, Which::All, list),
             |(i, j, block)| sink(i, j, block),
         );
         Ok(())
     }
 
-    fn blocks_of_pair(
+    /// The blocks (row, block) on the diagonal of what [`assemble`](Self::assemble) gives, for less
+    /// work: what a preconditioner wants.
+    pub fn assemble_diagonal(
         &self,
-        pair: &Pair,
         at: &Place,
         cx: f64,
         cv: f64,
-        list: &mut Vec<(u32, u32, Mat3)>,
-    ) {
-        let blocks = &self.blocks[pair.blocks.clone()];
-        if !self.forces_of_pair(pair, at, |_, _| {}) {
-            return;
-        }
-        let mut rows = vec![Vector::<Dual<LANES>>::zero(); blocks.len()];
-        for columns in blocks.chunks(COLUMNS) {
-            rows.fill(Vector::zero());
-            let seeded = Seeded {
-                at,
-                cx,
-                cv,
-                columns,
-            };
-            self.forces_of_pair(pair, &seeded, |j, f| {
-                if let Ok(row) = blocks.binary_search(&j) {
-                    rows[row] += f;
-                }
-            });
-            for (i, row) in blocks.iter().zip(&rows) {
-                for (c, j) in columns.iter().enumerate() {
-                    let block = Mat3::from_fn(|a, b| row.0[a].d[3 * c + b]);
-                    list.push((*i, *j, block));
-                }
-            }
-        }
+        mut sink: impl FnMut(u32, Mat3),
+    ) -> Result<(), SmoothError> {
+        self.check(at)?;
+        self.check_barrier(at)?;
+        gather(
+            &self.pairs,
+            Slopes::default,
+            |slopes, pair, list| slopes.of_pair(self, pair, at, cx, cv, Which::Diagonal, list),
+            |(i, _, block)| sink(i, block),
+        );
+        Ok(())
     }
 
     /// The blocks of each pair: all of them meet in [`assemble`](Self::assemble).
     pub fn cliques(&self) -> impl Iterator<Item = &[u32]> {
         self.pairs.iter().map(|p| &self.blocks[p.blocks.clone()])
+    }
+
+    /// Whether some pair is with a surface that deforms: its forces depend on so many blocks that
+    /// [`assemble`](Self::assemble) once is less work than many a [`product`](Self::product).
+    pub fn has_deforming(&self) -> bool {
+        let deforms = |p: &Pair| {
+            let skin = &self.world.colliders[p.surface as usize].skin;
+            matches!(skin, Skin::Deforming(_))
+        };
+        self.pairs.iter().any(deforms)
     }
 
     /// How many pairs are listed.
@@ -408,20 +451,9 @@ impl SmoothContacts {
     pub(super) fn gather<E: Send, R>(
         &self,
         fill: impl Fn(&Pair, &mut Vec<E>) -> R + Sync,
-        mut take: impl FnMut(E),
+        take: impl FnMut(E),
     ) {
-        let lists: Vec<Vec<E>> = self
-            .pairs
-            .par_chunks(GRAIN)
-            .map(|pairs| {
-                let mut list = Vec::new();
-                for pair in pairs {
-                    fill(pair, &mut list);
-                }
-                list
-            })
-            .collect();
-        lists.into_iter().flatten().for_each(&mut take);
+        gather(&self.pairs, || (), |(), pair, list| fill(pair, list), take);
     }
 
     pub(super) fn check(&self, at: &Place) -> Result<(), SmoothError> {
@@ -477,6 +509,35 @@ impl SmoothContacts {
             }
         }
     }
+}
+
+/// Fills lists from items in parallel, with memory that each task keeps from item to item, and hands
+/// their entries on in the order of the items. Only so many lists exist at a time, because those of
+/// blocks are long.
+fn gather<P: Sync, S, E: Send, R>(
+    items: &[P],
+    start: impl Fn() -> S + Sync + Send,
+    fill: impl Fn(&mut S, &P, &mut Vec<E>) -> R + Sync,
+    mut take: impl FnMut(E),
+) {
+    for batch in items.chunks(GRAIN * BATCH) {
+        let lists: Vec<Vec<E>> = batch
+            .par_chunks(GRAIN)
+            .map_init(&start, |kept, items| {
+                let mut list = Vec::new();
+                for item in items {
+                    fill(kept, item, &mut list);
+                }
+                list
+            })
+            .collect();
+        lists.into_iter().flatten().for_each(&mut take);
+    }
+}
+
+/// The derivative of a force along the direction.
+fn slope(f: Vector<Dual<1>>) -> Vec3 {
+    Vec3::new(f.0[0].d[0], f.0[1].d[0], f.0[2].d[0])
 }
 
 fn friction(

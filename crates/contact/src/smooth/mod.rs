@@ -5,7 +5,8 @@
 //! ([`stiction_geometry::implicit`]) by a penalty, and friction is Coulomb's law smoothed below a
 //! small speed ε, both functions of position and velocity alone (`law`). `world` says how vertices
 //! follow blocks, `search` which vertices and surfaces may touch, `touch` what one of these pairs
-//! does, `place` how derivatives enter: all code is written over numbers with or without them.
+//! does, `place` how derivatives enter: all code is written over numbers with or without them;
+//! `slopes` has the blocks of Jacobians.
 //!
 //! # What holds exactly
 //! Forces of a pair of bodies sum to zero, and so do their torques, to rounding: for the normal
@@ -24,6 +25,7 @@ mod evidence;
 mod law;
 mod place;
 mod search;
+mod slopes;
 mod touch;
 mod world;
 

@@ -45,11 +45,7 @@ pub(super) struct Forces<T> {
 impl<T: Real> Touch<T> {
     /// The unit normal from the surface to the query point; none where the potential is flat.
     pub fn normal(&self) -> Option<(Vector<T>, T)> {
-        let length = self.gradient.norm();
-        if !length.value().is_normal() {
-            return None;
-        }
-        Some((self.gradient.scale(T::constant(1.0) / length), length))
+        unit(&self.gradient)
     }
 
     /// The velocity of the query point less that of the surface there [m/s].
@@ -129,12 +125,25 @@ impl SmoothContacts {
     /// Normal force and friction of a contact, both of one geometry, at the stiffness `kappa`
     /// [N/m].
     pub(super) fn forces<T: Real>(&self, pair: &Pair, touch: &Touch<T>, kappa: f64) -> Forces<T> {
+        let velocity = || touch.relative_velocity();
+        self.forces_at(pair, touch.gap, &touch.gradient, velocity, kappa)
+    }
+
+    /// The same for a gap and its gradient, with the relative velocity where it is needed.
+    pub(super) fn forces_at<T: Real>(
+        &self,
+        pair: &Pair,
+        gap: T,
+        gradient: &Vector<T>,
+        velocity: impl FnOnce() -> Vector<T>,
+        kappa: f64,
+    ) -> Forces<T> {
         let zero = T::constant(0.0);
-        let lambda = self.config.penalty.force(touch.gap, pair.delta, kappa);
-        let (normal, slide, friction) = match touch.normal() {
+        let lambda = self.config.penalty.force(gap, pair.delta, kappa);
+        let (normal, slide, friction) = match unit(gradient) {
             Some((n, length)) if lambda.value() > 0.0 => {
                 let normal = lambda * length;
-                let u = touch.relative_velocity();
+                let u = velocity();
                 let slide = u - n.scale(n.dot(&u));
                 let drag = pair.friction.drag(slide.norm(), normal);
                 (normal, slide, -slide.scale(drag))
@@ -224,6 +233,15 @@ impl SmoothContacts {
             }
         }
     }
+}
+
+/// A direction and its length; none without length.
+fn unit<T: Real>(gradient: &Vector<T>) -> Option<(Vector<T>, T)> {
+    let length = gradient.norm();
+    if !length.value().is_normal() {
+        return None;
+    }
+    Some((gradient.scale(T::constant(1.0) / length), length))
 }
 
 /// The reaction to the force `f` at the end of `arm` on a frame.

@@ -35,6 +35,7 @@ mod patch;
 mod rigid_surface;
 mod sample;
 mod solid;
+mod tangent;
 #[cfg(test)]
 mod tests;
 
@@ -42,6 +43,7 @@ pub use patch::Patch;
 pub use rigid_surface::RigidSurface;
 pub use sample::{Sample, SampleConfig, samples};
 pub use solid::{Jet, Solid};
+pub use tangent::{Blending, Pull, TANGENT_LANES, Tangent};
 
 /// How samples become one value.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,10 +3,10 @@
 use stiction_geometry::{
     TetMesh, TriMesh,
     shapes::{
-        BallShell, BallSolid, BallSurface, Band, Blob, Bowl, BowlSolid, BowlSurface, BoxSolid,
-        BoxSurface, CapsuleSolid, CapsuleSurface, Card, Cone, CylinderSolid, CylinderSurface, Disc,
-        Grid, ShapeError, Sheet, SheetPattern, TetPattern, TorusSolid, TorusSurface, Tube,
-        TubeEnds,
+        BallShell, BallSolid, BallSurface, Band, Blob, Bowl, BowlSolid, BowlSurface, BoxShell,
+        BoxSolid, BoxSurface, CapsuleSolid, CapsuleSurface, Card, Cone, CylinderSolid,
+        CylinderSurface, Disc, Grid, ShapeError, Sheet, SheetPattern, TetPattern, TorusSolid,
+        TorusSurface, Tube, TubeEnds,
     },
 };
 
@@ -53,7 +53,7 @@ macro_rules! generators {
 }
 generators!(TriMesh: Grid, Sheet, Card, Disc, Tube, Band, Blob, Bowl, BowlSurface, BoxSurface, BallSurface, CapsuleSurface,
     CylinderSurface, Cone, TorusSurface);
-generators!(TetMesh: BoxSolid, BallSolid, BallShell, CapsuleSolid, CylinderSolid, TorusSolid, BowlSolid);
+generators!(TetMesh: BoxSolid, BoxShell, BallSolid, BallShell, CapsuleSolid, CylinderSolid, TorusSolid, BowlSolid);
 
 /// What the mesh of a shape is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -462,12 +462,20 @@ impl Reader<'_, '_> {
         let f = self.f;
         Some(match kind {
             "box" => {
-                known(f, kind, &["type", "size", "cells", "pattern"]);
+                known(f, kind, &["type", "size", "cells", "walls", "pattern"]);
                 let size = self.lengths("size");
                 f.need("cells")?;
                 let cells = f.counts("cells", 1);
                 let patterns = [("kuhn", TetPattern::Kuhn), ("five", TetPattern::Five)];
                 let pattern = f.choice("pattern", &patterns).unwrap_or(TetPattern::Kuhn);
+                if f.has("walls") {
+                    return Some(Box::new(BoxShell {
+                        size: size?,
+                        cells: cells?,
+                        walls: f.count("walls", 1)?,
+                        pattern,
+                    }));
+                }
                 Box::new(BoxSolid {
                     size: size?,
                     cells: cells?,

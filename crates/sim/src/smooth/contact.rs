@@ -88,6 +88,11 @@ impl Contacts {
         Ok(self.smooth.is_stale(&self.at(place))?)
     }
 
+    /// Whether nothing in reach is inside.
+    pub fn is_feasible(&self, place: Place<'_>) -> Result<bool, SolveError> {
+        Ok(self.smooth.is_feasible(&self.at(place))?)
+    }
+
     /// Takes normal forces and directions of lagged friction from `place`.
     pub fn lag(&mut self, place: Place<'_>) -> Result<(), SolveError> {
         let frames = std::mem::take(&mut self.frames);
@@ -112,9 +117,20 @@ impl Contacts {
         Ok(done?)
     }
 
-    /// y += s (∂f_c/∂q dq + ∂f_c/∂v dv).
+    /// Whether the Jacobian is better assembled than applied.
+    pub fn is_dense(&self) -> bool {
+        self.smooth.has_deforming()
+    }
+
+    /// The contacts that products at `place` must look at.
+    pub fn active(&self, place: Place<'_>) -> Result<Vec<u32>, SolveError> {
+        Ok(self.smooth.active(&self.at(place))?)
+    }
+
+    /// y += s (∂f_c/∂q dq + ∂f_c/∂v dv) of the contacts `active` there.
     pub fn add_product(
         &self,
+        active: &[u32],
         place: Place<'_>,
         dq: &[Vec3],
         dv: &[Vec3],
@@ -122,7 +138,8 @@ impl Contacts {
         y: &mut [Vec3],
     ) -> Result<(), SolveError> {
         let mut change = vec![Vec3::zeros(); y.len()];
-        self.smooth.product(&self.at(place), dq, dv, &mut change)?;
+        self.smooth
+            .product_of(active, &self.at(place), dq, dv, &mut change)?;
         reduce::axpy(s, &change, y);
         Ok(())
     }
@@ -151,6 +168,32 @@ impl Contacts {
         self.smooth.assemble(&at, 0.0, -a_contact, |i, j, m| {
             sink(i as usize, j as usize, m);
         })?;
+        Ok(())
+    }
+
+    /// Calls `sink` with those of these blocks that are on the diagonal.
+    pub fn for_each_diagonal(
+        &self,
+        place: Place<'_>,
+        turns: &[Mat3],
+        a: f64,
+        a_contact: f64,
+        mut sink: impl FnMut(usize, Mat3),
+    ) -> Result<(), SolveError> {
+        let at = self.at(place);
+        if turns.is_empty() {
+            let take = |i: u32, m| sink(i as usize, m);
+            self.smooth
+                .assemble_diagonal(&at, -a_contact * a, -a_contact, take)?;
+            return Ok(());
+        }
+        self.smooth
+            .assemble_diagonal(&at, -a_contact * a, 0.0, |i, m| {
+                let m = self.angular[i as usize].map_or(m, |rigid| m * turns[rigid]);
+                sink(i as usize, m);
+            })?;
+        self.smooth
+            .assemble_diagonal(&at, 0.0, -a_contact, |i, m| sink(i as usize, m))?;
         Ok(())
     }
 

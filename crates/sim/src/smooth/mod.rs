@@ -15,18 +15,21 @@
 
 mod contact;
 mod evidence;
+mod guard;
 mod newton;
 mod stage;
 #[cfg(test)]
 mod tests;
+mod woodbury;
 
 use stiction_bodies::{Model, State};
-use stiction_contact::smooth::{FrictionTime, SmoothConfig};
+use stiction_contact::smooth::{FrictionTime, Penalty, SmoothConfig};
 use stiction_math::{BlockError, ScatterError, Vec3};
 
 use self::{
     contact::Contacts,
     evidence::Record,
+    guard::{Configuration, Guard},
     newton::Work as NewtonWork,
     stage::{Knot, Problem, Stage as StageWork},
 };
@@ -95,6 +98,8 @@ struct Work {
     first: Knot,
     x: Vec<Vec3>,
     record: Option<Record>,
+    /// Of a barrier.
+    guard: Option<Guard>,
 }
 
 impl Smooth {
@@ -178,16 +183,17 @@ impl Method for Smooth {
             }
         }
         let mut report = SolveReport::default();
+        let run = Run {
+            model,
+            state,
+            h,
+            fixed: dynamics.fixed(),
+            config: &self.config,
+            before: ratio.map(|_| &history.before),
+        };
+        // Forces at the start are those that ended the last step, whatever κ is raised to below.
+        stages.time(Stage::Build, || work.begin(&run, &tables))?;
         for attempt in 0..=MOST_STIFFENINGS {
-            let before = ratio.map(|_| &history.before);
-            let run = Run {
-                model,
-                state,
-                h,
-                fixed: dynamics.fixed(),
-                config: &self.config,
-                before,
-            };
             let done = work.step(&run, &tables, v, stages)?;
             report.iterations += done.iterations;
             report.linear_iterations += done.linear_iterations;
@@ -343,6 +349,10 @@ impl Work {
                 true => Some(Record::new(model, rules)?),
                 false => None,
             },
+            guard: match config.contact.penalty {
+                Penalty::Barrier if model.contact => Some(Guard::new(model, rules)?),
+                _ => None,
+            },
         })
     }
 
@@ -355,7 +365,6 @@ impl Work {
         stages: &mut Stages,
     ) -> Result<SolveReport, SolveError> {
         let Run { model, state, .. } = *run;
-        stages.time(Stage::Build, || self.begin(run, tables))?;
         let solves = match run.config.contact.friction {
             FrictionTime::Lagged { iterations } => iterations.max(1),
             FrictionTime::Implicit => 1,
@@ -397,6 +406,7 @@ impl Work {
                         stage,
                         forces,
                         contacts: contacts.as_mut(),
+                        guard: None,
                         jacobian,
                     };
                     problem.knot(v, first)?;
@@ -476,14 +486,19 @@ impl Work {
             newton,
             stage,
             prescribed,
+            guard,
             ..
         } = self;
         if let Some(contacts) = contacts {
             contacts.frame(model, stage.time, h, Side::Before);
         }
+        if let (Some(guard), Some(contacts)) = (guard.as_mut(), contacts.as_mut()) {
+            let start = || hold_back(run, prescribed, stage, contacts, guard, v);
+            stages.time(Stage::Detect, start)?;
+        }
         let mut report = SolveReport::default();
         for _ in 0..MOST_SEARCHES {
-            if let Some(contacts) = contacts.as_ref().filter(|_| direct) {
+            if let Some(contacts) = contacts.as_ref().filter(|c| direct || c.is_dense()) {
                 jacobian.touch(model, contacts.cliques()).map_err(block)?;
             }
             let mut problem = Problem {
@@ -492,6 +507,7 @@ impl Work {
                 stage,
                 forces,
                 contacts: contacts.as_mut(),
+                guard: guard.as_mut(),
                 jacobian,
             };
             let solve = || newton.solve(&mut problem, &run.config.newton, v);
@@ -530,6 +546,51 @@ impl Work {
         self.forces.lag(model, &self.x, &rotations)?;
         Ok(())
     }
+}
+
+/// How often a first guess is shortened for a barrier.
+const MOST_SHORTENINGS: i32 = 30;
+
+/// Shortens the way to the first guess `v` of a stage until nothing collides on it and nothing in
+/// reach is inside: where a barrier has forces. What is prescribed moves in any case.
+fn hold_back(
+    run: &Run<'_>,
+    prescribed: &Prescribed,
+    stage: &mut StageWork,
+    contacts: &mut Contacts,
+    guard: &mut Guard,
+    v: &mut [Vec3],
+) -> Result<(), SolveError> {
+    let Run { model, state, .. } = *run;
+    let from = Configuration {
+        x: &state.x,
+        rotations: &state.rotations,
+    };
+    let stay = stage.stay();
+    let mut fraction = 0.0;
+    for _ in 0..MOST_SHORTENINGS {
+        stage.configure(model, prescribed, v);
+        let to = Configuration {
+            x: &stage.x,
+            rotations: &stage.rotations,
+        };
+        let times = [state.time, stage.time];
+        fraction = guard.fraction(model, &from, &to, times)?;
+        if fraction >= 1.0 {
+            if contacts.is_stale(stage.place())? {
+                contacts.find(stage.place(), run.h)?;
+            }
+            if contacts.is_feasible(stage.place())? {
+                return Ok(());
+            }
+        }
+        let keep = fraction.min(0.5);
+        for (v, stay) in v.iter_mut().zip(&stay) {
+            *v = stay + (*v - stay) * keep;
+        }
+        prescribed.drive(v);
+    }
+    Err(SolveError::Passes { fraction })
 }
 
 impl<'a> Place<'a> {

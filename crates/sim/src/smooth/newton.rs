@@ -9,19 +9,22 @@
 //! - It does not say when to stop: here, when a full step changes no velocity by more than the
 //!   tolerance, or when the residual is down to what rounding leaves of it.
 //! - In the first iteration, where there is no ‖r_{k−1}‖, σ_k = σ.
-//! - The direct solver treats the dense rank-one part of enclosed volumes exactly, by the formula
-//!   of Sherman and Morrison, unless it is asked to leave it out as the paper does.
-//! - Diagonal blocks precondition the iteration.
+//! - The direct solver treats the dense rank-one part of enclosed volumes exactly (`woodbury`), unless it is asked to leave it out as the paper does.
+//! - Diagonal blocks and the dense parts of volumes precondition the iteration.
+//! - With a barrier, steps are first shortened to where nothing collides (`guard`).
 
 use std::sync::Arc;
 
+use stiction_contact::smooth::SmoothError;
 use stiction_math::{
-    BicgstabError, BicgstabWorkspace, BlockJacobi, CgConfig, Lu, LuSymbolic, Mat3, Vec3, bicgstab,
-    nalgebra::{DMatrix, DVector},
-    reduce,
+    BicgstabError, BicgstabWorkspace, BlockJacobi, CgConfig, Lu, LuSymbolic, Mat3, Preconditioner,
+    Vec3, bicgstab, reduce,
 };
 
-use super::stage::Problem;
+use super::{
+    stage::Problem,
+    woodbury::{BlocksAndRanks, Woodbury},
+};
 use crate::method::{SolveError, SolveReport};
 
 /// How directions are found.
@@ -30,7 +33,8 @@ pub enum Solver {
     /// Sparse LU of the assembled Jacobian.
     #[default]
     Direct,
-    /// BiCGSTAB with products of the Jacobian, contact and friction differentiated on the way.
+    /// BiCGSTAB with products of the Jacobian. Contact and friction are differentiated on the way, or
+    /// assembled where bodies that deform touch one another.
     Iterative,
 }
 
@@ -89,6 +93,7 @@ impl Default for Config {
 pub(super) struct Work {
     lu: Option<Lu>,
     jacobi: BlockJacobi,
+    woodbury: Woodbury,
     krylov: BicgstabWorkspace,
     r: Vec<Vec3>,
     trial_r: Vec<Vec3>,
@@ -124,7 +129,8 @@ impl Work {
                 report.converged = true;
                 return Ok(report);
             }
-            problem.linearise(v, config.solver == Solver::Direct)?;
+            let assemble = config.solver == Solver::Direct || problem.assembles();
+            problem.linearise(v, assemble)?;
             let noise = problem.noise();
             report.iterations += 1;
             let reached = match config.solver {
@@ -191,28 +197,8 @@ impl Work {
         if ranks.is_empty() || config.volume == VolumeJacobian::Sparse {
             return Ok(0.0);
         }
-        // (S + G W Gᵀ)⁻¹ b = y − Z (I + W Gᵀ Z)⁻¹ W Gᵀ y with y = S⁻¹ b and Z = S⁻¹ G.
-        let k = ranks.len();
-        let columns: Vec<Vec<Vec3>> = ranks
-            .iter()
-            .map(|(g, _)| {
-                let mut z = g.clone();
-                lu.solve_in_place(&mut z);
-                z
-            })
-            .collect();
-        let small = DMatrix::from_fn(k, k, |i, j| {
-            let one = if i == j { 1.0 } else { 0.0 };
-            one + ranks[i].1 * reduce::dot(&ranks[i].0, &columns[j])
-        });
-        let right = DVector::from_fn(k, |i, _| {
-            ranks[i].1 * reduce::dot(&ranks[i].0, &self.direction)
-        });
-        let nan = || DVector::from_element(k, f64::NAN);
-        let weights = small.lu().solve(&right).unwrap_or_else(nan);
-        for (z, w) in columns.iter().zip(weights.iter()) {
-            reduce::axpy(-w, z, &mut self.direction);
-        }
+        self.woodbury.set(ranks, |z| lu.solve_in_place(z));
+        self.woodbury.correct(ranks, &mut self.direction);
         Ok(0.0)
     }
 
@@ -224,10 +210,21 @@ impl Work {
         sigma: f64,
         report: &mut SolveReport,
     ) -> Result<f64, SolveError> {
-        let operator = problem.operator();
+        let assembled = problem.assembles();
+        let operator = problem.operator(assembled)?;
         let n = self.r.len();
-        let diagonal = problem.diagonal()?;
+        let diagonal = problem.diagonal(assembled)?;
         self.jacobi.update_general(n, |i| diagonal[i]);
+        let ranks = problem.jacobian.ranks();
+        self.woodbury.set(ranks, |z| {
+            let r = z.to_vec();
+            self.jacobi.apply(&r, z);
+        });
+        let mut inverse = BlocksAndRanks {
+            blocks: &mut self.jacobi,
+            ranks,
+            woodbury: &self.woodbury,
+        };
         for (b, r) in self.rhs.iter_mut().zip(&self.r) {
             *b = -r;
         }
@@ -240,7 +237,7 @@ impl Work {
         let size = reduce::norm(&self.rhs);
         let solved = bicgstab(
             &operator,
-            &mut self.jacobi,
+            &mut inverse,
             &self.rhs,
             &mut self.direction,
             &asked,
@@ -274,12 +271,19 @@ impl Work {
         norm: f64,
         v: &[Vec3],
     ) -> Result<Option<(f64, f64)>, SolveError> {
-        let mut alpha = 1.0;
+        for i in 0..v.len() {
+            self.trial[i] = v[i] + self.direction[i];
+        }
+        let mut alpha = problem.reach(v, &self.trial)?;
         for _ in 0..=config.max_shorten {
             for i in 0..v.len() {
                 self.trial[i] = v[i] + self.direction[i] * alpha;
             }
-            let next = problem.residual(&self.trial, &mut self.trial_r)?;
+            let next = match problem.residual(&self.trial, &mut self.trial_r) {
+                // Inside, a barrier has no force: too far.
+                Err(SolveError::Smooth(SmoothError::Crossed { .. })) => f64::INFINITY,
+                other => other?,
+            };
             // Also false where the residual is not a number.
             if next <= (1.0 - config.decrease * alpha * (1.0 - sigma)) * norm {
                 return Ok(Some((alpha, next)));
@@ -304,20 +308,15 @@ fn first_bad(v: &[Vec3]) -> usize {
 }
 
 impl Problem<'_> {
-    /// Diagonal blocks of the Jacobian, contact included, for the preconditioner.
-    fn diagonal(&self) -> Result<Vec<Mat3>, SolveError> {
+    /// Diagonal blocks of the sparse part of the Jacobian, contact included, for the preconditioner.
+    fn diagonal(&self, assembled: bool) -> Result<Vec<Mat3>, SolveError> {
         let matrix = &self.jacobian.matrix;
         let mut blocks: Vec<Mat3> = (0..matrix.n()).map(|i| matrix.diagonal(i)).collect();
-        for (g, w) in self.jacobian.ranks() {
-            for (block, g) in blocks.iter_mut().zip(g) {
-                *block += g * g.transpose() * *w;
-            }
-        }
-        if let Some(contacts) = self.contacts.as_deref() {
+        if let Some(contacts) = self.contacts.as_deref().filter(|_| !assembled) {
             let (stage, fixed) = (&self.stage, self.prescribed.fixed());
             let (a, a_contact) = (stage.a, stage.a_contact);
-            contacts.for_each_block(stage.place(), &stage.turns, a, a_contact, |i, j, m| {
-                if i == j && !fixed[i] {
+            contacts.for_each_diagonal(stage.place(), &stage.turns, a, a_contact, |i, m| {
+                if !fixed[i] {
                     blocks[i] += m;
                 }
             })?;

@@ -10,7 +10,10 @@
 use stiction_bodies::{Model, State, rigid::left_jacobian};
 use stiction_math::{LinearOperator, Mat3, Quat, Vec3, reduce};
 
-use super::contact::Contacts;
+use super::{
+    contact::Contacts,
+    guard::{Configuration, Guard},
+};
 use crate::{
     forces::{Forces, Place, momentum},
     integrators,
@@ -130,6 +133,11 @@ impl Stage {
         }
     }
 
+    /// The velocities with which everything ends the stage where the step began [m/s].
+    pub fn stay(&self) -> Vec<Vec3> {
+        self.shift.iter().map(|s| -s / self.a).collect()
+    }
+
     /// The trial as a place to evaluate forces at.
     pub fn place(&self) -> Place<'_> {
         Place {
@@ -152,6 +160,8 @@ pub(super) struct Problem<'a> {
     pub stage: &'a mut Stage,
     pub forces: &'a mut Forces,
     pub contacts: Option<&'a mut Contacts>,
+    /// Where iterates must not pass through one another.
+    pub guard: Option<&'a mut Guard>,
     pub jacobian: &'a mut Jacobian,
 }
 
@@ -168,6 +178,26 @@ impl Problem<'_> {
         }
         self.prescribed.clear(r);
         Ok(reduce::norm(r))
+    }
+
+    /// The part of the step from `v` to `to` without collisions: 1 without a barrier.
+    pub fn reach(&mut self, v: &[Vec3], to: &[Vec3]) -> Result<f64, SolveError> {
+        let Some(guard) = self.guard.as_deref_mut() else {
+            return Ok(1.0);
+        };
+        let Self { model, stage, .. } = self;
+        stage.configure(model, self.prescribed, v);
+        let (x, rotations) = (stage.x.clone(), stage.rotations.clone());
+        stage.configure(model, self.prescribed, to);
+        let from = Configuration {
+            x: &x,
+            rotations: &rotations,
+        };
+        let end = Configuration {
+            x: &stage.x,
+            rotations: &stage.rotations,
+        };
+        guard.fraction(model, &from, &end, [stage.time; 2])
     }
 
     /// The Jacobian at v: assembled with contact for a direct solver, and without it for products,
@@ -191,15 +221,25 @@ impl Problem<'_> {
         Ok(())
     }
 
-    /// The Jacobian as products, with contact and friction differentiated on the way.
-    pub fn operator(&self) -> Products<'_> {
-        Products {
+    /// Whether contact is assembled also for products: contacts between bodies that deform depend
+    /// on so many blocks that differentiating them anew in every product costs more.
+    pub fn assembles(&self) -> bool {
+        self.contacts.as_deref().is_some_and(Contacts::is_dense)
+    }
+
+    /// The Jacobian as products, with contact and friction differentiated on the way unless they
+    /// are `assembled`.
+    pub fn operator(&self, assembled: bool) -> Result<Products<'_>, SolveError> {
+        let contacts = self.contacts.as_deref().filter(|_| !assembled);
+        let active = contacts.map(|c| c.active(self.stage.place())).transpose()?;
+        Ok(Products {
             stage: self.stage,
             prescribed: self.prescribed,
             jacobian: self.jacobian,
-            contacts: self.contacts.as_deref(),
+            contacts,
+            active: active.unwrap_or_default(),
             model: self.model,
-        }
+        })
     }
 
     /// What rounding leaves of the residual [N·s]: positions are known to ε‖x‖ only, and stiffness
@@ -243,6 +283,7 @@ pub(super) struct Products<'a> {
     prescribed: &'a Prescribed,
     jacobian: &'a Jacobian,
     contacts: Option<&'a Contacts>,
+    active: Vec<u32>,
     model: &'a Model,
 }
 
@@ -253,7 +294,7 @@ impl LinearOperator for Products<'_> {
 
     fn apply(&self, p: &[Vec3], y: &mut [Vec3]) {
         self.jacobian.apply(p, y);
-        let Some(contacts) = self.contacts else {
+        let Some(contacts) = self.contacts.filter(|_| !self.active.is_empty()) else {
             return;
         };
         let stage = self.stage;
@@ -265,7 +306,14 @@ impl LinearOperator for Products<'_> {
             dx[ang] = stage.turns[rigid.index] * dx[ang];
         }
         let mut z = vec![Vec3::zeros(); p.len()];
-        let done = contacts.add_product(stage.place(), &dx, &dv, -stage.a_contact, &mut z);
+        let done = contacts.add_product(
+            &self.active,
+            stage.place(),
+            &dx,
+            &dv,
+            -stage.a_contact,
+            &mut z,
+        );
         // An operator has no way to fail: what is not a number ends the iteration.
         if done.is_err() {
             y.fill(Vec3::repeat(f64::NAN));

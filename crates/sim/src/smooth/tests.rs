@@ -107,6 +107,7 @@ fn products_are_those_of_the_assembled_jacobian() {
     let mut results = Vec::new();
     for assemble in [false, true] {
         let mut problem = Problem {
+            guard: None,
             model: &model,
             prescribed: &work.prescribed,
             stage: &mut work.stage,
@@ -121,7 +122,7 @@ fn products_are_those_of_the_assembled_jacobian() {
         if assemble {
             problem.jacobian.apply(&d, &mut y);
         } else {
-            problem.operator().apply(&d, &mut y);
+            problem.operator(assemble).unwrap().apply(&d, &mut y);
         }
         results.push(y);
     }

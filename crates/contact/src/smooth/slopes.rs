@@ -1,0 +1,296 @@
+//! Blocks of the Jacobian of one contact.
+//!
+//! A surface that moves as a whole has few blocks: dual numbers with a direction for each of them do.
+//! One that deforms has many, and [`Tangent`] takes its samples apart. Its result, between the query
+//! point and vertices of the surface, is then carried to the blocks that these follow.
+
+use stiction_geometry::implicit::{Blend, Pull, TANGENT_LANES, Tangent};
+use stiction_math::{Dual, Mat3, Vec3, Vector};
+
+use super::contacts::{Pair, SmoothContacts};
+use super::place::{Blocks, COLUMNS, Frozen, LANES, Place, Seeded};
+use super::world::{Follow, FrameOf, Motion, Skin};
+
+/// A block of a Jacobian: its row, its column and its values.
+type Block = (u32, u32, Mat3);
+
+/// Which blocks are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    All,
+    Diagonal,
+}
+
+/// Memory kept from pair to pair.
+#[derive(Default)]
+pub(super) struct Slopes {
+    tangent: Tangent,
+    x: Vec<Vec3>,
+    v: Vec<Vec3>,
+    rows: Vec<Vector<Dual<LANES>>>,
+    /// For each point, the first of its `shares`.
+    first: Vec<usize>,
+    /// Blocks and weights of the points.
+    shares: Vec<(u32, f64)>,
+}
+
+/// Which forces of a contact are meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Both,
+    Normal,
+    Friction,
+}
+
+impl Slopes {
+    /// Appends the blocks of cx ∂f/∂x + cv ∂f/∂v of a pair.
+    pub fn of_pair(
+        &mut self,
+        contacts: &SmoothContacts,
+        pair: &Pair,
+        at: &Place,
+        cx: f64,
+        cv: f64,
+        which: Which,
+        list: &mut Vec<Block>,
+    ) {
+        let skin = &contacts.world.colliders[pair.surface as usize].skin;
+        if !matches!(skin, Skin::Deforming(_)) {
+            self.seeded(contacts, pair, at, cx, cv, which, list);
+            return;
+        }
+        let Some(lagged) = &contacts.lagged else {
+            let kappa = contacts.stiffness;
+            self.deforming(contacts, pair, at, kappa, Part::Both, cx, cv, which, list);
+            return;
+        };
+        let kappa = contacts.stiffness;
+        self.deforming(contacts, pair, at, kappa, Part::Normal, cx, cv, which, list);
+        let (kept, now) = (&lagged.kept, at);
+        let frozen = Frozen { kept, now };
+        let kappa = lagged.stiffness;
+        self.deforming(
+            contacts,
+            pair,
+            &frozen,
+            kappa,
+            Part::Friction,
+            0.0,
+            cv,
+            which,
+            list,
+        );
+    }
+
+    /// A few columns at a time, by dual numbers.
+    fn seeded(
+        &mut self,
+        contacts: &SmoothContacts,
+        pair: &Pair,
+        at: &Place,
+        cx: f64,
+        cv: f64,
+        which: Which,
+        list: &mut Vec<Block>,
+    ) {
+        let blocks = &contacts.blocks[pair.blocks.clone()];
+        if !contacts.forces_of_pair(pair, at, |_, _| {}) {
+            return;
+        }
+        let rows = &mut self.rows;
+        rows.clear();
+        rows.resize(blocks.len(), Vector::zero());
+        for columns in blocks.chunks(COLUMNS) {
+            rows.fill(Vector::zero());
+            let seeded = Seeded {
+                at,
+                cx,
+                cv,
+                columns,
+            };
+            contacts.forces_of_pair(pair, &seeded, |j, f| {
+                if let Ok(row) = blocks.binary_search(&j) {
+                    rows[row] += f;
+                }
+            });
+            for (i, row) in blocks.iter().zip(&*rows) {
+                for (c, j) in columns.iter().enumerate() {
+                    if which == Which::All || i == j {
+                        let block = Mat3::from_fn(|a, b| row.0[a].d[3 * c + b]);
+                        list.push((*i, *j, block));
+                    }
+                }
+            }
+        }
+    }
+
+    fn deforming(
+        &mut self,
+        contacts: &SmoothContacts,
+        pair: &Pair,
+        at: &impl Blocks<f64>,
+        kappa: f64,
+        what: Part,
+        cx: f64,
+        cv: f64,
+        which: Which,
+        list: &mut Vec<Block>,
+    ) {
+        let world = &contacts.world;
+        let part = &world.colliders[pair.surface as usize];
+        let Skin::Deforming(samples) = &part.skin else {
+            return;
+        };
+        let query = world.motion(pair.query, at);
+        let vertices = &contacts.vertices[pair.vertices.clone()];
+        self.x.clear();
+        self.v.clear();
+        for &i in vertices {
+            let m = world.motion(i, at);
+            self.x.push(m.x.plain());
+            self.v.push(m.v.plain());
+        }
+        let blend = Blend {
+            side: pair.side,
+            far: (!part.closed).then_some(2.0 * pair.delta),
+        };
+        let near = contacts.near[pair.near.clone()].iter();
+        let near = near.map(|n| (&samples[n.sample as usize], n.slots));
+        let v = (what != Part::Normal).then_some(&self.v[..]);
+        let tangent = &mut self.tangent;
+        let Some(blending) = tangent.set(&query.x.plain(), near, &self.x, v, &blend) else {
+            return;
+        };
+        let jet = &blending.jet;
+        if jet.value.re >= pair.delta {
+            return;
+        }
+        let zero = Dual::<TANGENT_LANES>::new(0.0, [0.0; TANGENT_LANES]);
+        let slip = query.v.plain() - tangent.velocity();
+        let velocity = || {
+            let mut u = Vector([zero; 3]);
+            for k in 0..3 {
+                u.0[k].re = slip[k];
+                u.0[k].d[TANGENT_LANES - 3 + k] = 1.0;
+            }
+            u
+        };
+        let mut forces = contacts.forces_at(pair, jet.value, &jet.gradient, velocity, kappa);
+        match what {
+            Part::Both => {}
+            Part::Normal => forces.friction = Vector([zero; 3]),
+            Part::Friction => forces.lambda = zero,
+        }
+        let pull = Pull {
+            s: forces.lambda,
+            f: forces.friction,
+        };
+        self.follow(contacts, pair, vertices);
+        let plain = self.shares.len() == self.first.len() - 1
+            && self.shares.iter().all(|s| s.1 == 1.0)
+            && !matches!(world.part_of(pair.query).follow, Follow::Framed(_));
+        let diagonal = plain && which == Which::Diagonal;
+        self.tangent
+            .differentiate(&blending, &pull, cx, cv, diagonal);
+        let force = (jet.gradient.scale(pull.s) + pull.f).value();
+        let spin = match world.part_of(pair.query).follow {
+            Follow::Framed(FrameOf::Rigid { block, .. }) => at.v(block + 1).plain(),
+            _ => Vec3::zeros(),
+        };
+        let turning = [&force, &spin];
+        self.carry(
+            contacts,
+            pair,
+            &query,
+            &pull,
+            turning,
+            [cx, cv],
+            which,
+            list,
+        );
+    }
+
+    /// The blocks that the points of the tangent follow; none of a query point in a frame.
+    fn follow(&mut self, contacts: &SmoothContacts, pair: &Pair, vertices: &[u32]) {
+        let world = &contacts.world;
+        self.shares.clear();
+        self.first.clear();
+        self.first.push(0);
+        self.shares.extend_from_slice(world.entries(pair.query));
+        self.first.push(self.shares.len());
+        for &slot in self.tangent.vertices() {
+            let entries = world.entries(vertices[slot as usize]);
+            self.shares.extend_from_slice(entries);
+            self.first.push(self.shares.len());
+        }
+    }
+
+    /// From points to blocks.
+    fn carry(
+        &self,
+        contacts: &SmoothContacts,
+        pair: &Pair,
+        query: &Motion<f64>,
+        pull: &Pull,
+        [force, spin]: [&Vec3; 2],
+        [cx, cv]: [f64; 2],
+        which: Which,
+        list: &mut Vec<Block>,
+    ) {
+        let points = self.first.len() - 1;
+        let shares = |p: usize| &self.shares[self.first[p]..self.first[p + 1]];
+        let mut push = |i: u32, j: u32, m: Mat3| {
+            if which == Which::All || i == j {
+                list.push((i, j, m));
+            }
+        };
+        // Columns of everything that follows blocks by weights.
+        for a in 0..points {
+            for b in 0..points {
+                let mut block = *self.tangent.block(a, b);
+                if b == 0 {
+                    block += self.tangent.query_velocity(pull, a) * cv;
+                }
+                for &(i, wi) in shares(a) {
+                    for &(j, wj) in shares(b) {
+                        push(i, j, block * (wi * wj));
+                    }
+                }
+            }
+        }
+        let Follow::Framed(FrameOf::Rigid { block, .. }) =
+            contacts.world.part_of(pair.query).follow
+        else {
+            return;
+        };
+        // A query point on a rigid body: x = o + ℓ and v = V + ω × ℓ, where ℓ turns with the body,
+        // and the force f is a torque ℓ × f.
+        let lever = query.lever.plain();
+        let arm = lever.cross_matrix();
+        let spin_turn = spin.cross_matrix() * cx + Mat3::from_diagonal_element(cv);
+        for a in 0..points {
+            let by_x = self.tangent.block(a, 0);
+            let by_v = self.tangent.query_velocity(pull, a);
+            let linear = by_x + by_v * cv;
+            let angular = by_x * -arm - by_v * (spin_turn) * arm;
+            for &(i, wi) in shares(a) {
+                push(i, block, linear * wi);
+                push(i, block + 1, angular * wi);
+            }
+            if a == 0 {
+                push(block, block, linear);
+                push(block, block + 1, angular);
+                push(block + 1, block, arm * linear);
+                let turned = force.cross_matrix() * arm * cx;
+                push(block + 1, block + 1, arm * angular + turned);
+            }
+        }
+        for b in 1..points {
+            for &(j, wj) in shares(b) {
+                let m = self.tangent.block(0, b) * wj;
+                push(block, j, m);
+                push(block + 1, j, arm * m);
+            }
+        }
+    }
+}
