@@ -27,3 +27,4 @@ pub use stiction_sim as sim;
 pub use stiction_solvers as solvers;
 
 pub mod commands;
+pub mod validate;

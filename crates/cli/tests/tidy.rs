@@ -351,3 +351,27 @@ fn subcommands_in_the_readme_exist() {
         );
     }
 }
+
+/// A table of numbers without the command that makes them cannot be checked by anybody.
+#[test]
+fn tables_of_results_name_their_commands() {
+    for file in ["docs/results.md", "docs/validation.md"] {
+        let text = read(file);
+        let has_command = |s: &str| s.contains("`stiction ") || s.contains("`cargo ");
+        let mut tables = 0;
+        let mut above = "";
+        for section in text.split("\n#").skip(1) {
+            if section.lines().any(|l| l.starts_with("| ---")) {
+                tables += 1;
+                let same = section.to_lowercase().contains("the same command");
+                assert!(
+                    has_command(section) || same && has_command(above),
+                    "{file}: no command beside the table of `{}`",
+                    section.lines().next().unwrap()
+                );
+            }
+            above = section;
+        }
+        assert!(tables > 3, "{file}: {tables} tables");
+    }
+}

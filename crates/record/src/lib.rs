@@ -22,6 +22,7 @@ mod ply;
 pub mod problems;
 mod pvd;
 mod recorder;
+pub mod report;
 mod running;
 mod summary;
 mod vtu;

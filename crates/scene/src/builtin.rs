@@ -55,7 +55,20 @@ const SCENES: &[Builtin] = scenes![
 
 /// The scenes of `stiction validate`, called `validation/NAME`, in alphabetical order. They are
 /// changed key by key there, and run like any other scene; `list` leaves them out.
-const VALIDATION: &[Builtin] = scenes!["validation/collision",];
+const VALIDATION: &[Builtin] = scenes![
+    "validation/collision",
+    "validation/energy",
+    "validation/groove",
+    "validation/layers",
+    "validation/oscillator",
+    "validation/pinch",
+    "validation/slope",
+    "validation/slope-block",
+    "validation/slope-cloth",
+    "validation/stack",
+    "validation/stack-cloth",
+    "validation/wedge",
+];
 
 /// The scenes of `stiction validate`.
 pub fn validation() -> &'static [Builtin] {

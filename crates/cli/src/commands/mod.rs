@@ -16,6 +16,7 @@ mod requirement;
 mod run;
 mod scenes;
 mod solve;
+mod validate;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -46,6 +47,8 @@ enum Command {
     Plot(plot::PlotArgs),
     /// One scene with several methods and settings: a table and curves.
     Compare(compare::CompareArgs),
+    /// The analytic friction suite: closed forms beside what every method makes of them.
+    Validate(validate::ValidateArgs),
     /// Solve stored friction problems, with any solver or with all.
     Solve(solve::SolveArgs),
     /// Reproducible benchmarks.
@@ -97,6 +100,7 @@ pub fn main(cli: Cli) -> ExitCode {
         Command::Render(args) => render::main(args),
         Command::Plot(args) => plot::main(args),
         Command::Compare(args) => compare::main(args),
+        Command::Validate(args) => validate::main(args),
         Command::Solve(args) => solve::main(args),
         Command::Bench(args) => bench::main(args),
     };

@@ -1,0 +1,243 @@
+//! The analytic friction suite: experiments whose outcome is known in closed form, for every method.
+//!
+//! A [`Case`] is a name, a closed form and a function that runs scenes in a [`Lab`] and compares.
+//! The scenes are built in (`validation/NAME`) and changed key by key, so that every row of the
+//! report names a command that repeats its run. Tolerances are stated with their reasons where they
+//! are used: the order of the integrator, the tolerance of the solver, or the smoothing of a method
+//! whose friction is smooth. For such a method the closed form is that of its own law: what should
+//! rest creeps with the speed v at which s(v; ε) = T/(μN) [larionov, Eq. 7].
+//!
+//! Cases that need bodies that do not exist yet (a rope round a capstan, a rod sliding off an edge)
+//! get a file of their own beside the others, and a line in [`cases`].
+
+mod holding;
+mod lab;
+mod motion;
+mod slopes;
+
+use std::time::Instant;
+
+use rayon::prelude::*;
+use serde::Serialize;
+use stiction_record::plot::Plot;
+
+pub use lab::{Experiment, Friction, Lab, Run, Trouble};
+
+/// An experiment with a known outcome.
+#[derive(Clone, Copy)]
+pub struct Case {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it shows, in a sentence.
+    pub title: &'static str,
+    /// What must come out.
+    pub closed_form: &'static str,
+    /// Runs it.
+    pub run: fn(&Lab<'_>) -> Result<Findings, Trouble>,
+}
+
+/// What a case found with one method.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// What was measured.
+    pub rows: Vec<Row>,
+    /// Curves for the report.
+    pub plots: Vec<Plot>,
+}
+
+/// One number beside what it should be.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// What was measured.
+    pub quantity: String,
+    /// Its unit; empty for plain numbers.
+    pub unit: &'static str,
+    /// What it should be.
+    pub expected: f64,
+    /// What it is.
+    pub measured: f64,
+    /// The difference allowed, in the same unit.
+    pub tolerance: f64,
+    /// Why that much.
+    pub reason: String,
+    /// Whether it is within the tolerance.
+    pub passed: bool,
+    /// The run it was measured in.
+    pub command: String,
+}
+
+impl Row {
+    /// `measured` should be `expected` to within `tolerance`.
+    pub fn near(
+        quantity: impl Into<String>,
+        unit: &'static str,
+        (expected, measured): (f64, f64),
+        (tolerance, reason): (f64, &str),
+        command: &str,
+    ) -> Self {
+        Self {
+            quantity: quantity.into(),
+            unit,
+            expected,
+            measured,
+            tolerance,
+            reason: reason.to_owned(),
+            // Not a number is never within.
+            passed: (measured - expected).abs() <= tolerance,
+            command: command.to_owned(),
+        }
+    }
+
+    /// `measured` should be zero or less, up to `tolerance`.
+    pub fn at_most(
+        quantity: impl Into<String>,
+        unit: &'static str,
+        measured: f64,
+        (tolerance, reason): (f64, &str),
+        command: &str,
+    ) -> Self {
+        Self {
+            passed: measured <= tolerance,
+            ..Self::near(
+                quantity,
+                unit,
+                (0.0, measured),
+                (tolerance, reason),
+                command,
+            )
+        }
+    }
+}
+
+/// What became of one case with one method.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verdict {
+    /// The case.
+    pub case: &'static str,
+    /// The method.
+    pub method: String,
+    /// `passed`, `failed`, or `refused` by a method that cannot run it.
+    pub status: &'static str,
+    /// Why it was refused, or what stopped it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Time on the wall clock [s]; cases run side by side.
+    pub seconds: f64,
+    /// What was measured.
+    pub rows: Vec<Row>,
+    /// Curves for the report.
+    #[serde(skip)]
+    pub plots: Vec<Plot>,
+}
+
+/// All cases, in the order of the report.
+pub fn cases() -> Vec<Case> {
+    [
+        slopes::cases().as_slice(),
+        motion::cases().as_slice(),
+        holding::cases().as_slice(),
+    ]
+    .concat()
+}
+
+/// Runs cases with methods, side by side; `done` hears of each as it ends.
+pub fn run(
+    cases: &[Case],
+    methods: &[String],
+    quick: bool,
+    done: impl Fn(&Verdict) + Sync,
+) -> Vec<Verdict> {
+    let pairs: Vec<(&Case, &String)> = cases
+        .iter()
+        .flat_map(|c| methods.iter().map(move |m| (c, m)))
+        .collect();
+    pairs
+        .into_par_iter()
+        .with_max_len(1)
+        .map(|(case, method)| {
+            let verdict = judge(case, &Lab::new(method, quick));
+            done(&verdict);
+            verdict
+        })
+        .collect()
+}
+
+fn judge(case: &Case, lab: &Lab<'_>) -> Verdict {
+    let start = Instant::now();
+    let found = (case.run)(lab);
+    let mut verdict = Verdict {
+        case: case.name,
+        method: lab.method.to_owned(),
+        status: "failed",
+        why: None,
+        seconds: start.elapsed().as_secs_f64(),
+        rows: Vec::new(),
+        plots: Vec::new(),
+    };
+    match found {
+        Ok(found) => {
+            // A case that measures nothing has not passed.
+            if !found.rows.is_empty() && found.rows.iter().all(|r| r.passed) {
+                verdict.status = "passed";
+            }
+            verdict.rows = found.rows;
+            verdict.plots = found.plots;
+        }
+        Err(trouble) => {
+            if matches!(trouble, Trouble::Unsupported(_)) {
+                verdict.status = "refused";
+            }
+            verdict.why = Some(trouble.to_string());
+        }
+    }
+    verdict
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_pass_within_their_tolerance_only() {
+        let row = |m| Row::near("a", "m", (1.0, m), (0.1, "b"), "c").passed;
+        assert!(row(1.05) && row(0.95) && !row(1.2) && !row(0.8) && !row(f64::NAN));
+        let most = |m| Row::at_most("a", "m", m, (0.1, "b"), "c").passed;
+        assert!(most(0.05) && most(-7.0) && !most(0.2) && !most(f64::NAN));
+    }
+
+    #[test]
+    fn names_of_cases_differ() {
+        let all = cases();
+        for (i, case) in all.iter().enumerate() {
+            assert!(
+                all[..i].iter().all(|c| c.name != case.name),
+                "{}",
+                case.name
+            );
+        }
+    }
+
+    #[test]
+    fn a_case_without_rows_has_not_passed_and_a_refusal_is_not_a_failure() {
+        let case = |run| Case {
+            name: "x",
+            title: "",
+            closed_form: "",
+            run,
+        };
+        let lab = Lab::new("admm", true);
+        assert_eq!(
+            judge(&case(|_| Ok(Findings::default())), &lab).status,
+            "failed"
+        );
+        let refused: fn(&Lab<'_>) -> _ = |_| Err(Trouble::Unsupported("no".into()));
+        assert_eq!(judge(&case(refused), &lab).status, "refused");
+        let broken: fn(&Lab<'_>) -> _ = |_| {
+            Err(Trouble::Failed {
+                command: "c".into(),
+                why: "w".into(),
+            })
+        };
+        assert_eq!(judge(&case(broken), &lab).status, "failed");
+    }
+}

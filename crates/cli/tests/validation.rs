@@ -1,0 +1,173 @@
+//! The analytic friction suite in its quick form, as a user runs it, and what it leaves behind.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::{collections::BTreeSet, fs};
+
+use common::{code, root, stderr, stdout, stiction};
+use stiction::{scene::builtin, validate};
+
+#[test]
+fn every_method_passes_the_quick_suite_and_the_report_stands_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("v").to_string_lossy().into_owned();
+    let args = [
+        "validate",
+        "--quick",
+        "--method",
+        "admm,smooth",
+        "--json",
+        "--out",
+        &out,
+    ];
+    let output = stiction(&args);
+    let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let verdicts = report["verdicts"].as_array().unwrap();
+    let mut wrong = Vec::new();
+    for v in verdicts {
+        if v["status"] != "passed" {
+            wrong.push(format!("{} {}: {}", v["case"], v["method"], v["why"]));
+        }
+        for row in v["rows"].as_array().unwrap() {
+            if row["passed"] != true {
+                wrong.push(format!("{} {}: {row}", v["case"], v["method"]));
+            }
+            assert!(!row["reason"].as_str().unwrap().is_empty());
+            let command = row["command"].as_str().unwrap();
+            assert!(command.starts_with("stiction run "), "{command}");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let seen: Vec<(&str, &str)> = verdicts
+        .iter()
+        .map(|v| (v["case"].as_str().unwrap(), v["method"].as_str().unwrap()))
+        .collect();
+    let all: Vec<(&str, &str)> = validate::cases()
+        .iter()
+        .flat_map(|c| ["admm", "smooth"].map(|m| (c.name, m)))
+        .collect();
+    assert_eq!(seen, all);
+    let stored = fs::read_to_string(dir.path().join("v/report.json")).unwrap();
+    assert_eq!(stored.trim(), stdout(&output).trim());
+
+    let html = fs::read_to_string(dir.path().join("v/report.html")).unwrap();
+    for word in ["src=", "href=", "url(", "@import", "<script", "https://"] {
+        assert!(!html.contains(word), "the report fetches something: {word}");
+    }
+    assert!(html.matches("<svg").count() > 20);
+    for case in validate::cases() {
+        assert!(html.contains(&format!("<h2 id=\"{}\">", case.name)));
+    }
+
+    // A command of the report, taken as it stands, gives the number beside it.
+    let groove = verdicts.iter().find(|v| v["case"] == "groove").unwrap();
+    let rows = groove["rows"].as_array().unwrap();
+    let row = rows.iter().find(|r| r["unit"] == "N").unwrap();
+    let words = shell_words(row["command"].as_str().unwrap());
+    let run = dir.path().join("again").to_string_lossy().into_owned();
+    let mut args: Vec<&str> = words[1..].iter().map(String::as_str).collect();
+    args.extend(["--out", &run, "--quiet"]);
+    assert_eq!(code(&stiction(&args)), 0);
+    let summary = fs::read_to_string(dir.path().join("again/summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    assert_eq!(summary["probes"]["press"]["last"], row["measured"]);
+}
+
+/// Words of a shell, single quotes understood.
+fn shell_words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for (i, part) in text.split('\'').enumerate() {
+        if i % 2 == 1 {
+            words.last_mut().unwrap().push_str(part);
+            continue;
+        }
+        let mut pieces = part.split(' ');
+        words.last_mut().unwrap().push_str(pieces.next().unwrap());
+        words.extend(pieces.map(str::to_owned));
+    }
+    words.retain(|w| !w.is_empty());
+    words
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_says_what_can() {
+    let output = stiction(&["validate", "--case", "slop-grid"]);
+    assert_eq!(code(&output), 2);
+    assert!(
+        stderr(&output).contains("slope-grid"),
+        "{}",
+        stderr(&output)
+    );
+    let output = stiction(&["validate", "--method", "adm"]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("admm"), "{}", stderr(&output));
+    let listed = stdout(&stiction(&["validate", "--list"]));
+    assert_eq!(listed.lines().count(), validate::cases().len());
+    // A method that solves no contact refuses, which is no failure.
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().to_string_lossy().into_owned();
+    let args = [
+        "validate", "--quick", "--case", "groove", "--method", "newton", "--out", &out,
+    ];
+    let output = stiction(&args);
+    assert_eq!(code(&output), 0);
+    let said = stdout(&output);
+    assert!(
+        said.contains("refused groove, newton") && said.contains("no contact"),
+        "{said}"
+    );
+}
+
+/// The suite sees friction that is wrong: the smoothed law does not pass as an exact one.
+#[test]
+fn creep_is_not_rest() {
+    let smooth = validate::Lab::new("smooth", true);
+    let judged_as_exact = validate::Lab {
+        friction: validate::Friction::Exact,
+        ..smooth
+    };
+    let groove = validate::cases()
+        .into_iter()
+        .find(|c| c.name == "groove")
+        .unwrap();
+    let good = (groove.run)(&smooth).unwrap();
+    assert!(good.rows.iter().all(|r| r.passed));
+    let bad = (groove.run)(&judged_as_exact).unwrap();
+    assert!(bad.rows.iter().any(|r| !r.passed));
+}
+
+#[test]
+fn validation_scenes_are_the_files_of_the_folder_and_are_described() {
+    let folder = root().join("scenes/validation");
+    let files: BTreeSet<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .map(|p| format!("validation/{}", p.file_stem().unwrap().to_string_lossy()))
+        .collect();
+    let names: BTreeSet<String> = builtin::validation()
+        .iter()
+        .map(|s| s.name.to_owned())
+        .collect();
+    assert_eq!(names, files);
+    for scene in builtin::validation() {
+        assert!(!scene.description().is_empty(), "{}", scene.name);
+        assert_eq!(stdout(&stiction(&["scenes", scene.name])), scene.text);
+    }
+}
+
+#[test]
+fn every_case_is_in_the_document_with_its_command() {
+    let text = fs::read_to_string(root().join("docs/validation.md")).unwrap();
+    for case in validate::cases() {
+        let head = format!("\n## {}\n", case.name);
+        let section = text.split(&head).nth(1).expect(case.name);
+        let section = section.split("\n## ").next().unwrap();
+        let command = format!("`stiction validate --case {}`", case.name);
+        assert!(section.contains(&command), "{}", case.name);
+        for method in ["| `admm` |", "| `smooth` |"] {
+            assert!(section.contains(method), "{}: {method}", case.name);
+        }
+    }
+}
