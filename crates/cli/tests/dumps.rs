@@ -1,0 +1,174 @@
+//! The friction problems of the built-in scenes, solved again from their files.
+//!
+//! Each scene is run for a while with `--dump-problems`. Every solver then gets the same problems from
+//! nothing: none may say that it converged above its tolerance, and where the dense reference is
+//! affordable, `admm` and the reference must both come to the tolerance that is asked for. A few
+//! scenes run always, all with STICTION_LONG=1.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::print_stdout)] // what was solved, with --nocapture
+
+mod common;
+
+use std::{fs, path::Path};
+
+use common::{code, stderr, stiction};
+use stiction::{
+    contact::{CertifyConfig, FrictionProblem, certify},
+    math::Vec3,
+    record::problems::read_problem,
+    scene::{LoadOptions, SceneSource, builtin, load},
+    solvers::{admm, ica, newton, reference},
+};
+
+/// What is asked of the certificate [m/s].
+const TOLERANCE: f64 = 1e-8;
+/// The reference builds dense matrices: of so many blocks and contacts at most.
+const AFFORDABLE: (usize, usize) = (400, 130);
+
+/// The residual and the imbalance of an answer, the larger one [m/s].
+fn error(problem: &FrictionProblem, v: &[Vec3], r: &[Vec3]) -> f64 {
+    let c = certify(problem, v, r, &CertifyConfig::default()).unwrap();
+    c.residual.max(c.dynamics)
+}
+
+/// Solves a problem with all; returns whether the reference took part.
+fn solve(name: &str, problem: &FrictionProblem) -> bool {
+    let length = TOLERANCE * problem.h;
+    // Rounding in sums of large impulses is the only excuse.
+    let honest = |solver: &str, converged: bool, error: f64| {
+        let most = TOLERANCE * (1.0 + 1e-6);
+        assert!(
+            !converged || error <= most,
+            "{name}: {solver} claims {error:e} m/s"
+        );
+    };
+    let config = admm::Config {
+        tolerance: length,
+        max_iterations: 5000,
+        start: admm::Start::Unconstrained,
+        ..admm::Config::accurate()
+    };
+    let mut state = admm::State::default();
+    let report = admm::Admm::new(problem)
+        .and_then(|mut solver| solver.solve(problem, &mut state, &config))
+        .unwrap_or_else(|e| panic!("{name}: admm: {e}"));
+    let of_admm = error(problem, &state.v, &state.r);
+    honest("admm", report.converged, of_admm);
+
+    let config = ica::Config {
+        tolerance: length,
+        max_iterations: 300,
+        ..ica::Config::paper()
+    };
+    let mut other = ica::State::default();
+    // Nested relaxation may diverge, and says so.
+    if let Ok(report) = ica::solve(problem, &mut other, &config) {
+        honest("ica", report.converged, error(problem, &other.v, &other.r));
+    }
+    let config = newton::Config {
+        tolerance: TOLERANCE,
+        ..newton::Config::default()
+    };
+    let mut other = newton::State::default();
+    if let Ok(report) = newton::solve(problem, &mut other, &config) {
+        honest(
+            "newton",
+            report.converged,
+            error(problem, &other.v, &other.r),
+        );
+    }
+    let affordable = problem.blocks() <= AFFORDABLE.0 && problem.contacts.len() <= AFFORDABLE.1;
+    if affordable {
+        let answer = reference::solve(problem, &reference::Config::default(), None);
+        let answer = answer.unwrap_or_else(|e| panic!("{name}: reference: {e}"));
+        let of_reference = error(problem, &answer.v, &answer.r);
+        assert!(
+            of_reference <= TOLERANCE.max(answer.tolerance) && of_admm <= TOLERANCE,
+            "{name}: reference {of_reference:e} m/s, admm {of_admm:e} m/s"
+        );
+    }
+    println!(
+        "{name}: {} blocks, {} contacts, admm {of_admm:.1e} m/s after {} iterations{}",
+        problem.blocks(),
+        problem.contacts.len(),
+        report.iterations,
+        if affordable { ", as the reference" } else { "" }
+    );
+    affordable
+}
+
+/// Runs a scene to the given part of its duration and solves some of its problems; returns how many,
+/// and in how many the reference took part.
+fn dump(scene: &str, part: f64, most: usize, dir: &Path) -> (usize, usize) {
+    let source = SceneSource::Builtin(scene.to_owned());
+    let plan = load(&source, &LoadOptions::default()).unwrap().plan;
+    let steps = (plan.time.steps() as f64 * part).ceil();
+    let every = format!("every={}", (steps as usize / (3 * most)).max(1));
+    let duration = format!("time.duration={}", steps * plan.time.step);
+    let out = dir.join(scene).to_string_lossy().into_owned();
+    let output = stiction(&[
+        "run",
+        scene,
+        "--set",
+        &duration,
+        "--dump-problems",
+        &every,
+        "--format",
+        "none",
+        "--quiet",
+        "--out",
+        &out,
+    ]);
+    // Checks that look at later times fail; anything else is not expected.
+    assert!(code(&output) <= 1, "{scene}: {}", stderr(&output));
+    let folder = dir.join(scene).join("problems");
+    let Ok(entries) = fs::read_dir(folder) else {
+        return (0, 0);
+    };
+    let mut files: Vec<_> = entries.map(|e| e.unwrap().path()).collect();
+    files.sort();
+    let problems: Vec<_> = files
+        .iter()
+        .map(|f| (f, read_problem(f).unwrap().problem))
+        .filter(|(_, p)| !p.contacts.is_empty())
+        .collect();
+    let stride = problems.len().div_ceil(most).max(1);
+    let mut count = (0, 0);
+    for (file, problem) in problems.iter().step_by(stride) {
+        let name = format!("{scene} {}", file.file_stem().unwrap().to_string_lossy());
+        count.0 += 1;
+        count.1 += usize::from(solve(&name, problem));
+    }
+    count
+}
+
+#[test]
+fn problems_of_built_in_scenes_are_solved_alike_and_nobody_overstates() {
+    let long = std::env::var("STICTION_LONG").is_ok_and(|v| v == "1");
+    let dir = tempfile::tempdir().unwrap();
+    let (mut solved, mut compared) = (0, 0);
+    if long {
+        for scene in builtin::list() {
+            let (all, dense) = dump(scene.name, 0.3, 4, dir.path());
+            solved += all;
+            compared += dense;
+        }
+    } else {
+        // Rigid and soft bodies, cloth, grains, smooth contact.
+        let some = [
+            ("block-slide", 0.02),
+            ("drag", 0.05),
+            ("slope", 0.05),
+            ("grains", 0.1),
+            ("ball-squish", 0.1),
+        ];
+        for (scene, part) in some {
+            let (all, dense) = dump(scene, part, 3, dir.path());
+            assert!(all > 0, "{scene} has no contact");
+            solved += all;
+            compared += dense;
+        }
+    }
+    println!("{solved} problems, {compared} with the reference");
+    assert!(compared >= 5 && solved >= compared);
+}
