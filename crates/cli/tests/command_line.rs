@@ -454,3 +454,28 @@ fn a_comparison_has_a_row_for_every_run_and_says_why_one_was_refused() {
     let csv = fs::read_to_string(dir.path().join("o/compare.csv")).unwrap();
     assert_eq!(csv.lines().count(), 4);
 }
+
+/// The house of cards has contacts whose impulses are not unique, on which splitting stalls.
+#[test]
+fn what_splitting_stalls_on_is_solved_by_newton_and_by_a_run_that_asks_for_it() {
+    let out = tempfile::tempdir().unwrap();
+    let with = |name: &str, more: &[&str]| {
+        let dir = out.path().join(name).to_string_lossy().into_owned();
+        let run = [
+            "run", "cards", "--frames", "1", "--quiet", "--format", "none",
+        ];
+        let output = stiction(&[&run[..], &["--out", &dir], more].concat());
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        dir
+    };
+    let plain = with("plain", &["--dump-problems", "every=10"]);
+    let file = format!("{plain}/problems/000010.problem");
+    let solve = |more: &[&str]| stiction(&[&["solve", &file, "--threads", "1"], more].concat());
+    let stalled = solve(&["--max-iterations", "2000"]);
+    assert_eq!(code(&stalled), 1, "{}", stdout(&stalled));
+    let solved = solve(&["--solver", "newton"]);
+    assert_eq!(code(&solved), 0, "{}", stdout(&solved));
+    let bounds = ["residual<1.001e-8", "dynamics<1.001e-8"].map(|b| ["--require", b]);
+    let asked = ["--set", "method.residual=1e-8"];
+    with("asked", &[&asked[..], &bounds.concat()].concat());
+}

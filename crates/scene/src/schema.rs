@@ -50,6 +50,7 @@ pub(crate) const METHOD_ADMM: &[&str] = &[
     "sleep",
     "acceleration",
     "stop",
+    "residual",
     "safe",
 ];
 pub(crate) const METHOD_SMOOTH: &[&str] = &[

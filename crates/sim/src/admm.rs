@@ -20,7 +20,7 @@ use stiction_contact::{
     detect::{ContactSource, DetectConfig, Detector, Placement, Step},
 };
 use stiction_math::{LinearOperator, Vec3};
-use stiction_solvers::{admm as solver, ica};
+use stiction_solvers::{admm as solver, finish::admm_with_newton, ica};
 
 use crate::{
     colliders::{ContactRules, colliders, place},
@@ -184,8 +184,10 @@ impl Admm {
                 // Later the last iterate of the contact solver is the best guess [Sect. 6.2.1].
                 start = config.solver.start;
             }
+            // What is linearised again need not be finished.
+            let last = newton + 1 == linearisations;
             stages.time(Stage::Solve, || {
-                work.solve(&mut self.state, config, start, v, &mut report)
+                work.solve(&mut self.state, config, start, last, v, &mut report)
             })?;
         }
         if config.safe {
@@ -203,7 +205,7 @@ impl Admm {
                 }
                 stages.time(Stage::Solve, || {
                     let start = solver::Start::Given;
-                    work.solve(&mut self.state, config, start, v, &mut report)
+                    work.solve(&mut self.state, config, start, true, v, &mut report)
                 })?;
             }
         }
@@ -429,7 +431,7 @@ impl Work {
         problem.contacts.clear();
         let solver = match solver {
             Some(solver) => solver,
-            None => solver.insert(solver::Admm::new(problem)?),
+            None => solver.insert(admm_with_newton(problem)?),
         };
         solver
             .unconstrained(problem, predicted, 1e-6)
@@ -445,24 +447,29 @@ impl Work {
         Ok(())
     }
 
-    /// The contact solver on the problem of the step, from `state` to `state` and `v`.
+    /// The contact solver on the problem of the step, from `state` to `state` and `v`; whether it is
+    /// the `last` linearisation.
     fn solve(
         &mut self,
         state: &mut solver::State,
         config: &Config,
         start: solver::Start,
+        last: bool,
         v: &mut [Vec3],
         report: &mut SolveReport,
     ) -> Result<(), SolveError> {
         let problem = &mut self.problem;
         let solver = match &mut self.solver {
             Some(solver) => solver,
-            none => none.insert(solver::Admm::new(problem)?),
+            none => none.insert(admm_with_newton(problem)?),
         };
-        let settings = solver::Config {
+        let mut settings = solver::Config {
             start,
             ..config.solver.clone()
         };
+        if !last && settings.finish.take().is_some() {
+            settings.stop = solver::Stop::Change;
+        }
         state.r.resize(problem.contacts.len(), Vec3::zeros());
         self.start.0.clone_from(&state.v);
         self.start.1.clone_from(&state.r);
@@ -477,7 +484,7 @@ impl Work {
                 solver.solve_with(problem, state, &settings, detector, &mut |_| {})?
             }
         };
-        report.iterations += solved.iterations;
+        report.iterations += solved.iterations + solved.factorisations;
         report.linear_iterations += solved.linear_iterations;
         report.converged &= solved.converged;
         report.change = solved.delta / problem.h;

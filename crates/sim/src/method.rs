@@ -128,7 +128,7 @@ impl Unsupported {
 /// What a solve took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SolveReport {
-    /// Outer iterations.
+    /// Outer iterations; factorisations of a finish count, too.
     pub iterations: usize,
     /// Iterations of inner linear solvers, all together.
     pub linear_iterations: usize,

@@ -6,7 +6,7 @@ use stiction_contact::generate::{Kind, incline, pulled_chain, random, stack};
 use stiction_contact::{CertifyConfig, Contact, ContactSet, FrictionProblem, certify};
 use stiction_math::Vec3;
 use stiction_solvers::newton::{Config, Error, Report, State, solve};
-use stiction_solvers::reference;
+use stiction_solvers::{admm, finish::admm_with_newton, reference};
 
 /// What is asked for, in residual and in dynamics [m/s].
 const ASKED: f64 = 1e-9;
@@ -200,4 +200,139 @@ fn bad_input_is_refused_and_leaves_the_state() {
         assert_eq!(refused, Err(Error::Setting { name, value: 0.0 }));
     }
     assert_eq!(state, State::default());
+}
+
+/// The paper's settings with a finish, which few iterations are enough for.
+fn finished(residual: f64) -> admm::Config {
+    admm::Config {
+        finish: Some(admm::Finish {
+            after: 3,
+            ..admm::Finish::to(residual)
+        }),
+        ..admm::Config::paper()
+    }
+}
+
+fn split(problem: &FrictionProblem, config: &admm::Config) -> (admm::State, admm::Report) {
+    let mut state = admm::State::default();
+    let mut solver = admm_with_newton(problem).unwrap();
+    let report = solver.solve(problem, &mut state, config).unwrap();
+    (state, report)
+}
+
+#[test]
+fn a_finish_without_a_finisher_is_refused() {
+    let problem = incline(3, 0.2, 0.5, 0.0).problem;
+    // Nothing is below a bound of almost nothing before the first attempt.
+    let refused = admm::solve(&problem, &finished(1e-300));
+    assert_eq!(refused.err(), Some(admm::Error::NoFinisher));
+}
+
+#[test]
+fn what_splitting_began_is_finished_and_rests_there() {
+    let mut finished_by_newton = 0;
+    for seed in 0..24 {
+        let kind = Kind::ALL[seed as usize % Kind::ALL.len()];
+        let problem = random(kind, 20, seed);
+        let name = format!("{kind:?} {seed}");
+        let config = finished(ASKED);
+        let (state, report) = split(&problem, &config);
+        assert!(report.converged, "{name}: {report:?}");
+        assert!(
+            report.certificate <= ASKED * problem.h,
+            "{name}: {report:?}"
+        );
+        let answer = State {
+            v: state.v.clone(),
+            r: state.r.clone(),
+        };
+        assert!(judged(&problem, &answer) <= ASKED, "{name}");
+        finished_by_newton += usize::from(report.factorisations > 0);
+        // λ and the impulses fit the velocity: an iteration of the splitting moves nothing.
+        let one = admm::Config {
+            max_iterations: 1,
+            start: admm::Start::Given,
+            finish: None,
+            ..config
+        };
+        let mut after = state.clone();
+        let mut solver = admm::Admm::new(&problem).unwrap();
+        solver.solve(&problem, &mut after, &one).unwrap();
+        // Masses that differ by a million make as much of an imbalance.
+        let moved = distance(&after.v, &state.v);
+        assert!(moved < 1e4 * ASKED, "{name}: {moved:e}");
+    }
+    assert!(finished_by_newton > 12, "{finished_by_newton}");
+}
+
+/// Hands out the contacts of a complete problem three at a time.
+struct Late(ContactSet);
+
+impl admm::ContactSource for Late {
+    fn more_contacts(&mut self, _: &[Vec3], contacts: &mut ContactSet) -> usize {
+        let late = contacts.len()..(contacts.len() + 3).min(self.0.len());
+        for c in late.clone() {
+            contacts.push_entries(self.0.entries(c), self.0.contact(c));
+        }
+        late.len()
+    }
+}
+
+/// Even those that are found when the splitting has no iterations left.
+#[test]
+fn contacts_that_come_late_are_in_the_finished_answer() {
+    for kind in [Kind::Sparse, Kind::Rigid, Kind::Compliant, Kind::Cohesive] {
+        let complete = random(kind, 24, 4);
+        let mut late = complete.clone();
+        late.contacts = ContactSet::default();
+        let config = admm::Config {
+            max_iterations: 2,
+            contacts_every: 0,
+            ..finished(ASKED)
+        };
+        let mut state = admm::State::default();
+        let mut source = Late(complete.contacts.clone());
+        let report = admm_with_newton(&late)
+            .unwrap()
+            .solve_with(&mut late, &mut state, &config, &mut source, &mut |_| {})
+            .unwrap();
+        assert!(report.converged, "{kind:?}: {report:?}");
+        assert_eq!(report.new_contacts, complete.contacts.len());
+        let (v, r) = (state.v, state.r);
+        assert!(judged(&complete, &State { v, r }) <= ASKED, "{kind:?}");
+    }
+}
+
+/// An attempt that fails is no harm: the answer is the better one of the two.
+#[test]
+fn a_finish_that_fails_never_claims_and_never_worsens() {
+    for seed in 0..24 {
+        let kind = Kind::ALL[seed as usize % Kind::ALL.len()];
+        let problem = random(kind, 25, seed);
+        let plain = admm::Config {
+            max_iterations: 12,
+            ..admm::Config::paper()
+        };
+        let with = admm::Config {
+            finish: Some(admm::Finish {
+                max_iterations: 2,
+                after: 12,
+                ..admm::Finish::to(1e-13)
+            }),
+            tolerance: 0.0,
+            ..plain.clone()
+        };
+        let plain = admm::Config {
+            tolerance: 0.0,
+            ..plain
+        };
+        let judge = |config: &admm::Config| {
+            let (admm::State { v, r, .. }, report) = split(&problem, config);
+            let found = judged(&problem, &State { v, r });
+            assert_eq!(report.converged, found <= 1e-13 && config.finish.is_some());
+            found
+        };
+        let (without, with) = (judge(&plain), judge(&with));
+        assert!(with <= without, "{kind:?} {seed}: {with:e}, {without:e}");
+    }
 }

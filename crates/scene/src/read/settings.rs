@@ -9,7 +9,9 @@ use stiction_sim::{
     newton::{self, Stop},
     smooth::{self, Solver, VolumeJacobian},
 };
-use stiction_solvers::admm::{Acceleration, Local, Sleep, Start, Stop as Until, Velocity, Weights};
+use stiction_solvers::admm::{
+    Acceleration, Finish, Local, Sleep, Start, Stop as Until, Velocity, Weights,
+};
 
 use crate::{
     error::{Kind, Reporter},
@@ -232,6 +234,20 @@ fn admm(f: &Fields<'_>) -> Option<admm::Config> {
             ("certificate", Until::Certificate),
         ];
         solver.stop = f.choice("stop", &stops)?;
+    }
+    let plain =
+        config.by == ContactSolver::Splitting && config.integrator != admm::Integrator::Splitting;
+    if f.has("residual") {
+        if !plain {
+            let message = "`residual` of [method] needs the linear problems of \"newton\" and their \
+                           solver \"admm\"";
+            let help = "remove it, or remove `integrator` and `solver`";
+            let help = Some(help.to_owned());
+            return f.fail(Kind::Value, "residual", message.to_owned(), help);
+        }
+        solver.finish = Some(Finish::to(f.positive("residual")?));
+    } else if solver.stop == Until::Certificate && plain {
+        solver.finish = Some(Finish::default());
     }
     if f.has("safe") {
         config.safe = f.bool("safe")?;

@@ -41,10 +41,13 @@
 //! Sweeps over contacts pass on a part m/M of a load between masses m and M, whatever W is: weights
 //! that help the sweeps make the outer loop as much slower. Contacts with almost parallel normals
 //! pass loads on by their angle. And wedges with high friction send plain iterations round in
-//! circles. All are few modes of an almost linear map, which `Acceleration::Anderson` takes out.
+//! circles. All are few modes of an almost linear map, which `Acceleration::Anderson` takes out. What is left,
+//! above all loads that redundant contacts share, `Finish` leaves to a
+//! second-order solver.
 //!
 //! **Deviations from the paper**
-//! - `Acceleration::Anderson` and `Stop::Certificate` are not in the paper.
+//! - `Acceleration::Anderson`, `Stop::Certificate` and `Finish` are not in the paper; its settings,
+//!   `Config::paper()`, use none of them.
 //! - `Start::Held` is not in the paper, which starts from A v = f in every step and then has to
 //!   find rest again each time. `Start::Unconstrained` is the paper's.
 //! - The changes of the last sweep count in the test for the end, see above.
@@ -61,6 +64,7 @@
 //!   open contacts have exactly none, and a contact's impulse is exactly in its cone.
 
 mod anderson;
+mod finish;
 mod outer;
 mod start;
 mod state;
@@ -70,6 +74,7 @@ use stiction_contact::{FrictionProblem, ProblemError};
 use stiction_math::SystemError;
 
 pub use crate::projection::{Metric, Nap, Projection};
+pub use finish::{Finish, Finished, Finisher};
 pub use outer::{Admm, LocalStep};
 pub use state::State;
 pub use stiction_contact::detect::ContactSource;
@@ -101,6 +106,9 @@ pub struct Config {
     pub sleep: Option<Sleep>,
     /// Whether iterations learn from those before.
     pub acceleration: Option<Acceleration>,
+    /// Whether what splitting began is finished by another solver, see [`Admm::with_finisher`]. If
+    /// so, the certificate alone ends the loop, whatever `stop` says.
+    pub finish: Option<Finish>,
 }
 
 /// When the loop ends. Whatever it says, [`Report::converged`] is only true of an answer whose
@@ -202,10 +210,13 @@ pub struct Report {
     /// h times the `residual` and the `dynamics` of the answer's certificate [m], the larger one;
     /// infinite if the loop ended before it was asked for.
     pub certificate: f64,
-    /// Whether all three are below the tolerance.
+    /// Whether all three are below the tolerance; with a finish, whether the certificate is below
+    /// what was asked of it.
     pub converged: bool,
     /// Iterations of conjugate gradients across couplings, all together.
     pub linear_iterations: usize,
+    /// Factorisations of the finish, all together.
+    pub factorisations: usize,
     /// Contacts that the source found during the solve.
     pub new_contacts: usize,
 }
@@ -239,6 +250,12 @@ pub enum Error {
     /// The state to start from has a number that is not finite.
     #[error("the `{0}` to start from is not finite")]
     Start(&'static str),
+    /// The finish could not work.
+    #[error("the finish of the contact solver: {0}")]
+    Finish(String),
+    /// A finish is asked for, and there is nobody to do it.
+    #[error("a finish is asked for, but the solver was made without a finisher")]
+    NoFinisher,
     /// A setting makes no sense.
     #[error("the setting `{name}` is {value}")]
     Setting {
@@ -287,6 +304,7 @@ impl Config {
                 sweeps: 10,      // "a fixed number" that the paper does not tell
             }),
             acceleration: None, // [daviet2020, Sect. 6.3.4]: "remains limited"
+            finish: None,
         }
     }
 
@@ -332,6 +350,9 @@ impl Config {
                 above_zero("acceleration.memory", memory as f64)?;
             }
             None => {}
+        }
+        if let Some(residual) = self.finish.and_then(|f| f.residual) {
+            above_zero("finish.residual", residual)?;
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use super::{
     Acceleration, Config, ContactSource, Error, Iteration, Local, Metric, Nap, Projection, Report,
     Start, State, Stop, Velocity,
     anderson::{Anderson, Step},
+    finish::{Attempts, Finisher},
     start::better_held,
     weights::{reach, weights},
 };
@@ -20,21 +21,22 @@ pub struct Admm {
     factor: SystemFactor,
     /// Of A, for the velocity without contact.
     plain: SystemFactor,
+    pub(super) finisher: Option<Box<dyn Finisher>>,
     /// Whether `plain` is already that of the next problem.
     fresh: bool,
     /// Blocks of each part that the factor was analysed for.
     shape: Vec<usize>,
-    projection: Projection,
-    w: Vec<f64>,
+    pub(super) projection: Projection,
+    pub(super) w: Vec<f64>,
     /// W⁻¹ as matrices, if they are asked for.
     inverse: Vec<Mat3>,
     reach: Vec<f64>,
-    v: Vec<Vec3>,
-    p: Vec<Vec3>,
-    lambda: Vec<Vec3>,
+    pub(super) v: Vec<Vec3>,
+    pub(super) p: Vec<Vec3>,
+    pub(super) lambda: Vec<Vec3>,
     /// p and λ as they enter the linear system: with momentum, if any.
-    p_hat: Vec<Vec3>,
-    lambda_hat: Vec<Vec3>,
+    pub(super) p_hat: Vec<Vec3>,
+    pub(super) lambda_hat: Vec<Vec3>,
     p_before: Vec<Vec3>,
     lambda_before: Vec<Vec3>,
     step: Vec<Vec3>,
@@ -86,6 +88,7 @@ impl Admm {
         Ok(Self {
             factor: SystemFactor::new(&problem.a, &problem.part_positions())?,
             plain: SystemFactor::new(&problem.a, &problem.part_positions())?,
+            finisher: None,
             fresh: false,
             shape: shape(problem),
             projection: Projection::default(),
@@ -130,8 +133,8 @@ impl Admm {
     }
 
     /// The same inside an alternating integrator: `local` is asked after every linear solve to take
-    /// its own local steps at the new velocities and to change f accordingly. Momentum and
-    /// combinations of iterates, which know nothing of it, must be off.
+    /// its own local steps at the new velocities and to change f accordingly. Momentum,
+    /// combinations of iterates and the finish, which know nothing of it, are off.
     pub fn solve_split(
         &mut self,
         problem: &mut FrictionProblem,
@@ -142,6 +145,7 @@ impl Admm {
     ) -> Result<Report, Error> {
         let config = Config {
             acceleration: None,
+            finish: None,
             ..config.clone()
         };
         self.run(
@@ -215,7 +219,16 @@ impl Admm {
             ..Report::default()
         };
         let mut past = Past::default();
-        for number in 1..=config.max_iterations {
+        let mut attempts = Attempts::new(config.finish);
+        // What is asked of the certificate [m].
+        let asked = match config.finish.and_then(|f| f.residual) {
+            Some(residual) => h * residual,
+            None => config.tolerance,
+        };
+        let mut limit = config.max_iterations;
+        let mut number = 0;
+        while number < limit {
+            number += 1;
             let problem = access.get();
             let matrix = shifted.as_ref().unwrap_or(&problem.a);
             report.linear_iterations +=
@@ -278,12 +291,27 @@ impl Admm {
             let mut ended = false;
             if delta.max(report.settling) <= config.tolerance {
                 report.certificate = self.certificate(access.get(), config.velocity)?;
-                let certified = report.certificate <= config.tolerance;
-                if certified || config.stop == Stop::Change {
+                let certified = report.certificate <= asked;
+                if certified || config.stop == Stop::Change && config.finish.is_none() {
                     let more = self.ask(&mut access, config.velocity)?;
                     report.new_contacts += more;
                     ended = more == 0;
                     report.converged = ended && certified;
+                }
+            }
+            if let Some(finish) = &config.finish
+                && !ended
+                && attempts.due(number, limit)
+                && self.attempt(access.get(), finish, asked / h, &mut attempts, &mut report)?
+            {
+                let more = self.ask(&mut access, config.velocity)?;
+                report.new_contacts += more;
+                ended = more == 0;
+                report.converged = ended;
+                past = Past::default();
+                // An answer to a problem that has grown is a start, however late it comes.
+                if more > 0 && attempts.extend() {
+                    limit = limit.max(number.saturating_add(finish.after));
                 }
             }
             restarted |= self.extrapolate(&mut past.momentum, config.acceleration);
@@ -301,6 +329,9 @@ impl Admm {
         }
 
         let problem = access.get();
+        if !report.converged {
+            self.fall_back(problem, attempts, config, &mut report)?;
+        }
         let contacts = &problem.contacts;
         problem.a.apply(&self.p, &mut self.product);
         state.balance.clone_from(&self.product);
@@ -320,7 +351,11 @@ impl Admm {
     }
 
     /// What the certificate would say of the answer as it is now, as a length [m].
-    fn certificate(&mut self, problem: &FrictionProblem, which: Velocity) -> Result<f64, Error> {
+    pub(super) fn certificate(
+        &mut self,
+        problem: &FrictionProblem,
+        which: Velocity,
+    ) -> Result<f64, Error> {
         let mut r = vec![Vec3::zeros(); problem.contacts.len()];
         self.projection.impulses(&problem.contacts, &mut r);
         let judged = certify(problem, self.velocity(which), &r, &CertifyConfig::default())?;
