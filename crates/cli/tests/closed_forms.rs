@@ -10,14 +10,18 @@ use stiction::{
 };
 
 /// Scenes that take a minute and more; their checks run with STICTION_LONG=1.
-const LONG: [&str; 7] = [
+const LONG: [&str; 11] = [
+    "ball-in-box",
     "belt",
+    "bowl-grasp",
     "bunnies",
     "cards",
     "drag",
     "pinch",
     "pinched-spheres",
     "shirt-stack",
+    "tire",
+    "tube-bend",
 ];
 
 /// Every built-in scene keeps its own checks; scenes without checks would test nothing.

@@ -28,10 +28,12 @@ macro_rules! scenes {
 
 /// In alphabetical order.
 const SCENES: &[Builtin] = scenes![
+    "ball-in-box",
     "ball-squish",
     "beam",
     "belt",
     "block-slide",
+    "bowl-grasp",
     "box-and-cone",
     "bunnies",
     "cantilever-sheet",
@@ -49,6 +51,9 @@ const SCENES: &[Builtin] = scenes![
     "slope",
     "swing",
     "tennis-drop",
+    "tennis-wall",
+    "tire",
+    "tube-bend",
     "tumbling",
     "weight",
 ];

@@ -4,6 +4,7 @@
 mod admm;
 mod detection;
 mod projection;
+mod smooth;
 
 use std::{path::PathBuf, process::ExitCode, time::Instant};
 
@@ -35,7 +36,7 @@ pub struct BenchArgs {
     /// Where `admm` writes its figures.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Detection: go on to two million triangles (6 GB of memory).
+    /// Detection: go on to two million triangles (6 GB of memory). `smooth`: also the largest ball.
     #[arg(long)]
     large: bool,
     /// Detection: write the scene as text for other programs and measure nothing.
@@ -55,6 +56,8 @@ enum Name {
     Detection,
     /// The contact projection of `admm` beside a memory triad.
     Projection,
+    /// The direct and the iterative solver of the method `smooth` at three resolutions.
+    Smooth,
 }
 
 /// One model's figures. Times in seconds, the least of the repetitions.
@@ -87,6 +90,17 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
                 serde_json::to_string_pretty(&rows).map_err(Failure::run)?
             ),
             false => projection::print(&rows),
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    if args.name == Some(Name::Smooth) {
+        let tables = with_threads(args.threads, || smooth::run(args.large))?;
+        match args.json {
+            true => println!(
+                "{}",
+                serde_json::to_string_pretty(&tables).map_err(Failure::run)?
+            ),
+            false => tables.print(),
         }
         return Ok(ExitCode::SUCCESS);
     }

@@ -107,6 +107,15 @@ impl Contacts {
         Ok(lagged?)
     }
 
+    /// The same with another κ [N/m]: that of the forces which acted there.
+    pub fn lag_with(&mut self, kappa: f64, place: Place<'_>) -> Result<(), SolveError> {
+        let now = self.stiffness();
+        self.set_stiffness(kappa)?;
+        let lagged = self.lag(place);
+        self.set_stiffness(now)?;
+        lagged
+    }
+
     /// f += s f_c.
     pub fn add(&mut self, place: Place<'_>, s: f64, f: &mut [Vec3]) -> Result<(), SolveError> {
         let mut forces = std::mem::take(&mut self.scratch);

@@ -190,6 +190,7 @@ impl Method for Smooth {
             fixed: dynamics.fixed(),
             config: &self.config,
             before: ratio.map(|_| &history.before),
+            kappa: work.contacts.as_ref().map_or(0.0, Contacts::stiffness),
         };
         // Forces at the start are those that ended the last step, whatever κ is raised to below.
         stages.time(Stage::Build, || work.begin(&run, &tables))?;
@@ -326,6 +327,8 @@ struct Run<'a> {
     fixed: &'a [bool],
     config: &'a Config,
     before: Option<&'a Knot>,
+    /// κ at the start of the step [N/m].
+    kappa: f64,
 }
 
 impl Work {
@@ -378,7 +381,7 @@ impl Work {
                 // The obstacles are where the places belong: at the start, then at the end.
                 if solve == 0 {
                     contacts.frame(model, state.time, run.h, Side::After);
-                    contacts.lag(Place::of(state))?;
+                    contacts.lag_with(run.kappa, Place::of(state))?;
                 } else {
                     contacts.lag(self.stage.place())?;
                 }

@@ -83,6 +83,7 @@ fn products_are_those_of_the_assembled_jacobian() {
     let mut work = Work::new(&model, &rules, &config).unwrap();
     let fixed = vec![false; model.blocks()];
     let run = Run {
+        kappa: 1e3,
         model: &model,
         state: &state,
         h: 0.01,

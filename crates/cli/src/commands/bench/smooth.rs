@@ -1,0 +1,220 @@
+//! `stiction bench smooth`: the direct and the iterative solver of method `smooth` on the ball of
+//! [larionov, Table II], at three resolutions, and what contact between bodies that deform costs.
+
+use std::time::Instant;
+
+use serde::Serialize;
+use stiction_scene::{LoadOptions, SceneSource};
+use stiction_sim::Simulation;
+
+use crate::commands::Failure;
+
+/// Steps of each run: the plate has then gone a sixth of its way.
+const STEPS: usize = 5;
+/// The time step [s]; the paper's is 0.001 s.
+const STEP: &str = "time.step=0.05";
+
+/// A resolution of the ball.
+struct Size {
+    name: &'static str,
+    frequency: u32,
+    layers: u32,
+}
+
+/// 60 · frequency² · layers tetrahedra.
+const SIZES: [Size; 3] = [
+    Size {
+        name: "1k",
+        frequency: 4,
+        layers: 1,
+    },
+    Size {
+        name: "55k",
+        frequency: 21,
+        layers: 2,
+    },
+    Size {
+        name: "160k",
+        frequency: 30,
+        layers: 3,
+    },
+];
+
+/// One solver on one ball.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    size: &'static str,
+    elements: u32,
+    dofs: usize,
+    /// κ_v [1/atm].
+    compression: &'static str,
+    solver: &'static str,
+    /// Mean of all steps [s].
+    seconds_per_step: f64,
+    /// Newton iterations per step.
+    iterations: f64,
+    /// Most memory that the run held beyond what was there before [bytes]; zero where the system
+    /// does not tell.
+    memory: u64,
+    /// Lost part of the volume inside.
+    volume_loss: f64,
+    /// Time and memory over those of the direct solver on the same ball.
+    time_ratio: Option<f64>,
+    memory_ratio: Option<f64>,
+    /// Largest distance from the direct solver's end positions [m].
+    apart: Option<f64>,
+}
+
+/// A scene of method `smooth` whose time goes into contact between bodies that deform.
+#[derive(Debug, Serialize)]
+pub struct ContactRow {
+    scene: &'static str,
+    solver: &'static str,
+    contacts: f64,
+    seconds_per_step: f64,
+    iterations: f64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Tables {
+    ball: Vec<Row>,
+    contact: Vec<ContactRow>,
+}
+
+/// All tables; the largest ball only if it is asked for: its factorisation takes gigabytes.
+pub fn run(large: bool) -> Result<Tables, Failure> {
+    let mut ball = Vec::new();
+    let sizes = if large { &SIZES[..] } else { &SIZES[..2] };
+    for size in sizes {
+        for compression in ["1", "0.01"] {
+            let mut direct: Option<(f64, u64, Simulation)> = None;
+            for solver in ["direct", "iterative"] {
+                let (mut row, sim) = measure(size, compression, solver)?;
+                if let Some((seconds, memory, other)) = &direct {
+                    row.time_ratio = Some(row.seconds_per_step / seconds);
+                    row.memory_ratio = (*memory > 0).then(|| row.memory as f64 / *memory as f64);
+                    let pairs = sim.state().x.iter().zip(&other.state().x);
+                    let apart = pairs.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+                    row.apart = Some(apart);
+                } else {
+                    direct = Some((row.seconds_per_step, row.memory, sim));
+                }
+                ball.push(row);
+            }
+        }
+    }
+    let mut contact = Vec::new();
+    for (scene, steps) in [("tube-bend", 3), ("bowl-grasp", 20)] {
+        for solver in ["direct", "iterative"] {
+            let mut sim = simulation(scene, &[format!("method.solver={solver}")])?;
+            let (mut contacts, mut iterations) = (0, 0);
+            let start = Instant::now();
+            for _ in 0..steps {
+                let report = sim.step().map_err(Failure::run)?;
+                contacts += report.contacts;
+                iterations += report.iterations;
+            }
+            let per_step = |sum: usize| sum as f64 / f64::from(steps);
+            contact.push(ContactRow {
+                scene,
+                solver,
+                contacts: per_step(contacts),
+                seconds_per_step: start.elapsed().as_secs_f64() / f64::from(steps),
+                iterations: per_step(iterations),
+            });
+        }
+    }
+    Ok(Tables { ball, contact })
+}
+
+fn simulation(scene: &str, overrides: &[String]) -> Result<Simulation, Failure> {
+    let options = LoadOptions {
+        overrides: overrides.to_vec(),
+        ..LoadOptions::default()
+    };
+    let source = SceneSource::from_argument(scene);
+    let loaded = stiction_scene::load(&source, &options).map_err(Failure::input)?;
+    Ok(loaded.simulation().map_err(Failure::input)?.0)
+}
+
+fn measure(
+    size: &Size,
+    compression: &'static str,
+    solver: &'static str,
+) -> Result<(Row, Simulation), Failure> {
+    let before = reset_peak();
+    let mut sim = simulation(
+        "ball-squish",
+        &[
+            STEP.to_owned(),
+            format!("body.ball.shape.frequency={}", size.frequency),
+            format!("body.ball.shape.layers={}", size.layers),
+            format!("volume.filling.compression_per_atm={compression}"),
+            format!("method.solver={solver}"),
+        ],
+    )?;
+    let volume = |sim: &Simulation| {
+        let volumes = sim.model().volumes.iter();
+        volumes.map(|v| v.measure(&sim.state().x)).sum::<f64>()
+    };
+    let first = volume(&sim);
+    let mut iterations = 0;
+    let start = Instant::now();
+    for _ in 0..STEPS {
+        iterations += sim.step().map_err(Failure::run)?.iterations;
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let row = Row {
+        size: size.name,
+        elements: 60 * size.frequency.pow(2) * size.layers,
+        dofs: 3 * sim.model().blocks(),
+        compression,
+        solver,
+        seconds_per_step: seconds / STEPS as f64,
+        iterations: iterations as f64 / STEPS as f64,
+        memory: before.map_or(0, |b| stiction_record::peak_memory().saturating_sub(b)),
+        volume_loss: 1.0 - volume(&sim) / first,
+        time_ratio: None,
+        memory_ratio: None,
+        apart: None,
+    };
+    Ok((row, sim))
+}
+
+/// Lets the system's record of the most memory held begin anew; what is held now [bytes], or none
+/// where that cannot be done.
+fn reset_peak() -> Option<u64> {
+    std::fs::write("/proc/self/clear_refs", "5").ok()?;
+    Some(stiction_record::peak_memory())
+}
+
+impl Tables {
+    pub fn print(&self) {
+        println!(
+            "elements  κ_v   solver       s/step  newton  memory MB  volume loss  time/direct  memory/direct  apart [m]"
+        );
+        for r in &self.ball {
+            let or_dash = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{x:.2}"));
+            println!(
+                "{:<8}  {:<4}  {:<9}  {:>8.3}  {:>6.1}  {:>9.1}  {:>11.3e}  {:>11}  {:>13}  {}",
+                r.size,
+                r.compression,
+                r.solver,
+                r.seconds_per_step,
+                r.iterations,
+                r.memory as f64 / 1e6,
+                r.volume_loss,
+                or_dash(r.time_ratio),
+                or_dash(r.memory_ratio),
+                r.apart.map_or("-".to_owned(), |x| format!("{x:.1e}")),
+            );
+        }
+        println!("\nscene       solver      s/step  newton  contacts");
+        for r in &self.contact {
+            println!(
+                "{:<10}  {:<9}  {:>7.3}  {:>6.1}  {:>8.0}",
+                r.scene, r.solver, r.seconds_per_step, r.iterations, r.contacts
+            );
+        }
+    }
+}
