@@ -10,7 +10,7 @@ use stiction::{
 };
 
 /// Scenes that take a minute and more; their checks run with STICTION_LONG=1.
-const LONG: [&str; 11] = [
+const LONG: [&str; 12] = [
     "ball-in-box",
     "belt",
     "bowl-grasp",
@@ -20,6 +20,7 @@ const LONG: [&str; 11] = [
     "pinch",
     "pinched-spheres",
     "shirt-stack",
+    "tennis-wall",
     "tire",
     "tube-bend",
 ];
