@@ -42,7 +42,7 @@
 //! Alternatives that were measured on stored problems of all scenes: the projection to the cone in
 //! place of Alart and Curnier's function took a tenth more factorisations; with the slip in De
 //! Saxcé's term fixed during a round the matrix is symmetric, but a fifth of the problems was not
-//! solved.
+//! solved in a hundred.
 
 mod law;
 mod matrix;
