@@ -12,6 +12,7 @@ use std::{fmt::Write as _, path::Path, time::Instant};
 
 use serde::Serialize;
 use stiction_contact::FrictionProblem;
+use stiction_record::plot::{Plot, Scale, Series};
 use stiction_scene::{LoadOptions, MethodConfig, SceneSource};
 use stiction_sim::{
     Simulation, Stage,
@@ -448,7 +449,53 @@ fn write(dir: &Path, beta: &[Beta], frames: &[Frame]) -> Result<(), Failure> {
             f.time, f.contacts, f.iterations, f.delta, f.residual
         );
     }
-    std::fs::write(dir.join("frames.csv"), text).map_err(Failure::run)
+    std::fs::write(dir.join("frames.csv"), text).map_err(Failure::run)?;
+    for (name, plot) in [("beta", weights(beta)), ("frames", lengths(frames))] {
+        for ending in ["svg", "png"] {
+            let path = dir.join(name).with_extension(ending);
+            plot.write(&path).map_err(Failure::run)?;
+        }
+    }
+    Ok(())
+}
+
+/// Iterations over the weight [daviet2020, Fig. 16].
+fn weights(beta: &[Beta]) -> Plot {
+    let series = |name: &str, count: fn(&Beta) -> usize| Series {
+        name: name.into(),
+        points: beta.iter().map(|b| (b.beta, count(b) as f64)).collect(),
+    };
+    Plot {
+        title: "Iterations to 0.01 mm".into(),
+        x_label: "weight β".into(),
+        y_label: "iterations (at most 300)".into(),
+        x_scale: Scale::Logarithmic,
+        y_scale: Scale::Logarithmic,
+        series: vec![
+            series("plain", |b| b.iterations),
+            series("with momentum", |b| b.accelerated),
+        ],
+        ..Plot::default()
+    }
+}
+
+/// δ∞ and the certificate's residual over time [daviet2020, Fig. 17].
+fn lengths(frames: &[Frame]) -> Plot {
+    let series = |name: &str, of: fn(&Frame) -> f64| Series {
+        name: name.into(),
+        points: frames.iter().map(|f| (f.time, of(f))).collect(),
+    };
+    Plot {
+        title: "Ten layers at the paper's settings".into(),
+        x_label: "time [s]".into(),
+        y_label: "at the end of the step".into(),
+        y_scale: Scale::Logarithmic,
+        series: vec![
+            series("δ∞ [mm]", |f| f.delta * 1e3),
+            series("residual [m/s]", |f| f.residual),
+        ],
+        ..Plot::default()
+    }
 }
 
 impl Tables {
