@@ -4,6 +4,7 @@
 //! Everything here takes plain data. Files are replaced atomically or appended to row by row, and
 //! every error carries the path and the operating system's reason.
 
+pub mod animation;
 pub mod atomic;
 mod checkpoint;
 mod codec;

@@ -151,7 +151,7 @@ pub struct OutputSettings {
 
 impl OutputSettings {
     /// The formats that frames can be written in.
-    pub const FORMATS: [&'static str; 3] = ["vtu", "obj", "ply"];
+    pub const FORMATS: [&'static str; 5] = ["vtu", "obj", "ply", "usd", "gltf"];
 }
 
 impl Default for OutputSettings {

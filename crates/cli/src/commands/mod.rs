@@ -9,9 +9,11 @@ mod check;
 mod compare;
 mod curves;
 mod doctor;
+mod export;
 mod plot;
 mod progress;
 mod render;
+mod replay;
 mod requirement;
 mod run;
 mod scenes;
@@ -43,6 +45,8 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// A picture of a recorded run, without a GPU.
     Render(render::RenderArgs),
+    /// A recorded run for other programs: USD, glTF, OBJ, PLY.
+    Export(export::ExportArgs),
     /// Probes and certificate of recorded runs as curves, PNG or SVG.
     Plot(plot::PlotArgs),
     /// One scene with several methods and settings: a table and curves.
@@ -98,6 +102,7 @@ pub fn main(cli: Cli) -> ExitCode {
         Command::Check(args) => check::main(args),
         Command::Doctor(args) => doctor::main(args),
         Command::Render(args) => render::main(args),
+        Command::Export(args) => export::main(args),
         Command::Plot(args) => plot::main(args),
         Command::Compare(args) => compare::main(args),
         Command::Validate(args) => validate::main(args),

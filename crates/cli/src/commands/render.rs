@@ -1,27 +1,20 @@
 //! `stiction render`: pictures of a recorded run, without a GPU.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
-use miette::miette;
 use stiction_contact::ContactState;
-use stiction_geometry::{TetMesh, TriMesh, shapes::BallSurface};
+use stiction_geometry::{TriMesh, shapes::BallSurface};
 use stiction_math::{Quat, Vec3};
-use stiction_record::{
-    CONTACTS, OBSTACLE_PREFIX, PvdEntry,
-    picture::{Camera, Colour, Image, MeshView, Picture, PointView, contact_sheet},
-    read_pvd,
-};
-use stiction_scene::mesh_files::{
-    Limits,
-    vtu::{self, Values, VtuFile},
+use stiction_record::picture::{
+    Camera, Colour, Image, MeshView, Picture, PointView, contact_sheet,
 };
 
-use super::{Failure, with_threads};
+use super::{
+    Failure,
+    replay::{Replay, SeenCells, Touch, bad},
+    with_threads,
+};
 
 #[derive(Debug, Args)]
 pub struct RenderArgs {
@@ -58,29 +51,22 @@ pub fn main(args: RenderArgs) -> Result<ExitCode, Failure> {
     with_threads(args.threads, || render(&args))
 }
 
-/// One frame of a run: the time and a surface per body.
-struct Shot {
+/// One frame as it is drawn.
+struct Drawn {
     time: f64,
-    bodies: Vec<Seen>,
+    bodies: Vec<Surface>,
     contacts: Vec<Touch>,
 }
 
-/// A contact: where, what it does, and its force [N].
-struct Touch {
-    point: Vec3,
-    state: ContactState,
-    force: Vec3,
-}
-
 /// A surface, and whether it belongs to an obstacle.
-struct Seen {
+struct Surface {
     positions: Vec<Vec3>,
     triangles: Vec<[u32; 3]>,
     obstacle: bool,
 }
 
 fn render(args: &RenderArgs) -> Result<ExitCode, Failure> {
-    let times = frames(&args.dir)?;
+    let replay = Replay::open(&args.dir)?;
     let size: [u32; 2] = args
         .size
         .clone()
@@ -97,9 +83,9 @@ fn render(args: &RenderArgs) -> Result<ExitCode, Failure> {
     };
     let chosen: Vec<usize> = match args.all {
         Some(0) => return Err(bad("--all 0: at least one frame is needed")),
-        Some(count) => spread(times.len(), count),
+        Some(count) => spread(replay.len(), count),
         None => {
-            let n = times.len() as i64;
+            let n = replay.len() as i64;
             let at = if args.frame < 0 {
                 n + args.frame
             } else {
@@ -117,7 +103,7 @@ fn render(args: &RenderArgs) -> Result<ExitCode, Failure> {
     };
     let shots = chosen
         .iter()
-        .map(|&i| shot(&args.dir, &times[i]))
+        .map(|&i| drawn(&replay, i))
         .collect::<Result<Vec<_>, _>>()?;
     // One camera and one ground for all frames, so that only the bodies move.
     let bodies = || {
@@ -155,7 +141,7 @@ fn render(args: &RenderArgs) -> Result<ExitCode, Failure> {
         let picture = Picture {
             meshes: meshes.collect(),
             points: match args.contacts {
-                true => shot.contacts.iter().map(|c| c.view(arrow)).collect(),
+                true => shot.contacts.iter().map(|c| touch(c, arrow)).collect(),
                 false => Vec::new(),
             },
             ground,
@@ -191,93 +177,37 @@ fn spread(n: usize, count: usize) -> Vec<usize> {
     (0..count).map(|k| k * (n - 1) / (count - 1)).collect()
 }
 
-/// The recorded frames: entries of one time each.
-fn frames(dir: &Path) -> Result<Vec<Vec<PvdEntry>>, Failure> {
-    let path = dir.join("frames.pvd");
-    if !path.exists() {
-        return Err(Failure::Input(miette!(
-            help = "give the folder of a run that wrote frames as vtu",
-            "{} does not exist",
-            path.display()
-        )));
-    }
-    let mut grouped: Vec<Vec<PvdEntry>> = Vec::new();
-    for entry in read_pvd(&path).map_err(|e| bad(&e.to_string()))? {
-        match grouped.last_mut() {
-            Some(group) if group[0].time == entry.time => group.push(entry),
-            _ => grouped.push(vec![entry]),
-        }
-    }
-    if grouped.is_empty() {
-        return Err(bad(&format!("{} lists no frame", path.display())));
-    }
-    Ok(grouped)
-}
-
-fn shot(dir: &Path, entries: &[PvdEntry]) -> Result<Shot, Failure> {
+/// A frame with surfaces for all that it holds.
+fn drawn(replay: &Replay, index: usize) -> Result<Drawn, Failure> {
+    let shot = replay.shot(index)?;
     let mut bodies = Vec::new();
-    let mut contacts = Vec::new();
-    for entry in entries {
-        let path = dir.join(&entry.file);
-        let bytes = fs::read(&path).map_err(|e| bad(&format!("{}: {e}", path.display())))?;
-        let stored = vtu::read(&bytes, &Limits::default());
-        let stored = stored.map_err(|e| bad(&e.in_file(&path).to_string()))?;
-        if entry.name == CONTACTS {
-            contacts = touches(&stored);
-            continue;
-        }
-        let (positions, triangles) = match balls(&stored) {
-            Some(balls) => (balls.positions, balls.triangles),
-            None => surface(stored),
+    for body in shot.bodies {
+        let (positions, triangles) = match body.cells {
+            SeenCells::Triangles(triangles) => (body.positions, triangles),
+            SeenCells::Balls(radii) => {
+                let balls = balls(&body.positions, &radii)?;
+                (balls.positions, balls.triangles)
+            }
+            SeenCells::Lines(_) => continue,
         };
-        let obstacle = entry.name.starts_with(OBSTACLE_PREFIX);
-        bodies.push(Seen {
+        bodies.push(Surface {
             positions,
             triangles,
-            obstacle,
+            obstacle: body.obstacle,
         });
     }
-    Ok(Shot {
-        time: entries[0].time,
+    Ok(Drawn {
+        time: shot.time,
         bodies,
-        contacts,
+        contacts: shot.contacts,
     })
 }
 
-/// The contacts of a frame.
-fn touches(frame: &VtuFile) -> Vec<Touch> {
-    let column = |name: &str| {
-        let found = frame.point_data.iter().find(|a| a.name == name);
-        found.map(|a| &a.values)
-    };
-    let (Some(Values::Integer(state)), Some(Values::Real(force))) =
-        (column("state"), column("force"))
-    else {
-        return Vec::new();
-    };
-    let touch = |(i, point): (usize, &Vec3)| {
-        let state = match *state.get(i)? {
-            1 => ContactState::Stick,
-            2 => ContactState::Slide,
-            _ => ContactState::Open,
-        };
-        let force = Vec3::from_column_slice(force.get(3 * i..3 * i + 3)?);
-        Some(Touch {
-            point: *point,
-            state,
-            force,
-        })
-    };
-    frame.points.iter().enumerate().filter_map(touch).collect()
-}
-
-impl Touch {
-    /// With an arrow of the force at `scale` [m/N]; a short one would only be a blot.
-    fn view(&self, scale: f64) -> PointView {
-        let arrow = self.force * scale;
-        let arrow = (self.state != ContactState::Open).then_some(arrow);
-        PointView::contact(self.point, self.state, arrow)
-    }
+/// A contact with an arrow of its force at `scale` [m/N]; a short one would only be a blot.
+fn touch(contact: &Touch, scale: f64) -> PointView {
+    let arrow = contact.force * scale;
+    let arrow = (contact.state != ContactState::Open).then_some(arrow);
+    PointView::contact(contact.point, contact.state, arrow)
 }
 
 /// The diagonal of the box around points [m].
@@ -288,50 +218,19 @@ fn span(points: impl Iterator<Item = Vec3>) -> f64 {
     if size.is_finite() { size } else { 0.0 }
 }
 
-/// Particles as balls of their stored radius.
-fn balls(frame: &VtuFile) -> Option<TriMesh> {
-    let column = frame.point_data.iter().find(|a| a.name == "radius")?;
-    let Values::Real(radius) = &column.values else {
-        return None;
-    };
+/// Particles as balls.
+fn balls(centres: &[Vec3], radii: &[f64]) -> Result<TriMesh, Failure> {
     // Fine enough for a ball that is one of many.
     let ball = BallSurface {
         radius: 1.0,
         frequency: 3,
     };
-    let ball = ball.build().ok()?;
+    let ball = ball.build().map_err(Failure::run)?;
     let mut all = TriMesh::default();
-    for (centre, radius) in frame.points.iter().zip(radius) {
+    for (centre, radius) in centres.iter().zip(radii) {
         let mut one = ball.clone();
         one.transform(&Quat::identity(), &Vec3::repeat(*radius), centre);
-        all.append(&one).ok()?;
+        all.append(&one).map_err(Failure::run)?;
     }
-    Some(all)
-}
-
-/// The triangles of a stored body; of tetrahedra, their surface.
-fn surface(frame: VtuFile) -> (Vec<Vec3>, Vec<[u32; 3]>) {
-    const TRIANGLE: u8 = 5;
-    const TET: u8 = 10;
-    let (mut triangles, mut tets) = (Vec::new(), Vec::new());
-    for (kind, nodes) in frame.cells.iter() {
-        match (kind, nodes) {
-            (TRIANGLE, &[a, b, c]) => triangles.push([a, b, c]),
-            (TET, &[a, b, c, d]) => tets.push([a, b, c, d]),
-            _ => {}
-        }
-    }
-    if tets.is_empty() {
-        return (frame.points, triangles);
-    }
-    let mesh = TetMesh {
-        positions: frame.points,
-        tets,
-    };
-    let (surface, _) = mesh.surface();
-    (surface.positions, surface.triangles)
-}
-
-fn bad(message: &str) -> Failure {
-    Failure::Input(miette!("{message}"))
+    Ok(all)
 }

@@ -11,14 +11,16 @@ use clap::Args;
 use miette::miette;
 use stiction_contact::file::{Solution, StoredProblem};
 use stiction_record::{
-    CheckResult, Format, OVERLAPS, Recorder, RunInfo, Status, Summary, write_overlaps,
+    CheckResult, Format, OVERLAPS, Recorder, RunInfo, Status, Summary, animation::Whole,
+    write_overlaps,
 };
 use stiction_scene::{Kind, LoadOptions, Overlap, Scene, SceneError, SceneSource, TimeSettings};
 use stiction_sim::{Simulation, Stage, StepError, overlap::crossings};
 
 use super::{
-    Failure, SceneArgs, fresh_folder,
+    Failure, SceneArgs, export, fresh_folder,
     progress::Progress,
+    replay::Replay,
     requirement::{self, Requirement, Requirements},
     with_threads,
 };
@@ -41,7 +43,8 @@ pub struct RunArgs {
     /// Stop after this many frames, whatever the scene's duration.
     #[arg(long)]
     frames: Option<u64>,
-    /// Formats of frames in place of the scene's: vtu, obj, ply, or none.
+    /// Formats of frames in place of the scene's: vtu, obj, ply, or none; usd
+    /// and gltf add a file of the whole run.
     #[arg(long, value_delimiter = ',')]
     format: Option<Vec<String>>,
     /// Test at every frame, by exact arithmetic, that no surfaces cross.
@@ -107,9 +110,10 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     if !args.resume && scene.plan.contact.overlap == Overlap::Ignore {
         show_overlaps(&scene, &dir, args.quiet || args.json)?;
     }
+    let (formats, wholes) = formats(args.format.as_deref(), &scene.plan.output.formats)?;
     let job = Job {
         dir,
-        formats: formats(args.format.as_deref(), &scene.plan.output.formats)?,
+        formats,
         contacts: args.contacts,
         exact: args.exact,
         frames: args.frames,
@@ -120,6 +124,9 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     };
     catch_ctrl_c();
     let summary = job.run(scene)?;
+    for whole in wholes {
+        export::write_whole(&Replay::open(&job.dir)?, &job.dir, whole, false)?;
+    }
     if args.json {
         print!("{}", summary.to_json().map_err(Failure::run)?);
     } else if !args.quiet {
@@ -176,14 +183,22 @@ fn show_overlaps(scene: &Scene, dir: &Path, quiet: bool) -> Result<(), Failure> 
     Ok(())
 }
 
-fn formats(asked: Option<&[String]>, of_scene: &[String]) -> Result<Vec<Format>, Failure> {
-    let mut found = Vec::new();
+/// The formats of frames, and those of the whole run, which are made from frames as vtu.
+fn formats(
+    asked: Option<&[String]>,
+    of_scene: &[String],
+) -> Result<(Vec<Format>, Vec<Whole>), Failure> {
+    let (mut found, mut wholes) = (Vec::new(), Vec::new());
     for name in asked.unwrap_or(of_scene) {
-        match Format::ALL.iter().find(|(n, _)| n == name) {
-            Some((_, format)) => found.push(*format),
-            None if name == "none" => {}
-            None => {
-                let known: Vec<&str> = Format::ALL.iter().map(|(n, _)| *n).collect();
+        let format = Format::ALL.iter().find(|(n, _)| n == name);
+        let whole = Whole::ALL.iter().find(|(n, _)| n == name);
+        match (format, whole) {
+            (Some((_, format)), _) => found.push(*format),
+            (None, Some((_, whole))) => wholes.push(*whole),
+            (None, None) if name == "none" => {}
+            (None, None) => {
+                let frames = Format::ALL.iter().map(|(n, _)| *n);
+                let known: Vec<&str> = frames.chain(Whole::ALL.iter().map(|(n, _)| *n)).collect();
                 return Err(Failure::Input(miette!(
                     help = format!("known formats: {}, none", known.join(", ")),
                     "unknown format `{name}`"
@@ -191,7 +206,10 @@ fn formats(asked: Option<&[String]>, of_scene: &[String]) -> Result<Vec<Format>,
             }
         }
     }
-    Ok(found)
+    if !wholes.is_empty() && !found.contains(&Format::Vtu) {
+        found.push(Format::Vtu);
+    }
+    Ok((found, wholes))
 }
 
 /// Set by Ctrl-C and by a request to terminate.

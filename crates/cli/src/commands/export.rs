@@ -1,0 +1,164 @@
+//! `stiction export`: a recorded run for other programs.
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::Args;
+use miette::miette;
+use stiction_math::Vec3;
+use stiction_record::{
+    Cells, Format, Frame,
+    animation::{Animation, Moving, Shape, Whole},
+    make_folder, sequence_path, write_obj, write_ply,
+};
+
+use super::{
+    Failure,
+    replay::{Replay, Seen, SeenCells},
+};
+
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The folder of a run that wrote frames as vtu.
+    dir: PathBuf,
+    /// What to write: usd, gltf (a file of the whole run), obj, ply (a file per body and frame).
+    #[arg(long, value_delimiter = ',', required = true)]
+    format: Vec<String>,
+    /// Where to; the folder of the run by default.
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Leave obstacles out.
+    #[arg(long)]
+    bodies_only: bool,
+}
+
+pub fn main(args: ExportArgs) -> Result<ExitCode, Failure> {
+    let out = args.out.as_deref().unwrap_or(&args.dir);
+    make_folder(out).map_err(Failure::run)?;
+    let mut wholes = Vec::new();
+    let mut sequences = Vec::new();
+    for name in &args.format {
+        let whole = Whole::ALL.iter().find(|(n, _)| n == name);
+        match (whole, name.as_str()) {
+            (Some((_, whole)), _) => wholes.push(*whole),
+            (None, "obj") => sequences.push(Format::Obj),
+            (None, "ply") => sequences.push(Format::Ply),
+            _ => {
+                return Err(Failure::Input(miette!(
+                    help = "known formats: usd, gltf, obj, ply; the run itself is vtu",
+                    "unknown format `{name}`"
+                )));
+            }
+        }
+    }
+    let replay = Replay::open(&args.dir)?;
+    for whole in wholes {
+        let path = write_whole(&replay, out, whole, args.bodies_only)?;
+        println!("{}", path.display());
+    }
+    if !sequences.is_empty() {
+        let count = write_sequences(&replay, out, &sequences, args.bodies_only)?;
+        println!("{count} files in {}", out.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the whole run as one file, and says where.
+pub fn write_whole(
+    replay: &Replay,
+    out: &Path,
+    format: Whole,
+    bodies_only: bool,
+) -> Result<PathBuf, Failure> {
+    let path = out.join("run").with_extension(format.extension());
+    let animation = animation(replay, bodies_only)?;
+    animation.write(&path, format).map_err(Failure::run)?;
+    Ok(path)
+}
+
+/// All frames of all bodies.
+fn animation(replay: &Replay, bodies_only: bool) -> Result<Animation, Failure> {
+    let mut all = Animation::default();
+    for index in 0..replay.len() {
+        let shot = replay.shot(index)?;
+        all.times.push(shot.time);
+        for body in shot.bodies {
+            if bodies_only && body.obstacle {
+                continue;
+            }
+            let points: Vec<[f32; 3]> = body.positions.iter().map(single).collect();
+            let name = body.name.clone();
+            let shape = shape(body);
+            match all.bodies.iter_mut().find(|b| b.name == name) {
+                Some(known) if known.shape == shape => known.frames.push(points),
+                Some(_) => {
+                    return Err(Failure::Input(miette!(
+                        "what connects the points of body {name} changes at t = {} s",
+                        shot.time
+                    )));
+                }
+                None => all.bodies.push(Moving {
+                    name,
+                    shape,
+                    frames: vec![points],
+                }),
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn single(p: &Vec3) -> [f32; 3] {
+    [p.x as f32, p.y as f32, p.z as f32]
+}
+
+fn shape(body: Seen) -> Shape {
+    match body.cells {
+        SeenCells::Triangles(t) => Shape::Triangles(t),
+        SeenCells::Lines(l) => Shape::Lines(l),
+        SeenCells::Balls(radii) => Shape::Balls(radii.iter().map(|r| *r as f32).collect()),
+    }
+}
+
+/// A file per body and frame; how many there are.
+fn write_sequences(
+    replay: &Replay,
+    out: &Path,
+    formats: &[Format],
+    bodies_only: bool,
+) -> Result<usize, Failure> {
+    let mut count = 0;
+    for index in 0..replay.len() {
+        let shot = replay.shot(index)?;
+        for body in shot.bodies.iter().filter(|b| !(bodies_only && b.obstacle)) {
+            let frame = Frame {
+                name: &body.name,
+                time: shot.time,
+                positions: &body.positions,
+                cells: match &body.cells {
+                    SeenCells::Triangles(t) => Cells::Triangles(t),
+                    SeenCells::Lines(l) => Cells::Lines(l),
+                    SeenCells::Balls(_) => Cells::Points,
+                },
+                point_data: &[],
+                cell_data: &[],
+                field_data: &[],
+            };
+            for format in formats {
+                let (ending, write): (_, fn(&Path, &Frame) -> _) = match format {
+                    Format::Ply => ("ply", write_ply),
+                    _ => ("obj", write_obj),
+                };
+                let path = sequence_path(out, &body.name, index, ending);
+                if let Some(folder) = path.parent() {
+                    make_folder(folder).map_err(Failure::run)?;
+                }
+                write(&path, &frame).map_err(Failure::run)?;
+                count += 1;
+            }
+        }
+    }
+    Ok(count)
+}

@@ -1,0 +1,119 @@
+//! A simulated run, exported and read back by libraries that share nothing with the writers.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::{fs, path::Path};
+
+use common::{code, stderr, stiction};
+use openusd::sdf::{self, AbstractData, Value};
+use stiction::scene::mesh_files::{Limits, vtu};
+
+/// A sheet swings for a few frames; written as vtu and USD at once, then exported.
+fn run(folder: &Path) {
+    let out = folder.to_string_lossy();
+    let made = stiction(&[
+        "run",
+        "hanging-strip",
+        "--out",
+        &out,
+        "--frames",
+        "4",
+        "--format",
+        "usd",
+        "--quiet",
+    ]);
+    assert_eq!(code(&made), 0, "{}", stderr(&made));
+    let made = stiction(&["export", &out, "--format", "gltf,obj,ply"]);
+    assert_eq!(code(&made), 0, "{}", stderr(&made));
+}
+
+/// Times and, to single precision, points of the frames of a body; and its triangles.
+fn recorded(folder: &Path, body: &str) -> (Vec<f64>, Vec<Vec<[f32; 3]>>, Vec<u32>) {
+    let entries = stiction::record::read_pvd(&folder.join("frames.pvd")).unwrap();
+    let (mut times, mut frames, mut triangles) = (Vec::new(), Vec::new(), Vec::new());
+    for entry in entries.iter().filter(|e| e.name == body) {
+        let bytes = fs::read(folder.join(&entry.file)).unwrap();
+        let file = vtu::read(&bytes, &Limits::default()).unwrap();
+        times.push(entry.time);
+        let points = file.points.iter();
+        frames.push(points.map(|p| [p.x as f32, p.y as f32, p.z as f32]).collect());
+        triangles = file.cells.iter().flat_map(|(_, nodes)| nodes.to_vec()).collect();
+    }
+    (times, frames, triangles)
+}
+
+#[test]
+fn exports_hold_what_was_simulated() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("run");
+    run(&folder);
+    let (times, frames, triangles) = recorded(&folder, "strip");
+    assert!(frames.len() >= 4);
+    assert_ne!(frames[0], frames[3], "the strip moves");
+
+    let text = fs::read_to_string(folder.join("run.usda")).unwrap();
+    let data = openusd::usda::parse(&text).unwrap();
+    let field = |path: &str, name: &str| {
+        let path = sdf::Path::new(path).unwrap();
+        data.get_field(&path, name).unwrap().into_owned()
+    };
+    let Value::TimeSamples(samples) = field("/run/strip.points", "timeSamples") else {
+        panic!("no samples");
+    };
+    assert_eq!(samples.len(), frames.len());
+    for ((code, value), (time, points)) in samples.iter().zip(times.iter().zip(&frames)) {
+        assert_eq!(*code, 24.0 * time);
+        assert_eq!(&Vec::<[f32; 3]>::try_from(value.clone()).unwrap(), points);
+    }
+    let indices = Vec::<i32>::try_from(field("/run/strip.faceVertexIndices", "default")).unwrap();
+    assert!(indices.iter().map(|i| *i as u32).eq(triangles.iter().copied()));
+
+    let file = gltf::Gltf::from_slice(&fs::read(folder.join("run.glb")).unwrap()).unwrap();
+    let blob = file.blob.as_deref().unwrap();
+    let floats = |a: &gltf::Accessor| {
+        let start = a.view().unwrap().offset() + a.offset();
+        let words = blob[start..start + a.count() * a.size()].as_chunks::<4>().0;
+        words.iter().map(|b| f32::from_le_bytes(*b)).collect::<Vec<_>>()
+    };
+    let mesh = file.meshes().find(|m| m.name() == Some("strip")).unwrap();
+    let primitive = mesh.primitives().next().unwrap();
+    let base = floats(&primitive.attributes().next().unwrap().1);
+    assert_eq!(base, frames[0].as_flattened());
+    assert_eq!(primitive.morph_targets().len(), frames.len() - 1);
+    for (target, points) in primitive.morph_targets().zip(&frames[1..]) {
+        let moved = floats(&target.positions().unwrap());
+        for ((a, b), x) in base.iter().zip(&moved).zip(points.as_flattened()) {
+            assert!((a + b - x).abs() <= f32::EPSILON * (a.abs() + x.abs()));
+        }
+    }
+    let channel = file.animations().next().unwrap().channels().next().unwrap();
+    let expected: Vec<f32> = times.iter().map(|t| *t as f32).collect();
+    assert_eq!(floats(&channel.sampler().input()), expected);
+    for ending in ["obj", "ply"] {
+        let count = walk(&folder, ending);
+        assert_eq!(count, frames.len(), "{ending}");
+    }
+}
+
+/// How many files below a folder have this ending.
+fn walk(folder: &Path, ending: &str) -> usize {
+    let entries = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
+    let count = |path: std::path::PathBuf| match path.is_dir() {
+        true => walk(&path, ending),
+        false => usize::from(path.extension().is_some_and(|e| e == ending)),
+    };
+    entries.map(count).sum()
+}
+
+#[test]
+fn what_cannot_be_exported_is_refused_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().to_string_lossy();
+    let refused = stiction(&["export", &out, "--format", "fbx"]);
+    assert_eq!(code(&refused), 2);
+    assert!(stderr(&refused).contains("fbx"));
+    let refused = stiction(&["export", &out, "--format", "usd"]);
+    assert_eq!(code(&refused), 2);
+    assert!(stderr(&refused).contains("frames.pvd"));
+}

@@ -1,0 +1,228 @@
+//! glTF 2.0 in one binary file (`.glb`): a run as morph targets.
+//!
+//! The first frame is the mesh, every other frame a target that holds its displacements; at the time
+//! of a frame its target has the weight one and all others zero, so that programs show straight
+//! motion between frames. The format has y up: one node above all bodies turns them.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{Animation, Moving, Shape};
+use crate::picture::Colour;
+use crate::{RecordError, atomic};
+
+const FLOAT: u32 = 5126;
+const UNSIGNED: u32 = 5125;
+/// Buffer views for vertices and for indices.
+const ARRAY: u32 = 34962;
+const ELEMENT_ARRAY: u32 = 34963;
+/// Kinds of primitives.
+const POINTS: u32 = 0;
+const LINES: u32 = 1;
+const TRIANGLES: u32 = 4;
+
+pub(super) fn write(animation: &Animation, path: &Path) -> Result<(), RecordError> {
+    let mut file = File::default();
+    file.add(animation);
+    let json = file.json();
+    let text = json.to_string();
+    let pad = |n: usize| n.next_multiple_of(4) - n;
+    let (text_pad, bytes_pad) = (pad(text.len()), pad(file.bytes.len()));
+    let (text_size, bytes_size) = (text.len() + text_pad, file.bytes.len() + bytes_pad);
+    let total = 12 + 8 + text_size + 8 + bytes_size;
+    let Ok(total) = u32::try_from(total) else {
+        let reason = "the run is larger than the 4 GB that this format can hold; write USD instead";
+        return Err(RecordError::invalid(path, reason));
+    };
+    atomic::write_with(path, |out| {
+        out.write_all(b"glTF")?;
+        for word in [2, total, text_size as u32] {
+            out.write_all(&word.to_le_bytes())?;
+        }
+        out.write_all(b"JSON")?;
+        out.write_all(text.as_bytes())?;
+        out.write_all(&b"   "[..text_pad])?;
+        out.write_all(&(bytes_size as u32).to_le_bytes())?;
+        out.write_all(b"BIN\0")?;
+        out.write_all(&file.bytes)?;
+        out.write_all(&[0; 3][..bytes_pad])
+    })
+}
+
+/// The parts of the file as they grow.
+#[derive(Default)]
+struct File {
+    bytes: Vec<u8>,
+    views: Vec<Value>,
+    accessors: Vec<Value>,
+    meshes: Vec<Value>,
+    materials: Vec<Value>,
+    nodes: Vec<Value>,
+    samplers: Vec<Value>,
+    channels: Vec<Value>,
+}
+
+impl File {
+    fn add(&mut self, animation: &Animation) {
+        // The node above all bodies: z up becomes y up.
+        let half = std::f64::consts::FRAC_1_SQRT_2;
+        let children: Vec<usize> = (1..=animation.bodies.len()).collect();
+        let mut root = json!({ "name": "run", "rotation": [-half, 0.0, 0.0, half] });
+        if !children.is_empty() {
+            root["children"] = json!(children);
+        }
+        self.nodes.push(root);
+        let moves = animation.bodies.iter().any(|b| !b.rests());
+        let times = moves.then(|| self.times(&animation.times));
+        for (i, body) in animation.bodies.iter().enumerate() {
+            let material = self.material(i);
+            let rests = body.rests();
+            let mesh = self.mesh(body, material, rests);
+            self.nodes.push(json!({ "name": body.name, "mesh": mesh }));
+            if let (Some(times), false) = (times, rests) {
+                self.animate(self.nodes.len() - 1, times, animation.times.len());
+            }
+        }
+    }
+
+    fn material(&mut self, i: usize) -> usize {
+        let Colour(rgb) = Colour::palette(i);
+        // Colours of the format are linear, those of pictures are not.
+        let [r, g, b] = rgb.map(|c| (f64::from(c) / 255.0).powf(2.2));
+        self.materials.push(json!({
+            "doubleSided": true,
+            "pbrMetallicRoughness": {
+                "baseColorFactor": [r, g, b, 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.8,
+            },
+        }));
+        self.materials.len() - 1
+    }
+
+    fn mesh(&mut self, body: &Moving, material: usize, rests: bool) -> usize {
+        let first = &body.frames[0];
+        let position = self.points(first);
+        let (mode, indices) = match &body.shape {
+            Shape::Triangles(t) => (TRIANGLES, self.indices(t.as_flattened())),
+            Shape::Lines(l) => (LINES, self.indices(l.as_flattened())),
+            Shape::Balls(_) => (POINTS, None),
+        };
+        let mut primitive = json!({
+            "attributes": { "POSITION": position }, "mode": mode, "material": material,
+        });
+        if let Some(indices) = indices {
+            primitive["indices"] = json!(indices);
+        }
+        let mut mesh = json!({ "name": body.name });
+        if !rests {
+            let mut targets = Vec::new();
+            for frame in &body.frames[1..] {
+                let moved = frame.iter().zip(first);
+                let moved: Vec<[f32; 3]> = moved
+                    .map(|(p, q)| std::array::from_fn(|k| p[k] - q[k]))
+                    .collect();
+                targets.push(json!({ "POSITION": self.points(&moved) }));
+            }
+            mesh["weights"] = json!(vec![0; targets.len()]);
+            primitive["targets"] = json!(targets);
+        }
+        mesh["primitives"] = json!([primitive]);
+        self.meshes.push(mesh);
+        self.meshes.len() - 1
+    }
+
+    fn animate(&mut self, node: usize, times: usize, frames: usize) {
+        let mut weights = vec![0.0f32; frames * (frames - 1)];
+        for frame in 1..frames {
+            weights[frame * (frames - 1) + frame - 1] = 1.0;
+        }
+        let output = self.floats(&weights, None);
+        self.accessors.push(json!({
+            "bufferView": output, "componentType": FLOAT, "count": weights.len(), "type": "SCALAR",
+        }));
+        self.samplers.push(json!({
+            "input": times, "output": self.accessors.len() - 1, "interpolation": "LINEAR",
+        }));
+        self.channels.push(json!({
+            "sampler": self.samplers.len() - 1, "target": { "node": node, "path": "weights" },
+        }));
+    }
+
+    /// The times, counted from the first frame: the format has none below zero.
+    fn times(&mut self, times: &[f64]) -> usize {
+        let times: Vec<f32> = times.iter().map(|t| (t - times[0]) as f32).collect();
+        let view = self.floats(&times, None);
+        self.accessors.push(json!({
+            "bufferView": view, "componentType": FLOAT, "count": times.len(), "type": "SCALAR",
+            "min": [times[0]], "max": [times[times.len() - 1]],
+        }));
+        self.accessors.len() - 1
+    }
+
+    fn points(&mut self, points: &[[f32; 3]]) -> usize {
+        let view = self.floats(points.as_flattened(), Some(ARRAY));
+        let [low, high] = Moving::corners(points);
+        self.accessors.push(json!({
+            "bufferView": view, "componentType": FLOAT, "count": points.len(), "type": "VEC3",
+            "min": low, "max": high,
+        }));
+        self.accessors.len() - 1
+    }
+
+    fn indices(&mut self, indices: &[u32]) -> Option<usize> {
+        if indices.is_empty() {
+            return None;
+        }
+        let bytes = indices.iter().flat_map(|i| i.to_le_bytes());
+        let view = self.view(bytes, Some(ELEMENT_ARRAY));
+        self.accessors.push(json!({
+            "bufferView": view, "componentType": UNSIGNED, "count": indices.len(), "type": "SCALAR",
+        }));
+        Some(self.accessors.len() - 1)
+    }
+
+    fn floats(&mut self, values: &[f32], target: Option<u32>) -> usize {
+        self.view(values.iter().flat_map(|x| x.to_le_bytes()), target)
+    }
+
+    fn view(&mut self, bytes: impl Iterator<Item = u8>, target: Option<u32>) -> usize {
+        let start = self.bytes.len();
+        self.bytes.extend(bytes);
+        let mut view = json!({
+            "buffer": 0, "byteOffset": start, "byteLength": self.bytes.len() - start,
+        });
+        if let Some(target) = target {
+            view["target"] = json!(target);
+        }
+        self.views.push(view);
+        self.views.len() - 1
+    }
+
+    fn json(&self) -> Value {
+        let mut all = json!({
+            "asset": { "version": "2.0", "generator": "stiction" },
+            "scene": 0,
+            "scenes": [{ "nodes": [0] }],
+            "nodes": self.nodes,
+        });
+        let lists = [
+            ("meshes", &self.meshes),
+            ("materials", &self.materials),
+            ("accessors", &self.accessors),
+            ("bufferViews", &self.views),
+        ];
+        // The format has no empty lists.
+        for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+            all[name] = json!(list);
+        }
+        if !self.bytes.is_empty() {
+            all["buffers"] = json!([{ "byteLength": self.bytes.len() }]);
+        }
+        if !self.channels.is_empty() {
+            all["animations"] = json!([{
+                "name": "run", "samplers": self.samplers, "channels": self.channels,
+            }]);
+        }
+        all
+    }
+}
