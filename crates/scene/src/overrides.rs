@@ -14,6 +14,17 @@ use crate::{
     tree::{Entry, Node, Table, Value, parse_value},
 };
 
+/// Of these keys a table has one or the other: to set one is to take the other out.
+const INSTEAD: [[&str; 2]; 2] = [["shape", "mesh"], ["mesh", "shape"]];
+
+/// The key that goes when `key` is set.
+fn replaced(key: &str) -> Option<&'static str> {
+    INSTEAD
+        .iter()
+        .find(|[new, _]| *new == key)
+        .map(|[_, old]| *old)
+}
+
 /// A step on the way to a value.
 enum Step {
     Key(String),
@@ -123,6 +134,9 @@ fn walk(
     };
     steps.push(Step::Key(first.clone()));
     if rest.is_empty() {
+        if let Some(old) = replaced(first) {
+            table.remove(old);
+        }
         table.set(Entry {
             key: first.clone(),
             key_place,
@@ -224,7 +238,13 @@ fn name_of(node: &Node) -> Option<&str> {
 /// Sets the value in the document, comments and layout of the rest kept.
 fn write(root: &mut Item, steps: &[Step], new: Item) -> Option<()> {
     let mut at = root;
-    for step in steps {
+    for (i, step) in steps.iter().enumerate() {
+        if let (Step::Key(key), true) = (step, i + 1 == steps.len())
+            && let Some(old) = replaced(key)
+            && let Some(table) = at.as_table_like_mut()
+        {
+            table.remove(old);
+        }
         at = match step {
             Step::Key(key) => at.get_mut(key.as_str())?,
             Step::Index(index) => at.get_mut(*index)?,

@@ -64,6 +64,11 @@ impl Table {
             None => self.entries.push(entry),
         }
     }
+
+    /// Takes a key out.
+    pub fn remove(&mut self, key: &str) {
+        self.entries.retain(|e| e.key != key);
+    }
 }
 
 impl Value {
