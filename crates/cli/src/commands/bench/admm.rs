@@ -74,6 +74,17 @@ const CASES: [Case; 5] = [
     },
 ];
 
+/// Further scenes with contact, and until when they run with the paper's settings [s].
+const OTHERS: [(&str, f64); 7] = [
+    ("slope", 1.8),
+    ("block-slide", 4.0),
+    ("pinch", 2.0),
+    ("pinched-spheres", 1.0),
+    ("bunnies", 0.4),
+    ("shirt-stack", 0.4),
+    ("grains", 0.8),
+];
+
 /// Steps that are timed.
 const STEPS: usize = 20;
 /// To the same tolerance [m], with as many iterations as it takes within reason.
@@ -177,7 +188,15 @@ pub fn run(out: Option<&Path>) -> Result<Tables, Failure> {
     let mut settings = Vec::new();
     for case in &CASES {
         table1.push(timed(case)?);
-        settings.push(paper_settings(case)?);
+        settings.push(paper_settings(
+            case.name,
+            case.scene,
+            case.overrides,
+            case.at,
+        )?);
+    }
+    for (scene, until) in OTHERS {
+        settings.push(paper_settings(scene, scene, &[], until)?);
     }
     let problem = heavy()?;
     let table3 = ablation(&problem)?;
@@ -258,18 +277,23 @@ fn timed(case: &Case) -> Result<Timed, Failure> {
 }
 
 /// The paper's settings from the start to a few steps behind the time at which solvers are timed.
-fn paper_settings(case: &Case) -> Result<PaperSettings, Failure> {
-    let mut sim = simulation(case.scene, case.overrides, Some(admm::Config::paper()))?;
+fn paper_settings(
+    name: &'static str,
+    scene: &str,
+    overrides: &[&str],
+    until: f64,
+) -> Result<PaperSettings, Failure> {
+    let mut sim = simulation(scene, overrides, Some(admm::Config::paper()))?;
     let (mut steps, mut met) = (0, 0);
     let mut row = PaperSettings {
-        scene: case.name,
+        scene: name,
         iterations_mean: 0.0,
         iterations_max: 0,
         delta_mean: 0.0,
         delta_max: 0.0,
         converged: 0.0,
     };
-    while sim.state().time < case.at + STEPS as f64 * sim.time_step() {
+    while sim.state().time < until + STEPS as f64 * sim.time_step() {
         let report = sim.step().map_err(Failure::run)?;
         let delta = report.change * sim.time_step();
         steps += 1;
