@@ -3,9 +3,10 @@
 
 mod common;
 
-use std::fs;
+use std::{fs, path::Path};
 
 use common::{code, root, stderr, stdout, stiction};
+use stiction::record::Summary;
 use stiction::scene::mesh_files::{Limits, vtu};
 
 #[test]
@@ -237,6 +238,39 @@ within = 1e-3
         said.contains("FAIL it floats") && said.contains("1 scenes failed"),
         "{said}"
     );
+}
+
+#[test]
+fn steps_that_do_not_converge_are_counted_and_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |most: &str| {
+        let out = dir.path().join(most).to_string_lossy().into_owned();
+        let most = format!("method.max_iterations={most}");
+        let run = [
+            "run",
+            "block-slide",
+            "--out",
+            &out,
+            "--frames",
+            "2",
+            "--set",
+            &most,
+        ];
+        let output = stiction(&run);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let summary = Summary::read(&Path::new(&out).join("summary.json")).unwrap();
+        (stdout(&output), summary)
+    };
+    let (said, summary) = run("1");
+    assert!(summary.unconverged_steps > 0);
+    let line = format!(
+        "{} of {} steps did not converge",
+        summary.unconverged_steps, summary.steps
+    );
+    assert!(said.contains(&line), "{said}");
+    let (said, summary) = run("2000");
+    assert_eq!(summary.unconverged_steps, 0);
+    assert!(!said.contains("converge"), "{said}");
 }
 
 #[test]

@@ -460,6 +460,8 @@ impl Recorder {
             stages,
             contacts: history.contacts.mean_max(),
             iterations: history.iterations.mean_max(),
+            unconverged_steps: history.unconverged_steps,
+            cut_steps: history.cut_steps,
             certificate,
             dofs: sim.model().dofs() as u64,
             peak_memory: peak_memory(),

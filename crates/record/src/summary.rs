@@ -40,6 +40,12 @@ pub struct Summary {
     pub contacts: MeanMax,
     /// Iterations of the solver per step.
     pub iterations: MeanMax,
+    /// Steps in which the method missed its own stopping criterion; the certificate says by how much.
+    #[serde(default)]
+    pub unconverged_steps: u64,
+    /// Steps that were cut into parts.
+    #[serde(default)]
+    pub cut_steps: u64,
     /// The certificate over the run: `residual` [m/s], `penetration` [m], `cone` [1], `slip_angle`
     /// [rad], `creep` [m/s], energies [J].
     pub certificate: Named<Bound>,

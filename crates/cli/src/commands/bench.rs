@@ -78,42 +78,35 @@ struct Row {
     bytes_per_dof: f64,
 }
 
+/// Figures as JSON or as tables of text.
+fn show<T: Serialize>(json: bool, figures: &T, print: impl Fn(&T)) -> Result<ExitCode, Failure> {
+    match json {
+        true => println!(
+            "{}",
+            serde_json::to_string_pretty(figures).map_err(Failure::run)?
+        ),
+        false => print(figures),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
     if args.write.is_some() || args.name == Some(Name::Detection) {
         return detection::main(&args);
     }
-    if args.name == Some(Name::Projection) {
-        let rows = projection::run()?;
-        match args.json {
-            true => println!(
-                "{}",
-                serde_json::to_string_pretty(&rows).map_err(Failure::run)?
-            ),
-            false => projection::print(&rows),
+    match args.name {
+        Some(Name::Projection) => {
+            return show(args.json, &projection::run()?, |r| projection::print(r));
         }
-        return Ok(ExitCode::SUCCESS);
-    }
-    if args.name == Some(Name::Smooth) {
-        let tables = with_threads(args.threads, || smooth::run(args.large))?;
-        match args.json {
-            true => println!(
-                "{}",
-                serde_json::to_string_pretty(&tables).map_err(Failure::run)?
-            ),
-            false => tables.print(),
+        Some(Name::Smooth) => {
+            let tables = with_threads(args.threads, || smooth::run(args.large))?;
+            return show(args.json, &tables, |t| t.print());
         }
-        return Ok(ExitCode::SUCCESS);
-    }
-    if args.name == Some(Name::Admm) {
-        let tables = with_threads(args.threads, || admm::run(args.out.as_deref()))?;
-        match args.json {
-            true => println!(
-                "{}",
-                serde_json::to_string_pretty(&tables).map_err(Failure::run)?
-            ),
-            false => tables.print(),
+        Some(Name::Admm) => {
+            let tables = with_threads(args.threads, || admm::run(args.out.as_deref()))?;
+            return show(args.json, &tables, |t| t.print());
         }
-        return Ok(ExitCode::SUCCESS);
+        _ => {}
     }
     let mut rows = Vec::new();
     for threads in thread_counts(args.threads) {

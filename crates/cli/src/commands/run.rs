@@ -453,6 +453,14 @@ fn report(summary: &Summary, dir: &Path) {
         summary.contacts.mean,
         summary.contacts.max
     );
+    for (count, what) in [
+        (summary.unconverged_steps, "did not converge"),
+        (summary.cut_steps, "were cut into parts"),
+    ] {
+        if count > 0 {
+            println!("{count} of {} steps {what}", summary.steps);
+        }
+    }
     if summary.contacts.max > 0.0 {
         let worst = |name: &str| summary.certificate.get(name).map_or(f64::NAN, |b| b.max);
         println!(

@@ -18,7 +18,7 @@ use stiction_geometry::collide::{
 use stiction_geometry::shapes::{Accordion, ShapeError};
 use stiction_math::{Quat, Vec3};
 
-use super::{BenchArgs, Failure, thread_counts, with_threads};
+use super::{BenchArgs, Failure, show, thread_counts, with_threads};
 
 /// Height of the second sheet above the first [m].
 const GAP: f64 = 2e-3;
@@ -126,13 +126,7 @@ pub fn main(args: &BenchArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let all = measure(args)?;
-    if args.json {
-        let text = serde_json::to_string_pretty(&all).map_err(Failure::run)?;
-        println!("{text}");
-    } else {
-        print(&all);
-    }
-    Ok(ExitCode::SUCCESS)
+    show(args.json, &all, print)
 }
 
 /// All figures.
