@@ -4,11 +4,13 @@ use stiction_math::{Quat, Vec3};
 
 use crate::{state::State, stencil::Stencil};
 
-/// Triangles whose vertices move with a body.
+/// Triangles, or the segments of rods, whose vertices move with a body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Surface {
     /// Three surface vertices per triangle, counter-clockwise from outside.
     pub triangles: Vec<[u32; 3]>,
+    /// Two surface vertices per segment of a rod; empty for all bodies but rods.
+    pub segments: Vec<[u32; 2]>,
     /// How the vertices follow the body's blocks.
     pub skin: Skin,
 }

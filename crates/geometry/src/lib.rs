@@ -15,6 +15,7 @@ mod quality;
 mod random;
 mod select;
 pub mod shapes;
+mod strands;
 mod topology;
 
 pub use bounds::Aabb;
@@ -28,4 +29,5 @@ pub use mesh::{MeshError, TetMesh, TriMesh};
 pub use quality::{EdgeLengths, TetQuality, TriQuality};
 pub use random::SplitMix;
 pub use select::{SelectError, Selection, select};
+pub use strands::Strands;
 pub use topology::{Adjacency, Components};

@@ -149,6 +149,7 @@ impl Builder {
         }
         let first = self.model.blocks() as u32;
         let surface = Surface {
+            segments: Vec::new(),
             skin: Skin::Nodes(
                 (0..mesh.positions.len() as u32)
                     .map(|i| first + i)
@@ -175,6 +176,7 @@ impl Builder {
         let first = self.model.blocks() as u32;
         let (skin, map) = mesh.surface();
         let surface = Surface {
+            segments: Vec::new(),
             triangles: skin.triangles,
             skin: Skin::Nodes(map.into_iter().map(|i| first + i).collect()),
         };
@@ -203,6 +205,7 @@ impl Builder {
             })
             .collect();
         let surface = Surface {
+            segments: Vec::new(),
             triangles: surface.triangles.clone(),
             skin: Skin::Embedded(carried),
         };
@@ -286,6 +289,7 @@ impl Builder {
         }
         let first = self.model.blocks() as u32;
         let surface = Surface {
+            segments: Vec::new(),
             triangles: Vec::new(),
             skin: Skin::Nodes((first..first + positions.len() as u32).collect()),
         };
@@ -386,6 +390,7 @@ impl Builder {
         let first = self.model.blocks();
         let index = self.state.rotations.len();
         let surface = Surface {
+            segments: Vec::new(),
             triangles: mesh.triangles.clone(),
             skin: Skin::Rigid {
                 block: first as u32,
