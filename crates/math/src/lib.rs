@@ -1,4 +1,4 @@
-//! Linear algebra for Stiction: small dense kernels, block-sparse matrices, one door to the
+//! Linear algebra for Stiction: small dense kernels, block-sparse and banded matrices, one door to the
 //! sparse factorisation library, Krylov methods, colouring and ordered parallel loops.
 //!
 //! This crate knows no physics. Everything in it gives the same bits for any number of threads.
@@ -18,6 +18,7 @@ pub type Mat6 = nalgebra::Matrix6<f64>;
 /// A rotation as a unit quaternion.
 pub type Quat = nalgebra::UnitQuaternion<f64>;
 
+mod banded;
 mod bicgstab;
 mod block;
 mod coloring;
@@ -35,6 +36,9 @@ mod system;
 #[cfg(test)]
 mod testing;
 
+pub use banded::{
+    BandSize, BandedError, BandedFactors, BandedGroup, BandedLayout, BandedMatrices, LANES,
+};
 pub use bicgstab::{BicgstabError, BicgstabWorkspace, bicgstab};
 pub use block::{BlockError, BlockMatrix, BlockPattern};
 pub use coloring::BlockColoring;
