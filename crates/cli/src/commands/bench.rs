@@ -2,6 +2,7 @@
 //! differ and are noisy; times are the least of several repetitions.
 
 mod admm;
+mod banded;
 mod detection;
 mod projection;
 mod smooth;
@@ -52,6 +53,8 @@ enum Name {
     Factor,
     /// The method `admm` beside nested relaxation on model scenes, and what its parts are worth.
     Admm,
+    /// Banded factors of many rods, eight interleaved against one by one.
+    Banded,
     /// Collision detection of two folded sheets, stage by stage, and how it scales.
     Detection,
     /// The contact projection of `admm` beside a memory triad.
@@ -97,6 +100,16 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
     match args.name {
         Some(Name::Projection) => {
             return show(args.json, &projection::run()?, |r| projection::print(r));
+        }
+        Some(Name::Banded) => {
+            let mut rows = Vec::new();
+            for (rods, threads) in thread_counts(args.threads)
+                .into_iter()
+                .flat_map(|t| [(64, t), (16_000, t)])
+            {
+                rows.extend(with_threads(Some(threads), || banded::run(rods, threads))?);
+            }
+            return show(args.json, &rows, |r| banded::print(r));
         }
         Some(Name::Smooth) => {
             let tables = with_threads(args.threads, || smooth::run(args.large))?;

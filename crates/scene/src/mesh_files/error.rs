@@ -63,6 +63,12 @@ pub enum Problem {
         /// The system's message.
         reason: String,
     },
+    /// The operating system refused to write.
+    #[error("cannot be written: {reason}")]
+    Unwritable {
+        /// The system's message.
+        reason: String,
+    },
     /// The extension stands for no known format.
     #[error("the extension `{extension}` is not a mesh format")]
     UnknownExtension {
@@ -188,7 +194,9 @@ fn numbered(count: u64, first: i64) -> String {
 impl Problem {
     fn remedy(&self) -> String {
         match self {
-            Problem::Unreadable { .. } => "check the path and its permissions".into(),
+            Problem::Unreadable { .. } | Problem::Unwritable { .. } => {
+                "check the path and its permissions".into()
+            }
             Problem::UnknownExtension { .. } => {
                 format!("known extensions: {}", Format::EXTENSIONS.join(", "))
             }

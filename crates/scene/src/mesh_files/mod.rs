@@ -10,6 +10,8 @@
 //! | `.vtk` | VTK legacy, text and binary | polygons, tetrahedra |
 //! | `.vtu` | VTK XML unstructured grid, every encoding | polygons, tetrahedra, data arrays |
 //!
+//! Polylines have a format of their own ([`strands`]).
+//!
 //! Readers are pure functions of the bytes. None of them trusts a count that the file declares:
 //! it is compared with [`Limits`] and with the bytes that are really there before any memory is
 //! asked for. Memory and time are linear in the size of the file (for compressed data, in the
@@ -29,6 +31,7 @@ pub mod ply;
 mod polygon;
 mod soup;
 pub mod stl;
+pub mod strands;
 pub mod tetgen;
 pub mod vtk;
 pub mod vtu;

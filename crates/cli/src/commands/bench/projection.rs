@@ -182,7 +182,7 @@ fn rate_of(projection: &mut Projection, start: &[Vec3], sweeps: usize, nap: Opti
 }
 
 /// GB/s of a = b + s c over 128 MB per array, counted as three transfers.
-fn triad(threads: usize) -> f64 {
+pub(super) fn triad(threads: usize) -> f64 {
     let n = 16 << 20;
     let (b, c) = (vec![1.0; n], vec![2.0; n]);
     let mut a = vec![0.0; n];

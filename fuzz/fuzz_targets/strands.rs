@@ -1,0 +1,16 @@
+#![no_main]
+
+use stiction_scene::mesh_files::{Limits, strands};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    match strands::read(bytes, &Limits::default()) {
+        Err(error) => assert!(!error.to_string().is_empty() && !error.remedy().is_empty()),
+        Ok(read) => {
+            assert!(read.points.iter().all(|p| p.iter().all(|x| x.is_finite())));
+            for form in [strands::Form::Text, strands::Form::Double] {
+                let bytes = strands::write(&read, form);
+                assert_eq!(strands::read(&bytes, &Limits::default()).as_ref(), Ok(&read));
+            }
+        }
+    }
+});
