@@ -54,6 +54,12 @@ pub enum ElementError {
         /// Number of nodes of the body.
         count: usize,
     },
+    /// More degrees of freedom than can be numbered.
+    #[error("{count} blocks are more than a matrix can number; split the body")]
+    TooMany {
+        /// How many blocks there would be.
+        count: usize,
+    },
     /// A rest position holds an infinity or a NaN.
     #[error("the rest position of node {node} is not finite")]
     NonFinite {

@@ -20,6 +20,10 @@ pub fn kinetic_energy(body: &Body, state: &State) -> f64 {
             let inertia = r.world_inertia(&state.rotations[r.index]);
             0.5 * (r.mass * v[0].norm_squared() + v[1].dot(&(inertia * v[1])))
         }
+        BodyKind::Rods(r) => {
+            let terms = r.mass().iter().zip(v);
+            0.5 * terms.map(|(m, v)| v.dot(&m.component_mul(v))).sum::<f64>()
+        }
     }
 }
 
@@ -32,6 +36,10 @@ pub fn elastic_energy(body: &Body, state: &State) -> f64 {
             .map(|t| t.energy(&state.x[body.blocks.clone()]))
             .sum(),
         BodyKind::Rigid(_) => 0.0,
+        BodyKind::Rods(r) => {
+            let x = &state.x[body.blocks.clone()];
+            r.energy(x, &r.start(x, &state.frames))
+        }
     }
 }
 
@@ -66,6 +74,10 @@ pub fn potential_energy(model: &Model, body: &Body, state: &State) -> f64 {
             .map(|(m, x)| m * a.dot(x))
             .sum::<f64>(),
         BodyKind::Rigid(r) => -r.mass * a.dot(&x[0]),
+        BodyKind::Rods(r) => {
+            let node = |b: u32| r.mass()[b as usize].x * a.dot(&x[b as usize]);
+            -r.node_blocks().map(node).sum::<f64>()
+        }
     }
 }
 
@@ -75,6 +87,10 @@ pub fn momentum(body: &Body, state: &State) -> Vec3 {
     match &body.kind {
         BodyKind::Deformable(d) => d.mass.lumped().iter().zip(v).map(|(m, v)| v * *m).sum(),
         BodyKind::Rigid(r) => v[0] * r.mass,
+        BodyKind::Rods(r) => r
+            .node_blocks()
+            .map(|b| v[b as usize] * r.mass()[b as usize].x)
+            .sum(),
     }
 }
 
@@ -87,6 +103,18 @@ pub fn angular_momentum(body: &Body, state: &State) -> Vec3 {
             .sum(),
         BodyKind::Rigid(r) => {
             x[0].cross(&(v[0] * r.mass)) + r.world_inertia(&state.rotations[r.index]) * v[1]
+        }
+        BodyKind::Rods(r) => {
+            let node = |b: u32| x[b as usize].cross(&(v[b as usize] * r.mass()[b as usize].x));
+            let spin = |edge: usize| {
+                let (Some((b, c)), Some([i, j])) = (r.twist_of(edge), r.edge_blocks(edge)) else {
+                    return Vec3::zeros();
+                };
+                // (rθ)˙ r m is the moment of inertia times the rate of twist.
+                (x[j] - x[i]).normalize() * (r.mass()[b][c] * v[b][c] * r.section().radius)
+            };
+            let nodes: Vec3 = r.node_blocks().map(node).sum();
+            nodes + (0..r.edges().len()).map(spin).sum::<Vec3>()
         }
     }
 }

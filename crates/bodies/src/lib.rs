@@ -1,4 +1,4 @@
-//! What moves: shells, solids and rigid bodies, their materials and forces.
+//! What moves: shells, solids, rods and rigid bodies, their materials and forces.
 //!
 //! A [`builder::Builder`] makes a constant [`Model`] and its first [`State`] from meshes and
 //! materials. Every elastic model is a family of [`elements::Elements`]; a [`term::Term`] is such a
@@ -19,6 +19,7 @@ mod model;
 pub mod motion;
 pub mod obstacle;
 pub mod rigid;
+pub mod rod;
 pub mod solid;
 pub mod split;
 pub mod spring;
@@ -31,7 +32,8 @@ pub mod volume;
 
 pub use attachment::{Attachment, Pull};
 pub use elements::Hessian;
-pub use model::{Body, BodyKind, Deformable, Model, Pin, Spin};
+pub use model::{Body, BodyKind, Clamp, Deformable, Model, Pin, Spin};
+pub use rod::{Frames, Rods};
 pub use split::Split;
 pub use state::State;
 pub use stencil::{Arm, Stencil};

@@ -12,7 +12,8 @@ use crate::{
     motion::Motion,
     obstacle::Obstacle,
     rigid::Rigid,
-    surface::Surface,
+    rod::Rods,
+    surface::{Skin, Surface},
     term::Term,
     volume::Volume,
 };
@@ -53,7 +54,7 @@ pub struct Body {
     pub kind: BodyKind,
     /// What is seen and touched.
     pub surface: Surface,
-    /// The radius of each particle [m]; zero for all bodies that are no particles.
+    /// The radius of each particle, or of the rods [m]; zero for all other bodies.
     pub radius: f64,
     /// Tetrahedra of a solid (also of an embedding lattice) in the body's own numbering.
     pub tets: Vec<[u32; 4]>,
@@ -72,6 +73,8 @@ pub enum BodyKind {
     Deformable(Deformable),
     /// Two blocks: linear and angular.
     Rigid(Rigid),
+    /// Rods: per rod the blocks of its nodes, then those of its twists.
+    Rods(Box<Rods>),
 }
 
 /// A shell or solid: nodes, elastic terms and a mass matrix on one block pattern.
@@ -98,6 +101,19 @@ pub struct Pin {
     pub start: Vec3,
     /// For the angular block of a rigid body: whose orientation is prescribed.
     pub spin: Option<Spin>,
+    /// For the twist of the first or last edge of a rod: which frame is prescribed.
+    pub clamp: Option<Clamp>,
+}
+
+/// The prescribed frame at an end of a rod.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clamp {
+    /// The body.
+    pub body: usize,
+    /// The edge, in the body's numbering.
+    pub edge: usize,
+    /// The material director m₁ it starts with.
+    pub director: Vec3,
 }
 
 /// The prescribed orientation of a rigid body.
@@ -135,7 +151,15 @@ impl Model {
     pub fn rigids(&self) -> impl Iterator<Item = (&Body, &Rigid)> {
         self.bodies.iter().filter_map(|b| match &b.kind {
             BodyKind::Rigid(r) => Some((b, r)),
-            BodyKind::Deformable(_) => None,
+            BodyKind::Deformable(_) | BodyKind::Rods(_) => None,
+        })
+    }
+
+    /// The bodies made of rods, in the order of `State::frames`.
+    pub fn rods(&self) -> impl Iterator<Item = (&Body, &Rods)> {
+        self.bodies.iter().filter_map(|b| match &b.kind {
+            BodyKind::Rods(r) => Some((b, &**r)),
+            BodyKind::Deformable(_) | BodyKind::Rigid(_) => None,
         })
     }
 }
@@ -145,24 +169,46 @@ impl Body {
     pub fn rest(&self) -> &[Vec3] {
         match &self.kind {
             BodyKind::Deformable(d) => &d.rest,
+            BodyKind::Rods(r) => r.rest(),
             BodyKind::Rigid(_) => &[],
         }
     }
 
+    /// Whether it is made of particles.
+    pub fn is_particles(&self) -> bool {
+        self.radius > 0.0 && matches!(self.kind, BodyKind::Deformable(_))
+    }
+
+    /// How many nodes it has: none for a rigid body.
+    pub fn node_count(&self) -> usize {
+        self.rest().len()
+    }
+
+    /// The block of node `i`, if there is such a node.
+    pub fn node_block(&self, i: usize) -> Option<usize> {
+        match (&self.kind, &self.surface.skin) {
+            (BodyKind::Rods(_), Skin::Nodes(blocks)) => blocks.get(i).map(|&b| b as usize),
+            _ => (i < self.node_count()).then(|| self.blocks.start + i),
+        }
+    }
+
     /// Where the blocks are at rest [m]: the nodes; the origin for a rigid body, whose two blocks
-    /// have no place in a mesh.
+    /// have no place in a mesh, and for the twists of rods.
     pub fn block_positions(&self) -> Vec<Vec3> {
         match &self.kind {
             BodyKind::Deformable(d) => d.rest.clone(),
             BodyKind::Rigid(_) => vec![Vec3::zeros(); 2],
+            BodyKind::Rods(r) => r.rest_blocks(),
         }
     }
 
-    /// What each block weighs [kg]; the mean inertia [kg·m²] for the angular block of a rigid body.
+    /// What each block weighs [kg]; the mean inertia [kg·m²] for the angular block of a rigid body,
+    /// the mean of its twists for a block of twists.
     pub fn block_masses(&self) -> Vec<f64> {
         match &self.kind {
             BodyKind::Deformable(d) => d.mass.lumped().to_vec(),
             BodyKind::Rigid(r) => vec![r.mass, r.inertia.trace() / 3.0],
+            BodyKind::Rods(r) => r.mass().iter().map(Vec3::mean).collect(),
         }
     }
 
@@ -171,6 +217,7 @@ impl Body {
         match &self.kind {
             BodyKind::Deformable(d) => d.mass.total(),
             BodyKind::Rigid(r) => r.mass,
+            BodyKind::Rods(r) => r.total_mass(),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use stiction_math::{Quat, Vec3};
 
+use crate::rod::Frames;
+
 /// The evolving part of a simulation. The model does not change during a step; this does.
 #[derive(Debug, Default, PartialEq)]
 pub struct State {
@@ -9,14 +11,17 @@ pub struct State {
     pub time: f64,
     /// How many steps were taken.
     pub step: u64,
-    /// One per 3-block: a node's position [m], a rigid body's centre of mass [m]; zero for the
-    /// angular block of a rigid body, whose orientation is in `rotations`.
+    /// One per 3-block: a node's position [m], a rigid body's centre of mass [m], the twists of three
+    /// edges of a rod times its radius [m]; zero for the angular block of a rigid body, whose
+    /// orientation is in `rotations`.
     pub x: Vec<Vec3>,
     /// One per 3-block: a node's velocity [m/s], a rigid body's linear [m/s] and angular [rad/s]
     /// velocity, all in the world frame.
     pub v: Vec<Vec3>,
     /// The orientation of each rigid body, in the order of the model's rigid bodies.
     pub rotations: Vec<Quat>,
+    /// The reference frames of the edges of rods, in the order of the model's rods.
+    pub frames: Frames,
 }
 
 impl Clone for State {
@@ -33,6 +38,7 @@ impl Clone for State {
         self.x.clone_from(&source.x);
         self.v.clone_from(&source.v);
         self.rotations.clone_from(&source.rotations);
+        self.frames.clone_from(&source.frames);
     }
 }
 

@@ -1,6 +1,6 @@
 //! A frictional contact problem as plain data, and what can be wrong with it.
 
-use stiction_math::{LinearOperator, Part, SystemMatrix, Vec3};
+use stiction_math::{BlockError, LinearOperator, Part, SystemMatrix, Vec3};
 
 use crate::ContactSet;
 
@@ -56,6 +56,9 @@ pub enum ProblemError {
         /// How many there are.
         found: usize,
     },
+    /// The matrix cannot be laid out by blocks.
+    #[error("the matrix cannot be laid out by blocks: {0}")]
+    Matrix(BlockError),
     /// The time step is not a positive number.
     #[error("the time step is {0} s")]
     TimeStep(f64),
@@ -201,6 +204,7 @@ impl FrictionProblem {
                     m.values[rows[i]..rows[i + 1]].iter().all(all_finite)
                 }
                 Part::Dense(m) => all_finite(m.iter()),
+                Part::Banded(m) => m.block_is_finite(i),
             };
             for i in 0..part.len() {
                 let block = first + i;

@@ -9,6 +9,7 @@
 //! vector of 3-blocks. A rod eliminates x₀ θ₀ x₁ θ₁ … with half-bandwidth 10 while the vector holds
 //! its positions first and its twists after them.
 
+mod blocks;
 mod kernels;
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::{
-    BlockMatrix, BlockPattern, Factor, FactorError, Mat3, Mat6, Ordering, Symbolic, Vec3,
+    BandedError, BandedFactors, BandedLayout, BandedMatrices, BlockError, BlockMatrix,
+    BlockPattern, Factor, FactorError, Mat3, Mat6, Ordering, Symbolic, Vec3,
     krylov::{CgConfig, CgError, CgWorkspace, LinearOperator, Preconditioner, conjugate_gradients},
 };
 
@@ -19,6 +20,8 @@ pub enum PartShape {
     Sparse(Arc<BlockPattern>),
     /// A rigid body: two blocks, dense.
     Dense,
+    /// Rods: many small banded matrices.
+    Banded(Arc<BandedLayout>),
 }
 
 /// One body's part of the matrix.
@@ -28,6 +31,8 @@ pub enum Part {
     Sparse(BlockMatrix),
     /// A rigid body.
     Dense(Box<Mat6>),
+    /// Rods.
+    Banded(BandedMatrices),
 }
 
 /// A symmetric positive definite matrix over all 3-blocks of a model.
@@ -36,7 +41,7 @@ pub struct SystemMatrix {
     parts: Vec<Part>,
     /// The first block of each part, and the number of blocks at the end.
     starts: Vec<usize>,
-    /// Blocks (i, j) with i in an earlier part than j, sorted; (j, i) is the transpose.
+    /// Blocks (i, j) with i < j that no part has room for, sorted; (j, i) is the transpose.
     pairs: Vec<(u32, u32)>,
     couplings: Vec<Mat3>,
 }
@@ -47,6 +52,7 @@ impl Part {
         match self {
             Self::Sparse(m) => m.n(),
             Self::Dense(_) => 2,
+            Self::Banded(m) => m.layout().blocks(),
         }
     }
 
@@ -58,7 +64,7 @@ impl Part {
 
 impl SystemMatrix {
     /// A zero matrix with the given parts and with room for couplings at `pairs` of blocks; pairs
-    /// inside one part are left to that part's pattern.
+    /// inside one part are left to that part's pattern, unless they lie outside its bands.
     pub fn new(shapes: Vec<PartShape>, pairs: &[(u32, u32)]) -> Self {
         let mut starts = vec![0];
         let mut parts = Vec::with_capacity(shapes.len());
@@ -66,6 +72,7 @@ impl SystemMatrix {
             let part = match shape {
                 PartShape::Sparse(pattern) => Part::Sparse(BlockMatrix::zeros(pattern)),
                 PartShape::Dense => Part::Dense(Box::new(Mat6::zeros())),
+                PartShape::Banded(layout) => Part::Banded(BandedMatrices::zeros(layout)),
             };
             starts.push(starts[starts.len() - 1] + part.len());
             parts.push(part);
@@ -78,7 +85,7 @@ impl SystemMatrix {
         };
         let mut pairs: Vec<(u32, u32)> = pairs
             .iter()
-            .filter(|p| matrix.part_of(p.0 as usize) != matrix.part_of(p.1 as usize))
+            .filter(|p| matrix.couples(p.0 as usize, p.1 as usize))
             .map(|&(i, j)| (i.min(j), i.max(j)))
             .collect();
         pairs.sort_unstable();
@@ -113,8 +120,8 @@ impl SystemMatrix {
         !self.pairs.is_empty()
     }
 
-    /// The blocks (i, j) of A between parts, with i in an earlier part than j, sorted by (i, j);
-    /// block (j, i) is the transpose.
+    /// The blocks (i, j) of A between parts, or outside the bands of one, with i < j, sorted by
+    /// (i, j); block (j, i) is the transpose.
     pub fn couplings(&self) -> impl ExactSizeIterator<Item = (u32, u32, &Mat3)> {
         let pairs = self.pairs.iter().zip(&self.couplings);
         pairs.map(|(&(i, j), value)| (i, j, value))
@@ -125,6 +132,7 @@ impl SystemMatrix {
         self.parts.par_iter_mut().for_each(|part| match part {
             Part::Sparse(m) => m.set_zero(),
             Part::Dense(m) => m.fill(0.0),
+            Part::Banded(m) => m.set_zero(),
         });
         self.couplings.fill(Mat3::zeros());
     }
@@ -133,12 +141,22 @@ impl SystemMatrix {
         self.starts.partition_point(|&s| s <= block) - 1
     }
 
+    /// Whether block (i, j) is a coupling and not part of one part.
+    fn couples(&self, i: usize, j: usize) -> bool {
+        let p = self.part_of(i);
+        let first = self.starts[p];
+        match &self.parts[p] {
+            _ if p != self.part_of(j) => true,
+            Part::Banded(m) => i != j && !m.layout().has_block(i - first, j - first),
+            Part::Sparse(_) | Part::Dense(_) => false,
+        }
+    }
+
     /// Adds `value` to block (i, j). Both (i, j) and (j, i) must be added by the caller; of two
     /// blocks in different parts, the one with i > j is known from the other. Blocks outside the
     /// pattern are refused.
     pub fn add(&mut self, i: usize, j: usize, value: &Mat3) -> bool {
-        let (p, q) = (self.part_of(i), self.part_of(j));
-        if p != q {
+        if self.couples(i, j) {
             if i > j {
                 return true;
             }
@@ -148,8 +166,10 @@ impl SystemMatrix {
             self.couplings[at] += value;
             return true;
         }
+        let p = self.part_of(i);
         let first = self.starts[p];
         match &mut self.parts[p] {
+            Part::Banded(m) => m.add_block(i - first, j - first, value),
             Part::Sparse(m) => m.add(i - first, j - first, value).is_ok(),
             Part::Dense(m) => {
                 let mut block = m.fixed_view_mut::<3, 3>(3 * (i - first), 3 * (j - first));
@@ -166,6 +186,7 @@ impl SystemMatrix {
         match &self.parts[p] {
             Part::Sparse(m) => m.diagonal(local),
             Part::Dense(m) => m.fixed_view::<3, 3>(3 * local, 3 * local).into_owned(),
+            Part::Banded(m) => m.diagonal(local),
         }
     }
 
@@ -181,6 +202,7 @@ impl SystemMatrix {
             }
             match part {
                 Part::Sparse(m) => m.eliminate(fixed, 1.0),
+                Part::Banded(m) => m.eliminate(|component| fixed[component / 3]),
                 Part::Dense(m) => {
                     for i in (0..2).filter(|&i| fixed[i]) {
                         m.fixed_rows_mut::<3>(3 * i).fill(0.0);
@@ -199,6 +221,40 @@ impl SystemMatrix {
         }
     }
 
+    /// The same matrix with banded parts by 3×3 blocks, couplings inside them included: for those
+    /// who know no bands.
+    pub fn without_bands(&self) -> Result<Self, BlockError> {
+        let mut copy = self.clone();
+        for (p, part) in copy.parts.iter_mut().enumerate() {
+            let Part::Banded(m) = part else { continue };
+            let range = self.starts[p] as u32..self.starts[p + 1] as u32;
+            let inside = self
+                .pairs
+                .iter()
+                .filter(|c| range.contains(&c.1) && range.contains(&c.0));
+            let more: Vec<[u32; 2]> = inside
+                .map(|&(i, j)| [i - range.start, j - range.start])
+                .collect();
+            *part = Part::Sparse(m.to_sparse(&more)?);
+        }
+        (copy.pairs, copy.couplings) = (Vec::new(), Vec::new());
+        for (&(i, j), value) in self.pairs.iter().zip(&self.couplings) {
+            if copy.part_of(i as usize) == copy.part_of(j as usize) {
+                copy.add(i as usize, j as usize, value);
+                copy.add(j as usize, i as usize, &value.transpose());
+            } else {
+                copy.pairs.push((i, j));
+                copy.couplings.push(*value);
+            }
+        }
+        Ok(copy)
+    }
+
+    /// Whether a part is banded.
+    pub fn has_bands(&self) -> bool {
+        self.parts.iter().any(|p| matches!(p, Part::Banded(_)))
+    }
+
     /// Heap memory of the numbers [bytes].
     pub fn bytes(&self) -> usize {
         let parts: usize = self
@@ -207,6 +263,7 @@ impl SystemMatrix {
             .map(|p| match p {
                 Part::Sparse(m) => m.bytes(),
                 Part::Dense(_) => size_of::<Mat6>(),
+                Part::Banded(m) => m.bytes(),
             })
             .sum();
         parts + self.couplings.len() * (size_of::<Mat3>() + 8)
@@ -224,6 +281,7 @@ impl LinearOperator for SystemMatrix {
             let x = &x[self.starts[p]..self.starts[p + 1]];
             match &self.parts[p] {
                 Part::Sparse(m) => m.apply(x, y),
+                Part::Banded(m) => m.apply(x, y),
                 Part::Dense(m) => {
                     let mut six = nalgebra::Vector6::zeros();
                     six.fixed_rows_mut::<3>(0).copy_from(&x[0]);
@@ -284,6 +342,14 @@ pub enum SystemError {
         /// What went wrong.
         source: FactorError,
     },
+    /// Rods could not be factorised.
+    #[error("part {part}: {source}")]
+    Banded {
+        /// The part: the body's index.
+        part: usize,
+        /// What went wrong.
+        source: BandedError,
+    },
     /// Conjugate gradients across couplings did not converge.
     #[error(
         "conjugate gradients stopped after {iterations} iterations at relative residual {residual:e}"
@@ -314,6 +380,7 @@ enum PartFactor {
     /// The inverse of the 6×6 matrix: cheaper to apply than a factor, and as accurate for a
     /// body's own inertia.
     Dense(Box<Mat6>),
+    Banded(BandedFactors),
 }
 
 impl SystemFactor {
@@ -326,6 +393,9 @@ impl SystemFactor {
             .enumerate()
             .map(|(part, p)| match p {
                 Part::Dense(_) => Ok(PartFactor::Dense(Box::new(Mat6::zeros()))),
+                Part::Banded(m) => Ok(PartFactor::Banded(BandedFactors::new(Arc::clone(
+                    m.layout(),
+                )))),
                 Part::Sparse(m) => {
                     let named = |source| SystemError::Factor { part, source };
                     let symbolic = Symbolic::analyse(&m.pattern, Ordering::Auto(positions[part]))
@@ -365,6 +435,9 @@ impl SystemFactor {
                     (PartFactor::Sparse(factor), Part::Sparse(m)) => factor
                         .refactor(m, shift)
                         .map_err(|source| SystemError::Factor { part: p, source }),
+                    (PartFactor::Banded(factor), Part::Banded(m)) => factor
+                        .refactor(m, |component| shift.map_or(0.0, |s| s[component / 3]))
+                        .map_err(|source| SystemError::Banded { part: p, source }),
                     (PartFactor::Dense(inverse), Part::Dense(m)) => {
                         let mut shifted = **m;
                         if let Some(shift) = shift {
@@ -444,6 +517,7 @@ impl SystemFactor {
             .map(|p| match p {
                 PartFactor::Sparse(f) => f.bytes(),
                 PartFactor::Dense(_) => size_of::<Mat6>(),
+                PartFactor::Banded(f) => f.bytes(),
             })
             .sum()
     }
@@ -460,6 +534,7 @@ fn solve_parts(starts: &[usize], parts: &mut [PartFactor], x: &mut [Vec3]) {
     match parts {
         [] => {}
         [PartFactor::Sparse(factor)] => factor.solve_in_place(x),
+        [PartFactor::Banded(factor)] => factor.solve(x),
         [PartFactor::Dense(inverse)] => {
             let mut six = nalgebra::Vector6::zeros();
             six.fixed_rows_mut::<3>(0).copy_from(&x[0]);

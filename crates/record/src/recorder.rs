@@ -16,7 +16,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use stiction_bodies::{Body, BodyKind, Model, State};
+use stiction_bodies::{Body, BodyKind, Frames, Model, State};
 use stiction_contact::{Certificate, Outcome};
 use stiction_geometry::TriMesh;
 use stiction_math::{Quat, Vec3, nalgebra::Quaternion};
@@ -369,10 +369,11 @@ impl Recorder {
         let velocity = ("velocity", Data::Vectors(&self.velocities));
         let (cells, point_data): (_, &[(&str, Data<'_>)]) = if body.radius > 0.0 {
             radius = vec![body.radius; self.points.len()];
-            (
-                Cells::Points,
-                &[velocity, ("radius", Data::Scalars(&radius))],
-            )
+            let cells = match &body.surface.segments[..] {
+                [] => Cells::Points,
+                segments => Cells::Lines(segments),
+            };
+            (cells, &[velocity, ("radius", Data::Scalars(&radius))])
         } else {
             (Cells::Triangles(&body.surface.triangles), &[velocity])
         };
@@ -530,6 +531,11 @@ fn encode_state(state: &State) -> Vec<u8> {
     for q in &state.rotations {
         q.coords.iter().for_each(|c| out.f64(*c));
     }
+    // Scenes without rods are stored as they were before there were rods.
+    if !state.frames.director.is_empty() {
+        out.vec3s(&state.frames.director);
+        state.frames.twist.iter().for_each(|t| out.f64(*t));
+    }
     out.finish()
 }
 
@@ -550,8 +556,22 @@ fn decode_state(checkpoint: &Checkpoint, like: &State) -> Result<State, Checkpoi
         // Stored as x, y, z, w; taken as they are, because normalising could change a bit.
         rotations.push(Quat::new_unchecked(Quaternion::new(c[3], c[0], c[1], c[2])));
     }
+    let mut frames = Frames::default();
+    let edges = like.frames.director.len();
+    if edges > 0 {
+        frames.director = input.vec3s()?;
+        if frames.director.len() != edges {
+            return Err(input
+                .error("the stored state has another number of edges of rods than the scene")
+                .into());
+        }
+        for _ in 0..edges {
+            frames.twist.push(input.f64()?);
+        }
+    }
     input.finish()?;
     Ok(State {
+        frames,
         time,
         step,
         x,

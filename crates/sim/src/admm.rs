@@ -223,6 +223,9 @@ impl Method for Admm {
     }
 
     fn needs(&self, model: &Model) -> Result<(), Unsupported> {
+        if self.config.integrator == Integrator::Splitting {
+            Unsupported::rods(self.name(), model)?;
+        }
         Unsupported::volumes(self.name(), model)
     }
 

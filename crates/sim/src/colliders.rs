@@ -37,6 +37,10 @@ pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
     for body in &model.bodies {
         let surface = &body.surface;
         let (points, rest) = match &surface.skin {
+            // Every node of rods is a vertex, in order.
+            Skin::Nodes(blocks) if !surface.segments.is_empty() => {
+                (Points::nodes(blocks.iter().copied()), body.rest().to_vec())
+            }
             Skin::Nodes(blocks) => {
                 let rest = blocks
                     .iter()
@@ -79,15 +83,15 @@ pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
         list.push(Collider {
             id: list.len() as u32,
             material: material(&body.material),
-            // So that particles, too, stay the thickness away from all surfaces.
+            // So that particles and rods, too, stay the thickness away from all surfaces.
             thickness: rules.thickness + 2.0 * body.radius,
             form: Form::Body(Body {
                 triangles: surface.triangles.clone(),
-                rods: Vec::new(),
+                rods: surface.segments.clone(),
                 points,
                 rest,
                 closed,
-                self_contact: matches!(body.kind, BodyKind::Deformable(_)),
+                self_contact: !matches!(body.kind, BodyKind::Rigid(_)),
             }),
         });
     }

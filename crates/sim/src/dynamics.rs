@@ -12,8 +12,9 @@
 
 use rayon::prelude::*;
 use stiction_bodies::{
-    Arm, Body, BodyKind, Hessian, Model, Split, State, Stencil,
+    Arm, Body, BodyKind, Clamp, Frames, Hessian, Model, Rods, Split, State, Stencil,
     rigid::{advance_rotation, left_jacobian},
+    rod::{RodStart, reference_angle},
     surface::vertex_areas,
 };
 use stiction_math::{BlockMatrix, Mat3, Part, PartShape, Quat, ScatterError, SystemMatrix, Vec3};
@@ -25,6 +26,8 @@ pub struct Dynamics {
     x0: Vec<Vec3>,
     /// Orientations at the start of the step.
     r0: Vec<Quat>,
+    /// Reference frames of rods at the start of the step.
+    frames: Frames,
     /// v̂ [m/s].
     inertial: Vec<Vec3>,
     /// Whether each block's velocity is prescribed, and to what.
@@ -108,6 +111,7 @@ impl Dynamics {
             h: 0.0,
             x0: vec![Vec3::zeros(); n],
             r0: vec![Quat::identity(); rigids],
+            frames: Frames::default(),
             inertial: vec![Vec3::zeros(); n],
             fixed: vec![false; n],
             prescribed: vec![Vec3::zeros(); n],
@@ -133,6 +137,7 @@ impl Dynamics {
             .map(|b| match &b.kind {
                 BodyKind::Deformable(d) => PartShape::Sparse(d.pattern.clone()),
                 BodyKind::Rigid(_) => PartShape::Dense,
+                BodyKind::Rods(r) => PartShape::Banded(r.layout().clone()),
             })
             .collect();
         let mut pairs = Vec::new();
@@ -161,6 +166,7 @@ impl Dynamics {
         self.h = h;
         self.x0.copy_from_slice(&state.x);
         self.r0.copy_from_slice(&state.rotations);
+        self.frames.clone_from(&state.frames);
         for body in &model.bodies {
             let a = (model.gravity + body.acceleration) * h;
             for i in body.blocks.clone() {
@@ -176,6 +182,12 @@ impl Dynamics {
                 self.inertial[ang] = r.free_spin(q, &state.v[ang], h);
                 v[lin] = self.inertial[lin];
                 v[ang] = self.inertial[ang];
+            }
+            if let BodyKind::Rods(rods) = &body.kind {
+                // Gravity does not twist.
+                for i in rods.twist_block_ranges().flatten() {
+                    self.inertial[body.blocks.start + i] = state.v[body.blocks.start + i];
+                }
             }
         }
         self.prescribe(model, state, h);
@@ -199,6 +211,11 @@ impl Dynamics {
             }
             let pose = motion.map(|m| m.pose(t));
             self.fixed[pin.block] = true;
+            if let Some(clamp) = &pin.clamp {
+                let target = pose.map_or(clamp.director, |p| p.rotation * clamp.director);
+                self.prescribed[pin.block] = self.clamped_twist(model, clamp, &target) / h;
+                continue;
+            }
             self.prescribed[pin.block] = match &pin.spin {
                 None => {
                     let target = pose.map_or(pin.start, |p| p.apply(&pin.start));
@@ -210,6 +227,41 @@ impl Dynamics {
                 }
             };
         }
+    }
+
+    /// How far the twist of a clamped edge goes in this step [m], for its material director to come to
+    /// be `target` when its nodes are where they are prescribed to be.
+    fn clamped_twist(&self, model: &Model, clamp: &Clamp, target: &Vec3) -> Vec3 {
+        let body = &model.bodies[clamp.body];
+        let BodyKind::Rods(rods) = &body.kind else {
+            return Vec3::zeros();
+        };
+        let first = body.blocks.start;
+        let x0 = &self.x0[body.blocks.clone()];
+        let (Some([i, j]), Some((block, c)), Some(edge)) = (
+            rods.edge_blocks(clamp.edge),
+            rods.twist_of(clamp.edge),
+            rods.edge_at(clamp.edge, x0, &rods.start(x0, &self.frames)),
+        ) else {
+            return Vec3::zeros();
+        };
+        // Pins are sorted by block: those of the nodes came before that of the twist.
+        let moved = |i: usize| x0[i] + self.prescribed[first + i] * self.h;
+        let t = (moved(j) - moved(i)).normalize();
+        let theta = reference_angle(&edge, &t, target);
+        let mut change = Vec3::zeros();
+        change[c] = theta * rods.section().radius - x0[block][c];
+        change
+    }
+
+    /// The start of the step of a body of rods.
+    fn rod_start<'a>(&'a self, body: &Body, rods: &Rods) -> RodStart<'a> {
+        rods.start(&self.x0[body.blocks.clone()], &self.frames)
+    }
+
+    /// Positions at the start of the step [m].
+    pub fn start_positions(&self) -> &[Vec3] {
+        &self.x0
     }
 
     fn lag_dissipation(&mut self, model: &Model, state: &State) -> Result<(), ScatterError> {
@@ -314,6 +366,21 @@ impl Dynamics {
                                 * alpha
                                 * (rigid.mass * v[0].norm_squared() + v[1].dot(&(j * v[1])))
                     }
+                    BodyKind::Rods(rods) => {
+                        let start = this.rod_start(body, rods);
+                        let alpha = h * body.damping.mass;
+                        let square = |m: &Vec3, v: &Vec3| v.dot(&m.component_mul(v));
+                        let mut sum = rods.energy(&this.x[r.clone()], &start);
+                        for (i, m) in rods.mass().iter().enumerate() {
+                            sum += 0.5 * (square(m, &(v[i] - hat[i])) + alpha * square(m, &v[i]));
+                        }
+                        if body.damping.stiffness > 0.0 {
+                            let mut d_v = vec![Vec3::zeros(); v.len()];
+                            rods.add_product(&start, body.damping.stiffness, v, &mut d_v);
+                            sum += 0.5 * h * v.iter().zip(&d_v).map(|(v, d)| v.dot(d)).sum::<f64>();
+                        }
+                        sum
+                    }
                 }
             })
             .collect();
@@ -349,6 +416,10 @@ impl Dynamics {
                     for term in &soft.terms {
                         term.add_gradient(&this.x[body.blocks.clone()], this.h, g)?;
                     }
+                }
+                if let BodyKind::Rods(rods) = &body.kind {
+                    let x = &this.x[body.blocks.clone()];
+                    rods.add_gradient(x, &this.rod_start(body, rods), this.h, g);
                 }
                 Ok::<(), ScatterError>(())
             })?;
@@ -440,8 +511,18 @@ impl Dynamics {
                 let mut angular = m.fixed_view_mut::<3, 3>(3, 3);
                 angular += self.inertia[r.index] * alpha;
             }
+            (BodyKind::Rods(rods), Part::Banded(m)) => {
+                let start = self.rod_start(body, rods);
+                let x = &self.x[body.blocks.clone()];
+                rods.add_gradient(x, &start, h, g);
+                rods.add_matrix(x, &start, Hessian::Projected, h * h, alpha, m);
+                let beta = body.damping.stiffness;
+                if beta > 0.0 {
+                    rods.add_matrix(start.x, &start, Hessian::Projected, h * beta, 0.0, m);
+                }
+            }
             // `Dynamics::matrix` gives every body the part of its kind.
-            (BodyKind::Deformable(_), Part::Dense(_)) | (BodyKind::Rigid(_), Part::Sparse(_)) => {}
+            (BodyKind::Deformable(_) | BodyKind::Rigid(_) | BodyKind::Rods(_), _) => {}
         }
         Ok(())
     }
@@ -481,6 +562,15 @@ impl Dynamics {
                 let j = &self.inertia[rigid.index];
                 g[0] = (v[0] * (1.0 + alpha) - hat[0]) * rigid.mass;
                 g[1] = j * (v[1] * (1.0 + alpha) - hat[1]);
+            }
+            BodyKind::Rods(rods) => {
+                for (i, m) in rods.mass().iter().enumerate() {
+                    g[i] = m.component_mul(&(v[i] * (1.0 + alpha) - hat[i]));
+                }
+                let beta = body.damping.stiffness;
+                if beta > 0.0 {
+                    rods.add_product(&self.rod_start(body, rods), self.h * beta, v, g);
+                }
             }
         }
     }

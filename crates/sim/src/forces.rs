@@ -146,6 +146,8 @@ impl Forces {
                     f[0] += (a - v[0] * alpha) * (s * r.mass);
                     f[1] -= inertia * v[1] * (s * alpha);
                 }
+                // The method has refused rods.
+                BodyKind::Rods(_) => {}
             }
             Ok::<(), ScatterError>(())
         })?;
@@ -374,6 +376,11 @@ pub fn momentum(model: &Model, at: Place<'_>, p: &mut [Vec3]) {
             BodyKind::Rigid(r) => {
                 p[0] = v[0] * r.mass;
                 p[1] = r.world_inertia(&at.rotations[r.index]) * v[1];
+            }
+            BodyKind::Rods(r) => {
+                for ((p, m), v) in p.iter_mut().zip(r.mass()).zip(v) {
+                    *p = m.component_mul(v);
+                }
             }
         }
     });

@@ -31,7 +31,7 @@ impl Jacobian {
         let n = model.blocks();
         let local = model.bodies.iter().map(|b| match &b.kind {
             BodyKind::Deformable(d) => Some((BlockMatrix::zeros(d.pattern.clone()), Vec::new())),
-            BodyKind::Rigid(_) => None,
+            BodyKind::Rigid(_) | BodyKind::Rods(_) => None,
         });
         let mut jacobian = Self {
             matrix: BlockMatrix::zeros(Arc::default()),
@@ -72,6 +72,8 @@ impl Jacobian {
                     }
                 }
                 BodyKind::Rigid(_) => all.push(vec![first, first + 1]),
+                // The method has refused rods.
+                BodyKind::Rods(_) => {}
             }
         }
         for spring in &model.attachments {

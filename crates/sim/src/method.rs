@@ -2,7 +2,7 @@
 
 use stiction_bodies::{Model, State};
 use stiction_contact::{FrictionProblem, ProblemError, detect::DetectError, smooth::SmoothError};
-use stiction_math::{BicgstabError, FactorError, ScatterError, SystemError, Vec3};
+use stiction_math::{BandedError, BicgstabError, FactorError, ScatterError, SystemError, Vec3};
 use stiction_solvers::{admm, ica};
 
 use crate::{dynamics::Dynamics, stages::Stages};
@@ -96,7 +96,7 @@ pub struct Unsupported {
 impl Unsupported {
     /// Refuses particles: a method whose contact is between surfaces would let them pass.
     pub fn particles(method: &'static str, model: &Model) -> Result<(), Self> {
-        match model.bodies.iter().find(|b| b.radius > 0.0) {
+        match model.bodies.iter().find(|b| b.is_particles()) {
             None => Ok(()),
             Some(body) => Err(Self {
                 method,
@@ -105,6 +105,23 @@ impl Unsupported {
                     body.name
                 ),
                 remedy: "choose method `admm`, or remove the body".to_owned(),
+            }),
+        }
+    }
+
+    /// Refuses rods.
+    pub fn rods(method: &'static str, model: &Model) -> Result<(), Self> {
+        match model.rods().next() {
+            None => Ok(()),
+            Some((body, _)) => Err(Self {
+                method,
+                reason: format!(
+                    "body `{}` is made of rods, which it does not know",
+                    body.name
+                ),
+                remedy:
+                    "choose method `admm` or `newton`, with integrator `newton`, or remove the body"
+                        .to_owned(),
             }),
         }
     }
@@ -182,6 +199,14 @@ pub enum SolveError {
     /// The contact solver could not work.
     #[error(transparent)]
     Admm(#[from] admm::Error),
+    /// Rods could not be factorised.
+    #[error("body `{body}`: rod {source}")]
+    Rods {
+        /// The body.
+        body: String,
+        /// What went wrong; its matrices are the rods.
+        source: BandedError,
+    },
     /// Surfaces would pass through one another, and contacts against it did not help.
     #[error(
         "surfaces would touch or pass through one another after {fraction:.3} of the step; a larger contact thickness, a smaller time step or more iterations may help, or `safe = false` in [method] lets it happen"
@@ -230,6 +255,10 @@ impl SolveError {
     pub(crate) fn system(model: &Model, error: SystemError) -> Self {
         match error {
             SystemError::Factor { part, source } => Self::Factor {
+                body: model.bodies[part].name.clone(),
+                source,
+            },
+            SystemError::Banded { part, source } => Self::Rods {
                 body: model.bodies[part].name.clone(),
                 source,
             },

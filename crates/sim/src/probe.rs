@@ -256,9 +256,13 @@ impl Quantity {
             Self::Contact(sum) => sum.measure(contacts),
             Self::Speed(body) => {
                 let body = &model.bodies[*body];
-                let linear = match body.kind {
+                let linear = match &body.kind {
                     BodyKind::Deformable(_) => body.blocks.clone(),
                     BodyKind::Rigid(_) => body.blocks.start..body.blocks.start + 1,
+                    BodyKind::Rods(r) => {
+                        let nodes = r.node_blocks().map(|b| body.blocks.start + b as usize);
+                        return nodes.map(|i| state.v[i].norm()).fold(0.0, f64::max);
+                    }
                 };
                 state.v[linear].iter().map(|v| v.norm()).fold(0.0, f64::max)
             }
@@ -278,6 +282,12 @@ pub fn centroid(bodies: &[&Body], state: &State) -> Vec3 {
                 }
             }
             BodyKind::Rigid(r) => sum += state.x[body.blocks.start] * r.mass,
+            BodyKind::Rods(r) => {
+                for b in r.node_blocks() {
+                    let b = b as usize;
+                    sum += state.x[body.blocks.start + b] * r.mass()[b].x;
+                }
+            }
         }
         mass += body.total_mass();
     }

@@ -7,7 +7,7 @@
 //! obstacles stay, and rest shapes and velocities are not touched.
 
 use stiction_bodies::{
-    BodyKind, Model, State, material::Damping, obstacle::Obstacle, rigid::advance_rotation,
+    Body, BodyKind, Model, State, material::Damping, obstacle::Obstacle, rigid::advance_rotation,
 };
 use stiction_contact::{
     ContactSet, FrictionProblem,
@@ -196,6 +196,9 @@ fn standing(model: &Model, state: &State) -> Model {
         if let Some(spin) = &mut pin.spin {
             spin.start = state.rotations[spin.rigid];
         }
+        if let Some(clamp) = &mut pin.clamp {
+            clamp.director = material_director(&model.bodies[clamp.body], clamp.edge, state);
+        }
     }
     for obstacle in &mut still.obstacles {
         *obstacle = Obstacle {
@@ -207,8 +210,20 @@ fn standing(model: &Model, state: &State) -> Model {
     still
 }
 
+/// The material director of an edge of a rod as it is.
+fn material_director(body: &Body, edge: usize, state: &State) -> Vec3 {
+    let x = &state.x[body.blocks.clone()];
+    match &body.kind {
+        BodyKind::Rods(rods) => rods
+            .edge_at(edge, x, &rods.start(x, &state.frames))
+            .map_or_else(Vec3::x, |e| e.material_director()),
+        _ => Vec3::x(),
+    }
+}
+
 /// One way, from rest.
 fn advance(model: &Model, state: &mut State, v: &[Vec3], h: f64, fixed: &[bool]) {
+    let before = state.x.clone();
     for body in &model.bodies {
         let rigid = match &body.kind {
             BodyKind::Rigid(r) => Some(r.index),
@@ -224,6 +239,10 @@ fn advance(model: &Model, state: &mut State, v: &[Vec3], h: f64, fixed: &[bool])
                 }
                 _ => state.x[i] += v[i] * h,
             }
+        }
+        if let BodyKind::Rods(rods) = &body.kind {
+            let range = body.blocks.clone();
+            rods.carry(&before[range.clone()], &state.x[range], &mut state.frames);
         }
     }
 }

@@ -218,12 +218,18 @@ impl Simulation {
         stages.time(Stage::Advance, || {
             let mean = method.mean_velocity().unwrap_or(v);
             advance(model, state, v, mean, h);
+            for (body, rods) in model.rods() {
+                let range = body.blocks.clone();
+                let from = &dynamics.start_positions()[range.clone()];
+                rods.carry(from, &state.x[range], &mut state.frames);
+            }
         });
         Ok(report)
     }
 }
 
-/// Stage 7: q⁺ = q + h v̄ with the mean velocity v̄, rotations by the exponential.
+/// Stage 7: q⁺ = q + h v̄ with the mean velocity v̄, rotations by the exponential. The frames of rods
+/// follow.
 fn advance(model: &Model, state: &mut State, v: &[Vec3], mean: &[Vec3], h: f64) {
     state.v.copy_from_slice(v);
     for i in 0..v.len() {

@@ -34,7 +34,8 @@ impl Elements {
                 let terms = d.terms.iter().cloned();
                 terms.map(|t| t.split(body.rest())).collect()
             }
-            BodyKind::Rigid(_) => Vec::new(),
+            // The method has refused rods.
+            BodyKind::Rigid(_) | BodyKind::Rods(_) => Vec::new(),
         };
         Self {
             splits: model.bodies.iter().map(split).collect(),

@@ -3,6 +3,7 @@
 mod draft;
 mod error;
 mod nearest;
+mod rods;
 mod spec;
 
 use std::{collections::HashSet, sync::Arc};
@@ -504,6 +505,7 @@ impl Builder {
                         motion,
                         start,
                         spin: None,
+                        clamp: None,
                     });
                 }
             }
@@ -518,14 +520,17 @@ impl Builder {
                     motion,
                     start,
                     spin: None,
+                    clamp: None,
                 });
                 self.model.pins.push(Pin {
                     block: first + 1,
                     motion,
                     start: Vec3::zeros(),
                     spin: Some(spin),
+                    clamp: None,
                 });
             }
+            BodyKind::Rods(_) => self.pin_rods(body, nodes, motion)?,
         }
         Ok(())
     }
@@ -574,14 +579,13 @@ impl Builder {
             Anchor::World(p) => Ok(Stencil::World(*p)),
             Anchor::Node { body, node } => {
                 let body = &self.model.bodies[*body];
-                if *node < body.blocks.len() && matches!(body.kind, BodyKind::Deformable(_)) {
-                    Ok(Stencil::node((body.blocks.start + node) as u32))
-                } else {
-                    Err(BuildError::Node {
+                match body.node_block(*node) {
+                    Some(block) => Ok(Stencil::node(block as u32)),
+                    None => Err(BuildError::Node {
                         body: body.name.clone(),
                         node: *node,
-                        count: body.blocks.len(),
-                    })
+                        count: body.node_count(),
+                    }),
                 }
             }
             Anchor::Body { body, near } => {
@@ -593,7 +597,9 @@ impl Builder {
                         local: self.state.rotations[r.index].inverse()
                             * (near - self.state.x[body.blocks.start]),
                     },
-                    BodyKind::Deformable(_) => nearest_point(body, &self.state, near),
+                    BodyKind::Deformable(_) | BodyKind::Rods(_) => {
+                        nearest_point(body, &self.state, near)
+                    }
                 })
             }
         }

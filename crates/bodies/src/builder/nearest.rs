@@ -19,7 +19,7 @@ pub(super) fn nearest_point(body: &Body, state: &State, near: &Vec3) -> Stencil 
         }
     }
     let Some(triangle) = body.surface.triangles.get(best.1) else {
-        // Of particles, the nearest one.
+        // Of particles and rods, the nearest node.
         let distance = |i: &usize| (positions[*i] - near).norm_squared();
         let nearest = (0..positions.len()).min_by(|a, b| distance(a).total_cmp(&distance(b)));
         return nearest.map_or(Stencil::World(*near), |i| body.surface.stencil(i));

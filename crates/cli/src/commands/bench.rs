@@ -283,6 +283,7 @@ fn measure(
         .iter()
         .map(|b| match &b.kind {
             stiction_bodies::BodyKind::Deformable(d) => d.terms.iter().map(|t| t.len()).sum(),
+            stiction_bodies::BodyKind::Rods(r) => 2 * r.edges().len() - r.len(),
             stiction_bodies::BodyKind::Rigid(_) => 0,
         })
         .sum();

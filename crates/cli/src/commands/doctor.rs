@@ -145,7 +145,8 @@ fn scene(args: &DoctorArgs, report: &mut Report) -> Result<(), Failure> {
         surface.triangles.clone_from(&body.surface.triangles);
         let kind = match &body.kind {
             BodyKind::Rigid(_) => "rigid",
-            BodyKind::Deformable(_) if body.radius > 0.0 => "particles",
+            BodyKind::Rods(_) => "rods",
+            BodyKind::Deformable(_) if body.is_particles() => "particles",
             BodyKind::Deformable(_) if body.tets.is_empty() => "shell",
             BodyKind::Deformable(_) => "solid",
         };
@@ -158,7 +159,7 @@ fn scene(args: &DoctorArgs, report: &mut Report) -> Result<(), Failure> {
             body.total_mass()
         ));
         let part = format!("body `{}`", body.name);
-        if body.radius > 0.0 {
+        if body.is_particles() {
             continue;
         }
         if body.tets.is_empty() {

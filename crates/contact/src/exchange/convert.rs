@@ -161,6 +161,17 @@ impl Global {
                         put(first + i, first + j, &block);
                     }
                 }
+                Part::Banded(m) => {
+                    for i in 0..part.len() {
+                        put(first + i, first + i, &m.diagonal(i));
+                    }
+                    for pair in m.layout().block_pairs() {
+                        let [i, j] = pair.map(|b| b as usize);
+                        let block = m.block(i, j);
+                        put(first + i, first + j, &block);
+                        put(first + j, first + i, &block.transpose());
+                    }
+                }
             }
             first += part.len();
         }

@@ -31,8 +31,13 @@ pub(super) fn encode(stored: &StoredProblem) -> Result<Vec<u8>, ProblemError> {
     out.extend_from_slice(stored.origin.as_bytes());
     problem.h.put(&mut out);
 
-    count(problem.a.parts().len(), &mut out);
-    for part in problem.a.parts() {
+    let bandless = match problem.a.has_bands() {
+        true => Some(problem.a.without_bands().map_err(ProblemError::Matrix)?),
+        false => None,
+    };
+    let matrix = bandless.as_ref().unwrap_or(&problem.a);
+    count(matrix.parts().len(), &mut out);
+    for part in matrix.parts() {
         match part {
             Part::Sparse(m) => {
                 0u8.put(&mut out);
@@ -47,9 +52,11 @@ pub(super) fn encode(stored: &StoredProblem) -> Result<Vec<u8>, ProblemError> {
                 1u8.put(&mut out);
                 m.iter().for_each(|x| x.put(&mut out));
             }
+            // There is none in a matrix without bands.
+            Part::Banded(_) => {}
         }
     }
-    let couplings = problem.a.couplings();
+    let couplings = matrix.couplings();
     count(couplings.len(), &mut out);
     for (i, j, block) in couplings {
         [i, j].put(&mut out);

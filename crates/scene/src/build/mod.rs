@@ -318,7 +318,7 @@ impl Assembly<'_> {
                 }
                 vec![0]
             }
-            (BodyKind::Deformable(_), None) => {
+            (BodyKind::Deformable(_) | BodyKind::Rods(_), None) => {
                 let message = format!("the pin of body `{name}` needs the key `select`");
                 let help = "say which nodes are held, or `select = { all = true }`";
                 return self.reporter.fail(
@@ -328,7 +328,9 @@ impl Assembly<'_> {
                     Some(help.to_owned()),
                 );
             }
-            (BodyKind::Deformable(_), Some(select)) => self.selected(plan.body, select)?,
+            (BodyKind::Deformable(_) | BodyKind::Rods(_), Some(select)) => {
+                self.selected(plan.body, select)?
+            }
         };
         let place = plan.select.as_ref().map_or(plan.place, |s| s.place);
         for node in &nodes {

@@ -43,6 +43,7 @@ impl Record {
                         PartShape::Sparse(Arc::new(BlockPattern::from_cliques(d.pattern.n(), [])?))
                     }
                     BodyKind::Rigid(_) => PartShape::Dense,
+                    BodyKind::Rods(r) => PartShape::Banded(r.layout().clone()),
                 })
             })
             .collect();

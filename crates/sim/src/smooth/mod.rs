@@ -142,6 +142,7 @@ impl Method for Smooth {
     }
 
     fn needs(&self, model: &Model) -> Result<(), Unsupported> {
+        Unsupported::rods(self.name(), model)?;
         if !model.contact {
             return Ok(());
         }

@@ -17,7 +17,7 @@
 //! bracket instead of the hybrid Newton solver of [daviet2011].
 
 use stiction_contact::{CertifyConfig, FrictionProblem, ProblemError, certify};
-use stiction_math::{Mat3, Part, Vec3, reduce};
+use stiction_math::{Mat3, Part, SystemMatrix, Vec3, reduce};
 
 use crate::projection::{Metric, Projection};
 
@@ -108,6 +108,11 @@ pub fn solve(
             return Err(Error::Start(name));
         }
     }
+    let bandless = match problem.a.has_bands() {
+        true => Some(problem.a.without_bands().map_err(ProblemError::Matrix)?),
+        false => None,
+    };
+    let matrix = bandless.as_ref().unwrap_or(&problem.a);
     let n = problem.blocks();
     let set = &problem.contacts;
     let inverse: Vec<Mat3> = (0..n)
@@ -138,7 +143,7 @@ pub fn solve(
         before.copy_from_slice(&v);
         for _ in 0..config.relaxations {
             problem.imbalance(&v, &r, &mut residual);
-            relax(problem, &inverse, &mut residual);
+            relax(matrix, &inverse, &mut residual);
             reduce::axpy(-1.0, &residual, &mut v);
         }
         // The projection adds what the impulses do, so that has to be taken out first.
@@ -183,9 +188,9 @@ pub fn solve(
 }
 
 /// x ← (D + L)⁻¹ x, part by part.
-fn relax(problem: &FrictionProblem, inverse: &[Mat3], x: &mut [Vec3]) {
+fn relax(matrix: &SystemMatrix, inverse: &[Mat3], x: &mut [Vec3]) {
     let mut first = 0;
-    for part in problem.a.parts() {
+    for part in matrix.parts() {
         for i in 0..part.len() {
             let mut sum = x[first + i];
             match part {
@@ -201,7 +206,8 @@ fn relax(problem: &FrictionProblem, inverse: &[Mat3], x: &mut [Vec3]) {
                 Part::Dense(m) if i == 1 => {
                     sum -= m.fixed_view::<3, 3>(3, 0) * x[first];
                 }
-                Part::Dense(_) => {}
+                // There is none in a matrix without bands.
+                Part::Dense(_) | Part::Banded(_) => {}
             }
             x[first + i] = inverse[first + i] * sum;
         }

@@ -102,6 +102,10 @@ fn pairs(problem: &FrictionProblem) -> Vec<[u32; 2]> {
                 }
             }
             Part::Dense(_) => pairs.push([first, first + 1]),
+            Part::Banded(m) => {
+                let inner = m.layout().block_pairs().into_iter();
+                pairs.extend(inner.map(|p| p.map(|i| first + i)));
+            }
         }
         first += part.len() as u32;
     }
@@ -127,6 +131,17 @@ fn gather(problem: &FrictionProblem, all: &mut BlockMatrix) -> Result<(), BlockE
                 for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
                     let block: Mat3 = m.fixed_view::<3, 3>(3 * i, 3 * j).into_owned();
                     all.add(first + i, first + j, &block)?;
+                }
+            }
+            Part::Banded(m) => {
+                for i in 0..part.len() {
+                    all.add(first + i, first + i, &m.diagonal(i))?;
+                }
+                for pair in m.layout().block_pairs() {
+                    let [i, j] = pair.map(|b| b as usize);
+                    let block = m.block(i, j);
+                    all.add(first + i, first + j, &block)?;
+                    all.add(first + j, first + i, &block.transpose())?;
                 }
             }
         }

@@ -1,0 +1,347 @@
+//! Energy, gradient and Hessian of rods, rod by rod.
+
+use stiction_math::{BandedGroup, BandedMatrices, Vec3};
+
+use crate::elements::Hessian;
+
+use super::{
+    RodStart, Rods, Strand,
+    frames::reference_twist,
+    strain::{Edge, VARIABLES, second_derivatives, strains},
+    twist_place,
+};
+
+/// Rods handled by one task: enough to hide what a task costs.
+const CHUNK: usize = 16;
+/// Rows of the matrix that a vertex touches: x, θ, x, θ, x.
+const ROWS: usize = 11;
+
+/// Strains of a vertex beyond the natural ones, times stiffness, and their derivatives by the rows of
+/// the matrix.
+struct Vertex {
+    /// K s of κ₁, κ₂ and τ [N·m].
+    moment: [f64; 3],
+    /// K of κ₁, κ₂ and τ [N·m].
+    stiffness: [f64; 3],
+    /// The derivatives of κ₁, κ₂ and τ.
+    rows: [[f64; ROWS]; 3],
+}
+
+/// Derivatives by (eₐ, e_b, θₐ, θ_b) as derivatives by (x₋, rθₐ, x, rθ_b, x₊).
+#[inline]
+fn by_rows(j: &[f64; VARIABLES], radius: f64) -> [f64; ROWS] {
+    let mut row = [0.0; ROWS];
+    for c in 0..3 {
+        row[c] = -j[c];
+        row[4 + c] = j[c] - j[3 + c];
+        row[8 + c] = j[3 + c];
+    }
+    row[3] = j[6] / radius;
+    row[7] = j[7] / radius;
+    row
+}
+
+impl Rods {
+    /// The energy of all rods [J] at the body's blocks `x`.
+    pub fn energy(&self, x: &[Vec3], at: &RodStart) -> f64 {
+        self.sum(0, self.len(), &|s| {
+            let strand = self.strand(s);
+            let mut sum = 0.0;
+            self.walk(strand, x, at, |e, edge, before| {
+                let rest = self.length[strand.edge + e];
+                let strain = edge.length / rest - 1.0;
+                sum += 0.5 * self.section.stretch * rest * strain * strain;
+                if let Some(before) = before {
+                    sum += self.bend_energy(strand, e, before, edge, at);
+                }
+            });
+            sum
+        })
+    }
+
+    /// g += s ∂E/∂x.
+    pub fn add_gradient(&self, x: &[Vec3], at: &RodStart, s: f64, g: &mut [Vec3]) {
+        self.split(0, self.len(), g, &|strand, g| {
+            self.walk(strand, x, at, |e, edge, before| {
+                let rest = self.length[strand.edge + e];
+                let pull = edge.t * (s * self.section.stretch * (edge.length / rest - 1.0));
+                g[e] -= pull;
+                g[e + 1] += pull;
+                if let Some(before) = before {
+                    let vertex = self.vertex(strand, e, before, edge, at);
+                    let mut rows = [0.0; ROWS];
+                    for (j, f) in vertex.rows.iter().zip(&vertex.moment) {
+                        for (r, j) in rows.iter_mut().zip(j) {
+                            *r += s * f * j;
+                        }
+                    }
+                    add_rows(strand.n, e, &rows, g);
+                }
+            });
+        });
+    }
+
+    /// g += s K v with K the projected Hessian at the start of the step: what damping needs.
+    pub fn add_product(&self, at: &RodStart, s: f64, v: &[Vec3], g: &mut [Vec3]) {
+        self.split(0, self.len(), g, &|strand, g| {
+            let v = &v[strand.block..strand.block + g.len()];
+            self.walk(strand, at.x, at, |e, edge, before| {
+                let rest = self.length[strand.edge + e];
+                let u = v[e + 1] - v[e];
+                let (axial, lateral) = self.tension(edge, rest, Hessian::Projected);
+                let along = edge.t * edge.t.dot(&u);
+                let pull = (along * axial + (u - along) * lateral) * s;
+                g[e] -= pull;
+                g[e + 1] += pull;
+                if let Some(before) = before {
+                    let vertex = self.vertex(strand, e, before, edge, at);
+                    let v = rows_of(strand.n, e, v);
+                    let mut rows = [0.0; ROWS];
+                    for (j, k) in vertex.rows.iter().zip(&vertex.stiffness) {
+                        let rate: f64 = j.iter().zip(&v).map(|(j, v)| j * v).sum();
+                        for (r, j) in rows.iter_mut().zip(j) {
+                            *r += s * k * rate * j;
+                        }
+                    }
+                    add_rows(strand.n, e, &rows, g);
+                }
+            });
+        });
+    }
+
+    /// A += t ∂²E/∂x² + the diagonal `mass` times the mass matrix.
+    pub fn add_matrix(
+        &self,
+        x: &[Vec3],
+        at: &RodStart,
+        kind: Hessian,
+        t: f64,
+        mass: f64,
+        a: &mut BandedMatrices,
+    ) {
+        a.for_each_group(|mut group| {
+            for lane in 0..group.matrices().len() {
+                let strand = self.strand(group.matrices()[lane] as usize);
+                if mass != 0.0 {
+                    self.add_mass(strand, mass, lane, &mut group);
+                }
+                if t != 0.0 {
+                    self.add_stiffness(strand, x, at, kind, t, lane, &mut group);
+                }
+            }
+        });
+    }
+
+    fn add_mass(&self, strand: Strand, s: f64, lane: usize, group: &mut BandedGroup) {
+        for i in 0..strand.n {
+            let m = self.mass[strand.block + i];
+            for c in 0..3 {
+                put(group, lane, 4 * i + c, 4 * i + c, s * m[c]);
+            }
+        }
+        for e in 0..strand.n - 1 {
+            let (block, c) = twist_place(strand.n, e);
+            let m = self.mass[strand.block + strand.n + block][c];
+            put(group, lane, 4 * e + 3, 4 * e + 3, s * m);
+        }
+    }
+
+    fn add_stiffness(
+        &self,
+        strand: Strand,
+        x: &[Vec3],
+        at: &RodStart,
+        kind: Hessian,
+        t: f64,
+        lane: usize,
+        group: &mut BandedGroup,
+    ) {
+        self.walk(strand, x, at, |e, edge, before| {
+            let (axial, lateral) = self.tension(edge, self.length[strand.edge + e], kind);
+            for r in 0..3 {
+                for c in 0..3 {
+                    let identity = f64::from(u8::from(r == c));
+                    let along = edge.t[r] * edge.t[c];
+                    let k = t * (axial * along + lateral * (identity - along));
+                    if c <= r {
+                        put(group, lane, 4 * e + r, 4 * e + c, k);
+                        put(group, lane, 4 * e + 4 + r, 4 * e + 4 + c, k);
+                    }
+                    put(group, lane, 4 * e + 4 + r, 4 * e + c, -k);
+                }
+            }
+            let Some(before) = before else { return };
+            let vertex = self.vertex(strand, e, before, edge, at);
+            let first = 4 * (e - 1);
+            let mut local = [[0.0; ROWS]; ROWS];
+            for (j, k) in vertex.rows.iter().zip(&vertex.stiffness) {
+                for r in 0..ROWS {
+                    let left = t * k * j[r];
+                    for c in 0..=r {
+                        local[r][c] += left * j[c];
+                    }
+                }
+            }
+            if kind == Hessian::Full {
+                let second = second_derivatives(before, edge, &vertex.moment);
+                let half = second.map(|row| by_rows(&row, self.section.radius));
+                for c in 0..ROWS {
+                    let column = by_rows(&half.map(|row| row[c]), self.section.radius);
+                    for r in c..ROWS {
+                        local[r][c] += t * column[r];
+                    }
+                }
+            }
+            for r in 0..ROWS {
+                for c in 0..=r {
+                    put(group, lane, first + r, first + c, local[r][c]);
+                }
+            }
+        });
+    }
+
+    /// The stiffness of an edge along and across it [N/m].
+    fn tension(&self, edge: &Edge, rest: f64, kind: Hessian) -> (f64, f64) {
+        let k = self.section.stretch;
+        let lateral = k * (1.0 / rest - 1.0 / edge.length);
+        match kind {
+            Hessian::Full => (k / rest, lateral),
+            Hessian::Projected => (k / rest, lateral.max(0.0)),
+        }
+    }
+
+    /// Calls `f` with every edge of a rod and the edge before it.
+    #[inline]
+    fn walk(
+        &self,
+        strand: Strand,
+        x: &[Vec3],
+        at: &RodStart,
+        mut f: impl FnMut(usize, &Edge, Option<&Edge>),
+    ) {
+        let mut before: Option<Edge> = None;
+        for e in 0..strand.n - 1 {
+            let edge = self.edge(strand, e, x, at);
+            f(e, &edge, before.as_ref());
+            before = Some(edge);
+        }
+    }
+
+    /// K and the strains beyond the natural ones at the vertex where edge `e` begins.
+    #[inline]
+    fn moments(
+        &self,
+        strand: Strand,
+        e: usize,
+        a: &Edge,
+        b: &Edge,
+        curvature: &[f64; 2],
+        at: &RodStart,
+    ) -> ([f64; 3], [f64; 3]) {
+        let i = strand.edge + e;
+        let twist = b.theta - a.theta + reference_twist((&a.t, &a.d), (&b.t, &b.d), at.twist[i]);
+        let natural = &self.natural[i];
+        let inverse = 2.0 / (self.length[i - 1] + self.length[i]);
+        let section = &self.section;
+        (
+            [section.bend[0], section.bend[1], section.twist].map(|k| k * inverse),
+            [
+                curvature[0] - natural[0],
+                curvature[1] - natural[1],
+                twist - natural[2],
+            ],
+        )
+    }
+
+    fn bend_energy(&self, strand: Strand, e: usize, a: &Edge, b: &Edge, at: &RodStart) -> f64 {
+        let kb = a.t.cross(&b.t) * (2.0 / (1.0 + a.t.dot(&b.t)));
+        let director = |edge: &Edge| {
+            let (sin, cos) = edge.theta.sin_cos();
+            let d2 = edge.t.cross(&edge.d);
+            (edge.d * cos + d2 * sin, d2 * cos - edge.d * sin)
+        };
+        let (a1, a2) = director(a);
+        let (b1, b2) = director(b);
+        let curvature = [0.5 * kb.dot(&(a2 + b2)), -0.5 * kb.dot(&(a1 + b1))];
+        let (k, s) = self.moments(strand, e, a, b, &curvature, at);
+        0.5 * (0..3).map(|i| k[i] * s[i] * s[i]).sum::<f64>()
+    }
+
+    fn vertex(&self, strand: Strand, e: usize, a: &Edge, b: &Edge, at: &RodStart) -> Vertex {
+        let strain = strains(a, b);
+        let (stiffness, s) = self.moments(strand, e, a, b, &strain.curvature, at);
+        let moment = std::array::from_fn(|k| stiffness[k] * s[k]);
+        Vertex {
+            moment,
+            stiffness,
+            rows: strain.jacobian.map(|j| by_rows(&j, self.section.radius)),
+        }
+    }
+
+    /// Σ f over rods, halved until few are left: in one order for any number of threads.
+    fn sum(&self, first: usize, end: usize, f: &(impl Fn(usize) -> f64 + Sync)) -> f64 {
+        if end - first <= CHUNK {
+            return (first..end).map(f).sum();
+        }
+        let middle = first.midpoint(end);
+        let (a, b) = rayon::join(|| self.sum(first, middle, f), || self.sum(middle, end, f));
+        a + b
+    }
+
+    /// Calls `f` with every rod and its blocks of `g`.
+    fn split(
+        &self,
+        first: usize,
+        end: usize,
+        g: &mut [Vec3],
+        f: &(impl Fn(Strand, &mut [Vec3]) + Sync),
+    ) {
+        if end - first <= CHUNK {
+            let mut rest = g;
+            for s in first..end {
+                let count = (self.blocks[s + 1] - self.blocks[s]) as usize;
+                let (mine, after) = rest.split_at_mut(count);
+                f(self.strand(s), mine);
+                rest = after;
+            }
+            return;
+        }
+        let middle = first.midpoint(end);
+        let (left, right) = g.split_at_mut((self.blocks[middle] - self.blocks[first]) as usize);
+        rayon::join(
+            || self.split(first, middle, left, f),
+            || self.split(middle, end, right, f),
+        );
+    }
+}
+
+/// Every entry that a vertex writes is inside the band by construction.
+#[inline]
+fn put(group: &mut BandedGroup, lane: usize, row: usize, column: usize, value: f64) {
+    let inside = group.add(lane, row, column, value);
+    debug_assert!(inside.is_ok());
+}
+
+/// Adds the rows of the vertex where edge `e` begins to the blocks of its rod.
+fn add_rows(n: usize, e: usize, rows: &[f64; ROWS], g: &mut [Vec3]) {
+    for i in 0..3 {
+        g[e - 1 + i] += Vec3::new(rows[4 * i], rows[4 * i + 1], rows[4 * i + 2]);
+    }
+    for (i, value) in [(e - 1, rows[3]), (e, rows[7])] {
+        let (block, component) = twist_place(n, i);
+        g[n + block][component] += value;
+    }
+}
+
+/// The rows of the vertex where edge `e` begins, from the blocks of its rod.
+fn rows_of(n: usize, e: usize, v: &[Vec3]) -> [f64; ROWS] {
+    let mut rows = [0.0; ROWS];
+    for i in 0..3 {
+        rows[4 * i..4 * i + 3].copy_from_slice(v[e - 1 + i].as_slice());
+    }
+    for (i, at) in [(e - 1, 3), (e, 7)] {
+        let (block, component) = twist_place(n, i);
+        rows[at] = v[n + block][component];
+    }
+    rows
+}

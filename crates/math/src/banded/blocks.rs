@@ -1,0 +1,103 @@
+//! Banded matrices seen as 3×3 blocks of the vector they act on: what couples bodies and what is
+//! written to files knows no bands.
+
+use std::sync::Arc;
+
+use super::{BandedLayout, BandedMatrices, NONE};
+use crate::{BlockError, BlockMatrix, BlockPattern, Mat3};
+
+impl BandedLayout {
+    /// Whether there is room for all of block (i, j).
+    pub fn has_block(&self, i: usize, j: usize) -> bool {
+        (0..9).all(|k| self.entry(3 * i + k / 3, 3 * j + k % 3).is_some())
+    }
+
+    /// Group and place of the entry at two components, if it has a place.
+    fn entry(&self, row: usize, column: usize) -> Option<(usize, usize)> {
+        let ((g, lane, r), (h, other, c)) = (self.place(row)?, self.place(column)?);
+        if (g, lane) != (h, other) {
+            return None;
+        }
+        Some((g, self.groups[g].find(lane, r, c)?))
+    }
+
+    /// The pairs of blocks i < j that a matrix has entries for, sorted.
+    pub fn block_pairs(&self) -> Vec<[u32; 2]> {
+        let mut pairs = Vec::new();
+        for (g, group) in self.groups.iter().enumerate() {
+            let components = self.components(g);
+            for (slot, &component) in components.iter().enumerate() {
+                let (row, lane) = (slot / group.lanes, slot % group.lanes);
+                for column in row.saturating_sub(group.size.bandwidth)..row {
+                    let other = components[column * group.lanes + lane];
+                    let (i, j) = (component / 3, other / 3);
+                    if component != NONE && i != j {
+                        pairs.push([i.min(j), i.max(j)]);
+                    }
+                }
+            }
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
+    }
+}
+
+impl BandedMatrices {
+    /// Block (i, j) of the matrix; the identity on components that no row maps to.
+    pub fn block(&self, i: usize, j: usize) -> Mat3 {
+        if i == j {
+            return self.diagonal(i);
+        }
+        Mat3::from_fn(|r, c| {
+            let at = self.layout.entry(3 * i + r, 3 * j + c);
+            at.map_or(0.0, |(g, at)| self.values[g][at])
+        })
+    }
+
+    /// Whether all numbers in the rows of a block are finite; those right of the diagonal belong to
+    /// the rows below.
+    pub fn block_is_finite(&self, block: usize) -> bool {
+        let places = (3 * block..3 * block + 3).filter_map(|c| self.layout.place(c));
+        let mut places = places.map(|(g, lane, row)| (g, &self.layout.groups[g], lane, row));
+        places.all(|(g, group, lane, row)| {
+            (row.saturating_sub(group.size.bandwidth)..=row)
+                .all(|column| self.values[g][group.at(lane, row, column)].is_finite())
+        })
+    }
+
+    /// Adds `value` to block (i, j); the caller adds its transpose to (j, i) as well, unless i = j.
+    /// Numbers that there is no room for are refused.
+    pub fn add_block(&mut self, i: usize, j: usize, value: &Mat3) -> bool {
+        let mut inside = true;
+        for (r, c) in (0..3).flat_map(|r| (0..3).map(move |c| (r, c))) {
+            // An entry stands for its mirror image as well: of each pair, one is added.
+            if (i, r) < (j, c) || value[(r, c)] == 0.0 {
+                continue;
+            }
+            match self.layout.entry(3 * i + r, 3 * j + c) {
+                Some((g, at)) => self.values[g][at] += value[(r, c)],
+                None => inside = false,
+            }
+        }
+        inside
+    }
+
+    /// The same matrix by 3×3 blocks, with room for `more` pairs of blocks.
+    pub fn to_sparse(&self, more: &[[u32; 2]]) -> Result<BlockMatrix, BlockError> {
+        let pairs = self.layout.block_pairs();
+        let all = pairs.iter().chain(more).map(|p| &p[..]);
+        let pattern = BlockPattern::from_cliques(self.layout.blocks(), all)?;
+        let mut sparse = BlockMatrix::zeros(Arc::new(pattern));
+        for i in 0..self.layout.blocks() {
+            sparse.add(i, i, &self.diagonal(i))?;
+        }
+        for pair in pairs {
+            let [i, j] = pair.map(|b| b as usize);
+            let block = self.block(i, j);
+            sparse.add(i, j, &block)?;
+            sparse.add(j, i, &block.transpose())?;
+        }
+        Ok(sparse)
+    }
+}
