@@ -27,4 +27,6 @@ pub use stiction_sim as sim;
 pub use stiction_solvers as solvers;
 
 pub mod commands;
+pub mod replay;
 pub mod validate;
+pub mod view;

@@ -2,7 +2,15 @@
 //!
 //! The new contents go to a temporary file in the same directory, which is flushed to the disk and
 //! then renamed over the target; last, the directory entry is flushed. A process that is killed, or
-//! a machine that loses power, leaves the previous file untouched. The temporary's name depends on
+//! a machine that loses power, leaves the previous file untouched.
+//!
+//! Waiting for the disk takes longer than many a step, so it is kept for what a run cannot do
+//! without: checkpoints, summaries and the tables they promise. Frames are renamed into place as
+//! well ([`replace_with`]), so that no reader sees half of one, but reach the disk when the system
+//! sees fit: a machine that loses power may lose those of the last seconds, a process that is
+//! killed loses none.
+//!
+//! The temporary's name depends on
 //! the target alone, so a leftover is overwritten by the next write of the same file;
 //! [`remove_leftovers`] clears those of files that are never written again.
 
@@ -26,9 +34,26 @@ pub fn write_with(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), RecordError> {
+    rename_into_place(path, true, fill)?;
+    sync_directory(&parent(path))
+}
+
+/// As [`write_with`], but does not wait for the disk.
+pub fn replace_with(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), RecordError> {
+    rename_into_place(path, false, fill)
+}
+
+fn rename_into_place(
+    path: &Path,
+    wait: bool,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), RecordError> {
     let partial = partial_path(path)
         .ok_or_else(|| RecordError::invalid(path, "the path does not name a file"))?;
-    let attempt = fill_and_sync(&partial, fill)
+    let attempt = fill_partial(&partial, wait, fill)
         .map_err(|error| RecordError::io("write", path, error))
         .and_then(|()| {
             fs::rename(&partial, path).map_err(|error| RecordError::io("replace", path, error))
@@ -36,9 +61,8 @@ pub fn write_with(
     if attempt.is_err() {
         // The first error is the one worth reporting; a leftover does no harm.
         let _ = fs::remove_file(&partial);
-        return attempt;
     }
-    sync_directory(&parent(path))
+    attempt
 }
 
 /// Removes the temporaries that killed processes left in `directory`, and says how many there were.
@@ -62,15 +86,16 @@ pub fn remove_leftovers(directory: &Path) -> Result<usize, RecordError> {
     Ok(removed)
 }
 
-fn fill_and_sync(
+fn fill_partial(
     partial: &Path,
+    wait: bool,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, File::create(partial)?);
     fill(&mut out)?;
     // `into_inner` reports the last flush, which dropping the writer would swallow.
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-    file.sync_all()
+    if wait { file.sync_all() } else { Ok(()) }
 }
 
 fn partial_path(path: &Path) -> Option<PathBuf> {
@@ -123,11 +148,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.bin");
         write(&path, b"old").unwrap();
-        let error = write_with(&path, |out| {
+        let full = |out: &mut dyn Write| {
             out.write_all(b"half of the n")?;
             Err(io::Error::from(io::ErrorKind::StorageFull))
-        })
-        .unwrap_err();
+        };
+        replace_with(&path, full).unwrap_err();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        let error = write_with(&path, full).unwrap_err();
         let message = error.to_string();
         assert!(
             message.contains("a.bin") && message.contains("no storage space"),

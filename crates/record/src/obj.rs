@@ -9,7 +9,7 @@ use std::path::Path;
 /// out, since OBJ has no place for them. Positions [m] are in shortest round-trip form, z up.
 pub fn write_obj(path: &Path, frame: &Frame) -> Result<(), RecordError> {
     frame.check(path)?;
-    atomic::write_with(path, |out| encode(out, frame))
+    atomic::replace_with(path, |out| encode(out, frame))
 }
 
 fn encode(out: &mut dyn Write, frame: &Frame) -> io::Result<()> {

@@ -12,7 +12,7 @@ use std::path::Path;
 /// their boundary, lines become edges. Cell and field data are left out.
 pub fn write_ply(path: &Path, frame: &Frame) -> Result<(), RecordError> {
     frame.check(path)?;
-    atomic::write_with(path, |out| encode(out, frame))
+    atomic::replace_with(path, |out| encode(out, frame))
 }
 
 fn encode(out: &mut dyn Write, frame: &Frame) -> io::Result<()> {

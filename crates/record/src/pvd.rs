@@ -93,8 +93,15 @@ impl Pvd {
         &self.entries
     }
 
+    /// Makes sure that the collection is on the disk, not only in the system's memory.
+    pub fn sync(&self) -> Result<(), RecordError> {
+        fs::File::open(&self.path)
+            .and_then(|file| file.sync_all())
+            .map_err(|error| RecordError::io("flush", &self.path, error))
+    }
+
     fn write(&self) -> Result<(), RecordError> {
-        atomic::write_with(&self.path, |out| {
+        atomic::replace_with(&self.path, |out| {
             writeln!(
                 out,
                 "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" \

@@ -393,6 +393,9 @@ impl Recorder {
     pub fn checkpoint(&mut self, sim: &Simulation, wall: f64) -> Result<(), CheckpointError> {
         self.probes.sync()?;
         self.certificate.sync()?;
+        if let Some(pvd) = &self.pvd {
+            pvd.sync()?;
+        }
         if let Some((contacts, pairs)) = &mut self.contacts {
             contacts.sync()?;
             pairs.sync()?;

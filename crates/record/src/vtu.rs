@@ -24,7 +24,7 @@ pub enum Encoding {
 /// Writes one frame of one body to `path`, atomically.
 pub fn write_vtu(path: &Path, frame: &Frame, encoding: Encoding) -> Result<(), RecordError> {
     frame.check(path)?;
-    atomic::write_with(path, |out| encode(out, frame, encoding))
+    atomic::replace_with(path, |out| encode(out, frame, encoding))
 }
 
 fn encode(out: &mut dyn Write, frame: &Frame, encoding: Encoding) -> io::Result<()> {

@@ -5,6 +5,7 @@ mod admm;
 mod banded;
 mod detection;
 mod projection;
+mod recording;
 mod smooth;
 
 use std::{path::PathBuf, process::ExitCode, time::Instant};
@@ -34,7 +35,7 @@ pub struct BenchArgs {
     /// Threads for the parallel figures; all cores by default.
     #[arg(long)]
     threads: Option<usize>,
-    /// Where `admm` writes its figures.
+    /// Where `admm` writes its figures, and where `recording` writes (and removes) its runs.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Detection: go on to two million triangles (6 GB of memory). `smooth`: also the largest ball.
@@ -59,6 +60,8 @@ enum Name {
     Detection,
     /// The contact projection of `admm` beside a memory triad.
     Projection,
+    /// What writing a run down costs, as a part of the run.
+    Recording,
     /// The direct and the iterative solver of the method `smooth` at three resolutions.
     Smooth,
 }
@@ -110,6 +113,11 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
                 rows.extend(with_threads(Some(threads), || banded::run(rods, threads))?);
             }
             return show(args.json, &rows, |r| banded::print(r));
+        }
+        Some(Name::Recording) => {
+            let folder = args.out.clone().unwrap_or_else(std::env::temp_dir);
+            let rows = with_threads(args.threads, || recording::run(&folder))?;
+            return show(args.json, &rows, |r| recording::print(r));
         }
         Some(Name::Smooth) => {
             let tables = with_threads(args.threads, || smooth::run(args.large))?;

@@ -14,10 +14,8 @@ use stiction_record::{
     make_folder, sequence_path, write_obj, write_ply,
 };
 
-use super::{
-    Failure,
-    replay::{Replay, Seen, SeenCells},
-};
+use super::Failure;
+use crate::replay::{Replay, Seen, SeenCells};
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
@@ -117,7 +115,7 @@ fn single(p: &Vec3) -> [f32; 3] {
 fn shape(body: Seen) -> Shape {
     match body.cells {
         SeenCells::Triangles(t) => Shape::Triangles(t),
-        SeenCells::Lines(l) => Shape::Lines(l),
+        SeenCells::Lines(l, radius) => Shape::Lines(l, radius as f32),
         SeenCells::Balls(radii) => Shape::Balls(radii.iter().map(|r| *r as f32).collect()),
     }
 }
@@ -139,7 +137,7 @@ fn write_sequences(
                 positions: &body.positions,
                 cells: match &body.cells {
                     SeenCells::Triangles(t) => Cells::Triangles(t),
-                    SeenCells::Lines(l) => Cells::Lines(l),
+                    SeenCells::Lines(l, _) => Cells::Lines(l),
                     SeenCells::Balls(_) => Cells::Points,
                 },
                 point_data: &[],

@@ -13,7 +13,6 @@ mod export;
 mod plot;
 mod progress;
 mod render;
-mod replay;
 mod requirement;
 mod run;
 mod scenes;
@@ -23,7 +22,9 @@ mod validate;
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, Parser, Subcommand};
-use miette::{Diagnostic, Report};
+use miette::{Diagnostic, Report, miette};
+
+use crate::replay::ReplayError;
 
 /// Friction that holds: a simulator of cloth, solids and rigid bodies.
 #[derive(Debug, Parser)]
@@ -92,6 +93,17 @@ impl Failure {
     pub fn run(error: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Run(Report::from_err(error))
     }
+}
+
+impl From<ReplayError> for Failure {
+    fn from(error: ReplayError) -> Self {
+        Self::Input(Report::from_err(error))
+    }
+}
+
+/// A complaint about what was given.
+fn bad(message: &str) -> Failure {
+    Failure::Input(miette!("{message}"))
 }
 
 /// Runs a command and turns its end into an exit code.

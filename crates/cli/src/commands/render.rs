@@ -7,14 +7,11 @@ use stiction_contact::ContactState;
 use stiction_geometry::{TriMesh, shapes::BallSurface};
 use stiction_math::{Quat, Vec3};
 use stiction_record::picture::{
-    Camera, Colour, Image, MeshView, Picture, PointView, contact_sheet,
+    Camera, Colour, Image, LineView, MeshView, Picture, PointView, contact_sheet,
 };
 
-use super::{
-    Failure,
-    replay::{Replay, SeenCells, Touch, bad},
-    with_threads,
-};
+use super::{Failure, bad, with_threads};
+use crate::replay::{Replay, SeenCells, Touch};
 
 #[derive(Debug, Args)]
 pub struct RenderArgs {
@@ -58,10 +55,13 @@ struct Drawn {
     contacts: Vec<Touch>,
 }
 
-/// A surface, and whether it belongs to an obstacle.
+/// A surface or the segments of rods, and whether it belongs to an obstacle.
 struct Surface {
     positions: Vec<Vec3>,
     triangles: Vec<[u32; 3]>,
+    segments: Vec<[u32; 2]>,
+    /// Of the segments [m].
+    radius: f64,
     obstacle: bool,
 }
 
@@ -128,18 +128,32 @@ fn render(args: &RenderArgs) -> Result<ExitCode, Failure> {
     let mut images = Vec::new();
     for shot in &shots {
         let mut colours = (0..).map(Colour::palette);
-        let meshes = shot.bodies.iter().map(|b| MeshView {
-            positions: &b.positions,
-            triangles: &b.triangles,
-            colour: match b.obstacle {
+        let (mut meshes, mut lines) = (Vec::new(), Vec::new());
+        for b in &shot.bodies {
+            let colour = match b.obstacle {
                 true => Colour::OBSTACLE,
                 false => colours.next().unwrap_or(Colour::OBSTACLE),
-            },
-            smooth: true,
-            framed: !b.obstacle,
-        });
+            };
+            if b.segments.is_empty() {
+                meshes.push(MeshView {
+                    positions: &b.positions,
+                    triangles: &b.triangles,
+                    colour,
+                    smooth: true,
+                    framed: !b.obstacle,
+                });
+            } else {
+                lines.push(LineView {
+                    positions: &b.positions,
+                    segments: &b.segments,
+                    colour,
+                    radius: b.radius,
+                });
+            }
+        }
         let picture = Picture {
-            meshes: meshes.collect(),
+            meshes,
+            lines,
             points: match args.contacts {
                 true => shot.contacts.iter().map(|c| touch(c, arrow)).collect(),
                 false => Vec::new(),
@@ -182,19 +196,26 @@ fn drawn(replay: &Replay, index: usize) -> Result<Drawn, Failure> {
     let shot = replay.shot(index)?;
     let mut bodies = Vec::new();
     for body in shot.bodies {
-        let (positions, triangles) = match body.cells {
-            SeenCells::Triangles(triangles) => (body.positions, triangles),
-            SeenCells::Balls(radii) => {
-                let balls = balls(&body.positions, &radii)?;
-                (balls.positions, balls.triangles)
-            }
-            SeenCells::Lines(_) => continue,
-        };
-        bodies.push(Surface {
-            positions,
-            triangles,
+        let mut drawn = Surface {
+            positions: body.positions,
+            triangles: Vec::new(),
+            segments: Vec::new(),
+            radius: 0.0,
             obstacle: body.obstacle,
-        });
+        };
+        match body.cells {
+            SeenCells::Triangles(triangles) => drawn.triangles = triangles,
+            SeenCells::Balls(radii) => {
+                let balls = balls(&drawn.positions, &radii)?;
+                drawn.positions = balls.positions;
+                drawn.triangles = balls.triangles;
+            }
+            SeenCells::Lines(segments, radius) => {
+                drawn.segments = segments;
+                drawn.radius = radius;
+            }
+        }
+        bodies.push(drawn);
     }
     Ok(Drawn {
         time: shot.time,

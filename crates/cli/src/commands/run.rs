@@ -20,10 +20,10 @@ use stiction_sim::{Simulation, Stage, StepError, overlap::crossings};
 use super::{
     Failure, SceneArgs, export, fresh_folder,
     progress::Progress,
-    replay::Replay,
     requirement::{self, Requirement, Requirements},
     with_threads,
 };
+use crate::replay::Replay;
 
 /// The scene of `stiction run` without a scene.
 pub const DEFAULT_SCENE: &str = "slope";

@@ -104,7 +104,7 @@ impl File {
         let position = self.points(first);
         let (mode, indices) = match &body.shape {
             Shape::Triangles(t) => (TRIANGLES, self.indices(t.as_flattened())),
-            Shape::Lines(l) => (LINES, self.indices(l.as_flattened())),
+            Shape::Lines(l, _) => (LINES, self.indices(l.as_flattened())),
             Shape::Balls(_) => (POINTS, None),
         };
         let mut primitive = json!({

@@ -54,8 +54,8 @@ pub struct Moving {
 pub enum Shape {
     /// A surface, counter-clockwise seen from outside.
     Triangles(Vec<[u32; 3]>),
-    /// Segments of rods.
-    Lines(Vec<[u32; 2]>),
+    /// Segments of rods of this radius [m]; zero if it is not known.
+    Lines(Vec<[u32; 2]>, f32),
     /// Balls of these radii [m].
     Balls(Vec<f32>),
 }
@@ -125,7 +125,7 @@ impl Moving {
         }
         let highest = match &self.shape {
             Shape::Triangles(t) => t.iter().flatten().copied().max(),
-            Shape::Lines(l) => l.iter().flatten().copied().max(),
+            Shape::Lines(l, _) => l.iter().flatten().copied().max(),
             Shape::Balls(radii) if radii.len() != count => {
                 return Err(format!(
                     "body {name} has {} radii for {count} points",

@@ -28,7 +28,7 @@ fn run() -> Animation {
             },
             Moving {
                 name: "my-sheet".into(),
-                shape: Shape::Lines(vec![[0, 1], [1, 2], [3, 0]]),
+                shape: Shape::Lines(vec![[0, 1], [1, 2], [3, 0]], 0.01),
                 frames: moving(&square),
             },
             Moving {
@@ -171,7 +171,7 @@ fn what_does_not_fit_together_is_refused_by_name() {
     refuse(|r| r.bodies[0].frames[1].truncate(3), "number of points");
     refuse(|r| r.bodies[3].frames[0][0][1] = f32::NAN, "not finite");
     refuse(
-        |r| r.bodies[1].shape = Shape::Lines(vec![[0, 9]]),
+        |r| r.bodies[1].shape = Shape::Lines(vec![[0, 9]], 0.01),
         "no point 9",
     );
     refuse(|r| r.bodies[2].shape = Shape::Balls(vec![0.1]), "radii");

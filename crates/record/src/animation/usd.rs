@@ -39,7 +39,7 @@ fn encode(out: &mut dyn Write, animation: &Animation) -> io::Result<()> {
 fn prim(out: &mut dyn Write, body: &Moving, name: &str, codes: &[f64]) -> io::Result<()> {
     let kind = match body.shape {
         Shape::Triangles(_) => "Mesh",
-        Shape::Lines(_) => "BasisCurves",
+        Shape::Lines(..) => "BasisCurves",
         Shape::Balls(_) => "Points",
     };
     let shown = body.name.replace(['\\', '"'], "_");
@@ -55,10 +55,17 @@ fn prim(out: &mut dyn Write, body: &Moving, name: &str, codes: &[f64]) -> io::Re
             list(out, "int[] faceVertexIndices", triangles.iter().flatten())?;
             None
         }
-        Shape::Lines(segments) => {
+        Shape::Lines(segments, radius) => {
             let curves = chains(segments);
             writeln!(out, "        uniform token type = \"linear\"")?;
             list(out, "int[] curveVertexCounts", curves.iter().map(Vec::len))?;
+            if *radius > 0.0 {
+                let width = 2.0 * radius;
+                writeln!(
+                    out,
+                    "        float[] widths = [{width}] (\n            interpolation = \"constant\"\n        )"
+                )?;
+            }
             Some(curves.concat())
         }
         Shape::Balls(radii) => {
@@ -71,7 +78,8 @@ fn prim(out: &mut dyn Write, body: &Moving, name: &str, codes: &[f64]) -> io::Re
     let samples: Vec<_> = samples.take(if rests { 1 } else { codes.len() }).collect();
     let reach = match &body.shape {
         Shape::Balls(radii) => radii.iter().fold(0.0f32, |m, r| m.max(*r)),
-        _ => 0.0,
+        Shape::Lines(_, radius) => *radius,
+        Shape::Triangles(_) => 0.0,
     };
     let extent = |out: &mut dyn Write, points: &[[f32; 3]]| {
         let [low, high] = Moving::corners(points);

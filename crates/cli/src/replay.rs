@@ -1,11 +1,10 @@
-//! Frames of a recorded run, read back for pictures and exports.
+//! Frames of a recorded run, read back for pictures, exports and the viewer.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use miette::miette;
 use stiction_contact::ContactState;
 use stiction_geometry::TetMesh;
 use stiction_math::Vec3;
@@ -15,55 +14,80 @@ use stiction_scene::mesh_files::{
     vtu::{self, Values, VtuFile},
 };
 
-use super::Failure;
+/// Why a run cannot be read back.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The folder has no series of frames.
+    #[error("{0} does not exist: give the folder of a run that wrote frames as vtu")]
+    NoSeries(PathBuf),
+    /// The series is empty.
+    #[error("{0} lists no frame")]
+    NoFrame(PathBuf),
+    /// The list of frames or one of them is not what it should be.
+    #[error("{0}")]
+    Broken(String),
+}
 
 /// The frames of a run.
+#[derive(Debug)]
 pub struct Replay {
     dir: PathBuf,
     /// The files of each frame.
     frames: Vec<Vec<PvdEntry>>,
 }
 
-/// One frame: the time and what is seen.
+/// One frame.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Shot {
+    /// Its time [s].
     pub time: f64,
+    /// Bodies and obstacles.
     pub bodies: Vec<Seen>,
+    /// What touches.
     pub contacts: Vec<Touch>,
 }
 
-/// A contact: where, what it does, and its force [N].
+/// A contact.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Touch {
+    /// Where [m].
     pub point: Vec3,
+    /// What it does.
     pub state: ContactState,
+    /// Its force on the first body [N].
     pub force: Vec3,
 }
 
 /// A body or an obstacle.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
+    /// As the time series calls it: obstacles have a prefix.
     pub name: String,
+    /// Points [m].
     pub positions: Vec<Vec3>,
+    /// What connects them.
     pub cells: SeenCells,
+    /// Whether it is an obstacle.
     pub obstacle: bool,
 }
 
 /// What connects the points of a body; of tetrahedra, their surface.
+#[derive(Clone, Debug, PartialEq)]
 pub enum SeenCells {
+    /// A surface.
     Triangles(Vec<[u32; 3]>),
-    Lines(Vec<[u32; 2]>),
+    /// Segments of rods, and their radius [m].
+    Lines(Vec<[u32; 2]>, f64),
     /// Radii [m].
     Balls(Vec<f64>),
 }
 
 impl Replay {
     /// The frames in the folder of a run.
-    pub fn open(dir: &Path) -> Result<Self, Failure> {
+    pub fn open(dir: &Path) -> Result<Self, ReplayError> {
         let path = dir.join("frames.pvd");
         if !path.exists() {
-            return Err(Failure::Input(miette!(
-                help = "give the folder of a run that wrote frames as vtu",
-                "{} does not exist",
-                path.display()
-            )));
+            return Err(ReplayError::NoSeries(path));
         }
         let mut frames: Vec<Vec<PvdEntry>> = Vec::new();
         for entry in read_pvd(&path).map_err(|e| bad(&e.to_string()))? {
@@ -73,19 +97,25 @@ impl Replay {
             }
         }
         if frames.is_empty() {
-            return Err(bad(&format!("{} lists no frame", path.display())));
+            return Err(ReplayError::NoFrame(path));
         }
         let dir = dir.to_owned();
         Ok(Replay { dir, frames })
     }
 
     /// How many frames there are, at least one.
+    #[allow(clippy::len_without_is_empty)] // it never is
     pub fn len(&self) -> usize {
         self.frames.len()
     }
 
+    /// The files of a frame, counted from 0: those that are the same as before hold the same.
+    pub fn files(&self, index: usize) -> &[PvdEntry] {
+        &self.frames[index]
+    }
+
     /// A frame, counted from 0.
-    pub fn shot(&self, index: usize) -> Result<Shot, Failure> {
+    pub fn shot(&self, index: usize) -> Result<Shot, ReplayError> {
         let entries = &self.frames[index];
         let mut shot = Shot {
             time: entries[0].time,
@@ -145,11 +175,6 @@ fn seen(frame: VtuFile) -> (Vec<Vec3>, SeenCells) {
     const LINE: u8 = 3;
     const TRIANGLE: u8 = 5;
     const TET: u8 = 10;
-    let radius = frame.point_data.iter().find(|a| a.name == "radius");
-    if let Some(Values::Real(radii)) = radius.map(|a| &a.values) {
-        let radii = radii.clone();
-        return (frame.points, SeenCells::Balls(radii));
-    }
     let (mut triangles, mut tets, mut lines) = (Vec::new(), Vec::new(), Vec::new());
     for (kind, nodes) in frame.cells.iter() {
         match (kind, nodes) {
@@ -167,13 +192,23 @@ fn seen(frame: VtuFile) -> (Vec<Vec3>, SeenCells) {
         let (surface, _) = mesh.surface();
         return (surface.positions, SeenCells::Triangles(surface.triangles));
     }
-    match lines.is_empty() || !triangles.is_empty() {
-        true => (frame.points, SeenCells::Triangles(triangles)),
-        false => (frame.points, SeenCells::Lines(lines)),
-    }
+    let radii = frame.point_data.into_iter().find(|a| a.name == "radius");
+    let radii = match radii.map(|a| a.values) {
+        Some(Values::Real(radii)) => Some(radii),
+        _ => None,
+    };
+    let cells = match radii {
+        _ if !triangles.is_empty() => SeenCells::Triangles(triangles),
+        radii if !lines.is_empty() => {
+            let thickest = radii.iter().flatten().copied().fold(0.0, f64::max);
+            SeenCells::Lines(lines, thickest)
+        }
+        Some(radii) => SeenCells::Balls(radii),
+        None => SeenCells::Triangles(triangles),
+    };
+    (frame.points, cells)
 }
 
-/// A complaint about what was given.
-pub fn bad(message: &str) -> Failure {
-    Failure::Input(miette!("{message}"))
+fn bad(message: &str) -> ReplayError {
+    ReplayError::Broken(message.to_owned())
 }

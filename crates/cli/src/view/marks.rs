@@ -1,0 +1,259 @@
+//! From a recorded frame to what is drawn of it.
+
+use std::collections::BTreeMap;
+
+use stiction_contact::ContactState;
+use stiction_math::Vec3;
+use stiction_record::{OBSTACLE_PREFIX, picture::Colour};
+
+use crate::replay::{Seen, SeenCells, Shot, Touch};
+
+/// The longest arrow of a force, as a part of the size of the bodies in the first frame.
+const ARROW: f64 = 0.15;
+/// The radius of the dot of a contact, as a part of that size.
+const DOT: f64 = 0.004;
+
+/// One thing to draw or to plot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// What it is, from the general to the particular.
+    pub path: Vec<String>,
+    /// Its looks.
+    pub what: What,
+}
+
+/// What is drawn. Lengths in metres, as single precision, which is what viewers take.
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// A surface.
+    Surface {
+        /// Points.
+        positions: Vec<[f32; 3]>,
+        /// Corners of triangles, if they differ from those shown before.
+        triangles: Option<Vec<[u32; 3]>>,
+        /// Unit normals, one per point.
+        normals: Vec<[f32; 3]>,
+        /// Its colour.
+        colour: [u8; 3],
+    },
+    /// Rods.
+    Strands {
+        /// Polylines.
+        strips: Vec<Vec<[f32; 3]>>,
+        /// Their radius.
+        radius: f32,
+        /// Their colour.
+        colour: [u8; 3],
+    },
+    /// Balls.
+    Balls {
+        /// Centres.
+        positions: Vec<[f32; 3]>,
+        /// Radii.
+        radii: Vec<f32>,
+        /// Colours, one for all or one each.
+        colours: Vec<[u8; 3]>,
+    },
+    /// Arrows.
+    Arrows {
+        /// Where they begin.
+        origins: Vec<[f32; 3]>,
+        /// From there to their tips.
+        vectors: Vec<[f32; 3]>,
+        /// Colours, one each.
+        colours: Vec<[u8; 3]>,
+    },
+    /// A number in a plot.
+    Number(f64),
+}
+
+/// From where a scene is seen [m].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Eye {
+    /// Where the eye is.
+    pub position: Vec3,
+    /// What it looks at.
+    pub target: Vec3,
+}
+
+/// Turns frames into marks, in order. What it remembers of earlier frames is only what must not
+/// change between them: connections, sizes, and the largest force so far, which sets the scale of
+/// arrows without knowing what is to come.
+#[derive(Debug, Default)]
+pub struct Scribe {
+    shown: BTreeMap<String, Seen>,
+    colours: BTreeMap<String, [u8; 3]>,
+    /// The corners of the box around the bodies of the first frame.
+    corners: Option<[Vec3; 2]>,
+    largest: f64,
+}
+
+impl Scribe {
+    /// The marks of a frame. Obstacles that stay where they are are drawn once.
+    pub fn frame(&mut self, shot: &Shot) -> Vec<Mark> {
+        if self.corners.is_none() {
+            self.corners = corners(shot);
+        }
+        let mut marks = Vec::new();
+        for seen in &shot.bodies {
+            if seen.obstacle && self.shown.get(&seen.name) == Some(seen) {
+                continue;
+            }
+            let path = match seen.name.strip_prefix(OBSTACLE_PREFIX) {
+                Some(name) => ["world", "obstacles", name],
+                None => ["world", "bodies", &seen.name],
+            };
+            let colour = self.colour(seen);
+            marks.push(mark(&path, self.body(seen, colour)));
+            if seen.obstacle {
+                self.shown.insert(seen.name.clone(), seen.clone());
+            } else {
+                // Of a body only what connects its points is compared.
+                let cells = Seen {
+                    positions: Vec::new(),
+                    ..seen.clone()
+                };
+                self.shown.insert(seen.name.clone(), cells);
+            }
+        }
+        self.contacts(&shot.contacts, &mut marks);
+        marks
+    }
+
+    /// From above and aside, with all bodies of the first frame in view.
+    pub fn eye(&self) -> Option<Eye> {
+        let [low, high] = self.corners?;
+        let target = 0.5 * (low + high);
+        let away = 1.5 * (high - low).norm().max(1e-6);
+        let direction = Vec3::new(0.55, -0.75, 0.4).normalize();
+        Some(Eye {
+            position: target + direction * away,
+            target,
+        })
+    }
+
+    fn colour(&mut self, seen: &Seen) -> [u8; 3] {
+        if seen.obstacle {
+            return Colour::OBSTACLE.0;
+        }
+        let next = Colour::palette(self.colours.len()).0;
+        *self.colours.entry(seen.name.clone()).or_insert(next)
+    }
+
+    fn body(&self, seen: &Seen, colour: [u8; 3]) -> What {
+        let positions: Vec<[f32; 3]> = seen.positions.iter().map(single).collect();
+        match &seen.cells {
+            SeenCells::Triangles(triangles) => {
+                let known = self.shown.get(&seen.name);
+                let same = known.is_some_and(|k| k.cells == seen.cells);
+                What::Surface {
+                    normals: normals(&seen.positions, triangles),
+                    positions,
+                    triangles: (!same).then(|| triangles.clone()),
+                    colour,
+                }
+            }
+            SeenCells::Lines(segments, radius) => What::Strands {
+                strips: strips(&positions, segments),
+                radius: *radius as f32,
+                colour,
+            },
+            SeenCells::Balls(radii) => What::Balls {
+                positions,
+                radii: radii.iter().map(|r| *r as f32).collect(),
+                colours: vec![colour],
+            },
+        }
+    }
+
+    fn contacts(&mut self, contacts: &[Touch], marks: &mut Vec<Mark>) {
+        let size = self.corners.map_or(0.0, |[low, high]| (high - low).norm());
+        let forces = contacts.iter().map(|c| c.force.norm());
+        self.largest = forces.fold(self.largest, f64::max);
+        let scale = ARROW * size / self.largest.max(f64::MIN_POSITIVE);
+        let colours: Vec<[u8; 3]> = contacts
+            .iter()
+            .map(|c| Colour::of_state(c.state).0)
+            .collect();
+        let origins: Vec<[f32; 3]> = contacts.iter().map(|c| single(&c.point)).collect();
+        marks.push(mark(
+            &["world", "contacts", "points"],
+            What::Balls {
+                positions: origins.clone(),
+                radii: vec![(DOT * size) as f32; contacts.len()],
+                colours: colours.clone(),
+            },
+        ));
+        marks.push(mark(
+            &["world", "contacts", "forces"],
+            What::Arrows {
+                origins,
+                vectors: contacts
+                    .iter()
+                    .map(|c| single(&(c.force * scale)))
+                    .collect(),
+                colours,
+            },
+        ));
+        for (name, state) in [
+            ("open", ContactState::Open),
+            ("stick", ContactState::Stick),
+            ("slide", ContactState::Slide),
+        ] {
+            let count = contacts.iter().filter(|c| c.state == state).count();
+            marks.push(mark(&["contacts", name], What::Number(count as f64)));
+        }
+    }
+}
+
+fn mark(path: &[&str], what: What) -> Mark {
+    let path = path.iter().map(|part| (*part).to_owned()).collect();
+    Mark { path, what }
+}
+
+fn single(p: &Vec3) -> [f32; 3] {
+    [p.x as f32, p.y as f32, p.z as f32]
+}
+
+/// The box around the bodies, or around everything if there are none.
+fn corners(shot: &Shot) -> Option<[Vec3; 2]> {
+    let around = |obstacles: bool| {
+        let seen = shot.bodies.iter().filter(|b| b.obstacle == obstacles);
+        let points = seen.flat_map(|b| &b.positions);
+        let finite = points.filter(|p| p.iter().all(|x| x.is_finite()));
+        finite.fold(None, |corners: Option<[Vec3; 2]>, p| {
+            let [low, high] = corners.unwrap_or([*p; 2]);
+            Some([low.inf(p), high.sup(p)])
+        })
+    };
+    around(false).or_else(|| around(true))
+}
+
+/// Unit normals of points: those of their triangles, weighted by area.
+fn normals(positions: &[Vec3], triangles: &[[u32; 3]]) -> Vec<[f32; 3]> {
+    let mut sums = vec![Vec3::zeros(); positions.len()];
+    for t in triangles {
+        let [a, b, c] = t.map(|i| positions[i as usize]);
+        let normal = (b - a).cross(&(c - a));
+        for &i in t {
+            sums[i as usize] += normal;
+        }
+    }
+    let unit = |n: &Vec3| single(&n.try_normalize(0.0).unwrap_or_else(Vec3::z));
+    sums.iter().map(unit).collect()
+}
+
+/// Segments as polylines: a segment that starts where the one before ends goes on with it.
+fn strips(positions: &[[f32; 3]], segments: &[[u32; 2]]) -> Vec<Vec<[f32; 3]>> {
+    let mut strips: Vec<Vec<[f32; 3]>> = Vec::new();
+    let mut end = None;
+    for &[a, b] in segments {
+        let point = |i: u32| positions[i as usize];
+        match strips.last_mut() {
+            Some(strip) if end == Some(a) => strip.push(point(b)),
+            _ => strips.push(vec![point(a), point(b)]),
+        }
+        end = Some(b);
+    }
+    strips
+}
