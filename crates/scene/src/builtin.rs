@@ -37,6 +37,7 @@ const SCENES: &[Builtin] = scenes![
     "box-and-cone",
     "bunnies",
     "cantilever-sheet",
+    "capstan",
     "cards",
     "drag",
     "free-fall",

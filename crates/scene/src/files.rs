@@ -2,6 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use stiction_geometry::Strands;
+
 use crate::{
     error::{Kind, Reporter},
     mesh_files::{self, MeshFile},
@@ -22,6 +24,19 @@ impl Files<'_> {
     /// Reads a mesh. A path in a scene is relative to the scene's folder and stays inside it; a
     /// path on the command line is whatever the user may read.
     pub fn load(&self, reporter: &Reporter, path: &At<String>) -> Option<MeshFile> {
+        let full = self.find(reporter, path)?;
+        mesh_files::load(&full, &self.limits)
+            .map_or_else(|error| refuse(reporter, path, &full, &error), Some)
+    }
+
+    /// Reads a file of strands, found as meshes are.
+    pub fn load_strands(&self, reporter: &Reporter, path: &At<String>) -> Option<Strands> {
+        let full = self.find(reporter, path)?;
+        mesh_files::strands::load(&full, &self.limits)
+            .map_or_else(|error| refuse(reporter, path, &full, &error), Some)
+    }
+
+    fn find(&self, reporter: &Reporter, path: &At<String>) -> Option<PathBuf> {
         let full = if reporter.sources.is_argument(path.place) {
             self.cwd.join(&path.value)
         } else {
@@ -31,16 +46,7 @@ impl Files<'_> {
             let message = format!("the mesh file `{}` does not exist", path.value);
             return path.fail(reporter, Kind::Read, message, neighbours(&full));
         }
-        let bad = |error: mesh_files::MeshError| {
-            let help = error.remedy();
-            // The file's full path is of no interest to anyone but its owner.
-            let told = match full.file_name() {
-                Some(name) => error.clone().in_file(Path::new(name)),
-                None => error.clone(),
-            };
-            path.fail(reporter, Kind::Mesh, told.to_string(), Some(help))
-        };
-        mesh_files::load(&full, &self.limits).map_or_else(bad, Some)
+        Some(full)
     }
 
     fn inside(&self, reporter: &Reporter, path: &At<String>) -> Option<PathBuf> {
@@ -101,6 +107,21 @@ fn with_sibling(path: &Path) -> Vec<PathBuf> {
         files.extend(["node", "ele", "NODE", "ELE"].map(|e| path.with_extension(e)));
     }
     files
+}
+
+fn refuse<T>(
+    reporter: &Reporter,
+    path: &At<String>,
+    full: &Path,
+    error: &mesh_files::MeshError,
+) -> Option<T> {
+    let help = error.remedy();
+    // The file's full path is of no interest to anyone but its owner.
+    let told = match full.file_name() {
+        Some(name) => error.clone().in_file(Path::new(name)),
+        None => error.clone(),
+    };
+    path.fail(reporter, Kind::Mesh, told.to_string(), Some(help))
 }
 
 /// A file of a similar name in the same folder.

@@ -119,6 +119,8 @@ pub(crate) const BODY: &[&str] = &[
     "rest_angles",
     "cell",
     "radius",
+    "natural",
+    "director",
     "repeat",
 ];
 pub(crate) const ROTATE: &[&str] = &["axis", "angle", "about"];
@@ -134,6 +136,8 @@ pub(crate) const SELECT: &[&str] = &[
     "nearest",
     "nodes",
     "group",
+    "roots",
+    "tips",
 ];
 pub(crate) const SELECT_BOX: &[&str] = &["min", "max"];
 pub(crate) const SELECT_SPHERE: &[&str] = &["center", "radius"];
@@ -209,6 +213,24 @@ pub(crate) const SHAPES: &[(&str, &[&str])] = &[
         &["type", "major", "minor", "around", "across", "rings"],
     ),
     ("plane", &["type", "normal", "offset"]),
+    ("path", &["type", "moves", "segments"]),
+    (
+        "groom",
+        &[
+            "type",
+            "on",
+            "radius",
+            "count",
+            "length",
+            "segments",
+            "frizz",
+            "curl_radius",
+            "curl_pitch",
+            "clumps",
+            "clumping",
+            "seed",
+        ],
+    ),
 ];
 
 /// The types of probes and their keys beside `name` and `type`.

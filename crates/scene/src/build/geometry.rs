@@ -1,6 +1,6 @@
 //! Meshes of bodies and obstacles, checked against the limits before they are made.
 
-use stiction_geometry::{TetMesh, TriMesh};
+use stiction_geometry::{Strands, TetMesh, TriMesh};
 use stiction_math::{Quat, Vec3};
 
 use crate::{
@@ -23,6 +23,7 @@ use crate::{
 pub(super) enum Mesh {
     Surface(TriMesh),
     Solid(TetMesh),
+    Strands(Strands),
 }
 
 /// Nodes spent so far.
@@ -133,6 +134,7 @@ pub(super) fn mesh(
             let mesh = match &shape.source {
                 Generator::Surface(s) => s.mesh().map(Mesh::Surface),
                 Generator::Solid(s) => s.mesh().map(Mesh::Solid),
+                Generator::Strands(s) => s.mesh().map(Mesh::Strands),
             };
             match mesh {
                 Ok(mesh) => Some((mesh, Vec::new(), shape.place)),
@@ -152,6 +154,13 @@ pub(super) fn mesh(
                         surface_of_file(reporter, path, files, &what, budget, fingerprint)?;
                     (Mesh::Surface(mesh), groups)
                 }
+                Stuff::Rods(..) => {
+                    let strands = files.load_strands(reporter, path)?;
+                    let nodes = strands.points.len() as u128;
+                    budget.file(reporter, nodes, &plan.name.value, path.place)?;
+                    fingerprint_strands(&strands, fingerprint);
+                    (Mesh::Strands(strands), Vec::new())
+                }
                 // Groups are of surface vertices, which are not nodes of these.
                 Stuff::Embedded(..) | Stuff::Rigid(..) => {
                     let (mesh, _) =
@@ -163,6 +172,7 @@ pub(super) fn mesh(
             let nodes = match &mesh {
                 Mesh::Surface(m) => m.positions.len(),
                 Mesh::Solid(m) => m.positions.len(),
+                Mesh::Strands(s) => s.points.len(),
             };
             budget.file(
                 reporter,
@@ -199,6 +209,13 @@ impl Mesh {
                 m.transform(r, s, t);
                 m.check()
             }
+            // What cannot be a rod is refused when it is built.
+            Mesh::Strands(strands) => {
+                for p in &mut strands.points {
+                    *p = r * p.component_mul(s) + t;
+                }
+                Ok(())
+            }
         };
         match checked {
             Ok(()) => Some(mesh),
@@ -206,6 +223,15 @@ impl Mesh {
                 reporter.fail(Kind::Value, place, format!("body `{body}`: {error}"), None)
             }
         }
+    }
+}
+
+fn fingerprint_strands(strands: &Strands, fingerprint: &mut Fingerprint) {
+    for p in &strands.points {
+        p.iter().for_each(|x| fingerprint.number(*x));
+    }
+    for s in &strands.starts {
+        fingerprint.bytes(&s.to_le_bytes());
     }
 }
 

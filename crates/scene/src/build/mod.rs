@@ -117,10 +117,11 @@ pub(crate) fn build(
     })
 }
 
-/// The largest radius of particles [m]: obstacles must know their distance that far out.
+/// The largest radius of particles and rods [m]: obstacles must know their distance that far out.
 fn largest_particle(document: &Document) -> f64 {
     let radius = |b: &BodyPlan| match b.stuff {
         Stuff::Particles { radius, .. } => radius,
+        Stuff::Rods(material, _) => material.radii[0].max(material.radii[1]),
         _ => 0.0,
     };
     document.bodies.iter().map(radius).fold(0.0, f64::max)
@@ -237,6 +238,9 @@ impl Assembly<'_> {
                 },
                 Mesh::Surface(mesh),
             ) => builder.particles(spec, mesh.positions, *radius, *density, *damping),
+            (Stuff::Rods(material, director), Mesh::Strands(strands)) => {
+                builder.rods(spec, strands, material, director)
+            }
             // `geometry::mesh` gives each its own kind.
             _ => Err(BuildError::Empty { body: spec.name }),
         })
@@ -354,7 +358,9 @@ impl Assembly<'_> {
     fn selected(&self, body: usize, filters: &At<Vec<Filter>>) -> Option<Vec<u32>> {
         let bodies = &self.builder.model().bodies;
         let (body, groups) = (&bodies[body], &self.groups[body]);
-        let positions = &self.builder.state().x[body.blocks.clone()];
+        let blocks = (0..body.node_count()).filter_map(|i| body.node_block(i));
+        let positions: Vec<Vec3> = blocks.map(|b| self.builder.state().x[b]).collect();
+        let positions = &positions[..];
         let bounds = Aabb::of(positions)?;
         let slack = 1e-9 * (bounds.max - bounds.min).norm();
         let mut nodes: Vec<u32> = (0..positions.len() as u32).collect();
@@ -383,6 +389,16 @@ impl Assembly<'_> {
                         let message =
                             format!("body `{}` has no group `{}`", body.name, group.value);
                         return group.fail(self.reporter, Kind::UnknownName, message, Some(help));
+                    }
+                },
+                Filter::Ends(end) => match &body.kind {
+                    BodyKind::Rods(rods) => end.nodes(rods.starts()),
+                    _ => {
+                        let message = format!(
+                            "body `{}` is not made of rods and has no roots and tips",
+                            body.name
+                        );
+                        return filters.fail(self.reporter, Kind::Value, message, None);
                     }
                 },
                 Filter::Nearest(point) => {

@@ -6,6 +6,7 @@ use stiction_bodies::{
     builder::BodySpec,
     drag::Drag,
     material::{Damping, MassKind, RestAngles, ShellMaterial, SolidMaterial},
+    rod::{Natural, RodMaterial},
 };
 use stiction_math::Vec3;
 
@@ -55,6 +56,8 @@ pub(crate) enum Stuff {
         density: f64,
         damping: Damping,
     },
+    /// Rods and the director of their first edges.
+    Rods(RodMaterial, Vec3),
 }
 
 /// Where its mesh comes from.
@@ -178,6 +181,7 @@ const KINDS: &[(&str, Purpose)] = &[
     ("embedded", Purpose::Embedded),
     ("rigid", Purpose::Rigid),
     ("particles", Purpose::Particles),
+    ("rods", Purpose::Rods),
 ];
 
 pub(crate) fn body(
@@ -231,6 +235,16 @@ pub(crate) fn body(
                     damping,
                 }
             }
+            Purpose::Rods => {
+                let natural = [("given", Natural::Given), ("straight", Natural::Straight)];
+                let natural = f.choice("natural", &natural).unwrap_or_default();
+                let director = match f.has("director") {
+                    true => f.direction("director")?,
+                    false => Vec3::z(),
+                };
+                let turned = placement.as_ref()?.pose.rotation * director;
+                Stuff::Rods(m.rod(reporter, natural)?, turned)
+            }
         })
     });
     let geometry = if f.exactly_one(&["shape", "mesh"]) {
@@ -261,7 +275,9 @@ pub(crate) fn body(
 
 /// Reports keys that mean nothing for a body of this kind.
 fn only_for(f: &Fields<'_>, purpose: Purpose) {
-    let rules: [(&str, &[Purpose], &str); 6] = [
+    let rules: [(&str, &[Purpose], &str); 8] = [
+        ("natural", &[Purpose::Rods], "rods"),
+        ("director", &[Purpose::Rods], "rods"),
         ("warp", &[Purpose::Shell], "shells"),
         ("rest_angles", &[Purpose::Shell], "shells"),
         ("cell", &[Purpose::Embedded], "embedded solids"),
@@ -309,7 +325,7 @@ fn spec(
         optional("angular_velocity"),
         optional("acceleration"),
     );
-    if f.has("mass") && !matches!(purpose, Purpose::Rigid | Purpose::Particles) {
+    if f.has("mass") && !matches!(purpose, Purpose::Rigid | Purpose::Particles | Purpose::Rods) {
         spec.mass = f.choice(
             "mass",
             &[

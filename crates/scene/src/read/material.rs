@@ -40,6 +40,7 @@ pub(crate) enum Use {
     Shell,
     Solid,
     Rigid,
+    Rod,
 }
 
 const KINDS: &[(&str, &str)] = &[
@@ -219,7 +220,6 @@ impl Material {
             "thickness",
             "young",
             "poisson",
-            "radius",
             "young_bending",
             "young_stretch",
         ] {
@@ -251,6 +251,7 @@ impl Material {
             Some("shell") => Some(Purpose::Shell),
             Some("solid") => Some(Purpose::Solid),
             Some("rigid") => Some(Purpose::Rigid),
+            Some("rod") => Some(Purpose::Rods),
             _ => body.missing("kind"),
         }
     }
@@ -381,6 +382,13 @@ impl Material {
         Some((density, damping))
     }
 
+    /// Its keys, if it may be used for rods.
+    pub(super) fn rod_fields<'a>(&'a self, reporter: &'a Reporter) -> Option<Fields<'a>> {
+        let f = self.fields(reporter);
+        self.suits(&f, Use::Rod)?;
+        Some(f)
+    }
+
     /// Whether the material may be used so. Data of bulk materials (steel, rubber) serve all uses;
     /// what was measured on cloth or hair serves only its own.
     fn suits(&self, f: &Fields<'_>, wanted: Use) -> Option<()> {
@@ -389,6 +397,7 @@ impl Material {
             Use::Shell => matches!(kind, "shell" | "solid"),
             Use::Solid => kind == "solid",
             Use::Rigid => matches!(kind, "rigid" | "solid"),
+            Use::Rod => matches!(kind, "rod" | "solid"),
         };
         if fits {
             return Some(());
@@ -397,12 +406,17 @@ impl Material {
             Use::Shell => "a shell",
             Use::Solid => "a solid",
             Use::Rigid => "a rigid body",
+            Use::Rod => "rods",
         };
         let message = format!("{} is of kind `{kind}` and cannot make {body}", f.what);
         f.reporter.fail(Kind::Value, self.place, message, None)
     }
 
-    fn validated(&self, f: &Fields<'_>, result: Result<(), MaterialError>) -> Option<()> {
+    pub(super) fn validated(
+        &self,
+        f: &Fields<'_>,
+        result: Result<(), MaterialError>,
+    ) -> Option<()> {
         let Err(error) = result else { return Some(()) };
         let mut place = self.place;
         let mut table = Some(&self.table);
@@ -420,7 +434,7 @@ impl Material {
             .fail(Kind::Value, place, format!("{}: {error}", f.what), None)
     }
 
-    fn damping(&self, f: &Fields<'_>) -> Damping {
+    pub(super) fn damping(&self, f: &Fields<'_>) -> Damping {
         let read = |node| {
             let d = Fields::new(
                 f.reporter,

@@ -12,6 +12,7 @@ pub(crate) mod obstacle;
 pub(crate) mod pin;
 pub(crate) mod place;
 pub(crate) mod probe;
+pub(crate) mod rod;
 pub(crate) mod settings;
 pub(crate) mod shape;
 pub(crate) mod volume;

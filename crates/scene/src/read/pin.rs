@@ -26,8 +26,29 @@ pub(crate) struct PinPlan {
 pub(crate) enum Filter {
     Region(Selection),
     Group(At<String>),
+    /// The first or last two nodes of every rod.
+    Ends(End),
     /// Of the nodes that fulfil the other conditions, the nearest one.
     Nearest(Vec3),
+}
+
+/// One end of a rod.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum End {
+    Root,
+    Tip,
+}
+
+impl End {
+    /// The two nodes at this end of every rod, sorted; `starts` are the first nodes of the rods and
+    /// the number of nodes.
+    pub fn nodes(self, starts: &[u32]) -> Vec<u32> {
+        let of = |w: &[u32]| match self {
+            Self::Root => [w[0], w[0] + 1],
+            Self::Tip => [w[1] - 2, w[1] - 1],
+        };
+        starts.windows(2).flat_map(of).collect()
+    }
 }
 
 /// A spring as it was read.
@@ -75,6 +96,16 @@ fn selection(reporter: &Reporter, node: &Node, owner: &str) -> Option<Vec<Filter
     for (key, region) in [("all", Selection::All), ("boundary", Selection::Boundary)] {
         match f.bool(key) {
             Some(true) => filters.push(Filter::Region(region)),
+            Some(false) => {
+                let message = format!("`{key} = false` selects nothing");
+                return f.fail(Kind::Value, key, message, Some(format!("remove `{key}`")));
+            }
+            None => {}
+        }
+    }
+    for (key, end) in [("roots", End::Root), ("tips", End::Tip)] {
+        match f.bool(key) {
+            Some(true) => filters.push(Filter::Ends(end)),
             Some(false) => {
                 let message = format!("`{key} = false` selects nothing");
                 return f.fail(Kind::Value, key, message, Some(format!("remove `{key}`")));

@@ -1,7 +1,7 @@
 //! Procedural shapes of bodies.
 
 use stiction_geometry::{
-    TetMesh, TriMesh,
+    Strands, TetMesh, TriMesh,
     shapes::{
         BallShell, BallSolid, BallSurface, Band, Blob, Bowl, BowlSolid, BowlSurface, BoxShell,
         BoxSolid, BoxSurface, CapsuleSolid, CapsuleSurface, Card, Cone, CylinderSolid,
@@ -13,6 +13,7 @@ use stiction_geometry::{
 use crate::{
     error::{Kind, Reporter},
     fields::Fields,
+    read::rod,
     schema,
     source::Place,
     suggest,
@@ -31,6 +32,7 @@ pub(crate) struct ShapePlan {
 pub(crate) enum Generator {
     Surface(Box<dyn Generate<TriMesh>>),
     Solid(Box<dyn Generate<TetMesh>>),
+    Strands(Box<dyn Generate<Strands>>),
 }
 
 /// A procedural mesh.
@@ -68,6 +70,8 @@ pub(crate) enum Purpose {
     Rigid,
     /// Points.
     Particles,
+    /// Polylines.
+    Rods,
 }
 
 impl ShapePlan {
@@ -89,6 +93,7 @@ impl ShapePlan {
         let count = match &self.source {
             Generator::Surface(s) => s.count(),
             Generator::Solid(s) => s.count(),
+            Generator::Strands(s) => s.count(),
         };
         match count {
             Ok(n) => Some(u128::from(n)),
@@ -121,6 +126,9 @@ pub(crate) fn shape(
                 rings: rings?,
             }))
         }
+        (kind, Purpose::Rods) if rod::SHAPES.contains(&kind) => {
+            Generator::Strands(rod::shape(&f, kind)?)
+        }
         ("grid", Purpose::Particles) => {
             known(&f, kind, &["type", "count", "spacing", "jitter", "seed"]);
             let spacing = r.length("spacing");
@@ -148,7 +156,7 @@ pub(crate) fn shape(
         }
         ("tube", Purpose::Rigid | Purpose::Embedded)
         | ("box" | "sphere" | "blob" | "capsule" | "cylinder" | "cone" | "torus" | "bowl", _)
-            if !matches!(purpose, Purpose::Solid | Purpose::Particles) =>
+            if !matches!(purpose, Purpose::Solid | Purpose::Particles | Purpose::Rods) =>
         {
             Generator::Surface(r.closed_surface(kind)?)
         }
@@ -168,6 +176,7 @@ pub(crate) fn shape(
                 Purpose::Embedded => ("an embedded solid", CLOSED),
                 Purpose::Rigid => ("a rigid body", CLOSED),
                 Purpose::Particles => ("a body of particles", &["grid"]),
+                Purpose::Rods => ("a body of rods", rod::SHAPES),
             };
             let help = suggest::help(kind, &format!("shapes of {what}"), known.iter().copied());
             return f.fail(

@@ -1,0 +1,168 @@
+//! Shapes and materials of rods.
+
+use stiction_bodies::rod::{Natural, RodMaterial, shear_modulus};
+use stiction_geometry::{
+    Strands,
+    shapes::{Groom, Move, Path, Scalp, ShapeError},
+};
+
+use crate::{
+    error::{Kind, Reporter},
+    fields::{Fields, list, number},
+    read::{
+        material::Material,
+        shape::{Generate, known},
+    },
+    tree::Value,
+};
+
+impl Generate<Strands> for Path {
+    fn count(&self) -> Result<u64, ShapeError> {
+        self.node_count()
+    }
+    fn mesh(&self) -> Result<Strands, ShapeError> {
+        self.build()
+    }
+}
+
+impl Generate<Strands> for Groom {
+    fn count(&self) -> Result<u64, ShapeError> {
+        self.node_count()
+    }
+    fn mesh(&self) -> Result<Strands, ShapeError> {
+        self.build()
+    }
+}
+
+/// The shapes of rods.
+pub(super) const SHAPES: &[&str] = &["path", "groom"];
+
+/// A shape of rods; the caller has made sure that `kind` is one of [`SHAPES`].
+pub(super) fn shape(f: &Fields<'_>, kind: &str) -> Option<Box<dyn Generate<Strands>>> {
+    if kind == "path" {
+        known(f, kind, &["type", "moves", "segments"]);
+        let (moves, segments) = (moves(f), f.need_count("segments", 1));
+        return Some(Box::new(Path {
+            moves: moves?,
+            segments: segments?,
+        }));
+    }
+    known(
+        f,
+        kind,
+        &[
+            "type",
+            "on",
+            "radius",
+            "count",
+            "length",
+            "segments",
+            "frizz",
+            "curl_radius",
+            "curl_pitch",
+            "clumps",
+            "clumping",
+            "seed",
+        ],
+    );
+    let (radius, length) = (f.need_positive("radius"), f.need_positive("length"));
+    let (count, segments) = (f.need_count("count", 1), f.need_count("segments", 1));
+    let (radius, length) = (radius?, length?);
+    let scalps = [("sphere", true), ("half-sphere", false)];
+    let scalp = match f.choice("on", &scalps).unwrap_or(true) {
+        true => Scalp::Sphere { radius },
+        false => Scalp::HalfSphere { radius },
+    };
+    let mut groom = Groom::straight(scalp, count?, length, segments?);
+    for (key, value) in [
+        ("frizz", &mut groom.frizz),
+        ("curl_radius", &mut groom.curl_radius),
+        ("clumping", &mut groom.clumping),
+    ] {
+        if f.has(key) {
+            *value = f.not_negative(key)?;
+        }
+    }
+    if f.has("curl_pitch") {
+        groom.curl_pitch = f.positive("curl_pitch")?;
+    }
+    if f.has("clumps") {
+        groom.clumps = f.count("clumps", 0)?;
+    }
+    if f.has("seed") {
+        groom.seed = u64::from(f.count("seed", 0)?);
+    }
+    Some(Box::new(groom))
+}
+
+/// Runs `[length]` and arcs `[radius, angle]` or `[radius, angle, rise]`.
+fn moves(f: &Fields<'_>) -> Option<Vec<Move>> {
+    let what = format!("`moves` of {}", f.what);
+    let items = list(f.reporter, f.need("moves")?, &what, None)?;
+    let mut moves = Vec::with_capacity(items.len());
+    for item in items {
+        let numbers: Option<Vec<f64>> = list(f.reporter, item, &what, None)?
+            .iter()
+            .map(|n| number(f.reporter, n, &what))
+            .collect();
+        moves.push(match numbers?[..] {
+            [length] => Move::Run { length },
+            [radius, angle] => Move::Arc {
+                radius,
+                angle: angle.to_radians(),
+                rise: 0.0,
+            },
+            [radius, angle, rise] => Move::Arc {
+                radius,
+                angle: angle.to_radians(),
+                rise,
+            },
+            _ => {
+                let message = format!("{what} holds a list that is no move");
+                let help = "give [length], [radius, angle] or [radius, angle, rise]";
+                return f
+                    .reporter
+                    .fail(Kind::Value, item.place, message, Some(help.to_owned()));
+            }
+        });
+    }
+    Some(moves)
+}
+
+impl Material {
+    /// The material of rods.
+    pub fn rod(&self, reporter: &Reporter, natural: Natural) -> Option<RodMaterial> {
+        let f = self.rod_fields(reporter)?;
+        let density = f.need_number("density");
+        let (radii, poisson) = (radii(&f), f.need_number("poisson"));
+        // One modulus for both, or one for each.
+        let modulus = |own: &str| match f.has(own) {
+            true => f.number(own),
+            false => f.need_number("young"),
+        };
+        let (young, stretch) = (modulus("young_bending"), modulus("young_stretch"));
+        let (young, poisson) = (young?, poisson?);
+        if poisson <= -1.0 || poisson > 0.5 {
+            return f.out_of_range("poisson", poisson, "above −1 and at most 0.5");
+        }
+        let material = RodMaterial {
+            density: density?,
+            young,
+            stretch: stretch?,
+            shear: shear_modulus(young, poisson),
+            radii: radii?,
+            natural,
+            damping: self.damping(&f),
+        };
+        self.validated(&f, material.validate())?;
+        Some(material)
+    }
+}
+
+/// The radius, or both half axes of an ellipse.
+fn radii(f: &Fields<'_>) -> Option<[f64; 2]> {
+    match &f.need("radius")?.value {
+        Value::Array(_) => f.numbers("radius"),
+        _ => f.number("radius").map(|r| [r, r]),
+    }
+}
