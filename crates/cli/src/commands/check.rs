@@ -43,6 +43,7 @@ fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
             contacts: false,
             exact: true,
             dir: folder.path().join(i.to_string()),
+            view: false,
             formats: Vec::new(),
             frames: None,
             resume: false,

@@ -18,6 +18,7 @@ mod run;
 mod scenes;
 mod solve;
 mod validate;
+mod view;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -44,6 +45,8 @@ enum Command {
     Check(check::CheckArgs),
     /// Examine a mesh or a scene before a run.
     Doctor(doctor::DoctorArgs),
+    /// Look at a recorded run in the browser.
+    View(view::ViewArgs),
     /// A picture of a recorded run, without a GPU.
     Render(render::RenderArgs),
     /// A recorded run for other programs: USD, glTF, OBJ, PLY.
@@ -113,6 +116,7 @@ pub fn main(cli: Cli) -> ExitCode {
         Command::Scenes(args) => scenes::main(args),
         Command::Check(args) => check::main(args),
         Command::Doctor(args) => doctor::main(args),
+        Command::View(args) => view::main(args),
         Command::Render(args) => render::main(args),
         Command::Export(args) => export::main(args),
         Command::Plot(args) => plot::main(args),

@@ -21,6 +21,7 @@ use super::{
     Failure, SceneArgs, export, fresh_folder,
     progress::Progress,
     requirement::{self, Requirement, Requirements},
+    view::{self, Viewer},
     with_threads,
 };
 use crate::replay::Replay;
@@ -60,6 +61,9 @@ pub struct RunArgs {
     /// Write the friction problem of every N-th step to DIR/problems, e.g. `every=10`.
     #[arg(long, value_name = "every=N", value_parser = requirement::every)]
     dump_problems: Option<u64>,
+    /// Look at the run in the browser while it goes on, and after it until Ctrl-C.
+    #[arg(long)]
+    view: bool,
     /// Go on from the checkpoint in the output folder.
     #[arg(long)]
     resume: bool,
@@ -110,9 +114,17 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     if !args.resume && scene.plan.contact.overlap == Overlap::Ignore {
         show_overlaps(&scene, &dir, args.quiet || args.json)?;
     }
-    let (formats, wholes) = formats(args.format.as_deref(), &scene.plan.output.formats)?;
+    if args.view {
+        // Before hours of work, not after.
+        view::find()?;
+    }
+    let (mut formats, wholes) = formats(args.format.as_deref(), &scene.plan.output.formats)?;
+    if args.view && !formats.contains(&Format::Vtu) {
+        formats.push(Format::Vtu);
+    }
     let job = Job {
         dir,
+        view: args.view,
         formats,
         contacts: args.contacts,
         exact: args.exact,
@@ -229,6 +241,8 @@ fn catch_ctrl_c() {
 pub struct Job {
     /// The folder.
     pub dir: PathBuf,
+    /// Look at it in the browser.
+    pub view: bool,
     /// Formats of frames.
     pub formats: Vec<Format>,
     /// Write down every contact of every step.
@@ -266,6 +280,10 @@ impl Job {
             checks: plan.checks,
         };
         let mut recorder = self.recorder(info, &mut sim)?;
+        let viewer = match self.view {
+            true => Some(Viewer::follow(&self.dir)?),
+            false => None,
+        };
         let last = self.last_step(&time);
         let progress = Progress::new(self.quiet, last, time.frames_until(last), sim.state().step);
         if self.resume && sim.state().step > 0 {
@@ -347,6 +365,12 @@ impl Job {
         }
         summary.requirements = required.results();
         recorder.write_summary(&summary).map_err(Failure::run)?;
+        if let Some(viewer) = viewer {
+            if !self.quiet {
+                eprintln!("the run has ended; Ctrl-C closes the viewer");
+            }
+            viewer.wait()?;
+        }
         match (failure, broken) {
             (Some(error), _) => Err(self.explain(error)),
             (None, Some(broken)) => {

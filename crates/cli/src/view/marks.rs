@@ -124,7 +124,7 @@ impl Scribe {
     pub fn eye(&self) -> Option<Eye> {
         let [low, high] = self.corners?;
         let target = 0.5 * (low + high);
-        let away = 1.5 * (high - low).norm().max(1e-6);
+        let away = 1.1 * (high - low).norm().max(1e-6);
         let direction = Vec3::new(0.55, -0.75, 0.4).normalize();
         Some(Eye {
             position: target + direction * away,

@@ -10,11 +10,10 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use stiction_record::{Status, Summary};
-
 use crate::replay::{Replay, ReplayError};
 pub use marks::{Eye, Mark, Scribe, What};
 use tail::Tail;
+pub use tail::is_logarithmic;
 
 /// Something new of a run, to be shown at its time.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,13 +102,5 @@ impl Follower {
     /// From where the first frame is seen best, once there is one.
     pub fn eye(&self) -> Option<Eye> {
         self.scribe.eye()
-    }
-
-    /// Whether the run has ended, well or not. A run that was killed has not: it may be resumed.
-    pub fn ended(&self) -> bool {
-        match Summary::read(&self.dir.join("summary.json")) {
-            Ok(summary) => summary.status != Status::Running,
-            Err(_) => false,
-        }
     }
 }

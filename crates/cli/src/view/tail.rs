@@ -18,6 +18,11 @@ const LEAST: f64 = 1e-18;
 /// Of the certificate, what is an energy.
 const ENERGIES: [&str; 4] = ["kinetic", "elastic", "potential", "contact_work"];
 
+/// Whether a number of the certificate is shown as its logarithm to the base of ten.
+pub fn is_logarithmic(field: &str) -> bool {
+    LOGARITHMIC.contains(&field)
+}
+
 /// A table that is read as it grows.
 #[derive(Debug)]
 pub struct Tail {
@@ -79,7 +84,7 @@ impl Tail {
             .collect();
         let mut news = Vec::new();
         for (at, name) in self.columns.iter().enumerate().skip(2) {
-            let logarithm = group == "certificate" && LOGARITHMIC.contains(&name.as_str());
+            let logarithm = group == "certificate" && is_logarithmic(name);
             let value = |row: &Vec<f64>| {
                 let (time, value) = (*row.get(1)?, *row.get(at)?);
                 let value = match logarithm {

@@ -78,6 +78,7 @@ fn measure(
     let dir = folder.join("stiction-bench-recording");
     let job = Job {
         dir: dir.clone(),
+        view: false,
         formats: formats.to_vec(),
         contacts: false,
         exact: false,
