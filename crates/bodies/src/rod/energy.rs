@@ -134,15 +134,17 @@ impl Rods {
 
     fn add_mass(&self, strand: Strand, s: f64, lane: usize, group: &mut BandedGroup) {
         for i in 0..strand.n {
-            let m = self.mass[strand.block + i];
+            let m = self.mass[strand.block + i] * s;
+            let mut local = [[0.0; 4]; 4];
             for c in 0..3 {
-                put(group, lane, 4 * i + c, 4 * i + c, s * m[c]);
+                local[c][c] = m[c];
             }
-        }
-        for e in 0..strand.n - 1 {
-            let (block, c) = twist_place(strand.n, e);
-            let m = self.mass[strand.block + strand.n + block][c];
-            put(group, lane, 4 * e + 3, 4 * e + 3, s * m);
+            // The last node has no edge after it.
+            if i + 1 < strand.n {
+                let (block, c) = twist_place(strand.n, i);
+                local[3][3] = s * self.mass[strand.block + strand.n + block][c];
+            }
+            group.add_local(lane, 4 * i, &local);
         }
     }
 
@@ -158,21 +160,20 @@ impl Rods {
     ) {
         self.walk(strand, x, at, |e, edge, before| {
             let (axial, lateral) = self.tension(edge, self.length[strand.edge + e], kind);
+            let mut local = [[0.0; 7]; 7];
             for r in 0..3 {
                 for c in 0..3 {
                     let identity = f64::from(u8::from(r == c));
                     let along = edge.t[r] * edge.t[c];
                     let k = t * (axial * along + lateral * (identity - along));
-                    if c <= r {
-                        put(group, lane, 4 * e + r, 4 * e + c, k);
-                        put(group, lane, 4 * e + 4 + r, 4 * e + 4 + c, k);
-                    }
-                    put(group, lane, 4 * e + 4 + r, 4 * e + c, -k);
+                    local[r][c] = k;
+                    local[4 + r][4 + c] = k;
+                    local[4 + r][c] = -k;
                 }
             }
+            group.add_local(lane, 4 * e, &local);
             let Some(before) = before else { return };
             let vertex = self.vertex(strand, e, before, edge, at);
-            let first = 4 * (e - 1);
             let mut local = [[0.0; ROWS]; ROWS];
             for (j, k) in vertex.rows.iter().zip(&vertex.stiffness) {
                 for r in 0..ROWS {
@@ -192,11 +193,7 @@ impl Rods {
                     }
                 }
             }
-            for r in 0..ROWS {
-                for c in 0..=r {
-                    put(group, lane, first + r, first + c, local[r][c]);
-                }
-            }
+            group.add_local(lane, 4 * (e - 1), &local);
         });
     }
 
@@ -313,13 +310,6 @@ impl Rods {
             || self.split(middle, end, right, f),
         );
     }
-}
-
-/// Every entry that a vertex writes is inside the band by construction.
-#[inline]
-fn put(group: &mut BandedGroup, lane: usize, row: usize, column: usize, value: f64) {
-    let inside = group.add(lane, row, column, value);
-    debug_assert!(inside.is_ok());
 }
 
 /// Adds the rows of the vertex where edge `e` begins to the blocks of its rod.

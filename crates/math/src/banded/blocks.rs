@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{BandedLayout, BandedMatrices, NONE};
+use super::{BandedGroup, BandedLayout, BandedMatrices, NONE};
 use crate::{BlockError, BlockMatrix, BlockPattern, Mat3};
 
 impl BandedLayout {
@@ -40,6 +40,28 @@ impl BandedLayout {
         pairs.sort_unstable();
         pairs.dedup();
         pairs
+    }
+}
+
+impl BandedGroup<'_> {
+    /// Adds the lower triangle of `local` to N consecutive rows of the matrix in `lane`, from `first`
+    /// on. Rows outside the matrix and entries outside the band are left out.
+    pub fn add_local<const N: usize>(
+        &mut self,
+        lane: usize,
+        first: usize,
+        local: &[[f64; N]; N],
+    ) {
+        let (b, lanes) = (self.group.size.bandwidth, self.group.lanes);
+        let rows = N.min(self.group.size.n.saturating_sub(first));
+        for (r, row) in local.iter().enumerate().take(rows) {
+            let left = r.saturating_sub(b);
+            let start = self.group.at(lane, first + r, first + left);
+            let places = self.values[start..].iter_mut().step_by(lanes);
+            for (place, value) in places.zip(&row[left..=r]) {
+                *place += value;
+            }
+        }
     }
 }
 
