@@ -42,12 +42,14 @@ const SCENES: &[Builtin] = scenes![
     "drag",
     "free-fall",
     "grains",
+    "hairy-ball",
     "hanging-strip",
     "jelly",
     "laundry",
     "pendulum",
     "pinch",
     "pinched-spheres",
+    "self-lock",
     "shirt-stack",
     "slope",
     "swing",
@@ -62,6 +64,7 @@ const SCENES: &[Builtin] = scenes![
 /// The scenes of `stiction validate`, called `validation/NAME`, in alphabetical order. They are
 /// changed key by key there, and run like any other scene; `list` leaves them out.
 const VALIDATION: &[Builtin] = scenes![
+    "validation/capstan",
     "validation/collision",
     "validation/energy",
     "validation/groove",

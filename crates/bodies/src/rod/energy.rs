@@ -203,7 +203,9 @@ impl Rods {
         let lateral = k * (1.0 / rest - 1.0 / edge.length);
         match kind {
             Hessian::Full => (k / rest, lateral),
-            Hessian::Projected => (k / rest, lateral.max(0.0)),
+            // Where an edge is pressed, the size of the negative stiffness holds a kink to about the
+            // angle it has. With none, a light rod would be thrown aside by its own compression.
+            Hessian::Projected => (k / rest, lateral.abs()),
         }
     }
 

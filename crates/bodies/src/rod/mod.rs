@@ -14,8 +14,8 @@
 //! **Deviations from the papers**
 //! - Directors at a trial configuration are transported from the start of the step in one go, and
 //!   the derivatives say so: see `strain`. The energy of a step is then a function of its end.
-//! - The projected Hessian is that of Gauss and Newton, Σ K ∇s ∇sᵀ, with the positive part of the
-//!   geometric stiffness of stretching, which carries a rod under tension.
+//! - The projected Hessian is that of Gauss and Newton, Σ K ∇s ∇sᵀ, with the size of the geometric
+//!   stiffness of stretching, which carries a rod under tension.
 
 mod energy;
 mod frames;

@@ -7,12 +7,12 @@
 //! whose friction is smooth. For such a method the closed form is that of its own law: what should
 //! rest creeps with the speed v at which s(v; ε) = T/(μN) [larionov, Eq. 7].
 //!
-//! Cases that need bodies that do not exist yet (a rope round a capstan, a rod sliding off an edge)
-//! get a file of their own beside the others, and a line in [`cases`].
+//! A new family of cases gets a file of its own beside the others, and a line in [`cases`].
 
 mod holding;
 mod lab;
 mod motion;
+mod ropes;
 mod slopes;
 
 use std::time::Instant;
@@ -136,6 +136,7 @@ pub fn cases() -> Vec<Case> {
         slopes::cases().as_slice(),
         motion::cases().as_slice(),
         holding::cases().as_slice(),
+        ropes::cases().as_slice(),
     ]
     .concat()
 }

@@ -46,12 +46,7 @@ impl BandedLayout {
 impl BandedGroup<'_> {
     /// Adds the lower triangle of `local` to N consecutive rows of the matrix in `lane`, from `first`
     /// on. Rows outside the matrix and entries outside the band are left out.
-    pub fn add_local<const N: usize>(
-        &mut self,
-        lane: usize,
-        first: usize,
-        local: &[[f64; N]; N],
-    ) {
+    pub fn add_local<const N: usize>(&mut self, lane: usize, first: usize, local: &[[f64; N]; N]) {
         let (b, lanes) = (self.group.size.bandwidth, self.group.lanes);
         let rows = N.min(self.group.size.n.saturating_sub(first));
         for (r, row) in local.iter().enumerate().take(rows) {
