@@ -5,7 +5,7 @@
     usd-env/bin/python benches/peers/usd.py swing/run.usda
 
 Compares every frame with the vtu files of the run, to single precision, where the body is a surface
-of triangles; exits with 1 if something differs.
+of triangles or made of rods; exits with 1 if something differs.
 """
 
 import re

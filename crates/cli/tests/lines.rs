@@ -80,6 +80,48 @@ fn rods_are_drawn_with_their_colour_and_cast_shadows() {
 }
 
 #[test]
+fn hair_is_grown_on_a_mesh_and_written_in_every_form() {
+    use stiction::scene::mesh_files::{Limits, strands};
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
+    let (mesh, out) = (path("tent.obj"), path("hair.strands"));
+    // A roof: normals at its foot lean outwards, and all point up.
+    fs::write(
+        &mesh,
+        "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv .5 .5 .3\nf 1 2 5\nf 2 3 5\nf 3 4 5\nf 4 1 5\n",
+    )
+    .unwrap();
+    for form in ["text", "double", "single"] {
+        let args = [
+            "groom", &out, "--on", &mesh, "--count", "40", "--form", form,
+        ];
+        let made = stiction(&[&args[..], &["--curl", "0.004,0.02", "--segments", "8"]].concat());
+        assert_eq!(code(&made), 0, "{}", stderr(&made));
+        let strands = strands::load(out.as_ref(), &Limits::default()).unwrap();
+        assert_eq!((strands.len(), strands.points.len()), (40, 360));
+        for s in 0..40 {
+            let points = strands.strand(s);
+            assert!(points[0].z >= 0.0 && points[1].z > points[0].z);
+        }
+    }
+    for (args, message) in [
+        (vec!["groom", &out, "--on", "no.obj"], "no.obj"),
+        (
+            vec!["groom", &out, "--frizz", "2"],
+            "`frizz` must be from 0 to 1",
+        ),
+        (
+            vec!["groom", &out, "--curl", "1"],
+            "--curl takes RADIUS,PITCH",
+        ),
+    ] {
+        let refused = stiction(&args);
+        assert_eq!(code(&refused), 2);
+        assert!(stderr(&refused).contains(message), "{}", stderr(&refused));
+    }
+}
+
+#[test]
 fn exports_carry_rods_as_curves_lines_and_edges() {
     let dir = tempfile::tempdir().unwrap();
     let strands = groom(7);

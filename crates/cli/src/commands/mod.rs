@@ -10,6 +10,7 @@ mod compare;
 mod curves;
 mod doctor;
 mod export;
+mod groom;
 mod plot;
 mod progress;
 mod render;
@@ -45,6 +46,8 @@ enum Command {
     Check(check::CheckArgs),
     /// Examine a mesh or a scene before a run.
     Doctor(doctor::DoctorArgs),
+    /// Grow hair on a ball or a mesh and write it as a strand file.
+    Groom(groom::GroomArgs),
     /// Look at a recorded run in the browser.
     View(view::ViewArgs),
     /// A picture of a recorded run, without a GPU.
@@ -116,6 +119,7 @@ pub fn main(cli: Cli) -> ExitCode {
         Command::Scenes(args) => scenes::main(args),
         Command::Check(args) => check::main(args),
         Command::Doctor(args) => doctor::main(args),
+        Command::Groom(args) => groom::main(args),
         Command::View(args) => view::main(args),
         Command::Render(args) => render::main(args),
         Command::Export(args) => export::main(args),
