@@ -41,6 +41,16 @@ shape = { type = "box", size = [0.3, 0.2, 0.1] }
 material = { kind = "rigid", density = 200 }
 translate = [0.6, 0, 0.3]
 angular_velocity = [3, 2, 1]
+[[body]]
+name = "hair"
+kind = "rods"
+shape = { type = "groom", radius = 0.1, count = 40, length = 0.2, segments = 9, frizz = 0.3, seed = 2 }
+material = { kind = "rod", density = 1300, radius = 1e-3, young_bending = 1e8, young_stretch = 1e7, poisson = 0.4, damping = { stiffness = 0.001 } }
+translate = [0, 0, 1.5]
+[[pin]]
+body = "hair"
+select = { roots = true }
+motion = { rotate = { axis = [0, 0, 1], times = [0, 0.5], angles = [0, 120], interpolation = "smooth" } }
 [[pin]]
 body = "cloth"
 select = { nearest = [-0.5, -0.5, 0] }
