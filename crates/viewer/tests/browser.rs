@@ -111,26 +111,28 @@ fn a_run_is_seen_in_the_browser_and_nothing_leaves_this_machine() {
     // The first body is blue, the background nearly black.
     let blue = |p: &[u8; 4]| i32::from(p[2]) - i32::from(p[0]) > 40;
     let left = |p: &Pixels| p.part([0.02, 0.1], [0.58, 0.9]);
-    let start = Instant::now();
-    let first = loop {
-        std::thread::sleep(Duration::from_millis(500));
-        let picture = browser.screenshot();
-        if left(&picture).iter().filter(|p| blue(p)).count() > 200 {
-            break picture;
-        }
-        if start.elapsed() > Duration::from_secs(120) {
-            picture.save(&std::env::temp_dir().join("stiction-viewer-test.png"));
-            panic!("no body is seen; requests: {:#?}", browser.requests());
-        }
-    };
-    // Once more when all has come, then scrub along the timeline.
-    std::thread::sleep(Duration::from_secs(2));
-    let still = browser.screenshot();
     let differing = |a: &Pixels, b: &Pixels| {
         let pairs = left(a).into_iter().zip(left(b));
         pairs.filter(|(a, b)| a != b).count()
     };
-    assert!(differing(&first, &still) < 2000, "it moves by itself");
+    // Until bodies are there and, because the run is paused, nothing moves any more.
+    let start = Instant::now();
+    let mut still = browser.screenshot();
+    loop {
+        std::thread::sleep(Duration::from_millis(1500));
+        let picture = browser.screenshot();
+        let bodies = left(&picture).iter().filter(|p| blue(p)).count();
+        let moved = differing(&still, &picture);
+        still = picture;
+        if bodies > 200 && moved == 0 {
+            break;
+        }
+        if start.elapsed() > Duration::from_secs(120) {
+            still.save(&std::env::temp_dir().join("stiction-viewer-test.png"));
+            let requests = browser.requests();
+            panic!("{bodies} pixels of bodies, {moved} move by themselves; {requests:#?}");
+        }
+    }
     browser.drag([0.5, 0.985], [0.9, 0.985]);
     std::thread::sleep(Duration::from_secs(2));
     let scrubbed = browser.screenshot();
@@ -217,4 +219,36 @@ fn a_recording_is_saved_without_a_server_and_a_folder_without_a_run_is_refused()
     assert_eq!(&bytes[..3], b"RRF");
     assert!(bytes.len() > 3000);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn a_run_that_goes_on_is_followed_until_it_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = dir.path().join("run");
+    let saved = |name: &str| dir.path().join(name);
+    let mut following = Command::new(env!("CARGO_BIN_EXE_stiction-viewer"))
+        .args(["--follow", "--save"])
+        .arg(saved("live.rrd"))
+        .arg(&run)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    record(&run, "free-fall", 6);
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(following.try_wait().unwrap().is_none(), "it did not wait");
+    drop(following.stdin.take());
+    assert!(following.wait().unwrap().success());
+    let replayed = Command::new(env!("CARGO_BIN_EXE_stiction-viewer"))
+        .arg(&run)
+        .arg("--save")
+        .arg(saved("late.rrd"))
+        .status()
+        .unwrap();
+    assert!(replayed.success());
+    // The same content, cut into other pieces.
+    let [live, late] = ["live.rrd", "late.rrd"].map(|n| fs::metadata(saved(n)).unwrap().len());
+    assert!(
+        live > late / 2 && live < 3 * late,
+        "{live} and {late} bytes"
+    );
 }

@@ -12,6 +12,8 @@ use crate::replay::{Seen, SeenCells, Shot, Touch};
 const ARROW: f64 = 0.15;
 /// The radius of the dot of a contact, as a part of that size.
 const DOT: f64 = 0.004;
+/// Cosine of the angle between triangles of the first frame beyond which their edge stays sharp.
+const SHARP: f64 = 0.8;
 
 /// One thing to draw or to plot.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,6 +84,7 @@ pub struct Eye {
 #[derive(Debug, Default)]
 pub struct Scribe {
     shown: BTreeMap<String, Seen>,
+    splits: BTreeMap<String, Split>,
     colours: BTreeMap<String, [u8; 3]>,
     /// The corners of the box around the bodies of the first frame.
     corners: Option<[Vec3; 2]>,
@@ -104,7 +107,8 @@ impl Scribe {
                 None => ["world", "bodies", &seen.name],
             };
             let colour = self.colour(seen);
-            marks.push(mark(&path, self.body(seen, colour)));
+            let what = self.body(seen, colour);
+            marks.push(mark(&path, what));
             if seen.obstacle {
                 self.shown.insert(seen.name.clone(), seen.clone());
             } else {
@@ -140,26 +144,36 @@ impl Scribe {
         *self.colours.entry(seen.name.clone()).or_insert(next)
     }
 
-    fn body(&self, seen: &Seen, colour: [u8; 3]) -> What {
-        let positions: Vec<[f32; 3]> = seen.positions.iter().map(single).collect();
+    fn body(&mut self, seen: &Seen, colour: [u8; 3]) -> What {
+        let positions = || seen.positions.iter().map(single).collect::<Vec<_>>();
         match &seen.cells {
             SeenCells::Triangles(triangles) => {
                 let known = self.shown.get(&seen.name);
                 let same = known.is_some_and(|k| k.cells == seen.cells);
+                if !same {
+                    let split = Split::new(&seen.positions, triangles);
+                    self.splits.insert(seen.name.clone(), split);
+                }
+                let split = &self.splits[&seen.name];
+                let points: Vec<Vec3> = split
+                    .points
+                    .iter()
+                    .map(|&i| seen.positions[i as usize])
+                    .collect();
                 What::Surface {
-                    normals: normals(&seen.positions, triangles),
-                    positions,
-                    triangles: (!same).then(|| triangles.clone()),
+                    normals: normals(&points, &split.triangles),
+                    positions: points.iter().map(single).collect(),
+                    triangles: (!same).then(|| split.triangles.clone()),
                     colour,
                 }
             }
             SeenCells::Lines(segments, radius) => What::Strands {
-                strips: strips(&positions, segments),
+                strips: strips(&positions(), segments),
                 radius: *radius as f32,
                 colour,
             },
             SeenCells::Balls(radii) => What::Balls {
-                positions,
+                positions: positions(),
                 radii: radii.iter().map(|r| *r as f32).collect(),
                 colours: vec![colour],
             },
@@ -227,6 +241,51 @@ fn corners(shot: &Shot) -> Option<[Vec3; 2]> {
         })
     };
     around(false).or_else(|| around(true))
+}
+
+/// A surface whose points are doubled along the edges that are sharp when it is first seen: a box
+/// has flat sides, while cloth, flat at first, stays smooth however it folds.
+#[derive(Debug)]
+struct Split {
+    /// The point of the surface that each point stands for.
+    points: Vec<u32>,
+    triangles: Vec<[u32; 3]>,
+}
+
+impl Split {
+    fn new(positions: &[Vec3], triangles: &[[u32; 3]]) -> Self {
+        let normal = |t: &[u32; 3]| {
+            let [a, b, c] = t.map(|i| positions[i as usize]);
+            (b - a).cross(&(c - a)).try_normalize(0.0)
+        };
+        let mut split = Self {
+            points: (0..positions.len() as u32).collect(),
+            triangles: triangles.to_vec(),
+        };
+        // Of each point, the normals of the triangles that share it, and which point they use.
+        let mut fans: Vec<Vec<(Vec3, u32)>> = vec![Vec::new(); positions.len()];
+        for (triangle, corners) in split.triangles.iter_mut().zip(triangles) {
+            let Some(normal) = normal(corners) else {
+                continue;
+            };
+            for (corner, &point) in triangle.iter_mut().zip(corners) {
+                let fan = &mut fans[point as usize];
+                let smooth = fan.iter().find(|(other, _)| other.dot(&normal) > SHARP);
+                *corner = match (smooth, fan.is_empty()) {
+                    (Some(&(_, known)), _) => known,
+                    (None, true) => point,
+                    (None, false) => {
+                        split.points.push(point);
+                        split.points.len() as u32 - 1
+                    }
+                };
+                if smooth.is_none() {
+                    fan.push((normal, *corner));
+                }
+            }
+        }
+        split
+    }
 }
 
 /// Unit normals of points: those of their triangles, weighted by area.

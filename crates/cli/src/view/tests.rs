@@ -195,3 +195,52 @@ fn marks_say_what_was_recorded() {
     assert_eq!(series(["probes", "height"]).unwrap()[1], (0.1, 0.1));
     assert_eq!(series(["probes", "a, b"]), None);
 }
+
+#[test]
+fn boxes_have_flat_sides_and_spheres_are_smooth() {
+    use crate::replay::{Seen, SeenCells, Shot};
+    use stiction_geometry::shapes::{BallSurface, BoxSurface};
+    let cube = BoxSurface {
+        size: [1.0; 3],
+        cells: [1; 3],
+    };
+    let ball = BallSurface {
+        radius: 1.0,
+        frequency: 4,
+    };
+    let seen = |name: &str, mesh: stiction_geometry::TriMesh| Seen {
+        name: name.to_owned(),
+        positions: mesh.positions,
+        cells: SeenCells::Triangles(mesh.triangles),
+        obstacle: false,
+    };
+    let shot = Shot {
+        time: 0.0,
+        bodies: vec![
+            seen("cube", cube.build().unwrap()),
+            seen("ball", ball.build().unwrap()),
+        ],
+        contacts: Vec::new(),
+    };
+    let marks = Scribe::default().frame(&shot);
+    for (mark, exact) in marks.iter().zip([true, false]) {
+        let What::Surface {
+            positions,
+            triangles: Some(triangles),
+            normals,
+            ..
+        } = &mark.what
+        else {
+            panic!("no surface");
+        };
+        assert_eq!(positions.len(), if exact { 24 } else { 162 });
+        for t in triangles {
+            let [a, b, c] = t.map(|i| Vec3::from(positions[i as usize].map(f64::from)));
+            let flat = (b - a).cross(&(c - a)).normalize();
+            for i in t {
+                let shown = Vec3::from(normals[*i as usize].map(f64::from));
+                assert!(shown.dot(&flat) > if exact { 1.0 - 1e-6 } else { 0.9 });
+            }
+        }
+    }
+}

@@ -100,8 +100,17 @@ impl Browser {
         Some(browser)
     }
 
+    /// Opens a page and waits until it is loaded.
     pub fn open(&mut self, url: &str) {
         self.call("Page.navigate", json!({ "url": url }));
+        loop {
+            let event = self.from.recv_timeout(Duration::from_secs(60));
+            let event = event.expect("the page loads");
+            self.note(&event);
+            if event["method"] == "Page.loadEventFired" {
+                return;
+            }
+        }
     }
 
     /// What is on the screen.
