@@ -10,16 +10,19 @@ use stiction::{
 };
 
 /// Scenes that take a minute and more; their checks run with STICTION_LONG=1.
-const LONG: [&str; 12] = [
+const LONG: [&str; 15] = [
     "ball-in-box",
     "belt",
     "bowl-grasp",
     "bunnies",
     "cards",
     "drag",
+    "hairy-ball",
     "pinch",
     "pinched-spheres",
+    "self-lock",
     "shirt-stack",
+    "sticky-patch",
     "tennis-wall",
     "tire",
     "tube-bend",

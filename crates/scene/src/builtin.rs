@@ -52,6 +52,7 @@ const SCENES: &[Builtin] = scenes![
     "self-lock",
     "shirt-stack",
     "slope",
+    "sticky-patch",
     "swing",
     "tennis-drop",
     "tennis-wall",

@@ -215,7 +215,7 @@ impl World {
     }
 
     /// The area that a contact stands for [m²]: each vertex of a body shares its third of the
-    /// triangles around it among the contacts that lean on it; of two bodies, the mean of both
+    /// triangles around it (its half of the edges of a rod, as wide as the rod) among the contacts that lean on it; of two bodies, the mean of both
     /// sides.
     fn contact_area(&self, shares: &Shares, found: &Found) -> f64 {
         let mut sides = [(0.0, false); 2];

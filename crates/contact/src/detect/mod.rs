@@ -11,7 +11,7 @@
 //! Two colliders touch at the distance t = (t_a + t_b)/2 of their thicknesses. Contacts are listed
 //! from 1.5 t [li2018, Sect. 5.2] and for pairs that would come closer than t during the step. Of
 //! one body, features whose rest distance is r have t = min(t, r/2): neighbours in a mesh never
-//! touch at rest, and still cannot pass through one another.
+//! touch at rest, and still cannot pass through one another. Two rods of one body have t = min(t, r).
 //!
 //! # Deviations from the papers
 //! Contacts on a vertex or edge are left out where a face beside them is closer, instead of being

@@ -46,7 +46,7 @@ impl World {
     }
 
     /// The thickness of a pair of features and the places of their colliders. Features of one body
-    /// have at most half their rest distance.
+    /// have at most half their rest distance; those of two rods of one body all of it.
     fn pair_thickness(&self, kind: ContactKind, v: &[u32; 4], full: f64) -> f64 {
         let second = if kind == ContactKind::EdgeEdge {
             v[2]
@@ -63,7 +63,13 @@ impl World {
             ContactKind::VertexFace => point_triangle(&a, &[b, c, d]).squared,
             ContactKind::EdgeEdge => edge_edge(&[a, b], &[c, d]).squared,
         };
-        full.min(0.5 * squared.sqrt())
+        // Two rods of a body are no neighbours, however near they start.
+        let strand = |v: u32| self.strand.get(v as usize);
+        let part = match strand(v[0]) == strand(second) {
+            true => 0.5,
+            false => 1.0,
+        };
+        full.min(part * squared.sqrt())
     }
 
     fn full_thickness(&self, kind: ContactKind, v: &[u32; 4]) -> f64 {

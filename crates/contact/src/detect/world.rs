@@ -130,6 +130,8 @@ pub(super) struct World {
     pub wings: Lists,
     pub neighbours: Lists,
     pub fans: Lists,
+    /// The first vertex of the polyline that each vertex of rods is on; empty without rods.
+    pub strand: Vec<u32>,
     /// Vertices of bodies that have neither triangles nor rods, ascending, and, if there are any,
     /// the edges without triangles that they can meet.
     pub particles: Vec<u32>,
@@ -164,6 +166,7 @@ impl World {
             fans: Lists::default(),
             particles: Vec::new(),
             rods: Vec::new(),
+            strand: Vec::new(),
             thickest: 0.0,
             margin: Vec::new(),
             blocks: 0,
@@ -299,6 +302,21 @@ impl World {
         }
         let mut ends: Vec<[u32; 2]> = edges.iter().flat_map(|e| [*e, [e[1], e[0]]]).collect();
         self.wings = Lists::new(edges.len(), &mut wings);
+        // A rod stands for its width, half of every edge at each of its ends.
+        let bare = |e: &usize| self.wings.of(*e).is_empty();
+        if (0..edges.len()).any(|e| bare(&e)) {
+            self.strand = (0..count as u32).collect();
+        }
+        for (e, &[a, b]) in edges.iter().enumerate() {
+            if bare(&e) {
+                // Edges are sorted, so that the label of the first end is known.
+                self.strand[b as usize] = self.strand[a as usize];
+                let width = self.colliders[self.owner[a as usize] as usize].thickness;
+                let length = (self.rest[b as usize] - self.rest[a as usize]).norm();
+                self.area[a as usize] += 0.5 * width * length;
+                self.area[b as usize] += 0.5 * width * length;
+            }
+        }
         self.fans = Lists::new(count, &mut fans);
         self.neighbours = Lists::new(count, &mut ends);
         let mut order: Vec<u32> = (0..triangles.len() as u32).collect();

@@ -1,0 +1,115 @@
+//! Rods that touch: what they rest on, one another, and the same bits for any number of threads.
+#![allow(clippy::unwrap_used)]
+
+use stiction_bodies::{
+    Model, State,
+    builder::{BodySpec, Builder},
+    material::Damping,
+    obstacle::{Obstacle, Shape},
+    rod::{Natural, RodMaterial, shear_modulus},
+};
+use stiction_contact::detect::{Law, Laws};
+use stiction_geometry::{
+    Strands,
+    analytic::{Pose, Shape as Solid},
+};
+use stiction_math::Vec3;
+use stiction_sim::{Admm, Simulation, admm, colliders::ContactRules};
+
+const RADIUS: f64 = 2e-3;
+const THICKNESS: f64 = 5e-4;
+
+fn material() -> RodMaterial {
+    RodMaterial {
+        density: 1000.0,
+        young: 1e7,
+        stretch: 1e6,
+        shear: shear_modulus(1e7, 0.3),
+        radii: [RADIUS; 2],
+        natural: Natural::Given,
+        damping: Damping {
+            mass: 5.0,
+            stiffness: 1e-3,
+        },
+    }
+}
+
+/// A straight rod of 12 edges through `centre`.
+fn bar(centre: Vec3, along: Vec3) -> Vec<Vec3> {
+    (0..13)
+        .map(|i| centre + along * (0.01 * (f64::from(i) - 6.0)))
+        .collect()
+}
+
+/// Two bars across one another above a floor.
+fn crossed() -> (Model, State) {
+    let mut b = Builder::new(Vec3::new(0.0, 0.0, -9.81), None);
+    b.contact(true);
+    b.obstacle(Obstacle {
+        name: "floor".to_owned(),
+        material: "floor".to_owned(),
+        shape: Shape::Solid(Solid::Plane {
+            normal: Vec3::z(),
+            offset: 0.0,
+        }),
+        placement: Pose::default(),
+        motion: None,
+    });
+    let mut strands = Strands::single(bar(Vec3::new(0.0, 0.0, 0.003), Vec3::x()));
+    strands.push(&bar(Vec3::new(0.001, 0.002, 0.009), Vec3::y()));
+    b.rods(BodySpec::new("bars"), strands, &material(), &Vec3::z())
+        .unwrap();
+    b.finish().unwrap()
+}
+
+fn simulate(steps: usize) -> Simulation {
+    let (model, state) = crossed();
+    let rules = ContactRules {
+        thickness: THICKNESS,
+        laws: Laws::new(2, |_, _| Law {
+            mu: 0.4,
+            ..Law::default()
+        }),
+    };
+    let method = Box::new(Admm::new(admm::Config::default(), rules));
+    let mut sim = Simulation::new(model, state, method, 0.005).unwrap();
+    for _ in 0..steps {
+        sim.step().unwrap();
+    }
+    sim
+}
+
+/// The lower bar lies on the floor, the upper one lies across it: centre lines are a radius and the
+/// thickness from the floor, and two radii and the thickness from one another.
+#[test]
+fn a_bar_rests_across_another() {
+    let sim = simulate(300);
+    let body = &sim.model().bodies[0];
+    let at = |i: usize| sim.state().x[body.node_block(i).unwrap()];
+    let lower = RADIUS + THICKNESS;
+    for i in 0..13 {
+        let z = at(i).z;
+        assert!(z > lower - 1e-5, "node {i} of the lower bar is at {z}");
+    }
+    assert!((at(6).z - lower).abs() < 1e-4, "{}", at(6).z);
+    // The upper bar leans: where it crosses is between its nodes 5 and 6.
+    let (a, b) = (at(13 + 5), at(13 + 6));
+    let way = (b - a).normalize();
+    let normal = way.cross(&Vec3::x()).normalize();
+    let apart = normal.dot(&(a - at(6))).abs();
+    let touching = 2.0 * RADIUS + THICKNESS;
+    assert!((apart - touching).abs() < 1e-5, "{apart}");
+    let speed = sim.state().v.iter().map(|v| v.norm()).fold(0.0, f64::max);
+    assert!(speed < 1e-3, "{speed}");
+}
+
+#[test]
+fn rods_in_contact_give_the_same_bits_for_any_number_of_threads() {
+    let with = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build()
+            .unwrap()
+            .install(|| simulate(40).state().clone())
+    };
+    assert_eq!(with(1), with(3));
+}
