@@ -15,7 +15,9 @@
 //! number of threads, which changes the last bits, and allocates. Factor independent bodies in
 //! parallel instead; a [`Factor`] is `Send`.
 
+mod frontal;
 mod lu;
+mod pivoting;
 
 pub use lu::{Lu, LuSymbolic};
 

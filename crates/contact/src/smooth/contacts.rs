@@ -271,7 +271,7 @@ impl SmoothContacts {
 
     /// Calls `sink` with the 3×3 blocks (row, column, block) of cx ∂f/∂x + cv ∂f/∂v: the columns of
     /// [`product`](Self::product). Not symmetric; a place may come several times; all are in the
-    /// [`cliques`](Self::cliques).
+    /// [`clique`](Self::clique).
     pub fn assemble(
         &self,
         at: &Place,
@@ -310,9 +310,11 @@ impl SmoothContacts {
         Ok(())
     }
 
-    /// The blocks of each pair: all of them meet in [`assemble`](Self::assemble).
-    pub fn cliques(&self) -> impl Iterator<Item = &[u32]> {
-        self.pairs.iter().map(|p| &self.blocks[p.blocks.clone()])
+    /// The blocks of pair `k`: all of them meet in [`assemble`](Self::assemble) if the pair is
+    /// [`active`](Self::active), and none otherwise. None for a pair that does not exist.
+    pub fn clique(&self, k: u32) -> Option<&[u32]> {
+        let pair = self.pairs.get(k as usize)?;
+        Some(&self.blocks[pair.blocks.clone()])
     }
 
     /// Whether some pair is with a surface that deforms: its forces depend on so many blocks that

@@ -1,62 +1,37 @@
-//! Sparse LU factorisation P A Q = L U of a block matrix that is not symmetric.
+//! Sparse LU factorisation of a block matrix whose pattern is symmetric and whose values are not.
 //!
-//! As with Cholesky, the analysis is done once per pattern and a [`Lu`] owns its memory. Rows are
-//! exchanged for stability while numbers are computed, so the fill of L and U is known only then:
-//! the first factorisation allocates, later ones on the same pattern reuse what is there.
+//! Fronts in an order for symmetric fill come first (`frontal.rs`). They exchange rows within a
+//! front only; each solution is therefore checked, and refined, by its residual
+//!
+//! η = ‖b − A x‖∞ / (‖A‖∞ ‖x‖∞ + ‖b‖∞),
+//!
+//! and where that does not become small the matrix is factored again with free exchange of rows
+//! (`pivoting.rs`).
 
-use super::{buffer, check_len, zeros};
-use crate::block::for_rows_mut;
+use super::{check_len, frontal, pivoting::Pivoting};
 use crate::{BlockMatrix, BlockPattern, FactorError, Preconditioner, Vec3, reduce};
-use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
-use faer::sparse::linalg::LuError;
-use faer::sparse::linalg::lu::{LuRef, NumericLu, SymbolicLu, factorize_symbolic_lu};
-use faer::sparse::{SparseColMatRef, SymbolicSparseColMat};
-use faer::{Conj, MatMut, Par};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The structure of a factorisation: column order and the map from block values to columns.
+/// A solution with this η is as good as rounding allows.
+const FINE: f64 = 1e-14;
+/// The largest η that is accepted after refinement.
+const ACCEPTABLE: f64 = 1e-11;
+/// Most steps of refinement.
+const REFINEMENTS: usize = 3;
+
+/// The structure of a factorisation: order, fronts and where the matrix's values go.
 #[derive(Debug)]
 pub struct LuSymbolic {
     pattern: Arc<BlockPattern>,
-    /// For each block of column j from top to bottom, its place among the matrix's values.
-    sources: Vec<usize>,
-    structure: SymbolicSparseColMat<usize>,
-    /// Where the scalar values of each block column start.
-    value_start: Vec<usize>,
-    symbolic: SymbolicLu<usize>,
+    fronts: frontal::Analysis,
 }
 
 impl LuSymbolic {
-    /// Orders the columns of the pattern. A pattern is symmetric even if the values are not.
+    /// Orders the pattern and finds the fill.
     pub fn analyse(pattern: &Arc<BlockPattern>) -> Result<Self, FactorError> {
-        let n = pattern.n();
-        let mut sources = Vec::with_capacity(pattern.nnz());
-        let mut col_start = Vec::with_capacity(3 * n + 1);
-        let mut rows = Vec::with_capacity(9 * pattern.nnz());
-        col_start.push(0);
-        for j in 0..n {
-            // The rows of column j are the columns of row j, because the pattern is symmetric.
-            let column = pattern.row(j);
-            sources.extend(column.iter().filter_map(|&i| pattern.find(i as usize, j)));
-            for _ in 0..3 {
-                rows.extend(
-                    column
-                        .iter()
-                        .flat_map(|&i| (0..3).map(move |c| 3 * i as usize + c)),
-                );
-                col_start.push(rows.len());
-            }
-        }
-        let value_start = col_start.iter().step_by(3).copied().collect();
-        let structure = SymbolicSparseColMat::new_checked(3 * n, 3 * n, col_start, None, rows);
-        let symbolic = factorize_symbolic_lu(structure.as_ref(), Default::default())?;
         Ok(Self {
             pattern: Arc::clone(pattern),
-            sources,
-            structure,
-            value_start,
-            symbolic,
+            fronts: frontal::Analysis::new(pattern)?,
         })
     }
 
@@ -65,50 +40,43 @@ impl LuSymbolic {
         &self.pattern
     }
 
-    fn gather(&self, a: &BlockMatrix, values: &mut [f64]) -> Result<(), FactorError> {
-        let bad = AtomicUsize::new(usize::MAX);
-        let starts = self.pattern.row_start();
-        for_rows_mut(&self.value_start, values, &|j, values: &mut [f64]| {
-            let sources = &self.sources[starts[j]..starts[j + 1]];
-            let mut at = 0;
-            for c in 0..3 {
-                for &source in sources {
-                    let column = a.values[source].column(c);
-                    values[at..at + 3].copy_from_slice(&[column[0], column[1], column[2]]);
-                    at += 3;
-                }
-            }
-            if !values.iter().all(|x| x.is_finite()) {
-                bad.fetch_min(j, Relaxed);
-            }
-        });
-        match bad.into_inner() {
-            usize::MAX => Ok(()),
-            block => Err(FactorError::NotFinite { block }),
-        }
+    /// Numbers that L and U hold as long as rows are exchanged within fronts.
+    pub fn nnz(&self) -> usize {
+        self.fronts.nnz()
     }
 }
 
 /// A numeric factorisation.
 ///
 /// Until the first successful [`Lu::refactor`], and after a failed one, there is nothing to solve
-/// with and [`Lu::solve_in_place`] leaves NaN. A singular matrix is told by a solution that is not
-/// finite or, short of that, by its size: pivots are not examined.
+/// with and [`Lu::solve_in_place`] leaves NaN. A singular matrix is told by an error, by a solution
+/// that is not finite or, short of that, by its size.
 pub struct Lu {
     symbolic: Arc<LuSymbolic>,
-    /// Values of the matrix, column by column.
-    values: Vec<f64>,
-    numeric: NumericLu<usize, f64>,
-    x: Vec<f64>,
-    scratch: MemBuffer,
-    ready: bool,
+    /// The matrix, for residuals.
+    matrix: BlockMatrix,
+    /// ‖A‖∞.
+    norm: f64,
+    fronts: frontal::Numbers,
+    pivoting: Option<Box<Pivoting>>,
+    /// Which of the two holds the factors now.
+    holds: Holds,
+    b: Vec<Vec3>,
+    r: Vec<Vec3>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Holds {
+    Nothing,
+    Fronts,
+    Pivoting,
 }
 
 impl std::fmt::Debug for Lu {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Lu")
             .field("n", &self.symbolic.pattern.n())
-            .field("ready", &self.ready)
+            .field("holds", &self.holds)
             .finish()
     }
 }
@@ -117,78 +85,121 @@ impl Lu {
     /// Memory for the numbers of `symbolic`.
     pub fn new(symbolic: Arc<LuSymbolic>) -> Result<Self, FactorError> {
         let n = symbolic.pattern.n();
-        let request = StackReq::or(
-            symbolic
-                .symbolic
-                .factorize_numeric_lu_scratch::<f64>(Par::Seq, Default::default()),
-            symbolic.symbolic.solve_in_place_scratch::<f64>(1, Par::Seq),
-        );
         Ok(Self {
-            values: zeros(9 * symbolic.pattern.nnz())?,
-            x: zeros(3 * n)?,
-            scratch: buffer(request)?,
-            numeric: NumericLu::new(),
-            ready: false,
+            matrix: BlockMatrix::zeros(Arc::clone(&symbolic.pattern)),
+            norm: 0.0,
+            fronts: frontal::Numbers::new(&symbolic.fronts)?,
+            pivoting: None,
+            holds: Holds::Nothing,
+            b: vec![Vec3::zeros(); n],
+            r: vec![Vec3::zeros(); n],
             symbolic,
         })
     }
 
-    /// Factors `a`, which must have the pattern that was analysed.
+    /// Factors `a`, which must have the pattern that was analysed. Allocates nothing, unless rows
+    /// have to be exchanged freely for the first time.
     pub fn refactor(&mut self, a: &BlockMatrix) -> Result<(), FactorError> {
-        self.ready = false;
-        let symbolic = &*self.symbolic;
-        check_len("block rows", a.n(), symbolic.pattern.n())?;
-        check_len("block values", a.values.len(), symbolic.pattern.nnz())?;
-        symbolic.gather(a, &mut self.values)?;
-        if a.n() == 0 {
-            return Ok(());
+        self.holds = Holds::Nothing;
+        check_len("block rows", a.n(), self.matrix.n())?;
+        let values = self.matrix.values.len();
+        check_len("block values", a.values.len(), values)?;
+        self.matrix.values.copy_from_slice(&a.values);
+        let mut norm = 0.0f64;
+        for i in 0..a.n() {
+            let row = &a.values[a.pattern.row_start()[i]..a.pattern.row_start()[i + 1]];
+            for r in 0..3 {
+                let sum: f64 = row.iter().map(|block| block.row(r).abs().sum()).sum();
+                if !sum.is_finite() {
+                    return Err(FactorError::NotFinite { block: i });
+                }
+                norm = norm.max(sum);
+            }
         }
-        let matrix = SparseColMatRef::new(symbolic.structure.as_ref(), self.values.as_slice());
-        symbolic
-            .symbolic
-            .factorize_numeric_lu(
-                &mut self.numeric,
-                matrix,
-                Par::Seq,
-                MemStack::new(&mut self.scratch),
-                Default::default(),
-            )
-            .map_err(|error| match error {
-                LuError::SymbolicSingular { index } => FactorError::Singular {
-                    block: symbolic.symbolic.col_perm().arrays().0[index] / 3,
-                },
-                LuError::Generic(_) => FactorError::OutOfMemory,
-            })?;
-        self.ready = true;
+        self.norm = norm;
+        match self.fronts.factor(&self.symbolic.fronts, a) {
+            Ok(()) => self.holds = Holds::Fronts,
+            Err(_) => self.pivot()?,
+        }
         Ok(())
     }
 
-    /// rhs ← A⁻¹ rhs. Allocates nothing.
+    /// Factors the matrix at hand with free exchange of rows.
+    fn pivot(&mut self) -> Result<(), FactorError> {
+        self.holds = Holds::Nothing;
+        let pivoting = match &mut self.pivoting {
+            Some(pivoting) => pivoting,
+            none => none.insert(Box::new(Pivoting::new(&self.symbolic.pattern)?)),
+        };
+        pivoting.factor(&self.matrix)?;
+        self.holds = Holds::Pivoting;
+        Ok(())
+    }
+
+    /// rhs ← A⁻¹ rhs.
     pub fn solve_in_place(&mut self, rhs: &mut [Vec3]) {
-        let n = self.symbolic.pattern.n();
-        debug_assert!(rhs.len() == n);
-        if !self.ready || rhs.len() != n {
+        debug_assert!(rhs.len() == self.matrix.n());
+        if rhs.len() != self.matrix.n() || self.holds == Holds::Nothing {
             rhs.fill(Vec3::repeat(f64::NAN));
             return;
         }
-        for (x, b) in self.x.chunks_exact_mut(3).zip(&*rhs) {
-            x.copy_from_slice(b.as_slice());
+        self.b.copy_from_slice(rhs);
+        if self.holds == Holds::Fronts {
+            self.fronts.solve(&self.symbolic.fronts, rhs);
+            if self.refine(rhs) {
+                return;
+            }
+            rhs.copy_from_slice(&self.b);
+            if self.pivot().is_err() {
+                rhs.fill(Vec3::repeat(f64::NAN));
+                return;
+            }
         }
-        let x = MatMut::from_column_major_slice_mut(&mut self.x, 3 * n, 1);
-        LuRef::new_unchecked(&self.symbolic.symbolic, &self.numeric).solve_in_place_with_conj(
-            Conj::No,
-            x,
-            Par::Seq,
-            MemStack::new(&mut self.scratch),
-        );
-        for (x, b) in self.x.chunks_exact(3).zip(rhs) {
-            *b = Vec3::new(x[0], x[1], x[2]);
+        if let Some(pivoting) = &mut self.pivoting {
+            pivoting.solve(rhs);
         }
+    }
+
+    /// Brings the fronts' solution `x` as near to `self.b` as rounding allows; whether it is near.
+    fn refine(&mut self, x: &mut [Vec3]) -> bool {
+        let largest = |v: &[Vec3]| v.iter().fold(0.0f64, |a, v| a.max(v.amax()));
+        let scale = largest(&self.b);
+        let mut before = f64::INFINITY;
+        for step in 0..=REFINEMENTS {
+            self.matrix.apply(x, &mut self.r);
+            for (r, b) in self.r.iter_mut().zip(&self.b) {
+                *r = b - *r;
+            }
+            let size = self.norm * largest(x) + scale;
+            let error = largest(&self.r);
+            let eta = if error == 0.0 { 0.0 } else { error / size };
+            if eta <= FINE || !eta.is_finite() {
+                return eta <= FINE;
+            }
+            // It no longer helps.
+            if step == REFINEMENTS || eta > 0.5 * before {
+                return eta <= ACCEPTABLE;
+            }
+            before = eta;
+            self.fronts.solve(&self.symbolic.fronts, &mut self.r);
+            reduce::axpy(1.0, &self.r, x);
+        }
+        false
     }
 
     /// The structure this factorisation was made for.
     pub fn symbolic(&self) -> &Arc<LuSymbolic> {
         &self.symbolic
+    }
+
+    /// Whether the last factorisation exchanged rows freely.
+    pub fn is_pivoting(&self) -> bool {
+        self.holds == Holds::Pivoting
+    }
+
+    /// Heap memory of the numbers in fronts [bytes].
+    pub fn bytes(&self) -> usize {
+        self.fronts.bytes() + self.matrix.bytes()
     }
 }
 

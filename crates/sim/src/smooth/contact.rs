@@ -224,9 +224,10 @@ impl Contacts {
         Ok(done?)
     }
 
-    /// The blocks that meet in contacts.
-    pub fn cliques(&self) -> Vec<Vec<u32>> {
-        self.smooth.cliques().map(<[u32]>::to_vec).collect()
+    /// The blocks that meet in each of these contacts.
+    pub fn cliques(&self, contacts: &[u32]) -> Vec<Vec<u32>> {
+        let all = contacts.iter().filter_map(|&k| self.smooth.clique(k));
+        all.map(<[u32]>::to_vec).collect()
     }
 
     /// How many contacts press at `place`.

@@ -482,7 +482,6 @@ impl Work {
         if run.config.integrator.order() > 1 {
             self.lag_ahead(run, table.time * h)?;
         }
-        let direct = run.config.newton.solver == Solver::Direct;
         let Self {
             forces,
             jacobian,
@@ -502,9 +501,7 @@ impl Work {
         }
         let mut report = SolveReport::default();
         for _ in 0..MOST_SEARCHES {
-            if let Some(contacts) = contacts.as_ref().filter(|c| direct || c.is_dense()) {
-                jacobian.touch(model, contacts.cliques()).map_err(block)?;
-            }
+            stage.touched.clear();
             let mut problem = Problem {
                 model,
                 prescribed,

@@ -8,7 +8,7 @@
 //! whose motion is prescribed are where it puts them and have no residual.
 
 use stiction_bodies::{Model, State, rigid::left_jacobian};
-use stiction_math::{LinearOperator, Mat3, Quat, Vec3, reduce};
+use stiction_math::{LinearOperator, Mat3, Quat, ScatterError, Vec3, reduce};
 
 use super::{
     contact::Contacts,
@@ -56,6 +56,8 @@ pub(super) struct Stage {
     pub v: Vec<Vec3>,
     moved: Vec<Vec3>,
     scratch: Vec<Vec3>,
+    /// Contacts that the Jacobian has had room for since the last search, sorted.
+    pub touched: Vec<u32>,
 }
 
 impl Stage {
@@ -210,6 +212,14 @@ impl Problem<'_> {
             ..
         } = self;
         stage.configure(model, self.prescribed, v);
+        if let Some(contacts) = self.contacts.as_deref().filter(|_| assemble) {
+            // Of all that may touch, few do: room for them alone keeps the factors small.
+            stage.touched.extend(contacts.active(stage.place())?);
+            stage.touched.sort_unstable();
+            stage.touched.dedup();
+            let room = jacobian.touch(model, contacts.cliques(&stage.touched));
+            room.map_err(ScatterError::Block)?;
+        }
         self.forces
             .linearise(model, stage.place(), &stage.turns, stage.a, jacobian)?;
         jacobian.keep_diagonal();

@@ -100,8 +100,6 @@ fn products_are_those_of_the_assembled_jacobian() {
         .set(&model, &state, &fixed, time, 0.01, Side::Before);
     let contacts = work.contacts.as_mut().unwrap();
     contacts.frame(&model, time, 0.01, Side::Before);
-    let cliques = contacts.cliques();
-    work.jacobian.touch(&model, cliques).unwrap();
     let d: Vec<Vec3> = (0..model.blocks())
         .map(|i| Vec3::from_fn(|c, _| ((i * 31 + c * 17) % 23) as f64 / 11.0 - 1.0))
         .collect();
