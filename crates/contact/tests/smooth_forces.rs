@@ -100,7 +100,9 @@ fn assembled_blocks_are_the_product() {
             let (cx, cv) = (0.3, -1.7);
             let scaled = |d: &[Vec3], c: f64| d.iter().map(|v| v * c).collect::<Vec<_>>();
             let exact = product(&c, s, &scaled(&dx, cx), &scaled(&dx, cv));
-            let cliques: Vec<Vec<u32>> = c.cliques().map(<[u32]>::to_vec).collect();
+            // Room for what is active is room for all.
+            let active = c.active(&s.place()).unwrap();
+            let cliques: Vec<&[u32]> = active.iter().filter_map(|&k| c.clique(k)).collect();
             let mut y = vec![Vec3::zeros(); s.x.len()];
             let mut sizes = 0.0;
             c.assemble(&s.place(), cx, cv, |i, j, b: Mat3| {

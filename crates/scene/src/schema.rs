@@ -56,6 +56,7 @@ pub(crate) const METHOD_ADMM: &[&str] = &[
 pub(crate) const METHOD_SMOOTH: &[&str] = &[
     "name",
     "integrator",
+    "startup",
     "solver",
     "volume_jacobian",
     "tolerance",

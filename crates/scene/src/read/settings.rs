@@ -261,6 +261,9 @@ fn smooth(f: &Fields<'_>) -> Option<smooth::Config> {
     if f.has("integrator") {
         config.integrator = f.choice("integrator", &Scheme::NAMES)?;
     }
+    if f.has("startup") {
+        config.startup = u64::from(f.count("startup", 0)?);
+    }
     let newton = &mut config.newton;
     if f.has("solver") {
         let solvers = [("direct", Solver::Direct), ("iterative", Solver::Iterative)];

@@ -50,6 +50,8 @@ pub use newton::{Config as NewtonConfig, Solver, VolumeJacobian};
 pub struct Config {
     /// How time is advanced.
     pub integrator: Integrator,
+    /// So many first steps are taken by halves of backward Euler ([`Integrator::startup`]).
+    pub startup: u64,
     /// How stages are solved.
     pub newton: NewtonConfig,
     /// Contact and friction.
@@ -174,7 +176,10 @@ impl Method for Smooth {
         let history = &mut self.history;
         let follows = history.h > 0.0 && history.end == state.x;
         let ratio = follows.then(|| h / history.h);
-        let tables = self.config.integrator.stages(ratio);
+        let tables = match state.step < self.config.startup {
+            true => Integrator::startup(),
+            false => self.config.integrator.stages(ratio),
+        };
         if let Some(contacts) = &mut work.contacts {
             if history.kappa > 0.0 {
                 contacts.set_stiffness(history.kappa)?;
