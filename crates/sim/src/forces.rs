@@ -178,13 +178,14 @@ impl Forces {
 
     /// J ← ∂p/∂v − a ∂f/∂v − a² (∂f/∂q) T for positions that follow v at the rate `a` [s], where
     /// T = I for nodes and the given Jacobian of the rotation vector for the angular block of each
-    /// rigid body.
+    /// rigid body. Elasticity has its exact derivative or its projection, as `hessian` says.
     pub fn linearise(
         &mut self,
         model: &Model,
         at: Place<'_>,
         turns: &[Mat3],
         a: f64,
+        hessian: Hessian,
         jacobian: &mut Jacobian,
     ) -> Result<(), ScatterError> {
         jacobian.set_zero();
@@ -199,7 +200,7 @@ impl Forces {
             }
             let x = &at.x[body.blocks.clone()];
             for term in &d.terms {
-                term.add_local(x, Hessian::Full, 0.0, g, a * a, m)?;
+                term.add_local(x, hessian, 0.0, g, a * a, m)?;
             }
             Ok(())
         })?;

@@ -5,7 +5,7 @@ mod common;
 
 use common::{GRAVITY, mixed, rubber};
 use stiction_bodies::{
-    Model, State,
+    Hessian, Model, State,
     builder::{BodySpec, Builder},
     check::check_product,
     rigid::left_jacobian,
@@ -149,7 +149,7 @@ fn the_jacobian_is_the_derivative_of_the_residual() {
         let mut jacobian = Jacobian::new(&model).unwrap();
         other
             .borrow_mut()
-            .linearise(&model, at, &turns, a, &mut jacobian)
+            .linearise(&model, at, &turns, a, Hessian::Full, &mut jacobian)
             .unwrap();
         let mut y = vec![Vec3::zeros(); d.len()];
         jacobian.apply(d, &mut y);

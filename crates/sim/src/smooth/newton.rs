@@ -10,11 +10,15 @@
 //!   tolerance, or when the residual is down to what rounding leaves of it.
 //! - In the first iteration, where there is no ‖r_{k−1}‖, σ_k = σ.
 //! - The direct solver treats the dense rank-one part of enclosed volumes exactly (`woodbury`), unless it is asked to leave it out as the paper does.
+//! - Where no length lowers the residual, at folds where the Jacobian is nearly singular and ‖r‖ has
+//!   valleys without a root, a few directions are taken with the projected Hessians of elasticity, and
+//!   the residual may rise, up to that of the first guess. Only then is the step cut.
 //! - Diagonal blocks and the dense parts of volumes precondition the iteration.
 //! - With a barrier, steps are first shortened to where nothing collides (`guard`).
 
 use std::sync::Arc;
 
+use stiction_bodies::Hessian;
 use stiction_contact::smooth::SmoothError;
 use stiction_math::{
     BicgstabError, BicgstabWorkspace, BlockJacobi, CgConfig, Lu, LuSymbolic, Mat3, Preconditioner,
@@ -102,6 +106,21 @@ pub(super) struct Work {
     trial: Vec<Vec3>,
 }
 
+/// What a step may make of the residual.
+#[derive(Clone, Copy)]
+enum Limit {
+    /// Less than `norm`, in keeping with the relative residual `reached` of the direction
+    /// [larionov, Alg. 2].
+    Decrease { norm: f64, reached: f64 },
+    /// No more than this [N·s].
+    AtMost(f64),
+}
+
+/// Most directions with a projected Jacobian in a stage: leaving a saddle takes many, at first short.
+const RESCUE: usize = 30;
+/// They end where the residual has fallen to this part of what it was.
+const RESCUED: f64 = 0.1;
+
 impl Work {
     /// Improves `v` until it solves the stage.
     pub fn solve(
@@ -124,13 +143,21 @@ impl Work {
         let mut report = SolveReport::default();
         let mut norm = finite(problem.residual(v, &mut self.r)?, problem, v)?;
         let mut sigma = config.sigma;
+        // The worst residual that is accepted while the Jacobian is projected: the first guess's.
+        let start = norm;
+        // Directions left with a projected Jacobian, and the residual that began them.
+        let (mut rescue, mut stuck) = (0, None);
         while report.iterations < config.max_iterations {
             if norm == 0.0 {
                 report.converged = true;
                 return Ok(report);
             }
             let assemble = config.solver == Solver::Direct || problem.assembles();
-            problem.linearise(v, assemble)?;
+            let hessian = match rescue {
+                0 => Hessian::Full,
+                _ => Hessian::Projected,
+            };
+            problem.linearise(v, assemble, hessian)?;
             let noise = problem.noise();
             report.iterations += 1;
             let reached = match config.solver {
@@ -144,12 +171,20 @@ impl Work {
                     first_bad(&self.direction),
                 ));
             }
-            let Some((alpha, next)) = self.search(problem, config, reached, norm, v)? else {
+            let limit = match rescue {
+                0 => Limit::Decrease { norm, reached },
+                _ => Limit::AtMost(start),
+            };
+            let Some((alpha, next)) = self.search(problem, config, limit, v)? else {
                 // Rounding hides any decrease: there is nothing left to find.
                 if norm <= noise || size <= config.tolerance {
                     problem.residual(v, &mut self.r)?;
                     report.converged = true;
                     return Ok(report);
+                }
+                if stuck.is_none() {
+                    (rescue, stuck) = (RESCUE, Some(norm));
+                    continue;
                 }
                 return Err(SolveError::LineSearch {
                     iterations: report.iterations,
@@ -163,7 +198,10 @@ impl Work {
             sigma = config.sigma.min((next / norm).powf(phi));
             norm = next;
             report.change = alpha * size;
-            if alpha == 1.0 && (size <= config.tolerance || norm <= noise) {
+            let exact = rescue == 0;
+            let rescued = stuck.is_some_and(|before| next < RESCUED * before);
+            rescue = if rescued { 0 } else { rescue.saturating_sub(1) };
+            if exact && alpha == 1.0 && (size <= config.tolerance || norm <= noise) {
                 report.converged = true;
                 return Ok(report);
             }
@@ -262,13 +300,13 @@ impl Work {
         Ok(sigma.max(residual / size))
     }
 
-    /// The length of the step and the norm of the residual after it, or none if no length lowers it.
+    /// The length of the step and the norm of the residual after it, or none if no length is good
+    /// enough.
     fn search(
         &mut self,
         problem: &mut Problem<'_>,
         config: &Config,
-        sigma: f64,
-        norm: f64,
+        limit: Limit,
         v: &[Vec3],
     ) -> Result<Option<(f64, f64)>, SolveError> {
         for i in 0..v.len() {
@@ -285,7 +323,13 @@ impl Work {
                 other => other?,
             };
             // Also false where the residual is not a number.
-            if next <= (1.0 - config.decrease * alpha * (1.0 - sigma)) * norm {
+            let limit = match limit {
+                Limit::Decrease { norm, reached } => {
+                    (1.0 - config.decrease * alpha * (1.0 - reached)) * norm
+                }
+                Limit::AtMost(norm) => norm,
+            };
+            if next <= limit {
                 return Ok(Some((alpha, next)));
             }
             alpha *= config.shorten;

@@ -7,7 +7,7 @@
 //! Rotation vectors take the place of positions for rigid bodies: R(v) = exp(θ̄ + a ω) Rᵗ. Blocks
 //! whose motion is prescribed are where it puts them and have no residual.
 
-use stiction_bodies::{Model, State, rigid::left_jacobian};
+use stiction_bodies::{Hessian, Model, State, rigid::left_jacobian};
 use stiction_math::{LinearOperator, Mat3, Quat, ScatterError, Vec3, reduce};
 
 use super::{
@@ -204,7 +204,12 @@ impl Problem<'_> {
 
     /// The Jacobian at v: assembled with contact for a direct solver, and without it for products,
     /// which then add contact by themselves.
-    pub fn linearise(&mut self, v: &[Vec3], assemble: bool) -> Result<(), SolveError> {
+    pub fn linearise(
+        &mut self,
+        v: &[Vec3],
+        assemble: bool,
+        hessian: Hessian,
+    ) -> Result<(), SolveError> {
         let Self {
             model,
             stage,
@@ -220,8 +225,14 @@ impl Problem<'_> {
             let room = jacobian.touch(model, contacts.cliques(&stage.touched));
             room.map_err(ScatterError::Block)?;
         }
-        self.forces
-            .linearise(model, stage.place(), &stage.turns, stage.a, jacobian)?;
+        self.forces.linearise(
+            model,
+            stage.place(),
+            &stage.turns,
+            stage.a,
+            hessian,
+            jacobian,
+        )?;
         jacobian.keep_diagonal();
         if let Some(contacts) = self.contacts.as_deref().filter(|_| assemble) {
             let (a, a_contact) = (stage.a, stage.a_contact);

@@ -3,6 +3,7 @@
 
 use super::*;
 use stiction_bodies::{
+    Hessian,
     builder::{BodySpec, Builder},
     material::{Damping, SolidLaw, SolidMaterial},
     motion::Pose,
@@ -114,7 +115,9 @@ fn products_are_those_of_the_assembled_jacobian() {
             contacts: work.contacts.as_mut(),
             jacobian: &mut work.jacobian,
         };
-        problem.linearise(&state.v, assemble).unwrap();
+        problem
+            .linearise(&state.v, assemble, Hessian::Full)
+            .unwrap();
         let touching = problem.contacts.as_deref().unwrap();
         assert!(touching.count(problem.stage.place()).unwrap() > 8);
         let mut y = vec![Vec3::zeros(); d.len()];
