@@ -60,10 +60,10 @@ fn draw(stream: &RecordingStream, mark: Mark) -> Result<(), Error> {
             colour,
         } => {
             let strips = LineStrips3D::new(strips).with_colors([rgb(colour)]);
-            // Thin hair would vanish: at least a pixel and a half is drawn of it.
-            let radius = match radius > 0.0 {
-                true => rerun::Radius::new_scene_units(radius),
-                false => rerun::Radius::new_ui_points(1.0),
+            // Thin hair would vanish: it is drawn a pixel and a half wide from any distance.
+            let radius = match radius {
+                Some(radius) => rerun::Radius::new_scene_units(radius),
+                None => rerun::Radius::new_ui_points(0.75),
             };
             stream.log(place(), &strips.with_radii([radius]))?;
         }

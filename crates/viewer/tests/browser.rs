@@ -2,7 +2,12 @@
 //!
 //! Needs Chromium (`apt-get install chromium`, or any other one named by `STICTION_BROWSER`); says so
 //! and does nothing where there is none.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr
+)]
 #![cfg(target_os = "linux")]
 
 mod chromium;

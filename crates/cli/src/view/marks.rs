@@ -12,6 +12,8 @@ use crate::replay::{Seen, SeenCells, Shot, Touch};
 const ARROW: f64 = 0.15;
 /// The radius of the dot of a contact, as a part of that size.
 const DOT: f64 = 0.004;
+/// Rods thinner than this part of that size would be less than a pixel wide.
+const THIN: f64 = 8e-4;
 /// Cosine of the angle between triangles of the first frame beyond which their edge stays sharp.
 const SHARP: f64 = 0.8;
 
@@ -42,8 +44,8 @@ pub enum What {
     Strands {
         /// Polylines.
         strips: Vec<Vec<[f32; 3]>>,
-        /// Their radius.
-        radius: f32,
+        /// Their radius, if that can be seen from where the whole scene is.
+        radius: Option<f32>,
         /// Their colour.
         colour: [u8; 3],
     },
@@ -128,12 +130,17 @@ impl Scribe {
     pub fn eye(&self) -> Option<Eye> {
         let [low, high] = self.corners?;
         let target = 0.5 * (low + high);
-        let away = 1.1 * (high - low).norm().max(1e-6);
+        let away = 1.2 * (high - low).norm().max(1e-6);
         let direction = Vec3::new(0.55, -0.75, 0.4).normalize();
         Some(Eye {
             position: target + direction * away,
             target,
         })
+    }
+
+    /// The diagonal of the box around the bodies of the first frame [m].
+    fn size(&self) -> f64 {
+        self.corners.map_or(0.0, |[low, high]| (high - low).norm())
     }
 
     fn colour(&mut self, seen: &Seen) -> [u8; 3] {
@@ -169,7 +176,7 @@ impl Scribe {
             }
             SeenCells::Lines(segments, radius) => What::Strands {
                 strips: strips(&positions(), segments),
-                radius: *radius as f32,
+                radius: (*radius > THIN * self.size()).then_some(*radius as f32),
                 colour,
             },
             SeenCells::Balls(radii) => What::Balls {
@@ -181,7 +188,7 @@ impl Scribe {
     }
 
     fn contacts(&mut self, contacts: &[Touch], marks: &mut Vec<Mark>) {
-        let size = self.corners.map_or(0.0, |[low, high]| (high - low).norm());
+        let size = self.size();
         let forces = contacts.iter().map(|c| c.force.norm());
         self.largest = forces.fold(self.largest, f64::max);
         let scale = ARROW * size / self.largest.max(f64::MIN_POSITIVE);
