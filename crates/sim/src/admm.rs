@@ -489,7 +489,10 @@ impl Work {
         };
         report.iterations += solved.iterations + solved.factorisations;
         report.linear_iterations += solved.linear_iterations;
-        report.converged &= solved.converged;
+        // A problem that is linearised again was not meant to be finished.
+        if last {
+            report.converged = solved.converged;
+        }
         report.change = solved.delta / problem.h;
         report.contacts = problem.contacts.len();
         for i in 0..v.len() {
