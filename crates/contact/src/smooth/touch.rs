@@ -68,6 +68,9 @@ impl Touch<f64> {
     }
 }
 
+/// By how much, of δ, gaps may differ that are summed in different orders.
+const ROUNDING: f64 = 1e-9;
+
 impl SmoothContacts {
     /// The gap and direction of a pair; none if it is out of reach.
     pub(super) fn touch<T: Real>(&self, pair: &Pair, blocks: &impl Blocks<T>) -> Option<Touch<T>> {
@@ -158,7 +161,8 @@ impl SmoothContacts {
         }
     }
 
-    /// Calls `add` with the forces of a pair on blocks. Whether there are any.
+    /// Calls `add` with the forces of a pair on blocks. Whether there are any, or would be but for
+    /// rounding.
     pub(super) fn forces_of_pair<T: Real, B: Blocks<T>>(
         &self,
         pair: &Pair,
@@ -166,24 +170,28 @@ impl SmoothContacts {
         mut add: impl FnMut(u32, Vector<T>),
     ) -> bool {
         let active = |t: &Touch<T>| t.gap.value() < pair.delta;
+        // What one way of summing puts outside another may put inside.
+        let near = |t: &Touch<T>| t.gap.value() < pair.delta * (1.0 + ROUNDING);
         let mut any = false;
-        if let Some(touch) = self.touch(pair, blocks).filter(active) {
+        let touch = self.touch(pair, blocks).filter(near);
+        any |= touch.is_some();
+        if let Some(touch) = touch.filter(active) {
             let forces = self.forces(pair, &touch, self.stiffness);
             self.push_normal(pair, &touch, forces.lambda, &mut add);
             if self.lagged.is_none() {
                 self.push_friction(pair, &touch, &forces.friction, &mut add);
             }
-            any = true;
         }
         if let Some(lagged) = &self.lagged {
             let frozen = Frozen {
                 kept: &lagged.kept,
                 now: blocks,
             };
-            if let Some(touch) = self.touch(pair, &frozen).filter(active) {
+            let touch = self.touch(pair, &frozen).filter(near);
+            any |= touch.is_some();
+            if let Some(touch) = touch.filter(active) {
                 let forces = self.forces(pair, &touch, lagged.stiffness);
                 self.push_friction(pair, &touch, &forces.friction, &mut add);
-                any = true;
             }
         }
         any
