@@ -18,7 +18,7 @@ use std::{cell::RefCell, sync::Arc};
 
 use rayon::prelude::*;
 
-use crate::{Mat3, Vec3, krylov::LinearOperator};
+use crate::{Mat3, Vec3, block::for_parts_mut, krylov::LinearOperator};
 
 /// How many matrices are interleaved.
 pub const LANES: usize = 8;
@@ -524,7 +524,7 @@ impl LinearOperator for BandedMatrices {
             });
             return;
         };
-        for_each_part(cuts, 0, y, &|g, y| {
+        for_parts_mut(cuts, y, 1, &|g, y| {
             let first = cuts[g];
             y.copy_from_slice(&x[first..first + y.len()]);
             let group = &layout.groups[g];
@@ -608,7 +608,7 @@ impl BandedFactors {
             work,
         } = self;
         if let Some(cuts) = &layout.cuts {
-            for_each_part(cuts, 0, x, &|g, x| {
+            for_parts_mut(cuts, x, 1, &|g, x| {
                 let group = &layout.groups[g];
                 with_scratch(group.size.n * group.lanes, |scratch| {
                     gather(layout.components(g), x, cuts[g], scratch);
@@ -620,7 +620,7 @@ impl BandedFactors {
         }
         work.resize(layout.slots[layout.groups.len()], 0.0);
         let from = &*x;
-        for_each_part(&layout.slots, 0, work, &|g, work| {
+        for_parts_mut(&layout.slots, work, 1, &|g, work| {
             gather(layout.components(g), from, 0, work);
             layout.groups[g].solve(&values[g], work);
         });
@@ -734,26 +734,4 @@ fn with_scratch<R>(len: usize, f: impl FnOnce(&mut [f64]) -> R) -> R {
         }
         Err(_) => f(&mut vec![0.0; len]),
     })
-}
-
-/// Calls `f` with every group and its piece of `all`, in parallel; halves the groups until one is
-/// left, so that no list of pieces is allocated.
-fn for_each_part<T: Send>(
-    starts: &[usize],
-    first: usize,
-    all: &mut [T],
-    f: &(impl Fn(usize, &mut [T]) + Sync),
-) {
-    match starts.len() {
-        0 | 1 => {}
-        2 => f(first, all),
-        n => {
-            let middle = n / 2;
-            let (left, right) = all.split_at_mut(starts[middle] - starts[0]);
-            rayon::join(
-                || for_each_part(&starts[..=middle], first, left, f),
-                || for_each_part(&starts[middle..], first + middle, right, f),
-            );
-        }
-    }
 }

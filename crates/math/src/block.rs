@@ -272,31 +272,43 @@ pub(crate) fn for_rows_mut<T: Send>(
     values: &mut [T],
     f: &(impl Fn(usize, &mut [T]) + Sync),
 ) {
+    for_parts_mut(row_start, values, ROWS, f);
+}
+
+/// Calls `f(i, part i of values)` for the parts that begin at `starts` and end at its last, up to
+/// `grain` of them in one task. Halves the parts until so few are left: no list of slices is allocated.
+pub(crate) fn for_parts_mut<T: Send>(
+    starts: &[usize],
+    values: &mut [T],
+    grain: usize,
+    f: &(impl Fn(usize, &mut [T]) + Sync),
+) {
     fn halves<T: Send>(
         first: usize,
-        row_start: &[usize],
+        starts: &[usize],
         values: &mut [T],
+        grain: usize,
         f: &(impl Fn(usize, &mut [T]) + Sync),
     ) {
-        let rows = row_start.len() - 1;
-        if rows <= ROWS {
+        let parts = starts.len() - 1;
+        if parts <= grain {
             let mut rest = values;
-            for k in 0..rows {
-                let (row, tail) = rest.split_at_mut(row_start[k + 1] - row_start[k]);
-                f(first + k, row);
+            for k in 0..parts {
+                let (part, tail) = rest.split_at_mut(starts[k + 1] - starts[k]);
+                f(first + k, part);
                 rest = tail;
             }
             return;
         }
-        let mid = rows / 2;
-        let (low, high) = values.split_at_mut(row_start[mid] - row_start[0]);
+        let mid = parts / 2;
+        let (low, high) = values.split_at_mut(starts[mid] - starts[0]);
         rayon::join(
-            || halves(first, &row_start[..=mid], low, f),
-            || halves(first + mid, &row_start[mid..], high, f),
+            || halves(first, &starts[..=mid], low, grain, f),
+            || halves(first + mid, &starts[mid..], high, grain, f),
         );
     }
-    if !row_start.is_empty() {
-        halves(0, row_start, values, f);
+    if !starts.is_empty() {
+        halves(0, starts, values, grain, f);
     }
 }
 

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use crate::{
     BandedError, BandedFactors, BandedLayout, BandedMatrices, BlockError, BlockMatrix,
     BlockPattern, Factor, FactorError, Mat3, Mat6, Ordering, Symbolic, Vec3,
+    block::for_parts_mut,
     krylov::{CgConfig, CgError, CgWorkspace, LinearOperator, Preconditioner, conjugate_gradients},
 };
 
@@ -277,7 +278,7 @@ impl LinearOperator for SystemMatrix {
 
     /// y ← A x.
     fn apply(&self, x: &[Vec3], y: &mut [Vec3]) {
-        for_each_slice(&self.starts, y, |p, y| {
+        for_parts_mut(&self.starts, y, 1, &|p, y: &mut [Vec3]| {
             let x = &x[self.starts[p]..self.starts[p + 1]];
             match &self.parts[p] {
                 Part::Sparse(m) => m.apply(x, y),
@@ -297,36 +298,6 @@ impl LinearOperator for SystemMatrix {
             let (i, j) = (i as usize, j as usize);
             y[i] += value * x[j];
             y[j] += value.tr_mul(&x[i]);
-        }
-    }
-}
-
-/// Calls `f` with every part's index and slice of `all`, in parallel.
-fn for_each_slice(starts: &[usize], all: &mut [Vec3], f: impl Fn(usize, &mut [Vec3]) + Sync) {
-    if starts.len() == 2 {
-        f(0, all);
-        return;
-    }
-    recurse(starts, 0, all, &f);
-}
-
-/// Halves the parts until one is left: no list of slices is allocated.
-fn recurse(
-    starts: &[usize],
-    first: usize,
-    all: &mut [Vec3],
-    f: &(impl Fn(usize, &mut [Vec3]) + Sync),
-) {
-    match starts.len() {
-        0 | 1 => {}
-        2 => f(first, all),
-        n => {
-            let middle = n / 2;
-            let (left, right) = all.split_at_mut(starts[middle] - starts[0]);
-            rayon::join(
-                || recurse(&starts[..=middle], first, left, f),
-                || recurse(&starts[middle..], first + middle, right, f),
-            );
         }
     }
 }

@@ -20,8 +20,8 @@ pub enum Integrator {
     /// Second order, not L-stable: what a step cannot resolve rings on [larionov, Eq. 17].
     Trapezoidal,
     /// The trapezoidal rule for all forces but contact and friction, which are taken at the end of
-    /// the step alone, as incremental potential contact does it: unstable, and here to show that
-    /// [larionov, Sect. V-A3].
+    /// the step alone, as incremental potential contact does it [larionov, Sect. V-A3]. Of first order in
+    /// contact, and here for comparison.
     TrapezoidalDecoupled,
     /// Second order, two steps, with coefficients for steps of changing length.
     Bdf2,

@@ -93,19 +93,15 @@ fn selection(reporter: &Reporter, node: &Node, owner: &str) -> Option<Vec<Filter
         schema::SELECT,
     )?;
     let mut filters = Vec::new();
-    for (key, region) in [("all", Selection::All), ("boundary", Selection::Boundary)] {
+    let whole = [
+        ("all", Filter::Region(Selection::All)),
+        ("boundary", Filter::Region(Selection::Boundary)),
+        ("roots", Filter::Ends(End::Root)),
+        ("tips", Filter::Ends(End::Tip)),
+    ];
+    for (key, filter) in whole {
         match f.bool(key) {
-            Some(true) => filters.push(Filter::Region(region)),
-            Some(false) => {
-                let message = format!("`{key} = false` selects nothing");
-                return f.fail(Kind::Value, key, message, Some(format!("remove `{key}`")));
-            }
-            None => {}
-        }
-    }
-    for (key, end) in [("roots", End::Root), ("tips", End::Tip)] {
-        match f.bool(key) {
-            Some(true) => filters.push(Filter::Ends(end)),
+            Some(true) => filters.push(filter),
             Some(false) => {
                 let message = format!("`{key} = false` selects nothing");
                 return f.fail(Kind::Value, key, message, Some(format!("remove `{key}`")));
