@@ -31,6 +31,8 @@ pub struct Model {
     pub motions: Vec<Motion>,
     /// Pinned blocks, sorted by block, at most one pin per block.
     pub pins: Vec<Pin>,
+    /// Prescribed frames at the ends of rods whose twists are no degrees of freedom.
+    pub held_frames: Vec<HeldFrame>,
     /// Springs between bodies, within bodies and to the world.
     pub attachments: Vec<Attachment>,
     /// Enclosed volumes that resist being changed.
@@ -103,6 +105,15 @@ pub struct Pin {
     pub spin: Option<Spin>,
     /// For the twist of the first or last edge of a rod: which frame is prescribed.
     pub clamp: Option<Clamp>,
+}
+
+/// A prescribed frame that has no block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeldFrame {
+    /// The motion in `Model::motions`; none holds the frame as it starts.
+    pub motion: Option<usize>,
+    /// Which frame.
+    pub clamp: Clamp,
 }
 
 /// The prescribed frame at an end of a rod.

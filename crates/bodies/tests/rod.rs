@@ -5,7 +5,7 @@ use stiction_bodies::{
     Hessian,
     check::{check_gradient, check_product},
     material::Damping,
-    rod::{Frames, Natural, RodMaterial, Rods, shear_modulus},
+    rod::{Frames, Natural, RodMaterial, Rods, Twist, shear_modulus},
 };
 use stiction_geometry::{SplitMix, Strands};
 use stiction_math::{BandedMatrices, LinearOperator, Quat, Vec3, nalgebra::DMatrix};
@@ -18,6 +18,7 @@ fn material() -> RodMaterial {
         shear: shear_modulus(1e7, 0.3),
         radii: [4e-3, 6e-3],
         natural: Natural::Given,
+        twist: Twist::Dynamic,
         damping: Damping::default(),
     }
 }

@@ -539,6 +539,11 @@ fn encode_state(state: &State) -> Vec<u8> {
         out.vec3s(&state.frames.director);
         state.frames.twist.iter().for_each(|t| out.f64(*t));
     }
+    // As are rods whose twists are all degrees of freedom.
+    for (angle, held) in state.frames.angle.iter().zip(&state.frames.held) {
+        out.f64(*angle);
+        out.u64(u64::from(*held));
+    }
     out.finish()
 }
 
@@ -571,6 +576,10 @@ fn decode_state(checkpoint: &Checkpoint, like: &State) -> Result<State, Checkpoi
         for _ in 0..edges {
             frames.twist.push(input.f64()?);
         }
+    }
+    for _ in 0..like.frames.angle.len() {
+        frames.angle.push(input.f64()?);
+        frames.held.push(input.u64()? != 0);
     }
     input.finish()?;
     Ok(State {

@@ -121,6 +121,7 @@ pub(crate) const BODY: &[&str] = &[
     "cell",
     "radius",
     "natural",
+    "twist",
     "director",
     "repeat",
 ];

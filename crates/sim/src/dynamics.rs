@@ -227,6 +227,23 @@ impl Dynamics {
                 }
             };
         }
+        self.frames.held.fill(false);
+        for frame in &model.held_frames {
+            let motion = frame.motion.map(|m| &model.motions[m]);
+            if motion.is_some_and(|m| !m.holds(t - 0.5 * h)) {
+                continue;
+            }
+            let director = frame.clamp.director;
+            let target = motion.map_or(director, |m| m.pose(t).rotation * director);
+            let body = &model.bodies[frame.clamp.body];
+            if let BodyKind::Rods(rods) = &body.kind
+                && let Some(angle) = self.clamped_angle(body, rods, frame.clamp.edge, &target)
+            {
+                let place = rods.edges().start + frame.clamp.edge;
+                self.frames.angle[place] = angle;
+                self.frames.held[place] = true;
+            }
+        }
     }
 
     /// How far the twist of a clamped edge goes in this step [m], for its material director to come to
@@ -236,32 +253,33 @@ impl Dynamics {
         let BodyKind::Rods(rods) = &body.kind else {
             return Vec3::zeros();
         };
-        let first = body.blocks.start;
-        let x0 = &self.x0[body.blocks.clone()];
-        let (Some([i, j]), Some((block, c)), Some(edge)) = (
-            rods.edge_blocks(clamp.edge),
+        let (Some((block, c)), Some(theta)) = (
             rods.twist_of(clamp.edge),
-            rods.edge_at(clamp.edge, x0, &rods.start(x0, &self.frames)),
+            self.clamped_angle(body, rods, clamp.edge, target),
         ) else {
             return Vec3::zeros();
         };
-        // Pins are sorted by block: those of the nodes came before that of the twist.
-        let moved = |i: usize| x0[i] + self.prescribed[first + i] * self.h;
-        let t = (moved(j) - moved(i)).normalize();
-        let theta = reference_angle(&edge, &t, target);
         let mut change = Vec3::zeros();
-        change[c] = theta * rods.section().radius - x0[block][c];
+        change[c] = theta * rods.section().radius - self.x0[body.blocks.start + block][c];
         change
     }
 
-    /// The start of the step of a body of rods.
-    fn rod_start<'a>(&'a self, body: &Body, rods: &Rods) -> RodStart<'a> {
-        rods.start(&self.x0[body.blocks.clone()], &self.frames)
+    /// The twist [rad] that a clamped edge has when its nodes are where they are prescribed to be and
+    /// its material director is `target`.
+    fn clamped_angle(&self, body: &Body, rods: &Rods, edge: usize, target: &Vec3) -> Option<f64> {
+        let first = body.blocks.start;
+        let x0 = &self.x0[body.blocks.clone()];
+        let [i, j] = rods.edge_blocks(edge)?;
+        let edge = rods.edge_at(edge, x0, &rods.start(x0, &self.frames))?;
+        // Pins are sorted by block: those of the nodes came before that of the twist.
+        let moved = |i: usize| x0[i] + self.prescribed[first + i] * self.h;
+        let t = (moved(j) - moved(i)).normalize();
+        Some(reference_angle(&edge, &t, target))
     }
 
-    /// Positions at the start of the step [m].
-    pub fn start_positions(&self) -> &[Vec3] {
-        &self.x0
+    /// The start of the step of a body of rods.
+    pub(crate) fn rod_start<'a>(&'a self, body: &Body, rods: &Rods) -> RodStart<'a> {
+        rods.start(&self.x0[body.blocks.clone()], &self.frames)
     }
 
     fn lag_dissipation(&mut self, model: &Model, state: &State) -> Result<(), ScatterError> {

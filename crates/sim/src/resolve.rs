@@ -200,6 +200,11 @@ fn standing(model: &Model, state: &State) -> Model {
             clamp.director = material_director(&model.bodies[clamp.body], clamp.edge, state);
         }
     }
+    for frame in &mut still.held_frames {
+        frame.motion = None;
+        let clamp = &mut frame.clamp;
+        clamp.director = material_director(&model.bodies[clamp.body], clamp.edge, state);
+    }
     for obstacle in &mut still.obstacles {
         *obstacle = Obstacle {
             placement: obstacle.pose(state.time),

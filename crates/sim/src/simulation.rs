@@ -219,9 +219,10 @@ impl Simulation {
             let mean = method.mean_velocity().unwrap_or(v);
             advance(model, state, v, mean, h);
             for (body, rods) in model.rods() {
-                let range = body.blocks.clone();
-                let from = &dynamics.start_positions()[range.clone()];
-                rods.carry(from, &state.x[range], &mut state.frames);
+                let x = &state.x[body.blocks.clone()];
+                let start = dynamics.rod_start(body, rods);
+                rods.settle(x, &start, &mut state.frames);
+                rods.carry(start.x, x, &mut state.frames);
             }
         });
         Ok(report)

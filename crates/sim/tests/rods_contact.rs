@@ -6,7 +6,7 @@ use stiction_bodies::{
     builder::{BodySpec, Builder},
     material::Damping,
     obstacle::{Obstacle, Shape},
-    rod::{Natural, RodMaterial, shear_modulus},
+    rod::{Natural, RodMaterial, Twist, shear_modulus},
 };
 use stiction_contact::detect::{Law, Laws};
 use stiction_geometry::{
@@ -27,6 +27,7 @@ fn material() -> RodMaterial {
         shear: shear_modulus(1e7, 0.3),
         radii: [RADIUS; 2],
         natural: Natural::Given,
+        twist: Twist::Dynamic,
         damping: Damping {
             mass: 5.0,
             stiffness: 1e-3,

@@ -6,8 +6,8 @@ use stiction_geometry::Strands;
 use stiction_math::Vec3;
 
 use crate::{
-    model::{BodyKind, Clamp, Pin},
-    rod::{RodMaterial, Rods},
+    model::{BodyKind, Clamp, HeldFrame, Pin},
+    rod::{RodMaterial, Rods, Twist},
     surface::{Skin, Surface},
 };
 
@@ -67,6 +67,12 @@ impl Builder {
         let blocks = first..first + x.len();
         self.state.x.extend(x);
         self.state.v.extend(v);
+        if rods.twist() == Twist::QuasiStatic {
+            self.state.frames.angle.resize(first_edge, 0.0);
+            self.state.frames.angle.extend(frames.angle);
+            self.state.frames.held.resize(first_edge, false);
+            self.state.frames.held.extend(frames.held);
+        }
         self.state.frames.director.extend(frames.director);
         self.state.frames.twist.extend(frames.twist);
         let kind = BodyKind::Rods(Box::new(rods));
@@ -101,6 +107,7 @@ impl Builder {
         let x = &self.state.x[target.blocks.clone()];
         let start = rods.start(x, &self.state.frames);
         let mut pins = Vec::with_capacity(held.len());
+        let mut frames = Vec::new();
         for &node in &held {
             let Some(block) = target.node_block(node) else {
                 return Err(BuildError::Node {
@@ -117,24 +124,32 @@ impl Builder {
                 clamp: None,
             });
             let edge = rods.edge_after(node).filter(|_| held.contains(&(node + 1)));
-            let Some((edge, block)) = edge.and_then(|e| Some((e, rods.own_twist_block(e)?))) else {
+            let Some(edge) = edge.filter(|&e| rods.is_end(e)) else {
                 continue;
             };
             let Some(frame) = rods.edge_at(edge, x, &start) else {
                 continue;
             };
-            pins.push(Pin {
-                block: first + block,
-                motion,
-                start: Vec3::zeros(),
-                spin: None,
-                clamp: Some(Clamp {
-                    body,
-                    edge,
-                    director: frame.material_director(),
+            let clamp = Clamp {
+                body,
+                edge,
+                director: frame.material_director(),
+            };
+            match rods.own_twist_block(edge) {
+                Some(block) => pins.push(Pin {
+                    block: first + block,
+                    motion,
+                    start: Vec3::zeros(),
+                    spin: None,
+                    clamp: Some(clamp),
                 }),
-            });
+                None => frames.push(HeldFrame { motion, clamp }),
+            }
         }
+        for frame in &frames {
+            self.state.frames.held[rods.edges().start + frame.clamp.edge] = true;
+        }
+        self.model.held_frames.extend(frames);
         self.model.pins.extend(pins);
         Ok(())
     }

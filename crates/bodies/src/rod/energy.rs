@@ -5,9 +5,10 @@ use stiction_math::{BandedGroup, BandedMatrices, Vec3};
 use crate::elements::Hessian;
 
 use super::{
-    RodStart, Rods, Strand,
+    RodStart, Rods, Strand, Twist,
     frames::reference_twist,
     strain::{Edge, VARIABLES, second_derivatives, strains},
+    twist::{self, Place},
     twist_place,
 };
 
@@ -15,6 +16,10 @@ use super::{
 const CHUNK: usize = 16;
 /// Rows of the matrix that a vertex touches: x, θ, x, θ, x.
 const ROWS: usize = 11;
+/// Those of positions.
+const VERTEX: [usize; 9] = [0, 1, 2, 4, 5, 6, 8, 9, 10];
+/// Rows of positions of an edge: x, θ, x.
+const EDGE: [usize; 6] = [0, 1, 2, 4, 5, 6];
 
 /// Strains of a vertex beyond the natural ones, times stiffness, and their derivatives by the rows of
 /// the matrix.
@@ -75,7 +80,7 @@ impl Rods {
                             *r += s * f * j;
                         }
                     }
-                    add_rows(strand.n, e, &rows, g);
+                    self.add_rows(strand.n, e, &rows, g);
                 }
             });
         });
@@ -95,7 +100,7 @@ impl Rods {
                 g[e + 1] += pull;
                 if let Some(before) = before {
                     let vertex = self.vertex(strand, e, before, edge, at);
-                    let v = rows_of(strand.n, e, v);
+                    let v = self.rows_of(strand.n, e, v);
                     let mut rows = [0.0; ROWS];
                     for (j, k) in vertex.rows.iter().zip(&vertex.stiffness) {
                         let rate: f64 = j.iter().zip(&v).map(|(j, v)| j * v).sum();
@@ -103,7 +108,7 @@ impl Rods {
                             *r += s * k * rate * j;
                         }
                     }
-                    add_rows(strand.n, e, &rows, g);
+                    self.add_rows(strand.n, e, &rows, g);
                 }
             });
         });
@@ -135,6 +140,13 @@ impl Rods {
     fn add_mass(&self, strand: Strand, s: f64, lane: usize, group: &mut BandedGroup) {
         for i in 0..strand.n {
             let m = self.mass[strand.block + i] * s;
+            if self.twist == Twist::QuasiStatic {
+                let local = std::array::from_fn(|r| {
+                    std::array::from_fn(|c| if r == c { m[c] } else { 0.0 })
+                });
+                group.add_local::<3>(lane, 3 * i, &local);
+                continue;
+            }
             let mut local = [[0.0; 4]; 4];
             for c in 0..3 {
                 local[c][c] = m[c];
@@ -171,7 +183,7 @@ impl Rods {
                     local[4 + r][c] = -k;
                 }
             }
-            group.add_local(lane, 4 * e, &local);
+            self.add_local(lane, e, &local, &EDGE, group);
             let Some(before) = before else { return };
             let vertex = self.vertex(strand, e, before, edge, at);
             let mut local = [[0.0; ROWS]; ROWS];
@@ -193,8 +205,56 @@ impl Rods {
                     }
                 }
             }
-            group.add_local(lane, 4 * (e - 1), &local);
+            self.add_local(lane, e - 1, &local, &VERTEX, group);
         });
+    }
+
+    /// Adds the matrix `local` in the order x θ x … from node `first` on; where twists are no degrees
+    /// of freedom, its rows `positions` alone.
+    fn add_local<const N: usize, const P: usize>(
+        &self,
+        lane: usize,
+        first: usize,
+        local: &[[f64; N]; N],
+        positions: &[usize; P],
+        group: &mut BandedGroup,
+    ) {
+        match self.twist {
+            Twist::Dynamic => group.add_local(lane, 4 * first, local),
+            Twist::QuasiStatic => {
+                let part = positions.map(|r| positions.map(|c| local[r][c]));
+                group.add_local(lane, 3 * first, &part);
+            }
+        }
+    }
+
+    /// Brings the twists `angle` of a rod to where they minimise the energy at the blocks `x`.
+    pub(super) fn relax(&self, strand: Strand, x: &[Vec3], at: &RodStart, angle: &mut [f64]) {
+        let mut places = Vec::with_capacity(strand.n.saturating_sub(2));
+        let mut before: Option<Edge> = None;
+        for e in 0..strand.n - 1 {
+            let edge = self.edge(strand, e, x, at);
+            if let Some(a) = &before {
+                let kb = a.t.cross(&edge.t) * (2.0 / (1.0 + a.t.dot(&edge.t)));
+                let i = strand.edge + e;
+                places.push(Place {
+                    along: [a, &edge].map(|e| [kb.dot(&e.d), kb.dot(&e.t.cross(&e.d))]),
+                    reference: reference_twist((&a.t, &a.d), (&edge.t, &edge.d), at.twist[i]),
+                    stiffness: self.stiffness(i),
+                    natural: self.natural[i],
+                });
+            }
+            before = Some(edge);
+        }
+        let held = &at.held[strand.edge..strand.edge + strand.n - 1];
+        twist::relax(&places, held, angle);
+    }
+
+    /// K of κ₁, κ₂ and τ at the vertex where edge `i` (in the body's numbering) begins [N·m].
+    fn stiffness(&self, i: usize) -> [f64; 3] {
+        let inverse = 2.0 / (self.length[i - 1] + self.length[i]);
+        let section = &self.section;
+        [section.bend[0], section.bend[1], section.twist].map(|k| k * inverse)
     }
 
     /// The stiffness of an edge along and across it [N/m].
@@ -209,7 +269,8 @@ impl Rods {
         }
     }
 
-    /// Calls `f` with every edge of a rod and the edge before it.
+    /// Calls `f` with every edge of a rod and the edge before it, twists that are no degrees of freedom
+    /// where they minimise the energy.
     #[inline]
     fn walk(
         &self,
@@ -218,9 +279,17 @@ impl Rods {
         at: &RodStart,
         mut f: impl FnMut(usize, &Edge, Option<&Edge>),
     ) {
+        let mut angle = Vec::new();
+        if self.twist == Twist::QuasiStatic {
+            angle.extend_from_slice(&at.angle[strand.edge..strand.edge + strand.n - 1]);
+            self.relax(strand, x, at, &mut angle);
+        }
         let mut before: Option<Edge> = None;
         for e in 0..strand.n - 1 {
-            let edge = self.edge(strand, e, x, at);
+            let mut edge = self.edge(strand, e, x, at);
+            if let Some(angle) = angle.get(e) {
+                edge.theta = *angle;
+            }
             f(e, &edge, before.as_ref());
             before = Some(edge);
         }
@@ -240,10 +309,8 @@ impl Rods {
         let i = strand.edge + e;
         let twist = b.theta - a.theta + reference_twist((&a.t, &a.d), (&b.t, &b.d), at.twist[i]);
         let natural = &self.natural[i];
-        let inverse = 2.0 / (self.length[i - 1] + self.length[i]);
-        let section = &self.section;
         (
-            [section.bend[0], section.bend[1], section.twist].map(|k| k * inverse),
+            self.stiffness(i),
             [
                 curvature[0] - natural[0],
                 curvature[1] - natural[1],
@@ -314,26 +381,34 @@ impl Rods {
     }
 }
 
-/// Adds the rows of the vertex where edge `e` begins to the blocks of its rod.
-fn add_rows(n: usize, e: usize, rows: &[f64; ROWS], g: &mut [Vec3]) {
-    for i in 0..3 {
-        g[e - 1 + i] += Vec3::new(rows[4 * i], rows[4 * i + 1], rows[4 * i + 2]);
+impl Rods {
+    /// Adds the rows of the vertex where edge `e` begins to the blocks of its rod.
+    fn add_rows(&self, n: usize, e: usize, rows: &[f64; ROWS], g: &mut [Vec3]) {
+        for i in 0..3 {
+            g[e - 1 + i] += Vec3::new(rows[4 * i], rows[4 * i + 1], rows[4 * i + 2]);
+        }
+        if self.twist == Twist::QuasiStatic {
+            return;
+        }
+        for (i, value) in [(e - 1, rows[3]), (e, rows[7])] {
+            let (block, component) = twist_place(n, i);
+            g[n + block][component] += value;
+        }
     }
-    for (i, value) in [(e - 1, rows[3]), (e, rows[7])] {
-        let (block, component) = twist_place(n, i);
-        g[n + block][component] += value;
-    }
-}
 
-/// The rows of the vertex where edge `e` begins, from the blocks of its rod.
-fn rows_of(n: usize, e: usize, v: &[Vec3]) -> [f64; ROWS] {
-    let mut rows = [0.0; ROWS];
-    for i in 0..3 {
-        rows[4 * i..4 * i + 3].copy_from_slice(v[e - 1 + i].as_slice());
+    /// The rows of the vertex where edge `e` begins, from the blocks of its rod.
+    fn rows_of(&self, n: usize, e: usize, v: &[Vec3]) -> [f64; ROWS] {
+        let mut rows = [0.0; ROWS];
+        for i in 0..3 {
+            rows[4 * i..4 * i + 3].copy_from_slice(v[e - 1 + i].as_slice());
+        }
+        if self.twist == Twist::QuasiStatic {
+            return rows;
+        }
+        for (i, at) in [(e - 1, 3), (e, 7)] {
+            let (block, component) = twist_place(n, i);
+            rows[at] = v[n + block][component];
+        }
+        rows
     }
-    for (i, at) in [(e - 1, 3), (e, 7)] {
-        let (block, component) = twist_place(n, i);
-        rows[at] = v[n + block][component];
-    }
-    rows
 }

@@ -15,6 +15,11 @@ pub struct Frames {
     /// The twist of the reference frames between the edge before and this one [rad], not reduced to
     /// one turn; zero for the first edge of a rod.
     pub twist: Vec<f64>,
+    /// The twists of edges that are no degrees of freedom [rad]: of rods with quasi-static twist;
+    /// unused at the places of others, and possibly shorter than the list of edges.
+    pub angle: Vec<f64>,
+    /// Whether such a twist is prescribed.
+    pub held: Vec<bool>,
 }
 
 impl Clone for Frames {
@@ -27,6 +32,8 @@ impl Clone for Frames {
     fn clone_from(&mut self, source: &Self) {
         self.director.clone_from(&source.director);
         self.twist.clone_from(&source.twist);
+        self.angle.clone_from(&source.angle);
+        self.held.clone_from(&source.held);
     }
 }
 

@@ -11,6 +11,12 @@
 //! own, so that the frames at the ends of a rod can be prescribed. Components that are left over are
 //! never moved. All strands of a body lie in flat columns.
 //!
+//! With [`Twist::QuasiStatic`] twists are no degrees of freedom. Then the energy of a centreline is the
+//! least one over all twists, Ê(x) = min_θ E(x, θ), found at every evaluation from the angles at the
+//! start of the step: see `twist`. By the envelope theorem ∂Ê/∂x = ∂E/∂x at the minimiser. The exact
+//! Hessian of Ê is dense along a rod; the matrix here is ∂²E/∂x² at fixed twist, which is banded and
+//! not less than it, so that Newton's steps are still downhill. Damping sees strains at fixed twist.
+//!
 //! **Deviations from the papers**
 //! - Directors at a trial configuration are transported from the start of the step in one go, and
 //!   the derivatives say so: see `strain`. The energy of a step is then a function of its end.
@@ -21,20 +27,24 @@ mod energy;
 mod frames;
 mod section;
 mod strain;
+mod twist;
 
 use std::{ops::Range, sync::Arc};
 
+use rayon::prelude::*;
 use stiction_geometry::Strands;
 use stiction_math::{BandSize, BandedLayout, Vec3};
 
 pub use frames::{Frames, perpendicular, reference_angle, reference_twist, transport};
-pub use section::{Natural, RodMaterial, Section, shear_modulus};
+pub use section::{Natural, RodMaterial, Section, Twist, shear_modulus};
 pub use strain::{Edge, Strain, VARIABLES, second_derivatives, strains};
 
 use crate::elements::ElementError;
 
 /// The half-bandwidth of a rod's matrix in the order x₀ θ₀ x₁ θ₁ …
 pub const BANDWIDTH: usize = 10;
+/// The half-bandwidth of the matrix of a rod with quasi-static twist, in the order x₀ x₁ …
+pub const POSITION_BANDWIDTH: usize = 8;
 
 /// The rods of one body.
 #[derive(Clone, Debug)]
@@ -47,6 +57,8 @@ pub struct Rods {
     first_edge: usize,
     /// Stiffness and mass.
     section: Section,
+    /// Whether twists are degrees of freedom.
+    twist: Twist,
     /// Rest positions of the nodes [m].
     rest: Vec<Vec3>,
     /// The rest length of every edge [m].
@@ -68,6 +80,11 @@ pub struct RodStart<'a> {
     pub director: &'a [Vec3],
     /// The reference twists of the body's edges [rad].
     pub twist: &'a [f64],
+    /// The twists of the body's edges where they are no degrees of freedom [rad]: those that are held,
+    /// and where the search for the others begins.
+    pub angle: &'a [f64],
+    /// Which of them are held.
+    pub held: &'a [bool],
 }
 
 /// Which blocks and edges belong to one rod.
@@ -115,11 +132,15 @@ impl Rods {
         let mut blocks = vec![0];
         for s in 0..strands.len() {
             let n = strands.strand(s).len();
-            blocks.push(blocks[s] + (n + twist_blocks(n)) as u32);
+            let twists = match material.twist {
+                Twist::Dynamic => twist_blocks(n),
+                Twist::QuasiStatic => 0,
+            };
+            blocks.push(blocks[s] + (n + twists) as u32);
         }
         let edges = strands.points.len() - strands.len();
         let mut rods = Self {
-            layout: Arc::new(layout(&strands, &blocks)?),
+            layout: Arc::new(layout(&strands, &blocks, material.twist)?),
             mass: vec![Vec3::zeros(); blocks[strands.len()] as usize],
             length: Vec::with_capacity(edges),
             natural: vec![[0.0; 3]; edges],
@@ -128,6 +149,7 @@ impl Rods {
             blocks,
             first_edge,
             section,
+            twist: material.twist,
         };
         if let Some(node) = rods
             .rest
@@ -139,7 +161,12 @@ impl Rods {
         let mut frames = Frames {
             director: Vec::with_capacity(edges),
             twist: vec![0.0; edges],
+            ..Frames::default()
         };
+        if material.twist == Twist::QuasiStatic {
+            frames.angle = vec![0.0; edges];
+            frames.held = vec![false; edges];
+        }
         for s in 0..rods.len() {
             let strand = rods.strand(s);
             let first = rods.nodes[s] as usize;
@@ -173,6 +200,8 @@ impl Rods {
                 x: &x,
                 director: &frames.director,
                 twist: &frames.twist,
+                angle: &frames.angle,
+                held: &frames.held,
             };
             for s in 0..rods.len() {
                 let strand = rods.strand(s);
@@ -200,8 +229,13 @@ impl Rods {
             for i in [e, e + 1] {
                 self.mass[block + i] += Vec3::repeat(0.5 * mass);
             }
-            let (b, c) = twist_place(n, e);
-            self.mass[twists + b][c] = 0.5 * mass;
+            if self.twist == Twist::Dynamic {
+                let (b, c) = twist_place(n, e);
+                self.mass[twists + b][c] = 0.5 * mass;
+            }
+        }
+        if self.twist == Twist::QuasiStatic {
+            return;
         }
         // What is never moved has a mass as well, lest something be divided by zero.
         for m in &mut self.mass[twists..twists + twist_blocks(n)] {
@@ -221,6 +255,11 @@ impl Rods {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Whether twists are degrees of freedom.
+    pub fn twist(&self) -> Twist {
+        self.twist
     }
 
     fn strand(&self, s: usize) -> Strand {
@@ -252,7 +291,8 @@ impl Rods {
         strands.flat_map(|(w, &b)| (0..w[1] - w[0]).map(move |i| b + i))
     }
 
-    /// The blocks of twists of every rod, in the body's own numbering.
+    /// The blocks of twists of every rod, in the body's own numbering; empty where twist is
+    /// quasi-static.
     pub fn twist_block_ranges(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         let strands = self.nodes.windows(2).zip(self.blocks.windows(2));
         strands.map(|(n, b)| (b[0] + n[1] - n[0]) as usize..b[1] as usize)
@@ -271,8 +311,11 @@ impl Rods {
     }
 
     /// The block (in the body's numbering) that holds nothing but the twist of the edge `edge`: only
-    /// the first and the last edge of a rod have one.
+    /// the first and the last edge of a rod have one, and none where twist is quasi-static.
     pub fn own_twist_block(&self, edge: usize) -> Option<usize> {
+        if self.twist == Twist::QuasiStatic {
+            return None;
+        }
         let s = self.strand_of_edge(edge)?;
         let strand = self.strand(s);
         let e = edge - strand.edge;
@@ -280,8 +323,20 @@ impl Rods {
         (block < 2).then(|| strand.block + strand.n + block)
     }
 
-    /// The block (in the body's numbering) and component of an edge's twist.
+    /// Whether an edge is the first or the last one of its rod.
+    pub fn is_end(&self, edge: usize) -> bool {
+        self.strand_of_edge(edge).is_some_and(|s| {
+            let strand = self.strand(s);
+            edge == strand.edge || edge + 2 == strand.edge + strand.n
+        })
+    }
+
+    /// The block (in the body's numbering) and component of an edge's twist, if it is a degree of
+    /// freedom.
     pub fn twist_of(&self, edge: usize) -> Option<(usize, usize)> {
+        if self.twist == Twist::QuasiStatic {
+            return None;
+        }
         let strand = self.strand(self.strand_of_edge(edge)?);
         let (block, component) = twist_place(strand.n, edge - strand.edge);
         Some((strand.block + strand.n + block, component))
@@ -347,13 +402,22 @@ impl Rods {
             x,
             director: &frames.director[self.edges()],
             twist: &frames.twist[self.edges()],
+            angle: frames.angle.get(self.edges()).unwrap_or_default(),
+            held: frames.held.get(self.edges()).unwrap_or_default(),
         }
     }
 
-    /// Edge `e` of a rod at the body's blocks `x`.
+    /// Edge `e` of a rod at the body's blocks `x`; a twist that is no degree of freedom is the one at
+    /// the start of the step.
     fn edge(&self, strand: Strand, e: usize, x: &[Vec3], at: &RodStart) -> Edge {
-        let (block, component) = twist_place(strand.n, e);
         let first = strand.block + e;
+        let theta = match self.twist {
+            Twist::Dynamic => {
+                let (block, component) = twist_place(strand.n, e);
+                x[strand.block + strand.n + block][component] / self.section.radius
+            }
+            Twist::QuasiStatic => at.angle[strand.edge + e],
+        };
         let d0 = at.director[strand.edge + e];
         let vector = x[first + 1] - x[first];
         let length = vector.norm();
@@ -366,7 +430,7 @@ impl Rods {
             length,
             t,
             d: transport(&d0, &t0, &t),
-            theta: x[strand.block + strand.n + block][component] / self.section.radius,
+            theta,
         }
     }
 
@@ -374,6 +438,23 @@ impl Rods {
     pub fn edge_at(&self, edge: usize, x: &[Vec3], at: &RodStart) -> Option<Edge> {
         let strand = self.strand(self.strand_of_edge(edge)?);
         Some(self.edge(strand, edge - strand.edge, x, at))
+    }
+
+    /// The twists that are no degrees of freedom, where they minimise the energy at the body's blocks
+    /// `x`, and which of them are held, into `frames`.
+    pub fn settle(&self, x: &[Vec3], at: &RodStart, frames: &mut Frames) {
+        if self.twist == Twist::Dynamic {
+            return;
+        }
+        let range = self.edges();
+        frames.held[range.clone()].copy_from_slice(at.held);
+        let angle = &mut frames.angle[range];
+        let parts = split_by(angle, (0..self.len()).map(|s| self.strand(s).n - 1));
+        parts.into_par_iter().enumerate().for_each(|(s, angle)| {
+            let strand = self.strand(s);
+            angle.copy_from_slice(&at.angle[strand.edge..strand.edge + angle.len()]);
+            self.relax(strand, x, at, angle);
+        });
     }
 
     /// Carries the reference frames from the body's blocks `from` to `to`: stage 7 of a step.
@@ -400,8 +481,8 @@ impl Rods {
     }
 }
 
-/// The order x₀ θ₀ x₁ θ₁ … of every rod.
-fn layout(strands: &Strands, blocks: &[u32]) -> Result<BandedLayout, ElementError> {
+/// The order x₀ θ₀ x₁ θ₁ … of every rod, or x₀ x₁ …
+fn layout(strands: &Strands, blocks: &[u32], twist: Twist) -> Result<BandedLayout, ElementError> {
     let mut sizes = Vec::with_capacity(strands.len());
     for s in 0..strands.len() {
         let n = strands.strand(s).len();
@@ -412,13 +493,22 @@ fn layout(strands: &Strands, blocks: &[u32]) -> Result<BandedLayout, ElementErro
                 value: 0.0,
             });
         }
-        sizes.push(BandSize {
-            n: 4 * n - 1,
-            bandwidth: BANDWIDTH,
+        sizes.push(match twist {
+            Twist::Dynamic => BandSize {
+                n: 4 * n - 1,
+                bandwidth: BANDWIDTH,
+            },
+            Twist::QuasiStatic => BandSize {
+                n: 3 * n,
+                bandwidth: POSITION_BANDWIDTH,
+            },
         });
     }
     let count = blocks[strands.len()] as usize;
     BandedLayout::new(&sizes, count, |s, row| {
+        if twist == Twist::QuasiStatic {
+            return 3 * blocks[s] as usize + row;
+        }
         let n = sizes[s].n / 4 + 1;
         let first = blocks[s] as usize;
         match (row / 4, row % 4) {
@@ -430,4 +520,16 @@ fn layout(strands: &Strands, blocks: &[u32]) -> Result<BandedLayout, ElementErro
         }
     })
     .map_err(|_| ElementError::TooMany { count })
+}
+
+/// Cuts a list into parts of the given lengths.
+fn split_by<T>(list: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
+    let mut rest = list;
+    let mut parts = Vec::new();
+    for length in lengths {
+        let (part, after) = rest.split_at_mut(length);
+        parts.push(part);
+        rest = after;
+    }
+    parts
 }

@@ -21,8 +21,20 @@ pub struct RodMaterial {
     pub radii: [f64; 2],
     /// The shape in which the rod bears no stress.
     pub natural: Natural,
+    /// Whether twist is a degree of freedom.
+    pub twist: Twist,
     /// Inner damping.
     pub damping: Damping,
+}
+
+/// Whether the twists of a rod are degrees of freedom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Twist {
+    /// They are, with the inertia of the cross-section.
+    #[default]
+    Dynamic,
+    /// They have no inertia: for any centreline, they are where the energy is least.
+    QuasiStatic,
 }
 
 /// The shape in which a rod bears no stress.

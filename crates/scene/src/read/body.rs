@@ -6,7 +6,7 @@ use stiction_bodies::{
     builder::BodySpec,
     drag::Drag,
     material::{Damping, MassKind, RestAngles, ShellMaterial, SolidMaterial},
-    rod::{Natural, RodMaterial},
+    rod::{Natural, RodMaterial, Twist},
 };
 use stiction_math::Vec3;
 
@@ -238,12 +238,17 @@ pub(crate) fn body(
             Purpose::Rods => {
                 let natural = [("given", Natural::Given), ("straight", Natural::Straight)];
                 let natural = f.choice("natural", &natural).unwrap_or_default();
+                let twist = [
+                    ("dynamic", Twist::Dynamic),
+                    ("quasi-static", Twist::QuasiStatic),
+                ];
+                let twist = f.choice("twist", &twist).unwrap_or_default();
                 let director = match f.has("director") {
                     true => f.direction("director")?,
                     false => Vec3::z(),
                 };
                 let turned = placement.as_ref()?.pose.rotation * director;
-                Stuff::Rods(m.rod(reporter, natural)?, turned)
+                Stuff::Rods(m.rod(reporter, natural, twist)?, turned)
             }
         })
     });
@@ -275,8 +280,9 @@ pub(crate) fn body(
 
 /// Reports keys that mean nothing for a body of this kind.
 fn only_for(f: &Fields<'_>, purpose: Purpose) {
-    let rules: [(&str, &[Purpose], &str); 8] = [
+    let rules: [(&str, &[Purpose], &str); 9] = [
         ("natural", &[Purpose::Rods], "rods"),
+        ("twist", &[Purpose::Rods], "rods"),
         ("director", &[Purpose::Rods], "rods"),
         ("warp", &[Purpose::Shell], "shells"),
         ("rest_angles", &[Purpose::Shell], "shells"),

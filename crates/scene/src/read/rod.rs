@@ -1,6 +1,6 @@
 //! Shapes and materials of rods.
 
-use stiction_bodies::rod::{Natural, RodMaterial, shear_modulus};
+use stiction_bodies::rod::{Natural, RodMaterial, Twist, shear_modulus};
 use stiction_geometry::{
     Strands,
     shapes::{Groom, Move, Path, Scalp, ShapeError},
@@ -131,7 +131,7 @@ fn moves(f: &Fields<'_>) -> Option<Vec<Move>> {
 
 impl Material {
     /// The material of rods.
-    pub fn rod(&self, reporter: &Reporter, natural: Natural) -> Option<RodMaterial> {
+    pub fn rod(&self, reporter: &Reporter, natural: Natural, twist: Twist) -> Option<RodMaterial> {
         let f = self.rod_fields(reporter)?;
         let density = f.need_number("density");
         let (radii, poisson) = (radii(&f), f.need_number("poisson"));
@@ -152,6 +152,7 @@ impl Material {
             shear: shear_modulus(young, poisson),
             radii: radii?,
             natural,
+            twist,
             damping: self.damping(&f),
         };
         self.validated(&f, material.validate())?;
