@@ -32,7 +32,7 @@ pub mod volume;
 
 pub use attachment::{Attachment, Pull};
 pub use elements::Hessian;
-pub use model::{Body, BodyKind, Clamp, Deformable, HeldFrame, Model, Pin, Spin};
+pub use model::{Body, BodyKind, Clamp, Deformable, HeldFrame, Model, Pin, Rooted, Spin};
 pub use rod::{Frames, Rods};
 pub use split::Split;
 pub use state::State;

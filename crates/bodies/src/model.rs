@@ -58,6 +58,10 @@ pub struct Body {
     pub surface: Surface,
     /// The radius of each particle, or of the rods [m]; zero for all other bodies.
     pub radius: f64,
+    /// How far outside its surface it is touched, beside the contact thickness [m].
+    pub padding: f64,
+    /// Of rods: what they grow out of.
+    pub rooted: Option<Rooted>,
     /// Tetrahedra of a solid (also of an embedding lattice) in the body's own numbering.
     pub tets: Vec<[u32; 4]>,
     /// Inner damping.
@@ -66,6 +70,15 @@ pub struct Body {
     pub drag: Option<Drag>,
     /// An acceleration of this body alone, beside gravity [m/s²].
     pub acceleration: Vec3,
+}
+
+/// What rods grow out of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rooted {
+    /// The body.
+    pub body: usize,
+    /// How many of the first segments of every rod never touch it.
+    pub bare: usize,
 }
 
 /// What a body is.

@@ -33,6 +33,7 @@ fn sheet(id: u32, first: u32, n: u32, size: f64, thickness: f64) -> (Collider, V
         rest: x.clone(),
         closed: false,
         self_contact: false,
+        exempt: None,
     };
     let collider = Collider {
         id,

@@ -400,6 +400,7 @@ fn rod(s: &mut Scene, x: &[Vec3], rest: &[Vec3]) {
         rest: rest.to_vec(),
         closed: false,
         self_contact: true,
+        exempt: None,
     }));
     s.blocks(x);
 }

@@ -50,6 +50,7 @@ fn mixed() -> Scene {
         rest: rest.iter().map(|r| r + lift).collect(),
         closed: false,
         self_contact: true,
+        exempt: None,
     }));
     s.blocks(&tet.map(|x| x + lift));
     let pose = |angle: f64, z: f64| Pose {

@@ -181,6 +181,7 @@ fn particles_touch_rods_along_and_at_their_ends() {
             rest: x.to_vec(),
             closed: false,
             self_contact: true,
+            exempt: None,
         }));
         s.blocks(&x);
         s.particles(&[at], D);

@@ -78,6 +78,7 @@ fn scene(seed: u64) -> Scene {
             rest: x.clone(),
             closed: false,
             self_contact: true,
+            exempt: None,
         }));
         s.blocks(&x);
     }

@@ -20,6 +20,7 @@ fn particle_and_plane(normal: Vec3) -> Vec<Collider> {
         rest: vec![Vec3::zeros()],
         closed: false,
         self_contact: false,
+        exempt: None,
     };
     let plane = Shape::Plane {
         normal,

@@ -30,6 +30,7 @@ fn soft(id: u32, mesh: &TriMesh, first: u32, closed: bool, self_contact: bool) -
             rest: mesh.positions.clone(),
             closed,
             self_contact,
+            exempt: None,
         }),
     }
 }

@@ -52,6 +52,7 @@ pub(crate) const METHOD_ADMM: &[&str] = &[
     "stop",
     "residual",
     "safe",
+    "linear_tolerance",
 ];
 pub(crate) const METHOD_SMOOTH: &[&str] = &[
     "name",
@@ -123,10 +124,14 @@ pub(crate) const BODY: &[&str] = &[
     "natural",
     "twist",
     "director",
+    "rooted",
+    "padding",
+    "start_scale",
     "repeat",
 ];
 pub(crate) const ROTATE: &[&str] = &["axis", "angle", "about"];
 pub(crate) const DRAG: &[&str] = &["normal", "tangential"];
+pub(crate) const ROOTED: &[&str] = &["body", "stiffness", "bare"];
 pub(crate) const REPEAT: &[&str] = &["count", "step"];
 pub(crate) const PIN: &[&str] = &["name", "body", "select", "motion"];
 pub(crate) const SELECT: &[&str] = &[
@@ -288,6 +293,7 @@ pub(crate) const TABLES: &[(&str, &[&str])] = &[
     ("[[body]]", BODY),
     ("[[body]]", ROTATE),
     ("[[body]]", DRAG),
+    ("[[body]]", ROOTED),
     ("[[body]]", REPEAT),
     ("[[pin]]", PIN),
     ("[[pin]]", SELECT),

@@ -4,7 +4,7 @@ use stiction_bodies::{
     BodyKind, Model, Skin,
     obstacle::{Obstacle, Shape},
 };
-use stiction_contact::detect::{Body, Collider, Form, Laws, Mesh, Placement, Points};
+use stiction_contact::detect::{Body, Collider, Exempt, Form, Laws, Mesh, Placement, Points};
 use stiction_geometry::{TriMesh, analytic};
 
 /// How things touch.
@@ -84,7 +84,7 @@ pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
             id: list.len() as u32,
             material: material(&body.material),
             // So that particles and rods, too, stay the thickness away from all surfaces.
-            thickness: rules.thickness + 2.0 * body.radius,
+            thickness: rules.thickness + 2.0 * (body.radius + body.padding),
             form: Form::Body(Body {
                 triangles: surface.triangles.clone(),
                 rods: surface.segments.clone(),
@@ -92,6 +92,7 @@ pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
                 rest,
                 closed,
                 self_contact: !matches!(body.kind, BodyKind::Rigid(_)),
+                exempt: exempt(body),
             }),
         });
     }
@@ -105,6 +106,18 @@ pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
         });
     }
     list
+}
+
+/// The first segments of rods never touch what they grow out of.
+fn exempt(body: &stiction_bodies::Body) -> Option<Exempt> {
+    let (rooted, BodyKind::Rods(rods)) = (body.rooted?, &body.kind) else {
+        return None;
+    };
+    let first = |w: &[u32]| w[0]..w[1].min(w[0].saturating_add(rooted.bare as u32));
+    Some(Exempt {
+        collider: rooted.body as u32,
+        vertices: rods.starts().windows(2).flat_map(first).collect(),
+    })
 }
 
 fn form(obstacle: &Obstacle) -> Form {

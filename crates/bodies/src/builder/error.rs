@@ -80,6 +80,23 @@ pub enum BuildError {
         /// How many there are.
         count: usize,
     },
+    /// Only rods have roots.
+    #[error("body `{body}` is not made of rods and has no roots")]
+    NotRods {
+        /// The body.
+        body: String,
+    },
+    /// Rods cannot grow there.
+    #[error(
+        "the rods of body `{rods}` cannot grow out of body `{body}`: it needs a surface of triangles and \
+         elements that are not flat"
+    )]
+    Ground {
+        /// The rods.
+        rods: String,
+        /// What they were to grow out of.
+        body: String,
+    },
     /// A block is pinned twice.
     #[error("body `{body}`, node {node}: pinned twice; let the pins' regions not overlap")]
     PinnedTwice {

@@ -4,6 +4,7 @@ mod draft;
 mod error;
 mod nearest;
 mod rods;
+mod root;
 mod spec;
 
 use std::{collections::HashSet, sync::Arc};
@@ -38,6 +39,7 @@ use draft::{Draft, Spread};
 use nearest::nearest_point;
 
 pub use error::BuildError;
+pub use root::Rooting;
 pub use spec::{Anchor, BodySpec};
 
 /// Collects bodies and what holds them, then makes the model and its first state.
@@ -351,7 +353,11 @@ impl Builder {
             .map(|(x, m)| x * *m)
             .sum::<Vec3>()
             / total;
-        self.state.x.extend_from_slice(&draft.rest);
+        let start = |x: &Vec3| centre + spec.start_scale.component_mul(&(x - centre));
+        match spec.start_scale == Vec3::repeat(1.0) {
+            true => self.state.x.extend_from_slice(&draft.rest),
+            false => self.state.x.extend(draft.rest.iter().map(start)),
+        }
         self.state.v.extend(
             draft
                 .rest
@@ -442,6 +448,8 @@ impl Builder {
             kind,
             surface,
             radius: 0.0,
+            padding: spec.padding,
+            rooted: None,
             tets,
             damping,
             drag: spec.drag,

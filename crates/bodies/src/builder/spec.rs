@@ -23,6 +23,12 @@ pub struct BodySpec {
     pub mass: MassKind,
     /// The direction of the warp of a shell, projected into each triangle.
     pub warp: Vec3,
+    /// How far outside its surface it is touched [m], beside the contact thickness: half the thickness
+    /// of cloth.
+    pub padding: f64,
+    /// Where the nodes of a deformable body start: at rest, scaled by this about the centre of
+    /// mass [1]. Its rest shape is not scaled.
+    pub start_scale: Vec3,
 }
 
 impl BodySpec {
@@ -38,6 +44,8 @@ impl BodySpec {
             drag: None,
             mass: MassKind::Lumped,
             warp: Vec3::x(),
+            padding: 0.0,
+            start_scale: Vec3::repeat(1.0),
         }
     }
 }

@@ -48,6 +48,17 @@ pub struct Body {
     pub closed: bool,
     /// Whether the surface can touch itself. Rigid ones never do.
     pub self_contact: bool,
+    /// Another body that parts of this one never touch, such as what hair grows out of.
+    pub exempt: Option<Exempt>,
+}
+
+/// Vertices of a body that never touch another one, and neither does any edge or triangle at them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exempt {
+    /// The place of the other body among the colliders.
+    pub collider: u32,
+    /// Which vertices, ascending.
+    pub vertices: Vec<u32>,
 }
 
 /// How the vertices of a surface follow 3-blocks.

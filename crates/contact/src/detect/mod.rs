@@ -44,7 +44,7 @@ use stiction_math::Vec3;
 
 use crate::{ContactKey, ContactSet};
 
-pub use collider::{Body, Collider, Form, Law, Laws, Mesh, Points};
+pub use collider::{Body, Collider, Exempt, Form, Law, Laws, Mesh, Points};
 pub use detector::{DetectConfig, Detector, Report};
 pub use overlap::Crossing;
 pub use step::{Placement, Step};

@@ -32,17 +32,20 @@ enum Level {
 impl World {
     /// Whether a pair of features is to be searched at all.
     pub(super) fn keep(&self, motion: &Motion, pair: Candidate) -> bool {
-        let (a, b, free) = match pair {
+        let (a, b, free, spared) = match pair {
             Candidate::VertexFace(p, t) => {
                 let face = t.iter().any(|v| motion.free[*v as usize]);
-                (p, t[0], motion.free[p as usize] || face)
+                let spared = self.spares(&[p], t[0]) || self.spares(&t, p);
+                (p, t[0], motion.free[p as usize] || face, spared)
             }
             Candidate::EdgeEdge(e, f) => {
                 let ends = [e[0], e[1], f[0], f[1]];
-                (e[0], f[0], ends.iter().any(|v| motion.free[*v as usize]))
+                let spared = self.spares(&e, f[0]) || self.spares(&f, e[0]);
+                let free = ends.iter().any(|v| motion.free[*v as usize]);
+                (e[0], f[0], free, spared)
             }
         };
-        free && self.may_touch(self.owner[a as usize], self.owner[b as usize])
+        free && !spared && self.may_touch(self.owner[a as usize], self.owner[b as usize])
     }
 
     /// The thickness of a pair of features and the places of their colliders. Features of one body

@@ -243,7 +243,7 @@ impl World {
                 let thickness = self.thickness(other as u32, closed as u32);
                 for v in range(other) {
                     let x = motion.x0[v];
-                    if !bounds.contains(&x) {
+                    if !bounds.contains(&x) || self.spares(&[v as u32], base) {
                         continue;
                     }
                     // Made only where something comes near.

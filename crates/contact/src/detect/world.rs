@@ -132,6 +132,8 @@ pub(super) struct World {
     pub fans: Lists,
     /// The first vertex of the polyline that each vertex of rods is on; empty without rods.
     pub strand: Vec<u32>,
+    /// The collider that each vertex never touches; empty if there is no such vertex.
+    pub exempt: Vec<u32>,
     /// Vertices of bodies that have neither triangles nor rods, ascending, and, if there are any,
     /// the edges without triangles that they can meet.
     pub particles: Vec<u32>,
@@ -167,6 +169,7 @@ impl World {
             particles: Vec::new(),
             rods: Vec::new(),
             strand: Vec::new(),
+            exempt: Vec::new(),
             thickest: 0.0,
             margin: Vec::new(),
             blocks: 0,
@@ -184,6 +187,8 @@ impl World {
             w.first_vertex.push(w.owner.len() as u32);
             w.first_triangle.push(triangles.len() as u32);
         }
+        w.exempt(&colliders)
+            .map_err(|(collider, fault)| DetectError::Collider { collider, fault })?;
         w.surface = Surface::new(&triangles, &rods)?.with_points(&w.particles);
         w.colliders = colliders;
         w.connect();
@@ -274,6 +279,25 @@ impl World {
             }
         }
         self.angular.resize(self.owner.len(), angular);
+        Ok(())
+    }
+
+    fn exempt(&mut self, colliders: &[Collider]) -> Result<(), (usize, ColliderFault)> {
+        for (i, c) in colliders.iter().enumerate() {
+            let Form::Body(body) = &c.form else { continue };
+            let Some(exempt) = &body.exempt else { continue };
+            if exempt.collider as usize >= colliders.len() {
+                return Err((i, ColliderFault::Index(exempt.collider)));
+            }
+            self.exempt.resize(self.owner.len(), NONE);
+            let range = self.first_vertex[i]..self.first_vertex[i + 1];
+            for v in &exempt.vertices {
+                match v.checked_add(range.start).filter(|v| range.contains(v)) {
+                    Some(v) => self.exempt[v as usize] = exempt.collider,
+                    None => return Err((i, ColliderFault::Index(*v))),
+                }
+            }
+        }
         Ok(())
     }
 
@@ -368,6 +392,7 @@ impl World {
             &self.angular,
             &self.triangle_order,
             &self.particles,
+            &self.exempt,
         ];
         let numbers = numbers.map(|n| size_of_val(&n[..]));
         let points = size_of_val(&self.entries[..]) + size_of_val(&self.rest[..]);
@@ -388,6 +413,12 @@ impl World {
         }
         let own = |b: &super::Body| b.self_contact && !matches!(b.points, Points::Rigid { .. });
         body(a).is_some_and(own)
+    }
+
+    /// Whether a feature has a vertex that never touches the collider of another feature.
+    pub(super) fn spares(&self, feature: &[u32], other: u32) -> bool {
+        let owner = self.owner[other as usize];
+        !self.exempt.is_empty() && feature.iter().any(|v| self.exempt[*v as usize] == owner)
     }
 
     /// The contact thickness of two colliders [m].

@@ -80,6 +80,7 @@ impl Scene {
             rest: x.clone(),
             closed,
             self_contact: true,
+            exempt: None,
         }));
         self.blocks(&x);
         first
@@ -109,6 +110,7 @@ impl Scene {
             },
             closed: true,
             self_contact: true,
+            exempt: None,
         }));
         self.blocks(&[centre, Vec3::zeros()]);
         self.rotations.push(Quat::identity());

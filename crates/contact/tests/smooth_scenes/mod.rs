@@ -195,6 +195,7 @@ impl Making {
             rest: mesh.positions.clone(),
             closed,
             self_contact,
+            exempt: None,
         }));
     }
 
@@ -231,6 +232,7 @@ impl Making {
             rest: mesh.positions.clone(),
             closed: true,
             self_contact: false,
+            exempt: None,
         }));
     }
 
@@ -254,6 +256,7 @@ impl Making {
             rest: mesh.positions.clone(),
             closed: true,
             self_contact: false,
+            exempt: None,
         }));
     }
 

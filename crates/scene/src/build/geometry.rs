@@ -1,6 +1,9 @@
 //! Meshes of bodies and obstacles, checked against the limits before they are made.
 
-use stiction_geometry::{Strands, TetMesh, TriMesh};
+use stiction_geometry::{
+    Strands, TetMesh, TriMesh,
+    shapes::{Groom, Scalp},
+};
 use stiction_math::{Quat, Vec3};
 
 use crate::{
@@ -121,10 +124,12 @@ fn copies(plan: &BodyPlan) -> u128 {
     plan.repeat.map_or(1, |r| u128::from(r.count))
 }
 
-/// The mesh of a body before it is placed, its groups, and where errors about it point.
+/// The mesh of a body before it is placed, its groups, and where errors about it point. `ground` is
+/// the surface that hair grows on.
 pub(super) fn mesh(
     reporter: &Reporter,
     plan: &BodyPlan,
+    ground: impl Fn() -> TriMesh,
     files: &Files<'_>,
     budget: &mut Budget,
     fingerprint: &mut Fingerprint,
@@ -135,6 +140,14 @@ pub(super) fn mesh(
                 Generator::Surface(s) => s.mesh().map(Mesh::Surface),
                 Generator::Solid(s) => s.mesh().map(Mesh::Solid),
                 Generator::Strands(s) => s.mesh().map(Mesh::Strands),
+                Generator::Grown(groom) => {
+                    let scalp = Scalp::Mesh(ground());
+                    let groom = Groom {
+                        scalp,
+                        ..groom.clone()
+                    };
+                    groom.build().map(Mesh::Strands)
+                }
             };
             match mesh {
                 Ok(mesh) => Some((mesh, Vec::new(), shape.place)),

@@ -80,6 +80,12 @@ pub(crate) fn build(
     for plan in &document.volumes {
         scene.volume(plan);
     }
+    // After the springs of the scene, which probes know by their numbers.
+    let mut first = 0;
+    for plan in &document.bodies {
+        scene.root(first, plan);
+        first += plan.repeat.map_or(1, |r| r.count as usize);
+    }
     let drafts: Vec<_> = document
         .probes
         .iter()
@@ -162,7 +168,14 @@ impl Assembly<'_> {
         fingerprint: &mut Fingerprint,
     ) -> Option<()> {
         let reporter = self.reporter;
-        let (mesh, groups, place) = geometry::mesh(reporter, plan, files, budget, fingerprint)?;
+        let (mesh, groups, place) = geometry::mesh(
+            reporter,
+            plan,
+            || self.ground(plan),
+            files,
+            budget,
+            fingerprint,
+        )?;
         let names = copies(&plan.name.value, plan.repeat.map(|r| r.count));
         for (i, name) in names.into_iter().enumerate() {
             let mut placement = plan.placement;
@@ -187,6 +200,36 @@ impl Assembly<'_> {
             self.groups.push(groups.clone());
         }
         Some(())
+    }
+
+    /// The surface that hair grows on, where it starts.
+    fn ground(&self, plan: &BodyPlan) -> TriMesh {
+        let bodies = &self.builder.model().bodies;
+        let body = plan.rooted.as_ref().and_then(|r| bodies.get(r.0.value));
+        let (mut positions, mut triangles) = (Vec::new(), Vec::new());
+        if let Some(body) = body {
+            let state = self.builder.state();
+            body.surface
+                .positions(&state.x, &state.rotations, &mut positions);
+            triangles.clone_from(&body.surface.triangles);
+        }
+        TriMesh {
+            positions,
+            triangles,
+        }
+    }
+
+    /// Ties rods to what they grow out of.
+    fn root(&mut self, body: usize, plan: &BodyPlan) -> Option<()> {
+        let Some((ground, rooting)) = &plan.rooted else {
+            return Some(());
+        };
+        match self.builder.root(body, ground.value, rooting) {
+            Ok(()) => Some(()),
+            Err(error) => self
+                .reporter
+                .fail(Kind::Build, ground.place, error.to_string(), None),
+        }
     }
 
     fn add(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use stiction_bodies::{
-    builder::BodySpec,
+    builder::{BodySpec, Rooting},
     drag::Drag,
     material::{Damping, MassKind, RestAngles, ShellMaterial, SolidMaterial},
     rod::{Natural, RodMaterial, Twist},
@@ -18,7 +18,7 @@ use crate::{
         material::Materials,
         place::{Placement, placement},
         settings::plain_name,
-        shape::{Purpose, ShapePlan, shape},
+        shape::{Generator, Purpose, ShapePlan, shape},
     },
     schema,
     source::{At, Place},
@@ -41,6 +41,8 @@ pub(crate) struct BodyPlan {
     /// The material with all that it inherits.
     pub material_table: Table,
     pub repeat: Option<Repeat>,
+    /// What rods grow out of: the body's index.
+    pub rooted: Option<(At<usize>, Rooting)>,
     /// Where errors about the built body point.
     pub place: Place,
 }
@@ -188,6 +190,7 @@ pub(crate) fn body(
     reporter: &Reporter,
     node: &Node,
     materials: &Materials<'_>,
+    names: &Names,
 ) -> Option<BodyPlan> {
     let f = Fields::named(reporter, node, "body", schema::BODY)?;
     let name = f.need_string("name")?;
@@ -207,6 +210,11 @@ pub(crate) fn body(
     let spec = spec(&f, purpose, &name.value, placement.as_ref());
     let repeat = match f.get("repeat") {
         Some(node) => Some(repeat(reporter, node, &f.what)?),
+        None => None,
+    };
+
+    let rooted = match f.get("rooted") {
+        Some(node) => Some(rooted(&f, node, names, &name.value)?),
         None => None,
     };
 
@@ -262,8 +270,32 @@ pub(crate) fn body(
     } else {
         None
     };
+    if let Some(Geometry::Shape(ShapePlan {
+        source: Generator::Grown(_),
+        place,
+        ..
+    })) = &geometry
+    {
+        let message = match (
+            &rooted,
+            ["scale", "rotate", "translate"].iter().find(|k| f.has(k)),
+        ) {
+            (None, _) => format!("{}: hair on a body needs the key `rooted`", f.what),
+            (_, Some(key)) => {
+                format!(
+                    "{}: hair on a body grows where the body is and takes no `{key}`",
+                    f.what
+                )
+            }
+            _ => String::new(),
+        };
+        if !message.is_empty() {
+            return reporter.fail(Kind::Value, *place, message, None);
+        }
+    }
     let (material, spec) = (material?, spec?);
     Some(BodyPlan {
+        rooted,
         stuff: stuff?,
         geometry: geometry?,
         placement: placement?,
@@ -280,7 +312,17 @@ pub(crate) fn body(
 
 /// Reports keys that mean nothing for a body of this kind.
 fn only_for(f: &Fields<'_>, purpose: Purpose) {
-    let rules: [(&str, &[Purpose], &str); 9] = [
+    let surfaces: &[Purpose] = &[
+        Purpose::Shell,
+        Purpose::Solid,
+        Purpose::Embedded,
+        Purpose::Rigid,
+    ];
+    let elastic: &[Purpose] = &[Purpose::Shell, Purpose::Solid, Purpose::Embedded];
+    let rules: [(&str, &[Purpose], &str); 12] = [
+        ("rooted", &[Purpose::Rods], "rods"),
+        ("padding", surfaces, "bodies with a surface"),
+        ("start_scale", elastic, "shells and solids"),
         ("natural", &[Purpose::Rods], "rods"),
         ("twist", &[Purpose::Rods], "rods"),
         ("director", &[Purpose::Rods], "rods"),
@@ -288,21 +330,8 @@ fn only_for(f: &Fields<'_>, purpose: Purpose) {
         ("rest_angles", &[Purpose::Shell], "shells"),
         ("cell", &[Purpose::Embedded], "embedded solids"),
         ("radius", &[Purpose::Particles], "particles"),
-        (
-            "drag",
-            &[
-                Purpose::Shell,
-                Purpose::Solid,
-                Purpose::Embedded,
-                Purpose::Rigid,
-            ],
-            "bodies with a surface",
-        ),
-        (
-            "mass",
-            &[Purpose::Shell, Purpose::Solid, Purpose::Embedded],
-            "shells and solids",
-        ),
+        ("drag", surfaces, "bodies with a surface"),
+        ("mass", elastic, "shells and solids"),
     ];
     for (key, kinds, whose) in rules {
         if f.has(key) && !kinds.contains(&purpose) {
@@ -362,6 +391,18 @@ fn spec(
     if f.has("warp") {
         spec.warp = f.direction("warp")?;
     }
+    if f.has("padding") {
+        spec.padding = f.not_negative("padding")?;
+    }
+    if f.has("start_scale") {
+        spec.start_scale = match &f.need("start_scale")?.value {
+            Value::Array(_) => f.vector("start_scale")?,
+            _ => Vec3::repeat(f.number("start_scale")?),
+        };
+        if let Some(s) = spec.start_scale.iter().find(|s| **s <= 0.0) {
+            return f.out_of_range("start_scale", *s, "positive");
+        }
+    }
     // The warp is woven into the shape and turns with it.
     if let Some(p) = placement {
         spec.warp = p.pose.rotation * spec.warp;
@@ -371,6 +412,40 @@ fn spec(
     spec.angular_velocity = spin?.map(f64::to_radians);
     spec.acceleration = acceleration?;
     Some(spec)
+}
+
+/// What rods grow out of, and how.
+fn rooted(f: &Fields<'_>, node: &Node, names: &Names, own: &str) -> Option<(At<usize>, Rooting)> {
+    let r = Fields::new(
+        f.reporter,
+        node,
+        format!("`rooted` of {}", f.what),
+        schema::ROOTED,
+    )?;
+    for key in ["velocity", "angular_velocity", "repeat"] {
+        if f.has(key) {
+            let message = format!(
+                "{}: rooted rods start with their body and take no `{key}`",
+                f.what
+            );
+            return f.fail(Kind::Value, key, message, Some(format!("remove `{key}`")));
+        }
+    }
+    let body = names.need(&r, "body")?;
+    // The rods' own place among the bodies; that it has a name was seen before.
+    let index = names.index.get(own).copied().unwrap_or(0);
+    if body >= index {
+        let message = format!("{}: what it is rooted in must come before it", f.what);
+        return r.fail(Kind::Value, "body", message, None);
+    }
+    let mut rooting = Rooting::default();
+    if r.has("stiffness") {
+        rooting.stiffness = r.positive("stiffness")?;
+    }
+    if r.has("bare") {
+        rooting.bare = r.count("bare", 0)? as usize;
+    }
+    Some((At::new(body, r.place_of("body")), rooting))
 }
 
 fn repeat(reporter: &Reporter, node: &Node, owner: &str) -> Option<Repeat> {

@@ -85,7 +85,7 @@ pub(crate) fn document(
     let names = Names::of_bodies(reporter, bodies);
     let plans: Vec<BodyPlan> = bodies
         .iter()
-        .filter_map(|node| body::body(reporter, node, &materials))
+        .filter_map(|node| body::body(reporter, node, &materials, &names))
         .collect();
     let obstacles: Vec<ObstaclePlan> = f
         .tables("obstacle")

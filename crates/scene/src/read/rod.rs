@@ -2,7 +2,7 @@
 
 use stiction_bodies::rod::{Natural, RodMaterial, Twist, shear_modulus};
 use stiction_geometry::{
-    Strands,
+    Strands, TriMesh,
     shapes::{Groom, Move, Path, Scalp, ShapeError},
 };
 
@@ -11,7 +11,7 @@ use crate::{
     fields::{Fields, list, number},
     read::{
         material::Material,
-        shape::{Generate, known},
+        shape::{Generate, Generator, known},
     },
     tree::Value,
 };
@@ -38,14 +38,15 @@ impl Generate<Strands> for Groom {
 pub(super) const SHAPES: &[&str] = &["path", "groom"];
 
 /// A shape of rods; the caller has made sure that `kind` is one of [`SHAPES`].
-pub(super) fn shape(f: &Fields<'_>, kind: &str) -> Option<Box<dyn Generate<Strands>>> {
+pub(super) fn shape(f: &Fields<'_>, kind: &str) -> Option<Generator> {
     if kind == "path" {
         known(f, kind, &["type", "moves", "segments"]);
         let (moves, segments) = (moves(f), f.need_count("segments", 1));
-        return Some(Box::new(Path {
+        let path = Path {
             moves: moves?,
             segments: segments?,
-        }));
+        };
+        return Some(Generator::Strands(Box::new(path)));
     }
     known(
         f,
@@ -65,13 +66,31 @@ pub(super) fn shape(f: &Fields<'_>, kind: &str) -> Option<Box<dyn Generate<Stran
             "seed",
         ],
     );
-    let (radius, length) = (f.need_positive("radius"), f.need_positive("length"));
+    let scalps = [
+        ("sphere", On::Sphere),
+        ("half-sphere", On::HalfSphere),
+        ("body", On::Body),
+    ];
+    let on = f.choice("on", &scalps).unwrap_or(On::Sphere);
+    let radius = match on {
+        On::Sphere | On::HalfSphere => f.need_positive("radius"),
+        On::Body if f.has("radius") => {
+            let message = format!("{}: hair on a body takes no `radius`", f.what);
+            f.fail(Kind::Value, "radius", message, Some("remove it".to_owned()))
+        }
+        On::Body => Some(0.0),
+    };
+    let length = f.need_positive("length");
     let (count, segments) = (f.need_count("count", 1), f.need_count("segments", 1));
     let (radius, length) = (radius?, length?);
-    let scalps = [("sphere", true), ("half-sphere", false)];
-    let scalp = match f.choice("on", &scalps).unwrap_or(true) {
-        true => Scalp::Sphere { radius },
-        false => Scalp::HalfSphere { radius },
+    let scalp = match on {
+        On::Sphere => Scalp::Sphere { radius },
+        On::HalfSphere => Scalp::HalfSphere { radius },
+        // Known when the body is.
+        On::Body => Scalp::Mesh(TriMesh {
+            positions: Vec::new(),
+            triangles: Vec::new(),
+        }),
     };
     let mut groom = Groom::straight(scalp, count?, length, segments?);
     for (key, value) in [
@@ -92,7 +111,19 @@ pub(super) fn shape(f: &Fields<'_>, kind: &str) -> Option<Box<dyn Generate<Stran
     if f.has("seed") {
         groom.seed = u64::from(f.count("seed", 0)?);
     }
-    Some(Box::new(groom))
+    Some(match on {
+        On::Body => Generator::Grown(groom),
+        On::Sphere | On::HalfSphere => Generator::Strands(Box::new(groom)),
+    })
+}
+
+/// What a groom stands on.
+#[derive(Clone, Copy, PartialEq)]
+enum On {
+    Sphere,
+    HalfSphere,
+    /// What the rods are rooted in.
+    Body,
 }
 
 /// Runs `[length]` and arcs `[radius, angle]` or `[radius, angle, rise]`.

@@ -190,6 +190,9 @@ fn admm(f: &Fields<'_>) -> Option<admm::Config> {
     if f.has("sweeps") {
         solver.sweeps = f.count("sweeps", 1)? as usize;
     }
+    if f.has("linear_tolerance") {
+        solver.linear_tolerance = f.positive("linear_tolerance")?;
+    }
     if f.has("start") {
         let starts = [
             ("held", Start::Held),

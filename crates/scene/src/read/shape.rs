@@ -5,8 +5,8 @@ use stiction_geometry::{
     shapes::{
         BallShell, BallSolid, BallSurface, Band, Blob, Bowl, BowlSolid, BowlSurface, BoxShell,
         BoxSolid, BoxSurface, CapsuleSolid, CapsuleSurface, Card, Cone, CylinderSolid,
-        CylinderSurface, Disc, Grid, ShapeError, Sheet, SheetPattern, TetPattern, TorusSolid,
-        TorusSurface, Tube, TubeEnds,
+        CylinderSurface, Disc, Grid, Groom, ShapeError, Sheet, SheetPattern, TetPattern,
+        TorusSolid, TorusSurface, Tube, TubeEnds,
     },
 };
 
@@ -33,6 +33,8 @@ pub(crate) enum Generator {
     Surface(Box<dyn Generate<TriMesh>>),
     Solid(Box<dyn Generate<TetMesh>>),
     Strands(Box<dyn Generate<Strands>>),
+    /// Hair on the surface of the body that it is rooted in.
+    Grown(Groom),
 }
 
 /// A procedural mesh.
@@ -94,6 +96,7 @@ impl ShapePlan {
             Generator::Surface(s) => s.count(),
             Generator::Solid(s) => s.count(),
             Generator::Strands(s) => s.count(),
+            Generator::Grown(groom) => groom.node_count(),
         };
         match count {
             Ok(n) => Some(u128::from(n)),
@@ -126,9 +129,7 @@ pub(crate) fn shape(
                 rings: rings?,
             }))
         }
-        (kind, Purpose::Rods) if rod::SHAPES.contains(&kind) => {
-            Generator::Strands(rod::shape(&f, kind)?)
-        }
+        (kind, Purpose::Rods) if rod::SHAPES.contains(&kind) => rod::shape(&f, kind)?,
         ("grid", Purpose::Particles) => {
             known(&f, kind, &["type", "count", "spacing", "jitter", "seed"]);
             let spacing = r.length("spacing");

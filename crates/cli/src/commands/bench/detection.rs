@@ -381,6 +381,7 @@ fn whole(cells: u32) -> Result<Whole, SceneError> {
             rest: s.start[first..first + half].to_vec(),
             closed: false,
             self_contact: true,
+            exempt: None,
         }),
     };
     let colliders = vec![sheet(0), sheet(half)];

@@ -238,6 +238,7 @@ fn wrinkled(n: u32) -> Result<(ContactSet, usize), DetectError> {
                 rest: mesh.positions,
                 closed: false,
                 self_contact: false,
+                exempt: None,
             }),
         });
     }
