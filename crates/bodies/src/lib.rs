@@ -1,4 +1,4 @@
-//! What moves: shells, solids, rods and rigid bodies, their materials and forces.
+//! What moves: shells, solids, rods, frames and rigid bodies, their materials and forces.
 //!
 //! A [`builder::Builder`] makes a constant [`Model`] and its first [`State`] from meshes and
 //! materials. Every elastic model is a family of [`elements::Elements`]; a [`term::Term`] is such a
@@ -11,6 +11,7 @@ pub mod check;
 pub mod drag;
 pub mod elements;
 pub mod energy;
+pub mod frames;
 mod hinges;
 pub mod mass;
 pub mod material;

@@ -203,6 +203,11 @@ impl Body {
         self.radius > 0.0 && matches!(self.kind, BodyKind::Deformable(_))
     }
 
+    /// Whether it is carried by affine frames, four nodes to a frame.
+    pub fn is_frames(&self) -> bool {
+        matches!(self.surface.skin, Skin::Blended { .. })
+    }
+
     /// How many nodes it has: none for a rigid body.
     pub fn node_count(&self) -> usize {
         self.rest().len()

@@ -180,7 +180,7 @@ impl<const K: usize, E: Elements<K> + Send + 'static> Split for Elementwise<K, E
 }
 
 /// argmin Eₑ(z) + ½ ‖z − target‖²_L by Newton from `z`, with the target's mean: both terms leave
-/// translations free.
+/// translations free. Elements of more than four nodes are not solved; methods refuse them before.
 fn proximal<const K: usize, E: Elements<K>>(
     elements: &E,
     e: usize,
@@ -192,7 +192,7 @@ fn proximal<const K: usize, E: Elements<K>>(
     let shift = mean(target) - mean(&z);
     let mut z = z.map(|z| z + shift);
     let trace = (0..K).map(|i| metric[i][i]).sum::<f64>() / K as f64;
-    if trace <= 0.0 {
+    if trace <= 0.0 || 3 * K > MOST {
         return *target;
     }
     let size = (0..K).fold(0.0f64, |s, i| s.max((z[i] - z[0]).norm()));

@@ -22,6 +22,13 @@ pub enum Skin {
     Nodes(Vec<u32>),
     /// Each vertex is carried by a tetrahedron: four blocks and barycentric weights.
     Embedded(Vec<([u32; 4], [f64; 4])>),
+    /// Each vertex is a weighted sum of nodes: those of the frames around it.
+    Blended {
+        /// The first entry of every vertex, and the number of entries at the end.
+        start: Vec<u32>,
+        /// Blocks and weights [1], vertex by vertex; weights of a vertex sum to one.
+        entries: Vec<(u32, f64)>,
+    },
     /// Each vertex is fixed in a rigid body's frame, from the centre of mass [m].
     Rigid {
         /// The block of the centre of mass.
@@ -39,6 +46,7 @@ impl Surface {
         match &self.skin {
             Skin::Nodes(blocks) => blocks.len(),
             Skin::Embedded(carried) => carried.len(),
+            Skin::Blended { start, .. } => start.len().saturating_sub(1),
             Skin::Rigid { local, .. } => local.len(),
         }
     }
@@ -55,6 +63,9 @@ impl Surface {
             Skin::Embedded(carried) => {
                 let (blocks, weights) = carried[i];
                 Stencil::Nodes((0..4).map(|a| (blocks[a], weights[a])).collect())
+            }
+            Skin::Blended { start, entries } => {
+                Stencil::Nodes(entries[start[i] as usize..start[i + 1] as usize].to_vec())
             }
             Skin::Rigid {
                 block,
@@ -74,6 +85,7 @@ impl Surface {
         match &self.skin {
             Skin::Nodes(blocks) => out.extend(blocks.iter().map(|&b| x[b as usize])),
             Skin::Embedded(carried) => out.extend(carried.iter().map(|c| blend(c, x))),
+            Skin::Blended { start, entries } => out.extend(blend_all(start, entries, x)),
             Skin::Rigid {
                 block,
                 rigid,
@@ -91,6 +103,7 @@ impl Surface {
         match &self.skin {
             Skin::Nodes(blocks) => out.extend(blocks.iter().map(|&b| state.v[b as usize])),
             Skin::Embedded(carried) => out.extend(carried.iter().map(|c| blend(c, &state.v))),
+            Skin::Blended { start, entries } => out.extend(blend_all(start, entries, &state.v)),
             Skin::Rigid {
                 block,
                 rigid,
@@ -106,6 +119,17 @@ impl Surface {
 
 fn blend((blocks, weights): &([u32; 4], [f64; 4]), of: &[Vec3]) -> Vec3 {
     (0..4).map(|a| of[blocks[a] as usize] * weights[a]).sum()
+}
+
+fn blend_all<'a>(
+    start: &'a [u32],
+    entries: &'a [(u32, f64)],
+    of: &'a [Vec3],
+) -> impl Iterator<Item = Vec3> + 'a {
+    start.windows(2).map(|r| {
+        let list = &entries[r[0] as usize..r[1] as usize];
+        list.iter().map(|&(b, w)| of[b as usize] * w).sum()
+    })
 }
 
 /// Twice the area-weighted normal of every vertex divided by six: ⅓ of the area vector of its

@@ -172,6 +172,13 @@ impl Volume {
                     start.push(entries.len() as u32);
                 }
             }
+            Skin::Blended {
+                start: ends,
+                entries: all,
+            } => {
+                start.clone_from(ends);
+                entries.clone_from(all);
+            }
             Skin::Rigid { .. } => return Err(VolumeError::Rigid),
         }
         let first = body.blocks.start;

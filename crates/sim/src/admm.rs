@@ -225,6 +225,7 @@ impl Method for Admm {
     fn needs(&self, model: &Model) -> Result<(), Unsupported> {
         if self.config.integrator == Integrator::Splitting {
             Unsupported::rods(self.name(), model)?;
+            Unsupported::frames(self.name(), model)?;
         }
         Unsupported::volumes(self.name(), model)
     }

@@ -66,6 +66,15 @@ pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
                     rest,
                 )
             }
+            Skin::Blended { start, entries } => {
+                let at = |&(b, w): &(u32, f64)| body.rest()[b as usize - body.blocks.start] * w;
+                let at = |r: &[u32]| entries[r[0] as usize..r[1] as usize].iter().map(at).sum();
+                let points = Points::Weighted {
+                    start: start.clone(),
+                    entries: entries.clone(),
+                };
+                (points, start.windows(2).map(at).collect())
+            }
             Skin::Rigid {
                 block,
                 rigid,

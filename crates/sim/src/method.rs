@@ -126,6 +126,21 @@ impl Unsupported {
         }
     }
 
+    /// Refuses frames: the local problems of an integrator that splits elements have four nodes.
+    pub fn frames(method: &'static str, model: &Model) -> Result<(), Self> {
+        match model.bodies.iter().find(|b| b.is_frames()) {
+            None => Ok(()),
+            Some(body) => Err(Self {
+                method,
+                reason: format!(
+                    "body `{}` is carried by frames, which its splitting integrator does not know",
+                    body.name
+                ),
+                remedy: "choose integrator `newton`, or remove the body".to_owned(),
+            }),
+        }
+    }
+
     /// Refuses enclosed volumes: a method that minimises a potential would need their dense Hessian.
     pub fn volumes(method: &'static str, model: &Model) -> Result<(), Self> {
         match model.volumes.first() {

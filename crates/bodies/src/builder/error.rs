@@ -1,7 +1,9 @@
 use stiction_geometry::MassError;
 use stiction_math::ScatterError;
 
-use crate::{elements::ElementError, material::MaterialError, volume::VolumeError};
+use crate::{
+    elements::ElementError, frames::FrameError, material::MaterialError, volume::VolumeError,
+};
 
 /// Why a model cannot be built.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -21,6 +23,14 @@ pub enum BuildError {
         body: String,
         /// The element.
         source: ElementError,
+    },
+    /// Frames cannot carry the body.
+    #[error("body `{body}`: {source}")]
+    Frames {
+        /// The body.
+        body: String,
+        /// Why.
+        source: FrameError,
     },
     /// The matrix of the body cannot be laid out.
     #[error("body `{body}`: {source}")]

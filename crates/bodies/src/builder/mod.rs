@@ -2,6 +2,7 @@
 
 mod draft;
 mod error;
+mod frames;
 mod nearest;
 mod rods;
 mod root;

@@ -22,4 +22,5 @@ pub use law::IsotropicLaw;
 pub use neo_hookean::NeoHookean;
 pub use stable_neo_hookean::StableNeoHookean;
 pub use stvk::Stvk;
+pub(crate) use tets::Modes;
 pub use tets::Tets;

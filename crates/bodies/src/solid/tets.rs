@@ -161,7 +161,7 @@ impl<L: IsotropicLaw> Elements<4> for Tets<L> {
 }
 
 /// ∂²ψ/∂F² in the frames of F.
-struct Modes {
+pub(crate) struct Modes {
     stretch: Mat3,
     /// ½(flip + twist) of the pairs (1,2), (0,2), (0,1), by the index that is missing.
     same: [f64; 3],
@@ -171,7 +171,7 @@ struct Modes {
 
 impl Modes {
     #[inline]
-    fn new<L: IsotropicLaw>(law: &L, sigma: &Vec3, kind: Hessian) -> Self {
+    pub(crate) fn new<L: IsotropicLaw>(law: &L, sigma: &Vec3, kind: Hessian) -> Self {
         let mut stretch = law.stretch_hessian(sigma);
         let pairs = [(1, 2), (0, 2), (0, 1)];
         let mut twist = pairs.map(|(i, j)| law.twist(i, j, sigma));
@@ -192,7 +192,7 @@ impl Modes {
 
     /// M_ab for the turned shape gradients of two nodes.
     #[inline]
-    fn block(&self, a: &Vec3, b: &Vec3) -> Mat3 {
+    pub(crate) fn block(&self, a: &Vec3, b: &Vec3) -> Mat3 {
         let s = &self.stretch;
         let [p0, p1, p2] = self.same;
         let [q0, q1, q2] = self.cross;
