@@ -54,19 +54,18 @@ pub fn certify(
     let set = &problem.contacts;
     length("v", problem.blocks(), v.len())?;
     length("r", set.len(), r.len())?;
-    let inverse: Vec<Mat3> = (0..problem.blocks())
-        .map(|j| {
-            let inverse = problem.a.diagonal(j).try_inverse();
-            inverse.unwrap_or(Mat3::from_element(f64::NAN))
-        })
-        .collect();
+    // Made where it is needed: a list of all would be as large as three columns of velocities.
+    let inverse = |j: usize| {
+        let inverse = problem.a.diagonal(j).try_inverse();
+        inverse.unwrap_or(Mat3::from_element(f64::NAN))
+    };
 
     let state = |c: usize| State::new(problem, v, r, c);
     let largest = worst(set.len(), |c| state(c).force.norm());
     let floor = config.floor * largest;
     Ok(Certificate {
         residual: worst(set.len(), |c| {
-            let local = set.local_delassus(c, |j| inverse[j]).trace() + set.compliance[c];
+            let local = set.local_delassus(c, inverse).trace() + set.compliance[c];
             let s = state(c);
             coulomb_residual(&s.u, &s.force, &s.n, s.mu, 3.0 / local)
         }),
@@ -83,7 +82,7 @@ pub fn certify(
         slip_angle: worst(set.len(), |c| state(c).slip_angle(config.slip_speed, floor)),
         creep: worst(set.len(), |c| state(c).creep(config.margin, floor)),
         contact_work: reduce::sum_ordered(set.len(), |c| contact_work(problem, v, r, c)),
-        dynamics: dynamics(problem, v, r, &inverse),
+        dynamics: dynamics(problem, v, r, inverse),
         ..Certificate::default()
     })
 }
@@ -171,7 +170,12 @@ fn contact_work(problem: &FrictionProblem, v: &[Vec3], r: &[Vec3], c: usize) -> 
     r[c].dot(&motion)
 }
 
-fn dynamics(problem: &FrictionProblem, v: &[Vec3], r: &[Vec3], inverse: &[Mat3]) -> f64 {
+fn dynamics(
+    problem: &FrictionProblem,
+    v: &[Vec3],
+    r: &[Vec3],
+    inverse: impl Fn(usize) -> Mat3 + Sync,
+) -> f64 {
     let mut missing = vec![Vec3::zeros(); problem.blocks()];
     problem.imbalance(v, r, &mut missing);
     let mut radius = vec![1.0; problem.blocks()];
@@ -184,7 +188,7 @@ fn dynamics(problem: &FrictionProblem, v: &[Vec3], r: &[Vec3], inverse: &[Mat3])
         first += part.len();
     }
     worst(missing.len(), |j| {
-        (inverse[j] * missing[j]).norm() * radius[j]
+        (inverse(j) * missing[j]).norm() * radius[j]
     })
 }
 

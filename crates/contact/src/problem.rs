@@ -1,6 +1,7 @@
 //! A frictional contact problem as plain data, and what can be wrong with it.
 
-use stiction_math::{BlockError, LinearOperator, Part, SystemMatrix, Vec3};
+use rayon::prelude::*;
+use stiction_math::{BlockError, LinearOperator, Part, SystemMatrix, Vec3, is_positive_definite3};
 
 use crate::ContactSet;
 
@@ -188,17 +189,28 @@ impl FrictionProblem {
         }
         self.check_lengths()?;
         self.check_blocks()?;
-        for contact in 0..self.contacts.len() {
-            self.check_contact(contact)
-                .map_err(|fault| ProblemError::Contact { contact, fault })?;
+        self.check_contacts(0)
+    }
+
+    /// Whether the contacts from `first` on are consistent and finite.
+    pub fn check_contacts(&self, first: usize) -> Result<(), ProblemError> {
+        self.check_lengths()?;
+        let fault = (first..self.contacts.len())
+            .into_par_iter()
+            .find_map_first(|contact| Some((contact, self.check_contact(contact).err()?)));
+        match fault {
+            Some((contact, fault)) => Err(ProblemError::Contact { contact, fault }),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn check_blocks(&self) -> Result<(), ProblemError> {
         let mut first = 0;
         for part in self.a.parts() {
+            // Bands are looked through at once, and row by row only to say which one it is.
+            let sound = matches!(part, Part::Banded(m) if m.is_finite());
             let finite = |i: usize| match part {
+                _ if sound => true,
                 Part::Sparse(m) => {
                     let rows = m.pattern.row_start();
                     m.values[rows[i]..rows[i + 1]].iter().all(all_finite)
@@ -206,10 +218,12 @@ impl FrictionProblem {
                 Part::Dense(m) => all_finite(m.iter()),
                 Part::Banded(m) => m.block_is_finite(i),
             };
-            for i in 0..part.len() {
+            let fault = (0..part.len())
+                .into_par_iter()
+                .find_map_first(|i| Some((i, self.check_block(first + i, finite(i)).err()?)));
+            if let Some((i, fault)) = fault {
                 let block = first + i;
-                self.check_block(block, finite(i))
-                    .map_err(|fault| ProblemError::Block { block, fault })?;
+                return Err(ProblemError::Block { block, fault });
             }
             first += part.len();
         }
@@ -232,7 +246,7 @@ impl FrictionProblem {
         if self.mass[i] <= 0.0 {
             return Err(BlockFault::Mass(self.mass[i]));
         }
-        if self.a.diagonal(i).cholesky().is_none() {
+        if !is_positive_definite3(&self.a.diagonal(i)) {
             return Err(BlockFault::Diagonal);
         }
         if self.fixed[i] && self.f[i] != Vec3::zeros() {

@@ -248,10 +248,22 @@ impl BandedLayout {
             return None;
         }
         let slot = slot as usize;
-        let g = self.slots.partition_point(|&s| s <= slot) - 1;
+        let g = self.group_of(slot);
         let lanes = self.groups[g].lanes;
         let local = slot - self.slots[g];
         Some((g, local % lanes, local / lanes))
+    }
+
+    /// The group that a slot is in. Most groups are of one size, so that a guess is nearly always right.
+    fn group_of(&self, slot: usize) -> usize {
+        let last = self.groups.len() - 1;
+        let guess = (slot as u64 * self.groups.len() as u64 / self.slots[last + 1] as u64) as usize;
+        for g in guess.saturating_sub(1)..=(guess + 1).min(last) {
+            if (self.slots[g]..self.slots[g + 1]).contains(&slot) {
+                return g;
+            }
+        }
+        self.slots.partition_point(|&s| s <= slot) - 1
     }
 
     /// The components of a group, row by row and lane by lane.

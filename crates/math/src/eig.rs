@@ -20,6 +20,16 @@ pub fn sym_eig3(a: &Mat3) -> (Vec3, Mat3) {
     sym_eig_n(a)
 }
 
+/// Whether the symmetric matrix of the lower triangle of `a` has positive pivots.
+pub fn is_positive_definite3(a: &Mat3) -> bool {
+    let first = a[(0, 0)];
+    let (l, m) = (a[(1, 0)] / first, a[(2, 0)] / first);
+    let second = a[(1, 1)] - l * a[(1, 0)];
+    let across = a[(2, 1)] - m * a[(1, 0)];
+    let third = a[(2, 2)] - m * a[(2, 0)] - across * across / second;
+    first > 0.0 && second > 0.0 && third > 0.0
+}
+
 /// The positive semi-definite 2×2 matrix closest to `a`. See [`psd_n`].
 pub fn psd2(a: &Mat2) -> Mat2 {
     psd_n(a)

@@ -43,7 +43,7 @@ pub use bicgstab::{BicgstabError, BicgstabWorkspace, bicgstab};
 pub use block::{BlockError, BlockMatrix, BlockPattern};
 pub use coloring::BlockColoring;
 pub use dual::{Dual, Real, Vector};
-pub use eig::{psd_n, psd2, psd3, sym_eig_n, sym_eig2, sym_eig3};
+pub use eig::{is_positive_definite3, psd_n, psd2, psd3, sym_eig_n, sym_eig2, sym_eig3};
 pub use factor::{Factor, FactorError, Lu, LuSymbolic, Ordering, Symbolic};
 pub use krylov::{
     BlockJacobi, CgConfig, CgError, CgReport, CgWorkspace, Identity, LinearOperator,

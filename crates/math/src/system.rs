@@ -337,6 +337,7 @@ pub enum SystemError {
 pub struct SystemFactor {
     factors: PartFactors,
     workspace: CgWorkspace,
+    /// The right-hand side, where bodies are coupled.
     rhs: Vec<Vec3>,
 }
 
@@ -383,7 +384,7 @@ impl SystemFactor {
                 parts: parts?,
             },
             workspace: CgWorkspace::default(),
-            rhs: vec![Vec3::zeros(); matrix.len()],
+            rhs: Vec::new(),
         })
     }
 
@@ -440,7 +441,8 @@ impl SystemFactor {
             self.factors.solve(x);
             return Ok(0);
         }
-        self.rhs.copy_from_slice(x);
+        self.rhs.clear();
+        self.rhs.extend_from_slice(x);
         self.factors.solve(x);
         let config = CgConfig {
             relative: tolerance,

@@ -11,7 +11,7 @@
 //! | … | per section: length of the name `u32`, name (UTF-8), length of the data `u64`, data |
 //! | 8 | XXH64 (seed 0) of everything before, `u64` |
 
-use crate::codec::{DecodeError, Decoder};
+use crate::codec::{DecodeError, Decoder, Encoder};
 use crate::xxh64::Xxh64;
 use crate::{RecordError, atomic};
 use std::fs;
@@ -116,12 +116,15 @@ pub enum CheckpointError {
     Decode(#[from] DecodeError),
 }
 
+/// A section: its name, and what writes its contents, twice the same.
+pub type Section<'a> = (&'a str, &'a dyn Fn(&mut Encoder));
+
 /// Writes named sections to `path`. The previous checkpoint stays in place until the new one is
 /// complete and on the disk.
-pub fn write_checkpoint(
-    path: &Path,
-    sections: &[(String, Vec<u8>)],
-) -> Result<(), CheckpointError> {
+///
+/// Contents are written twice, first to learn their length: a checkpoint may be large beside what memory is
+/// left.
+pub fn write_checkpoint(path: &Path, sections: &[Section]) -> Result<(), CheckpointError> {
     for (at, (name, _)) in sections.iter().enumerate() {
         if sections[..at].iter().any(|(other, _)| other == name) {
             let reason = format!("section \"{name}\" is given twice");
@@ -131,9 +134,13 @@ pub fn write_checkpoint(
     let too_large = |_| RecordError::invalid(path, "more than 2³² sections or bytes in a name");
     let count = u32::try_from(sections.len()).map_err(too_large)?;
     let mut length = (HEAD + 8) as u64;
-    for (name, data) in sections {
+    let mut lengths = Vec::new();
+    for (name, contents) in sections {
         u32::try_from(name.len()).map_err(too_large)?;
-        length += 12 + name.len() as u64 + data.len() as u64;
+        let mut bytes = 0;
+        send(contents, &mut |piece| bytes += piece.len() as u64);
+        length += 12 + name.len() as u64 + bytes;
+        lengths.push(bytes);
     }
     atomic::write_with(path, |out| {
         let mut out = Hashing {
@@ -144,16 +151,28 @@ pub fn write_checkpoint(
         out.put(&VERSION.to_le_bytes())?;
         out.put(&length.to_le_bytes())?;
         out.put(&count.to_le_bytes())?;
-        for (name, data) in sections {
+        for ((name, contents), length) in sections.iter().zip(&lengths) {
             out.put(&(name.len() as u32).to_le_bytes())?;
             out.put(name.as_bytes())?;
-            out.put(&(data.len() as u64).to_le_bytes())?;
-            out.put(data)?;
+            out.put(&length.to_le_bytes())?;
+            let mut written = Ok(());
+            send(contents, &mut |piece| {
+                if written.is_ok() {
+                    written = out.put(piece);
+                }
+            });
+            written?;
         }
         let sum = out.hash.finish();
         out.out.write_all(&sum.to_le_bytes())
     })?;
     Ok(())
+}
+
+fn send(contents: &dyn Fn(&mut Encoder), sink: &mut dyn FnMut(&[u8])) {
+    let mut out = Encoder::into_sink(sink);
+    contents(&mut out);
+    out.finish();
 }
 
 struct Hashing<'a> {
@@ -330,7 +349,6 @@ impl Cursor<'_> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
-    use crate::codec::Encoder;
 
     fn sections(seed: u8) -> Vec<(String, Vec<u8>)> {
         let mut state = Encoder::new();
@@ -342,9 +360,21 @@ mod tests {
         ]
     }
 
+    fn write(path: &Path, sections: &[(String, Vec<u8>)]) -> Result<(), CheckpointError> {
+        let contents: Vec<_> = sections
+            .iter()
+            .map(|(_, bytes)| move |out: &mut Encoder| bytes.iter().for_each(|&b| out.byte(b)))
+            .collect();
+        let named = sections.iter().zip(&contents);
+        let sections: Vec<Section> = named
+            .map(|((name, _), contents)| (name.as_str(), contents as &dyn Fn(&mut Encoder)))
+            .collect();
+        write_checkpoint(path, &sections)
+    }
+
     fn written(dir: &Path) -> (PathBuf, Vec<u8>) {
         let path = dir.join("checkpoint.bin");
-        write_checkpoint(&path, &sections(1)).unwrap();
+        write(&path, &sections(1)).unwrap();
         let bytes = fs::read(&path).unwrap();
         (path, bytes)
     }
@@ -369,6 +399,16 @@ mod tests {
             error.contains("checkpoint.bin") && error.contains("\"rods\""),
             "{error}"
         );
+    }
+
+    #[test]
+    fn sections_longer_than_a_piece_come_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("checkpoint.bin");
+        let numbers: Vec<f64> = (0..30_001).map(f64::from).collect();
+        write_checkpoint(&path, &[("long", &|out| out.f64s(&numbers))]).unwrap();
+        let back = Checkpoint::read(&path).unwrap();
+        assert_eq!(back.section("long").unwrap().f64s().unwrap(), numbers);
     }
 
     #[test]
@@ -441,13 +481,13 @@ mod tests {
         let leftover = dir.path().join(".checkpoint.bin.partial");
         fs::write(&leftover, &bytes[..30]).unwrap();
         assert!(Checkpoint::read(&path).is_ok());
-        write_checkpoint(&path, &sections(2)).unwrap();
+        write(&path, &sections(2)).unwrap();
         assert!(!leftover.exists());
         let back = Checkpoint::read(&path).unwrap();
         assert_eq!(back.sections().nth(2).unwrap().1, [2; 40]);
 
         let twice = [sections(3), sections(3)].concat();
-        assert!(write_checkpoint(&path, &twice).is_err());
+        assert!(write(&path, &twice).is_err());
         assert!(Checkpoint::read(&path).is_ok());
         let missing = Checkpoint::read(&dir.path().join("none.bin"))
             .unwrap_err()

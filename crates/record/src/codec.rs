@@ -3,36 +3,67 @@
 
 use stiction_math::Vec3;
 
-/// Collects values into the bytes of one section.
-#[derive(Clone, Debug, Default)]
-pub struct Encoder {
+/// Collects values into the bytes of one section, or passes them on as they come.
+#[derive(Default)]
+pub struct Encoder<'a> {
     bytes: Vec<u8>,
+    sink: Option<&'a mut dyn FnMut(&[u8])>,
 }
 
-impl Encoder {
+/// How many bytes are passed on at once.
+const PIECE: usize = 1 << 16;
+
+impl<'a> Encoder<'a> {
     /// An empty section.
     pub fn new() -> Self {
         Self::default()
     }
 
+    /// A section whose bytes go to `sink`, a piece at a time, and are not kept.
+    pub fn into_sink(sink: &'a mut dyn FnMut(&[u8])) -> Self {
+        Self {
+            bytes: Vec::with_capacity(PIECE + 8),
+            sink: Some(sink),
+        }
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() >= PIECE {
+            self.pass_on();
+        }
+    }
+
+    fn pass_on(&mut self) {
+        if let Some(sink) = &mut self.sink {
+            sink(&self.bytes);
+            self.bytes.clear();
+        }
+    }
+
+    /// Appends one byte.
+    pub fn byte(&mut self, value: u8) {
+        self.put(&[value]);
+    }
+
     /// Appends a truth value as one byte.
     pub fn bool(&mut self, value: bool) {
-        self.bytes.push(u8::from(value));
+        self.byte(u8::from(value));
     }
 
     /// Appends an unsigned integer.
     pub fn u64(&mut self, value: u64) {
-        self.bytes.extend_from_slice(&value.to_le_bytes());
+        self.put(&value.to_le_bytes());
     }
 
     /// Appends a signed integer.
     pub fn i64(&mut self, value: i64) {
-        self.bytes.extend_from_slice(&value.to_le_bytes());
+        self.put(&value.to_le_bytes());
     }
 
     /// Appends a number.
     pub fn f64(&mut self, value: f64) {
-        self.bytes.extend_from_slice(&value.to_bits().to_le_bytes());
+        self.put(&value.to_bits().to_le_bytes());
     }
 
     /// Appends a vector.
@@ -43,7 +74,7 @@ impl Encoder {
     /// Appends the count and the bytes.
     pub fn bytes(&mut self, values: &[u8]) {
         self.u64(values.len() as u64);
-        self.bytes.extend_from_slice(values);
+        self.put(values);
     }
 
     /// Appends a text.
@@ -54,9 +85,7 @@ impl Encoder {
     /// Appends the count and the integers.
     pub fn u32s(&mut self, values: &[u32]) {
         self.u64(values.len() as u64);
-        for value in values {
-            self.bytes.extend_from_slice(&value.to_le_bytes());
-        }
+        values.iter().for_each(|v| self.put(&v.to_le_bytes()));
     }
 
     /// Appends the count and the integers.
@@ -77,8 +106,9 @@ impl Encoder {
         values.iter().for_each(|value| self.vec3(value));
     }
 
-    /// The section's bytes.
-    pub fn finish(self) -> Vec<u8> {
+    /// The section's bytes, or the last ones to their sink.
+    pub fn finish(mut self) -> Vec<u8> {
+        self.pass_on();
         self.bytes
     }
 }

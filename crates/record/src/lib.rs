@@ -21,6 +21,7 @@ pub mod picture;
 pub mod plot;
 mod ply;
 pub mod problems;
+mod process;
 mod pvd;
 mod recorder;
 pub mod report;
@@ -33,7 +34,7 @@ mod xml;
 mod xxh64;
 
 pub use atomic::make_folder;
-pub use checkpoint::{Checkpoint, CheckpointError, write_checkpoint};
+pub use checkpoint::{Checkpoint, CheckpointError, Section, write_checkpoint};
 pub use codec::{DecodeError, Decoder, Encoder};
 pub use contact_table::{CONTACTS, ContactTable, PairTable, write_contacts_vtu};
 pub use csv::{StoredTable, Table, Value, read_table};
@@ -44,10 +45,9 @@ pub use obj::write_obj;
 pub use obstacles::PREFIX as OBSTACLE_PREFIX;
 pub use overlaps::{OVERLAPS, write_overlaps};
 pub use ply::write_ply;
+pub use process::{peak_memory, processor_time, reset_peak_memory};
 pub use pvd::{Pvd, PvdEntry, read_pvd};
 pub use recorder::{Format, Recorder, RunInfo};
 pub use running::Running;
-pub use summary::{
-    Bound, CheckResult, MeanMax, Named, Number, ProbeSummary, Status, Summary, peak_memory,
-};
+pub use summary::{Bound, CheckResult, MeanMax, Named, Number, ProbeSummary, Status, Summary};
 pub use vtu::{Encoding, write_vtu};

@@ -28,7 +28,7 @@ use stiction_sim::{
 
 use crate::{
     Bound, CONTACTS, Cells, CheckResult, Checkpoint, CheckpointError, ContactTable, Data, Encoder,
-    Encoding, Frame, Named, PairTable, Pvd, RecordError, Status, Summary, Table,
+    Encoding, Frame, Named, PairTable, Pvd, RecordError, Section, Status, Summary, Table,
     history::History,
     obstacles::{self, PREFIX},
     peak_memory, sequence_path, write_checkpoint, write_contacts_vtu, write_obj, write_ply,
@@ -400,22 +400,22 @@ impl Recorder {
             contacts.sync()?;
             pairs.sync()?;
         }
-        let mut scene = Encoder::new();
-        scene.u64(self.info.hash);
-        scene.str(&self.info.scene);
-        scene.str(sim.method().name());
         let mut history = self.history.clone();
         history.wall += wall;
         for (total, stage) in history.stages.iter_mut().zip(Stage::ALL) {
             *total += sim.stages().seconds(stage);
         }
-        let mut encoded = Encoder::new();
-        history.encode(&mut encoded);
-        let sections = [
-            ("scene".to_owned(), scene.finish()),
-            ("state".to_owned(), encode_state(sim.state())),
-            ("method".to_owned(), encode_memory(&sim.method().save())),
-            ("history".to_owned(), encoded.finish()),
+        let memory = sim.method().save();
+        let scene = |out: &mut Encoder| {
+            out.u64(self.info.hash);
+            out.str(&self.info.scene);
+            out.str(sim.method().name());
+        };
+        let sections: [Section; 4] = [
+            ("scene", &scene),
+            ("state", &|out| encode_state(sim.state(), out)),
+            ("method", &|out| encode_memory(&memory, out)),
+            ("history", &|out| history.encode(out)),
         ];
         write_checkpoint(&Self::checkpoint_path(&self.dir), &sections)
     }
@@ -524,8 +524,7 @@ fn columns(probes: &[Probe]) -> Vec<&str> {
     probes.iter().map(|p| p.name.as_str()).collect()
 }
 
-fn encode_state(state: &State) -> Vec<u8> {
-    let mut out = Encoder::new();
+fn encode_state(state: &State, out: &mut Encoder) {
     out.u64(state.step);
     out.f64(state.time);
     out.vec3s(&state.x);
@@ -544,7 +543,6 @@ fn encode_state(state: &State) -> Vec<u8> {
         out.f64(*angle);
         out.u64(u64::from(*held));
     }
-    out.finish()
 }
 
 /// The stored state, which must have the shape of `like`.
@@ -592,15 +590,13 @@ fn decode_state(checkpoint: &Checkpoint, like: &State) -> Result<State, Checkpoi
     })
 }
 
-fn encode_memory(memory: &Memory) -> Vec<u8> {
-    let mut out = Encoder::new();
+fn encode_memory(memory: &Memory, out: &mut Encoder) {
     out.u64(memory.columns.len() as u64);
     for (name, column) in &memory.columns {
         out.str(name);
         out.vec3s(column);
     }
     out.u64s(&memory.keys);
-    out.finish()
 }
 
 fn decode_memory(checkpoint: &Checkpoint) -> Result<Memory, CheckpointError> {

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::{BandedGroup, BandedLayout, BandedMatrices, NONE};
 use crate::{BlockError, BlockMatrix, BlockPattern, Mat3};
 
@@ -70,6 +72,13 @@ impl BandedMatrices {
             let at = self.layout.entry(3 * i + r, 3 * j + c);
             at.map_or(0.0, |(g, at)| self.values[g][at])
         })
+    }
+
+    /// Whether all numbers are finite.
+    pub fn is_finite(&self) -> bool {
+        // A sum of x − x is zero, or no number, and needs no branch.
+        let finite = |v: &[f64]| v.iter().map(|x| x - x).sum::<f64>() == 0.0;
+        self.values.par_iter().with_min_len(64).all(|v| finite(v))
     }
 
     /// Whether all numbers in the rows of a block are finite; those right of the diagonal belong to

@@ -17,12 +17,10 @@ use super::{
 
 /// A solver with its memory: make one per model and use it in every step.
 pub struct Admm {
-    /// Of A + W.
+    /// Of A for the velocity without contact, then of A + W.
     factor: SystemFactor,
-    /// Of A, for the velocity without contact.
-    plain: SystemFactor,
     pub(super) finisher: Option<Box<dyn Finisher>>,
-    /// Whether `plain` is already that of the next problem.
+    /// Whether the factor is already that of A of the next problem.
     fresh: bool,
     /// Blocks of each part that the factor was analysed for.
     shape: Vec<usize>,
@@ -87,7 +85,6 @@ impl Admm {
         problem.check()?;
         Ok(Self {
             factor: SystemFactor::new(&problem.a, &problem.part_positions())?,
-            plain: SystemFactor::new(&problem.a, &problem.part_positions())?,
             finisher: None,
             fresh: false,
             shape: shape(problem),
@@ -176,10 +173,10 @@ impl Admm {
         tolerance: f64,
     ) -> Result<(), Error> {
         self.analyse(problem)?;
-        self.plain.refactor(&problem.a, None)?;
+        self.factor.refactor(&problem.a, None)?;
         self.fresh = true;
         x.copy_from_slice(&problem.f);
-        self.plain.solve(&problem.a, x, tolerance)?;
+        self.factor.solve(&problem.a, x, tolerance)?;
         Ok(())
     }
 
@@ -187,7 +184,6 @@ impl Admm {
     fn analyse(&mut self, problem: &FrictionProblem) -> Result<(), Error> {
         if self.shape != shape(problem) {
             self.factor = SystemFactor::new(&problem.a, &problem.part_positions())?;
-            self.plain = SystemFactor::new(&problem.a, &problem.part_positions())?;
             self.fresh = false;
             self.shape = shape(problem);
         }
@@ -373,7 +369,7 @@ impl Admm {
         source.more_contacts(self.velocity(which), &mut problem.contacts);
         let more = problem.contacts.len().saturating_sub(self.projection.len());
         if more > 0 {
-            problem.check()?;
+            problem.check_contacts(self.projection.len())?;
             let metric = metric(&self.w, &self.inverse);
             self.projection.append(&problem.contacts, metric)?;
         }
@@ -441,10 +437,10 @@ impl Admm {
             Start::Unconstrained | Start::Held => {
                 let tolerance = config.linear_tolerance.min(1e-10);
                 if !fresh {
-                    self.plain.refactor(&problem.a, None)?;
+                    self.factor.refactor(&problem.a, None)?;
                 }
                 self.v.copy_from_slice(&problem.f);
-                self.plain.solve(&problem.a, &mut self.v, tolerance)?;
+                self.factor.solve(&problem.a, &mut self.v, tolerance)?;
                 if config.start == Start::Held && state.balance.len() == n {
                     self.hold(problem, state, tolerance)?;
                 }
@@ -483,7 +479,7 @@ impl Admm {
             };
             *held = problem.f[j] + balance;
         }
-        self.plain.solve(&problem.a, held, tolerance)?;
+        self.factor.solve(&problem.a, held, tolerance)?;
         let known = state.r.len() == problem.contacts.len();
         let r = if known { &state.r[..] } else { &[] };
         let better = better_held(problem, &self.w, &self.v, held, r);

@@ -1,5 +1,6 @@
 //! The diagonal W that stands for A in the projection.
 
+use rayon::prelude::*;
 use stiction_contact::FrictionProblem;
 use stiction_math::{Part, sym_eig3};
 
@@ -8,8 +9,7 @@ use super::Weights;
 /// w_j = max(σ η_j, min(β m_j, η_j)) [kg] for every block, with η_j the least eigenvalue of A_jj
 /// and m_j its mass or mean inertia [daviet2020, Sect. 6.2.6].
 pub(crate) fn weights(problem: &FrictionProblem, rule: &Weights, w: &mut Vec<f64>) {
-    w.clear();
-    w.extend((0..problem.blocks()).map(|j| {
+    let weight = |j: usize| {
         let block = problem.a.diagonal(j);
         let (values, _) = sym_eig3(&block);
         // An eigenvalue of a nearly singular block may come out zero or negative by rounding.
@@ -20,7 +20,9 @@ pub(crate) fn weights(problem: &FrictionProblem, rule: &Weights, w: &mut Vec<f64
             }
             Weights::Diagonal { part } => part * least,
         }
-    }));
+    };
+    let blocks = (0..problem.blocks()).into_par_iter().with_min_len(1024);
+    blocks.map(weight).collect_into_vec(w);
 }
 
 /// What turns a velocity of each block into metres per second: 1 for nodes, the radius of gyration

@@ -1,9 +1,8 @@
 //! `stiction bench smooth`: the direct and the iterative solver of method `smooth` on the ball of
 //! [larionov, Table II], at three resolutions, and what contact between bodies that deform costs.
 
-use std::time::Instant;
-
 use serde::Serialize;
+use stiction_record::{peak_memory, processor_time, reset_peak_memory};
 use stiction_scene::{LoadOptions, SceneSource};
 use stiction_sim::Simulation;
 
@@ -52,8 +51,8 @@ pub struct Row {
     /// κ_v [1/atm].
     compression: &'static str,
     solver: &'static str,
-    /// Mean of all steps [s].
-    seconds_per_step: f64,
+    /// Time of all processors together, mean of all steps [s].
+    core_seconds_per_step: f64,
     /// Newton iterations per step.
     iterations: f64,
     /// Most memory that the run held beyond what was there before [bytes]; zero where the system
@@ -76,7 +75,7 @@ pub struct ContactRow {
     scene: &'static str,
     solver: &'static str,
     contacts: f64,
-    seconds_per_step: f64,
+    core_seconds_per_step: f64,
     iterations: f64,
 }
 
@@ -89,6 +88,7 @@ pub struct Tables {
 /// All tables; the largest ball only if it is asked for: its factorisation takes gigabytes.
 pub fn run(large: bool) -> Result<Tables, Failure> {
     let mut ball = Vec::new();
+    eprintln!("{}", Row::HEAD);
     let sizes = if large { &SIZES[..] } else { &SIZES[..2] };
     for size in sizes {
         for compression in COMPRESSIONS {
@@ -96,18 +96,20 @@ pub fn run(large: bool) -> Result<Tables, Failure> {
             for solver in ["direct", "iterative"] {
                 let (mut row, sim) = measure(size, compression, solver)?;
                 if let Some((seconds, memory, other)) = &direct {
-                    row.time_ratio = Some(row.seconds_per_step / seconds);
+                    row.time_ratio = Some(row.core_seconds_per_step / seconds);
                     row.memory_ratio = (*memory > 0).then(|| row.memory as f64 / *memory as f64);
                     let pairs = sim.state().x.iter().zip(&other.state().x);
                     let apart = pairs.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
                     row.apart = Some(apart);
                 } else {
-                    direct = Some((row.seconds_per_step, row.memory, sim));
+                    direct = Some((row.core_seconds_per_step, row.memory, sim));
                 }
                 let air = ball.iter().find(|r: &&Row| {
                     (r.size, r.solver, r.compression) == (size.name, solver, COMPRESSIONS[0])
                 });
                 row.kept = air.map(|air| air.volume_loss / row.volume_loss);
+                // The large rows take minutes: each is shown when it is there.
+                eprintln!("{}", row.line());
                 ball.push(row);
             }
         }
@@ -117,7 +119,7 @@ pub fn run(large: bool) -> Result<Tables, Failure> {
         for solver in ["direct", "iterative"] {
             let mut sim = simulation(scene, &[format!("method.solver={solver}")])?;
             let (mut contacts, mut iterations) = (0, 0);
-            let start = Instant::now();
+            let start = processor_time();
             for _ in 0..steps {
                 let report = sim.step().map_err(Failure::run)?;
                 contacts += report.contacts;
@@ -128,7 +130,7 @@ pub fn run(large: bool) -> Result<Tables, Failure> {
                 scene,
                 solver,
                 contacts: per_step(contacts),
-                seconds_per_step: start.elapsed().as_secs_f64() / f64::from(steps),
+                core_seconds_per_step: (processor_time() - start) / f64::from(steps),
                 iterations: per_step(iterations),
             });
         }
@@ -151,7 +153,7 @@ fn measure(
     compression: &'static str,
     solver: &'static str,
 ) -> Result<(Row, Simulation), Failure> {
-    let before = reset_peak();
+    let before = reset_peak_memory();
     let mut sim = simulation(
         "ball-squish",
         &[
@@ -168,20 +170,20 @@ fn measure(
     };
     let first = volume(&sim);
     let mut iterations = 0;
-    let start = Instant::now();
+    let start = processor_time();
     for _ in 0..STEPS {
         iterations += sim.step().map_err(Failure::run)?.iterations;
     }
-    let seconds = start.elapsed().as_secs_f64();
+    let seconds = processor_time() - start;
     let row = Row {
         size: size.name,
         elements: 60 * size.frequency.pow(2) * size.layers,
         dofs: 3 * sim.model().blocks(),
         compression,
         solver,
-        seconds_per_step: seconds / STEPS as f64,
+        core_seconds_per_step: seconds / STEPS as f64,
         iterations: iterations as f64 / STEPS as f64,
-        memory: before.map_or(0, |b| stiction_record::peak_memory().saturating_sub(b)),
+        memory: before.map_or(0, |b| peak_memory().saturating_sub(b)),
         volume_loss: 1.0 - volume(&sim) / first,
         time_ratio: None,
         memory_ratio: None,
@@ -191,40 +193,39 @@ fn measure(
     Ok((row, sim))
 }
 
-/// Lets the system's record of the most memory held begin anew; what is held now [bytes], or none
-/// where that cannot be done.
-fn reset_peak() -> Option<u64> {
-    std::fs::write("/proc/self/clear_refs", "5").ok()?;
-    Some(stiction_record::peak_memory())
+impl Row {
+    const HEAD: &str = "elements  κ_v   solver     core s/step  newton  memory MB  volume loss  times less  time/direct  memory/direct  apart [m]";
+
+    fn line(&self) -> String {
+        let or_dash = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{x:.2}"));
+        format!(
+            "{:<8}  {:<4}  {:<9}  {:>11.3}  {:>6.1}  {:>9.1}  {:>11.3e}  {:>10}  {:>11}  {:>13}  {}",
+            self.size,
+            self.compression,
+            self.solver,
+            self.core_seconds_per_step,
+            self.iterations,
+            self.memory as f64 / 1e6,
+            self.volume_loss,
+            or_dash(self.kept),
+            or_dash(self.time_ratio),
+            or_dash(self.memory_ratio),
+            self.apart.map_or("-".to_owned(), |x| format!("{x:.1e}")),
+        )
+    }
 }
 
 impl Tables {
     pub fn print(&self) {
-        println!(
-            "elements  κ_v   solver       s/step  newton  memory MB  volume loss  times less  time/direct  memory/direct  apart [m]"
-        );
+        println!("{}", Row::HEAD);
         for r in &self.ball {
-            let or_dash = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{x:.2}"));
-            println!(
-                "{:<8}  {:<4}  {:<9}  {:>8.3}  {:>6.1}  {:>9.1}  {:>11.3e}  {:>10}  {:>11}  {:>13}  {}",
-                r.size,
-                r.compression,
-                r.solver,
-                r.seconds_per_step,
-                r.iterations,
-                r.memory as f64 / 1e6,
-                r.volume_loss,
-                or_dash(r.kept),
-                or_dash(r.time_ratio),
-                or_dash(r.memory_ratio),
-                r.apart.map_or("-".to_owned(), |x| format!("{x:.1e}")),
-            );
+            println!("{}", r.line());
         }
-        println!("\nscene       solver      s/step  newton  contacts");
+        println!("\nscene       solver     core s/step  newton  contacts");
         for r in &self.contact {
             println!(
-                "{:<10}  {:<9}  {:>7.3}  {:>6.1}  {:>8.0}",
-                r.scene, r.solver, r.seconds_per_step, r.iterations, r.contacts
+                "{:<10}  {:<9}  {:>11.3}  {:>6.1}  {:>8.0}",
+                r.scene, r.solver, r.core_seconds_per_step, r.iterations, r.contacts
             );
         }
     }
