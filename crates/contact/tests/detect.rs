@@ -323,7 +323,8 @@ fn a_vertex_inside_a_closed_body_is_pushed_out_and_thin_bodies_are_not_seen_from
     assert!((c.gap[i] + 1.4e-3).abs() < 1e-12);
     assert!((report.penetration - 1.4e-3).abs() < 1e-12);
     let none = ContactSet::default();
-    let depth = s.step(&none, |x| s.detector().penetration(x)).unwrap();
+    let mut d = s.detector();
+    let depth = s.step(&none, |x| d.penetration(x)).unwrap();
     assert!((depth - 1.4e-3).abs() < 1e-12);
     // A card half a millimetre thick, the vertex above it: only the upper face counts.
     let mut s = Scene::default();

@@ -123,10 +123,10 @@ struct Work {
     /// Made at the first solve: it examines a matrix with numbers in it.
     solver: Option<solver::Admm>,
     gradient: Vec<Vec3>,
+    /// Velocities without contact; before they are known, those that the step is linearised at.
     predicted: Vec<Vec3>,
     /// Velocities and impulses that the last contact problem was started from.
     start: (Vec<Vec3>, Vec<Vec3>),
-    masked: Vec<Vec3>,
     placements: Vec<Placement<'static>>,
 }
 
@@ -381,7 +381,6 @@ impl Work {
             gradient: vec![Vec3::zeros(); n],
             predicted: vec![Vec3::zeros(); n],
             start: Default::default(),
-            masked: vec![Vec3::zeros(); n],
             placements: Vec::new(),
             problem,
         })
@@ -398,7 +397,7 @@ impl Work {
         let Self {
             problem,
             gradient,
-            masked,
+            predicted: masked,
             ..
         } = self;
         let splits = self.elements.as_ref().map(Elements::splits);

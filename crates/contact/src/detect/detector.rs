@@ -77,6 +77,8 @@ pub struct Detector {
     /// Keys of all contacts of the step, sorted.
     seen: Vec<ContactKey>,
     shares: Shares,
+    /// Whether all this is of a step that goes on.
+    open: bool,
 }
 
 impl Detector {
@@ -100,7 +102,14 @@ impl Detector {
             boxes: Vec::new(),
             seen: Vec::new(),
             shares: Shares::default(),
+            open: false,
         })
+    }
+
+    /// Ends the step: its candidates are dropped, and its trees and positions may serve others.
+    pub(super) fn close(&mut self) {
+        self.candidates = Candidates::default();
+        self.open = false;
     }
 
     /// The colliders.
@@ -115,9 +124,10 @@ impl Detector {
     pub fn detect(&mut self, step: &Step, out: &mut ContactSet) -> Result<Report, DetectError> {
         out.clear();
         self.seen.clear();
-        self.candidates = Candidates::default();
+        self.close();
         self.motion.set(&self.world, step)?;
         let rebuilt = self.search()?;
+        self.open = true;
         let mut found = self.world.near(&self.motion, &self.candidates)?;
         self.world
             .settle_sides(&self.motion, step.previous, &mut found);
@@ -141,8 +151,11 @@ impl Detector {
     /// The largest fraction of the step at velocities `v` [m/s] for which all features of meshes
     /// stay at least `d_min` [m] apart, and vertices, edges and the solids' corners and centres as
     /// far; zero if some are closer from the start. For the step of the last
-    /// [`Detector::detect`]. `d_min` must not exceed the thickness.
+    /// [`Detector::detect`]; zero if that is over. `d_min` must not exceed the thickness.
     pub fn safe_fraction(&mut self, v: &[Vec3], d_min: f64) -> Result<f64, DetectError> {
+        if !self.open {
+            return Ok(0.0);
+        }
         self.repredict(v)?;
         let config = CcdConfig::new(d_min);
         let (x0, x1) = (&self.motion.x0, &self.motion.x1);
@@ -357,7 +370,7 @@ impl ContactSource for Detector {
     /// within a tenth of its thickness. Velocities that are too few
     /// or not finite give no contacts.
     fn more_contacts(&mut self, v: &[Vec3], contacts: &mut ContactSet) -> usize {
-        if self.swept.is_none() || self.repredict(v).is_err() {
+        if !self.open || self.repredict(v).is_err() {
             return 0;
         }
         let before = contacts.len();

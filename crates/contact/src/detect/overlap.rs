@@ -25,9 +25,15 @@ impl Detector {
     /// The deepest overlap at the start of `step` [m]: how far the closest features within reach
     /// are below their contact thickness; below zero distance where a side is known (solids,
     /// closed surfaces, contacts that `step.previous` names). Velocities are not used.
-    pub fn penetration(&self, step: &Step) -> Result<f64, DetectError> {
-        let motion = self.at_rest(step)?;
-        let found = self.world.near_at_rest(&motion, step)?;
+    ///
+    /// It takes the memory of the last [`Detector::detect`], whose step ends with it.
+    pub fn penetration(&mut self, step: &Step) -> Result<f64, DetectError> {
+        self.close();
+        self.motion.set(&self.world, step)?;
+        self.motion.stand_still();
+        let swept = self.world.trees_at_rest(&self.motion, self.swept.take())?;
+        let found = self.world.near_at_rest(&self.motion, step, &swept)?;
+        self.swept = Some(swept);
         let depth = found.iter().map(|f| f.thickness - f.distance);
         Ok(depth.fold(0.0, f64::max))
     }
@@ -36,11 +42,7 @@ impl Detector {
     pub(super) fn at_rest(&self, step: &Step) -> Result<Motion, DetectError> {
         let mut motion = Motion::default();
         motion.set(&self.world, step)?;
-        motion.x1.clone_from(&motion.x0);
-        for (_, moving) in &mut motion.shapes {
-            let pose = moving.pose(0.0);
-            *moving = Moving::new(moving.shape.clone(), pose, pose);
-        }
+        motion.stand_still();
         Ok(motion)
     }
 
@@ -55,16 +57,27 @@ impl Detector {
 }
 
 impl World {
+    /// Trees around a motion that stands still: those of another one fitted to it, if there are any.
+    pub(super) fn trees_at_rest(
+        &self,
+        motion: &Motion,
+        known: Option<SweptSurface>,
+    ) -> Result<SweptSurface, SurfaceError> {
+        let (x, margin) = (&motion.x0, self.margin.as_slice());
+        match known {
+            Some(mut swept) => swept.refit(x, x, margin).map(|()| swept),
+            None => SweptSurface::build(self.surface.clone(), x, x, margin),
+        }
+    }
+
     /// What is within reach in a motion that stands still.
     pub(super) fn near_at_rest(
         &self,
         motion: &Motion,
         step: &Step,
+        swept: &SweptSurface,
     ) -> Result<Vec<Found>, DetectError> {
-        let x = &motion.x0;
-        let margin = self.margin.as_slice();
-        let swept = SweptSurface::build(self.surface.clone(), x, x, margin)?;
-        let candidates = Candidates::within(&swept, |pair| self.keep(motion, pair));
+        let candidates = Candidates::within(swept, |pair| self.keep(motion, pair));
         let mut found = self.near(motion, &candidates)?;
         self.settle_sides(motion, step.previous, &mut found);
         found.extend(self.on_shapes(motion, false));

@@ -124,6 +124,15 @@ impl Motion {
         Ok(())
     }
 
+    /// All end where they start.
+    pub(super) fn stand_still(&mut self) {
+        self.x1.clone_from(&self.x0);
+        for (_, moving) in &mut self.shapes {
+            let pose = moving.pose(0.0);
+            *moving = Moving::new(moving.shape.clone(), pose, pose);
+        }
+    }
+
     fn solid(
         &mut self,
         collider: usize,

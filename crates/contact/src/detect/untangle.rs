@@ -95,7 +95,8 @@ impl Detector {
             .into_iter()
             .map(crossing)
             .collect();
-        let mut near = world.near_at_rest(&motion, step)?;
+        let trees = world.trees_at_rest(&motion, None)?;
+        let mut near = world.near_at_rest(&motion, step, &trees)?;
         near.extend(world.inside(&motion)?);
         near.retain(|f| f.thickness - f.distance > tolerance * f.thickness);
         near.sort_by(|a, b| {
@@ -121,7 +122,8 @@ impl Detector {
         let motion = self.at_rest(step)?;
         let world = &self.world;
         let crossings = world.intersections(&motion)?;
-        let mut near = world.near_at_rest(&motion, step)?;
+        let trees = world.trees_at_rest(&motion, None)?;
+        let mut near = world.near_at_rest(&motion, step, &trees)?;
         let mut inside = world.inside(&motion)?;
         inside.extend(world.through(&motion, &meshes(world, &crossings), sides));
         // Of what crosses, distances have no side.

@@ -181,7 +181,6 @@ impl Admm {
         }
         reduce::copy(v, &mut self.v);
         reduce::copy(v, &mut self.p);
-        reduce::copy(&self.p, &mut self.p_hat);
         reduce::copy(&self.lambda, &mut self.lambda_hat);
     }
 }

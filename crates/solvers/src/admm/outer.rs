@@ -32,11 +32,8 @@ pub struct Admm {
     pub(super) v: Vec<Vec3>,
     pub(super) p: Vec<Vec3>,
     pub(super) lambda: Vec<Vec3>,
-    /// p and λ as they enter the linear system: with momentum, if any.
-    pub(super) p_hat: Vec<Vec3>,
+    /// λ as it enters the linear system: with momentum or as combined, if so.
     pub(super) lambda_hat: Vec<Vec3>,
-    p_before: Vec<Vec3>,
-    lambda_before: Vec<Vec3>,
     step: Vec<Vec3>,
     product: Vec<Vec3>,
 }
@@ -95,10 +92,7 @@ impl Admm {
             v: Vec::new(),
             p: Vec::new(),
             lambda: Vec::new(),
-            p_hat: Vec::new(),
             lambda_hat: Vec::new(),
-            p_before: Vec::new(),
-            lambda_before: Vec::new(),
             step: Vec::new(),
             product: Vec::new(),
         })
@@ -228,7 +222,7 @@ impl Admm {
             let problem = access.get();
             let matrix = shifted.as_ref().unwrap_or(&problem.a);
             report.linear_iterations +=
-                self.solve_linear(problem, matrix, config.linear_tolerance)?;
+                self.solve_linear(problem, matrix, &past.momentum, config.linear_tolerance)?;
             let change = self.largest(|s, j| s.step[j]);
             let unmet = access.local_step(&self.v);
 
@@ -261,8 +255,9 @@ impl Admm {
                 jump = self.largest(|s, j| s.lambda_hat[j] - s.lambda[j]);
             }
 
-            std::mem::swap(&mut self.p, &mut self.p_before);
-            std::mem::swap(&mut self.lambda, &mut self.lambda_before);
+            if let Some(Acceleration::Momentum { .. }) = config.acceleration {
+                past.momentum.keep(&self.p, &self.lambda);
+            }
             blocks((&mut self.p, &self.v, &self.lambda_hat))
                 .for_each(|(p, v, lambda)| *p = v - lambda);
             let nap = nap(config, report.delta / h);
@@ -403,8 +398,6 @@ impl Admm {
             &mut self.v,
             &mut self.p,
             &mut self.lambda,
-            &mut self.p_before,
-            &mut self.lambda_before,
             &mut self.step,
             &mut self.product,
         ] {
@@ -447,7 +440,6 @@ impl Admm {
             }
         }
         self.p.copy_from_slice(&self.v);
-        self.p_hat.clone_from(&self.p);
         self.lambda_hat.clone_from(&self.lambda);
 
         if !problem.a.is_coupled() {
@@ -498,11 +490,13 @@ impl Admm {
         &mut self,
         problem: &FrictionProblem,
         matrix: &SystemMatrix,
+        momentum: &Momentum,
         tolerance: f64,
     ) -> Result<usize, Error> {
         problem.a.apply(&self.v, &mut self.product);
         let known = (&problem.f, &self.product, &self.w);
-        let pulled = (&self.p_hat, &self.lambda_hat, &self.v);
+        let p = momentum.p_hat.as_ref().unwrap_or(&self.p);
+        let pulled = (p, &self.lambda_hat, &self.v);
         blocks((&mut self.step, known, pulled)).for_each(
             |(step, (f, product, w), (p, lambda, v))| {
                 *step = f - product + (p - v + lambda) * *w;
@@ -533,7 +527,6 @@ impl Admm {
         match acceleration {
             Some(Acceleration::Momentum { restart }) => self.push_on(momentum, restart),
             _ => {
-                reduce::copy(&self.p, &mut self.p_hat);
                 reduce::copy(&self.lambda, &mut self.lambda_hat);
                 false
             }
@@ -542,9 +535,10 @@ impl Admm {
 
     /// Nesterov's momentum.
     fn push_on(&mut self, momentum: &mut Momentum, restart: f64) -> bool {
+        let p_hat = momentum.p_hat.get_or_insert_with(|| self.p.clone());
         let residual = reduce::sum_ordered(self.w.len(), |j| {
             let dual = (self.lambda[j] - self.lambda_hat[j]).norm_squared();
-            let primal = (self.p[j] - self.p_hat[j]).norm_squared();
+            let primal = (self.p[j] - p_hat[j]).norm_squared();
             self.w[j] * (dual + primal)
         });
         let restart = residual >= restart * momentum.residual;
@@ -560,8 +554,8 @@ impl Admm {
         let ahead = |(hat, now, before): (&mut Vec3, &Vec3, &Vec3)| {
             *hat = now + (now - before) * factor;
         };
-        blocks((&mut self.p_hat, &self.p, &self.p_before)).for_each(ahead);
-        blocks((&mut self.lambda_hat, &self.lambda, &self.lambda_before)).for_each(ahead);
+        blocks((p_hat, &self.p, &momentum.p_before)).for_each(ahead);
+        blocks((&mut self.lambda_hat, &self.lambda, &momentum.lambda_before)).for_each(ahead);
         restart
     }
 
@@ -633,10 +627,26 @@ impl Past {
     }
 }
 
-/// θ of Nesterov's sequence and the last residual.
+/// θ of Nesterov's sequence, the last residual, and what the iteration began with.
 struct Momentum {
     theta: f64,
     residual: f64,
+    /// p as it enters the next linear system, if not as it is.
+    p_hat: Option<Vec<Vec3>>,
+    p_before: Vec<Vec3>,
+    lambda_before: Vec<Vec3>,
+}
+
+impl Momentum {
+    fn keep(&mut self, p: &[Vec3], lambda: &[Vec3]) {
+        for (before, now) in [(&mut self.p_before, p), (&mut self.lambda_before, lambda)] {
+            before.clear();
+            before.extend_from_slice(now);
+        }
+        if self.p_hat.is_none() {
+            self.p_hat = Some(p.to_vec());
+        }
+    }
 }
 
 impl Default for Momentum {
@@ -644,6 +654,9 @@ impl Default for Momentum {
         Self {
             theta: 1.0,
             residual: f64::INFINITY,
+            p_hat: None,
+            p_before: Vec::new(),
+            lambda_before: Vec::new(),
         }
     }
 }
