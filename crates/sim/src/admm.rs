@@ -27,7 +27,7 @@ use crate::{
     dynamics::Dynamics,
     method::{Evidence, Memory, Method, SolveError, SolveReport, StepContext, Unsupported},
     splitting::{self, Elements},
-    stages::Stage,
+    stages::{Stage, Stages},
 };
 
 /// How the method is run.
@@ -189,6 +189,7 @@ impl Admm {
             stages.time(Stage::Solve, || {
                 work.solve(&mut self.state, config, start, last, v, &mut report)
             })?;
+            work.tell_time(stages);
         }
         if config.safe {
             let clearance = CLEARANCE * rules.thickness;
@@ -207,6 +208,7 @@ impl Admm {
                     let start = solver::Start::Given;
                     work.solve(&mut self.state, config, start, true, v, &mut report)
                 })?;
+                work.tell_time(stages);
             }
         }
         if let Some(block) = v.iter().position(|v| !v.iter().all(|c| c.is_finite())) {
@@ -501,6 +503,18 @@ impl Work {
             }
         }
         Ok(())
+    }
+
+    /// Counts what the solver did where it belongs: contacts that it asked for are detection.
+    fn tell_time(&mut self, stages: &mut Stages) {
+        let Some(solver) = &mut self.solver else {
+            return;
+        };
+        let clock = std::mem::take(&mut solver.clock);
+        stages.add(Stage::Detect, clock.detection);
+        stages.add(Stage::Solve, -clock.detection);
+        stages.linear += clock.linear;
+        stages.projection += clock.projection;
     }
 
     /// The fraction of the step at `v` in which all surfaces stay `clearance` [m] apart. What starts

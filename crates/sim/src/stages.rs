@@ -55,6 +55,10 @@ impl Stage {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stages {
     seconds: [f64; 8],
+    /// Of the stage `solve`, the part spent on linear systems [s].
+    pub linear: f64,
+    /// Of the stage `solve`, the part spent on projections to Coulomb's law [s].
+    pub projection: f64,
 }
 
 impl Stages {

@@ -4,6 +4,7 @@
 mod admm;
 mod banded;
 mod detection;
+mod hairy_ball;
 mod projection;
 mod recording;
 mod smooth;
@@ -21,7 +22,8 @@ use stiction_bodies::{
 };
 use stiction_geometry::shapes::{BoxSolid, ShapeError, Sheet, SheetPattern, TetPattern};
 use stiction_math::{SystemFactor, Vec3};
-use stiction_sim::dynamics::Dynamics;
+use stiction_scene::{LoadOptions, SceneSource};
+use stiction_sim::{Simulation, dynamics::Dynamics};
 
 use super::{Failure, with_threads};
 
@@ -41,6 +43,20 @@ pub struct BenchArgs {
     /// Detection: go on to two million triangles (6 GB of memory). `smooth`: also the largest ball.
     #[arg(long)]
     large: bool,
+    /// `hairy-ball`: how many strands, one row each; the paper has 15565 to 127058.
+    #[arg(
+        long,
+        value_name = "N,...",
+        value_delimiter = ',',
+        default_value = "2000"
+    )]
+    strands: Vec<usize>,
+    /// `hairy-ball`: frames of 1/24 s that are measured.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    frames: u64,
+    /// `hairy-ball`: frames that are run before those that are measured; after 20 the hair lies on the ball.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    after: u64,
     /// Detection: write the scene as text for other programs and measure nothing.
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
@@ -58,6 +74,8 @@ enum Name {
     Banded,
     /// Collision detection of two folded sheets, stage by stage, and how it scales.
     Detection,
+    /// Hair on a ball that is turned, beside the paper's table: time, contacts and memory.
+    HairyBall,
     /// The contact projection of `admm` beside a memory triad.
     Projection,
     /// What writing a run down costs, as a part of the run.
@@ -113,6 +131,14 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
                 rows.extend(with_threads(Some(threads), || banded::run(rods, threads))?);
             }
             return show(args.json, &rows, |r| banded::print(r));
+        }
+        Some(Name::HairyBall) => {
+            let plan = hairy_ball::Plan {
+                after: args.after,
+                frames: args.frames,
+            };
+            let rows = with_threads(args.threads, || hairy_ball::run(&args.strands, plan))?;
+            return show(args.json, &rows, |r| hairy_ball::print(r));
         }
         Some(Name::Recording) => {
             let folder = args.out.clone().unwrap_or_else(std::env::temp_dir);
@@ -185,6 +211,17 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A simulation of a built-in scene with other values of some keys.
+fn simulation(scene: &str, overrides: &[String]) -> Result<Simulation, Failure> {
+    let options = LoadOptions {
+        overrides: overrides.to_vec(),
+        ..LoadOptions::default()
+    };
+    let source = SceneSource::from_argument(scene);
+    let loaded = stiction_scene::load(&source, &options).map_err(Failure::input)?;
+    Ok(loaded.simulation().map_err(Failure::input)?.0)
 }
 
 /// One thread, and all that were asked for.

@@ -36,6 +36,29 @@ pub struct Admm {
     pub(super) lambda_hat: Vec<Vec3>,
     step: Vec<Vec3>,
     product: Vec<Vec3>,
+    /// Where the time went since it was last asked for.
+    pub clock: Clock,
+}
+
+/// Seconds of a solver's work.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Clock {
+    /// Factorising and solving linear systems [s].
+    pub linear: f64,
+    /// The projection to Coulomb's law [s].
+    pub projection: f64,
+    /// Looking for more contacts [s].
+    pub detection: f64,
+}
+
+impl Clock {
+    /// Runs `work` and adds its time to `seconds`.
+    fn time<T>(seconds: &mut f64, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        *seconds += start.elapsed().as_secs_f64();
+        result
+    }
 }
 
 /// A problem whose contacts may grow.
@@ -95,6 +118,7 @@ impl Admm {
             lambda_hat: Vec::new(),
             step: Vec::new(),
             product: Vec::new(),
+            clock: Clock::default(),
         })
     }
 
@@ -167,10 +191,13 @@ impl Admm {
         tolerance: f64,
     ) -> Result<(), Error> {
         self.analyse(problem)?;
-        self.factor.refactor(&problem.a, None)?;
+        let Self { factor, clock, .. } = self;
+        Clock::time(&mut clock.linear, || {
+            factor.refactor(&problem.a, None)?;
+            x.copy_from_slice(&problem.f);
+            factor.solve(&problem.a, x, tolerance)
+        })?;
         self.fresh = true;
-        x.copy_from_slice(&problem.f);
-        self.factor.solve(&problem.a, x, tolerance)?;
         Ok(())
     }
 
@@ -262,9 +289,11 @@ impl Admm {
                 .for_each(|(p, v, lambda)| *p = v - lambda);
             let nap = nap(config, report.delta / h);
             let sweeps = past.sweeps(config.sweeps);
-            let clock = Instant::now();
-            let settling = self.projection.project(&mut self.p, sweeps, nap);
-            let projection = clock.elapsed().as_secs_f64();
+            let before = self.clock.projection;
+            let settling = Clock::time(&mut self.clock.projection, || {
+                self.projection.project(&mut self.p, sweeps, nap)
+            });
+            let projection = self.clock.projection - before;
             blocks((&mut self.lambda, &self.lambda_hat, &self.p, &self.v))
                 .for_each(|(lambda, hat, p, v)| *lambda = hat + (p - v));
 
@@ -361,7 +390,11 @@ impl Admm {
                 (problem, source)
             }
         };
-        source.more_contacts(self.velocity(which), &mut problem.contacts);
+        let mut seconds = 0.0;
+        Clock::time(&mut seconds, || {
+            source.more_contacts(self.velocity(which), &mut problem.contacts)
+        });
+        self.clock.detection += seconds;
         let more = problem.contacts.len().saturating_sub(self.projection.len());
         if more > 0 {
             problem.check_contacts(self.projection.len())?;
@@ -443,7 +476,10 @@ impl Admm {
         self.lambda_hat.clone_from(&self.lambda);
 
         if !problem.a.is_coupled() {
-            self.factor.refactor(&problem.a, Some(&self.w))?;
+            let Self { factor, w, .. } = self;
+            Clock::time(&mut self.clock.linear, || {
+                factor.refactor(&problem.a, Some(w))
+            })?;
             return Ok(None);
         }
         let mut shifted = problem.a.clone();
@@ -493,6 +529,7 @@ impl Admm {
         momentum: &Momentum,
         tolerance: f64,
     ) -> Result<usize, Error> {
+        let start = Instant::now();
         problem.a.apply(&self.v, &mut self.product);
         let known = (&problem.f, &self.product, &self.w);
         let p = momentum.p_hat.as_ref().unwrap_or(&self.p);
@@ -504,6 +541,7 @@ impl Admm {
         );
         let iterations = self.factor.solve(matrix, &mut self.step, tolerance)?;
         reduce::axpy(1.0, &self.step, &mut self.v);
+        self.clock.linear += start.elapsed().as_secs_f64();
         Ok(iterations)
     }
 

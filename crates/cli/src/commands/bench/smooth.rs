@@ -3,10 +3,9 @@
 
 use serde::Serialize;
 use stiction_record::{peak_memory, processor_time, reset_peak_memory};
-use stiction_scene::{LoadOptions, SceneSource};
 use stiction_sim::Simulation;
 
-use crate::commands::Failure;
+use super::{Failure, simulation};
 
 /// Steps of each run: all of the plate's way.
 const STEPS: usize = 20;
@@ -136,16 +135,6 @@ pub fn run(large: bool) -> Result<Tables, Failure> {
         }
     }
     Ok(Tables { ball, contact })
-}
-
-fn simulation(scene: &str, overrides: &[String]) -> Result<Simulation, Failure> {
-    let options = LoadOptions {
-        overrides: overrides.to_vec(),
-        ..LoadOptions::default()
-    };
-    let source = SceneSource::from_argument(scene);
-    let loaded = stiction_scene::load(&source, &options).map_err(Failure::input)?;
-    Ok(loaded.simulation().map_err(Failure::input)?.0)
 }
 
 fn measure(

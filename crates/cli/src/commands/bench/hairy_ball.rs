@@ -1,0 +1,164 @@
+//! `stiction bench hairy-ball`: the rows of [daviet2020, Table 2] for hair on a ball, in core-seconds, since the
+//! paper's machines had 8 to 24 cores.
+
+use serde::Serialize;
+use stiction_record::{peak_memory, processor_time, reset_peak_memory};
+use stiction_sim::{Simulation, Stage};
+
+use super::{Failure, simulation};
+
+/// Strands, contacts and core-seconds per frame, and memory [GB] of the paper.
+const PAPER: [(usize, f64, f64, f64); 4] = [
+    (15_565, 212e3, 672.0, 7.7),
+    (31_765, 555e3, 1544.0, 13.3),
+    (63_529, 1.4e6, 6288.0, 27.0),
+    (127_058, 3.9e6, 14_832.0, 51.3),
+];
+
+/// What is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Frames that are run but not measured: hair that has just been let go touches little.
+    pub after: u64,
+    /// Frames that are measured.
+    pub frames: u64,
+}
+
+/// One ball.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    strands: usize,
+    dofs: usize,
+    /// The time that the measured frames begin at [s].
+    from: f64,
+    frames: u64,
+    contacts: f64,
+    contacts_max: usize,
+    /// Of all processors together, per frame of 1/24 s: mean and largest [s].
+    core_seconds: f64,
+    core_seconds_max: f64,
+    /// The share of the time on the wall clock that the contact solver takes, without detection.
+    solver: f64,
+    /// Parts of the solver's time.
+    linear: f64,
+    projection: f64,
+    /// Most memory of the process [bytes].
+    memory: u64,
+    /// Most memory per strand [bytes].
+    memory_per_strand: f64,
+    /// Core-seconds of a frame over contacts of a step [µs].
+    microseconds_per_contact: f64,
+    /// Largest overlap, and steps that met the tolerance.
+    penetration: f64,
+    converged: u64,
+    steps: u64,
+}
+
+/// A row per size.
+pub fn run(strands: &[usize], plan: Plan) -> Result<Vec<Row>, Failure> {
+    let mut rows = Vec::new();
+    for &count in strands {
+        reset_peak_memory();
+        let overrides = [format!("body.hair.shape.count={count}")];
+        let mut sim = simulation("hairy-ball", &overrides)?;
+        let row = measure(count, &mut sim, plan)?;
+        // Rows take minutes: each is shown when it is there.
+        eprintln!("{}", row.line());
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+fn measure(strands: usize, sim: &mut Simulation, plan: Plan) -> Result<Row, Failure> {
+    let steps_per_frame = (1.0 / 24.0 / sim.time_step()).round().max(1.0) as u64;
+    for frame in 0..plan.after {
+        let mut contacts = 0;
+        for _ in 0..steps_per_frame {
+            contacts = sim.step().map_err(Failure::run)?.contacts;
+        }
+        eprintln!("frame {}: {contacts} contacts", frame + 1);
+    }
+    let mut row = Row {
+        strands,
+        dofs: sim.model().dofs(),
+        from: sim.state().time,
+        frames: plan.frames,
+        contacts: 0.0,
+        contacts_max: 0,
+        core_seconds: 0.0,
+        core_seconds_max: 0.0,
+        solver: 0.0,
+        linear: 0.0,
+        projection: 0.0,
+        memory: 0,
+        memory_per_strand: 0.0,
+        microseconds_per_contact: 0.0,
+        penetration: 0.0,
+        converged: 0,
+        steps: plan.frames * steps_per_frame,
+    };
+    let before = *sim.stages();
+    let mut contacts = 0;
+    for _ in 0..plan.frames {
+        let start = processor_time();
+        for _ in 0..steps_per_frame {
+            let report = sim.step().map_err(Failure::run)?;
+            contacts += report.contacts;
+            row.contacts_max = row.contacts_max.max(report.contacts);
+            row.penetration = row.penetration.max(report.certificate.penetration);
+            row.converged += u64::from(report.converged);
+        }
+        let spent = processor_time() - start;
+        row.core_seconds += spent / plan.frames as f64;
+        row.core_seconds_max = row.core_seconds_max.max(spent);
+    }
+    let now = sim.stages();
+    let spent = |stage| now.seconds(stage) - before.seconds(stage);
+    let all: f64 = Stage::ALL.into_iter().map(spent).sum();
+    let solver = spent(Stage::Solve);
+    row.contacts = contacts as f64 / row.steps as f64;
+    row.solver = solver / all;
+    row.linear = (now.linear - before.linear) / solver;
+    row.projection = (now.projection - before.projection) / solver;
+    row.memory = peak_memory();
+    row.memory_per_strand = row.memory as f64 / strands as f64;
+    row.microseconds_per_contact = 1e6 * row.core_seconds / row.contacts;
+    Ok(row)
+}
+
+const HEAD: &str = "strands   dofs     from     contacts (max)         core s/frame (max)  paper   solver  %linear  %projection  µs/contact  peak GB  paper  overlap   converged";
+
+impl Row {
+    fn line(&self) -> String {
+        let paper = PAPER.iter().find(|p| p.0 == self.strands);
+        let known = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{x}"));
+        format!(
+            "{:<8}  {:<7}  {:>4.2} s  {:>9.0} ({:>9})  {:>9.1} ({:>7.1})  {:>6}  {:>5.1}%  {:>6.1}%  {:>10.1}%  {:>10.0}  {:>7.2}  {:>5}  {:>5.1} µm  {}/{}",
+            self.strands,
+            self.dofs,
+            self.from,
+            self.contacts,
+            self.contacts_max,
+            self.core_seconds,
+            self.core_seconds_max,
+            known(paper.map(|p| p.2)),
+            self.solver * 1e2,
+            self.linear * 1e2,
+            self.projection * 1e2,
+            self.microseconds_per_contact,
+            self.memory as f64 / 1e9,
+            known(paper.map(|p| p.3)),
+            self.penetration * 1e6,
+            self.converged,
+            self.steps,
+        )
+    }
+}
+
+/// As a table of text.
+pub fn print(rows: &[Row]) {
+    println!("{HEAD}");
+    for row in rows {
+        println!("{}", row.line());
+    }
+}
