@@ -161,6 +161,16 @@ impl Hinges {
         rigidity: BendingRigidity,
         warp: Vec3,
     ) -> Result<Self, ElementError> {
+        Self::patched(positions, triangles, |_| rigidity, warp)
+    }
+
+    /// The same with a rigidity for every triangle; a hinge has the mean of its two.
+    pub fn patched(
+        positions: &[Vec3],
+        triangles: &[[u32; 3]],
+        rigidity: impl Fn(usize) -> BendingRigidity,
+        warp: Vec3,
+    ) -> Result<Self, ElementError> {
         let mut hinges = Self {
             nodes: Vec::new(),
             stiffness: Vec::new(),
@@ -184,6 +194,7 @@ impl Hinges {
                 let n = hinge.normals[side];
                 let [u, v] = material_frame(&n, &warp);
                 let across = n.cross(&(x[1] - x[0]));
+                let rigidity = rigidity(edge.triangles[side]);
                 mean += 0.5 * rigidity.along(across.dot(&v).atan2(across.dot(&u)));
             }
             let areas = 0.5 * (hinge.squares[0].sqrt() + hinge.squares[1].sqrt());

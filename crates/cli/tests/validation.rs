@@ -9,7 +9,7 @@ use common::{code, root, stderr, stdout, stiction};
 use stiction::{scene::builtin, validate};
 
 /// Cases that a method cannot run and says so: `smooth` knows no rods.
-const REFUSED: [(&str, &str); 1] = [("capstan", "smooth")];
+const REFUSED: [(&str, &str); 2] = [("capstan", "smooth"), ("edge", "smooth")];
 
 #[test]
 fn every_method_passes_the_quick_suite_and_the_report_stands_alone() {

@@ -67,6 +67,7 @@ const SCENES: &[Builtin] = scenes![
 const VALIDATION: &[Builtin] = scenes![
     "validation/capstan",
     "validation/collision",
+    "validation/edge",
     "validation/energy",
     "validation/groove",
     "validation/layers",

@@ -124,6 +124,7 @@ pub(crate) const BODY: &[&str] = &[
     "natural",
     "twist",
     "director",
+    "patch",
     "rooted",
     "padding",
     "start_scale",
@@ -133,6 +134,9 @@ pub(crate) const ROTATE: &[&str] = &["axis", "angle", "about"];
 pub(crate) const DRAG: &[&str] = &["normal", "tangential"];
 pub(crate) const ROOTED: &[&str] = &["body", "stiffness", "bare"];
 pub(crate) const REPEAT: &[&str] = &["count", "step"];
+/// `[[body.patch]]`.
+pub(crate) const PATCH: &[&str] = &["material", "select"];
+
 pub(crate) const PIN: &[&str] = &["name", "body", "select", "motion"];
 pub(crate) const SELECT: &[&str] = &[
     "all",

@@ -6,6 +6,7 @@ mod frames;
 mod nearest;
 mod rods;
 mod root;
+mod shells;
 mod spec;
 
 use std::{collections::HashSet, sync::Arc};
@@ -15,29 +16,24 @@ use stiction_math::{BlockPattern, Quat, ScatterError, Vec3};
 
 use crate::{
     attachment::Attachment,
-    bending::{BendingRigidity, Hinges},
     drag::Air,
     mass::Mass,
-    material::{
-        BendingLaw, Damping, MassKind, MaterialError, MembraneLaw, RestAngles, ShellMaterial,
-        SolidLaw, SolidMaterial,
-    },
-    membrane::{NeoHookeanMembrane, RestTriangles, StretchModuli, StvkMembrane},
+    material::{Damping, MassKind, MaterialError, ShellMaterial, SolidLaw, SolidMaterial},
     model::{Body, BodyKind, Deformable, Model, Pin, Spin},
     motion::Motion,
     obstacle::Obstacle,
     rigid::Rigid,
     solid::{Corotated, FixedCorotated, Lame, NeoHookean, StableNeoHookean, Stvk, Tets},
-    spring::{SpringConfig, Springs},
     state::State,
     stencil::Stencil,
     surface::{Skin, Surface},
-    term::{self, Recipe, Term},
+    term::{self, Term},
     volume::{Region, Volume, VolumeLaw},
 };
 
 use draft::{Draft, Spread};
 use nearest::nearest_point;
+use shells::shell_terms;
 
 pub use error::BuildError;
 pub use root::Rooting;
@@ -88,69 +84,23 @@ impl Builder {
         mesh: TriMesh,
         material: &ShellMaterial,
     ) -> Result<usize, BuildError> {
-        material.validate().map_err(|source| BuildError::Material {
-            body: spec.name.clone(),
-            source,
-        })?;
-        let element = |source| BuildError::Element {
-            body: spec.name.clone(),
-            source,
-        };
-        let rest =
-            RestTriangles::new(&mesh.positions, &mesh.triangles, spec.warp).map_err(element)?;
-        let masses: Vec<f64> = rest
-            .areas()
-            .iter()
-            .map(|a| a * material.area_density)
-            .collect();
-        let t = material.thickness;
-        let mut recipes: Vec<Box<dyn Recipe>> = Vec::new();
-        let mut plate = None;
-        match material.membrane {
-            MembraneLaw::StVk { young, poisson } => {
-                let moduli = StretchModuli::isotropic(young, poisson, t).map_err(element)?;
-                recipes.push(term::recipe(StvkMembrane::new(rest, moduli)));
-                plate = Some((young, poisson));
-            }
-            MembraneLaw::Measured { c11, c12, c22, c33 } => {
-                let moduli = StretchModuli::measured(c11, c12, c22, c33).map_err(element)?;
-                recipes.push(term::recipe(StvkMembrane::new(rest, moduli)));
-            }
-            MembraneLaw::NeoHookean { young, poisson } => {
-                recipes.push(term::recipe(
-                    NeoHookeanMembrane::new(rest, young, poisson, t).map_err(element)?,
-                ));
-                plate = Some((young, poisson));
-            }
-            MembraneLaw::Springs { edge, bend } => {
-                let config = SpringConfig {
-                    edge,
-                    bending: bend,
-                };
-                recipes.push(term::recipe(
-                    Springs::cloth(&mesh.positions, &mesh.triangles, config).map_err(element)?,
-                ));
-            }
-        }
-        let rigidity = match (material.bending, plate) {
-            (BendingLaw::FromThickness, Some((young, poisson))) => {
-                Some(BendingRigidity::plate(young, poisson, t).map_err(element)?)
-            }
-            (BendingLaw::None | BendingLaw::FromThickness, _) => None,
-            (BendingLaw::Rigidity(d), _) => Some(BendingRigidity::isotropic(d).map_err(element)?),
-            (BendingLaw::Measured { warp, weft, bias }, _) => {
-                Some(BendingRigidity::measured(warp, weft, bias).map_err(element)?)
-            }
-        };
-        if let Some(rigidity) = rigidity {
-            let hinges = Hinges::new(&mesh.positions, &mesh.triangles, rigidity, spec.warp)
-                .map_err(element)?;
-            let hinges = match material.rest_angles {
-                RestAngles::Mesh => hinges,
-                RestAngles::Flat => hinges.flattened(),
-            };
-            recipes.push(term::recipe(hinges));
-        }
+        let all = vec![0; mesh.triangles.len()];
+        self.patched_shell(spec, mesh, std::slice::from_ref(material), &all)
+    }
+
+    /// Adds a shell of several materials: `of` has the place of every triangle's. Damping and rest
+    /// angles are those of the first. Returns its index.
+    pub fn patched_shell(
+        &mut self,
+        spec: BodySpec,
+        mesh: TriMesh,
+        materials: &[ShellMaterial],
+        of: &[u32],
+    ) -> Result<usize, BuildError> {
+        let (recipes, masses) = shell_terms(&spec, &mesh, materials, of)?;
+        let damping = materials
+            .first()
+            .map_or_else(Damping::default, |m| m.damping);
         let first = self.model.blocks() as u32;
         let surface = Surface {
             segments: Vec::new(),
@@ -167,7 +117,7 @@ impl Builder {
             kind: spec.mass,
             rest: mesh.positions,
         };
-        self.deformable(spec, draft, surface, Vec::new(), material.damping)
+        self.deformable(spec, draft, surface, Vec::new(), damping)
     }
 
     /// Adds a solid whose rest shape is `mesh`; returns its index.

@@ -1,16 +1,24 @@
-//! Rods and friction: a rope round a capstan.
+//! Rods and friction: a rope round a capstan, a rod on an edge.
 
 use std::f64::consts::PI;
 
 use super::{Case, Experiment, Findings, Friction, Lab, Row, Trouble, lab::over_time};
 
-pub fn cases() -> [Case; 1] {
-    [Case {
-        name: "capstan",
-        title: "A rope round a cylinder slips when one end is pulled e^(μφ) times as hard as the other.",
-        closed_form: "T₂/T₁ = e^(μφ) while it slides (Euler, Eytelwein); below, it rests.",
-        run: capstan,
-    }]
+pub fn cases() -> [Case; 2] {
+    [
+        Case {
+            name: "capstan",
+            title: "A rope round a cylinder slips when one end is pulled e^(μφ) times as hard as the other.",
+            closed_form: "T₂/T₁ = e^(μφ) while it slides (Euler, Eytelwein); below, it rests.",
+            run: capstan,
+        },
+        Case {
+            name: "edge",
+            title: "A rod tips over an edge and slides off.",
+            closed_form: "It begins to slide where tan θ = μ k²/(k² + 3 d²), k² = ℓ²/12, for a thin rod whose middle is d beyond the edge.",
+            run: edge,
+        },
+    ]
 }
 
 /// The radius of the rope's middle line round the cylinder at the start [m].
@@ -108,6 +116,102 @@ fn capstan(lab: &Lab<'_>) -> Result<Findings, Trouble> {
                 resting.curve("right", "1 % less"),
             ],
         ));
+    }
+    Ok(findings)
+}
+
+/// The rod's length, and how far its middle line is above the edge [m]: its radius and the contact thickness.
+const ROD: (f64, f64) = (0.3, 0.00021);
+
+/// The angle at which a thin rod whose middle is `d` [m] beyond the edge begins to slide. It turns about the edge as
+/// a pendulum does, with k² = ℓ²/12 and ½ (k² + d²) ω² = g d sin θ; the edge carries m g cos θ k²/(k² + d²) across the
+/// rod and m g sin θ (1 + 2 d²/(k² + d²)) along it.
+fn slides_at(d: f64, mu: f64) -> f64 {
+    let k2 = ROD.0 * ROD.0 / 12.0;
+    (mu * k2 / (k2 + 3.0 * d * d)).atan()
+}
+
+/// Steps for which friction must stay at its limit to be sliding and not the rod's trembling.
+const LASTS: usize = 20;
+
+fn edge(lab: &Lab<'_>) -> Result<Findings, Trouble> {
+    let cases = lab.choose(
+        &[(0.0375, 0.5)][..],
+        &[(0.0125, 0.3), (0.0375, 0.3), (0.0375, 0.5), (0.0625, 0.5)][..],
+    );
+    let experiments: Vec<Experiment> = cases
+        .iter()
+        .map(|&(d, mu)| {
+            Experiment::of("validation/edge")
+                .certified(1e-8)
+                .with("friction.default", mu)
+                .with("time.step", lab.choose(5e-5, 2.5e-5))
+                .with("time.duration", 0.12 + 0.003 / d)
+                .with_vector("body.rod.translate", [d - 0.5 * ROD.0, 0.0, ROD.1])
+        })
+        .collect();
+    let mut findings = Findings::default();
+    for (&(d, mu), run) in cases.iter().zip(lab.run_all(&experiments)?) {
+        let columns = ["x", "z", "root-x", "root-z"].map(|name| run.points(name));
+        // Time, angle, and how far the rod has slid along itself: it sticks by its middle line.
+        let way: Vec<(f64, f64, f64)> = (0..columns[0].len())
+            .map(|i| {
+                let [x, z, root_x, root_z] = [0, 1, 2, 3].map(|c| columns[c][i].1);
+                let theta = (root_z - z).atan2(x - root_x);
+                let (sin, cos) = theta.sin_cos();
+                (columns[0][i].0, theta, x * cos - (z - ROD.1) * sin - d)
+            })
+            .collect();
+        let expected = slides_at(d, mu);
+        let (along, across) = (run.probe("along"), run.probe("across"));
+        let limit: Vec<bool> = along
+            .iter()
+            .zip(across)
+            .map(|(t, n)| *n > 0.0 && *t >= 0.999 * mu * n)
+            .collect();
+        let begins = limit.windows(LASTS).position(|w| w.iter().all(|l| *l));
+        let angle = begins.map(|i| way[i].1);
+        findings.rows.push(Row::near(
+            format!(
+                "middle {:.1} mm beyond the edge, μ = {mu}: begins to slide at",
+                d * 1e3
+            ),
+            "°",
+            (
+                expected.to_degrees(),
+                angle.unwrap_or(f64::NAN).to_degrees(),
+            ),
+            (
+                0.02 * expected.to_degrees(),
+                "2 %: first order in time, in which a turning rod loses some of its spin, and a rod that bends a little",
+            ),
+            &run.command,
+        ));
+        let before = way.iter().filter(|w| w.1 < 0.95 * expected);
+        let most = before.map(|w| w.2.abs()).fold(0.0, f64::max);
+        findings.rows.push(Row::at_most(
+            format!(
+                "middle {:.1} mm beyond the edge, μ = {mu}: slide before",
+                d * 1e3
+            ),
+            "m",
+            most,
+            match lab.friction {
+                Friction::Exact => (
+                    1e-6,
+                    "exact friction; the rod bends and stretches as the load on it changes",
+                ),
+                Friction::Smoothed { epsilon } => (epsilon * run.end(), "smoothed friction creeps"),
+            },
+            &run.command,
+        ));
+        if findings.plots.is_empty() {
+            findings.plots.push(over_time(
+                &format!("a rod on an edge, {}", lab.method),
+                "height of its middle [m]",
+                vec![run.curve("z", "measured")],
+            ));
+        }
     }
     Ok(findings)
 }

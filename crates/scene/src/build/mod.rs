@@ -1,6 +1,7 @@
 //! From plans to a model, its first state and what is measured on it.
 
 mod geometry;
+mod nodes;
 mod probe;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -10,9 +11,7 @@ use stiction_bodies::{
     builder::{Anchor, BodySpec, BuildError, Builder},
     obstacle::{Obstacle, Shape},
 };
-use stiction_geometry::{
-    Aabb, EmbeddingConfig, EmbeddingError, LevelSet, Selection, TetMesh, TriMesh, select,
-};
+use stiction_geometry::{EmbeddingConfig, EmbeddingError, LevelSet, Selection, TetMesh, TriMesh};
 use stiction_math::Vec3;
 use stiction_sim::probe::Probe;
 
@@ -31,9 +30,9 @@ use crate::{
     },
     settings::Overlap,
     source::{At, Place},
-    suggest,
 };
 use geometry::{Budget, Mesh};
+use nodes::{Nodes, patches};
 
 /// What a scene is built into.
 pub(crate) struct Built {
@@ -188,7 +187,7 @@ impl Assembly<'_> {
                 material: plan.material.clone(),
                 ..plan.spec.clone()
             };
-            let built = self.add(plan, spec, mesh, place, budget)?;
+            let built = self.add(plan, spec, mesh, &groups, place, budget)?;
             if let Err(error) = built {
                 let at = if matches!(error, BuildError::Duplicate { .. }) {
                     plan.place
@@ -237,12 +236,16 @@ impl Assembly<'_> {
         plan: &BodyPlan,
         spec: BodySpec,
         mesh: Mesh,
+        groups: &[Group],
         place: Place,
         budget: &mut Budget,
     ) -> Option<Result<usize, BuildError>> {
         let builder = &mut self.builder;
         Some(match (&plan.stuff, mesh) {
-            (Stuff::Shell(material), Mesh::Surface(mesh)) => builder.shell(spec, mesh, material),
+            (Stuff::Shell(material), Mesh::Surface(mesh)) => {
+                let (materials, of) = patches(self.reporter, plan, material, &mesh, groups)?;
+                builder.patched_shell(spec, mesh, &materials, &of)
+            }
             (Stuff::Solid(material), Mesh::Solid(mesh)) => builder.solid(spec, mesh, material),
             (Stuff::Rigid(density, damping), Mesh::Surface(mesh)) => {
                 builder.rigid(spec, &mesh, *density, *damping)
@@ -403,72 +406,17 @@ impl Assembly<'_> {
         let (body, groups) = (&bodies[body], &self.groups[body]);
         let blocks = (0..body.node_count()).filter_map(|i| body.node_block(i));
         let positions: Vec<Vec3> = blocks.map(|b| self.builder.state().x[b]).collect();
-        let positions = &positions[..];
-        let bounds = Aabb::of(positions)?;
-        let slack = 1e-9 * (bounds.max - bounds.min).norm();
-        let mut nodes: Vec<u32> = (0..positions.len() as u32).collect();
-        for filter in &filters.value {
-            let chosen = match filter {
-                Filter::Region(region) => {
-                    let found = select(positions, &widened(region, slack), || {
-                        boundary(body, positions)
-                    });
-                    match found {
-                        Ok(found) => found,
-                        Err(error) => {
-                            let message = format!("body `{}`: {error}", body.name);
-                            return filters.fail(self.reporter, Kind::Value, message, None);
-                        }
-                    }
-                }
-                Filter::Group(group) => match groups.iter().find(|g| g.name == group.value) {
-                    Some(found) => found.vertices.clone(),
-                    None => {
-                        let help = suggest::help(
-                            &group.value,
-                            "groups",
-                            groups.iter().map(|g| g.name.as_str()),
-                        );
-                        let message =
-                            format!("body `{}` has no group `{}`", body.name, group.value);
-                        return group.fail(self.reporter, Kind::UnknownName, message, Some(help));
-                    }
-                },
-                Filter::Ends(end) => match &body.kind {
-                    BodyKind::Rods(rods) => end.nodes(rods.starts()),
-                    _ => {
-                        let message = format!(
-                            "body `{}` is not made of rods and has no roots and tips",
-                            body.name
-                        );
-                        return filters.fail(self.reporter, Kind::Value, message, None);
-                    }
-                },
-                Filter::Nearest(point) => {
-                    let distance = |i: &u32| (positions[*i as usize] - point).norm_squared();
-                    let nearest = nodes
-                        .iter()
-                        .min_by(|a, b| distance(a).total_cmp(&distance(b)));
-                    nearest.copied().into_iter().collect()
-                }
-            };
-            nodes.retain(|n| chosen.binary_search(n).is_ok());
-        }
-        if nodes.is_empty() {
-            let show = |p: &Vec3| format!("[{:.6}, {:.6}, {:.6}]", p.x, p.y, p.z);
-            let message = format!(
-                "the selection holds none of the {} nodes of body `{}`",
-                positions.len(),
-                body.name
-            );
-            let help = format!(
-                "at the start they lie between {} and {}",
-                show(&bounds.min),
-                show(&bounds.max)
-            );
-            return filters.fail(self.reporter, Kind::EmptySelection, message, Some(help));
-        }
-        Some(nodes)
+        let nodes = Nodes {
+            body: &body.name,
+            positions: &positions,
+            groups,
+            rods: match &body.kind {
+                BodyKind::Rods(rods) => Some(rods.starts()),
+                _ => None,
+            },
+            boundary: &|| boundary(body, &positions),
+        };
+        nodes.selected(self.reporter, filters)
     }
 
     fn attach(&mut self, plan: &AttachmentPlan) -> Option<()> {
@@ -521,25 +469,6 @@ impl Assembly<'_> {
                 .reporter
                 .fail(Kind::Value, place, error.to_string(), None),
         }
-    }
-}
-
-/// Nodes on the boundary of a region belong to it, also after rounding.
-fn widened(region: &Selection, slack: f64) -> Selection {
-    match region {
-        Selection::Box { min, max } => Selection::Box {
-            min: min - Vec3::repeat(slack),
-            max: max + Vec3::repeat(slack),
-        },
-        Selection::Sphere { centre, radius } => Selection::Sphere {
-            centre: *centre,
-            radius: radius + slack,
-        },
-        Selection::HalfSpace { point, normal } => Selection::HalfSpace {
-            point: point - normal * slack,
-            normal: *normal,
-        },
-        other => other.clone(),
     }
 }
 

@@ -12,10 +12,11 @@ use stiction_math::Vec3;
 
 use crate::{
     error::{Kind, Reporter},
-    fields::{Fields, string},
+    fields::{Fields, list, string},
     friction::Coefficients,
     read::{
         material::Materials,
+        pin::{Filter, selection},
         place::{Placement, placement},
         settings::plain_name,
         shape::{Generator, Purpose, ShapePlan, shape},
@@ -41,6 +42,8 @@ pub(crate) struct BodyPlan {
     /// The material with all that it inherits.
     pub material_table: Table,
     pub repeat: Option<Repeat>,
+    /// Where a shell is of another material; of several that hold a triangle, the last counts.
+    pub patches: Vec<(At<Vec<Filter>>, ShellMaterial)>,
     /// What rods grow out of: the body's index.
     pub rooted: Option<(At<usize>, Rooting)>,
     /// Where errors about the built body point.
@@ -222,6 +225,13 @@ pub(crate) fn body(
         "rest_angles",
         &[("mesh", RestAngles::Mesh), ("flat", RestAngles::Flat)],
     );
+    let patches = match f.get("patch") {
+        Some(node) => list(reporter, node, "`patch`", None)?
+            .iter()
+            .map(|node| patch(&f, node, materials, rest_angles.unwrap_or_default()))
+            .collect::<Option<_>>()?,
+        None => Vec::new(),
+    };
     let stuff = material.as_ref().and_then(|m| {
         Some(match purpose {
             Purpose::Shell => Stuff::Shell(m.shell(reporter, rest_angles.unwrap_or_default())?),
@@ -305,9 +315,28 @@ pub(crate) fn body(
         material: material.name,
         material_table: material.table,
         repeat,
+        patches,
         place: name.place,
         name,
     })
+}
+
+/// Another material in a part of a shell.
+fn patch(
+    body: &Fields<'_>,
+    node: &Node,
+    materials: &Materials<'_>,
+    rest_angles: RestAngles,
+) -> Option<(At<Vec<Filter>>, ShellMaterial)> {
+    let reporter = body.reporter;
+    let what = format!("a patch of {}", body.what);
+    let f = Fields::new(reporter, node, &what, schema::PATCH)?;
+    let select = f.need("select");
+    let material = materials.of(f.need("material")?, &what)?;
+    let select = select?;
+    let filters = selection(reporter, select, &what)?;
+    let material = material.shell(reporter, rest_angles)?;
+    Some((At::new(filters, select.place), material))
 }
 
 /// Reports keys that mean nothing for a body of this kind.
@@ -319,7 +348,8 @@ fn only_for(f: &Fields<'_>, purpose: Purpose) {
         Purpose::Rigid,
     ];
     let elastic: &[Purpose] = &[Purpose::Shell, Purpose::Solid, Purpose::Embedded];
-    let rules: [(&str, &[Purpose], &str); 12] = [
+    let rules: [(&str, &[Purpose], &str); 13] = [
+        ("patch", &[Purpose::Shell], "shells"),
         ("rooted", &[Purpose::Rods], "rods"),
         ("padding", surfaces, "bodies with a surface"),
         ("start_scale", elastic, "shells and solids"),

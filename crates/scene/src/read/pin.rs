@@ -85,7 +85,7 @@ pub(crate) fn pin(reporter: &Reporter, node: &Node, names: &Names) -> Option<Pin
     })
 }
 
-fn selection(reporter: &Reporter, node: &Node, owner: &str) -> Option<Vec<Filter>> {
+pub(crate) fn selection(reporter: &Reporter, node: &Node, owner: &str) -> Option<Vec<Filter>> {
     let f = Fields::new(
         reporter,
         node,

@@ -1,0 +1,128 @@
+//! The elastic terms of a shell, which may be of several materials.
+
+use stiction_geometry::TriMesh;
+
+use super::{BodySpec, BuildError};
+use crate::{
+    bending::{BendingRigidity, Hinges},
+    elements::ElementError,
+    material::{BendingLaw, MaterialError, MembraneLaw, RestAngles, ShellMaterial},
+    membrane::{NeoHookeanMembrane, RestTriangles, StretchModuli, StvkMembrane},
+    spring::{SpringConfig, Springs},
+    term::{self, Recipe},
+};
+
+/// The terms of a shell and the masses of its triangles [kg]; triangle t is of the material `of[t]`.
+pub(super) fn shell_terms(
+    spec: &BodySpec,
+    mesh: &TriMesh,
+    materials: &[ShellMaterial],
+    of: &[u32],
+) -> Result<(Vec<Box<dyn Recipe>>, Vec<f64>), BuildError> {
+    for material in materials {
+        let springs = matches!(material.membrane, MembraneLaw::Springs { .. });
+        let sound = match (springs && materials.len() > 1, material.membrane) {
+            (true, MembraneLaw::Springs { edge, .. }) => Err(MaterialError {
+                parameter: "springs.edge",
+                value: edge,
+                rule: "edges belong to two triangles, so that springs cannot be one of several materials",
+            }),
+            _ => material.validate(),
+        };
+        sound.map_err(|source| BuildError::Material {
+            body: spec.name.clone(),
+            source,
+        })?;
+    }
+    let element = |source| BuildError::Element {
+        body: spec.name.clone(),
+        source,
+    };
+    let known = of.iter().all(|&m| (m as usize) < materials.len());
+    if !known || of.len() != mesh.triangles.len() {
+        return Err(element(ElementError::Length {
+            name: "the list of materials",
+            got: of.len(),
+            expected: mesh.triangles.len(),
+        }));
+    }
+
+    let rest = RestTriangles::new(&mesh.positions, &mesh.triangles, spec.warp).map_err(element)?;
+    let masses = rest.areas().iter().zip(of);
+    let masses = masses.map(|(a, &m)| a * materials[m as usize].area_density);
+    let masses = masses.collect();
+    let mut recipes: Vec<Box<dyn Recipe>> = Vec::new();
+    for (m, material) in materials.iter().enumerate() {
+        let own = mesh.triangles.iter().zip(of);
+        let own = own.filter(|own| *own.1 as usize == m);
+        let own: Vec<[u32; 3]> = own.map(|(t, _)| *t).collect();
+        if !own.is_empty() {
+            recipes.push(membrane(spec, mesh, &own, material).map_err(element)?);
+        }
+    }
+    let rigidity: Vec<Option<BendingRigidity>> = materials
+        .iter()
+        .map(rigidity)
+        .collect::<Result<_, _>>()
+        .map_err(element)?;
+    if rigidity.iter().any(Option::is_some) {
+        let none = BendingRigidity::isotropic(0.0).map_err(element)?;
+        let of = |t: usize| rigidity[of[t] as usize].unwrap_or(none);
+        let hinges = Hinges::patched(&mesh.positions, &mesh.triangles, of, spec.warp);
+        let hinges = hinges.map_err(element)?;
+        let flat = materials.first().map(|m| m.rest_angles) == Some(RestAngles::Flat);
+        recipes.push(term::recipe(if flat { hinges.flattened() } else { hinges }));
+    }
+    Ok((recipes, masses))
+}
+
+/// What resists stretching in `triangles` of the mesh.
+fn membrane(
+    spec: &BodySpec,
+    mesh: &TriMesh,
+    triangles: &[[u32; 3]],
+    material: &ShellMaterial,
+) -> Result<Box<dyn Recipe>, ElementError> {
+    let t = material.thickness;
+    let rest = RestTriangles::new(&mesh.positions, triangles, spec.warp)?;
+    Ok(match material.membrane {
+        MembraneLaw::StVk { young, poisson } => {
+            let moduli = StretchModuli::isotropic(young, poisson, t)?;
+            term::recipe(StvkMembrane::new(rest, moduli))
+        }
+        MembraneLaw::Measured { c11, c12, c22, c33 } => {
+            let moduli = StretchModuli::measured(c11, c12, c22, c33)?;
+            term::recipe(StvkMembrane::new(rest, moduli))
+        }
+        MembraneLaw::NeoHookean { young, poisson } => {
+            term::recipe(NeoHookeanMembrane::new(rest, young, poisson, t)?)
+        }
+        MembraneLaw::Springs { edge, bend } => {
+            let config = SpringConfig {
+                edge,
+                bending: bend,
+            };
+            term::recipe(Springs::cloth(&mesh.positions, triangles, config)?)
+        }
+    })
+}
+
+/// What resists bending, if anything does.
+fn rigidity(material: &ShellMaterial) -> Result<Option<BendingRigidity>, ElementError> {
+    let plate = match material.membrane {
+        MembraneLaw::StVk { young, poisson } | MembraneLaw::NeoHookean { young, poisson } => {
+            Some((young, poisson))
+        }
+        MembraneLaw::Measured { .. } | MembraneLaw::Springs { .. } => None,
+    };
+    Ok(match (material.bending, plate) {
+        (BendingLaw::FromThickness, Some((young, poisson))) => {
+            Some(BendingRigidity::plate(young, poisson, material.thickness)?)
+        }
+        (BendingLaw::None | BendingLaw::FromThickness, _) => None,
+        (BendingLaw::Rigidity(d), _) => Some(BendingRigidity::isotropic(d)?),
+        (BendingLaw::Measured { warp, weft, bias }, _) => {
+            Some(BendingRigidity::measured(warp, weft, bias)?)
+        }
+    })
+}
