@@ -215,7 +215,7 @@ fn contacts_that_appear_during_a_solve_are_listed() {
 fn overlap_of_particles_is_measured() {
     let mut s = Scene::default();
     s.particles(&[Vec3::zeros(), Vec3::new(0.0, 0.7 * D, 0.0)], D);
-    let d = s.detector();
+    let mut d = s.detector();
     let none = ContactSet::default();
     let depth = s.step(&none, |step| d.penetration(step)).unwrap();
     assert!((depth - 0.3 * D).abs() < 1e-15);
