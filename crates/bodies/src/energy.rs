@@ -63,7 +63,7 @@ pub fn volume_energy(model: &Model, state: &State) -> f64 {
 
 /// −Σ m a·x in gravity and the body's own acceleration [J], zero at the world's origin.
 pub fn potential_energy(model: &Model, body: &Body, state: &State) -> f64 {
-    let a = model.gravity + body.acceleration;
+    let a = model.gravity_at(state.time) + body.acceleration;
     let x = &state.x[body.blocks.clone()];
     match &body.kind {
         BodyKind::Deformable(d) => -d

@@ -35,7 +35,7 @@ pub use attachment::{Attachment, Pull};
 pub use elements::Hessian;
 pub use model::{Body, BodyKind, Clamp, Deformable, HeldFrame, Model, Pin, Rooted, Spin};
 pub use rod::{Frames, Rods};
-pub use split::Split;
+pub use split::{BodySplit, Split};
 pub use state::State;
 pub use stencil::{Arm, Stencil};
 pub use surface::{Skin, Surface};

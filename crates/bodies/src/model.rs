@@ -9,7 +9,7 @@ use crate::{
     drag::{Air, Drag},
     mass::Mass,
     material::Damping,
-    motion::Motion,
+    motion::{Motion, Track},
     obstacle::Obstacle,
     rigid::Rigid,
     rod::Rods,
@@ -25,6 +25,8 @@ pub struct Model {
     pub bodies: Vec<Body>,
     /// The uniform acceleration of everything [m/s²].
     pub gravity: Vec3,
+    /// The same over time, if it changes; `gravity` is then its first value.
+    pub gravity_track: Option<Track<Vec3>>,
     /// The air; none means no drag.
     pub air: Option<Air>,
     /// Prescribed motions that pins refer to.
@@ -150,6 +152,12 @@ pub struct Spin {
 }
 
 impl Model {
+    /// The uniform acceleration of everything at time `t` [m/s²].
+    pub fn gravity_at(&self, t: f64) -> Vec3 {
+        let track = self.gravity_track.as_ref();
+        track.map_or(self.gravity, |track| track.at(t))
+    }
+
     /// How many 3-blocks there are.
     pub fn blocks(&self) -> usize {
         self.bodies.last().map_or(0, |b| b.blocks.end)

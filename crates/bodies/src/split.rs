@@ -25,6 +25,7 @@ use stiction_math::{BlockMatrix, Mat3, Scatter, ScatterError, Vec3};
 
 use crate::{
     elements::{Elements, Hessian},
+    rod::RodSplit,
     term::Bound,
 };
 
@@ -55,6 +56,14 @@ pub trait Split: Send + Sync {
 
     /// Takes back what `multipliers` gave; another number of them is ignored.
     fn set_multipliers(&mut self, u: &[Vec3]);
+}
+
+/// What stands for the elasticity of a body in an alternating integrator.
+pub enum BodySplit {
+    /// The terms of a deformable body; none for a rigid one.
+    Terms(Vec<Box<dyn Split>>),
+    /// Rods.
+    Rods(RodSplit),
 }
 
 /// Splits off `elements`, whose metric is taken at the positions `rest` [m].

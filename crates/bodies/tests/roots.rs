@@ -7,7 +7,7 @@ use stiction_bodies::{
     material::{
         BendingLaw, Damping, MembraneLaw, RestAngles, ShellMaterial, SolidLaw, SolidMaterial,
     },
-    rod::{Natural, RodMaterial, shear_modulus},
+    rod::{Natural, RodMaterial, Twist, shear_modulus},
 };
 use stiction_geometry::{
     EmbeddingConfig, Strands, TriMesh,
@@ -25,6 +25,7 @@ fn hair() -> RodMaterial {
         shear: shear_modulus(4e8, 0.48),
         radii: [2.5e-5; 2],
         natural: Natural::Given,
+        twist: Twist::Dynamic,
         damping: Damping {
             mass: 0.0,
             stiffness: 1e-3,

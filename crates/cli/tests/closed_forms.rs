@@ -10,13 +10,14 @@ use stiction::{
 };
 
 /// Scenes that take a minute and more; their checks run with STICTION_LONG=1.
-const LONG: [&str; 15] = [
+const LONG: [&str; 16] = [
     "ball-in-box",
     "belt",
     "bowl-grasp",
     "bunnies",
     "cards",
     "drag",
+    "groom",
     "hairy-ball",
     "pinch",
     "pinched-spheres",

@@ -134,18 +134,25 @@ fn a_resumed_run_equals_an_uninterrupted_one() {
 /// Forces are carried from step to step, so they are part of what must survive.
 #[test]
 fn a_resumed_run_in_contact_equals_an_uninterrupted_one() {
+    stopped_and_resumed("slope", &[]);
+}
+
+/// Twists that are no degrees of freedom and the forces of split elements are carried as well.
+#[test]
+fn a_resumed_run_of_rods_in_the_splitting_integrator_equals_an_uninterrupted_one() {
+    stopped_and_resumed("groom", &["--set", "body.hair.shape.count=8"]);
+}
+
+fn stopped_and_resumed(scene: &str, settings: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     let (whole, parts) = (dir.path().join("whole"), dir.path().join("parts"));
-    let short = ["--set", "time.duration=0.6"];
-    let stop = ["--set", "time.duration=0.6", "--frames", "6"];
-    let go_on = ["--set", "time.duration=0.6", "--resume", "--threads", "1"];
-    for (out, more) in [
-        (&whole, &short[..]),
-        (&parts, &stop[..]),
-        (&parts, &go_on[..]),
-    ] {
+    let stop = ["--frames", "6"];
+    let go_on = ["--resume", "--threads", "1"];
+    for (out, more) in [(&whole, &[][..]), (&parts, &stop[..]), (&parts, &go_on[..])] {
         let out = out.to_string_lossy().into_owned();
-        let mut args = vec!["run", "slope", "--out", &out, "--quiet"];
+        let mut args = vec!["run", scene, "--out", &out, "--quiet"];
+        args.extend(["--set", "time.duration=0.6"]);
+        args.extend(settings);
         args.extend(more);
         // The checks of the scene look at times that are not reached.
         assert!(code(&stiction(&args)) <= 1);

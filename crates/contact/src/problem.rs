@@ -217,6 +217,7 @@ impl FrictionProblem {
                 }
                 Part::Dense(m) => all_finite(m.iter()),
                 Part::Banded(m) => m.block_is_finite(i),
+                Part::Scalar(m) => m.row_is_finite(i),
             };
             let fault = (0..part.len())
                 .into_par_iter()

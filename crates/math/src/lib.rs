@@ -30,6 +30,7 @@ mod krylov;
 mod line_search;
 mod prefetch;
 pub mod reduce;
+mod scalar_bands;
 mod scatter;
 mod svd3;
 mod system;
@@ -51,6 +52,7 @@ pub use krylov::{
 };
 pub use line_search::{LineSearchConfig, LineSearchError, LineSearchReport, armijo};
 pub use prefetch::prefetch;
+pub use scalar_bands::{ScalarBands, ScalarFactors};
 pub use scatter::{Contribution, Scatter, ScatterError};
 pub use svd3::{Svd3, polar3, svd3};
 pub use system::{Part, PartShape, SystemError, SystemFactor, SystemMatrix};

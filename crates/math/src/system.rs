@@ -9,7 +9,8 @@ use rayon::prelude::*;
 
 use crate::{
     BandedError, BandedFactors, BandedLayout, BandedMatrices, BlockError, BlockMatrix,
-    BlockPattern, Factor, FactorError, Mat3, Mat6, Ordering, Symbolic, Vec3,
+    BlockPattern, Factor, FactorError, Mat3, Mat6, Ordering, ScalarBands, ScalarFactors, Symbolic,
+    Vec3,
     block::for_parts_mut,
     krylov::{CgConfig, CgError, CgWorkspace, LinearOperator, Preconditioner, conjugate_gradients},
 };
@@ -23,6 +24,9 @@ pub enum PartShape {
     Dense,
     /// Rods: many small banded matrices.
     Banded(Arc<BandedLayout>),
+    /// Rods whose matrix is the same for all directions: the first block of each, and the number of
+    /// blocks at the end.
+    Scalar(Arc<[usize]>),
 }
 
 /// One body's part of the matrix.
@@ -34,6 +38,8 @@ pub enum Part {
     Dense(Box<Mat6>),
     /// Rods.
     Banded(BandedMatrices),
+    /// Rods whose matrix is the same for all directions.
+    Scalar(ScalarBands),
 }
 
 /// A symmetric positive definite matrix over all 3-blocks of a model.
@@ -54,12 +60,17 @@ impl Part {
             Self::Sparse(m) => m.n(),
             Self::Dense(_) => 2,
             Self::Banded(m) => m.layout().blocks(),
+            Self::Scalar(m) => m.n(),
         }
     }
 
     /// Whether it has none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    fn has_bands(&self) -> bool {
+        matches!(self, Self::Banded(_) | Self::Scalar(_))
     }
 }
 
@@ -74,6 +85,7 @@ impl SystemMatrix {
                 PartShape::Sparse(pattern) => Part::Sparse(BlockMatrix::zeros(pattern)),
                 PartShape::Dense => Part::Dense(Box::new(Mat6::zeros())),
                 PartShape::Banded(layout) => Part::Banded(BandedMatrices::zeros(layout)),
+                PartShape::Scalar(starts) => Part::Scalar(ScalarBands::zeros(starts)),
             };
             starts.push(starts[starts.len() - 1] + part.len());
             parts.push(part);
@@ -134,6 +146,7 @@ impl SystemMatrix {
             Part::Sparse(m) => m.set_zero(),
             Part::Dense(m) => m.fill(0.0),
             Part::Banded(m) => m.set_zero(),
+            Part::Scalar(m) => m.set_zero(),
         });
         self.couplings.fill(Mat3::zeros());
     }
@@ -149,13 +162,14 @@ impl SystemMatrix {
         match &self.parts[p] {
             _ if p != self.part_of(j) => true,
             Part::Banded(m) => i != j && !m.layout().has_block(i - first, j - first),
+            Part::Scalar(m) => i != j && !m.has(i - first, j - first),
             Part::Sparse(_) | Part::Dense(_) => false,
         }
     }
 
     /// Adds `value` to block (i, j). Both (i, j) and (j, i) must be added by the caller; of two
     /// blocks in different parts, the one with i > j is known from the other. Blocks outside the
-    /// pattern are refused.
+    /// pattern are refused, and so is what is no multiple of the identity in a part of scalars.
     pub fn add(&mut self, i: usize, j: usize, value: &Mat3) -> bool {
         if self.couples(i, j) {
             if i > j {
@@ -171,6 +185,11 @@ impl SystemMatrix {
         let first = self.starts[p];
         match &mut self.parts[p] {
             Part::Banded(m) => m.add_block(i - first, j - first, value),
+            Part::Scalar(m) => {
+                let same = Mat3::from_diagonal_element(value[(0, 0)]) == *value;
+                // An entry stands for its mirror image as well: of each pair, one is added.
+                same && (i < j || m.add(i - first, j - first, value[(0, 0)]))
+            }
             Part::Sparse(m) => m.add(i - first, j - first, value).is_ok(),
             Part::Dense(m) => {
                 let mut block = m.fixed_view_mut::<3, 3>(3 * (i - first), 3 * (j - first));
@@ -188,6 +207,7 @@ impl SystemMatrix {
             Part::Sparse(m) => m.diagonal(local),
             Part::Dense(m) => m.fixed_view::<3, 3>(3 * local, 3 * local).into_owned(),
             Part::Banded(m) => m.diagonal(local),
+            Part::Scalar(m) => Mat3::from_diagonal_element(m.get(local, local)),
         }
     }
 
@@ -204,6 +224,7 @@ impl SystemMatrix {
             match part {
                 Part::Sparse(m) => m.eliminate(fixed, 1.0),
                 Part::Banded(m) => m.eliminate(|component| fixed[component / 3]),
+                Part::Scalar(m) => m.eliminate(fixed),
                 Part::Dense(m) => {
                     for i in (0..2).filter(|&i| fixed[i]) {
                         m.fixed_rows_mut::<3>(3 * i).fill(0.0);
@@ -227,7 +248,9 @@ impl SystemMatrix {
     pub fn without_bands(&self) -> Result<Self, BlockError> {
         let mut copy = self.clone();
         for (p, part) in copy.parts.iter_mut().enumerate() {
-            let Part::Banded(m) = part else { continue };
+            if !part.has_bands() {
+                continue;
+            }
             let range = self.starts[p] as u32..self.starts[p + 1] as u32;
             let inside = self
                 .pairs
@@ -236,7 +259,11 @@ impl SystemMatrix {
             let more: Vec<[u32; 2]> = inside
                 .map(|&(i, j)| [i - range.start, j - range.start])
                 .collect();
-            *part = Part::Sparse(m.to_sparse(&more)?);
+            *part = match part {
+                Part::Banded(m) => Part::Sparse(m.to_sparse(&more)?),
+                Part::Scalar(m) => Part::Sparse(m.to_sparse(&more)?),
+                Part::Sparse(_) | Part::Dense(_) => continue,
+            };
         }
         (copy.pairs, copy.couplings) = (Vec::new(), Vec::new());
         for (&(i, j), value) in self.pairs.iter().zip(&self.couplings) {
@@ -253,7 +280,7 @@ impl SystemMatrix {
 
     /// Whether a part is banded.
     pub fn has_bands(&self) -> bool {
-        self.parts.iter().any(|p| matches!(p, Part::Banded(_)))
+        self.parts.iter().any(Part::has_bands)
     }
 
     /// Heap memory of the numbers [bytes].
@@ -265,6 +292,7 @@ impl SystemMatrix {
                 Part::Sparse(m) => m.bytes(),
                 Part::Dense(_) => size_of::<Mat6>(),
                 Part::Banded(m) => m.bytes(),
+                Part::Scalar(m) => m.bytes(),
             })
             .sum();
         parts + self.couplings.len() * (size_of::<Mat3>() + 8)
@@ -283,6 +311,7 @@ impl LinearOperator for SystemMatrix {
             match &self.parts[p] {
                 Part::Sparse(m) => m.apply(x, y),
                 Part::Banded(m) => m.apply(x, y),
+                Part::Scalar(m) => m.apply(x, y),
                 Part::Dense(m) => {
                     let mut six = nalgebra::Vector6::zeros();
                     six.fixed_rows_mut::<3>(0).copy_from(&x[0]);
@@ -353,6 +382,7 @@ enum PartFactor {
     /// body's own inertia.
     Dense(Box<Mat6>),
     Banded(BandedFactors),
+    Scalar(ScalarFactors),
 }
 
 impl SystemFactor {
@@ -368,6 +398,7 @@ impl SystemFactor {
                 Part::Banded(m) => Ok(PartFactor::Banded(BandedFactors::new(Arc::clone(
                     m.layout(),
                 )))),
+                Part::Scalar(m) => Ok(PartFactor::Scalar(ScalarFactors::new(m))),
                 Part::Sparse(m) => {
                     let named = |source| SystemError::Factor { part, source };
                     let symbolic = Symbolic::analyse(&m.pattern, Ordering::Auto(positions[part]))
@@ -409,6 +440,9 @@ impl SystemFactor {
                         .map_err(|source| SystemError::Factor { part: p, source }),
                     (PartFactor::Banded(factor), Part::Banded(m)) => factor
                         .refactor(m, |component| shift.map_or(0.0, |s| s[component / 3]))
+                        .map_err(|source| SystemError::Banded { part: p, source }),
+                    (PartFactor::Scalar(factor), Part::Scalar(m)) => factor
+                        .refactor(m, |block| shift.map_or(0.0, |s| s[block]))
                         .map_err(|source| SystemError::Banded { part: p, source }),
                     (PartFactor::Dense(inverse), Part::Dense(m)) => {
                         let mut shifted = **m;
@@ -491,6 +525,7 @@ impl SystemFactor {
                 PartFactor::Sparse(f) => f.bytes(),
                 PartFactor::Dense(_) => size_of::<Mat6>(),
                 PartFactor::Banded(f) => f.bytes(),
+                PartFactor::Scalar(f) => f.bytes(),
             })
             .sum()
     }
@@ -508,6 +543,7 @@ fn solve_parts(starts: &[usize], parts: &mut [PartFactor], x: &mut [Vec3]) {
         [] => {}
         [PartFactor::Sparse(factor)] => factor.solve_in_place(x),
         [PartFactor::Banded(factor)] => factor.solve(x),
+        [PartFactor::Scalar(factor)] => factor.solve(x),
         [PartFactor::Dense(inverse)] => {
             let mut six = nalgebra::Vector6::zeros();
             six.fixed_rows_mut::<3>(0).copy_from(&x[0]);

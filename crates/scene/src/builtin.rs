@@ -42,6 +42,7 @@ const SCENES: &[Builtin] = scenes![
     "drag",
     "free-fall",
     "grains",
+    "groom",
     "hairy-ball",
     "hanging-strip",
     "jelly",

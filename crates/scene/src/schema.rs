@@ -20,6 +20,7 @@ pub(crate) const ROOT: &[&str] = &[
     "check",
     "output",
 ];
+pub(crate) const GRAVITY: &[&str] = &["times", "values", "interpolation"];
 pub(crate) const TIME: &[&str] = &[
     "step",
     "duration",
@@ -280,6 +281,7 @@ pub(crate) const PROBES: &[(&str, &[&str])] = &[
 #[cfg(test)]
 pub(crate) const TABLES: &[(&str, &[&str])] = &[
     ("top level", ROOT),
+    ("top level", GRAVITY),
     ("[time]", TIME),
     ("[method]", METHOD_NEWTON),
     ("[method]", METHOD_ADMM),

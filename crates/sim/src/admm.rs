@@ -110,6 +110,7 @@ pub struct Admm {
     work: Option<Work>,
     /// What is carried from step to step.
     state: solver::State,
+    /// The contacts of the last step: keys and normals, which are all that is asked for again.
     contacts: ContactSet,
     /// Multipliers of elastic elements from a checkpoint, by body and term.
     multipliers: Vec<(String, Vec<Vec3>)>,
@@ -170,7 +171,7 @@ impl Admm {
             Integrator::Newton(count) => count,
             Integrator::Splitting => {
                 let elements = work.elements.get_or_insert_with(|| Elements::new(model));
-                elements.begin(state, &mut self.multipliers);
+                elements.begin(model, dynamics, state, v, h, &mut self.multipliers);
                 1
             }
         };
@@ -187,7 +188,8 @@ impl Admm {
             // What is linearised again need not be finished.
             let last = newton + 1 == linearisations;
             stages.time(Stage::Solve, || {
-                work.solve(&mut self.state, config, start, last, v, &mut report)
+                let step = (model, &*dynamics);
+                work.solve(step, &mut self.state, config, start, last, v, &mut report)
             })?;
             work.tell_time(stages);
         }
@@ -206,7 +208,8 @@ impl Admm {
                 }
                 stages.time(Stage::Solve, || {
                     let start = solver::Start::Given;
-                    work.solve(&mut self.state, config, start, true, v, &mut report)
+                    let step = (model, &*dynamics);
+                    work.solve(step, &mut self.state, config, start, true, v, &mut report)
                 })?;
                 work.tell_time(stages);
             }
@@ -214,7 +217,9 @@ impl Admm {
         if let Some(block) = v.iter().position(|v| !v.iter().all(|c| c.is_finite())) {
             return Err(SolveError::not_finite(model, block));
         }
-        self.contacts.clone_from(&work.problem.contacts);
+        let found = &work.problem.contacts;
+        self.contacts.key.clone_from(&found.key);
+        self.contacts.normal.clone_from(&found.normal);
         Ok(report)
     }
 }
@@ -226,7 +231,7 @@ impl Method for Admm {
 
     fn needs(&self, model: &Model) -> Result<(), Unsupported> {
         if self.config.integrator == Integrator::Splitting {
-            Unsupported::rods(self.name(), model)?;
+            Unsupported::dynamic_twist(self.name(), model)?;
             Unsupported::frames(self.name(), model)?;
         }
         Unsupported::volumes(self.name(), model)
@@ -234,10 +239,22 @@ impl Method for Admm {
 
     fn solve(&mut self, step: StepContext<'_>, v: &mut [Vec3]) -> Result<SolveReport, SolveError> {
         // After a failure the halves of the step start where the whole did.
-        let kept = self.state.clone();
+        // A solver that fails leaves its state alone, so that only the impulses, which are put in a new
+        // order first, need keeping where there is one solve.
+        let one = self.config.integrator == Integrator::Splitting && !self.config.safe;
+        let kept = match one {
+            true => solver::State {
+                r: self.state.r.clone(),
+                ..solver::State::default()
+            },
+            false => self.state.clone(),
+        };
         let solved = self.attempt(step, v);
         if solved.is_err() {
-            self.state = kept;
+            match one {
+                true => self.state.r = kept.r,
+                false => self.state = kept,
+            }
         }
         solved
     }
@@ -319,21 +336,16 @@ impl Method for Admm {
             .filter(|c| splitting::is_column(&c.0))
             .cloned()
             .collect();
-        // Of the contacts of the step before, keys and normals are all that is asked for again.
-        self.contacts.clear();
-        for (key, normal) in memory.keys.chunks_exact(2).zip(column("normal")) {
-            let key = ContactKey {
-                first: key[0],
-                second: key[1],
-            };
-            self.contacts.push(
-                &[],
-                stiction_contact::Contact {
-                    key,
-                    normal,
-                    ..Default::default()
-                },
-            );
+        let keys = memory.keys.chunks_exact(2);
+        let keys = keys.map(|key| ContactKey {
+            first: key[0],
+            second: key[1],
+        });
+        self.contacts.key = keys.collect();
+        self.contacts.normal = column("normal");
+        // What does not belong together is forgotten.
+        if self.contacts.key.len() != self.contacts.normal.len() {
+            self.contacts.clear();
         }
     }
 }
@@ -368,8 +380,11 @@ fn relax(
 impl Work {
     fn new(model: &Model, rules: &ContactRules, config: &Config) -> Result<Self, SolveError> {
         let n = model.blocks();
-        let mut problem =
-            FrictionProblem::new(Dynamics::matrix(model), vec![Vec3::zeros(); n], 1.0);
+        let a = match config.integrator {
+            Integrator::Newton(_) => Dynamics::matrix(model),
+            Integrator::Splitting => Dynamics::split_matrix(model),
+        };
+        let mut problem = FrictionProblem::new(a, vec![Vec3::zeros(); n], 1.0);
         problem.positions = model
             .bodies
             .iter()
@@ -396,13 +411,14 @@ impl Work {
         h: f64,
         v: &[Vec3],
     ) -> Result<(), SolveError> {
+        // Prescribed velocities are not part of A v; the prediction that follows needs the room anew.
         let Self {
             problem,
             gradient,
             predicted: masked,
             ..
         } = self;
-        let splits = self.elements.as_ref().map(Elements::splits);
+        let splits = self.elements.as_mut().map(Elements::splits_mut);
         dynamics.linearise_with(model, v, gradient, &mut problem.a, splits)?;
         problem.h = h;
         problem.fixed.copy_from_slice(dynamics.fixed());
@@ -456,6 +472,7 @@ impl Work {
     /// the `last` linearisation.
     fn solve(
         &mut self,
+        (model, dynamics): (&Model, &Dynamics),
         state: &mut solver::State,
         config: &Config,
         start: solver::Start,
@@ -476,12 +493,15 @@ impl Work {
             settings.stop = solver::Stop::Change;
         }
         state.r.resize(problem.contacts.len(), Vec3::zeros());
-        self.start.0.clone_from(&state.v);
-        self.start.1.clone_from(&state.r);
+        // The problem of an alternating integrator changes while it is solved: it has no start to show.
+        if self.elements.is_none() {
+            self.start.0.clone_from(&state.v);
+            self.start.1.clone_from(&state.r);
+        }
         let detector = &mut self.detector;
         let solved = match (&mut self.elements, config.by) {
             (Some(elements), _) => {
-                let mut elastic = elements.local_step(v, &problem.fixed, problem.h);
+                let mut elastic = elements.local_step(model, dynamics, v, problem.h);
                 solver.solve_split(problem, state, &settings, detector, &mut elastic)?
             }
             (None, ContactSolver::NestedRelaxation) => relax(problem, state, &settings)?,

@@ -12,7 +12,7 @@
 
 use rayon::prelude::*;
 use stiction_bodies::{
-    Arm, Body, BodyKind, Clamp, Frames, Hessian, Model, Rods, Split, State, Stencil,
+    Arm, Body, BodyKind, BodySplit, Clamp, Frames, Hessian, Model, Rods, State, Stencil,
     rigid::{advance_rotation, left_jacobian},
     rod::{RodStart, reference_angle},
     surface::vertex_areas,
@@ -125,19 +125,47 @@ impl Dynamics {
             surface_x: Vec::new(),
             surface_v: Vec::new(),
             areas: Vec::new(),
-            scratch: vec![Vec3::zeros(); n],
+            scratch: Vec::new(),
         }
     }
 
     /// The matrix of this potential, with the sparsity that the model's terms and attachments need.
     pub fn matrix(model: &Model) -> SystemMatrix {
+        Self::matrix_with(model, |r| PartShape::Banded(r.layout().clone()))
+    }
+
+    /// The matrix with elastic terms replaced by what stands for them in an alternating integrator:
+    /// that of rods is the same for all directions, unless something is attached to them.
+    pub fn split_matrix(model: &Model) -> SystemMatrix {
+        let attached = |body: &Body| {
+            let mut springs = model.attachments.iter();
+            springs.any(|s| {
+                let mut blocks = s.a.blocks().into_iter().chain(s.b.blocks());
+                blocks.any(|i| body.blocks.contains(&(i as usize)))
+            })
+        };
+        let bare: Vec<usize> = model
+            .rods()
+            .filter(|(body, _)| !attached(body))
+            .map(|(_, rods)| rods.edges().start)
+            .collect();
+        Self::matrix_with(model, |r| {
+            if bare.contains(&r.edges().start) {
+                PartShape::Scalar(r.first_blocks().collect())
+            } else {
+                PartShape::Banded(r.layout().clone())
+            }
+        })
+    }
+
+    fn matrix_with(model: &Model, of_rods: impl Fn(&Rods) -> PartShape) -> SystemMatrix {
         let parts = model
             .bodies
             .iter()
             .map(|b| match &b.kind {
                 BodyKind::Deformable(d) => PartShape::Sparse(d.pattern.clone()),
                 BodyKind::Rigid(_) => PartShape::Dense,
-                BodyKind::Rods(r) => PartShape::Banded(r.layout().clone()),
+                BodyKind::Rods(r) => of_rods(r),
             })
             .collect();
         let mut pairs = Vec::new();
@@ -168,7 +196,9 @@ impl Dynamics {
         self.r0.copy_from_slice(&state.rotations);
         self.frames.clone_from(&state.frames);
         for body in &model.bodies {
-            let a = (model.gravity + body.acceleration) * h;
+            // In the middle of the step: the mean of what changes steadily.
+            let gravity = model.gravity_at(state.time + 0.5 * h);
+            let a = (gravity + body.acceleration) * h;
             for i in body.blocks.clone() {
                 self.inertial[i] = state.v[i] + a;
                 // A deformable body near equilibrium is better guessed by its last velocity
@@ -244,6 +274,9 @@ impl Dynamics {
                 self.frames.held[place] = true;
             }
         }
+        for (body, rods) in model.rods() {
+            rods.settle_start(&self.x0[body.blocks.clone()], &mut self.frames);
+        }
     }
 
     /// How far the twist of a clamped edge goes in this step [m], for its material director to come to
@@ -282,8 +315,19 @@ impl Dynamics {
         rods.start(&self.x0[body.blocks.clone()], &self.frames)
     }
 
+    /// Positions at the start of the step [m].
+    pub fn start_positions(&self) -> &[Vec3] {
+        &self.x0
+    }
+
     fn lag_dissipation(&mut self, model: &Model, state: &State) -> Result<(), ScatterError> {
-        let slices = split(&mut self.scratch, &model.bodies);
+        let damped = self.damping.iter().any(Option::is_some);
+        self.scratch
+            .resize(if damped { self.x.len() } else { 0 }, Vec3::zeros());
+        let slices = match damped {
+            true => split(&mut self.scratch, &model.bodies),
+            false => Vec::new(),
+        };
         self.damping
             .par_iter_mut()
             .zip(&model.bodies)
@@ -429,7 +473,7 @@ impl Dynamics {
             .zip(slices)
             .enumerate()
             .try_for_each(|(b, (body, g))| {
-                this.body_gradient(body, b, v, g);
+                this.body_gradient(body, b, v, g, false);
                 if let BodyKind::Deformable(soft) = &body.kind {
                     for term in &soft.terms {
                         term.add_gradient(&this.x[body.blocks.clone()], this.h, g)?;
@@ -468,21 +512,26 @@ impl Dynamics {
         v: &[Vec3],
         g: &mut [Vec3],
         a: &mut SystemMatrix,
-        splits: Option<&[Vec<Box<dyn Split>>]>,
+        splits: Option<&mut [BodySplit]>,
     ) -> Result<(), ScatterError> {
         self.configure(model, v);
         a.set_zero();
         let this = &*self;
         let slices = split(g, &model.bodies);
+        let splits: Vec<Option<&mut BodySplit>> = match splits {
+            None => model.bodies.iter().map(|_| None).collect(),
+            Some(splits) => splits.iter_mut().map(Some).collect(),
+        };
         let parts = a
             .parts_mut()
             .par_iter_mut()
             .zip(&model.bodies)
             .zip(slices)
+            .zip(splits)
             .enumerate();
-        parts.try_for_each(|(b, ((part, body), g))| {
-            this.body_gradient(body, b, v, g);
-            this.body_matrix(body, b, part, g, splits.map(|s| &s[b][..]))
+        parts.try_for_each(|(b, (((part, body), g), split))| {
+            this.body_gradient(body, b, v, g, split.is_some());
+            this.body_matrix(body, b, part, g, split)
         })?;
         self.springs(model, v, g, Some(a));
         self.clear_fixed(g);
@@ -497,7 +546,7 @@ impl Dynamics {
         b: usize,
         part: &mut Part,
         g: &mut [Vec3],
-        splits: Option<&[Box<dyn Split>]>,
+        split: Option<&mut BodySplit>,
     ) -> Result<(), ScatterError> {
         let h = self.h;
         let alpha = 1.0 + h * body.damping.mass;
@@ -508,16 +557,16 @@ impl Dynamics {
                     m.add_scaled(h, damping)?;
                 }
                 let x = &self.x[body.blocks.clone()];
-                match splits {
-                    None => {
-                        for term in &d.terms {
-                            term.add_local(x, Hessian::Projected, h, g, h * h, m)?;
-                        }
-                    }
-                    Some(splits) => {
+                match split {
+                    Some(BodySplit::Terms(splits)) => {
                         for split in splits {
                             split.add_gradient(x, h, g)?;
                             split.add_metric(h * h, m)?;
+                        }
+                    }
+                    _ => {
+                        for term in &d.terms {
+                            term.add_local(x, Hessian::Projected, h, g, h * h, m)?;
                         }
                     }
                 }
@@ -528,6 +577,13 @@ impl Dynamics {
                 }
                 let mut angular = m.fixed_view_mut::<3, 3>(3, 3);
                 angular += self.inertia[r.index] * alpha;
+            }
+            (BodyKind::Rods(rods), part) if split.is_some() => {
+                if let Some(BodySplit::Rods(split)) = split {
+                    let x = &self.x[body.blocks.clone()];
+                    split.add_gradient(rods, x, h, g);
+                    split.add_matrix(rods, h * h, alpha, part);
+                }
             }
             (BodyKind::Rods(rods), Part::Banded(m)) => {
                 let start = self.rod_start(body, rods);
@@ -559,8 +615,8 @@ impl Dynamics {
         }
     }
 
-    /// The inertia and damping part of one body's gradient.
-    fn body_gradient(&self, body: &Body, b: usize, v: &[Vec3], g: &mut [Vec3]) {
+    /// The inertia and damping part of one body's gradient; what is split off damps rods itself.
+    fn body_gradient(&self, body: &Body, b: usize, v: &[Vec3], g: &mut [Vec3], split: bool) {
         let r = body.blocks.clone();
         let (v, hat) = (&v[r.clone()], &self.inertial[r]);
         let alpha = self.h * body.damping.mass;
@@ -586,7 +642,7 @@ impl Dynamics {
                     g[i] = m.component_mul(&(v[i] * (1.0 + alpha) - hat[i]));
                 }
                 let beta = body.damping.stiffness;
-                if beta > 0.0 {
+                if beta > 0.0 && !split {
                     rods.add_product(&self.rod_start(body, rods), self.h * beta, v, g);
                 }
             }

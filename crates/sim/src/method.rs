@@ -1,6 +1,6 @@
 //! What a method is: the one stage of a step that differs.
 
-use stiction_bodies::{Model, State};
+use stiction_bodies::{Model, State, rod::Twist};
 use stiction_contact::{FrictionProblem, ProblemError, detect::DetectError, smooth::SmoothError};
 use stiction_math::{BandedError, BicgstabError, FactorError, ScatterError, SystemError, Vec3};
 use stiction_solvers::{admm, ica};
@@ -137,6 +137,40 @@ impl Unsupported {
                     body.name
                 ),
                 remedy: "choose integrator `newton`, or remove the body".to_owned(),
+            }),
+        }
+    }
+
+    /// Refuses rods whose twists are degrees of freedom: an alternating integrator holds frames.
+    pub fn dynamic_twist(method: &'static str, model: &Model) -> Result<(), Self> {
+        match model
+            .rods()
+            .find(|(_, rods)| rods.twist() == Twist::Dynamic)
+        {
+            None => Ok(()),
+            Some((body, _)) => Err(Self {
+                method,
+                reason: format!(
+                    "the twists of body `{}` are degrees of freedom, which its integrator `splitting` \
+                     does not know",
+                    body.name
+                ),
+                remedy:
+                    "set `twist = \"quasi-static\"` for the body, or choose integrator `newton`"
+                        .to_owned(),
+            }),
+        }
+    }
+
+    /// Refuses gravity that changes: a method with stages would need it at the time of each.
+    pub fn changing_gravity(method: &'static str, model: &Model) -> Result<(), Self> {
+        match model.gravity_track {
+            None => Ok(()),
+            Some(_) => Err(Self {
+                method,
+                reason: "its gravity changes over time, which it does not know".to_owned(),
+                remedy: "choose method `admm` or `newton`, or give one vector as `gravity`"
+                    .to_owned(),
             }),
         }
     }

@@ -183,6 +183,7 @@ pub fn resolve(
 fn standing(model: &Model, state: &State) -> Model {
     let mut still = model.clone();
     still.gravity = Vec3::zeros();
+    still.gravity_track = None;
     still.air = None;
     still.attachments.clear();
     for body in &mut still.bodies {

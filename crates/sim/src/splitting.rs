@@ -1,11 +1,11 @@
 //! The elastic elements of a model as constraints of an alternating loop [narain2016], beside which
 //! contact is one more [daviet2020, Sect. 6.1].
 
-use std::ops::Range;
-
-use stiction_bodies::{Body, BodyKind, Model, Split, State};
+use stiction_bodies::{Body, BodyKind, BodySplit, Model, State, rod::RodSplit};
 use stiction_math::Vec3;
 use stiction_solvers::admm::LocalStep;
+
+use crate::dynamics::Dynamics;
 
 /// The name of the multipliers of a body's term in a checkpoint.
 fn column(body: usize, term: usize) -> String {
@@ -19,11 +19,9 @@ pub(crate) fn is_column(name: &str) -> bool {
 
 /// The elastic terms of all bodies, split off.
 pub(crate) struct Elements {
-    /// By body and term.
-    splits: Vec<Vec<Box<dyn Split>>>,
-    /// The blocks of every body.
-    ranges: Vec<Range<usize>>,
-    /// Positions at the start of the step [m].
+    /// By body.
+    splits: Vec<BodySplit>,
+    /// Scratch: where the nodes are at a velocity [m].
     x: Vec<Vec3>,
 }
 
@@ -32,97 +30,148 @@ impl Elements {
         let split = |body: &Body| match &body.kind {
             BodyKind::Deformable(d) => {
                 let terms = d.terms.iter().cloned();
-                terms.map(|t| t.split(body.rest())).collect()
+                BodySplit::Terms(terms.map(|t| t.split(body.rest())).collect())
             }
-            // The method has refused rods.
-            BodyKind::Rigid(_) | BodyKind::Rods(_) => Vec::new(),
+            BodyKind::Rigid(_) => BodySplit::Terms(Vec::new()),
+            BodyKind::Rods(rods) => BodySplit::Rods(RodSplit::new(rods)),
         };
         Self {
             splits: model.bodies.iter().map(split).collect(),
-            ranges: model.bodies.iter().map(|b| b.blocks.clone()).collect(),
             x: Vec::new(),
         }
     }
 
-    pub fn splits(&self) -> &[Vec<Box<dyn Split>>] {
-        &self.splits
+    pub fn splits_mut(&mut self) -> &mut [BodySplit] {
+        &mut self.splits
     }
 
-    /// Makes ready for a step from `state`: multipliers are those of the last step, or those that a
-    /// checkpoint gave.
-    pub fn begin(&mut self, state: &State, recalled: &mut Vec<(String, Vec<Vec3>)>) {
+    /// Makes ready for a step of `h` from `state` with the guess `v` of its velocity: multipliers are
+    /// those of the last step, or those that a checkpoint gave.
+    pub fn begin(
+        &mut self,
+        model: &Model,
+        dynamics: &Dynamics,
+        state: &State,
+        v: &[Vec3],
+        h: f64,
+        recalled: &mut Vec<(String, Vec<Vec3>)>,
+    ) {
         for (name, values) in recalled.drain(..) {
-            for (b, splits) in self.splits.iter_mut().enumerate() {
-                for (t, split) in splits.iter_mut().enumerate() {
-                    if column(b, t) == name {
-                        split.set_multipliers(&values);
+            for (b, split) in self.splits.iter_mut().enumerate() {
+                match split {
+                    BodySplit::Terms(splits) => {
+                        for (t, split) in splits.iter_mut().enumerate() {
+                            if column(b, t) == name {
+                                split.set_multipliers(&values);
+                            }
+                        }
                     }
+                    BodySplit::Rods(split) if column(b, 0) == name => split.set_forces(&values),
+                    BodySplit::Rods(_) => {}
                 }
             }
         }
-        self.x.clone_from(&state.x);
-        for (range, splits) in self.ranges.iter().zip(&mut self.splits) {
-            for split in splits {
-                split.restart(&state.x[range.clone()]);
+        self.x.clear();
+        self.x.extend(state.x.iter().zip(v).map(|(x, v)| x + v * h));
+        for (body, split) in model.bodies.iter().zip(&mut self.splits) {
+            match (split, &body.kind) {
+                (BodySplit::Terms(splits), _) => {
+                    for split in splits {
+                        split.restart(&state.x[body.blocks.clone()]);
+                    }
+                }
+                // Strands swing: they are better guessed by their last velocity.
+                (BodySplit::Rods(split), BodyKind::Rods(rods)) => {
+                    let start = dynamics.rod_start(body, rods);
+                    let x = &self.x[body.blocks.clone()];
+                    split.begin(rods, &start, x, h, body.damping.stiffness);
+                }
+                (BodySplit::Rods(_), _) => {}
             }
         }
     }
 
     /// The multipliers of all elements, as columns of a checkpoint.
     pub fn multipliers(&self) -> impl Iterator<Item = (String, Vec<Vec3>)> + '_ {
-        self.splits.iter().enumerate().flat_map(|(b, splits)| {
-            let terms = splits.iter().enumerate();
-            terms.map(move |(t, s)| (column(b, t), s.multipliers()))
-        })
+        self.splits
+            .iter()
+            .enumerate()
+            .flat_map(|(b, split)| match split {
+                BodySplit::Terms(splits) => {
+                    let terms = splits.iter().enumerate();
+                    terms
+                        .map(|(t, s)| (column(b, t), s.multipliers()))
+                        .collect()
+                }
+                BodySplit::Rods(split) => vec![(column(b, 0), split.forces())],
+            })
     }
 
     /// The local steps of a loop over velocities, which are prescribed as in `v` where `fixed`.
-    pub fn local_step<'a>(&'a mut self, v: &'a [Vec3], fixed: &[bool], h: f64) -> Elastic<'a> {
+    pub fn local_step<'a>(
+        &'a mut self,
+        model: &'a Model,
+        dynamics: &'a Dynamics,
+        v: &'a [Vec3],
+        h: f64,
+    ) -> Elastic<'a> {
         Elastic {
+            model,
+            dynamics,
             elements: self,
             prescribed: v,
-            fixed: fixed.to_vec(),
             h,
-            x: Vec::new(),
         }
     }
 }
 
 /// The local steps of the elements.
 pub(crate) struct Elastic<'a> {
+    model: &'a Model,
+    dynamics: &'a Dynamics,
     elements: &'a mut Elements,
     prescribed: &'a [Vec3],
-    fixed: Vec<bool>,
     h: f64,
-    x: Vec<Vec3>,
 }
 
 impl LocalStep for Elastic<'_> {
     fn update(&mut self, v: &[Vec3], f: &mut [Vec3]) -> f64 {
         let Self {
+            model,
+            dynamics,
             elements,
             prescribed,
-            fixed,
             h,
-            x,
         } = self;
-        let Elements {
-            splits,
-            ranges,
-            x: x0,
-        } = &mut **elements;
+        let Elements { splits, x } = &mut **elements;
+        let (fixed, x0) = (dynamics.fixed(), dynamics.start_positions());
         x.clear();
         x.extend((0..v.len()).map(|i| {
             let v = if fixed[i] { prescribed[i] } else { v[i] };
             x0[i] + v * *h
         }));
         let mut unmet: f64 = 0.0;
-        for (range, splits) in ranges.iter().zip(splits) {
-            for split in splits {
-                match split.update(&x[range.clone()], *h, &mut f[range.clone()]) {
-                    Ok(gap) => unmet = unmet.max(gap),
-                    Err(_) => return f64::NAN,
+        for (body, split) in model.bodies.iter().zip(splits) {
+            let range = body.blocks.clone();
+            let (x, f) = (&x[range.clone()], &mut f[range]);
+            match (split, &body.kind) {
+                (BodySplit::Terms(splits), _) => {
+                    for split in splits {
+                        match split.update(x, *h, f) {
+                            Ok(gap) => unmet = unmet.max(gap),
+                            Err(_) => return f64::NAN,
+                        }
+                    }
                 }
+                (BodySplit::Rods(split), BodyKind::Rods(rods)) => {
+                    let start = dynamics.rod_start(body, rods);
+                    let gap = split.update(rods, &start, x, *h, f);
+                    if gap.is_nan() {
+                        return gap;
+                    }
+                    unmet = unmet.max(gap);
+                }
+                (BodySplit::Rods(_), _) => {}
             }
         }
         for (f, fixed) in f.iter_mut().zip(fixed) {

@@ -20,7 +20,7 @@ use crate::{
     mass::Mass,
     material::{Damping, MassKind, MaterialError, ShellMaterial, SolidLaw, SolidMaterial},
     model::{Body, BodyKind, Deformable, Model, Pin, Spin},
-    motion::Motion,
+    motion::{Motion, Track},
     obstacle::Obstacle,
     rigid::Rigid,
     solid::{Corotated, FixedCorotated, Lame, NeoHookean, StableNeoHookean, Stvk, Tets},
@@ -60,6 +60,12 @@ impl Builder {
             },
             ..Self::default()
         }
+    }
+
+    /// Lets the uniform acceleration of everything [m/s²] follow `track`.
+    pub fn gravity_over_time(&mut self, track: Track<Vec3>) {
+        self.model.gravity = track.at(f64::NEG_INFINITY);
+        self.model.gravity_track = Some(track);
     }
 
     /// What has been built so far. Elastic terms are added by `finish`.

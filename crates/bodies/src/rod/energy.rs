@@ -7,7 +7,7 @@ use crate::elements::Hessian;
 use super::{
     RodStart, Rods, Strand, Twist,
     frames::reference_twist,
-    strain::{Edge, VARIABLES, second_derivatives, strains},
+    strain::{Edge, VARIABLES, curvature, second_derivatives, strains},
     twist::{self, Place},
     twist_place,
 };
@@ -137,7 +137,7 @@ impl Rods {
         });
     }
 
-    fn add_mass(&self, strand: Strand, s: f64, lane: usize, group: &mut BandedGroup) {
+    pub(super) fn add_mass(&self, strand: Strand, s: f64, lane: usize, group: &mut BandedGroup) {
         for i in 0..strand.n {
             let m = self.mass[strand.block + i] * s;
             if self.twist == Twist::QuasiStatic {
@@ -251,7 +251,7 @@ impl Rods {
     }
 
     /// K of κ₁, κ₂ and τ at the vertex where edge `i` (in the body's numbering) begins [N·m].
-    fn stiffness(&self, i: usize) -> [f64; 3] {
+    pub(super) fn stiffness(&self, i: usize) -> [f64; 3] {
         let inverse = 2.0 / (self.length[i - 1] + self.length[i]);
         let section = &self.section;
         [section.bend[0], section.bend[1], section.twist].map(|k| k * inverse)
@@ -320,16 +320,7 @@ impl Rods {
     }
 
     fn bend_energy(&self, strand: Strand, e: usize, a: &Edge, b: &Edge, at: &RodStart) -> f64 {
-        let kb = a.t.cross(&b.t) * (2.0 / (1.0 + a.t.dot(&b.t)));
-        let director = |edge: &Edge| {
-            let (sin, cos) = edge.theta.sin_cos();
-            let d2 = edge.t.cross(&edge.d);
-            (edge.d * cos + d2 * sin, d2 * cos - edge.d * sin)
-        };
-        let (a1, a2) = director(a);
-        let (b1, b2) = director(b);
-        let curvature = [0.5 * kb.dot(&(a2 + b2)), -0.5 * kb.dot(&(a1 + b1))];
-        let (k, s) = self.moments(strand, e, a, b, &curvature, at);
+        let (k, s) = self.moments(strand, e, a, b, &curvature(a, b), at);
         0.5 * (0..3).map(|i| k[i] * s[i] * s[i]).sum::<f64>()
     }
 

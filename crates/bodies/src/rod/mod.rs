@@ -26,6 +26,7 @@
 mod energy;
 mod frames;
 mod section;
+mod split;
 mod strain;
 mod twist;
 
@@ -37,6 +38,7 @@ use stiction_math::{BandSize, BandedLayout, Vec3};
 
 pub use frames::{Frames, perpendicular, reference_angle, reference_twist, transport};
 pub use section::{Natural, RodMaterial, Section, Twist, shear_modulus};
+pub use split::RodSplit;
 pub use strain::{Edge, Strain, VARIABLES, second_derivatives, strains};
 
 use crate::elements::ElementError;
@@ -275,6 +277,11 @@ impl Rods {
         &self.nodes
     }
 
+    /// The first block of every rod in the body's own numbering, and the number of blocks at the end.
+    pub fn first_blocks(&self) -> impl Iterator<Item = usize> + '_ {
+        self.blocks.iter().map(|&b| b as usize)
+    }
+
     /// How many blocks the body has.
     pub fn block_count(&self) -> usize {
         self.mass.len()
@@ -419,19 +426,8 @@ impl Rods {
             Twist::QuasiStatic => at.angle[strand.edge + e],
         };
         let d0 = at.director[strand.edge + e];
-        let vector = x[first + 1] - x[first];
-        let length = vector.norm();
-        let t = vector / length;
         let t0 = (at.x[first + 1] - at.x[first]).normalize();
-        Edge {
-            t0,
-            d0,
-            e: vector,
-            length,
-            t,
-            d: transport(&d0, &t0, &t),
-            theta,
-        }
+        Edge::new(t0, d0, x[first + 1] - x[first], theta)
     }
 
     /// The edge `edge` (in the body's numbering) at the blocks `x`.
@@ -448,7 +444,24 @@ impl Rods {
         }
         let range = self.edges();
         frames.held[range.clone()].copy_from_slice(at.held);
-        let angle = &mut frames.angle[range];
+        self.settle_into(x, at, &mut frames.angle[range]);
+    }
+
+    /// The same where the step begins, at the blocks `x` there, with those held that `frames` says.
+    pub fn settle_start(&self, x: &[Vec3], frames: &mut Frames) {
+        if self.twist == Twist::QuasiStatic {
+            let before = frames.angle[self.edges()].to_vec();
+            let mut angle = std::mem::take(&mut frames.angle);
+            let at = RodStart {
+                angle: &before,
+                ..self.start(x, frames)
+            };
+            self.settle_into(x, &at, &mut angle[self.edges()]);
+            frames.angle = angle;
+        }
+    }
+
+    fn settle_into(&self, x: &[Vec3], at: &RodStart, angle: &mut [f64]) {
         let parts = split_by(angle, (0..self.len()).map(|s| self.strand(s).n - 1));
         parts.into_par_iter().enumerate().for_each(|(s, angle)| {
             let strand = self.strand(s);

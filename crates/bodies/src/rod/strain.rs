@@ -13,6 +13,8 @@
 
 use stiction_math::{Dual, Real, Vec3, Vector};
 
+use super::frames::transport;
+
 /// How many variables the strains of a vertex depend on: the vectors of both edges and both twists,
 /// in the order eₐ, e_b, θₐ, θ_b.
 pub const VARIABLES: usize = 8;
@@ -37,6 +39,23 @@ pub struct Edge {
 }
 
 impl Edge {
+    /// An edge along `e` [m] with the twist `theta` [rad], whose director `d0` had the tangent `t0` at
+    /// the start of the step.
+    #[inline]
+    pub fn new(t0: Vec3, d0: Vec3, e: Vec3, theta: f64) -> Self {
+        let length = e.norm();
+        let t = e / length;
+        Self {
+            t0,
+            d0,
+            e,
+            length,
+            t,
+            d: transport(&d0, &t0, &t),
+            theta,
+        }
+    }
+
     /// m₁ = cos θ d₁ + sin θ d₂.
     pub fn material_director(&self) -> Vec3 {
         let (sin, cos) = self.theta.sin_cos();
@@ -121,6 +140,20 @@ fn strain<T: Real>(a: &Side<T>, b: &Side<T>) -> Strain<T> {
         curvature: [k1, k2],
         jacobian,
     }
+}
+
+/// κ₁ and κ₂ between two edges.
+#[inline]
+pub fn curvature(a: &Edge, b: &Edge) -> [f64; 2] {
+    let kb = a.t.cross(&b.t) * (2.0 / (1.0 + a.t.dot(&b.t)));
+    let director = |edge: &Edge| {
+        let (sin, cos) = edge.theta.sin_cos();
+        let d2 = edge.t.cross(&edge.d);
+        (edge.d * cos + d2 * sin, d2 * cos - edge.d * sin)
+    };
+    let (a1, a2) = director(a);
+    let (b1, b2) = director(b);
+    [0.5 * kb.dot(&(a2 + b2)), -0.5 * kb.dot(&(a1 + b1))]
 }
 
 /// The strains between two edges, beside the twist, and the derivatives of all three.

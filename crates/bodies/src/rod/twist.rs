@@ -131,7 +131,7 @@ impl System {
             self.gradient[e] -= factor * self.gradient[e - 1];
         }
         let least = 0.1 * RIDGE * largest;
-        if (0..n).any(|e| !held[e] && !(self.diagonal[e] > least)) {
+        if !(0..n).all(|e| held[e] || self.diagonal[e] > least) {
             return false;
         }
         self.gradient[n - 1] /= self.diagonal[n - 1];

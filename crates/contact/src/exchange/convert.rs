@@ -172,6 +172,17 @@ impl Global {
                         put(first + j, first + i, &block.transpose());
                     }
                 }
+                Part::Scalar(m) => {
+                    let block = |i, j| Mat3::from_diagonal_element(m.get(i, j));
+                    for i in 0..part.len() {
+                        put(first + i, first + i, &block(i, i));
+                    }
+                    for pair in m.block_pairs() {
+                        let [i, j] = pair.map(|b| b as usize);
+                        put(first + i, first + j, &block(i, j));
+                        put(first + j, first + i, &block(i, j));
+                    }
+                }
             }
             first += part.len();
         }

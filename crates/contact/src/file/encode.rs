@@ -53,7 +53,7 @@ pub(super) fn encode(stored: &StoredProblem) -> Result<Vec<u8>, ProblemError> {
                 m.iter().for_each(|x| x.put(&mut out));
             }
             // There is none in a matrix without bands.
-            Part::Banded(_) => {}
+            Part::Banded(_) | Part::Scalar(_) => {}
         }
     }
     let couplings = matrix.couplings();

@@ -22,7 +22,7 @@ use crate::{
     files::Files,
     mesh_files::Group,
     read::{
-        Document,
+        Document, Gravity,
         body::{BodyPlan, Stuff, copies},
         obstacle::{ObstacleGeometry, ObstaclePlan, ObstacleShape},
         pin::{AttachmentPlan, Filter, PinPlan},
@@ -41,6 +41,18 @@ pub(crate) struct Built {
     pub probes: Vec<Probe>,
 }
 
+/// An empty world with the scene's gravity and air.
+fn builder(document: &Document) -> Builder {
+    match &document.gravity {
+        Gravity::Constant(gravity) => Builder::new(*gravity, document.air),
+        Gravity::Track(track) => {
+            let mut builder = Builder::new(Vec3::zeros(), document.air);
+            builder.gravity_over_time(track.clone());
+            builder
+        }
+    }
+}
+
 /// Builds everything. `None` only if something was reported.
 pub(crate) fn build(
     reporter: &Reporter,
@@ -53,7 +65,7 @@ pub(crate) fn build(
     budget.shapes(reporter, document)?;
     let mut scene = Assembly {
         reporter,
-        builder: Builder::new(document.gravity, document.air),
+        builder: builder(document),
         groups: Vec::new(),
         pinned: BTreeMap::new(),
         reach: document.contact.thickness + largest_particle(document),

@@ -17,7 +17,7 @@ pub(crate) mod settings;
 pub(crate) mod shape;
 pub(crate) mod volume;
 
-use stiction_bodies::drag::Air;
+use stiction_bodies::{drag::Air, motion::Track};
 use stiction_math::Vec3;
 use stiction_sim::check::Check;
 
@@ -38,11 +38,17 @@ use pin::{AttachmentPlan, PinPlan};
 use probe::ProbePlan;
 use volume::VolumePlan;
 
+/// The acceleration of everything [m/s²].
+pub(crate) enum Gravity {
+    Constant(Vec3),
+    Track(Track<Vec3>),
+}
+
 /// A scene as it was read.
 pub(crate) struct Document {
     pub name: Option<String>,
     pub description: String,
-    pub gravity: Vec3,
+    pub gravity: Gravity,
     pub air: Option<Air>,
     pub contact: ContactSettings,
     pub time: TimeSettings,
@@ -176,10 +182,13 @@ pub(crate) fn document(
         f.get("time"),
     );
     let output = settings::output(&f);
-    let gravity = if f.has("gravity") {
-        f.vector("gravity")
-    } else {
-        Some(Vec3::new(0.0, 0.0, -9.81))
+    let gravity = match f.get("gravity") {
+        None => Some(Gravity::Constant(Vec3::new(0.0, 0.0, -9.81))),
+        Some(Node {
+            value: Value::Table(_),
+            ..
+        }) => motion::gravity(&f).map(Gravity::Track),
+        Some(_) => f.vector("gravity").map(Gravity::Constant),
     };
     let name = match f.string("name") {
         Some(name) => Some(settings::plain_name(reporter, name, "the scene's `name`")?),

@@ -30,13 +30,7 @@ pub(crate) fn motion(
             format!("`translate` in the motion of {owner}"),
             schema::TRANSLATE,
         )?;
-        let times = t.number_list("times");
-        let what = format!("`values` of {}", t.what);
-        let values = t
-            .need("values")
-            .and_then(|n| list(reporter, n, &what, None))?;
-        let values: Option<Vec<Vec3>> = values.iter().map(|n| vector(reporter, n, &what)).collect();
-        motion.translation = Some(track(&t, times?, values?, "values")?);
+        motion.translation = Some(vectors(&t)?);
     }
     let turns: &[Node] = match f.get("rotate") {
         None => &[],
@@ -85,6 +79,31 @@ pub(crate) fn motion(
         motion.release = Some(f.not_negative("release")?);
     }
     Some(motion)
+}
+
+/// Gravity that changes over time.
+pub(crate) fn gravity(f: &Fields<'_>) -> Option<Track<Vec3>> {
+    let f = Fields::new(
+        f.reporter,
+        f.get("gravity")?,
+        "`gravity`".to_owned(),
+        schema::GRAVITY,
+    )?;
+    vectors(&f)
+}
+
+/// The vectors `values` at `times`.
+fn vectors(f: &Fields<'_>) -> Option<Track<Vec3>> {
+    let times = f.number_list("times");
+    let what = format!("`values` of {}", f.what);
+    let values = f
+        .need("values")
+        .and_then(|n| list(f.reporter, n, &what, None))?;
+    let values: Option<Vec<Vec3>> = values
+        .iter()
+        .map(|n| vector(f.reporter, n, &what))
+        .collect();
+    track(f, times?, values?, "values")
 }
 
 fn track<T: Keyed>(f: &Fields<'_>, times: Vec<f64>, values: Vec<T>, of: &str) -> Option<Track<T>> {

@@ -145,6 +145,7 @@ impl Method for Smooth {
 
     fn needs(&self, model: &Model) -> Result<(), Unsupported> {
         Unsupported::rods(self.name(), model)?;
+        Unsupported::changing_gravity(self.name(), model)?;
         if !model.contact {
             return Ok(());
         }

@@ -207,7 +207,7 @@ fn relax(matrix: &SystemMatrix, inverse: &[Mat3], x: &mut [Vec3]) {
                     sum -= m.fixed_view::<3, 3>(3, 0) * x[first];
                 }
                 // There is none in a matrix without bands.
-                Part::Dense(_) | Part::Banded(_) => {}
+                Part::Dense(_) | Part::Banded(_) | Part::Scalar(_) => {}
             }
             x[first + i] = inverse[first + i] * sum;
         }

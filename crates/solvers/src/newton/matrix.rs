@@ -106,6 +106,10 @@ fn pairs(problem: &FrictionProblem) -> Vec<[u32; 2]> {
                 let inner = m.layout().block_pairs().into_iter();
                 pairs.extend(inner.map(|p| p.map(|i| first + i)));
             }
+            Part::Scalar(m) => {
+                let inner = m.block_pairs().into_iter();
+                pairs.extend(inner.map(|p| p.map(|i| first + i)));
+            }
         }
         first += part.len() as u32;
     }
@@ -142,6 +146,17 @@ fn gather(problem: &FrictionProblem, all: &mut BlockMatrix) -> Result<(), BlockE
                     let block = m.block(i, j);
                     all.add(first + i, first + j, &block)?;
                     all.add(first + j, first + i, &block.transpose())?;
+                }
+            }
+            Part::Scalar(m) => {
+                let block = |i, j| Mat3::from_diagonal_element(m.get(i, j));
+                for i in 0..part.len() {
+                    all.add(first + i, first + i, &block(i, i))?;
+                }
+                for pair in m.block_pairs() {
+                    let [i, j] = pair.map(|b| b as usize);
+                    all.add(first + i, first + j, &block(i, j))?;
+                    all.add(first + j, first + i, &block(i, j))?;
                 }
             }
         }
