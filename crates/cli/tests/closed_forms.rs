@@ -10,15 +10,18 @@ use stiction::{
 };
 
 /// Scenes that take a minute and more; their checks run with STICTION_LONG=1.
-const LONG: [&str; 16] = [
+const LONG: [&str; 19] = [
     "ball-in-box",
     "belt",
     "bowl-grasp",
     "bunnies",
     "cards",
     "drag",
+    "furry-ball",
     "groom",
+    "hair-band",
     "hairy-ball",
+    "long-hair-on-cloth",
     "pinch",
     "pinched-spheres",
     "self-lock",

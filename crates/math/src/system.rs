@@ -1,11 +1,16 @@
 //! The matrix of a whole step: block-diagonal by body, with sparse couplings between bodies.
 //!
 //! A v = f is solved directly body by body where nothing couples them; otherwise by conjugate
-//! gradients with the bodies' exact factors as preconditioner [daviet2020, Sect. 6.2.5].
+//! gradients with the bodies' exact factors as preconditioner [daviet2020, Sect. 6.2.5], rods that are
+//! tied to a body eliminated from it.
 
-use std::sync::Arc;
+mod elimination;
+
+use std::{borrow::Borrow, sync::Arc};
 
 use rayon::prelude::*;
+
+use elimination::{Eliminated, Elimination};
 
 use crate::{
     BandedError, BandedFactors, BandedLayout, BandedMatrices, BlockError, BlockMatrix,
@@ -71,6 +76,24 @@ impl Part {
 
     fn has_bands(&self) -> bool {
         matches!(self, Self::Banded(_) | Self::Scalar(_))
+    }
+
+    /// Adds `value` to block (i, j) of its own numbering; whether there is room for it.
+    fn add(&mut self, i: usize, j: usize, value: &Mat3) -> bool {
+        match self {
+            Self::Banded(m) => m.add_block(i, j, value),
+            Self::Scalar(m) => {
+                let same = Mat3::from_diagonal_element(value[(0, 0)]) == *value;
+                // An entry stands for its mirror image as well: of each pair, one is added.
+                same && (i < j || m.add(i, j, value[(0, 0)]))
+            }
+            Self::Sparse(m) => m.add(i, j, value).is_ok(),
+            Self::Dense(m) => {
+                let mut block = m.fixed_view_mut::<3, 3>(3 * i, 3 * j);
+                block += value;
+                true
+            }
+        }
     }
 }
 
@@ -183,20 +206,7 @@ impl SystemMatrix {
         }
         let p = self.part_of(i);
         let first = self.starts[p];
-        match &mut self.parts[p] {
-            Part::Banded(m) => m.add_block(i - first, j - first, value),
-            Part::Scalar(m) => {
-                let same = Mat3::from_diagonal_element(value[(0, 0)]) == *value;
-                // An entry stands for its mirror image as well: of each pair, one is added.
-                same && (i < j || m.add(i - first, j - first, value[(0, 0)]))
-            }
-            Part::Sparse(m) => m.add(i - first, j - first, value).is_ok(),
-            Part::Dense(m) => {
-                let mut block = m.fixed_view_mut::<3, 3>(3 * (i - first), 3 * (j - first));
-                block += value;
-                true
-            }
-        }
+        self.parts[p].add(i - first, j - first, value)
     }
 
     /// The 3×3 diagonal block of block `i`.
@@ -365,6 +375,7 @@ pub enum SystemError {
 /// The factors of all parts and what conjugate gradients need beside them.
 pub struct SystemFactor {
     factors: PartFactors,
+    elimination: Elimination,
     workspace: CgWorkspace,
     /// The right-hand side, where bodies are coupled.
     rhs: Vec<Vec3>,
@@ -414,6 +425,7 @@ impl SystemFactor {
                 starts: matrix.starts.clone(),
                 parts: parts?,
             },
+            elimination: Elimination::new(matrix),
             workspace: CgWorkspace::default(),
             rhs: Vec::new(),
         })
@@ -426,41 +438,15 @@ impl SystemFactor {
         matrix: &SystemMatrix,
         shift: Option<&[f64]>,
     ) -> Result<(), SystemError> {
-        let starts = &self.factors.starts;
+        if shift.is_some() || !self.elimination.applies(matrix) {
+            return self.factors.refactor(&matrix.parts, shift, Which::All);
+        }
+        self.factors.refactor(&matrix.parts, None, Which::Rods)?;
+        self.elimination.reduce(matrix, &mut self.factors);
+        let bodies = matrix.parts.iter().zip(&self.elimination.reduced);
+        let bodies = bodies.map(|(part, reduced)| reduced.as_ref().unwrap_or(part));
         self.factors
-            .parts
-            .par_iter_mut()
-            .zip(&matrix.parts)
-            .enumerate()
-            .try_for_each(|(p, (factor, part))| {
-                let shift = shift.map(|s| &s[starts[p]..starts[p + 1]]);
-                match (factor, part) {
-                    (PartFactor::Sparse(factor), Part::Sparse(m)) => factor
-                        .refactor(m, shift)
-                        .map_err(|source| SystemError::Factor { part: p, source }),
-                    (PartFactor::Banded(factor), Part::Banded(m)) => factor
-                        .refactor(m, |component| shift.map_or(0.0, |s| s[component / 3]))
-                        .map_err(|source| SystemError::Banded { part: p, source }),
-                    (PartFactor::Scalar(factor), Part::Scalar(m)) => factor
-                        .refactor(m, |block| shift.map_or(0.0, |s| s[block]))
-                        .map_err(|source| SystemError::Banded { part: p, source }),
-                    (PartFactor::Dense(inverse), Part::Dense(m)) => {
-                        let mut shifted = **m;
-                        if let Some(shift) = shift {
-                            for c in 0..6 {
-                                shifted[(c, c)] += shift[c / 3];
-                            }
-                        }
-                        let source = FactorError::NotPositiveDefinite { block: 0 };
-                        **inverse = shifted
-                            .cholesky()
-                            .ok_or(SystemError::Factor { part: p, source })?
-                            .inverse();
-                        Ok(())
-                    }
-                    _ => Ok(()),
-                }
-            })
+            .refactor(&bodies.collect::<Vec<_>>(), None, Which::Bodies)
     }
 
     /// x ← A⁻¹ x for the matrix last factorised without shift; returns the iterations of
@@ -472,20 +458,32 @@ impl SystemFactor {
         tolerance: f64,
     ) -> Result<usize, SystemError> {
         if !matrix.is_coupled() {
-            self.factors.solve(x);
+            self.factors.solve(x, Which::All);
             return Ok(0);
         }
         self.rhs.clear();
         self.rhs.extend_from_slice(x);
-        self.factors.solve(x);
         let config = CgConfig {
             relative: tolerance,
             absolute: 0.0,
             max_iterations: 1000,
         };
+        let mut eliminated;
+        let preconditioner: &mut dyn Preconditioner = match self.elimination.applies(matrix) {
+            false => &mut self.factors,
+            true => {
+                eliminated = Eliminated {
+                    factors: &mut self.factors,
+                    elimination: &mut self.elimination,
+                    matrix,
+                };
+                &mut eliminated
+            }
+        };
+        preconditioner.apply(&self.rhs, x);
         match conjugate_gradients(
             matrix,
-            &mut self.factors,
+            preconditioner,
             &self.rhs,
             x,
             &config,
@@ -532,15 +530,80 @@ impl SystemFactor {
 }
 
 impl PartFactors {
-    fn solve(&mut self, x: &mut [Vec3]) {
+    /// Factorises parts, each with `shift` added to its diagonal.
+    fn refactor<P: Borrow<Part> + Sync>(
+        &mut self,
+        parts: &[P],
+        shift: Option<&[f64]>,
+        which: Which,
+    ) -> Result<(), SystemError> {
+        let starts = &self.starts;
+        self.parts
+            .par_iter_mut()
+            .zip(parts)
+            .enumerate()
+            .filter(|(_, (factor, _))| which.takes(factor))
+            .try_for_each(|(p, (factor, part))| {
+                let shift = shift.map(|s| &s[starts[p]..starts[p + 1]]);
+                match (factor, part.borrow()) {
+                    (PartFactor::Sparse(factor), Part::Sparse(m)) => factor
+                        .refactor(m, shift)
+                        .map_err(|source| SystemError::Factor { part: p, source }),
+                    (PartFactor::Banded(factor), Part::Banded(m)) => factor
+                        .refactor(m, |component| shift.map_or(0.0, |s| s[component / 3]))
+                        .map_err(|source| SystemError::Banded { part: p, source }),
+                    (PartFactor::Scalar(factor), Part::Scalar(m)) => factor
+                        .refactor(m, |block| shift.map_or(0.0, |s| s[block]))
+                        .map_err(|source| SystemError::Banded { part: p, source }),
+                    (PartFactor::Dense(inverse), Part::Dense(m)) => {
+                        let mut shifted = **m;
+                        if let Some(shift) = shift {
+                            for c in 0..6 {
+                                shifted[(c, c)] += shift[c / 3];
+                            }
+                        }
+                        let source = FactorError::NotPositiveDefinite { block: 0 };
+                        **inverse = shifted
+                            .cholesky()
+                            .ok_or(SystemError::Factor { part: p, source })?
+                            .inverse();
+                        Ok(())
+                    }
+                    _ => Ok(()),
+                }
+            })
+    }
+
+    fn solve(&mut self, x: &mut [Vec3], which: Which) {
         let Self { starts, parts } = self;
-        solve_parts(starts, parts, x);
+        solve_parts(starts, parts, x, which);
     }
 }
 
-fn solve_parts(starts: &[usize], parts: &mut [PartFactor], x: &mut [Vec3]) {
+/// Some of the parts.
+#[derive(Clone, Copy, PartialEq)]
+enum Which {
+    All,
+    /// The banded ones.
+    Rods,
+    /// The others.
+    Bodies,
+}
+
+impl Which {
+    fn takes(self, factor: &PartFactor) -> bool {
+        match self {
+            Self::All => true,
+            Self::Rods => matches!(factor, PartFactor::Banded(_)),
+            Self::Bodies => !matches!(factor, PartFactor::Banded(_)),
+        }
+    }
+}
+
+fn solve_parts(starts: &[usize], parts: &mut [PartFactor], x: &mut [Vec3], which: Which) {
     match parts {
         [] => {}
+        [part] if !which.takes(part) => {}
         [PartFactor::Sparse(factor)] => factor.solve_in_place(x),
         [PartFactor::Banded(factor)] => factor.solve(x),
         [PartFactor::Scalar(factor)] => factor.solve(x),
@@ -557,8 +620,8 @@ fn solve_parts(starts: &[usize], parts: &mut [PartFactor], x: &mut [Vec3]) {
             let (left, right) = parts.split_at_mut(middle);
             let (x_left, x_right) = x.split_at_mut(starts[middle] - starts[0]);
             rayon::join(
-                || solve_parts(&starts[..=middle], left, x_left),
-                || solve_parts(&starts[middle..], right, x_right),
+                || solve_parts(&starts[..=middle], left, x_left, which),
+                || solve_parts(&starts[middle..], right, x_right, which),
             );
         }
     }
@@ -567,6 +630,6 @@ fn solve_parts(starts: &[usize], parts: &mut [PartFactor], x: &mut [Vec3]) {
 impl Preconditioner for PartFactors {
     fn apply(&mut self, r: &[Vec3], z: &mut [Vec3]) {
         z.copy_from_slice(r);
-        self.solve(z);
+        self.solve(z, Which::All);
     }
 }

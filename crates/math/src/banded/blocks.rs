@@ -14,6 +14,12 @@ impl BandedLayout {
         (0..9).all(|k| self.entry(3 * i + k / 3, 3 * j + k % 3).is_some())
     }
 
+    /// The matrix that the first component of a block belongs to, if one does.
+    pub fn matrix_of(&self, block: usize) -> Option<u32> {
+        let (g, lane, _) = self.place(3 * block)?;
+        self.groups[g].members.get(lane).copied()
+    }
+
     /// Group and place of the entry at two components, if it has a place.
     fn entry(&self, row: usize, column: usize) -> Option<(usize, usize)> {
         let ((g, lane, r), (h, other, c)) = (self.place(row)?, self.place(column)?);

@@ -6,6 +6,7 @@ mod load;
 mod materials;
 mod overrides;
 mod robust;
+mod roots;
 mod shapes;
 
 use std::path::{Path, PathBuf};
