@@ -7,8 +7,49 @@ use stiction_math::{Mat3, Vec3};
 pub struct Air {
     /// Density [kg/m³]; 1.2 at room temperature.
     pub density: f64,
-    /// The velocity of the air [m/s].
+    /// The mean velocity of the air [m/s].
     pub wind: Vec3,
+    /// How the wind swells and falls [m/s]; none if it is steady.
+    pub gust: Option<Gust>,
+}
+
+/// A breeze that comes and goes: waves of air that travel with the wind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gust {
+    /// The greatest change of the velocity [m/s].
+    pub swing: Vec3,
+    /// From one gust to the next [s].
+    pub period: f64,
+}
+
+impl Air {
+    /// Air of a given density [kg/m³] in a steady wind [m/s].
+    pub fn steady(density: f64, wind: Vec3) -> Self {
+        Self {
+            density,
+            wind,
+            gust: None,
+        }
+    }
+
+    /// The velocity of the air at `x` [m] and `time` [s],
+    ///
+    /// wind + swing · sin(2π (time − x·e/|wind|) / period),   e = wind/|wind|:
+    ///
+    /// a wave that the wind carries with it. Without a mean wind it is the same everywhere.
+    pub fn velocity(&self, x: &Vec3, time: f64) -> Vec3 {
+        let Some(gust) = &self.gust else {
+            return self.wind;
+        };
+        let square = self.wind.norm_squared();
+        let delay = if square > 0.0 {
+            x.dot(&self.wind) / square
+        } else {
+            0.0
+        };
+        let phase = std::f64::consts::TAU * (time - delay) / gust.period;
+        self.wind + gust.swing * phase.sin()
+    }
 }
 
 /// How the air holds a surface.
@@ -62,5 +103,33 @@ impl Drag {
         let half = 0.5 * air.density * size;
         across * (2.0 * half * self.normal * un.abs())
             + ((Mat3::identity() - across) * ut + turn) * (half * self.tangential)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gusts_travel_with_the_wind() {
+        let air = Air {
+            density: 1.2,
+            wind: Vec3::new(3.0, 0.0, 4.0),
+            gust: Some(Gust {
+                swing: Vec3::new(1.0, 0.5, 0.0),
+                period: 2.0,
+            }),
+        };
+        let x = Vec3::new(0.3, -1.0, 0.2);
+        // What is here now was a second's wind upstream a second ago, and comes back with the period.
+        let now = air.velocity(&x, 0.7);
+        assert!((air.velocity(&(x - air.wind), -0.3) - now).norm() < 1e-12);
+        assert!((air.velocity(&x, 2.7) - now).norm() < 1e-12);
+        assert!((now - air.wind).norm() > 0.1);
+        assert_eq!(
+            air.velocity(&Vec3::zeros(), 0.5),
+            air.wind + Vec3::new(1.0, 0.5, 0.0)
+        );
+        assert_eq!(Air::steady(1.2, air.wind).velocity(&x, 0.7), air.wind);
     }
 }

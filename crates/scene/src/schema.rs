@@ -75,7 +75,7 @@ pub(crate) const METHOD_SMOOTH: &[&str] = &[
     "viscous",
     "rounding",
 ];
-pub(crate) const AIR: &[&str] = &["density", "wind"];
+pub(crate) const AIR: &[&str] = &["density", "wind", "gust", "period"];
 pub(crate) const CONTACT: &[&str] = &["enabled", "thickness", "overlap"];
 pub(crate) const FRICTION: &[&str] = &["default", "combine", "pair"];
 pub(crate) const COEFFICIENTS: &[&str] = &["static", "kinetic", "cohesion", "compliance"];
@@ -134,6 +134,19 @@ pub(crate) const BODY: &[&str] = &[
 pub(crate) const ROTATE: &[&str] = &["axis", "angle", "about"];
 pub(crate) const DRAG: &[&str] = &["normal", "tangential"];
 pub(crate) const ROOTED: &[&str] = &["body", "stiffness", "bare"];
+/// A part of the shape `plant`.
+pub(crate) const PART: &[&str] = &[
+    "name",
+    "on",
+    "points",
+    "radius",
+    "width",
+    "thickness",
+    "up",
+    "frames",
+    "cells",
+    "stiffness",
+];
 pub(crate) const REPEAT: &[&str] = &["count", "step"];
 /// `[[body.patch]]`.
 pub(crate) const PATCH: &[&str] = &["material", "select"];
@@ -225,6 +238,23 @@ pub(crate) const SHAPES: &[(&str, &[&str])] = &[
         &["type", "major", "minor", "around", "across", "rings"],
     ),
     ("plane", &["type", "normal", "offset"]),
+    ("plant", &["type", "parts"]),
+    (
+        "palm",
+        &[
+            "type",
+            "height",
+            "radius",
+            "leaves",
+            "leaf_length",
+            "leaflets",
+            "leaflet_length",
+            "thickness",
+            "droop",
+            "leaf_stiffness",
+            "seed",
+        ],
+    ),
     ("path", &["type", "moves", "segments"]),
     (
         "groom",
@@ -301,6 +331,7 @@ pub(crate) const TABLES: &[(&str, &[&str])] = &[
     ("[[body]]", DRAG),
     ("[[body]]", ROOTED),
     ("[[body]]", REPEAT),
+    ("[[body]]", PART),
     ("[[pin]]", PIN),
     ("[[pin]]", SELECT),
     ("[[pin]]", SELECT_BOX),

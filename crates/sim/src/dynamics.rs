@@ -352,12 +352,13 @@ impl Dynamics {
                 body.surface.velocities(state, &mut self.surface_v);
                 vertex_areas(&self.surface_x, &body.surface.triangles, &mut self.areas);
                 for i in 0..stencils.len() {
-                    let c = drag.matrix(air, &self.areas[i], &(self.surface_v[i] - air.wind));
+                    let wind = air.velocity(&self.surface_x[i], state.time + self.h);
+                    let c = drag.matrix(air, &self.areas[i], &(self.surface_v[i] - wind));
                     if c != Mat3::zeros() {
                         self.dashpots.push(Dashpot {
                             ends: Ends::Drag(entry, i),
                             c,
-                            wind: air.wind,
+                            wind,
                         });
                     }
                 }

@@ -175,6 +175,18 @@ impl Unsupported {
         }
     }
 
+    /// Refuses wind that changes with time and place.
+    pub fn gusts(method: &'static str, model: &Model) -> Result<(), Self> {
+        match model.air.and_then(|air| air.gust) {
+            None => Ok(()),
+            Some(_) => Err(Self {
+                method,
+                reason: "the wind has gusts, and it knows steady wind only".to_owned(),
+                remedy: "choose method `admm` or `newton`, or remove `gust` from [air]".to_owned(),
+            }),
+        }
+    }
+
     /// Refuses enclosed volumes: a method that minimises a potential would need their dense Hessian.
     pub fn volumes(method: &'static str, model: &Model) -> Result<(), Self> {
         match model.volumes.first() {

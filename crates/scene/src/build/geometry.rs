@@ -1,7 +1,8 @@
 //! Meshes of bodies and obstacles, checked against the limits before they are made.
 
+use stiction_bodies::frames::Skeleton;
 use stiction_geometry::{
-    Strands, TetMesh, TriMesh,
+    Plant, Section, Strands, TetMesh, TriMesh,
     shapes::{Groom, Scalp},
 };
 use stiction_math::{Quat, Vec3};
@@ -27,6 +28,7 @@ pub(super) enum Mesh {
     Surface(TriMesh),
     Solid(TetMesh),
     Strands(Strands),
+    Plant(Plant),
 }
 
 /// Nodes spent so far.
@@ -148,9 +150,13 @@ pub(super) fn mesh(
                     };
                     groom.build().map(Mesh::Strands)
                 }
+                Generator::Plant(s) => s.mesh().map(Mesh::Plant),
             };
             match mesh {
-                Ok(mesh) => Some((mesh, Vec::new(), shape.place)),
+                Ok(mesh) => {
+                    let groups = roots(&mesh);
+                    Some((mesh, groups, shape.place))
+                }
                 Err(error) => shape.fail(reporter, &error),
             }
         }
@@ -174,6 +180,10 @@ pub(super) fn mesh(
                     fingerprint_strands(&strands, fingerprint);
                     (Mesh::Strands(strands), Vec::new())
                 }
+                Stuff::Frames(_) => {
+                    let message = format!("{what} is carried by frames and needs a `shape`");
+                    return path.fail(reporter, Kind::Value, message, None);
+                }
                 // Groups are of surface vertices, which are not nodes of these.
                 Stuff::Embedded(..) | Stuff::Rigid(..) => {
                     let (mesh, _) =
@@ -186,6 +196,7 @@ pub(super) fn mesh(
                 Mesh::Surface(m) => m.positions.len(),
                 Mesh::Solid(m) => m.positions.len(),
                 Mesh::Strands(s) => s.points.len(),
+                Mesh::Plant(_) => 0,
             };
             budget.file(
                 reporter,
@@ -222,6 +233,10 @@ impl Mesh {
                 m.transform(r, s, t);
                 m.check()
             }
+            Mesh::Plant(plant) => {
+                grow(plant, placement);
+                Ok(())
+            }
             // What cannot be a rod is refused when it is built.
             Mesh::Strands(strands) => {
                 for p in &mut strands.points {
@@ -234,6 +249,40 @@ impl Mesh {
             Ok(()) => Some(mesh),
             Err(error) => {
                 reporter.fail(Kind::Value, place, format!("body `{body}`: {error}"), None)
+            }
+        }
+    }
+}
+
+/// What holds a plant, as a group that can be pinned.
+fn roots(mesh: &Mesh) -> Vec<Group> {
+    match mesh {
+        Mesh::Plant(plant) => vec![Group {
+            name: "root".to_owned(),
+            vertices: Skeleton::roots(plant),
+        }],
+        _ => Vec::new(),
+    }
+}
+
+/// A plant where it starts. Cross-sections grow by the cube root of the change of volume.
+fn grow(plant: &mut Plant, placement: &Placement) {
+    let (r, s, t) = (
+        &placement.pose.rotation,
+        &placement.scale,
+        &placement.pose.translation,
+    );
+    let size = s.product().abs().cbrt();
+    for part in &mut plant.parts {
+        for p in &mut part.points {
+            *p = r * p.component_mul(s) + t;
+        }
+        part.up = r * part.up.component_mul(s);
+        match &mut part.section {
+            Section::Round { radii } => radii.iter_mut().for_each(|r| *r *= size),
+            Section::Flat { widths, thickness } => {
+                widths.iter_mut().for_each(|w| *w *= size);
+                *thickness *= size;
             }
         }
     }

@@ -296,6 +296,7 @@ impl Assembly<'_> {
                 },
                 Mesh::Surface(mesh),
             ) => builder.particles(spec, mesh.positions, *radius, *density, *damping),
+            (Stuff::Frames(material), Mesh::Plant(plant)) => builder.frames(spec, &plant, material),
             (Stuff::Rods(material, director), Mesh::Strands(strands)) => {
                 builder.rods(spec, strands, material, director)
             }
@@ -486,6 +487,10 @@ impl Assembly<'_> {
 
 /// The nodes on the rim of a shell or on the surface of a solid.
 fn boundary(body: &stiction_bodies::Body, positions: &[Vec3]) -> Vec<u32> {
+    if body.is_frames() {
+        // Its nodes are not vertices of anything.
+        return Vec::new();
+    }
     let positions = positions.to_vec();
     if body.tets.is_empty() {
         TriMesh {
@@ -506,6 +511,7 @@ fn boundary(body: &stiction_bodies::Body, positions: &[Vec3]) -> Vec<u32> {
 fn body_of(error: &BuildError) -> Option<&str> {
     match error {
         BuildError::Material { body, .. }
+        | BuildError::Frames { body, .. }
         | BuildError::Element { body, .. }
         | BuildError::Mass { body, .. }
         | BuildError::Massless { body, .. }

@@ -61,6 +61,7 @@ pub(crate) enum Stuff {
         density: f64,
         damping: Damping,
     },
+    Frames(SolidMaterial),
     /// Rods and the director of their first edges.
     Rods(RodMaterial, Vec3),
 }
@@ -187,6 +188,7 @@ const KINDS: &[(&str, Purpose)] = &[
     ("rigid", Purpose::Rigid),
     ("particles", Purpose::Particles),
     ("rods", Purpose::Rods),
+    ("frames", Purpose::Frames),
 ];
 
 pub(crate) fn body(
@@ -236,6 +238,7 @@ pub(crate) fn body(
         Some(match purpose {
             Purpose::Shell => Stuff::Shell(m.shell(reporter, rest_angles.unwrap_or_default())?),
             Purpose::Solid => Stuff::Solid(m.solid(reporter)?),
+            Purpose::Frames => Stuff::Frames(m.solid(reporter)?),
             Purpose::Embedded => {
                 let cell = f.need_positive("cell");
                 Stuff::Embedded(m.solid(reporter)?, At::new(cell?, f.place_of("cell")))
@@ -346,6 +349,7 @@ fn only_for(f: &Fields<'_>, purpose: Purpose) {
         Purpose::Solid,
         Purpose::Embedded,
         Purpose::Rigid,
+        Purpose::Frames,
     ];
     let elastic: &[Purpose] = &[Purpose::Shell, Purpose::Solid, Purpose::Embedded];
     let rules: [(&str, &[Purpose], &str); 13] = [
@@ -390,7 +394,12 @@ fn spec(
         optional("angular_velocity"),
         optional("acceleration"),
     );
-    if f.has("mass") && !matches!(purpose, Purpose::Rigid | Purpose::Particles | Purpose::Rods) {
+    if f.has("mass")
+        && !matches!(
+            purpose,
+            Purpose::Rigid | Purpose::Particles | Purpose::Rods | Purpose::Frames
+        )
+    {
         spec.mass = f.choice(
             "mass",
             &[

@@ -11,6 +11,7 @@ pub(crate) mod motion;
 pub(crate) mod obstacle;
 pub(crate) mod pin;
 pub(crate) mod place;
+pub(crate) mod plant;
 pub(crate) mod probe;
 pub(crate) mod rod;
 pub(crate) mod settings;

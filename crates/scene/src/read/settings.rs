@@ -1,6 +1,6 @@
 //! `[time]`, `[method]`, `[air]`, `[contact]`, `[output]`.
 
-use stiction_bodies::drag::Air;
+use stiction_bodies::drag::{Air, Gust};
 use stiction_contact::smooth::{FrictionTime, Penalty};
 use stiction_math::Vec3;
 use stiction_sim::{
@@ -348,10 +348,7 @@ fn smooth(f: &Fields<'_>) -> Option<smooth::Config> {
 
 /// The air: given, or at rest if a body has drag.
 pub(crate) fn air(root: &Fields<'_>, drag: bool) -> Option<Air> {
-    let still = Air {
-        density: 1.2,
-        wind: Vec3::zeros(),
-    };
+    let still = Air::steady(1.2, Vec3::zeros());
     let Some(node) = root.get("air") else {
         return drag.then_some(still);
     };
@@ -366,7 +363,29 @@ pub(crate) fn air(root: &Fields<'_>, drag: bool) -> Option<Air> {
     } else {
         still.wind
     };
-    Some(Air { density, wind })
+    let gust = if f.has("gust") {
+        let (swing, period) = (f.vector("gust"), f.need_positive("period"));
+        Some(Gust {
+            swing: swing?,
+            period: period?,
+        })
+    } else {
+        if f.has("period") {
+            let message = "`period` of [air] has no meaning without `gust`";
+            return f.fail(
+                Kind::Value,
+                "period",
+                message,
+                Some("remove `period`".to_owned()),
+            );
+        }
+        None
+    };
+    Some(Air {
+        density,
+        wind,
+        gust,
+    })
 }
 
 pub(crate) fn contact(root: &Fields<'_>, obstacles: bool) -> Option<ContactSettings> {

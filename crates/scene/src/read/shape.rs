@@ -1,7 +1,7 @@
 //! Procedural shapes of bodies.
 
 use stiction_geometry::{
-    Strands, TetMesh, TriMesh,
+    Plant, Strands, TetMesh, TriMesh,
     shapes::{
         BallShell, BallSolid, BallSurface, Band, Blob, Bowl, BowlSolid, BowlSurface, BoxShell,
         BoxSolid, BoxSurface, CapsuleSolid, CapsuleSurface, Card, Cone, CylinderSolid,
@@ -13,7 +13,7 @@ use stiction_geometry::{
 use crate::{
     error::{Kind, Reporter},
     fields::Fields,
-    read::rod,
+    read::{plant, rod},
     schema,
     source::Place,
     suggest,
@@ -35,6 +35,7 @@ pub(crate) enum Generator {
     Strands(Box<dyn Generate<Strands>>),
     /// Hair on the surface of the body that it is rooted in.
     Grown(Groom),
+    Plant(Box<dyn Generate<Plant>>),
 }
 
 /// A procedural mesh.
@@ -74,6 +75,8 @@ pub(crate) enum Purpose {
     Particles,
     /// Polylines.
     Rods,
+    /// Spines with cross-sections.
+    Frames,
 }
 
 impl ShapePlan {
@@ -97,6 +100,7 @@ impl ShapePlan {
             Generator::Solid(s) => s.count(),
             Generator::Strands(s) => s.count(),
             Generator::Grown(groom) => groom.node_count(),
+            Generator::Plant(s) => s.count(),
         };
         match count {
             Ok(n) => Some(u128::from(n)),
@@ -130,6 +134,9 @@ pub(crate) fn shape(
             }))
         }
         (kind, Purpose::Rods) if rod::SHAPES.contains(&kind) => rod::shape(&f, kind)?,
+        (kind, Purpose::Frames) if plant::SHAPES.contains(&kind) => {
+            Generator::Plant(plant::shape(&f, kind)?)
+        }
         ("grid", Purpose::Particles) => {
             known(&f, kind, &["type", "count", "spacing", "jitter", "seed"]);
             let spacing = r.length("spacing");
@@ -157,7 +164,7 @@ pub(crate) fn shape(
         }
         ("tube", Purpose::Rigid | Purpose::Embedded)
         | ("box" | "sphere" | "blob" | "capsule" | "cylinder" | "cone" | "torus" | "bowl", _)
-            if !matches!(purpose, Purpose::Solid | Purpose::Particles | Purpose::Rods) =>
+            if matches!(purpose, Purpose::Shell | Purpose::Embedded | Purpose::Rigid) =>
         {
             Generator::Surface(r.closed_surface(kind)?)
         }
@@ -178,6 +185,7 @@ pub(crate) fn shape(
                 Purpose::Rigid => ("a rigid body", CLOSED),
                 Purpose::Particles => ("a body of particles", &["grid"]),
                 Purpose::Rods => ("a body of rods", rod::SHAPES),
+                Purpose::Frames => ("a body of frames", plant::SHAPES),
             };
             let help = suggest::help(kind, &format!("shapes of {what}"), known.iter().copied());
             return f.fail(

@@ -7,6 +7,7 @@ use crate::ok;
 fn body(kind: &str, shape: &str) -> String {
     let material = match kind {
         "shell" => "\"denim\"",
+        "frames" => "{ kind = 'solid', density = 300, young = 1e6, poisson = 0.3 }",
         _ => "\"rubber\"",
     };
     let cell = if kind == "embedded" {
@@ -23,6 +24,18 @@ fn body(kind: &str, shape: &str) -> String {
 #[test]
 fn every_shape_builds_for_every_kind_it_is_for() {
     let cases = [
+        (
+            "frames",
+            "type = 'plant', parts = [\
+             { name = 'stem', points = [[0, 0, 0], [0, 0, 1], [0.2, 0, 2]], radius = [0.1, 0.05], frames = 3 },\
+             { on = 'stem', points = [[0.2, 0, 2.1], [1, 0, 2.2]], width = [0.1, 0.3, 0.1], thickness = 0.01, \
+               up = [0, 0, 1], frames = [3, 2], cells = [2, 4], stiffness = 0.5 }]",
+        ),
+        (
+            "frames",
+            "type = 'palm', height = 2, radius = 0.1, leaves = 6, leaf_length = 1, leaflets = 3, \
+             leaflet_length = 0.3, thickness = 0.005, droop = 0.4, leaf_stiffness = 0.5, seed = 2",
+        ),
         (
             "shell",
             "type = 'sheet', size = [1, 1], cells = [4, 4], pattern = 'irregular', jitter = 1, seed = 3",

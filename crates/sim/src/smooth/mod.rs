@@ -146,6 +146,7 @@ impl Method for Smooth {
     fn needs(&self, model: &Model) -> Result<(), Unsupported> {
         Unsupported::rods(self.name(), model)?;
         Unsupported::changing_gravity(self.name(), model)?;
+        Unsupported::gusts(self.name(), model)?;
         if !model.contact {
             return Ok(());
         }

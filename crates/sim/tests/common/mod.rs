@@ -53,10 +53,7 @@ pub fn sheet(cells: u32) -> stiction_geometry::TriMesh {
 /// One of everything: damped cloth with drag, a solid with consistent mass, a rigid box; pins,
 /// springs within, between and to the world.
 pub fn mixed() -> (Model, State) {
-    let air = Air {
-        density: 1.2,
-        wind: Vec3::new(1.0, 0.5, 0.0),
-    };
+    let air = Air::steady(1.2, Vec3::new(1.0, 0.5, 0.0));
     let mut b = Builder::new(GRAVITY, Some(air));
     let drag = Some(Drag {
         normal: 1.5,
