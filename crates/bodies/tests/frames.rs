@@ -1,4 +1,5 @@
 //! Frames: derivatives, mass, invariances, and beams and plates against closed forms.
+#![allow(clippy::print_stdout)] // what was measured, with --nocapture
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod elements_common;

@@ -50,6 +50,7 @@ const SCENES: &[Builtin] = scenes![
     "jelly",
     "laundry",
     "long-hair-on-cloth",
+    "palm",
     "pendulum",
     "pinch",
     "pinched-spheres",

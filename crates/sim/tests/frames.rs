@@ -1,4 +1,5 @@
 //! Bodies of frames in motion: free fall, free spin, splitting refused.
+#![allow(clippy::print_stdout)] // what was measured, with --nocapture
 #![allow(clippy::unwrap_used)]
 
 mod common;

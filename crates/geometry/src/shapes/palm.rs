@@ -159,7 +159,9 @@ impl Palm {
             let t = stem.tangent(along);
             let up = t.cross(&side);
             let (sin, cos) = LEAFLET_ANGLE.sin_cos();
-            let off = radius(along) + self.gap();
+            // The near corner of a leaflet's root stands out towards the stem.
+            let corner = 0.25 * self.leaflet_width() * cos;
+            let off = radius(along) + self.gap() + corner;
             let most = (sector(along) - off) / sin;
             let length = (self.leaflet_length * profile(along)).min(most);
             if length < 2.0 * self.leaflet_width() {

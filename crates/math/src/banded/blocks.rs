@@ -82,8 +82,8 @@ impl BandedMatrices {
 
     /// Whether all numbers are finite.
     pub fn is_finite(&self) -> bool {
-        // A sum of x − x is zero, or no number, and needs no branch.
-        let finite = |v: &[f64]| v.iter().map(|x| x - x).sum::<f64>() == 0.0;
+        // Without a branch, so that it runs at the speed of memory.
+        let finite = |v: &[f64]| v.iter().fold(true, |all, x| all & x.is_finite());
         self.values.par_iter().with_min_len(64).all(|v| finite(v))
     }
 
