@@ -29,7 +29,7 @@
 //! does not damp rounding: it grows until it reaches the tolerance, and a rod at rest moves by some hundred
 //! times the tolerance in all.
 //!
-//! **Memory** per vertex: 168 bytes here, 24 of the matrix and 24 of each of its two factors.
+//! **Memory** per vertex: 168 bytes here, 24 of the matrix and 24 of its factor.
 //!
 //! **Deviations.** The paper says tridiagonal; with bending it is pentadiagonal here, at the same cost for
 //! all practical purposes. Damping in proportion to stiffness is part of the local problems, by the
