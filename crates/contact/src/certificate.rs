@@ -1,7 +1,7 @@
 //! The numbers that say how well a step kept the laws.
 
-/// How well a step kept the laws, the same for every method. Zero is perfect for the first five
-/// and for `dynamics`.
+/// How well a step kept the laws, the same for every method. Zero is perfect for the first five,
+/// for `dynamics` and for `overlap`.
 ///
 /// `certify` computes what follows from a friction problem and its solution: `residual`, `cone`,
 /// `slip_angle`, `creep`, `contact_work` and `dynamics`. The caller adds the rest.
@@ -30,11 +30,14 @@ pub struct Certificate {
     /// Max over blocks of ‖A_jj⁻¹ (A v − f − Bᵀ r)_j‖ [m/s]: how far each block alone would still
     /// have to change its velocity for the impulses to balance.
     pub dynamics: f64,
+    /// The deepest overlap as a part of the distance at which the two touch [1]: 1 where middle
+    /// lines, middle surfaces or the faces of solids meet, more where they have passed.
+    pub overlap: f64,
 }
 
 impl Certificate {
     /// The names of the fields, in order: the columns of `certificate.csv`.
-    pub const FIELDS: [&str; 10] = [
+    pub const FIELDS: [&str; 11] = [
         "residual",
         "penetration",
         "cone",
@@ -45,13 +48,14 @@ impl Certificate {
         "potential",
         "contact_work",
         "dynamics",
+        "overlap",
     ];
 
     /// The units of the fields, in the order of `FIELDS`; plain numbers have none.
-    pub const UNITS: [&str; 10] = ["m/s", "m", "", "rad", "m/s", "J", "J", "J", "J", "m/s"];
+    pub const UNITS: [&str; 11] = ["m/s", "m", "", "rad", "m/s", "J", "J", "J", "J", "m/s", ""];
 
     /// The fields' values, in the order of `FIELDS`.
-    pub fn values(&self) -> [f64; 10] {
+    pub fn values(&self) -> [f64; 11] {
         [
             self.residual,
             self.penetration,
@@ -63,6 +67,7 @@ impl Certificate {
             self.potential,
             self.contact_work,
             self.dynamics,
+            self.overlap,
         ]
     }
 

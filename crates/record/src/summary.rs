@@ -47,7 +47,7 @@ pub struct Summary {
     #[serde(default)]
     pub cut_steps: u64,
     /// The certificate over the run: `residual` [m/s], `penetration` [m], `cone` [1], `slip_angle`
-    /// [rad], `creep` [m/s], energies [J].
+    /// [rad], `creep` [m/s], energies [J], `dynamics` [m/s], `overlap` [1].
     pub certificate: Named<Bound>,
     /// Degrees of freedom.
     pub dofs: u64,

@@ -17,7 +17,7 @@
 use stiction_bodies::{Model, State};
 use stiction_contact::{
     ContactKey, ContactSet, FrictionProblem,
-    detect::{ContactSource, DetectConfig, Detector, Placement, Step},
+    detect::{ContactSource, DetectConfig, Detector, Overlap, Placement, Step},
 };
 use stiction_math::{LinearOperator, Vec3};
 use stiction_solvers::{admm as solver, finish::admm_with_newton, ica};
@@ -272,9 +272,9 @@ impl Method for Admm {
         })
     }
 
-    fn penetration(&mut self, model: &Model, state: &State) -> Result<f64, SolveError> {
+    fn overlap(&mut self, model: &Model, state: &State) -> Result<Overlap, SolveError> {
         let Some(work) = self.work.as_mut() else {
-            return Ok(0.0);
+            return Ok(Overlap::default());
         };
         place(model, state.time, state.time, &mut work.placements);
         let now = Step {
@@ -287,7 +287,7 @@ impl Method for Admm {
             obstacles: &work.placements,
             previous: &work.problem.contacts,
         };
-        Ok(work.detector.penetration(&now)?)
+        Ok(work.detector.overlap(&now, 0.0)?)
     }
 
     fn save(&self) -> Memory {

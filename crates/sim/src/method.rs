@@ -1,7 +1,11 @@
 //! What a method is: the one stage of a step that differs.
 
 use stiction_bodies::{Model, State, rod::Twist};
-use stiction_contact::{FrictionProblem, ProblemError, detect::DetectError, smooth::SmoothError};
+use stiction_contact::{
+    FrictionProblem, ProblemError,
+    detect::{DetectError, Overlap},
+    smooth::SmoothError,
+};
 use stiction_math::{BandedError, BicgstabError, FactorError, ScatterError, SystemError, Vec3};
 use stiction_solvers::{admm, ica};
 
@@ -30,9 +34,9 @@ pub trait Method: Send {
         None
     }
 
-    /// The deepest overlap in a state [m].
-    fn penetration(&mut self, _model: &Model, _state: &State) -> Result<f64, SolveError> {
-        Ok(0.0)
+    /// The deepest overlap in a state.
+    fn overlap(&mut self, _model: &Model, _state: &State) -> Result<Overlap, SolveError> {
+        Ok(Overlap::default())
     }
 
     /// What a checkpoint must keep, so that a resumed run goes on bit for bit.

@@ -251,14 +251,15 @@ fn certify(
     state: &State,
     method: &mut dyn Method,
 ) -> Result<Certificate, SolveError> {
-    let penetration = method.penetration(model, state)?;
+    let overlap = method.overlap(model, state)?;
     let judged = match method.evidence() {
         Some(e) => stiction_contact::certify(e.problem, e.v, e.r, &CertifyConfig::default())?,
         None => Certificate::default(),
     };
     let sum = |f: &dyn Fn(&stiction_bodies::Body) -> f64| model.bodies.iter().map(f).sum::<f64>();
     Ok(Certificate {
-        penetration,
+        penetration: overlap.depth,
+        overlap: overlap.share,
         kinetic: sum(&|b| energy::kinetic_energy(b, state)),
         elastic: sum(&|b| energy::elastic_energy(b, state))
             + energy::attachment_energy(model, state)

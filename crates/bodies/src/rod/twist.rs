@@ -25,8 +25,8 @@ pub(super) struct Place {
 
 /// Newton iterations; two or three are usual.
 const ITERATIONS: usize = 60;
-/// Angles are found when they change by less than this [rad].
-const TOLERANCE: f64 = 1e-13;
+/// Newton's step squares the error: after a full one of this size what is left is rounding [rad].
+const LAST: f64 = 1e-7;
 /// The part of the largest stiffness that is added to the diagonal, for rods that are free to spin.
 const RIDGE: f64 = 1e-12;
 
@@ -39,31 +39,37 @@ struct Slopes {
     second: [[f64; 2]; 3],
 }
 
-impl Place {
-    fn strain(&self, theta: [f64; 2]) -> [f64; 3] {
-        let [[a1, a2], [b1, b2]] = self.turned(theta);
-        let n = &self.natural;
-        let twist = theta[1] - theta[0] + self.reference;
-        [
-            0.5 * (a2 + b2) - n[0],
-            -0.5 * (a1 + b1) - n[1],
-            twist - n[2],
-        ]
-    }
+/// An angle with its sine and cosine, which cost more than all else here.
+#[derive(Clone, Copy)]
+struct Angle {
+    theta: f64,
+    sin: f64,
+    cos: f64,
+}
 
-    /// κb·m₁, κb·m₂ of both edges.
-    fn turned(&self, theta: [f64; 2]) -> [[f64; 2]; 2] {
-        std::array::from_fn(|side| {
-            let (sin, cos) = theta[side].sin_cos();
+impl Angle {
+    fn new(theta: f64) -> Self {
+        let (sin, cos) = theta.sin_cos();
+        Self { theta, sin, cos }
+    }
+}
+
+impl Place {
+    fn slopes(&self, angles: [Angle; 2]) -> Slopes {
+        // κb·m₁, κb·m₂ of both edges.
+        let [[a1, a2], [b1, b2]] = std::array::from_fn(|side| {
+            let Angle { sin, cos, .. } = angles[side];
             let [c1, c2] = self.along[side];
             [c1 * cos + c2 * sin, c2 * cos - c1 * sin]
-        })
-    }
-
-    fn slopes(&self, theta: [f64; 2]) -> Slopes {
-        let [[a1, a2], [b1, b2]] = self.turned(theta);
+        });
+        let n = &self.natural;
+        let twist = angles[1].theta - angles[0].theta + self.reference;
         Slopes {
-            strain: self.strain(theta),
+            strain: [
+                0.5 * (a2 + b2) - n[0],
+                -0.5 * (a1 + b1) - n[1],
+                twist - n[2],
+            ],
             first: [[-0.5 * a1, -0.5 * b1], [-0.5 * a2, -0.5 * b2], [-1.0, 1.0]],
             second: [[-0.5 * a2, -0.5 * b2], [0.5 * a1, 0.5 * b1], [0.0, 0.0]],
         }
@@ -71,14 +77,14 @@ impl Place {
 }
 
 /// E(θ) [J].
-fn energy(places: &[Place], theta: &[f64]) -> f64 {
-    let one = |(place, theta): (&Place, &[f64])| {
-        let s = place.strain([theta[0], theta[1]]);
+fn energy(places: &[Place], angles: &[Angle]) -> f64 {
+    let one = |(place, angles): (&Place, &[Angle])| {
+        let s = place.slopes([angles[0], angles[1]]).strain;
         (0..3)
             .map(|k| 0.5 * place.stiffness[k] * s[k] * s[k])
             .sum::<f64>()
     };
-    places.iter().zip(theta.windows(2)).map(one).sum()
+    places.iter().zip(angles.windows(2)).map(one).sum()
 }
 
 /// Gradient and Hessian: per edge the gradient, the diagonal and what couples it to the edge before.
@@ -89,12 +95,12 @@ struct System {
 }
 
 impl System {
-    fn fill(&mut self, places: &[Place], theta: &[f64], exact: bool) {
+    fn fill(&mut self, places: &[Place], angles: &[Angle], exact: bool) {
         self.gradient.fill(0.0);
         self.diagonal.fill(0.0);
         self.before.fill(0.0);
         for (e, place) in places.iter().enumerate() {
-            let at = place.slopes([theta[e], theta[e + 1]]);
+            let at = place.slopes([angles[e], angles[e + 1]]);
             for (k, stiffness) in place.stiffness.iter().enumerate() {
                 let moment = stiffness * at.strain[k];
                 for side in 0..2 {
@@ -155,27 +161,36 @@ pub(super) fn relax(places: &[Place], held: &[bool], theta: &mut [f64]) {
         diagonal: vec![0.0; n],
         before: vec![0.0; n],
     };
-    let mut next = theta.to_vec();
-    let mut value = energy(places, theta);
-    for _ in 0..ITERATIONS {
-        system.fill(places, theta, true);
-        let force: Vec<f64> = system.gradient.clone();
-        if !system.solve(held) {
-            system.fill(places, theta, false);
+    let mut angles: Vec<Angle> = theta.iter().map(|theta| Angle::new(*theta)).collect();
+    let mut next = angles.clone();
+    let mut force = vec![0.0; n];
+    let mut value = energy(places, &angles);
+    'newton: for _ in 0..ITERATIONS {
+        system.fill(places, &angles, true);
+        force.copy_from_slice(&system.gradient);
+        let exact = system.solve(held);
+        if !exact {
+            system.fill(places, &angles, false);
             if !system.solve(held) {
-                return;
+                break;
             }
         }
         let step = &system.gradient;
         let size = step.iter().fold(0.0f64, |m, s| m.max(s.abs()));
         if !size.is_finite() {
-            return;
+            break;
+        }
+        if exact && size <= LAST {
+            for (angle, step) in angles.iter_mut().zip(step) {
+                angle.theta -= step;
+            }
+            break;
         }
         let slope: f64 = step.iter().zip(&force).map(|(s, f)| s * f).sum();
         let mut t = 1.0;
         loop {
-            for (next, (theta, step)) in next.iter_mut().zip(theta.iter().zip(step)) {
-                *next = theta - t * step;
+            for (next, (angle, step)) in next.iter_mut().zip(angles.iter().zip(step)) {
+                *next = Angle::new(angle.theta - t * step);
             }
             let found = energy(places, &next);
             // Near the minimum rounding hides the decrease, and full steps are right.
@@ -185,12 +200,12 @@ pub(super) fn relax(places: &[Place], held: &[bool], theta: &mut [f64]) {
             }
             t *= 0.5;
             if t < 1e-9 {
-                return;
+                break 'newton;
             }
         }
-        theta.copy_from_slice(&next);
-        if t * size <= TOLERANCE {
-            return;
-        }
+        std::mem::swap(&mut angles, &mut next);
+    }
+    for (theta, angle) in theta.iter_mut().zip(&angles) {
+        *theta = angle.theta;
     }
 }

@@ -46,7 +46,7 @@ use crate::{ContactKey, ContactSet};
 
 pub use collider::{Body, Collider, Exempt, Form, Law, Laws, Mesh, Points};
 pub use detector::{DetectConfig, Detector, Report};
-pub use overlap::Crossing;
+pub use overlap::{Crossing, Overlap};
 pub use step::{Placement, Step};
 pub use untangle::{Element, Offence, Sides, Tangle};
 pub use world::{ColliderFault, DetectError};

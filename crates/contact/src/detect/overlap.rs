@@ -12,6 +12,16 @@ use super::shapes::lattice;
 use super::step::{Motion, Step};
 use super::world::{DetectError, World};
 
+/// How far things overlap.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Overlap {
+    /// At the deepest place [m].
+    pub depth: f64,
+    /// Of the distance at which the two touch, where that is most of it [1]: 1 where middle lines,
+    /// middle surfaces or the faces of solids meet. Pairs that touch at no distance do not count.
+    pub share: f64,
+}
+
 /// Two places that overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Crossing {
@@ -22,20 +32,29 @@ pub struct Crossing {
 }
 
 impl Detector {
-    /// The deepest overlap at the start of `step` [m]: how far the closest features within reach
-    /// are below their contact thickness; below zero distance where a side is known (solids,
-    /// closed surfaces, contacts that `step.previous` names). Velocities are not used.
+    /// The deepest overlap at the start of `step`: how far the closest features within reach are
+    /// below their contact thickness less `slack` [m]; below zero distance where a side is known
+    /// (solids, closed surfaces, contacts that `step.previous` names). Velocities are not used.
     ///
     /// It takes the memory of the last [`Detector::detect`], whose step ends with it.
-    pub fn penetration(&mut self, step: &Step) -> Result<f64, DetectError> {
+    pub fn overlap(&mut self, step: &Step, slack: f64) -> Result<Overlap, DetectError> {
         self.close();
         self.motion.set(&self.world, step)?;
         self.motion.stand_still();
         let swept = self.world.trees_at_rest(&self.motion, self.swept.take())?;
         let found = self.world.near_at_rest(&self.motion, step, &swept)?;
         self.swept = Some(swept);
-        let depth = found.iter().map(|f| f.thickness - f.distance);
-        Ok(depth.fold(0.0, f64::max))
+        let mut deepest = Overlap::default();
+        for f in &found {
+            let touch = (f.thickness - slack).max(0.0);
+            let depth = touch - f.distance;
+            deepest.depth = deepest.depth.max(depth);
+            // Not what rounding leaves of a distance that is all slack.
+            if touch > 1e-6 * f.thickness {
+                deepest.share = deepest.share.max(depth / touch);
+            }
+        }
+        Ok(deepest)
     }
 
     /// Everything where it is at the start of `step`, without motion.

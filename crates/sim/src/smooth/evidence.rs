@@ -9,7 +9,7 @@ use std::sync::Arc;
 use stiction_bodies::{BodyKind, Model, State};
 use stiction_contact::{
     ContactSet, FrictionProblem,
-    detect::{DetectConfig, DetectError, Detector, Placement, Step},
+    detect::{DetectConfig, DetectError, Detector, Overlap, Placement, Step},
 };
 use stiction_math::{BlockError, BlockPattern, Mat3, PartShape, SystemMatrix, Vec3};
 
@@ -108,8 +108,8 @@ impl Record {
         }
     }
 
-    /// The deepest overlap of surfaces in `state`, found by the detector that all methods share [m].
-    pub fn penetration(&mut self, model: &Model, state: &State) -> Result<f64, DetectError> {
+    /// The deepest overlap of surfaces in `state`, found by the detector that all methods share.
+    pub fn overlap(&mut self, model: &Model, state: &State) -> Result<Overlap, DetectError> {
         place(model, state.time, state.time, &mut self.placements);
         let now = Step {
             h: self.problem.h,
@@ -121,8 +121,7 @@ impl Record {
             obstacles: &self.placements,
             previous: &ContactSet::default(),
         };
-        let deepest = self.detector.penetration(&now)?;
-        Ok((deepest - self.thickness).max(0.0))
+        self.detector.overlap(&now, self.thickness)
     }
 }
 

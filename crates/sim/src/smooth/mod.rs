@@ -23,6 +23,7 @@ mod tests;
 mod woodbury;
 
 use stiction_bodies::{Model, State};
+use stiction_contact::detect::Overlap;
 use stiction_contact::smooth::{FrictionTime, Penalty, SmoothConfig};
 use stiction_math::{BlockError, ScatterError, Vec3};
 
@@ -250,10 +251,10 @@ impl Method for Smooth {
         work.record.as_ref().map(Record::evidence)
     }
 
-    fn penetration(&mut self, model: &Model, state: &State) -> Result<f64, SolveError> {
+    fn overlap(&mut self, model: &Model, state: &State) -> Result<Overlap, SolveError> {
         match self.work.as_mut().and_then(|w| w.record.as_mut()) {
-            Some(record) => Ok(record.penetration(model, state)?),
-            None => Ok(0.0),
+            Some(record) => Ok(record.overlap(model, state)?),
+            None => Ok(Overlap::default()),
         }
     }
 

@@ -48,8 +48,10 @@ pub struct Row {
     memory_per_strand: f64,
     /// Core-seconds of a frame over contacts of a step [µs].
     microseconds_per_contact: f64,
-    /// Largest overlap, and steps that met the tolerance.
+    /// Largest overlap [m], and as a part of the distance at which hairs touch, at 1 of which their
+    /// middle lines meet; steps that met the tolerance.
     penetration: f64,
+    overlap: f64,
     converged: u64,
     steps: u64,
 }
@@ -94,6 +96,7 @@ fn measure(strands: usize, sim: &mut Simulation, plan: Plan) -> Result<Row, Fail
         memory_per_strand: 0.0,
         microseconds_per_contact: 0.0,
         penetration: 0.0,
+        overlap: 0.0,
         converged: 0,
         steps: plan.frames * steps_per_frame,
     };
@@ -106,6 +109,7 @@ fn measure(strands: usize, sim: &mut Simulation, plan: Plan) -> Result<Row, Fail
             contacts += report.contacts;
             row.contacts_max = row.contacts_max.max(report.contacts);
             row.penetration = row.penetration.max(report.certificate.penetration);
+            row.overlap = row.overlap.max(report.certificate.overlap);
             row.converged += u64::from(report.converged);
         }
         let spent = processor_time() - start;
@@ -126,14 +130,14 @@ fn measure(strands: usize, sim: &mut Simulation, plan: Plan) -> Result<Row, Fail
     Ok(row)
 }
 
-const HEAD: &str = "strands   dofs     from     contacts (max)         core s/frame (max)  paper   solver  %linear  %projection  µs/contact  peak GB  paper  overlap   converged";
+const HEAD: &str = "strands   dofs     from     contacts (max)         core s/frame (max)  paper   solver  %linear  %projection  µs/contact  peak GB  paper  overlap        converged";
 
 impl Row {
     fn line(&self) -> String {
         let paper = PAPER.iter().find(|p| p.0 == self.strands);
         let known = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{x}"));
         format!(
-            "{:<8}  {:<7}  {:>4.2} s  {:>9.0} ({:>9})  {:>9.1} ({:>7.1})  {:>6}  {:>5.1}%  {:>6.1}%  {:>10.1}%  {:>10.0}  {:>7.2}  {:>5}  {:>5.1} µm  {}/{}",
+            "{:<8}  {:<7}  {:>4.2} s  {:>9.0} ({:>9})  {:>9.1} ({:>7.1})  {:>6}  {:>5.1}%  {:>6.1}%  {:>10.1}%  {:>10.0}  {:>7.2}  {:>5}  {:>5.1} µm {:>4.0}%  {}/{}",
             self.strands,
             self.dofs,
             self.from,
@@ -149,6 +153,7 @@ impl Row {
             self.memory as f64 / 1e9,
             known(paper.map(|p| p.3)),
             self.penetration * 1e6,
+            self.overlap * 1e2,
             self.converged,
             self.steps,
         )
