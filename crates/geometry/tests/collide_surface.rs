@@ -80,42 +80,81 @@ fn scene(seed: u64) -> (Surface, Vec<Vec3>, Vec<Vec3>) {
 }
 
 #[test]
-fn candidates_contain_every_pair_of_swept_boxes_within_the_margin() {
+fn candidates_contain_every_pair_that_comes_within_the_margin_and_none_whose_ways_stay_apart() {
     for seed in 0..20 {
         let (surface, start, end) = scene(seed);
         let margin = 0.01;
         let swept = SweptSurface::build(surface.clone(), &start, &end, margin).unwrap();
         let found = Candidates::within(&swept, any);
-        let near = |first: &[u32], second: &[u32], more: f64| {
-            let of = |v: &[u32]| {
-                let both = v
-                    .iter()
-                    .flat_map(|v| [start[*v as usize], end[*v as usize]]);
-                Aabb::of(&both.collect::<Vec<_>>()).unwrap()
-            };
-            let grow = Vec3::repeat(0.5 * margin * more);
-            let [mut a, mut b] = [of(first), of(second)];
-            for x in [&mut a, &mut b] {
-                x.min -= grow;
-                x.max += grow;
-            }
+        let overlap = |a: &[Vec3], b: &[Vec3], margin: f64| {
+            let [mut a, b] = [a, b].map(|x| Aabb::of(x).unwrap());
+            a.min -= Vec3::repeat(margin);
+            a.max += Vec3::repeat(margin);
             a.overlaps(&b)
         };
-        let mut expected = all_pairs(&surface);
-        let mut most = expected.clone();
-        expected.vertex_face.retain(|v| near(&v[..1], &v[1..], 1.0));
-        expected.edge_edge.retain(|v| near(&v[..2], &v[2..], 1.0));
-        most.vertex_face.retain(|v| near(&v[..1], &v[1..], 1.01));
-        most.edge_edge.retain(|v| near(&v[..2], &v[2..], 1.01));
+        let at = |v: &[u32], t: f64| -> Vec<Vec3> {
+            let x = |v: &u32| start[*v as usize].lerp(&end[*v as usize], t);
+            v.iter().map(x).collect()
+        };
+        // At one of many times.
+        let comes = |first: &[u32], second: &[u32]| {
+            let mut times = (0..=50).map(|i| f64::from(i) / 50.0);
+            times.any(|t| overlap(&at(first, t), &at(second, t), margin))
+        };
+        // At no time, however different.
+        let way = |v: &[u32]| [at(v, 0.0), at(v, 1.0)].concat();
+        let apart =
+            |first: &[u32], second: &[u32]| !overlap(&way(first), &way(second), 1.01 * margin);
+        let mut least = all_pairs(&surface);
+        let mut most = least.clone();
+        least.vertex_face.retain(|v| comes(&v[..1], &v[1..]));
+        least.edge_edge.retain(|v| comes(&v[..2], &v[2..]));
+        most.vertex_face.retain(|v| !apart(&v[..1], &v[1..]));
+        most.edge_edge.retain(|v| !apart(&v[..2], &v[2..]));
         let set = |v: &[[u32; 4]]| v.iter().copied().collect::<BTreeSet<_>>();
         for (found, least, most) in [
-            (&found.vertex_face, &expected.vertex_face, &most.vertex_face),
-            (&found.edge_edge, &expected.edge_edge, &most.edge_edge),
+            (&found.vertex_face, &least.vertex_face, &most.vertex_face),
+            (&found.edge_edge, &least.edge_edge, &most.edge_edge),
         ] {
             assert_eq!(set(found).len(), found.len());
             assert!(set(found).is_superset(&set(least)));
             assert!(set(found).is_subset(&set(most)));
+            assert!(!least.is_empty());
         }
+    }
+}
+
+#[test]
+fn what_moves_together_meets_no_more_than_at_rest() {
+    let (surface, start, end) = scene(5);
+    let way = Vec3::new(2.0, -3.0, 1.0);
+    let moved = |x: &[Vec3]| x.iter().map(|x| x + way).collect::<Vec<_>>();
+    let count = |end: &Vec<Vec3>, margin: f64| {
+        let swept = SweptSurface::build(surface.clone(), &start, end, margin).unwrap();
+        Candidates::within(&swept, any).len()
+    };
+    for end in [&start, &end] {
+        let (least, most) = (count(end, 0.01), count(end, 0.01 + 1e-5));
+        let together = count(&moved(end), 0.01);
+        assert!(
+            (least..=most).contains(&together),
+            "{least} {together} {most}"
+        );
+    }
+    // Ends that are known to a box cover all that may happen in it.
+    let ends: Vec<[Vec3; 2]> = start
+        .iter()
+        .zip(&end)
+        .map(|(a, b)| [a.inf(b), a.sup(b)])
+        .collect();
+    let build =
+        |end: &[[Vec3; 2]]| SweptSurface::build(surface.clone(), &start, end, 0.01).unwrap();
+    let all = Candidates::within(&build(&ends), any);
+    for end in [&start, &end] {
+        let swept = SweptSurface::build(surface.clone(), &start, end, 0.01).unwrap();
+        let some = Candidates::within(&swept, any);
+        assert!(some.edge_edge.iter().all(|e| all.edge_edge.contains(e)));
+        assert!(some.vertex_face.iter().all(|e| all.vertex_face.contains(e)));
     }
 }
 

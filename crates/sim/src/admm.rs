@@ -239,10 +239,11 @@ impl Method for Admm {
 
     fn solve(&mut self, step: StepContext<'_>, v: &mut [Vec3]) -> Result<SolveReport, SolveError> {
         // After a failure the halves of the step start where the whole did.
-        // A solver that fails leaves its state alone, so that only the impulses, which are put in a new
-        // order first, need keeping where there is one solve.
-        let one = self.config.integrator == Integrator::Splitting && !self.config.safe;
-        let kept = match one {
+        // A solver that fails leaves its state alone, and what an earlier Newton iteration left is as
+        // good a start: only the impulses, which are put in a new order first, need keeping where
+        // steps are not refused.
+        let impulses = !self.config.safe;
+        let kept = match impulses {
             true => solver::State {
                 r: self.state.r.clone(),
                 ..solver::State::default()
@@ -251,7 +252,7 @@ impl Method for Admm {
         };
         let solved = self.attempt(step, v);
         if solved.is_err() {
-            match one {
+            match impulses {
                 true => self.state.r = kept.r,
                 false => self.state = kept,
             }

@@ -1,5 +1,6 @@
 //! The detector: one search per step, and more contacts during it.
 
+use rayon::prelude::*;
 use stiction_geometry::collide::ccd::CcdConfig;
 use stiction_geometry::collide::{Candidates, Surface, SurfaceError, SweptSurface, earliest_step};
 use stiction_math::Vec3;
@@ -20,8 +21,9 @@ const VIOLATED: f64 = 0.1;
 /// Settings of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DetectConfig {
-    /// Boxes reach along this multiple of the predicted motion, so that velocities can change
-    /// during the solve without a new search.
+    /// Vertices may end this multiple of their predicted motion from where they are, in all
+    /// directions less one motion around the predicted end, so that velocities can change during the
+    /// solve without a new search.
     pub extend: f64,
     /// Trees are built anew when their cost has grown by this factor.
     pub rebuild: f64,
@@ -38,11 +40,12 @@ impl DetectConfig {
 }
 
 impl Default for DetectConfig {
-    /// Boxes half as long again as the prediction: what leaves them is searched again, so that a
-    /// smaller number costs time at most.
+    /// A tenth of the motion around the prediction, and all between it and the velocity at the
+    /// start: what leaves this is searched again, so that a smaller number costs time at most, and a
+    /// larger one lets more pairs come near that move together.
     fn default() -> Self {
         Self {
-            extend: 1.5,
+            extend: 1.1,
             rebuild: 1.6,
         }
     }
@@ -72,8 +75,8 @@ pub struct Detector {
     pub(super) swept: Option<SweptSurface>,
     /// Pairs to look at during the step.
     candidates: Candidates,
-    /// The boxes within which no pair of vertices' features is missed.
-    boxes: Vec<[Vec3; 2]>,
+    /// Where each vertex may end for no pair to be missed.
+    ends: Vec<[Vec3; 2]>,
     /// Keys of all contacts of the step, sorted.
     seen: Vec<ContactKey>,
     shares: Shares,
@@ -99,7 +102,7 @@ impl Detector {
             motion: Motion::default(),
             swept: None,
             candidates: Candidates::default(),
-            boxes: Vec::new(),
+            ends: Vec::new(),
             seen: Vec::new(),
             shares: Shares::default(),
             open: false,
@@ -170,29 +173,29 @@ impl Detector {
     pub fn bytes(&self) -> usize {
         let trees = self.swept.as_ref().map_or(0, SweptSurface::bytes);
         let candidates = self.candidates.len() * size_of::<[u32; 4]>();
-        let keys = size_of_val(&self.seen[..]) + size_of_val(&self.boxes[..]);
+        let keys = size_of_val(&self.seen[..]) + size_of_val(&self.ends[..]);
         self.world.bytes() + self.motion.bytes() + trees + candidates + keys
     }
 
     /// Finds the candidates of the step; whether trees were built for it.
     fn search(&mut self) -> Result<bool, SurfaceError> {
         let Motion { x0, x1, .. } = &self.motion;
-        let extend = self.config.extend;
-        let far: Vec<Vec3> = x0
-            .iter()
-            .zip(x1)
-            .map(|(a, b)| a + (b - a) * extend)
-            .collect();
-        let margin = self.world.margin.as_slice();
-        self.boxes.clear();
-        let corners = x0.iter().zip(&far).enumerate();
-        self.boxes.extend(corners.map(|(i, (a, b))| {
-            let pad = Vec3::repeat(self.world.pad(i));
-            [a.inf(b) - pad, a.sup(b) + pad]
-        }));
+        let beyond = self.config.extend - 1.0;
+        let end = |i: usize| {
+            let (predicted, unchanged) = (x1[i], self.motion.unchanged(&self.world, i));
+            let reach = beyond * (predicted - x0[i]).amax() + self.world.pad(i);
+            let pad = Vec3::repeat(reach);
+            [
+                predicted.inf(&unchanged) - pad,
+                predicted.sup(&unchanged) + pad,
+            ]
+        };
+        let vertices = (0..x0.len()).into_par_iter().with_min_len(4096);
+        vertices.map(end).collect_into_vec(&mut self.ends);
+        let (ends, margin) = (self.ends.as_slice(), self.world.margin.as_slice());
         let kept = match self.swept.take() {
             Some(mut swept) => {
-                swept.refit(x0, &far, margin)?;
+                swept.refit(x0, ends, margin)?;
                 (swept.degradation() < self.config.rebuild).then_some(swept)
             }
             None => None,
@@ -200,7 +203,7 @@ impl Detector {
         let rebuilt = kept.is_none();
         let swept = match kept {
             Some(swept) => swept,
-            None => SweptSurface::build(self.world.surface.clone(), x0, &far, margin)?,
+            None => SweptSurface::build(self.world.surface.clone(), x0, ends, margin)?,
         };
         let keep = |pair| self.world.keep(&self.motion, pair);
         self.candidates = Candidates::within(&swept, keep);
@@ -270,11 +273,12 @@ impl Detector {
         self.motion.predict(&self.world, v);
         let x1 = &self.motion.x1;
         let outside = |i: usize| {
-            let [low, high] = &self.boxes[i];
+            let [low, high] = &self.ends[i];
             // Also true for what is not a number, which the search then refuses.
             !(0..3).all(|k| x1[i][k] >= low[k] && x1[i][k] <= high[k])
         };
-        let escaped: Vec<bool> = (0..self.boxes.len()).map(outside).collect();
+        let vertices = (0..self.ends.len()).into_par_iter().with_min_len(4096);
+        let escaped: Vec<bool> = vertices.map(outside).collect();
         if !escaped.contains(&true) {
             return Ok(());
         }
@@ -284,7 +288,7 @@ impl Detector {
 
     /// Adds the candidates of all features with an escaped vertex [verschoor2019, Sect. 5.2].
     fn search_around(&mut self, escaped: &[bool]) -> Result<(), SurfaceError> {
-        let x1 = &self.motion.x1;
+        let Motion { x0, x1, .. } = &self.motion;
         let whole = &self.world.surface;
         let out = |v: &u32| escaped[*v as usize];
         let triangles = whole.triangles().iter().filter(|t| t.iter().any(out));
@@ -294,20 +298,20 @@ impl Detector {
         let particles = self.world.particles.iter().copied().filter(out);
         let particles: Vec<u32> = particles.collect();
         let part = Surface::new(&triangles, &edges)?.with_points(&particles);
-        // Boxes only grow, so that pairs found before stay covered.
-        let grown = |i: usize| {
-            let [low, high] = self.boxes[i];
-            let pad = Vec3::repeat(self.world.pad(i));
-            [low.inf(&(x1[i] - pad)), high.sup(&(x1[i] + pad))]
-        };
-        let grown: Vec<[Vec3; 2]> = (0..self.boxes.len()).map(grown).collect();
-        let (low, high): (Vec<Vec3>, Vec<Vec3>) = grown.iter().map(|b| (b[0], b[1])).unzip();
-        let margin = self.world.margin.as_slice();
-        let part = SweptSurface::build(part, &low, &high, margin)?;
+        // They only grow, so that pairs found before stay covered.
+        for (i, [low, high]) in self.ends.iter_mut().enumerate() {
+            if escaped[i] {
+                let pad = Vec3::repeat(self.world.pad(i));
+                *low = low.inf(&(x1[i] - pad));
+                *high = high.sup(&(x1[i] + pad));
+            }
+        }
+        let (ends, margin) = (self.ends.as_slice(), self.world.margin.as_slice());
+        let part = SweptSurface::build(part, x0, ends, margin)?;
         let Some(mut all) = self.swept.take() else {
             return Ok(());
         };
-        let refitted = all.refit(&low, &high, margin);
+        let refitted = all.refit(x0, ends, margin);
         if let Err(error) = refitted {
             self.swept = Some(all);
             return Err(error);
@@ -321,15 +325,16 @@ impl Detector {
                 *pair = [c, d, a, b];
             }
         }
-        for (old, new) in [
+        for (old, mut new) in [
             (&mut self.candidates.vertex_face, more.vertex_face),
             (&mut self.candidates.edge_edge, more.edge_edge),
         ] {
+            new.sort_unstable();
             old.extend(new);
-            old.sort_unstable();
+            // Two lists in order: merged in one pass.
+            old.sort();
             old.dedup();
         }
-        self.boxes = grown;
         Ok(())
     }
 }

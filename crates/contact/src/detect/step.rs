@@ -47,7 +47,7 @@ pub(super) struct Motion {
     pub x1: Vec<Vec3>,
     /// What prescribed blocks and obstacles add to the velocity of each vertex [m/s].
     pub drift: Vec<Vec3>,
-    /// From the centre of mass to each vertex of a rigid body [m].
+    /// From the centre of mass to each vertex of a rigid body [m]; empty if there is none.
     pub lever: Vec<Vec3>,
     /// Which vertices follow a block that is not prescribed.
     pub free: Vec<bool>,
@@ -69,7 +69,12 @@ impl Motion {
         self.start.extend_from_slice(step.start);
         self.shapes.clear();
         let count = world.owner.len();
-        for list in [&mut self.x0, &mut self.drift, &mut self.lever] {
+        let levers = if world.rotations > 0 { count } else { 0 };
+        for (list, count) in [
+            (&mut self.x0, count),
+            (&mut self.drift, count),
+            (&mut self.lever, levers),
+        ] {
             list.clear();
             list.resize(count, Vec3::zeros());
         }
@@ -176,6 +181,11 @@ impl Motion {
             .map(|i| self.x0[i] + self.secant(world, i, v) * self.h)
             .collect_into_vec(&mut x1);
         self.x1 = x1;
+    }
+
+    /// Where a vertex ends if no velocity changes [m].
+    pub(super) fn unchanged(&self, world: &World, vertex: usize) -> Vec3 {
+        self.x0[vertex] + self.secant(world, vertex, &self.start) * self.h
     }
 
     /// From where a vertex is to where the step takes it, per second [m/s].

@@ -205,6 +205,7 @@ impl World {
             .unwrap_or(0);
         let angular = w.angular.iter().filter(|b| **b != NONE);
         w.blocks = w.blocks.max(angular.max().map_or(0, |b| *b as usize + 1));
+        w.colliders.iter_mut().for_each(lighten);
         Ok(w)
     }
 
@@ -432,6 +433,16 @@ impl World {
             Form::Body(b) => b.closed,
             Form::Mesh(m) => m.closed,
             Form::Shape(_) | Form::LevelSet(_) => true,
+        }
+    }
+}
+
+/// Drops what is now in lists for all vertices together.
+fn lighten(collider: &mut Collider) {
+    if let Form::Body(body) = &mut collider.form {
+        body.rest = Vec::new();
+        if let Points::Weighted { start, entries } = &mut body.points {
+            (*start, *entries) = (Vec::new(), Vec::new());
         }
     }
 }

@@ -5,7 +5,8 @@ use rayon::prelude::*;
 use stiction_math::{Vec3, prefetch};
 
 use super::bvh::{
-    Bound, BvhError, Leaves, Padded, Tree, WIDTH, Wide, along_curve, bound_together, leaf,
+    Bound, BvhError, Hull, Leaves, Moving, Padded, Tree, WIDTH, WideMoving, along_curve,
+    bound_together, leaf,
 };
 
 /// The features of a surface. Indices name entries of the position array.
@@ -170,34 +171,34 @@ impl Margin<'_> {
 #[derive(Clone, Debug)]
 pub struct SweptSurface {
     pub(crate) surface: Surface,
-    pub(crate) edges: Tree,
-    pub(crate) triangles: Tree,
+    pub(crate) edges: Tree<WideMoving>,
+    pub(crate) triangles: Tree<WideMoving>,
     /// The features in the order of space: vertices along a curve, edges and triangles in the slots
     /// of their trees. Edges and triangles name their vertices by their places in that order, so
     /// that neighbours in space are neighbours in memory.
     pub(crate) slots: Surface,
-    /// The box around the path of each vertex in that order. It bounds edges and triangles, and
-    /// vertices ask the tree of triangles with it: a tree of their own would have no use.
-    pub(crate) paths: Vec<Padded>,
+    /// The way of each vertex in that order. It bounds edges and triangles, and vertices ask the
+    /// tree of triangles with it: a tree of their own would have no use.
+    pub(crate) paths: Vec<Moving>,
 }
 
 impl SweptSurface {
     /// Hierarchies for vertices that move linearly from `start` to `end` [m]. Two features whose
-    /// paths come within `margin` [m] of each other (with the same margin on both surfaces) have
-    /// overlapping boxes. Pass the same positions twice for a surface at rest.
+    /// paths come within `margin` [m] of each other at one time (with the same margin on both
+    /// surfaces) have overlapping boxes. Pass the same positions twice for a surface at rest.
     pub fn build<'a>(
         surface: Surface,
         start: &[Vec3],
-        end: &[Vec3],
+        end: impl Ends,
         margin: impl Into<Margin<'a>>,
     ) -> Result<Self, SurfaceError> {
         surface.check(start.len().min(end.len()))?;
         let margin = margin.into();
         let mut paths = Vec::new();
-        set_paths(&surface.vertices, start, end, margin, &mut paths)?;
-        let range = paths.iter().fold(Padded::EMPTY, |all, b| all.union(b));
-        let range = Bound::from(&range);
-        let order = along_curve(paths.len(), &range, |i| Bound::from(&paths[i]))?;
+        set_paths(&surface.vertices, start, &end, margin, &mut paths)?;
+        let range = paths.iter().fold(Moving::EMPTY, |all, b| all.union(b));
+        let range = range.covers();
+        let order = along_curve(paths.len(), &range, |i| paths[i].covers())?;
         let paths = in_order(&paths, &order);
         let vertices = in_order(&surface.vertices, &order);
         let mut place = vec![0; surface.vertex_range()];
@@ -223,12 +224,12 @@ impl SweptSurface {
     pub fn refit<'a>(
         &mut self,
         start: &[Vec3],
-        end: &[Vec3],
+        end: impl Ends,
         margin: impl Into<Margin<'a>>,
     ) -> Result<(), SurfaceError> {
         self.surface.check(start.len().min(end.len()))?;
         let margin = margin.into();
-        set_paths(&self.slots.vertices, start, end, margin, &mut self.paths)?;
+        set_paths(&self.slots.vertices, start, &end, margin, &mut self.paths)?;
         let (slots, paths) = (&self.slots, &self.paths);
         let edges = Boxes::new(&slots.edges, paths);
         let triangles = Boxes::new(&slots.triangles, paths);
@@ -275,12 +276,12 @@ impl SweptSurface {
 fn tree<const N: usize>(
     features: &[[u32; N]],
     place: &[u32],
-    paths: &[Padded],
+    paths: &[Moving],
     range: &Bound,
-) -> Result<(Tree, Vec<[u32; N]>), SurfaceError> {
+) -> Result<(Tree<WideMoving>, Vec<[u32; N]>), SurfaceError> {
     let placed = |f: &[u32; N]| f.map(|v| place[v as usize]);
     let items = along_curve(features.len(), range, |i| {
-        Bound::from(&around(paths, &placed(&features[i])))
+        around(paths, &placed(&features[i])).covers()
     })?;
     let slots = items.par_iter().with_min_len(4096);
     let slots: Vec<[u32; N]> = slots.map(|i| placed(&features[*i as usize])).collect();
@@ -291,30 +292,32 @@ fn tree<const N: usize>(
 #[derive(Clone, Copy)]
 pub(crate) struct Boxes<'a, const N: usize> {
     slots: &'a [[u32; N]],
-    paths: &'a [Padded],
+    paths: &'a [Moving],
 }
 
 impl<'a, const N: usize> Boxes<'a, N> {
-    fn new(slots: &'a [[u32; N]], paths: &'a [Padded]) -> Self {
+    fn new(slots: &'a [[u32; N]], paths: &'a [Moving]) -> Self {
         Boxes { slots, paths }
     }
 }
 
 impl<const N: usize> Leaves for Boxes<'_, N> {
+    type Row = WideMoving;
+
     fn groups(&self) -> usize {
         self.slots.len().div_ceil(WIDTH)
     }
 
     #[inline]
-    fn group(&self, i: usize) -> Wide {
+    fn group(&self, i: usize) -> WideMoving {
         leaf(&self.slots[i * WIDTH..], |slots| around(self.paths, slots))
     }
 
     #[inline]
-    fn around(&self, i: usize) -> Padded {
+    fn around(&self, i: usize) -> Moving {
         let slots = self.slots[i * WIDTH..].iter().take(WIDTH);
         let boxes = slots.map(|slots| around(self.paths, slots));
-        boxes.fold(Padded::EMPTY, |all, b| all.union(&b))
+        boxes.fold(Moving::EMPTY, |all, b| all.union(&b))
     }
 }
 
@@ -324,7 +327,7 @@ fn in_order<T: Copy>(list: &[T], order: &[u32]) -> Vec<T> {
 
 /// The box around the boxes of some vertices.
 #[inline]
-fn around<const N: usize>(paths: &[Padded], slots: &[u32; N]) -> Padded {
+fn around<const N: usize>(paths: &[Moving], slots: &[u32; N]) -> Moving {
     let mut all = paths[slots[0] as usize];
     for slot in &slots[1..] {
         all = all.union(&paths[*slot as usize]);
@@ -335,31 +338,97 @@ fn around<const N: usize>(paths: &[Padded], slots: &[u32; N]) -> Padded {
 /// How many entries ahead memory is asked for.
 const AHEAD: usize = 24;
 
-/// Sets the box around the path of each vertex. On an error `paths` is not to be used.
+/// Where vertices end: each at a place, or somewhere in a box.
+pub trait Ends: Sync {
+    /// The number of vertices.
+    fn len(&self) -> usize;
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// The lowest and the highest corner of where a vertex may end [m].
+    fn corners(&self, vertex: usize) -> [&Vec3; 2];
+    /// Asks for the memory of a vertex.
+    fn prefetch(&self, vertex: usize);
+}
+
+impl Ends for &[Vec3] {
+    fn len(&self) -> usize {
+        <[Vec3]>::len(self)
+    }
+
+    #[inline]
+    fn corners(&self, vertex: usize) -> [&Vec3; 2] {
+        [&self[vertex]; 2]
+    }
+
+    #[inline]
+    fn prefetch(&self, vertex: usize) {
+        prefetch(self, vertex);
+    }
+}
+
+impl Ends for &Vec<Vec3> {
+    fn len(&self) -> usize {
+        Vec::len(self)
+    }
+
+    #[inline]
+    fn corners(&self, vertex: usize) -> [&Vec3; 2] {
+        [&self[vertex]; 2]
+    }
+
+    #[inline]
+    fn prefetch(&self, vertex: usize) {
+        prefetch(self, vertex);
+    }
+}
+
+impl Ends for &[[Vec3; 2]] {
+    fn len(&self) -> usize {
+        <[[Vec3; 2]]>::len(self)
+    }
+
+    #[inline]
+    fn corners(&self, vertex: usize) -> [&Vec3; 2] {
+        let [low, high] = &self[vertex];
+        [low, high]
+    }
+
+    #[inline]
+    fn prefetch(&self, vertex: usize) {
+        prefetch(self, vertex);
+    }
+}
+
+/// Sets the way of each vertex. On an error `paths` is not to be used.
 fn set_paths(
     vertices: &[u32],
     start: &[Vec3],
-    end: &[Vec3],
+    end: &impl Ends,
     margin: Margin,
-    paths: &mut Vec<Padded>,
+    paths: &mut Vec<Moving>,
 ) -> Result<(), SurfaceError> {
     margin.check(vertices)?;
-    paths.resize(vertices.len(), Padded::EMPTY);
-    let set = |(paths, vertices): (&mut [Padded], &[u32])| {
+    paths.resize(vertices.len(), Moving::EMPTY);
+    let set = |(paths, vertices): (&mut [Moving], &[u32])| {
         // Zero times a number is zero, times anything else it is not a number: sums without
         // branches tell whether the search below is needed.
         let mut zero = 0.0;
         for (i, (path, v)) in paths.iter_mut().zip(vertices).enumerate() {
             let next = vertices.get(i + AHEAD).map_or(0, |v| *v as usize);
             prefetch(start, next);
-            prefetch(end, next);
-            let (a, b) = (&start[*v as usize], &end[*v as usize]);
-            zero += 0.0 * ((a.x + b.x) + (a.y + b.y) + (a.z + b.z));
+            end.prefetch(next);
+            let (a, [b, c]) = (&start[*v as usize], end.corners(*v as usize));
+            zero += 0.0 * ((a.x + b.x + c.x) + (a.y + b.y + c.y) + (a.z + b.z + c.z));
             let margin = match margin {
                 Margin::Same(m) => m,
                 Margin::Each(all) => all[*v as usize],
             };
-            *path = swept(a, b, 0.5 * margin);
+            *path = Moving {
+                start: grown(a, a, 0.5 * margin),
+                end: grown(b, c, 0.5 * margin),
+            };
         }
         zero == 0.0
     };
@@ -368,8 +437,9 @@ fn set_paths(
         return Ok(());
     }
     let finite = |v: u32| {
-        let (a, b) = (&start[v as usize], &end[v as usize]);
-        a.iter().chain(b).all(|x| x.is_finite())
+        let [b, c] = end.corners(v as usize);
+        let all = start[v as usize].iter().chain(b).chain(c);
+        all.into_iter().all(|x| x.is_finite())
     };
     match vertices.iter().copied().filter(|v| !finite(*v)).min() {
         Some(vertex) => Err(SurfaceError::NotFinite { vertex }),
@@ -377,18 +447,15 @@ fn set_paths(
     }
 }
 
-/// The box around a straight path, `reach` larger on all sides.
+/// The box between two corners, `reach` larger on all sides.
 #[inline]
-fn swept(a: &Vec3, b: &Vec3, reach: f64) -> Padded {
-    // Covers the rounding of the sums below. The final rounding to single precision keeps the
-    // order of numbers, so that boxes which overlap before it do so after it.
-    const ROUNDING: f64 = 4.0 * f64::EPSILON;
+fn grown(low: &Vec3, high: &Vec3, reach: f64) -> Padded {
+    // Covers the rounding to single precision.
+    const ROUNDING: f64 = f32::EPSILON as f64;
     let (mut min, mut max) = ([0.0; 4], [0.0; 4]);
     for k in 0..3 {
-        let low = if a[k] < b[k] { a[k] } else { b[k] };
-        let high = if a[k] > b[k] { a[k] } else { b[k] };
-        min[k] = (low - reach - ROUNDING * (low.abs() + reach)) as f32;
-        max[k] = (high + reach + ROUNDING * (high.abs() + reach)) as f32;
+        min[k] = (low[k] - reach - ROUNDING * (low[k].abs() + reach)) as f32;
+        max[k] = (high[k] + reach + ROUNDING * (high[k].abs() + reach)) as f32;
     }
     Padded { min, max }
 }

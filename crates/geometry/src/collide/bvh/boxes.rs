@@ -1,4 +1,4 @@
-//! Boxes: one, one as registers hold it, and eight side by side.
+//! Boxes: one, one as registers hold it, and eight side by side; at rest and on their way.
 
 use wide::f32x4;
 
@@ -52,6 +52,43 @@ impl From<&Aabb> for Bound {
     }
 }
 
+/// One box of a tree.
+pub(crate) trait Hull: Copy + Send + Sync {
+    /// What overlaps nothing.
+    const EMPTY: Self;
+    /// The smallest one around both; coordinates must be numbers.
+    fn union(&self, other: &Self) -> Self;
+    /// All that it ever covers.
+    fn covers(&self) -> Bound;
+    /// What it covers as those see it who move with it.
+    fn own(&self) -> Bound;
+    /// Whether two whose rows overlap share a point at one time. Unlike that, it does not depend on
+    /// which of the two asks.
+    fn meets(&self, other: &Self) -> bool;
+}
+
+/// Eight of them side by side; lanes that are not used overlap nothing.
+pub(crate) trait Row: Copy + Send + Sync {
+    /// One of the eight.
+    type One: Hull;
+    /// A box as the eight are compared with it.
+    type Query;
+    /// Eight that are not used.
+    const EMPTY: Self;
+    /// Eight boxes.
+    fn of(boxes: &[Self::One; WIDTH]) -> Self;
+    /// One of them.
+    fn lane(&self, k: usize) -> Self::One;
+    /// Puts one in its place.
+    fn set(&mut self, k: usize, b: &Self::One);
+    /// The box around all lanes.
+    fn all(&self) -> Self::One;
+    /// Prepares a box for comparisons.
+    fn query(b: &Self::One) -> Self::Query;
+    /// One bit per lane that overlaps the box.
+    fn mask(&self, b: &Self::Query) -> u32;
+}
+
 /// A box as registers hold it, with a coordinate to spare.
 ///
 /// Corners are compared whole and by name: left to itself, the compiler was seen to branch on the
@@ -64,19 +101,31 @@ pub(crate) struct Padded {
     pub(crate) max: [f32; 4],
 }
 
-impl Padded {
-    pub(crate) const EMPTY: Padded = Padded {
+impl Hull for Padded {
+    const EMPTY: Padded = Padded {
         min: [f32::INFINITY; 4],
         max: [f32::NEG_INFINITY; 4],
     };
 
-    /// The smallest box around both; coordinates must be numbers.
     #[inline]
-    pub(crate) fn union(&self, other: &Padded) -> Padded {
+    fn union(&self, other: &Padded) -> Padded {
         Padded {
             min: less(self.min.into(), other.min.into()).into(),
             max: more(self.max.into(), other.max.into()).into(),
         }
+    }
+
+    fn covers(&self) -> Bound {
+        Bound::from(self)
+    }
+
+    fn own(&self) -> Bound {
+        Bound::from(self)
+    }
+
+    #[inline]
+    fn meets(&self, _: &Padded) -> bool {
+        true
     }
 }
 
@@ -112,7 +161,7 @@ fn more(a: f32x4, b: f32x4) -> f32x4 {
     a.fast_max(b)
 }
 
-/// Eight boxes side by side, in two halves of four; lanes that are not used overlap nothing.
+/// Eight boxes side by side, in two halves of four.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Wide {
@@ -120,15 +169,17 @@ pub(crate) struct Wide {
     max: [[[f32; 4]; 2]; 3],
 }
 
-impl Wide {
-    pub(crate) const EMPTY: Wide = Wide {
+impl Row for Wide {
+    type One = Padded;
+    type Query = Padded;
+
+    const EMPTY: Wide = Wide {
         min: [[[f32::INFINITY; 4]; 2]; 3],
         max: [[[f32::NEG_INFINITY; 4]; 2]; 3],
     };
 
-    /// Eight boxes.
     #[inline]
-    pub(crate) fn of(boxes: &[Padded; WIDTH]) -> Wide {
+    fn of(boxes: &[Padded; WIDTH]) -> Wide {
         let mut wide = Wide::EMPTY;
         for half in 0..2 {
             let four: [Padded; 4] = std::array::from_fn(|k| boxes[4 * half + k]);
@@ -143,7 +194,7 @@ impl Wide {
     }
 
     #[inline]
-    pub(super) fn lane(&self, k: usize) -> Padded {
+    fn lane(&self, k: usize) -> Padded {
         let (half, k) = (k / 4, k % 4);
         let corner = |c: &[[[f32; 4]; 2]; 3]| [c[0], c[1], c[2], c[2]].map(|c| c[half][k]);
         Padded {
@@ -153,7 +204,7 @@ impl Wide {
     }
 
     #[inline]
-    pub(super) fn set(&mut self, k: usize, b: &Padded) {
+    fn set(&mut self, k: usize, b: &Padded) {
         let (half, k) = (k / 4, k % 4);
         for c in 0..3 {
             self.min[c][half][k] = b.min[c];
@@ -161,9 +212,8 @@ impl Wide {
         }
     }
 
-    /// The box around all lanes.
     #[inline]
-    pub(crate) fn all(&self) -> Padded {
+    fn all(&self) -> Padded {
         fn fold(c: &[[[f32; 4]; 2]; 3], pick: impl Fn(f32x4, f32x4) -> f32x4) -> [f32; 4] {
             let [x, y, z] = c.map(|[a, b]| pick(a.into(), b.into()));
             let [a, b, c, d] = f32x4::transpose([x, y, z, z]);
@@ -175,15 +225,189 @@ impl Wide {
         }
     }
 
-    /// One bit per lane that overlaps the box.
     #[inline]
-    pub(super) fn mask(&self, b: &Padded) -> u32 {
+    fn query(b: &Padded) -> Padded {
+        *b
+    }
+
+    #[inline]
+    fn mask(&self, b: &Padded) -> u32 {
         let half = |h: usize| {
             let mut hit = f32x4::splat(f32::from_bits(u32::MAX));
             for c in 0..3 {
                 let (low, high) = (f32x4::from(self.min[c][h]), f32x4::from(self.max[c][h]));
                 hit &= low.simd_le(f32x4::splat(b.max[c]));
                 hit &= f32x4::splat(b.min[c]).simd_le(high);
+            }
+            hit.to_bitmask()
+        };
+        half(0) | half(1) << 4
+    }
+}
+
+/// A box on its way: where it is at the start and at the end of a step, and on straight lines between.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moving {
+    pub(crate) start: Padded,
+    pub(crate) end: Padded,
+}
+
+impl Moving {
+    /// How far it moves, by its middle.
+    #[inline]
+    fn shift(&self) -> f32x4 {
+        let twice = |b: &Padded| f32x4::from(b.min) + f32x4::from(b.max);
+        (twice(&self.end) - twice(&self.start)) * f32x4::splat(0.5)
+    }
+
+    /// The box around its way as those see it who move by `shift`.
+    #[inline]
+    fn seen(&self, shift: f32x4) -> Padded {
+        let end = Padded {
+            min: (f32x4::from(self.end.min) - shift).into(),
+            max: (f32x4::from(self.end.max) - shift).into(),
+        };
+        self.start.union(&end)
+    }
+}
+
+impl Hull for Moving {
+    const EMPTY: Moving = Moving {
+        start: Padded::EMPTY,
+        end: Padded::EMPTY,
+    };
+
+    #[inline]
+    fn union(&self, other: &Moving) -> Moving {
+        Moving {
+            start: self.start.union(&other.start),
+            end: self.end.union(&other.end),
+        }
+    }
+
+    fn covers(&self) -> Bound {
+        Bound::from(&self.start.union(&self.end))
+    }
+
+    fn own(&self) -> Bound {
+        Bound::from(&self.seen(self.shift()))
+    }
+
+    #[inline]
+    fn meets(&self, other: &Moving) -> bool {
+        // From which and until which part of the step they overlap in all coordinates.
+        let (mut from, mut until) = (0.0f64, 1.0f64);
+        let mut narrow = |start: f32, end: f32, low_start: f32, low_end: f32| {
+            // How far a side reaches beyond the other's, at the start and at the end.
+            let (a, b) = (
+                f64::from(start) - f64::from(low_start),
+                f64::from(end) - f64::from(low_end),
+            );
+            let even = a / (a - b);
+            if a < 0.0 {
+                from = if b < 0.0 {
+                    f64::INFINITY
+                } else {
+                    from.max(even)
+                };
+            } else if b < 0.0 {
+                until = until.min(even);
+            }
+        };
+        for k in 0..3 {
+            for (x, y) in [(self, other), (other, self)] {
+                narrow(x.start.max[k], x.end.max[k], y.start.min[k], y.end.min[k]);
+            }
+        }
+        from <= until
+    }
+}
+
+/// Eight boxes on their ways, side by side.
+///
+/// Two such boxes are compared as one that moves with the other sees it: x(t) − s t of a straight way
+/// lies between x(0) and x(1) − s. Things that move together, however far, are then no closer to one
+/// another than they are at rest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WideMoving {
+    start: Wide,
+    end: Wide,
+}
+
+/// A moving box as it sees itself, and how far it moves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    own: Padded,
+    shift: [f32; 4],
+}
+
+impl Row for WideMoving {
+    type One = Moving;
+    type Query = Seen;
+
+    const EMPTY: WideMoving = WideMoving {
+        start: Wide::EMPTY,
+        end: Wide::EMPTY,
+    };
+
+    #[inline]
+    fn of(boxes: &[Moving; WIDTH]) -> WideMoving {
+        WideMoving {
+            start: Wide::of(&boxes.map(|b| b.start)),
+            end: Wide::of(&boxes.map(|b| b.end)),
+        }
+    }
+
+    #[inline]
+    fn lane(&self, k: usize) -> Moving {
+        Moving {
+            start: self.start.lane(k),
+            end: self.end.lane(k),
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, k: usize, b: &Moving) {
+        self.start.set(k, &b.start);
+        self.end.set(k, &b.end);
+    }
+
+    #[inline]
+    fn all(&self) -> Moving {
+        Moving {
+            start: self.start.all(),
+            end: self.end.all(),
+        }
+    }
+
+    #[inline]
+    fn query(b: &Moving) -> Seen {
+        // What subtracting the shift rounds, here and in `mask`, of all coordinates that may touch.
+        const ROUNDING: f32 = 4.0 * f32::EPSILON;
+        let shift = b.shift();
+        let own = b.seen(shift);
+        let (min, max) = (f32x4::from(own.min), f32x4::from(own.max));
+        let slack = (min.abs() + max.abs() + shift.abs()) * f32x4::splat(ROUNDING);
+        Seen {
+            own: Padded {
+                min: (min - slack).into(),
+                max: (max + slack).into(),
+            },
+            shift: shift.into(),
+        }
+    }
+
+    #[inline]
+    fn mask(&self, b: &Seen) -> u32 {
+        let half = |h: usize| {
+            let mut hit = f32x4::splat(f32::from_bits(u32::MAX));
+            for c in 0..3 {
+                let shift = f32x4::splat(b.shift[c]);
+                let at = |corner: &[[[f32; 4]; 2]; 3]| f32x4::from(corner[c][h]);
+                let low = less(at(&self.start.min), at(&self.end.min) - shift);
+                let high = more(at(&self.start.max), at(&self.end.max) - shift);
+                hit &= low.simd_le(f32x4::splat(b.own.max[c]));
+                hit &= f32x4::splat(b.own.min[c]).simd_le(high);
             }
             hit.to_bitmask()
         };

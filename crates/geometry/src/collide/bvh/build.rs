@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::sort::{BITS, order};
-use super::{Bound, Bvh, BvhError, Leaves, Padded, Tree, WIDTH, Wide};
+use super::{Bound, Bvh, BvhError, Leaves, Padded, Row, Tree, WIDTH, Wide};
 
 /// Nodes per parallel task: below this, starting a task costs more than the task.
 const GRAIN: usize = 512;
@@ -34,15 +34,15 @@ impl Bvh {
     }
 }
 
-impl Tree {
+impl<R: Row> Tree<R> {
     /// A hierarchy over items in the order of a curve. Their boxes must have no coordinate that is
     /// not a number.
-    pub(crate) fn over(items: Vec<u32>, leaves: &impl Leaves) -> Tree {
-        let mut levels: Vec<Vec<Wide>> = Vec::new();
+    pub(crate) fn over(items: Vec<u32>, leaves: &impl Leaves<Row = R>) -> Tree<R> {
+        let mut levels: Vec<Vec<R>> = Vec::new();
         let mut count = leaves.groups();
         while count > 1 || (count == 1 && levels.is_empty()) {
             count = count.div_ceil(WIDTH);
-            levels.push(vec![Wide::EMPTY; count]);
+            levels.push(vec![R::EMPTY; count]);
         }
         let mut tree = Tree {
             items,
@@ -55,7 +55,7 @@ impl Tree {
     }
 
     /// Bounds all nodes anew, given as many leaves as the tree has.
-    pub(crate) fn bound(&mut self, leaves: &impl Leaves) {
+    pub(crate) fn bound(&mut self, leaves: &impl Leaves<Row = R>) {
         if let Some(lowest) = self.levels.first_mut() {
             let parts = lowest.par_chunks_mut(PART).enumerate();
             parts.for_each(|(part, nodes)| bound_part(nodes, part * PART, leaves));
@@ -68,7 +68,7 @@ impl Tree {
         let Some((lowest, mut above)) = self.levels.split_first_mut() else {
             return;
         };
-        let mut below: &[Wide] = lowest;
+        let mut below: &[R] = lowest;
         while let Some((level, rest)) = above.split_first_mut() {
             let groups = below.par_chunks(WIDTH);
             let nodes = level.par_iter_mut().with_min_len(GRAIN).zip(groups);
@@ -83,12 +83,12 @@ impl Tree {
 const PART: usize = GRAIN / WIDTH;
 
 /// Bounds the lowest nodes from `first` on.
-fn bound_part(nodes: &mut [Wide], first: usize, leaves: &impl Leaves) {
+fn bound_part<R: Row>(nodes: &mut [R], first: usize, leaves: &impl Leaves<Row = R>) {
     let last = leaves.groups();
     for (i, own) in nodes.iter_mut().enumerate() {
         let first = (first + i) * WIDTH;
         if first + WIDTH <= last {
-            *own = Wide::of(&std::array::from_fn(|k| leaves.around(first + k)));
+            *own = R::of(&std::array::from_fn(|k| leaves.around(first + k)));
         } else {
             (first..last).for_each(|group| own.set(group - first, &leaves.around(group)));
         }
@@ -97,9 +97,12 @@ fn bound_part(nodes: &mut [Wide], first: usize, leaves: &impl Leaves) {
 
 /// Bounds two trees whose leaves come from the same vertices, part by part along the curve, so that
 /// the vertices of a part are still in the cache for the second.
-pub(crate) fn bound_together<A: Leaves, B: Leaves>(a: (&mut Tree, &A), b: (&mut Tree, &B)) {
+pub(crate) fn bound_together<R: Row, A: Leaves<Row = R>, B: Leaves<Row = R>>(
+    a: (&mut Tree<R>, &A),
+    b: (&mut Tree<R>, &B),
+) {
     let ((a, leaves_a), (b, leaves_b)) = (a, b);
-    let low = |tree: &Tree| tree.levels.first().map_or(0, |l| l.len());
+    let low = |tree: &Tree<R>| tree.levels.first().map_or(0, |l| l.len());
     let count = low(a).max(low(b)).div_ceil(PART);
     let parts = parts(a, count).into_par_iter().zip(parts(b, count));
     parts.for_each(|(part_a, part_b)| {
@@ -111,13 +114,13 @@ pub(crate) fn bound_together<A: Leaves, B: Leaves>(a: (&mut Tree, &A), b: (&mut 
 }
 
 /// Some of the lowest nodes.
-struct Part<'a> {
+struct Part<'a, R> {
     first: usize,
-    nodes: &'a mut [Wide],
+    nodes: &'a mut [R],
 }
 
 /// The lowest nodes in a given number of parts of about the same size.
-fn parts(tree: &mut Tree, count: usize) -> Vec<Part<'_>> {
+fn parts<R>(tree: &mut Tree<R>, count: usize) -> Vec<Part<'_, R>> {
     let mut rest = tree.levels.first_mut().map_or(&mut [][..], |l| l);
     let all = rest.len();
     let mut parts = Vec::with_capacity(count);
@@ -140,11 +143,11 @@ fn leaves(items: &[u32], boxes: &[Bound]) -> Vec<Wide> {
 
 /// The boxes of what is in up to eight slots.
 #[inline]
-pub(crate) fn leaf<T>(slots: &[T], of: impl Fn(&T) -> Padded) -> Wide {
+pub(crate) fn leaf<T, R: Row>(slots: &[T], of: impl Fn(&T) -> R::One) -> R {
     if let Some(eight) = slots.first_chunk::<WIDTH>() {
-        return Wide::of(&std::array::from_fn(|k| of(&eight[k])));
+        return R::of(&std::array::from_fn(|k| of(&eight[k])));
     }
-    let mut wide = Wide::EMPTY;
+    let mut wide = R::EMPTY;
     for (k, slot) in slots.iter().enumerate() {
         wide.set(k, &of(slot));
     }
@@ -153,8 +156,8 @@ pub(crate) fn leaf<T>(slots: &[T], of: impl Fn(&T) -> Padded) -> Wide {
 
 /// The boxes around up to eight nodes.
 #[inline]
-fn node(children: &[Wide]) -> Wide {
-    leaf(children, Wide::all)
+fn node<R: Row>(children: &[R]) -> R {
+    leaf(children, R::all)
 }
 
 fn check(boxes: &[Bound]) -> Result<(), BvhError> {

@@ -19,7 +19,7 @@ mod pairs;
 mod sort;
 
 pub use boxes::Bound;
-pub(crate) use boxes::{Padded, Wide};
+pub(crate) use boxes::{Hull, Moving, Padded, Row, Wide, WideMoving};
 pub(crate) use build::{along_curve, bound_together, leaf};
 pub(crate) use pairs::{Pairs, ordered};
 
@@ -29,24 +29,28 @@ pub(crate) const WIDTH: usize = 8;
 /// A hierarchy over a list of boxes.
 #[derive(Clone, Debug)]
 pub struct Bvh {
-    tree: Tree,
+    tree: Tree<Wide>,
     leaves: Vec<Wide>,
 }
 
 /// The boxes at the leaves of a tree, in groups of eight along the curve.
 pub(crate) trait Leaves: Sync {
+    /// Eight boxes.
+    type Row: Row;
     /// The number of groups.
     fn groups(&self) -> usize;
     /// The boxes of a group.
-    fn group(&self, i: usize) -> Wide;
+    fn group(&self, i: usize) -> Self::Row;
     /// The box around a group.
     #[inline]
-    fn around(&self, i: usize) -> Padded {
+    fn around(&self, i: usize) -> <Self::Row as Row>::One {
         self.group(i).all()
     }
 }
 
 impl Leaves for &[Wide] {
+    type Row = Wide;
+
     fn groups(&self) -> usize {
         self.len()
     }
@@ -59,12 +63,12 @@ impl Leaves for &[Wide] {
 
 /// The part of a hierarchy above its leaves.
 #[derive(Clone, Debug)]
-pub(crate) struct Tree {
+pub(crate) struct Tree<R> {
     /// Index of the box in each slot along the curve.
     items: Vec<u32>,
     /// Lane k of `levels[0][i]` bounds the group 8 i + k of leaves, lane k of `levels[l + 1][i]`
     /// bounds `levels[l][8 i + k]`. The last level is one node. Empty for no boxes.
-    levels: Vec<Vec<Wide>>,
+    levels: Vec<Vec<R>>,
     cost_at_build: f64,
 }
 
@@ -116,7 +120,7 @@ impl Bvh {
     }
 }
 
-impl Tree {
+impl<R: Row> Tree<R> {
     /// The index of the box in each slot.
     pub(crate) fn items(&self) -> &[u32] {
         &self.items
@@ -125,21 +129,17 @@ impl Tree {
     /// Memory in use [bytes].
     pub(crate) fn bytes(&self) -> usize {
         let nodes: usize = self.levels.iter().map(|l| l.len()).sum();
-        nodes * size_of::<Wide>() + self.items.len() * size_of::<u32>()
+        nodes * size_of::<R>() + self.items.len() * size_of::<u32>()
     }
 
     fn cost(&self) -> f64 {
         let Some(top) = self.levels.last().and_then(|l| l.first()) else {
             return 0.0;
         };
-        let root = Bound::from(&top.all()).half_area();
+        let root = top.all().own().half_area();
         let inner = self.levels.iter().flatten();
         let sum: f64 = inner
-            .map(|w| {
-                (0..WIDTH)
-                    .map(|k| Bound::from(&w.lane(k)).half_area())
-                    .sum::<f64>()
-            })
+            .map(|w| (0..WIDTH).map(|k| w.lane(k).own().half_area()).sum::<f64>())
             .sum();
         if root > 0.0 { sum / root } else { 1.0 }
     }

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::build::leaf;
-use super::{Bound, Bvh, Leaves, Padded, Tree, WIDTH, Wide};
+use super::{Bound, Bvh, Hull, Leaves, Moving, Padded, Row, Tree, WIDTH, WideMoving};
 
 /// Leaf groups per parallel task: enough for a task to be worth starting, few enough for its pairs
 /// to stay in the cache.
@@ -57,28 +57,30 @@ impl Bvh {
 }
 
 /// A search for overlapping boxes: what asks, and the tree that is asked.
-pub(crate) struct Pairs<'a, A, T> {
+pub(crate) struct Pairs<'a, A: Leaves, T> {
     asking: A,
-    tree: &'a Tree,
+    tree: &'a Tree<A::Row>,
     leaves: T,
     /// Whether the tree asks itself, so that every pair would be met twice.
     same: bool,
 }
 
-impl Leaves for &[Padded] {
+impl Leaves for &[Moving] {
+    type Row = WideMoving;
+
     fn groups(&self) -> usize {
         self.len().div_ceil(WIDTH)
     }
 
     #[inline]
-    fn group(&self, i: usize) -> Wide {
+    fn group(&self, i: usize) -> WideMoving {
         leaf(&self[i * WIDTH..], |b| *b)
     }
 }
 
 impl<'a, L: Leaves + Copy> Pairs<'a, L, L> {
     /// Among the leaves of one tree.
-    pub(crate) fn within(tree: &'a Tree, leaves: L) -> Self {
+    pub(crate) fn within(tree: &'a Tree<L::Row>, leaves: L) -> Self {
         Pairs {
             same: true,
             ..Pairs::between(leaves, tree, leaves)
@@ -86,9 +88,9 @@ impl<'a, L: Leaves + Copy> Pairs<'a, L, L> {
     }
 }
 
-impl<'a, A: Leaves, T: Leaves> Pairs<'a, A, T> {
+impl<'a, A: Leaves, T: Leaves<Row = A::Row>> Pairs<'a, A, T> {
     /// Between boxes, best in the order of a curve, and the leaves of a tree.
-    pub(crate) fn between(asking: A, tree: &'a Tree, leaves: T) -> Self {
+    pub(crate) fn between(asking: A, tree: &'a Tree<A::Row>, leaves: T) -> Self {
         Pairs {
             asking,
             tree,
@@ -133,7 +135,7 @@ impl<'a, A: Leaves, T: Leaves> Pairs<'a, A, T> {
         out: &mut Vec<P>,
     ) {
         let group = self.asking.group(index);
-        let bound = group.all();
+        let bound = A::Row::query(&group.all());
         let first = if self.same { index } else { 0 };
         let levels = &self.tree.levels;
         stack.clear();
@@ -150,7 +152,8 @@ impl<'a, A: Leaves, T: Leaves> Pairs<'a, A, T> {
                 if level > 0 {
                     stack.push((level - 1, child));
                 } else {
-                    self.meet(index, &group, &bound, child, &wide.lane(k), keep, out);
+                    let around = A::Row::query(&wide.lane(k));
+                    self.meet(index, &group, &bound, child, &around, keep, out);
                 }
             }
         }
@@ -161,10 +164,10 @@ impl<'a, A: Leaves, T: Leaves> Pairs<'a, A, T> {
     fn meet<P>(
         &self,
         index: usize,
-        group: &Wide,
-        bound: &Padded,
+        group: &A::Row,
+        bound: &<A::Row as Row>::Query,
         node: usize,
-        around: &Padded,
+        around: &<A::Row as Row>::Query,
         keep: &impl Fn(u32, u32) -> (P, bool),
         out: &mut Vec<P>,
     ) {
@@ -173,6 +176,9 @@ impl<'a, A: Leaves, T: Leaves> Pairs<'a, A, T> {
         // Of each group, the boxes that reach into the other at all.
         let (mine, theirs) = (group.mask(around), wide.mask(bound));
         let mut add = |a: usize, b: usize| {
+            if !group.lane(a).meets(&wide.lane(b)) {
+                return;
+            }
             let (pair, keep) = keep((index * WIDTH + a) as u32, (node * WIDTH + b) as u32);
             // Without a branch: which pairs are kept is hard to predict.
             out.push(pair);
@@ -180,7 +186,7 @@ impl<'a, A: Leaves, T: Leaves> Pairs<'a, A, T> {
         };
         if mine.count_ones() <= theirs.count_ones() {
             for a in lanes(mine) {
-                let mut hits = wide.mask(&group.lane(a));
+                let mut hits = wide.mask(&A::Row::query(&group.lane(a)));
                 if diagonal {
                     hits &= !((2u32 << a) - 1);
                 }
@@ -188,7 +194,7 @@ impl<'a, A: Leaves, T: Leaves> Pairs<'a, A, T> {
             }
         } else {
             for b in lanes(theirs) {
-                let mut hits = group.mask(&wide.lane(b));
+                let mut hits = group.mask(&A::Row::query(&wide.lane(b)));
                 if diagonal {
                     hits &= (1 << b) - 1;
                 }
