@@ -557,3 +557,42 @@ fn bad_input_is_refused_by_name() {
     x[4].y = f64::INFINITY;
     assert_eq!(build(&x, 0.0), SurfaceError::NotFinite { vertex: 4 });
 }
+
+#[test]
+fn what_is_said_to_stay_apart_meets_nowhere_in_its_corners() {
+    let mut random = SplitMix::new(11);
+    let mut unit = move || 2.0 * random.uniform() - 1.0;
+    let mut proven = 0;
+    for round in 0..4000 {
+        let start: [Vec3; 4] = std::array::from_fn(|_| Vec3::new(unit(), unit(), unit()));
+        let way = Vec3::new(unit(), unit(), unit()) * 3.0;
+        let ends = start.map(|x| {
+            let end = x + way + Vec3::new(unit(), unit(), unit()) * 0.3;
+            let half = Vec3::new(unit(), unit(), unit()).abs() * 0.1;
+            [end - half, end + half]
+        });
+        let d_min = 0.05;
+        let pair = match round % 2 {
+            0 => Candidate::EdgeEdge([0, 1], [2, 3]),
+            _ => Candidate::VertexFace(0, [1, 2, 3]),
+        };
+        if !ccd::stays_apart(&pair, &start, &ends, d_min) {
+            continue;
+        }
+        proven += 1;
+        for _ in 0..8 {
+            let end = ends.map(|[low, high]| {
+                // The corners are where it is hardest.
+                let pick = Vec3::new(unit(), unit(), unit()).map(|x| f64::from(u8::from(x > 0.0)));
+                low + (high - low).component_mul(&pick)
+            });
+            let config = CcdConfig::new(d_min);
+            let answer = match pair {
+                Candidate::EdgeEdge(..) => ccd::edge_edge(&start, &end, &config),
+                Candidate::VertexFace(..) => ccd::vertex_face(&start, &end, &config),
+            };
+            assert!(answer.impact.is_none(), "{round}");
+        }
+    }
+    assert!(proven > 1000, "{proven}");
+}

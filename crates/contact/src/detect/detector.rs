@@ -205,7 +205,7 @@ impl Detector {
             Some(swept) => swept,
             None => SweptSurface::build(self.world.surface.clone(), x0, ends, margin)?,
         };
-        let keep = |pair| self.world.keep(&self.motion, pair);
+        let keep = |pair| self.world.may_meet(&self.motion, &self.ends, pair);
         self.candidates = Candidates::within(&swept, keep);
         self.swept = Some(swept);
         Ok(rebuilt)
@@ -316,7 +316,7 @@ impl Detector {
             self.swept = Some(all);
             return Err(error);
         }
-        let keep = |pair| self.world.keep(&self.motion, pair);
+        let keep = |pair| self.world.may_meet(&self.motion, &self.ends, pair);
         let mut more = Candidates::between(&part, &all, keep);
         self.swept = Some(all);
         for pair in &mut more.edge_edge {

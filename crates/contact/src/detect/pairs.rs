@@ -48,6 +48,23 @@ impl World {
         free && !spared && self.may_touch(self.owner[a as usize], self.owner[b as usize])
     }
 
+    /// Whether a pair of features is to be searched and may come within reach, wherever its vertices
+    /// end between two corners: their boxes meet, but most long features pass one another by.
+    pub(super) fn may_meet(&self, motion: &Motion, ends: &[[Vec3; 2]], pair: Candidate) -> bool {
+        if !self.keep(motion, pair) {
+            return false;
+        }
+        let (v, second) = match pair {
+            Candidate::VertexFace(p, [a, b, c]) => ([p, a, b, c], 1),
+            Candidate::EdgeEdge([a, b], [c, d]) => ([a, b, c, d], 2),
+        };
+        let v = v.map(|v| v as usize);
+        let start = v.map(|v| motion.x0[v]);
+        let ends = v.map(|v| ends[v]);
+        let reach = 0.5 * (self.margin[v[0]] + self.margin[v[second]]);
+        !ccd::stays_apart(&pair, &start, &ends, reach)
+    }
+
     /// The thickness of a pair of features and the places of their colliders. Features of one body
     /// have at most half their rest distance; those of two rods of one body all of it.
     fn pair_thickness(&self, kind: ContactKind, v: &[u32; 4], full: f64) -> f64 {

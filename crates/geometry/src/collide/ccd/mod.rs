@@ -43,6 +43,8 @@ mod slab;
 
 use stiction_math::Vec3;
 
+use super::Candidate;
+
 pub(crate) use slab::{Pair, advance};
 
 /// Multiple of u·M that bounds all rounding errors of a query; see the module's table.
@@ -114,6 +116,18 @@ pub fn vertex_edge(start: &[Vec3; 3], end: &[Vec3; 3], config: &CcdConfig) -> Cc
 pub fn vertex_vertex(start: &[Vec3; 2], end: &[Vec3; 2], config: &CcdConfig) -> CcdAnswer {
     let fill = |x: &[Vec3; 2]| [x[0], x[1], x[1], x[1]];
     query(Pair::VertexVertex, &fill(start), &fill(end), config)
+}
+
+/// Whether a vertex and a face, or two edges, provably stay at least `d_min` [m] apart, wherever each of
+/// their vertices ends between two corners [m]. False proves nothing.
+pub fn stays_apart(pair: &Candidate, start: &[Vec3; 4], ends: &[[Vec3; 2]; 4], d_min: f64) -> bool {
+    let pair = match pair {
+        Candidate::VertexFace(..) => Pair::VertexFace,
+        Candidate::EdgeEdge(..) => Pair::EdgeEdge,
+    };
+    let coordinates = start.iter().chain(ends.iter().flatten());
+    let largest = coordinates.fold(0.0, |m: f64, x| m.max(x.amax()));
+    slab::stays_apart(pair, start, ends, d_min, rounding(largest))
 }
 
 fn query(pair: Pair, start: &[Vec3; 4], end: &[Vec3; 4], config: &CcdConfig) -> CcdAnswer {

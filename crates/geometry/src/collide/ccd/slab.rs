@@ -17,6 +17,17 @@ pub(crate) enum Pair {
     VertexVertex,
 }
 
+impl Pair {
+    /// A vertex of the first feature and one of the second: all there are, some of them twice.
+    #[inline]
+    fn vertices(self) -> [(usize, usize); 4] {
+        match self {
+            Pair::EdgeEdge => [(0, 2), (0, 3), (1, 2), (1, 3)],
+            _ => [(0, 1), (0, 2), (0, 3), (0, 3)],
+        }
+    }
+}
+
 /// Advances from time 0 until the pair is as close as `config.d_min` plus `slack`, or until it
 /// is certain that the answer would be later than `limit`. The times visited do not depend on
 /// `limit`, so an impact up to the limit has the same bits as without one.
@@ -87,6 +98,33 @@ pub(crate) fn advance(
     }
 }
 
+/// Whether a pair provably stays at least `d_min` plus `slack` apart, wherever each vertex ends between
+/// two corners: by the direction of the closest points at the start or at the middle of the ends.
+/// False proves nothing.
+pub(crate) fn stays_apart(
+    pair: Pair,
+    start: &[Vec3; 4],
+    ends: &[[Vec3; 2]; 4],
+    d_min: f64,
+    slack: f64,
+) -> bool {
+    let target = d_min + slack;
+    let middle = ends.map(|[low, high]| 0.5 * (low + high));
+    let half = ends.map(|[low, high]| 0.5 * (high - low));
+    let span = Span::new(pair, start, &middle);
+    let widths = pair.vertices().map(|(i, j)| half[i] + half[j]);
+    let proves = |direction: &Vec3| {
+        let n = direction * ((1.0 - 2.0 * f64::EPSILON) / direction.norm());
+        let size = n.abs();
+        (0..4).all(|k| {
+            let from = n.x * span.from[0][k] + n.y * span.from[1][k] + n.z * span.from[2][k];
+            let to = n.x * span.to[0][k] + n.y * span.to[1][k] + n.z * span.to[2][k];
+            from >= target && to - size.dot(&widths[k]) >= target
+        })
+    };
+    proves(&closest(pair, start).separation) || proves(&closest(pair, &middle).separation)
+}
+
 /// What a direction proves from some time on.
 struct Slab {
     /// Whether the gap is at or above the target at that time: nothing is proven otherwise.
@@ -129,15 +167,11 @@ struct Span {
 impl Span {
     #[inline]
     fn new(pair: Pair, start: &[Vec3; 4], end: &[Vec3; 4]) -> Self {
-        let pairs = match pair {
-            Pair::EdgeEdge => [(0, 2), (0, 3), (1, 2), (1, 3)],
-            _ => [(0, 1), (0, 2), (0, 3), (0, 3)],
-        };
         let mut span = Span {
             from: [[0.0; 4]; 3],
             to: [[0.0; 4]; 3],
         };
-        for (k, (i, j)) in pairs.into_iter().enumerate() {
+        for (k, (i, j)) in pair.vertices().into_iter().enumerate() {
             for c in 0..3 {
                 span.from[c][k] = start[i][c] - start[j][c];
                 span.to[c][k] = end[i][c] - end[j][c];
