@@ -137,21 +137,7 @@ impl Recorder {
         sim: &mut Simulation,
     ) -> Result<Self, CheckpointError> {
         crate::atomic::remove_leftovers(dir)?;
-        let path = Self::checkpoint_path(dir);
-        let checkpoint = Checkpoint::read(&path)?;
-        let mut scene = checkpoint.section("scene")?;
-        let (hash, name, method) = (
-            scene.u64()?,
-            scene.str()?.to_owned(),
-            scene.str()?.to_owned(),
-        );
-        if hash != info.hash {
-            let reason = format!(
-                "it was written by scene `{name}` with method `{method}` and other settings; \
-                 resume with the same scene, --set and --method, or start afresh"
-            );
-            return Err(RecordError::malformed(&path, reason).into());
-        }
+        let checkpoint = of_scene(&Self::checkpoint_path(dir), info.hash)?;
         let state = decode_state(&checkpoint, sim.state())?;
         let mut history = checkpoint.section("history")?;
         let history = History::decode(&mut history, info.probes.len(), info.checks.len())?;
@@ -175,6 +161,15 @@ impl Recorder {
         let obstacles = obstacles::meshes(sim.model(), sim.state());
         sim.restore(state, decode_memory(&checkpoint)?);
         Ok(Self::new(dir, info, pvd, tables, history, obstacles))
+    }
+
+    /// Puts a simulation of the scene with the given fingerprint where the checkpoint of a run in `dir`
+    /// left off, and records nothing.
+    pub fn restore(dir: &Path, hash: u64, sim: &mut Simulation) -> Result<(), CheckpointError> {
+        let checkpoint = of_scene(&Self::checkpoint_path(dir), hash)?;
+        let state = decode_state(&checkpoint, sim.state())?;
+        sim.restore(state, decode_memory(&checkpoint)?);
+        Ok(())
     }
 
     fn new(
@@ -513,6 +508,25 @@ impl Recorder {
 }
 
 /// The certificate of the step that led to a frame, by name.
+/// The checkpoint at `path`, if it is of the scene with this fingerprint.
+fn of_scene(path: &Path, hash: u64) -> Result<Checkpoint, CheckpointError> {
+    let checkpoint = Checkpoint::read(path)?;
+    let mut scene = checkpoint.section("scene")?;
+    let (written, name, method) = (
+        scene.u64()?,
+        scene.str()?.to_owned(),
+        scene.str()?.to_owned(),
+    );
+    if written != hash {
+        let reason = format!(
+            "it was written by scene `{name}` with method `{method}` and other settings; \
+             resume with the same scene, --set and --method, or start afresh"
+        );
+        return Err(RecordError::malformed(path, reason).into());
+    }
+    Ok(checkpoint)
+}
+
 fn fields(values: &[f64; Certificate::FIELDS.len()]) -> Vec<(&'static str, Data<'_>)> {
     let names = Certificate::FIELDS.iter().zip(values);
     names

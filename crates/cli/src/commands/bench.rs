@@ -57,6 +57,10 @@ pub struct BenchArgs {
     /// `hairy-ball`: frames that are run before those that are measured; after 20 the hair lies on the ball.
     #[arg(long, value_name = "N", default_value_t = 0)]
     after: u64,
+    /// `hairy-ball`: start from the checkpoint of a run of as many strands in this folder, made by
+    /// `stiction run hairy-ball --set body.hair.shape.count=N --frames F`.
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
     /// Detection: write the scene as text for other programs and measure nothing.
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
@@ -137,7 +141,9 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
                 after: args.after,
                 frames: args.frames,
             };
-            let rows = with_threads(args.threads, || hairy_ball::run(&args.strands, plan))?;
+            let rows = with_threads(args.threads, || {
+                hairy_ball::run(&args.strands, plan, args.from.as_deref())
+            })?;
             return show(args.json, &rows, |r| hairy_ball::print(r));
         }
         Some(Name::Recording) => {
@@ -215,13 +221,19 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
 
 /// A simulation of a built-in scene with other values of some keys.
 fn simulation(scene: &str, overrides: &[String]) -> Result<Simulation, Failure> {
+    Ok(plan(scene, overrides)?
+        .simulation()
+        .map_err(Failure::input)?
+        .0)
+}
+
+fn plan(scene: &str, overrides: &[String]) -> Result<stiction_scene::Scene, Failure> {
     let options = LoadOptions {
         overrides: overrides.to_vec(),
         ..LoadOptions::default()
     };
     let source = SceneSource::from_argument(scene);
-    let loaded = stiction_scene::load(&source, &options).map_err(Failure::input)?;
-    Ok(loaded.simulation().map_err(Failure::input)?.0)
+    stiction_scene::load(&source, &options).map_err(Failure::input)
 }
 
 /// One thread, and all that were asked for.

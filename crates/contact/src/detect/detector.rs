@@ -3,11 +3,12 @@
 use rayon::prelude::*;
 use stiction_geometry::collide::ccd::CcdConfig;
 use stiction_geometry::collide::{Candidates, Surface, SurfaceError, SweptSurface, earliest_step};
-use stiction_math::Vec3;
+use stiction_math::{Vec3, reduce};
 
 use super::ContactSource;
 use super::collider::{Collider, Laws};
 use super::emit::{Found, Shares};
+use super::pairs::Leave;
 use super::step::{Motion, Step};
 use super::world::{DetectError, World};
 use crate::{ContactKey, ContactSet};
@@ -21,10 +22,13 @@ const VIOLATED: f64 = 0.1;
 /// Settings of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DetectConfig {
-    /// Vertices may end this multiple of their predicted motion from where they are, in all
-    /// directions less one motion around the predicted end, so that velocities can change during the
-    /// solve without a new search.
+    /// Boxes reach along this multiple of the predicted motion, so that velocities can change
+    /// during the solve without a new search.
     pub extend: f64,
+    /// The same where things move farther than they are long: vertices may end this part of their
+    /// predicted motion around its end, and everywhere from there to where they would end if no
+    /// velocity changed. Smaller than above, lest what moves together is searched.
+    pub wander: f64,
     /// Trees are built anew when their cost has grown by this factor.
     pub rebuild: f64,
 }
@@ -40,16 +44,20 @@ impl DetectConfig {
 }
 
 impl Default for DetectConfig {
-    /// A tenth of the motion around the prediction, and all between it and the velocity at the
-    /// start: what leaves this is searched again, so that a smaller number costs time at most, and a
-    /// larger one lets more pairs come near that move together.
+    /// Boxes half as long again as the prediction: what leaves them is searched again, so that a
+    /// smaller number costs time at most.
     fn default() -> Self {
         Self {
-            extend: 1.1,
+            extend: 1.5,
+            wander: 0.1,
             rebuild: 1.6,
         }
     }
 }
+
+/// Ways are compared as those see them who move along if they are longer than this part of an edge,
+/// both in the mean.
+const FAR: f64 = 0.5;
 
 /// What a search found.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -75,6 +83,8 @@ pub struct Detector {
     pub(super) swept: Option<SweptSurface>,
     /// Pairs to look at during the step.
     candidates: Candidates,
+    /// When each of them is worth another look.
+    leave: Leave,
     /// Where each vertex may end for no pair to be missed.
     ends: Vec<[Vec3; 2]>,
     /// Keys of all contacts of the step, sorted.
@@ -91,7 +101,11 @@ impl Detector {
         laws: Laws,
         config: DetectConfig,
     ) -> Result<Self, DetectError> {
-        for (name, value) in [("extend", config.extend), ("rebuild", config.rebuild)] {
+        for (name, value) in [
+            ("extend", config.extend),
+            ("rebuild", config.rebuild),
+            ("wander", 1.0 + config.wander),
+        ] {
             if !(value >= 1.0 && value.is_finite()) {
                 return Err(DetectError::Setting { name, value });
             }
@@ -102,6 +116,7 @@ impl Detector {
             motion: Motion::default(),
             swept: None,
             candidates: Candidates::default(),
+            leave: Leave::default(),
             ends: Vec::new(),
             seen: Vec::new(),
             shares: Shares::default(),
@@ -112,6 +127,7 @@ impl Detector {
     /// Ends the step: its candidates are dropped, and its trees and positions may serve others.
     pub(super) fn close(&mut self) {
         self.candidates = Candidates::default();
+        self.leave = Leave::default();
         self.open = false;
     }
 
@@ -134,7 +150,8 @@ impl Detector {
         let mut found = self.world.near(&self.motion, &self.candidates)?;
         self.world
             .settle_sides(&self.motion, step.previous, &mut found);
-        found.extend(self.world.meeting(&self.motion, &self.candidates, false));
+        let (candidates, leave) = (&self.candidates, &mut self.leave);
+        found.extend(self.world.meeting(&self.motion, candidates, leave, false));
         found.extend(self.world.on_shapes(&self.motion, false));
         found.extend(self.world.on_particles(&self.motion, false)?);
         self.shares.clear(self.world.owner.len());
@@ -172,7 +189,7 @@ impl Detector {
     /// keys; the caller's colliders are not counted.
     pub fn bytes(&self) -> usize {
         let trees = self.swept.as_ref().map_or(0, SweptSurface::bytes);
-        let candidates = self.candidates.len() * size_of::<[u32; 4]>();
+        let candidates = self.candidates.len() * (size_of::<[u32; 4]>() + size_of::<f32>());
         let keys = size_of_val(&self.seen[..]) + size_of_val(&self.ends[..]);
         self.world.bytes() + self.motion.bytes() + trees + candidates + keys
     }
@@ -180,35 +197,64 @@ impl Detector {
     /// Finds the candidates of the step; whether trees were built for it.
     fn search(&mut self) -> Result<bool, SurfaceError> {
         let Motion { x0, x1, .. } = &self.motion;
-        let beyond = self.config.extend - 1.0;
+        let moving = self.moves_far();
         let end = |i: usize| {
-            let (predicted, unchanged) = (x1[i], self.motion.unchanged(&self.world, i));
-            let reach = beyond * (predicted - x0[i]).amax() + self.world.pad(i);
-            let pad = Vec3::repeat(reach);
-            [
-                predicted.inf(&unchanged) - pad,
-                predicted.sup(&unchanged) + pad,
-            ]
+            let way = x1[i] - x0[i];
+            if moving {
+                let (end, unchanged) = (x1[i], self.motion.unchanged(&self.world, i));
+                let around = Vec3::repeat(self.config.wander * way.amax());
+                [end.inf(&unchanged) - around, end.sup(&unchanged) + around]
+            } else {
+                let far = x0[i] + way * self.config.extend;
+                [x0[i].inf(&far), x0[i].sup(&far)]
+            }
         };
         let vertices = (0..x0.len()).into_par_iter().with_min_len(4096);
         vertices.map(end).collect_into_vec(&mut self.ends);
         let (ends, margin) = (self.ends.as_slice(), self.world.margin.as_slice());
         let kept = match self.swept.take() {
-            Some(mut swept) => {
+            Some(mut swept) if swept.is_moving() == moving => {
                 swept.refit(x0, ends, margin)?;
                 (swept.degradation() < self.config.rebuild).then_some(swept)
             }
-            None => None,
+            _ => None,
         };
         let rebuilt = kept.is_none();
         let swept = match kept {
             Some(swept) => swept,
-            None => SweptSurface::build(self.world.surface.clone(), x0, ends, margin)?,
+            None => {
+                let surface = self.world.surface.clone();
+                match moving {
+                    true => SweptSurface::build_moving(surface, x0, ends, margin)?,
+                    false => SweptSurface::build(surface, x0, ends, margin)?,
+                }
+            }
         };
-        let keep = |pair| self.world.may_meet(&self.motion, &self.ends, pair);
+        let keep = |pair| self.world.may_meet(&self.motion, &self.ends, moving, pair);
         self.candidates = Candidates::within(&swept, keep);
+        // In the order in which more of them are merged.
+        self.candidates.vertex_face.sort_unstable();
+        for (leave, list) in [
+            (&mut self.leave.vertex_face, &self.candidates.vertex_face),
+            (&mut self.leave.edge_edge, &self.candidates.edge_edge),
+        ] {
+            leave.clear();
+            leave.resize(list.len(), 0.0);
+        }
         self.swept = Some(swept);
         Ok(rebuilt)
+    }
+
+    /// Whether things move farther than they are long.
+    fn moves_far(&self) -> bool {
+        let Motion { x0, x1, .. } = &self.motion;
+        let edges = self.world.surface.edges();
+        let way = reduce::sum_ordered(x0.len(), |i| (x1[i] - x0[i]).norm());
+        let long = reduce::sum_ordered(edges.len(), |e| {
+            let [a, b] = edges[e].map(|v| x0[v as usize]);
+            (b - a).norm()
+        });
+        way * edges.len() as f64 > FAR * long * x0.len() as f64
     }
 
     /// Writes what was not written yet in the order of [`Found::order`]; how many of it is near.
@@ -274,8 +320,9 @@ impl Detector {
         let x1 = &self.motion.x1;
         let outside = |i: usize| {
             let [low, high] = &self.ends[i];
+            let pad = self.world.pad(i);
             // Also true for what is not a number, which the search then refuses.
-            !(0..3).all(|k| x1[i][k] >= low[k] && x1[i][k] <= high[k])
+            !(0..3).all(|k| x1[i][k] >= low[k] - pad && x1[i][k] <= high[k] + pad)
         };
         let vertices = (0..self.ends.len()).into_par_iter().with_min_len(4096);
         let escaped: Vec<bool> = vertices.map(outside).collect();
@@ -301,22 +348,27 @@ impl Detector {
         // They only grow, so that pairs found before stay covered.
         for (i, [low, high]) in self.ends.iter_mut().enumerate() {
             if escaped[i] {
-                let pad = Vec3::repeat(self.world.pad(i));
-                *low = low.inf(&(x1[i] - pad));
-                *high = high.sup(&(x1[i] + pad));
+                *low = low.inf(&x1[i]);
+                *high = high.sup(&x1[i]);
             }
         }
         let (ends, margin) = (self.ends.as_slice(), self.world.margin.as_slice());
-        let part = SweptSurface::build(part, x0, ends, margin)?;
         let Some(mut all) = self.swept.take() else {
             return Ok(());
         };
-        let refitted = all.refit(x0, ends, margin);
-        if let Err(error) = refitted {
-            self.swept = Some(all);
-            return Err(error);
-        }
-        let keep = |pair| self.world.may_meet(&self.motion, &self.ends, pair);
+        let moving = all.is_moving();
+        let part = match moving {
+            true => SweptSurface::build_moving(part, x0, ends, margin),
+            false => SweptSurface::build(part, x0, ends, margin),
+        };
+        let part = match all.refit(x0, ends, margin).and(part) {
+            Ok(part) => part,
+            Err(error) => {
+                self.swept = Some(all);
+                return Err(error);
+            }
+        };
+        let keep = |pair| self.world.may_meet(&self.motion, &self.ends, moving, pair);
         let mut more = Candidates::between(&part, &all, keep);
         self.swept = Some(all);
         for pair in &mut more.edge_edge {
@@ -325,17 +377,39 @@ impl Detector {
                 *pair = [c, d, a, b];
             }
         }
-        for (old, mut new) in [
-            (&mut self.candidates.vertex_face, more.vertex_face),
-            (&mut self.candidates.edge_edge, more.edge_edge),
-        ] {
-            new.sort_unstable();
-            old.extend(new);
-            // Two lists in order: merged in one pass.
-            old.sort();
-            old.dedup();
-        }
+        let (candidates, leave) = (&mut self.candidates, &mut self.leave);
+        let (faces, edges) = (&mut candidates.vertex_face, &mut candidates.edge_edge);
+        merge(faces, &mut leave.vertex_face, more.vertex_face);
+        merge(edges, &mut leave.edge_edge, more.edge_edge);
         Ok(())
+    }
+}
+
+/// Puts those of `new` that are not there yet into the ascending list `old`, to be looked at.
+fn merge(old: &mut Vec<[u32; 4]>, leave: &mut Vec<f32>, mut new: Vec<[u32; 4]>) {
+    new.par_sort_unstable();
+    new.dedup();
+    let mut at = 0;
+    new.retain(|pair| {
+        while at < old.len() && old[at] < *pair {
+            at += 1;
+        }
+        old.get(at) != Some(pair)
+    });
+    let (mut i, mut j) = (old.len(), new.len());
+    let mut to = i + j;
+    old.resize(to, [0; 4]);
+    leave.resize(to, 0.0);
+    // From behind, so that nothing is written over that is still to be read.
+    while j > 0 {
+        to -= 1;
+        if i > 0 && old[i - 1] > new[j - 1] {
+            i -= 1;
+            (old[to], leave[to]) = (old[i], leave[i]);
+        } else {
+            j -= 1;
+            (old[to], leave[to]) = (new[j], 0.0);
+        }
     }
 }
 
@@ -379,7 +453,8 @@ impl ContactSource for Detector {
             return 0;
         }
         let before = contacts.len();
-        let mut found = self.world.meeting(&self.motion, &self.candidates, true);
+        let (candidates, leave) = (&self.candidates, &mut self.leave);
+        let mut found = self.world.meeting(&self.motion, candidates, leave, true);
         found.extend(self.world.on_shapes(&self.motion, true));
         // Positions that cannot be searched were refused above.
         found.extend(

@@ -2,7 +2,7 @@
 
 use stiction_geometry::analytic::Moving;
 use stiction_geometry::collide::bvh::{Bound, Bvh};
-use stiction_geometry::collide::{Candidates, SurfaceError, SweptSurface, triangles_intersect};
+use stiction_geometry::collide::{SurfaceError, SweptSurface, triangles_intersect};
 use stiction_math::Vec3;
 
 use super::collider::Form;
@@ -42,7 +42,7 @@ impl Detector {
         self.motion.set(&self.world, step)?;
         self.motion.stand_still();
         let swept = self.world.trees_at_rest(&self.motion, self.swept.take())?;
-        let found = self.world.near_at_rest(&self.motion, step, &swept)?;
+        let found = self.world.all_at_rest(&self.motion, step, &swept)?;
         self.swept = Some(swept);
         let mut deepest = Overlap::default();
         for f in &found {
@@ -90,14 +90,13 @@ impl World {
     }
 
     /// What is within reach in a motion that stands still.
-    pub(super) fn near_at_rest(
+    pub(super) fn all_at_rest(
         &self,
         motion: &Motion,
         step: &Step,
         swept: &SweptSurface,
     ) -> Result<Vec<Found>, DetectError> {
-        let candidates = Candidates::within(swept, |pair| self.keep(motion, pair));
-        let mut found = self.near(motion, &candidates)?;
+        let mut found = self.near_at_rest(motion, swept)?;
         self.settle_sides(motion, step.previous, &mut found);
         found.extend(self.on_shapes(motion, false));
         found.extend(self.on_particles(motion, false)?);

@@ -3,8 +3,9 @@
 use rayon::prelude::*;
 use stiction_geometry::collide::ccd::{self, CcdConfig, Impact};
 use stiction_geometry::collide::{
-    Candidate, Candidates, Contact as Near, ContactKind, edge_edge, edge_edge_normal, point_edge,
-    point_edge_normal, point_triangle, point_triangle_normal, proximity,
+    Candidate, Candidates, Contact as Near, ContactKind, SweptSurface, edge_edge, edge_edge_normal,
+    point_edge, point_edge_normal, point_triangle, point_triangle_normal, proximity,
+    proximity_within,
 };
 use stiction_math::Vec3;
 
@@ -17,6 +18,19 @@ pub(super) const REACH: f64 = 1.5;
 
 /// Pairs that others are nearer than get a contact of their own at this part of half the thickness.
 const LAST: f64 = 0.2;
+
+/// For each candidate, how far the ends of its two features may have wandered together since the step
+/// was set for it to be worth another look [m].
+#[derive(Debug, Default)]
+pub(super) struct Leave {
+    pub vertex_face: Vec<f32>,
+    pub edge_edge: Vec<f32>,
+}
+
+/// Nothing is known of the side that features at zero distance come from.
+fn no_side(_: ContactKind, _: &[u32; 4]) -> Vec3 {
+    Vec3::zeros()
+}
 
 /// How near a pair comes.
 #[derive(Clone, Copy, PartialEq)]
@@ -49,10 +63,23 @@ impl World {
     }
 
     /// Whether a pair of features is to be searched and may come within reach, wherever its vertices
-    /// end between two corners: their boxes meet, but most long features pass one another by.
-    pub(super) fn may_meet(&self, motion: &Motion, ends: &[[Vec3; 2]], pair: Candidate) -> bool {
+    /// end between two corners: boxes of rods and of what moves far meet, but most that is in them
+    /// passes one another by.
+    pub(super) fn may_meet(
+        &self,
+        motion: &Motion,
+        ends: &[[Vec3; 2]],
+        moving: bool,
+        pair: Candidate,
+    ) -> bool {
         if !self.keep(motion, pair) {
             return false;
+        }
+        let thin = |v: u32| self.fans.of(v as usize).is_empty();
+        match pair {
+            Candidate::EdgeEdge(a, b) if moving || thin(a[0]) && thin(b[0]) => {}
+            Candidate::VertexFace(..) if moving => {}
+            _ => return true,
         }
         let (v, second) = match pair {
             Candidate::VertexFace(p, [a, b, c]) => ([p, a, b, c], 1),
@@ -107,8 +134,24 @@ impl World {
         motion: &Motion,
         candidates: &Candidates,
     ) -> Result<Vec<Found>, DetectError> {
-        let none = |_: ContactKind, _: &[u32; 4]| Vec3::zeros();
-        let all = proximity(candidates, &motion.x0, REACH * self.thickest, none)?;
+        let all = proximity(candidates, &motion.x0, REACH * self.thickest, no_side)?;
+        Ok(self.nearest(motion, &all))
+    }
+
+    /// The same at rest, without a list of candidates.
+    pub(super) fn near_at_rest(
+        &self,
+        motion: &Motion,
+        swept: &SweptSurface,
+    ) -> Result<Vec<Found>, DetectError> {
+        let keep = |pair| self.keep(motion, pair);
+        let reach = REACH * self.thickest;
+        let all = proximity_within(swept, &motion.x0, reach, keep, no_side)?;
+        Ok(self.nearest(motion, &all))
+    }
+
+    /// What counts of pairs that are near.
+    fn nearest(&self, motion: &Motion, all: &[Near]) -> Vec<Found> {
         let keep = |n: &Near| {
             let full = self.full_thickness(n.kind, &n.vertices);
             if n.gap > REACH * full {
@@ -132,36 +175,53 @@ impl World {
             })
         };
         let all = all.par_iter().with_min_len(1024);
-        Ok(all.filter_map(keep).collect())
+        all.filter_map(keep).collect()
     }
 
     /// Contacts of pairs that would come closer than their thickness during the step. If `deep`,
     /// also the contacts, at the place and time of it, of pairs that would come closer than half
     /// of it: if such a pair is listed already, its contact looks at a place that it has left.
+    ///
+    /// `leave` has for each pair how far its ends may wander before it is worth another look.
     pub(super) fn meeting(
         &self,
         motion: &Motion,
         candidates: &Candidates,
+        leave: &mut Leave,
         deep: bool,
     ) -> Vec<Found> {
-        let search = |kind: ContactKind, list: &[[u32; 4]]| -> Vec<Found> {
+        let search = |kind: ContactKind, list: &[[u32; 4]], leave: &mut [f32]| -> Vec<Found> {
+            let split = if kind == ContactKind::EdgeEdge { 2 } else { 1 };
             let parts: Vec<Vec<Found>> = list
                 .par_chunks(512)
-                .map(|list| {
+                .zip(leave.par_chunks_mut(512))
+                .map(|(list, leave)| {
                     let mut found = Vec::new();
-                    for v in list {
-                        self.meet(motion, kind, v, deep, &mut found);
+                    for (v, leave) in list.iter().zip(leave) {
+                        let (first, second) = v.split_at(split);
+                        let most = |v: &[u32]| {
+                            let moved = v.iter().map(|v| motion.moved[*v as usize]);
+                            moved.fold(0.0, f32::max)
+                        };
+                        let moved = most(first) + most(second);
+                        if moved >= *leave {
+                            let clearance = self.meet(motion, kind, v, deep, &mut found);
+                            // Less than what rounding takes.
+                            *leave = moved + (clearance * (1.0 - 1e-6)) as f32;
+                        }
                     }
                     found
                 })
                 .collect();
             parts.into_iter().flatten().collect()
         };
-        let mut found = search(ContactKind::VertexFace, &candidates.vertex_face);
-        found.extend(search(ContactKind::EdgeEdge, &candidates.edge_edge));
+        let (faces, edges) = (&candidates.vertex_face, &candidates.edge_edge);
+        let mut found = search(ContactKind::VertexFace, faces, &mut leave.vertex_face);
+        found.extend(search(ContactKind::EdgeEdge, edges, &mut leave.edge_edge));
         found
     }
 
+    /// Looks at one pair. Returns how much nearer it could come without meeting [m].
     fn meet(
         &self,
         motion: &Motion,
@@ -169,25 +229,27 @@ impl World {
         v: &[u32; 4],
         deep: bool,
         found: &mut Vec<Found>,
-    ) {
+    ) -> f64 {
         let x0 = v.map(|v| motion.x0[v as usize]);
         let x1 = v.map(|v| motion.x1[v as usize]);
         let query = |d_min: f64| {
             let config = CcdConfig::new(d_min);
             match kind {
-                ContactKind::EdgeEdge => ccd::edge_edge(&x0, &x1, &config).impact,
-                _ => ccd::vertex_face(&x0, &x1, &config).impact,
+                ContactKind::EdgeEdge => ccd::edge_edge(&x0, &x1, &config),
+                _ => ccd::vertex_face(&x0, &x1, &config),
             }
         };
         let full = self.full_thickness(kind, v);
-        let Some(mut impact) = query(full) else {
-            return;
+        let answer = query(full);
+        let Some(mut impact) = answer.impact else {
+            return answer.clearance;
         };
         let thickness = self.pair_thickness(kind, v, full);
         if thickness < full {
-            match query(thickness) {
+            let answer = query(thickness);
+            match answer.impact {
                 Some(next) => impact = next,
-                None => return,
+                None => return answer.clearance,
             }
         }
         // Too close from the start is what proximity has listed. What still meets from there, such
@@ -200,10 +262,12 @@ impl World {
             found.extend(self.reduce(motion, kind, v, &impact, full, Level::Full));
         }
         if !close && !deep {
-            return;
+            return 0.0;
         }
-        let later = |d_min: f64| query(d_min).filter(|i| i.time > 0.0);
-        let Some(impact) = later(half) else { return };
+        let later = |d_min: f64| query(d_min).impact.filter(|i| i.time > 0.0);
+        let Some(impact) = later(half) else {
+            return 0.0;
+        };
         let level = if deep { Level::Deep } else { Level::Full };
         let listed = self.reduce(motion, kind, v, &impact, full, level);
         // What was left to a nearer pair must not pass all the same.
@@ -214,6 +278,7 @@ impl World {
             found.extend(self.reduce(motion, kind, v, &impact, full, Level::Last));
         }
         found.extend(listed);
+        0.0
     }
 
     /// An impact as a contact of the features that are active in it.

@@ -45,6 +45,8 @@ pub(super) struct Motion {
     /// Positions of the vertices at the start and the predicted end [m].
     pub x0: Vec<Vec3>,
     pub x1: Vec<Vec3>,
+    /// A bound on how far the predicted end has wandered since the step was set [m].
+    pub moved: Vec<f32>,
     /// What prescribed blocks and obstacles add to the velocity of each vertex [m/s].
     pub drift: Vec<Vec3>,
     /// From the centre of mass to each vertex of a rigid body [m]; empty if there is none.
@@ -125,7 +127,10 @@ impl Motion {
             }
         }
         self.x1.clear();
+        self.x1.extend_from_slice(&self.x0);
         self.predict(world, step.v);
+        self.moved.clear();
+        self.moved.resize(count, 0.0);
         Ok(())
     }
 
@@ -174,13 +179,20 @@ impl Motion {
 
     /// Sets the end positions for other velocities of the blocks that are not prescribed.
     pub(super) fn predict(&mut self, world: &World, v: &[Vec3]) {
-        let mut x1 = std::mem::take(&mut self.x1);
-        (0..world.owner.len())
-            .into_par_iter()
-            .with_min_len(4096)
-            .map(|i| self.x0[i] + self.secant(world, i, v) * self.h)
-            .collect_into_vec(&mut x1);
-        self.x1 = x1;
+        // More than what rounding takes from the sum.
+        const ROUNDING: f64 = 1.0 + 1e-6;
+        let (mut x1, mut moved) = (
+            std::mem::take(&mut self.x1),
+            std::mem::take(&mut self.moved),
+        );
+        moved.resize(x1.len(), 0.0);
+        let all = x1.par_iter_mut().zip(&mut moved).enumerate();
+        all.with_min_len(4096).for_each(|(i, (x1, moved))| {
+            let end = self.x0[i] + self.secant(world, i, v) * self.h;
+            *moved = ((f64::from(*moved) + (end - *x1).norm()) * ROUNDING) as f32;
+            *x1 = end;
+        });
+        (self.x1, self.moved) = (x1, moved);
     }
 
     /// Where a vertex ends if no velocity changes [m].
@@ -212,7 +224,9 @@ impl Motion {
     pub(super) fn bytes(&self) -> usize {
         let vectors = [&self.x0, &self.x1, &self.drift, &self.lever, &self.start];
         let flags = size_of_val(&self.free[..]) + size_of_val(&self.fixed[..]);
-        flags + vectors.map(|v| size_of_val(&v[..])).iter().sum::<usize>()
+        flags
+            + size_of_val(&self.moved[..])
+            + vectors.map(|v| size_of_val(&v[..])).iter().sum::<usize>()
     }
 
     /// A vertex after the fraction `t` of the step.

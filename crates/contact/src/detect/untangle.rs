@@ -96,7 +96,7 @@ impl Detector {
             .map(crossing)
             .collect();
         let trees = world.trees_at_rest(&motion, None)?;
-        let mut near = world.near_at_rest(&motion, step, &trees)?;
+        let mut near = world.all_at_rest(&motion, step, &trees)?;
         near.extend(world.inside(&motion)?);
         near.retain(|f| f.thickness - f.distance > tolerance * f.thickness);
         near.sort_by(|a, b| {
@@ -123,7 +123,7 @@ impl Detector {
         let world = &self.world;
         let crossings = world.intersections(&motion)?;
         let trees = world.trees_at_rest(&motion, None)?;
-        let mut near = world.near_at_rest(&motion, step, &trees)?;
+        let mut near = world.all_at_rest(&motion, step, &trees)?;
         let mut inside = world.inside(&motion)?;
         inside.extend(world.through(&motion, &meshes(world, &crossings), sides));
         // Of what crosses, distances have no side.

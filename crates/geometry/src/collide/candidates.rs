@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 use stiction_math::Vec3;
 
-use super::bvh::{Pairs, ordered};
+use super::bvh::ordered;
 use super::ccd::{self, CcdConfig, Pair};
 use super::surface::{Surface, SurfaceError, SweptSurface};
 
@@ -18,7 +18,7 @@ pub enum Candidate {
     EdgeEdge([u32; 2], [u32; 2]),
 }
 
-/// All pairs whose swept boxes overlap and that share no vertex. Two surfaces of triangles that
+/// All pairs whose boxes overlap and that share no vertex. Two surfaces of triangles that
 /// touch have a vertex on a face or two edges that cross, so other pairs of features need not be
 /// listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Candidates {
             let (met, kept) = edges_within(s, &keep, a, b);
             (met.key, kept)
         };
-        let tasks = Pairs::within(&s.edges, s.edge_boxes()).tasks(keys, std::mem::take);
+        let tasks = s.edge_tasks(keys, std::mem::take);
         let edge_edge = ordered(tasks, s.surface.edges().len(), |key| *key);
         Candidates {
             vertex_face: vertex_face(s, s, &keep),
@@ -52,15 +52,15 @@ impl Candidates {
         keep: impl Fn(Candidate) -> bool + Sync,
     ) -> Self {
         let (ea, eb) = (a.surface.edges(), b.surface.edges());
-        let (items, others) = (a.edges.items(), b.edges.items());
+        let (items, others) = (a.edge_items(), b.edge_items());
         let keys = |p: u32, q: u32| {
             let (i, j) = (items[p as usize], others[q as usize]);
             let (x, y) = (ea[i as usize], eb[j as usize]);
             let kept = !edges_touch(&x, &y) && keep(Candidate::EdgeEdge(x, y));
             ([i, j], kept)
         };
-        let pairs = Pairs::between(a.edge_boxes(), &b.edges, b.edge_boxes());
-        let edge_edge = ordered(pairs.tasks(keys, std::mem::take), ea.len(), |key| *key);
+        let tasks = a.edge_tasks_with(b, keys, std::mem::take);
+        let edge_edge = ordered(tasks, ea.len(), |key| *key);
         let mut vertex_face_pairs = vertex_face(a, b, &keep);
         vertex_face_pairs.extend(vertex_face(b, a, &keep));
         Candidates {
@@ -116,7 +116,7 @@ pub(super) fn edges_within(
     let edges = s.slots.edges();
     let (x, y) = (edges[a as usize], edges[b as usize]);
     let apart = !edges_touch(&x, &y);
-    let [i, j] = [a, b].map(|slot| s.edges.items()[slot as usize]);
+    let [i, j] = [a, b].map(|slot| s.edge_items()[slot as usize]);
     let (key, [x, y]) = if i < j {
         ([i, j], [x, y])
     } else {
@@ -143,7 +143,7 @@ pub(super) fn vertex_and_face(
     let v = a.slots.vertices()[place as usize];
     let t = b.slots.triangles()[slot as usize].map(|p| b.slots.vertices()[p as usize]);
     let apart = (v != t[0]) & (v != t[1]) & (v != t[2]);
-    let key = [v, b.triangles.items()[slot as usize]];
+    let key = [v, b.triangle_items()[slot as usize]];
     let vertices = [v, t[0], t[1], t[2]];
     (
         Met { key, vertices },
@@ -160,8 +160,7 @@ fn vertex_face(
         let (met, kept) = vertex_and_face(a, b, keep, place, slot);
         (met.key, kept)
     };
-    let tasks = Pairs::between(a.paths.as_slice(), &b.triangles, b.triangle_boxes())
-        .tasks(keys, std::mem::take);
+    let tasks = a.face_tasks_with(b, keys, std::mem::take);
     let pairs = ordered(tasks, a.surface.vertex_range(), |key| *key);
     let triangles = b.surface.triangles();
     let corners = |[v, j]: &[u32; 2]| {
@@ -234,12 +233,12 @@ pub fn earliest_step_within(
         let race = &race;
         move |met: &mut Vec<Met>| race.first(pair, met.iter().map(|m| (m.key, m.vertices)))
     };
-    let faces = Pairs::between(s.paths.as_slice(), &s.triangles, s.triangle_boxes()).tasks(
+    let faces = s.face_tasks_with(
+        s,
         |place, slot| vertex_and_face(s, s, &keep, place, slot),
         run(Pair::VertexFace),
     );
-    let edges = Pairs::within(&s.edges, s.edge_boxes())
-        .tasks(|a, b| edges_within(s, &keep, a, b), run(Pair::EdgeEdge));
+    let edges = s.edge_tasks(|a, b| edges_within(s, &keep, a, b), run(Pair::EdgeEdge));
     let first = |tasks: Vec<Option<First>>| tasks.into_iter().flatten().min();
     Ok(SafeStep::of(first(faces), first(edges)))
 }

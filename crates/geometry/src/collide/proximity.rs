@@ -8,7 +8,7 @@
 use rayon::prelude::*;
 use stiction_math::Vec3;
 
-use super::bvh::{Pairs, ordered};
+use super::bvh::ordered;
 use super::candidates::{Candidate, Candidates, Met, edges_within, vertex_and_face};
 use super::edge_edge::edge_edge;
 use super::normal::{edge_edge_normal, point_edge_normal, point_triangle_normal};
@@ -91,11 +91,12 @@ pub fn proximity_within(
         limit: distance * distance,
         hint: &hint,
     };
-    let faces = Pairs::between(s.paths.as_slice(), &s.triangles, s.triangle_boxes()).tasks(
+    let faces = s.face_tasks_with(
+        s,
         |place, slot| vertex_and_face(s, s, &keep, place, slot),
         |met| Task::new(met, |v, out| near.face(v, out)),
     );
-    let edges = Pairs::within(&s.edges, s.edge_boxes()).tasks(
+    let edges = s.edge_tasks(
         |a, b| edges_within(s, &keep, a, b),
         |met| Task::new(met, |v, out| near.edge(v, out)),
     );

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use stiction_math::{Vec3, prefetch};
 
 use super::bvh::{
-    Bound, BvhError, Hull, Leaves, Moving, Padded, Tree, WIDTH, WideMoving, along_curve,
+    Bound, BvhError, Hull, Leaves, Padded, Pairs, Row, Tree, WIDTH, Wide, WideMoving, along_curve,
     bound_together, leaf,
 };
 
@@ -171,52 +171,90 @@ impl Margin<'_> {
 #[derive(Clone, Debug)]
 pub struct SweptSurface {
     pub(crate) surface: Surface,
-    pub(crate) edges: Tree<WideMoving>,
-    pub(crate) triangles: Tree<WideMoving>,
     /// The features in the order of space: vertices along a curve, edges and triangles in the slots
     /// of their trees. Edges and triangles name their vertices by their places in that order, so
     /// that neighbours in space are neighbours in memory.
     pub(crate) slots: Surface,
-    /// The way of each vertex in that order. It bounds edges and triangles, and vertices ask the
-    /// tree of triangles with it: a tree of their own would have no use.
-    pub(crate) paths: Vec<Moving>,
+    forest: Kind,
+}
+
+/// What is kept of the ways of features.
+#[derive(Clone, Debug)]
+enum Kind {
+    /// The box around all of it: best for what moves less than it is long.
+    Swept(Forest<Wide>),
+    /// Boxes at the start and at the end, compared as those see them who move along: twice the
+    /// memory, and what moves far together meets no more than at rest.
+    Moving(Forest<WideMoving>),
+}
+
+/// The hierarchies.
+#[derive(Clone, Debug)]
+struct Forest<R: Row> {
+    edges: Tree<R>,
+    triangles: Tree<R>,
+    /// The way of each vertex in the order of space. It bounds edges and triangles, and vertices ask
+    /// the tree of triangles with it: a tree of their own would have no use.
+    paths: Vec<R::One>,
+}
+
+/// `$with` for the forests of one surface, or of two of one kind.
+macro_rules! each_kind {
+    ($a:expr, |$f:ident| $with:expr) => {
+        match $a {
+            Kind::Swept($f) => $with,
+            Kind::Moving($f) => $with,
+        }
+    };
+    ($a:expr, $b:expr, |$f:ident, $g:ident| $with:expr) => {
+        match (&$a.forest, &$b.forest) {
+            (Kind::Moving($f), Kind::Moving($g)) => $with,
+            (Kind::Swept($f), Kind::Swept($g)) => $with,
+            _ => {
+                let ($f, $g) = ($a.around(), $b.around());
+                let ($f, $g) = (&$f, &$g);
+                $with
+            }
+        }
+    };
 }
 
 impl SweptSurface {
     /// Hierarchies for vertices that move linearly from `start` to `end` [m]. Two features whose
-    /// paths come within `margin` [m] of each other at one time (with the same margin on both
-    /// surfaces) have overlapping boxes. Pass the same positions twice for a surface at rest.
+    /// paths come within `margin` [m] of each other (with the same margin on both surfaces) have
+    /// overlapping boxes. Pass the same positions twice for a surface at rest.
     pub fn build<'a>(
         surface: Surface,
         start: &[Vec3],
         end: impl Ends,
         margin: impl Into<Margin<'a>>,
     ) -> Result<Self, SurfaceError> {
-        surface.check(start.len().min(end.len()))?;
         let margin = margin.into();
-        let mut paths = Vec::new();
-        set_paths(&surface.vertices, start, &end, margin, &mut paths)?;
-        let range = paths.iter().fold(Moving::EMPTY, |all, b| all.union(b));
-        let range = range.covers();
-        let order = along_curve(paths.len(), &range, |i| paths[i].covers())?;
-        let paths = in_order(&paths, &order);
-        let vertices = in_order(&surface.vertices, &order);
-        let mut place = vec![0; surface.vertex_range()];
-        for (slot, v) in vertices.iter().enumerate() {
-            place[*v as usize] = slot as u32;
-        }
-        let (edges, edge_slots) = tree(&surface.edges, &place, &paths, &range)?;
-        let (triangles, triangle_slots) = tree(&surface.triangles, &place, &paths, &range)?;
+        let (slots, forest) = Forest::build(&surface, start, &end, margin)?;
+        let forest = Kind::Swept(forest);
         Ok(SweptSurface {
             surface,
-            edges,
-            triangles,
-            slots: Surface {
-                vertices,
-                edges: edge_slots,
-                triangles: triangle_slots,
-            },
-            paths,
+            slots,
+            forest,
+        })
+    }
+
+    /// The same for what moves farther than it is long: two features have overlapping boxes whose
+    /// paths come within `margin` at one time, and few that move together otherwise. Which others do
+    /// depends on the hierarchies.
+    pub fn build_moving<'a>(
+        surface: Surface,
+        start: &[Vec3],
+        end: impl Ends,
+        margin: impl Into<Margin<'a>>,
+    ) -> Result<Self, SurfaceError> {
+        let margin = margin.into();
+        let (slots, forest) = Forest::build(&surface, start, &end, margin)?;
+        let forest = Kind::Moving(forest);
+        Ok(SweptSurface {
+            surface,
+            slots,
+            forest,
         })
     }
 
@@ -228,23 +266,81 @@ impl SweptSurface {
         margin: impl Into<Margin<'a>>,
     ) -> Result<(), SurfaceError> {
         self.surface.check(start.len().min(end.len()))?;
+        let slots = &self.slots;
         let margin = margin.into();
-        set_paths(&self.slots.vertices, start, &end, margin, &mut self.paths)?;
-        let (slots, paths) = (&self.slots, &self.paths);
-        let edges = Boxes::new(&slots.edges, paths);
-        let triangles = Boxes::new(&slots.triangles, paths);
-        bound_together((&mut self.edges, &edges), (&mut self.triangles, &triangles));
-        Ok(())
+        each_kind!(&mut self.forest, |f| f.refit(slots, start, &end, margin))
     }
 
-    /// The boxes of the edges, the leaves of their tree.
-    pub(crate) fn edge_boxes(&self) -> Boxes<'_, 2> {
-        Boxes::new(&self.slots.edges, &self.paths)
+    /// Whether it was built for what moves farther than it is long.
+    pub fn is_moving(&self) -> bool {
+        matches!(self.forest, Kind::Moving(_))
     }
 
-    /// The boxes of the triangles, the leaves of their tree.
-    pub(crate) fn triangle_boxes(&self) -> Boxes<'_, 3> {
-        Boxes::new(&self.slots.triangles, &self.paths)
+    /// Pairs of slots of overlapping edges, see [`Pairs::tasks`].
+    pub(crate) fn edge_tasks<P: Send, A: Send>(
+        &self,
+        keep: impl Fn(u32, u32) -> (P, bool) + Sync,
+        finish: impl Fn(&mut Vec<P>) -> A + Sync,
+    ) -> Vec<A> {
+        let edges = &self.slots.edges;
+        each_kind!(&self.forest, |f| {
+            Pairs::within(&f.edges, f.boxes(edges)).tasks(keep, finish)
+        })
+    }
+
+    /// Pairs of a slot of an edge here and one of an edge there that overlap.
+    pub(crate) fn edge_tasks_with<P: Send, A: Send>(
+        &self,
+        other: &Self,
+        keep: impl Fn(u32, u32) -> (P, bool) + Sync,
+        finish: impl Fn(&mut Vec<P>) -> A + Sync,
+    ) -> Vec<A> {
+        let (edges, others) = (&self.slots.edges, &other.slots.edges);
+        each_kind!(self, other, |f, g| {
+            Pairs::between(f.boxes(edges), &g.edges, g.boxes(others)).tasks(keep, finish)
+        })
+    }
+
+    /// Pairs of a place of a vertex here and a slot of a triangle there that overlap.
+    pub(crate) fn face_tasks_with<P: Send, A: Send>(
+        &self,
+        other: &Self,
+        keep: impl Fn(u32, u32) -> (P, bool) + Sync,
+        finish: impl Fn(&mut Vec<P>) -> A + Sync,
+    ) -> Vec<A> {
+        let triangles = &other.slots.triangles;
+        each_kind!(self, other, |f, g| {
+            Pairs::between(Paths(&f.paths), &g.triangles, g.boxes(triangles)).tasks(keep, finish)
+        })
+    }
+
+    /// The index of the edge in each slot.
+    pub(crate) fn edge_items(&self) -> &[u32] {
+        each_kind!(&self.forest, |f| f.edges.items())
+    }
+
+    /// The index of the triangle in each slot.
+    pub(crate) fn triangle_items(&self) -> &[u32] {
+        each_kind!(&self.forest, |f| f.triangles.items())
+    }
+
+    /// Hierarchies of boxes around whole ways.
+    fn around(&self) -> Forest<Wide> {
+        let paths: Vec<Padded> = match &self.forest {
+            Kind::Swept(f) => f.paths.clone(),
+            Kind::Moving(f) => f.paths.iter().map(|p| p.start.union(&p.end)).collect(),
+        };
+        let Surface {
+            edges, triangles, ..
+        } = &self.slots;
+        Forest {
+            edges: Tree::over(self.edge_items().to_vec(), &Boxes::new(edges, &paths)),
+            triangles: Tree::over(
+                self.triangle_items().to_vec(),
+                &Boxes::new(triangles, &paths),
+            ),
+            paths,
+        }
     }
 
     /// The features.
@@ -255,7 +351,9 @@ impl SweptSurface {
     /// How much the trees have lost since they were built, see [`Bvh::degradation`]; the worse
     /// of the two.
     pub fn degradation(&self) -> f64 {
-        self.edges.degradation().max(self.triangles.degradation())
+        each_kind!(&self.forest, |f| {
+            f.edges.degradation().max(f.triangles.degradation())
+        })
     }
 
     /// Memory of the trees [bytes].
@@ -267,57 +365,137 @@ impl SweptSurface {
         } = &self.slots;
         let slots =
             size_of_val(&vertices[..]) + size_of_val(&edges[..]) + size_of_val(&triangles[..]);
-        let paths = size_of_val(&self.paths[..]);
-        self.edges.bytes() + self.triangles.bytes() + slots + paths
+        let trees = each_kind!(&self.forest, |f| {
+            f.edges.bytes() + f.triangles.bytes() + size_of_val(&f.paths[..])
+        });
+        trees + slots
+    }
+}
+
+impl<R: Row> Forest<R> {
+    /// The features in the order of space, and their hierarchies.
+    fn build(
+        surface: &Surface,
+        start: &[Vec3],
+        end: &impl Ends,
+        margin: Margin,
+    ) -> Result<(Surface, Self), SurfaceError> {
+        surface.check(start.len().min(end.len()))?;
+        let mut paths: Vec<R::One> = Vec::new();
+        set_paths(&surface.vertices, start, end, margin, &mut paths)?;
+        let range = paths.iter().fold(R::One::EMPTY, |all, b| all.union(b));
+        let range = range.covers();
+        let order = along_curve(paths.len(), &range, |i| paths[i].covers())?;
+        let paths = in_order(&paths, &order);
+        let vertices = in_order(&surface.vertices, &order);
+        let mut place = vec![0; surface.vertex_range()];
+        for (slot, v) in vertices.iter().enumerate() {
+            place[*v as usize] = slot as u32;
+        }
+        let (edges, edge_slots) = tree::<R, 2>(&surface.edges, &place, &paths, &range)?;
+        let (triangles, triangle_slots) = tree::<R, 3>(&surface.triangles, &place, &paths, &range)?;
+        let slots = Surface {
+            vertices,
+            edges: edge_slots,
+            triangles: triangle_slots,
+        };
+        let forest = Forest {
+            edges,
+            triangles,
+            paths,
+        };
+        Ok((slots, forest))
+    }
+
+    fn refit(
+        &mut self,
+        slots: &Surface,
+        start: &[Vec3],
+        end: &impl Ends,
+        margin: Margin,
+    ) -> Result<(), SurfaceError> {
+        set_paths(&slots.vertices, start, end, margin, &mut self.paths)?;
+        let edges: Boxes<R, 2> = Boxes::new(&slots.edges, &self.paths);
+        let triangles: Boxes<R, 3> = Boxes::new(&slots.triangles, &self.paths);
+        bound_together((&mut self.edges, &edges), (&mut self.triangles, &triangles));
+        Ok(())
+    }
+
+    /// The boxes of features in slots, the leaves of a tree.
+    fn boxes<'a, const N: usize>(&'a self, slots: &'a [[u32; N]]) -> Boxes<'a, R, N> {
+        Boxes::new(slots, &self.paths)
     }
 }
 
 /// The tree of features, and the features in its order with their vertices by place.
-fn tree<const N: usize>(
+fn tree<R: Row, const N: usize>(
     features: &[[u32; N]],
     place: &[u32],
-    paths: &[Moving],
+    paths: &[R::One],
     range: &Bound,
-) -> Result<(Tree<WideMoving>, Vec<[u32; N]>), SurfaceError> {
+) -> Result<(Tree<R>, Vec<[u32; N]>), SurfaceError> {
     let placed = |f: &[u32; N]| f.map(|v| place[v as usize]);
     let items = along_curve(features.len(), range, |i| {
         around(paths, &placed(&features[i])).covers()
     })?;
     let slots = items.par_iter().with_min_len(4096);
     let slots: Vec<[u32; N]> = slots.map(|i| placed(&features[*i as usize])).collect();
-    Ok((Tree::over(items, &Boxes::new(&slots, paths)), slots))
+    Ok((Tree::over(items, &Boxes::<R, N>::new(&slots, paths)), slots))
 }
 
 /// The boxes of features, from the paths of their vertices.
-#[derive(Clone, Copy)]
-pub(crate) struct Boxes<'a, const N: usize> {
+struct Boxes<'a, R: Row, const N: usize> {
     slots: &'a [[u32; N]],
-    paths: &'a [Moving],
+    paths: &'a [R::One],
 }
 
-impl<'a, const N: usize> Boxes<'a, N> {
-    fn new(slots: &'a [[u32; N]], paths: &'a [Moving]) -> Self {
+impl<R: Row, const N: usize> Clone for Boxes<'_, R, N> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R: Row, const N: usize> Copy for Boxes<'_, R, N> {}
+
+impl<'a, R: Row, const N: usize> Boxes<'a, R, N> {
+    fn new(slots: &'a [[u32; N]], paths: &'a [R::One]) -> Self {
         Boxes { slots, paths }
     }
 }
 
-impl<const N: usize> Leaves for Boxes<'_, N> {
-    type Row = WideMoving;
+impl<R: Row, const N: usize> Leaves for Boxes<'_, R, N> {
+    type Row = R;
 
     fn groups(&self) -> usize {
         self.slots.len().div_ceil(WIDTH)
     }
 
     #[inline]
-    fn group(&self, i: usize) -> WideMoving {
+    fn group(&self, i: usize) -> R {
         leaf(&self.slots[i * WIDTH..], |slots| around(self.paths, slots))
     }
 
     #[inline]
-    fn around(&self, i: usize) -> Moving {
+    fn around(&self, i: usize) -> R::One {
         let slots = self.slots[i * WIDTH..].iter().take(WIDTH);
         let boxes = slots.map(|slots| around(self.paths, slots));
-        boxes.fold(Moving::EMPTY, |all, b| all.union(&b))
+        boxes.fold(R::One::EMPTY, |all, b| all.union(&b))
+    }
+}
+
+/// The boxes of the vertices themselves.
+struct Paths<'a, H>(&'a [H]);
+
+impl<H: Hull> Leaves for Paths<'_, H> {
+    type Row = H::Eight;
+
+    fn groups(&self) -> usize {
+        self.0.len().div_ceil(WIDTH)
+    }
+
+    #[inline]
+    fn group(&self, i: usize) -> H::Eight {
+        leaf(&self.0[i * WIDTH..], |b| *b)
     }
 }
 
@@ -327,7 +505,7 @@ fn in_order<T: Copy>(list: &[T], order: &[u32]) -> Vec<T> {
 
 /// The box around the boxes of some vertices.
 #[inline]
-fn around<const N: usize>(paths: &[Moving], slots: &[u32; N]) -> Moving {
+fn around<H: Hull, const N: usize>(paths: &[H], slots: &[u32; N]) -> H {
     let mut all = paths[slots[0] as usize];
     for slot in &slots[1..] {
         all = all.union(&paths[*slot as usize]);
@@ -402,16 +580,16 @@ impl Ends for &[[Vec3; 2]] {
 }
 
 /// Sets the way of each vertex. On an error `paths` is not to be used.
-fn set_paths(
+fn set_paths<H: Hull>(
     vertices: &[u32],
     start: &[Vec3],
     end: &impl Ends,
     margin: Margin,
-    paths: &mut Vec<Moving>,
+    paths: &mut Vec<H>,
 ) -> Result<(), SurfaceError> {
     margin.check(vertices)?;
-    paths.resize(vertices.len(), Moving::EMPTY);
-    let set = |(paths, vertices): (&mut [Moving], &[u32])| {
+    paths.resize(vertices.len(), H::EMPTY);
+    let set = |(paths, vertices): (&mut [H], &[u32])| {
         // Zero times a number is zero, times anything else it is not a number: sums without
         // branches tell whether the search below is needed.
         let mut zero = 0.0;
@@ -425,10 +603,7 @@ fn set_paths(
                 Margin::Same(m) => m,
                 Margin::Each(all) => all[*v as usize],
             };
-            *path = Moving {
-                start: grown(a, a, 0.5 * margin),
-                end: grown(b, c, 0.5 * margin),
-            };
+            *path = H::way(a, [b, c], 0.5 * margin);
         }
         zero == 0.0
     };
@@ -445,17 +620,4 @@ fn set_paths(
         Some(vertex) => Err(SurfaceError::NotFinite { vertex }),
         None => Ok(()),
     }
-}
-
-/// The box between two corners, `reach` larger on all sides.
-#[inline]
-fn grown(low: &Vec3, high: &Vec3, reach: f64) -> Padded {
-    // Covers the rounding to single precision.
-    const ROUNDING: f64 = f32::EPSILON as f64;
-    let (mut min, mut max) = ([0.0; 4], [0.0; 4]);
-    for k in 0..3 {
-        min[k] = (low[k] - reach - ROUNDING * (low[k].abs() + reach)) as f32;
-        max[k] = (high[k] + reach + ROUNDING * (high[k].abs() + reach)) as f32;
-    }
-    Padded { min, max }
 }

@@ -1,11 +1,13 @@
 //! `stiction bench hairy-ball`: the rows of [daviet2020, Table 2] for hair on a ball, in core-seconds, since the
 //! paper's machines had 8 to 24 cores.
 
+use std::path::Path;
+
 use serde::Serialize;
-use stiction_record::{peak_memory, processor_time, reset_peak_memory};
+use stiction_record::{Recorder, peak_memory, processor_time, reset_peak_memory};
 use stiction_sim::{Simulation, Stage};
 
-use super::{Failure, simulation};
+use super::Failure;
 
 /// Strands, contacts and core-seconds per frame, and memory [GB] of the paper.
 const PAPER: [(usize, f64, f64, f64); 4] = [
@@ -56,13 +58,19 @@ pub struct Row {
     steps: u64,
 }
 
-/// A row per size.
-pub fn run(strands: &[usize], plan: Plan) -> Result<Vec<Row>, Failure> {
+/// A row per size, from the checkpoint in `from` if there is one.
+pub fn run(strands: &[usize], plan: Plan, from: Option<&Path>) -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     for &count in strands {
         reset_peak_memory();
         let overrides = [format!("body.hair.shape.count={count}")];
-        let mut sim = simulation("hairy-ball", &overrides)?;
+        let scene = super::plan("hairy-ball", &overrides)?;
+        let hash = scene.plan.hash;
+        let mut sim = scene.simulation().map_err(Failure::input)?.0;
+        if let Some(dir) = from {
+            Recorder::restore(dir, hash, &mut sim)
+                .map_err(|e| Failure::Input(miette::miette!("{e}")))?;
+        }
         let row = measure(count, &mut sim, plan)?;
         // Rows take minutes: each is shown when it is there.
         eprintln!("{}", row.line());

@@ -1,5 +1,6 @@
 //! Boxes: one, one as registers hold it, and eight side by side; at rest and on their way.
 
+use stiction_math::Vec3;
 use wide::f32x4;
 
 use super::WIDTH;
@@ -54,6 +55,8 @@ impl From<&Aabb> for Bound {
 
 /// One box of a tree.
 pub(crate) trait Hull: Copy + Send + Sync {
+    /// Eight of them.
+    type Eight: Row<One = Self>;
     /// What overlaps nothing.
     const EMPTY: Self;
     /// The smallest one around both; coordinates must be numbers.
@@ -62,15 +65,14 @@ pub(crate) trait Hull: Copy + Send + Sync {
     fn covers(&self) -> Bound;
     /// What it covers as those see it who move with it.
     fn own(&self) -> Bound;
-    /// Whether two whose rows overlap share a point at one time. Unlike that, it does not depend on
-    /// which of the two asks.
-    fn meets(&self, other: &Self) -> bool;
+    /// That of a way from a place to somewhere between two corners, `reach` larger on all sides.
+    fn way(start: &Vec3, ends: [&Vec3; 2], reach: f64) -> Self;
 }
 
 /// Eight of them side by side; lanes that are not used overlap nothing.
 pub(crate) trait Row: Copy + Send + Sync {
     /// One of the eight.
-    type One: Hull;
+    type One: Hull<Eight = Self>;
     /// A box as the eight are compared with it.
     type Query;
     /// Eight that are not used.
@@ -102,6 +104,8 @@ pub(crate) struct Padded {
 }
 
 impl Hull for Padded {
+    type Eight = Wide;
+
     const EMPTY: Padded = Padded {
         min: [f32::INFINITY; 4],
         max: [f32::NEG_INFINITY; 4],
@@ -124,8 +128,16 @@ impl Hull for Padded {
     }
 
     #[inline]
-    fn meets(&self, _: &Padded) -> bool {
-        true
+    fn way(start: &Vec3, [low, high]: [&Vec3; 2], reach: f64) -> Padded {
+        let less = |k: usize| if start[k] < low[k] { start[k] } else { low[k] };
+        let more = |k: usize| {
+            if start[k] > high[k] {
+                start[k]
+            } else {
+                high[k]
+            }
+        };
+        grown([0, 1, 2].map(less), [0, 1, 2].map(more), reach)
     }
 }
 
@@ -149,6 +161,19 @@ impl From<&Padded> for Bound {
             max: [u, v, w],
         }
     }
+}
+
+/// The box between two corners, `reach` larger on all sides.
+#[inline]
+fn grown(low: [f64; 3], high: [f64; 3], reach: f64) -> Padded {
+    // Covers the rounding to single precision.
+    const ROUNDING: f64 = f32::EPSILON as f64;
+    let (mut min, mut max) = ([0.0; 4], [0.0; 4]);
+    for k in 0..3 {
+        min[k] = (low[k] - reach - ROUNDING * (low[k].abs() + reach)) as f32;
+        max[k] = (high[k] + reach + ROUNDING * (high[k].abs() + reach)) as f32;
+    }
+    Padded { min, max }
 }
 
 #[inline]
@@ -272,6 +297,8 @@ impl Moving {
 }
 
 impl Hull for Moving {
+    type Eight = WideMoving;
+
     const EMPTY: Moving = Moving {
         start: Padded::EMPTY,
         end: Padded::EMPTY,
@@ -294,32 +321,12 @@ impl Hull for Moving {
     }
 
     #[inline]
-    fn meets(&self, other: &Moving) -> bool {
-        // From which and until which part of the step they overlap in all coordinates.
-        let (mut from, mut until) = (0.0f64, 1.0f64);
-        let mut narrow = |start: f32, end: f32, low_start: f32, low_end: f32| {
-            // How far a side reaches beyond the other's, at the start and at the end.
-            let (a, b) = (
-                f64::from(start) - f64::from(low_start),
-                f64::from(end) - f64::from(low_end),
-            );
-            let even = a / (a - b);
-            if a < 0.0 {
-                from = if b < 0.0 {
-                    f64::INFINITY
-                } else {
-                    from.max(even)
-                };
-            } else if b < 0.0 {
-                until = until.min(even);
-            }
-        };
-        for k in 0..3 {
-            for (x, y) in [(self, other), (other, self)] {
-                narrow(x.start.max[k], x.end.max[k], y.start.min[k], y.end.min[k]);
-            }
+    fn way(start: &Vec3, [low, high]: [&Vec3; 2], reach: f64) -> Moving {
+        let start = <[f64; 3]>::from(*start);
+        Moving {
+            start: grown(start, start, reach),
+            end: grown((*low).into(), (*high).into(), reach),
         }
-        from <= until
     }
 }
 

@@ -19,7 +19,7 @@ mod pairs;
 mod sort;
 
 pub use boxes::Bound;
-pub(crate) use boxes::{Hull, Moving, Padded, Row, Wide, WideMoving};
+pub(crate) use boxes::{Hull, Padded, Row, Wide, WideMoving};
 pub(crate) use build::{along_curve, bound_together, leaf};
 pub(crate) use pairs::{Pairs, ordered};
 

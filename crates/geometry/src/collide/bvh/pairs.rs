@@ -2,8 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::build::leaf;
-use super::{Bound, Bvh, Hull, Leaves, Moving, Padded, Row, Tree, WIDTH, WideMoving};
+use super::{Bound, Bvh, Leaves, Padded, Row, Tree, WIDTH};
 
 /// Leaf groups per parallel task: enough for a task to be worth starting, few enough for its pairs
 /// to stay in the cache.
@@ -63,19 +62,6 @@ pub(crate) struct Pairs<'a, A: Leaves, T> {
     leaves: T,
     /// Whether the tree asks itself, so that every pair would be met twice.
     same: bool,
-}
-
-impl Leaves for &[Moving] {
-    type Row = WideMoving;
-
-    fn groups(&self) -> usize {
-        self.len().div_ceil(WIDTH)
-    }
-
-    #[inline]
-    fn group(&self, i: usize) -> WideMoving {
-        leaf(&self[i * WIDTH..], |b| *b)
-    }
 }
 
 impl<'a, L: Leaves + Copy> Pairs<'a, L, L> {
@@ -176,9 +162,6 @@ impl<'a, A: Leaves, T: Leaves<Row = A::Row>> Pairs<'a, A, T> {
         // Of each group, the boxes that reach into the other at all.
         let (mine, theirs) = (group.mask(around), wide.mask(bound));
         let mut add = |a: usize, b: usize| {
-            if !group.lane(a).meets(&wide.lane(b)) {
-                return;
-            }
             let (pair, keep) = keep((index * WIDTH + a) as u32, (node * WIDTH + b) as u32);
             // Without a branch: which pairs are kept is hard to predict.
             out.push(pair);

@@ -92,6 +92,10 @@ pub struct CcdAnswer {
     pub impact: Option<Impact>,
     /// Rounds of closest-point search spent.
     pub work: u32,
+    /// Without an impact: how much nearer than it comes the pair could come at any time [m], by one
+    /// direction that parts it at all times; zero if none is known. As long as the ends of the two
+    /// features change by less than this together, there is still no impact.
+    pub clearance: f64,
 }
 
 /// Vertex and face: `[p, a, b, c]` at the start and at the end of the step [m].

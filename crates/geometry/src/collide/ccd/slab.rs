@@ -53,6 +53,7 @@ pub(crate) fn advance(
         return CcdAnswer {
             impact: None,
             work: 0,
+            clearance: span.axis_clearance(target),
         };
     }
     let path = Path::new(start, end);
@@ -81,12 +82,17 @@ pub(crate) fn advance(
                 separation: closest.separation,
             }),
             work,
+            clearance: 0.0,
         };
         if !slab.holds || slab.gap <= enough {
             return stop(work);
         }
         if slab.until >= 1.0 || slab.until > limit {
-            return CcdAnswer { impact: None, work };
+            return CcdAnswer {
+                impact: None,
+                work,
+                clearance: (slab.least - target).max(0.0),
+            };
         }
         if work == 1 && first_gap.is_none() {
             enough = target + config.leave * (slab.gap - target);
@@ -99,8 +105,8 @@ pub(crate) fn advance(
 }
 
 /// Whether a pair provably stays at least `d_min` plus `slack` apart, wherever each vertex ends between
-/// two corners: by the direction of the closest points at the start or at the middle of the ends.
-/// False proves nothing.
+/// two corners: by the direction across both edges, which costs little, or by that of the closest
+/// points at the start or at the middle of the ends. False proves nothing.
 pub(crate) fn stays_apart(
     pair: Pair,
     start: &[Vec3; 4],
@@ -122,6 +128,13 @@ pub(crate) fn stays_apart(
             from >= target && to - size.dot(&widths[k]) >= target
         })
     };
+    if pair == Pair::EdgeEdge {
+        let across = (start[1] - start[0]).cross(&(start[3] - start[2]));
+        let side = across.dot(&(start[0] - start[2]));
+        if proves(&(across * side.signum())) {
+            return true;
+        }
+    }
     proves(&closest(pair, start).separation) || proves(&closest(pair, &middle).separation)
 }
 
@@ -133,6 +146,8 @@ struct Slab {
     gap: f64,
     /// Until when the gap stays at or above the target; 1 or more: to the end.
     until: f64,
+    /// The least gap along the direction over the whole step [m].
+    least: f64,
 }
 
 /// The vertices and their motion relative to the last vertex at time 0. Only closest points use
@@ -208,17 +223,33 @@ impl Span {
         (first, until)
     }
 
+    /// How far the least gap of a coordinate direction over the whole step is above the target, at
+    /// least zero.
+    #[inline]
+    fn axis_clearance(&self, target: f64) -> f64 {
+        let mut best = 0.0f64;
+        for c in 0..3 {
+            let all = || self.from[c].iter().chain(&self.to[c]);
+            let low = all().fold(f64::INFINITY, |m, x| m.min(*x));
+            let high = all().fold(f64::NEG_INFINITY, |m, x| m.max(*x));
+            best = best.max(low - target).max(-high - target);
+        }
+        best
+    }
+
     #[inline]
     fn slab(&self, direction: &Vec3, time: f64, target: f64) -> Slab {
         let shrink = (1.0 - 2.0 * f64::EPSILON) / direction.norm();
         let n = direction * shrink;
         let mut now = [0.0; 4];
         let mut then = [0.0; 4];
+        let mut least = f64::INFINITY;
         for k in 0..4 {
             let from = n.x * self.from[0][k] + n.y * self.from[1][k] + n.z * self.from[2][k];
             let to = n.x * self.to[0][k] + n.y * self.to[1][k] + n.z * self.to[2][k];
             now[k] = (1.0 - time) * from + time * to;
             then[k] = to;
+            least = least.min(from).min(to);
         }
         let mut holds = true;
         let mut gap = f64::INFINITY;
@@ -235,6 +266,7 @@ impl Span {
             holds,
             gap,
             until: time + (1.0 - time) * part,
+            least,
         }
     }
 }
