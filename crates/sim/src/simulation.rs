@@ -21,7 +21,6 @@ pub struct Simulation {
     halvings: u32,
     dynamics: Dynamics,
     v: Vec<Vec3>,
-    before: State,
     stages: Stages,
 }
 
@@ -41,6 +40,17 @@ pub struct StepReport {
     pub change: f64,
     /// How well the laws were kept.
     pub certificate: Certificate,
+}
+
+impl StepReport {
+    /// Counts one part of the step.
+    fn add(&mut self, solved: &SolveReport) {
+        self.iterations += solved.iterations;
+        self.converged &= solved.converged;
+        self.change = self.change.max(solved.change);
+        self.contacts = solved.contacts;
+        self.parts += 1;
+    }
 }
 
 /// Why a step failed for good. The state is as it was before the step.
@@ -74,7 +84,6 @@ impl Simulation {
         method.needs(&model)?;
         let dynamics = Dynamics::new(&model);
         let v = state.v.clone();
-        let before = state.clone();
         Ok(Self {
             model,
             state,
@@ -83,7 +92,6 @@ impl Simulation {
             halvings: 6,
             dynamics,
             v,
-            before,
             stages: Stages::default(),
         })
     }
@@ -136,18 +144,25 @@ impl Simulation {
     /// One step of `time_step()`. If the method fails, the step is cut in two and tried again;
     /// on error the state is untouched.
     pub fn step(&mut self) -> Result<StepReport, StepError> {
-        self.before.clone_from(&self.state);
+        let step = self.state.step;
         let mut report = StepReport {
             converged: true,
             ..StepReport::default()
         };
-        let done = self.cover(self.h, self.halvings, &mut report);
-        if let Err(error) = done {
-            std::mem::swap(&mut self.state, &mut self.before);
-            return Err(error);
+        match self.part(self.h) {
+            Ok(solved) => report.add(&solved),
+            Err(StepError::Solve { .. }) if self.halvings > 0 => {
+                // Only what was cut can fail half-way.
+                let before = self.state.clone();
+                if let Err(error) = self.halves(self.h, self.halvings, &mut report) {
+                    self.state = before;
+                    return Err(error);
+                }
+            }
+            Err(error) => return Err(error),
         }
         // Counted, not summed: no drift, and the same bits after a resume.
-        self.state.step = self.before.step + 1;
+        self.state.step = step + 1;
         self.state.time = self.state.step as f64 * self.h;
         let Self {
             model,
@@ -171,19 +186,17 @@ impl Simulation {
     fn cover(&mut self, h: f64, halvings: u32, report: &mut StepReport) -> Result<(), StepError> {
         match self.part(h) {
             Ok(solved) => {
-                report.iterations += solved.iterations;
-                report.converged &= solved.converged;
-                report.change = report.change.max(solved.change);
-                report.contacts = solved.contacts;
-                report.parts += 1;
+                report.add(&solved);
                 Ok(())
             }
-            Err(StepError::Solve { .. }) if halvings > 0 => {
-                self.cover(0.5 * h, halvings - 1, report)?;
-                self.cover(0.5 * h, halvings - 1, report)
-            }
+            Err(StepError::Solve { .. }) if halvings > 0 => self.halves(h, halvings, report),
             Err(error) => Err(error),
         }
+    }
+
+    fn halves(&mut self, h: f64, halvings: u32, report: &mut StepReport) -> Result<(), StepError> {
+        self.cover(0.5 * h, halvings - 1, report)?;
+        self.cover(0.5 * h, halvings - 1, report)
     }
 
     /// The straight line: begin, build and solve, advance.
