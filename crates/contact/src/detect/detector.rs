@@ -26,8 +26,7 @@ pub struct DetectConfig {
     /// during the solve without a new search.
     pub extend: f64,
     /// The same where things move farther than they are long: vertices may end this part of their
-    /// predicted motion around its end, and everywhere from there to where they would end if no
-    /// velocity changed. Smaller than above, lest what moves together is searched.
+    /// predicted motion around its end. Smaller than above, lest what moves together is searched.
     pub wander: f64,
     /// Trees are built anew when their cost has grown by this factor.
     pub rebuild: f64,
@@ -201,9 +200,8 @@ impl Detector {
         let end = |i: usize| {
             let way = x1[i] - x0[i];
             if moving {
-                let (end, unchanged) = (x1[i], self.motion.unchanged(&self.world, i));
                 let around = Vec3::repeat(self.config.wander * way.amax());
-                [end.inf(&unchanged) - around, end.sup(&unchanged) + around]
+                [x1[i] - around, x1[i] + around]
             } else {
                 let far = x0[i] + way * self.config.extend;
                 [x0[i].inf(&far), x0[i].sup(&far)]
@@ -345,9 +343,17 @@ impl Detector {
         let particles = self.world.particles.iter().copied().filter(out);
         let particles: Vec<u32> = particles.collect();
         let part = Surface::new(&triangles, &edges)?.with_points(&particles);
-        // They only grow, so that pairs found before stay covered.
+        let moving = self.swept.as_ref().is_some_and(SweptSurface::is_moving);
         for (i, [low, high]) in self.ends.iter_mut().enumerate() {
-            if escaped[i] {
+            if !escaped[i] {
+                continue;
+            }
+            if moving {
+                // Around where it is now, by half of how far it went beyond.
+                let way = (x1[i] - 0.5 * (*low + *high)).amax() - 0.5 * (*high - *low).amax();
+                let around = Vec3::repeat(0.5 * way.max(0.0));
+                (*low, *high) = (x1[i] - around, x1[i] + around);
+            } else {
                 *low = low.inf(&x1[i]);
                 *high = high.sup(&x1[i]);
             }
@@ -356,7 +362,6 @@ impl Detector {
         let Some(mut all) = self.swept.take() else {
             return Ok(());
         };
-        let moving = all.is_moving();
         let part = match moving {
             true => SweptSurface::build_moving(part, x0, ends, margin),
             false => SweptSurface::build(part, x0, ends, margin),
@@ -378,11 +383,39 @@ impl Detector {
             }
         }
         let (candidates, leave) = (&mut self.candidates, &mut self.leave);
-        let (faces, edges) = (&mut candidates.vertex_face, &mut candidates.edge_edge);
-        merge(faces, &mut leave.vertex_face, more.vertex_face);
-        merge(edges, &mut leave.edge_edge, more.edge_edge);
+        for (old, leave, new) in [
+            (
+                &mut candidates.vertex_face,
+                &mut leave.vertex_face,
+                more.vertex_face,
+            ),
+            (
+                &mut candidates.edge_edge,
+                &mut leave.edge_edge,
+                more.edge_edge,
+            ),
+        ] {
+            // All pairs of what escaped are found anew, and those that are not have come apart.
+            if moving {
+                drop_pairs(old, leave, |pair| pair.iter().any(out));
+            }
+            merge(old, leave, new);
+        }
         Ok(())
     }
+}
+
+/// Takes some pairs out of a list.
+fn drop_pairs(list: &mut Vec<[u32; 4]>, leave: &mut Vec<f32>, which: impl Fn(&[u32; 4]) -> bool) {
+    let mut kept = 0;
+    for i in 0..list.len() {
+        if !which(&list[i]) {
+            (list[kept], leave[kept]) = (list[i], leave[i]);
+            kept += 1;
+        }
+    }
+    list.truncate(kept);
+    leave.truncate(kept);
 }
 
 /// Puts those of `new` that are not there yet into the ascending list `old`, to be looked at.

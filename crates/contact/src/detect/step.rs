@@ -195,11 +195,6 @@ impl Motion {
         (self.x1, self.moved) = (x1, moved);
     }
 
-    /// Where a vertex ends if no velocity changes [m].
-    pub(super) fn unchanged(&self, world: &World, vertex: usize) -> Vec3 {
-        self.x0[vertex] + self.secant(world, vertex, &self.start) * self.h
-    }
-
     /// From where a vertex is to where the step takes it, per second [m/s].
     fn secant(&self, world: &World, vertex: usize, v: &[Vec3]) -> Vec3 {
         let mut u = self.drift[vertex];
