@@ -208,6 +208,25 @@ impl Entry {
 }
 
 impl ContactSet {
+    /// Heap memory in use [bytes].
+    pub fn bytes(&self) -> usize {
+        let vectors = [&self.levers, &self.point, &self.normal, &self.k];
+        let numbers = [
+            &self.weights,
+            &self.mu,
+            &self.cohesion,
+            &self.compliance,
+            &self.gap,
+        ];
+        vectors.map(|v| size_of_val(&v[..])).iter().sum::<usize>()
+            + numbers.map(|v| size_of_val(&v[..])).iter().sum::<usize>()
+            + size_of_val(&self.start[..])
+            + size_of_val(&self.nodes[..])
+            + size_of_val(&self.blocks[..])
+            + size_of_val(&self.key[..])
+            + size_of_val(&self.pair[..])
+    }
+
     /// How many contacts there are.
     pub fn len(&self) -> usize {
         self.normal.len()
@@ -355,12 +374,5 @@ impl ContactSet {
             let b = e.matrix();
             s + b * inverse(e.node as usize) * b.transpose()
         })
-    }
-
-    /// Heap memory in use [bytes].
-    pub fn bytes(&self) -> usize {
-        let entry = size_of::<u32>() + size_of::<f64>();
-        let contact = size_of::<Contact>() + size_of::<u32>();
-        self.nodes.len() * entry + self.levers.len() * size_of::<Vec3>() + self.len() * contact
     }
 }

@@ -25,7 +25,9 @@ use stiction_solvers::{admm as solver, finish::admm_with_newton, ica};
 use crate::{
     colliders::{ContactRules, colliders, place},
     dynamics::Dynamics,
-    method::{Evidence, Memory, Method, SolveError, SolveReport, StepContext, Unsupported},
+    method::{
+        Evidence, Footprint, Memory, Method, SolveError, SolveReport, StepContext, Unsupported,
+    },
     splitting::{self, Elements},
     stages::{Stage, Stages},
 };
@@ -271,6 +273,33 @@ impl Method for Admm {
             r,
             start,
         })
+    }
+
+    fn footprint(&self) -> Footprint {
+        let Some(work) = self.work.as_ref() else {
+            return Footprint::default();
+        };
+        let columns = [
+            &work.problem.f,
+            &work.problem.positions,
+            &work.gradient,
+            &work.predicted,
+            &work.start.0,
+            &self.state.v,
+            &self.state.lambda,
+            &self.state.balance,
+        ];
+        let columns: usize = columns.map(|c| size_of_val(&c[..])).iter().sum();
+        let solver = work.solver.as_ref();
+        let impulses = size_of_val(&self.state.r[..]) + size_of_val(&work.start.1[..]);
+        Footprint {
+            system: work.problem.a.bytes() + solver.map_or(0, |s| s.bytes()) + columns,
+            detection: work.detector.bytes(),
+            contacts: work.problem.contacts.bytes()
+                + self.contacts.bytes()
+                + solver.map_or(0, |s| s.projection_bytes())
+                + impulses,
+        }
     }
 
     fn overlap(&mut self, model: &Model, state: &State) -> Result<Overlap, SolveError> {

@@ -22,7 +22,9 @@ mod splitting;
 mod stages;
 
 pub use admm::Admm;
-pub use method::{Evidence, Memory, Method, SolveError, SolveReport, StepContext, Unsupported};
+pub use method::{
+    Evidence, Footprint, Memory, Method, SolveError, SolveReport, StepContext, Unsupported,
+};
 pub use newton::Newton;
 pub use simulation::{Simulation, StepError, StepReport};
 pub use smooth::Smooth;

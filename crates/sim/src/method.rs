@@ -39,6 +39,11 @@ pub trait Method: Send {
         Ok(Overlap::default())
     }
 
+    /// What it holds, as far as it counts it.
+    fn footprint(&self) -> Footprint {
+        Footprint::default()
+    }
+
     /// What a checkpoint must keep, so that a resumed run goes on bit for bit.
     fn save(&self) -> Memory {
         Memory::default()
@@ -60,6 +65,17 @@ pub struct Evidence<'a> {
     /// Velocities and impulses that the solver started from, if it keeps them; contacts found on
     /// the way have none.
     pub start: Option<(&'a [Vec3], &'a [Vec3])>,
+}
+
+/// Memory that a method holds after a step [bytes].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Footprint {
+    /// Matrix, factor and columns of the linear systems.
+    pub system: usize,
+    /// Positions, topology, hierarchies and candidate pairs of collision detection.
+    pub detection: usize,
+    /// Contacts and what is solved for them.
+    pub contacts: usize,
 }
 
 /// What a method carries from step to step, as plain columns.

@@ -211,6 +211,21 @@ impl Admm {
         Ok(())
     }
 
+    /// Memory of all but the projection [bytes].
+    pub fn bytes(&self) -> usize {
+        let columns = [
+            &self.v,
+            &self.p,
+            &self.lambda,
+            &self.lambda_hat,
+            &self.step,
+            &self.product,
+        ];
+        let numbers = size_of_val(&self.w[..]) + size_of_val(&self.reach[..]);
+        let columns = columns.map(|c| size_of_val(&c[..])).iter().sum::<usize>();
+        self.factor.bytes() + columns + numbers + size_of_val(&self.inverse[..])
+    }
+
     /// Memory of the projection [bytes].
     pub fn projection_bytes(&self) -> usize {
         self.projection.bytes()

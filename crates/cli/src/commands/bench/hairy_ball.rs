@@ -48,6 +48,10 @@ pub struct Row {
     memory: u64,
     /// Most memory per strand [bytes].
     memory_per_strand: f64,
+    /// Linear systems and detection per strand, and contacts per contact, after the last step [bytes].
+    system_per_strand: f64,
+    detection_per_strand: f64,
+    memory_per_contact: f64,
     /// Core-seconds of a frame over contacts of a step [µs].
     microseconds_per_contact: f64,
     /// Largest overlap [m], and as a part of the distance at which hairs touch, at 1 of which their
@@ -102,6 +106,9 @@ fn measure(strands: usize, sim: &mut Simulation, plan: Plan) -> Result<Row, Fail
         projection: 0.0,
         memory: 0,
         memory_per_strand: 0.0,
+        system_per_strand: 0.0,
+        detection_per_strand: 0.0,
+        memory_per_contact: 0.0,
         microseconds_per_contact: 0.0,
         penetration: 0.0,
         overlap: 0.0,
@@ -109,12 +116,13 @@ fn measure(strands: usize, sim: &mut Simulation, plan: Plan) -> Result<Row, Fail
         steps: plan.frames * steps_per_frame,
     };
     let before = *sim.stages();
-    let mut contacts = 0;
+    let (mut contacts, mut last) = (0, 0);
     for _ in 0..plan.frames {
         let start = processor_time();
         for _ in 0..steps_per_frame {
             let report = sim.step().map_err(Failure::run)?;
             contacts += report.contacts;
+            last = report.contacts;
             row.contacts_max = row.contacts_max.max(report.contacts);
             row.penetration = row.penetration.max(report.certificate.penetration);
             row.overlap = row.overlap.max(report.certificate.overlap);
@@ -134,18 +142,22 @@ fn measure(strands: usize, sim: &mut Simulation, plan: Plan) -> Result<Row, Fail
     row.projection = (now.projection - before.projection) / solver;
     row.memory = peak_memory();
     row.memory_per_strand = row.memory as f64 / strands as f64;
+    let held = sim.method().footprint();
+    row.system_per_strand = held.system as f64 / strands as f64;
+    row.detection_per_strand = held.detection as f64 / strands as f64;
+    row.memory_per_contact = held.contacts as f64 / last.max(1) as f64;
     row.microseconds_per_contact = 1e6 * row.core_seconds / row.contacts;
     Ok(row)
 }
 
-const HEAD: &str = "strands   dofs     from     contacts (max)         core s/frame (max)  paper   solver  %linear  %projection  µs/contact  peak GB  paper  overlap        converged";
+const HEAD: &str = "strands   dofs     from     contacts (max)         core s/frame (max)  paper   solver  %linear  %projection  µs/contact  peak GB  paper  kB/strand: system, detection, B/contact  overlap        converged";
 
 impl Row {
     fn line(&self) -> String {
         let paper = PAPER.iter().find(|p| p.0 == self.strands);
         let known = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{x}"));
         format!(
-            "{:<8}  {:<7}  {:>4.2} s  {:>9.0} ({:>9})  {:>9.1} ({:>7.1})  {:>6}  {:>5.1}%  {:>6.1}%  {:>10.1}%  {:>10.0}  {:>7.2}  {:>5}  {:>5.1} µm {:>4.0}%  {}/{}",
+            "{:<8}  {:<7}  {:>4.2} s  {:>9.0} ({:>9})  {:>9.1} ({:>7.1})  {:>6}  {:>5.1}%  {:>6.1}%  {:>10.1}%  {:>10.0}  {:>7.2}  {:>5}  {:>6.1} {:>6.1} {:>6.0}  {:>5.1} µm {:>4.0}%  {}/{}",
             self.strands,
             self.dofs,
             self.from,
@@ -160,6 +172,9 @@ impl Row {
             self.microseconds_per_contact,
             self.memory as f64 / 1e9,
             known(paper.map(|p| p.3)),
+            self.system_per_strand / 1e3,
+            self.detection_per_strand / 1e3,
+            self.memory_per_contact,
             self.penetration * 1e6,
             self.overlap * 1e2,
             self.converged,
