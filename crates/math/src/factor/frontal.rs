@@ -11,8 +11,8 @@
 //! ```
 //!
 //! S is added into the front of the parent. Rows are exchanged within F₁₁ alone, so that all sizes
-//! are known before the numbers. That can fail where elimination with all rows would not: a pivot
-//! that is too small is then replaced, and the caller checks the solution ([`super::Lu`]).
+//! are known before the numbers. That can fail where elimination with all rows would not; the
+//! caller checks the solution ([`super::Lu`]).
 
 use super::{Triangle, amd_of_pattern, block_tree, buffer, ordered_triangle, postordered, zeros};
 use crate::{BlockMatrix, BlockPattern, FactorError, Vec3};
@@ -30,8 +30,6 @@ use faer::{Accum, MatMut, Par};
 const RELAXED: [(usize, f64); 3] = [(4, 0.8), (16, 0.15), (40, 0.05)];
 /// A pivot below this part of its front's largest entry counts as none.
 const SMALLEST_PIVOT: f64 = 1e-14;
-/// What takes its place, by the same measure: as far from its own size as from that of the others.
-const REPLACED_PIVOT: f64 = 1e-8;
 
 /// Fronts, their structure and their places in memory.
 #[derive(Debug)]
@@ -289,10 +287,9 @@ impl Numbers {
             + 4 * self.rows.len()
     }
 
-    /// Factors `a`, whose pattern was analysed. Returns how many pivots had to be replaced; a front
-    /// that is zero is an error.
-    pub fn factor(&mut self, analysis: &Analysis, a: &BlockMatrix) -> Result<usize, FactorError> {
-        let mut replaced = 0;
+    /// Factors `a`, whose pattern was analysed; the original block of a front without a usable pivot
+    /// is the error.
+    pub fn factor(&mut self, analysis: &Analysis, a: &BlockMatrix) -> Result<(), FactorError> {
         // Where each waiting S starts: a stack, since children come last to first.
         let mut top = 0;
         for front in &analysis.fronts {
@@ -318,12 +315,10 @@ impl Numbers {
                 extend_add(f, m, s, size, &analysis.up[child.below.clone()]);
             }
             let largest = f.iter().fold(0.0f64, |a, x| a.max(x.abs()));
-            if !(largest > 0.0 && largest.is_finite()) {
-                return Err(FactorError::Singular {
+            self.eliminate(front, largest)
+                .ok_or(FactorError::Singular {
                     block: analysis.order[front.pivots.start],
-                });
-            }
-            replaced += self.eliminate(front, largest);
+                })?;
             let f = &self.front[..m * m];
             let s = &mut self.waiting[top..top + u * u];
             for (c, column) in s.chunks_exact_mut(u.max(1)).enumerate() {
@@ -332,11 +327,11 @@ impl Numbers {
             }
             top += u * u;
         }
-        Ok(replaced)
+        Ok(())
     }
 
-    /// Eliminates the pivots of the front at hand and keeps L and U. Returns how many were replaced.
-    fn eliminate(&mut self, front: &Front, largest: f64) -> usize {
+    /// Eliminates the pivots of the front at hand and keeps L and U; none without usable pivots.
+    fn eliminate(&mut self, front: &Front, largest: f64) -> Option<()> {
         let (p, u) = front.size();
         let m = p + u;
         let all = MatMut::from_column_major_slice_mut(&mut self.front[..m * m], m, m);
@@ -346,14 +341,9 @@ impl Numbers {
         let inverse = &mut self.inverse[..p];
         let params = Default::default();
         lu_in_place(f11.rb_mut(), permutation, inverse, Par::Seq, stack, params);
-        let mut replaced = 0;
-        for k in 0..p {
-            let pivot = &mut f11[(k, k)];
-            let usable = pivot.abs() > SMALLEST_PIVOT * largest;
-            if !usable {
-                *pivot = (REPLACED_PIVOT * largest).copysign(*pivot);
-                replaced += 1;
-            }
+        let usable = |k: usize| f11[(k, k)].abs() > SMALLEST_PIVOT * largest;
+        if !(0..p).all(usable) {
+            return None;
         }
         let first = 3 * front.pivots.start;
         for (row, &from) in self.rows[first..first + p].iter_mut().zip(&*permutation) {
@@ -377,7 +367,7 @@ impl Numbers {
         kept.copy_from(l11);
         let mut kept = MatMut::from_column_major_slice_mut(l21, u, p);
         kept.copy_from(f21.rb());
-        replaced
+        Some(())
     }
 
     /// rhs ← (L U)⁻¹ rhs.

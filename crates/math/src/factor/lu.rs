@@ -5,15 +5,11 @@
 //!
 //! η = ‖b − A x‖∞ / (‖A‖∞ ‖x‖∞ + ‖b‖∞),
 //!
-//! then, if that does not become small, by stabilised biconjugate gradients that the fronts
-//! precondition. Where that fails too the matrix is factored again with free exchange of rows
-//! (`pivoting.rs`), which takes many times the memory.
+//! and where that does not become small the matrix is factored again with free exchange of rows
+//! (`pivoting.rs`).
 
 use super::{check_len, frontal, pivoting::Pivoting};
-use crate::{
-    BicgstabWorkspace, BlockMatrix, BlockPattern, CgConfig, FactorError, Preconditioner, Vec3,
-    bicgstab, reduce,
-};
+use crate::{BlockMatrix, BlockPattern, FactorError, Preconditioner, Vec3, reduce};
 use std::sync::Arc;
 
 /// A solution with this η is as good as rounding allows.
@@ -22,8 +18,6 @@ const FINE: f64 = 1e-14;
 const ACCEPTABLE: f64 = 1e-11;
 /// Most steps of refinement.
 const REFINEMENTS: usize = 3;
-/// Most iterations of biconjugate gradients, two solves each: still less than another factorisation.
-const ITERATIONS: usize = 40;
 
 /// The structure of a factorisation: order, fronts and where the matrix's values go.
 #[derive(Debug)]
@@ -124,26 +118,10 @@ impl Lu {
         }
         self.norm = norm;
         match self.fronts.factor(&self.symbolic.fronts, a) {
-            Ok(0) => self.holds = Holds::Fronts,
-            Ok(_) if self.serves() => self.holds = Holds::Fronts,
-            _ => self.pivot()?,
+            Ok(()) => self.holds = Holds::Fronts,
+            Err(_) => self.pivot()?,
         }
         Ok(())
-    }
-
-    /// Whether fronts with replaced pivots solve for a right-hand side that a singular matrix, of
-    /// which they cannot tell it, has no solution for.
-    fn serves(&mut self) -> bool {
-        let mut random = 1u64;
-        for b in &mut self.b {
-            *b = Vec3::from_fn(|_, _| {
-                random = random.wrapping_mul(6364136223846793005).wrapping_add(1);
-                (random >> 33) as f64 / (1u64 << 31) as f64 - 0.5
-            });
-        }
-        let mut x = self.b.clone();
-        self.fronts.solve(&self.symbolic.fronts, &mut x);
-        self.refine(&mut x) || self.iterate(&mut x)
     }
 
     /// Factors the matrix at hand with free exchange of rows.
@@ -168,7 +146,7 @@ impl Lu {
         self.b.copy_from_slice(rhs);
         if self.holds == Holds::Fronts {
             self.fronts.solve(&self.symbolic.fronts, rhs);
-            if self.refine(rhs) || self.iterate(rhs) {
+            if self.refine(rhs) {
                 return;
             }
             rhs.copy_from_slice(&self.b);
@@ -184,9 +162,17 @@ impl Lu {
 
     /// Brings the fronts' solution `x` as near to `self.b` as rounding allows; whether it is near.
     fn refine(&mut self, x: &mut [Vec3]) -> bool {
+        let largest = |v: &[Vec3]| v.iter().fold(0.0f64, |a, v| a.max(v.amax()));
+        let scale = largest(&self.b);
         let mut before = f64::INFINITY;
         for step in 0..=REFINEMENTS {
-            let eta = self.eta(x);
+            self.matrix.apply(x, &mut self.r);
+            for (r, b) in self.r.iter_mut().zip(&self.b) {
+                *r = b - *r;
+            }
+            let size = self.norm * largest(x) + scale;
+            let error = largest(&self.r);
+            let eta = if error == 0.0 { 0.0 } else { error / size };
             if eta <= FINE || !eta.is_finite() {
                 return eta <= FINE;
             }
@@ -199,42 +185,6 @@ impl Lu {
             reduce::axpy(1.0, &self.r, x);
         }
         false
-    }
-
-    /// η of `x`; the residual stays in `self.r`.
-    fn eta(&mut self, x: &[Vec3]) -> f64 {
-        self.matrix.apply(x, &mut self.r);
-        for (r, b) in self.r.iter_mut().zip(&self.b) {
-            *r = b - *r;
-        }
-        let error = largest(&self.r);
-        match error == 0.0 {
-            true => 0.0,
-            false => error / (self.norm * largest(x) + largest(&self.b)),
-        }
-    }
-
-    /// The same as [`Lu::refine`] by biconjugate gradients from `x`, if that is finite.
-    fn iterate(&mut self, x: &mut [Vec3]) -> bool {
-        if !largest(x).is_finite() || x.iter().any(|x| x.iter().any(|x| !x.is_finite())) {
-            x.fill(Vec3::zeros());
-        }
-        let config = CgConfig {
-            relative: 0.0,
-            absolute: 0.1 * ACCEPTABLE * (self.norm * largest(x) + largest(&self.b)),
-            max_iterations: ITERATIONS,
-        };
-        let mut fronts = Fronts(&mut self.fronts, &self.symbolic.fronts);
-        // What is reached counts, not how it ended.
-        let _ = bicgstab(
-            &self.matrix,
-            &mut fronts,
-            &self.b,
-            x,
-            &config,
-            &mut BicgstabWorkspace::default(),
-        );
-        self.eta(x) <= ACCEPTABLE
     }
 
     /// The structure this factorisation was made for.
@@ -251,20 +201,6 @@ impl Lu {
     pub fn bytes(&self) -> usize {
         self.fronts.bytes() + self.matrix.bytes()
     }
-}
-
-/// The fronts as they are.
-struct Fronts<'a>(&'a mut frontal::Numbers, &'a frontal::Analysis);
-
-impl Preconditioner for Fronts<'_> {
-    fn apply(&mut self, r: &[Vec3], z: &mut [Vec3]) {
-        reduce::copy(r, z);
-        self.0.solve(self.1, z);
-    }
-}
-
-fn largest(v: &[Vec3]) -> f64 {
-    v.iter().fold(0.0f64, |a, v| a.max(v.amax()))
 }
 
 impl Preconditioner for Lu {
