@@ -220,13 +220,7 @@ impl Detector {
         let rebuilt = kept.is_none();
         let swept = match kept {
             Some(swept) => swept,
-            None => {
-                let surface = self.world.surface.clone();
-                match moving {
-                    true => SweptSurface::build_moving(surface, x0, ends, margin)?,
-                    false => SweptSurface::build(surface, x0, ends, margin)?,
-                }
-            }
+            None => trees(moving, self.world.surface.clone(), x0, ends, margin)?,
         };
         let keep = |pair| self.world.may_meet(&self.motion, &self.ends, moving, pair);
         self.candidates = Candidates::within(&swept, keep);
@@ -362,10 +356,7 @@ impl Detector {
         let Some(mut all) = self.swept.take() else {
             return Ok(());
         };
-        let part = match moving {
-            true => SweptSurface::build_moving(part, x0, ends, margin),
-            false => SweptSurface::build(part, x0, ends, margin),
-        };
+        let part = trees(moving, part, x0, ends, margin);
         let part = match all.refit(x0, ends, margin).and(part) {
             Ok(part) => part,
             Err(error) => {
@@ -402,6 +393,20 @@ impl Detector {
             merge(old, leave, new);
         }
         Ok(())
+    }
+}
+
+/// Hierarchies of the kind that suits the motion.
+fn trees(
+    moving: bool,
+    surface: Surface,
+    start: &[Vec3],
+    ends: &[[Vec3; 2]],
+    margin: &[f64],
+) -> Result<SweptSurface, SurfaceError> {
+    match moving {
+        true => SweptSurface::build_moving(surface, start, ends, margin),
+        false => SweptSurface::build(surface, start, ends, margin),
     }
 }
 

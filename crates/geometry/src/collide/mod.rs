@@ -29,5 +29,5 @@ pub use point_triangle::{
 };
 pub use predicates::{orient2d, orient3d};
 pub use proximity::{Contact, ContactKind, proximity, proximity_within};
-pub use surface::{Ends, Margin, Surface, SurfaceError, SweptSurface};
+pub use surface::{End, Margin, Surface, SurfaceError, SweptSurface};
 pub use triangle_triangle::{segment_meets_triangle, triangles_intersect};

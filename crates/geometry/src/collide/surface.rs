@@ -226,17 +226,10 @@ impl SweptSurface {
     pub fn build<'a>(
         surface: Surface,
         start: &[Vec3],
-        end: impl Ends,
+        end: &[impl End],
         margin: impl Into<Margin<'a>>,
     ) -> Result<Self, SurfaceError> {
-        let margin = margin.into();
-        let (slots, forest) = Forest::build(&surface, start, &end, margin)?;
-        let forest = Kind::Swept(forest);
-        Ok(SweptSurface {
-            surface,
-            slots,
-            forest,
-        })
+        Self::of_kind(surface, start, end, margin.into(), Kind::Swept)
     }
 
     /// The same for what moves farther than it is long: two features have overlapping boxes whose
@@ -245,16 +238,24 @@ impl SweptSurface {
     pub fn build_moving<'a>(
         surface: Surface,
         start: &[Vec3],
-        end: impl Ends,
+        end: &[impl End],
         margin: impl Into<Margin<'a>>,
     ) -> Result<Self, SurfaceError> {
-        let margin = margin.into();
-        let (slots, forest) = Forest::build(&surface, start, &end, margin)?;
-        let forest = Kind::Moving(forest);
+        Self::of_kind(surface, start, end, margin.into(), Kind::Moving)
+    }
+
+    fn of_kind<R: Row>(
+        surface: Surface,
+        start: &[Vec3],
+        end: &[impl End],
+        margin: Margin,
+        kind: impl Fn(Forest<R>) -> Kind,
+    ) -> Result<Self, SurfaceError> {
+        let (slots, forest) = Forest::build(&surface, start, end, margin)?;
         Ok(SweptSurface {
             surface,
             slots,
-            forest,
+            forest: kind(forest),
         })
     }
 
@@ -262,13 +263,13 @@ impl SweptSurface {
     pub fn refit<'a>(
         &mut self,
         start: &[Vec3],
-        end: impl Ends,
+        end: &[impl End],
         margin: impl Into<Margin<'a>>,
     ) -> Result<(), SurfaceError> {
         self.surface.check(start.len().min(end.len()))?;
         let slots = &self.slots;
         let margin = margin.into();
-        each_kind!(&mut self.forest, |f| f.refit(slots, start, &end, margin))
+        each_kind!(&mut self.forest, |f| f.refit(slots, start, end, margin))
     }
 
     /// Whether it was built for what moves farther than it is long.
@@ -377,7 +378,7 @@ impl<R: Row> Forest<R> {
     fn build(
         surface: &Surface,
         start: &[Vec3],
-        end: &impl Ends,
+        end: &[impl End],
         margin: Margin,
     ) -> Result<(Surface, Self), SurfaceError> {
         surface.check(start.len().min(end.len()))?;
@@ -411,7 +412,7 @@ impl<R: Row> Forest<R> {
         &mut self,
         slots: &Surface,
         start: &[Vec3],
-        end: &impl Ends,
+        end: &[impl End],
         margin: Margin,
     ) -> Result<(), SurfaceError> {
         set_paths(&slots.vertices, start, end, margin, &mut self.paths)?;
@@ -516,66 +517,23 @@ fn around<H: Hull, const N: usize>(paths: &[H], slots: &[u32; N]) -> H {
 /// How many entries ahead memory is asked for.
 const AHEAD: usize = 24;
 
-/// Where vertices end: each at a place, or somewhere in a box.
-pub trait Ends: Sync {
-    /// The number of vertices.
-    fn len(&self) -> usize;
-    /// Whether there are none.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-    /// The lowest and the highest corner of where a vertex may end [m].
-    fn corners(&self, vertex: usize) -> [&Vec3; 2];
-    /// Asks for the memory of a vertex.
-    fn prefetch(&self, vertex: usize);
+/// Where a vertex ends: at a place, or somewhere in a box.
+pub trait End: Sync {
+    /// The lowest and the highest corner of where it may end [m].
+    fn corners(&self) -> [&Vec3; 2];
 }
 
-impl Ends for &[Vec3] {
-    fn len(&self) -> usize {
-        <[Vec3]>::len(self)
-    }
-
+impl End for Vec3 {
     #[inline]
-    fn corners(&self, vertex: usize) -> [&Vec3; 2] {
-        [&self[vertex]; 2]
-    }
-
-    #[inline]
-    fn prefetch(&self, vertex: usize) {
-        prefetch(self, vertex);
+    fn corners(&self) -> [&Vec3; 2] {
+        [self; 2]
     }
 }
 
-impl Ends for &Vec<Vec3> {
-    fn len(&self) -> usize {
-        Vec::len(self)
-    }
-
+impl End for [Vec3; 2] {
     #[inline]
-    fn corners(&self, vertex: usize) -> [&Vec3; 2] {
-        [&self[vertex]; 2]
-    }
-
-    #[inline]
-    fn prefetch(&self, vertex: usize) {
-        prefetch(self, vertex);
-    }
-}
-
-impl Ends for &[[Vec3; 2]] {
-    fn len(&self) -> usize {
-        <[[Vec3; 2]]>::len(self)
-    }
-
-    #[inline]
-    fn corners(&self, vertex: usize) -> [&Vec3; 2] {
-        let [low, high] = &self[vertex];
-        [low, high]
-    }
-
-    #[inline]
-    fn prefetch(&self, vertex: usize) {
-        prefetch(self, vertex);
+    fn corners(&self) -> [&Vec3; 2] {
+        self.each_ref()
     }
 }
 
@@ -583,7 +541,7 @@ impl Ends for &[[Vec3; 2]] {
 fn set_paths<H: Hull>(
     vertices: &[u32],
     start: &[Vec3],
-    end: &impl Ends,
+    end: &[impl End],
     margin: Margin,
     paths: &mut Vec<H>,
 ) -> Result<(), SurfaceError> {
@@ -596,8 +554,8 @@ fn set_paths<H: Hull>(
         for (i, (path, v)) in paths.iter_mut().zip(vertices).enumerate() {
             let next = vertices.get(i + AHEAD).map_or(0, |v| *v as usize);
             prefetch(start, next);
-            end.prefetch(next);
-            let (a, [b, c]) = (&start[*v as usize], end.corners(*v as usize));
+            prefetch(end, next);
+            let (a, [b, c]) = (&start[*v as usize], end[*v as usize].corners());
             zero += 0.0 * ((a.x + b.x + c.x) + (a.y + b.y + c.y) + (a.z + b.z + c.z));
             let margin = match margin {
                 Margin::Same(m) => m,
@@ -612,7 +570,7 @@ fn set_paths<H: Hull>(
         return Ok(());
     }
     let finite = |v: u32| {
-        let [b, c] = end.corners(v as usize);
+        let [b, c] = end[v as usize].corners();
         let all = start[v as usize].iter().chain(b).chain(c);
         all.into_iter().all(|x| x.is_finite())
     };
