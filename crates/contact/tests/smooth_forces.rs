@@ -5,7 +5,7 @@
 mod smooth_scenes;
 
 use smooth_scenes::{Scene, State, scenes};
-use stiction_contact::smooth::{FrictionTime, Penalty, SmoothConfig, SmoothContacts};
+use stiction_contact::smooth::{FrictionTime, Penalty, Room, SmoothConfig, SmoothContacts};
 use stiction_math::{Mat3, Vec3};
 
 /// Contacts of a scene, searched at its state.
@@ -100,9 +100,9 @@ fn assembled_blocks_are_the_product() {
             let (cx, cv) = (0.3, -1.7);
             let scaled = |d: &[Vec3], c: f64| d.iter().map(|v| v * c).collect::<Vec<_>>();
             let exact = product(&c, s, &scaled(&dx, cx), &scaled(&dx, cv));
-            // Room for what is active is room for all.
-            let active = c.active(&s.place()).unwrap();
-            let cliques: Vec<&[u32]> = active.iter().filter_map(|&k| c.clique(k)).collect();
+            let mut room = Room::default();
+            c.make_room(&s.place(), &mut room).unwrap();
+            let cliques: Vec<&[u32]> = room.cliques().collect();
             let mut y = vec![Vec3::zeros(); s.x.len()];
             let mut sizes = 0.0;
             c.assemble(&s.place(), cx, cv, |i, j, b: Mat3| {

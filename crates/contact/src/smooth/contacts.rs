@@ -51,7 +51,7 @@ pub struct SmoothContacts {
     pub(super) samples: Vec<u32>,
     /// Vertices of deforming surfaces that take part in the pairs.
     pub(super) vertices: Vec<u32>,
-    /// Blocks that take part, sorted within each pair.
+    /// Blocks that take part in pairs with surfaces that move as a whole, sorted within each pair.
     pub(super) blocks: Vec<u32>,
     pub(super) lagged: Option<Lagged>,
 }
@@ -270,8 +270,8 @@ impl SmoothContacts {
     }
 
     /// Calls `sink` with the 3×3 blocks (row, column, block) of cx ∂f/∂x + cv ∂f/∂v: the columns of
-    /// [`product`](Self::product). Not symmetric; a place may come several times; all are in the
-    /// [`clique`](Self::clique).
+    /// [`product`](Self::product). Not symmetric; a place may come several times; all have their
+    /// place in the [`Room`](super::Room) made at `at`.
     pub fn assemble(
         &self,
         at: &Place,
@@ -308,13 +308,6 @@ impl SmoothContacts {
             |(i, _, block)| sink(i, block),
         );
         Ok(())
-    }
-
-    /// The blocks of pair `k`: all of them meet in [`assemble`](Self::assemble) if the pair is
-    /// [`active`](Self::active), and none otherwise. None for a pair that does not exist.
-    pub fn clique(&self, k: u32) -> Option<&[u32]> {
-        let pair = self.pairs.get(k as usize)?;
-        Some(&self.blocks[pair.blocks.clone()])
     }
 
     /// Whether some pair is with a surface that deforms: its forces depend on so many blocks that

@@ -6,7 +6,7 @@
 //! small speed ε, both functions of position and velocity alone (`law`). `world` says how vertices
 //! follow blocks, `search` which vertices and surfaces may touch, `touch` what one of these pairs
 //! does, `place` how derivatives enter: all code is written over numbers with or without them;
-//! `slopes` has the blocks of Jacobians.
+//! `slopes` has the blocks of Jacobians, `room` where in a matrix they go.
 //!
 //! # What holds exactly
 //! Forces of a pair of bodies sum to zero, and so do their torques, to rounding: for the normal
@@ -24,6 +24,7 @@ mod contacts;
 mod evidence;
 mod law;
 mod place;
+mod room;
 mod search;
 mod slopes;
 mod touch;
@@ -34,3 +35,4 @@ pub use contacts::{Deepest, SmoothContacts};
 pub use evidence::Touching;
 pub use law::{Friction, Penalty, Stribeck, transition};
 pub use place::{Frame, Place};
+pub use room::Room;

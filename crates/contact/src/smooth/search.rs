@@ -118,7 +118,6 @@ impl SmoothContacts {
         self.blocks.clear();
         let old = std::mem::take(&mut self.search.sides);
         let mut sides = Vec::new();
-        let mut scratch = Vec::new();
         for f in found {
             let (first, second) = (self.world.part_of(f.query), f.surface as usize);
             let part = &self.world.colliders[second];
@@ -141,8 +140,6 @@ impl SmoothContacts {
             let (vertex_start, block_start) = (self.vertices.len(), self.blocks.len());
             let near_start;
             let near_end;
-            scratch.clear();
-            self.world.blocks_of(f.query, &mut scratch);
             if let Skin::Deforming(all) = &part.skin {
                 near_start = self.near.len();
                 let corners = f.samples.iter().flat_map(|&i| all[i as usize].corners);
@@ -157,20 +154,17 @@ impl SmoothContacts {
                 });
                 self.near.extend(near);
                 near_end = self.near.len();
-                for &v in vertices {
-                    self.world.blocks_of(v, &mut scratch);
-                }
             } else {
                 near_start = self.samples.len();
                 self.samples.extend(&f.samples);
                 near_end = self.samples.len();
+                self.world.blocks_of(f.query, &mut self.blocks);
                 if let Follow::Framed(FrameOf::Rigid { block, .. }) = part.follow {
-                    scratch.extend([block, block + 1]);
+                    self.blocks.extend([block, block + 1]);
                 }
+                self.blocks[block_start..].sort_unstable();
+                dedup_tail(&mut self.blocks, block_start);
             }
-            scratch.sort_unstable();
-            scratch.dedup();
-            self.blocks.extend(&scratch);
             self.pairs.push(Pair {
                 query: f.query,
                 surface: f.surface,

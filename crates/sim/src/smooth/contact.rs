@@ -4,7 +4,7 @@
 use stiction_bodies::{Model, motion::Pose};
 use stiction_contact::{
     ContactSet,
-    smooth::{self, Frame, SmoothConfig, SmoothContacts, SmoothError},
+    smooth::{self, Frame, Room, SmoothConfig, SmoothContacts, SmoothError},
 };
 use stiction_math::{Mat3, Vec3, reduce};
 
@@ -224,10 +224,9 @@ impl Contacts {
         Ok(done?)
     }
 
-    /// The blocks that meet in each of these contacts.
-    pub fn cliques(&self, contacts: &[u32]) -> Vec<Vec<u32>> {
-        let all = contacts.iter().filter_map(|&k| self.smooth.clique(k));
-        all.map(<[u32]>::to_vec).collect()
+    /// Grows `room` until all contacts at `place` have theirs.
+    pub fn make_room(&self, place: Place<'_>, room: &mut Room) -> Result<(), SolveError> {
+        Ok(self.smooth.make_room(&self.at(place), room)?)
     }
 
     /// How many contacts press at `place`.

@@ -509,7 +509,7 @@ impl Work {
         }
         let mut report = SolveReport::default();
         for _ in 0..MOST_SEARCHES {
-            stage.touched.clear();
+            stage.room.clear();
             let mut problem = Problem {
                 model,
                 prescribed,

@@ -8,6 +8,7 @@
 //! whose motion is prescribed are where it puts them and have no residual.
 
 use stiction_bodies::{Hessian, Model, State, rigid::left_jacobian};
+use stiction_contact::smooth::Room;
 use stiction_math::{LinearOperator, Mat3, Quat, ScatterError, Vec3, reduce};
 
 use super::{
@@ -56,8 +57,8 @@ pub(super) struct Stage {
     pub v: Vec<Vec3>,
     moved: Vec<Vec3>,
     scratch: Vec<Vec3>,
-    /// Contacts that the Jacobian has had room for since the last search, sorted.
-    pub touched: Vec<u32>,
+    /// Blocks of contacts that the Jacobian has had room for since the last search.
+    pub room: Room,
 }
 
 impl Stage {
@@ -219,10 +220,12 @@ impl Problem<'_> {
         stage.configure(model, self.prescribed, v);
         if let Some(contacts) = self.contacts.as_deref().filter(|_| assemble) {
             // Of all that may touch, few do: room for them alone keeps the factors small.
-            stage.touched.extend(contacts.active(stage.place())?);
-            stage.touched.sort_unstable();
-            stage.touched.dedup();
-            let room = jacobian.touch(model, contacts.cliques(&stage.touched));
+            let mut room = std::mem::take(&mut stage.room);
+            let made = contacts.make_room(stage.place(), &mut room);
+            stage.room = room;
+            made?;
+            let cliques = stage.room.cliques().map(<[u32]>::to_vec).collect();
+            let room = jacobian.touch(model, cliques);
             room.map_err(ScatterError::Block)?;
         }
         self.forces.linearise(

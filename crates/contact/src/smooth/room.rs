@@ -1,0 +1,105 @@
+//! Which blocks a Jacobian needs room for.
+
+use super::config::SmoothError;
+use super::contacts::{Pair, SmoothContacts};
+use super::place::{Blocks, Frozen, Place};
+use super::world::{Follow, FrameOf, Skin};
+
+/// The blocks that meet in contacts, gathered over the iterates of a solve.
+///
+/// A pair lists every sample that its vertex may come to feel while things move, which in a long
+/// step are thousands; at one place it feels a few dozen. Room for those alone keeps a matrix sparse.
+#[derive(Clone, Debug, Default)]
+pub struct Room {
+    /// By pair, in ascending order: its blocks, ascending.
+    cliques: Vec<(u32, Vec<u32>)>,
+}
+
+/// Samples count from a little beyond their radius: lest rounding forgets one.
+const ROUNDING: f64 = 1.0 + 1e-9;
+/// Where room grows, it grows to samples within so many radii, so that it need not grow again as soon
+/// as something slides.
+const SPARE: f64 = 1.1;
+
+impl Room {
+    /// Forgets all. Needed after every [`SmoothContacts::find`], which numbers pairs anew.
+    pub fn clear(&mut self) {
+        self.cliques.clear();
+    }
+
+    /// Sets of blocks that meet.
+    pub fn cliques(&self) -> impl Iterator<Item = &[u32]> {
+        self.cliques.iter().map(|c| &c.1[..])
+    }
+}
+
+impl SmoothContacts {
+    /// Grows `room` until all that [`assemble`](Self::assemble) gives at `at` has its place.
+    pub fn make_room(&self, at: &Place, room: &mut Room) -> Result<(), SmoothError> {
+        let mut needed = Vec::new();
+        let mut grown = Vec::new();
+        for k in self.active(at)? {
+            let pair = &self.pairs[k as usize];
+            self.blocks_at(pair, at, ROUNDING, &mut needed);
+            let place = match room.cliques.binary_search_by_key(&k, |c| c.0) {
+                Ok(place) => place,
+                Err(place) => {
+                    room.cliques.insert(place, (k, Vec::new()));
+                    place
+                }
+            };
+            let clique = &mut room.cliques[place].1;
+            if needed.iter().all(|b| clique.binary_search(b).is_ok()) {
+                continue;
+            }
+            self.blocks_at(pair, at, SPARE, &mut grown);
+            clique.append(&mut grown);
+            clique.sort_unstable();
+            clique.dedup();
+        }
+        Ok(())
+    }
+
+    /// The blocks of a pair whose samples are within so many of their radii, in no order.
+    fn blocks_at(&self, pair: &Pair, at: &Place, radii: f64, out: &mut Vec<u32>) {
+        out.clear();
+        self.world.blocks_of(pair.query, out);
+        let part = &self.world.colliders[pair.surface as usize];
+        if !matches!(part.skin, Skin::Deforming(_)) {
+            if let Follow::Framed(FrameOf::Rigid { block, .. }) = part.follow {
+                out.extend([block, block + 1]);
+            }
+            return;
+        }
+        self.blocks_of_samples(pair, at, radii, out);
+        if let Some(lagged) = &self.lagged {
+            let (kept, now) = (&lagged.kept, at);
+            self.blocks_of_samples(pair, &Frozen { kept, now }, radii, out);
+        }
+    }
+
+    fn blocks_of_samples(
+        &self,
+        pair: &Pair,
+        at: &impl Blocks<f64>,
+        radii: f64,
+        out: &mut Vec<u32>,
+    ) {
+        let part = &self.world.colliders[pair.surface as usize];
+        let Skin::Deforming(samples) = &part.skin else {
+            return;
+        };
+        let x = |vertex: u32| self.world.motion(vertex, at).x.plain();
+        let query = x(pair.query);
+        for near in &self.near[pair.near.clone()] {
+            let sample = &samples[near.sample as usize];
+            let [p, q, r] = sample.corners.map(x);
+            let [a, b, c] = sample.weights;
+            if (query - (p * a + q * b + r * c)).norm() < radii * sample.radius {
+                for corner in sample.corners {
+                    self.world.blocks_of(corner, out);
+                }
+            }
+        }
+    }
+}
