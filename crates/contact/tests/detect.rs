@@ -465,6 +465,41 @@ fn rods_touch_one_another_themselves_and_what_lies_below() {
     assert!(c.normal.iter().all(|n| n.z > 0.5));
 }
 
+/// One rod lies over another at the start of a step and under it at the end. Whether it passed through
+/// or came around, which shows in no normal, decides which side it is on.
+#[test]
+fn rods_that_roll_around_one_another_have_not_passed() {
+    let d = 0.9 * T;
+    let over = |slope: f64, shift: f64, z: f64| {
+        let end = |x: f64| Vec3::new(0.02 * x, slope * x + shift, z);
+        [end(-1.0), end(1.0)]
+    };
+    let along = [Vec3::new(-0.02, 0.0, 0.0), Vec3::new(0.02, 0.0, 0.0)];
+    let around = (over(-9.0 * d, 0.0, d), over(10.0 * d, 5.0 * d, -d));
+    let through = (over(-9.0 * d, 0.0, d), over(-9.0 * d, 0.0, -d));
+    for ((start, end), side) in [(around, 1.0), (through, -1.0)] {
+        let mut s = Scene::default();
+        rod(&mut s, &along, &along);
+        rod(&mut s, &start, &start);
+        let mut detector = s.detector();
+        let (mut before, _) = s.contacts_by(&mut detector, &ContactSet::default());
+        assert_eq!(before.len(), 1);
+        assert_eq!(before.normal[0], -Vec3::z());
+        for i in 0..2 {
+            s.v[2 + i] = (end[i] - start[i]) / H;
+        }
+        detector.follow_sides(&s.v, &mut before);
+        s.x[2..].copy_from_slice(&end);
+        s.v.fill(Vec3::zeros());
+        let (after, _) = s.contacts_by(&mut detector, &before);
+        assert_eq!(after.key, before.key);
+        assert!((after.normal[0] - Vec3::z() * side).norm() < 1e-6);
+        // Those that came around touch; those that passed are two thicknesses from where they belong.
+        let gap = side * d - T;
+        assert!((after.gap[0] - gap).abs() < 1e-9, "{} {gap}", after.gap[0]);
+    }
+}
+
 #[test]
 fn keys_last_while_a_sheet_slides() {
     let mut s = Scene::default();

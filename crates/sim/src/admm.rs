@@ -116,6 +116,8 @@ pub struct Admm {
     contacts: ContactSet,
     /// Multipliers of elastic elements from a checkpoint, by body and term.
     multipliers: Vec<(String, Vec<Vec3>)>,
+    /// Velocities and impulses that the last contact problem was started from, if they are asked for.
+    start: Option<(Vec<Vec3>, Vec<Vec3>)>,
 }
 
 struct Work {
@@ -128,8 +130,6 @@ struct Work {
     gradient: Vec<Vec3>,
     /// Velocities without contact; before they are known, those that the step is linearised at.
     predicted: Vec<Vec3>,
-    /// Velocities and impulses that the last contact problem was started from.
-    start: (Vec<Vec3>, Vec<Vec3>),
     placements: Vec<Placement<'static>>,
 }
 
@@ -143,6 +143,7 @@ impl Admm {
             state: solver::State::default(),
             contacts: ContactSet::default(),
             multipliers: Vec::new(),
+            start: None,
         }
     }
 
@@ -189,6 +190,7 @@ impl Admm {
             }
             // What is linearised again need not be finished.
             let last = newton + 1 == linearisations;
+            remember(&mut self.start, work, &self.state);
             stages.time(Stage::Solve, || {
                 let step = (model, &*dynamics);
                 work.solve(step, &mut self.state, config, start, last, v, &mut report)
@@ -208,6 +210,7 @@ impl Admm {
                 if more == 0 || round == ROUNDS {
                     return Err(SolveError::Passes { fraction });
                 }
+                remember(&mut self.start, work, &self.state);
                 stages.time(Stage::Solve, || {
                     let start = solver::Start::Given;
                     let step = (model, &*dynamics);
@@ -222,6 +225,9 @@ impl Admm {
         let found = &work.problem.contacts;
         self.contacts.key.clone_from(&found.key);
         self.contacts.normal.clone_from(&found.normal);
+        stages.time(Stage::Detect, || {
+            work.detector.follow_sides(v, &mut self.contacts);
+        });
         Ok(report)
     }
 }
@@ -265,14 +271,18 @@ impl Method for Admm {
     fn evidence(&self) -> Option<Evidence<'_>> {
         let problem = &self.work.as_ref()?.problem;
         let (v, r) = (&self.state.v, &self.state.r);
-        let (start_v, start_r) = &self.work.as_ref()?.start;
-        let start = Some((&start_v[..], &start_r[..])).filter(|s| s.0.len() == v.len());
+        let start = self.start.as_ref().map(|(v, r)| (&v[..], &r[..]));
+        let start = start.filter(|s| s.0.len() == v.len());
         Some(Evidence {
             problem,
             v,
             r,
             start,
         })
+    }
+
+    fn keep_start(&mut self) {
+        self.start.get_or_insert_default();
     }
 
     fn footprint(&self) -> Footprint {
@@ -284,21 +294,19 @@ impl Method for Admm {
             &work.problem.positions,
             &work.gradient,
             &work.predicted,
-            &work.start.0,
             &self.state.v,
             &self.state.lambda,
             &self.state.balance,
         ];
         let columns: usize = columns.map(|c| size_of_val(&c[..])).iter().sum();
         let solver = work.solver.as_ref();
-        let impulses = size_of_val(&self.state.r[..]) + size_of_val(&work.start.1[..]);
         Footprint {
             system: work.problem.a.bytes() + solver.map_or(0, |s| s.bytes()) + columns,
             detection: work.detector.bytes(),
             contacts: work.problem.contacts.bytes()
                 + self.contacts.bytes()
                 + solver.map_or(0, |s| s.projection_bytes())
-                + impulses,
+                + size_of_val(&self.state.r[..]),
         }
     }
 
@@ -315,7 +323,7 @@ impl Method for Admm {
             start: &state.v,
             fixed: &work.problem.fixed,
             obstacles: &work.placements,
-            previous: &work.problem.contacts,
+            previous: &self.contacts,
         };
         Ok(work.detector.overlap(&now, 0.0)?)
     }
@@ -380,6 +388,15 @@ impl Method for Admm {
     }
 }
 
+/// Keeps what a solve starts from, if that is asked for. The problem of an alternating integrator
+/// changes while it is solved: it has no start to show.
+fn remember(start: &mut Option<(Vec<Vec3>, Vec<Vec3>)>, work: &Work, state: &solver::State) {
+    if let Some((v, r)) = start.as_mut().filter(|_| work.elements.is_none()) {
+        v.clone_from(&state.v);
+        r.clone_from(&state.r);
+    }
+}
+
 /// Nested relaxation from the velocities and impulses of the step before.
 fn relax(
     problem: &FrictionProblem,
@@ -427,7 +444,6 @@ impl Work {
             solver: None,
             gradient: vec![Vec3::zeros(); n],
             predicted: vec![Vec3::zeros(); n],
-            start: Default::default(),
             placements: Vec::new(),
             problem,
         })
@@ -523,11 +539,6 @@ impl Work {
             settings.stop = solver::Stop::Change;
         }
         state.r.resize(problem.contacts.len(), Vec3::zeros());
-        // The problem of an alternating integrator changes while it is solved: it has no start to show.
-        if self.elements.is_none() {
-            self.start.0.clone_from(&state.v);
-            self.start.1.clone_from(&state.r);
-        }
         let detector = &mut self.detector;
         let solved = match (&mut self.elements, config.by) {
             (Some(elements), _) => {

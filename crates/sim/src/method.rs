@@ -34,6 +34,9 @@ pub trait Method: Send {
         None
     }
 
+    /// Asks it to keep what its solves start from, for [`Evidence::start`].
+    fn keep_start(&mut self) {}
+
     /// The deepest overlap in a state.
     fn overlap(&mut self, _model: &Model, _state: &State) -> Result<Overlap, SolveError> {
         Ok(Overlap::default())
@@ -62,8 +65,8 @@ pub struct Evidence<'a> {
     pub v: &'a [Vec3],
     /// Impulses at its contacts [N·s].
     pub r: &'a [Vec3],
-    /// Velocities and impulses that the solver started from, if it keeps them; contacts found on
-    /// the way have none.
+    /// Velocities and impulses that the solver started from, if it was asked to keep them; contacts
+    /// found on the way have none.
     pub start: Option<(&'a [Vec3], &'a [Vec3])>,
 }
 

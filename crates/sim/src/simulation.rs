@@ -112,6 +112,11 @@ impl Simulation {
         self.method.recall(memory);
     }
 
+    /// Asks the method to keep what its solves start from, for [`Evidence::start`](crate::Evidence).
+    pub fn keep_start(&mut self) {
+        self.method.keep_start();
+    }
+
     /// The method.
     pub fn method(&self) -> &dyn Method {
         &*self.method

@@ -269,6 +269,9 @@ impl Job {
         // Smooth contact keeps vertices out, not edges: it does not promise this.
         let rules = rules.filter(|_| sim.method().name() == "admm");
         let mut crossed = 0;
+        if self.dump.is_some() {
+            sim.keep_start();
+        }
         let (time, every) = (plan.time.clone(), plan.output.checkpoint_every);
         let name = plan.name.clone();
         let info = RunInfo {

@@ -133,6 +133,11 @@ impl Laws {
         Self { count, table }
     }
 
+    /// Whether friction in sliding differs from that at rest anywhere.
+    pub(super) fn have_kinetic(&self) -> bool {
+        self.table.iter().any(|law| law.kinetic.is_some())
+    }
+
     /// The law between materials `a` and `b`.
     pub fn between(&self, a: u32, b: u32) -> Law {
         self.table[(a * self.count + b) as usize]

@@ -55,6 +55,32 @@ pub(super) struct Touch {
     pub to: Vec3,
 }
 
+/// Kinds of features in their names, and where they stand there: above how often a pair is listed.
+const VERTEX: u64 = 1;
+const EDGE: u64 = 2;
+const FACE: u64 = 3;
+const SOLID: u64 = 4;
+const KIND: u32 = 60;
+const AGAIN: u32 = 56;
+
+/// The vertices of two features that stay a pair while they slide: vertex and face or two edges.
+pub(super) fn lasting_vertices(world: &World, key: &ContactKey) -> Option<(ContactKind, [u32; 4])> {
+    let number = |name: u64| (name & ((1 << AGAIN) - 1)) as usize;
+    let (i, j) = (number(key.first), number(key.second));
+    match (key.first >> KIND, key.second >> KIND) {
+        (VERTEX, FACE) => {
+            let [a, b, c] = *world.surface.triangles().get(j)?;
+            Some((ContactKind::VertexFace, [i as u32, a, b, c]))
+        }
+        (EDGE, EDGE) => {
+            let edges = world.surface.edges();
+            let ([a, b], [c, d]) = (*edges.get(i)?, *edges.get(j)?);
+            Some((ContactKind::EdgeEdge, [a, b, c, d]))
+        }
+        _ => None,
+    }
+}
+
 impl Found {
     pub(super) fn turn(&mut self) {
         self.normal = -self.normal;
@@ -63,12 +89,12 @@ impl Found {
 
     /// The name of the pair: the kind of each feature above its number.
     pub(super) fn key(&self, world: &World) -> ContactKey {
-        let code = |kind: u64, index: usize| kind << 60 | index as u64;
-        let vertex = |v: u32| code(1, v as usize);
-        let edge = |a: u32, b: u32| code(2, world.edge(a.min(b), a.max(b)));
-        let face = |a: u32, b: u32, c: u32| code(3, world.triangle([a, b, c]));
+        let code = |kind: u64, index: usize| kind << KIND | index as u64;
+        let vertex = |v: u32| code(VERTEX, v as usize);
+        let edge = |a: u32, b: u32| code(EDGE, world.edge(a.min(b), a.max(b)));
+        let face = |a: u32, b: u32, c: u32| code(FACE, world.triangle([a, b, c]));
         let solid = self.touch.map_or(0, |t| {
-            code(4, 0) | u64::from(t.collider) << 16 | u64::from(t.part)
+            code(SOLID, 0) | u64::from(t.collider) << 16 | u64::from(t.part)
         });
         let [a, b, c, d] = self.vertices;
         let (first, second) = match self.kind {
@@ -86,7 +112,7 @@ impl Found {
     /// The name of a further contact of the pair, the n-th.
     pub(super) fn again(key: ContactKey, n: u64) -> ContactKey {
         ContactKey {
-            first: key.first | n << 56,
+            first: key.first | n << AGAIN,
             ..key
         }
     }

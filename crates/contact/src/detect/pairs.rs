@@ -119,7 +119,7 @@ impl World {
         full.min(part * squared.sqrt())
     }
 
-    fn full_thickness(&self, kind: ContactKind, v: &[u32; 4]) -> f64 {
+    pub(super) fn full_thickness(&self, kind: ContactKind, v: &[u32; 4]) -> f64 {
         let second = if kind == ContactKind::EdgeEdge {
             v[2]
         } else {

@@ -3,11 +3,18 @@
 //! A distance has no sign. If a vertex has slipped through a face by a little, its separation
 //! points to the wrong side and a contact would hold it there. Two things tell: the contact of the
 //! same features in the step before, and the outside of a closed surface.
+//!
+//! Thin rods roll around one another within a step: their normal turns over although they never met.
+//! At the end of a step such normals are turned along, so that the next step does not take it for
+//! passing through.
 
-use stiction_geometry::collide::ContactKind;
+use rayon::prelude::*;
+use stiction_geometry::collide::ccd::{self, CcdConfig};
+use stiction_geometry::collide::{ContactKind, edge_edge, point_triangle};
 use stiction_math::Vec3;
 
-use super::emit::{Found, Kind};
+use super::detector::Detector;
+use super::emit::{Found, Kind, lasting_vertices};
 use super::step::Motion;
 use super::world::World;
 use crate::ContactSet;
@@ -17,6 +24,29 @@ const REVERSED: f64 = -0.5;
 
 /// Distances below this part of the thickness have no direction of their own.
 const TOUCHING: f64 = 1e-6;
+
+/// Features that come nearer than this part of their thickness may have passed.
+const PASSED: f64 = 1e-3;
+
+impl Detector {
+    /// Brings normals of the step's contacts to its end, at velocities `v` [m/s], where features came
+    /// around one another without meeting. Of `contacts` only keys and normals are used.
+    pub fn follow_sides(&mut self, v: &[Vec3], contacts: &mut ContactSet) {
+        if v.len() < self.world.blocks {
+            return;
+        }
+        self.motion.predict(&self.world, v);
+        let (world, motion) = (&self.world, &self.motion);
+        let all = contacts.normal.par_iter_mut().zip(&contacts.key);
+        all.with_min_len(1024).for_each(|(normal, key)| {
+            if let Some((kind, vertices)) = lasting_vertices(world, key)
+                && let Some(turned) = world.came_around(motion, kind, &vertices, normal)
+            {
+                *normal = turned;
+            }
+        });
+    }
+}
 
 impl World {
     /// Turns contacts of features that passed through one another and removes those that look
@@ -106,6 +136,34 @@ impl World {
         }
         let mut dropped = drop.iter();
         found.retain(|_| dropped.next() == Some(&false));
+    }
+
+    /// The unit separation of two features at the end of the step, if it is opposite to the `normal`
+    /// they had and they never met on the way.
+    fn came_around(
+        &self,
+        motion: &Motion,
+        kind: ContactKind,
+        v: &[u32; 4],
+        normal: &Vec3,
+    ) -> Option<Vec3> {
+        let x1 = v.map(|v| motion.x1[v as usize]);
+        let [a, b, c, d] = x1;
+        let separation = match kind {
+            ContactKind::EdgeEdge => edge_edge(&[a, b], &[c, d]).separation,
+            _ => point_triangle(&a, &[b, c, d]).separation,
+        };
+        let length = separation.norm();
+        if normal.dot(&separation) >= REVERSED * length || !length.is_normal() {
+            return None;
+        }
+        let x0 = v.map(|v| motion.x0[v as usize]);
+        let config = CcdConfig::new(PASSED * self.full_thickness(kind, v));
+        let met = match kind {
+            ContactKind::EdgeEdge => ccd::edge_edge(&x0, &x1, &config),
+            _ => ccd::vertex_face(&x0, &x1, &config),
+        };
+        met.impact.is_none().then(|| separation / length)
     }
 
     /// The outward direction of a vertex, edge or face: the sum of the unit normals around it,

@@ -54,7 +54,7 @@ pub(super) struct Motion {
     /// Which vertices follow a block that is not prescribed.
     pub free: Vec<bool>,
     pub fixed: Vec<bool>,
-    /// Velocities of the blocks at the start [m/s].
+    /// Velocities of the blocks at the start [m/s]; empty if no law asks for them.
     pub start: Vec<Vec3>,
     /// Solids by formula, with the places of their colliders.
     pub shapes: Vec<(u32, Moving)>,
@@ -68,7 +68,9 @@ impl Motion {
         self.fixed.clear();
         self.fixed.extend_from_slice(step.fixed);
         self.start.clear();
-        self.start.extend_from_slice(step.start);
+        if world.laws.have_kinetic() {
+            self.start.extend_from_slice(step.start);
+        }
         self.shapes.clear();
         let count = world.owner.len();
         let levers = if world.rotations > 0 { count } else { 0 };

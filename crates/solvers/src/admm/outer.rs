@@ -35,7 +35,6 @@ pub struct Admm {
     /// λ as it enters the linear system: with momentum or as combined, if so.
     pub(super) lambda_hat: Vec<Vec3>,
     step: Vec<Vec3>,
-    product: Vec<Vec3>,
     /// Where the time went since it was last asked for.
     pub clock: Clock,
 }
@@ -117,7 +116,6 @@ impl Admm {
             lambda: Vec::new(),
             lambda_hat: Vec::new(),
             step: Vec::new(),
-            product: Vec::new(),
             clock: Clock::default(),
         })
     }
@@ -213,14 +211,7 @@ impl Admm {
 
     /// Memory of all but the projection [bytes].
     pub fn bytes(&self) -> usize {
-        let columns = [
-            &self.v,
-            &self.p,
-            &self.lambda,
-            &self.lambda_hat,
-            &self.step,
-            &self.product,
-        ];
+        let columns = [&self.v, &self.p, &self.lambda, &self.lambda_hat, &self.step];
         let numbers = size_of_val(&self.w[..]) + size_of_val(&self.reach[..]);
         let columns = columns.map(|c| size_of_val(&c[..])).iter().sum::<usize>();
         self.factor.bytes() + columns + numbers + size_of_val(&self.inverse[..])
@@ -368,8 +359,8 @@ impl Admm {
             self.fall_back(problem, attempts, config, &mut report)?;
         }
         let contacts = &problem.contacts;
-        problem.a.apply(&self.p, &mut self.product);
-        state.balance.clone_from(&self.product);
+        state.balance.resize(self.p.len(), Vec3::zeros());
+        problem.a.apply(&self.p, &mut state.balance);
         reduce::axpy(-1.0, &problem.f, &mut state.balance);
         state.v.clone_from(self.velocity(config.velocity));
         state.lambda.clone_from(&self.lambda);
@@ -442,13 +433,7 @@ impl Admm {
                 return Err(Error::Start(name));
             }
         }
-        for column in [
-            &mut self.v,
-            &mut self.p,
-            &mut self.lambda,
-            &mut self.step,
-            &mut self.product,
-        ] {
+        for column in [&mut self.v, &mut self.p, &mut self.lambda, &mut self.step] {
             column.clear();
             column.resize(n, Vec3::zeros());
         }
@@ -545,15 +530,12 @@ impl Admm {
         tolerance: f64,
     ) -> Result<usize, Error> {
         let start = Instant::now();
-        problem.a.apply(&self.v, &mut self.product);
-        let known = (&problem.f, &self.product, &self.w);
+        problem.a.apply(&self.v, &mut self.step);
+        let known = (&problem.f, &self.w);
         let p = momentum.p_hat.as_ref().unwrap_or(&self.p);
         let pulled = (p, &self.lambda_hat, &self.v);
-        blocks((&mut self.step, known, pulled)).for_each(
-            |(step, (f, product, w), (p, lambda, v))| {
-                *step = f - product + (p - v + lambda) * *w;
-            },
-        );
+        blocks((&mut self.step, known, pulled))
+            .for_each(|(step, (f, w), (p, lambda, v))| *step = f - *step + (p - v + lambda) * *w);
         let iterations = self.factor.solve(matrix, &mut self.step, tolerance)?;
         reduce::axpy(1.0, &self.step, &mut self.v);
         self.clock.linear += start.elapsed().as_secs_f64();
