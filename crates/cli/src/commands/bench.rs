@@ -43,6 +43,12 @@ pub struct BenchArgs {
     /// Detection: go on to two million triangles (6 GB of memory). `smooth`: also the largest ball.
     #[arg(long)]
     large: bool,
+    /// `smooth`: only this ball: 1k, 55k or 160k.
+    #[arg(long, value_name = "SIZE")]
+    ball: Option<String>,
+    /// `smooth`: only this compression of the filling: 1 or 0.01 per atmosphere.
+    #[arg(long, value_name = "KAPPA")]
+    filling: Option<String>,
     /// `hairy-ball`: how many strands, one row each; the paper has 15565 to 127058.
     #[arg(
         long,
@@ -152,7 +158,8 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
             return show(args.json, &rows, |r| recording::print(r));
         }
         Some(Name::Smooth) => {
-            let tables = with_threads(args.threads, || smooth::run(args.large))?;
+            let which = smooth::Which::new(args.large, args.ball, args.filling)?;
+            let tables = with_threads(args.threads, || smooth::run(&which))?;
             return show(args.json, &tables, |t| t.print());
         }
         Some(Name::Admm) => {

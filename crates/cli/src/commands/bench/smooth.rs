@@ -84,13 +84,57 @@ pub struct Tables {
     contact: Vec<ContactRow>,
 }
 
-/// All tables; the largest ball only if it is asked for: its factorisation takes gigabytes.
-pub fn run(large: bool) -> Result<Tables, Failure> {
+/// Which rows are measured.
+pub struct Which {
+    sizes: Vec<&'static Size>,
+    compressions: Vec<&'static str>,
+}
+
+impl Which {
+    /// All, or one ball or filling of them; the largest ball only if it is asked for: its
+    /// factorisation takes gigabytes.
+    pub fn new(
+        large: bool,
+        ball: Option<String>,
+        filling: Option<String>,
+    ) -> Result<Self, Failure> {
+        let unknown = |option: &str, value: &str, known: &[&str]| {
+            Failure::Input(miette::miette!(
+                help = format!("one of {}", known.join(", ")),
+                "--{option} {value}: there is none of that"
+            ))
+        };
+        let sizes = match ball {
+            None => SIZES.iter().take(if large { 3 } else { 2 }).collect(),
+            Some(name) => {
+                let size = SIZES.iter().find(|s| s.name == name);
+                vec![size.ok_or_else(|| unknown("ball", &name, &SIZES.each_ref().map(|s| s.name)))?]
+            }
+        };
+        let compressions = match filling {
+            None => COMPRESSIONS.to_vec(),
+            Some(name) => {
+                let known = COMPRESSIONS.iter().find(|c| **c == name);
+                vec![*known.ok_or_else(|| unknown("filling", &name, &COMPRESSIONS))?]
+            }
+        };
+        Ok(Self {
+            sizes,
+            compressions,
+        })
+    }
+
+    fn all(&self) -> bool {
+        self.sizes.len() > 1 && self.compressions.len() > 1
+    }
+}
+
+/// The tables that are asked for.
+pub fn run(which: &Which) -> Result<Tables, Failure> {
     let mut ball = Vec::new();
     eprintln!("{}", Row::HEAD);
-    let sizes = if large { &SIZES[..] } else { &SIZES[..2] };
-    for size in sizes {
-        for compression in COMPRESSIONS {
+    for size in &which.sizes {
+        for &compression in &which.compressions {
             let mut direct: Option<(f64, u64, Simulation)> = None;
             for solver in ["direct", "iterative"] {
                 let (mut row, sim) = measure(size, compression, solver)?;
@@ -114,7 +158,8 @@ pub fn run(large: bool) -> Result<Tables, Failure> {
         }
     }
     let mut contact = Vec::new();
-    for (scene, steps) in [("tube-bend", 3), ("bowl-grasp", 20)] {
+    let scenes = [("tube-bend", 3), ("bowl-grasp", 20)];
+    for (scene, steps) in scenes.into_iter().filter(|_| which.all()) {
         for solver in ["direct", "iterative"] {
             let mut sim = simulation(scene, &[format!("method.solver={solver}")])?;
             let (mut contacts, mut iterations) = (0, 0);
