@@ -61,11 +61,10 @@ fn all_pairs(s: &Surface) -> Candidates {
         }
     }
     for (i, a) in s.edges().iter().enumerate() {
-        for b in s.edges()[i + 1..]
-            .iter()
-            .filter(|b| !b.contains(&a[0]) && !b.contains(&a[1]))
-        {
-            all.edge_edge.push([a[0], a[1], b[0], b[1]]);
+        for (j, b) in s.edges().iter().enumerate().skip(i + 1) {
+            if !b.contains(&a[0]) && !b.contains(&a[1]) {
+                all.edge_edge.push([i as u32, j as u32]);
+            }
         }
     }
     all
@@ -111,13 +110,23 @@ fn candidates_contain_every_pair_that_comes_within_the_margin_and_none_whose_way
         let mut least = all_pairs(&surface);
         let mut most = least.clone();
         least.vertex_face.retain(|v| comes(&v[..1], &v[1..]));
-        least.edge_edge.retain(|v| comes(&v[..2], &v[2..]));
+        let edges = |e: &[u32; 2]| e.map(|e| surface.edges()[e as usize]);
+        least.edge_edge.retain(|e| {
+            let [a, b] = edges(e);
+            comes(&a, &b)
+        });
         most.vertex_face.retain(|v| !apart(&v[..1], &v[1..]));
-        most.edge_edge.retain(|v| !apart(&v[..2], &v[2..]));
+        most.edge_edge.retain(|e| {
+            let [a, b] = edges(e);
+            !apart(&a, &b)
+        });
+        let ends = |c: &Candidates| -> Vec<[u32; 4]> {
+            c.edge_edge.iter().map(|e| surface.ends(*e)).collect()
+        };
         let set = |v: &[[u32; 4]]| v.iter().copied().collect::<BTreeSet<_>>();
         for (found, least, most) in [
             (&found.vertex_face, &least.vertex_face, &most.vertex_face),
-            (&found.edge_edge, &least.edge_edge, &most.edge_edge),
+            (&ends(&found), &ends(&least), &ends(&most)),
         ] {
             assert_eq!(set(found).len(), found.len());
             assert!(set(found).is_superset(&set(least)));
@@ -167,16 +176,25 @@ fn filters_and_two_surfaces_select_from_the_same_pairs() {
     });
     assert!(mixed.len() > 100 && mixed.len() < Candidates::within(&whole, any).len());
     let (low, high): (Vec<_>, Vec<_>) = surface.triangles().iter().partition(|t| lower(t[0]));
-    let part = |t: &[[u32; 3]]| {
-        let surface = Surface::new(t, &[]).unwrap();
-        SweptSurface::build(surface, &start, &end, 0.01).unwrap()
+    let [low, high] = [low, high].map(|t| Surface::new(&t, &[]).unwrap());
+    let part = |s: &Surface| SweptSurface::build(s.clone(), &start, &end, 0.01).unwrap();
+    // Parts number their edges by themselves.
+    let named = |mut pairs: Candidates| {
+        for pair in &mut pairs.edge_edge {
+            let ends = [
+                low.edges()[pair[0] as usize],
+                high.edges()[pair[1] as usize],
+            ];
+            *pair = ends.map(|e| surface.edges().binary_search(&e).unwrap() as u32);
+        }
+        pairs
     };
     let pairs = Candidates::between(&part(&low), &part(&high), any);
-    assert_eq!(pairs, mixed);
+    assert_eq!(named(pairs), mixed);
     // Of two kinds, the coarser one decides.
-    let moving = Surface::new(&high, &[]).unwrap();
-    let moving = SweptSurface::build_moving(moving, &start, &end, 0.01).unwrap();
-    assert_eq!(Candidates::between(&part(&low), &moving, any), mixed);
+    let moving = SweptSurface::build_moving(high.clone(), &start, &end, 0.01).unwrap();
+    let pairs = Candidates::between(&part(&low), &moving, any);
+    assert_eq!(named(pairs), mixed);
 }
 
 #[test]
@@ -186,7 +204,14 @@ fn the_safe_step_is_the_earliest_of_all_pairs() {
         let (surface, start, end) = scene(seed);
         let config = CcdConfig::new(1e-3);
         let swept = SweptSurface::build(surface.clone(), &start, &end, config.d_min).unwrap();
-        let step = earliest_step(&Candidates::within(&swept, any), &start, &end, &config).unwrap();
+        let step = earliest_step(
+            &Candidates::within(&swept, any),
+            &surface,
+            &start,
+            &end,
+            &config,
+        )
+        .unwrap();
         let mut first = 1.0f64;
         let all = all_pairs(&surface);
         let at = |x: &[Vec3], v: &[u32; 4]| v.map(|v| x[v as usize]);
@@ -194,7 +219,8 @@ fn the_safe_step_is_the_earliest_of_all_pairs() {
             let answer = ccd::vertex_face(&at(&start, v), &at(&end, v), &config);
             first = answer.impact.map_or(first, |i| first.min(i.time));
         }
-        for v in &all.edge_edge {
+        for e in &all.edge_edge {
+            let v = &surface.ends(*e);
             let answer = ccd::edge_edge(&at(&start, v), &at(&end, v), &config);
             first = answer.impact.map_or(first, |i| first.min(i.time));
         }
@@ -223,7 +249,14 @@ fn contacts_are_all_pairs_within_the_distance_each_once() {
         let distance = 0.1 + 1e-9;
         let swept = SweptSurface::build(surface.clone(), &x, &x, distance).unwrap();
         let zero = |_: ContactKind, _: &[u32; 4]| Vec3::zeros();
-        let found = proximity(&Candidates::within(&swept, any), &x, distance, zero).unwrap();
+        let found = proximity(
+            &Candidates::within(&swept, any),
+            &surface,
+            &x,
+            distance,
+            zero,
+        )
+        .unwrap();
 
         // The active features, by brute force, as sorted vertex lists of the two sides.
         let mut expected = BTreeSet::new();
@@ -250,7 +283,8 @@ fn contacts_are_all_pairs_within_the_distance_each_once() {
                 };
             }
         }
-        for v in &all_pairs(&surface).edge_edge {
+        for e in &all_pairs(&surface).edge_edge {
+            let v = surface.ends(*e);
             let c = edge_edge(&[at(v[0]), at(v[1])], &[at(v[2]), at(v[3])]);
             if c.squared <= distance * distance {
                 let side = |f: EdgeFeature, e: &[u32]| match f {
@@ -313,7 +347,7 @@ fn the_same_bits_for_any_number_of_threads() {
             let mut swept = SweptSurface::build(surface.clone(), &start, &start, 0.02).unwrap();
             let still = Candidates::within(&swept, any);
             let none = |_: ContactKind, _: &[u32; 4]| Vec3::zeros();
-            let contacts = proximity(&still, &start, 0.05, none).unwrap();
+            let contacts = proximity(&still, &surface, &start, 0.05, none).unwrap();
             let streamed = proximity_within(&swept, &start, 0.05, any, none).unwrap();
             assert_eq!(contacts, streamed);
             swept.refit(&start, &end, 0.0).unwrap();
@@ -321,7 +355,7 @@ fn the_same_bits_for_any_number_of_threads() {
             let anew = SweptSurface::build(surface.clone(), &start, &end, 0.0).unwrap();
             assert_eq!(moving, Candidates::within(&anew, any));
             let config = CcdConfig::new(1e-5);
-            let step = earliest_step(&moving, &start, &end, &config).unwrap();
+            let step = earliest_step(&moving, &surface, &start, &end, &config).unwrap();
             let streamed = earliest_step_within(&swept, &start, &end, &config, any).unwrap();
             assert_eq!(step, streamed);
             (contacts, moving, step)
@@ -342,7 +376,7 @@ fn what_is_streamed_is_what_candidates_hold() {
         let start = jitter(&mut random, &x, 0.01);
         let end = jitter(&mut random, &start, 0.05);
         let surface = Surface::new(&triangles, &rods).unwrap();
-        let swept = SweptSurface::build(surface, &start, &end, 0.03).unwrap();
+        let swept = SweptSurface::build(surface.clone(), &start, &end, 0.03).unwrap();
         let odd = |c: Candidate| match c {
             Candidate::VertexFace(v, t) => (v + t[0]) % 3 != seed as u32 % 3,
             Candidate::EdgeEdge(a, b) => (a[0] + b[1]) % 5 != 0,
@@ -361,12 +395,12 @@ fn what_is_streamed_is_what_candidates_hold() {
         assert!(seen.is_empty());
         let listed = Candidates::within(&swept, odd);
         let side = |_: ContactKind, v: &[u32; 4]| Vec3::new(f64::from(v[0]), 1.0, 2.0);
-        let contacts = proximity(&listed, &start, 0.03, side).unwrap();
+        let contacts = proximity(&listed, &surface, &start, 0.03, side).unwrap();
         let streamed = proximity_within(&swept, &start, 0.03, odd, side).unwrap();
         assert!(contacts.len() > 1_000);
         assert_eq!(contacts, streamed);
         let config = CcdConfig::new(1e-6);
-        let step = earliest_step(&listed, &start, &end, &config).unwrap();
+        let step = earliest_step(&listed, &surface, &start, &end, &config).unwrap();
         assert!(step.limited_by.is_some());
         let streamed = earliest_step_within(&swept, &start, &end, &config, odd).unwrap();
         assert_eq!(step, streamed);
@@ -442,7 +476,7 @@ fn crumpled_sheets_never_intersect_after_safe_steps() {
         let mut random = SplitMix::new(seed);
         let (mut x, triangles) = sheets(2, 5, 0.1);
         let surface = Surface::new(&triangles, &[]).unwrap();
-        let mut swept = SweptSurface::build(surface, &x, &x, 0.0).unwrap();
+        let mut swept = SweptSurface::build(surface.clone(), &x, &x, 0.0).unwrap();
         // Which pairs meet; by brute force, so that it does not share the hierarchy's faults.
         let meet = |x: &[Vec3]| {
             let t = &triangles;
@@ -457,7 +491,8 @@ fn crumpled_sheets_never_intersect_after_safe_steps() {
             let end: Vec<Vec3> = target.iter().map(|p| p + pull * (centre - p)).collect();
             swept.refit(&x, &end, 0.0).unwrap();
             let candidates = Candidates::within(&swept, any);
-            let step = earliest_step(&candidates, &x, &end, &CcdConfig::new(0.0)).unwrap();
+            let step =
+                earliest_step(&candidates, &surface, &x, &end, &CcdConfig::new(0.0)).unwrap();
             smallest = smallest.min(step.fraction);
             stopped += usize::from(step.fraction < 1.0);
             if round == 0 {
@@ -495,9 +530,9 @@ fn rods_meet_rods_and_triangles() {
     .map(|p| far + Vec3::from(*p))
     .collect();
     let surface = Surface::new(&[[0, 1, 2]], &[[4, 3], [5, 6]]).unwrap();
-    let swept = SweptSurface::build(surface, &x, &x, 0.025).unwrap();
+    let swept = SweptSurface::build(surface.clone(), &x, &x, 0.025).unwrap();
     let pairs = Candidates::within(&swept, any);
-    let near = proximity(&pairs, &x, 0.025, |_, _| Vec3::zeros()).unwrap();
+    let near = proximity(&pairs, &surface, &x, 0.025, |_, _| Vec3::zeros()).unwrap();
     let found: Vec<_> = near.iter().map(|c| (c.kind, c.vertices)).collect();
     let expected = [
         (ContactKind::VertexFace, [3, 0, 1, 2]),
@@ -549,11 +584,18 @@ fn bad_input_is_refused_by_name() {
     assert_eq!(build(&x, -1.0), SurfaceError::BadDistance(-1.0));
     let swept = SweptSurface::build(surface.clone(), &x, &x, 1.0).unwrap();
     let pairs = Candidates::within(&swept, any);
-    let step = earliest_step(&pairs, &x, &x[..8], &CcdConfig::new(0.0));
+    let step = earliest_step(&pairs, &surface, &x, &x[..8], &CcdConfig::new(0.0));
     assert_eq!(step.unwrap_err(), expected);
     let zero = |_: ContactKind, _: &[u32; 4]| Vec3::zeros();
-    let near = |x: &[Vec3], d| proximity(&pairs, x, d, zero).unwrap_err();
+    let near = |x: &[Vec3], d| proximity(&pairs, &surface, x, d, zero).unwrap_err();
     assert_eq!(near(&x[..8], 1.0), expected);
+    let foreign = Candidates {
+        edge_edge: vec![[0, 99]],
+        ..Candidates::default()
+    };
+    let step = earliest_step(&foreign, &surface, &x, &x, &CcdConfig::new(0.0));
+    let (edge, count) = (99, surface.edges().len());
+    assert_eq!(step.unwrap_err(), SurfaceError::NoEdge { edge, count });
     assert_eq!(near(&x, -1.0), SurfaceError::BadDistance(-1.0));
     x[4].y = f64::INFINITY;
     assert_eq!(build(&x, 0.0), SurfaceError::NotFinite { vertex: 4 });

@@ -178,7 +178,8 @@ impl Detector {
         self.repredict(v)?;
         let config = CcdConfig::new(d_min);
         let (x0, x1) = (&self.motion.x0, &self.motion.x1);
-        let meshes = earliest_step(&self.candidates, x0, x1, &config)?.fraction;
+        let surface = &self.world.surface;
+        let meshes = earliest_step(&self.candidates, surface, x0, x1, &config)?.fraction;
         let particles = self.world.safe_from_particles(&self.motion, d_min)?;
         let shapes = self.world.safe_from_shapes(&self.motion, d_min);
         Ok(meshes.min(shapes).min(particles))
@@ -188,7 +189,9 @@ impl Detector {
     /// keys; the caller's colliders are not counted.
     pub fn bytes(&self) -> usize {
         let trees = self.swept.as_ref().map_or(0, SweptSurface::bytes);
-        let candidates = self.candidates.len() * (size_of::<[u32; 4]>() + size_of::<f32>());
+        let candidates = size_of_val(&self.candidates.vertex_face[..])
+            + size_of_val(&self.candidates.edge_edge[..])
+            + self.candidates.len() * size_of::<f32>();
         let keys = size_of_val(&self.seen[..]) + size_of_val(&self.ends[..]);
         self.world.bytes() + self.motion.bytes() + trees + candidates + keys
     }
@@ -226,12 +229,16 @@ impl Detector {
         self.candidates = Candidates::within(&swept, keep);
         // In the order in which more of them are merged.
         self.candidates.vertex_face.sort_unstable();
-        for (leave, list) in [
-            (&mut self.leave.vertex_face, &self.candidates.vertex_face),
-            (&mut self.leave.edge_edge, &self.candidates.edge_edge),
+        let Candidates {
+            vertex_face,
+            edge_edge,
+        } = &self.candidates;
+        for (leave, count) in [
+            (&mut self.leave.vertex_face, vertex_face.len()),
+            (&mut self.leave.edge_edge, edge_edge.len()),
         ] {
             leave.clear();
-            leave.resize(list.len(), 0.0);
+            leave.resize(count, 0.0);
         }
         self.swept = Some(swept);
         Ok(rebuilt)
@@ -337,6 +344,11 @@ impl Detector {
         let particles = self.world.particles.iter().copied().filter(out);
         let particles: Vec<u32> = particles.collect();
         let part = Surface::new(&triangles, &edges)?.with_points(&particles);
+        let of_part = part
+            .edges()
+            .iter()
+            .map(|e| self.world.edge(e[0], e[1]) as u32);
+        let of_part: Vec<u32> = of_part.collect();
         let moving = self.swept.as_ref().is_some_and(SweptSurface::is_moving);
         for (i, [low, high]) in self.ends.iter_mut().enumerate() {
             if !escaped[i] {
@@ -368,30 +380,21 @@ impl Detector {
         let mut more = Candidates::between(&part, &all, keep);
         self.swept = Some(all);
         for pair in &mut more.edge_edge {
-            let [a, b, c, d] = *pair;
-            if [c, d] < [a, b] {
-                *pair = [c, d, a, b];
-            }
+            let (i, j) = (of_part[pair[0] as usize], pair[1]);
+            *pair = [i.min(j), i.max(j)];
         }
         let (candidates, leave) = (&mut self.candidates, &mut self.leave);
-        for (old, leave, new) in [
-            (
-                &mut candidates.vertex_face,
-                &mut leave.vertex_face,
-                more.vertex_face,
-            ),
-            (
-                &mut candidates.edge_edge,
-                &mut leave.edge_edge,
-                more.edge_edge,
-            ),
-        ] {
-            // All pairs of what escaped are found anew, and those that are not have come apart.
-            if moving {
-                drop_pairs(old, leave, |pair| pair.iter().any(out));
-            }
-            merge(old, leave, new);
+        // All pairs of what escaped are found anew, and those that are not have come apart.
+        if moving {
+            let faces = (&mut candidates.vertex_face, &mut leave.vertex_face);
+            drop_pairs(faces, |v| v.iter().any(out));
+            let edges = (&mut candidates.edge_edge, &mut leave.edge_edge);
+            drop_pairs(edges, |e| self.world.surface.ends(*e).iter().any(out));
         }
+        let faces = (&mut candidates.vertex_face, &mut leave.vertex_face);
+        merge(faces, more.vertex_face);
+        let edges = (&mut candidates.edge_edge, &mut leave.edge_edge);
+        merge(edges, more.edge_edge);
         Ok(())
     }
 }
@@ -411,7 +414,7 @@ fn trees(
 }
 
 /// Takes some pairs out of a list.
-fn drop_pairs(list: &mut Vec<[u32; 4]>, leave: &mut Vec<f32>, which: impl Fn(&[u32; 4]) -> bool) {
+fn drop_pairs<P: Copy>((list, leave): (&mut Vec<P>, &mut Vec<f32>), which: impl Fn(&P) -> bool) {
     let mut kept = 0;
     for i in 0..list.len() {
         if !which(&list[i]) {
@@ -424,7 +427,10 @@ fn drop_pairs(list: &mut Vec<[u32; 4]>, leave: &mut Vec<f32>, which: impl Fn(&[u
 }
 
 /// Puts those of `new` that are not there yet into the ascending list `old`, to be looked at.
-fn merge(old: &mut Vec<[u32; 4]>, leave: &mut Vec<f32>, mut new: Vec<[u32; 4]>) {
+fn merge<P: Copy + Default + Ord + Send>(
+    (old, leave): (&mut Vec<P>, &mut Vec<f32>),
+    mut new: Vec<P>,
+) {
     new.par_sort_unstable();
     new.dedup();
     let mut at = 0;
@@ -436,7 +442,7 @@ fn merge(old: &mut Vec<[u32; 4]>, leave: &mut Vec<f32>, mut new: Vec<[u32; 4]>) 
     });
     let (mut i, mut j) = (old.len(), new.len());
     let mut to = i + j;
-    old.resize(to, [0; 4]);
+    old.resize(to, P::default());
     leave.resize(to, 0.0);
     // From behind, so that nothing is written over that is still to be read.
     while j > 0 {

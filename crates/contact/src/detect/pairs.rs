@@ -27,6 +27,25 @@ pub(super) struct Leave {
     pub edge_edge: Vec<f32>,
 }
 
+/// What is found among pairs, each with its leave, in their order.
+fn each<P: Sync>(
+    list: &[P],
+    leave: &mut [f32],
+    look: impl Fn(&P, &mut f32, &mut Vec<Found>) + Sync,
+) -> Vec<Found> {
+    let parts: Vec<Vec<Found>> = list
+        .par_chunks(512)
+        .zip(leave.par_chunks_mut(512))
+        .map(|(list, leave)| {
+            let mut found = Vec::new();
+            let pairs = list.iter().zip(leave);
+            pairs.for_each(|(pair, leave)| look(pair, leave, &mut found));
+            found
+        })
+        .collect();
+    parts.into_iter().flatten().collect()
+}
+
 /// Nothing is known of the side that features at zero distance come from.
 fn no_side(_: ContactKind, _: &[u32; 4]) -> Vec3 {
     Vec3::zeros()
@@ -134,7 +153,8 @@ impl World {
         motion: &Motion,
         candidates: &Candidates,
     ) -> Result<Vec<Found>, DetectError> {
-        let all = proximity(candidates, &motion.x0, REACH * self.thickest, no_side)?;
+        let reach = REACH * self.thickest;
+        let all = proximity(candidates, &self.surface, &motion.x0, reach, no_side)?;
         Ok(self.nearest(motion, &all))
     }
 
@@ -190,35 +210,42 @@ impl World {
         leave: &mut Leave,
         deep: bool,
     ) -> Vec<Found> {
-        let search = |kind: ContactKind, list: &[[u32; 4]], leave: &mut [f32]| -> Vec<Found> {
-            let split = if kind == ContactKind::EdgeEdge { 2 } else { 1 };
-            let parts: Vec<Vec<Found>> = list
-                .par_chunks(512)
-                .zip(leave.par_chunks_mut(512))
-                .map(|(list, leave)| {
-                    let mut found = Vec::new();
-                    for (v, leave) in list.iter().zip(leave) {
-                        let (first, second) = v.split_at(split);
-                        let most = |v: &[u32]| {
-                            let moved = v.iter().map(|v| motion.moved[*v as usize]);
-                            moved.fold(0.0, f32::max)
-                        };
-                        let moved = most(first) + most(second);
-                        if moved >= *leave {
-                            let clearance = self.meet(motion, kind, v, deep, &mut found);
-                            // Less than what rounding takes.
-                            *leave = moved + (clearance * (1.0 - 1e-6)) as f32;
-                        }
-                    }
-                    found
-                })
-                .collect();
-            parts.into_iter().flatten().collect()
-        };
         let (faces, edges) = (&candidates.vertex_face, &candidates.edge_edge);
-        let mut found = search(ContactKind::VertexFace, faces, &mut leave.vertex_face);
-        found.extend(search(ContactKind::EdgeEdge, edges, &mut leave.edge_edge));
+        let face = |v: &[u32; 4], leave: &mut f32, found: &mut Vec<Found>| {
+            self.look(motion, ContactKind::VertexFace, v, deep, leave, found);
+        };
+        let edge = |e: &[u32; 2], leave: &mut f32, found: &mut Vec<Found>| {
+            let v = self.surface.ends(*e);
+            self.look(motion, ContactKind::EdgeEdge, &v, deep, leave, found);
+        };
+        let mut found = each(faces, &mut leave.vertex_face, face);
+        found.extend(each(edges, &mut leave.edge_edge, edge));
         found
+    }
+
+    /// Looks at one pair if its ends have wandered far enough.
+    #[inline]
+    fn look(
+        &self,
+        motion: &Motion,
+        kind: ContactKind,
+        v: &[u32; 4],
+        deep: bool,
+        leave: &mut f32,
+        found: &mut Vec<Found>,
+    ) {
+        let split = if kind == ContactKind::EdgeEdge { 2 } else { 1 };
+        let (first, second) = v.split_at(split);
+        let most = |v: &[u32]| {
+            let moved = v.iter().map(|v| motion.moved[*v as usize]);
+            moved.fold(0.0, f32::max)
+        };
+        let moved = most(first) + most(second);
+        if moved >= *leave {
+            let clearance = self.meet(motion, kind, v, deep, found);
+            // Less than what rounding takes.
+            *leave = moved + (clearance * (1.0 - 1e-6)) as f32;
+        }
     }
 
     /// Looks at one pair. Returns how much nearer it could come without meeting [m].

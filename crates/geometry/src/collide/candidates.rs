@@ -25,8 +25,9 @@ pub enum Candidate {
 pub struct Candidates {
     /// Vertices `[p, a, b, c]` of a vertex and a face, sorted by vertex, then triangle.
     pub vertex_face: Vec<[u32; 4]>,
-    /// Vertices `[a₀, a₁, b₀, b₁]` of two edges, sorted by first, then second edge.
-    pub edge_edge: Vec<[u32; 4]>,
+    /// Two edges by their numbers ([`Surface::ends`] has their vertices), sorted by first, then second
+    /// edge. There are many of them: in hair, most of what detection holds.
+    pub edge_edge: Vec<[u32; 2]>,
 }
 
 impl Candidates {
@@ -37,15 +38,15 @@ impl Candidates {
             (met.key, kept)
         };
         let tasks = s.edge_tasks(keys, std::mem::take);
-        let edge_edge = ordered(tasks, s.surface.edges().len(), |key| *key);
         Candidates {
+            edge_edge: ordered(tasks, s.surface.edges().len(), |key| *key),
             vertex_face: vertex_face(s, s, &keep),
-            edge_edge: four_ends(&edge_edge, &s.surface, &s.surface),
         }
     }
 
     /// Pairs between two surfaces, over the same positions, that the filter keeps. First the
-    /// vertices of `a` with the faces of `b`, then the reverse.
+    /// vertices of `a` with the faces of `b`, then the reverse. Edges have the numbers of their
+    /// surfaces, those of `a` first.
     pub fn between(
         a: &SweptSurface,
         b: &SweptSurface,
@@ -60,12 +61,11 @@ impl Candidates {
             ([i, j], kept)
         };
         let tasks = a.edge_tasks_with(b, keys, std::mem::take);
-        let edge_edge = ordered(tasks, ea.len(), |key| *key);
         let mut vertex_face_pairs = vertex_face(a, b, &keep);
         vertex_face_pairs.extend(vertex_face(b, a, &keep));
         Candidates {
+            edge_edge: ordered(tasks, ea.len(), |key| *key),
             vertex_face: vertex_face_pairs,
-            edge_edge: four_ends(&edge_edge, &a.surface, &b.surface),
         }
     }
 
@@ -79,20 +79,25 @@ impl Candidates {
         self.len() == 0
     }
 
-    /// Checks that there are positions for all vertices.
-    pub(crate) fn check(&self, count: usize) -> Result<(), SurfaceError> {
-        let highest = |list: &[[u32; 4]]| {
-            let parts = list.par_chunks(1 << 14);
-            let parts = parts.map(|p| p.iter().flatten().fold(0, |m, v| m.max(*v)));
-            parts.max()
-        };
-        match highest(&self.vertex_face).max(highest(&self.edge_edge)) {
-            Some(vertex) if vertex as usize >= count => {
-                Err(SurfaceError::NoPosition { vertex, count })
-            }
-            _ => Ok(()),
+    /// Checks that there are positions for all vertices, and that `surface` has the edges.
+    pub(crate) fn check(&self, surface: &Surface, count: usize) -> Result<(), SurfaceError> {
+        surface.check(count)?;
+        if let Some(vertex) = highest(&self.vertex_face).filter(|v| *v as usize >= count) {
+            return Err(SurfaceError::NoPosition { vertex, count });
+        }
+        let count = surface.edges().len();
+        match highest(&self.edge_edge).filter(|e| *e as usize >= count) {
+            Some(edge) => Err(SurfaceError::NoEdge { edge, count }),
+            None => Ok(()),
         }
     }
+}
+
+/// The highest number in a list.
+fn highest<const N: usize>(list: &[[u32; N]]) -> Option<u32> {
+    let parts = list.par_chunks(1 << 14);
+    let parts = parts.map(|p| p.iter().flatten().fold(0, |m, v| m.max(*v)));
+    parts.max()
 }
 
 /// Two features that met.
@@ -170,15 +175,6 @@ fn vertex_face(
     pairs.par_iter().with_min_len(4096).map(corners).collect()
 }
 
-fn four_ends(pairs: &[[u32; 2]], a: &Surface, b: &Surface) -> Vec<[u32; 4]> {
-    let (a, b) = (a.edges(), b.edges());
-    let ends = |[i, j]: &[u32; 2]| {
-        let ([p, q], [r, s]) = (a[*i as usize], b[*j as usize]);
-        [p, q, r, s]
-    };
-    pairs.par_iter().with_min_len(4096).map(ends).collect()
-}
-
 fn edges_touch(a: &[u32; 2], b: &[u32; 2]) -> bool {
     (a[0] == b[0]) | (a[0] == b[1]) | (a[1] == b[0]) | (a[1] == b[1])
 }
@@ -192,29 +188,20 @@ pub struct SafeStep {
     pub limited_by: Option<Candidate>,
 }
 
-/// The largest fraction of the step from `start` to `end` [m] that keeps all candidates at least
+/// The largest fraction of the step from `start` to `end` [m] that keeps all candidates of a surface at least
 /// `config.d_min` apart; zero if a pair is too close from the start. Positions
 /// x + fraction (x′ − x), computed in floating point, keep the separation too.
 pub fn earliest_step(
     candidates: &Candidates,
+    surface: &Surface,
     start: &[Vec3],
     end: &[Vec3],
     config: &CcdConfig,
 ) -> Result<SafeStep, SurfaceError> {
-    candidates.check(start.len().min(end.len()))?;
+    candidates.check(surface, start.len().min(end.len()))?;
     let race = Race::new(start, end, config);
-    let place = |i: usize| [(i >> 32) as u32, i as u32];
-    let search = |pair: Pair, list: &[[u32; 4]]| {
-        let chunks = list.par_chunks(512).enumerate();
-        let first = chunks.filter_map(|(chunk, list)| {
-            let numbered = list.iter().enumerate();
-            let entries = numbered.map(|(i, v)| (place(512 * chunk + i), *v));
-            race.first(pair, entries)
-        });
-        first.min()
-    };
-    let face = search(Pair::VertexFace, &candidates.vertex_face);
-    let edge = search(Pair::EdgeEdge, &candidates.edge_edge);
+    let face = race.earliest(Pair::VertexFace, &candidates.vertex_face, |v| v);
+    let edge = race.earliest(Pair::EdgeEdge, &candidates.edge_edge, |e| surface.ends(e));
     Ok(SafeStep::of(face, edge))
 }
 
@@ -293,6 +280,23 @@ impl<'a> Race<'a> {
             slack: ccd::rounding(largest(start).max(largest(end))),
             best: AtomicU64::new(f64::INFINITY.to_bits()),
         }
+    }
+
+    /// The earliest of a list of pairs, of which `vertices` tells the vertices.
+    fn earliest<P: Copy + Sync>(
+        &self,
+        pair: Pair,
+        list: &[P],
+        vertices: impl Fn(P) -> [u32; 4] + Sync,
+    ) -> Option<First> {
+        let place = |i: usize| [(i >> 32) as u32, i as u32];
+        let chunks = list.par_chunks(512).enumerate();
+        let first = chunks.filter_map(|(chunk, list)| {
+            let numbered = list.iter().enumerate();
+            let entries = numbered.map(|(i, p)| (place(512 * chunk + i), vertices(*p)));
+            self.first(pair, entries)
+        });
+        first.min()
     }
 
     /// The earliest of some pairs, given their places in the list and their vertices.

@@ -14,7 +14,7 @@ use super::edge_edge::edge_edge;
 use super::normal::{edge_edge_normal, point_edge_normal, point_triangle_normal};
 use super::point_edge::{EdgeFeature, point_edge};
 use super::point_triangle::{TriangleFeature, point_triangle};
-use super::surface::{SurfaceError, SweptSurface};
+use super::surface::{Surface, SurfaceError, SweptSurface};
 
 /// Which features touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,26 +45,29 @@ pub struct Contact {
     pub gap: f64,
 }
 
-/// All contacts among the candidates whose distance at the positions `x` [m] is at most
+/// All contacts among the candidates of a surface whose distance at the positions `x` [m] is at most
 /// `distance` [m], each once, sorted by kind, then by vertices or candidate.
 ///
 /// `hint` is asked, by the vertices of the contact, for the side on which the first feature lies
 /// where features touch so closely that their distance does not tell; zero if it is not known.
 pub fn proximity(
     candidates: &Candidates,
+    surface: &Surface,
     x: &[Vec3],
     distance: f64,
     hint: impl Fn(ContactKind, &[u32; 4]) -> Vec3 + Sync,
 ) -> Result<Vec<Contact>, SurfaceError> {
     check_distance(distance)?;
-    candidates.check(x.len())?;
+    candidates.check(surface, x.len())?;
     let near = Near {
         x,
         limit: distance * distance,
         hint: &hint,
     };
     let faces = gather(&candidates.vertex_face, |v, out| near.face(v, out));
-    let edges = gather(&candidates.edge_edge, |v, out| near.edge(v, out));
+    let edges = gather(&candidates.edge_edge, |e, out| {
+        near.edge(&surface.ends(*e), out)
+    });
     let sides = [faces.sides, edges.sides].concat();
     let points = [faces.points, edges.points].concat();
     let mut contacts = near.reduced(points, sides, faces.full.len() + edges.full.len());
@@ -183,7 +186,7 @@ impl Found {
     }
 }
 
-fn gather(list: &[[u32; 4]], one: impl Fn(&[u32; 4], &mut Found) + Sync) -> Found {
+fn gather<P: Sync>(list: &[P], one: impl Fn(&P, &mut Found) + Sync) -> Found {
     let parts: Vec<Found> = list
         .par_chunks(4096)
         .map(|list| {

@@ -36,6 +36,14 @@ pub enum SurfaceError {
         /// The number of positions given.
         count: usize,
     },
+    /// A pair names an edge that the surface does not have.
+    #[error("there is no edge {edge}: there are {count}")]
+    NoEdge {
+        /// The number of the edge.
+        edge: u32,
+        /// The number of edges.
+        count: usize,
+    },
     /// A vertex has a coordinate that is not a finite number.
     #[error("vertex {vertex} has a coordinate that is not finite")]
     NotFinite {
@@ -103,6 +111,13 @@ impl Surface {
     /// All edges as [lower vertex, higher vertex], ascending.
     pub fn edges(&self) -> &[[u32; 2]] {
         &self.edges
+    }
+
+    /// The vertices `[a₀, a₁, b₀, b₁]` of two of its edges, by their numbers.
+    #[inline]
+    pub fn ends(&self, [i, j]: [u32; 2]) -> [u32; 4] {
+        let ([p, q], [r, s]) = (self.edges[i as usize], self.edges[j as usize]);
+        [p, q, r, s]
     }
 
     /// The triangles, as given.

@@ -326,7 +326,7 @@ fn row(cells: u32, runs: usize, threads: usize) -> Result<Row, SceneError> {
     })?;
     let config = CcdConfig::new(0.0);
     let (step, safe) = best(runs, || {
-        earliest_step(&candidates, &s.start, &s.end, &config)
+        earliest_step(&candidates, &surface, &s.start, &s.end, &config)
     })?;
     let (vertex_face, edge_edge) = (candidates.vertex_face.len(), candidates.edge_edge.len());
     drop(candidates);
