@@ -117,20 +117,30 @@ fn measure(strands: usize, sim: &mut Simulation, plan: Plan) -> Result<Row, Fail
     };
     let before = *sim.stages();
     let (mut contacts, mut last) = (0, 0);
-    for _ in 0..plan.frames {
-        let start = processor_time();
+    for frame in 0..plan.frames {
+        let (start, before, mut overlap) = (processor_time(), contacts, 0.0f64);
         for _ in 0..steps_per_frame {
             let report = sim.step().map_err(Failure::run)?;
             contacts += report.contacts;
             last = report.contacts;
             row.contacts_max = row.contacts_max.max(report.contacts);
             row.penetration = row.penetration.max(report.certificate.penetration);
-            row.overlap = row.overlap.max(report.certificate.overlap);
+            overlap = overlap.max(report.certificate.overlap);
             row.converged += u64::from(report.converged);
         }
         let spent = processor_time() - start;
         row.core_seconds += spent / plan.frames as f64;
         row.core_seconds_max = row.core_seconds_max.max(spent);
+        row.overlap = row.overlap.max(overlap);
+        let mean = (contacts - before) as f64 / steps_per_frame as f64;
+        // Frames of large balls take many minutes: each is shown when it is there.
+        eprintln!(
+            "measured frame {}: {mean:.0} contacts ({last} in the last step), {spent:.1} core s, {:.0} µs/contact, peak {:.2} GB, overlap {:.0}%",
+            frame + 1,
+            1e6 * spent / mean,
+            peak_memory() as f64 / 1e9,
+            overlap * 1e2,
+        );
     }
     let now = sim.stages();
     let spent = |stage| now.seconds(stage) - before.seconds(stage);
