@@ -6,13 +6,17 @@
 //! until ‖r(v + α p)‖ ≤ (1 − c₁ α (1 − σ_k)) ‖r‖.
 //!
 //! **Deviations from the paper**
-//! - It does not say when to stop: here, when a full step changes no velocity by more than the
+//! - It does not say when to stop: here, when a direction changes no velocity by more than the
 //!   tolerance, or when the residual is down to what rounding leaves of it.
 //! - In the first iteration, where there is no ‖r_{k−1}‖, σ_k = σ.
 //! - The direct solver treats the dense rank-one part of enclosed volumes exactly (`woodbury`), unless it is asked to leave it out as the paper does.
-//! - Where no length lowers the residual, at folds where the Jacobian is nearly singular and ‖r‖ has
-//!   valleys without a root, a few directions are taken with the projected Hessians of elasticity, and
-//!   the residual may rise, up to that of the first guess. Only then is the step cut.
+//! - Where no length lowers the residual, or several directions hardly do, at folds where the Jacobian
+//!   is nearly singular and ‖r‖ has valleys without a root, a few directions are taken with the projected
+//!   Hessians of elasticity, and the residual may rise, up to that of the first guess. Only then is the
+//!   step cut.
+//! - Where a direction by elimination had to be shortened much, the next one is found by iteration:
+//!   near a fold the exact direction is long along what is nearly singular and leads nowhere, and a rough
+//!   one leaves just that out.
 //! - Diagonal blocks and the dense parts of volumes precondition the iteration.
 //! - With a barrier, steps are first shortened to where nothing collides (`guard`).
 
@@ -120,6 +124,57 @@ enum Limit {
 const RESCUE: usize = 30;
 /// They end where the residual has fallen to this part of what it was.
 const RESCUED: f64 = 0.1;
+/// They begin where no length lowers the residual, or so many directions in a row lower it by less than
+/// this part.
+const STALL: (usize, f64) = (4, 3e-3);
+/// After a direction that was shortened below this the direct solver iterates once.
+const SHORT: f64 = 0.1;
+
+/// Directions with a projected Jacobian, to leave where exact ones lead nowhere.
+struct Rescue {
+    /// Whether they are taken now.
+    on: bool,
+    /// How many are left.
+    left: usize,
+    /// The residual that began them [N·s].
+    began: f64,
+    /// How many exact directions in a row have brought little.
+    slow: usize,
+}
+
+impl Rescue {
+    fn new() -> Self {
+        Self {
+            on: false,
+            left: RESCUE,
+            began: 0.0,
+            slow: 0,
+        }
+    }
+
+    /// Begins at a residual, if it may.
+    fn begin(&mut self, norm: f64) -> bool {
+        let may = !self.on && self.left > 0;
+        if may {
+            (self.on, self.began, self.slow) = (true, norm, 0);
+        }
+        may
+    }
+
+    /// Counts a direction that led from one residual to the next.
+    fn count(&mut self, norm: f64, next: f64) {
+        if self.on {
+            self.left -= 1;
+            self.on = self.left > 0 && next >= RESCUED * self.began;
+            return;
+        }
+        let slow = next > (1.0 - STALL.1) * norm;
+        self.slow = if slow { self.slow + 1 } else { 0 };
+        if self.slow == STALL.0 {
+            self.begin(next);
+        }
+    }
+}
 
 impl Work {
     /// Improves `v` until it solves the stage.
@@ -145,24 +200,31 @@ impl Work {
         let mut sigma = config.sigma;
         // The worst residual that is accepted while the Jacobian is projected: the first guess's.
         let start = norm;
-        // Directions left with a projected Jacobian, and the residual that began them.
-        let (mut rescue, mut stuck) = (0, None);
+        let mut rescue = Rescue::new();
+        // How much of the last direction was taken.
+        let mut taken = 1.0;
         while report.iterations < config.max_iterations {
             if norm == 0.0 {
                 report.converged = true;
                 return Ok(report);
             }
             let assemble = config.solver == Solver::Direct || problem.assembles();
-            let hessian = match rescue {
-                0 => Hessian::Full,
-                _ => Hessian::Projected,
+            let hessian = match rescue.on {
+                false => Hessian::Full,
+                true => Hessian::Projected,
             };
             problem.linearise(v, assemble, hessian)?;
             let noise = problem.noise();
             report.iterations += 1;
             let reached = match config.solver {
+                Solver::Direct if taken < SHORT => {
+                    match self.iterate(problem, config, true, sigma, &mut report) {
+                        Err(SolveError::Direction(_)) => self.eliminate(problem, config)?,
+                        other => other?,
+                    }
+                }
                 Solver::Direct => self.eliminate(problem, config)?,
-                Solver::Iterative => self.iterate(problem, config, sigma, &mut report)?,
+                Solver::Iterative => self.iterate(problem, config, assemble, sigma, &mut report)?,
             };
             let size = reduce::norm_inf(&self.direction);
             if !size.is_finite() {
@@ -171,9 +233,9 @@ impl Work {
                     first_bad(&self.direction),
                 ));
             }
-            let limit = match rescue {
-                0 => Limit::Decrease { norm, reached },
-                _ => Limit::AtMost(start),
+            let limit = match rescue.on {
+                false => Limit::Decrease { norm, reached },
+                true => Limit::AtMost(start),
             };
             let Some((alpha, next)) = self.search(problem, config, limit, v)? else {
                 // Rounding hides any decrease: there is nothing left to find.
@@ -182,8 +244,8 @@ impl Work {
                     report.converged = true;
                     return Ok(report);
                 }
-                if stuck.is_none() {
-                    (rescue, stuck) = (RESCUE, Some(norm));
+                if rescue.begin(norm) {
+                    taken = 1.0;
                     continue;
                 }
                 return Err(SolveError::LineSearch {
@@ -196,12 +258,12 @@ impl Work {
             }
             std::mem::swap(&mut self.r, &mut self.trial_r);
             sigma = config.sigma.min((next / norm).powf(phi));
-            norm = next;
+            let exact = !rescue.on;
+            rescue.count(norm, next);
+            (norm, taken) = (next, alpha);
             report.change = alpha * size;
-            let exact = rescue == 0;
-            let rescued = stuck.is_some_and(|before| next < RESCUED * before);
-            rescue = if rescued { 0 } else { rescue.saturating_sub(1) };
-            if exact && alpha == 1.0 && (size <= config.tolerance || norm <= noise) {
+            // Also where rounding had the direction shortened.
+            if exact && (size <= config.tolerance || norm <= noise) {
                 report.converged = true;
                 return Ok(report);
             }
@@ -245,10 +307,10 @@ impl Work {
         &mut self,
         problem: &Problem<'_>,
         config: &Config,
+        assembled: bool,
         sigma: f64,
         report: &mut SolveReport,
     ) -> Result<f64, SolveError> {
-        let assembled = problem.assembles();
         let operator = problem.operator(assembled)?;
         let n = self.r.len();
         let diagonal = problem.diagonal(assembled)?;
