@@ -34,7 +34,8 @@ pub struct FrictionProblem {
     pub f: Vec<Vec3>,
     /// The time step h [s].
     pub h: f64,
-    /// Positions of the blocks [m]; they guide the elimination order and nothing else.
+    /// Positions of the blocks [m], or none; they guide the elimination order of sparse parts and
+    /// nothing else.
     pub positions: Vec<Vec3>,
     /// The lumped mass of each block [kg], or the mean inertia of an angular one [kg·m²].
     pub mass: Vec<f64>,
@@ -131,13 +132,13 @@ pub enum ContactFault {
 const NORMAL: f64 = 1e-9;
 
 impl FrictionProblem {
-    /// A problem without contacts and without prescribed blocks; positions are zero and masses are
+    /// A problem without contacts and without prescribed blocks; positions are not known and masses are
     /// the mean diagonals of A until they are set.
     pub fn new(a: SystemMatrix, f: Vec<Vec3>, h: f64) -> Self {
         let n = a.len();
         Self {
             mass: (0..n).map(|i| a.diagonal(i).trace() / 3.0).collect(),
-            positions: vec![Vec3::zeros(); n],
+            positions: Vec::new(),
             fixed: vec![false; n],
             contacts: ContactSet::default(),
             a,
@@ -238,7 +239,7 @@ impl FrictionProblem {
         if !all_finite(&self.f[i]) {
             return Err(BlockFault::NotFinite("f"));
         }
-        if !all_finite(&self.positions[i]) {
+        if !self.positions.get(i).is_none_or(all_finite) {
             return Err(BlockFault::NotFinite("position"));
         }
         if !self.mass[i].is_finite() {
@@ -260,7 +261,9 @@ impl FrictionProblem {
     pub(crate) fn check_lengths(&self) -> Result<(), ProblemError> {
         let n = self.blocks();
         length("f", n, self.f.len())?;
-        length("positions", n, self.positions.len())?;
+        if !self.positions.is_empty() {
+            length("positions", n, self.positions.len())?;
+        }
         length("mass", n, self.mass.len())?;
         length("fixed", n, self.fixed.len())?;
         let set = &self.contacts;

@@ -398,7 +398,7 @@ enum PartFactor {
 
 impl SystemFactor {
     /// Analyses the structure of `matrix`. `positions` [m] of every part's blocks guide the
-    /// elimination order.
+    /// elimination order, where there are any.
     pub fn new(matrix: &SystemMatrix, positions: &[&[Vec3]]) -> Result<Self, SystemError> {
         let parts: Result<Vec<PartFactor>, SystemError> = matrix
             .parts
@@ -412,8 +412,11 @@ impl SystemFactor {
                 Part::Scalar(m) => Ok(PartFactor::Scalar(ScalarFactors::new(m))),
                 Part::Sparse(m) => {
                     let named = |source| SystemError::Factor { part, source };
-                    let symbolic = Symbolic::analyse(&m.pattern, Ordering::Auto(positions[part]))
-                        .map_err(named)?;
+                    let ordering = match positions[part] {
+                        [] => Ordering::Amd,
+                        known => Ordering::Auto(known),
+                    };
+                    let symbolic = Symbolic::analyse(&m.pattern, ordering).map_err(named)?;
                     Ok(PartFactor::Sparse(Box::new(
                         Factor::new(Arc::new(symbolic)).map_err(named)?,
                     )))

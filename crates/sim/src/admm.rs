@@ -14,7 +14,7 @@
 //! For comparison, the same Newton iterations can hand their linear problems to nested relaxation
 //! instead [daviet2020, Sect. 7.1]: see [`ContactSolver`].
 
-use stiction_bodies::{Model, State};
+use stiction_bodies::{BodyKind, Model, State};
 use stiction_contact::{
     ContactKey, ContactSet, FrictionProblem,
     detect::{ContactSource, DetectConfig, Detector, Overlap, Placement, Step},
@@ -127,8 +127,7 @@ struct Work {
     elements: Option<Elements>,
     /// Made at the first solve: it examines a matrix with numbers in it.
     solver: Option<solver::Admm>,
-    gradient: Vec<Vec3>,
-    /// Velocities without contact; before they are known, those that the step is linearised at.
+    /// Velocities without contact; before they are known, room for A v.
     predicted: Vec<Vec3>,
     placements: Vec<Placement<'static>>,
 }
@@ -292,7 +291,6 @@ impl Method for Admm {
         let columns = [
             &work.problem.f,
             &work.problem.positions,
-            &work.gradient,
             &work.predicted,
             &self.state.v,
             &self.state.lambda,
@@ -432,17 +430,20 @@ impl Work {
             Integrator::Splitting => Dynamics::split_matrix(model),
         };
         let mut problem = FrictionProblem::new(a, vec![Vec3::zeros(); n], 1.0);
-        problem.positions = model
+        // Rods are eliminated from end to end wherever they are.
+        if !model
             .bodies
             .iter()
-            .flat_map(|b| b.block_positions())
-            .collect();
+            .all(|b| matches!(b.kind, BodyKind::Rods(_)))
+        {
+            let bodies = model.bodies.iter();
+            problem.positions = bodies.flat_map(|b| b.block_positions()).collect();
+        }
         problem.mass = model.bodies.iter().flat_map(|b| b.block_masses()).collect();
         Ok(Self {
             detector: Detector::new(colliders(model, rules), rules.laws.clone(), config.detect)?,
             elements: None,
             solver: None,
-            gradient: vec![Vec3::zeros(); n],
             predicted: vec![Vec3::zeros(); n],
             placements: Vec::new(),
             problem,
@@ -457,30 +458,24 @@ impl Work {
         h: f64,
         v: &[Vec3],
     ) -> Result<(), SolveError> {
-        // Prescribed velocities are not part of A v; the prediction that follows needs the room anew.
+        // The prediction that follows needs the room anew.
         let Self {
             problem,
-            gradient,
-            predicted: masked,
+            predicted: product,
             ..
         } = self;
         let splits = self.elements.as_mut().map(Elements::splits_mut);
-        dynamics.linearise_with(model, v, gradient, &mut problem.a, splits)?;
+        // The gradient is where f will be.
+        dynamics.linearise_with(model, v, &mut problem.f, &mut problem.a, splits)?;
         problem.h = h;
         problem.fixed.copy_from_slice(dynamics.fixed());
-        for i in 0..v.len() {
-            masked[i] = if problem.fixed[i] {
-                Vec3::zeros()
-            } else {
-                v[i]
-            };
-        }
-        problem.a.apply(masked, &mut problem.f);
+        // A has no entries from prescribed blocks to others: their velocities are not part of A v.
+        problem.a.apply(v, product);
         for i in 0..v.len() {
             problem.f[i] = if problem.fixed[i] {
                 Vec3::zeros()
             } else {
-                problem.f[i] - gradient[i]
+                product[i] - problem.f[i]
             };
         }
         Ok(())

@@ -30,9 +30,9 @@ pub struct Dynamics {
     frames: Frames,
     /// v̂ [m/s].
     inertial: Vec<Vec3>,
-    /// Whether each block's velocity is prescribed, and to what.
+    /// Whether each block's velocity is prescribed, and to what [m/s], in the order of blocks.
     fixed: Vec<bool>,
-    prescribed: Vec<Vec3>,
+    prescribed: Vec<(usize, Vec3)>,
     /// Inertia of each rigid body at the start of the step [kg·m²].
     inertia: Vec<Mat3>,
     /// The trial configuration x(v), R(v) and the rotation Jacobians J(h ω).
@@ -114,7 +114,7 @@ impl Dynamics {
             frames: Frames::default(),
             inertial: vec![Vec3::zeros(); n],
             fixed: vec![false; n],
-            prescribed: vec![Vec3::zeros(); n],
+            prescribed: Vec::new(),
             inertia: vec![Mat3::zeros(); rigids],
             x: vec![Vec3::zeros(); n],
             rotations: vec![Quat::identity(); rigids],
@@ -221,10 +221,8 @@ impl Dynamics {
             }
         }
         self.prescribe(model, state, h);
-        for i in 0..v.len() {
-            if self.fixed[i] {
-                v[i] = self.prescribed[i];
-            }
+        for (i, prescribed) in &self.prescribed {
+            v[*i] = *prescribed;
         }
         self.lag_dissipation(model, state)?;
         Ok(())
@@ -234,6 +232,7 @@ impl Dynamics {
     fn prescribe(&mut self, model: &Model, state: &State, h: f64) {
         let t = state.time + h;
         self.fixed.fill(false);
+        self.prescribed.clear();
         for pin in &model.pins {
             let motion = pin.motion.map(|m| &model.motions[m]);
             if motion.is_some_and(|m| !m.holds(t - 0.5 * h)) {
@@ -241,21 +240,21 @@ impl Dynamics {
             }
             let pose = motion.map(|m| m.pose(t));
             self.fixed[pin.block] = true;
-            if let Some(clamp) = &pin.clamp {
-                let target = pose.map_or(clamp.director, |p| p.rotation * clamp.director);
-                self.prescribed[pin.block] = self.clamped_twist(model, clamp, &target) / h;
-                continue;
-            }
-            self.prescribed[pin.block] = match &pin.spin {
-                None => {
-                    let target = pose.map_or(pin.start, |p| p.apply(&pin.start));
-                    (target - state.x[pin.block]) / h
+            let change = match (&pin.clamp, &pin.spin) {
+                (Some(clamp), _) => {
+                    let target = pose.map_or(clamp.director, |p| p.rotation * clamp.director);
+                    self.clamped_twist(model, clamp, &target)
                 }
-                Some(spin) => {
+                (None, None) => {
+                    let target = pose.map_or(pin.start, |p| p.apply(&pin.start));
+                    target - state.x[pin.block]
+                }
+                (None, Some(spin)) => {
                     let target = pose.map_or(spin.start, |p| p.rotation * spin.start);
-                    (target * state.rotations[spin.rigid].inverse()).scaled_axis() / h
+                    (target * state.rotations[spin.rigid].inverse()).scaled_axis()
                 }
             };
+            self.prescribed.push((pin.block, change / h));
         }
         self.frames.held.fill(false);
         for frame in &model.held_frames {
@@ -305,7 +304,12 @@ impl Dynamics {
         let [i, j] = rods.edge_blocks(edge)?;
         let edge = rods.edge_at(edge, x0, &rods.start(x0, &self.frames))?;
         // Pins are sorted by block: those of the nodes came before that of the twist.
-        let moved = |i: usize| x0[i] + self.prescribed[first + i] * self.h;
+        let moved = |i: usize| {
+            let after = self.prescribed.partition_point(|p| p.0 <= first + i);
+            let last = self.prescribed[..after].last();
+            let held = last.filter(|p| p.0 == first + i);
+            x0[i] + held.map_or(Vec3::zeros(), |p| p.1) * self.h
+        };
         let t = (moved(j) - moved(i)).normalize();
         Some(reference_angle(&edge, &t, target))
     }

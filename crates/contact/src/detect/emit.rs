@@ -176,7 +176,7 @@ impl World {
             let v = v as usize;
             separation += (motion.x0[v] - origin) * w;
             point += motion.x0[v] * (0.5 * w.abs());
-            drift += motion.drift[v] * w;
+            drift += motion.drift(v) * w;
             for &(block, b) in self.entries_of(v) {
                 if !motion.fixed[block as usize] {
                     add(Entry::weight(block, b * w));

@@ -47,8 +47,10 @@ pub(super) struct Motion {
     pub x1: Vec<Vec3>,
     /// A bound on how far the predicted end has wandered since the step was set [m].
     pub moved: Vec<f32>,
-    /// What prescribed blocks and obstacles add to the velocity of each vertex [m/s].
-    pub drift: Vec<Vec3>,
+    /// What prescribed blocks and obstacles add to the velocity of vertices [m/s], where they do, in
+    /// ascending order.
+    drift: Vec<(u32, Vec3)>,
+    drifts: Vec<bool>,
     /// From the centre of mass to each vertex of a rigid body [m]; empty if there is none.
     pub lever: Vec<Vec3>,
     /// Which vertices follow a block that is not prescribed.
@@ -74,16 +76,15 @@ impl Motion {
         self.shapes.clear();
         let count = world.owner.len();
         let levers = if world.rotations > 0 { count } else { 0 };
-        for (list, count) in [
-            (&mut self.x0, count),
-            (&mut self.drift, count),
-            (&mut self.lever, levers),
-        ] {
+        for (list, count) in [(&mut self.x0, count), (&mut self.lever, levers)] {
             list.clear();
             list.resize(count, Vec3::zeros());
         }
-        self.free.clear();
-        self.free.resize(count, false);
+        self.drift.clear();
+        for flags in [&mut self.free, &mut self.drifts] {
+            flags.clear();
+            flags.resize(count, false);
+        }
         let mut placements = step.obstacles.iter();
         for (c, collider) in world.colliders.iter().enumerate() {
             let range = world.first_vertex[c] as usize..world.first_vertex[c + 1] as usize;
@@ -100,7 +101,7 @@ impl Motion {
                             None => return Err(DetectError::Placement(c)),
                         };
                         self.x0[v] = a;
-                        self.drift[v] = (b - a) / step.h;
+                        self.add_drift(v, (b - a) / step.h);
                     }
                     placements.next();
                 }
@@ -176,7 +177,24 @@ impl Motion {
                 self.free[v] = true;
             }
         }
-        self.drift[v] = drift;
+        self.add_drift(v, drift);
+    }
+
+    /// Vertices come in ascending order.
+    fn add_drift(&mut self, v: usize, drift: Vec3) {
+        if drift != Vec3::zeros() {
+            self.drift.push((v as u32, drift));
+            self.drifts[v] = true;
+        }
+    }
+
+    /// What prescribed blocks and obstacles add to the velocity of a vertex [m/s].
+    pub(super) fn drift(&self, v: usize) -> Vec3 {
+        if !self.drifts[v] {
+            return Vec3::zeros();
+        }
+        let at = self.drift.binary_search_by_key(&(v as u32), |d| d.0);
+        at.map_or(Vec3::zeros(), |at| self.drift[at].1)
     }
 
     /// Sets the end positions for other velocities of the blocks that are not prescribed.
@@ -199,7 +217,7 @@ impl Motion {
 
     /// From where a vertex is to where the step takes it, per second [m/s].
     fn secant(&self, world: &World, vertex: usize, v: &[Vec3]) -> Vec3 {
-        let mut u = self.drift[vertex];
+        let mut u = self.drift(vertex);
         for (j, b) in world.entries_of(vertex) {
             if !self.fixed[*j as usize] {
                 u += v[*j as usize] * *b;
@@ -219,9 +237,10 @@ impl Motion {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let vectors = [&self.x0, &self.x1, &self.drift, &self.lever, &self.start];
-        let flags = size_of_val(&self.free[..]) + size_of_val(&self.fixed[..]);
-        flags
+        let vectors = [&self.x0, &self.x1, &self.lever, &self.start];
+        let flags = [&self.free, &self.drifts, &self.fixed];
+        flags.map(|f| size_of_val(&f[..])).iter().sum::<usize>()
+            + size_of_val(&self.drift[..])
             + size_of_val(&self.moved[..])
             + vectors.map(|v| size_of_val(&v[..])).iter().sum::<usize>()
     }

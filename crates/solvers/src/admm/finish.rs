@@ -181,6 +181,6 @@ impl Admm {
         }
         reduce::copy(v, &mut self.v);
         reduce::copy(v, &mut self.p);
-        reduce::copy(&self.lambda, &mut self.lambda_hat);
+        self.lambda_hat.clear();
     }
 }

@@ -32,7 +32,7 @@ pub struct Admm {
     pub(super) v: Vec<Vec3>,
     pub(super) p: Vec<Vec3>,
     pub(super) lambda: Vec<Vec3>,
-    /// λ as it enters the linear system: with momentum or as combined, if so.
+    /// λ as it enters the linear system, with momentum or as combined; empty where it is λ itself.
     pub(super) lambda_hat: Vec<Vec3>,
     step: Vec<Vec3>,
     /// Where the time went since it was last asked for.
@@ -285,14 +285,19 @@ impl Admm {
                         self.lambda_hat.fill(Vec3::zeros());
                     }
                 }
-                jump = self.largest(|s, j| s.lambda_hat[j] - s.lambda[j]);
+                if !self.lambda_hat.is_empty() {
+                    jump = self.largest(|s, j| s.lambda_hat[j] - s.lambda[j]);
+                }
             }
 
             if let Some(Acceleration::Momentum { .. }) = config.acceleration {
                 past.momentum.keep(&self.p, &self.lambda);
+                if self.lambda_hat.is_empty() {
+                    self.lambda_hat.extend_from_slice(&self.lambda);
+                }
             }
-            blocks((&mut self.p, &self.v, &self.lambda_hat))
-                .for_each(|(p, v, lambda)| *p = v - lambda);
+            let hat = hat(&self.lambda_hat, &self.lambda);
+            blocks((&mut self.p, &self.v, hat)).for_each(|(p, v, hat)| *p = v - hat);
             let nap = nap(config, report.delta / h);
             let sweeps = past.sweeps(config.sweeps);
             let before = self.clock.projection;
@@ -300,8 +305,11 @@ impl Admm {
                 self.projection.project(&mut self.p, sweeps, nap)
             });
             let projection = self.clock.projection - before;
-            blocks((&mut self.lambda, &self.lambda_hat, &self.p, &self.v))
-                .for_each(|(lambda, hat, p, v)| *lambda = hat + (p - v));
+            if !self.lambda_hat.is_empty() {
+                reduce::copy(&self.lambda_hat, &mut self.lambda);
+            }
+            blocks((&mut self.lambda, &self.p, &self.v))
+                .for_each(|(lambda, p, v)| *lambda += p - v);
 
             let gap = self.largest(|s, j| s.v[j] - s.p[j]);
             let delta = h * (change + gap + jump) + unmet;
@@ -473,7 +481,7 @@ impl Admm {
             }
         }
         self.p.copy_from_slice(&self.v);
-        self.lambda_hat.clone_from(&self.lambda);
+        self.lambda_hat.clear();
 
         if !problem.a.is_coupled() {
             let Self { factor, w, .. } = self;
@@ -533,7 +541,7 @@ impl Admm {
         problem.a.apply(&self.v, &mut self.step);
         let known = (&problem.f, &self.w);
         let p = momentum.p_hat.as_ref().unwrap_or(&self.p);
-        let pulled = (p, &self.lambda_hat, &self.v);
+        let pulled = (p, hat(&self.lambda_hat, &self.lambda), &self.v);
         blocks((&mut self.step, known, pulled))
             .for_each(|(step, (f, w), (p, lambda, v))| *step = f - *step + (p - v + lambda) * *w);
         let iterations = self.factor.solve(matrix, &mut self.step, tolerance)?;
@@ -562,7 +570,7 @@ impl Admm {
         match acceleration {
             Some(Acceleration::Momentum { restart }) => self.push_on(momentum, restart),
             _ => {
-                reduce::copy(&self.lambda, &mut self.lambda_hat);
+                self.lambda_hat.clear();
                 false
             }
         }
@@ -600,7 +608,8 @@ impl Admm {
         let n = self.v.len();
         let mut r = vec![Vec3::zeros(); set.len()];
         self.projection.impulses(set, &mut r);
-        let free = self.v.iter().zip(&self.lambda_hat).map(|(v, l)| v - l);
+        let hat = hat(&self.lambda_hat, &self.lambda);
+        let free = self.v.iter().zip(hat).map(|(v, l)| v - l);
         let all = free.chain(r.iter().copied());
         let g: Vec<f64> = all.flat_map(<[f64; 3]>::from).collect();
         // The first time, after a pause, and whenever contacts were found, there is nothing to
@@ -629,6 +638,7 @@ impl Admm {
             }
         }
         let (z, impulses) = known.x.split_at(3 * n);
+        self.lambda_hat.resize(n, Vec3::zeros());
         for (j, z) in z.as_chunks::<3>().0.iter().enumerate() {
             self.lambda_hat[j] = self.v[j] - Vec3::from(*z);
         }
@@ -752,6 +762,11 @@ where
     T::Iter: IndexedParallelIterator,
 {
     columns.into_par_iter().with_min_len(4096)
+}
+
+/// λ as it enters the linear system.
+fn hat<'a>(hat: &'a [Vec3], lambda: &'a [Vec3]) -> &'a [Vec3] {
+    if hat.is_empty() { lambda } else { hat }
 }
 
 fn metric<'a>(w: &'a [f64], inverse: &'a [Mat3]) -> Metric<'a> {
