@@ -66,6 +66,7 @@
 mod anderson;
 mod finish;
 mod outer;
+mod past;
 mod start;
 mod state;
 mod weights;
