@@ -132,13 +132,13 @@ pub enum ContactFault {
 const NORMAL: f64 = 1e-9;
 
 impl FrictionProblem {
-    /// A problem without contacts and without prescribed blocks; positions are not known and masses are
+    /// A problem without contacts and without prescribed blocks; positions are zero and masses are
     /// the mean diagonals of A until they are set.
     pub fn new(a: SystemMatrix, f: Vec<Vec3>, h: f64) -> Self {
         let n = a.len();
         Self {
             mass: (0..n).map(|i| a.diagonal(i).trace() / 3.0).collect(),
-            positions: Vec::new(),
+            positions: vec![Vec3::zeros(); n],
             fixed: vec![false; n],
             contacts: ContactSet::default(),
             a,

@@ -64,7 +64,10 @@ pub(super) fn encode(stored: &StoredProblem) -> Result<Vec<u8>, ProblemError> {
     }
 
     all(&problem.f, &mut out);
-    all(&problem.positions, &mut out);
+    match problem.positions.is_empty() {
+        true => all(&vec![Vec3::zeros(); problem.blocks()], &mut out),
+        false => all(&problem.positions, &mut out),
+    }
     all(&problem.mass, &mut out);
     out.extend(problem.fixed.iter().map(|&fixed| u8::from(fixed)));
 

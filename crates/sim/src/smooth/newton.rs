@@ -167,14 +167,14 @@ impl Rescue {
         may
     }
 
-    /// Counts a direction that led from one residual to the next.
-    fn count(&mut self, norm: f64, next: f64) {
+    /// Counts a direction that led from one residual to the next, of which rounding is `noise` [N·s].
+    fn count(&mut self, norm: f64, next: f64, noise: f64) {
         if self.on {
             self.left -= 1;
             self.on = self.left > 0 && next >= RESCUED * self.began;
             return;
         }
-        let slow = next > (1.0 - STALL.1) * norm;
+        let slow = next > noise && next > (1.0 - STALL.1) * norm;
         self.slow = if slow { self.slow + 1 } else { 0 };
         if self.slow == STALL.0 {
             self.begin(next);
@@ -269,11 +269,11 @@ impl Work {
             sigma = config.sigma.min((next / norm).powf(phi));
             let exact = !rescue.on;
             homing = exact && alpha == 1.0 && next < HOMING * norm;
-            rescue.count(norm, next);
+            rescue.count(norm, next, noise);
             (norm, taken) = (next, alpha);
             report.change = alpha * size;
-            // Also where rounding had the direction shortened.
-            if exact && (size <= config.tolerance || norm <= noise) {
+            // A direction that is short enough may have been shortened further by rounding.
+            if exact && (size <= config.tolerance || alpha == 1.0 && norm <= noise) {
                 report.converged = true;
                 return Ok(report);
             }
