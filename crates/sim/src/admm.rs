@@ -14,7 +14,7 @@
 //! For comparison, the same Newton iterations can hand their linear problems to nested relaxation
 //! instead [daviet2020, Sect. 7.1]: see [`ContactSolver`].
 
-use stiction_bodies::{BodyKind, Model, State};
+use stiction_bodies::{Body, BodyKind, Model, State};
 use stiction_contact::{
     ContactKey, ContactSet, FrictionProblem,
     detect::{ContactSource, DetectConfig, Detector, Overlap, Placement, Step},
@@ -431,14 +431,14 @@ impl Work {
         };
         let mut problem = FrictionProblem::new(a, vec![Vec3::zeros(); n], 1.0);
         // Rods are eliminated from end to end wherever they are.
-        if !model
-            .bodies
-            .iter()
-            .all(|b| matches!(b.kind, BodyKind::Rods(_)))
-        {
-            let bodies = model.bodies.iter();
-            problem.positions = bodies.flat_map(|b| b.block_positions()).collect();
-        }
+        let rods = |b: &Body| matches!(b.kind, BodyKind::Rods(_));
+        problem.positions = match model.bodies.iter().all(rods) {
+            true => Vec::new(),
+            false => {
+                let bodies = model.bodies.iter();
+                bodies.flat_map(|b| b.block_positions()).collect()
+            }
+        };
         problem.mass = model.bodies.iter().flat_map(|b| b.block_masses()).collect();
         Ok(Self {
             detector: Detector::new(colliders(model, rules), rules.laws.clone(), config.detect)?,
