@@ -262,8 +262,7 @@ impl Detector {
     /// A pair that was listed before and comes deep all the same is listed again, unless the
     /// velocities `v` still violate what is listed.
     fn write(&mut self, mut found: Vec<Found>, v: &[Vec3], out: &mut ContactSet) -> usize {
-        // In place: these are most of what a search holds for a moment.
-        found.sort_unstable_by_key(Found::order);
+        found.sort_by_key(Found::order);
         let keys: Vec<ContactKey> = found.iter().map(|f| f.key(&self.world)).collect();
         // Of equal keys the first stays: nearness goes before motion, and that before depth.
         let mut order: Vec<(ContactKey, usize)> = keys.iter().copied().zip(0..).collect();
