@@ -270,6 +270,7 @@ pub(crate) const SHAPES: &[(&str, &[&str])] = &[
             "curl_pitch",
             "clumps",
             "clumping",
+            "apart",
             "seed",
         ],
     ),

@@ -39,6 +39,9 @@ pub struct GroomArgs {
     /// How far tips are moved towards that of their clump, from 0 to 1.
     #[arg(long, default_value_t = 0.5)]
     clumping: f64,
+    /// How far the middle lines of strands are from one another at least [m].
+    #[arg(long, default_value_t = 0.0)]
+    apart: f64,
     /// Chooses waves, turns and places.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -76,6 +79,7 @@ pub fn main(args: GroomArgs) -> Result<ExitCode, Failure> {
         frizz: args.frizz,
         clumps: args.clumps,
         clumping: args.clumping,
+        apart: args.apart,
         seed: args.seed,
         ..Groom::straight(scalp, args.count, args.length, args.segments)
     };

@@ -152,7 +152,8 @@ impl Detector {
         self.world
             .settle_sides(&self.motion, step.previous, &mut found);
         let (candidates, leave) = (&self.candidates, &mut self.leave);
-        found.extend(self.world.meeting(&self.motion, candidates, leave, false));
+        self.world
+            .meeting(&self.motion, candidates, leave, false, &mut found);
         found.extend(self.world.on_shapes(&self.motion, false));
         found.extend(self.world.on_particles(&self.motion, false)?);
         self.shares.clear(self.world.owner.len());
@@ -261,31 +262,28 @@ impl Detector {
     /// Writes what was not written yet in the order of [`Found::order`]; how many of it is near.
     /// A pair that was listed before and comes deep all the same is listed again, unless the
     /// velocities `v` still violate what is listed.
-    fn write(&mut self, mut found: Vec<Found>, v: &[Vec3], out: &mut ContactSet) -> usize {
-        found.sort_by_key(Found::order);
+    fn write(&mut self, found: Vec<Found>, v: &[Vec3], out: &mut ContactSet) -> usize {
         let keys: Vec<ContactKey> = found.iter().map(|f| f.key(&self.world)).collect();
+        // Numbers are sorted, not what they stand for, which is large.
+        let mut order: Vec<u32> = (0..found.len() as u32).collect();
+        order.sort_by_key(|&i| found[i as usize].order());
+        let mut by_key = order.clone();
+        by_key.sort_by_key(|&i| keys[i as usize]);
         // Of equal keys the first stays: nearness goes before motion, and that before depth.
-        let mut order: Vec<(ContactKey, usize)> = keys.iter().copied().zip(0..).collect();
-        order.sort_unstable();
-        let mut first = vec![true; found.len()];
-        for pair in order.windows(2) {
-            if pair[0].0 == pair[1].0 {
-                first[pair[1].1] = false;
+        let mut first = vec![false; found.len()];
+        let mut again = vec![false; found.len()];
+        for equal in by_key.chunk_by(|&i, &j| keys[i as usize] == keys[j as usize]) {
+            first[equal[0] as usize] = true;
+            if let Some(&i) = equal.iter().find(|&&i| found[i as usize].deep) {
+                again[i as usize] = true;
             }
         }
+        drop(by_key);
         let listed = Listed::new(out, found.iter().any(|f| f.deep));
-        let mut deepest = order
-            .iter()
-            .map(|o| o.1)
-            .filter(|&i| found[i].deep)
-            .peekable();
-        let mut again = vec![false; found.len()];
-        while let Some(i) = deepest.next() {
-            again[i] = true;
-            while deepest.next_if(|&j| keys[j] == keys[i]).is_some() {}
-        }
-        let mut fresh: Vec<(ContactKey, &Found)> = Vec::with_capacity(found.len());
-        for (i, f) in found.iter().enumerate() {
+        let mut fresh: Vec<(ContactKey, u32)> = Vec::new();
+        for &number in &order {
+            let i = number as usize;
+            let f = &found[i];
             let is_new = |key: &ContactKey| self.seen.binary_search(key).is_err();
             let mut key = first[i].then_some(keys[i]).filter(is_new);
             let limit = -VIOLATED * f.thickness / self.motion.h;
@@ -294,11 +292,13 @@ impl Detector {
             }
             if let Some(key) = key {
                 self.shares.add(f);
-                fresh.push((key, f));
+                fresh.push((key, number));
             }
         }
+        drop((keys, order, first, again, listed));
         let mut near = 0;
-        for (key, f) in &fresh {
+        for (key, i) in &fresh {
+            let f = &found[*i as usize];
             if self.world.emit(&self.motion, &self.shares, f, *key, out) {
                 near += usize::from(!f.continuous);
             }
@@ -463,15 +463,15 @@ fn merge<P: Copy + Default + Ord + Send>(
     }
 }
 
-/// Where the contacts of a pair are. The solver may have sorted them.
-struct Listed(Vec<(ContactKey, u32)>);
+/// Contacts in the order of their keys. The solver may have sorted them otherwise.
+struct Listed(Vec<u32>);
 
 impl Listed {
     fn new(contacts: &ContactSet, needed: bool) -> Self {
-        let mut places: Vec<(ContactKey, u32)> = Vec::new();
+        let mut places: Vec<u32> = Vec::new();
         if needed {
-            places.extend(contacts.key.iter().copied().zip(0..));
-            places.sort_unstable();
+            places.extend(0..contacts.len() as u32);
+            places.sort_by_key(|&i| contacts.key[i as usize]);
         }
         Listed(places)
     }
@@ -480,8 +480,10 @@ impl Listed {
     fn approach(&self, contacts: &ContactSet, key: ContactKey, v: &[Vec3]) -> f64 {
         let names = (0..=AGAIN).map(|n| Found::again(key, n));
         let place = |key: ContactKey| {
-            let at = self.0.binary_search_by_key(&key, |p| p.0).ok()?;
-            let i = self.0[at].1 as usize;
+            let at = self
+                .0
+                .binary_search_by_key(&key, |&i| contacts.key[i as usize]);
+            let i = self.0[at.ok()?] as usize;
             let u = contacts.velocity(i, v) + contacts.k[i];
             Some(u.dot(&contacts.normal[i]))
         };
@@ -504,7 +506,9 @@ impl ContactSource for Detector {
         }
         let before = contacts.len();
         let (candidates, leave) = (&self.candidates, &mut self.leave);
-        let mut found = self.world.meeting(&self.motion, candidates, leave, true);
+        let mut found = Vec::new();
+        self.world
+            .meeting(&self.motion, candidates, leave, true, &mut found);
         found.extend(self.world.on_shapes(&self.motion, true));
         // Positions that cannot be searched were refused above.
         found.extend(

@@ -34,8 +34,8 @@ pub(super) struct Found {
     /// Distance when it was found [m]; used to tell which of several is nearest.
     pub distance: f64,
     pub thickness: f64,
-    /// The solid's side.
-    pub touch: Option<Touch>,
+    /// The solid's side. Apart, as most contacts have none and lists of them are long.
+    pub touch: Option<Box<Touch>>,
     /// Found by its motion, not by its distance at the start.
     pub continuous: bool,
     /// Found deep within the thickness: listed even if its pair is.
@@ -93,7 +93,7 @@ impl Found {
         let vertex = |v: u32| code(VERTEX, v as usize);
         let edge = |a: u32, b: u32| code(EDGE, world.edge(a.min(b), a.max(b)));
         let face = |a: u32, b: u32, c: u32| code(FACE, world.triangle([a, b, c]));
-        let solid = self.touch.map_or(0, |t| {
+        let solid = self.touch.as_ref().map_or(0, |t| {
             code(SOLID, 0) | u64::from(t.collider) << 16 | u64::from(t.part)
         });
         let [a, b, c, d] = self.vertices;
@@ -119,7 +119,7 @@ impl Found {
 
     /// The order of contacts: by place in the meshes, so that neighbours are near in memory.
     pub(super) fn order(&self) -> ([u32; 4], Kind, Option<(u32, u32)>, bool, bool) {
-        let touch = self.touch.map(|t| (t.collider, t.part));
+        let touch = self.touch.as_ref().map(|t| (t.collider, t.part));
         (self.vertices, self.kind, touch, self.continuous, self.deep)
     }
 }
@@ -166,7 +166,8 @@ impl World {
             None => entries.push(entry),
         };
         // The middle of the two points.
-        let mut point = found.touch.map_or(Vec3::zeros(), |t| 0.5 * t.from);
+        let touch = found.touch.as_ref();
+        let mut point = touch.map_or(Vec3::zeros(), |t| 0.5 * t.from);
         // Differences from the first vertex keep digits that coordinates far from zero would cost.
         let origin = motion.x0[found.vertices[0] as usize];
         for (&v, &w) in found.vertices.iter().zip(&found.weights) {

@@ -4,8 +4,8 @@ use rayon::prelude::*;
 use stiction_geometry::collide::ccd::{self, CcdConfig, Impact};
 use stiction_geometry::collide::{
     Candidate, Candidates, Contact as Near, ContactKind, SweptSurface, edge_edge, edge_edge_normal,
-    point_edge, point_edge_normal, point_triangle, point_triangle_normal, proximity,
-    proximity_within,
+    point_edge, point_edge_normal, point_triangle, point_triangle_normal, proximity_as,
+    proximity_within_as,
 };
 use stiction_math::Vec3;
 
@@ -27,23 +27,27 @@ pub(super) struct Leave {
     pub edge_edge: Vec<f32>,
 }
 
-/// What is found among pairs, each with its leave, in their order.
+/// Pairs that are looked at before what was found is put together: memory for both is short.
+const SLAB: usize = 1 << 18;
+
+/// Adds what is found among pairs, each with its leave, in their order.
 fn each<P: Sync>(
     list: &[P],
     leave: &mut [f32],
     look: impl Fn(&P, &mut f32, &mut Vec<Found>) + Sync,
-) -> Vec<Found> {
-    let parts: Vec<Vec<Found>> = list
-        .par_chunks(512)
-        .zip(leave.par_chunks_mut(512))
-        .map(|(list, leave)| {
+    all: &mut Vec<Found>,
+) {
+    for (list, leave) in list.chunks(SLAB).zip(leave.chunks_mut(SLAB)) {
+        let parts = list.par_chunks(512).zip(leave.par_chunks_mut(512));
+        let parts = parts.map(|(list, leave)| {
             let mut found = Vec::new();
             let pairs = list.iter().zip(leave);
             pairs.for_each(|(pair, leave)| look(pair, leave, &mut found));
             found
-        })
-        .collect();
-    parts.into_iter().flatten().collect()
+        });
+        let parts: Vec<Vec<Found>> = parts.collect();
+        parts.into_iter().for_each(|part| all.extend(part));
+    }
 }
 
 /// Nothing is known of the side that features at zero distance come from.
@@ -153,9 +157,16 @@ impl World {
         motion: &Motion,
         candidates: &Candidates,
     ) -> Result<Vec<Found>, DetectError> {
-        let reach = REACH * self.thickest;
-        let all = proximity(candidates, &self.surface, &motion.x0, reach, no_side)?;
-        Ok(self.nearest(motion, &all))
+        let (reach, x) = (REACH * self.thickest, &motion.x0);
+        let keep = |n| self.nearest(motion, n);
+        Ok(proximity_as(
+            candidates,
+            &self.surface,
+            x,
+            reach,
+            no_side,
+            keep,
+        )?)
     }
 
     /// The same at rest, without a list of candidates.
@@ -164,41 +175,37 @@ impl World {
         motion: &Motion,
         swept: &SweptSurface,
     ) -> Result<Vec<Found>, DetectError> {
+        let (reach, x) = (REACH * self.thickest, &motion.x0);
         let keep = |pair| self.keep(motion, pair);
-        let reach = REACH * self.thickest;
-        let all = proximity_within(swept, &motion.x0, reach, keep, no_side)?;
-        Ok(self.nearest(motion, &all))
+        let near = |n| self.nearest(motion, n);
+        Ok(proximity_within_as(swept, x, reach, keep, no_side, near)?)
     }
 
-    /// What counts of pairs that are near.
-    fn nearest(&self, motion: &Motion, all: &[Near]) -> Vec<Found> {
-        let keep = |n: &Near| {
-            let full = self.full_thickness(n.kind, &n.vertices);
-            if n.gap > REACH * full {
-                return None;
-            }
-            let thickness = self.pair_thickness(n.kind, &n.vertices, full);
-            let at = |v: u32| motion.x0[v as usize];
-            let wanted =
-                n.gap <= REACH * thickness && self.is_nearest(n.kind, &n.vertices, &n.normal, at);
-            wanted.then_some(Found {
-                kind: Kind::Pair(n.kind),
-                vertices: n.vertices,
-                weights: n.weights,
-                normal: n.normal,
-                distance: n.gap,
-                thickness,
-                touch: None,
-                continuous: false,
-                deep: false,
-                last: false,
-            })
-        };
-        let all = all.par_iter().with_min_len(1024);
-        all.filter_map(keep).collect()
+    /// A pair that is near, if it counts.
+    fn nearest(&self, motion: &Motion, n: Near) -> Option<Found> {
+        let full = self.full_thickness(n.kind, &n.vertices);
+        if n.gap > REACH * full {
+            return None;
+        }
+        let thickness = self.pair_thickness(n.kind, &n.vertices, full);
+        let at = |v: u32| motion.x0[v as usize];
+        let wanted =
+            n.gap <= REACH * thickness && self.is_nearest(n.kind, &n.vertices, &n.normal, at);
+        wanted.then_some(Found {
+            kind: Kind::Pair(n.kind),
+            vertices: n.vertices,
+            weights: n.weights,
+            normal: n.normal,
+            distance: n.gap,
+            thickness,
+            touch: None,
+            continuous: false,
+            deep: false,
+            last: false,
+        })
     }
 
-    /// Contacts of pairs that would come closer than their thickness during the step. If `deep`,
+    /// Adds the contacts of pairs that would come closer than their thickness during the step. If `deep`,
     /// also the contacts, at the place and time of it, of pairs that would come closer than half
     /// of it: if such a pair is listed already, its contact looks at a place that it has left.
     ///
@@ -209,7 +216,8 @@ impl World {
         candidates: &Candidates,
         leave: &mut Leave,
         deep: bool,
-    ) -> Vec<Found> {
+        found: &mut Vec<Found>,
+    ) {
         let (faces, edges) = (&candidates.vertex_face, &candidates.edge_edge);
         let face = |v: &[u32; 4], leave: &mut f32, found: &mut Vec<Found>| {
             self.look(motion, ContactKind::VertexFace, v, deep, leave, found);
@@ -218,9 +226,8 @@ impl World {
             let v = self.surface.ends(*e);
             self.look(motion, ContactKind::EdgeEdge, &v, deep, leave, found);
         };
-        let mut found = each(faces, &mut leave.vertex_face, face);
-        found.extend(each(edges, &mut leave.edge_edge, edge));
-        found
+        each(faces, &mut leave.vertex_face, face, found);
+        each(edges, &mut leave.edge_edge, edge, found);
     }
 
     /// Looks at one pair if its ends have wandered far enough.

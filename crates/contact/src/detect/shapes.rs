@@ -486,12 +486,12 @@ impl Search<'_> {
             normal: (self.moving.pose(time).rotation * near.normal).normalize(),
             distance: near.distance,
             thickness: self.thickness,
-            touch: Some(Touch {
+            touch: Some(Box::new(Touch {
                 collider: self.collider,
                 part,
                 from: self.moving.pose(0.0).apply(&near.point),
                 to: self.moving.pose(1.0).apply(&near.point),
-            }),
+            })),
             continuous: time > 0.0,
             deep: false,
             last: false,

@@ -198,7 +198,7 @@ impl World {
         let [a, b, c, d] = f.vertices;
         let vertex = |v: u32| (owner(v), Element::Vertex(own(v)));
         let edge = |a: u32, b: u32| (owner(a), Element::Edge([own(a), own(b)]));
-        let solid = (f.touch.map_or(0, |t| t.collider), Element::Whole);
+        let solid = (f.touch.as_ref().map_or(0, |t| t.collider), Element::Whole);
         let (first, second) = match f.kind {
             Kind::Pair(ContactKind::VertexVertex) => (vertex(a), vertex(b)),
             Kind::Pair(ContactKind::VertexEdge) => (vertex(a), edge(b, c)),

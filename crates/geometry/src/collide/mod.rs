@@ -28,6 +28,8 @@ pub use point_triangle::{
     PointTriangle, TriangleFeature, closest_point_on_triangle, point_triangle,
 };
 pub use predicates::{orient2d, orient3d};
-pub use proximity::{Contact, ContactKind, proximity, proximity_within};
+pub use proximity::{
+    Contact, ContactKind, proximity, proximity_as, proximity_within, proximity_within_as,
+};
 pub use surface::{End, Margin, Surface, SurfaceError, SweptSurface};
 pub use triangle_triangle::{segment_meets_triangle, triangles_intersect};

@@ -57,23 +57,32 @@ pub fn proximity(
     distance: f64,
     hint: impl Fn(ContactKind, &[u32; 4]) -> Vec3 + Sync,
 ) -> Result<Vec<Contact>, SurfaceError> {
+    proximity_as(candidates, surface, x, distance, hint, Some)
+}
+
+/// What `make` makes of each of them, in the same order: the contacts themselves are not stored.
+pub fn proximity_as<T: Send>(
+    candidates: &Candidates,
+    surface: &Surface,
+    x: &[Vec3],
+    distance: f64,
+    hint: impl Fn(ContactKind, &[u32; 4]) -> Vec3 + Sync,
+    make: impl Fn(Contact) -> Option<T> + Sync,
+) -> Result<Vec<T>, SurfaceError> {
     check_distance(distance)?;
     candidates.check(surface, x.len())?;
     let near = Near {
         x,
         limit: distance * distance,
         hint: &hint,
+        make: &make,
     };
-    let faces = gather(&candidates.vertex_face, |v, out| near.face(v, out));
-    let edges = gather(&candidates.edge_edge, |e, out| {
-        near.edge(&surface.ends(*e), out)
-    });
-    let sides = [faces.sides, edges.sides].concat();
-    let points = [faces.points, edges.points].concat();
-    let mut contacts = near.reduced(points, sides, faces.full.len() + edges.full.len());
-    contacts.extend(faces.full);
-    contacts.extend(edges.full);
-    Ok(contacts)
+    let mut found = gather(&candidates.vertex_face, |v, out| near.face(v, out));
+    let edges = |e: &[u32; 2], out: &mut Found<T>| near.edge(&surface.ends(*e), out);
+    found.extend(gather(&candidates.edge_edge, edges));
+    let mut all = near.reduced(found.points, found.sides);
+    all.extend(found.full);
+    Ok(all)
 }
 
 /// The contacts that [`proximity()`] finds among all candidates within one surface that the filter
@@ -87,12 +96,25 @@ pub fn proximity_within(
     keep: impl Fn(Candidate) -> bool + Sync,
     hint: impl Fn(ContactKind, &[u32; 4]) -> Vec3 + Sync,
 ) -> Result<Vec<Contact>, SurfaceError> {
+    proximity_within_as(s, x, distance, keep, hint, Some)
+}
+
+/// What `make` makes of each of them, in the same order: the contacts themselves are not stored.
+pub fn proximity_within_as<T: Clone + Send + Sync>(
+    s: &SweptSurface,
+    x: &[Vec3],
+    distance: f64,
+    keep: impl Fn(Candidate) -> bool + Sync,
+    hint: impl Fn(ContactKind, &[u32; 4]) -> Vec3 + Sync,
+    make: impl Fn(Contact) -> Option<T> + Sync,
+) -> Result<Vec<T>, SurfaceError> {
     check_distance(distance)?;
     s.surface.check(x.len())?;
     let near = Near {
         x,
         limit: distance * distance,
         hint: &hint,
+        make: &make,
     };
     let faces = s.face_tasks_with(
         s,
@@ -106,22 +128,21 @@ pub fn proximity_within(
     let all = || faces.iter().chain(&edges);
     let sides = all().flat_map(|t| &t.found.sides).copied().collect();
     let points = all().flat_map(|t| &t.found.points).copied().collect();
-    let full = all().map(|t| t.found.full.len()).sum();
-    let mut contacts = near.reduced(points, sides, full);
-    append_in_order(faces, s.surface.vertex_range(), &mut contacts);
-    append_in_order(edges, s.surface.edges().len(), &mut contacts);
-    Ok(contacts)
+    let mut found = near.reduced(points, sides);
+    append_in_order(faces, s.surface.vertex_range(), &mut found);
+    append_in_order(edges, s.surface.edges().len(), &mut found);
+    Ok(found)
 }
 
 /// What was found among the pairs of one task.
-struct Task {
-    found: Found,
+struct Task<T> {
+    found: Found<T>,
     /// The place in the list of each full contact.
     keys: Vec<[u32; 2]>,
 }
 
-impl Task {
-    fn new(met: &[Met], one: impl Fn(&[u32; 4], &mut Found)) -> Self {
+impl<T> Task<T> {
+    fn new(met: &[Met], one: impl Fn(&[u32; 4], &mut Found<T>)) -> Self {
         let mut found = Found::default();
         let mut keys = Vec::new();
         for m in met {
@@ -141,7 +162,7 @@ impl Task {
 
 /// Appends the full contacts of all tasks in the order of their keys, the first of which is below
 /// `count`.
-fn append_in_order(tasks: Vec<Task>, count: usize, contacts: &mut Vec<Contact>) {
+fn append_in_order<T: Clone + Send + Sync>(tasks: Vec<Task<T>>, count: usize, all: &mut Vec<T>) {
     let place = |task: usize, keys: &[[u32; 2]]| {
         let numbered = keys.iter().enumerate();
         numbered
@@ -154,7 +175,7 @@ fn append_in_order(tasks: Vec<Task>, count: usize, contacts: &mut Vec<Contact>) 
         .map(|(t, task)| place(t, &task.keys));
     let places = ordered(places.collect(), count, |(key, _)| *key);
     let places = places.par_iter().with_min_len(1024);
-    contacts.par_extend(places.map(|(_, [t, i])| tasks[*t as usize].found.full[*i as usize]));
+    all.par_extend(places.map(|(_, [t, i])| tasks[*t as usize].found.full[*i as usize].clone()));
 }
 
 fn check_distance(distance: f64) -> Result<(), SurfaceError> {
@@ -169,14 +190,29 @@ const ROUNDING: f64 = 1.0 + 1e-12;
 
 /// What was found among some candidates: contacts of full kind, and the vertices of those that
 /// reduce to an edge or a point.
-#[derive(Default)]
-struct Found {
-    full: Vec<Contact>,
+struct Found<T> {
+    full: Vec<T>,
     sides: Vec<[u32; 3]>,
     points: Vec<[u32; 2]>,
 }
 
-impl Found {
+impl<T> Default for Found<T> {
+    fn default() -> Self {
+        Self {
+            full: Vec::new(),
+            sides: Vec::new(),
+            points: Vec::new(),
+        }
+    }
+}
+
+impl<T> Found<T> {
+    fn extend(&mut self, other: Self) {
+        self.full.extend(other.full);
+        self.sides.extend(other.sides);
+        self.points.extend(other.points);
+    }
+
     fn side(&mut self, p: u32, a: u32, b: u32) {
         self.sides.push([p, a.min(b), a.max(b)]);
     }
@@ -186,54 +222,55 @@ impl Found {
     }
 }
 
-fn gather<P: Sync>(list: &[P], one: impl Fn(&P, &mut Found) + Sync) -> Found {
-    let parts: Vec<Found> = list
-        .par_chunks(4096)
-        .map(|list| {
+/// Candidates that are looked at before what was found is put together: memory for both is short.
+const SLAB: usize = 1 << 18;
+
+fn gather<P: Sync, T: Send>(list: &[P], one: impl Fn(&P, &mut Found<T>) + Sync) -> Found<T> {
+    let mut all = Found::default();
+    for slab in list.chunks(SLAB) {
+        let parts = slab.par_chunks(4096).map(|list| {
             let mut found = Found::default();
             list.iter().for_each(|v| one(v, &mut found));
             found
-        })
-        .collect();
-    let mut all = Found::default();
-    for part in parts {
-        all.full.extend(part.full);
-        all.sides.extend(part.sides);
-        all.points.extend(part.points);
+        });
+        let parts: Vec<Found<T>> = parts.collect();
+        parts.into_iter().for_each(|part| all.extend(part));
     }
     all
 }
 
 /// The narrow phase.
-struct Near<'a, H> {
+struct Near<'a, H, M> {
     x: &'a [Vec3],
     /// The distance squared [m²].
     limit: f64,
     hint: &'a H,
+    make: &'a M,
 }
 
-impl<H: Fn(ContactKind, &[u32; 4]) -> Vec3 + Sync> Near<'_, H> {
-    /// The contacts of two vertices and of a vertex and an edge, each once, with room for more.
-    fn reduced(
-        &self,
-        mut points: Vec<[u32; 2]>,
-        mut sides: Vec<[u32; 3]>,
-        more: usize,
-    ) -> Vec<Contact> {
+impl<H, M, T> Near<'_, H, M>
+where
+    H: Fn(ContactKind, &[u32; 4]) -> Vec3 + Sync,
+    M: Fn(Contact) -> Option<T> + Sync,
+    T: Send,
+{
+    /// The contacts of two vertices and of a vertex and an edge, each once.
+    fn reduced(&self, mut points: Vec<[u32; 2]>, mut sides: Vec<[u32; 3]>) -> Vec<T> {
         points.par_sort_unstable();
         points.dedup();
         sides.par_sort_unstable();
         sides.dedup();
-        let mut contacts = Vec::with_capacity(points.len() + sides.len() + more);
-        let points = points.par_iter().with_min_len(1024);
-        contacts.par_extend(points.map(|[p, q]| self.vertex_vertex(*p, *q)));
-        let sides = sides.par_iter().with_min_len(1024);
-        contacts.par_extend(sides.map(|[p, a, b]| self.vertex_edge(*p, *a, *b)));
-        contacts
+        let mut found = gather(&points, |[p, q], out| {
+            out.full.extend((self.make)(self.vertex_vertex(*p, *q)));
+        });
+        found.extend(gather(&sides, |[p, a, b], out| {
+            out.full.extend((self.make)(self.vertex_edge(*p, *a, *b)));
+        }));
+        found.full
     }
 
     #[inline]
-    fn face(&self, v: &[u32; 4], out: &mut Found) {
+    fn face(&self, v: &[u32; 4], out: &mut Found<T>) {
         let (x, limit, hint) = (self.x, self.limit, self.hint);
         let [p, a, b, c] = v.map(|v| x[v as usize]);
         // A sphere around the first corner that contains the triangle.
@@ -257,19 +294,19 @@ impl<H: Fn(ContactKind, &[u32; 4]) -> Vec3 + Sync> Near<'_, H> {
             TriangleFeature::Face => {
                 let kind = ContactKind::VertexFace;
                 let [wa, wb, wc] = near.weights;
-                out.full.push(Contact {
+                out.full.extend((self.make)(Contact {
                     kind,
                     vertices: *v,
                     weights: [1.0, -wa, -wb, -wc],
                     normal: point_triangle_normal(&near.separation, &corners, &hint(kind, v)),
                     gap: near.squared.sqrt(),
-                });
+                }));
             }
         }
     }
 
     #[inline]
-    fn edge(&self, v: &[u32; 4], out: &mut Found) {
+    fn edge(&self, v: &[u32; 4], out: &mut Found<T>) {
         let (x, limit, hint) = (self.x, self.limit, self.hint);
         let [a0, a1, b0, b1] = v.map(|v| x[v as usize]);
         // Spheres around the edges, twice their size, reject most pairs cheaply.
@@ -291,13 +328,13 @@ impl<H: Fn(ContactKind, &[u32; 4]) -> Vec3 + Sync> Near<'_, H> {
             (Interior, Interior) => {
                 let kind = ContactKind::EdgeEdge;
                 let [wa, wb] = near.weights;
-                out.full.push(Contact {
+                out.full.extend((self.make)(Contact {
                     kind,
                     vertices: *v,
                     weights: [wa[0], wa[1], -wb[0], -wb[1]],
                     normal: edge_edge_normal(&near.separation, &a, &b, &hint(kind, v)),
                     gap: near.squared.sqrt(),
-                });
+                }));
             }
         }
     }

@@ -4,7 +4,7 @@ use std::f64::consts::{PI, TAU};
 
 use stiction_math::Vec3;
 
-use super::{ShapeError, at_least_one, limited, positive, require};
+use super::{ShapeError, at_least_one, limited, positive, require, room::Room};
 use crate::{mesh::TriMesh, place::by_place, random::SplitMix, strands::Strands};
 
 /// What hair grows on.
@@ -56,6 +56,9 @@ pub struct Groom {
     /// How far the tip of a strand is moved towards that of its clump, from 0 to 1; less towards
     /// the root.
     pub clumping: f64,
+    /// How far the middle lines of strands are from one another at least [m]; 0 for as they come.
+    /// A strand that comes nearer to those before gets other waves and another turn.
+    pub apart: f64,
     /// Chooses waves, turns and places.
     pub seed: u64,
 }
@@ -72,6 +75,8 @@ pub struct Root {
 const SHAPE: &str = "groom";
 /// Waves of frizz per strand.
 const WAVES: usize = 3;
+/// How many shapes a strand may try to keep its distance.
+const TRIES: u64 = 1000;
 /// Sine of the flattest angle between a strand and the tangent plane of its root.
 const LEAST_RISE: f64 = 0.2;
 
@@ -88,6 +93,7 @@ impl Groom {
             curl_pitch: length,
             clumps: 0,
             clumping: 0.0,
+            apart: 0.0,
             seed: 0,
         }
     }
@@ -104,9 +110,10 @@ impl Groom {
         };
         share("frizz", self.frizz)?;
         share("clumping", self.clumping)?;
-        let curl = self.curl_radius;
-        let good = curl >= 0.0 && curl.is_finite();
-        require(good, SHAPE, "curl_radius", "zero or positive", curl)?;
+        for (name, value) in [("curl_radius", self.curl_radius), ("apart", self.apart)] {
+            let good = value >= 0.0 && value.is_finite();
+            require(good, SHAPE, name, "zero or positive", value)?;
+        }
         if let Scalp::Sphere { radius } | Scalp::HalfSphere { radius } = self.scalp {
             positive(SHAPE, "radius", radius)?;
         }
@@ -118,54 +125,87 @@ impl Groom {
 
     /// Grows the strands.
     pub fn build(&self) -> Result<Strands, ShapeError> {
-        let nodes = self.node_count()?;
+        let nodes = self.node_count()? as usize;
         let roots = self.roots()?;
-        let styles: Vec<Style> = (0..roots.len() as u64)
-            .map(|s| Style::new(&roots[s as usize], self.seed, s))
+        let mut styles: Vec<Style> = (0..roots.len())
+            .map(|s| Style::new(&roots[s], self.seed, s, 0))
             .collect();
         let n = self.segments as usize;
+        let mut strands = Strands {
+            points: vec![Vec3::zeros(); nodes],
+            starts: (0..=roots.len()).map(|s| (s * (n + 1)) as u32).collect(),
+        };
+        let mut room = (self.apart > 0.0)
+            .then(|| Room::new(self.apart, nodes - roots.len(), self.length / n as f64));
+        // Those first who lead a clump: the others follow them.
+        let leads = |s: &usize| self.leader(*s, roots.len()) == *s;
+        let all = 0..roots.len();
+        let others = all.clone().filter(|s| !leads(s));
+        for s in all.clone().filter(leads).chain(others) {
+            let leader = self.leader(s, roots.len());
+            let points = &mut strands.points[s * (n + 1)..(s + 1) * (n + 1)];
+            let mut tries = 1..TRIES;
+            loop {
+                let (own, other) = ((&roots[s], &styles[s]), (&roots[leader], &styles[leader]));
+                self.grow(own, other, points);
+                if room.as_ref().is_none_or(|r| r.has(points)) {
+                    break;
+                }
+                let Some(again) = tries.next() else {
+                    return Err(ShapeError::NoRoom {
+                        strand: s,
+                        tries: TRIES,
+                        apart: self.apart,
+                    });
+                };
+                styles[s] = Style::new(&roots[s], self.seed, s, again);
+            }
+            if let Some(room) = &mut room {
+                room.take(points);
+            }
+        }
+        Ok(strands)
+    }
+
+    /// The strand that leads the clump of another. Runs of roots along the curve are compact; the
+    /// one in the middle leads.
+    fn leader(&self, s: usize, count: usize) -> usize {
+        let per_clump = match self.clumps {
+            0 => 1,
+            clumps => count.div_ceil(clumps as usize).max(1),
+        };
+        let first = s - s % per_clump;
+        first + per_clump.min(count - first) / 2
+    }
+
+    /// The points of a strand in the clump of another.
+    fn grow(&self, own: (&Root, &Style), leader: (&Root, &Style), points: &mut [Vec3]) {
+        let (root, n) = (own.0, self.segments as usize);
         let step = self.length / n as f64;
         // A curl takes more way than its middle line.
         let slope = TAU * self.curl_radius / self.curl_pitch;
         let rise = step / (1.0 + slope * slope).sqrt();
-        let per_clump = match self.clumps {
-            0 => 1,
-            clumps => roots.len().div_ceil(clumps as usize).max(1),
+        let gathered = if self.clumps > 0 { self.clumping } else { 0.0 };
+        let place = |i: usize| {
+            let way = rise * i as f64;
+            let own = self.place(own.0, own.1, way);
+            let other = self.place(leader.0, leader.1, way);
+            own + (other - own) * (gathered * i as f64 / n as f64)
         };
-        let mut strands = Strands {
-            points: Vec::with_capacity(nodes as usize),
-            starts: Vec::with_capacity(roots.len() + 1),
-        };
-        strands.starts.push(0);
-        for (s, root) in roots.iter().enumerate() {
-            // Runs of roots along the curve are compact; the one in the middle leads.
-            let first = s - s % per_clump;
-            let leader = first + (per_clump.min(roots.len() - first)) / 2;
-            let gathered = if self.clumps > 0 { self.clumping } else { 0.0 };
-            let place = |i: usize| {
-                let way = rise * i as f64;
-                let own = self.place(root, &styles[s], way);
-                let other = self.place(&roots[leader], &styles[leader], way);
-                own + (other - own) * (gathered * i as f64 / n as f64)
+        let (mut at, mut last) = (root.position, root.position);
+        points[0] = at;
+        for (i, point) in points.iter_mut().enumerate().skip(1) {
+            let next = place(i);
+            // The directions of the curve, with steps of one length; the first one is normal.
+            let direction = if i == 1 {
+                root.normal
+            } else {
+                rising(next - last, root.normal)
             };
-            let mut at = root.position;
-            let mut last = root.position;
-            strands.points.push(at);
-            for i in 1..=n {
-                let next = place(i);
-                // The directions of the curve, with steps of one length; the first one is normal.
-                let direction = if i == 1 {
-                    root.normal
-                } else {
-                    rising(next - last, root.normal)
-                };
-                at += direction * step;
-                last = next;
-                strands.points.push(at);
-            }
-            strands.starts.push(strands.points.len() as u32);
+            at += direction * step;
+            last = next;
+            *point = at;
         }
-        Ok(strands)
     }
 
     /// Where the strands begin, in their order.
@@ -233,9 +273,10 @@ struct Wave {
 }
 
 impl Style {
-    fn new(root: &Root, seed: u64, strand: u64) -> Self {
+    fn new(root: &Root, seed: u64, strand: usize, again: u64) -> Self {
         // Strands draw from sequences of their own: more strands do not change those before.
-        let mut random = SplitMix::new(seed ^ strand.wrapping_mul(0xd134_2543_de82_ef95));
+        let own = (strand as u64).wrapping_mul(0xd134_2543_de82_ef95);
+        let mut random = SplitMix::new(seed ^ own ^ again.wrapping_mul(0xaf25_1af3_b0f0_25b5));
         let n = root.normal;
         let axis = if n.x.abs() < 0.6 {
             Vec3::x()
@@ -504,6 +545,41 @@ mod tests {
         assert_eq!(frizzy.build().unwrap(), frizzy.build().unwrap());
     }
 
+    /// Against all pairs, one by one.
+    #[test]
+    fn strands_keep_their_distance() {
+        let apart = 2e-3;
+        let scalp = Scalp::HalfSphere { radius: 0.02 };
+        let near = |groom: &Groom| {
+            let strands = groom.build().unwrap();
+            let segments = |s: usize| strands.strand(s).windows(2).map(|w| [w[0], w[1]]);
+            let mut near = f64::INFINITY;
+            for s in 0..strands.len() {
+                for (a, t) in segments(s).flat_map(|a| (0..s).map(move |t| (a, t))) {
+                    let ways = segments(t).map(|b| crate::collide::edge_edge(&a, &b).squared);
+                    near = near.min(ways.fold(f64::INFINITY, f64::min).sqrt());
+                }
+            }
+            near
+        };
+        for (frizz, curl_radius, clumps) in [(0.6, 0.0, 0), (0.6, 0.004, 0), (0.6, 0.0, 50)] {
+            let free = Groom {
+                frizz,
+                curl_radius,
+                curl_pitch: 0.05,
+                clumps,
+                clumping: 0.3,
+                ..Groom::straight(scalp.clone(), 300, 0.1, 12)
+            };
+            let kept = Groom {
+                apart,
+                ..free.clone()
+            };
+            assert!(near(&free) < apart, "{}", near(&free));
+            assert!(near(&kept) >= apart, "{}", near(&kept));
+        }
+    }
+
     #[test]
     fn roots_on_a_torus_are_normal_to_it() {
         let torus = TorusSurface {
@@ -556,6 +632,15 @@ mod tests {
             },
             Groom {
                 curl_pitch: 0.0,
+                ..good.clone()
+            },
+            Groom {
+                apart: -1.0,
+                ..good.clone()
+            },
+            // More than the ball is wide.
+            Groom {
+                apart: 3.0,
                 ..good.clone()
             },
             Groom {

@@ -30,6 +30,7 @@ mod palm;
 mod path;
 mod plane;
 mod revolve;
+mod room;
 mod sheet;
 mod simplex;
 mod sweep;
@@ -84,6 +85,19 @@ pub enum ShapeError {
         shape: &'static str,
         /// The number of vertices asked for.
         nodes: u128,
+    },
+    /// A strand comes too near to others whatever it tries.
+    #[error(
+        "groom: strand {strand} found no place {apart} m from the others in {tries} tries; use \
+         fewer strands, more `frizz` or a smaller `apart`"
+    )]
+    NoRoom {
+        /// Its number.
+        strand: usize,
+        /// How many shapes it tried.
+        tries: u64,
+        /// The distance asked for [m].
+        apart: f64,
     },
 }
 

@@ -63,6 +63,7 @@ pub(super) fn shape(f: &Fields<'_>, kind: &str) -> Option<Generator> {
             "curl_pitch",
             "clumps",
             "clumping",
+            "apart",
             "seed",
         ],
     );
@@ -97,6 +98,7 @@ pub(super) fn shape(f: &Fields<'_>, kind: &str) -> Option<Generator> {
         ("frizz", &mut groom.frizz),
         ("curl_radius", &mut groom.curl_radius),
         ("clumping", &mut groom.clumping),
+        ("apart", &mut groom.apart),
     ] {
         if f.has(key) {
             *value = f.not_negative(key)?;

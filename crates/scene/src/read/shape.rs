@@ -82,14 +82,13 @@ pub(crate) enum Purpose {
 impl ShapePlan {
     /// Reports a shape that cannot be built.
     pub fn fail<T>(&self, reporter: &Reporter, error: &ShapeError) -> Option<T> {
-        let place = match error {
-            ShapeError::Parameter { parameter, .. } => self
-                .keys
-                .iter()
-                .find(|k| k.0 == *parameter)
-                .map_or(self.place, |k| k.1),
-            ShapeError::TooLarge { .. } => self.place,
+        let key = match error {
+            ShapeError::Parameter { parameter, .. } => Some(*parameter),
+            ShapeError::NoRoom { .. } => Some("apart"),
+            ShapeError::TooLarge { .. } => None,
         };
+        let place = self.keys.iter().find(|k| Some(k.0.as_str()) == key);
+        let place = place.map_or(self.place, |k| k.1);
         reporter.fail(Kind::Value, place, error.to_string(), None)
     }
 
