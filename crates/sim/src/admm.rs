@@ -118,6 +118,8 @@ pub struct Admm {
     multipliers: Vec<(String, Vec<Vec3>)>,
     /// Velocities and impulses that the last contact problem was started from, if they are asked for.
     start: Option<(Vec<Vec3>, Vec<Vec3>)>,
+    /// The memory of the last solve.
+    held: Footprint,
 }
 
 struct Work {
@@ -127,8 +129,6 @@ struct Work {
     elements: Option<Elements>,
     /// Made at the first solve: it examines a matrix with numbers in it.
     solver: Option<solver::Admm>,
-    /// Velocities without contact; before they are known, room for A v.
-    predicted: Vec<Vec3>,
     placements: Vec<Placement<'static>>,
 }
 
@@ -143,6 +143,7 @@ impl Admm {
             contacts: ContactSet::default(),
             multipliers: Vec::new(),
             start: None,
+            held: Footprint::default(),
         }
     }
 
@@ -178,11 +179,16 @@ impl Admm {
             }
         };
         for newton in 0..linearisations {
-            stages.time(Stage::Build, || work.linearise(model, dynamics, h, v))?;
+            stages.time(Stage::Build, || {
+                work.linearise((model, state), dynamics, h, v)
+            })?;
             let mut start = solver::Start::Given;
             if newton == 0 {
-                stages.time(Stage::Solve, || work.predict(model, v))?;
-                stages.time(Stage::Detect, || work.detect(model, state, h, contacts))?;
+                let room = dynamics.room();
+                stages.time(Stage::Solve, || work.predict(model, v, room))?;
+                stages.time(Stage::Detect, || {
+                    work.detect(model, state, h, room, contacts)
+                })?;
                 self.state.carry(contacts, &work.problem.contacts);
                 // Later the last iterate of the contact solver is the best guess [Sect. 6.2.1].
                 start = config.solver.start;
@@ -191,7 +197,7 @@ impl Admm {
             let last = newton + 1 == linearisations;
             remember(&mut self.start, work, &self.state);
             stages.time(Stage::Solve, || {
-                let step = (model, &*dynamics);
+                let step = (model, state, &*dynamics);
                 work.solve(step, &mut self.state, config, start, last, v, &mut report)
             })?;
             work.tell_time(stages);
@@ -212,7 +218,7 @@ impl Admm {
                 remember(&mut self.start, work, &self.state);
                 stages.time(Stage::Solve, || {
                     let start = solver::Start::Given;
-                    let step = (model, &*dynamics);
+                    let step = (model, state, &*dynamics);
                     work.solve(step, &mut self.state, config, start, true, v, &mut report)
                 })?;
                 work.tell_time(stages);
@@ -220,6 +226,10 @@ impl Admm {
         }
         if let Some(block) = v.iter().position(|v| !v.iter().all(|c| c.is_finite())) {
             return Err(SolveError::not_finite(model, block));
+        }
+        self.held = work.held(&self.state, contacts);
+        if let Some(solver) = &mut work.solver {
+            solver.rest();
         }
         let found = &work.problem.contacts;
         self.contacts.key.clone_from(&found.key);
@@ -246,9 +256,8 @@ impl Method for Admm {
 
     fn solve(&mut self, step: StepContext<'_>, v: &mut [Vec3]) -> Result<SolveReport, SolveError> {
         // After a failure the halves of the step start where the whole did.
-        // A solver that fails leaves its state alone, and what an earlier Newton iteration left is as
-        // good a start: only the impulses, which are put in a new order first, need keeping where
-        // steps are not refused.
+        // Where steps are not refused, which takes a second copy of all columns, only the impulses are
+        // kept: they are put in a new order first. Velocities and λ then start from nothing.
         let impulses = !self.config.safe;
         let kept = match impulses {
             true => solver::State {
@@ -270,6 +279,10 @@ impl Method for Admm {
     fn evidence(&self) -> Option<Evidence<'_>> {
         let problem = &self.work.as_ref()?.problem;
         let (v, r) = (&self.state.v, &self.state.r);
+        // A solve that failed leaves nothing to judge.
+        if v.len() != problem.blocks() || r.len() != problem.contacts.len() {
+            return None;
+        }
         let start = self.start.as_ref().map(|(v, r)| (&v[..], &r[..]));
         let start = start.filter(|s| s.0.len() == v.len());
         Some(Evidence {
@@ -285,27 +298,7 @@ impl Method for Admm {
     }
 
     fn footprint(&self) -> Footprint {
-        let Some(work) = self.work.as_ref() else {
-            return Footprint::default();
-        };
-        let columns = [
-            &work.problem.f,
-            &work.problem.positions,
-            &work.predicted,
-            &self.state.v,
-            &self.state.lambda,
-            &self.state.balance,
-        ];
-        let columns: usize = columns.map(|c| size_of_val(&c[..])).iter().sum();
-        let solver = work.solver.as_ref();
-        Footprint {
-            system: work.problem.a.bytes() + solver.map_or(0, |s| s.bytes()) + columns,
-            detection: work.detector.bytes(),
-            contacts: work.problem.contacts.bytes()
-                + self.contacts.bytes()
-                + solver.map_or(0, |s| s.projection_bytes())
-                + size_of_val(&self.state.r[..]),
-        }
+        self.held
     }
 
     fn overlap(&mut self, model: &Model, state: &State) -> Result<Overlap, SolveError> {
@@ -444,7 +437,6 @@ impl Work {
             detector: Detector::new(colliders(model, rules), rules.laws.clone(), config.detect)?,
             elements: None,
             solver: None,
-            predicted: vec![Vec3::zeros(); n],
             placements: Vec::new(),
             problem,
         })
@@ -453,23 +445,19 @@ impl Work {
     /// A and f of the step at `v`: A is the projected Hessian, f = A v − g on blocks that may move.
     fn linearise(
         &mut self,
-        model: &Model,
+        (model, state): (&Model, &State),
         dynamics: &mut Dynamics,
         h: f64,
         v: &[Vec3],
     ) -> Result<(), SolveError> {
-        // The prediction that follows needs the room anew.
-        let Self {
-            problem,
-            predicted: product,
-            ..
-        } = self;
+        let problem = &mut self.problem;
         let splits = self.elements.as_mut().map(Elements::splits_mut);
         // The gradient is where f will be.
-        dynamics.linearise_with(model, v, &mut problem.f, &mut problem.a, splits)?;
+        dynamics.linearise_with((model, state), v, &mut problem.f, &mut problem.a, splits)?;
         problem.h = h;
         problem.fixed.copy_from_slice(dynamics.fixed());
         // A has no entries from prescribed blocks to others: their velocities are not part of A v.
+        let product = dynamics.room();
         problem.a.apply(v, product);
         for i in 0..v.len() {
             problem.f[i] = if problem.fixed[i] {
@@ -482,12 +470,14 @@ impl Work {
     }
 
     /// The velocity without contact, prescribed where it is. The solver goes on with the factor.
-    fn predict(&mut self, model: &Model, v: &[Vec3]) -> Result<(), SolveError> {
+    fn predict(
+        &mut self,
+        model: &Model,
+        v: &[Vec3],
+        predicted: &mut [Vec3],
+    ) -> Result<(), SolveError> {
         let Self {
-            problem,
-            solver,
-            predicted,
-            ..
+            problem, solver, ..
         } = self;
         // Contacts of the step before do not belong to this one's matrix.
         problem.contacts.clear();
@@ -513,7 +503,7 @@ impl Work {
     /// the `last` linearisation.
     fn solve(
         &mut self,
-        (model, dynamics): (&Model, &Dynamics),
+        (model, from, dynamics): (&Model, &State, &Dynamics),
         state: &mut solver::State,
         config: &Config,
         start: solver::Start,
@@ -537,7 +527,7 @@ impl Work {
         let detector = &mut self.detector;
         let solved = match (&mut self.elements, config.by) {
             (Some(elements), _) => {
-                let mut elastic = elements.local_step(model, dynamics, v, problem.h);
+                let mut elastic = elements.local_step((model, from), dynamics, v, problem.h);
                 solver.solve_split(problem, state, &settings, detector, &mut elastic)?
             }
             (None, ContactSolver::NestedRelaxation) => relax(problem, state, &settings)?,
@@ -559,6 +549,27 @@ impl Work {
             }
         }
         Ok(())
+    }
+
+    /// What is held at the end of a solve from `state`, with the `contacts` of the step before.
+    fn held(&self, state: &solver::State, contacts: &ContactSet) -> Footprint {
+        let columns = [
+            &self.problem.f,
+            &self.problem.positions,
+            &state.v,
+            &state.lambda,
+            &state.balance,
+        ];
+        let columns: usize = columns.map(|c| size_of_val(&c[..])).iter().sum();
+        let solver = self.solver.as_ref();
+        Footprint {
+            system: self.problem.a.bytes() + solver.map_or(0, |s| s.bytes()) + columns,
+            detection: self.detector.bytes(),
+            contacts: self.problem.contacts.bytes()
+                + contacts.bytes()
+                + solver.map_or(0, |s| s.projection_bytes())
+                + size_of_val(&state.r[..]),
+        }
     }
 
     /// Counts what the solver did where it belongs: contacts that it asked for are detection.
@@ -591,6 +602,7 @@ impl Work {
         model: &Model,
         state: &State,
         h: f64,
+        predicted: &[Vec3],
         previous: &ContactSet,
     ) -> Result<usize, SolveError> {
         place(model, state.time, state.time + h, &mut self.placements);
@@ -598,7 +610,7 @@ impl Work {
             h,
             x: &state.x,
             rotations: &state.rotations,
-            v: &self.predicted,
+            v: predicted,
             start: &state.v,
             fixed: &self.problem.fixed,
             obstacles: &self.placements,

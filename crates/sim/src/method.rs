@@ -70,7 +70,7 @@ pub struct Evidence<'a> {
     pub start: Option<(&'a [Vec3], &'a [Vec3])>,
 }
 
-/// Memory that a method holds after a step [bytes].
+/// Memory that a method held at the end of its last solve [bytes].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Footprint {
     /// Matrix, factor and columns of the linear systems.

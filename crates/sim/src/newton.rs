@@ -4,7 +4,7 @@
 //! Hessian [teran2005], then searches along the line. With a fixed count of iterations this is
 //! the integrator that [daviet2020, Sect. 4.4] builds on; to a tolerance, it solves the step.
 
-use stiction_bodies::Model;
+use stiction_bodies::{Model, State};
 use stiction_math::{LineSearchConfig, SystemFactor, SystemMatrix, Vec3, armijo, reduce};
 
 use crate::{
@@ -115,6 +115,7 @@ impl Method for Newton {
     fn solve(&mut self, step: StepContext<'_>, v: &mut [Vec3]) -> Result<SolveReport, SolveError> {
         let StepContext {
             model,
+            state,
             dynamics,
             stages,
             ..
@@ -131,7 +132,8 @@ impl Method for Newton {
         };
         let mut report = SolveReport::default();
         while report.iterations < max {
-            let build = || dynamics.linearise(model, v, &mut work.gradient, &mut work.matrix);
+            let build =
+                || dynamics.linearise(model, state, v, &mut work.gradient, &mut work.matrix);
             stages.time(Stage::Build, build)?;
             report.iterations += 1;
             report.linear_iterations += stages
@@ -148,7 +150,7 @@ impl Method for Newton {
                 })
                 .map_err(|e| SolveError::system(model, e))?;
             let alpha = stages.time(Stage::Solve, || {
-                search(&self.config, dynamics, model, v, work)
+                search(&self.config, dynamics, (model, state), v, work)
             });
             let Some(alpha) = alpha else {
                 return Err(SolveError::LineSearch {
@@ -203,18 +205,18 @@ impl Work {
 fn search(
     config: &Config,
     dynamics: &mut Dynamics,
-    model: &Model,
+    (model, state): (&Model, &State),
     v: &[Vec3],
     work: &mut Work,
 ) -> Option<f64> {
     let slope = reduce::dot(&work.gradient, &work.direction);
-    let start = dynamics.potential(model, v);
+    let start = dynamics.potential(model, state, v);
     let (trial, direction) = (&mut work.trial, &work.direction);
     let phi = |alpha: f64| {
         for i in 0..v.len() {
             trial[i] = v[i] + direction[i] * alpha;
         }
-        dynamics.potential(model, trial)
+        dynamics.potential(model, state, trial)
     };
     // A decrease that rounding hides cannot be searched for: Newton's own step is then the best.
     if slope.abs() <= config.line_search.rounding * start.abs() {

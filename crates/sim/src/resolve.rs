@@ -159,7 +159,7 @@ pub fn resolve(
                 moved,
             });
         }
-        dynamics.linearise(&model, &v, &mut problem.f, &mut problem.a)?;
+        dynamics.linearise(&model, &now, &v, &mut problem.f, &mut problem.a)?;
         problem.f.iter_mut().for_each(|f| *f = -*f);
         problem.fixed.copy_from_slice(dynamics.fixed());
         let solver = match &mut solver {

@@ -1,6 +1,6 @@
 //! One step, one straight line.
 
-use stiction_bodies::{Model, State, energy, rigid::advance_rotation};
+use stiction_bodies::{Model, State, energy};
 use stiction_contact::{Certificate, CertifyConfig, Outcome, outcomes};
 use stiction_math::Vec3;
 
@@ -235,32 +235,10 @@ impl Simulation {
             })?;
         stages.time(Stage::Advance, || {
             let mean = method.mean_velocity().unwrap_or(v);
-            advance(model, state, v, mean, h);
-            for (body, rods) in model.rods() {
-                let x = &state.x[body.blocks.clone()];
-                let start = dynamics.rod_start(body, rods);
-                rods.settle(x, &start, &mut state.frames);
-                rods.carry(start.x, x, &mut state.frames);
-            }
+            dynamics.advance(model, state, v, mean);
         });
         Ok(report)
     }
-}
-
-/// Stage 7: q⁺ = q + h v̄ with the mean velocity v̄, rotations by the exponential. The frames of rods
-/// follow.
-fn advance(model: &Model, state: &mut State, v: &[Vec3], mean: &[Vec3], h: f64) {
-    state.v.copy_from_slice(v);
-    for i in 0..v.len() {
-        state.x[i] += mean[i] * h;
-    }
-    for (body, rigid) in model.rigids() {
-        let ang = body.blocks.start + 1;
-        state.x[ang] = Vec3::zeros();
-        state.rotations[rigid.index] =
-            advance_rotation(&state.rotations[rigid.index], &mean[ang], h);
-    }
-    state.time += h;
 }
 
 /// Stage 6: Coulomb's law on what the method found, and the energies.

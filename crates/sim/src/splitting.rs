@@ -82,7 +82,7 @@ impl Elements {
                 }
                 // Strands swing: they are better guessed by their last velocity.
                 (BodySplit::Rods(split), BodyKind::Rods(rods)) => {
-                    let start = dynamics.rod_start(body, rods);
+                    let start = dynamics.rod_start(body, rods, state);
                     let x = &self.x[body.blocks.clone()];
                     split.begin(rods, &start, x, h, body.damping.stiffness);
                 }
@@ -110,13 +110,14 @@ impl Elements {
     /// The local steps of a loop over velocities, which are prescribed as in `v` where `fixed`.
     pub fn local_step<'a>(
         &'a mut self,
-        model: &'a Model,
+        (model, state): (&'a Model, &'a State),
         dynamics: &'a Dynamics,
         v: &'a [Vec3],
         h: f64,
     ) -> Elastic<'a> {
         Elastic {
             model,
+            state,
             dynamics,
             elements: self,
             prescribed: v,
@@ -128,6 +129,7 @@ impl Elements {
 /// The local steps of the elements.
 pub(crate) struct Elastic<'a> {
     model: &'a Model,
+    state: &'a State,
     dynamics: &'a Dynamics,
     elements: &'a mut Elements,
     prescribed: &'a [Vec3],
@@ -138,13 +140,14 @@ impl LocalStep for Elastic<'_> {
     fn update(&mut self, v: &[Vec3], f: &mut [Vec3]) -> f64 {
         let Self {
             model,
+            state,
             dynamics,
             elements,
             prescribed,
             h,
         } = self;
         let Elements { splits, x } = &mut **elements;
-        let (fixed, x0) = (dynamics.fixed(), dynamics.start_positions());
+        let (fixed, x0) = (dynamics.fixed(), &state.x);
         x.clear();
         x.extend((0..v.len()).map(|i| {
             let v = if fixed[i] { prescribed[i] } else { v[i] };
@@ -164,7 +167,7 @@ impl LocalStep for Elastic<'_> {
                     }
                 }
                 (BodySplit::Rods(split), BodyKind::Rods(rods)) => {
-                    let start = dynamics.rod_start(body, rods);
+                    let start = dynamics.rod_start(body, rods, state);
                     let gap = split.update(rods, &start, x, *h, f);
                     if gap.is_nan() {
                         return gap;

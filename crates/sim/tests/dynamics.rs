@@ -36,8 +36,8 @@ fn the_gradient_is_the_derivative_of_the_potential() {
         let f = |v: &[Vec3]| {
             let mut g = vec![Vec3::zeros(); n];
             let mut dynamics = dynamics.borrow_mut();
-            dynamics.gradient(&model, v, &mut g).unwrap();
-            (dynamics.potential(&model, v), g)
+            dynamics.gradient(&model, &state, v, &mut g).unwrap();
+            (dynamics.potential(&model, &state, v), g)
         };
         // Prescribed blocks have a zero gradient by definition, so only free ones are varied.
         let free: Vec<usize> = (0..n).filter(|&i| !fixed[i]).collect();
@@ -74,7 +74,10 @@ fn the_matrix_is_the_derivative_of_the_gradient_near_rest() {
     let fixed = dynamics.borrow().fixed().to_vec();
     let gradient = |v: &[Vec3]| {
         let mut g = vec![Vec3::zeros(); n];
-        dynamics.borrow_mut().gradient(&model, v, &mut g).unwrap();
+        dynamics
+            .borrow_mut()
+            .gradient(&model, &state, v, &mut g)
+            .unwrap();
         g
     };
     let product = |v: &[Vec3], d: &[Vec3]| {
@@ -82,7 +85,7 @@ fn the_matrix_is_the_derivative_of_the_gradient_near_rest() {
         let mut a = matrix.borrow_mut();
         dynamics
             .borrow_mut()
-            .linearise(&model, v, &mut g, &mut a)
+            .linearise(&model, &state, v, &mut g, &mut a)
             .unwrap();
         let mut y = vec![Vec3::zeros(); n];
         a.apply(d, &mut y);
@@ -112,7 +115,9 @@ fn the_matrix_is_symmetric_and_positive_definite_at_wild_states() {
             .zip(random(n, 20.0, seed))
             .for_each(|(v, d)| *v += d);
         let mut g = vec![Vec3::zeros(); n];
-        dynamics.linearise(&model, &v, &mut g, &mut matrix).unwrap();
+        dynamics
+            .linearise(&model, &state, &v, &mut g, &mut matrix)
+            .unwrap();
         let (p, q) = (random(n, 1.0, seed + 100), random(n, 1.0, seed + 200));
         let apply = |x: &[Vec3]| {
             let mut y = vec![Vec3::zeros(); n];

@@ -437,37 +437,19 @@ impl Rods {
     }
 
     /// The twists that are no degrees of freedom, where they minimise the energy at the body's blocks
-    /// `x`, and which of them are held, into `frames`.
-    pub fn settle(&self, x: &[Vec3], at: &RodStart, frames: &mut Frames) {
+    /// `x` [rad], with those held that are; none if all twists are degrees of freedom.
+    pub fn settled(&self, x: &[Vec3], at: &RodStart) -> Option<Vec<f64>> {
         if self.twist == Twist::Dynamic {
-            return;
+            return None;
         }
-        let range = self.edges();
-        frames.held[range.clone()].copy_from_slice(at.held);
-        self.settle_into(x, at, &mut frames.angle[range]);
-    }
-
-    /// The same where the step begins, at the blocks `x` there, with those held that `frames` says.
-    pub fn settle_start(&self, x: &[Vec3], frames: &mut Frames) {
-        if self.twist == Twist::QuasiStatic {
-            let before = frames.angle[self.edges()].to_vec();
-            let mut angle = std::mem::take(&mut frames.angle);
-            let at = RodStart {
-                angle: &before,
-                ..self.start(x, frames)
-            };
-            self.settle_into(x, &at, &mut angle[self.edges()]);
-            frames.angle = angle;
-        }
-    }
-
-    fn settle_into(&self, x: &[Vec3], at: &RodStart, angle: &mut [f64]) {
-        let parts = split_by(angle, (0..self.len()).map(|s| self.strand(s).n - 1));
+        let mut all = vec![0.0; self.edges().len()];
+        let parts = split_by(&mut all, (0..self.len()).map(|s| self.strand(s).n - 1));
         parts.into_par_iter().enumerate().for_each(|(s, angle)| {
             let strand = self.strand(s);
             angle.copy_from_slice(&at.angle[strand.edge..strand.edge + angle.len()]);
             self.relax(strand, x, at, angle);
         });
+        Some(all)
     }
 
     /// Carries the reference frames from the body's blocks `from` to `to`: stage 7 of a step.

@@ -334,7 +334,7 @@ fn measure(
             clock = Instant::now();
         };
         dynamics
-            .linearise(model, &v, &mut g, &mut matrix)
+            .linearise(model, state, &v, &mut g, &mut matrix)
             .map_err(Failure::run)?;
         lap(0);
         factor.refactor(&matrix, None).map_err(Failure::run)?;

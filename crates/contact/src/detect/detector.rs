@@ -1,8 +1,12 @@
 //! The detector: one search per step, and more contacts during it.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 use stiction_geometry::collide::ccd::CcdConfig;
-use stiction_geometry::collide::{Candidates, Surface, SurfaceError, SweptSurface, earliest_step};
+use stiction_geometry::collide::{
+    Candidates, End, EndBox, Surface, SurfaceError, SweptSurface, earliest_step,
+};
 use stiction_math::{Vec3, reduce};
 
 use super::ContactSource;
@@ -87,7 +91,7 @@ pub struct Detector {
     /// When each of them is worth another look.
     leave: Leave,
     /// Where each vertex may end for no pair to be missed.
-    ends: Vec<[Vec3; 2]>,
+    ends: Vec<EndBox>,
     /// Keys of all contacts of the step, sorted.
     seen: Vec<ContactKey>,
     shares: Shares,
@@ -151,9 +155,9 @@ impl Detector {
         let mut found = self.world.near(&self.motion, &self.candidates)?;
         self.world
             .settle_sides(&self.motion, step.previous, &mut found);
-        let (candidates, leave) = (&self.candidates, &mut self.leave);
+        let pairs = (&self.candidates, &mut self.leave);
         self.world
-            .meeting(&self.motion, candidates, leave, false, &mut found);
+            .meeting(&self.motion, pairs, &self.seen, false, &mut found);
         found.extend(self.world.on_shapes(&self.motion, false));
         found.extend(self.world.on_particles(&self.motion, false)?);
         self.shares.clear(self.world.owner.len());
@@ -207,10 +211,10 @@ impl Detector {
             let way = x1[i] - x0[i];
             if moving {
                 let around = Vec3::repeat(self.config.wander * way.amax());
-                [x1[i] - around, x1[i] + around]
+                EndBox::around(&(x1[i] - around), &(x1[i] + around))
             } else {
                 let far = x0[i] + way * self.config.extend;
-                [x0[i].inf(&far), x0[i].sup(&far)]
+                EndBox::around(&x0[i].inf(&far), &x0[i].sup(&far))
             }
         };
         let vertices = (0..x0.len()).into_par_iter().with_min_len(4096);
@@ -320,7 +324,7 @@ impl Detector {
         self.motion.predict(&self.world, v);
         let x1 = &self.motion.x1;
         let outside = |i: usize| {
-            let [low, high] = &self.ends[i];
+            let [low, high] = self.ends[i].corners();
             let pad = self.world.pad(i);
             // Also true for what is not a number, which the search then refuses.
             !(0..3).all(|k| x1[i][k] >= low[k] - pad && x1[i][k] <= high[k] + pad)
@@ -352,26 +356,26 @@ impl Detector {
             .map(|e| self.world.edge(e[0], e[1]) as u32);
         let of_part: Vec<u32> = of_part.collect();
         let moving = self.swept.as_ref().is_some_and(SweptSurface::is_moving);
-        for (i, [low, high]) in self.ends.iter_mut().enumerate() {
+        for (i, end) in self.ends.iter_mut().enumerate() {
             if !escaped[i] {
                 continue;
             }
-            if moving {
+            let [low, high] = end.corners();
+            *end = if moving {
                 // Around where it is now, by how far it went beyond, and by no less than before.
-                let half = 0.5 * (*high - *low).amax();
-                let beyond = (x1[i] - 0.5 * (*low + *high)).amax() - half;
+                let half = 0.5 * (high - low).amax();
+                let beyond = (x1[i] - 0.5 * (low + high)).amax() - half;
                 let around = Vec3::repeat(half.max(beyond));
-                (*low, *high) = (x1[i] - around, x1[i] + around);
+                EndBox::around(&(x1[i] - around), &(x1[i] + around))
             } else {
-                *low = low.inf(&x1[i]);
-                *high = high.sup(&x1[i]);
-            }
+                EndBox::around(&low.inf(&x1[i]), &high.sup(&x1[i]))
+            };
         }
         let (ends, margin) = (self.ends.as_slice(), self.world.margin.as_slice());
         let Some(mut all) = self.swept.take() else {
             return Ok(());
         };
-        let part = trees(moving, part, x0, ends, margin);
+        let part = trees(moving, part.into(), x0, ends, margin);
         let part = match all.refit(x0, ends, margin).and(part) {
             Ok(part) => part,
             Err(error) => {
@@ -405,9 +409,9 @@ impl Detector {
 /// Hierarchies of the kind that suits the motion.
 fn trees(
     moving: bool,
-    surface: Surface,
+    surface: Arc<Surface>,
     start: &[Vec3],
-    ends: &[[Vec3; 2]],
+    ends: &[EndBox],
     margin: &[f64],
 ) -> Result<SweptSurface, SurfaceError> {
     match moving {
@@ -505,10 +509,10 @@ impl ContactSource for Detector {
             return 0;
         }
         let before = contacts.len();
-        let (candidates, leave) = (&self.candidates, &mut self.leave);
+        let pairs = (&self.candidates, &mut self.leave);
         let mut found = Vec::new();
         self.world
-            .meeting(&self.motion, candidates, leave, true, &mut found);
+            .meeting(&self.motion, pairs, &self.seen, true, &mut found);
         found.extend(self.world.on_shapes(&self.motion, true));
         // Positions that cannot be searched were refused above.
         found.extend(

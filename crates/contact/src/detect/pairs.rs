@@ -3,15 +3,16 @@
 use rayon::prelude::*;
 use stiction_geometry::collide::ccd::{self, CcdConfig, Impact};
 use stiction_geometry::collide::{
-    Candidate, Candidates, Contact as Near, ContactKind, SweptSurface, edge_edge, edge_edge_normal,
-    point_edge, point_edge_normal, point_triangle, point_triangle_normal, proximity_as,
-    proximity_within_as,
+    Candidate, Candidates, Contact as Near, ContactKind, End, EndBox, SweptSurface, edge_edge,
+    edge_edge_normal, point_edge, point_edge_normal, point_triangle, point_triangle_normal,
+    proximity_as, proximity_within_as,
 };
 use stiction_math::Vec3;
 
 use super::emit::{Found, Kind};
 use super::step::Motion;
 use super::world::{DetectError, World};
+use crate::ContactKey;
 
 /// Contacts are listed from this multiple of the thickness [li2018, Sect. 5.2].
 pub(super) const REACH: f64 = 1.5;
@@ -30,11 +31,12 @@ pub(super) struct Leave {
 /// Pairs that are looked at before what was found is put together: memory for both is short.
 const SLAB: usize = 1 << 18;
 
-/// Adds what is found among pairs, each with its leave, in their order.
+/// Adds what is found among pairs, each with its leave, in their order, if it is wanted.
 fn each<P: Sync>(
     list: &[P],
     leave: &mut [f32],
     look: impl Fn(&P, &mut f32, &mut Vec<Found>) + Sync,
+    wanted: impl Fn(&Found) -> bool + Sync,
     all: &mut Vec<Found>,
 ) {
     for (list, leave) in list.chunks(SLAB).zip(leave.chunks_mut(SLAB)) {
@@ -43,6 +45,7 @@ fn each<P: Sync>(
             let mut found = Vec::new();
             let pairs = list.iter().zip(leave);
             pairs.for_each(|(pair, leave)| look(pair, leave, &mut found));
+            found.retain(&wanted);
             found
         });
         let parts: Vec<Vec<Found>> = parts.collect();
@@ -91,7 +94,7 @@ impl World {
     pub(super) fn may_meet(
         &self,
         motion: &Motion,
-        ends: &[[Vec3; 2]],
+        ends: &[EndBox],
         moving: bool,
         pair: Candidate,
     ) -> bool {
@@ -110,7 +113,7 @@ impl World {
         };
         let v = v.map(|v| v as usize);
         let start = v.map(|v| motion.x0[v]);
-        let ends = v.map(|v| ends[v]);
+        let ends = v.map(|v| ends[v].corners());
         let reach = 0.5 * (self.margin[v[0]] + self.margin[v[second]]);
         !ccd::stays_apart(&pair, &start, &ends, reach)
     }
@@ -209,15 +212,17 @@ impl World {
     /// also the contacts, at the place and time of it, of pairs that would come closer than half
     /// of it: if such a pair is listed already, its contact looks at a place that it has left.
     ///
-    /// `leave` has for each pair how far its ends may wander before it is worth another look.
+    /// `leave` has for each pair how far its ends may wander before it is worth another look. What has
+    /// a key that was `seen`, which is ascending, and is not deep, is left out.
     pub(super) fn meeting(
         &self,
         motion: &Motion,
-        candidates: &Candidates,
-        leave: &mut Leave,
+        (candidates, leave): (&Candidates, &mut Leave),
+        seen: &[ContactKey],
         deep: bool,
         found: &mut Vec<Found>,
     ) {
+        let wanted = |f: &Found| f.deep || seen.binary_search(&f.key(self)).is_err();
         let (faces, edges) = (&candidates.vertex_face, &candidates.edge_edge);
         let face = |v: &[u32; 4], leave: &mut f32, found: &mut Vec<Found>| {
             self.look(motion, ContactKind::VertexFace, v, deep, leave, found);
@@ -226,8 +231,8 @@ impl World {
             let v = self.surface.ends(*e);
             self.look(motion, ContactKind::EdgeEdge, &v, deep, leave, found);
         };
-        each(faces, &mut leave.vertex_face, face, found);
-        each(edges, &mut leave.edge_edge, edge, found);
+        each(faces, &mut leave.vertex_face, face, wanted, found);
+        each(edges, &mut leave.edge_edge, edge, wanted, found);
     }
 
     /// Looks at one pair if its ends have wandered far enough.

@@ -1,5 +1,7 @@
 //! All colliders in one numbering: vertices, edges, triangles and who lies next to whom.
 
+use std::sync::Arc;
+
 use stiction_geometry::analytic::ShapeFault;
 use stiction_geometry::collide::{Surface, SurfaceError};
 use stiction_math::Vec3;
@@ -111,7 +113,7 @@ impl Lists {
 pub(super) struct World {
     pub colliders: Vec<Collider>,
     pub laws: Laws,
-    pub surface: Surface,
+    pub surface: Arc<Surface>,
     /// The first vertex and triangle of each collider, and the number of all at the end.
     pub first_vertex: Vec<u32>,
     pub first_triangle: Vec<u32>,
@@ -154,7 +156,7 @@ impl World {
     pub(super) fn new(colliders: Vec<Collider>, laws: Laws) -> Result<Self, DetectError> {
         let mut w = World {
             laws,
-            surface: Surface::default(),
+            surface: Arc::default(),
             first_vertex: vec![0],
             first_triangle: vec![0],
             owner: Vec::new(),
@@ -189,7 +191,7 @@ impl World {
         }
         w.exempt(&colliders)
             .map_err(|(collider, fault)| DetectError::Collider { collider, fault })?;
-        w.surface = Surface::new(&triangles, &rods)?.with_points(&w.particles);
+        w.surface = Arc::new(Surface::new(&triangles, &rods)?.with_points(&w.particles));
         w.colliders = colliders;
         w.connect();
         let mut two: Vec<f64> = w.colliders.iter().map(|c| c.thickness).collect();

@@ -31,5 +31,5 @@ pub use predicates::{orient2d, orient3d};
 pub use proximity::{
     Contact, ContactKind, proximity, proximity_as, proximity_within, proximity_within_as,
 };
-pub use surface::{End, Margin, Surface, SurfaceError, SweptSurface};
+pub use surface::{End, EndBox, Margin, Surface, SurfaceError, SweptSurface};
 pub use triangle_triangle::{segment_meets_triangle, triangles_intersect};

@@ -1,6 +1,8 @@
 //! Surfaces as collision detection sees them: vertices, edges and triangles over one array of
 //! positions that all surfaces of a scene may share.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 use stiction_math::{Vec3, prefetch};
 
@@ -185,7 +187,7 @@ impl Margin<'_> {
 /// A surface with hierarchies over the boxes that its features sweep during a step.
 #[derive(Clone, Debug)]
 pub struct SweptSurface {
-    pub(crate) surface: Surface,
+    pub(crate) surface: Arc<Surface>,
     /// The features in the order of space: vertices along a curve, edges and triangles in the slots
     /// of their trees. Edges and triangles name their vertices by their places in that order, so
     /// that neighbours in space are neighbours in memory.
@@ -239,28 +241,28 @@ impl SweptSurface {
     /// paths come within `margin` [m] of each other (with the same margin on both surfaces) have
     /// overlapping boxes. Pass the same positions twice for a surface at rest.
     pub fn build<'a>(
-        surface: Surface,
+        surface: impl Into<Arc<Surface>>,
         start: &[Vec3],
         end: &[impl End],
         margin: impl Into<Margin<'a>>,
     ) -> Result<Self, SurfaceError> {
-        Self::of_kind(surface, start, end, margin.into(), Kind::Swept)
+        Self::of_kind(surface.into(), start, end, margin.into(), Kind::Swept)
     }
 
     /// The same for what moves farther than it is long: two features have overlapping boxes whose
     /// paths come within `margin` at one time, and few that move together otherwise. Which others do
     /// depends on the hierarchies.
     pub fn build_moving<'a>(
-        surface: Surface,
+        surface: impl Into<Arc<Surface>>,
         start: &[Vec3],
         end: &[impl End],
         margin: impl Into<Margin<'a>>,
     ) -> Result<Self, SurfaceError> {
-        Self::of_kind(surface, start, end, margin.into(), Kind::Moving)
+        Self::of_kind(surface.into(), start, end, margin.into(), Kind::Moving)
     }
 
     fn of_kind<R: Row>(
-        surface: Surface,
+        surface: Arc<Surface>,
         start: &[Vec3],
         end: &[impl End],
         margin: Margin,
@@ -535,20 +537,42 @@ const AHEAD: usize = 24;
 /// Where a vertex ends: at a place, or somewhere in a box.
 pub trait End: Sync {
     /// The lowest and the highest corner of where it may end [m].
-    fn corners(&self) -> [&Vec3; 2];
+    fn corners(&self) -> [Vec3; 2];
 }
 
 impl End for Vec3 {
     #[inline]
-    fn corners(&self) -> [&Vec3; 2] {
-        [self; 2]
+    fn corners(&self) -> [Vec3; 2] {
+        [*self; 2]
     }
 }
 
 impl End for [Vec3; 2] {
     #[inline]
-    fn corners(&self) -> [&Vec3; 2] {
-        self.each_ref()
+    fn corners(&self) -> [Vec3; 2] {
+        *self
+    }
+}
+
+/// A box in single precision, which is half as large.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EndBox([[f32; 3]; 2]);
+
+impl EndBox {
+    /// The least one that contains two corners [m] and is a little larger.
+    #[inline]
+    pub fn around(low: &Vec3, high: &Vec3) -> Self {
+        Self([
+            std::array::from_fn(|k| (low[k] as f32).next_down()),
+            std::array::from_fn(|k| (high[k] as f32).next_up()),
+        ])
+    }
+}
+
+impl End for EndBox {
+    #[inline]
+    fn corners(&self) -> [Vec3; 2] {
+        self.0.map(|corner| Vec3::from(corner.map(f64::from)))
     }
 }
 
@@ -576,7 +600,7 @@ fn set_paths<H: Hull>(
                 Margin::Same(m) => m,
                 Margin::Each(all) => all[*v as usize],
             };
-            *path = H::way(a, [b, c], 0.5 * margin);
+            *path = H::way(a, [&b, &c], 0.5 * margin);
         }
         zero == 0.0
     };
@@ -586,7 +610,7 @@ fn set_paths<H: Hull>(
     }
     let finite = |v: u32| {
         let [b, c] = end[v as usize].corners();
-        let all = start[v as usize].iter().chain(b).chain(c);
+        let all = start[v as usize].iter().chain(&b).chain(&c);
         all.into_iter().all(|x| x.is_finite())
     };
     match vertices.iter().copied().filter(|v| !finite(*v)).min() {

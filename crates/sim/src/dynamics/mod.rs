@@ -14,7 +14,7 @@ mod prescribe;
 
 use rayon::prelude::*;
 use stiction_bodies::{
-    Arm, Body, BodyKind, BodySplit, Frames, Hessian, Model, Rods, State, Stencil,
+    Arm, Body, BodyKind, BodySplit, Hessian, Model, Rods, State, Stencil,
     rigid::{advance_rotation, left_jacobian},
     rod::RodStart,
     surface::vertex_areas,
@@ -24,12 +24,12 @@ use stiction_math::{BlockMatrix, Mat3, Part, PartShape, Quat, ScatterError, Syst
 /// The potential of the current step. Scratch: made once, filled anew by every step.
 pub struct Dynamics {
     h: f64,
-    /// Positions at the start of the step [m].
-    x0: Vec<Vec3>,
     /// Orientations at the start of the step.
     r0: Vec<Quat>,
-    /// Reference frames of rods at the start of the step.
-    frames: Frames,
+    /// Twists of rods that are no degrees of freedom, at the start of the step [rad], and which of them
+    /// are held.
+    angle: Vec<f64>,
+    held: Vec<bool>,
     /// v̂ [m/s].
     inertial: Vec<Vec3>,
     /// Whether each block's velocity is prescribed, and to what [m/s], in the order of blocks.
@@ -111,9 +111,9 @@ impl Dynamics {
         let rigids = model.rigids().count();
         Self {
             h: 0.0,
-            x0: vec![Vec3::zeros(); n],
             r0: vec![Quat::identity(); rigids],
-            frames: Frames::default(),
+            angle: Vec::new(),
+            held: Vec::new(),
             inertial: vec![Vec3::zeros(); n],
             fixed: vec![false; n],
             prescribed: Vec::new(),
@@ -182,7 +182,8 @@ impl Dynamics {
     }
 
     /// Stage 1: prescribed velocities, inertial velocities and lagged dissipation for a step of
-    /// `h` [s] from `state`. Leaves the first guess of the velocity in `v`.
+    /// `h` [s] from `state`, which all that is asked for until the next step must be given again. Leaves
+    /// the first guess of the velocity in `v`.
     pub fn begin(
         &mut self,
         model: &Model,
@@ -194,9 +195,9 @@ impl Dynamics {
             return Err(BeginError::TimeStep(h));
         }
         self.h = h;
-        self.x0.copy_from_slice(&state.x);
         self.r0.copy_from_slice(&state.rotations);
-        self.frames.clone_from(&state.frames);
+        self.angle.clone_from(&state.frames.angle);
+        self.held.clone_from(&state.frames.held);
         for body in &model.bodies {
             // In the middle of the step: the mean of what changes steadily.
             let gravity = model.gravity_at(state.time + 0.5 * h);
@@ -231,13 +232,48 @@ impl Dynamics {
     }
 
     /// The start of the step of a body of rods.
-    pub(crate) fn rod_start<'a>(&'a self, body: &Body, rods: &Rods) -> RodStart<'a> {
-        rods.start(&self.x0[body.blocks.clone()], &self.frames)
+    pub(crate) fn rod_start<'a>(
+        &'a self,
+        body: &Body,
+        rods: &Rods,
+        state: &'a State,
+    ) -> RodStart<'a> {
+        RodStart {
+            angle: self.angle.get(rods.edges()).unwrap_or_default(),
+            held: self.held.get(rods.edges()).unwrap_or_default(),
+            ..rods.start(&state.x[body.blocks.clone()], &state.frames)
+        }
     }
 
-    /// Positions at the start of the step [m].
-    pub fn start_positions(&self) -> &[Vec3] {
-        &self.x0
+    /// Room for one vector per block, until the potential is asked for again.
+    pub fn room(&mut self) -> &mut [Vec3] {
+        &mut self.x
+    }
+
+    /// Stage 7: q⁺ = q + h v̄ with the mean velocity v̄, rotations by the exponential. The frames of
+    /// rods follow.
+    pub fn advance(&mut self, model: &Model, state: &mut State, v: &[Vec3], mean: &[Vec3]) {
+        let h = self.h;
+        state.v.copy_from_slice(v);
+        for i in 0..v.len() {
+            self.x[i] = state.x[i] + mean[i] * h;
+        }
+        for (body, rigid) in model.rigids() {
+            let ang = body.blocks.start + 1;
+            self.x[ang] = Vec3::zeros();
+            state.rotations[rigid.index] =
+                advance_rotation(&state.rotations[rigid.index], &mean[ang], h);
+        }
+        for (body, rods) in model.rods() {
+            let (from, to) = (&state.x[body.blocks.clone()], &self.x[body.blocks.clone()]);
+            if let Some(angle) = rods.settled(to, &self.rod_start(body, rods, state)) {
+                state.frames.angle[rods.edges()].copy_from_slice(&angle);
+                state.frames.held[rods.edges()].copy_from_slice(&self.held[rods.edges()]);
+            }
+            rods.carry(from, to, &mut state.frames);
+        }
+        std::mem::swap(&mut state.x, &mut self.x);
+        state.time += h;
     }
 
     fn lag_dissipation(&mut self, model: &Model, state: &State) -> Result<(), ScatterError> {
@@ -309,8 +345,8 @@ impl Dynamics {
     }
 
     /// Φ(v) [J].
-    pub fn potential(&mut self, model: &Model, v: &[Vec3]) -> f64 {
-        self.configure(model, v);
+    pub fn potential(&mut self, model: &Model, state: &State, v: &[Vec3]) -> f64 {
+        self.configure(model, state, v);
         let (h, this) = (self.h, &*self);
         let parts: Vec<f64> = model
             .bodies
@@ -350,7 +386,7 @@ impl Dynamics {
                                 * (rigid.mass * v[0].norm_squared() + v[1].dot(&(j * v[1])))
                     }
                     BodyKind::Rods(rods) => {
-                        let start = this.rod_start(body, rods);
+                        let start = this.rod_start(body, rods, state);
                         let alpha = h * body.damping.mass;
                         let square = |m: &Vec3, v: &Vec3| v.dot(&m.component_mul(v));
                         let mut sum = rods.energy(&this.x[r.clone()], &start);
@@ -382,10 +418,11 @@ impl Dynamics {
     pub fn gradient(
         &mut self,
         model: &Model,
+        state: &State,
         v: &[Vec3],
         g: &mut [Vec3],
     ) -> Result<(), ScatterError> {
-        self.configure(model, v);
+        self.configure(model, state, v);
         let this = &*self;
         let slices = split(g, &model.bodies);
         model
@@ -394,7 +431,7 @@ impl Dynamics {
             .zip(slices)
             .enumerate()
             .try_for_each(|(b, (body, g))| {
-                this.body_gradient(body, b, v, g, false);
+                this.body_gradient((body, b), state, v, g, false);
                 if let BodyKind::Deformable(soft) = &body.kind {
                     for term in &soft.terms {
                         term.add_gradient(&this.x[body.blocks.clone()], this.h, g)?;
@@ -402,7 +439,7 @@ impl Dynamics {
                 }
                 if let BodyKind::Rods(rods) = &body.kind {
                     let x = &this.x[body.blocks.clone()];
-                    rods.add_gradient(x, &this.rod_start(body, rods), this.h, g);
+                    rods.add_gradient(x, &this.rod_start(body, rods, state), this.h, g);
                 }
                 Ok::<(), ScatterError>(())
             })?;
@@ -418,24 +455,25 @@ impl Dynamics {
     pub fn linearise(
         &mut self,
         model: &Model,
+        state: &State,
         v: &[Vec3],
         g: &mut [Vec3],
         a: &mut SystemMatrix,
     ) -> Result<(), ScatterError> {
-        self.linearise_with(model, v, g, a, None)
+        self.linearise_with((model, state), v, g, a, None)
     }
 
     /// The same with elastic terms replaced by what stands for them in an alternating integrator,
     /// given for every body.
     pub fn linearise_with(
         &mut self,
-        model: &Model,
+        (model, state): (&Model, &State),
         v: &[Vec3],
         g: &mut [Vec3],
         a: &mut SystemMatrix,
         splits: Option<&mut [BodySplit]>,
     ) -> Result<(), ScatterError> {
-        self.configure(model, v);
+        self.configure(model, state, v);
         a.set_zero();
         let this = &*self;
         let slices = split(g, &model.bodies);
@@ -451,8 +489,8 @@ impl Dynamics {
             .zip(splits)
             .enumerate();
         parts.try_for_each(|(b, (((part, body), g), split))| {
-            this.body_gradient(body, b, v, g, split.is_some());
-            this.body_matrix(body, b, part, g, split)
+            this.body_gradient((body, b), state, v, g, split.is_some());
+            this.body_matrix((body, b), state, part, g, split)
         })?;
         self.springs(model, v, g, Some(a));
         self.clear_fixed(g);
@@ -463,8 +501,8 @@ impl Dynamics {
     /// One body's part of A; elastic terms add their gradient on the way.
     fn body_matrix(
         &self,
-        body: &Body,
-        b: usize,
+        (body, b): (&Body, usize),
+        state: &State,
         part: &mut Part,
         g: &mut [Vec3],
         split: Option<&mut BodySplit>,
@@ -507,7 +545,7 @@ impl Dynamics {
                 }
             }
             (BodyKind::Rods(rods), Part::Banded(m)) => {
-                let start = self.rod_start(body, rods);
+                let start = self.rod_start(body, rods, state);
                 let x = &self.x[body.blocks.clone()];
                 rods.add_gradient(x, &start, h, g);
                 rods.add_matrix(x, &start, Hessian::Projected, h * h, alpha, m);
@@ -523,10 +561,10 @@ impl Dynamics {
     }
 
     /// Sets the trial configuration to x(v), R(v).
-    fn configure(&mut self, model: &Model, v: &[Vec3]) {
+    fn configure(&mut self, model: &Model, state: &State, v: &[Vec3]) {
         let h = self.h;
         for i in 0..v.len() {
-            self.x[i] = self.x0[i] + v[i] * h;
+            self.x[i] = state.x[i] + v[i] * h;
         }
         for (body, r) in model.rigids() {
             let ang = body.blocks.start + 1;
@@ -537,7 +575,14 @@ impl Dynamics {
     }
 
     /// The inertia and damping part of one body's gradient; what is split off damps rods itself.
-    fn body_gradient(&self, body: &Body, b: usize, v: &[Vec3], g: &mut [Vec3], split: bool) {
+    fn body_gradient(
+        &self,
+        (body, b): (&Body, usize),
+        state: &State,
+        v: &[Vec3],
+        g: &mut [Vec3],
+        split: bool,
+    ) {
         let r = body.blocks.clone();
         let (v, hat) = (&v[r.clone()], &self.inertial[r]);
         let alpha = self.h * body.damping.mass;
@@ -564,7 +609,7 @@ impl Dynamics {
                 }
                 let beta = body.damping.stiffness;
                 if beta > 0.0 && !split {
-                    rods.add_product(&self.rod_start(body, rods), self.h * beta, v, g);
+                    rods.add_product(&self.rod_start(body, rods, state), self.h * beta, v, g);
                 }
             }
         }

@@ -21,7 +21,7 @@ impl Dynamics {
             let change = match (&pin.clamp, &pin.spin) {
                 (Some(clamp), _) => {
                     let target = pose.map_or(clamp.director, |p| p.rotation * clamp.director);
-                    self.clamped_twist(model, clamp, &target)
+                    self.clamped_twist(model, state, clamp, &target)
                 }
                 (None, None) => {
                     let target = pose.map_or(pin.start, |p| p.apply(&pin.start));
@@ -34,7 +34,7 @@ impl Dynamics {
             };
             self.prescribed.push((pin.block, change / h));
         }
-        self.frames.held.fill(false);
+        self.held.fill(false);
         for frame in &model.held_frames {
             let motion = frame.motion.map(|m| &model.motions[m]);
             if motion.is_some_and(|m| !m.holds(t - 0.5 * h)) {
@@ -44,43 +44,54 @@ impl Dynamics {
             let target = motion.map_or(director, |m| m.pose(t).rotation * director);
             let body = &model.bodies[frame.clamp.body];
             if let BodyKind::Rods(rods) = &body.kind
-                && let Some(angle) = self.clamped_angle(body, rods, frame.clamp.edge, &target)
+                && let Some(angle) =
+                    self.clamped_angle(body, rods, state, frame.clamp.edge, &target)
             {
                 let place = rods.edges().start + frame.clamp.edge;
-                self.frames.angle[place] = angle;
-                self.frames.held[place] = true;
+                self.angle[place] = angle;
+                self.held[place] = true;
             }
         }
         for (body, rods) in model.rods() {
-            rods.settle_start(&self.x0[body.blocks.clone()], &mut self.frames);
+            let start = self.rod_start(body, rods, state);
+            if let Some(angle) = rods.settled(start.x, &start) {
+                self.angle[rods.edges()].copy_from_slice(&angle);
+            }
         }
     }
 
     /// How far the twist of a clamped edge goes in this step [m], for its material director to come to
     /// be `target` when its nodes are where they are prescribed to be.
-    fn clamped_twist(&self, model: &Model, clamp: &Clamp, target: &Vec3) -> Vec3 {
+    fn clamped_twist(&self, model: &Model, state: &State, clamp: &Clamp, target: &Vec3) -> Vec3 {
         let body = &model.bodies[clamp.body];
         let BodyKind::Rods(rods) = &body.kind else {
             return Vec3::zeros();
         };
         let (Some((block, c)), Some(theta)) = (
             rods.twist_of(clamp.edge),
-            self.clamped_angle(body, rods, clamp.edge, target),
+            self.clamped_angle(body, rods, state, clamp.edge, target),
         ) else {
             return Vec3::zeros();
         };
         let mut change = Vec3::zeros();
-        change[c] = theta * rods.section().radius - self.x0[body.blocks.start + block][c];
+        change[c] = theta * rods.section().radius - state.x[body.blocks.start + block][c];
         change
     }
 
     /// The twist [rad] that a clamped edge has when its nodes are where they are prescribed to be and
     /// its material director is `target`.
-    fn clamped_angle(&self, body: &Body, rods: &Rods, edge: usize, target: &Vec3) -> Option<f64> {
+    fn clamped_angle(
+        &self,
+        body: &Body,
+        rods: &Rods,
+        state: &State,
+        edge: usize,
+        target: &Vec3,
+    ) -> Option<f64> {
         let first = body.blocks.start;
-        let x0 = &self.x0[body.blocks.clone()];
+        let x0 = &state.x[body.blocks.clone()];
         let [i, j] = rods.edge_blocks(edge)?;
-        let edge = rods.edge_at(edge, x0, &rods.start(x0, &self.frames))?;
+        let edge = rods.edge_at(edge, x0, &self.rod_start(body, rods, state))?;
         // Pins are sorted by block: those of the nodes came before that of the twist.
         let moved = |i: usize| {
             let after = self.prescribed.partition_point(|p| p.0 <= first + i);

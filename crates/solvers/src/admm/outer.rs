@@ -122,7 +122,8 @@ impl Admm {
     }
 
     /// Solves `problem` from `state`, and leaves the solution there. Columns of the state that do
-    /// not have the problem's size count as zero. On error the state is as it was.
+    /// not have the problem's size count as zero. On error the impulses are as they were, but the other
+    /// columns may be empty: the solver works in their memory.
     ///
     /// A problem that is not solved to the tolerance is no error: `Report::converged` tells.
     pub fn solve(
@@ -208,6 +209,16 @@ impl Admm {
             self.shape = shape(problem);
         }
         Ok(())
+    }
+
+    /// Gives back all memory but that of the factor until the next solve: who looks for contacts
+    /// between two steps needs it more.
+    pub fn rest(&mut self) {
+        self.projection = Projection::default();
+        for column in [&mut self.v, &mut self.p, &mut self.lambda, &mut self.step] {
+            *column = Vec::new();
+        }
+        (self.w, self.reach, self.inverse) = Default::default();
     }
 
     /// Memory of all but the projection [bytes].
@@ -368,11 +379,14 @@ impl Admm {
             self.fall_back(problem, attempts, config, &mut report)?;
         }
         let contacts = &problem.contacts;
-        state.balance.resize(self.p.len(), Vec3::zeros());
-        problem.a.apply(&self.p, &mut state.balance);
-        reduce::axpy(-1.0, &problem.f, &mut state.balance);
-        state.v.clone_from(self.velocity(config.velocity));
-        state.lambda.clone_from(&self.lambda);
+        problem.a.apply(&self.p, &mut self.step);
+        reduce::axpy(-1.0, &problem.f, &mut self.step);
+        if config.velocity == Velocity::Feasible {
+            std::mem::swap(&mut self.v, &mut self.p);
+        }
+        state.balance = std::mem::take(&mut self.step);
+        state.v = std::mem::take(&mut self.v);
+        state.lambda = std::mem::take(&mut self.lambda);
         state.r.resize(contacts.len(), Vec3::zeros());
         self.projection.impulses(contacts, &mut state.r);
         Ok(report)
@@ -424,7 +438,7 @@ impl Admm {
     fn prepare(
         &mut self,
         problem: &FrictionProblem,
-        state: &State,
+        state: &mut State,
         config: &Config,
     ) -> Result<Option<SystemMatrix>, Error> {
         let n = problem.blocks();
@@ -442,13 +456,19 @@ impl Admm {
                 return Err(Error::Start(name));
             }
         }
-        for column in [&mut self.v, &mut self.p, &mut self.lambda, &mut self.step] {
-            column.clear();
-            column.resize(n, Vec3::zeros());
-        }
-        if state.lambda.len() == n {
-            for j in (0..n).filter(|&j| !problem.fixed[j]) {
-                self.lambda[j] = state.lambda[j];
+        let held = config.start == Start::Held && state.balance.len() == n;
+        for (own, theirs) in [
+            (&mut self.v, &mut state.v),
+            (&mut self.lambda, &mut state.lambda),
+            (&mut self.step, &mut state.balance),
+        ] {
+            *own = std::mem::take(theirs);
+            if own.len() != n {
+                own.clear();
+                own.resize(n, Vec3::zeros());
+            }
+            for j in (0..n).filter(|&j| problem.fixed[j]) {
+                own[j] = Vec3::zeros();
             }
         }
         self.inverse.clear();
@@ -463,11 +483,6 @@ impl Admm {
         }
 
         match config.start {
-            Start::Given if state.v.len() == n => {
-                for j in (0..n).filter(|&j| !problem.fixed[j]) {
-                    self.v[j] = state.v[j];
-                }
-            }
             Start::Given => {}
             Start::Unconstrained | Start::Held => {
                 let tolerance = config.linear_tolerance.min(1e-10);
@@ -476,12 +491,12 @@ impl Admm {
                 }
                 self.v.copy_from_slice(&problem.f);
                 self.factor.solve(&problem.a, &mut self.v, tolerance)?;
-                if config.start == Start::Held && state.balance.len() == n {
-                    self.hold(problem, state, tolerance)?;
+                if held {
+                    self.hold(problem, &state.r, tolerance)?;
                 }
             }
         }
-        self.p.copy_from_slice(&self.v);
+        self.p.clone_from(&self.v);
         self.lambda_hat.clear();
 
         if !problem.a.is_coupled() {
@@ -499,26 +514,16 @@ impl Admm {
         Ok(Some(shifted))
     }
 
-    /// Lets bodies start with the contact forces of the last solve where that is better than
-    /// without, which is what `v` comes with; λ goes where the forces go.
-    fn hold(
-        &mut self,
-        problem: &FrictionProblem,
-        state: &State,
-        tolerance: f64,
-    ) -> Result<(), Error> {
+    /// Lets bodies start with the contact forces of the last solve, which `step` comes with, where that
+    /// is better than without, which is what `v` comes with; λ goes where the forces go.
+    fn hold(&mut self, problem: &FrictionProblem, r: &[Vec3], tolerance: f64) -> Result<(), Error> {
         let held = &mut self.step;
-        for (j, held) in held.iter_mut().enumerate() {
-            let balance = if problem.fixed[j] {
-                Vec3::zeros()
-            } else {
-                state.balance[j]
-            };
-            *held = problem.f[j] + balance;
+        for (held, f) in held.iter_mut().zip(&problem.f) {
+            *held += f;
         }
         self.factor.solve(&problem.a, held, tolerance)?;
-        let known = state.r.len() == problem.contacts.len();
-        let r = if known { &state.r[..] } else { &[] };
+        let known = r.len() == problem.contacts.len();
+        let r = if known { r } else { &[] };
         let better = better_held(problem, &self.w, &self.v, held, r);
         for (j, better) in better.into_iter().enumerate() {
             if better {
