@@ -91,9 +91,8 @@ fn the_twists_are_where_the_energy_is_least() {
     for seed in 0..6 {
         let (rods, frames, start, x) = shaken(seed, Natural::Given);
         let least = rods.energy(&x, &rods.start(&start, &frames));
-        let mut settled = frames.clone();
-        rods.settle(&x, &rods.start(&start, &frames), &mut settled);
-        assert_eq!((settled.held[0], settled.angle[0]), (true, 0.4));
+        let settled = rods.settled(&x, &rods.start(&start, &frames)).unwrap();
+        assert_eq!((frames.held[0], settled[0]), (true, 0.4));
 
         let dynamic = material(Natural::Given, Twist::Dynamic);
         let (other, _) = Rods::new(curls(), &dynamic, &Vec3::x(), 0).unwrap();
@@ -111,12 +110,12 @@ fn the_twists_are_where_the_energy_is_least() {
         let begin = spread(&start, &frames.angle);
         let energy =
             |angle: &[f64]| other.energy(&spread(&x, angle), &other.start(&begin, &frames));
-        let found = energy(&settled.angle);
+        let found = energy(&settled);
         assert!((found - least).abs() < 1e-12 * least, "{found} {least}");
         let mut random = SplitMix::new(seed);
         for size in [1e-3, 0.1, 0.5] {
             for _ in 0..20 {
-                let mut angle = settled.angle.clone();
+                let mut angle = settled.clone();
                 for a in &mut angle[1..] {
                     *a += size * (2.0 * random.uniform() - 1.0);
                 }
@@ -132,7 +131,7 @@ fn the_matrix_is_the_hessian_at_fixed_twist_and_not_less_than_the_exact_one() {
         let (rods, frames, start, x) = shaken(seed, Natural::Given);
         let at = rods.start(&start, &frames);
         let mut settled = frames.clone();
-        rods.settle(&x, &at, &mut settled);
+        settled.angle = rods.settled(&x, &at).unwrap();
         settled.held.fill(true);
         let fixed = rods.start(&start, &settled);
         let mut full = BandedMatrices::zeros(rods.layout().clone());
@@ -182,9 +181,8 @@ fn falling_ways(edges: usize, angle: f64, material: &RodMaterial) -> usize {
     frames.angle[edges] = angle;
     (frames.held[0], frames.held[edges]) = (true, true);
     let start = rods.start(&x, &frames);
-    let mut settled = frames.clone();
-    rods.settle(&x, &start, &mut settled);
-    for (edge, found) in settled.angle.iter().enumerate() {
+    let settled = rods.settled(&x, &start).unwrap();
+    for (edge, found) in settled.iter().enumerate() {
         let even = angle * edge as f64 / edges as f64;
         assert!((found - even).abs() < 1e-9, "{found} {even}");
     }

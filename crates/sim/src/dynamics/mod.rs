@@ -30,8 +30,10 @@ pub struct Dynamics {
     /// are held.
     angle: Vec<f64>,
     held: Vec<bool>,
-    /// v̂ [m/s].
-    inertial: Vec<Vec3>,
+    /// v̂ of each body [m/s]; empty for rods, for which it is told by `push`.
+    inertial: Vec<Vec<Vec3>>,
+    /// What gravity and the like give to the velocity of each body in the step [m/s].
+    push: Vec<Vec3>,
     /// Whether each block's velocity is prescribed, and to what [m/s], in the order of blocks.
     fixed: Vec<bool>,
     prescribed: Vec<(usize, Vec3)>,
@@ -114,7 +116,8 @@ impl Dynamics {
             r0: vec![Quat::identity(); rigids],
             angle: Vec::new(),
             held: Vec::new(),
-            inertial: vec![Vec3::zeros(); n],
+            inertial: vec![Vec::new(); model.bodies.len()],
+            push: vec![Vec3::zeros(); model.bodies.len()],
             fixed: vec![false; n],
             prescribed: Vec::new(),
             inertia: vec![Mat3::zeros(); rigids],
@@ -198,29 +201,25 @@ impl Dynamics {
         self.r0.copy_from_slice(&state.rotations);
         self.angle.clone_from(&state.frames.angle);
         self.held.clone_from(&state.frames.held);
-        for body in &model.bodies {
+        // A deformable body near equilibrium is better guessed by its last velocity than by free fall;
+        // Newton finds free fall in one iteration anyway.
+        v.copy_from_slice(&state.v);
+        for (b, body) in model.bodies.iter().enumerate() {
             // In the middle of the step: the mean of what changes steadily.
             let gravity = model.gravity_at(state.time + 0.5 * h);
-            let a = (gravity + body.acceleration) * h;
-            for i in body.blocks.clone() {
-                self.inertial[i] = state.v[i] + a;
-                // A deformable body near equilibrium is better guessed by its last velocity
-                // than by free fall; Newton finds free fall in one iteration anyway.
-                v[i] = state.v[i];
+            let push = (gravity + body.acceleration) * h;
+            self.push[b] = push;
+            if let BodyKind::Rods(_) = &body.kind {
+                continue;
             }
+            let hat = &mut self.inertial[b];
+            hat.clear();
+            hat.extend(state.v[body.blocks.clone()].iter().map(|v| v + push));
             if let BodyKind::Rigid(r) = &body.kind {
-                let (lin, ang) = (body.blocks.start, body.blocks.start + 1);
                 let q = &state.rotations[r.index];
                 self.inertia[r.index] = r.world_inertia(q);
-                self.inertial[ang] = r.free_spin(q, &state.v[ang], h);
-                v[lin] = self.inertial[lin];
-                v[ang] = self.inertial[ang];
-            }
-            if let BodyKind::Rods(rods) = &body.kind {
-                // Gravity does not twist.
-                for i in rods.twist_block_ranges().flatten() {
-                    self.inertial[body.blocks.start + i] = state.v[body.blocks.start + i];
-                }
+                hat[1] = r.free_spin(q, &state.v[body.blocks.start + 1], h);
+                v[body.blocks.clone()].copy_from_slice(hat);
             }
         }
         self.prescribe(model, state, h);
@@ -339,11 +338,6 @@ impl Dynamics {
         &self.fixed
     }
 
-    /// v̂ [m/s].
-    pub fn inertial(&self) -> &[Vec3] {
-        &self.inertial
-    }
-
     /// Φ(v) [J].
     pub fn potential(&mut self, model: &Model, state: &State, v: &[Vec3]) -> f64 {
         self.configure(model, state, v);
@@ -354,7 +348,7 @@ impl Dynamics {
             .enumerate()
             .map(|(b, body)| {
                 let r = body.blocks.clone();
-                let (v, hat) = (&v[r.clone()], &this.inertial[r.clone()]);
+                let (v, hat) = (&v[r.clone()], &this.inertial[b]);
                 match &body.kind {
                     BodyKind::Deformable(d) => {
                         let alpha = body.damping.mass;
@@ -390,9 +384,10 @@ impl Dynamics {
                         let alpha = h * body.damping.mass;
                         let square = |m: &Vec3, v: &Vec3| v.dot(&m.component_mul(v));
                         let mut sum = rods.energy(&this.x[r.clone()], &start);
-                        for (i, m) in rods.mass().iter().enumerate() {
-                            sum += 0.5 * (square(m, &(v[i] - hat[i])) + alpha * square(m, &v[i]));
-                        }
+                        this.each_hat(b, body, rods, state, |i, hat| {
+                            let m = &rods.mass()[i];
+                            sum += 0.5 * (square(m, &(v[i] - hat)) + alpha * square(m, &v[i]));
+                        });
                         if body.damping.stiffness > 0.0 {
                             let mut d_v = vec![Vec3::zeros(); v.len()];
                             rods.add_product(&start, body.damping.stiffness, v, &mut d_v);
@@ -574,6 +569,28 @@ impl Dynamics {
         }
     }
 
+    /// v̂ of every block of a body of rods, by its number in the body. Gravity does not twist.
+    fn each_hat(
+        &self,
+        b: usize,
+        body: &Body,
+        rods: &Rods,
+        state: &State,
+        mut take: impl FnMut(usize, Vec3),
+    ) {
+        let v = &state.v[body.blocks.clone()];
+        let mut next = 0;
+        for twists in rods.twist_block_ranges() {
+            for i in next..twists.start {
+                take(i, v[i] + self.push[b]);
+            }
+            for i in twists.clone() {
+                take(i, v[i]);
+            }
+            next = twists.end;
+        }
+    }
+
     /// The inertia and damping part of one body's gradient; what is split off damps rods itself.
     fn body_gradient(
         &self,
@@ -584,7 +601,7 @@ impl Dynamics {
         split: bool,
     ) {
         let r = body.blocks.clone();
-        let (v, hat) = (&v[r.clone()], &self.inertial[r]);
+        let (v, hat) = (&v[r], &self.inertial[b]);
         let alpha = self.h * body.damping.mass;
         match &body.kind {
             BodyKind::Deformable(d) => {
@@ -604,9 +621,9 @@ impl Dynamics {
                 g[1] = j * (v[1] * (1.0 + alpha) - hat[1]);
             }
             BodyKind::Rods(rods) => {
-                for (i, m) in rods.mass().iter().enumerate() {
-                    g[i] = m.component_mul(&(v[i] * (1.0 + alpha) - hat[i]));
-                }
+                self.each_hat(b, body, rods, state, |i, hat| {
+                    g[i] = rods.mass()[i].component_mul(&(v[i] * (1.0 + alpha) - hat));
+                });
                 let beta = body.damping.stiffness;
                 if beta > 0.0 && !split {
                     rods.add_product(&self.rod_start(body, rods, state), self.h * beta, v, g);
