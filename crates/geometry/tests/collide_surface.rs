@@ -14,9 +14,9 @@ use std::collections::BTreeSet;
 
 use stiction_geometry::collide::ccd::{self, CcdConfig};
 use stiction_geometry::collide::{
-    Candidate, Candidates, ContactKind, EdgeFeature, Surface, SurfaceError, SweptSurface,
-    TriangleFeature, earliest_step, earliest_step_within, edge_edge, point_triangle, proximity,
-    proximity_within, segment_meets_triangle, triangles_intersect,
+    Candidate, Candidates, ContactKind, EdgeFeature, End, EndBox, Surface, SurfaceError,
+    SweptSurface, TriangleFeature, earliest_step, earliest_step_within, edge_edge, point_triangle,
+    proximity, proximity_within, segment_meets_triangle, triangles_intersect,
 };
 use stiction_geometry::{Aabb, SplitMix};
 use stiction_math::Vec3;
@@ -405,6 +405,26 @@ fn what_is_streamed_is_what_candidates_hold() {
         let streamed = earliest_step_within(&swept, &start, &end, &config, odd).unwrap();
         assert_eq!(step, streamed);
     }
+}
+
+/// Single precision costs a little room and no corner.
+#[test]
+fn boxes_of_ends_contain_their_corners() {
+    let mut random = SplitMix::new(3);
+    for size in [1e-6, 1.0, 1e6] {
+        for _ in 0..1000 {
+            let mut next = || (2.0 * random.uniform() - 1.0) * size;
+            let a = Vec3::new(next(), next(), next());
+            let b = Vec3::new(next(), next(), next());
+            let (low, high) = (a.inf(&b), a.sup(&b));
+            let [l, h] = EndBox::around(&low, &high).corners();
+            assert!(l <= low && h >= high);
+            assert!((low - l).amax().max((h - high).amax()) < 3e-7 * size);
+        }
+    }
+    let beyond = Vec3::new(f64::INFINITY, 0.0, 0.0);
+    let corners = EndBox::around(&beyond, &beyond).corners();
+    assert!(corners.iter().flatten().any(|c| !c.is_finite()));
 }
 
 #[test]
