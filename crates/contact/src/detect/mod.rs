@@ -17,8 +17,7 @@
 //! Contacts on a vertex or edge are left out where a face beside them is closer, instead of being
 //! merged by angle as in [li2018, Sect. 5.2]. During a solve, a pair whose contacts hold and that
 //! meets all the same is listed again at the new place, where [verschoor2019, Sect. 3.3] would
-//! replace the constraint: a solver may then keep the impulses that it has. Against a solid it is listed at
-//! the plane that touches the solid at the end of the step, which a convex solid is below.
+//! replace the constraint: a solver may then keep the impulses that it has.
 //!
 //! # Edges and faces against solids
 //! Vertices alone miss the edge of a box under a sheet, or a small ball under a large triangle.

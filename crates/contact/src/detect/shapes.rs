@@ -19,9 +19,6 @@ use super::world::World;
 /// An edge or face counts where it is deeper than its vertices by this part of the thickness.
 const DEEPER: f64 = 0.1;
 
-/// Normals with a smaller cosine are those of different sides.
-const SAME_SIDE: f64 = 0.5;
-
 impl World {
     /// Contacts within reach of a solid at the start, and those that would come closer than the
     /// thickness during the step; if `deep`, also those closer than half of it, as among meshes.
@@ -211,7 +208,7 @@ impl Search<'_> {
             return;
         }
         if deep && let Some(time) = self.deep(distance, |d| self.moving.point_impact(&path, d)) {
-            add(self.until_the_end(&[v], &[1.0], time), true);
+            add(time, true);
         }
     }
 
@@ -256,10 +253,7 @@ impl Search<'_> {
             }
         }
         if deep && let Some(time) = self.deep(distance, impact) {
-            let end = self.until_the_end(e, &[0.5, 0.5], time);
-            if !add(end, true).0 && end > time {
-                add(time, true);
-            }
+            add(time, true);
         }
     }
 
@@ -447,23 +441,6 @@ impl Search<'_> {
             }
         }
         first
-    }
-
-    /// When to list what comes deep at a time: at the end of the step, unless it is on another side of
-    /// the solid by then. A point of a solid that turns moves along a chord below its surface: what
-    /// slides on it would follow that. The plane that touches the solid at the end holds it.
-    fn until_the_end(&self, vertices: &[u32], weights: &[f64], time: f64) -> f64 {
-        let normal = |time: f64| {
-            let pose = self.moving.pose(time);
-            let parts = vertices.iter().zip(weights);
-            let x: Vec3 = parts.map(|(v, w)| self.motion.at(*v, time) * *w).sum();
-            pose.rotation * self.moving.shape.nearest(&pose.invert(&x)).normal
-        };
-        if normal(time).dot(&normal(1.0)) > SAME_SIDE {
-            1.0
-        } else {
-            time
-        }
     }
 
     /// When something comes closer than half the thickness, or half its first `distance` [m].
