@@ -278,13 +278,15 @@ impl Detector {
         let mut again = vec![false; found.len()];
         for equal in by_key.chunk_by(|&i, &j| keys[i as usize] == keys[j as usize]) {
             first[equal[0] as usize] = true;
-            if let Some(&i) = equal.iter().find(|&&i| found[i as usize].deep) {
+            let deep = |i: &&u32| found[**i as usize].deep && !found[**i as usize].spare;
+            if let Some(&i) = equal.iter().find(deep) {
                 again[i as usize] = true;
             }
         }
         drop(by_key);
         let listed = Listed::new(out, found.iter().any(|f| f.deep));
         let mut fresh: Vec<(ContactKey, u32)> = Vec::new();
+        let mut used_up = None;
         for &number in &order {
             let i = number as usize;
             let f = &found[i];
@@ -292,7 +294,14 @@ impl Detector {
             let mut key = first[i].then_some(keys[i]).filter(is_new);
             let limit = -VIOLATED * f.thickness / self.motion.h;
             if again[i] && !is_new(&keys[i]) && listed.approach(out, keys[i], v) >= limit {
-                key = (1..=AGAIN).map(|n| Found::again(keys[i], n)).find(is_new);
+                let mut names = (1..=AGAIN).map(|n| Found::again(keys[i], n));
+                key = names.find(is_new);
+                if key.is_none() {
+                    used_up = Some(keys[i]);
+                }
+            } else if f.spare && used_up == Some(keys[i]) {
+                // It comes right after what it is the spare of.
+                key = Some(Found::again(keys[i], AGAIN + 1)).filter(is_new);
             }
             if let Some(key) = key {
                 self.shares.add(f);
@@ -482,7 +491,7 @@ impl Listed {
 
     /// The least normal velocity of all contacts of a pair [m/s].
     fn approach(&self, contacts: &ContactSet, key: ContactKey, v: &[Vec3]) -> f64 {
-        let names = (0..=AGAIN).map(|n| Found::again(key, n));
+        let names = (0..=AGAIN + 1).map(|n| Found::again(key, n));
         let place = |key: ContactKey| {
             let at = self
                 .0

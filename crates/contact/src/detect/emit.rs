@@ -42,6 +42,8 @@ pub(super) struct Found {
     pub deep: bool,
     /// To be listed only if nothing nearer is left to list.
     pub last: bool,
+    /// Deep at the end of the step: listed if its pair was listed again as often as may be.
+    pub spare: bool,
 }
 
 /// A point of a solid on its way.
@@ -118,9 +120,10 @@ impl Found {
     }
 
     /// The order of contacts: by place in the meshes, so that neighbours are near in memory.
-    pub(super) fn order(&self) -> ([u32; 4], Kind, Option<(u32, u32)>, bool, bool) {
+    pub(super) fn order(&self) -> ([u32; 4], Kind, Option<(u32, u32)>, [bool; 3]) {
         let touch = self.touch.as_ref().map(|t| (t.collider, t.part));
-        (self.vertices, self.kind, touch, self.continuous, self.deep)
+        let found = [self.continuous, self.deep, self.spare];
+        (self.vertices, self.kind, touch, found)
     }
 }
 

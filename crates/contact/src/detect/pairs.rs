@@ -205,6 +205,7 @@ impl World {
             continuous: false,
             deep: false,
             last: false,
+            spare: false,
         })
     }
 
@@ -384,6 +385,7 @@ impl World {
             continuous: true,
             deep: level != Level::Full,
             last: level == Level::Last,
+            spare: false,
         })
     }
 

@@ -194,5 +194,6 @@ fn touching(motion: &Motion, pair: &Pair, thickness: f64, time: f64) -> Found {
         continuous: time > 0.0,
         deep: false,
         last: false,
+        spare: false,
     }
 }

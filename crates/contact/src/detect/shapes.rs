@@ -19,6 +19,9 @@ use super::world::World;
 /// An edge or face counts where it is deeper than its vertices by this part of the thickness.
 const DEEPER: f64 = 0.1;
 
+/// Normals with a smaller cosine are those of different sides.
+const SAME_SIDE: f64 = 0.5;
+
 impl World {
     /// Contacts within reach of a solid at the start, and those that would come closer than the
     /// thickness during the step; if `deep`, also those closer than half of it, as among meshes.
@@ -209,6 +212,10 @@ impl Search<'_> {
         }
         if deep && let Some(time) = self.deep(distance, |d| self.moving.point_impact(&path, d)) {
             add(time, true);
+            if self.stays_beside(&[v], time) {
+                add(1.0, true);
+                found.iter_mut().rev().take(1).for_each(|f| f.spare = true);
+            }
         }
     }
 
@@ -254,6 +261,9 @@ impl Search<'_> {
         }
         if deep && let Some(time) = self.deep(distance, impact) {
             add(time, true);
+            if self.stays_beside(e, time) && add(1.0, true).0 {
+                found.iter_mut().rev().take(1).for_each(|f| f.spare = true);
+            }
         }
     }
 
@@ -443,6 +453,21 @@ impl Search<'_> {
         first
     }
 
+    /// Whether the middle of some vertices is on the same side of the solid at a time and at the end.
+    ///
+    /// A point of a solid that turns moves along a chord below its surface, and what slides on it may
+    /// follow it, however often it is listed. The plane that touches the solid at the end of the step,
+    /// below which a convex solid is, holds it at last; at first it would keep off what moves along.
+    fn stays_beside(&self, vertices: &[u32], time: f64) -> bool {
+        let normal = |time: f64| {
+            let pose = self.moving.pose(time);
+            let sum: Vec3 = vertices.iter().map(|v| self.motion.at(*v, time)).sum();
+            let x = sum / vertices.len() as f64;
+            pose.rotation * self.moving.shape.nearest(&pose.invert(&x)).normal
+        };
+        normal(time).dot(&normal(1.0)) > SAME_SIDE
+    }
+
     /// When something comes closer than half the thickness, or half its first `distance` [m].
     fn deep(&self, distance: f64, impact: impl Fn(f64) -> Option<f64>) -> Option<f64> {
         if distance <= 0.0 {
@@ -495,6 +520,7 @@ impl Search<'_> {
             continuous: time > 0.0,
             deep: false,
             last: false,
+            spare: false,
         }
     }
 }

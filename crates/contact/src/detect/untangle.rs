@@ -284,6 +284,7 @@ impl World {
                         continuous: false,
                         deep: false,
                         last: false,
+                        spare: false,
                     });
                 }
             }
@@ -423,6 +424,7 @@ impl World {
                         continuous: false,
                         deep: false,
                         last: false,
+                        spare: false,
                     });
                 }
             }
@@ -516,6 +518,7 @@ impl World {
                 continuous: false,
                 deep: false,
                 last: false,
+                spare: false,
             })
         };
         cut.iter().filter_map(one).collect()
@@ -596,6 +599,7 @@ impl World {
                 continuous: false,
                 deep: false,
                 last: false,
+                spare: false,
             });
         }
     }
