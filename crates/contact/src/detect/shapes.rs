@@ -214,7 +214,9 @@ impl Search<'_> {
             add(time, true);
             if self.stays_beside(&[v], time) {
                 add(1.0, true);
-                found.iter_mut().rev().take(1).for_each(|f| f.spare = true);
+                if let Some(last) = found.last_mut() {
+                    last.spare = true;
+                }
             }
         }
     }
@@ -261,8 +263,11 @@ impl Search<'_> {
         }
         if deep && let Some(time) = self.deep(distance, impact) {
             add(time, true);
-            if self.stays_beside(e, time) && add(1.0, true).0 {
-                found.iter_mut().rev().take(1).for_each(|f| f.spare = true);
+            if self.stays_beside(e, time)
+                && add(1.0, true).0
+                && let Some(last) = found.last_mut()
+            {
+                last.spare = true;
             }
         }
     }
