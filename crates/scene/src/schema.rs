@@ -200,6 +200,36 @@ pub(crate) const CHECK: &[&str] = &[
 ];
 pub(crate) const OUTPUT: &[&str] = &["formats", "contacts", "checkpoint_every"];
 
+pub(crate) const PALM: &[&str] = &[
+    "type",
+    "height",
+    "radius",
+    "leaves",
+    "leaf_length",
+    "leaflets",
+    "leaflet_length",
+    "thickness",
+    "droop",
+    "leaf_stiffness",
+    "seed",
+];
+
+pub(crate) const GROOM: &[&str] = &[
+    "type",
+    "on",
+    "radius",
+    "count",
+    "length",
+    "segments",
+    "frizz",
+    "curl_radius",
+    "curl_pitch",
+    "clumps",
+    "clumping",
+    "apart",
+    "seed",
+];
+
 /// The shapes of bodies and obstacles, each with all keys that some use of it has.
 pub(crate) const SHAPES: &[(&str, &[&str])] = &[
     (
@@ -239,41 +269,9 @@ pub(crate) const SHAPES: &[(&str, &[&str])] = &[
     ),
     ("plane", &["type", "normal", "offset"]),
     ("plant", &["type", "parts"]),
-    (
-        "palm",
-        &[
-            "type",
-            "height",
-            "radius",
-            "leaves",
-            "leaf_length",
-            "leaflets",
-            "leaflet_length",
-            "thickness",
-            "droop",
-            "leaf_stiffness",
-            "seed",
-        ],
-    ),
+    ("palm", PALM),
     ("path", &["type", "moves", "segments"]),
-    (
-        "groom",
-        &[
-            "type",
-            "on",
-            "radius",
-            "count",
-            "length",
-            "segments",
-            "frizz",
-            "curl_radius",
-            "curl_pitch",
-            "clumps",
-            "clumping",
-            "apart",
-            "seed",
-        ],
-    ),
+    ("groom", GROOM),
 ];
 
 /// The types of probes and their keys beside `name` and `type`.

@@ -45,23 +45,7 @@ pub(super) fn shape(f: &Fields<'_>, kind: &str) -> Option<Box<dyn Generate<Plant
         let parts: Option<Vec<Part>> = parts.into_iter().collect();
         return Some(Box::new(Plant { parts: parts? }));
     }
-    known(
-        f,
-        kind,
-        &[
-            "type",
-            "height",
-            "radius",
-            "leaves",
-            "leaf_length",
-            "leaflets",
-            "leaflet_length",
-            "thickness",
-            "droop",
-            "leaf_stiffness",
-            "seed",
-        ],
-    );
+    known(f, kind, schema::PALM);
     let lengths = [
         "height",
         "radius",

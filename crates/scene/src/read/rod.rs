@@ -13,6 +13,7 @@ use crate::{
         material::Material,
         shape::{Generate, Generator, known},
     },
+    schema,
     tree::Value,
 };
 
@@ -48,25 +49,7 @@ pub(super) fn shape(f: &Fields<'_>, kind: &str) -> Option<Generator> {
         };
         return Some(Generator::Strands(Box::new(path)));
     }
-    known(
-        f,
-        kind,
-        &[
-            "type",
-            "on",
-            "radius",
-            "count",
-            "length",
-            "segments",
-            "frizz",
-            "curl_radius",
-            "curl_pitch",
-            "clumps",
-            "clumping",
-            "apart",
-            "seed",
-        ],
-    );
+    known(f, kind, schema::GROOM);
     let scalps = [
         ("sphere", On::Sphere),
         ("half-sphere", On::HalfSphere),

@@ -61,26 +61,12 @@ impl Contacts {
     }
 
     fn at<'a>(&'a self, place: Place<'a>) -> smooth::Place<'a> {
-        smooth::Place {
-            x: place.x,
-            rotations: place.rotations,
-            v: place.v,
-            obstacles: &self.frames,
-        }
+        among(place, &self.frames)
     }
 
     /// Lists what may touch while things move from `place` for about `h` [s].
     pub fn find(&mut self, place: Place<'_>, h: f64) -> Result<(), SolveError> {
-        let frames = std::mem::take(&mut self.frames);
-        let at = smooth::Place {
-            x: place.x,
-            rotations: place.rotations,
-            v: place.v,
-            obstacles: &frames,
-        };
-        let found = self.smooth.find(&at, h);
-        self.frames = frames;
-        Ok(found?)
+        Ok(self.smooth.find(&among(place, &self.frames), h)?)
     }
 
     /// Whether something moved so far that contacts may be missing.
@@ -95,16 +81,7 @@ impl Contacts {
 
     /// Takes normal forces and directions of lagged friction from `place`.
     pub fn lag(&mut self, place: Place<'_>) -> Result<(), SolveError> {
-        let frames = std::mem::take(&mut self.frames);
-        let at = smooth::Place {
-            x: place.x,
-            rotations: place.rotations,
-            v: place.v,
-            obstacles: &frames,
-        };
-        let lagged = self.smooth.lag(&at);
-        self.frames = frames;
-        Ok(lagged?)
+        Ok(self.smooth.lag(&among(place, &self.frames))?)
     }
 
     /// The same with another κ [N/m]: that of the forces which acted there.
@@ -242,16 +219,7 @@ impl Contacts {
 
     /// Lowers κ again if nothing touches at `place`.
     pub fn relax(&mut self, place: Place<'_>) -> Result<(), SolveError> {
-        let frames = std::mem::take(&mut self.frames);
-        let at = smooth::Place {
-            x: place.x,
-            rotations: place.rotations,
-            v: place.v,
-            obstacles: &frames,
-        };
-        let relaxed = self.smooth.relax(&at);
-        self.frames = frames;
-        Ok(relaxed?)
+        Ok(self.smooth.relax(&among(place, &self.frames))?)
     }
 
     /// The contacts at `place` as the certificate wants them, with their impulses over `h` [s].
@@ -284,5 +252,15 @@ impl Contacts {
     /// Takes them back.
     pub fn set_sides(&mut self, sides: Vec<([u32; 2], f64)>) {
         self.smooth.set_sides(sides);
+    }
+}
+
+/// `place` among obstacles that stand at `obstacles`.
+fn among<'a>(place: Place<'a>, obstacles: &'a [Frame]) -> smooth::Place<'a> {
+    smooth::Place {
+        x: place.x,
+        rotations: place.rotations,
+        v: place.v,
+        obstacles,
     }
 }

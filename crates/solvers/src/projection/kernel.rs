@@ -301,16 +301,8 @@ unsafe fn general<V: Four>(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) ->
         }
         let at = run.contacts.start + c;
         let (entries, levers, rest) = general_entries(columns, run, c);
-        let mut u = Vec3::from(columns.k[at]);
-        for (i, (e, lever)) in entries.clone().zip(levers).enumerate() {
-            // SAFETY: a node of this run.
-            let p = unsafe { *nodes.node(columns.index[e]) };
-            let p = Vec3::new(p[0], p[1], p[2]);
-            u += p * columns.weight[e] + p.cross(lever);
-            if let Some(g) = rest.get(i) {
-                u += g * p;
-            }
-        }
+        // SAFETY: nodes of this run.
+        let u = unsafe { general_velocity(columns, at, entries.clone(), levers, rest, nodes) };
         let give = columns.give.get(at).copied().unwrap_or(1.0);
         // SAFETY: the instructions exist, and the nodes are those of this run.
         let square = unsafe {
@@ -352,16 +344,8 @@ unsafe fn blocks(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) -> f64 {
         }
         let at = run.contacts.start + c;
         let (entries, levers, rest) = general_entries(columns, run, c);
-        let mut u = Vec3::from(columns.k[at]);
-        for (i, (e, lever)) in entries.clone().zip(levers).enumerate() {
-            // SAFETY: a node of this run.
-            let p = unsafe { *nodes.node(columns.index[e]) };
-            let p = Vec3::new(p[0], p[1], p[2]);
-            u += p * columns.weight[e] + p.cross(lever);
-            if let Some(g) = rest.get(i) {
-                u += g * p;
-            }
-        }
+        // SAFETY: nodes of this run.
+        let u = unsafe { general_velocity(columns, at, entries.clone(), levers, rest, nodes) };
         let [x, y, z, mu] = columns.normal[at];
         let n = Vec3::new(x, y, z);
         let old = Vec3::from(r[c]);
@@ -411,6 +395,32 @@ fn general_entries<'a>(
         &columns.general_lever[begin..end],
         columns.general_block.get(begin..end).unwrap_or_default(),
     )
+}
+
+/// u = k + Σ (b I − [ρ]× + G) p of contact `at`, over the nodes p of its entries.
+///
+/// # Safety
+/// The entries' nodes are those of a run, as in `sweep`.
+#[inline(always)]
+unsafe fn general_velocity(
+    columns: &Columns,
+    at: usize,
+    entries: std::ops::Range<usize>,
+    levers: &[Vec3],
+    rest: &[Mat3],
+    nodes: SharedNodes,
+) -> Vec3 {
+    let mut u = Vec3::from(columns.k[at]);
+    for (i, (e, lever)) in entries.zip(levers).enumerate() {
+        // SAFETY: by the caller's promise.
+        let p = unsafe { *nodes.node(columns.index[e]) };
+        let p = Vec3::new(p[0], p[1], p[2]);
+        u += p * columns.weight[e] + p.cross(lever);
+        if let Some(g) = rest.get(i) {
+            u += g * p;
+        }
+    }
+    u
 }
 
 /// # Safety
