@@ -508,12 +508,11 @@ impl ContactSource for Detector {
     /// Continuous detection on the candidates of the step.
     ///
     /// A listed pair whose contacts hold and that comes closer than half its thickness all the
-    /// same, because it turned or slid too far for one plane to separate it, is listed again where
-    /// it would do so, up to seven times and with keys of their own; one with a solid after that once more,
-    /// where it ends. A pair that was left out
-    /// because others are nearer is listed when all listed contacts hold and it would still come
-    /// within a tenth of its thickness. Velocities that are too few
-    /// or not finite give no contacts.
+    /// same, or closer still if it starts there, because it turned or slid too far for one plane to
+    /// separate it, is listed again where it would do so, up to seven times and with keys of their own;
+    /// one with a solid after that once more, where it ends. A pair that was left out because others are
+    /// nearer is listed when all listed contacts hold and it would still come within a tenth of its
+    /// thickness. Velocities that are too few or not finite give no contacts.
     fn more_contacts(&mut self, v: &[Vec3], contacts: &mut ContactSet) -> usize {
         if !self.open || self.repredict(v).is_err() {
             return 0;

@@ -17,8 +17,16 @@ use crate::ContactKey;
 /// Contacts are listed from this multiple of the thickness [li2018, Sect. 5.2].
 pub(super) const REACH: f64 = 1.5;
 
-/// Pairs that others are nearer than get a contact of their own at this part of half the thickness.
-const LAST: f64 = 0.2;
+/// A listed pair that comes closer than this part of the thickness is listed again.
+const DEEP: f64 = 0.5;
+
+/// So is one that starts closer than the thickness and comes closer than this part of that: half of it step
+/// after step would end at nothing.
+const KEPT: f64 = 0.9;
+
+/// Pairs that others are nearer than get a contact of their own at this part of the thickness, or of where
+/// they start.
+const LAST: f64 = 0.1;
 
 /// For each candidate, how far the ends of its two features may have wandered together since the step
 /// was set for it to be worth another look [m].
@@ -211,7 +219,8 @@ impl World {
 
     /// Adds the contacts of pairs that would come closer than their thickness during the step. If `deep`,
     /// also the contacts, at the place and time of it, of pairs that would come closer than half
-    /// of it: if such a pair is listed already, its contact looks at a place that it has left.
+    /// of it, or than they start: if such a pair is listed already, its contact looks at a place that
+    /// it has left.
     ///
     /// `leave` has for each pair how far its ends may wander before it is worth another look. What has
     /// a key that was `seen`, which is ascending, and is not deep, is left out.
@@ -295,9 +304,9 @@ impl World {
         // Too close from the start is what proximity has listed. What still meets from there, such
         // as a vertex that slides from one face to the next, is a new contact.
         let close = impact.time == 0.0;
-        let mut half = 0.5 * thickness;
+        let mut from = thickness;
         if close {
-            half = half.min(0.5 * impact.separation.norm());
+            from = from.min(impact.separation.norm());
         } else {
             found.extend(self.reduce(motion, kind, v, &impact, full, Level::Full));
         }
@@ -305,7 +314,7 @@ impl World {
             return 0.0;
         }
         let later = |d_min: f64| query(d_min).impact.filter(|i| i.time > 0.0);
-        let Some(impact) = later(half) else {
+        let Some(impact) = later((DEEP * thickness).min(KEPT * from)) else {
             return 0.0;
         };
         let level = if deep { Level::Deep } else { Level::Full };
@@ -313,7 +322,7 @@ impl World {
         // What was left to a nearer pair must not pass all the same.
         if listed.is_none()
             && deep
-            && let Some(impact) = later(LAST * half)
+            && let Some(impact) = later(LAST * from)
         {
             found.extend(self.reduce(motion, kind, v, &impact, full, Level::Last));
         }
