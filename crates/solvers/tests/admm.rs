@@ -446,3 +446,55 @@ fn contacts_that_come_late_count_in_full() {
         assert!(judge(&complete, &state).residual < 1e-8);
     }
 }
+
+/// Lists all contacts of a complete problem at once, as soon as a velocity runs into one.
+struct Watchful(ContactSet);
+
+impl ContactSource for Watchful {
+    fn more_contacts(&mut self, v: &[Vec3], contacts: &mut ContactSet) -> usize {
+        let runs_into = |c: usize| self.0.velocity(c, v).dot(&self.0.normal[c]) < -1e-9;
+        if contacts.len() == self.0.len() || !(0..self.0.len()).any(runs_into) {
+            return 0;
+        }
+        contacts.clone_from(&self.0);
+        contacts.len()
+    }
+}
+
+/// However few iterations there are, the velocity that is returned was asked about.
+#[test]
+fn an_answer_that_is_not_finished_does_not_run_into_what_it_never_asked_about() {
+    let known = incline(12, 0.3, 0.5, 0.0);
+    for max_iterations in [1, 3, 5] {
+        let config = Config {
+            max_iterations,
+            tolerance: 0.0,
+            velocity: Velocity::Feasible,
+            ..Config::paper()
+        };
+        let mut late = known.problem.clone();
+        late.contacts = ContactSet::default();
+        let mut solver = Admm::new(&late).unwrap();
+        let mut source = Watchful(known.problem.contacts.clone());
+        let mut state = State::default();
+        let mut none = |_: &_| {};
+        let report = solver
+            .solve_with(&mut late, &mut state, &config, &mut source, &mut none)
+            .unwrap();
+        assert!(!report.converged);
+        assert_eq!(report.new_contacts, 12);
+        assert_eq!(state.r.len(), 12);
+        for c in 0..12 {
+            let u = late.contacts.velocity(c, &state.v);
+            assert!(u.dot(&late.contacts.normal[c]) >= -1e-12, "{u}");
+        }
+        // The splitting goes on from there as from any other of its iterations.
+        let more = Config {
+            start: Start::Given,
+            ..Config::accurate()
+        };
+        let report = solver.solve(&late, &mut state, &more).unwrap();
+        assert!(report.converged, "{report:?}");
+        assert!(distance(&state.v, &known.v) < 1e-9);
+    }
+}

@@ -24,6 +24,11 @@ const DEEP: f64 = 0.5;
 /// after step would end at nothing.
 const KEPT: f64 = 0.9;
 
+/// Where a pair is listed again that starts at a distance and has a thickness [m].
+pub(super) fn listed_again(thickness: f64, start: f64) -> f64 {
+    (DEEP * thickness).min(KEPT * start)
+}
+
 /// Pairs that others are nearer than get a contact of their own at this part of the thickness, or of where
 /// they start.
 const LAST: f64 = 0.1;
@@ -314,7 +319,7 @@ impl World {
             return 0.0;
         }
         let later = |d_min: f64| query(d_min).impact.filter(|i| i.time > 0.0);
-        let Some(impact) = later((DEEP * thickness).min(KEPT * from)) else {
+        let Some(impact) = later(listed_again(thickness, from)) else {
             return 0.0;
         };
         let level = if deep { Level::Deep } else { Level::Full };

@@ -18,6 +18,7 @@ use stiction_geometry::collide::{
 use stiction_math::Vec3;
 
 use super::emit::{Found, Kind};
+use super::pairs::listed_again;
 use super::shapes::gather;
 use super::step::Motion;
 use super::world::{DetectError, World};
@@ -32,7 +33,7 @@ type Pair = [u32; 3];
 
 impl World {
     /// Contacts within reach at the start, and those that would come closer than the thickness
-    /// during the step; if `deep`, also those closer than half of it, as among meshes.
+    /// during the step; if `deep`, also those of what is listed again, as among meshes.
     pub(super) fn on_particles(
         &self,
         motion: &Motion,
@@ -115,8 +116,8 @@ impl World {
         } else {
             return;
         }
-        let half = 0.5 * thickness.min(distance);
-        if deep && let Some(impact) = impact(motion, pair, half).filter(|i| i.time > 0.0) {
+        let again = listed_again(thickness, distance);
+        if deep && let Some(impact) = impact(motion, pair, again).filter(|i| i.time > 0.0) {
             add(impact.time, true);
         }
     }

@@ -12,7 +12,7 @@ use stiction_math::Vec3;
 
 use super::collider::Form;
 use super::emit::{Found, Kind, Touch};
-use super::pairs::REACH;
+use super::pairs::{REACH, listed_again};
 use super::step::Motion;
 use super::world::World;
 
@@ -24,7 +24,7 @@ const SAME_SIDE: f64 = 0.5;
 
 impl World {
     /// Contacts within reach of a solid at the start, and those that would come closer than the
-    /// thickness during the step; if `deep`, also those closer than half of it, as among meshes.
+    /// thickness during the step; if `deep`, also those of what is listed again, as among meshes.
     pub(super) fn on_shapes(&self, motion: &Motion, deep: bool) -> Vec<Found> {
         let mut found = Vec::new();
         self.for_each_near(motion, |search| search.run(deep, &mut found));
@@ -407,10 +407,10 @@ impl Search<'_> {
         } else {
             return;
         }
-        let half = 0.5 * self.thickness.min(deepest.0);
+        let again = listed_again(self.thickness, deepest.0);
         if deep
-            && half > 0.0
-            && let Some((time, w)) = self.lattice_impact(&paths, cell, half)
+            && again > 0.0
+            && let Some((time, w)) = self.lattice_impact(&paths, cell, again)
             && time > 0.0
         {
             add(time, w, true);
@@ -473,12 +473,12 @@ impl Search<'_> {
         normal(time).dot(&normal(1.0)) > SAME_SIDE
     }
 
-    /// When something comes closer than half the thickness, or half its first `distance` [m].
+    /// When something that starts at a `distance` [m] is listed again.
     fn deep(&self, distance: f64, impact: impl Fn(f64) -> Option<f64>) -> Option<f64> {
         if distance <= 0.0 {
             return None;
         }
-        impact(0.5 * self.thickness.min(distance)).filter(|time| *time > 0.0)
+        impact(listed_again(self.thickness, distance)).filter(|time| *time > 0.0)
     }
 
     /// When the first of the solid's parts comes closer than `d` to a triangle.

@@ -51,7 +51,8 @@
 //! - `Start::Held` is not in the paper, which starts from A v = f in every step and then has to
 //!   find rest again each time. `Start::Unconstrained` is the paper's.
 //! - The changes of the last sweep count in the test for the end, see above.
-//! - New contacts are asked for once more before the end: the answer must not run into any.
+//! - New contacts are asked for once more before the end: the answer must not run into any. One that ran out
+//!   of iterations is projected again with them.
 //! - λ is updated before the loop ends, such that it fits the impulses returned.
 //! - The linear systems are solved for the change of v, with A v computed afresh: their error then
 //!   shrinks with the change, down to rounding.
@@ -95,7 +96,8 @@ pub struct Config {
     pub weights: Weights,
     /// Where conjugate gradients across couplings stop, as a part of the change of v.
     pub linear_tolerance: f64,
-    /// New contacts are asked for every so many iterations; 0 for never.
+    /// New contacts are asked for every so many iterations and when the loop ends; 0 for only where it
+    /// ends because it is done.
     pub contacts_every: usize,
     /// Where to start.
     pub start: Start,

@@ -16,6 +16,9 @@ use super::{
     weights::{reach, weights},
 };
 
+/// How often the answer of a loop that ran out of iterations is asked about, and projected again.
+const CLOSING: usize = 2;
+
 /// A solver with its memory: make one per model and use it in every step.
 pub struct Admm {
     /// Of A for the velocity without contact, then of A + W.
@@ -260,9 +263,13 @@ impl Admm {
             Some(residual) => h * residual,
             None => config.tolerance,
         };
+        // Where an answer that is not finished in time is asked about all the same, the last iteration
+        // need not be.
+        let closes = config.contacts_every > 0 && config.velocity == Velocity::Feasible;
         let mut limit = config.max_iterations;
         let mut number = 0;
-        while number < limit {
+        let mut ended = false;
+        while !ended && number < limit {
             number += 1;
             let problem = access.get();
             let matrix = shifted.as_ref().unwrap_or(&problem.a);
@@ -272,7 +279,7 @@ impl Admm {
             let unmet = access.local_step(&self.v);
 
             let due = config.contacts_every > 0 && number % config.contacts_every == 0;
-            if due {
+            if due && !(closes && number == limit) {
                 report.new_contacts += self.ask(&mut access, Velocity::Balanced)?;
             }
 
@@ -334,7 +341,6 @@ impl Admm {
             report.iterations = number;
             report.delta = delta;
             report.settling = h * settling;
-            let mut ended = false;
             if delta.max(report.settling) <= config.tolerance {
                 report.certificate = self.certificate(access.get(), config.velocity)?;
                 let certified = report.certificate <= asked;
@@ -369,15 +375,15 @@ impl Admm {
                 restarted,
                 projection,
             });
-            if ended {
-                break;
-            }
         }
 
-        let problem = access.get();
         if !report.converged {
-            self.fall_back(problem, attempts, config, &mut report)?;
+            self.fall_back(access.get(), attempts, config, &mut report)?;
         }
+        if !ended && closes {
+            self.close(&mut access, config, &mut report)?;
+        }
+        let problem = access.get();
         let contacts = &problem.contacts;
         problem.a.apply(&self.p, &mut self.step);
         reduce::axpy(-1.0, &problem.f, &mut self.step);
@@ -431,6 +437,36 @@ impl Admm {
             self.projection.append(&problem.contacts, metric)?;
         }
         Ok(more)
+    }
+
+    /// Asks about the answer p of a loop that ran out of iterations, and repeats its last projection with
+    /// what is new. Only p is returned, and only v was asked about until then: contacts that v violates
+    /// and p keeps hide where p goes.
+    fn close(
+        &mut self,
+        access: &mut Access,
+        config: &Config,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        for _ in 0..CLOSING {
+            let more = self.ask(access, Velocity::Feasible)?;
+            if more == 0 {
+                break;
+            }
+            report.new_contacts += more;
+            report.certificate = f64::INFINITY;
+            // λ = λ before + p − v, so that p − λ is what was projected.
+            blocks((&mut self.lambda, &mut self.p)).for_each(|(lambda, p)| {
+                *p -= *lambda;
+                *lambda = -*p;
+            });
+            let nap = nap(config, report.delta / access.get().h);
+            Clock::time(&mut self.clock.projection, || {
+                self.projection.project(&mut self.p, config.sweeps, nap)
+            });
+            blocks((&mut self.lambda, &self.p)).for_each(|(lambda, p)| *lambda += p);
+        }
+        Ok(())
     }
 
     /// Weights, factors, contacts and the first velocity. Returns A + W where conjugate gradients
