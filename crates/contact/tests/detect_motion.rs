@@ -401,6 +401,42 @@ fn distance(a: &(Vec<Vec3>, Vec<[u32; 3]>), b: &(Vec<Vec3>, Vec<[u32; 3]>)) -> f
     least.sqrt()
 }
 
+/// Contacts are found along the way of iterates, and an iterate may fling light things anywhere. What it
+/// finds there may keep them from going on, but not forbid them to stay where they are.
+#[test]
+fn contacts_found_on_a_wild_way_let_things_rest() {
+    let mut added = 0;
+    for seed in 0..24 {
+        let mut random = SplitMix::new(seed);
+        let mut s = Scene::default();
+        for i in 0..3 {
+            // Strands that lie on a ball, just out of reach of it and of one another.
+            let turn = Quat::from_scaled_axis(Vec3::x() * (0.3 * i as f64));
+            let strand = (0..9).map(|k| {
+                let angle = 0.1 * k as f64;
+                turn * Vec3::new(angle.sin(), 0.0, angle.cos()) * (0.06 + 1.6 * T)
+            });
+            s.nodes((strand.collect(), Vec::new()), false);
+            if let Form::Body(body) = &mut s.colliders[i].form {
+                body.rods = (0..8).map(|k| [k, k + 1]).collect();
+            }
+        }
+        s.shape(Shape::Sphere { radius: 0.06 }, [Pose::default(); 2]);
+        let mut d = s.detector();
+        let (mut c, _) = s.contacts_by(&mut d, &ContactSet::default());
+        let (start, size) = (c.len(), 0.2 * random.uniform() / H);
+        for _ in 0..8 {
+            let v: Vec<Vec3> = s.x.iter().map(|_| vector(&mut random, size)).collect();
+            d.more_contacts(&v, &mut c);
+        }
+        added += c.len() - start;
+        let gaps = c.gap[start..].iter();
+        let least = gaps.copied().fold(f64::INFINITY, f64::min);
+        assert!(least >= 0.0, "seed {seed}: {least:e}");
+    }
+    assert!(added > 200, "{added}");
+}
+
 #[test]
 fn contacts_added_later_are_those_that_a_new_search_finds() {
     for seed in 40..52 {

@@ -277,7 +277,8 @@ impl Detector {
         let mut first = vec![false; found.len()];
         let mut again = vec![false; found.len()];
         for equal in by_key.chunk_by(|&i, &j| keys[i as usize] == keys[j as usize]) {
-            first[equal[0] as usize] = true;
+            // Spare ones come last: one that is alone has nothing to be the spare of.
+            first[equal[0] as usize] = !found[equal[0] as usize].spare;
             let deep = |i: &&u32| found[**i as usize].deep && !found[**i as usize].spare;
             if let Some(&i) = equal.iter().find(deep) {
                 again[i as usize] = true;

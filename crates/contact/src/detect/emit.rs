@@ -150,6 +150,12 @@ impl World {
     /// u = B v + k with k = k̇ + (gap/h) n, where k̇ is what prescribed blocks and obstacles do and
     /// gap = n·(x_A − x_B) − t at the start, so that u_N ≥ 0 says that the points are at least t
     /// apart along n at the end of the step [daviet2020, Sect. 4.2].
+    ///
+    /// What was found by its motion has no gap below zero: it holds and does not push. Its plane may
+    /// belong to an iterate that has gone astray, such as light hair that springs from under a load, and
+    /// one that asks for more than to stay would drive bodies that rest. What is too close from the start
+    /// is pushed out by the contact that it was listed with there. (The spare plane at the end of
+    /// the step, [`Found::spare`], must push: see `stays_beside`.)
     pub(super) fn emit(
         &self,
         motion: &Motion,
@@ -207,7 +213,10 @@ impl World {
             (None, Kind::Pair(ContactKind::EdgeEdge)) => self.owner[found.vertices[2] as usize],
             _ => self.owner[found.vertices[1] as usize],
         };
-        let gap = found.normal.dot(&separation) - found.thickness;
+        let mut gap = found.normal.dot(&separation) - found.thickness;
+        if found.continuous && !found.spare {
+            gap = gap.max(0.0);
+        }
         let (a, b) = (
             &self.colliders[first as usize],
             &self.colliders[second as usize],
