@@ -46,7 +46,8 @@ pub struct ContactSet {
     /// How a contact gives way along its normal [1/kg]: velocity per impulse, that is metres per
     /// newton divided by h² [daviet2020, Sect. 6.3.2].
     pub compliance: Vec<f64>,
-    /// The gap at the start of the step [m]; already in `k`, kept for the work of contact.
+    /// The gap at the start of the step [m], not below zero where a contact was found by its motion;
+    /// already in `k`, kept for the work of contact.
     pub gap: Vec<f64>,
     /// Which features touch, the same in the next step: impulses are carried over by it.
     pub key: Vec<ContactKey>,

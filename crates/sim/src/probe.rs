@@ -103,7 +103,8 @@ pub enum Quantity {
 pub struct ContactSum {
     /// The body.
     pub body: u32,
-    /// The other body or obstacle, obstacles numbered after bodies; all of them if none.
+    /// The other body or obstacle, obstacles numbered after bodies; all of them if none. The body
+    /// itself: contacts among its own parts, whose forces add up to nothing.
     pub with: Option<u32>,
     /// What is summed.
     pub what: Resultant,
@@ -128,8 +129,11 @@ impl ContactSum {
     fn measure(&self, contacts: &[Outcome]) -> f64 {
         let mut vector = Vec3::zeros();
         let mut scalar = 0.0;
-        // A contact of a body with itself moves nothing as a whole.
-        for c in contacts.iter().filter(|c| c.pair[0] != c.pair[1]) {
+        // A contact of a body with itself moves nothing as a whole, and counts only if asked for: half on
+        // each of its sides.
+        let own = self.with == Some(self.body);
+        let share = if own { 0.5 } else { 1.0 };
+        for c in contacts.iter().filter(|c| own == (c.pair[0] == c.pair[1])) {
             let sides = [(c.pair[0], c.pair[1], 1.0), (c.pair[1], c.pair[0], -1.0)];
             for (body, other, sign) in sides {
                 if body != self.body || self.with.is_some_and(|w| w != other) {
@@ -139,8 +143,10 @@ impl ContactSum {
                     Resultant::Force(_) => vector += c.force() * sign,
                     Resultant::Friction(_) => vector += c.tangential_force * sign,
                     Resultant::Torque(_) => vector += c.point.cross(&c.force()) * sign,
-                    Resultant::Normal => scalar += c.normal_force.abs(),
-                    Resultant::Count => scalar += f64::from(c.state != ContactState::Open),
+                    Resultant::Normal => scalar += share * c.normal_force.abs(),
+                    Resultant::Count => {
+                        scalar += share * f64::from(c.state != ContactState::Open);
+                    }
                 }
             }
         }
