@@ -5,7 +5,7 @@
 //! iteration. So both are tried, body by body, by how far contacts would then be from Coulomb's law.
 
 use rayon::prelude::*;
-use stiction_contact::{ContactSet, FrictionProblem};
+use stiction_contact::{ContactSet, FrictionProblem, project_cone};
 use stiction_math::Vec3;
 
 /// For every block whether its body starts better from `held` and the impulses `r` (none if empty)
@@ -50,9 +50,10 @@ pub(crate) fn better_held(
 /// By how much one solve of the contact alone would change its velocity, squared [m²/s²].
 fn law_error(set: &ContactSet, c: usize, s: f64, v: &[Vec3], r: &Vec3) -> f64 {
     let (n, give) = (set.normal[c], set.compliance[c]);
-    let shifted = r + n * set.cohesion[c];
+    // Where a light body bears a heavy load, normals that turned by a thousandth since the last step put
+    // its impulses out of the cone by more than all velocities are worth: s r is thousands of m/s.
+    let shifted = project_cone(&(r + n * set.cohesion[c]), &n, set.mu[c]);
     let u = set.velocity(c, v) + set.k[c] - n * (give * set.cohesion[c]);
-    let shifted = into_cone(shifted, &n, set.mu[c]);
     let rest = u - shifted * s;
     let along = rest.dot(&n);
     let push = (-along).max(0.0) / (s + give);
@@ -62,20 +63,6 @@ fn law_error(set: &ContactSet, c: usize, s: f64, v: &[Vec3], r: &Vec3) -> f64 {
     let factor = if size > limit { limit / size } else { 1.0 };
     let new = n * push - across * factor;
     ((new - shifted) * s).norm_squared()
-}
-
-/// The same push with no more friction than the cone has. Where a light body bears a heavy load, normals
-/// that turned by a thousandth since the last step put its impulses out of the cone by more than all
-/// velocities are worth: s r is thousands of m/s.
-fn into_cone(r: Vec3, n: &Vec3, mu: f64) -> Vec3 {
-    let push = r.dot(n);
-    let across = r - n * push;
-    let (size, limit) = (across.norm(), mu * push.max(0.0));
-    if size > limit {
-        n * push + across * (limit / size)
-    } else {
-        r
-    }
 }
 
 #[cfg(test)]
