@@ -14,7 +14,11 @@ use stiction_geometry::{
     analytic::{Pose, Shape as Solid},
 };
 use stiction_math::Vec3;
-use stiction_sim::{Admm, Simulation, admm, colliders::ContactRules};
+use stiction_sim::{
+    Admm, Simulation, admm,
+    colliders::ContactRules,
+    probe::{Axis, ContactSum, Quantity, Resultant},
+};
 
 const RADIUS: f64 = 2e-3;
 const THICKNESS: f64 = 5e-4;
@@ -102,6 +106,43 @@ fn a_bar_rests_across_another() {
     assert!((apart - touching).abs() < 1e-5, "{apart}");
     let speed = sim.state().v.iter().map(|v| v.norm()).fold(0.0, f64::max);
     assert!(speed < 1e-3, "{speed}");
+}
+
+/// What probes say of contact, against the balance of forces and of torques. The floor bears both bars
+/// whole. The upper bar, of weight w and half length a = 6 cm, leans: its middle is d = 2 mm past where it
+/// crosses the lower one and the end beyond stands on the floor, so that torques about that end give
+/// w a cos θ / (a + d) for the crossing.
+#[test]
+fn probes_tell_contacts_of_a_body_with_itself_from_others() {
+    let sim = simulate(300);
+    let contacts = sim.contacts();
+    let sum = |with, what| {
+        let quantity = Quantity::Contact(ContactSum {
+            body: 0,
+            with: Some(with),
+            what,
+        });
+        quantity.measure(sim.model(), sim.state(), &contacts)
+    };
+    let (itself, floor) = (0, 1);
+    let weight = 9.81 * sim.model().bodies[0].total_mass();
+    let borne = sum(floor, Resultant::Force(Axis::Along(Vec3::z())));
+    assert!((borne / weight - 1.0).abs() < 0.01, "{borne} of {weight}");
+
+    assert_eq!(sum(itself, Resultant::Count), 1.0);
+    let pressed = sum(itself, Resultant::Normal);
+    let rise: f64 = (2.0 * RADIUS + THICKNESS) / 0.062;
+    let leaning = 0.5 * weight * (0.060 / 0.062) * rise.atan().cos();
+    assert!(
+        (pressed / leaning - 1.0).abs() < 0.02,
+        "{pressed}, not {leaning}"
+    );
+    // What one part does to another does nothing to the whole.
+    assert_eq!(sum(itself, Resultant::Force(Axis::Along(Vec3::z()))), 0.0);
+    assert_eq!(
+        sum(itself, Resultant::Friction(Axis::Along(Vec3::y()))),
+        0.0
+    );
 }
 
 #[test]
