@@ -51,9 +51,9 @@ pub struct Row {
     /// Linear systems and detection per strand, and contacts per contact, after the last step [bytes].
     system_per_strand: f64,
     detection_per_strand: f64,
-    memory_per_contact: f64,
+    memory_per_contact: Option<f64>,
     /// Core-seconds of a frame over contacts of a step [µs].
-    microseconds_per_contact: f64,
+    microseconds_per_contact: Option<f64>,
     /// Largest overlap [m], and as a part of the distance at which hairs touch, at 1 of which their
     /// middle lines meet; steps that met the tolerance.
     penetration: f64,
@@ -108,8 +108,8 @@ fn measure(strands: usize, sim: &mut Simulation, plan: Plan) -> Result<Row, Fail
         memory_per_strand: 0.0,
         system_per_strand: 0.0,
         detection_per_strand: 0.0,
-        memory_per_contact: 0.0,
-        microseconds_per_contact: 0.0,
+        memory_per_contact: None,
+        microseconds_per_contact: None,
         penetration: 0.0,
         overlap: 0.0,
         converged: 0,
@@ -135,9 +135,9 @@ fn measure(strands: usize, sim: &mut Simulation, plan: Plan) -> Result<Row, Fail
         let mean = (contacts - before) as f64 / steps_per_frame as f64;
         // Frames of large balls take many minutes: each is shown when it is there.
         eprintln!(
-            "measured frame {}: {mean:.0} contacts ({last} in the last step), {spent:.1} core s, {:.0} µs/contact, peak {:.2} GB, overlap {:.0}%",
+            "measured frame {}: {mean:.0} contacts ({last} in the last step), {spent:.1} core s, {} µs/contact, peak {:.2} GB, overlap {:.0}%",
             frame + 1,
-            1e6 * spent / mean,
+            known(per(1e6 * spent, mean), 0),
             peak_memory() as f64 / 1e9,
             overlap * 1e2,
         );
@@ -155,19 +155,28 @@ fn measure(strands: usize, sim: &mut Simulation, plan: Plan) -> Result<Row, Fail
     let held = sim.method().footprint();
     row.system_per_strand = held.system as f64 / strands as f64;
     row.detection_per_strand = held.detection as f64 / strands as f64;
-    row.memory_per_contact = held.contacts as f64 / last.max(1) as f64;
-    row.microseconds_per_contact = 1e6 * row.core_seconds / row.contacts;
+    row.memory_per_contact = per(held.contacts as f64, last as f64);
+    row.microseconds_per_contact = per(1e6 * row.core_seconds, row.contacts);
     Ok(row)
 }
 
 const HEAD: &str = "strands   dofs     from     contacts (max)         core s/frame (max)  paper   solver  %linear  %projection  µs/contact  peak GB  paper  kB/strand: system, detection, B/contact  overlap        converged";
 
+/// A part of an amount; none while nothing touches.
+fn per(amount: f64, contacts: f64) -> Option<f64> {
+    (contacts > 0.0).then(|| amount / contacts)
+}
+
+/// With so many digits behind the point, or a dash.
+fn known(number: Option<f64>, digits: usize) -> String {
+    number.map_or("-".to_owned(), |x| format!("{x:.digits$}"))
+}
+
 impl Row {
     fn line(&self) -> String {
         let paper = PAPER.iter().find(|p| p.0 == self.strands);
-        let known = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{x}"));
         format!(
-            "{:<8}  {:<7}  {:>4.2} s  {:>9.0} ({:>9})  {:>9.1} ({:>7.1})  {:>6}  {:>5.1}%  {:>6.1}%  {:>10.1}%  {:>10.0}  {:>7.2}  {:>5}  {:>6.1} {:>6.1} {:>6.0}  {:>5.1} µm {:>4.0}%  {}/{}",
+            "{:<8}  {:<7}  {:>4.2} s  {:>9.0} ({:>9})  {:>9.1} ({:>7.1})  {:>6}  {:>5.1}%  {:>6.1}%  {:>10.1}%  {:>10}  {:>7.2}  {:>5}  {:>6.1} {:>6.1} {:>6}  {:>5.1} µm {:>4.0}%  {}/{}",
             self.strands,
             self.dofs,
             self.from,
@@ -175,16 +184,16 @@ impl Row {
             self.contacts_max,
             self.core_seconds,
             self.core_seconds_max,
-            known(paper.map(|p| p.2)),
+            known(paper.map(|p| p.2), 0),
             self.solver * 1e2,
             self.linear * 1e2,
             self.projection * 1e2,
-            self.microseconds_per_contact,
+            known(self.microseconds_per_contact, 0),
             self.memory as f64 / 1e9,
-            known(paper.map(|p| p.3)),
+            known(paper.map(|p| p.3), 1),
             self.system_per_strand / 1e3,
             self.detection_per_strand / 1e3,
-            self.memory_per_contact,
+            known(self.memory_per_contact, 0),
             self.penetration * 1e6,
             self.overlap * 1e2,
             self.converged,
