@@ -226,6 +226,11 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A number of a table with so many digits behind the point, or a dash.
+fn or_dash(number: Option<f64>, digits: usize) -> String {
+    number.map_or("-".to_owned(), |x| format!("{x:.digits$}"))
+}
+
 /// A simulation of a built-in scene with other values of some keys.
 fn simulation(scene: &str, overrides: &[String]) -> Result<Simulation, Failure> {
     Ok(plan(scene, overrides)?

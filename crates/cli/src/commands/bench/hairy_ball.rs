@@ -7,7 +7,7 @@ use serde::Serialize;
 use stiction_record::{Recorder, peak_memory, processor_time, reset_peak_memory};
 use stiction_sim::{Simulation, Stage};
 
-use super::Failure;
+use super::{Failure, or_dash};
 
 /// Strands, contacts and core-seconds per frame, and memory [GB] of the paper.
 const PAPER: [(usize, f64, f64, f64); 4] = [
@@ -137,7 +137,7 @@ fn measure(strands: usize, sim: &mut Simulation, plan: Plan) -> Result<Row, Fail
         eprintln!(
             "measured frame {}: {mean:.0} contacts ({last} in the last step), {spent:.1} core s, {} µs/contact, peak {:.2} GB, overlap {:.0}%",
             frame + 1,
-            known(per(1e6 * spent, mean), 0),
+            or_dash(per(1e6 * spent, mean), 0),
             peak_memory() as f64 / 1e9,
             overlap * 1e2,
         );
@@ -167,11 +167,6 @@ fn per(amount: f64, contacts: f64) -> Option<f64> {
     (contacts > 0.0).then(|| amount / contacts)
 }
 
-/// With so many digits behind the point, or a dash.
-fn known(number: Option<f64>, digits: usize) -> String {
-    number.map_or("-".to_owned(), |x| format!("{x:.digits$}"))
-}
-
 impl Row {
     fn line(&self) -> String {
         let paper = PAPER.iter().find(|p| p.0 == self.strands);
@@ -184,16 +179,16 @@ impl Row {
             self.contacts_max,
             self.core_seconds,
             self.core_seconds_max,
-            known(paper.map(|p| p.2), 0),
+            or_dash(paper.map(|p| p.2), 0),
             self.solver * 1e2,
             self.linear * 1e2,
             self.projection * 1e2,
-            known(self.microseconds_per_contact, 0),
+            or_dash(self.microseconds_per_contact, 0),
             self.memory as f64 / 1e9,
-            known(paper.map(|p| p.3), 1),
+            or_dash(paper.map(|p| p.3), 1),
             self.system_per_strand / 1e3,
             self.detection_per_strand / 1e3,
-            known(self.memory_per_contact, 0),
+            or_dash(self.memory_per_contact, 0),
             self.penetration * 1e6,
             self.overlap * 1e2,
             self.converged,

@@ -5,7 +5,7 @@ use serde::Serialize;
 use stiction_record::{peak_memory, processor_time, reset_peak_memory};
 use stiction_sim::Simulation;
 
-use super::{Failure, simulation};
+use super::{Failure, or_dash, simulation};
 
 /// Steps of each run: all of the plate's way.
 const STEPS: usize = 20;
@@ -231,7 +231,6 @@ impl Row {
     const HEAD: &str = "elements  κ_v   solver     core s/step  newton  memory MB  volume loss  times less  time/direct  memory/direct  apart [m]";
 
     fn line(&self) -> String {
-        let or_dash = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{x:.2}"));
         format!(
             "{:<8}  {:<4}  {:<9}  {:>11.3}  {:>6.1}  {:>9.1}  {:>11.3e}  {:>10}  {:>11}  {:>13}  {}",
             self.size,
@@ -241,9 +240,9 @@ impl Row {
             self.iterations,
             self.memory as f64 / 1e6,
             self.volume_loss,
-            or_dash(self.kept),
-            or_dash(self.time_ratio),
-            or_dash(self.memory_ratio),
+            or_dash(self.kept, 2),
+            or_dash(self.time_ratio, 2),
+            or_dash(self.memory_ratio, 2),
             self.apart.map_or("-".to_owned(), |x| format!("{x:.1e}")),
         )
     }
