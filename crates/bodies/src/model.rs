@@ -249,6 +249,23 @@ impl Body {
         }
     }
 
+    /// The speed that an impulse [N·s, N·m·s] gives to block `i` of the body by its own lumped mass
+    /// or inertia [m/s]; at the radius of gyration for the angular block of a rigid body, whose
+    /// orientation is in `rotations`.
+    pub fn block_speed(&self, i: usize, impulse: &Vec3, rotations: &[Quat]) -> f64 {
+        match &self.kind {
+            BodyKind::Deformable(d) => impulse.norm() / d.mass.lumped()[i],
+            BodyKind::Rods(r) => impulse.component_div(&r.mass()[i]).norm(),
+            BodyKind::Rigid(r) if i == 0 => impulse.norm() / r.mass,
+            BodyKind::Rigid(r) => {
+                let inertia = r.world_inertia(&rotations[r.index]);
+                let radius = (inertia.trace() / (3.0 * r.mass)).sqrt();
+                let spin = inertia.try_inverse().map(|inverse| inverse * impulse);
+                spin.map_or(f64::INFINITY, |spin| spin.norm() * radius)
+            }
+        }
+    }
+
     /// The total mass [kg].
     pub fn total_mass(&self) -> f64 {
         match &self.kind {

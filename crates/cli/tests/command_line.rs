@@ -107,7 +107,7 @@ fn json_is_exactly_one_document_and_equals_the_summary() {
         assert!(document.get(key).is_some(), "no `{key}` in the summary");
     }
     for stage in [
-        "begin", "detect", "adapt", "build", "solve", "certify", "advance", "record",
+        "adapt", "begin", "build", "predict", "detect", "solve", "certify", "advance", "record",
     ] {
         assert!(
             document["stages"].get(stage).is_some(),

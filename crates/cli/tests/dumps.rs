@@ -17,7 +17,8 @@ use stiction::{
     math::Vec3,
     record::problems::read_problem,
     scene::{LoadOptions, SceneSource, builtin, load},
-    solvers::{admm, finish::admm_with_newton, ica, newton, reference},
+    contact::solver::{ContactSolver, Solution, SolverError, SolverReport, TaskStart, solve_alone},
+    solvers::{admm, ica, newton, polished_admm, reference},
 };
 
 /// What is asked of the certificate [m/s].
@@ -28,7 +29,16 @@ const AFFORDABLE: (usize, usize) = (400, 130);
 /// The residual and the imbalance of an answer, the larger one [m/s].
 fn error(problem: &FrictionProblem, v: &[Vec3], r: &[Vec3]) -> f64 {
     let c = certify(problem, v, r, &CertifyConfig::default()).unwrap();
-    c.residual.max(c.dynamics)
+    c.solution_error()
+}
+
+fn run(
+    solver: &mut dyn ContactSolver,
+    problem: &FrictionProblem,
+    solution: &mut Solution,
+) -> Result<SolverReport, SolverError> {
+    let start = TaskStart::Configured;
+    solve_alone(solver, &mut problem.clone(), solution, start, None)
 }
 
 /// Solves a problem with all; returns whether the reference took part.
@@ -46,16 +56,15 @@ fn solve(name: &str, problem: &FrictionProblem) -> bool {
         tolerance: length,
         max_iterations: 5000,
         start: admm::Start::Unconstrained,
-        // As a scene asks for it with `residual`: Newton's method ends what splitting begins.
-        finish: Some(admm::Finish {
+        // As a scene asks for it with `residual`: Newton's method polishes.
+        polish: Some(admm::Polish {
             residual: Some(TOLERANCE),
-            ..admm::Finish::default()
+            ..admm::Polish::default()
         }),
         ..admm::Config::accurate()
     };
-    let mut state = admm::State::default();
-    let report = admm_with_newton(problem)
-        .and_then(|mut solver| solver.solve(problem, &mut state, &config))
+    let mut state = Solution::default();
+    let report = run(&mut polished_admm(config), problem, &mut state)
         .unwrap_or_else(|e| panic!("{name}: admm: {e}"));
     let of_admm = error(problem, &state.v, &state.r);
     honest("admm", report.converged, of_admm);
@@ -65,40 +74,38 @@ fn solve(name: &str, problem: &FrictionProblem) -> bool {
         max_iterations: 300,
         ..ica::Config::paper()
     };
-    let mut other = ica::State::default();
+    let mut other = Solution::default();
     // Nested relaxation may diverge, and says so.
-    if let Ok(report) = ica::solve(problem, &mut other, &config) {
+    if let Ok(report) = run(&mut ica::Ica::new(config), problem, &mut other) {
         honest("ica", report.converged, error(problem, &other.v, &other.r));
     }
     let config = newton::Config {
         tolerance: TOLERANCE,
         ..newton::Config::default()
     };
-    let mut other = newton::State::default();
-    if let Ok(report) = newton::solve(problem, &mut other, &config) {
+    let mut other = Solution::default();
+    if let Ok(report) = run(&mut newton::Newton::new(config), problem, &mut other) {
         let of_newton = error(problem, &other.v, &other.r);
         honest("newton", report.converged, of_newton);
     }
     let affordable = problem.blocks() <= AFFORDABLE.0 && problem.contacts.len() <= AFFORDABLE.1;
     if affordable {
         // It asks far more of itself; what it came to without is judged like any answer.
-        let refer = |start: Option<&[Vec3]>| {
-            let config = reference::Config::default();
-            match reference::solve(problem, &config, start) {
-                Ok(answer) => (answer, true),
-                Err(reference::Error::NotConverged { best }) => (*best, false),
-                Err(e) => panic!("{name}: reference: {e}"),
-            }
+        let refer = |start: &[Vec3]| {
+            let mut answer = Solution::new(Vec::new(), start.to_vec());
+            let report = run(&mut reference::Reference::default(), problem, &mut answer);
+            let report = report.unwrap_or_else(|e| panic!("{name}: reference: {e}"));
+            (answer, report)
         };
-        let (mut answer, mut claimed) = refer(None);
+        let (mut answer, mut report) = refer(&[]);
         if error(problem, &answer.v, &answer.r) > TOLERANCE {
             // Where it stalls from nothing, such as on `pinch`, it must confirm the other's answer.
-            (answer, claimed) = refer(Some(&state.r));
+            (answer, report) = refer(&state.r);
         }
         let of_reference = error(problem, &answer.v, &answer.r);
-        let most = answer.tolerance * (1.0 + 1e-6);
+        let most = report.asked * (1.0 + 1e-6);
         assert!(
-            !claimed || of_reference <= most,
+            !report.converged || of_reference <= most,
             "{name}: reference claims {of_reference:e} m/s"
         );
         assert!(

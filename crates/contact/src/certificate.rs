@@ -1,10 +1,12 @@
 //! The numbers that say how well a step kept the laws.
 
-/// How well a step kept the laws, the same for every method. Zero is perfect for the first five,
-/// for `dynamics` and for `overlap`.
+/// How well a step kept the laws: one definition of every field for all methods. Zero is perfect
+/// for all of them but the energies and `contact_work`.
 ///
-/// `certify` computes what follows from a friction problem and its solution: `residual`, `cone`,
-/// `slip_angle`, `creep`, `contact_work` and `dynamics`. The caller adds the rest.
+/// [`judge`](crate::judge) computes what follows from contacts and what they did: `residual`, `cone`,
+/// `slip_angle`, `creep` and `contact_work`; [`certify`](crate::certify) adds `linear`. The rest
+/// (`penetration`, `overlap`, `dynamics` and the energies) follows from the state at the end of the
+/// step and is added by the simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Certificate {
     /// Max over contacts of ‖r − P(r − ρ ũ)‖/ρ [m/s], with ũ = u + μ‖u_T‖ n and P the projection to
@@ -27,17 +29,21 @@ pub struct Certificate {
     /// Work of contact on the bodies over the step, by relative velocity [J]: negative where
     /// friction or an impact takes energy, positive only where overlap is pushed out.
     pub contact_work: f64,
-    /// Max over blocks of ‖A_jj⁻¹ (A v − f − Bᵀ r)_j‖ [m/s]: how far each block alone would still
-    /// have to change its velocity for the impulses to balance.
+    /// The momentum residual: max over blocks of ‖M_jj⁻¹ g_j‖ [m/s], where g is what is left of
+    /// Newton's second law at the end of the step, by the nonlinear force models and the rule of
+    /// the integrator [N·s]. Angular blocks count with the speed at the radius of gyration.
     pub dynamics: f64,
     /// The deepest overlap as a part of the distance at which the two touch [1]: 1 where middle
     /// lines, middle surfaces or the faces of solids meet, more where they have passed.
     pub overlap: f64,
+    /// The residual of the last linearised problem: max over blocks of ‖A_jj⁻¹ (A v − f − Bᵀ r)_j‖
+    /// [m/s]. It says how far the contact solver went, not how well the step was solved.
+    pub linear: f64,
 }
 
 impl Certificate {
     /// The names of the fields, in order: the columns of `certificate.csv`.
-    pub const FIELDS: [&str; 11] = [
+    pub const FIELDS: [&str; 12] = [
         "residual",
         "penetration",
         "cone",
@@ -49,13 +55,16 @@ impl Certificate {
         "contact_work",
         "dynamics",
         "overlap",
+        "linear",
     ];
 
     /// The units of the fields, in the order of `FIELDS`; plain numbers have none.
-    pub const UNITS: [&str; 11] = ["m/s", "m", "", "rad", "m/s", "J", "J", "J", "J", "m/s", ""];
+    pub const UNITS: [&str; 12] = [
+        "m/s", "m", "", "rad", "m/s", "J", "J", "J", "J", "m/s", "", "m/s",
+    ];
 
     /// The fields' values, in the order of `FIELDS`.
-    pub fn values(&self) -> [f64; 11] {
+    pub fn values(&self) -> [f64; 12] {
         [
             self.residual,
             self.penetration,
@@ -68,7 +77,33 @@ impl Certificate {
             self.contact_work,
             self.dynamics,
             self.overlap,
+            self.linear,
         ]
+    }
+
+    /// The certificate of two substeps in a row: the worse of each field, the energies at the end
+    /// and the sum of the work of contact.
+    pub fn then(&self, next: &Self) -> Self {
+        Self {
+            residual: self.residual.max(next.residual),
+            penetration: self.penetration.max(next.penetration),
+            cone: self.cone.max(next.cone),
+            slip_angle: self.slip_angle.max(next.slip_angle),
+            creep: self.creep.max(next.creep),
+            kinetic: next.kinetic,
+            elastic: next.elastic,
+            potential: next.potential,
+            contact_work: self.contact_work + next.contact_work,
+            dynamics: self.dynamics.max(next.dynamics),
+            overlap: self.overlap.max(next.overlap),
+            linear: self.linear.max(next.linear),
+        }
+    }
+
+    /// How far a solution of a friction problem is from solving it [m/s]: the worse of `residual`
+    /// and `linear`.
+    pub fn solution_error(&self) -> f64 {
+        self.residual.max(self.linear)
     }
 
     /// A field by name.

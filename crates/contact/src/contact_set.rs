@@ -344,6 +344,13 @@ impl ContactSet {
             .fold(Vec3::zeros(), |u, e| u + e.mul(&v[e.node as usize]))
     }
 
+    /// The relative velocity u_c = (B v + k + C r)_c [m/s].
+    pub fn relative_velocity(&self, c: usize, v: &[Vec3], r: &[Vec3]) -> Vec3 {
+        let n = self.normal[c];
+        let slack = n * (self.compliance[c] * n.dot(&r[c]));
+        self.velocity(c, v) + self.k[c] + slack
+    }
+
     /// u ← B v [m/s], one vector per contact.
     pub fn apply(&self, v: &[Vec3], u: &mut [Vec3]) {
         for (c, u) in u.iter_mut().enumerate() {

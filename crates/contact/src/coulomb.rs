@@ -5,7 +5,7 @@
 
 use stiction_math::{Mat3, Part, Vec3, reduce};
 
-use crate::{Certificate, FrictionProblem, ProblemError, problem::length};
+use crate::{Certificate, ContactSet, FrictionProblem, ProblemError, problem::length};
 
 /// Where the judgement draws lines.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,35 +32,51 @@ impl Default for CertifyConfig {
 }
 
 /// Judges velocities `v` [m/s] (one vector per block, zero where prescribed) and contact impulses
-/// `r` [N·s] (one per contact) as a solution of `problem`.
+/// `r` [N·s] (one per contact) as a solution of `problem`: the laws of contact by [`judge`], and
+/// `linear`, what is left of A v = f + Bᵀ r.
 ///
-/// The length ρ [kg] in the residual of a contact is the inverse of its local Delassus scale, the
-/// mean diagonal of Σ_j B_cj A_jj⁻¹ B_cjᵀ + C_cc over 3×3 diagonal blocks of A: what the contact
-/// would feel if only its own blocks moved, each by itself. So an error in r counts with the
-/// velocity that it causes there, and one in u as it is.
-///
-/// With cohesion the laws are those of the shifted impulse r + ξ n [daviet2020, Sect. 6.3.1].
-///
-/// `dynamics` is in m/s for angular blocks, too: the speed at the body's radius of gyration.
-///
-/// Numbers that are not finite give an infinite certificate. Fields that do not follow from a
-/// friction problem (penetration, energies) are left zero.
+/// `linear` is in m/s for angular blocks, too: the speed at the body's radius of gyration.
 pub fn certify(
     problem: &FrictionProblem,
     v: &[Vec3],
     r: &[Vec3],
     config: &CertifyConfig,
 ) -> Result<Certificate, ProblemError> {
-    let set = &problem.contacts;
     length("v", problem.blocks(), v.len())?;
-    length("r", set.len(), r.len())?;
     // Made where it is needed: a list of all would be as large as three columns of velocities.
     let inverse = |j: usize| {
         let inverse = problem.a.diagonal(j).try_inverse();
         inverse.unwrap_or(Mat3::from_element(f64::NAN))
     };
+    Ok(Certificate {
+        linear: linear_residual(problem, v, r, inverse),
+        ..judge(&problem.contacts, problem.h, v, r, inverse, config)?
+    })
+}
 
-    let state = |c: usize| State::new(problem, v, r, c);
+/// Judges contacts of a step of `h` [s] by the laws of Signorini and Coulomb: velocities `v` [m/s]
+/// (one vector per block, zero where prescribed) and impulses `r` [N·s] (one per contact).
+///
+/// The length ρ [kg] in the residual of a contact is the inverse of its local Delassus scale, the
+/// mean diagonal of Σ_j B_cj D_j B_cjᵀ + C_cc over the blocks of the contact, with D_j = `inverse(j)`
+/// the inverse of the block's own 3×3 block of the system matrix [1/kg]: what the contact would feel
+/// if only its own blocks moved, each by itself. So an error in r counts with the velocity that it
+/// causes there, and one in u as it is.
+///
+/// With cohesion the laws are those of the shifted impulse r + ξ n [daviet2020, Sect. 6.3.1].
+///
+/// Numbers that are not finite give an infinite certificate. Fields that do not follow from contacts
+/// are left zero.
+pub fn judge(
+    set: &ContactSet,
+    h: f64,
+    v: &[Vec3],
+    r: &[Vec3],
+    inverse: impl Fn(usize) -> Mat3 + Copy + Sync,
+    config: &CertifyConfig,
+) -> Result<Certificate, ProblemError> {
+    length("r", set.len(), r.len())?;
+    let state = |c: usize| State::new(set, v, r, c);
     let largest = worst(set.len(), |c| state(c).force.norm());
     let floor = config.floor * largest;
     Ok(Certificate {
@@ -81,8 +97,7 @@ pub fn certify(
         }),
         slip_angle: worst(set.len(), |c| state(c).slip_angle(config.slip_speed, floor)),
         creep: worst(set.len(), |c| state(c).creep(config.margin, floor)),
-        contact_work: reduce::sum_ordered(set.len(), |c| contact_work(problem, v, r, c)),
-        dynamics: dynamics(problem, v, r, inverse),
+        contact_work: reduce::sum_ordered(set.len(), |c| contact_work(set, h, v, r, c)),
         ..Certificate::default()
     })
 }
@@ -130,13 +145,13 @@ struct State {
 }
 
 impl State {
-    fn new(problem: &FrictionProblem, v: &[Vec3], r: &[Vec3], c: usize) -> Self {
-        let n = problem.contacts.normal[c];
+    fn new(set: &ContactSet, v: &[Vec3], r: &[Vec3], c: usize) -> Self {
+        let n = set.normal[c];
         Self {
             n,
-            mu: problem.contacts.mu[c],
-            u: problem.relative_velocity(c, v, r),
-            force: r[c] + n * problem.contacts.cohesion[c],
+            mu: set.mu[c],
+            u: set.relative_velocity(c, v, r),
+            force: r[c] + n * set.cohesion[c],
         }
     }
 
@@ -164,13 +179,12 @@ impl State {
 
 /// r · (relative velocity of the bodies): u without the offsets by gap and compliance, which are
 /// no motion.
-fn contact_work(problem: &FrictionProblem, v: &[Vec3], r: &[Vec3], c: usize) -> f64 {
-    let set = &problem.contacts;
-    let motion = set.velocity(c, v) + set.k[c] - set.normal[c] * (set.gap[c] / problem.h);
+fn contact_work(set: &ContactSet, h: f64, v: &[Vec3], r: &[Vec3], c: usize) -> f64 {
+    let motion = set.velocity(c, v) + set.k[c] - set.normal[c] * (set.gap[c] / h);
     r[c].dot(&motion)
 }
 
-fn dynamics(
+fn linear_residual(
     problem: &FrictionProblem,
     v: &[Vec3],
     r: &[Vec3],

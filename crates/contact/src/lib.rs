@@ -11,9 +11,10 @@ pub mod generate;
 mod outcome;
 mod problem;
 pub mod smooth;
+pub mod solver;
 
 pub use certificate::Certificate;
 pub use contact_set::{Contact, ContactKey, ContactSet, Entry};
-pub use coulomb::{CertifyConfig, certify, coulomb_residual, project_cone};
+pub use coulomb::{CertifyConfig, certify, coulomb_residual, judge, project_cone};
 pub use outcome::{ContactState, Outcome, outcomes};
 pub use problem::{BlockFault, ContactFault, FrictionProblem, ProblemError};

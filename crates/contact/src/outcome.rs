@@ -2,7 +2,7 @@
 
 use stiction_math::Vec3;
 
-use crate::{CertifyConfig, FrictionProblem};
+use crate::{CertifyConfig, ContactSet};
 
 /// What a contact does according to Coulomb's law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,24 +64,24 @@ impl Outcome {
     }
 }
 
-/// What every contact did, from the velocities `v` [m/s] and impulses `r` [N·s] of a solution.
+/// What every contact of a step of `h` [s] did, from velocities `v` [m/s] and impulses `r` [N·s].
 ///
 /// The lines between open, stick and slide are those of the certificate: impulses below
 /// `config.floor` of the largest are none, slower than `config.slip_speed` is no slip. A contact
 /// that bears a pull is open when it bears all of it [daviet2020, Sect. 6.3.1].
 pub fn outcomes(
-    problem: &FrictionProblem,
+    set: &ContactSet,
+    h: f64,
     v: &[Vec3],
     r: &[Vec3],
     config: &CertifyConfig,
 ) -> Vec<Outcome> {
-    let set = &problem.contacts;
     let inner = |c: usize| r[c] + set.normal[c] * set.cohesion[c];
     let largest = (0..r.len()).map(|c| inner(c).norm()).fold(0.0, f64::max);
     let outcome = |c: usize| {
         let n = set.normal[c];
         let across = |x: &Vec3| x - n * x.dot(&n);
-        let u = problem.relative_velocity(c, v, r);
+        let u = set.relative_velocity(c, v, r);
         let (force, slip) = (inner(c), across(&u));
         let on_cone = across(&force).norm() >= (1.0 - config.margin) * set.mu[c] * force.dot(&n);
         let state = if force.norm() <= config.floor * largest {
@@ -95,9 +95,9 @@ pub fn outcomes(
             pair: set.pair[c],
             point: set.point[c],
             normal: n,
-            gap: problem.h * u.dot(&n),
-            normal_force: r[c].dot(&n) / problem.h,
-            tangential_force: across(&r[c]) / problem.h,
+            gap: h * u.dot(&n),
+            normal_force: r[c].dot(&n) / h,
+            tangential_force: across(&r[c]) / h,
             slip,
             state,
         }
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    use crate::Contact;
+    use crate::{Contact, FrictionProblem};
     use stiction_math::{BlockPattern, Mat3, PartShape, SystemMatrix};
 
     /// A point of 2 kg on a floor, pushed along it, in a step of 0.1 s: weight 20 N, μ = 0.5.
@@ -133,7 +133,7 @@ mod tests {
         };
         let held = problem(0.6);
         let r = [Vec3::new(-0.6, 0.0, 2.0)];
-        let all = outcomes(&held, &[Vec3::zeros()], &r, &CertifyConfig::default());
+        let all = outcomes(&held.contacts, held.h, &[Vec3::zeros()], &r, &CertifyConfig::default());
         assert_eq!(all[0].state, ContactState::Stick);
         assert!((all[0].force() - Vec3::new(-6.0, 0.0, 20.0)).norm() < 1e-12);
         assert_eq!(
@@ -142,10 +142,10 @@ mod tests {
         );
         let slid = problem(3.0);
         let (v, r) = ([Vec3::new(1.0, 0.0, 0.0)], [Vec3::new(-1.0, 0.0, 2.0)]);
-        let all = outcomes(&slid, &v, &r, &CertifyConfig::default());
+        let all = outcomes(&slid.contacts, slid.h, &v, &r, &CertifyConfig::default());
         assert_eq!((all[0].state, all[0].slip), (ContactState::Slide, v[0]));
         let (v, r) = ([Vec3::new(0.0, 0.0, 1.0)], [Vec3::zeros()]);
-        let all = outcomes(&slid, &v, &r, &CertifyConfig::default());
+        let all = outcomes(&slid.contacts, slid.h, &v, &r, &CertifyConfig::default());
         assert_eq!(all[0].state, ContactState::Open);
         assert!((all[0].gap - 0.1).abs() < 1e-15);
     }

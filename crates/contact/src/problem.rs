@@ -163,13 +163,6 @@ impl FrictionProblem {
         parts.collect()
     }
 
-    /// The relative velocity u_c = (B v + k + C r)_c [m/s].
-    pub fn relative_velocity(&self, c: usize, v: &[Vec3], r: &[Vec3]) -> Vec3 {
-        let n = self.contacts.normal[c];
-        let slack = n * (self.contacts.compliance[c] * n.dot(&r[c]));
-        self.contacts.velocity(c, v) + self.contacts.k[c] + slack
-    }
-
     /// y ← A v − f − Bᵀ r [N·s, N·m·s]: the impulse that is missing at every block.
     pub fn imbalance(&self, v: &[Vec3], r: &[Vec3], y: &mut [Vec3]) {
         self.a.apply(v, y);

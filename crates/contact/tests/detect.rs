@@ -324,12 +324,10 @@ fn a_vertex_inside_a_closed_body_is_pushed_out_and_thin_bodies_are_not_seen_from
     assert!((report.penetration - 1.4e-3).abs() < 1e-12);
     let none = ContactSet::default();
     let mut d = s.detector();
-    let found = s.step(&none, |x| d.overlap(x, 0.0)).unwrap();
+    let found = s.step(&none, |x| d.overlap(x)).unwrap();
     assert!((found.depth - 1.4e-3).abs() < 1e-12);
     // The thickness is 1 mm: the vertex has passed the face by 0.4 mm.
     assert!((found.share - 1.4).abs() < 1e-9);
-    let found = s.step(&none, |x| d.overlap(x, 5e-4)).unwrap();
-    assert!((found.depth - 0.9e-3).abs() < 1e-12 && (found.share - 1.8).abs() < 1e-9);
     // A card half a millimetre thick, the vertex above it: only the upper face counts.
     let mut s = Scene::default();
     s.rigid(block(Vec3::new(0.1, 0.1, 0.25e-3)), Vec3::zeros());

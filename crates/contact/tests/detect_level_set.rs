@@ -196,7 +196,7 @@ fn a_solver_that_pushes_through_is_told_and_overlap_is_seen() {
         .unwrap();
     assert!(crossed.iter().all(|c| c.second == (1, None)) && !crossed.is_empty());
     let depth = s
-        .step(&ContactSet::default(), |step| d.overlap(step, 0.0))
+        .step(&ContactSet::default(), |step| d.overlap(step))
         .unwrap()
         .depth;
     assert!((depth - 2e-3 - T).abs() < 1.2e-3, "{depth}");

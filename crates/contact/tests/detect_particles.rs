@@ -217,7 +217,7 @@ fn overlap_of_particles_is_measured() {
     s.particles(&[Vec3::zeros(), Vec3::new(0.0, 0.7 * D, 0.0)], D);
     let mut d = s.detector();
     let none = ContactSet::default();
-    let overlap = s.step(&none, |step| d.overlap(step, 0.0)).unwrap();
+    let overlap = s.step(&none, |step| d.overlap(step)).unwrap();
     assert!((overlap.depth - 0.3 * D).abs() < 1e-15 && (overlap.share - 0.3).abs() < 1e-12);
     // In one place there is still a direction to part in.
     s.x[1] = s.x[0];

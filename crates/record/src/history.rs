@@ -3,7 +3,7 @@
 
 use stiction_contact::Certificate;
 use stiction_sim::{
-    StepReport,
+    Stage, StepReport,
     check::{Check, Progress, Subject},
 };
 
@@ -34,7 +34,7 @@ pub struct History {
     /// Seconds of work before the last resume.
     pub wall: f64,
     /// Seconds per stage before the last resume.
-    pub stages: [f64; 8],
+    pub stages: [f64; Stage::ALL.len()],
 }
 
 impl History {
@@ -50,7 +50,7 @@ impl History {
             unconverged_steps: 0,
             frames: 0,
             wall: 0.0,
-            stages: [0.0; 8],
+            stages: [0.0; Stage::ALL.len()],
         }
     }
 
@@ -146,7 +146,7 @@ impl History {
         let stages = input.f64s()?;
         history.stages = stages
             .try_into()
-            .map_err(|_| input.error("eight stage times expected"))?;
+            .map_err(|_| input.error("the stages of a step are others in this version"))?;
         Ok(history)
     }
 }

@@ -280,7 +280,7 @@ mod tests {
             ..Summary::default()
         };
         for stage in [
-            "begin", "detect", "adapt", "build", "solve", "certify", "advance", "record",
+            "adapt", "begin", "build", "predict", "detect", "solve", "certify", "advance", "record",
         ] {
             summary.stages.insert(stage, 0.125);
         }
@@ -334,10 +334,11 @@ mod tests {
             "time",
             "wall",
             "stages",
-            "begin",
-            "detect",
             "adapt",
+            "begin",
             "build",
+            "predict",
+            "detect",
             "solve",
             "certify",
             "advance",

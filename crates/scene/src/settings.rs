@@ -2,7 +2,7 @@
 
 use stiction_sim::{
     Method,
-    admm::{self, Admm},
+    admm,
     colliders::ContactRules,
     newton::{self, Newton},
     smooth::{self, Smooth},
@@ -98,7 +98,7 @@ impl MethodConfig {
     pub fn build(&self, rules: ContactRules) -> Box<dyn Method> {
         match self {
             Self::Newton(config) => Box::new(Newton::new(*config)),
-            Self::Admm(config) => Box::new(Admm::new(config.clone(), rules)),
+            Self::Admm(config) => Box::new(admm(config.clone(), rules)),
             Self::Smooth(config) => Box::new(Smooth::new(*config, rules)),
         }
     }

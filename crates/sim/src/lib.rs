@@ -1,17 +1,21 @@
 //! The time step and its methods.
 //!
-//! A [`Simulation`] takes a constant model from state to state. What differs between methods is one
-//! stage of the step, behind the narrow trait [`Method`].
+//! A [`Simulation`] takes a constant model from state to state. What differs between methods is behind
+//! the trait [`Method`]; [`Linearised`] is one for every contact solver.
 
 pub mod admm;
+mod certify;
 pub mod check;
 pub mod colliders;
 pub mod dynamics;
+mod error;
 pub mod forces;
 pub mod integrators;
 pub mod jacobian;
+pub mod linearised;
 mod method;
 pub mod newton;
+mod observer;
 pub mod overlap;
 pub mod prescribed;
 pub mod probe;
@@ -20,12 +24,17 @@ mod simulation;
 pub mod smooth;
 mod splitting;
 mod stages;
+mod unsupported;
 
-pub use admm::Admm;
+pub use admm::admm;
+pub use error::SolveError;
+pub use linearised::Linearised;
 pub use method::{
-    Evidence, Footprint, Memory, Method, SolveError, SolveReport, StepContext, Unsupported,
+    Answer, Footprint, Memory, Method, Persistent, SolveReport, SolvedContacts, StepContext, System,
 };
 pub use newton::Newton;
+pub use observer::{Observer, Verdict};
 pub use simulation::{Simulation, StepError, StepReport};
 pub use smooth::Smooth;
 pub use stages::{Stage, Stages};
+pub use unsupported::Unsupported;

@@ -1,53 +1,102 @@
-//! What a method is: the one stage of a step that differs.
+//! What differs between methods.
+//!
+//! The step is the same for all of them: [`Simulation::step`](crate::Simulation::step) goes through
+//! the stages, and a method supplies [`build`](Method::build), [`predict`](Method::predict),
+//! [`detect`](Method::detect) and [`solve`](Method::solve). [`Answer`] is what the certificate judges,
+//! [`Persistent`] what a method carries from step to step.
 
-use stiction_bodies::{Model, State, rod::Twist};
+use std::borrow::Cow;
+
+use stiction_bodies::{Model, State};
 use stiction_contact::{
-    FrictionProblem, ProblemError,
-    detect::{DetectError, Overlap},
-    smooth::SmoothError,
+    Certificate, CertifyConfig, ContactSet, FrictionProblem, ProblemError, certify,
+    detect::Detector, judge,
 };
-use stiction_math::{BandedError, BicgstabError, FactorError, ScatterError, SystemError, Vec3};
-use stiction_solvers::{admm, ica};
+use stiction_math::{Mat3, Vec3};
 
-use crate::{dynamics::Dynamics, stages::Stages};
+use crate::{
+    dynamics::Dynamics,
+    error::SolveError,
+    stages::{Stage, Stages},
+    unsupported::Unsupported,
+};
 
-/// A way to find the velocity at the end of a step.
-pub trait Method: Send {
+/// A way to find the velocity at the end of a substep.
+///
+/// The stages are called in the order of the methods below. Each works on `v`: stage begin leaves the
+/// first guess there, with prescribed blocks as they are prescribed, and `solve` the answer [m/s].
+/// A method changes nothing that [`Persistent::save`] would show before [`Persistent::commit`].
+pub trait Method: Answer + Persistent + Send {
     /// The name used in scenes and on the command line.
     fn name(&self) -> &'static str;
 
-    /// Whether the method can run the model at all. Asked once, when the scene is loaded.
+    /// Whether the method supports the model. Called once, when the scene is loaded.
     fn needs(&self, model: &Model) -> Result<(), Unsupported>;
 
-    /// Stages 4 and 5: improves the guess `v` to the velocity at the end of the step [m/s].
-    fn solve(&mut self, step: StepContext<'_>, v: &mut [Vec3]) -> Result<SolveReport, SolveError>;
+    /// Stage build: the equations of the substep.
+    fn build(&mut self, step: &mut StepContext<'_>, v: &mut [Vec3]) -> Result<(), SolveError>;
 
-    /// The mean velocity over the last step where that is not the velocity at its end, as with
+    /// Stage predict: the motion without contact.
+    fn predict(&mut self, _step: &mut StepContext<'_>, _v: &[Vec3]) -> Result<(), SolveError> {
+        Ok(())
+    }
+
+    /// Stage detect: contacts along the predicted motion.
+    fn detect(&mut self, _step: &mut StepContext<'_>, _v: &[Vec3]) -> Result<(), SolveError> {
+        Ok(())
+    }
+
+    /// Stage solve: velocities and contact impulses at the end of the substep.
+    fn solve(
+        &mut self,
+        step: &mut StepContext<'_>,
+        v: &mut [Vec3],
+    ) -> Result<SolveReport, SolveError>;
+}
+
+/// What the last solve of a method found, for the certificate and for reports.
+pub trait Answer {
+    /// The momentum residual at the velocities `v` [N·s], one vector per block, zero where motion is
+    /// prescribed: what is left of Newton's second law by the nonlinear force models and the rule of
+    /// the integrator, with the contact impulses that were found.
+    fn momentum_residual(
+        &mut self,
+        step: &mut StepContext<'_>,
+        v: &[Vec3],
+    ) -> Result<Cow<'_, [Vec3]>, SolveError>;
+
+    /// The mean velocity over the step where that is not the velocity at its end, as with
     /// integrators of higher order: positions advance by it [m/s].
     fn mean_velocity(&self) -> Option<&[Vec3]> {
         None
     }
 
-    /// What the certificate judges: the contact problem of the last solve and its solution. None
-    /// for a method without contact, and before the first step.
-    fn evidence(&self) -> Option<Evidence<'_>> {
+    /// The contacts and what they did. None for a method without contact, and before the first step.
+    fn contacts(&self) -> Option<SolvedContacts<'_>> {
         None
     }
 
-    /// Asks it to keep what its solves start from, for [`Evidence::start`].
-    fn keep_start(&mut self) {}
-
-    /// The deepest overlap in a state.
-    fn overlap(&mut self, _model: &Model, _state: &State) -> Result<Overlap, SolveError> {
-        Ok(Overlap::default())
+    /// The detector of the model's colliders, and contacts that say on which sides of sheets things
+    /// are. None without contact.
+    fn detector(&mut self) -> Option<(&mut Detector, &ContactSet)> {
+        None
     }
 
-    /// What it holds, as far as it counts it.
+    /// The memory it holds, as far as it is counted.
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }
 
-    /// What a checkpoint must keep, so that a resumed run goes on bit for bit.
+    /// Lets the method keep what its solves start from, for [`SolvedContacts::start`].
+    fn keep_start(&mut self) {}
+}
+
+/// What a method carries from step to step.
+pub trait Persistent {
+    /// Stage advance: the memory becomes that of the end of the substep.
+    fn commit(&mut self) {}
+
+    /// The memory for a checkpoint, so that a resumed run goes on bit for bit.
     fn save(&self) -> Memory {
         Memory::default()
     }
@@ -56,18 +105,56 @@ pub trait Method: Send {
     fn recall(&mut self, _memory: Memory) {}
 }
 
-/// A contact problem and what a method made of it.
+/// Contacts of a substep and what they did.
 #[derive(Clone, Copy, Debug)]
-pub struct Evidence<'a> {
-    /// The last linear problem of the step.
-    pub problem: &'a FrictionProblem,
-    /// Velocities of its blocks [m/s].
+pub struct SolvedContacts<'a> {
+    /// The contacts.
+    pub contacts: &'a ContactSet,
+    /// The length of the substep [s].
+    pub h: f64,
+    /// Velocities of the blocks, zero where prescribed [m/s].
     pub v: &'a [Vec3],
-    /// Impulses at its contacts [N·s].
+    /// Impulses at the contacts [N·s].
     pub r: &'a [Vec3],
-    /// Velocities and impulses that the solver started from, if it was asked to keep them; contacts
-    /// found on the way have none.
+    /// The system that they belong to.
+    pub system: System<'a>,
+    /// Velocities and impulses that the solver started from, if it was told to keep them; contacts
+    /// found during the solve have none.
     pub start: Option<(&'a [Vec3], &'a [Vec3])>,
+}
+
+/// The linear system behind solved contacts.
+#[derive(Clone, Copy, Debug)]
+pub enum System<'a> {
+    /// The last friction problem of the substep.
+    Problem(&'a FrictionProblem),
+    /// Diagonal blocks of a Jacobian [kg], where the method solves no friction problem.
+    Diagonal(&'a [Mat3]),
+}
+
+impl<'a> SolvedContacts<'a> {
+    /// The friction problem, if the method solved one.
+    pub fn problem(&self) -> Option<&'a FrictionProblem> {
+        match self.system {
+            System::Problem(problem) => Some(problem),
+            System::Diagonal(_) => None,
+        }
+    }
+
+    /// The fields of the certificate that follow from contacts.
+    pub fn judge(&self) -> Result<Certificate, ProblemError> {
+        let config = CertifyConfig::default();
+        match self.system {
+            System::Problem(problem) => certify(problem, self.v, self.r, &config),
+            System::Diagonal(blocks) => {
+                let inverse = |j: usize| {
+                    let inverse = blocks[j].try_inverse();
+                    inverse.unwrap_or(Mat3::from_element(f64::NAN))
+                };
+                judge(self.contacts, self.h, self.v, self.r, inverse, &config)
+            }
+        }
+    }
 }
 
 /// Memory that a method held at the end of its last solve [bytes].
@@ -90,146 +177,44 @@ pub struct Memory {
     pub keys: Vec<u64>,
 }
 
-/// What a method sees of a step. The model and the state are not changed by it.
+impl Memory {
+    /// The column of a name; empty if there is none.
+    pub fn column(&self, name: &str) -> Vec<Vec3> {
+        let found = self.columns.iter().find(|c| c.0 == name);
+        found.map(|c| c.1.clone()).unwrap_or_default()
+    }
+}
+
+/// What a method sees of a substep. The model and the state are not changed by it.
 pub struct StepContext<'a> {
     /// What does not change.
     pub model: &'a Model,
-    /// The state at the start of the step.
+    /// The state at the start of the substep.
     pub state: &'a State,
-    /// The time step [s].
+    /// The length of the substep [s].
     pub h: f64,
-    /// The potential of the step, already begun.
+    /// The time at its end [s].
+    pub end: f64,
+    /// Prescribed motion, and the potential of backward Euler.
     pub dynamics: &'a mut Dynamics,
     /// Timers.
     pub stages: &'a mut Stages,
 }
 
-/// A scene that a method cannot run.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("method `{method}` cannot run this scene: {reason}")]
-pub struct Unsupported {
-    /// The method.
-    pub method: &'static str,
-    /// Which body or obstacle, and why.
-    pub reason: String,
-    /// What to do about it.
-    pub remedy: String,
-}
-
-impl Unsupported {
-    /// Refuses particles: a method whose contact is between surfaces would let them pass.
-    pub fn particles(method: &'static str, model: &Model) -> Result<(), Self> {
-        match model.bodies.iter().find(|b| b.is_particles()) {
-            None => Ok(()),
-            Some(body) => Err(Self {
-                method,
-                reason: format!(
-                    "body `{}` is made of particles, which it does not know",
-                    body.name
-                ),
-                remedy: "choose method `admm`, or remove the body".to_owned(),
-            }),
-        }
-    }
-
-    /// Refuses rods.
-    pub fn rods(method: &'static str, model: &Model) -> Result<(), Self> {
-        match model.rods().next() {
-            None => Ok(()),
-            Some((body, _)) => Err(Self {
-                method,
-                reason: format!(
-                    "body `{}` is made of rods, which it does not know",
-                    body.name
-                ),
-                remedy:
-                    "choose method `admm` or `newton`, with integrator `newton`, or remove the body"
-                        .to_owned(),
-            }),
-        }
-    }
-
-    /// Refuses frames: the local problems of an integrator that splits elements have four nodes.
-    pub fn frames(method: &'static str, model: &Model) -> Result<(), Self> {
-        match model.bodies.iter().find(|b| b.is_frames()) {
-            None => Ok(()),
-            Some(body) => Err(Self {
-                method,
-                reason: format!(
-                    "body `{}` is carried by frames, which its splitting integrator does not know",
-                    body.name
-                ),
-                remedy: "choose integrator `newton`, or remove the body".to_owned(),
-            }),
-        }
-    }
-
-    /// Refuses rods whose twists are degrees of freedom: an alternating integrator holds frames.
-    pub fn dynamic_twist(method: &'static str, model: &Model) -> Result<(), Self> {
-        match model
-            .rods()
-            .find(|(_, rods)| rods.twist() == Twist::Dynamic)
-        {
-            None => Ok(()),
-            Some((body, _)) => Err(Self {
-                method,
-                reason: format!(
-                    "the twists of body `{}` are degrees of freedom, which its integrator `splitting` \
-                     does not know",
-                    body.name
-                ),
-                remedy:
-                    "set `twist = \"quasi-static\"` for the body, or choose integrator `newton`"
-                        .to_owned(),
-            }),
-        }
-    }
-
-    /// Refuses gravity that changes: a method with stages would need it at the time of each.
-    pub fn changing_gravity(method: &'static str, model: &Model) -> Result<(), Self> {
-        match model.gravity_track {
-            None => Ok(()),
-            Some(_) => Err(Self {
-                method,
-                reason: "its gravity changes over time, which it does not know".to_owned(),
-                remedy: "choose method `admm` or `newton`, or give one vector as `gravity`"
-                    .to_owned(),
-            }),
-        }
-    }
-
-    /// Refuses wind that changes with time and place.
-    pub fn gusts(method: &'static str, model: &Model) -> Result<(), Self> {
-        match model.air.and_then(|air| air.gust) {
-            None => Ok(()),
-            Some(_) => Err(Self {
-                method,
-                reason: "the wind has gusts, and it knows steady wind only".to_owned(),
-                remedy: "choose method `admm` or `newton`, or remove `gust` from [air]".to_owned(),
-            }),
-        }
-    }
-
-    /// Refuses enclosed volumes: a method that minimises a potential would need their dense Hessian.
-    pub fn volumes(method: &'static str, model: &Model) -> Result<(), Self> {
-        match model.volumes.first() {
-            None => Ok(()),
-            Some(volume) => Err(Self {
-                method,
-                reason: format!(
-                    "volume `{}` is enclosed, which it does not know",
-                    volume.name
-                ),
-                remedy: "choose method `smooth`, or remove the [[volume]] table".to_owned(),
-            }),
-        }
+impl<'a> StepContext<'a> {
+    /// Runs `work` and books its time to `stage`.
+    pub fn time<T>(&mut self, stage: Stage, work: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.stages.switch(Some(stage));
+        let result = work(self);
+        self.stages.switch(outer);
+        result
     }
 }
 
-/// What a solve took.
+/// How a solve went.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SolveReport {
-    /// Outer iterations; factorisations of a finish count, too.
+    /// Outer iterations; factorisations of a polishing solver count, too.
     pub iterations: usize,
     /// Iterations of inner linear solvers, all together.
     pub linear_iterations: usize,
@@ -239,131 +224,4 @@ pub struct SolveReport {
     pub change: f64,
     /// Whether the method met its own stopping criterion. A fixed count of iterations always does.
     pub converged: bool,
-}
-
-/// Why a solve failed. The step is then tried again in halves.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum SolveError {
-    /// The matrix of a body could not be factorised.
-    #[error("body `{body}`: {source}")]
-    Factor {
-        /// The body.
-        body: String,
-        /// What went wrong.
-        source: FactorError,
-    },
-    /// The matrix does not fit the model.
-    #[error("the system matrix cannot be assembled: {0}")]
-    Assembly(#[from] ScatterError),
-    /// The linear system across couplings did not converge.
-    #[error(
-        "conjugate gradients across attachments stopped after {iterations} iterations at residual {residual:e}; attachments far stiffer than the bodies they join cause this: lower their stiffness"
-    )]
-    Linear {
-        /// Iterations taken.
-        iterations: usize,
-        /// Relative residual reached.
-        residual: f64,
-    },
-    /// The Jacobian of the step could not be factorised.
-    #[error("the Jacobian of the step cannot be factorised: {0}")]
-    Lu(#[from] FactorError),
-    /// The linear system of an inexact Newton iteration was not solved at all.
-    #[error("no Newton direction: BiCGSTAB: {0}; try `solver = \"direct\"`")]
-    Direction(BicgstabError),
-    /// The detector was given something it cannot search.
-    #[error("collision detection: {0}")]
-    Detect(#[from] DetectError),
-    /// The contact problem of the step is not sound, so that nothing can be said of its solution.
-    #[error("the contact problem of the step is not sound: {0}")]
-    Problem(#[from] ProblemError),
-    /// Smooth contact could not be evaluated.
-    #[error("smooth contact: {0}")]
-    Smooth(#[from] SmoothError),
-    /// The contact solver could not work.
-    #[error(transparent)]
-    Admm(#[from] admm::Error),
-    /// Rods could not be factorised.
-    #[error("body `{body}`: rod {source}")]
-    Rods {
-        /// The body.
-        body: String,
-        /// What went wrong; its matrices are the rods.
-        source: BandedError,
-    },
-    /// Surfaces would pass through one another, and contacts against it did not help.
-    #[error(
-        "surfaces would touch or pass through one another after {fraction:.3} of the step; a larger contact thickness, a smaller time step or more iterations may help, or `safe = false` in [method] lets it happen"
-    )]
-    Passes {
-        /// The part of the step before it happens.
-        fraction: f64,
-    },
-    /// Nested relaxation could not work.
-    #[error("nested relaxation: {0}")]
-    Ica(#[from] ica::Error),
-    /// The line search found no decrease.
-    #[error(
-        "no step along the Newton direction lowers the energy after {iterations} iterations (last change {change:e} m/s)"
-    )]
-    LineSearch {
-        /// Newton iterations taken.
-        iterations: usize,
-        /// The last change of the velocity [m/s].
-        change: f64,
-    },
-    /// The tolerance was not met.
-    #[error(
-        "Newton did not converge in {iterations} iterations: the last change was {change:e} m/s, the tolerance is {tolerance:e} m/s"
-    )]
-    NotConverged {
-        /// Newton iterations taken.
-        iterations: usize,
-        /// The last change of the velocity [m/s].
-        change: f64,
-        /// What was asked for [m/s].
-        tolerance: f64,
-    },
-    /// A number is not finite any more.
-    #[error("body `{body}`, node {node}: the velocity is not finite")]
-    NotFinite {
-        /// The body.
-        body: String,
-        /// The node, in the body's own numbering.
-        node: usize,
-    },
-}
-
-impl SolveError {
-    /// A failed linear solve, with the body named.
-    pub(crate) fn system(model: &Model, error: SystemError) -> Self {
-        match error {
-            SystemError::Factor { part, source } => Self::Factor {
-                body: model.bodies[part].name.clone(),
-                source,
-            },
-            SystemError::Banded { part, source } => Self::Rods {
-                body: model.bodies[part].name.clone(),
-                source,
-            },
-            SystemError::Linear {
-                iterations,
-                residual,
-            } => Self::Linear {
-                iterations,
-                residual,
-            },
-        }
-    }
-
-    /// The body and node of a block whose velocity is not finite.
-    pub(crate) fn not_finite(model: &Model, block: usize) -> Self {
-        let (body, first) = model
-            .body_of(block)
-            .map_or((String::new(), 0), |b| (b.name.clone(), b.blocks.start));
-        Self::NotFinite {
-            body,
-            node: block - first,
-        }
-    }
 }

@@ -4,13 +4,19 @@
 //! Hessian [teran2005], then searches along the line. With a fixed count of iterations this is
 //! the integrator that [daviet2020, Sect. 4.4] builds on; to a tolerance, it solves the step.
 
+use std::borrow::Cow;
+
 use stiction_bodies::{Model, State};
-use stiction_math::{LineSearchConfig, SystemFactor, SystemMatrix, Vec3, armijo, reduce};
+use stiction_math::{
+    LineSearchConfig, SystemError, SystemFactor, SystemMatrix, Vec3, armijo, reduce,
+};
 
 use crate::{
     dynamics::Dynamics,
-    method::{Method, SolveError, SolveReport, StepContext, Unsupported},
+    error::SolveError,
+    method::{Answer, Method, Persistent, SolveReport, StepContext},
     stages::Stage,
+    unsupported::Unsupported,
 };
 
 /// When Newton stops.
@@ -112,7 +118,19 @@ impl Method for Newton {
         })
     }
 
-    fn solve(&mut self, step: StepContext<'_>, v: &mut [Vec3]) -> Result<SolveReport, SolveError> {
+    fn build(&mut self, step: &mut StepContext<'_>, _v: &mut [Vec3]) -> Result<(), SolveError> {
+        if self.work.is_none() {
+            self.work = Some(Work::new(step.model)?);
+        }
+        step.dynamics.lag(step.model, step.state)?;
+        Ok(())
+    }
+
+    fn solve(
+        &mut self,
+        step: &mut StepContext<'_>,
+        v: &mut [Vec3],
+    ) -> Result<SolveReport, SolveError> {
         let StepContext {
             model,
             state,
@@ -120,9 +138,6 @@ impl Method for Newton {
             stages,
             ..
         } = step;
-        if self.work.is_none() {
-            self.work = Some(stages.time(Stage::Build, || Work::new(model))?);
-        }
         let Some(work) = self.work.as_mut() else {
             return Ok(SolveReport::default());
         };
@@ -132,27 +147,14 @@ impl Method for Newton {
         };
         let mut report = SolveReport::default();
         while report.iterations < max {
-            let build =
-                || dynamics.linearise(model, state, v, &mut work.gradient, &mut work.matrix);
-            stages.time(Stage::Build, build)?;
+            stages.time(Stage::Build, |_| {
+                dynamics.linearise(model, state, v, &mut work.gradient, &mut work.matrix)
+            })?;
             report.iterations += 1;
-            report.linear_iterations += stages
-                .time(Stage::Solve, || {
-                    work.factor.refactor(&work.matrix, None)?;
-                    for (d, g) in work.direction.iter_mut().zip(&work.gradient) {
-                        *d = -g;
-                    }
-                    work.factor.solve(
-                        &work.matrix,
-                        &mut work.direction,
-                        self.config.linear_tolerance,
-                    )
-                })
+            report.linear_iterations += work
+                .direct(self.config.linear_tolerance)
                 .map_err(|e| SolveError::system(model, e))?;
-            let alpha = stages.time(Stage::Solve, || {
-                search(&self.config, dynamics, (model, state), v, work)
-            });
-            let Some(alpha) = alpha else {
+            let Some(alpha) = search(&self.config, dynamics, (model, state), v, work) else {
                 return Err(SolveError::LineSearch {
                     iterations: report.iterations,
                     change: report.change,
@@ -185,7 +187,36 @@ impl Method for Newton {
     }
 }
 
+impl Answer for Newton {
+    fn momentum_residual(
+        &mut self,
+        step: &mut StepContext<'_>,
+        v: &[Vec3],
+    ) -> Result<Cow<'_, [Vec3]>, SolveError> {
+        let Some(work) = self.work.as_mut() else {
+            return Ok(Cow::Borrowed(&[]));
+        };
+        let (model, state) = (step.model, step.state);
+        step.dynamics
+            .gradient(model, state, v, &mut work.gradient)?;
+        Ok(Cow::Borrowed(&work.gradient))
+    }
+}
+
+/// Nothing is carried from step to step.
+impl Persistent for Newton {}
+
 impl Work {
+    /// The Newton direction; iterations of the linear solver across attachments.
+    fn direct(&mut self, tolerance: f64) -> Result<usize, SystemError> {
+        self.factor.refactor(&self.matrix, None)?;
+        for (d, g) in self.direction.iter_mut().zip(&self.gradient) {
+            *d = -g;
+        }
+        self.factor
+            .solve(&self.matrix, &mut self.direction, tolerance)
+    }
+
     fn new(model: &Model) -> Result<Self, SolveError> {
         let matrix = Dynamics::matrix(model);
         let rest: Vec<&[Vec3]> = model.bodies.iter().map(|b| b.rest()).collect();

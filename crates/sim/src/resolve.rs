@@ -12,13 +12,15 @@ use stiction_bodies::{
 use stiction_contact::{
     ContactSet, FrictionProblem,
     detect::{DetectConfig, DetectError, Detector, Law, Laws, Sides, Step},
+    solver::{ContactSolver, Solution, SolverError, Task, TaskStart},
 };
 use stiction_math::{ScatterError, Vec3};
 use stiction_solvers::admm;
 
 use crate::{
     colliders::{ContactRules, colliders, place},
-    dynamics::{BeginError, Dynamics},
+    dynamics::Dynamics,
+    error::SolveError,
     overlap::{Overlap, Surfaces},
 };
 
@@ -74,13 +76,13 @@ pub enum Error {
     Detect(#[from] DetectError),
     /// The step cannot begin.
     #[error(transparent)]
-    Begin(#[from] BeginError),
+    Begin(#[from] SolveError),
     /// The matrix does not fit the model.
     #[error(transparent)]
     Assembly(#[from] ScatterError),
     /// The contact solver could not work.
     #[error(transparent)]
-    Solver(#[from] admm::Error),
+    Solver(#[from] SolverError),
 }
 
 /// Moves what overlaps in `state` apart; on error the state is untouched.
@@ -108,18 +110,18 @@ pub fn resolve(
     let mut now = state.clone();
     now.v.fill(Vec3::zeros());
     let mut v = vec![Vec3::zeros(); n];
-    let mut solver: Option<admm::Admm> = None;
     let mut sides = Sides::default();
     let none = ContactSet::default();
-    let settings = admm::Config {
+    let mut solver = admm::Admm::new(admm::Config {
         max_iterations: 200,
         contacts_every: 0,
         start: admm::Start::Unconstrained,
         velocity: admm::Velocity::Feasible,
         ..admm::Config::default()
-    };
+    });
     for round in 0..=config.rounds {
         dynamics.begin(&model, &now, config.h, &mut v)?;
+        dynamics.lag(&model, &now)?;
         v.fill(Vec3::zeros());
         let step = Step {
             h: config.h,
@@ -162,18 +164,17 @@ pub fn resolve(
         dynamics.linearise(&model, &now, &v, &mut problem.f, &mut problem.a)?;
         problem.f.iter_mut().for_each(|f| *f = -*f);
         problem.fixed.copy_from_slice(dynamics.fixed());
-        let solver = match &mut solver {
-            Some(solver) => solver,
-            None => solver.insert(admm::Admm::new(&problem)?),
+        let mut found = Solution::default();
+        let mut task = Task {
+            problem: &mut problem,
+            source: &mut detector,
+            start: TaskStart::Configured,
+            polish: false,
+            target: None,
+            local: None,
+            observer: &mut |_| {},
         };
-        let mut found = admm::State::default();
-        solver.solve_with(
-            &mut problem,
-            &mut found,
-            &settings,
-            &mut detector,
-            &mut |_| {},
-        )?;
+        solver.solve(&mut task, &mut found)?;
         advance(&model, &mut now, &found.v, config.h, &problem.fixed);
     }
     Ok(Report::default())

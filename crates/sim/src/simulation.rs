@@ -1,13 +1,17 @@
 //! One step, one straight line.
 
-use stiction_bodies::{Model, State, energy};
-use stiction_contact::{Certificate, CertifyConfig, Outcome, outcomes};
+use stiction_bodies::{Model, State};
+use stiction_contact::{Certificate, CertifyConfig, Outcome, detect::Placement, outcomes};
 use stiction_math::Vec3;
 
 use crate::{
-    dynamics::{BeginError, Dynamics},
-    method::{Memory, Method, SolveError, SolveReport, StepContext, Unsupported},
+    certify::{certify, with_energies},
+    dynamics::Dynamics,
+    error::SolveError,
+    method::{Memory, Method, SolveReport, StepContext},
+    observer::{Observer, Verdict},
     stages::{Stage, Stages},
+    unsupported::Unsupported,
 };
 
 /// A model, its state and the method that moves it.
@@ -21,60 +25,73 @@ pub struct Simulation {
     halvings: u32,
     dynamics: Dynamics,
     v: Vec<Vec3>,
+    placements: Vec<Placement<'static>>,
     stages: Stages,
+    observer: Option<Box<dyn Observer>>,
 }
 
 /// What happened in a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepReport {
-    /// Iterations of the method, over all parts of the step.
+    /// Iterations of the method, over all substeps.
     pub iterations: usize,
     /// Contacts at the end of the step.
     pub contacts: usize,
-    /// Into how many parts the step was cut; 1 if it went through at once.
+    /// The number of substeps; 1 if the step went through at once.
     pub parts: usize,
-    /// Whether the method met its stopping criterion in every part.
+    /// Whether the method met its stopping criterion in every substep.
     pub converged: bool,
-    /// The last change of the velocity, the largest of all parts [m/s]; times the time step it is
+    /// The last change of the velocity, the largest of all substeps [m/s]; times the time step it is
     /// the δ∞ of [daviet2020, Sect. 6.2.4].
     pub change: f64,
-    /// How well the laws were kept.
+    /// How well the laws were kept: the worst of all substeps.
     pub certificate: Certificate,
 }
 
 impl StepReport {
-    /// Counts one part of the step.
-    fn add(&mut self, solved: &SolveReport) {
+    /// Counts one substep.
+    fn add(&mut self, solved: &SolveReport, certificate: &Certificate) {
         self.iterations += solved.iterations;
-        self.converged &= solved.converged;
+        self.converged = solved.converged && (self.converged || self.parts == 0);
         self.change = self.change.max(solved.change);
         self.contacts = solved.contacts;
+        self.certificate = match self.parts {
+            0 => *certificate,
+            _ => self.certificate.then(certificate),
+        };
         self.parts += 1;
     }
 }
 
-/// Why a step failed for good. The state is as it was before the step.
+/// Why a step failed for good. State and method memory are as they were before the step.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StepError {
-    /// The step cannot begin.
-    #[error(transparent)]
-    Begin(#[from] BeginError),
-    /// The method failed even in the smallest part of the step.
+    /// A stage failed even in the smallest substep.
     #[error("step {step} at t = {time} s failed, also when cut into parts of {h:e} s: {source}")]
     Solve {
         /// The step, counted from 1.
         step: u64,
-        /// The time at its start [s].
+        /// The time at the start of the failed substep [s].
         time: f64,
-        /// The smallest part tried [s].
+        /// The length of the failed substep [s].
         h: f64,
+        /// What went wrong in it.
+        source: SolveError,
+    },
+    /// A stage failed in a way that smaller substeps do not cure.
+    #[error("step {step} at t = {time} s: {source}")]
+    Final {
+        /// The step, counted from 1.
+        step: u64,
+        /// The time at the start of the failed substep [s].
+        time: f64,
         /// What went wrong in it.
         source: SolveError,
     },
 }
 
 impl Simulation {
-    /// Puts the parts together. The method is asked whether it can run the model.
+    /// Puts the parts together. Fails if the method does not support the model.
     pub fn new(
         model: Model,
         state: State,
@@ -92,29 +109,38 @@ impl Simulation {
             halvings: 6,
             dynamics,
             v,
+            placements: Vec::new(),
             stages: Stages::default(),
+            observer: None,
         })
     }
 
-    /// What does not change.
+    /// The constant model.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// What does.
+    /// The current state.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Goes on from another state of the same model, with what the method remembers: a checkpoint.
+    /// Goes on from another state of the same model and the memory of the method there: a
+    /// checkpoint.
     pub fn restore(&mut self, state: State, memory: Memory) {
         self.state = state;
         self.method.recall(memory);
     }
 
-    /// Asks the method to keep what its solves start from, for [`Evidence::start`](crate::Evidence).
+    /// Lets the method keep what its solves start from, for
+    /// [`SolvedContacts::start`](crate::SolvedContacts).
     pub fn keep_start(&mut self) {
         self.method.keep_start();
+    }
+
+    /// Sets the observer that is called before every stage.
+    pub fn observe(&mut self, observer: Option<Box<dyn Observer>>) {
+        self.observer = observer;
     }
 
     /// The method.
@@ -123,10 +149,10 @@ impl Simulation {
     }
 
     /// What every contact of the last step did; the bodies are numbered first, then the obstacles.
-    /// Of a step that was cut into parts, the last part.
+    /// Of a step that was cut into substeps, the last one.
     pub fn contacts(&self) -> Vec<Outcome> {
-        match self.method.evidence() {
-            Some(e) => outcomes(e.problem, e.v, e.r, &CertifyConfig::default()),
+        match self.method.contacts() {
+            Some(c) => outcomes(c.contacts, c.h, c.v, c.r, &CertifyConfig::default()),
             None => Vec::new(),
         }
     }
@@ -136,131 +162,152 @@ impl Simulation {
         self.h
     }
 
-    /// Seconds spent in each stage so far.
+    /// The timers.
     pub fn stages_mut(&mut self) -> &mut Stages {
         &mut self.stages
     }
 
-    /// Seconds spent in each stage so far.
+    /// The timers.
     pub fn stages(&self) -> &Stages {
         &self.stages
     }
 
-    /// One step of `time_step()`. If the method fails, the step is cut in two and tried again;
-    /// on error the state is untouched.
+    /// One step of `time_step()`: one substep, or halves of it where that fails, and so on.
+    ///
+    /// A step is a transaction: state and method memory change together when all of its substeps
+    /// have succeeded and were certified, and not at all otherwise.
     pub fn step(&mut self) -> Result<StepReport, StepError> {
-        let step = self.state.step;
-        let mut report = StepReport {
-            converged: true,
-            ..StepReport::default()
-        };
-        match self.part(self.h) {
-            Ok(solved) => report.add(&solved),
-            Err(StepError::Solve { .. }) if self.halvings > 0 => {
-                // Only what was cut can fail half-way.
-                let before = self.state.clone();
-                if let Err(error) = self.halves(self.h, self.halvings, &mut report) {
-                    self.state = before;
+        let mut report = StepReport::default();
+        // Counted, not summed: no drift, and the same bits after a resume.
+        let end = (self.state.step + 1) as f64 * self.h;
+        match self.substep(self.h, end, &mut report) {
+            Err(error) if error.is_curable() && self.halvings > 0 => {
+                // Only a step that was cut can fail half-way.
+                let (state, memory) = (self.state.clone(), self.method.save());
+                if let Err(error) = self.halves(self.h, end, self.halvings, &mut report) {
+                    self.restore(state, memory);
                     return Err(error);
                 }
             }
-            Err(error) => return Err(error),
+            done => done.map_err(|error| self.failed(self.h, error))?,
         }
-        // Counted, not summed: no drift, and the same bits after a resume.
-        self.state.step = step + 1;
-        self.state.time = self.state.step as f64 * self.h;
-        let Self {
-            model,
-            state,
-            method,
-            stages,
-            h,
-            ..
-        } = self;
-        let judged = stages.time(Stage::Certify, || certify(model, state, &mut **method));
-        report.certificate = judged.map_err(|source| StepError::Solve {
-            step: state.step,
-            time: state.time,
-            h: *h,
-            source,
-        })?;
+        self.state.step += 1;
         Ok(report)
     }
 
-    /// Covers `h` seconds in one part or, where that fails, in two halves.
-    fn cover(&mut self, h: f64, halvings: u32, report: &mut StepReport) -> Result<(), StepError> {
-        match self.part(h) {
-            Ok(solved) => {
-                report.add(&solved);
-                Ok(())
+    /// Covers `h` seconds until `end` in one substep or, where that fails, in two halves.
+    fn cover(
+        &mut self,
+        h: f64,
+        end: f64,
+        halvings: u32,
+        report: &mut StepReport,
+    ) -> Result<(), StepError> {
+        match self.substep(h, end, report) {
+            Err(error) if error.is_curable() && halvings > 0 => {
+                self.halves(h, end, halvings, report)
             }
-            Err(StepError::Solve { .. }) if halvings > 0 => self.halves(h, halvings, report),
-            Err(error) => Err(error),
+            done => done.map_err(|error| self.failed(h, error)),
         }
     }
 
-    fn halves(&mut self, h: f64, halvings: u32, report: &mut StepReport) -> Result<(), StepError> {
-        self.cover(0.5 * h, halvings - 1, report)?;
-        self.cover(0.5 * h, halvings - 1, report)
+    fn halves(
+        &mut self,
+        h: f64,
+        end: f64,
+        halvings: u32,
+        report: &mut StepReport,
+    ) -> Result<(), StepError> {
+        let middle = self.state.time + 0.5 * h;
+        self.cover(0.5 * h, middle, halvings - 1, report)?;
+        self.cover(0.5 * h, end, halvings - 1, report)
     }
 
-    /// The straight line: begin, build and solve, advance.
-    fn part(&mut self, h: f64) -> Result<SolveReport, StepError> {
+    /// The straight line: one substep of `h` [s] until `end` [s]. On error nothing has changed.
+    fn substep(&mut self, h: f64, end: f64, report: &mut StepReport) -> Result<(), SolveError> {
         let Self {
             model,
             state,
             method,
             dynamics,
             v,
+            placements,
             stages,
+            observer,
             ..
         } = self;
-        stages.time(Stage::Begin, || dynamics.begin(model, state, h, v))?;
-        let report = method
-            .solve(
-                StepContext {
-                    model,
-                    state,
-                    h,
-                    dynamics,
-                    stages,
-                },
-                v,
-            )
-            .map_err(|source| StepError::Solve {
-                step: state.step + 1,
-                time: state.time,
+        let mut step = Substep {
+            context: StepContext {
+                model,
+                state,
+                h,
+                end,
+                dynamics,
+                stages,
+            },
+            observer: observer.as_deref_mut(),
+        };
+        step.stage(Stage::Begin, |s| s.dynamics.begin(s.model, s.state, h, v))?;
+        step.stage(Stage::Build, |s| method.build(s, v))?;
+        step.stage(Stage::Predict, |s| method.predict(s, v))?;
+        step.stage(Stage::Detect, |s| method.detect(s, v))?;
+        let solved = step.stage(Stage::Solve, |s| {
+            let solved = method.solve(s, v)?;
+            match v.iter().position(|v| !v.iter().all(|c| c.is_finite())) {
+                Some(block) => Err(SolveError::not_finite(s.model, block)),
+                None => Ok(solved),
+            }
+        })?;
+        let certificate = step.stage(Stage::Certify, |s| {
+            certify(s, &mut **method, v, placements)
+        })?;
+        step.stage(Stage::Advance, |_| Ok(()))?;
+        stages.time(Stage::Advance, |_| {
+            dynamics.advance(model, state, v, end);
+            method.commit();
+        });
+        let certificate = stages.time(Stage::Certify, |_| {
+            with_energies(certificate, model, state)
+        });
+        report.add(&solved, &certificate);
+        Ok(())
+    }
+
+    fn failed(&self, h: f64, source: SolveError) -> StepError {
+        let (step, time) = (self.state.step + 1, self.state.time);
+        match source.is_curable() {
+            true => StepError::Solve {
+                step,
+                time,
                 h,
                 source,
-            })?;
-        stages.time(Stage::Advance, || {
-            let mean = method.mean_velocity().unwrap_or(v);
-            dynamics.advance(model, state, v, mean);
-        });
-        Ok(report)
+            },
+            false => StepError::Final { step, time, source },
+        }
     }
 }
 
-/// Stage 6: Coulomb's law on what the method found, and the energies.
-fn certify(
-    model: &Model,
-    state: &State,
-    method: &mut dyn Method,
-) -> Result<Certificate, SolveError> {
-    let overlap = method.overlap(model, state)?;
-    let judged = match method.evidence() {
-        Some(e) => stiction_contact::certify(e.problem, e.v, e.r, &CertifyConfig::default())?,
-        None => Certificate::default(),
-    };
-    let sum = |f: &dyn Fn(&stiction_bodies::Body) -> f64| model.bodies.iter().map(f).sum::<f64>();
-    Ok(Certificate {
-        penetration: overlap.depth,
-        overlap: overlap.share,
-        kinetic: sum(&|b| energy::kinetic_energy(b, state)),
-        elastic: sum(&|b| energy::elastic_energy(b, state))
-            + energy::attachment_energy(model, state)
-            + energy::volume_energy(model, state),
-        potential: sum(&|b| energy::potential_energy(model, b, state)),
-        ..judged
-    })
+/// A substep on its way through the stages.
+struct Substep<'a> {
+    context: StepContext<'a>,
+    observer: Option<&'a mut (dyn Observer + 'static)>,
+}
+
+impl<'a> Substep<'a> {
+    /// One stage: the observer is asked, then the work is done on the stage's clock.
+    fn stage<T>(
+        &mut self,
+        stage: Stage,
+        work: impl FnOnce(&mut StepContext<'a>) -> Result<T, SolveError>,
+    ) -> Result<T, SolveError> {
+        let verdict = match &mut self.observer {
+            Some(observer) => observer.enter(stage, self.context.h),
+            None => Verdict::Continue,
+        };
+        match verdict {
+            Verdict::Continue => self.context.time(stage, work),
+            Verdict::Reject => Err(SolveError::Rejected(stage)),
+            Verdict::Stop => Err(SolveError::Stopped(stage)),
+        }
+    }
 }

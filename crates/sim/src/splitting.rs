@@ -2,8 +2,8 @@
 //! contact is one more [daviet2020, Sect. 6.1].
 
 use stiction_bodies::{Body, BodyKind, BodySplit, Model, State, rod::RodSplit};
+use stiction_contact::solver::LocalStep;
 use stiction_math::Vec3;
-use stiction_solvers::admm::LocalStep;
 
 use crate::dynamics::Dynamics;
 
@@ -45,8 +45,8 @@ impl Elements {
         &mut self.splits
     }
 
-    /// Makes ready for a step of `h` from `state` with the guess `v` of its velocity: multipliers are
-    /// those of the last step, or those that a checkpoint gave.
+    /// Prepares a step of `h` from `state` with the guess `v` of its velocity, from the multipliers
+    /// `kept` at the end of the last step.
     pub fn begin(
         &mut self,
         model: &Model,
@@ -54,19 +54,19 @@ impl Elements {
         state: &State,
         v: &[Vec3],
         h: f64,
-        recalled: &mut Vec<(String, Vec<Vec3>)>,
+        kept: &[(String, Vec<Vec3>)],
     ) {
-        for (name, values) in recalled.drain(..) {
+        for (name, values) in kept {
             for (b, split) in self.splits.iter_mut().enumerate() {
                 match split {
                     BodySplit::Terms(splits) => {
                         for (t, split) in splits.iter_mut().enumerate() {
-                            if column(b, t) == name {
-                                split.set_multipliers(&values);
+                            if column(b, t) == *name {
+                                split.set_multipliers(values);
                             }
                         }
                     }
-                    BodySplit::Rods(split) if column(b, 0) == name => split.set_forces(&values),
+                    BodySplit::Rods(split) if column(b, 0) == *name => split.set_forces(values),
                     BodySplit::Rods(_) => {}
                 }
             }

@@ -17,8 +17,9 @@ use stiction_contact::{
 use stiction_geometry::shapes::{BoxSolid, BoxSurface, TetPattern};
 use stiction_math::{Quat, Vec3};
 use stiction_sim::{
-    Admm, Simulation,
-    admm::{Config, Integrator},
+    Simulation,
+    admm::{Config, admm},
+    linearised::{Integrator, Linearisations},
     colliders::{ContactRules, material_names},
     probe::{Axis, ContactSum, Quantity, Resultant},
 };
@@ -53,7 +54,7 @@ fn simulation(scene: (Model, State), mu: f64, h: f64, config: Config) -> Simulat
 fn with_law((model, state): (Model, State), law: Law, h: f64, config: Config) -> Simulation {
     let count = material_names(&model).len() as u32;
     let laws = Laws::new(count, |_, _| law);
-    let method = Admm::new(
+    let method = admm(
         config,
         ContactRules {
             thickness: THICKNESS,
@@ -383,7 +384,7 @@ fn the_splitting_integrator_finds_newtons_step() {
         });
         sim.state().clone()
     };
-    let newton = run(Integrator::Newton(12));
+    let newton = run(Integrator::Newton(Linearisations::Fixed(12)));
     let splitting = run(Integrator::Splitting);
     let worst = newton
         .x

@@ -27,6 +27,7 @@ fn the_gradient_is_the_derivative_of_the_potential() {
             .borrow_mut()
             .begin(&model, &state, 0.02, &mut v)
             .unwrap();
+        dynamics.borrow_mut().lag(&model, &state).unwrap();
         let fixed = dynamics.borrow().fixed().to_vec();
         for (i, d) in random(n, 1.0, seed).into_iter().enumerate() {
             if !fixed[i] {
@@ -70,6 +71,7 @@ fn the_matrix_is_the_derivative_of_the_gradient_near_rest() {
         .borrow_mut()
         .begin(&model, &state, 0.02, &mut v)
         .unwrap();
+    dynamics.borrow_mut().lag(&model, &state).unwrap();
     v.fill(Vec3::zeros());
     let fixed = dynamics.borrow().fixed().to_vec();
     let gradient = |v: &[Vec3]| {
@@ -111,6 +113,7 @@ fn the_matrix_is_symmetric_and_positive_definite_at_wild_states() {
     let mut v = vec![Vec3::zeros(); n];
     for seed in 0..50 {
         dynamics.begin(&model, &state, 0.05, &mut v).unwrap();
+        dynamics.lag(&model, &state).unwrap();
         v.iter_mut()
             .zip(random(n, 20.0, seed))
             .for_each(|(v, d)| *v += d);

@@ -13,7 +13,7 @@ use stiction_bodies::{
 };
 use stiction_geometry::{Part, Plant, Section};
 use stiction_math::Vec3;
-use stiction_sim::{Admm, Method, admm, colliders::ContactRules};
+use stiction_sim::{Method, admm, colliders::ContactRules, linearised};
 
 fn bar(gravity: Vec3, spec: BodySpec, young: f64) -> (Model, State) {
     let material = SolidMaterial {
@@ -137,12 +137,12 @@ fn the_splitting_integrator_refuses_frames() {
         laws: stiction_contact::detect::Laws::uniform(Default::default()),
     };
     let config = admm::Config {
-        integrator: admm::Integrator::Splitting,
+        integrator: linearised::Integrator::Splitting,
         ..admm::Config::default()
     };
-    let refused = Admm::new(config, rules.clone()).needs(&model).unwrap_err();
+    let refused = admm(config, rules.clone()).needs(&model).unwrap_err();
     assert!(refused.reason.contains("`bar`"), "{refused}");
-    Admm::new(admm::Config::default(), rules)
+    admm(admm::Config::default(), rules)
         .needs(&model)
         .unwrap();
 }

@@ -11,8 +11,8 @@ use stiction_contact::detect::{Law, Laws};
 use stiction_geometry::{TriMesh, shapes::BoxSurface};
 use stiction_math::Vec3;
 use stiction_sim::{
-    Admm, Simulation,
-    admm::Config,
+    Simulation,
+    admm::{Config, admm},
     colliders::{ContactRules, material_names},
 };
 
@@ -65,7 +65,7 @@ fn simulation(b: Builder, mu: f64) -> Simulation {
     let mut config = Config::default();
     config.solver.tolerance = 1e-10;
     config.solver.max_iterations = 5000;
-    Simulation::new(model, state, Box::new(Admm::new(config, rules)), H).unwrap()
+    Simulation::new(model, state, Box::new(admm(config, rules)), H).unwrap()
 }
 
 /// Two triangles with a common edge along y at x = 0, each falling away from it by `slope`.
@@ -161,7 +161,7 @@ fn two_particles_that_meet_stay_apart_and_share_their_momentum() {
                     thickness: THICKNESS,
                     laws: Laws::new(material_names(&model).len() as u32, |_, _| Law::default()),
                 };
-                let method = Admm::new(Config::default(), rules);
+                let method = admm(Config::default(), rules);
                 Simulation::new(model, state, Box::new(method), H).unwrap()
             };
             let steps = if speed < 1.0 { 250 } else { 4 };

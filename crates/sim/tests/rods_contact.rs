@@ -15,7 +15,7 @@ use stiction_geometry::{
 };
 use stiction_math::Vec3;
 use stiction_sim::{
-    Admm, Simulation, admm,
+    Simulation, admm,
     colliders::ContactRules,
     probe::{Axis, ContactSum, Quantity, Resultant},
 };
@@ -76,7 +76,7 @@ fn simulate(steps: usize) -> Simulation {
             ..Law::default()
         }),
     };
-    let method = Box::new(Admm::new(admm::Config::default(), rules));
+    let method = Box::new(admm(admm::Config::default(), rules));
     let mut sim = Simulation::new(model, state, method, 0.005).unwrap();
     for _ in 0..steps {
         sim.step().unwrap();

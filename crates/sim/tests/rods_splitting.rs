@@ -16,7 +16,9 @@ use stiction_geometry::{
     analytic::{Pose, Shape as Solid},
 };
 use stiction_math::Vec3;
-use stiction_sim::{Admm, Method, Newton, Simulation, admm, colliders::ContactRules, newton};
+use stiction_sim::{
+    Method, Newton, Simulation, admm, colliders::ContactRules, linearised, newton,
+};
 
 fn material() -> RodMaterial {
     RodMaterial {
@@ -36,7 +38,7 @@ fn material() -> RodMaterial {
 
 fn splitting(tolerance: f64, iterations: usize) -> Box<dyn Method> {
     let mut config = admm::Config {
-        integrator: admm::Integrator::Splitting,
+        integrator: linearised::Integrator::Splitting,
         safe: false,
         ..admm::Config::default()
     };
@@ -49,7 +51,7 @@ fn splitting(tolerance: f64, iterations: usize) -> Box<dyn Method> {
             ..Law::default()
         }),
     };
-    Box::new(Admm::new(config, rules))
+    Box::new(admm(config, rules))
 }
 
 fn run(built: (Model, State), method: Box<dyn Method>, h: f64, steps: usize) -> Simulation {

@@ -280,11 +280,10 @@ fn gas_in_a_squeezed_ball_keeps_pressure_times_volume() {
             forces.lag(&without, &state.x, &state.rotations).unwrap();
             let mut f = vec![Vec3::zeros(); state.x.len()];
             forces.add(&without, Place::of(state), 1.0, &mut f).unwrap();
-            let evidence = sim.method().evidence().unwrap();
-            let contacts = &evidence.problem.contacts;
-            for (c, r) in evidence.r.iter().enumerate() {
-                for e in contacts.entries(c) {
-                    f[e.node as usize] += e.tr_mul(r) / evidence.problem.h;
+            let solved = sim.method().contacts().unwrap();
+            for (c, r) in solved.r.iter().enumerate() {
+                for e in solved.contacts.entries(c) {
+                    f[e.node as usize] += e.tr_mul(r) / solved.h;
                 }
             }
             let mut g = vec![Vec3::zeros(); f.len()];

@@ -1,10 +1,14 @@
-//! Solvers of frictional contact problems, one folder each. A solver runs from a
-//! `FrictionProblem` alone and knows no body, mesh, scene or file; solvers never import one
-//! another. `projection` is what `admm` and `ica` share; `finish` lets `newton` finish for `admm`.
+//! Solvers of frictional contact problems, one folder each, all behind the trait
+//! [`ContactSolver`]. A solver runs from a `FrictionProblem` alone and knows no body, mesh, scene or
+//! file; solvers never import one another. `projection` is what `admm` and `ica` share; [`SOLVERS`]
+//! puts them together.
 
 pub mod admm;
-pub mod finish;
 pub mod ica;
 pub mod newton;
 pub mod projection;
 pub mod reference;
+mod registry;
+
+pub use registry::{SOLVERS, SolverEntry, polished_admm, solver};
+pub use stiction_contact::solver::ContactSolver;

@@ -2,9 +2,22 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use stiction_contact::generate::{Kind, incline, pulled_chain, random};
-use stiction_contact::{CertifyConfig, Contact, certify};
+use stiction_contact::solver::{
+    ContactSolver, Solution, SolverError, SolverReport, TaskStart, solve_alone,
+};
+use stiction_contact::{CertifyConfig, Contact, FrictionProblem, certify};
 use stiction_math::Vec3;
-use stiction_solvers::{admm, ica};
+use stiction_solvers::{admm::{self, Admm}, ica::{self, Ica}};
+
+/// Solves with a new solver, from `state` to `state`.
+fn run(
+    solver: &mut dyn ContactSolver,
+    problem: &FrictionProblem,
+    state: &mut Solution,
+) -> Result<SolverReport, SolverError> {
+    let start = TaskStart::Configured;
+    solve_alone(solver, &mut problem.clone(), state, start, None)
+}
 
 const EXACT: ica::Config = ica::Config {
     tolerance: 1e-14,
@@ -23,15 +36,17 @@ fn both_methods_agree() {
         }
         for seed in 0..4 {
             let problem = random(kind, 16, seed);
-            let mut state = ica::State::default();
-            let report = ica::solve(&problem, &mut state, &EXACT).unwrap();
+            let mut state = Solution::default();
+            let report = run(&mut Ica::new(EXACT), &problem, &mut state).unwrap();
             if !report.converged {
                 continue;
             }
             solved += 1;
             let c = certify(&problem, &state.v, &state.r, &CertifyConfig::default()).unwrap();
-            assert!(c.residual < 1e-8 && c.dynamics < 1e-8, "{kind:?}: {c:?}");
-            let (other, _) = admm::solve(&problem, &admm::Config::accurate()).unwrap();
+            assert!(c.residual < 1e-8 && c.linear < 1e-8, "{kind:?}: {c:?}");
+            let mut other = Solution::default();
+            let mut splitting = Admm::new(admm::Config::accurate());
+            run(&mut splitting, &problem, &mut other).unwrap();
             for (a, b) in state.v.iter().zip(&other.v) {
                 assert!(
                     (a - b).norm() < 1e-8,
@@ -48,8 +63,8 @@ fn both_methods_agree() {
 fn a_block_on_a_slope_holds_and_slides() {
     for (angle, mu) in [(0.3, 0.5), (0.6, 0.5), (0.2, 0.0)] {
         let case = incline(6, angle, mu, 0.0);
-        let mut state = ica::State::default();
-        let report = ica::solve(&case.problem, &mut state, &EXACT).unwrap();
+        let mut state = Solution::default();
+        let report = run(&mut Ica::new(EXACT), &case.problem, &mut state).unwrap();
         assert!(report.converged);
         for (a, b) in state.v.iter().zip(&case.v) {
             // Relaxation of a stiff body moves by a thousandth of its error in each iteration.
@@ -67,12 +82,12 @@ fn stiff_bodies_take_nested_relaxation_longer() {
         tolerance: 1e-9,
         ..EXACT
     };
-    let nested = ica::solve(&problem, &mut ica::State::default(), &config).unwrap();
+    let nested = run(&mut Ica::new(config), &problem, &mut Solution::default()).unwrap();
     let config = admm::Config {
         tolerance: 1e-9,
         ..admm::Config::accurate()
     };
-    let (_, split) = admm::solve(&problem, &config).unwrap();
+    let split = run(&mut Admm::new(config), &problem, &mut Solution::default()).unwrap();
     assert!(nested.converged && split.converged);
     assert!(split.iterations < nested.iterations, "{split:?} {nested:?}");
 }
@@ -92,10 +107,10 @@ fn contradictions_and_bad_starts_are_reported() {
         max_iterations: 100,
         ..EXACT
     };
-    let mut state = ica::State::default();
-    let report = ica::solve(&pinched, &mut state, &config).unwrap();
+    let mut state = Solution::default();
+    let report = run(&mut Ica::new(config), &pinched, &mut state).unwrap();
     assert!(!report.converged && state.v[0].iter().all(|x| x.is_finite()));
     state.v[0].x = f64::NAN;
-    let error = ica::solve(&pinched, &mut state, &config).unwrap_err();
-    assert_eq!(error, ica::Error::Start("v"));
+    let error = run(&mut Ica::new(config), &pinched, &mut state).unwrap_err();
+    assert_eq!(error, SolverError::Start("v"));
 }

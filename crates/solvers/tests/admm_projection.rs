@@ -6,7 +6,8 @@ use stiction_contact::generate::{Kind, random};
 use stiction_contact::{Contact, ContactSet, Entry};
 use stiction_math::nalgebra::{DMatrix, DVector};
 use stiction_math::{Mat3, Vec3};
-use stiction_solvers::admm::{Admm, Config, Metric, Nap, Projection, Sleep, State};
+use stiction_contact::solver::{Solution, TaskStart, solve_alone};
+use stiction_solvers::admm::{Admm, Config, Metric, Nap, Projection, Sleep};
 
 /// Numbers in [−1, 1), the same every time.
 struct Numbers(u64);
@@ -175,10 +176,13 @@ fn any_number_of_threads_gives_the_same_bits() {
         ..Config::default()
     };
     let run = || {
-        let mut state = State::default();
-        let mut solver = Admm::new(&problem).unwrap();
-        solver.solve(&problem, &mut state, &config).unwrap();
-        solver.solve(&problem, &mut state, &config).unwrap();
+        let mut state = Solution::default();
+        let mut solver = Admm::new(config.clone());
+        let mut problem = problem.clone();
+        for _ in 0..2 {
+            let start = TaskStart::Configured;
+            solve_alone(&mut solver, &mut problem, &mut state, start, None).unwrap();
+        }
         state
     };
     let one = with_threads(1, run);

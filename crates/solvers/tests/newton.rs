@@ -4,9 +4,31 @@
 
 use stiction_contact::generate::{Kind, incline, pulled_chain, random, stack};
 use stiction_contact::{CertifyConfig, Contact, ContactSet, FrictionProblem, certify};
+use stiction_contact::detect::ContactSource;
+use stiction_contact::solver::{
+    ContactSolver, Solution, SolverReport, Task, TaskStart, solve_alone,
+};
 use stiction_math::Vec3;
-use stiction_solvers::newton::{Config, Error, Report, State, solve};
-use stiction_solvers::{admm, finish::admm_with_newton, reference};
+use stiction_solvers::newton::{Config, Error, Newton};
+use stiction_solvers::reference::Reference;
+use stiction_solvers::{admm, polished_admm};
+
+fn run(
+    solver: &mut dyn ContactSolver,
+    problem: &FrictionProblem,
+    state: &mut Solution,
+) -> Result<SolverReport, Error> {
+    let start = TaskStart::Configured;
+    solve_alone(solver, &mut problem.clone(), state, start, None)
+}
+
+fn solve(
+    problem: &FrictionProblem,
+    state: &mut Solution,
+    config: &Config,
+) -> Result<SolverReport, Error> {
+    run(&mut Newton::new(*config), problem, state)
+}
 
 /// What is asked for, in residual and in dynamics [m/s].
 const ASKED: f64 = 1e-9;
@@ -18,9 +40,9 @@ fn asked() -> Config {
     }
 }
 
-fn judged(problem: &FrictionProblem, state: &State) -> f64 {
+fn judged(problem: &FrictionProblem, state: &Solution) -> f64 {
     let c = certify(problem, &state.v, &state.r, &CertifyConfig::default()).unwrap();
-    c.residual.max(c.dynamics)
+    c.solution_error()
 }
 
 fn distance(a: &[Vec3], b: &[Vec3]) -> f64 {
@@ -29,11 +51,11 @@ fn distance(a: &[Vec3], b: &[Vec3]) -> f64 {
 }
 
 /// From nothing: no velocities, no impulses, no other solver before.
-fn from_nothing(problem: &FrictionProblem, config: &Config) -> (State, Report) {
-    let mut state = State::default();
+fn from_nothing(problem: &FrictionProblem, config: &Config) -> (Solution, SolverReport) {
+    let mut state = Solution::default();
     let report = solve(problem, &mut state, config).unwrap();
-    assert_eq!(report.certificate, judged(problem, &state));
-    assert_eq!(report.converged, report.certificate <= config.tolerance);
+    assert_eq!(report.error, judged(problem, &state));
+    assert_eq!(report.converged, report.error <= config.tolerance);
     (state, report)
 }
 
@@ -46,10 +68,9 @@ fn random_problems_of_every_kind_are_solved_from_nothing_as_the_slow_solver_solv
         let (state, report) = from_nothing(&problem, &asked());
         assert!(report.converged, "{name}: {report:?}");
         assert!(report.iterations < 100, "{name}: {report:?}");
-        let slow = match reference::solve(&problem, &Default::default(), None) {
-            Ok(slow) => slow,
-            Err(error) => panic!("{name}: {error}"),
-        };
+        let mut slow = Solution::default();
+        let known = run(&mut Reference::default(), &problem, &mut slow).unwrap();
+        assert!(known.converged, "{name}: {known:?}");
         let d = distance(&state.v, &slow.v);
         // See `agreement.rs`: with μ = 10 there are several answers.
         match kind {
@@ -146,8 +167,8 @@ fn what_is_not_solved_is_reported_and_never_worse_than_the_start() {
             };
             let (_, report) = from_nothing(&problem, &config);
             assert!(report.iterations <= max_iterations);
-            assert!(report.certificate <= last, "{kind:?} {seed}: {report:?}");
-            last = report.certificate;
+            assert!(report.error <= last, "{kind:?} {seed}: {report:?}");
+            last = report.error;
         }
     }
 }
@@ -166,16 +187,13 @@ fn an_answer_is_left_alone() {
 #[test]
 fn bad_input_is_refused_and_leaves_the_state() {
     let good = incline(3, 0.2, 0.5, 0.0).problem;
-    let mut state = State {
-        r: vec![Vec3::new(f64::NAN, 0.0, 0.0); 3],
-        ..State::default()
-    };
+    let mut state = Solution::new(Vec::new(), vec![Vec3::new(f64::NAN, 0.0, 0.0); 3]);
     let config = Config::default();
     let refused = solve(&good, &mut state, &config);
     assert_eq!(refused, Err(Error::Start("r")));
     let mut bad = good.clone();
     bad.f[1].x = f64::INFINITY;
-    let mut state = State::default();
+    let mut state = Solution::default();
     assert!(matches!(
         solve(&bad, &mut state, &config),
         Err(Error::Problem(_))
@@ -199,76 +217,68 @@ fn bad_input_is_refused_and_leaves_the_state() {
         let refused = solve(&good, &mut state, &senseless);
         assert_eq!(refused, Err(Error::Setting { name, value: 0.0 }));
     }
-    assert_eq!(state, State::default());
+    assert_eq!(state, Solution::default());
 }
 
-/// The paper's settings with a finish, which few iterations are enough for.
-fn finished(residual: f64) -> admm::Config {
+/// The paper's settings with polishing after few iterations.
+fn polished(residual: f64) -> admm::Config {
     admm::Config {
-        finish: Some(admm::Finish {
+        polish: Some(admm::Polish {
             after: 3,
-            ..admm::Finish::to(residual)
+            ..admm::Polish::to(residual)
         }),
         ..admm::Config::paper()
     }
 }
 
-fn split(problem: &FrictionProblem, config: &admm::Config) -> (admm::State, admm::Report) {
-    let mut state = admm::State::default();
-    let mut solver = admm_with_newton(problem).unwrap();
-    let report = solver.solve(problem, &mut state, config).unwrap();
+fn split(problem: &FrictionProblem, config: &admm::Config) -> (Solution, SolverReport) {
+    let mut state = Solution::default();
+    let report = run(&mut polished_admm(config.clone()), problem, &mut state).unwrap();
     (state, report)
 }
 
 #[test]
-fn a_finish_without_a_finisher_is_refused() {
+fn polishing_without_a_polishing_solver_is_refused() {
     let problem = incline(3, 0.2, 0.5, 0.0).problem;
     // Nothing is below a bound of almost nothing before the first attempt.
-    let refused = admm::solve(&problem, &finished(1e-300));
-    assert_eq!(refused.err(), Some(admm::Error::NoFinisher));
+    let mut alone = admm::Admm::new(polished(1e-300));
+    let refused = run(&mut alone, &problem, &mut Solution::default());
+    assert_eq!(refused, Err(Error::NoPolisher));
 }
 
 #[test]
-fn what_splitting_began_is_finished_and_rests_there() {
-    let mut finished_by_newton = 0;
+fn a_polished_answer_rests() {
+    let mut by_newton = 0;
     for seed in 0..24 {
         let kind = Kind::ALL[seed as usize % Kind::ALL.len()];
         let problem = random(kind, 20, seed);
         let name = format!("{kind:?} {seed}");
-        let config = finished(ASKED);
+        let config = polished(ASKED);
         let (state, report) = split(&problem, &config);
         assert!(report.converged, "{name}: {report:?}");
-        assert!(
-            report.certificate <= ASKED * problem.h,
-            "{name}: {report:?}"
-        );
-        let answer = State {
-            v: state.v.clone(),
-            r: state.r.clone(),
-        };
-        assert!(judged(&problem, &answer) <= ASKED, "{name}");
-        finished_by_newton += usize::from(report.factorisations > 0);
+        assert!(report.error <= ASKED, "{name}: {report:?}");
+        assert!(judged(&problem, &state) <= ASKED, "{name}");
+        by_newton += usize::from(report.factorisations > 0);
         // λ and the impulses fit the velocity: an iteration of the splitting moves nothing.
         let one = admm::Config {
             max_iterations: 1,
             start: admm::Start::Given,
-            finish: None,
+            polish: None,
             ..config
         };
         let mut after = state.clone();
-        let mut solver = admm::Admm::new(&problem).unwrap();
-        solver.solve(&problem, &mut after, &one).unwrap();
+        run(&mut admm::Admm::new(one), &problem, &mut after).unwrap();
         // Masses that differ by a million make as much of an imbalance.
         let moved = distance(&after.v, &state.v);
         assert!(moved < 1e4 * ASKED, "{name}: {moved:e}");
     }
-    assert!(finished_by_newton > 12, "{finished_by_newton}");
+    assert!(by_newton > 12, "{by_newton}");
 }
 
 /// Hands out the contacts of a complete problem three at a time.
 struct Late(ContactSet);
 
-impl admm::ContactSource for Late {
+impl ContactSource for Late {
     fn more_contacts(&mut self, _: &[Vec3], contacts: &mut ContactSet) -> usize {
         let late = contacts.len()..(contacts.len() + 3).min(self.0.len());
         for c in late.clone() {
@@ -280,7 +290,7 @@ impl admm::ContactSource for Late {
 
 /// Even those that are found when the splitting has no iterations left.
 #[test]
-fn contacts_that_come_late_are_in_the_finished_answer() {
+fn contacts_that_come_late_are_in_the_polished_answer() {
     for kind in [Kind::Sparse, Kind::Rigid, Kind::Compliant, Kind::Cohesive] {
         let complete = random(kind, 24, 4);
         let mut late = complete.clone();
@@ -288,24 +298,29 @@ fn contacts_that_come_late_are_in_the_finished_answer() {
         let config = admm::Config {
             max_iterations: 2,
             contacts_every: 0,
-            ..finished(ASKED)
+            ..polished(ASKED)
         };
-        let mut state = admm::State::default();
+        let mut state = Solution::default();
         let mut source = Late(complete.contacts.clone());
-        let report = admm_with_newton(&late)
-            .unwrap()
-            .solve_with(&mut late, &mut state, &config, &mut source, &mut |_| {})
-            .unwrap();
+        let mut task = Task {
+            problem: &mut late,
+            source: &mut source,
+            start: TaskStart::Configured,
+            polish: true,
+            target: None,
+            local: None,
+            observer: &mut |_| {},
+        };
+        let report = polished_admm(config).solve(&mut task, &mut state).unwrap();
         assert!(report.converged, "{kind:?}: {report:?}");
         assert_eq!(report.new_contacts, complete.contacts.len());
-        let (v, r) = (state.v, state.r);
-        assert!(judged(&complete, &State { v, r }) <= ASKED, "{kind:?}");
+        assert!(judged(&complete, &state) <= ASKED, "{kind:?}");
     }
 }
 
 /// An attempt that fails is no harm: the answer is the better one of the two.
 #[test]
-fn a_finish_that_fails_never_claims_and_never_worsens() {
+fn polishing_that_fails_never_claims_and_never_worsens() {
     for seed in 0..24 {
         let kind = Kind::ALL[seed as usize % Kind::ALL.len()];
         let problem = random(kind, 25, seed);
@@ -314,10 +329,10 @@ fn a_finish_that_fails_never_claims_and_never_worsens() {
             ..admm::Config::paper()
         };
         let with = admm::Config {
-            finish: Some(admm::Finish {
+            polish: Some(admm::Polish {
                 max_iterations: 2,
                 after: 12,
-                ..admm::Finish::to(1e-13)
+                ..admm::Polish::to(1e-13)
             }),
             tolerance: 0.0,
             ..plain.clone()
@@ -327,9 +342,9 @@ fn a_finish_that_fails_never_claims_and_never_worsens() {
             ..plain
         };
         let judge = |config: &admm::Config| {
-            let (admm::State { v, r, .. }, report) = split(&problem, config);
-            let found = judged(&problem, &State { v, r });
-            assert_eq!(report.converged, found <= 1e-13 && config.finish.is_some());
+            let (state, report) = split(&problem, config);
+            let found = judged(&problem, &state);
+            assert_eq!(report.converged, found <= 1e-13 && config.polish.is_some());
             found
         };
         let (without, with) = (judge(&plain), judge(&with));

@@ -11,16 +11,32 @@ use stiction_math::{
     BlockPattern, LinearOperator, Mat3, PartShape, SystemMatrix, Vec3, nalgebra::DMatrix,
     nalgebra::DVector,
 };
-use stiction_solvers::reference::{Config, Error, Report, solve};
+use stiction_contact::solver::{Solution, SolverReport, TaskStart, solve_alone};
+use stiction_solvers::reference::{Config, Error, Reference};
 
-fn solved(problem: &FrictionProblem) -> Report {
-    solve(problem, &Config::default(), None).unwrap()
+fn solve(
+    problem: &FrictionProblem,
+    config: &Config,
+    start: Option<&[Vec3]>,
+) -> Result<(Solution, SolverReport), Error> {
+    let mut solution = Solution::new(Vec::new(), start.unwrap_or_default().to_vec());
+    let mut solver = Reference::new(*config);
+    let (problem, start) = (&mut problem.clone(), TaskStart::Configured);
+    let report = solve_alone(&mut solver, problem, &mut solution, start, None)?;
+    assert_eq!(judged(problem, &solution), report.error);
+    Ok((solution, report))
+}
+
+fn solved(problem: &FrictionProblem) -> Solution {
+    let (solution, report) = solve(problem, &Config::default(), None).unwrap();
+    assert!(report.converged, "{report:?}");
+    solution
 }
 
 /// The certificate's residuals of Coulomb's law and of the dynamics.
-fn judged(problem: &FrictionProblem, report: &Report) -> f64 {
+fn judged(problem: &FrictionProblem, report: &Solution) -> f64 {
     let c = certify(problem, &report.v, &report.r, &CertifyConfig::default()).unwrap();
-    c.residual.max(c.dynamics)
+    c.solution_error()
 }
 
 #[track_caller]
@@ -137,11 +153,9 @@ fn random_problems_of_all_kinds_are_solved() {
         for (size, seeds) in [(5, 30), (16, 20), (40, 4)] {
             for seed in 0..seeds {
                 let p = random(kind, size, seed);
-                let report = match solve(&p, &Config::default(), None) {
-                    Ok(report) => report,
-                    Err(e) => panic!("{kind:?} {size} {seed}: {e}"),
-                };
-                let error = judged(&p, &report);
+                let (_, report) = solve(&p, &Config::default(), None).unwrap();
+                assert!(report.converged, "{kind:?} {size} {seed}: {report:?}");
+                let error = report.error;
                 assert!(error < 1e-10, "{kind:?} {size} {seed}: {error:e}");
             }
         }
@@ -207,13 +221,13 @@ fn frictionless_problems_agree_with_trying_all_active_sets() {
 fn a_solution_is_recognised_where_it_starts() {
     let p = random(Kind::RankDeficient, 16, 1);
     let report = solved(&p);
-    let again = solve(&p, &Config::default(), Some(&report.r)).unwrap();
-    assert!(again.iterations <= 1);
-    close(&again.r, &report.r, 1e-9);
+    let (answer, again) = solve(&p, &Config::default(), Some(&report.r)).unwrap();
+    assert!(again.converged && again.iterations <= 1);
+    close(&answer.r, &report.r, 1e-9);
     let p = random(Kind::Cohesive, 16, 1);
     let report = solved(&p);
-    let again = solve(&p, &Config::default(), Some(&report.r)).unwrap();
-    assert!(again.iterations <= 1);
+    let (_, again) = solve(&p, &Config::default(), Some(&report.r)).unwrap();
+    assert!(again.converged && again.iterations <= 1);
 }
 
 /// A node between two walls that approach each other: nothing can open both.
@@ -233,13 +247,9 @@ fn a_problem_without_solution_is_reported_as_such() {
         max_iterations: 100,
         ..Config::default()
     };
-    match solve(&p, &config, None) {
-        Err(Error::NotConverged { best }) => {
-            assert!(best.iterations <= 101);
-            assert!(best.residual > 0.1 && best.residual.is_finite());
-        }
-        other => panic!("{other:?}"),
-    }
+    let (_, report) = solve(&p, &config, None).unwrap();
+    assert!(!report.converged && report.iterations <= 101);
+    assert!(report.error > 0.1 && report.error.is_finite());
 }
 
 #[test]
@@ -249,7 +259,7 @@ fn bad_problems_are_refused() {
     assert!(solved(&nodes(&[], &[])).v.is_empty());
     let mut p = good.clone();
     p.h = -1.0;
-    let refused = |p: &FrictionProblem, config| solve(p, &config, None);
+    let refused = |p: &FrictionProblem, config| solve(p, &config, None).map(|s| s.1);
     assert!(matches!(
         refused(&p, Config::default()),
         Err(Error::Problem(_))
@@ -262,8 +272,9 @@ fn bad_problems_are_refused() {
         refused(&good, small),
         Err(Error::TooLarge { rows: 3, limit: 2 })
     );
-    assert!(matches!(
-        solve(&good, &Config::default(), Some(&[Vec3::zeros()])),
-        Err(Error::Start { .. })
-    ));
+    let mut p = good.clone();
+    p.contacts.push(&[(0, 1.0)], Contact::default());
+    let endless = [Vec3::repeat(f64::INFINITY)];
+    let start = solve(&p, &Config::default(), Some(&endless));
+    assert_eq!(start.err(), Some(Error::Start("r")));
 }

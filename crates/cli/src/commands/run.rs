@@ -317,8 +317,9 @@ impl Job {
                 }
             };
             let step = sim.state().step;
-            let clock = Instant::now();
+            let clock = sim.stages_mut().start(Stage::Record);
             if self.dump.is_some_and(|n| step % n == 0) {
+                self.check_dump(&sim)?;
                 dump(&self.dir, &name, &sim).map_err(Failure::run)?;
             }
             broken = required.step(step, sim.state().time, &report.certificate);
@@ -340,8 +341,7 @@ impl Job {
                 recorder.checkpoint(&sim, wall()).map_err(Failure::run)?;
                 saved = Instant::now();
             }
-            sim.stages_mut()
-                .add(Stage::Record, clock.elapsed().as_secs_f64());
+            sim.stages_mut().stop(clock);
             progress.step(step, frame, &report);
             if broken.is_some() {
                 status = Status::Failed;
@@ -387,6 +387,19 @@ impl Job {
         }
     }
 
+    /// Refuses to write problems of a method that solves none.
+    fn check_dump(&self, sim: &Simulation) -> Result<(), Failure> {
+        let solved = sim.method().contacts();
+        if solved.is_some_and(|s| s.problem().is_none()) {
+            return Err(Failure::Input(miette!(
+                help = "leave --dump-problems out, or choose a method with exact friction",
+                "method `{}` solves no friction problem: its friction is a smooth force",
+                sim.method().name()
+            )));
+        }
+        Ok(())
+    }
+
     fn recorder(&self, info: RunInfo, sim: &mut Simulation) -> Result<Recorder, Failure> {
         if self.resume && Recorder::checkpoint_path(&self.dir).exists() {
             // A checkpoint that cannot be used is bad input: it says why.
@@ -423,29 +436,32 @@ impl Job {
 
 /// Writes the friction problem of the step just taken, with what the solver made of it.
 fn dump(dir: &Path, scene: &str, sim: &Simulation) -> Result<(), stiction_record::RecordError> {
-    // Methods without contact have none.
-    let Some(evidence) = sim.method().evidence() else {
+    // A step without contact has none.
+    let Some(solved) = sim.method().contacts() else {
+        return Ok(());
+    };
+    let Some(problem) = solved.problem() else {
         return Ok(());
     };
     let (method, state) = (sim.method().name(), sim.state());
     let stored = StoredProblem {
-        problem: evidence.problem.clone(),
+        problem: problem.clone(),
         origin: format!(
             "scene {scene}, method {method}, step {}, t = {} s, stiction {}",
             state.step,
             state.time,
             env!("CARGO_PKG_VERSION")
         ),
-        v: evidence.start.map(|s| s.0.to_vec()),
-        r: evidence.start.map(|s| {
+        v: solved.start.map(|s| s.0.to_vec()),
+        r: solved.start.map(|s| {
             let mut r = s.1.to_vec();
             // Contacts that were found during the solve started from nothing.
-            r.resize(evidence.r.len(), Default::default());
+            r.resize(solved.r.len(), Default::default());
             r
         }),
         solution: Some(Solution {
-            v: evidence.v.to_vec(),
-            r: evidence.r.to_vec(),
+            v: solved.v.to_vec(),
+            r: solved.r.to_vec(),
         }),
     };
     let folder = dir.join("problems");

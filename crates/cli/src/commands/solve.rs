@@ -6,17 +6,24 @@ use std::{
     time::Instant,
 };
 
-use clap::{Args, ValueEnum};
+use clap::{
+    Args,
+    builder::{PossibleValue, PossibleValuesParser},
+};
 use miette::miette;
 use serde::Serialize;
-use stiction_contact::{Certificate, CertifyConfig, certify, file::StoredProblem};
+use stiction_contact::{
+    Certificate, CertifyConfig, certify,
+    file::StoredProblem,
+    solver::{Solution, Target, TaskStart, solve_alone},
+};
 use stiction_math::Vec3;
 use stiction_record::{
     Table,
     plot::{Plot, Scale, Series},
     problems::{read_problem, write_problem},
 };
-use stiction_solvers::{admm, ica, newton, reference};
+use stiction_solvers::{SOLVERS, SolverEntry};
 
 use super::{Failure, with_threads};
 
@@ -25,10 +32,10 @@ pub struct SolveArgs {
     /// Problem files: our own, FCLIB's HDF5 or Siconos' text.
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Which solver.
-    #[arg(long, value_enum, default_value = "admm")]
-    solver: Choice,
-    /// Solved when the certificate's `residual` and `dynamics` are below this [m/s].
+    /// Which solver; `all` takes one after another.
+    #[arg(long, default_value = "admm", value_parser = solver_names())]
+    solver: String,
+    /// Solved when the certificate's `residual` and `linear` are below this [m/s].
     #[arg(long, default_value_t = 1e-8)]
     tolerance: f64,
     /// Iterations before giving up.
@@ -51,30 +58,11 @@ pub struct SolveArgs {
     json: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Choice {
-    /// Splitting.
-    Admm,
-    /// Nested relaxation.
-    Ica,
-    /// Newton's method inside a loop on the impulses; iterations are factorisations.
-    Newton,
-    /// Slow and trusted, dense.
-    Reference,
-    /// One after another.
-    All,
-}
-
-impl Choice {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Admm => "admm",
-            Self::Ica => "ica",
-            Self::Newton => "newton",
-            Self::Reference => "reference",
-            Self::All => "all",
-        }
-    }
+/// The names of the solvers, with what they are.
+fn solver_names() -> PossibleValuesParser {
+    let one = |s: &SolverEntry| PossibleValue::new(s.name).help(s.about);
+    let all = PossibleValue::new("all").help("one after another");
+    SOLVERS.iter().map(one).chain([all]).collect::<Vec<_>>().into()
 }
 
 /// What a solver made of a problem.
@@ -91,7 +79,7 @@ struct Outcome {
     /// Of the one solve that counts [s].
     seconds: f64,
     residual: f64,
-    dynamics: f64,
+    linear: f64,
     cone: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
@@ -120,13 +108,11 @@ fn solve(args: &SolveArgs) -> Result<ExitCode, Failure> {
         let read = read_problem(path).map_err(|e| Failure::Input(miette!("{e}")))?;
         problems.push((path, read));
     }
-    let solvers = match args.solver {
-        Choice::All => vec![Choice::Admm, Choice::Ica, Choice::Newton, Choice::Reference],
-        one => vec![one],
-    };
+    let chosen = |s: &&SolverEntry| args.solver == "all" || args.solver == s.name;
+    let solvers: Vec<&SolverEntry> = SOLVERS.iter().filter(chosen).collect();
     let mut outcomes = Vec::new();
     for (path, stored) in &problems {
-        for &solver in &solvers {
+        for solver in &solvers {
             let outcome = one(path, stored, solver, args)?;
             if !args.json {
                 if outcomes.is_empty() {
@@ -158,7 +144,7 @@ fn solve(args: &SolveArgs) -> Result<ExitCode, Failure> {
 fn one(
     path: &Path,
     stored: &StoredProblem,
-    solver: Choice,
+    solver: &SolverEntry,
     args: &SolveArgs,
 ) -> Result<Outcome, Failure> {
     let problem = &stored.problem;
@@ -173,12 +159,12 @@ fn one(
         origin: stored.origin.clone(),
         blocks: problem.blocks(),
         contacts: problem.contacts.len(),
-        solver: solver.name(),
+        solver: solver.name,
         solved: false,
         iterations: 0,
         seconds,
         residual: f64::INFINITY,
-        dynamics: f64::INFINITY,
+        linear: f64::INFINITY,
         cone: f64::INFINITY,
         error: None,
         curve: Vec::new(),
@@ -186,8 +172,8 @@ fn one(
     match answer {
         Ok((v, r, iterations)) => {
             let c: Certificate = judge(&v, &r)?;
-            outcome.solved = c.residual.max(c.dynamics) <= args.tolerance;
-            (outcome.residual, outcome.dynamics, outcome.cone) = (c.residual, c.dynamics, c.cone);
+            outcome.solved = c.solution_error() <= args.tolerance;
+            (outcome.residual, outcome.linear, outcome.cone) = (c.residual, c.linear, c.cone);
             outcome.iterations = iterations;
         }
         Err(error) => outcome.error = Some(error),
@@ -200,7 +186,7 @@ fn one(
             let begin = Instant::now();
             if let Ok((v, r, iterations)) = run(stored, solver, args, limit) {
                 let c = judge(&v, &r)?;
-                let error = c.residual.max(c.dynamics);
+                let error = c.solution_error();
                 // More iterations take longer; if not, the machine was busy with something else.
                 let before = outcome.curve.last().map_or(0.0, |p| p.0);
                 let point = (begin.elapsed().as_secs_f64().max(before), iterations, error);
@@ -208,74 +194,34 @@ fn one(
             }
             limit = (limit + 1).max(limit * 5 / 4);
         }
-        let error = outcome.residual.max(outcome.dynamics);
+        let error = outcome.residual.max(outcome.linear);
         outcome.curve.push((seconds, outcome.iterations, error));
     }
     Ok(outcome)
 }
 
 /// Solves with at most `limit` iterations; what was reached then is an answer, too.
-fn run(stored: &StoredProblem, solver: Choice, args: &SolveArgs, limit: usize) -> Answer {
-    let problem = &stored.problem;
+fn run(stored: &StoredProblem, solver: &SolverEntry, args: &SolveArgs, limit: usize) -> Answer {
     let given = |x: &Option<Vec<Vec3>>| x.clone().filter(|_| args.warm).unwrap_or_default();
-    let (v, r) = (given(&stored.v), given(&stored.r));
-    let length = args.tolerance * problem.h;
-    match solver {
-        Choice::Admm | Choice::All => {
-            let config = admm::Config {
-                tolerance: length,
-                max_iterations: limit,
-                start: match v.is_empty() {
-                    true => admm::Start::Unconstrained,
-                    false => admm::Start::Given,
-                },
-                ..admm::Config::accurate()
-            };
-            let mut state = admm::State {
-                v,
-                r,
-                ..admm::State::default()
-            };
-            let solved = admm::Admm::new(problem)
-                .and_then(|mut solver| solver.solve(problem, &mut state, &config));
-            let report = solved.map_err(|e| e.to_string())?;
-            Ok((state.v, state.r, report.iterations))
-        }
-        Choice::Ica => {
-            let config = ica::Config {
-                tolerance: length,
-                max_iterations: limit,
-                ..ica::Config::paper()
-            };
-            let mut state = ica::State { v, r };
-            let report = ica::solve(problem, &mut state, &config).map_err(|e| e.to_string())?;
-            Ok((state.v, state.r, report.iterations))
-        }
-        Choice::Newton => {
-            let config = newton::Config {
-                tolerance: args.tolerance,
-                max_iterations: limit,
-                ..newton::Config::default()
-            };
-            let mut state = newton::State { v, r };
-            let report = newton::solve(problem, &mut state, &config).map_err(|e| e.to_string())?;
-            Ok((state.v, state.r, report.iterations))
-        }
-        Choice::Reference => {
-            let config = reference::Config {
-                max_iterations: limit,
-                ..reference::Config::default()
-            };
-            let start = (!r.is_empty()).then_some(&r[..]);
-            match reference::solve(problem, &config, start) {
-                Ok(report) => Ok((report.v, report.r, report.iterations)),
-                Err(reference::Error::NotConverged { best }) => {
-                    Ok((best.v, best.r, best.iterations))
-                }
-                Err(error) => Err(error.to_string()),
-            }
-        }
-    }
+    let mut solution = Solution::new(given(&stored.v), given(&stored.r));
+    let start = match solution.v.is_empty() {
+        true => TaskStart::Configured,
+        false => TaskStart::Given,
+    };
+    let target = Target {
+        error: args.tolerance,
+        max_iterations: limit,
+    };
+    let (mut solver, mut problem) = ((solver.make)(), stored.problem.clone());
+    let report = solve_alone(
+        &mut *solver,
+        &mut problem,
+        &mut solution,
+        start,
+        Some(target),
+    )
+    .map_err(|e| e.to_string())?;
+    Ok((solution.v, solution.r, report.iterations))
 }
 
 fn heading() -> String {
@@ -289,7 +235,7 @@ fn heading() -> String {
         "iterations",
         "seconds",
         "residual",
-        "dynamics"
+        "linear"
     )
 }
 
@@ -305,7 +251,7 @@ fn line(o: &Outcome) -> String {
         o.iterations,
         o.seconds,
         o.residual,
-        o.dynamics
+        o.linear
     );
     match &o.error {
         Some(error) => format!("{text}  {error}"),
@@ -345,7 +291,7 @@ fn curves(dir: &Path, outcomes: &[Outcome]) -> Result<(), stiction_record::Recor
         let plot = Plot {
             title: stem.clone(),
             x_label: "time [s]".into(),
-            y_label: "certificate: residual or dynamics [m/s]".into(),
+            y_label: "certificate: residual or linear [m/s]".into(),
             x_scale: Scale::Logarithmic,
             y_scale: Scale::Logarithmic,
             series: series.collect(),

@@ -33,11 +33,11 @@ pub struct Crossing {
 
 impl Detector {
     /// The deepest overlap at the start of `step`: how far the closest features within reach are
-    /// below their contact thickness less `slack` [m]; below zero distance where a side is known
-    /// (solids, closed surfaces, contacts that `step.previous` names). Velocities are not used.
+    /// below their contact thickness; below zero distance where a side is known (solids, closed
+    /// surfaces, contacts that `step.previous` names). Velocities are not used.
     ///
     /// It takes the memory of the last [`Detector::detect`], whose step ends with it.
-    pub fn overlap(&mut self, step: &Step, slack: f64) -> Result<Overlap, DetectError> {
+    pub fn overlap(&mut self, step: &Step) -> Result<Overlap, DetectError> {
         self.close();
         self.motion.set(&self.world, step)?;
         self.motion.stand_still();
@@ -46,12 +46,10 @@ impl Detector {
         self.swept = Some(swept);
         let mut deepest = Overlap::default();
         for f in &found {
-            let touch = (f.thickness - slack).max(0.0);
-            let depth = touch - f.distance;
+            let depth = f.thickness - f.distance;
             deepest.depth = deepest.depth.max(depth);
-            // Not what rounding leaves of a distance that is all slack.
-            if touch > 1e-6 * f.thickness {
-                deepest.share = deepest.share.max(depth / touch);
+            if f.thickness > 0.0 {
+                deepest.share = deepest.share.max(depth / f.thickness);
             }
         }
         Ok(deepest)

@@ -114,7 +114,7 @@ fn to_point(
     let set = &problem.contacts;
     let mut point = Point::default();
     for (c, frame) in frames.iter().enumerate() {
-        let u = problem.relative_velocity(c, v, r);
+        let u = problem.contacts.relative_velocity(c, v, r);
         point.u.extend(&frame.tr_mul(&u));
         let shifted = r[c] + set.normal[c] * set.cohesion[c];
         point.r.extend(&frame.tr_mul(&shifted));

@@ -4,13 +4,14 @@ use stiction_bodies::drag::{Air, Gust};
 use stiction_contact::smooth::{FrictionTime, Penalty};
 use stiction_math::Vec3;
 use stiction_sim::{
-    admm::{self, ContactSolver},
+    admm::{self, SolverChoice},
+    linearised::{Integrator as Elastic, Linearisations},
     integrators::Integrator as Scheme,
     newton::{self, Stop},
     smooth::{self, Solver, VolumeJacobian},
 };
 use stiction_solvers::admm::{
-    Acceleration, Finish, Local, Sleep, Start, Stop as Until, Velocity, Weights,
+    Acceleration, Local, Polish, Sleep, Start, Stop as Until, Velocity, Weights,
 };
 
 use crate::{
@@ -156,23 +157,24 @@ fn admm(f: &Fields<'_>) -> Option<admm::Config> {
     if f.has("integrator") {
         let kinds = [
             ("newton", admm::Config::default().integrator),
-            ("splitting", admm::Integrator::Splitting),
+            ("splitting", Elastic::Splitting),
         ];
         config.integrator = f.choice("integrator", &kinds)?;
     }
     if f.has("newton_iterations") {
-        if config.integrator == admm::Integrator::Splitting {
+        if config.integrator == Elastic::Splitting {
             let message = "`newton_iterations` means nothing to the splitting integrator";
             let help = "remove it, or set `integrator = \"newton\"`";
             let help = Some(help.to_owned());
             return f.fail(Kind::Value, "newton_iterations", message.to_owned(), help);
         }
-        config.integrator = admm::Integrator::Newton(f.count("newton_iterations", 1)? as usize);
+        let count = f.count("newton_iterations", 1)? as usize;
+        config.integrator = Elastic::Newton(Linearisations::Fixed(count));
     }
     if f.has("solver") {
         let solvers = [
-            ("admm", ContactSolver::Splitting),
-            ("ica", ContactSolver::NestedRelaxation),
+            ("admm", SolverChoice::Splitting),
+            ("ica", SolverChoice::NestedRelaxation),
         ];
         config.by = f.choice("solver", &solvers)?;
     }
@@ -239,7 +241,7 @@ fn admm(f: &Fields<'_>) -> Option<admm::Config> {
         solver.stop = f.choice("stop", &stops)?;
     }
     let plain =
-        config.by == ContactSolver::Splitting && config.integrator != admm::Integrator::Splitting;
+        config.by == SolverChoice::Splitting && config.integrator != Elastic::Splitting;
     if f.has("residual") {
         if !plain {
             let message = "`residual` of [method] needs the linear problems of \"newton\" and their \
@@ -248,9 +250,9 @@ fn admm(f: &Fields<'_>) -> Option<admm::Config> {
             let help = Some(help.to_owned());
             return f.fail(Kind::Value, "residual", message.to_owned(), help);
         }
-        solver.finish = Some(Finish::to(f.positive("residual")?));
+        solver.polish = Some(Polish::to(f.positive("residual")?));
     } else if solver.stop == Until::Certificate && plain {
-        solver.finish = Some(Finish::default());
+        solver.polish = Some(Polish::default());
     }
     if f.has("safe") {
         config.safe = f.bool("safe")?;

@@ -1,4 +1,4 @@
-//! Stage 4: the incremental potential of one backward Euler step, its gradient and its Hessian.
+//! Stage build: the incremental potential of one backward Euler step, its gradient and its Hessian.
 //!
 //! With x(v) = xᵗ + h v (and R(v) = exp(h ω) Rᵗ for rigid bodies), one step without contact is
 //! the minimum over v of
@@ -21,6 +21,7 @@ use stiction_bodies::{
     rod::RodStart,
     surface::vertex_areas,
 };
+use crate::error::SolveError;
 use stiction_math::{BlockMatrix, Mat3, Part, PartShape, Quat, ScatterError, SystemMatrix, Vec3};
 
 /// The potential of the current step. Scratch: made once, filled anew by every step.
@@ -55,17 +56,6 @@ pub struct Dynamics {
     surface_v: Vec<Vec3>,
     areas: Vec<Vec3>,
     scratch: Vec<Vec3>,
-}
-
-/// Why a step cannot begin.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum BeginError {
-    /// The time step makes no sense.
-    #[error("the time step is {0} s; it must be positive and finite")]
-    TimeStep(f64),
-    /// The model was changed under the scratch that was made for it.
-    #[error("damping cannot be assembled: {0}")]
-    Damping(#[from] ScatterError),
 }
 
 impl Dynamics {
@@ -171,18 +161,18 @@ impl Dynamics {
         SystemMatrix::new(parts, &pairs)
     }
 
-    /// Stage 1: prescribed velocities, inertial velocities and lagged dissipation for a step of
-    /// `h` [s] from `state`, which all that is asked for until the next step must be given again. Leaves
-    /// the first guess of the velocity in `v`.
+    /// Stage begin: prescribed velocities and inertial velocities for a step of `h` [s] from `state`;
+    /// later calls in this step must pass the same state. Leaves the first guess of the velocity in
+    /// `v`. The potential and its derivatives also need [`Dynamics::lag`].
     pub fn begin(
         &mut self,
         model: &Model,
         state: &State,
         h: f64,
         v: &mut [Vec3],
-    ) -> Result<(), BeginError> {
+    ) -> Result<(), SolveError> {
         if !(h.is_finite() && h > 0.0) {
-            return Err(BeginError::TimeStep(h));
+            return Err(SolveError::TimeStep(h));
         }
         self.h = h;
         self.r0.copy_from_slice(&state.rotations);
@@ -213,7 +203,6 @@ impl Dynamics {
         for (i, prescribed) in &self.prescribed {
             v[*i] = *prescribed;
         }
-        self.lag_dissipation(model, state)?;
         Ok(())
     }
 
@@ -231,25 +220,36 @@ impl Dynamics {
         }
     }
 
-    /// Room for one vector per block, until the potential is asked for again.
-    pub fn room(&mut self) -> &mut [Vec3] {
+    /// Scratch for one vector per block, valid until the potential is evaluated again.
+    pub fn scratch(&mut self) -> &mut [Vec3] {
         &mut self.x
     }
 
-    /// Stage 7: q⁺ = q + h v̄ with the mean velocity v̄, rotations by the exponential. The frames of
-    /// rods follow.
-    pub fn advance(&mut self, model: &Model, state: &mut State, v: &[Vec3], mean: &[Vec3]) {
+    /// Sets the trial configuration to the end of the step: q⁺ = q + h v̄ with the mean velocity v̄,
+    /// rotations by the exponential.
+    pub fn finish(&mut self, model: &Model, state: &State, mean: &[Vec3]) {
         let h = self.h;
-        state.v.copy_from_slice(v);
-        for i in 0..v.len() {
+        for i in 0..mean.len() {
             self.x[i] = state.x[i] + mean[i] * h;
         }
         for (body, rigid) in model.rigids() {
             let ang = body.blocks.start + 1;
             self.x[ang] = Vec3::zeros();
-            state.rotations[rigid.index] =
+            self.rotations[rigid.index] =
                 advance_rotation(&state.rotations[rigid.index], &mean[ang], h);
         }
+    }
+
+    /// Positions [m] and orientations at the end of the step, after [`Dynamics::finish`].
+    pub fn end(&self) -> (&[Vec3], &[Quat]) {
+        (&self.x, &self.rotations)
+    }
+
+    /// Stage advance: the state becomes that at the end of the step, at the time `end` [s], with
+    /// velocities `v`, after [`Dynamics::finish`]. The frames of rods follow.
+    pub fn advance(&mut self, model: &Model, state: &mut State, v: &[Vec3], end: f64) {
+        state.v.copy_from_slice(v);
+        state.rotations.copy_from_slice(&self.rotations);
         for (body, rods) in model.rods() {
             let (from, to) = (&state.x[body.blocks.clone()], &self.x[body.blocks.clone()]);
             if let Some(angle) = rods.settled(to, &self.rod_start(body, rods, state)) {
@@ -259,10 +259,12 @@ impl Dynamics {
             rods.carry(from, to, &mut state.frames);
         }
         std::mem::swap(&mut state.x, &mut self.x);
-        state.time += h;
+        state.time = end;
     }
 
-    fn lag_dissipation(&mut self, model: &Model, state: &State) -> Result<(), ScatterError> {
+    /// Takes the coefficients of dissipation from the start of the step, which the potential and its
+    /// derivatives need.
+    pub fn lag(&mut self, model: &Model, state: &State) -> Result<(), ScatterError> {
         let damped = self.damping.iter().any(Option::is_some);
         self.scratch
             .resize(if damped { self.x.len() } else { 0 }, Vec3::zeros());

@@ -12,7 +12,7 @@ use crate::{
     colliders::{ContactRules, colliders},
     forces::Place,
     jacobian::Jacobian,
-    method::SolveError,
+    error::SolveError,
     prescribed::Side,
 };
 

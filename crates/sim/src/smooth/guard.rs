@@ -14,7 +14,7 @@ use stiction_math::{Quat, Vec3};
 
 use crate::{
     colliders::{ContactRules, colliders, place},
-    method::SolveError,
+    error::SolveError,
 };
 
 /// Surfaces stay this part of the contact thickness apart, or of a tenth of it and so on if they are

@@ -14,34 +14,38 @@
 //!   changing length.
 
 mod contact;
-mod evidence;
 mod guard;
 mod newton;
+mod solved;
 mod stage;
 #[cfg(test)]
 mod tests;
 mod woodbury;
 
+use std::borrow::Cow;
+
 use stiction_bodies::{Model, State};
-use stiction_contact::detect::Overlap;
+use stiction_contact::{ContactSet, detect::Detector};
 use stiction_contact::smooth::{FrictionTime, Penalty, SmoothConfig};
 use stiction_math::{BlockError, ScatterError, Vec3};
 
 use self::{
     contact::Contacts,
-    evidence::Record,
     guard::{Configuration, Guard},
     newton::Work as NewtonWork,
+    solved::Solved,
     stage::{Knot, Problem, Stage as StageWork},
 };
 use crate::{
     colliders::ContactRules,
+    error::SolveError,
     forces::{Forces, Place, momentum},
     integrators::{self, Integrator},
     jacobian::Jacobian,
-    method::{Evidence, Memory, Method, SolveError, SolveReport, StepContext, Unsupported},
+    method::{Answer, Memory, Method, Persistent, SolveReport, SolvedContacts, StepContext},
     prescribed::{Prescribed, Side},
     stages::{Stage, Stages},
+    unsupported::Unsupported,
 };
 
 pub use newton::{Config as NewtonConfig, Solver, VolumeJacobian};
@@ -70,11 +74,24 @@ pub struct Smooth {
     config: Config,
     rules: ContactRules,
     work: Option<Work>,
+    /// The stages of the step that is being solved, and whether it follows the last one.
+    plan: Plan,
+    /// As of the end of the last step.
     history: History,
+    /// As of the end of the step that is being solved.
+    next: History,
     /// The mean velocity over the last step [m/s].
     mean: Vec<Vec3>,
-    /// Sides of sheets from a checkpoint, until contacts take them.
-    sides: Option<Vec<([u32; 2], f64)>>,
+}
+
+/// The rule of one step.
+#[derive(Clone, Debug, Default)]
+struct Plan {
+    tables: Vec<integrators::Stage>,
+    /// Whether the step follows the last one, so that multistep schemes may use it.
+    follows: bool,
+    /// κ at the start of the step [N/m].
+    kappa: f64,
 }
 
 /// What is carried from step to step.
@@ -88,6 +105,8 @@ struct History {
     end: Vec<Vec3>,
     /// The contact stiffness κ [N/m]; zero until it is set.
     kappa: f64,
+    /// On which sides of sheets vertices are.
+    sides: Vec<([u32; 2], f64)>,
 }
 
 struct Work {
@@ -100,7 +119,10 @@ struct Work {
     start: Knot,
     first: Knot,
     x: Vec<Vec3>,
-    record: Option<Record>,
+    /// The residual that Newton left of stages before the last one [N·s], per block the largest.
+    left: Vec<Vec3>,
+    residual: Vec<Vec3>,
+    solved: Option<Solved>,
     /// Of a barrier.
     guard: Option<Guard>,
 }
@@ -112,20 +134,30 @@ impl Smooth {
             config,
             rules,
             work: None,
+            plan: Plan::default(),
             history: History::default(),
+            next: History::default(),
             mean: Vec::new(),
-            sides: None,
         }
     }
-}
 
-impl Smooth {
-    fn sides(&self) -> &[([u32; 2], f64)] {
-        if let Some(waiting) = &self.sides {
-            return waiting;
-        }
-        let contacts = self.work.as_ref().and_then(|w| w.contacts.as_ref());
-        contacts.map_or(&[], Contacts::sides)
+    /// What does not change during the step, and the rest.
+    fn run<'a>(
+        &'a mut self,
+        step: &'a mut StepContext<'_>,
+    ) -> Option<(&'a mut Work, Run<'a>, &'a mut Stages)> {
+        let work = self.work.as_mut()?;
+        let run = Run {
+            model: step.model,
+            state: step.state,
+            h: step.h,
+            fixed: step.dynamics.fixed(),
+            config: &self.config,
+            tables: &self.plan.tables,
+            before: self.plan.follows.then_some(&self.history.before),
+            kappa: self.plan.kappa,
+        };
+        Some((work, run, step.stages))
     }
 }
 
@@ -161,50 +193,58 @@ impl Method for Smooth {
             })
     }
 
-    fn solve(&mut self, step: StepContext<'_>, v: &mut [Vec3]) -> Result<SolveReport, SolveError> {
-        let StepContext {
-            model,
-            state,
-            h,
-            dynamics,
-            stages,
-        } = step;
-        if self.work.is_none() {
-            let made = Work::new(model, &self.rules, &self.config);
-            self.work = Some(made?);
-        }
-        let Some(work) = self.work.as_mut() else {
-            return Ok(SolveReport::default());
+    fn build(&mut self, step: &mut StepContext<'_>, _v: &mut [Vec3]) -> Result<(), SolveError> {
+        let made = match self.work.take() {
+            Some(work) => work,
+            None => Work::new(step.model, &self.rules, &self.config)?,
         };
-        let history = &mut self.history;
-        let follows = history.h > 0.0 && history.end == state.x;
-        let ratio = follows.then(|| h / history.h);
-        let tables = match state.step < self.config.startup {
-            true => Integrator::startup(),
-            false => self.config.integrator.stages(ratio),
-        };
+        let work = self.work.insert(made);
+        let history = &self.history;
+        let follows = history.h > 0.0 && history.end == step.state.x;
+        let ratio = follows.then(|| step.h / history.h);
+        let mut kappa = 0.0;
         if let Some(contacts) = &mut work.contacts {
-            if history.kappa > 0.0 {
-                contacts.set_stiffness(history.kappa)?;
-            }
-            if let Some(sides) = self.sides.take() {
-                contacts.set_sides(sides);
-            }
+            kappa = match history.kappa > 0.0 {
+                true => history.kappa,
+                false => self.config.contact.stiffness,
+            };
+            contacts.set_stiffness(kappa)?;
+            contacts.set_sides(history.sides.clone());
         }
-        let mut report = SolveReport::default();
-        let run = Run {
-            model,
-            state,
-            h,
-            fixed: dynamics.fixed(),
-            config: &self.config,
-            before: ratio.map(|_| &history.before),
-            kappa: work.contacts.as_ref().map_or(0.0, Contacts::stiffness),
+        self.plan = Plan {
+            tables: match step.state.step < self.config.startup {
+                true => Integrator::startup(),
+                false => self.config.integrator.stages(ratio),
+            },
+            follows,
+            kappa,
         };
-        // Forces at the start are those that ended the last step, whatever κ is raised to below.
-        stages.time(Stage::Build, || work.begin(&run, &tables))?;
+        match self.run(step) {
+            Some((work, run, _)) => work.begin(&run),
+            None => Ok(()),
+        }
+    }
+
+    /// Contacts at the start of the step. Forces at the start are those that ended the last step,
+    /// whatever κ is raised to later.
+    fn detect(&mut self, step: &mut StepContext<'_>, _v: &[Vec3]) -> Result<(), SolveError> {
+        match self.run(step) {
+            Some((work, run, _)) => work.find_contacts(&run),
+            None => Ok(()),
+        }
+    }
+
+    fn solve(
+        &mut self,
+        step: &mut StepContext<'_>,
+        v: &mut [Vec3],
+    ) -> Result<SolveReport, SolveError> {
+        let mut report = SolveReport::default();
+        let Some((work, run, stages)) = self.run(step) else {
+            return Ok(report);
+        };
         for attempt in 0..=MOST_STIFFENINGS {
-            let done = work.step(&run, &tables, v, stages)?;
+            let done = work.step(&run, v, stages)?;
             report.iterations += done.iterations;
             report.linear_iterations += done.linear_iterations;
             report.change = done.change;
@@ -220,42 +260,61 @@ impl Method for Smooth {
                 break;
             }
         }
-        if let Some(block) = v.iter().position(|v| !v.iter().all(|c| c.is_finite())) {
-            return Err(SolveError::not_finite(model, block));
+        let (fixed, h) = (run.fixed, run.h);
+        let (stage, jacobian) = (&work.stage, &work.jacobian);
+        if let (Some(contacts), Some(solved)) = (&work.contacts, &mut work.solved) {
+            solved.set(contacts, stage, jacobian, fixed, h)?;
         }
-        if let Some(contacts) = &work.contacts {
-            let (fixed, r) = (dynamics.fixed(), work.newton.residual());
-            let (stage, jacobian) = (&work.stage, &work.jacobian);
-            if let Some(record) = &mut work.record {
-                record.set(contacts, stage, jacobian, fixed, r, h)?;
-            }
-            history.kappa = contacts.stiffness();
+        let (next, mean) = (&mut self.next, &mut self.mean);
+        if let Some(work) = &self.work {
+            next.set(step, mean, work);
         }
-        history.commit(
-            model,
-            &mut self.mean,
-            work.stage.moved(),
-            &work.start,
-            state,
-            h,
-        );
         Ok(report)
+    }
+}
+
+impl Answer for Smooth {
+    /// The residual of the last stage at `v`, or what Newton left of an earlier one where that is
+    /// more.
+    fn momentum_residual(
+        &mut self,
+        step: &mut StepContext<'_>,
+        v: &[Vec3],
+    ) -> Result<Cow<'_, [Vec3]>, SolveError> {
+        let Some(work) = self.work.as_mut() else {
+            return Ok(Cow::Borrowed(&[]));
+        };
+        let mut residual = std::mem::take(&mut work.residual);
+        residual.resize(v.len(), Vec3::zeros());
+        let evaluated = work.problem(step.model).residual(v, &mut residual);
+        work.residual = residual;
+        evaluated?;
+        for (r, left) in work.residual.iter_mut().zip(&work.left) {
+            if left.norm() > r.norm() {
+                *r = *left;
+            }
+        }
+        Ok(Cow::Borrowed(&work.residual))
     }
 
     fn mean_velocity(&self) -> Option<&[Vec3]> {
         Some(&self.mean)
     }
 
-    fn evidence(&self) -> Option<Evidence<'_>> {
+    fn contacts(&self) -> Option<SolvedContacts<'_>> {
         let work = self.work.as_ref()?;
-        work.record.as_ref().map(Record::evidence)
+        work.solved.as_ref().map(Solved::contacts)
     }
 
-    fn overlap(&mut self, model: &Model, state: &State) -> Result<Overlap, SolveError> {
-        match self.work.as_mut().and_then(|w| w.record.as_mut()) {
-            Some(record) => Ok(record.overlap(model, state)?),
-            None => Ok(Overlap::default()),
-        }
+    fn detector(&mut self) -> Option<(&mut Detector, &ContactSet)> {
+        let solved = self.work.as_mut()?.solved.as_mut()?;
+        Some((&mut solved.detector, &solved.none))
+    }
+}
+
+impl Persistent for Smooth {
+    fn commit(&mut self) {
+        std::mem::swap(&mut self.history, &mut self.next);
     }
 
     fn save(&self) -> Memory {
@@ -264,6 +323,7 @@ impl Method for Smooth {
             before,
             end,
             kappa,
+            sides,
         } = &self.history;
         let numbers = vec![Vec3::new(*h, *kappa, 0.0)];
         let columns = [
@@ -277,54 +337,47 @@ impl Method for Smooth {
                 .into_iter()
                 .map(|(name, c)| (name.to_owned(), c.clone()))
                 .collect(),
-            keys: self.sides().iter().flat_map(pack).collect(),
+            keys: sides.iter().flat_map(pack).collect(),
         }
     }
 
     fn recall(&mut self, memory: Memory) {
-        let column = |name: &str| {
-            let found = memory.columns.iter().find(|c| c.0 == name);
-            found.map(|c| c.1.clone()).unwrap_or_default()
-        };
-        let numbers = column("numbers").first().copied().unwrap_or_default();
+        let numbers = memory.column("numbers").first().copied().unwrap_or_default();
         self.history = History {
             h: numbers.x,
             kappa: numbers.y,
             before: Knot {
-                shift: column("shift"),
-                p: column("momentum"),
+                shift: memory.column("shift"),
+                p: memory.column("momentum"),
                 ..Knot::default()
             },
-            end: column("end"),
+            end: memory.column("end"),
+            sides: memory.keys.chunks_exact(2).map(unpack).collect(),
         };
-        self.sides = Some(memory.keys.chunks_exact(2).map(unpack).collect());
     }
 }
 
 impl History {
-    /// Keeps what the next step needs, and the mean velocity of this one.
-    fn commit(
-        &mut self,
-        model: &Model,
-        mean: &mut Vec<Vec3>,
-        shift: &[Vec3],
-        start: &Knot,
-        state: &State,
-        h: f64,
-    ) {
+    /// Takes what the step after this one needs, and the mean velocity of this one.
+    fn set(&mut self, step: &StepContext<'_>, mean: &mut Vec<Vec3>, work: &Work) {
+        let (h, shift) = (step.h, work.stage.moved());
         mean.clear();
         mean.extend(shift.iter().map(|d| d / h));
         self.h = h;
         self.before.shift.clear();
         self.before.shift.extend(shift.iter().map(|d| -d));
-        self.before.p.clone_from(&start.p);
+        self.before.p.clone_from(&work.start.p);
         // As the step advances positions, so that the comparison is exact.
         self.end.clear();
-        let moved = state.x.iter().zip(&*mean).map(|(x, w)| x + w * h);
+        let moved = step.state.x.iter().zip(&*mean).map(|(x, w)| x + w * h);
         self.end.extend(moved);
-        for (body, _) in model.rigids() {
+        for (body, _) in step.model.rigids() {
             self.end[body.blocks.start + 1] = Vec3::zeros();
         }
+        self.kappa = work.contacts.as_ref().map_or(0.0, Contacts::stiffness);
+        let sides = work.contacts.as_ref().map_or(&[][..], Contacts::sides);
+        self.sides.clear();
+        self.sides.extend_from_slice(sides);
     }
 }
 
@@ -335,6 +388,7 @@ struct Run<'a> {
     h: f64,
     fixed: &'a [bool],
     config: &'a Config,
+    tables: &'a [integrators::Stage],
     before: Option<&'a Knot>,
     /// κ at the start of the step [N/m].
     kappa: f64,
@@ -357,8 +411,10 @@ impl Work {
             start: Knot::default(),
             first: Knot::default(),
             x: Vec::new(),
-            record: match model.contact {
-                true => Some(Record::new(model, rules)?),
+            left: Vec::new(),
+            residual: Vec::new(),
+            solved: match model.contact {
+                true => Some(Solved::new(model, rules)?),
                 false => None,
             },
             guard: match config.contact.penalty {
@@ -372,11 +428,15 @@ impl Work {
     fn step(
         &mut self,
         run: &Run<'_>,
-        tables: &[integrators::Stage],
         v: &mut [Vec3],
         stages: &mut Stages,
     ) -> Result<SolveReport, SolveError> {
-        let Run { model, state, .. } = *run;
+        let Run {
+            model,
+            state,
+            tables,
+            ..
+        } = *run;
         let solves = match run.config.contact.friction {
             FrictionTime::Lagged { iterations } => iterations.max(1),
             FrictionTime::Implicit => 1,
@@ -396,6 +456,7 @@ impl Work {
                 }
             }
             v.copy_from_slice(&state.v);
+            self.left.clear();
             for (k, table) in tables.iter().enumerate() {
                 let done = self.stage(run, table, k, v, stages)?;
                 report.iterations += done.iterations;
@@ -403,25 +464,11 @@ impl Work {
                 report.change = done.change;
                 report.converged &= done.converged;
                 if k + 1 < tables.len() {
-                    let Self {
-                        first,
-                        forces,
-                        jacobian,
-                        contacts,
-                        stage,
-                        prescribed,
-                        ..
-                    } = self;
-                    let mut problem = Problem {
-                        model,
-                        prescribed,
-                        stage,
-                        forces,
-                        contacts: contacts.as_mut(),
-                        guard: None,
-                        jacobian,
-                    };
-                    problem.knot(v, first)?;
+                    self.left.extend_from_slice(self.newton.residual());
+                    let mut first = std::mem::take(&mut self.first);
+                    let taken = self.problem(model).knot(v, &mut first);
+                    self.first = first;
+                    taken?;
                 }
             }
         }
@@ -431,13 +478,25 @@ impl Work {
         Ok(report)
     }
 
-    /// Momenta and, where the table asks for them, forces at the start of the step.
-    fn begin(&mut self, run: &Run<'_>, tables: &[integrators::Stage]) -> Result<(), SolveError> {
+    /// The present stage with everything that its residual needs, without the guard of a barrier.
+    fn problem<'a>(&'a mut self, model: &'a Model) -> Problem<'a> {
+        Problem {
+            model,
+            prescribed: &self.prescribed,
+            stage: &mut self.stage,
+            forces: &mut self.forces,
+            contacts: self.contacts.as_mut(),
+            guard: None,
+            jacobian: &mut self.jacobian,
+        }
+    }
+
+    /// Momenta and, where the table needs them, forces without contact at the start of the step.
+    fn begin(&mut self, run: &Run<'_>) -> Result<(), SolveError> {
         let Run { model, state, .. } = *run;
         let Self {
             start,
             forces,
-            contacts,
             prescribed,
             ..
         } = self;
@@ -456,16 +515,32 @@ impl Work {
             f.clear();
             f.resize(n, Vec3::zeros());
         }
-        if tables.iter().any(|t| t.start_rate != 0.0) {
+        if run.tables.iter().any(|t| t.start_rate != 0.0) {
             forces.add(model, at, 1.0, &mut start.f[0])?;
         }
-        if let Some(contacts) = contacts {
-            contacts.frame(model, state.time, run.h, Side::After);
-            contacts.find(at, run.h)?;
-            if tables.iter().any(|t| t.contact[0] != 0.0) {
-                contacts.lag(at)?;
-                contacts.add(at, 1.0, &mut start.f[1])?;
-            }
+        Ok(())
+    }
+
+    /// Contacts within reach of the start of the step and, where the table needs them, their forces.
+    fn find_contacts(&mut self, run: &Run<'_>) -> Result<(), SolveError> {
+        let Run { model, state, .. } = *run;
+        let Self {
+            start,
+            contacts: Some(contacts),
+            ..
+        } = self
+        else {
+            return Ok(());
+        };
+        let at = Place {
+            v: &start.v,
+            ..Place::of(state)
+        };
+        contacts.frame(model, state.time, run.h, Side::After);
+        contacts.find(at, run.h)?;
+        if run.tables.iter().any(|t| t.contact[0] != 0.0) {
+            contacts.lag(at)?;
+            contacts.add(at, 1.0, &mut start.f[1])?;
         }
         Ok(())
     }
@@ -504,8 +579,9 @@ impl Work {
             contacts.frame(model, stage.time, h, Side::Before);
         }
         if let (Some(guard), Some(contacts)) = (guard.as_mut(), contacts.as_mut()) {
-            let start = || hold_back(run, prescribed, stage, contacts, guard, v);
-            stages.time(Stage::Detect, start)?;
+            stages.time(Stage::Detect, |_| {
+                hold_back(run, prescribed, stage, contacts, guard, v)
+            })?;
         }
         let mut report = SolveReport::default();
         for _ in 0..MOST_SEARCHES {
@@ -519,8 +595,7 @@ impl Work {
                 guard: guard.as_mut(),
                 jacobian,
             };
-            let solve = || newton.solve(&mut problem, &run.config.newton, v);
-            let done = stages.time(Stage::Solve, solve)?;
+            let done = newton.solve(&mut problem, &run.config.newton, v)?;
             report = SolveReport {
                 iterations: report.iterations + done.iterations,
                 linear_iterations: report.linear_iterations + done.linear_iterations,
@@ -533,8 +608,7 @@ impl Work {
             if !contacts.is_stale(stage.place())? {
                 break;
             }
-            let find = || contacts.find(stage.place(), h);
-            stages.time(Stage::Detect, find)?;
+            stages.time(Stage::Detect, |_| contacts.find(stage.place(), h))?;
         }
         Ok(report)
     }

@@ -35,7 +35,7 @@ use super::{
     stage::Problem,
     woodbury::{BlocksAndRanks, Woodbury},
 };
-use crate::method::{SolveError, SolveReport};
+use crate::{error::SolveError, method::SolveReport};
 
 /// How directions are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use crate::{
     forces::{Forces, Place, momentum},
     integrators,
     jacobian::Jacobian,
-    method::SolveError,
+    error::SolveError,
     prescribed::Prescribed,
 };
 

@@ -83,8 +83,10 @@ fn products_are_those_of_the_assembled_jacobian() {
     let config = Config::default();
     let mut work = Work::new(&model, &rules, &config).unwrap();
     let fixed = vec![false; model.blocks()];
+    let tables = Integrator::TrBdf2.stages(None);
     let run = Run {
         kappa: 1e3,
+        tables: &tables,
         model: &model,
         state: &state,
         h: 0.01,
@@ -92,8 +94,8 @@ fn products_are_those_of_the_assembled_jacobian() {
         config: &config,
         before: None,
     };
-    let tables = Integrator::TrBdf2.stages(None);
-    work.begin(&run, &tables).unwrap();
+    work.begin(&run).unwrap();
+    work.find_contacts(&run).unwrap();
     let table = &tables[0];
     work.stage.set(&state, 0.01, table, &work.start, None, None);
     let time = work.stage.time;

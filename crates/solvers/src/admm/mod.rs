@@ -42,11 +42,11 @@
 //! that help the sweeps make the outer loop as much slower. Contacts with almost parallel normals
 //! pass loads on by their angle. And wedges with high friction send plain iterations round in
 //! circles. All are few modes of an almost linear map, which `Acceleration::Anderson` takes out. What is left,
-//! above all loads that redundant contacts share, `Finish` leaves to a
+//! above all loads that redundant contacts share, `Polish` leaves to a
 //! second-order solver.
 //!
 //! **Deviations from the paper**
-//! - `Acceleration::Anderson`, `Stop::Certificate` and `Finish` are not in the paper; its settings,
+//! - `Acceleration::Anderson`, `Stop::Certificate` and `Polish` are not in the paper; its settings,
 //!   `Config::paper()`, use none of them.
 //! - `Start::Held` is not in the paper, which starts from A v = f in every step and then has to
 //!   find rest again each time. `Start::Unconstrained` is the paper's.
@@ -65,21 +65,25 @@
 //!   open contacts have exactly none, and a contact's impulse is exactly in its cone.
 
 mod anderson;
-mod finish;
 mod outer;
 mod past;
+mod polish;
 mod start;
-mod state;
 mod weights;
 
-use stiction_contact::{FrictionProblem, ProblemError};
-use stiction_math::SystemError;
-
 pub use crate::projection::{Metric, Nap, Projection};
-pub use finish::{Finish, Finished, Finisher};
-pub use outer::{Admm, LocalStep};
-pub use state::State;
-pub use stiction_contact::detect::ContactSource;
+pub use outer::Admm;
+pub use polish::Polish;
+pub use stiction_contact::solver::SolverError as Error;
+
+/// The column of the dual variable λ = W⁻¹ Bᵀ r of each block [m/s]: what contact does to it. It
+/// lives on blocks, so that it stays useful when contacts come and go [daviet2020, Sect. 6.2.2].
+pub const LAMBDA: &str = "lambda";
+
+/// The column of A p − f [N·s] of the last feasible velocity p: the impulse that would have balanced
+/// it. It tends to Bᵀ r, and before that makes a new solve of the same problem go on where the last
+/// one stopped.
+pub const BALANCE: &str = "balance";
 
 /// How the solver works.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,18 +113,18 @@ pub struct Config {
     pub sleep: Option<Sleep>,
     /// Whether iterations learn from those before.
     pub acceleration: Option<Acceleration>,
-    /// Whether what splitting began is finished by another solver, see [`Admm::with_finisher`]. If
-    /// so, the certificate alone ends the loop, whatever `stop` says.
-    pub finish: Option<Finish>,
+    /// Whether another solver polishes the answer, see [`Admm::with_polisher`]. If so, the
+    /// certificate alone ends the loop, whatever `stop` says.
+    pub polish: Option<Polish>,
 }
 
-/// When the loop ends. Whatever it says, [`Report::converged`] is only true of an answer whose
-/// certificate is below the tolerance.
+/// When the loop ends. Whatever it says, `converged` is only true of an answer whose certificate is
+/// below the tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// When δ∞ and the changes of the last sweep are small [daviet2020, Sect. 6.2.5].
     Change,
-    /// When the certificate of the answer, `residual` and `dynamics` times h, is small, too.
+    /// When the certificate of the answer, `residual` and `linear` times h, is small, too.
     Certificate,
 }
 
@@ -142,16 +146,16 @@ pub enum Weights {
     },
 }
 
-/// Where a solve starts; λ is that of the [`State`] in each case.
+/// Where a solve starts; λ is that of the solution in each case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// A v = f [daviet2020, Sect. 6.2.1].
     Unconstrained,
     /// Body by body either A v = f + (A p − f of the last solve), with what contact gave then, or
-    /// A v = f and λ = 0, whichever leaves contacts nearer to the law. Wants impulses in the state:
-    /// see [`State::carry`].
+    /// A v = f and λ = 0, whichever leaves contacts nearer to the law. Uses the impulses of the
+    /// solution: see `Solution::carry`.
     Held,
-    /// The velocity of the state: for later Newton iterations of one step.
+    /// The velocity of the solution: for later Newton iterations of one step.
     Given,
 }
 
@@ -201,82 +205,6 @@ pub enum Acceleration {
     },
 }
 
-/// How a solve went.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Report {
-    /// Iterations taken.
-    pub iterations: usize,
-    /// The last δ∞ [m].
-    pub delta: f64,
-    /// h times the largest change of a relative velocity in the last sweep [m].
-    pub settling: f64,
-    /// h times the `residual` and the `dynamics` of the answer's certificate [m], the larger one;
-    /// infinite if the loop ended before it was asked for.
-    pub certificate: f64,
-    /// Whether all three are below the tolerance; with a finish, whether the certificate is below
-    /// what was asked of it.
-    pub converged: bool,
-    /// Iterations of conjugate gradients across couplings, all together.
-    pub linear_iterations: usize,
-    /// Factorisations of the finish, all together.
-    pub factorisations: usize,
-    /// Contacts that the source found during the solve.
-    pub new_contacts: usize,
-}
-
-/// One iteration, for an observer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Iteration {
-    /// Its number, from 1.
-    pub number: usize,
-    /// δ∞ [m].
-    pub delta: f64,
-    /// ‖v − v before‖∞ [m/s].
-    pub change: f64,
-    /// ‖v − p‖∞ [m/s].
-    pub gap: f64,
-    /// Whether momentum was dropped.
-    pub restarted: bool,
-    /// How long the projection took [s].
-    pub projection: f64,
-}
-
-/// Why there is no result.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Error {
-    /// The problem is not sound, or became so by the contacts that were found during the solve.
-    #[error(transparent)]
-    Problem(#[from] ProblemError),
-    /// A linear system could not be solved.
-    #[error("a linear system of the contact solver: {0}")]
-    System(#[from] SystemError),
-    /// The state to start from has a number that is not finite.
-    #[error("the `{0}` to start from is not finite")]
-    Start(&'static str),
-    /// The finish could not work.
-    #[error("the finish of the contact solver: {0}")]
-    Finish(String),
-    /// A finish is asked for, and there is nobody to do it.
-    #[error("a finish is asked for, but the solver was made without a finisher")]
-    NoFinisher,
-    /// A setting makes no sense.
-    #[error("the setting `{name}` is {value}")]
-    Setting {
-        /// Its name.
-        name: &'static str,
-        /// Its value.
-        value: f64,
-    },
-    /// The iteration left the finite numbers. The state is as before the solve.
-    #[error("the iteration overflowed after {iterations} iterations, at δ∞ = {delta:e} m")]
-    Overflow {
-        /// Iterations taken.
-        iterations: usize,
-        /// The last finite δ∞ [m].
-        delta: f64,
-    },
-}
-
 impl Acceleration {
     /// As many iterations as a hard problem has slow modes, after those that easy problems need.
     pub const ANDERSON: Self = Self::Anderson {
@@ -307,7 +235,7 @@ impl Config {
                 sweeps: 10,      // "a fixed number" that the paper does not tell
             }),
             acceleration: None, // [daviet2020, Sect. 6.3.4]: "remains limited"
-            finish: None,
+            polish: None,
         }
     }
 
@@ -354,8 +282,8 @@ impl Config {
             }
             None => {}
         }
-        if let Some(residual) = self.finish.and_then(|f| f.residual) {
-            above_zero("finish.residual", residual)?;
+        if let Some(residual) = self.polish.and_then(|p| p.residual) {
+            above_zero("polish.residual", residual)?;
         }
         Ok(())
     }
@@ -369,11 +297,4 @@ impl Default for Config {
             ..Self::paper()
         }
     }
-}
-
-/// Solves one problem from nothing.
-pub fn solve(problem: &FrictionProblem, config: &Config) -> Result<(State, Report), Error> {
-    let mut state = State::default();
-    let report = Admm::new(problem)?.solve(problem, &mut state, config)?;
-    Ok((state, report))
 }

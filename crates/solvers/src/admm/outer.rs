@@ -3,114 +3,84 @@
 use std::time::Instant;
 
 use rayon::prelude::*;
-use stiction_contact::{CertifyConfig, FrictionProblem, certify};
-use stiction_math::{LinearOperator, Mat3, SystemFactor, SystemMatrix, Vec3, reduce};
+use stiction_contact::{
+    CertifyConfig, FrictionProblem, certify,
+    solver::{ContactSolver, Iteration, KeptFactor, Solution, SolverBytes, SolverReport, Task, TaskStart},
+};
+use stiction_math::{LinearOperator, Mat3, SystemMatrix, Vec3, reduce};
 
 use super::{
-    Acceleration, Config, ContactSource, Error, Iteration, Local, Metric, Nap, Projection, Report,
-    Start, State, Stop, Velocity,
+    Acceleration, Config, Error, Local, Metric, Nap, Projection, Start, Stop, Velocity,
     anderson::Step,
-    finish::{Attempts, Finisher},
     past::{Known, Momentum, Past},
+    polish::Attempts,
     start::better_held,
     weights::{reach, weights},
 };
 
-/// How often the answer of a loop that ran out of iterations is asked about, and projected again.
+/// Number of detection passes, each with a projection, after the iteration limit.
 const CLOSING: usize = 2;
 
-/// A solver with its memory: make one per model and use it in every step.
+/// The solver with its workspace: make one per model and use it in every step.
 pub struct Admm {
+    pub(super) config: Config,
     /// Of A for the velocity without contact, then of A + W.
-    factor: SystemFactor,
-    pub(super) finisher: Option<Box<dyn Finisher>>,
+    factor: KeptFactor,
+    pub(super) polisher: Option<Box<dyn ContactSolver>>,
     /// Whether the factor is already that of A of the next problem.
     fresh: bool,
-    /// Blocks of each part that the factor was analysed for.
-    shape: Vec<usize>,
     pub(super) projection: Projection,
     pub(super) w: Vec<f64>,
-    /// W⁻¹ as matrices, if they are asked for.
+    /// W⁻¹ as matrices, where full blocks are configured.
     inverse: Vec<Mat3>,
-    reach: Vec<f64>,
+    /// Angular blocks with their radii of gyration [m]; all other blocks count as they are.
+    reach: Vec<(usize, f64)>,
     pub(super) v: Vec<Vec3>,
     pub(super) p: Vec<Vec3>,
     pub(super) lambda: Vec<Vec3>,
     /// λ as it enters the linear system, with momentum or as combined; empty where it is λ itself.
     pub(super) lambda_hat: Vec<Vec3>,
     step: Vec<Vec3>,
-    /// Where the time went since it was last asked for.
-    pub clock: Clock,
+    pub(super) linear_seconds: f64,
+    pub(super) projection_seconds: f64,
 }
 
-/// Seconds of a solver's work.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Clock {
-    /// Factorising and solving linear systems [s].
-    pub linear: f64,
-    /// The projection to Coulomb's law [s].
-    pub projection: f64,
-    /// Looking for more contacts [s].
-    pub detection: f64,
+/// The loop of one solve.
+struct Run {
+    config: Config,
+    /// A + W where conjugate gradients need it.
+    shifted: Option<SystemMatrix>,
+    past: Past,
+    attempts: Attempts,
+    /// Bound on the certificate of the answer [m].
+    asked: f64,
+    /// Whether an answer that is not converged at the limit gets closing detection passes.
+    closes: bool,
+    limit: usize,
+    number: usize,
+    ended: bool,
+    report: SolverReport,
+    /// The last δ∞ [m].
+    delta: f64,
 }
 
-impl Clock {
-    /// Runs `work` and adds its time to `seconds`.
-    fn time<T>(seconds: &mut f64, work: impl FnOnce() -> T) -> T {
-        let start = Instant::now();
-        let result = work();
-        *seconds += start.elapsed().as_secs_f64();
-        result
-    }
-}
-
-/// A problem whose contacts may grow.
-enum Access<'a> {
-    Fixed(&'a FrictionProblem),
-    Growing(&'a mut FrictionProblem, &'a mut dyn ContactSource),
-    Split(
-        &'a mut FrictionProblem,
-        &'a mut dyn ContactSource,
-        &'a mut dyn LocalStep,
-    ),
-}
-
-/// The other constraints of an alternating integrator [daviet2020, Sect. 6.1].
-pub trait LocalStep {
-    /// Takes the local steps at the velocities `v` [m/s], zero where prescribed, and changes f
-    /// [N·s] to what the next linear system needs. Returns how far the constraints are from being
-    /// met [m]; not a number if it failed.
-    fn update(&mut self, v: &[Vec3], f: &mut [Vec3]) -> f64;
-}
-
-impl Access<'_> {
-    fn get(&self) -> &FrictionProblem {
-        match self {
-            Self::Fixed(problem) => problem,
-            Self::Growing(problem, _) | Self::Split(problem, _, _) => problem,
-        }
-    }
-
-    /// The local steps of other constraints, if there are any; how far they are from being met [m].
-    fn local_step(&mut self, v: &[Vec3]) -> f64 {
-        match self {
-            Self::Split(problem, _, local) => local.update(v, &mut problem.f),
-            _ => 0.0,
-        }
-    }
+/// Runs `work` and adds its time to `seconds`.
+fn time<T>(seconds: &mut f64, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = work();
+    *seconds += start.elapsed().as_secs_f64();
+    result
 }
 
 impl Admm {
-    /// Analyses the structure of A; problems with the same structure may then be solved. If the
-    /// number of bodies or the size of one changes, the analysis is done again; if only the pattern
-    /// of A changes, make a new solver.
-    pub fn new(problem: &FrictionProblem) -> Result<Self, Error> {
-        problem.check()?;
-        Ok(Self {
-            factor: SystemFactor::new(&problem.a, &problem.part_positions())?,
-            finisher: None,
+    /// A solver with the given settings. Problems of any structure may be solved; the analysis of A
+    /// is kept as long as the number of bodies and their sizes stay the same.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            factor: KeptFactor::default(),
+            polisher: None,
             fresh: false,
-            shape: shape(problem),
             projection: Projection::default(),
             w: Vec::new(),
             inverse: Vec::new(),
@@ -120,103 +90,81 @@ impl Admm {
             lambda: Vec::new(),
             lambda_hat: Vec::new(),
             step: Vec::new(),
-            clock: Clock::default(),
+            linear_seconds: 0.0,
+            projection_seconds: 0.0,
+        }
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The settings of one task.
+    fn config_of(&self, task: &Task<'_>) -> Config {
+        let mut config = self.config.clone();
+        if task.start == TaskStart::Given {
+            config.start = Start::Given;
+        }
+        if let Some(target) = task.target {
+            config.tolerance = target.error * task.problem.h;
+            config.max_iterations = target.max_iterations;
+        }
+        if !task.polish && config.polish.take().is_some() {
+            config.stop = Stop::Change;
+        }
+        if task.local.is_some() {
+            // Neither supports a right-hand side that changes.
+            (config.acceleration, config.polish) = (None, None);
+        }
+        config
+    }
+}
+
+impl ContactSolver for Admm {
+    fn name(&self) -> &'static str {
+        "admm"
+    }
+
+    fn solve(
+        &mut self,
+        task: &mut Task<'_>,
+        solution: &mut Solution,
+    ) -> Result<SolverReport, Error> {
+        let config = self.config_of(task);
+        config.check()?;
+        task.problem.check()?;
+        (self.linear_seconds, self.projection_seconds) = (0.0, 0.0);
+        let shifted = self.prepare(task.problem, solution, &config)?;
+        let mut run = Run::new(config, shifted, task.problem.h);
+        while !run.ended && run.number < run.limit {
+            self.iterate(task, &mut run)?;
+        }
+        self.conclude(task, solution, &mut run)?;
+        Ok(SolverReport {
+            asked: run.asked / task.problem.h,
+            linear_seconds: self.linear_seconds,
+            projection_seconds: self.projection_seconds,
+            ..run.report
         })
     }
 
-    /// Solves `problem` from `state`, and leaves the solution there. Columns of the state that do
-    /// not have the problem's size count as zero. On error the impulses are as they were, but the other
-    /// columns may be empty: the solver works in their memory.
-    ///
-    /// A problem that is not solved to the tolerance is no error: `Report::converged` tells.
-    pub fn solve(
-        &mut self,
-        problem: &FrictionProblem,
-        state: &mut State,
-        config: &Config,
-    ) -> Result<Report, Error> {
-        self.run(Access::Fixed(problem), state, config, &mut |_| {})
-    }
-
-    /// The same with contacts that are found on the way, and with an observer of iterations.
-    pub fn solve_with(
-        &mut self,
-        problem: &mut FrictionProblem,
-        state: &mut State,
-        config: &Config,
-        source: &mut dyn ContactSource,
-        observer: &mut dyn FnMut(&Iteration),
-    ) -> Result<Report, Error> {
-        self.run(Access::Growing(problem, source), state, config, observer)
-    }
-
-    /// The same inside an alternating integrator: `local` is asked after every linear solve to take
-    /// its own local steps at the new velocities and to change f accordingly. Momentum,
-    /// combinations of iterates and the finish, which know nothing of it, are off.
-    pub fn solve_split(
-        &mut self,
-        problem: &mut FrictionProblem,
-        state: &mut State,
-        config: &Config,
-        source: &mut dyn ContactSource,
-        local: &mut dyn LocalStep,
-    ) -> Result<Report, Error> {
-        let config = Config {
-            acceleration: None,
-            finish: None,
-            ..config.clone()
-        };
-        self.run(
-            Access::Split(problem, source, local),
-            state,
-            &config,
-            &mut |_| {},
-        )
-    }
-
-    /// The same with an observer of iterations alone.
-    pub fn solve_observed(
-        &mut self,
-        problem: &FrictionProblem,
-        state: &mut State,
-        config: &Config,
-        observer: &mut dyn FnMut(&Iteration),
-    ) -> Result<Report, Error> {
-        self.run(Access::Fixed(problem), state, config, observer)
-    }
-
-    /// x ← A⁻¹ f, the velocity without contact [m/s], to a part `tolerance` of f where bodies are
-    /// coupled. The next solve, if it is of the same A, uses the factor that was made for it.
-    pub fn unconstrained(
+    fn unconstrained(
         &mut self,
         problem: &FrictionProblem,
         x: &mut [Vec3],
         tolerance: f64,
     ) -> Result<(), Error> {
-        self.analyse(problem)?;
-        let Self { factor, clock, .. } = self;
-        Clock::time(&mut clock.linear, || {
-            factor.refactor(&problem.a, None)?;
-            x.copy_from_slice(&problem.f);
-            factor.solve(&problem.a, x, tolerance)
-        })?;
+        self.factor.unconstrained(problem, x, tolerance)?;
         self.fresh = true;
         Ok(())
     }
 
-    /// Prepares the factors for another model.
-    fn analyse(&mut self, problem: &FrictionProblem) -> Result<(), Error> {
-        if self.shape != shape(problem) {
-            self.factor = SystemFactor::new(&problem.a, &problem.part_positions())?;
-            self.fresh = false;
-            self.shape = shape(problem);
-        }
-        Ok(())
+    fn columns(&self) -> &'static [&'static str] {
+        &[super::LAMBDA, super::BALANCE]
     }
 
-    /// Gives back all memory but that of the factor until the next solve: who looks for contacts
-    /// between two steps needs it more.
-    pub fn rest(&mut self) {
+    fn release(&mut self) {
         self.projection = Projection::default();
         for column in [&mut self.v, &mut self.p, &mut self.lambda, &mut self.step] {
             *column = Vec::new();
@@ -224,178 +172,211 @@ impl Admm {
         (self.w, self.reach, self.inverse) = Default::default();
     }
 
-    /// Memory of all but the projection [bytes].
-    pub fn bytes(&self) -> usize {
+    fn bytes(&self) -> SolverBytes {
         let columns = [&self.v, &self.p, &self.lambda, &self.lambda_hat, &self.step];
         let numbers = size_of_val(&self.w[..]) + size_of_val(&self.reach[..]);
         let columns = columns.map(|c| size_of_val(&c[..])).iter().sum::<usize>();
-        self.factor.bytes() + columns + numbers + size_of_val(&self.inverse[..])
+        SolverBytes {
+            system: self.factor.bytes() + columns + numbers + size_of_val(&self.inverse[..]),
+            contacts: self.projection.bytes(),
+        }
     }
+}
 
-    /// Memory of the projection [bytes].
-    pub fn projection_bytes(&self) -> usize {
-        self.projection.bytes()
-    }
-
-    fn run(
-        &mut self,
-        mut access: Access,
-        state: &mut State,
-        config: &Config,
-        observer: &mut dyn FnMut(&Iteration),
-    ) -> Result<Report, Error> {
-        config.check()?;
-        let problem = access.get();
-        problem.check()?;
-        let h = problem.h;
-        self.analyse(problem)?;
-        let shifted = self.prepare(problem, state, config)?;
-
-        let mut report = Report {
+impl Run {
+    fn new(config: Config, shifted: Option<SystemMatrix>, h: f64) -> Self {
+        Self {
+            shifted,
+            past: Past::default(),
+            attempts: Attempts::new(config.polish),
+            asked: match config.polish.and_then(|p| p.residual) {
+                Some(residual) => h * residual,
+                None => config.tolerance,
+            },
+            closes: config.contacts_every > 0 && config.velocity == Velocity::Feasible,
+            limit: config.max_iterations,
+            number: 0,
+            ended: false,
+            report: SolverReport {
+                change: f64::INFINITY,
+                settling: f64::INFINITY,
+                error: f64::INFINITY,
+                ..SolverReport::default()
+            },
             delta: f64::INFINITY,
-            certificate: f64::INFINITY,
-            ..Report::default()
+            config,
+        }
+    }
+}
+
+impl Admm {
+    /// One iteration: linear system, acceleration, projection, λ, stopping criterion, polish.
+    fn iterate(&mut self, task: &mut Task<'_>, run: &mut Run) -> Result<(), Error> {
+        let h = task.problem.h;
+        run.number += 1;
+        run.report.iterations = run.number;
+        let matrix = run.shifted.as_ref().unwrap_or(&task.problem.a);
+        let tolerance = run.config.linear_tolerance;
+        run.report.linear_iterations +=
+            self.solve_linear(task.problem, matrix, &run.past.momentum, tolerance)?;
+        let change = self.largest(|s, j| s.step[j]);
+        let unmet = match &mut task.local {
+            Some(local) => local.update(&self.v, &mut task.problem.f),
+            None => 0.0,
         };
-        let mut past = Past::default();
-        let mut attempts = Attempts::new(config.finish);
-        // What is asked of the certificate [m].
-        let asked = match config.finish.and_then(|f| f.residual) {
-            Some(residual) => h * residual,
-            None => config.tolerance,
-        };
-        // Where an answer that is not finished in time is asked about all the same, the last iteration
-        // need not be.
-        let closes = config.contacts_every > 0 && config.velocity == Velocity::Feasible;
-        let mut limit = config.max_iterations;
-        let mut number = 0;
-        let mut ended = false;
-        while !ended && number < limit {
-            number += 1;
-            let problem = access.get();
-            let matrix = shifted.as_ref().unwrap_or(&problem.a);
-            report.linear_iterations +=
-                self.solve_linear(problem, matrix, &past.momentum, config.linear_tolerance)?;
-            let change = self.largest(|s, j| s.step[j]);
-            let unmet = access.local_step(&self.v);
+        // A loop that closes asks about its answer after the last iteration.
+        let every = run.config.contacts_every;
+        let due = every > 0 && run.number.is_multiple_of(every);
+        if due && !(run.closes && run.number == run.limit) {
+            run.report.new_contacts += self.ask(task, Velocity::Balanced)?;
+        }
+        let (jump, mut restarted) = self.accelerate(task.problem, run);
+        let spent = self.projection_seconds;
+        let settling = self.project(run, h);
+        let projection = self.projection_seconds - spent;
 
-            let due = config.contacts_every > 0 && number % config.contacts_every == 0;
-            if due && !(closes && number == limit) {
-                report.new_contacts += self.ask(&mut access, Velocity::Balanced)?;
-            }
-
-            let mut restarted = false;
-            let mut jump = 0.0;
-            if let Some(Acceleration::Anderson { memory, after }) = config.acceleration
-                && number > past.resume.max(after)
-            {
-                let known = past.known.get_or_insert_with(|| Known::new(memory));
-                let step = self.combine(known, &access.get().contacts);
-                restarted = step != Step::Combined;
-                if restarted {
-                    past.resume = number + after * (1 + past.turns / 4).min(10);
-                }
-                if step == Step::Back {
-                    past.turns += 1;
-                    if past.turns % 4 == 3 {
-                        // Impulses that jam must be forgotten.
-                        let set = &access.get().contacts;
-                        self.projection
-                            .set_impulses(set, &vec![Vec3::zeros(); set.len()]);
-                        self.lambda_hat.fill(Vec3::zeros());
-                    }
-                }
-                if !self.lambda_hat.is_empty() {
-                    jump = self.largest(|s, j| s.lambda_hat[j] - s.lambda[j]);
-                }
-            }
-
-            if let Some(Acceleration::Momentum { .. }) = config.acceleration {
-                past.momentum.keep(&self.p, &self.lambda);
-                if self.lambda_hat.is_empty() {
-                    self.lambda_hat.extend_from_slice(&self.lambda);
-                }
-            }
-            let hat = hat(&self.lambda_hat, &self.lambda);
-            blocks((&mut self.p, &self.v, hat)).for_each(|(p, v, hat)| *p = v - hat);
-            let nap = nap(config, report.delta / h);
-            let sweeps = past.sweeps(config.sweeps);
-            let before = self.clock.projection;
-            let settling = Clock::time(&mut self.clock.projection, || {
-                self.projection.project(&mut self.p, sweeps, nap)
+        let gap = self.largest(|s, j| s.v[j] - s.p[j]);
+        let delta = h * (change + gap + jump) + unmet;
+        if !delta.is_finite() {
+            return Err(Error::Overflow {
+                iterations: run.number,
+                change: run.delta / h,
             });
-            let projection = self.clock.projection - before;
+        }
+        run.delta = delta;
+        (run.report.change, run.report.settling) = (delta / h, settling);
+        if delta.max(h * settling) <= run.config.tolerance {
+            self.test(task, run)?;
+        }
+        self.try_polish(task, run)?;
+        restarted |= self.extrapolate(&mut run.past.momentum, run.config.acceleration);
+        (task.observer)(&Iteration {
+            number: run.number,
+            change: run.report.change,
+            restarted,
+            projection,
+        });
+        Ok(())
+    }
+
+    /// Combines earlier iterations or prepares momentum, as configured. Returns the jump that this
+    /// makes in λ [m/s], and whether an acceleration was restarted.
+    fn accelerate(&mut self, problem: &FrictionProblem, run: &mut Run) -> (f64, bool) {
+        let Run { past, number, .. } = run;
+        let (mut jump, mut restarted) = (0.0, false);
+        if let Some(Acceleration::Anderson { memory, after }) = run.config.acceleration
+            && *number > past.resume.max(after)
+        {
+            let known = past.known.get_or_insert_with(|| Known::new(memory));
+            let step = self.combine(known, &problem.contacts);
+            restarted = step != Step::Combined;
+            if restarted {
+                past.resume = *number + after * (1 + past.turns / 4).min(10);
+            }
+            if step == Step::Back {
+                past.turns += 1;
+                if past.turns % 4 == 3 {
+                    // Impulses that jam must be forgotten.
+                    let set = &problem.contacts;
+                    self.projection
+                        .set_impulses(set, &vec![Vec3::zeros(); set.len()]);
+                    self.lambda_hat.fill(Vec3::zeros());
+                }
+            }
             if !self.lambda_hat.is_empty() {
-                reduce::copy(&self.lambda_hat, &mut self.lambda);
+                jump = self.largest(|s, j| s.lambda_hat[j] - s.lambda[j]);
             }
-            blocks((&mut self.lambda, &self.p, &self.v))
-                .for_each(|(lambda, p, v)| *lambda += p - v);
+        }
+        if let Some(Acceleration::Momentum { .. }) = run.config.acceleration {
+            past.momentum.keep(&self.p, &self.lambda);
+            if self.lambda_hat.is_empty() {
+                self.lambda_hat.extend_from_slice(&self.lambda);
+            }
+        }
+        (jump, restarted)
+    }
 
-            let gap = self.largest(|s, j| s.v[j] - s.p[j]);
-            let delta = h * (change + gap + jump) + unmet;
-            if !delta.is_finite() {
-                return Err(Error::Overflow {
-                    iterations: number,
-                    delta: report.delta,
-                });
-            }
-            report.iterations = number;
-            report.delta = delta;
-            report.settling = h * settling;
-            if delta.max(report.settling) <= config.tolerance {
-                report.certificate = self.certificate(access.get(), config.velocity)?;
-                let certified = report.certificate <= asked;
-                if certified || config.stop == Stop::Change && config.finish.is_none() {
-                    let more = self.ask(&mut access, config.velocity)?;
-                    report.new_contacts += more;
-                    ended = more == 0;
-                    report.converged = ended && certified;
-                }
-            }
-            if let Some(finish) = &config.finish
-                && !ended
-                && attempts.due(number, limit)
-                && self.attempt(access.get(), finish, asked / h, &mut attempts, &mut report)?
-            {
-                let more = self.ask(&mut access, config.velocity)?;
-                report.new_contacts += more;
-                ended = more == 0;
-                report.converged = ended;
-                past = Past::default();
-                // An answer to a problem that has grown is a start, however late it comes.
-                if more > 0 && attempts.extend() {
-                    limit = limit.max(number.saturating_add(finish.after));
-                }
-            }
-            restarted |= self.extrapolate(&mut past.momentum, config.acceleration);
-            observer(&Iteration {
-                number,
-                delta,
-                change,
-                gap,
-                restarted,
-                projection,
-            });
+    /// p ← the projection of v − λ, λ ← λ + p − v. Returns the largest change of a relative velocity
+    /// in the last sweep [m/s].
+    fn project(&mut self, run: &Run, h: f64) -> f64 {
+        let hat = hat(&self.lambda_hat, &self.lambda);
+        blocks((&mut self.p, &self.v, hat)).for_each(|(p, v, hat)| *p = v - hat);
+        let nap = nap(&run.config, run.delta / h);
+        let sweeps = run.past.sweeps(run.config.sweeps);
+        let settling = time(&mut self.projection_seconds, || {
+            self.projection.project(&mut self.p, sweeps, nap)
+        });
+        if !self.lambda_hat.is_empty() {
+            reduce::copy(&self.lambda_hat, &mut self.lambda);
         }
+        blocks((&mut self.lambda, &self.p, &self.v)).for_each(|(lambda, p, v)| *lambda += p - v);
+        settling
+    }
 
-        if !report.converged {
-            self.fall_back(access.get(), attempts, config, &mut report)?;
+    /// The test for the end where changes are small.
+    fn test(&mut self, task: &mut Task<'_>, run: &mut Run) -> Result<(), Error> {
+        let config = &run.config;
+        run.report.error = self.error(task.problem, config.velocity)?;
+        let certified = task.problem.h * run.report.error <= run.asked;
+        if certified || config.stop == Stop::Change && config.polish.is_none() {
+            let more = self.ask(task, config.velocity)?;
+            run.report.new_contacts += more;
+            run.ended = more == 0;
+            run.report.converged = run.ended && certified;
         }
-        if !ended && closes {
-            self.close(&mut access, config, &mut report)?;
+        Ok(())
+    }
+
+    /// Hands over to the polishing solver where that is configured and due.
+    fn try_polish(&mut self, task: &mut Task<'_>, run: &mut Run) -> Result<(), Error> {
+        let Some(polish) = run.config.polish.filter(|_| !run.ended) else {
+            return Ok(());
+        };
+        if !run.attempts.due(run.number, run.limit) {
+            return Ok(());
         }
-        let problem = access.get();
+        let bound = run.asked / task.problem.h;
+        let (attempts, report) = (&mut run.attempts, &mut run.report);
+        if self.attempt(task.problem, &polish, bound, attempts, report)? {
+            let more = self.ask(task, run.config.velocity)?;
+            run.report.new_contacts += more;
+            run.ended = more == 0;
+            run.report.converged = run.ended;
+            run.past = Past::default();
+            // An answer to a problem that has grown is a start, however late it comes.
+            if more > 0 && run.attempts.extend() {
+                run.limit = run.limit.max(run.number.saturating_add(polish.after));
+            }
+        }
+        Ok(())
+    }
+
+    /// The best answer there is, written to `solution`.
+    fn conclude(
+        &mut self,
+        task: &mut Task<'_>,
+        solution: &mut Solution,
+        run: &mut Run,
+    ) -> Result<(), Error> {
+        if !run.report.converged {
+            self.fall_back(task.problem, run.config.velocity, &mut run.attempts, &mut run.report)?;
+        }
+        if !run.ended && run.closes {
+            self.close(task, run)?;
+        }
+        let problem = &*task.problem;
         let contacts = &problem.contacts;
         problem.a.apply(&self.p, &mut self.step);
         reduce::axpy(-1.0, &problem.f, &mut self.step);
-        if config.velocity == Velocity::Feasible {
+        if run.config.velocity == Velocity::Feasible {
             std::mem::swap(&mut self.v, &mut self.p);
         }
-        state.balance = std::mem::take(&mut self.step);
-        state.v = std::mem::take(&mut self.v);
-        state.lambda = std::mem::take(&mut self.lambda);
-        state.r.resize(contacts.len(), Vec3::zeros());
-        self.projection.impulses(contacts, &mut state.r);
-        Ok(report)
+        solution.put(super::BALANCE, std::mem::take(&mut self.step));
+        solution.v = std::mem::take(&mut self.v);
+        solution.put(super::LAMBDA, std::mem::take(&mut self.lambda));
+        solution.r.resize(contacts.len(), Vec3::zeros());
+        self.projection.impulses(contacts, &mut solution.r);
+        Ok(())
     }
 
     fn velocity(&self, which: Velocity) -> &Vec<Vec3> {
@@ -405,8 +386,8 @@ impl Admm {
         }
     }
 
-    /// What the certificate would say of the answer as it is now, as a length [m].
-    pub(super) fn certificate(
+    /// The worse of `residual` and `linear` of the certificate of the answer as it is now [m/s].
+    pub(super) fn error(
         &mut self,
         problem: &FrictionProblem,
         which: Velocity,
@@ -414,55 +395,41 @@ impl Admm {
         let mut r = vec![Vec3::zeros(); problem.contacts.len()];
         self.projection.impulses(&problem.contacts, &mut r);
         let judged = certify(problem, self.velocity(which), &r, &CertifyConfig::default())?;
-        Ok(problem.h * judged.residual.max(judged.dynamics))
+        Ok(judged.solution_error())
     }
 
-    /// Asks the source, if there is one, for contacts that a velocity runs into.
-    fn ask(&mut self, access: &mut Access, which: Velocity) -> Result<usize, Error> {
-        let (problem, source) = match access {
-            Access::Fixed(_) => return Ok(0),
-            Access::Growing(problem, source) | Access::Split(problem, source, _) => {
-                (problem, source)
-            }
-        };
-        let mut seconds = 0.0;
-        Clock::time(&mut seconds, || {
-            source.more_contacts(self.velocity(which), &mut problem.contacts)
-        });
-        self.clock.detection += seconds;
-        let more = problem.contacts.len().saturating_sub(self.projection.len());
+    /// Gets contacts that a velocity violates from the source.
+    fn ask(&mut self, task: &mut Task<'_>, which: Velocity) -> Result<usize, Error> {
+        let contacts = &mut task.problem.contacts;
+        task.source.more_contacts(self.velocity(which), contacts);
+        let more = contacts.len().saturating_sub(self.projection.len());
         if more > 0 {
-            problem.check_contacts(self.projection.len())?;
+            task.problem.check_contacts(self.projection.len())?;
             let metric = metric(&self.w, &self.inverse);
-            self.projection.append(&problem.contacts, metric)?;
+            self.projection.append(&task.problem.contacts, metric)?;
         }
         Ok(more)
     }
 
-    /// Asks about the answer p of a loop that ran out of iterations, and repeats its last projection with
-    /// what is new. Only p is returned, and only v was asked about until then: contacts that v violates
-    /// and p keeps hide where p goes.
-    fn close(
-        &mut self,
-        access: &mut Access,
-        config: &Config,
-        report: &mut Report,
-    ) -> Result<(), Error> {
+    /// Detects contacts that the answer p of a loop at its iteration limit violates, and repeats its
+    /// last projection with them. Only p is returned, and only v was checked until then: contacts
+    /// that v violates and p keeps hide where p goes.
+    fn close(&mut self, task: &mut Task<'_>, run: &mut Run) -> Result<(), Error> {
         for _ in 0..CLOSING {
-            let more = self.ask(access, Velocity::Feasible)?;
+            let more = self.ask(task, Velocity::Feasible)?;
             if more == 0 {
                 break;
             }
-            report.new_contacts += more;
-            report.certificate = f64::INFINITY;
+            run.report.new_contacts += more;
+            run.report.error = f64::INFINITY;
             // λ = λ before + p − v, so that p − λ is what was projected.
             blocks((&mut self.lambda, &mut self.p)).for_each(|(lambda, p)| {
                 *p -= *lambda;
                 *lambda = -*p;
             });
-            let nap = nap(config, report.delta / access.get().h);
-            Clock::time(&mut self.clock.projection, || {
-                self.projection.project(&mut self.p, config.sweeps, nap)
+            let nap = nap(&run.config, run.delta / task.problem.h);
+            time(&mut self.projection_seconds, || {
+                self.projection.project(&mut self.p, run.config.sweeps, nap)
             });
             blocks((&mut self.lambda, &self.p)).for_each(|(lambda, p)| *lambda += p);
         }
@@ -474,7 +441,7 @@ impl Admm {
     fn prepare(
         &mut self,
         problem: &FrictionProblem,
-        state: &mut State,
+        solution: &mut Solution,
         config: &Config,
     ) -> Result<Option<SystemMatrix>, Error> {
         let n = problem.blocks();
@@ -482,23 +449,14 @@ impl Admm {
         let fresh = std::mem::take(&mut self.fresh);
         weights(problem, &config.weights, &mut self.w);
         reach(problem, &mut self.reach);
-        for (name, column) in [
-            ("v", &state.v),
-            ("lambda", &state.lambda),
-            ("balance", &state.balance),
-            ("r", &state.r),
-        ] {
-            if !column.iter().all(|x| x.iter().all(|x| x.is_finite())) {
-                return Err(Error::Start(name));
-            }
-        }
-        let held = config.start == Start::Held && state.balance.len() == n;
+        solution.check()?;
+        let held = config.start == Start::Held && solution.column(super::BALANCE).len() == n;
         for (own, theirs) in [
-            (&mut self.v, &mut state.v),
-            (&mut self.lambda, &mut state.lambda),
-            (&mut self.step, &mut state.balance),
+            (&mut self.v, std::mem::take(&mut solution.v)),
+            (&mut self.lambda, solution.take(super::LAMBDA)),
+            (&mut self.step, solution.take(super::BALANCE)),
         ] {
-            *own = std::mem::take(theirs);
+            *own = theirs;
             if own.len() != n {
                 own.clear();
                 own.resize(n, Vec3::zeros());
@@ -514,39 +472,40 @@ impl Admm {
         }
         let metric = metric(&self.w, &self.inverse);
         self.projection.reset(&problem.contacts, metric)?;
-        if state.r.len() == problem.contacts.len() {
-            self.projection.set_impulses(&problem.contacts, &state.r);
+        if solution.r.len() == problem.contacts.len() {
+            self.projection.set_impulses(&problem.contacts, &solution.r);
         }
 
         match config.start {
             Start::Given => {}
             Start::Unconstrained | Start::Held => {
                 let tolerance = config.linear_tolerance.min(1e-10);
-                if !fresh {
-                    self.factor.refactor(&problem.a, None)?;
+                let (factor, new) = self.factor.of(problem)?;
+                if new || !fresh {
+                    factor.refactor(&problem.a, None)?;
                 }
                 self.v.copy_from_slice(&problem.f);
-                self.factor.solve(&problem.a, &mut self.v, tolerance)?;
+                factor.solve(&problem.a, &mut self.v, tolerance)?;
                 if held {
-                    self.hold(problem, &state.r, tolerance)?;
+                    self.hold(problem, &solution.r, tolerance)?;
                 }
             }
         }
         self.p.clone_from(&self.v);
         self.lambda_hat.clear();
 
+        let (factor, _) = self.factor.of(problem)?;
+        let w = &self.w;
         if !problem.a.is_coupled() {
-            let Self { factor, w, .. } = self;
-            Clock::time(&mut self.clock.linear, || {
-                factor.refactor(&problem.a, Some(w))
-            })?;
+            let seconds = &mut self.linear_seconds;
+            time(seconds, || factor.refactor(&problem.a, Some(w)))?;
             return Ok(None);
         }
         let mut shifted = problem.a.clone();
-        for (j, w) in self.w.iter().enumerate() {
+        for (j, w) in w.iter().enumerate() {
             shifted.add(j, j, &Mat3::from_diagonal_element(*w));
         }
-        self.factor.refactor(&shifted, None)?;
+        factor.refactor(&shifted, None)?;
         Ok(Some(shifted))
     }
 
@@ -557,7 +516,8 @@ impl Admm {
         for (held, f) in held.iter_mut().zip(&problem.f) {
             *held += f;
         }
-        self.factor.solve(&problem.a, held, tolerance)?;
+        let (factor, _) = self.factor.of(problem)?;
+        factor.solve(&problem.a, held, tolerance)?;
         let known = r.len() == problem.contacts.len();
         let r = if known { r } else { &[] };
         let better = better_held(problem, &self.w, &self.v, held, r);
@@ -586,25 +546,32 @@ impl Admm {
         let pulled = (p, hat(&self.lambda_hat, &self.lambda), &self.v);
         blocks((&mut self.step, known, pulled))
             .for_each(|(step, (f, w), (p, lambda, v))| *step = f - *step + (p - v + lambda) * *w);
-        let iterations = self.factor.solve(matrix, &mut self.step, tolerance)?;
+        let (factor, _) = self.factor.of(problem)?;
+        let iterations = factor.solve(matrix, &mut self.step, tolerance)?;
         reduce::axpy(1.0, &self.step, &mut self.v);
-        self.clock.linear += start.elapsed().as_secs_f64();
+        self.linear_seconds += start.elapsed().as_secs_f64();
         Ok(iterations)
     }
 
     /// The largest component over all blocks [m/s], angular ones at their radius of gyration.
     fn largest(&self, x: impl Fn(&Self, usize) -> Vec3 + Sync) -> f64 {
-        let largest = |j: usize| {
+        // `amax` would lose a NaN.
+        let size = |j: usize| {
             let x = x(self, j);
-            // `amax` would lose a NaN.
-            let size = if x.iter().all(|x| x.is_finite()) {
+            if x.iter().all(|x| x.is_finite()) {
                 x.amax()
             } else {
                 f64::INFINITY
-            };
-            size * self.reach[j]
+            }
         };
-        reduce::max_ordered(self.reach.len(), largest).max(0.0)
+        let largest = |j: usize| {
+            let angular = self.reach.binary_search_by_key(&j, |r| r.0);
+            angular.map_or(1.0, |at| self.reach[at].1) * size(j)
+        };
+        if self.reach.is_empty() {
+            return reduce::max_ordered(self.w.len(), size).max(0.0);
+        }
+        reduce::max_ordered(self.w.len(), largest).max(0.0)
     }
 }
 
@@ -616,10 +583,6 @@ fn nap(config: &Config, speed: f64) -> Option<Nap> {
         square: threshold * threshold,
         sweeps: sleep.sweeps,
     })
-}
-
-fn shape(problem: &FrictionProblem) -> Vec<usize> {
-    problem.a.parts().iter().map(|part| part.len()).collect()
 }
 
 /// Columns side by side, in parallel.

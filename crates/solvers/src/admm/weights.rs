@@ -25,15 +25,16 @@ pub(crate) fn weights(problem: &FrictionProblem, rule: &Weights, w: &mut Vec<f64
     blocks.map(weight).collect_into_vec(w);
 }
 
-/// What turns a velocity of each block into metres per second: 1 for nodes, the radius of gyration
-/// [m] for the angular block of a rigid body.
-pub(crate) fn reach(problem: &FrictionProblem, reach: &mut Vec<f64>) {
+/// The angular blocks of rigid bodies with their radii of gyration [m], which turn their velocities
+/// into metres per second.
+pub(crate) fn reach(problem: &FrictionProblem, reach: &mut Vec<(usize, f64)>) {
     reach.clear();
+    let mut first = 0;
     for part in problem.a.parts() {
-        let first = reach.len();
-        reach.resize(first + part.len(), 1.0);
         if let Part::Dense(_) = part {
-            reach[first + 1] = (problem.mass[first + 1] / problem.mass[first]).sqrt();
+            let radius = (problem.mass[first + 1] / problem.mass[first]).sqrt();
+            reach.push((first + 1, radius));
         }
+        first += part.len();
     }
 }

@@ -16,7 +16,12 @@
 //! coupling from the iteration before. Local problems are solved by the cases of the law inside a
 //! bracket instead of the hybrid Newton solver of [daviet2011].
 
-use stiction_contact::{CertifyConfig, FrictionProblem, ProblemError, certify};
+use std::time::Instant;
+
+use stiction_contact::{
+    CertifyConfig, FrictionProblem, ProblemError, certify,
+    solver::{ContactSolver, Iteration, KeptFactor, Solution, SolverReport, Task},
+};
 use stiction_math::{Mat3, Part, SystemMatrix, Vec3, reduce};
 
 use crate::projection::{Metric, Projection};
@@ -25,7 +30,7 @@ use crate::projection::{Metric, Projection};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Done when h ‖v − v before‖∞, h times the changes of the last sweep, and h times `residual`
-    /// and `dynamics` of the answer's certificate are below this [m].
+    /// and `linear` of the answer's certificate are below this [m].
     pub tolerance: f64,
     /// Outer iterations before giving up.
     pub max_iterations: usize,
@@ -35,46 +40,24 @@ pub struct Config {
     pub sweeps: usize,
 }
 
-/// Velocities and impulses: the result of a solve and the start of the next one.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct State {
-    /// Velocities of the blocks [m/s].
-    pub v: Vec<Vec3>,
-    /// Impulses at the contacts [N·s], world frame.
-    pub r: Vec<Vec3>,
+pub use stiction_contact::solver::SolverError as Error;
+
+/// The solver.
+#[derive(Default)]
+pub struct Ica {
+    config: Config,
+    /// For velocities without contact; relaxation needs no factor.
+    factor: KeptFactor,
 }
 
-/// How a solve went.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Report {
-    /// Iterations taken.
-    pub iterations: usize,
-    /// The last h (‖v − v before‖∞ + changes of the last sweep) [m].
-    pub delta: f64,
-    /// h times the `residual` and the `dynamics` of the answer's certificate [m], the larger one;
-    /// infinite if the loop ended before it was asked for.
-    pub certificate: f64,
-    /// Whether both are below the tolerance.
-    pub converged: bool,
-}
-
-/// Why there is no result.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Error {
-    /// The problem is not sound.
-    #[error(transparent)]
-    Problem(#[from] ProblemError),
-    /// The state to start from has a number that is not finite.
-    #[error("the `{0}` to start from is not finite")]
-    Start(&'static str),
-    /// The iteration diverged out of the finite numbers. The state is as before the solve.
-    #[error("the iteration diverged after {iterations} iterations, at {delta:e} m")]
-    Diverged {
-        /// Iterations taken.
-        iterations: usize,
-        /// The last finite change [m].
-        delta: f64,
-    },
+impl Ica {
+    /// A solver with the given settings.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            factor: KeptFactor::default(),
+        }
+    }
 }
 
 impl Config {
@@ -95,19 +78,46 @@ impl Default for Config {
     }
 }
 
-/// Solves `problem` from `state` and leaves the solution there. Columns of the state that do not
-/// have the problem's size count as zero.
-pub fn solve(
-    problem: &FrictionProblem,
-    state: &mut State,
-    config: &Config,
-) -> Result<Report, Error> {
-    problem.check()?;
-    for (name, column) in [("v", &state.v), ("r", &state.r)] {
-        if !column.iter().all(|x| x.iter().all(|x| x.is_finite())) {
-            return Err(Error::Start(name));
-        }
+impl ContactSolver for Ica {
+    fn name(&self) -> &'static str {
+        "ica"
     }
+
+    /// Contacts are those of the task's problem at its start: the source is not used.
+    fn solve(
+        &mut self,
+        task: &mut Task<'_>,
+        solution: &mut Solution,
+    ) -> Result<SolverReport, Error> {
+        if task.local.is_some() {
+            return Err(Error::LocalStep(self.name()));
+        }
+        let mut config = self.config;
+        if let Some(target) = task.target {
+            config.tolerance = target.error * task.problem.h;
+            config.max_iterations = target.max_iterations;
+        }
+        task.problem.check()?;
+        solution.check()?;
+        relax_all(task.problem, solution, &config, task.observer)
+    }
+
+    fn unconstrained(
+        &mut self,
+        problem: &FrictionProblem,
+        x: &mut [Vec3],
+        tolerance: f64,
+    ) -> Result<(), Error> {
+        Ok(self.factor.unconstrained(problem, x, tolerance)?)
+    }
+}
+
+fn relax_all(
+    problem: &FrictionProblem,
+    state: &mut Solution,
+    config: &Config,
+    observer: &mut dyn FnMut(&Iteration),
+) -> Result<SolverReport, Error> {
     let bandless = match problem.a.has_bands() {
         true => Some(problem.a.without_bands().map_err(ProblemError::Matrix)?),
         false => None,
@@ -131,10 +141,12 @@ pub fn solve(
         }
     }
 
-    let mut report = Report {
-        delta: f64::INFINITY,
-        certificate: f64::INFINITY,
-        ..Report::default()
+    let h = problem.h;
+    let mut report = SolverReport {
+        change: f64::INFINITY,
+        error: f64::INFINITY,
+        asked: config.tolerance / h,
+        ..SolverReport::default()
     };
     let mut residual = vec![Vec3::zeros(); n];
     let mut push = vec![Vec3::zeros(); n];
@@ -152,7 +164,9 @@ pub fn solve(
         for j in 0..n {
             v[j] -= inverse[j] * push[j];
         }
+        let begin = Instant::now();
         let settling = projection.project(&mut v, config.sweeps, None);
+        let projection_seconds = begin.elapsed().as_secs_f64();
         projection.impulses(set, &mut r);
 
         let change = reduce::max_ordered(n, |j| {
@@ -163,20 +177,27 @@ pub fn solve(
                 f64::INFINITY
             }
         });
-        let delta = problem.h * (change.max(0.0) + settling);
+        let delta = h * (change.max(0.0) + settling);
         if !delta.is_finite() {
-            return Err(Error::Diverged {
+            return Err(Error::Overflow {
                 iterations: number,
-                delta: report.delta,
+                change: report.change,
             });
         }
         report.iterations = number;
-        report.delta = delta;
+        (report.change, report.settling) = (delta / h, settling);
+        report.projection_seconds += projection_seconds;
+        observer(&Iteration {
+            number,
+            change: report.change,
+            restarted: false,
+            projection: projection_seconds,
+        });
         if delta <= config.tolerance {
             // Small changes alone can also mean that relaxation is slow.
             let judged = certify(problem, &v, &r, &CertifyConfig::default())?;
-            report.certificate = problem.h * judged.residual.max(judged.dynamics);
-            report.converged = report.certificate <= config.tolerance;
+            report.error = judged.solution_error();
+            report.converged = h * report.error <= config.tolerance;
             if report.converged {
                 break;
             }

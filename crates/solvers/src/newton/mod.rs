@@ -48,13 +48,12 @@ mod law;
 mod matrix;
 mod search;
 
-use stiction_contact::{FrictionProblem, ProblemError};
-use stiction_math::{BlockError, FactorError, Vec3};
+use stiction_contact::solver::{ContactSolver, Solution, SolverReport, Task};
 
 /// How far and how long to go.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// Done when the certificate's `residual` and `dynamics` are below this [m/s].
+    /// Done when the certificate's `residual` and `linear` are below this [m/s].
     pub tolerance: f64,
     /// Factorisations before giving up.
     pub max_iterations: usize,
@@ -72,75 +71,50 @@ impl Default for Config {
     }
 }
 
-/// Where a solve starts, and its answer.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct State {
-    /// Velocities of the blocks [m/s].
-    pub v: Vec<Vec3>,
-    /// Impulses at the contacts [N·s], world frame.
-    pub r: Vec<Vec3>,
-}
+pub use stiction_contact::solver::SolverError as Error;
 
-/// How a solve went.
+/// The solver. It keeps nothing between solves.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Report {
-    /// Factorisations.
-    pub iterations: usize,
-    /// Rounds of the loop on the impulses.
-    pub rounds: usize,
-    /// `residual` and `dynamics` of the answer's certificate [m/s], the larger one.
-    pub certificate: f64,
-    /// Whether it is below the tolerance.
-    pub converged: bool,
+pub struct Newton {
+    config: Config,
 }
 
-/// Why there is no answer.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Error {
-    /// The problem is not sound.
-    #[error(transparent)]
-    Problem(#[from] ProblemError),
-    /// The matrix of the problem could not be laid out.
-    #[error("the matrix of the contact solver: {0}")]
-    Matrix(#[from] BlockError),
-    /// The structure of the matrix could not be analysed, or its factor does not fit into memory.
-    #[error("the factor of the contact solver: {0}")]
-    Factor(#[from] FactorError),
-    /// The state to start from has a number that is not finite.
-    #[error("the `{0}` to start from is not finite")]
-    Start(&'static str),
-    /// A setting makes no sense.
-    #[error("the setting `{name}` is {value}")]
-    Setting {
-        /// Its name.
-        name: &'static str,
-        /// Its value.
-        value: f64,
-    },
+impl Newton {
+    /// A solver with the given settings.
+    pub fn new(config: Config) -> Self {
+        Self { config }
+    }
 }
 
-/// Solves `problem` from `state`, and leaves the best answer there. Columns of the state that do
-/// not have the problem's size count as zero. On error the state is as it was.
-///
-/// A problem that is not solved to the tolerance is no error: `Report::converged` tells.
-pub fn solve(
-    problem: &FrictionProblem,
-    state: &mut State,
-    config: &Config,
-) -> Result<Report, Error> {
-    for (name, value) in [
-        ("tolerance", config.tolerance),
-        ("stiffness", config.stiffness),
-    ] {
-        if !(value.is_finite() && value > 0.0) {
-            return Err(Error::Setting { name, value });
-        }
+impl ContactSolver for Newton {
+    fn name(&self) -> &'static str {
+        "newton"
     }
-    problem.check()?;
-    for (name, column) in [("v", &state.v), ("r", &state.r)] {
-        if !column.iter().all(|x| x.iter().all(|x| x.is_finite())) {
-            return Err(Error::Start(name));
+
+    /// Contacts are those of the task's problem at its start: the source is not used.
+    fn solve(
+        &mut self,
+        task: &mut Task<'_>,
+        solution: &mut Solution,
+    ) -> Result<SolverReport, Error> {
+        if task.local.is_some() {
+            return Err(Error::LocalStep(self.name()));
         }
+        let mut config = self.config;
+        if let Some(target) = task.target {
+            config.tolerance = target.error;
+            config.max_iterations = target.max_iterations;
+        }
+        for (name, value) in [
+            ("tolerance", config.tolerance),
+            ("stiffness", config.stiffness),
+        ] {
+            if !(value.is_finite() && value > 0.0) {
+                return Err(Error::Setting { name, value });
+            }
+        }
+        task.problem.check()?;
+        solution.check()?;
+        search::search(task.problem, solution, &config)
     }
-    search::search(problem, state, config)
 }

@@ -1,10 +1,13 @@
 //! Rounds of Newton's method.
 
-use stiction_contact::{CertifyConfig, FrictionProblem, certify, project_cone};
+use stiction_contact::{
+    CertifyConfig, FrictionProblem, certify, project_cone,
+    solver::{Solution, SolverReport},
+};
 use stiction_math::{LinearOperator, Mat3, Part, Vec3, reduce};
 
 use super::{
-    Config, Error, Report, State,
+    Config, Error,
     law::{Law, Mode},
     matrix::Matrix,
 };
@@ -33,15 +36,15 @@ const DECREASE: f64 = 0.25;
 /// See the module. The state and the settings have been checked.
 pub fn search(
     problem: &FrictionProblem,
-    state: &mut State,
+    state: &mut Solution,
     config: &Config,
-) -> Result<Report, Error> {
+) -> Result<SolverReport, Error> {
     let mut search = Search::new(problem, state, config)?;
-    let mut report = Report::default();
+    let mut report = SolverReport::default();
     // The start as it was given is an answer, too.
     let (v, r) = (&search.best.1, &search.best.2);
     let judged = certify(problem, v, r, &CertifyConfig::default())?;
-    search.best.0 = judged.residual.max(judged.dynamics);
+    search.best.0 = judged.solution_error();
     let mut before = f64::INFINITY;
     // What the contacts did at the end of the last round.
     let mut modes: Option<Vec<Mode>> = None;
@@ -49,7 +52,6 @@ pub fn search(
         && report.iterations < config.max_iterations
         && search.multiple >= RANGE.0
     {
-        report.rounds += 1;
         let start = search.v.clone();
         if search.round(modes.as_deref(), &mut report.iterations)? {
             let (residual, dynamics) = search.judge()?;
@@ -68,7 +70,8 @@ pub fn search(
     }
     let (certificate, v, r) = search.best;
     (state.v, state.r) = (v, r);
-    report.certificate = certificate;
+    report.error = certificate;
+    report.asked = config.tolerance;
     report.converged = certificate <= config.tolerance;
     Ok(report)
 }
@@ -108,7 +111,7 @@ struct Answers {
 }
 
 impl<'a> Search<'a> {
-    fn new(problem: &'a FrictionProblem, state: &State, config: &Config) -> Result<Self, Error> {
+    fn new(problem: &'a FrictionProblem, state: &Solution, config: &Config) -> Result<Self, Error> {
         let set = &problem.contacts;
         let blocks = problem.blocks();
         let inverse: Vec<Mat3> = (0..blocks)
@@ -238,7 +241,7 @@ impl<'a> Search<'a> {
         all
     }
 
-    /// `residual` and `dynamics` [m/s] of the certificate for what there is now, which is kept if it
+    /// `residual` and `linear` [m/s] of the certificate for what there is now, which is kept if it
     /// is the best so far.
     fn judge(&mut self) -> Result<(f64, f64), Error> {
         let set = &self.problem.contacts;
@@ -246,11 +249,11 @@ impl<'a> Search<'a> {
         let impulses = self.now.impulse.iter().enumerate();
         let r: Vec<Vec3> = impulses.map(|(c, r)| r - pull(c)).collect();
         let judged = certify(self.problem, &self.v, &r, &CertifyConfig::default())?;
-        let error = judged.residual.max(judged.dynamics);
+        let error = judged.solution_error();
         if error < self.best.0 {
             self.best = (error, self.v.clone(), r);
         }
-        Ok((judged.residual, judged.dynamics))
+        Ok((judged.residual, judged.linear))
     }
 
     /// The size of velocities, spins at the radius of gyration [m/s].

@@ -7,7 +7,7 @@
 //! friction. Cost is cubic in nodes and contacts: for some hundreds of each.
 //!
 //! For large μ a problem can have several solutions, or one that sweeps do not reach; what is not
-//! solved is returned as an error that says how far it got.
+//! solved is reported as not converged, with the best answer found.
 
 mod delassus;
 mod law;
@@ -16,8 +16,11 @@ mod newton;
 mod quartic;
 mod search;
 
-use stiction_contact::{CertifyConfig, FrictionProblem, ProblemError, certify};
-use stiction_math::{Vec3, nalgebra};
+use stiction_contact::{
+    CertifyConfig, certify,
+    solver::{ContactSolver, Solution, SolverReport, Task},
+};
+use stiction_math::nalgebra;
 
 use delassus::Delassus;
 use search::Search;
@@ -37,55 +40,19 @@ pub struct Config {
     pub max_rows: usize,
 }
 
-/// The solution and the way to it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Report {
-    /// Velocities of the blocks [m/s].
-    pub v: Vec<Vec3>,
-    /// Impulses at the contacts [N·s], world frame.
-    pub r: Vec<Vec3>,
-    /// Sweeps and attempts of Newton's method taken.
-    pub iterations: usize,
-    /// Newton steps in all attempts.
-    pub newton_steps: usize,
-    /// The worst residual of Coulomb's law over contacts [m/s].
-    pub residual: f64,
-    /// What was good enough [m/s]: the tolerance, and what rounding does to sums. A solution's
-    /// certificate, `residual` and `dynamics`, is below it.
-    pub tolerance: f64,
+pub use stiction_contact::solver::SolverError as Error;
+
+/// The solver. It keeps nothing between solves.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reference {
+    config: Config,
 }
 
-/// Why there is no solution.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Error {
-    /// The problem is not sound.
-    #[error(transparent)]
-    Problem(#[from] ProblemError),
-    /// The first impulses do not fit the contacts.
-    #[error("{found} impulses to start from for {expected} contacts, or they are not finite")]
-    Start {
-        /// How many contacts there are.
-        expected: usize,
-        /// How many impulses were given.
-        found: usize,
-    },
-    /// The dense matrices would be too large.
-    #[error("{rows} rows are too many for the dense solver, whose limit is {limit}")]
-    TooLarge {
-        /// Rows of the larger of A and W.
-        rows: usize,
-        /// The limit.
-        limit: usize,
-    },
-    /// A has no Cholesky factor.
-    #[error("the system matrix is not positive definite")]
-    NotPositiveDefinite,
-    /// The limit of iterations was reached.
-    #[error("not solved after {} iterations: residual {:e} m/s", .best.iterations, .best.residual)]
-    NotConverged {
-        /// The best impulses found, and their residual.
-        best: Box<Report>,
-    },
+impl Reference {
+    /// A solver with the given settings.
+    pub fn new(config: Config) -> Self {
+        Self { config }
+    }
 }
 
 /// By how much the certificate may differ from the search's own measure.
@@ -102,62 +69,62 @@ impl Default for Config {
     }
 }
 
-/// Solves `problem`, from the impulses `start` [N·s] if given, else from none.
-pub fn solve(
-    problem: &FrictionProblem,
-    config: &Config,
-    start: Option<&[Vec3]>,
-) -> Result<Report, Error> {
-    let m = problem.contacts.len();
-    let rows = 3 * problem.blocks().max(m);
-    if rows > config.max_rows {
-        let limit = config.max_rows;
-        return Err(Error::TooLarge { rows, limit });
+impl ContactSolver for Reference {
+    fn name(&self) -> &'static str {
+        "reference"
     }
-    problem.check()?;
-    let delassus = Delassus::new(problem).ok_or(Error::NotPositiveDefinite)?;
-    let start = match start {
-        None => nalgebra::DVector::zeros(3 * m),
-        Some(start) => {
-            let finite = start.iter().flatten().all(|x| x.is_finite());
-            if start.len() != m || !finite {
-                return Err(Error::Start {
-                    expected: m,
-                    found: start.len(),
-                });
-            }
-            delassus.local(problem, start)
+
+    /// Starts from the impulses of the solution. Of the target only the limit of iterations is
+    /// used: the solver goes on to rounding. Contacts are those of the task's problem at its start.
+    fn solve(
+        &mut self,
+        task: &mut Task<'_>,
+        solution: &mut Solution,
+    ) -> Result<SolverReport, Error> {
+        if task.local.is_some() {
+            return Err(Error::LocalStep(self.name()));
         }
-    };
+        let mut config = self.config;
+        if let Some(target) = task.target {
+            config.max_iterations = target.max_iterations;
+        }
+        let problem = &*task.problem;
+        let m = problem.contacts.len();
+        let rows = 3 * problem.blocks().max(m);
+        if rows > config.max_rows {
+            let limit = config.max_rows;
+            return Err(Error::TooLarge { rows, limit });
+        }
+        problem.check()?;
+        solution.check()?;
+        let delassus = Delassus::new(problem).ok_or(Error::NotPositiveDefinite)?;
+        let start = match solution.r.len() == m {
+            false => nalgebra::DVector::zeros(3 * m),
+            true => delassus.local(problem, &solution.r),
+        };
+        let mut search = Search {
+            config: &config,
+            iterations: 0,
+            newton_steps: 0,
+            best: (f64::INFINITY, start),
+        };
+        search.run(&delassus.reduced);
 
-    let mut search = Search {
-        config,
-        iterations: 0,
-        newton_steps: 0,
-        best: (f64::INFINITY, start),
-    };
-    search.run(&delassus.reduced);
-
-    let target = search.target(&delassus.reduced);
-    let (residual, local) = search.best;
-    let r = delassus.world(problem, &local);
-    let v = delassus.motion(problem, &r);
-    // The search measures each contact by its own block of W, the certificate by the blocks of A
-    // it touches: bodies that are stiff make a difference.
-    let judged = certify(problem, &v, &r, &CertifyConfig::default())?;
-    let tolerance = MEASURES * target;
-    let report = Report {
-        v,
-        r,
-        iterations: search.iterations,
-        newton_steps: search.newton_steps,
-        residual,
-        tolerance,
-    };
-    if residual <= target && judged.residual.max(judged.dynamics) <= tolerance {
-        Ok(report)
-    } else {
-        let best = Box::new(report);
-        Err(Error::NotConverged { best })
+        let target = search.target(&delassus.reduced);
+        let (residual, local) = search.best;
+        let r = delassus.world(problem, &local);
+        let v = delassus.motion(problem, &r);
+        // The search measures each contact by its own block of W, the certificate by the blocks of A
+        // it touches: bodies that are stiff make a difference.
+        let error = certify(problem, &v, &r, &CertifyConfig::default())?.solution_error();
+        let asked = MEASURES * target;
+        (solution.v, solution.r) = (v, r);
+        Ok(SolverReport {
+            iterations: search.iterations,
+            error,
+            asked,
+            converged: residual <= target && error <= asked,
+            ..SolverReport::default()
+        })
     }
 }

@@ -12,14 +12,17 @@ use std::{fmt::Write as _, path::Path, time::Instant};
 
 use serde::Serialize;
 use stiction_contact::FrictionProblem;
+use stiction_contact::solver::{
+    ContactSolver, NoNewContacts, Solution, SolverError, SolverReport, Task, TaskStart, solve_alone,
+};
 use stiction_record::plot::{Plot, Scale, Series};
 use stiction_scene::{LoadOptions, MethodConfig, SceneSource};
 use stiction_sim::{
     Simulation, Stage,
-    admm::{self, ContactSolver},
+    admm::{self, SolverChoice},
 };
 use stiction_solvers::{
-    admm::{Acceleration, Admm, Config, Local, Start, State, Weights},
+    admm::{Acceleration, Admm, Config, Local, Start, Weights},
     ica,
 };
 
@@ -240,7 +243,7 @@ fn timed(case: &Case) -> Result<Timed, Failure> {
     }
     let mut figures = [Solver::default(); 2];
     let (mut contacts, mut dofs) = (0.0, 0);
-    let solvers = [ContactSolver::Splitting, ContactSolver::NestedRelaxation];
+    let solvers = [SolverChoice::Splitting, SolverChoice::NestedRelaxation];
     for (by, figures) in solvers.into_iter().zip(&mut figures) {
         // Both stop by the same rule, when hardly anything changes any more.
         let mut config = admm::Config::paper();
@@ -256,7 +259,7 @@ fn timed(case: &Case) -> Result<Timed, Failure> {
             let Ok(report) = sim.step() else { break };
             figures.iterations += report.iterations as f64 / STEPS as f64;
             figures.residual = figures.residual.max(report.certificate.residual);
-            if by == ContactSolver::Splitting {
+            if by == SolverChoice::Splitting {
                 contacts += report.contacts as f64 / STEPS as f64;
             }
         }
@@ -317,23 +320,30 @@ fn heavy() -> Result<FrictionProblem, Failure> {
     for _ in 0..16 {
         sim.step().map_err(Failure::run)?;
     }
-    match sim.method().evidence() {
-        Some(evidence) => Ok(evidence.problem.clone()),
+    match sim.method().contacts().and_then(|c| c.problem()) {
+        Some(problem) => Ok(problem.clone()),
         None => Err(Failure::Run(miette::miette!("the stack had no contacts"))),
     }
 }
 
 /// Iterations, δ∞ and seconds in the projection of one solve from nothing.
 fn solve(problem: &FrictionProblem, config: &Config) -> Result<(usize, f64, f64, bool), Failure> {
-    let mut solver = Admm::new(problem).map_err(Failure::run)?;
     let mut seconds = 0.0;
-    let report = solver
-        .solve_observed(problem, &mut State::default(), config, &mut |i| {
-            seconds += i.projection;
-        })
+    let mut task = Task {
+        problem: &mut problem.clone(),
+        source: &mut NoNewContacts,
+        start: TaskStart::Configured,
+        polish: true,
+        target: None,
+        local: None,
+        observer: &mut |i| seconds += i.projection,
+    };
+    let report = Admm::new(config.clone())
+        .solve(&mut task, &mut Solution::default())
         .map_err(Failure::run)?;
-    let met = report.delta.max(report.settling) <= config.tolerance;
-    Ok((report.iterations, report.delta, seconds, met))
+    let delta = report.change * problem.h;
+    let met = delta.max(report.settling * problem.h) <= config.tolerance;
+    Ok((report.iterations, delta, seconds, met))
 }
 
 fn ablation(problem: &FrictionProblem) -> Result<Ablation, Failure> {
@@ -407,16 +417,19 @@ fn relaxation(problem: &FrictionProblem) -> Result<Variant, Failure> {
             max_iterations,
             ..ica::Config::paper()
         };
+        let (mut problem, mut solution) = (problem.clone(), Solution::default());
+        let mut solver = ica::Ica::new(config);
         let clock = Instant::now();
-        let report = ica::solve(problem, &mut ica::State::default(), &config);
+        let start = TaskStart::Configured;
+        let report = solve_alone(&mut solver, &mut problem, &mut solution, start, None);
         (report, clock.elapsed().as_secs_f64())
     };
     let (fixed, seconds) = run(0.0, 25);
     let (full, seconds_to_tolerance) = run(PAPER_TOLERANCE, 2000);
     // Divergence is a result, not a failure of the benchmark.
-    let end = |report: Result<ica::Report, ica::Error>| match report {
-        Ok(r) => Ok((r.iterations, r.delta, r.converged)),
-        Err(ica::Error::Diverged { iterations, .. }) => Ok((iterations, f64::INFINITY, false)),
+    let end = |report: Result<SolverReport, SolverError>| match report {
+        Ok(r) => Ok((r.iterations, r.change * problem.h, r.converged)),
+        Err(SolverError::Overflow { iterations, .. }) => Ok((iterations, f64::INFINITY, false)),
         Err(other) => Err(Failure::run(other)),
     };
     let (_, delta, _) = end(fixed)?;

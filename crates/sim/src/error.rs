@@ -1,0 +1,147 @@
+//! Why a substep fails.
+
+use stiction_bodies::Model;
+use stiction_contact::{
+    ProblemError, detect::DetectError, smooth::SmoothError, solver::SolverError,
+};
+use stiction_math::{BandedError, BicgstabError, FactorError, ScatterError, SystemError};
+
+use crate::stages::Stage;
+
+/// Why a substep failed. Most failures are cured by smaller substeps.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SolveError {
+    /// The matrix of a body could not be factorised.
+    #[error("body `{body}`: {source}")]
+    Factor {
+        /// The body.
+        body: String,
+        /// What went wrong.
+        source: FactorError,
+    },
+    /// The matrix does not fit the model.
+    #[error("the system matrix cannot be assembled: {0}")]
+    Assembly(#[from] ScatterError),
+    /// The linear system across couplings did not converge.
+    #[error(
+        "conjugate gradients across attachments stopped after {iterations} iterations at residual {residual:e}; attachments far stiffer than the bodies they join cause this: lower their stiffness"
+    )]
+    Linear {
+        /// Iterations taken.
+        iterations: usize,
+        /// Relative residual reached.
+        residual: f64,
+    },
+    /// The Jacobian of the step could not be factorised.
+    #[error("the Jacobian of the step cannot be factorised: {0}")]
+    Lu(#[from] FactorError),
+    /// The linear system of an inexact Newton iteration was not solved at all.
+    #[error("no Newton direction: BiCGSTAB: {0}; try `solver = \"direct\"`")]
+    Direction(BicgstabError),
+    /// The detector was given something it cannot search.
+    #[error("collision detection: {0}")]
+    Detect(#[from] DetectError),
+    /// The contact problem of the step is not sound, so that nothing can be said of its solution.
+    #[error("the contact problem of the step is not sound: {0}")]
+    Problem(#[from] ProblemError),
+    /// Smooth contact could not be evaluated.
+    #[error("smooth contact: {0}")]
+    Smooth(#[from] SmoothError),
+    /// The contact solver failed.
+    #[error(transparent)]
+    Contact(#[from] SolverError),
+    /// Rods could not be factorised.
+    #[error("body `{body}`: rod {source}")]
+    Rods {
+        /// The body.
+        body: String,
+        /// What went wrong; its matrices are the rods.
+        source: BandedError,
+    },
+    /// Surfaces would pass through one another, and contacts against it did not help.
+    #[error(
+        "surfaces would touch or pass through one another after {fraction:.3} of the step; a larger contact thickness, a smaller time step or more iterations may help, or `safe = false` in [method] lets it happen"
+    )]
+    Passes {
+        /// The part of the step before it happens.
+        fraction: f64,
+    },
+    /// The line search found no decrease.
+    #[error(
+        "no step along the Newton direction lowers the energy after {iterations} iterations (last change {change:e} m/s)"
+    )]
+    LineSearch {
+        /// Newton iterations taken.
+        iterations: usize,
+        /// The last change of the velocity [m/s].
+        change: f64,
+    },
+    /// The tolerance was not met.
+    #[error(
+        "Newton did not converge in {iterations} iterations: the last change was {change:e} m/s, the tolerance is {tolerance:e} m/s"
+    )]
+    NotConverged {
+        /// Newton iterations taken.
+        iterations: usize,
+        /// The last change of the velocity [m/s].
+        change: f64,
+        /// What was asked for [m/s].
+        tolerance: f64,
+    },
+    /// The time step is out of its range.
+    #[error("the time step is {0} s; it must be positive and finite")]
+    TimeStep(f64),
+    /// An observer made the substep fail.
+    #[error("an observer rejected the substep in stage `{}`", .0.name())]
+    Rejected(Stage),
+    /// An observer stopped the step.
+    #[error("stopped in stage `{}`", .0.name())]
+    Stopped(Stage),
+    /// A number is not finite any more.
+    #[error("body `{body}`, node {node}: the velocity is not finite")]
+    NotFinite {
+        /// The body.
+        body: String,
+        /// The node, in the body's own numbering.
+        node: usize,
+    },
+}
+
+impl SolveError {
+    /// Whether smaller substeps may succeed.
+    pub fn is_curable(&self) -> bool {
+        !matches!(self, Self::TimeStep(_) | Self::Stopped(_))
+    }
+
+    /// A failed linear solve, with the body named.
+    pub(crate) fn system(model: &Model, error: SystemError) -> Self {
+        match error {
+            SystemError::Factor { part, source } => Self::Factor {
+                body: model.bodies[part].name.clone(),
+                source,
+            },
+            SystemError::Banded { part, source } => Self::Rods {
+                body: model.bodies[part].name.clone(),
+                source,
+            },
+            SystemError::Linear {
+                iterations,
+                residual,
+            } => Self::Linear {
+                iterations,
+                residual,
+            },
+        }
+    }
+
+    /// The body and node of a block whose velocity is not finite.
+    pub(crate) fn not_finite(model: &Model, block: usize) -> Self {
+        let (body, first) = model
+            .body_of(block)
+            .map_or((String::new(), 0), |b| (b.name.clone(), b.blocks.start));
+        Self::NotFinite {
+            body,
+            node: block - first,
+        }
+    }
+}

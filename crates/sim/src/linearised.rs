@@ -1,0 +1,650 @@
+//! Methods that linearise the step and hand friction problems to a contact solver.
+//!
+//! Each Newton iteration linearises the step to A v = f + Bᵀ r and hands it, with the contacts, to
+//! a [`ContactSolver`]. Contacts are detected once per step along the unconstrained motion, again by
+//! the solver while it works, and at last along the whole motion of the answer: a step that is not
+//! safe is solved again with contacts against what passes, and then refused.
+//!
+//! The last linear problem is what the certificate judges for the laws of contact.
+
+use std::borrow::Cow;
+
+use stiction_bodies::{Body, BodyKind, Model};
+use stiction_contact::{
+    ContactKey, ContactSet, FrictionProblem,
+    detect::{ContactSource, DetectConfig, Detector, Placement, Step},
+    solver::{ContactSolver, Solution, SolverError, Task, TaskStart},
+};
+use stiction_math::{LinearOperator, Vec3};
+
+use crate::{
+    certify::largest_speed,
+    colliders::{ContactRules, colliders, place},
+    dynamics::Dynamics,
+    error::SolveError,
+    method::{
+        Answer, Footprint, Memory, Method, Persistent, SolveReport, SolvedContacts, StepContext,
+        System,
+    },
+    splitting::{self, Elements},
+    stages::{Stage, Stages},
+    unsupported::Unsupported,
+};
+
+/// How the step is linearised and made safe.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// How the elastic step is solved.
+    pub integrator: Integrator,
+    /// The detector.
+    pub detect: DetectConfig,
+    /// Whether a step that would make surfaces touch or pass is refused.
+    pub safe: bool,
+}
+
+/// How the elastic step is solved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Integrator {
+    /// Projected Newton.
+    Newton(Linearisations),
+    /// One alternating loop in which every elastic element is a constraint with its own local step
+    /// and contact is one more [daviet2020, Sect. 6.1], [narain2016]. Its matrix does not depend on
+    /// the deformation. It uses the solver's tolerance and iterations; attachments and rotations of
+    /// rigid bodies are linearised once per step. The solver must support local steps.
+    Splitting,
+}
+
+/// The number of linearisations of a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Linearisations {
+    /// So many, at least one.
+    Fixed(usize),
+    /// Until the momentum residual is below a tolerance.
+    Converge {
+        /// The tolerance [m/s].
+        tolerance: f64,
+        /// Linearisations allowed.
+        max: usize,
+    },
+}
+
+/// Fraction of the thickness that surfaces must keep, so that rounding does not make them touch.
+const CLEARANCE: f64 = 1e-3;
+
+/// Most solves of a step with contacts against surfaces that would pass.
+const ROUNDS: usize = 4;
+
+/// A method of linearised steps, for any contact solver.
+pub struct Linearised {
+    name: &'static str,
+    config: Config,
+    rules: ContactRules,
+    solver: Box<dyn ContactSolver>,
+    work: Option<Work>,
+    /// As of the end of the last step.
+    kept: Kept,
+    /// As of the end of the step that is being solved.
+    trial: Kept,
+    /// Velocities and impulses that the last contact problem was started from, if they are kept.
+    start: Option<(Vec<Vec3>, Vec<Vec3>)>,
+    /// Whether `trial` holds the answer to the problem in `work`, or `kept` does.
+    answer: Where,
+    /// The memory of the last solve.
+    held: Footprint,
+}
+
+/// What is carried from step to step.
+#[derive(Default)]
+struct Kept {
+    solution: Solution,
+    /// Keys and normals of the contacts.
+    contacts: ContactSet,
+    /// Multipliers of elastic elements, by body and term.
+    multipliers: Vec<(String, Vec<Vec3>)>,
+}
+
+/// Where the answer to the last problem is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Where {
+    #[default]
+    Nowhere,
+    Trial,
+    Kept,
+}
+
+struct Work {
+    detector: Detector,
+    problem: FrictionProblem,
+    /// For the alternating integrator.
+    elements: Option<Elements>,
+    placements: Vec<Placement<'static>>,
+}
+
+impl Linearised {
+    /// A method with the given name, settings and contact solver.
+    pub fn new(
+        name: &'static str,
+        config: Config,
+        rules: ContactRules,
+        solver: Box<dyn ContactSolver>,
+    ) -> Self {
+        Self {
+            name,
+            config,
+            rules,
+            solver,
+            work: None,
+            kept: Kept::default(),
+            trial: Kept::default(),
+            start: None,
+            answer: Where::Nowhere,
+            held: Footprint::default(),
+        }
+    }
+
+    /// Everything of a step but the memory, made at the first one.
+    fn work<'a>(
+        work: &'a mut Option<Work>,
+        model: &Model,
+        rules: &ContactRules,
+        config: &Config,
+    ) -> Result<&'a mut Work, SolveError> {
+        let made = match work.take() {
+            Some(work) => work,
+            None => Work::new(model, rules, config)?,
+        };
+        Ok(work.insert(made))
+    }
+
+    /// One solve of the linear problem in `work`, from the trial solution to it and to `v`.
+    fn solve_linear(
+        &mut self,
+        step: &mut StepContext<'_>,
+        start: TaskStart,
+        polish: bool,
+        v: &mut [Vec3],
+        report: &mut SolveReport,
+    ) -> Result<(), SolveError> {
+        let Self {
+            solver,
+            work: Some(work),
+            trial,
+            ..
+        } = self
+        else {
+            return Ok(());
+        };
+        let solution = &mut trial.solution;
+        // The problem of an alternating integrator changes while it is solved: it has no start to show.
+        if let Some((v, r)) = self.start.as_mut().filter(|_| work.elements.is_none()) {
+            v.clone_from(&solution.v);
+            r.clone_from(&solution.r);
+        }
+        let problem = &mut work.problem;
+        solution
+            .r
+            .resize(problem.contacts.len(), Vec3::zeros());
+        let (from, h) = ((step.model, step.state), problem.h);
+        let mut elastic = match &mut work.elements {
+            Some(elements) => Some(elements.local_step(from, step.dynamics, v, h)),
+            None => None,
+        };
+        let mut source = Timed {
+            detector: &mut work.detector,
+            stages: step.stages,
+        };
+        let mut task = Task {
+            problem,
+            source: &mut source,
+            start,
+            polish,
+            target: None,
+            local: elastic.as_mut().map(|e| e as _),
+            observer: &mut |_| {},
+        };
+        let solved = solver.solve(&mut task, solution)?;
+        drop(elastic);
+        step.stages.linear += solved.linear_seconds;
+        step.stages.projection += solved.projection_seconds;
+        report.iterations += solved.iterations + solved.factorisations;
+        report.linear_iterations += solved.linear_iterations;
+        // A problem that is linearised again is not solved to its end.
+        if polish {
+            report.converged = solved.converged;
+        }
+        report.change = solved.change;
+        report.contacts = problem.contacts.len();
+        for i in 0..v.len() {
+            if !problem.fixed[i] {
+                v[i] = solution.v[i];
+            }
+        }
+        Ok(())
+    }
+
+    /// All linearisations of the step; the first one is built, and its contacts are detected.
+    fn linearisations(
+        &mut self,
+        step: &mut StepContext<'_>,
+        v: &mut [Vec3],
+        report: &mut SolveReport,
+    ) -> Result<(), SolveError> {
+        let (most, tolerance) = match self.config.integrator {
+            Integrator::Splitting => (1, None),
+            Integrator::Newton(Linearisations::Fixed(count)) => (count, None),
+            Integrator::Newton(Linearisations::Converge { tolerance, max }) => {
+                (max, Some(tolerance))
+            }
+        };
+        for newton in 0..most {
+            let mut start = TaskStart::Configured;
+            if newton > 0 {
+                // The last iterate of the contact solver is the best guess [daviet2020, Sect. 6.2.1].
+                start = TaskStart::Given;
+                if let Some(work) = &mut self.work {
+                    step.time(Stage::Build, |s| work.linearise(s, v))?;
+                }
+            }
+            // Only the last linearisation is polished; where that is not known, all but the first.
+            let last = newton + 1 == most || tolerance.is_some() && newton > 0;
+            self.solve_linear(step, start, last, v, report)?;
+            if let Some(tolerance) = tolerance {
+                self.answer = Where::Trial;
+                let residual = self.momentum_residual(step, v)?;
+                let reached = largest_speed(step.model, step.state, &residual) <= tolerance;
+                report.converged &= reached;
+                if reached && newton > 0 {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Solves the step again with contacts against what would pass, until nothing does.
+    fn make_safe(
+        &mut self,
+        step: &mut StepContext<'_>,
+        v: &mut [Vec3],
+        report: &mut SolveReport,
+    ) -> Result<(), SolveError> {
+        let clearance = CLEARANCE * self.rules.thickness;
+        for round in 0.. {
+            let Some(work) = &mut self.work else {
+                return Ok(());
+            };
+            let fraction = step.time(Stage::Detect, |_| work.safe_fraction(v, clearance))?;
+            if fraction >= 1.0 {
+                return Ok(());
+            }
+            let more = step.time(Stage::Detect, |_| {
+                work.detector.more_contacts(v, &mut work.problem.contacts)
+            });
+            if more == 0 || round == ROUNDS {
+                return Err(SolveError::Passes { fraction });
+            }
+            self.solve_linear(step, TaskStart::Given, true, v, report)?;
+        }
+        Ok(())
+    }
+}
+
+impl Method for Linearised {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn needs(&self, model: &Model) -> Result<(), Unsupported> {
+        if self.config.integrator == Integrator::Splitting {
+            Unsupported::dynamic_twist(self.name(), model)?;
+            Unsupported::frames(self.name(), model)?;
+        }
+        Unsupported::volumes(self.name(), model)
+    }
+
+    fn build(&mut self, step: &mut StepContext<'_>, v: &mut [Vec3]) -> Result<(), SolveError> {
+        self.answer = Where::Nowhere;
+        let work = Self::work(&mut self.work, step.model, &self.rules, &self.config)?;
+        step.dynamics.lag(step.model, step.state)?;
+        if self.config.integrator == Integrator::Splitting {
+            let elements = work.elements.get_or_insert_with(|| Elements::new(step.model));
+            let multipliers = &self.kept.multipliers;
+            elements.begin(step.model, step.dynamics, step.state, v, step.h, multipliers);
+        }
+        work.linearise(step, v)
+    }
+
+    fn predict(&mut self, step: &mut StepContext<'_>, v: &[Vec3]) -> Result<(), SolveError> {
+        let Self {
+            work: Some(work),
+            solver,
+            ..
+        } = self
+        else {
+            return Ok(());
+        };
+        work.predict(&mut **solver, step.model, v, step.dynamics.scratch())
+    }
+
+    fn detect(&mut self, step: &mut StepContext<'_>, _v: &[Vec3]) -> Result<(), SolveError> {
+        let Self {
+            work: Some(work),
+            kept,
+            trial,
+            ..
+        } = self
+        else {
+            return Ok(());
+        };
+        work.detect(step, &kept.contacts)?;
+        // The solver works in the columns that it starts from: it is given copies.
+        let Solution { v, r, columns } = &mut trial.solution;
+        v.clone_from(&step.state.v);
+        r.clone_from(&kept.solution.r);
+        columns.clone_from(&kept.solution.columns);
+        let found = &work.problem.contacts.key;
+        trial.solution.carry(&kept.contacts.key, found);
+        Ok(())
+    }
+
+    fn solve(
+        &mut self,
+        step: &mut StepContext<'_>,
+        v: &mut [Vec3],
+    ) -> Result<SolveReport, SolveError> {
+        let mut report = SolveReport {
+            converged: true,
+            ..SolveReport::default()
+        };
+        self.linearisations(step, v, &mut report)?;
+        if self.config.safe {
+            self.make_safe(step, v, &mut report)?;
+        }
+        let Self {
+            work: Some(work),
+            trial,
+            kept,
+            solver,
+            ..
+        } = self
+        else {
+            return Ok(report);
+        };
+        self.held = work.held(&**solver, trial, kept);
+        solver.release();
+        let found = &work.problem.contacts;
+        trial.contacts.key.clone_from(&found.key);
+        trial.contacts.normal.clone_from(&found.normal);
+        step.time(Stage::Detect, |_| {
+            work.detector.follow_sides(v, &mut trial.contacts);
+        });
+        if let Some(elements) = &work.elements {
+            trial.multipliers = elements.multipliers().collect();
+        }
+        self.answer = Where::Trial;
+        Ok(report)
+    }
+}
+
+impl Answer for Linearised {
+    fn momentum_residual(
+        &mut self,
+        step: &mut StepContext<'_>,
+        v: &[Vec3],
+    ) -> Result<Cow<'_, [Vec3]>, SolveError> {
+        let mut residual = vec![Vec3::zeros(); v.len()];
+        let (model, state) = (step.model, step.state);
+        step.dynamics.gradient(model, state, v, &mut residual)?;
+        if let Some(SolvedContacts { contacts, r, .. }) = self.contacts() {
+            for (c, r) in r.iter().enumerate() {
+                for e in contacts.entries(c) {
+                    residual[e.node as usize] -= e.tr_mul(r);
+                }
+            }
+        }
+        Ok(Cow::Owned(residual))
+    }
+
+    fn contacts(&self) -> Option<SolvedContacts<'_>> {
+        let problem = &self.work.as_ref()?.problem;
+        let solution = match self.answer {
+            Where::Nowhere => return None,
+            Where::Trial => &self.trial.solution,
+            Where::Kept => &self.kept.solution,
+        };
+        let start = self.start.as_ref().map(|(v, r)| (&v[..], &r[..]));
+        let start = start.filter(|s| s.0.len() == solution.v.len());
+        Some(SolvedContacts {
+            contacts: &problem.contacts,
+            h: problem.h,
+            v: &solution.v,
+            r: &solution.r,
+            system: System::Problem(problem),
+            start,
+        })
+    }
+
+    fn detector(&mut self) -> Option<(&mut Detector, &ContactSet)> {
+        let work = self.work.as_mut()?;
+        Some((&mut work.detector, &self.trial.contacts))
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.held
+    }
+
+    fn keep_start(&mut self) {
+        self.start.get_or_insert_default();
+    }
+}
+
+impl Persistent for Linearised {
+    fn commit(&mut self) {
+        std::mem::swap(&mut self.kept, &mut self.trial);
+        self.answer = Where::Kept;
+        // Columns of the step before: their memory is not kept while detection needs it.
+        self.trial = Kept::default();
+    }
+
+    fn save(&self) -> Memory {
+        let Kept {
+            solution,
+            contacts,
+            multipliers,
+        } = &self.kept;
+        let own = [("r", &solution.r), ("normal", &contacts.normal)];
+        let columns = solution.columns.iter().map(|(name, c)| (*name, c));
+        Memory {
+            columns: own
+                .into_iter()
+                .chain(columns)
+                .map(|(name, c)| (name.to_owned(), c.clone()))
+                .chain(multipliers.iter().cloned())
+                .collect(),
+            keys: contacts
+                .key
+                .iter()
+                .flat_map(|k| [k.first, k.second])
+                .collect(),
+        }
+    }
+
+    fn recall(&mut self, memory: Memory) {
+        let names = self.solver.columns();
+        let solution = Solution {
+            v: Vec::new(),
+            r: memory.column("r"),
+            columns: names.iter().map(|n| (*n, memory.column(n))).collect(),
+        };
+        let keys = memory.keys.chunks_exact(2);
+        let keys = keys.map(|key| ContactKey {
+            first: key[0],
+            second: key[1],
+        });
+        let mut contacts = ContactSet {
+            key: keys.collect(),
+            normal: memory.column("normal"),
+            ..ContactSet::default()
+        };
+        // What does not belong together is forgotten.
+        if contacts.key.len() != contacts.normal.len() {
+            contacts.clear();
+        }
+        let multipliers = memory.columns.into_iter();
+        self.kept = Kept {
+            solution,
+            contacts,
+            multipliers: multipliers
+                .filter(|c| splitting::is_column(&c.0))
+                .collect(),
+        };
+        self.answer = Where::Nowhere;
+    }
+}
+
+/// The detector as a source of contacts, with its time booked to detection.
+struct Timed<'a> {
+    detector: &'a mut Detector,
+    stages: &'a mut Stages,
+}
+
+impl ContactSource for Timed<'_> {
+    fn more_contacts(&mut self, v: &[Vec3], contacts: &mut ContactSet) -> usize {
+        let detector = &mut *self.detector;
+        self.stages
+            .time(Stage::Detect, |_| detector.more_contacts(v, contacts))
+    }
+}
+
+impl Work {
+    fn new(model: &Model, rules: &ContactRules, config: &Config) -> Result<Self, SolveError> {
+        let n = model.blocks();
+        let a = match config.integrator {
+            Integrator::Newton(_) => Dynamics::matrix(model),
+            Integrator::Splitting => Dynamics::split_matrix(model),
+        };
+        let mut problem = FrictionProblem::new(a, vec![Vec3::zeros(); n], 1.0);
+        // Rods are eliminated from end to end wherever they are.
+        let rods = |b: &Body| matches!(b.kind, BodyKind::Rods(_));
+        problem.positions = match model.bodies.iter().all(rods) {
+            true => Vec::new(),
+            false => {
+                let bodies = model.bodies.iter();
+                bodies.flat_map(|b| b.block_positions()).collect()
+            }
+        };
+        problem.mass = model.bodies.iter().flat_map(|b| b.block_masses()).collect();
+        Ok(Self {
+            detector: Detector::new(colliders(model, rules), rules.laws.clone(), config.detect)?,
+            elements: None,
+            placements: Vec::new(),
+            problem,
+        })
+    }
+
+    /// A and f of the step at `v`: A is the projected Hessian, f = A v − g on blocks that may move.
+    fn linearise(&mut self, step: &mut StepContext<'_>, v: &[Vec3]) -> Result<(), SolveError> {
+        let problem = &mut self.problem;
+        let dynamics = &mut *step.dynamics;
+        let at = (step.model, step.state);
+        let splits = self.elements.as_mut().map(Elements::splits_mut);
+        // The gradient is where f will be.
+        dynamics.linearise_with(at, v, &mut problem.f, &mut problem.a, splits)?;
+        problem.h = step.h;
+        problem.fixed.copy_from_slice(dynamics.fixed());
+        // A has no entries from prescribed blocks to others: their velocities are not part of A v.
+        let product = dynamics.scratch();
+        problem.a.apply(v, product);
+        for i in 0..v.len() {
+            problem.f[i] = if problem.fixed[i] {
+                Vec3::zeros()
+            } else {
+                product[i] - problem.f[i]
+            };
+        }
+        Ok(())
+    }
+
+    /// The velocity without contact, prescribed where it is. The solver may go on with the factor.
+    fn predict(
+        &mut self,
+        solver: &mut dyn ContactSolver,
+        model: &Model,
+        v: &[Vec3],
+        predicted: &mut [Vec3],
+    ) -> Result<(), SolveError> {
+        let problem = &mut self.problem;
+        // Contacts of the step before do not belong to this one's matrix.
+        problem.contacts.clear();
+        solver
+            .unconstrained(problem, predicted, 1e-6)
+            .map_err(|e| match e {
+                SolverError::System(e) => SolveError::system(model, e),
+                e => e.into(),
+            })?;
+        for i in 0..v.len() {
+            if problem.fixed[i] {
+                predicted[i] = v[i];
+            }
+        }
+        Ok(())
+    }
+
+    /// The contacts of the step along the predicted motion, which is in the scratch column of the
+    /// dynamics.
+    fn detect(
+        &mut self,
+        step: &mut StepContext<'_>,
+        previous: &ContactSet,
+    ) -> Result<(), SolveError> {
+        let (state, h) = (step.state, step.h);
+        place(
+            step.model,
+            state.time,
+            state.time + h,
+            &mut self.placements,
+        );
+        let step = Step {
+            h,
+            x: &state.x,
+            rotations: &state.rotations,
+            v: step.dynamics.scratch(),
+            start: &state.v,
+            fixed: &self.problem.fixed,
+            obstacles: &self.placements,
+            previous,
+        };
+        self.detector.detect(&step, &mut self.problem.contacts)?;
+        Ok(())
+    }
+
+    /// Memory at the end of a solve, with the columns of this step and of the one before.
+    fn held(&self, solver: &dyn ContactSolver, trial: &Kept, kept: &Kept) -> Footprint {
+        let columns = [&self.problem.f, &self.problem.positions];
+        let columns: usize = columns.map(|c| size_of_val(&c[..])).iter().sum();
+        let solver = solver.bytes();
+        let carried = trial.solution.bytes() + kept.solution.bytes();
+        Footprint {
+            system: self.problem.a.bytes() + solver.system + columns + carried,
+            detection: self.detector.bytes(),
+            contacts: self.problem.contacts.bytes()
+                + kept.contacts.bytes()
+                + solver.contacts
+                + size_of_val(&trial.solution.r[..])
+                + size_of_val(&kept.solution.r[..]),
+        }
+    }
+
+    /// The fraction of the step at `v` in which all surfaces stay `clearance` [m] apart. What starts
+    /// closer need not get out at once: it must keep a tenth of that, and so on.
+    fn safe_fraction(&mut self, v: &[Vec3], clearance: f64) -> Result<f64, SolveError> {
+        let mut fraction = 0.0;
+        for k in 0..6 {
+            fraction = self.detector.safe_fraction(v, clearance * 10f64.powi(-k))?;
+            if fraction > 0.0 {
+                break;
+            }
+        }
+        Ok(fraction)
+    }
+}
