@@ -13,11 +13,11 @@ use std::{fs, path::Path};
 
 use common::{code, stderr, stiction};
 use stiction::{
+    contact::solver::{ContactSolver, Solution, SolverError, SolverReport, TaskStart, solve_alone},
     contact::{CertifyConfig, FrictionProblem, certify},
     math::Vec3,
     record::problems::read_problem,
     scene::{LoadOptions, SceneSource, builtin, load},
-    contact::solver::{ContactSolver, Solution, SolverError, SolverReport, TaskStart, solve_alone},
     solvers::{admm, ica, newton, polished_admm, reference},
 };
 

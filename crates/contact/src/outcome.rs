@@ -133,7 +133,13 @@ mod tests {
         };
         let held = problem(0.6);
         let r = [Vec3::new(-0.6, 0.0, 2.0)];
-        let all = outcomes(&held.contacts, held.h, &[Vec3::zeros()], &r, &CertifyConfig::default());
+        let all = outcomes(
+            &held.contacts,
+            held.h,
+            &[Vec3::zeros()],
+            &r,
+            &CertifyConfig::default(),
+        );
         assert_eq!(all[0].state, ContactState::Stick);
         assert!((all[0].force() - Vec3::new(-6.0, 0.0, 20.0)).norm() < 1e-12);
         assert_eq!(

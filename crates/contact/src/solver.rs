@@ -204,7 +204,9 @@ pub enum SolverError {
         value: f64,
     },
     /// The iteration left the finite numbers.
-    #[error("the iteration overflowed after {iterations} iterations, at a change of {change:e} m/s")]
+    #[error(
+        "the iteration overflowed after {iterations} iterations, at a change of {change:e} m/s"
+    )]
     Overflow {
         /// Iterations taken.
         iterations: usize,
@@ -225,7 +227,10 @@ pub struct KeptFactor {
 impl KeptFactor {
     /// The factor for the structure of `problem`, and whether it was analysed anew. Its numbers are
     /// those of the last factorisation.
-    pub fn of(&mut self, problem: &FrictionProblem) -> Result<(&mut SystemFactor, bool), SystemError> {
+    pub fn of(
+        &mut self,
+        problem: &FrictionProblem,
+    ) -> Result<(&mut SystemFactor, bool), SystemError> {
         let parts = problem.a.parts().iter().map(|part| part.len());
         if !parts.clone().eq(self.shape.iter().copied()) {
             self.factor = None;

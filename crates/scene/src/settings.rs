@@ -1,8 +1,7 @@
 //! What a scene says beside the model: time, method, contact, friction, output.
 
 use stiction_sim::{
-    Method,
-    admm,
+    Method, admm,
     colliders::ContactRules,
     newton::{self, Newton},
     smooth::{self, Smooth},

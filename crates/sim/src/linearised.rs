@@ -181,9 +181,7 @@ impl Linearised {
             r.clone_from(&solution.r);
         }
         let problem = &mut work.problem;
-        solution
-            .r
-            .resize(problem.contacts.len(), Vec3::zeros());
+        solution.r.resize(problem.contacts.len(), Vec3::zeros());
         let (from, h) = ((step.model, step.state), problem.h);
         let mut elastic = match &mut work.elements {
             Some(elements) => Some(elements.local_step(from, step.dynamics, v, h)),
@@ -307,9 +305,21 @@ impl Method for Linearised {
         let work = Self::work(&mut self.work, step.model, &self.rules, &self.config)?;
         step.dynamics.lag(step.model, step.state)?;
         if self.config.integrator == Integrator::Splitting {
-            let elements = work.elements.get_or_insert_with(|| Elements::new(step.model));
             let multipliers = &self.kept.multipliers;
-            elements.begin(step.model, step.dynamics, step.state, v, step.h, multipliers);
+            // Without multipliers to start from there is no step before this one.
+            let elements = match work.elements.take().filter(|_| !multipliers.is_empty()) {
+                Some(elements) => elements,
+                None => Elements::new(step.model),
+            };
+            let elements = work.elements.insert(elements);
+            elements.begin(
+                step.model,
+                step.dynamics,
+                step.state,
+                v,
+                step.h,
+                multipliers,
+            );
         }
         work.linearise(step, v)
     }
@@ -452,13 +462,14 @@ impl Persistent for Linearised {
             contacts,
             multipliers,
         } = &self.kept;
-        let own = [("r", &solution.r), ("normal", &contacts.normal)];
-        let columns = solution.columns.iter().map(|(name, c)| (*name, c));
+        let own = [("r", &solution.r[..]), ("normal", &contacts.normal[..])];
+        let columns = self.solver.columns().iter();
+        let columns = columns.map(|name| (*name, solution.column(name)));
         Memory {
             columns: own
                 .into_iter()
                 .chain(columns)
-                .map(|(name, c)| (name.to_owned(), c.clone()))
+                .map(|(name, c)| (name.to_owned(), c.to_vec()))
                 .chain(multipliers.iter().cloned())
                 .collect(),
             keys: contacts
@@ -494,9 +505,7 @@ impl Persistent for Linearised {
         self.kept = Kept {
             solution,
             contacts,
-            multipliers: multipliers
-                .filter(|c| splitting::is_column(&c.0))
-                .collect(),
+            multipliers: multipliers.filter(|c| splitting::is_column(&c.0)).collect(),
         };
         self.answer = Where::Nowhere;
     }
@@ -598,12 +607,7 @@ impl Work {
         previous: &ContactSet,
     ) -> Result<(), SolveError> {
         let (state, h) = (step.state, step.h);
-        place(
-            step.model,
-            state.time,
-            state.time + h,
-            &mut self.placements,
-        );
+        place(step.model, state.time, state.time + h, &mut self.placements);
         let step = Step {
             h,
             x: &state.x,

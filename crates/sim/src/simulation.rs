@@ -258,17 +258,14 @@ impl Simulation {
                 None => Ok(solved),
             }
         })?;
-        let certificate = step.stage(Stage::Certify, |s| {
-            certify(s, &mut **method, v, placements)
-        })?;
+        let certificate =
+            step.stage(Stage::Certify, |s| certify(s, &mut **method, v, placements))?;
         step.stage(Stage::Advance, |_| Ok(()))?;
         stages.time(Stage::Advance, |_| {
             dynamics.advance(model, state, v, end);
             method.commit();
         });
-        let certificate = stages.time(Stage::Certify, |_| {
-            with_energies(certificate, model, state)
-        });
+        let certificate = stages.time(Stage::Certify, |_| with_energies(certificate, model, state));
         report.add(&solved, &certificate);
         Ok(())
     }

@@ -19,8 +19,8 @@ use stiction_math::{Quat, Vec3};
 use stiction_sim::{
     Simulation,
     admm::{Config, admm},
-    linearised::{Integrator, Linearisations},
     colliders::{ContactRules, material_names},
+    linearised::{Integrator, Linearisations},
     probe::{Axis, ContactSum, Quantity, Resultant},
 };
 

@@ -142,7 +142,5 @@ fn the_splitting_integrator_refuses_frames() {
     };
     let refused = admm(config, rules.clone()).needs(&model).unwrap_err();
     assert!(refused.reason.contains("`bar`"), "{refused}");
-    admm(admm::Config::default(), rules)
-        .needs(&model)
-        .unwrap();
+    admm(admm::Config::default(), rules).needs(&model).unwrap();
 }

@@ -16,9 +16,7 @@ use stiction_geometry::{
     analytic::{Pose, Shape as Solid},
 };
 use stiction_math::Vec3;
-use stiction_sim::{
-    Method, Newton, Simulation, admm, colliders::ContactRules, linearised, newton,
-};
+use stiction_sim::{Method, Newton, Simulation, admm, colliders::ContactRules, linearised, newton};
 
 fn material() -> RodMaterial {
     RodMaterial {

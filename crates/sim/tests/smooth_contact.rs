@@ -170,7 +170,10 @@ fn what_sticks_creeps_as_the_smoothing_says() {
             let judged = sim.step().unwrap().certificate;
             // The certificate shows what smoothing costs.
             assert!(judged.creep > 0.9 * creep && judged.creep < epsilon);
-            assert_eq!(judged.penetration, 0.0);
+            assert!(
+                judged.overlap < 1.0,
+                "the surfaces themselves do not overlap"
+            );
         }
     }
 }
@@ -321,7 +324,7 @@ fn a_hard_landing_stiffens_the_contact_until_nothing_overlaps() {
     let mut steps = 0;
     while kappa(&sim) <= start {
         let report = sim.step().unwrap();
-        assert_eq!(report.certificate.penetration, 0.0);
+        assert!(report.certificate.overlap < 1.0);
         steps += 1;
         assert!(steps < 10, "the contact was never stiffened");
     }
@@ -388,7 +391,7 @@ fn a_barrier_lets_nothing_pass_where_a_penalty_does() {
             for _ in 0..6 {
                 let report = sim.step().unwrap();
                 assert!(report.converged);
-                deepest = deepest.max(report.certificate.penetration);
+                deepest = deepest.max(report.certificate.overlap);
             }
             let over = sim.model().bodies[0].blocks.clone();
             let height = |x: &[Vec3]| x.iter().map(|x| x.z).sum::<f64>() / x.len() as f64;
@@ -401,7 +404,7 @@ fn a_barrier_lets_nothing_pass_where_a_penalty_does() {
         };
         let (above, deepest) = play(Penalty::Barrier);
         assert!(above > 0.01, "{onto_a_body}: {above} m");
-        assert_eq!(deepest, 0.0, "{onto_a_body}");
+        assert!(deepest < 1.0, "{onto_a_body}: {deepest}");
         let (above, _) = play(Penalty::Cubic);
         assert!(
             above < 0.0,

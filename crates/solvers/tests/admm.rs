@@ -2,12 +2,12 @@
 //! by the slow solver.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use stiction_contact::generate::{Kind, incline, pulled_chain, random, stack};
-use stiction_contact::{Certificate, CertifyConfig, Contact, ContactSet, FrictionProblem, certify};
 use stiction_contact::detect::ContactSource;
+use stiction_contact::generate::{Kind, incline, pulled_chain, random, stack};
 use stiction_contact::solver::{
     ContactSolver, Solution, SolverReport, Task, TaskStart, solve_alone,
 };
+use stiction_contact::{Certificate, CertifyConfig, Contact, ContactSet, FrictionProblem, certify};
 use stiction_math::Vec3;
 use stiction_solvers::admm::{
     Acceleration, Admm, Config, Error, LAMBDA, Local, Sleep, Start, Velocity, Weights,
@@ -24,10 +24,7 @@ fn run(
 }
 
 /// Solves from nothing.
-fn solve(
-    problem: &FrictionProblem,
-    config: &Config,
-) -> Result<(Solution, SolverReport), Error> {
+fn solve(problem: &FrictionProblem, config: &Config) -> Result<(Solution, SolverReport), Error> {
     let mut state = Solution::default();
     let report = run(&mut Admm::new(config.clone()), problem, &mut state)?;
     Ok((state, report))

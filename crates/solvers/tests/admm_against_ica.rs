@@ -7,7 +7,10 @@ use stiction_contact::solver::{
 };
 use stiction_contact::{CertifyConfig, Contact, FrictionProblem, certify};
 use stiction_math::Vec3;
-use stiction_solvers::{admm::{self, Admm}, ica::{self, Ica}};
+use stiction_solvers::{
+    admm::{self, Admm},
+    ica::{self, Ica},
+};
 
 /// Solves with a new solver, from `state` to `state`.
 fn run(

@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use stiction_contact::generate::{Kind, random};
+use stiction_contact::solver::{Solution, TaskStart, solve_alone};
 use stiction_contact::{Contact, ContactSet, Entry};
 use stiction_math::nalgebra::{DMatrix, DVector};
 use stiction_math::{Mat3, Vec3};
-use stiction_contact::solver::{Solution, TaskStart, solve_alone};
 use stiction_solvers::admm::{Admm, Config, Metric, Nap, Projection, Sleep};
 
 /// Numbers in [−1, 1), the same every time.

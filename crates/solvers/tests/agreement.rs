@@ -5,10 +5,10 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use stiction_contact::generate::{Kind, random};
-use stiction_contact::{CertifyConfig, FrictionProblem, certify};
 use stiction_contact::solver::{
     ContactSolver, Solution, SolverError, SolverReport, TaskStart, solve_alone,
 };
+use stiction_contact::{CertifyConfig, FrictionProblem, certify};
 use stiction_math::Vec3;
 use stiction_solvers::{admm, ica, newton, reference};
 

@@ -2,12 +2,12 @@
 //! slow solver.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use stiction_contact::generate::{Kind, incline, pulled_chain, random, stack};
-use stiction_contact::{CertifyConfig, Contact, ContactSet, FrictionProblem, certify};
 use stiction_contact::detect::ContactSource;
+use stiction_contact::generate::{Kind, incline, pulled_chain, random, stack};
 use stiction_contact::solver::{
     ContactSolver, Solution, SolverReport, Task, TaskStart, solve_alone,
 };
+use stiction_contact::{CertifyConfig, Contact, ContactSet, FrictionProblem, certify};
 use stiction_math::Vec3;
 use stiction_solvers::newton::{Config, Error, Newton};
 use stiction_solvers::reference::Reference;

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use stiction_contact::solver::{Solution, SolverReport, TaskStart, solve_alone};
 use stiction_contact::{
     CertifyConfig, Contact, FrictionProblem, certify,
     generate::{Kind, incline, pulled_chain, random, stack},
@@ -11,7 +12,6 @@ use stiction_math::{
     BlockPattern, LinearOperator, Mat3, PartShape, SystemMatrix, Vec3, nalgebra::DMatrix,
     nalgebra::DVector,
 };
-use stiction_contact::solver::{Solution, SolverReport, TaskStart, solve_alone};
 use stiction_solvers::reference::{Config, Error, Reference};
 
 fn solve(

@@ -62,7 +62,12 @@ pub struct SolveArgs {
 fn solver_names() -> PossibleValuesParser {
     let one = |s: &SolverEntry| PossibleValue::new(s.name).help(s.about);
     let all = PossibleValue::new("all").help("one after another");
-    SOLVERS.iter().map(one).chain([all]).collect::<Vec<_>>().into()
+    SOLVERS
+        .iter()
+        .map(one)
+        .chain([all])
+        .collect::<Vec<_>>()
+        .into()
 }
 
 /// What a solver made of a problem.

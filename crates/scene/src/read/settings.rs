@@ -5,8 +5,8 @@ use stiction_contact::smooth::{FrictionTime, Penalty};
 use stiction_math::Vec3;
 use stiction_sim::{
     admm::{self, SolverChoice},
-    linearised::{Integrator as Elastic, Linearisations},
     integrators::Integrator as Scheme,
+    linearised::{Integrator as Elastic, Linearisations},
     newton::{self, Stop},
     smooth::{self, Solver, VolumeJacobian},
 };
@@ -240,8 +240,7 @@ fn admm(f: &Fields<'_>) -> Option<admm::Config> {
         ];
         solver.stop = f.choice("stop", &stops)?;
     }
-    let plain =
-        config.by == SolverChoice::Splitting && config.integrator != Elastic::Splitting;
+    let plain = config.by == SolverChoice::Splitting && config.integrator != Elastic::Splitting;
     if f.has("residual") {
         if !plain {
             let message = "`residual` of [method] needs the linear problems of \"newton\" and their \

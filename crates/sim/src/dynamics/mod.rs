@@ -13,6 +13,7 @@
 mod points;
 mod prescribe;
 
+use crate::error::SolveError;
 use points::{Dashpot, Ends};
 use rayon::prelude::*;
 use stiction_bodies::{
@@ -21,7 +22,6 @@ use stiction_bodies::{
     rod::RodStart,
     surface::vertex_areas,
 };
-use crate::error::SolveError;
 use stiction_math::{BlockMatrix, Mat3, Part, PartShape, Quat, ScatterError, SystemMatrix, Vec3};
 
 /// The potential of the current step. Scratch: made once, filled anew by every step.

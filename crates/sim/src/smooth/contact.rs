@@ -10,9 +10,9 @@ use stiction_math::{Mat3, Vec3, reduce};
 
 use crate::{
     colliders::{ContactRules, colliders},
+    error::SolveError,
     forces::Place,
     jacobian::Jacobian,
-    error::SolveError,
     prescribed::Side,
 };
 

@@ -25,8 +25,8 @@ mod woodbury;
 use std::borrow::Cow;
 
 use stiction_bodies::{Model, State};
-use stiction_contact::{ContactSet, detect::Detector};
 use stiction_contact::smooth::{FrictionTime, Penalty, SmoothConfig};
+use stiction_contact::{ContactSet, detect::Detector};
 use stiction_math::{BlockError, ScatterError, Vec3};
 
 use self::{
@@ -342,7 +342,11 @@ impl Persistent for Smooth {
     }
 
     fn recall(&mut self, memory: Memory) {
-        let numbers = memory.column("numbers").first().copied().unwrap_or_default();
+        let numbers = memory
+            .column("numbers")
+            .first()
+            .copied()
+            .unwrap_or_default();
         self.history = History {
             h: numbers.x,
             kappa: numbers.y,

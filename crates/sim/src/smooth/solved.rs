@@ -59,9 +59,7 @@ impl Solved {
         fixed: &[bool],
         h: f64,
     ) -> Result<(), SolveError> {
-        let Self {
-            v, r, diagonal, ..
-        } = self;
+        let Self { v, r, diagonal, .. } = self;
         self.h = h;
         contacts.contact_set(stage.place(), h, fixed, &mut self.contacts, r)?;
         for i in 0..v.len() {

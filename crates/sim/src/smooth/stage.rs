@@ -16,10 +16,10 @@ use super::{
     guard::{Configuration, Guard},
 };
 use crate::{
+    error::SolveError,
     forces::{Forces, Place, momentum},
     integrators,
     jacobian::Jacobian,
-    error::SolveError,
     prescribed::Prescribed,
 };
 

@@ -5,7 +5,9 @@ use std::time::Instant;
 use rayon::prelude::*;
 use stiction_contact::{
     CertifyConfig, FrictionProblem, certify,
-    solver::{ContactSolver, Iteration, KeptFactor, Solution, SolverBytes, SolverReport, Task, TaskStart},
+    solver::{
+        ContactSolver, Iteration, KeptFactor, Solution, SolverBytes, SolverReport, Task, TaskStart,
+    },
 };
 use stiction_math::{LinearOperator, Mat3, SystemMatrix, Vec3, reduce};
 
@@ -359,7 +361,12 @@ impl Admm {
         run: &mut Run,
     ) -> Result<(), Error> {
         if !run.report.converged {
-            self.fall_back(task.problem, run.config.velocity, &mut run.attempts, &mut run.report)?;
+            self.fall_back(
+                task.problem,
+                run.config.velocity,
+                &mut run.attempts,
+                &mut run.report,
+            )?;
         }
         if !run.ended && run.closes {
             self.close(task, run)?;
