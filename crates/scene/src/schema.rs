@@ -28,53 +28,6 @@ pub(crate) const TIME: &[&str] = &[
     "frame_every",
     "integrator",
 ];
-pub(crate) const METHOD_NEWTON: &[&str] = &[
-    "name",
-    "iterations",
-    "tolerance",
-    "max_iterations",
-    "linear_tolerance",
-];
-pub(crate) const METHOD_ADMM: &[&str] = &[
-    "name",
-    "integrator",
-    "newton_iterations",
-    "solver",
-    "local",
-    "tolerance",
-    "max_iterations",
-    "sweeps",
-    "start",
-    "velocity",
-    "sigma",
-    "beta",
-    "sleep",
-    "acceleration",
-    "stop",
-    "residual",
-    "safe",
-    "linear_tolerance",
-];
-pub(crate) const METHOD_SMOOTH: &[&str] = &[
-    "name",
-    "integrator",
-    "startup",
-    "solver",
-    "volume_jacobian",
-    "tolerance",
-    "max_iterations",
-    "max_linear_iterations",
-    "sigma",
-    "epsilon",
-    "delta",
-    "kappa",
-    "penalty",
-    "friction",
-    "lagged_iterations",
-    "stribeck_speed",
-    "viscous",
-    "rounding",
-];
 pub(crate) const AIR: &[&str] = &["density", "wind", "gust", "period"];
 pub(crate) const CONTACT: &[&str] = &["enabled", "thickness", "overlap"];
 pub(crate) const FRICTION: &[&str] = &["default", "combine", "pair"];
@@ -312,9 +265,6 @@ pub(crate) const TABLES: &[(&str, &[&str])] = &[
     ("top level", ROOT),
     ("top level", GRAVITY),
     ("[time]", TIME),
-    ("[method]", METHOD_NEWTON),
-    ("[method]", METHOD_ADMM),
-    ("[method]", METHOD_SMOOTH),
     ("[air]", AIR),
     ("[contact]", CONTACT),
     ("[friction]", FRICTION),

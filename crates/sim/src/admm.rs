@@ -23,11 +23,13 @@ use stiction_math::{LinearOperator, Vec3};
 use stiction_solvers::{admm as solver, finish::admm_with_newton, ica};
 
 use crate::{
+    capabilities::Unsupported,
     colliders::{ContactRules, colliders, place},
     dynamics::Dynamics,
-    method::{
-        Evidence, Footprint, Memory, Method, SolveError, SolveReport, StepContext, Unsupported,
-    },
+    method::{Evidence, Footprint, Memory, Method, SolveError, SolveReport, StepContext},
+    methods::admm::NAME,
+    needs::needs,
+    registry::MethodConfig,
     splitting::{self, Elements},
     stages::{Stage, Stages},
 };
@@ -243,15 +245,12 @@ impl Admm {
 
 impl Method for Admm {
     fn name(&self) -> &'static str {
-        "admm"
+        NAME
     }
 
     fn needs(&self, model: &Model) -> Result<(), Unsupported> {
-        if self.config.integrator == Integrator::Splitting {
-            Unsupported::dynamic_twist(self.name(), model)?;
-            Unsupported::frames(self.name(), model)?;
-        }
-        Unsupported::volumes(self.name(), model)
+        let capabilities = self.config.capabilities();
+        capabilities.check(self.name(), &needs(model, Some(&self.rules)))
     }
 
     fn solve(&mut self, step: StepContext<'_>, v: &mut [Vec3]) -> Result<SolveReport, SolveError> {

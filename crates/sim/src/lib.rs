@@ -4,17 +4,22 @@
 //! stage of the step, behind the narrow trait [`Method`].
 
 pub mod admm;
+pub mod capabilities;
 pub mod check;
 pub mod colliders;
 pub mod dynamics;
 pub mod forces;
 pub mod integrators;
 pub mod jacobian;
+pub mod keys;
 mod method;
+pub mod methods;
+pub mod needs;
 pub mod newton;
 pub mod overlap;
 pub mod prescribed;
 pub mod probe;
+pub mod registry;
 pub mod resolve;
 mod simulation;
 pub mod smooth;
@@ -22,10 +27,10 @@ mod splitting;
 mod stages;
 
 pub use admm::Admm;
-pub use method::{
-    Evidence, Footprint, Memory, Method, SolveError, SolveReport, StepContext, Unsupported,
-};
+pub use capabilities::Unsupported;
+pub use method::{Evidence, Footprint, Memory, Method, SolveError, SolveReport, StepContext};
 pub use newton::Newton;
+pub use registry::{MethodConfig, MethodEntry, Registry};
 pub use simulation::{Simulation, StepError, StepReport};
 pub use smooth::Smooth;
 pub use stages::{Stage, Stages};

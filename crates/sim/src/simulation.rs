@@ -5,8 +5,9 @@ use stiction_contact::{Certificate, CertifyConfig, Outcome, outcomes};
 use stiction_math::Vec3;
 
 use crate::{
+    capabilities::Unsupported,
     dynamics::{BeginError, Dynamics},
-    method::{Memory, Method, SolveError, SolveReport, StepContext, Unsupported},
+    method::{Memory, Method, SolveError, SolveReport, StepContext},
     stages::{Stage, Stages},
 };
 

@@ -13,7 +13,7 @@ use std::{fmt::Write as _, path::Path, time::Instant};
 use serde::Serialize;
 use stiction_contact::FrictionProblem;
 use stiction_record::plot::{Plot, Scale, Series};
-use stiction_scene::{LoadOptions, MethodConfig, SceneSource};
+use stiction_scene::{LoadOptions, SceneSource};
 use stiction_sim::{
     Simulation, Stage,
     admm::{self, ContactSolver},
@@ -227,7 +227,7 @@ fn simulation(
     let source = SceneSource::Builtin(scene.to_owned());
     let mut loaded = stiction_scene::load(&source, &options).map_err(Failure::input)?;
     if let Some(method) = method {
-        loaded.plan.method = MethodConfig::Admm(method);
+        loaded.plan.method = Box::new(method);
     }
     let (simulation, _) = loaded.simulation().map_err(Failure::input)?;
     Ok(simulation)

@@ -1,0 +1,89 @@
+//! A method from outside the library: explicit Euler with a linear drag, without contact.
+//!
+//! v⁺ = (1 − h c) (v + h M⁻¹ f(x + h v)) at the blocks of shells and solids.
+
+use stiction_bodies::Model;
+use stiction_math::Vec3;
+use stiction_sim::{
+    Method, MethodConfig, MethodEntry, SolveError, SolveReport, StepContext, Unsupported,
+    capabilities::{Capabilities, Features},
+    colliders::ContactRules,
+    keys::{Key, Preset},
+    needs::{Feature, needs},
+};
+
+const NAME: &str = "explicit";
+
+pub const ENTRY: MethodEntry = MethodEntry {
+    name: NAME,
+    description: "advances each step explicitly.",
+    keys: &[Key::not_negative(
+        "slowing",
+        "1/s",
+        Preset::number(0.0),
+        "c: rate at which velocities decay",
+    )],
+    configure: |keys| {
+        let slowing = keys.number("slowing").unwrap_or(0.0);
+        Box::new(Config { slowing })
+    },
+    validation: None,
+};
+
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// c [1/s].
+    pub slowing: f64,
+}
+
+impl MethodConfig for Config {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::new(Features::of(&[
+            Feature::Shells,
+            Feature::Solids,
+            Feature::Pins,
+        ]))
+    }
+
+    fn build(&self, _rules: ContactRules) -> Box<dyn Method> {
+        Box::new(Explicit(*self))
+    }
+
+    fn boxed(&self) -> Box<dyn MethodConfig> {
+        Box::new(*self)
+    }
+}
+
+struct Explicit(Config);
+
+impl Method for Explicit {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn needs(&self, model: &Model) -> Result<(), Unsupported> {
+        self.0
+            .capabilities()
+            .check(self.name(), &needs(model, None))
+    }
+
+    fn solve(&mut self, step: StepContext<'_>, v: &mut [Vec3]) -> Result<SolveReport, SolveError> {
+        let mut gradient = vec![Vec3::zeros(); v.len()];
+        step.dynamics
+            .gradient(step.model, step.state, v, &mut gradient)?;
+        let masses = step.model.bodies.iter().flat_map(|b| b.block_masses());
+        let fixed = step.dynamics.fixed();
+        for (i, mass) in masses.enumerate().filter(|(i, _)| !fixed[*i]) {
+            v[i] = (v[i] - gradient[i] / mass) * (1.0 - step.h * self.0.slowing);
+        }
+        Ok(SolveReport {
+            iterations: 1,
+            converged: true,
+            ..SolveReport::default()
+        })
+    }
+}
