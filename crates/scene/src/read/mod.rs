@@ -16,6 +16,7 @@ pub(crate) mod probe;
 pub(crate) mod rod;
 pub(crate) mod settings;
 pub(crate) mod shape;
+pub(crate) mod shapes;
 pub(crate) mod volume;
 
 use stiction_bodies::{drag::Air, motion::Track};
