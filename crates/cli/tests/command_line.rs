@@ -489,6 +489,20 @@ fn a_comparison_has_a_row_for_every_run_and_says_why_one_was_refused() {
     assert_eq!(csv.lines().count(), 4);
 }
 
+#[test]
+fn a_comparison_with_an_unknown_method_runs_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("o").to_string_lossy().into_owned();
+    let output = stiction(&["compare", "slope", "--with", "admm,smoth", "--out", &out]);
+    assert_eq!(code(&output), 2);
+    let said = stderr(&output);
+    assert!(
+        said.contains("there is no method `smoth`") && said.contains("smooth"),
+        "{said}"
+    );
+    assert!(!dir.path().join("o").exists());
+}
+
 /// The house of cards has contacts whose impulses are not unique, on which splitting stalls.
 #[test]
 fn what_splitting_stalls_on_is_solved_by_newton_and_by_a_run_that_asks_for_it() {

@@ -253,6 +253,89 @@ fn solvers_do_not_import_one_another() {
     }
 }
 
+/// Files outside the methods' folders in which a method's name is a literal, with its other meaning.
+const NAMESAKES: [(&str, &str, &str); 4] = [
+    (
+        "crates/cli/src/commands/solve.rs",
+        "admm",
+        "a contact solver",
+    ),
+    (
+        "crates/cli/src/commands/solve.rs",
+        "newton",
+        "a contact solver",
+    ),
+    (
+        "crates/cli/src/commands/bench/admm.rs",
+        "admm",
+        "a contact solver",
+    ),
+    (
+        "crates/scene/src/read/motion.rs",
+        "smooth",
+        "an interpolation",
+    ),
+];
+
+/// Code that depends on a method's name escapes its entry in the registry: a new method would have to
+/// be added there, too.
+#[test]
+fn methods_are_named_in_their_own_folders_only() {
+    let names = stiction_sim::Registry::default().names();
+    assert!(names.len() >= 3, "{names:?}");
+    let mut found = BTreeSet::new();
+    for path in all(&[".rs"]) {
+        let shown = path
+            .strip_prefix(root())
+            .unwrap()
+            .to_string_lossy()
+            .replace('\\', "/");
+        let own = shown.starts_with("crates/sim/src/methods/");
+        let test = shown.contains("/tests/") || shown.ends_with("/tests.rs");
+        if own || test || !shown.contains("/src/") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        for line in code.lines().filter(|l| !l.trim_start().starts_with("//")) {
+            for name in &names {
+                // A literal, a word in quotes inside a literal, or a word in a message.
+                let written = [
+                    format!("\"{name}\""),
+                    format!("\\\"{name}\\\""),
+                    format!("`{name}`"),
+                ];
+                if written.iter().any(|w| line.contains(w)) {
+                    found.insert((shown.clone(), *name));
+                }
+            }
+        }
+    }
+    let namesakes: BTreeSet<_> = NAMESAKES
+        .iter()
+        .map(|(file, name, _)| ((*file).to_owned(), *name))
+        .collect();
+    assert_eq!(
+        found, namesakes,
+        "ask the registry instead of naming a method"
+    );
+}
+
+/// Every method has a folder of its own, which is all of them.
+#[test]
+fn every_method_has_its_folder() {
+    let folder = root().join("crates/sim/src/methods");
+    let folders: BTreeSet<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .filter(|p| p.is_dir())
+        .map(|p| p.file_name().unwrap().to_string_lossy().into_owned())
+        .collect();
+    let names = stiction_sim::Registry::default().names();
+    let names: BTreeSet<String> = names.into_iter().map(str::to_owned).collect();
+    assert_eq!(folders, names);
+}
+
 /// Keys cited as `[key]` or `[key, Sect. 1]`, told from other brackets by a year or a known name.
 fn cited(text: &str) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();

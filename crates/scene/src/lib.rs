@@ -24,6 +24,4 @@ mod tree;
 
 pub use error::{Kind, Problem, SceneError};
 pub use load::{Limits, LoadOptions, Plan, Scene, SceneSource, load};
-pub use settings::{
-    ContactSettings, Frames, Integrator, MethodConfig, OutputSettings, Overlap, TimeSettings,
-};
+pub use settings::{ContactSettings, Frames, Integrator, OutputSettings, Overlap, TimeSettings};

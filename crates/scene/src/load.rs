@@ -8,9 +8,10 @@ use std::{
 use stiction_bodies::{Model, State};
 use stiction_contact::detect::{DetectError, Law, Laws};
 use stiction_sim::{
-    Simulation, Unsupported,
+    MethodConfig, Registry, Simulation, Unsupported,
     check::Check,
     colliders::{ContactRules, material_names},
+    needs::needs,
     overlap::{Overlap as Overlapping, overlaps},
     probe::Probe,
     resolve,
@@ -23,7 +24,7 @@ use crate::{
     files::Files,
     friction::FrictionTable,
     library, mesh_files, overrides, read,
-    settings::{ContactSettings, MethodConfig, OutputSettings, Overlap, TimeSettings},
+    settings::{ContactSettings, OutputSettings, Overlap, TimeSettings},
     source::{At, Origin, Place, Sources},
     suggest, tree,
 };
@@ -58,6 +59,8 @@ pub struct LoadOptions {
     pub overrides: Vec<String>,
     /// A method to use instead of the scene's.
     pub method: Option<String>,
+    /// The methods that a scene can name; the built-in ones by default.
+    pub methods: Registry,
     /// What to do about overlap at the start instead of what the scene says.
     pub overlap: Option<Overlap>,
 }
@@ -102,7 +105,7 @@ pub struct Plan {
     /// The scene's text with the overrides in it. It is itself a scene.
     pub text: String,
     /// The method and its parameters.
-    pub method: MethodConfig,
+    pub method: Box<dyn MethodConfig>,
     /// Steps and frames.
     pub time: TimeSettings,
     /// How contact is looked for.
@@ -146,18 +149,11 @@ impl Scene {
             .build(rules(&model, &plan.contact, &plan.friction));
         match Simulation::new(model, state, method, plan.time.step) {
             Ok(simulation) => Ok((simulation, plan)),
-            Err(Unsupported {
-                method,
-                reason,
-                remedy,
-            }) => {
-                let message = format!("method `{method}` cannot run this scene: {reason}");
-                Err(SceneError::one(Problem::new(
-                    Kind::Unsupported,
-                    message,
-                    Some(remedy),
-                )))
-            }
+            Err(refused) => Err(SceneError::one(Problem::new(
+                Kind::Unsupported,
+                refused.to_string(),
+                Some(refused.remedy()),
+            ))),
         }
     }
 }
@@ -243,7 +239,7 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
     }
     reporter.verdict()?;
 
-    let read = read::document(&reporter, &root, &library, method);
+    let read = read::document(&reporter, &root, &library, method, &options.methods);
     reporter.verdict()?;
     let Some(mut read) = read else {
         return Err(unexplained());
@@ -272,18 +268,9 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
         return Err(unexplained());
     };
 
-    if let Err(Unsupported {
-        method,
-        reason,
-        remedy,
-    }) = read
-        .method
-        .value
-        .build(rules(&built.model, &read.contact, &read.friction))
-        .needs(&built.model)
-    {
-        let message = format!("method `{method}` cannot run this scene: {reason}");
-        reporter.fail::<()>(Kind::Unsupported, culprit(&read), message, Some(remedy));
+    if let Err(refused) = supported(&read, &built.model, &options.methods) {
+        let (message, help) = (refused.to_string(), Some(refused.remedy()));
+        reporter.fail::<()>(Kind::Unsupported, culprit(&read), message, help);
         reporter.verdict()?;
     }
     if read.contact.enabled && read.contact.overlap == Overlap::Refuse {
@@ -310,8 +297,16 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
     })
 }
 
-/// What to underline when the method cannot run the scene: its name if it was given, or else the
-/// first thing that would be touched.
+/// Whether the scene's method can run it. A refusal names the methods that can.
+fn supported(read: &read::Document, model: &Model, methods: &Registry) -> Result<(), Unsupported> {
+    let rules = rules(model, &read.contact, &read.friction);
+    let method = read.method.value.build(rules.clone());
+    method.needs(model).map_err(|refused| {
+        let able = methods.able(&needs(model, Some(&rules)));
+        refused.or_choose(&able)
+    })
+}
+
 /// Reports what overlaps at the start, at the first body concerned.
 fn refuse_overlap(reporter: &Reporter, read: &read::Document, model: &Model, state: &State) {
     let found = match overlaps(model, state, &rules(model, &read.contact, &read.friction)) {
@@ -366,6 +361,8 @@ pub(crate) fn resolve_overlap(
     }
 }
 
+/// What to underline when the method cannot run the scene: its name if it was given, or else the
+/// first thing that would be touched.
 fn culprit(read: &read::Document) -> Place {
     if read.method.place.end > read.method.place.start {
         return read.method.place;

@@ -1,4 +1,5 @@
-//! The keys of every table of a scene. `docs/scenes.md` documents each of them; a test compares.
+//! The keys of every table of a scene. `docs/scenes.md` documents each of them; a test compares. Keys of
+//! methods, shapes and probes stand in the tables of their kinds.
 
 /// The document itself.
 pub(crate) const ROOT: &[&str] = &[
@@ -27,53 +28,6 @@ pub(crate) const TIME: &[&str] = &[
     "frames_per_second",
     "frame_every",
     "integrator",
-];
-pub(crate) const METHOD_NEWTON: &[&str] = &[
-    "name",
-    "iterations",
-    "tolerance",
-    "max_iterations",
-    "linear_tolerance",
-];
-pub(crate) const METHOD_ADMM: &[&str] = &[
-    "name",
-    "integrator",
-    "newton_iterations",
-    "solver",
-    "local",
-    "tolerance",
-    "max_iterations",
-    "sweeps",
-    "start",
-    "velocity",
-    "sigma",
-    "beta",
-    "sleep",
-    "acceleration",
-    "stop",
-    "residual",
-    "safe",
-    "linear_tolerance",
-];
-pub(crate) const METHOD_SMOOTH: &[&str] = &[
-    "name",
-    "integrator",
-    "startup",
-    "solver",
-    "volume_jacobian",
-    "tolerance",
-    "max_iterations",
-    "max_linear_iterations",
-    "sigma",
-    "epsilon",
-    "delta",
-    "kappa",
-    "penalty",
-    "friction",
-    "lagged_iterations",
-    "stribeck_speed",
-    "viscous",
-    "rounding",
 ];
 pub(crate) const AIR: &[&str] = &["density", "wind", "gust", "period"];
 pub(crate) const CONTACT: &[&str] = &["enabled", "thickness", "overlap"];
@@ -200,121 +154,12 @@ pub(crate) const CHECK: &[&str] = &[
 ];
 pub(crate) const OUTPUT: &[&str] = &["formats", "contacts", "checkpoint_every"];
 
-pub(crate) const PALM: &[&str] = &[
-    "type",
-    "height",
-    "radius",
-    "leaves",
-    "leaf_length",
-    "leaflets",
-    "leaflet_length",
-    "thickness",
-    "droop",
-    "leaf_stiffness",
-    "seed",
-];
-
-pub(crate) const GROOM: &[&str] = &[
-    "type",
-    "on",
-    "radius",
-    "count",
-    "length",
-    "segments",
-    "frizz",
-    "curl_radius",
-    "curl_pitch",
-    "clumps",
-    "clumping",
-    "apart",
-    "seed",
-];
-
-/// The shapes of bodies and obstacles, each with all keys that some use of it has.
-pub(crate) const SHAPES: &[(&str, &[&str])] = &[
-    (
-        "sheet",
-        &["type", "size", "cells", "pattern", "jitter", "seed"],
-    ),
-    ("card", &["type", "size", "refinements"]),
-    ("grid", &["type", "count", "spacing", "jitter", "seed"]),
-    ("disc", &["type", "radius", "rings"]),
-    (
-        "tube",
-        &["type", "radius", "length", "around", "along", "ends"],
-    ),
-    (
-        "band",
-        &["type", "radius", "straight", "width", "around", "across"],
-    ),
-    (
-        "bowl",
-        &["type", "radius", "depth", "thickness", "rings", "layers"],
-    ),
-    ("box", &["type", "size", "cells", "walls", "pattern"]),
-    (
-        "sphere",
-        &["type", "radius", "thickness", "frequency", "layers"],
-    ),
-    ("blob", &["type", "radius", "bumps", "seed", "frequency"]),
-    ("capsule", &["type", "radius", "length", "rings", "along"]),
-    (
-        "cylinder",
-        &["type", "radius", "length", "around", "along", "rings"],
-    ),
-    ("cone", &["type", "radius", "height", "around", "along"]),
-    (
-        "torus",
-        &["type", "major", "minor", "around", "across", "rings"],
-    ),
-    ("plane", &["type", "normal", "offset"]),
-    ("plant", &["type", "parts"]),
-    ("palm", PALM),
-    ("path", &["type", "moves", "segments"]),
-    ("groom", GROOM),
-];
-
-/// The types of probes and their keys beside `name` and `type`.
-pub(crate) const PROBES: &[(&str, &[&str])] = &[
-    ("position", &["body", "node", "near", "axis"]),
-    ("displacement", &["body", "node", "near", "axis"]),
-    ("velocity", &["body", "node", "near", "axis"]),
-    ("distance", &["a", "b"]),
-    ("centroid", &["body", "axis"]),
-    ("centroid-velocity", &["body", "axis"]),
-    ("travel", &["body"]),
-    ("radius", &["body", "axis", "point"]),
-    ("min", &["body", "axis"]),
-    ("max", &["body", "axis"]),
-    ("size", &["body", "axis"]),
-    ("volume", &["body"]),
-    ("area", &["body"]),
-    ("kinetic-energy", &["body"]),
-    ("elastic-energy", &["body"]),
-    ("potential-energy", &["body"]),
-    ("energy", &["body"]),
-    ("momentum", &["body", "axis"]),
-    ("angular-momentum", &["body", "axis"]),
-    ("tension", &["attachment"]),
-    ("speed", &["body"]),
-    ("contact-force", &["body", "with", "axis"]),
-    ("friction-force", &["body", "with", "axis"]),
-    ("contact-torque", &["body", "with", "axis"]),
-    ("normal-force", &["body", "with"]),
-    ("contacts", &["body", "with"]),
-    ("enclosed-volume", &["volume"]),
-    ("pressure", &["volume"]),
-];
-
 /// Every table by the heading under which `docs/scenes.md` documents it.
 #[cfg(test)]
 pub(crate) const TABLES: &[(&str, &[&str])] = &[
     ("top level", ROOT),
     ("top level", GRAVITY),
     ("[time]", TIME),
-    ("[method]", METHOD_NEWTON),
-    ("[method]", METHOD_ADMM),
-    ("[method]", METHOD_SMOOTH),
     ("[air]", AIR),
     ("[contact]", CONTACT),
     ("[friction]", FRICTION),
@@ -351,6 +196,7 @@ pub(crate) const TABLES: &[(&str, &[&str])] = &[
 #[allow(clippy::panic)]
 mod tests {
     use super::*;
+    use crate::read::{obstacle, probe, shape};
 
     const DOCS: &str = include_str!("../../../docs/scenes.md");
 
@@ -371,19 +217,22 @@ mod tests {
                 );
             }
         }
-        for (shape, keys) in SHAPES {
+        for shape in shape::names() {
             let row = section("[[body]]")
                 .lines()
                 .find(|l| l.starts_with(&format!("| `{shape}` |")));
             let row = row.unwrap_or_else(|| panic!("shape `{shape}` has no row"));
-            for key in keys.iter().filter(|k| **k != "type") {
+            let bodies = shape::kinds().filter(|k| k.name == shape);
+            let obstacles = obstacle::KINDS.iter().filter(|k| k.name == shape);
+            let keys = bodies.map(|k| k.keys).chain(obstacles.map(|k| k.keys));
+            for key in keys.flatten() {
                 assert!(
                     row.contains(&format!("`{key}`")),
                     "`{key}` of shape `{shape}`"
                 );
             }
         }
-        for (probe, keys) in PROBES {
+        for (probe, reading) in probe::KINDS {
             let named = |l: &&str| {
                 l.split('|')
                     .nth(1)
@@ -391,7 +240,7 @@ mod tests {
             };
             let row = section("[[probe]]").lines().find(named);
             let row = row.unwrap_or_else(|| panic!("probe `{probe}` has no row"));
-            for key in *keys {
+            for key in reading.keys() {
                 assert!(
                     row.contains(&format!("`{key}`")),
                     "`{key}` of probe `{probe}`"

@@ -1,12 +1,5 @@
 //! What a scene says beside the model: time, method, contact, friction, output.
 
-use stiction_sim::{
-    Method, admm,
-    colliders::ContactRules,
-    newton::{self, Newton},
-    smooth::{self, Smooth},
-};
-
 /// Steps and frames.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeSettings {
@@ -65,41 +58,6 @@ impl TimeSettings {
     /// Whether a frame is written after `step` steps.
     pub fn is_frame(&self, step: u64) -> bool {
         step == 0 || self.frames_until(step) > self.frames_until(step - 1)
-    }
-}
-
-/// A method and its parameters.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum MethodConfig {
-    /// Projected Newton without contact.
-    Newton(newton::Config),
-    /// Frictional contact by splitting, inside projected Newton.
-    Admm(admm::Config),
-    /// Contact and friction as smooth forces.
-    Smooth(smooth::Config),
-}
-
-impl MethodConfig {
-    /// The names of the methods.
-    pub const NAMES: [&'static str; 3] = ["newton", "admm", "smooth"];
-
-    /// The method's name.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Newton(_) => "newton",
-            Self::Admm(_) => "admm",
-            Self::Smooth(_) => "smooth",
-        }
-    }
-
-    /// The method itself; `rules` say how things touch.
-    pub fn build(&self, rules: ContactRules) -> Box<dyn Method> {
-        match self {
-            Self::Newton(config) => Box::new(Newton::new(*config)),
-            Self::Admm(config) => Box::new(admm(config.clone(), rules)),
-            Self::Smooth(config) => Box::new(Smooth::new(*config, rules)),
-        }
     }
 }
 

@@ -19,6 +19,8 @@ use stiction_solvers::{admm as solver, ica, polished_admm};
 use crate::{
     colliders::ContactRules,
     linearised::{self, Integrator, Linearisations, Linearised},
+    methods::admm::NAME,
+    registry::MethodConfig,
 };
 
 /// How the method is run.
@@ -78,6 +80,7 @@ impl Default for Config {
 
 /// Frictional contact by splitting.
 pub fn admm(config: Config, rules: ContactRules) -> Linearised {
+    let capabilities = config.capabilities();
     let settings = linearised::Config {
         integrator: config.integrator,
         detect: config.detect,
@@ -95,5 +98,5 @@ pub fn admm(config: Config, rules: ContactRules) -> Linearised {
             Box::new(polished_admm(config.solver))
         }
     };
-    Linearised::new("admm", settings, rules, solver)
+    Linearised::new(NAME, capabilities, settings, rules, solver)
 }

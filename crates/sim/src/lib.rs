@@ -4,6 +4,7 @@
 //! the trait [`Method`]; [`Linearised`] is one for every contact solver.
 
 pub mod admm;
+pub mod capabilities;
 mod certify;
 pub mod check;
 pub mod colliders;
@@ -12,21 +13,25 @@ mod error;
 pub mod forces;
 pub mod integrators;
 pub mod jacobian;
+pub mod keys;
 pub mod linearised;
 mod method;
+pub mod methods;
+pub mod needs;
 pub mod newton;
 mod observer;
 pub mod overlap;
 pub mod prescribed;
 pub mod probe;
+pub mod registry;
 pub mod resolve;
 mod simulation;
 pub mod smooth;
 mod splitting;
 mod stages;
-mod unsupported;
 
 pub use admm::admm;
+pub use capabilities::Unsupported;
 pub use error::SolveError;
 pub use linearised::Linearised;
 pub use method::{
@@ -34,7 +39,7 @@ pub use method::{
 };
 pub use newton::Newton;
 pub use observer::{Observer, Verdict};
+pub use registry::{MethodConfig, MethodEntry, Registry};
 pub use simulation::{Simulation, StepError, StepReport};
 pub use smooth::Smooth;
 pub use stages::{Stage, Stages};
-pub use unsupported::Unsupported;

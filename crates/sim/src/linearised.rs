@@ -18,6 +18,7 @@ use stiction_contact::{
 use stiction_math::{LinearOperator, Vec3};
 
 use crate::{
+    capabilities::{Capabilities, Unsupported},
     certify::largest_speed,
     colliders::{ContactRules, colliders, place},
     dynamics::Dynamics,
@@ -26,9 +27,9 @@ use crate::{
         Answer, Footprint, Memory, Method, Persistent, SolveReport, SolvedContacts, StepContext,
         System,
     },
+    needs::needs,
     splitting::{self, Elements},
     stages::{Stage, Stages},
-    unsupported::Unsupported,
 };
 
 /// How the step is linearised and made safe.
@@ -77,6 +78,7 @@ const ROUNDS: usize = 4;
 /// A method of linearised steps, for any contact solver.
 pub struct Linearised {
     name: &'static str,
+    capabilities: Capabilities,
     config: Config,
     rules: ContactRules,
     solver: Box<dyn ContactSolver>,
@@ -121,15 +123,17 @@ struct Work {
 }
 
 impl Linearised {
-    /// A method with the given name, settings and contact solver.
+    /// A method with the given name, capabilities, settings and contact solver.
     pub fn new(
         name: &'static str,
+        capabilities: Capabilities,
         config: Config,
         rules: ContactRules,
         solver: Box<dyn ContactSolver>,
     ) -> Self {
         Self {
             name,
+            capabilities,
             config,
             rules,
             solver,
@@ -293,11 +297,8 @@ impl Method for Linearised {
     }
 
     fn needs(&self, model: &Model) -> Result<(), Unsupported> {
-        if self.config.integrator == Integrator::Splitting {
-            Unsupported::dynamic_twist(self.name(), model)?;
-            Unsupported::frames(self.name(), model)?;
-        }
-        Unsupported::volumes(self.name(), model)
+        let needs = needs(model, Some(&self.rules));
+        self.capabilities.check(self.name(), &needs)
     }
 
     fn build(&mut self, step: &mut StepContext<'_>, v: &mut [Vec3]) -> Result<(), SolveError> {

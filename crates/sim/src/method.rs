@@ -15,10 +15,10 @@ use stiction_contact::{
 use stiction_math::{Mat3, Vec3};
 
 use crate::{
+    capabilities::Unsupported,
     dynamics::Dynamics,
     error::SolveError,
     stages::{Stage, Stages},
-    unsupported::Unsupported,
 };
 
 /// A way to find the velocity at the end of a substep.

@@ -12,11 +12,14 @@ use stiction_math::{
 };
 
 use crate::{
+    capabilities::Unsupported,
     dynamics::Dynamics,
     error::SolveError,
     method::{Answer, Method, Persistent, SolveReport, StepContext},
+    methods::newton::NAME,
+    needs::needs,
+    registry::MethodConfig,
     stages::Stage,
-    unsupported::Unsupported,
 };
 
 /// When Newton stops.
@@ -92,30 +95,12 @@ impl Newton {
 
 impl Method for Newton {
     fn name(&self) -> &'static str {
-        "newton"
+        NAME
     }
 
     fn needs(&self, model: &Model) -> Result<(), Unsupported> {
-        Unsupported::volumes(self.name(), model)?;
-        if !model.contact {
-            return Ok(());
-        }
-        let reason = match model.obstacles.first() {
-            Some(o) => format!(
-                "obstacle `{}` would be touched, and this method solves no contact",
-                o.name
-            ),
-            None => {
-                "contact between bodies is asked for, and this method solves no contact".to_owned()
-            }
-        };
-        let remedy = "set `contact.enabled = false` to let things pass through one another, \
-                      or choose a method that solves contact";
-        Err(Unsupported {
-            method: self.name(),
-            reason,
-            remedy: remedy.to_owned(),
-        })
+        let capabilities = self.config.capabilities();
+        capabilities.check(self.name(), &needs(model, None))
     }
 
     fn build(&mut self, step: &mut StepContext<'_>, _v: &mut [Vec3]) -> Result<(), SolveError> {

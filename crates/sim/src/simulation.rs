@@ -5,13 +5,13 @@ use stiction_contact::{Certificate, CertifyConfig, Outcome, detect::Placement, o
 use stiction_math::Vec3;
 
 use crate::{
+    capabilities::Unsupported,
     certify::{certify, with_energies},
     dynamics::Dynamics,
     error::SolveError,
     method::{Memory, Method, SolveReport, StepContext},
     observer::{Observer, Verdict},
     stages::{Stage, Stages},
-    unsupported::Unsupported,
 };
 
 /// A model, its state and the method that moves it.

@@ -203,7 +203,8 @@ fn twists_that_are_degrees_of_freedom_are_refused() {
     let error = Simulation::new(model, state, splitting(1e-7, 10), 0.01).err();
     let message = error.unwrap().to_string();
     assert!(
-        message.contains("`rod`") && message.contains("twists"),
+        message.contains("`rod` is made of rods with dynamic twist")
+            && message.contains("with `integrator = \"splitting\"`"),
         "{message}"
     );
 }

@@ -17,7 +17,7 @@ use stiction_record::{Status, Summary, atomic};
 use super::{
     Failure, SceneArgs,
     curves::{Recorded, figure},
-    fresh_folder,
+    fresh_folder, known_methods,
     run::load,
 };
 
@@ -192,6 +192,8 @@ pub fn main(args: CompareArgs) -> Result<ExitCode, Failure> {
         ..SceneArgs::default()
     };
     // Bad input is refused before anything is run.
+    let contenders: Vec<&Contender> = args.with.iter().flat_map(|c| &c.0).collect();
+    known_methods(contenders.iter().filter_map(|c| c.method.as_deref()))?;
     let plan = load(&args.scene, &common)?.plan;
     let dir = match &args.out {
         Some(dir) => dir.clone(),
@@ -204,7 +206,6 @@ pub fn main(args: CompareArgs) -> Result<ExitCode, Failure> {
             dir.display()
         )));
     }
-    let contenders: Vec<&Contender> = args.with.iter().flat_map(|c| &c.0).collect();
     stiction_record::make_folder(&dir).map_err(Failure::run)?;
     let (mut rows, mut runs) = (Vec::new(), Vec::new());
     for (i, contender) in contenders.iter().enumerate() {

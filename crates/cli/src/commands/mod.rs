@@ -25,6 +25,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, Parser, Subcommand};
 use miette::{Diagnostic, Report, miette};
+use stiction_sim::Registry;
 
 use crate::replay::ReplayError;
 
@@ -70,7 +71,7 @@ enum Command {
 #[derive(Clone, Debug, Default, Args)]
 pub struct SceneArgs {
     /// The method, in place of the scene's.
-    #[arg(long)]
+    #[arg(long, help = method_help())]
     pub method: Option<String>,
     /// Override any key of the scene, e.g. `--set time.step=0.005`. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -78,6 +79,23 @@ pub struct SceneArgs {
     /// Threads to use; all cores by default. Results do not depend on it.
     #[arg(long)]
     pub threads: Option<usize>,
+}
+
+fn method_help() -> String {
+    let names = Registry::default().names().join(", ");
+    format!("The method, in place of the scene's: {names}")
+}
+
+/// Refuses names that no method has.
+fn known_methods<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
+    let registry = Registry::default();
+    match names.into_iter().find(|m| registry.get(m).is_none()) {
+        None => Ok(()),
+        Some(name) => Err(Failure::Input(miette!(
+            help = format!("methods: {}", registry.names().join(", ")),
+            "there is no method `{name}`"
+        ))),
+    }
 }
 
 /// Why a command ended without doing its work.

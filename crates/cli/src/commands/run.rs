@@ -266,8 +266,7 @@ impl Job {
     pub fn run(&self, scene: Scene) -> Result<Summary, Failure> {
         let rules = scene.contact_rules().filter(|_| self.exact);
         let (mut sim, plan) = scene.simulation().map_err(Failure::input)?;
-        // Smooth contact keeps vertices out, not edges: it does not promise this.
-        let rules = rules.filter(|_| sim.method().name() == "admm");
+        let rules = rules.filter(|_| plan.method.capabilities().separates_surfaces);
         let mut crossed = 0;
         if self.dump.is_some() {
             sim.keep_start();

@@ -12,9 +12,9 @@ use stiction_record::{
     atomic,
     report::{Mark, Page},
 };
-use stiction_scene::MethodConfig;
+use stiction_sim::Registry;
 
-use super::{Failure, fresh_folder, with_threads};
+use super::{Failure, fresh_folder, known_methods, with_threads};
 use crate::validate::{self, Case, Row, Verdict};
 
 #[derive(Debug, Args)]
@@ -75,21 +75,13 @@ pub fn main(args: ValidateArgs) -> Result<ExitCode, Failure> {
     if cases.is_empty() {
         cases.clone_from(&known);
     }
-    if let Some(name) = args
-        .method
-        .iter()
-        .find(|m| !MethodConfig::NAMES.contains(&m.as_str()))
-    {
-        return Err(Failure::Input(miette!(
-            help = format!("methods: {}", MethodConfig::NAMES.join(", ")),
-            "there is no method `{name}`"
-        )));
-    }
-    // `newton` solves no contact at all: asked for by name, it says so in every case.
-    let methods = match args.method.is_empty() {
+    known_methods(args.method.iter().map(String::as_str))?;
+    // A method without contact runs only if it is named, and is refused in every case.
+    let methods: Vec<String> = match args.method.is_empty() {
         true => {
-            let all = MethodConfig::NAMES.iter().filter(|m| **m != "newton");
-            all.map(|m| (*m).to_owned()).collect()
+            let registry = Registry::default();
+            let validated = registry.entries().iter().filter(|m| m.validation.is_some());
+            validated.map(|m| m.name.to_owned()).collect()
         }
         false => args.method.clone(),
     };

@@ -3,10 +3,13 @@
 use std::fmt::Display;
 
 use rayon::prelude::*;
-use stiction_contact::smooth::SmoothConfig;
 use stiction_record::plot::{Plot, Series};
 use stiction_scene::{Kind, LoadOptions, SceneSource, load};
-use stiction_sim::StepReport;
+use stiction_sim::{
+    Registry, StepReport,
+    keys::Value,
+    registry::{Accuracy, FrictionModel},
+};
 
 /// The standard acceleration of the scenes [m/s²].
 pub const GRAVITY: f64 = 9.81;
@@ -95,9 +98,7 @@ pub struct Lab<'a> {
 pub struct Experiment {
     scene: &'static str,
     changes: Vec<String>,
-    tolerance: f64,
-    residual: Option<f64>,
-    stiffness: f64,
+    accuracy: Accuracy,
 }
 
 impl Experiment {
@@ -106,9 +107,11 @@ impl Experiment {
         Self {
             scene,
             changes: Vec::new(),
-            tolerance: 1e-10,
-            residual: None,
-            stiffness: STIFFNESS,
+            accuracy: Accuracy {
+                tolerance: 1e-10,
+                residual: None,
+                stiffness: STIFFNESS,
+            },
         }
     }
 
@@ -125,19 +128,19 @@ impl Experiment {
 
     /// With exact solvers that go on until the certificate is below this [m/s].
     pub fn certified(mut self, residual: f64) -> Self {
-        self.residual = Some(residual);
+        self.accuracy.residual = Some(residual);
         self
     }
 
     /// With another tolerance of exact solvers than 1e-10 m [m].
     pub fn tolerance(mut self, tolerance: f64) -> Self {
-        self.tolerance = tolerance;
+        self.accuracy.tolerance = tolerance;
         self
     }
 
     /// With another stiffness of penalties than 1e5 N/m [N/m].
     pub fn stiffness(mut self, stiffness: f64) -> Self {
-        self.stiffness = stiffness;
+        self.accuracy.stiffness = stiffness;
         self
     }
 }
@@ -173,11 +176,10 @@ pub enum Trouble {
 impl<'a> Lab<'a> {
     /// For a method by its name.
     pub fn new(method: &'a str, quick: bool) -> Self {
-        let friction = match method {
-            "smooth" => Friction::Smoothed {
-                epsilon: SmoothConfig::default().epsilon,
-            },
-            _ => Friction::Exact,
+        let validation = Registry::default().get(method).and_then(|m| m.validation);
+        let friction = match validation.map(|v| v.friction) {
+            Some(FrictionModel::Smoothed { epsilon }) => Friction::Smoothed { epsilon },
+            Some(FrictionModel::Exact) | None => Friction::Exact,
         };
         Self {
             method,
@@ -203,23 +205,7 @@ impl<'a> Lab<'a> {
     /// Runs an experiment to its end.
     pub fn run(&self, experiment: &Experiment) -> Result<Run, Trouble> {
         let mut overrides = experiment.changes.clone();
-        overrides.push(match self.method {
-            "admm" => match experiment.residual {
-                None => format!(
-                    "method={{name=\"admm\", tolerance={:e}, max_iterations=3000}}",
-                    experiment.tolerance
-                ),
-                // What splitting is slow at is left to Newton's method soon.
-                Some(residual) => format!(
-                    "method={{name=\"admm\", tolerance=1e-6, max_iterations=20, residual={residual:e}}}"
-                ),
-            },
-            "smooth" => format!(
-                "method={{name=\"smooth\", kappa={:e}}}",
-                experiment.stiffness
-            ),
-            other => format!("method={{name=\"{other}\"}}"),
-        });
+        overrides.push(method_table(self.method, &experiment.accuracy));
         let shown: Vec<String> = overrides.iter().map(|o| format!("--set '{o}'")).collect();
         let command = format!("stiction run {} {}", experiment.scene, shown.join(" "));
         let failed = |why: String| Trouble::Failed {
@@ -275,6 +261,21 @@ impl<'a> Lab<'a> {
     pub fn run_all(&self, experiments: &[Experiment]) -> Result<Vec<Run>, Trouble> {
         experiments.par_iter().map(|e| self.run(e)).collect()
     }
+}
+
+/// The table `[method]` with which a method reaches an accuracy, as an override.
+fn method_table(method: &str, accuracy: &Accuracy) -> String {
+    let validation = Registry::default().get(method).and_then(|m| m.validation);
+    let settings = validation.map_or_else(Vec::new, |v| (v.settings)(accuracy));
+    let mut table = format!("method={{name=\"{method}\"");
+    for (key, value) in settings {
+        match value {
+            Value::Number(x) => table.push_str(&format!(", {key}={x:e}")),
+            other => table.push_str(&format!(", {key}={other}")),
+        }
+    }
+    table.push('}');
+    table
 }
 
 impl Run {

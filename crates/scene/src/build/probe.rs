@@ -3,7 +3,7 @@
 use stiction_bodies::{Model, State, Stencil};
 use stiction_geometry::TriMesh;
 use stiction_math::Vec3;
-use stiction_sim::probe::{Axis, End, Probe, Quantity, centroid};
+use stiction_sim::probe::{Axis, Probe, Quantity, centroid};
 
 use super::Assembly;
 use crate::{
@@ -39,15 +39,10 @@ impl Assembly<'_> {
                     of: Waiting::Travel(*body),
                 });
             }
+            Followed::Quantity(quantity) => quantity.clone(),
             Followed::Position(p, axis) => Quantity::Position(point(p)?, *axis),
             Followed::Velocity(p, axis) => Quantity::Velocity(point(p)?, *axis),
             Followed::Distance(a, b) => Quantity::Distance(point(a)?, point(b)?),
-            Followed::Centroid(body, axis) => Quantity::Centroid(*body, *axis),
-            Followed::CentroidVelocity(body, axis) => Quantity::CentroidVelocity(*body, *axis),
-            Followed::Radius(body, point, axis) => Quantity::Radius(*body, *point, *axis),
-            Followed::Min(body, axis) => Quantity::Extent(*body, *axis, End::Min),
-            Followed::Max(body, axis) => Quantity::Extent(*body, *axis, End::Max),
-            Followed::Size(body, axis) => Quantity::Extent(*body, *axis, End::Size),
             Followed::Volume(body) => {
                 let (b, state) = (
                     &self.builder.model().bodies[body.value],
@@ -69,18 +64,6 @@ impl Assembly<'_> {
                 }
                 Quantity::Volume(body.value)
             }
-            Followed::Area(body) => Quantity::Area(*body),
-            Followed::Kinetic(body) => Quantity::Kinetic(*body),
-            Followed::Elastic(body) => Quantity::Elastic(*body),
-            Followed::Potential(body) => Quantity::Potential(*body),
-            Followed::Energy(body) => Quantity::Energy(*body),
-            Followed::Momentum(body, axis) => Quantity::Momentum(*body, *axis),
-            Followed::AngularMomentum(body, axis) => Quantity::AngularMomentum(*body, *axis),
-            Followed::Tension(spring) => Quantity::Tension(*spring),
-            Followed::Contact(sum) => Quantity::Contact(*sum),
-            Followed::Speed(body) => Quantity::Speed(*body),
-            Followed::EnclosedVolume(volume) => Quantity::EnclosedVolume(*volume),
-            Followed::Pressure(volume) => Quantity::Pressure(*volume),
         });
         Some(Draft {
             name: plan.name.value.clone(),

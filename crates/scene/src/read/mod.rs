@@ -16,18 +16,19 @@ pub(crate) mod probe;
 pub(crate) mod rod;
 pub(crate) mod settings;
 pub(crate) mod shape;
+pub(crate) mod shapes;
 pub(crate) mod volume;
 
 use stiction_bodies::{drag::Air, motion::Track};
 use stiction_math::Vec3;
-use stiction_sim::check::Check;
+use stiction_sim::{MethodConfig, Registry, check::Check};
 
 use crate::{
     error::{Kind, Reporter},
     fields::Fields,
     friction::FrictionTable,
     schema,
-    settings::{ContactSettings, MethodConfig, OutputSettings, Overlap, TimeSettings},
+    settings::{ContactSettings, OutputSettings, Overlap, TimeSettings},
     source::{At, Place},
     suggest,
     tree::{Node, Table, Value},
@@ -53,7 +54,7 @@ pub(crate) struct Document {
     pub air: Option<Air>,
     pub contact: ContactSettings,
     pub time: TimeSettings,
-    pub method: At<MethodConfig>,
+    pub method: At<Box<dyn MethodConfig>>,
     pub friction: FrictionTable,
     pub bodies: Vec<BodyPlan>,
     pub pins: Vec<PinPlan>,
@@ -71,6 +72,7 @@ pub(crate) fn document(
     root: &Table,
     library: &Table,
     method: Option<At<&str>>,
+    methods: &Registry,
 ) -> Option<Document> {
     // The document has no header of its own: errors about it point at its first line.
     let place = Place::new(0, 0..0);
@@ -132,20 +134,14 @@ pub(crate) fn document(
     unique(reporter, probes.iter().map(|p| &p.name), "probes");
 
     let time = settings::time(&f);
-    let mut method = settings::method(&f, method);
+    let mut method = settings::method(&f, method, methods);
     let air = settings::air(&f, plans.iter().any(|b| b.drag.is_some()));
     let contact = settings::contact(&f, !obstacles.is_empty());
-    // What overlaps at the start must be able to get out.
     let ignores = contact
         .as_ref()
         .is_some_and(|c| c.overlap == Overlap::Ignore);
-    if let Some(At {
-        value: MethodConfig::Admm(config),
-        ..
-    }) = &mut method
-        && ignores
-    {
-        config.safe = false;
+    if let Some(method) = method.as_mut().filter(|_| ignores) {
+        method.value.allow_overlap();
     }
     let (mut friction, pair_names) = friction::friction(reporter, f.get("friction"));
     let mut used: Vec<&str> = materials.names();

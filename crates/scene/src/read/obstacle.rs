@@ -10,7 +10,8 @@ use crate::{
         motion::motion,
         place::{Placement, placement},
         settings::plain_name,
-        shape::{Generator, Purpose, Reader, ShapePlan, known, open},
+        shape::{Generator, Purpose, Reader, ShapePlan, allow, open},
+        shapes,
     },
     schema,
     source::At,
@@ -121,100 +122,93 @@ pub(crate) enum ObstacleShape {
     Mesh(ShapePlan),
 }
 
+/// A shape of obstacles.
+pub(crate) struct ObstacleKind {
+    /// The word after `type`.
+    pub name: &'static str,
+    /// Its keys beside `type`.
+    pub keys: &'static [&'static str],
+    read: fn(&Reader<'_, '_>) -> Option<ObstacleShape>,
+}
+
+/// All shapes of obstacles.
+pub(crate) const KINDS: &[ObstacleKind] = &[
+    kind("plane", &["normal", "offset"], |r| {
+        let normal = match r.f.has("normal") {
+            true => r.f.direction("normal")?,
+            false => Vec3::z(),
+        };
+        let offset = match r.f.has("offset") {
+            true => r.f.number("offset")?,
+            false => 0.0,
+        };
+        exact(Shape::Plane { normal, offset })
+    }),
+    kind("box", &["size"], |r| {
+        let half = Vec3::from(r.lengths::<3>("size")?) * 0.5;
+        exact(Shape::Box { half })
+    }),
+    kind("sphere", &["radius"], |r| {
+        let radius = r.length("radius")?;
+        exact(Shape::Sphere { radius })
+    }),
+    kind("capsule", &["radius", "length"], |r| {
+        let ([radius, length], []) = r.sizes(["radius", "length"], [])?;
+        let half = 0.5 * length;
+        exact(Shape::Capsule { radius, half })
+    }),
+    kind("cylinder", &["radius", "length"], |r| {
+        let ([radius, length], []) = r.sizes(["radius", "length"], [])?;
+        let half = 0.5 * length;
+        exact(Shape::Cylinder { radius, half })
+    }),
+    kind("cone", &["radius", "height", "around", "along"], |r| {
+        // A cone with a number of sides is a pyramid, which has no formula of its own here.
+        if r.f.has("around") {
+            return mesh(r, shapes::cone(r)?);
+        }
+        let ([radius, height], []) = r.sizes(["radius", "height"], [])?;
+        exact(Shape::Cone { radius, height })
+    }),
+    kind("torus", &["major", "minor"], |r| {
+        let (major, minor) = (r.length("major")?, r.length("minor")?);
+        if minor >= major {
+            return r.f.out_of_range("minor", minor, "below `major`");
+        }
+        exact(Shape::Torus { major, minor })
+    }),
+    kind("bowl", shapes::BOWL, |r| mesh(r, shapes::bowl_surface(r)?)),
+];
+
+const fn kind(
+    name: &'static str,
+    keys: &'static [&'static str],
+    read: fn(&Reader<'_, '_>) -> Option<ObstacleShape>,
+) -> ObstacleKind {
+    ObstacleKind { name, keys, read }
+}
+
+fn exact(shape: Shape) -> Option<ObstacleShape> {
+    Some(ObstacleShape::Exact(shape))
+}
+
+fn mesh(r: &Reader<'_, '_>, source: Generator) -> Option<ObstacleShape> {
+    Some(ObstacleShape::Mesh(ShapePlan::new(r.f, source)))
+}
+
 /// The shape of an obstacle.
 pub(crate) fn obstacle_shape(
     reporter: &Reporter,
     node: &Node,
     owner: &str,
 ) -> Option<ObstacleShape> {
-    let (f, kind) = open(reporter, node, owner)?;
-    let r = Reader {
-        f: &f,
-        purpose: Purpose::Rigid,
+    let (f, name) = open(reporter, node, owner)?;
+    let Some(kind) = KINDS.iter().find(|k| k.name == name) else {
+        let help = suggest::help(name, "shapes of obstacles", KINDS.iter().map(|k| k.name));
+        let message = format!("{owner} cannot have the shape `{name}`");
+        return f.fail(Kind::Value, "type", message, Some(help));
     };
-    // A cone with a number of sides is a pyramid, which has no formula of its own here.
-    if kind == "bowl" || (kind == "cone" && f.has("around")) {
-        let source = Generator::Surface(r.closed_surface(kind)?);
-        let keys = f
-            .table
-            .entries
-            .iter()
-            .map(|e| (e.key.clone(), e.node.place))
-            .collect();
-        return Some(ObstacleShape::Mesh(ShapePlan {
-            place: node.place,
-            source,
-            keys,
-        }));
-    }
-    Some(ObstacleShape::Exact(match kind {
-        "plane" => {
-            known(&f, kind, &["type", "normal", "offset"]);
-            let normal = if f.has("normal") {
-                f.direction("normal")?
-            } else {
-                Vec3::z()
-            };
-            Shape::Plane {
-                normal,
-                offset: if f.has("offset") {
-                    f.number("offset")?
-                } else {
-                    0.0
-                },
-            }
-        }
-        "box" => {
-            known(&f, kind, &["type", "size"]);
-            Shape::Box {
-                half: Vec3::from(r.lengths::<3>("size")?) * 0.5,
-            }
-        }
-        "sphere" => {
-            known(&f, kind, &["type", "radius"]);
-            Shape::Sphere {
-                radius: r.length("radius")?,
-            }
-        }
-        "capsule" => {
-            known(&f, kind, &["type", "radius", "length"]);
-            let (radius, length) = (r.length("radius"), r.length("length"));
-            Shape::Capsule {
-                radius: radius?,
-                half: 0.5 * length?,
-            }
-        }
-        "cylinder" => {
-            known(&f, kind, &["type", "radius", "length"]);
-            let (radius, length) = (r.length("radius"), r.length("length"));
-            Shape::Cylinder {
-                radius: radius?,
-                half: 0.5 * length?,
-            }
-        }
-        "cone" => {
-            known(&f, kind, &["type", "radius", "height", "around", "along"]);
-            let (radius, height) = (r.length("radius"), r.length("height"));
-            Shape::Cone {
-                radius: radius?,
-                height: height?,
-            }
-        }
-        "torus" => {
-            known(&f, kind, &["type", "major", "minor"]);
-            let (major, minor) = (r.length("major")?, r.length("minor")?);
-            if minor >= major {
-                return f.out_of_range("minor", minor, "below `major`");
-            }
-            Shape::Torus { major, minor }
-        }
-        other => {
-            let known = [
-                "plane", "box", "sphere", "capsule", "cylinder", "cone", "torus", "bowl",
-            ];
-            let help = suggest::help(other, "shapes of obstacles", known);
-            let message = format!("{owner} cannot have the shape `{other}`");
-            return f.fail(Kind::Value, "type", message, Some(help));
-        }
-    }))
+    allow(&f, kind.keys);
+    let purpose = Purpose::Rigid;
+    (kind.read)(&Reader { f: &f, purpose })
 }

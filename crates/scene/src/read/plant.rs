@@ -9,7 +9,7 @@ use stiction_math::Vec3;
 use crate::{
     error::Kind,
     fields::{Fields, list, number, vector},
-    read::shape::{Generate, known},
+    read::shape::{Generate, Generator, Purpose, Reader, ShapeKind},
     schema,
     tree::{Node, Value},
 };
@@ -33,19 +33,43 @@ impl Generate<Plant> for Plant {
 }
 
 /// The shapes of bodies carried by frames.
-pub(super) const SHAPES: &[&str] = &["plant", "palm"];
+pub(super) const KINDS: &[ShapeKind] = &[
+    ShapeKind {
+        name: "plant",
+        purposes: &[Purpose::Frames],
+        keys: &["parts"],
+        read: plant,
+    },
+    ShapeKind {
+        name: "palm",
+        purposes: &[Purpose::Frames],
+        keys: &[
+            "height",
+            "radius",
+            "leaves",
+            "leaf_length",
+            "leaflets",
+            "leaflet_length",
+            "thickness",
+            "droop",
+            "leaf_stiffness",
+            "seed",
+        ],
+        read: palm,
+    },
+];
 
-/// A shape of frames; the caller has made sure that `kind` is one of [`SHAPES`].
-pub(super) fn shape(f: &Fields<'_>, kind: &str) -> Option<Box<dyn Generate<Plant>>> {
-    if kind == "plant" {
-        known(f, kind, &["type", "parts"]);
-        f.need("parts")?;
-        let nodes = f.tables("parts");
-        let parts: Vec<Option<Part>> = (0..nodes.len()).map(|i| part(f, nodes, i)).collect();
-        let parts: Option<Vec<Part>> = parts.into_iter().collect();
-        return Some(Box::new(Plant { parts: parts? }));
-    }
-    known(f, kind, schema::PALM);
+fn plant(r: &Reader<'_, '_>) -> Option<Generator> {
+    let f = r.f;
+    f.need("parts")?;
+    let nodes = f.tables("parts");
+    let parts: Vec<Option<Part>> = (0..nodes.len()).map(|i| part(f, nodes, i)).collect();
+    let parts: Option<Vec<Part>> = parts.into_iter().collect();
+    Some(Generator::Plant(Box::new(Plant { parts: parts? })))
+}
+
+fn palm(r: &Reader<'_, '_>) -> Option<Generator> {
+    let f = r.f;
     let lengths = [
         "height",
         "radius",
@@ -75,10 +99,8 @@ pub(super) fn shape(f: &Fields<'_>, kind: &str) -> Option<Box<dyn Generate<Plant
     if f.has("leaf_stiffness") {
         palm.leaf_stiffness = f.positive("leaf_stiffness")?;
     }
-    if f.has("seed") {
-        palm.seed = u64::from(f.count("seed", 0)?);
-    }
-    Some(Box::new(palm))
+    palm.seed = r.seed()?;
+    Some(Generator::Plant(Box::new(palm)))
 }
 
 /// The name of a part, which later parts grow on.

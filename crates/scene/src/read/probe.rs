@@ -2,7 +2,7 @@
 
 use stiction_bodies::builder::Anchor;
 use stiction_math::Vec3;
-use stiction_sim::probe::{Axis, ContactSum, Resultant};
+use stiction_sim::probe::{Axis, ContactSum, End, Quantity, Resultant};
 
 use crate::{
     error::{Kind, Reporter},
@@ -12,7 +12,6 @@ use crate::{
         pin::{anchor, point},
         settings::plain_name,
     },
-    schema,
     source::{At, Place},
     suggest,
     tree::{Node, Value},
@@ -27,30 +26,111 @@ pub(crate) struct ProbePlan {
 
 /// What it follows, bodies and attachments by their indices.
 pub(crate) enum Followed {
+    /// What is known without the model.
+    Quantity(Quantity),
     Position(Anchor, Axis),
     Displacement(Anchor, Axis),
     Velocity(Anchor, Axis),
     Distance(Anchor, Anchor),
-    Centroid(Option<usize>, Axis),
-    CentroidVelocity(Option<usize>, Axis),
     Travel(Option<usize>),
-    Radius(Option<usize>, Vec3, Vec3),
-    Min(usize, Vec3),
-    Max(usize, Vec3),
-    Size(usize, Vec3),
     Volume(At<usize>),
-    Area(usize),
-    Kinetic(Option<usize>),
-    Elastic(Option<usize>),
-    Potential(Option<usize>),
-    Energy(Option<usize>),
-    Momentum(Option<usize>, Axis),
-    AngularMomentum(Option<usize>, Axis),
-    Tension(usize),
-    Speed(usize),
-    Contact(ContactSum),
-    EnclosedVolume(usize),
-    Pressure(usize),
+}
+
+/// How a type of probes is read: its keys, and what they make.
+pub(crate) enum Reading {
+    /// A point of a body, and an axis with its default.
+    Point(fn(Anchor, Axis) -> Followed, Option<Axis>),
+    /// Two points.
+    Distance,
+    /// A body.
+    Body(fn(usize) -> Quantity),
+    /// A body whose surface is closed.
+    ClosedBody,
+    /// A body and a direction.
+    Extent(End),
+    /// A body or all.
+    Bodies(fn(Option<usize>) -> Followed),
+    /// A body or all, and an axis with its default.
+    BodiesAlong(fn(Option<usize>, Axis) -> Quantity, Option<Axis>),
+    /// A body or all, and a line.
+    Radius,
+    /// An attachment.
+    Attachment(fn(usize) -> Quantity),
+    /// An enclosed volume.
+    Volume(fn(usize) -> Quantity),
+    /// Contacts of a body.
+    Contact(Resultant),
+    /// Contacts of a body, and an axis.
+    ContactAlong(fn(Axis) -> Resultant),
+}
+
+const NORM: Option<Axis> = Some(Axis::Norm);
+
+/// All types of probes.
+pub(crate) const KINDS: &[(&str, Reading)] = &[
+    ("position", Reading::Point(Followed::Position, None)),
+    ("displacement", Reading::Point(Followed::Displacement, NORM)),
+    ("velocity", Reading::Point(Followed::Velocity, NORM)),
+    ("distance", Reading::Distance),
+    ("centroid", Reading::BodiesAlong(Quantity::Centroid, None)),
+    (
+        "centroid-velocity",
+        Reading::BodiesAlong(Quantity::CentroidVelocity, NORM),
+    ),
+    ("travel", Reading::Bodies(Followed::Travel)),
+    ("radius", Reading::Radius),
+    ("min", Reading::Extent(End::Min)),
+    ("max", Reading::Extent(End::Max)),
+    ("size", Reading::Extent(End::Size)),
+    ("volume", Reading::ClosedBody),
+    ("area", Reading::Body(Quantity::Area)),
+    (
+        "kinetic-energy",
+        Reading::Bodies(|b| Followed::Quantity(Quantity::Kinetic(b))),
+    ),
+    (
+        "elastic-energy",
+        Reading::Bodies(|b| Followed::Quantity(Quantity::Elastic(b))),
+    ),
+    (
+        "potential-energy",
+        Reading::Bodies(|b| Followed::Quantity(Quantity::Potential(b))),
+    ),
+    (
+        "energy",
+        Reading::Bodies(|b| Followed::Quantity(Quantity::Energy(b))),
+    ),
+    ("momentum", Reading::BodiesAlong(Quantity::Momentum, NORM)),
+    (
+        "angular-momentum",
+        Reading::BodiesAlong(Quantity::AngularMomentum, NORM),
+    ),
+    ("tension", Reading::Attachment(Quantity::Tension)),
+    ("speed", Reading::Body(Quantity::Speed)),
+    ("contact-force", Reading::ContactAlong(Resultant::Force)),
+    ("friction-force", Reading::ContactAlong(Resultant::Friction)),
+    ("contact-torque", Reading::ContactAlong(Resultant::Torque)),
+    ("normal-force", Reading::Contact(Resultant::Normal)),
+    ("contacts", Reading::Contact(Resultant::Count)),
+    ("enclosed-volume", Reading::Volume(Quantity::EnclosedVolume)),
+    ("pressure", Reading::Volume(Quantity::Pressure)),
+];
+
+impl Reading {
+    /// The keys beside `name` and `type`.
+    pub fn keys(&self) -> &'static [&'static str] {
+        match self {
+            Self::Point(..) => &["body", "node", "near", "axis"],
+            Self::Distance => &["a", "b"],
+            Self::Body(_) | Self::ClosedBody | Self::Bodies(_) => &["body"],
+            Self::Extent(_) | Self::BodiesAlong(..) => &["body", "axis"],
+            Self::Radius => &["body", "axis", "point"],
+            Self::Attachment(_) => &["attachment"],
+            Self::Volume(_) => &["volume"],
+            Self::Contact(_) => &["body", "with"],
+            Self::ContactAlong(_) => &["body", "with", "axis"],
+        }
+    }
 }
 
 pub(crate) fn probe(
@@ -80,109 +160,118 @@ pub(crate) fn probe(
             Some("choose another name".to_owned()),
         );
     }
-    let kind = f.need_string("type")?;
-    let Some((_, keys)) = schema::PROBES.iter().find(|p| p.0 == kind.value) else {
-        let help = suggest::help(kind.value, "types", schema::PROBES.iter().map(|p| p.0));
-        return kind.fail(
+    let word = f.need_string("type")?;
+    let Some((_, reading)) = KINDS.iter().find(|k| k.0 == word.value) else {
+        let help = suggest::help(word.value, "types", KINDS.iter().map(|k| k.0));
+        return word.fail(
             reporter,
             Kind::UnknownName,
-            format!("there is no probe of type `{}`", kind.value),
+            format!("there is no probe of type `{}`", word.value),
             Some(help),
         );
     };
-    let known: Vec<&str> = ["name", "type"]
-        .into_iter()
-        .chain(keys.iter().copied())
-        .collect();
-    f.allow(&known);
-
-    let need_body = || names.need(&f, "body");
-    // Outer `None`: reported; inner: all bodies.
-    let any_body = || match f.get("body") {
-        Some(_) => need_body().map(Some),
-        None => Some(None),
+    f.allow(&[&["name", "type"], reading.keys()].concat());
+    let reader = Reader {
+        f: &f,
+        names,
+        springs,
+        obstacles,
+        volumes,
     };
-    let at_point = || {
-        let body = need_body()?;
-        if f.exactly_one(&["node", "near"]) {
-            point(&f, body)
-        } else {
-            None
-        }
-    };
-    let unit = || match axis(&f, None)? {
-        Axis::Along(d) => Some(d),
-        Axis::Norm => f.fail(
-            Kind::Value,
-            "axis",
-            format!("`axis` of {} must be a direction", f.what),
-            None,
-        ),
-    };
-    let norm = Some(Axis::Norm);
-    let summed = |what| {
-        let body = need_body()? as u32;
-        let with = match f.get("with") {
-            Some(_) => Some(names.need_thing(&f, "with", obstacles)? as u32),
-            None => None,
-        };
-        Some(Followed::Contact(ContactSum { body, with, what }))
-    };
-    let of = match kind.value {
-        "position" => Followed::Position(at_point()?, axis(&f, None)?),
-        "displacement" => Followed::Displacement(at_point()?, axis(&f, norm)?),
-        "velocity" => Followed::Velocity(at_point()?, axis(&f, norm)?),
-        "distance" => {
-            let end = |key| {
-                Some(
-                    anchor(
-                        reporter,
-                        f.need(key)?,
-                        &format!("`{key}` of {}", f.what),
-                        names,
-                    )?
-                    .value,
-                )
-            };
-            let (a, b) = (end("a"), end("b"));
-            Followed::Distance(a?, b?)
-        }
-        "centroid" => Followed::Centroid(any_body()?, axis(&f, None)?),
-        "centroid-velocity" => Followed::CentroidVelocity(any_body()?, axis(&f, norm)?),
-        "travel" => Followed::Travel(any_body()?),
-        "radius" => {
-            let point = match f.has("point") {
-                true => f.vector("point")?,
-                false => Vec3::zeros(),
-            };
-            Followed::Radius(any_body()?, point, unit()?)
-        }
-        "min" => Followed::Min(need_body()?, unit()?),
-        "max" => Followed::Max(need_body()?, unit()?),
-        "size" => Followed::Size(need_body()?, unit()?),
-        "volume" => Followed::Volume(At::new(need_body()?, f.place_of("body"))),
-        "area" => Followed::Area(need_body()?),
-        "kinetic-energy" => Followed::Kinetic(any_body()?),
-        "elastic-energy" => Followed::Elastic(any_body()?),
-        "potential-energy" => Followed::Potential(any_body()?),
-        "energy" => Followed::Energy(any_body()?),
-        "momentum" => Followed::Momentum(any_body()?, axis(&f, norm)?),
-        "angular-momentum" => Followed::AngularMomentum(any_body()?, axis(&f, norm)?),
-        "tension" => Followed::Tension(named(&f, "attachment", springs)?),
-        "enclosed-volume" => Followed::EnclosedVolume(named(&f, "volume", volumes)?),
-        "pressure" => Followed::Pressure(named(&f, "volume", volumes)?),
-        "contact-force" => summed(Resultant::Force(axis(&f, norm)?))?,
-        "friction-force" => summed(Resultant::Friction(axis(&f, norm)?))?,
-        "contact-torque" => summed(Resultant::Torque(axis(&f, norm)?))?,
-        "normal-force" => summed(Resultant::Normal)?,
-        "contacts" => summed(Resultant::Count)?,
-        _ => Followed::Speed(need_body()?),
-    };
+    let of = reader.read(reading)?;
     Some(ProbePlan {
         name,
         place: node.place,
         of,
     })
+}
+
+/// Reads the keys of a probe.
+struct Reader<'f, 'a> {
+    f: &'f Fields<'a>,
+    names: &'f Names,
+    springs: &'f [String],
+    obstacles: &'f [String],
+    volumes: &'f [String],
+}
+
+impl Reader<'_, '_> {
+    fn read(&self, reading: &Reading) -> Option<Followed> {
+        Some(Followed::Quantity(match reading {
+            Reading::Point(make, default) => {
+                return Some(make(self.point()?, axis(self.f, *default)?));
+            }
+            Reading::Distance => {
+                let (a, b) = (self.anchor("a"), self.anchor("b"));
+                return Some(Followed::Distance(a?, b?));
+            }
+            Reading::Bodies(make) => return Some(make(self.any_body()?)),
+            Reading::ClosedBody => {
+                let body = At::new(self.body()?, self.f.place_of("body"));
+                return Some(Followed::Volume(body));
+            }
+            Reading::Body(make) => make(self.body()?),
+            Reading::Extent(end) => Quantity::Extent(self.body()?, self.direction()?, *end),
+            Reading::BodiesAlong(make, default) => make(self.any_body()?, axis(self.f, *default)?),
+            Reading::Radius => {
+                let point = match self.f.has("point") {
+                    true => self.f.vector("point")?,
+                    false => Vec3::zeros(),
+                };
+                Quantity::Radius(self.any_body()?, point, self.direction()?)
+            }
+            Reading::Attachment(make) => make(named(self.f, "attachment", self.springs)?),
+            Reading::Volume(make) => make(named(self.f, "volume", self.volumes)?),
+            Reading::Contact(what) => self.summed(*what)?,
+            Reading::ContactAlong(what) => self.summed(what(axis(self.f, NORM)?))?,
+        }))
+    }
+
+    fn body(&self) -> Option<usize> {
+        self.names.need(self.f, "body")
+    }
+
+    /// Outer `None`: reported; inner: all bodies.
+    fn any_body(&self) -> Option<Option<usize>> {
+        match self.f.get("body") {
+            Some(_) => self.body().map(Some),
+            None => Some(None),
+        }
+    }
+
+    fn point(&self) -> Option<Anchor> {
+        let body = self.body()?;
+        match self.f.exactly_one(&["node", "near"]) {
+            true => point(self.f, body),
+            false => None,
+        }
+    }
+
+    fn anchor(&self, key: &str) -> Option<Anchor> {
+        let what = format!("`{key}` of {}", self.f.what);
+        let found = anchor(self.f.reporter, self.f.need(key)?, &what, self.names)?;
+        Some(found.value)
+    }
+
+    fn direction(&self) -> Option<Vec3> {
+        let f = self.f;
+        match axis(f, None)? {
+            Axis::Along(d) => Some(d),
+            Axis::Norm => {
+                let message = format!("`axis` of {} must be a direction", f.what);
+                f.fail(Kind::Value, "axis", message, None)
+            }
+        }
+    }
+
+    fn summed(&self, what: Resultant) -> Option<Quantity> {
+        let body = self.body()? as u32;
+        let with = match self.f.get("with") {
+            Some(_) => Some(self.names.need_thing(self.f, "with", self.obstacles)? as u32),
+            None => None,
+        };
+        Some(Quantity::Contact(ContactSum { body, with, what }))
+    }
 }
 
 /// The attachment or volume that `key` names, by its index.

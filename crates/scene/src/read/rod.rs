@@ -11,9 +11,8 @@ use crate::{
     fields::{Fields, list, number},
     read::{
         material::Material,
-        shape::{Generate, Generator, known},
+        shape::{Generate, Generator, Purpose, Reader, ShapeKind},
     },
-    schema,
     tree::Value,
 };
 
@@ -36,20 +35,45 @@ impl Generate<Strands> for Groom {
 }
 
 /// The shapes of rods.
-pub(super) const SHAPES: &[&str] = &["path", "groom"];
+pub(super) const KINDS: &[ShapeKind] = &[
+    ShapeKind {
+        name: "path",
+        purposes: &[Purpose::Rods],
+        keys: &["moves", "segments"],
+        read: path,
+    },
+    ShapeKind {
+        name: "groom",
+        purposes: &[Purpose::Rods],
+        keys: &[
+            "on",
+            "radius",
+            "count",
+            "length",
+            "segments",
+            "frizz",
+            "curl_radius",
+            "curl_pitch",
+            "clumps",
+            "clumping",
+            "apart",
+            "seed",
+        ],
+        read: groom,
+    },
+];
 
-/// A shape of rods; the caller has made sure that `kind` is one of [`SHAPES`].
-pub(super) fn shape(f: &Fields<'_>, kind: &str) -> Option<Generator> {
-    if kind == "path" {
-        known(f, kind, &["type", "moves", "segments"]);
-        let (moves, segments) = (moves(f), f.need_count("segments", 1));
-        let path = Path {
-            moves: moves?,
-            segments: segments?,
-        };
-        return Some(Generator::Strands(Box::new(path)));
-    }
-    known(f, kind, schema::GROOM);
+fn path(r: &Reader<'_, '_>) -> Option<Generator> {
+    let (moves, segments) = (moves(r.f), r.f.need_count("segments", 1));
+    let path = Path {
+        moves: moves?,
+        segments: segments?,
+    };
+    Some(Generator::Strands(Box::new(path)))
+}
+
+fn groom(r: &Reader<'_, '_>) -> Option<Generator> {
+    let f = r.f;
     let scalps = [
         ("sphere", On::Sphere),
         ("half-sphere", On::HalfSphere),
@@ -93,9 +117,7 @@ pub(super) fn shape(f: &Fields<'_>, kind: &str) -> Option<Generator> {
     if f.has("clumps") {
         groom.clumps = f.count("clumps", 0)?;
     }
-    if f.has("seed") {
-        groom.seed = u64::from(f.count("seed", 0)?);
-    }
+    groom.seed = r.seed()?;
     Some(match on {
         On::Body => Generator::Grown(groom),
         On::Sphere | On::HalfSphere => Generator::Strands(Box::new(groom)),

@@ -1,26 +1,17 @@
 //! `[time]`, `[method]`, `[air]`, `[contact]`, `[output]`.
 
 use stiction_bodies::drag::{Air, Gust};
-use stiction_contact::smooth::{FrictionTime, Penalty};
 use stiction_math::Vec3;
 use stiction_sim::{
-    admm::{self, SolverChoice},
-    integrators::Integrator as Scheme,
-    linearised::{Integrator as Elastic, Linearisations},
-    newton::{self, Stop},
-    smooth::{self, Solver, VolumeJacobian},
-};
-use stiction_solvers::admm::{
-    Acceleration, Local, Polish, Sleep, Start, Stop as Until, Velocity, Weights,
+    MethodConfig, Registry,
+    keys::{KeySource, Range},
 };
 
 use crate::{
     error::{Kind, Reporter},
     fields::{Fields, list, string},
     schema,
-    settings::{
-        ContactSettings, Frames, Integrator, MethodConfig, OutputSettings, Overlap, TimeSettings,
-    },
+    settings::{ContactSettings, Frames, Integrator, OutputSettings, Overlap, TimeSettings},
     source::At,
     suggest,
 };
@@ -72,7 +63,11 @@ pub(crate) fn time(root: &Fields<'_>) -> Option<TimeSettings> {
 
 /// The method, from `[method]` or from the command line. A method named on the command line keeps
 /// the parameters of the scene only if it is the scene's own.
-pub(crate) fn method(root: &Fields<'_>, chosen: Option<At<&str>>) -> Option<At<MethodConfig>> {
+pub(crate) fn method(
+    root: &Fields<'_>,
+    chosen: Option<At<&str>>,
+    methods: &Registry,
+) -> Option<At<Box<dyn MethodConfig>>> {
     let f = match root.get("method") {
         Some(node) => Some(Fields::open(root.reporter, node, "[method]")?),
         None => None,
@@ -84,267 +79,63 @@ pub(crate) fn method(root: &Fields<'_>, chosen: Option<At<&str>>) -> Option<At<M
     let name = match (&chosen, &own) {
         (Some(chosen), _) => chosen.clone(),
         (None, Some(own)) => own.clone(),
-        // Where a scene does not care.
-        (None, None) => At::new("newton", root.place),
+        (None, None) => At::new(methods.first(), root.place),
+    };
+    let Some(entry) = methods.get(name.value) else {
+        let help = suggest::help(name.value, "methods", methods.names());
+        let message = format!("there is no method `{}`", name.value);
+        return name.fail(root.reporter, Kind::UnknownName, message, Some(help));
     };
     let f = f.filter(|_| own.is_none_or(|own| own.value == name.value));
-    let config = match name.value {
-        "newton" => MethodConfig::Newton(match f {
-            Some(f) => newton(&f)?,
-            None => newton::Config::default(),
-        }),
-        "admm" => MethodConfig::Admm(match f {
-            Some(f) => admm(&f)?,
-            None => admm::Config::default(),
-        }),
-        "smooth" => MethodConfig::Smooth(match f {
-            Some(f) => smooth(&f)?,
-            None => smooth::Config::default(),
-        }),
-        other => {
-            let help = suggest::help(other, "methods", MethodConfig::NAMES);
-            return name.fail(
-                root.reporter,
-                Kind::UnknownName,
-                format!("there is no method `{other}`"),
-                Some(help),
-            );
+    let config = match f {
+        Some(f) => {
+            let keys = entry.keys.iter().map(|k| k.name);
+            let known: Vec<&str> = std::iter::once("name").chain(keys).collect();
+            f.allow(&known);
+            entry.configure(&MethodTable(f))
         }
+        None => entry.defaults(),
     };
     Some(At::new(config, name.place))
 }
 
-fn newton(f: &Fields<'_>) -> Option<newton::Config> {
-    f.allow(schema::METHOD_NEWTON);
-    let mut config = newton::Config::default();
-    if f.has("iterations") {
-        for key in ["tolerance", "max_iterations"] {
-            if f.has(key) {
-                let message = format!(
-                    "[method] fixes the number of `iterations`, so that `{key}` has no meaning"
-                );
-                return f.fail(
-                    Kind::Value,
-                    key,
-                    message,
-                    Some(format!("remove `{key}` or `iterations`")),
-                );
-            }
-        }
-        config.stop = Stop::Fixed(f.count("iterations", 1)? as usize);
-    } else if let Stop::Tolerance {
-        mut tolerance,
-        mut max,
-    } = config.stop
-    {
-        if f.has("tolerance") {
-            tolerance = f.positive("tolerance")?;
-        }
-        if f.has("max_iterations") {
-            max = f.count("max_iterations", 1)? as usize;
-        }
-        config.stop = Stop::Tolerance { tolerance, max };
-    }
-    if f.has("linear_tolerance") {
-        config.linear_tolerance = f.positive("linear_tolerance")?;
-    }
-    Some(config)
-}
+/// The table `[method]` as a source of a method's settings.
+struct MethodTable<'a>(Fields<'a>);
 
-fn admm(f: &Fields<'_>) -> Option<admm::Config> {
-    f.allow(schema::METHOD_ADMM);
-    let mut config = admm::Config::default();
-    if f.has("integrator") {
-        let kinds = [
-            ("newton", admm::Config::default().integrator),
-            ("splitting", Elastic::Splitting),
-        ];
-        config.integrator = f.choice("integrator", &kinds)?;
+impl KeySource for MethodTable<'_> {
+    fn has(&self, key: &str) -> bool {
+        self.0.has(key)
     }
-    if f.has("newton_iterations") {
-        if config.integrator == Elastic::Splitting {
-            let message = "`newton_iterations` means nothing to the splitting integrator";
-            let help = "remove it, or set `integrator = \"newton\"`";
-            let help = Some(help.to_owned());
-            return f.fail(Kind::Value, "newton_iterations", message.to_owned(), help);
-        }
-        let count = f.count("newton_iterations", 1)? as usize;
-        config.integrator = Elastic::Newton(Linearisations::Fixed(count));
-    }
-    if f.has("solver") {
-        let solvers = [
-            ("admm", SolverChoice::Splitting),
-            ("ica", SolverChoice::NestedRelaxation),
-        ];
-        config.by = f.choice("solver", &solvers)?;
-    }
-    let solver = &mut config.solver;
-    if f.has("local") {
-        let locals = [("isotropic", Local::Isotropic), ("blocks", Local::Blocks)];
-        solver.local = f.choice("local", &locals)?;
-    }
-    if f.has("tolerance") {
-        solver.tolerance = f.positive("tolerance")?;
-    }
-    if f.has("max_iterations") {
-        solver.max_iterations = f.count("max_iterations", 1)? as usize;
-    }
-    if f.has("sweeps") {
-        solver.sweeps = f.count("sweeps", 1)? as usize;
-    }
-    if f.has("linear_tolerance") {
-        solver.linear_tolerance = f.positive("linear_tolerance")?;
-    }
-    if f.has("start") {
-        let starts = [
-            ("held", Start::Held),
-            ("unconstrained", Start::Unconstrained),
-        ];
-        solver.start = f.choice("start", &starts)?;
-    }
-    if f.has("velocity") {
-        let kinds = [
-            ("feasible", Velocity::Feasible),
-            ("balanced", Velocity::Balanced),
-        ];
-        solver.velocity = f.choice("velocity", &kinds)?;
-    }
-    if let Weights::Mass { sigma, beta } = &mut solver.weights {
-        if f.has("sigma") {
-            *sigma = f.positive("sigma")?;
-        }
-        if f.has("beta") {
-            *beta = f.positive("beta")?;
-        }
-    }
-    if f.has("sleep") {
-        // Zero sweeps of sleep is no sleep.
-        let sweeps = f.count("sleep", 0)?.min(u32::from(u8::MAX)) as u8;
-        let threshold = solver.sleep.map_or(0.01, |s| s.threshold);
-        solver.sleep = (sweeps > 0).then_some(Sleep { threshold, sweeps });
-    }
-    if f.has("acceleration") {
-        // Momentum is dropped when the residual falls by less than a thousandth [goldstein2014].
-        let momentum = Acceleration::Momentum { restart: 0.999 };
-        let kinds = [
-            ("none", None),
-            ("momentum", Some(momentum)),
-            ("anderson", Some(Acceleration::ANDERSON)),
-        ];
-        solver.acceleration = f.choice("acceleration", &kinds)?;
-    }
-    if f.has("stop") {
-        let stops = [
-            ("change", Until::Change),
-            ("certificate", Until::Certificate),
-        ];
-        solver.stop = f.choice("stop", &stops)?;
-    }
-    let plain = config.by == SolverChoice::Splitting && config.integrator != Elastic::Splitting;
-    if f.has("residual") {
-        if !plain {
-            let message = "`residual` of [method] needs the linear problems of \"newton\" and their \
-                           solver \"admm\"";
-            let help = "remove it, or remove `integrator` and `solver`";
-            let help = Some(help.to_owned());
-            return f.fail(Kind::Value, "residual", message.to_owned(), help);
-        }
-        solver.polish = Some(Polish::to(f.positive("residual")?));
-    } else if solver.stop == Until::Certificate && plain {
-        solver.polish = Some(Polish::default());
-    }
-    if f.has("safe") {
-        config.safe = f.bool("safe")?;
-    }
-    Some(config)
-}
 
-fn smooth(f: &Fields<'_>) -> Option<smooth::Config> {
-    f.allow(schema::METHOD_SMOOTH);
-    let mut config = smooth::Config::default();
-    if f.has("integrator") {
-        config.integrator = f.choice("integrator", &Scheme::NAMES)?;
-    }
-    if f.has("startup") {
-        config.startup = u64::from(f.count("startup", 0)?);
-    }
-    let newton = &mut config.newton;
-    if f.has("solver") {
-        let solvers = [("direct", Solver::Direct), ("iterative", Solver::Iterative)];
-        newton.solver = f.choice("solver", &solvers)?;
-    }
-    if f.has("volume_jacobian") {
-        let kinds = [
-            ("exact", VolumeJacobian::Exact),
-            ("sparse", VolumeJacobian::Sparse),
-        ];
-        newton.volume = f.choice("volume_jacobian", &kinds)?;
-    }
-    if f.has("max_iterations") {
-        newton.max_iterations = f.count("max_iterations", 1)? as usize;
-    }
-    if f.has("max_linear_iterations") {
-        newton.max_linear = f.count("max_linear_iterations", 1)? as usize;
-    }
-    if f.has("sigma") {
-        newton.sigma = f.positive("sigma")?;
-        if newton.sigma >= 1.0 {
-            let message =
-                "`sigma` of [method] must be below 1: a direction must reduce the residual";
-            return f.fail(Kind::Value, "sigma", message.to_owned(), None);
+    fn number(&self, key: &str, range: Range) -> Option<f64> {
+        match range {
+            Range::Positive => self.0.positive(key),
+            Range::NotNegative => self.0.not_negative(key),
         }
     }
-    let contact = &mut config.contact;
-    for (key, value) in [
-        ("epsilon", &mut contact.epsilon),
-        ("kappa", &mut contact.stiffness),
-    ] {
-        if f.has(key) {
-            *value = f.positive(key)?;
-        }
+
+    fn count(&self, key: &str, least: u32) -> Option<u32> {
+        self.0.count(key, least)
     }
-    if f.has("delta") {
-        contact.delta = Some(f.positive("delta")?);
+
+    fn is_word(&self, key: &str, word: &str) -> bool {
+        let found = self.0.get(key).map(|node| &node.value);
+        matches!(found, Some(crate::tree::Value::String(text)) if text == word)
     }
-    if f.has("penalty") {
-        let kinds = [("cubic", Penalty::Cubic), ("barrier", Penalty::Barrier)];
-        contact.penalty = f.choice("penalty", &kinds)?;
+
+    fn flag(&self, key: &str) -> Option<bool> {
+        self.0.bool(key)
     }
-    if f.has("rounding") {
-        contact.rounding = f.not_negative("rounding")?;
+
+    fn word(&self, key: &str, words: &[&str]) -> Option<usize> {
+        let numbered: Vec<(&str, usize)> = words.iter().copied().zip(0..).collect();
+        self.0.choice(key, &numbered)
     }
-    let lagged =
-        f.has("friction") && f.choice("friction", &[("implicit", false), ("lagged", true)])?;
-    if lagged {
-        let iterations = match f.has("lagged_iterations") {
-            true => f.count("lagged_iterations", 1)? as usize,
-            false => 1,
-        };
-        contact.friction = FrictionTime::Lagged { iterations };
-    } else if f.has("lagged_iterations") {
-        let message = "`lagged_iterations` of [method] has no meaning where friction is implicit";
-        let help = "set `friction = \"lagged\"`, or remove it";
-        return f.fail(
-            Kind::Value,
-            "lagged_iterations",
-            message.to_owned(),
-            Some(help.to_owned()),
-        );
+
+    fn refuse(&self, key: &str, message: &str, help: Option<&str>) {
+        let help = help.map(str::to_owned);
+        self.0.fail::<()>(Kind::Value, key, message, help);
     }
-    // As the paper sets it [larionov, Sect. III-C].
-    contact.stribeck.speed = match f.has("stribeck_speed") {
-        true => f.positive("stribeck_speed")?,
-        false => 10.0 * contact.epsilon,
-    };
-    if f.has("viscous") {
-        contact.stribeck.viscous = f.not_negative("viscous")?;
-    }
-    // Velocities must be known better than ε, or what sticks is not known to stick.
-    config.newton.tolerance = match f.has("tolerance") {
-        true => f.positive("tolerance")?,
-        false => config.newton.tolerance.min(1e-3 * config.contact.epsilon),
-    };
-    Some(config)
 }
 
 /// The air: given, or at rest if a body has drag.

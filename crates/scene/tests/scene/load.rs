@@ -2,11 +2,9 @@
 
 use stiction_bodies::{BodyKind, obstacle::Shape};
 use stiction_math::Vec3;
-use stiction_scene::{
-    Frames, Kind, Limits, LoadOptions, MethodConfig, Scene, SceneSource, builtin, load,
-};
+use stiction_scene::{Frames, Kind, Limits, LoadOptions, Scene, SceneSource, builtin, load};
 use stiction_sim::check::{Progress, Subject};
-use stiction_sim::newton::Stop;
+use stiction_sim::newton::{self, Stop};
 
 use crate::{STRIP, fails, ok, scenes_folder, set, text};
 
@@ -51,9 +49,7 @@ fn a_small_scene_has_the_documented_defaults() {
     assert!(!scene.model.contact);
     assert_eq!(scene.plan.time.frames, Frames::PerSecond(25.0));
     assert_eq!(scene.plan.time.steps(), 100);
-    let MethodConfig::Newton(config) = &scene.plan.method else {
-        panic!()
-    };
+    let config = scene.plan.method.downcast_ref::<newton::Config>().unwrap();
     assert_eq!(
         config.stop,
         Stop::Tolerance {

@@ -1,8 +1,8 @@
 //! `--set`, `--method` and the fingerprint.
 
 use stiction_math::Vec3;
-use stiction_scene::{LoadOptions, MethodConfig, load};
-use stiction_sim::newton::Stop;
+use stiction_scene::{LoadOptions, load};
+use stiction_sim::newton::{self, Stop};
 
 use crate::{STRIP, fails, ok, ok_with, text};
 
@@ -129,9 +129,8 @@ fn a_method_from_the_command_line_replaces_the_scenes() {
             },
         )
     };
-    let MethodConfig::Newton(config) = with("newton").unwrap().plan.method else {
-        panic!()
-    };
+    let scene = with("newton").unwrap();
+    let config = scene.plan.method.downcast_ref::<newton::Config>().unwrap();
     assert_eq!(config.stop, Stop::Fixed(3));
     let told = with("newtonn").unwrap_err().plain();
     assert!(

@@ -37,15 +37,18 @@ use self::{
     stage::{Knot, Problem, Stage as StageWork},
 };
 use crate::{
+    capabilities::Unsupported,
     colliders::ContactRules,
     error::SolveError,
     forces::{Forces, Place, momentum},
     integrators::{self, Integrator},
     jacobian::Jacobian,
     method::{Answer, Memory, Method, Persistent, SolveReport, SolvedContacts, StepContext},
+    methods::smooth::NAME,
+    needs::needs,
     prescribed::{Prescribed, Side},
+    registry::MethodConfig,
     stages::{Stage, Stages},
-    unsupported::Unsupported,
 };
 
 pub use newton::{Config as NewtonConfig, Solver, VolumeJacobian};
@@ -173,23 +176,21 @@ fn unpack(numbers: &[u64]) -> ([u32; 2], f64) {
 
 impl Method for Smooth {
     fn name(&self) -> &'static str {
-        "smooth"
+        NAME
     }
 
     fn needs(&self, model: &Model) -> Result<(), Unsupported> {
-        Unsupported::rods(self.name(), model)?;
-        Unsupported::changing_gravity(self.name(), model)?;
-        Unsupported::gusts(self.name(), model)?;
+        let capabilities = self.config.capabilities();
+        capabilities.check(self.name(), &needs(model, Some(&self.rules)))?;
         if !model.contact {
             return Ok(());
         }
-        Unsupported::particles(self.name(), model)?;
         Contacts::new(model, &self.rules, &self.config.contact)
             .map(|_| ())
             .map_err(|error| Unsupported {
                 method: self.name(),
                 reason: error.to_string(),
-                remedy: "change what it names, or choose another method".to_owned(),
+                remedies: vec!["change what it names".to_owned()],
             })
     }
 

@@ -16,7 +16,7 @@ use stiction_contact::solver::{
     ContactSolver, NoNewContacts, Solution, SolverError, SolverReport, Task, TaskStart, solve_alone,
 };
 use stiction_record::plot::{Plot, Scale, Series};
-use stiction_scene::{LoadOptions, MethodConfig, SceneSource};
+use stiction_scene::{LoadOptions, SceneSource};
 use stiction_sim::{
     Simulation, Stage,
     admm::{self, SolverChoice},
@@ -230,7 +230,7 @@ fn simulation(
     let source = SceneSource::Builtin(scene.to_owned());
     let mut loaded = stiction_scene::load(&source, &options).map_err(Failure::input)?;
     if let Some(method) = method {
-        loaded.plan.method = MethodConfig::Admm(method);
+        loaded.plan.method = Box::new(method);
     }
     let (simulation, _) = loaded.simulation().map_err(Failure::input)?;
     Ok(simulation)

@@ -1,0 +1,49 @@
+//! Method `newton` in the registry.
+
+mod keys;
+
+use crate::{
+    capabilities::{Capabilities, Features},
+    colliders::ContactRules,
+    method::Method,
+    needs::Feature,
+    newton::{Config, Newton},
+    registry::{MethodConfig, MethodEntry},
+};
+
+/// The method's name.
+pub const NAME: &str = "newton";
+
+/// The method in the registry.
+pub const ENTRY: MethodEntry = MethodEntry {
+    name: NAME,
+    description: "solves each step by projected Newton, without contact.",
+    keys: keys::KEYS,
+    configure: |keys| Box::new(keys::configure(keys)),
+    validation: None,
+};
+
+impl MethodConfig for Config {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        // Enclosed volumes would make the Hessian of the potential dense.
+        Capabilities::new(Features::all_but(&[
+            Feature::Volumes,
+            Feature::Contact,
+            Feature::ParticleContact,
+            Feature::Cohesion,
+            Feature::Compliance,
+        ]))
+    }
+
+    fn build(&self, _rules: ContactRules) -> Box<dyn Method> {
+        Box::new(Newton::new(*self))
+    }
+
+    fn boxed(&self) -> Box<dyn MethodConfig> {
+        Box::new(*self)
+    }
+}

@@ -1,0 +1,58 @@
+//! Method `smooth` in the registry.
+
+mod keys;
+
+use crate::{
+    capabilities::{Capabilities, Features},
+    colliders::ContactRules,
+    keys::Value,
+    method::Method,
+    needs::Feature,
+    registry::{FrictionModel, MethodConfig, MethodEntry, Validation},
+    smooth::{Config, Smooth},
+};
+
+/// The method's name.
+pub const NAME: &str = "smooth";
+
+/// The method in the registry.
+pub const ENTRY: MethodEntry = MethodEntry {
+    name: NAME,
+    description: "makes contact and friction smooth forces and solves each step as the root of a residual [larionov].",
+    keys: keys::KEYS,
+    configure: |keys| Box::new(keys::configure(keys)),
+    validation: Some(Validation {
+        friction: FrictionModel::Smoothed {
+            epsilon: keys::EPSILON,
+        },
+        settings: |accuracy| vec![("kappa", Value::Number(accuracy.stiffness))],
+    }),
+};
+
+impl MethodConfig for Config {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        // Stages would need changing gravity and gusts at their own times; contact forces act on
+        // surfaces, which particles do not have.
+        Capabilities::new(Features::all_but(&[
+            Feature::Rods,
+            Feature::DynamicTwist,
+            Feature::ChangingGravity,
+            Feature::Gusts,
+            Feature::ParticleContact,
+            Feature::Cohesion,
+            Feature::Compliance,
+        ]))
+    }
+
+    fn build(&self, rules: ContactRules) -> Box<dyn Method> {
+        Box::new(Smooth::new(*self, rules))
+    }
+
+    fn boxed(&self) -> Box<dyn MethodConfig> {
+        Box::new(*self)
+    }
+}

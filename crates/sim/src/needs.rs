@@ -1,0 +1,238 @@
+//! The features that a scene needs of a method, found in its model.
+
+use std::fmt;
+
+use stiction_bodies::{Body, BodyKind, Model, rod::Twist};
+use stiction_contact::detect::Law;
+
+use crate::colliders::{ContactRules, material_names};
+
+/// A property of scenes that a method may or may not support.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feature {
+    /// Shells.
+    Shells,
+    /// Elastic solids, embedded ones included.
+    Solids,
+    /// Rigid bodies.
+    RigidBodies,
+    /// Bodies of particles.
+    Particles,
+    /// Bodies carried by affine frames.
+    AffineFrames,
+    /// Rods without twist degrees of freedom.
+    Rods,
+    /// Rods whose twists are degrees of freedom.
+    DynamicTwist,
+    /// Blocks whose motion is prescribed.
+    Pins,
+    /// Springs.
+    Attachments,
+    /// Air drag.
+    Drag,
+    /// Gravity that changes over time.
+    ChangingGravity,
+    /// Wind that changes over time and place.
+    Gusts,
+    /// Enclosed volumes that resist being changed.
+    Volumes,
+    /// Contact.
+    Contact,
+    /// Contact of particles.
+    ParticleContact,
+    /// Contacts that resist being pulled apart.
+    Cohesion,
+    /// Contacts that give way.
+    Compliance,
+}
+
+/// A feature that a scene needs, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// The feature.
+    pub feature: Feature,
+    /// The part of the scene that has it, as a clause: ``body `rope` is made of rods``.
+    pub clause: String,
+}
+
+impl Feature {
+    /// All of them, in the order in which refusals name them.
+    pub const ALL: [Self; 17] = [
+        Self::Shells,
+        Self::Solids,
+        Self::RigidBodies,
+        Self::Particles,
+        Self::AffineFrames,
+        Self::Rods,
+        Self::DynamicTwist,
+        Self::Pins,
+        Self::Attachments,
+        Self::Drag,
+        Self::ChangingGravity,
+        Self::Gusts,
+        Self::Volumes,
+        Self::Contact,
+        Self::ParticleContact,
+        Self::Cohesion,
+        Self::Compliance,
+    ];
+
+    /// The feature in the documentation's table of methods.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Shells => "shells",
+            Self::Solids => "elastic solids",
+            Self::RigidBodies => "rigid bodies",
+            Self::Particles => "particles",
+            Self::AffineFrames => "affine frames",
+            Self::Rods => "rods, quasi-static twist",
+            Self::DynamicTwist => "rods, dynamic twist",
+            Self::Pins => "pins",
+            Self::Attachments => "attachments",
+            Self::Drag => "air drag",
+            Self::ChangingGravity => "gravity over time",
+            Self::Gusts => "gusts",
+            Self::Volumes => "enclosed volumes",
+            Self::Contact => "contact",
+            Self::ParticleContact => "contact of particles",
+            Self::Cohesion => "cohesion",
+            Self::Compliance => "compliance",
+        }
+    }
+
+    /// The end of a sentence that refuses the feature.
+    fn refusal(self) -> &'static str {
+        match self {
+            Self::Contact => ", and this method solves no contact",
+            Self::Gusts => ", and this method supports steady wind only",
+            Self::ParticleContact => ", whose contact it does not support",
+            _ => ", which it does not support",
+        }
+    }
+
+    /// The change of a scene after which it does not need the feature.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Self::Shells
+            | Self::Solids
+            | Self::RigidBodies
+            | Self::Particles
+            | Self::AffineFrames
+            | Self::Rods => "remove the body",
+            Self::DynamicTwist => "set `twist = \"quasi-static\"` for the body",
+            Self::Pins => "remove the pin",
+            Self::Attachments => "remove the attachment",
+            Self::Drag => "remove `drag` from the body",
+            Self::ChangingGravity => "give one vector as `gravity`",
+            Self::Gusts => "remove `gust` from [air]",
+            Self::Volumes => "remove the [[volume]] table",
+            Self::Contact | Self::ParticleContact => {
+                "set `contact.enabled = false` to let things pass through one another"
+            }
+            Self::Cohesion => "remove `cohesion` from [friction]",
+            Self::Compliance => "remove `compliance` from [friction]",
+        }
+    }
+}
+
+impl fmt::Display for Need {
+    /// As a reason for a refusal.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.clause, self.feature.refusal())
+    }
+}
+
+/// The features that a model needs, each once, with the first part of the scene that has it. Laws of
+/// contact are examined where `rules` are given.
+pub fn needs(model: &Model, rules: Option<&ContactRules>) -> Vec<Need> {
+    let found = |feature: Feature| {
+        let clause = clause(feature, model, rules)?;
+        Some(Need { feature, clause })
+    };
+    Feature::ALL.into_iter().filter_map(found).collect()
+}
+
+/// A clause about the first part of a scene that has a feature.
+fn clause(feature: Feature, model: &Model, rules: Option<&ContactRules>) -> Option<String> {
+    let body = |is: &dyn Fn(&Body) -> bool, what: &str| {
+        let found = model.bodies.iter().find(|b| is(b));
+        found.map(|b| format!("body `{}` {what}", b.name))
+    };
+    let of_kind = |what: &str| body(&|b| kind(b) == feature, what);
+    let touching = rules.filter(|_| model.contact);
+    match feature {
+        Feature::Shells => of_kind("is a shell"),
+        Feature::Solids => of_kind("is an elastic solid"),
+        Feature::RigidBodies => of_kind("is rigid"),
+        Feature::Particles => of_kind("is made of particles"),
+        Feature::AffineFrames => of_kind("is carried by affine frames"),
+        Feature::Rods => of_kind("is made of rods"),
+        Feature::DynamicTwist => of_kind("is made of rods with dynamic twist"),
+        Feature::Pins => {
+            let block = model.pins.first().and_then(|p| model.body_of(p.block));
+            let held = model.held_frames.first();
+            let pinned = block.or_else(|| model.bodies.get(held?.clamp.body));
+            pinned.map(|b| format!("body `{}` is pinned", b.name))
+        }
+        Feature::Attachments => {
+            let springs = !model.attachments.is_empty();
+            springs.then(|| "the scene has attachments".to_owned())
+        }
+        Feature::Drag => body(&|b| b.drag.is_some(), "has air drag"),
+        Feature::ChangingGravity => {
+            let track = model.gravity_track.as_ref();
+            track.map(|_| "gravity changes over time".to_owned())
+        }
+        Feature::Gusts => {
+            let gust = model.air.and_then(|air| air.gust);
+            gust.map(|_| "the wind has gusts".to_owned())
+        }
+        Feature::Volumes => {
+            let first = model.volumes.first();
+            first.map(|v| format!("volume `{}` is enclosed", v.name))
+        }
+        Feature::Contact => model.contact.then(|| match model.obstacles.first() {
+            Some(o) => format!("obstacle `{}` would be touched", o.name),
+            None => "contact between bodies is enabled".to_owned(),
+        }),
+        Feature::ParticleContact => body(
+            &|b| model.contact && b.is_particles(),
+            "is made of particles",
+        ),
+        Feature::Cohesion => materials(model, touching?, "cohesion", |law| law.cohesion),
+        Feature::Compliance => materials(model, touching?, "compliance", |law| law.compliance),
+    }
+}
+
+/// The first pair of materials whose law has a number that is not zero.
+fn materials(
+    model: &Model,
+    rules: &ContactRules,
+    what: &str,
+    number: fn(&Law) -> f64,
+) -> Option<String> {
+    let names = material_names(model);
+    let known = names.len().min(rules.laws.count() as usize);
+    let pairs = (0..known).flat_map(|a| (a..known).map(move |b| (a, b)));
+    let has = |&(a, b): &(usize, usize)| number(&rules.laws.between(a as u32, b as u32)) != 0.0;
+    let (a, b) = pairs.into_iter().find(has)?;
+    Some(format!(
+        "materials `{}` and `{}` have {what}",
+        names[a], names[b]
+    ))
+}
+
+/// The feature that a body is.
+fn kind(body: &Body) -> Feature {
+    match &body.kind {
+        BodyKind::Rigid(_) => Feature::RigidBodies,
+        BodyKind::Rods(rods) => match rods.twist() {
+            Twist::Dynamic => Feature::DynamicTwist,
+            Twist::QuasiStatic => Feature::Rods,
+        },
+        BodyKind::Deformable(_) if body.is_particles() => Feature::Particles,
+        BodyKind::Deformable(_) if body.is_frames() => Feature::AffineFrames,
+        BodyKind::Deformable(_) if !body.tets.is_empty() => Feature::Solids,
+        BodyKind::Deformable(_) => Feature::Shells,
+    }
+}
