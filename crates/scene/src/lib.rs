@@ -25,5 +25,5 @@ mod tree;
 pub use error::{Kind, Problem, SceneError};
 pub use load::{Limits, LoadOptions, Plan, Scene, SceneSource, load};
 pub use settings::{
-    ContactSettings, Frames, Integrator, MethodConfig, OutputSettings, Overlap, TimeSettings,
+    ContactSettings, Frames, MethodConfig, OutputSettings, Overlap, TimeSettings,
 };

@@ -26,7 +26,6 @@ pub(crate) const TIME: &[&str] = &[
     "duration",
     "frames_per_second",
     "frame_every",
-    "integrator",
 ];
 pub(crate) const METHOD_NEWTON: &[&str] = &[
     "name",

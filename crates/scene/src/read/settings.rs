@@ -18,7 +18,7 @@ use crate::{
     fields::{Fields, list, string},
     schema,
     settings::{
-        ContactSettings, Frames, Integrator, MethodConfig, OutputSettings, Overlap, TimeSettings,
+        ContactSettings, Frames, MethodConfig, OutputSettings, Overlap, TimeSettings,
     },
     source::At,
     suggest,
@@ -30,12 +30,6 @@ const MOST_STEPS: f64 = 1e10;
 pub(crate) fn time(root: &Fields<'_>) -> Option<TimeSettings> {
     let f = Fields::new(root.reporter, root.need("time")?, "[time]", schema::TIME)?;
     let (step, duration) = (f.need_positive("step"), f.need_positive("duration"));
-    let integrator = f
-        .choice(
-            "integrator",
-            &[("backward-euler", Integrator::BackwardEuler)],
-        )
-        .unwrap_or_default();
     let frames = if f.has("frames_per_second") || f.has("frame_every") {
         if !f.exactly_one(&["frames_per_second", "frame_every"]) {
             return None;
@@ -65,7 +59,6 @@ pub(crate) fn time(root: &Fields<'_>) -> Option<TimeSettings> {
         step,
         duration,
         frames,
-        integrator,
     })
 }
 
