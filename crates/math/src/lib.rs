@@ -21,6 +21,7 @@ pub type Quat = nalgebra::UnitQuaternion<f64>;
 mod banded;
 mod bicgstab;
 mod block;
+pub mod checksum;
 mod coloring;
 mod dissection;
 mod dual;

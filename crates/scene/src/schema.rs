@@ -21,12 +21,7 @@ pub(crate) const ROOT: &[&str] = &[
     "output",
 ];
 pub(crate) const GRAVITY: &[&str] = &["times", "values", "interpolation"];
-pub(crate) const TIME: &[&str] = &[
-    "step",
-    "duration",
-    "frames_per_second",
-    "frame_every",
-];
+pub(crate) const TIME: &[&str] = &["step", "duration", "frames_per_second", "frame_every"];
 pub(crate) const METHOD_NEWTON: &[&str] = &[
     "name",
     "iterations",

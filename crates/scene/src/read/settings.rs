@@ -17,9 +17,7 @@ use crate::{
     error::{Kind, Reporter},
     fields::{Fields, list, string},
     schema,
-    settings::{
-        ContactSettings, Frames, MethodConfig, OutputSettings, Overlap, TimeSettings,
-    },
+    settings::{ContactSettings, Frames, MethodConfig, OutputSettings, Overlap, TimeSettings},
     source::At,
     suggest,
 };
@@ -437,12 +435,16 @@ pub(crate) fn output(root: &Fields<'_>) -> OutputSettings {
     settings
 }
 
+/// Whether a name may become a file name, a column and a word of an override.
+pub(crate) fn is_plain_name(name: &str) -> bool {
+    let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
+    let long = name.chars().count() > 100;
+    !name.trim().is_empty() && name.chars().all(good) && !long && !name.starts_with('.')
+}
+
 /// A name that may become a file name, a column and a word of an override.
 pub(crate) fn plain_name(reporter: &Reporter, name: At<&str>, what: &str) -> Option<String> {
-    let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
-    let bad = name.value.chars().find(|c| !good(*c));
-    let long = name.value.chars().count() > 100;
-    if name.value.trim().is_empty() || bad.is_some() || long || name.value.starts_with('.') {
+    if !is_plain_name(name.value) {
         let message = format!(
             "{what} cannot be \"{}\"",
             name.value.chars().take(100).collect::<String>()
