@@ -117,6 +117,7 @@ impl Scribe {
                 // Of a body only what connects its points is compared.
                 let cells = Seen {
                     positions: Vec::new(),
+                    velocities: Vec::new(),
                     ..seen.clone()
                 };
                 self.shown.insert(seen.name.clone(), cells);
@@ -156,7 +157,9 @@ impl Scribe {
         match &seen.cells {
             SeenCells::Triangles(triangles) => {
                 let known = self.shown.get(&seen.name);
-                let same = known.is_some_and(|k| k.cells == seen.cells);
+                let split = self.splits.get(&seen.name);
+                let same = known.is_some_and(|k| k.cells == seen.cells)
+                    && split.is_some_and(|s| s.count == seen.positions.len());
                 if !same {
                     let split = Split::new(&seen.positions, triangles);
                     self.splits.insert(seen.name.clone(), split);
@@ -254,6 +257,8 @@ fn corners(shot: &Shot) -> Option<[Vec3; 2]> {
 /// has flat sides, while cloth, flat at first, stays smooth however it folds.
 #[derive(Debug)]
 struct Split {
+    /// Number of points of the surface.
+    count: usize,
     /// The point of the surface that each point stands for.
     points: Vec<u32>,
     triangles: Vec<[u32; 3]>,
@@ -266,6 +271,7 @@ impl Split {
             (b - a).cross(&(c - a)).try_normalize(0.0)
         };
         let mut split = Self {
+            count: positions.len(),
             points: (0..positions.len() as u32).collect(),
             triangles: triangles.to_vec(),
         };
