@@ -6,7 +6,7 @@ use stiction_contact::{
     detect::{DetectError, Overlap},
     smooth::SmoothError,
 };
-use stiction_math::{BandedError, BicgstabError, FactorError, ScatterError, SystemError, Vec3};
+use stiction_math::{BandedError, FactorError, KrylovError, ScatterError, SystemError, Vec3};
 use stiction_solvers::{admm, ica};
 
 use crate::{dynamics::Dynamics, stages::Stages};
@@ -270,7 +270,7 @@ pub enum SolveError {
     Lu(#[from] FactorError),
     /// The linear system of an inexact Newton iteration was not solved at all.
     #[error("no Newton direction: BiCGSTAB: {0}; try `solver = \"direct\"`")]
-    Direction(BicgstabError),
+    Direction(KrylovError),
     /// The detector was given something it cannot search.
     #[error("collision detection: {0}")]
     Detect(#[from] DetectError),

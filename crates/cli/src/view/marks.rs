@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stiction_contact::ContactState;
 use stiction_math::Vec3;
-use stiction_record::{OBSTACLE_PREFIX, picture::Colour};
+use stiction_record::{OBSTACLE_PREFIX, animation::polylines, picture::Colour};
 
 use crate::replay::{Seen, SeenCells, Shot, Touch};
 
@@ -315,17 +315,8 @@ fn normals(positions: &[Vec3], triangles: &[[u32; 3]]) -> Vec<[f32; 3]> {
     sums.iter().map(unit).collect()
 }
 
-/// Segments as polylines: a segment that starts where the one before ends goes on with it.
+/// Polylines of the points that segments connect.
 fn strips(positions: &[[f32; 3]], segments: &[[u32; 2]]) -> Vec<Vec<[f32; 3]>> {
-    let mut strips: Vec<Vec<[f32; 3]>> = Vec::new();
-    let mut end = None;
-    for &[a, b] in segments {
-        let point = |i: u32| positions[i as usize];
-        match strips.last_mut() {
-            Some(strip) if end == Some(a) => strip.push(point(b)),
-            _ => strips.push(vec![point(a), point(b)]),
-        }
-        end = Some(b);
-    }
-    strips
+    let points = |line: &Vec<u32>| line.iter().map(|i| positions[*i as usize]).collect();
+    polylines(segments).iter().map(points).collect()
 }

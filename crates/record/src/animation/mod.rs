@@ -229,5 +229,17 @@ fn finite<'a>(name: &str, mut triples: impl Iterator<Item = &'a [f32; 3]>) -> Re
     }
 }
 
+/// Segments as polylines: a segment that starts where the one before ends continues it.
+pub fn polylines(segments: &[[u32; 2]]) -> Vec<Vec<u32>> {
+    let mut lines: Vec<Vec<u32>> = Vec::new();
+    for [a, b] in segments {
+        match lines.last_mut().filter(|line| line.last() == Some(a)) {
+            Some(line) => line.push(*b),
+            None => lines.push(vec![*a, *b]),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{Animation, Moving, Shape, Stretch};
+use super::{Animation, Moving, Shape, Stretch, polylines};
 use crate::{RecordError, atomic};
 
 const CODES_PER_SECOND: f64 = 24.0;
@@ -185,7 +185,7 @@ fn face_indices(shape: &Shape) -> String {
 
 fn curve_counts(shape: &Shape) -> String {
     match shape {
-        Shape::Lines(segments, _) => list(chains(segments).iter().map(Vec::len)),
+        Shape::Lines(segments, _) => list(polylines(segments).iter().map(Vec::len)),
         _ => list(std::iter::empty::<u32>()),
     }
 }
@@ -213,7 +213,7 @@ fn extent(sample: &Sample) -> String {
 fn ordered(shape: &Shape, vectors: &[[f32; 3]]) -> String {
     match shape {
         Shape::Lines(segments, _) => {
-            let order = chains(segments).concat();
+            let order = polylines(segments).concat();
             triples(order.iter().map(|i| &vectors[*i as usize]))
         }
         _ => triples(vectors.iter()),
@@ -239,18 +239,6 @@ fn triples<'a>(points: impl Iterator<Item = &'a [f32; 3]>) -> String {
     }
     out.push(']');
     out
-}
-
-/// Segments as polylines: a segment that starts where the one before ends goes on with it.
-fn chains(segments: &[[u32; 2]]) -> Vec<Vec<u32>> {
-    let mut curves: Vec<Vec<u32>> = Vec::new();
-    for [a, b] in segments {
-        match curves.last_mut().filter(|c| c.last() == Some(a)) {
-            Some(curve) => curve.push(*b),
-            None => curves.push(vec![*a, *b]),
-        }
-    }
-    curves
 }
 
 /// Names that USD accepts: letters, digits and underscores, each once.

@@ -1,7 +1,7 @@
 //! Rounds of Newton's method.
 
 use stiction_contact::{CertifyConfig, FrictionProblem, certify, project_cone};
-use stiction_math::{LinearOperator, Mat3, Part, Vec3, reduce};
+use stiction_math::{LinearOperator, Mat3, Vec3, reduce};
 
 use super::{
     Config, Error, Report, State,
@@ -144,7 +144,7 @@ impl<'a> Search<'a> {
             matrix: Matrix::new(problem, closed)?,
             scale: scale.collect(),
             multiple: config.stiffness,
-            reach: reach(problem),
+            reach: problem.radii(),
             tolerance: config.tolerance,
             limit: config.max_iterations,
             best,
@@ -258,18 +258,4 @@ impl<'a> Search<'a> {
         let square = |j: usize| (v[j] * self.reach[j]).norm_squared();
         reduce::sum_ordered(v.len(), square).sqrt()
     }
-}
-
-/// The radius of gyration [m] of rigid bodies at their angular blocks, 1 elsewhere.
-fn reach(problem: &FrictionProblem) -> Vec<f64> {
-    let mut reach = vec![1.0; problem.blocks()];
-    let mut first = 0;
-    for part in problem.a.parts() {
-        if let Part::Dense(_) = part {
-            let (mass, inertia) = (problem.a.diagonal(first), problem.a.diagonal(first + 1));
-            reach[first + 1] = (inertia.trace() / mass.trace()).sqrt();
-        }
-        first += part.len();
-    }
-    reach
 }
