@@ -165,7 +165,7 @@ fn another_scene_is_refused_with_its_differences() {
         "--set",
         "body.part.translate=[0, 0, 3]",
         "--set",
-        "body.part.material=wool",
+        "body.part.material=tablecloth",
         "--set",
         "method.iterations=3",
     ];

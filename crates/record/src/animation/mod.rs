@@ -71,6 +71,15 @@ pub enum Shape {
 }
 
 impl Shape {
+    /// The same kind without points.
+    fn emptied(&self) -> Self {
+        match self {
+            Self::Triangles(_) => Self::Triangles(Vec::new()),
+            Self::Lines(_, radius) => Self::Lines(Vec::new(), *radius),
+            Self::Balls(_) => Self::Balls(Vec::new()),
+        }
+    }
+
     /// What kind of body it is, for messages.
     fn kind(&self) -> &'static str {
         match self {
@@ -91,8 +100,16 @@ impl Moving {
         }
     }
 
-    /// Appends a frame.
-    pub fn push(&mut self, shape: Shape, points: Vec<[f32; 3]>) {
+    /// Appends a frame. One without points is of the kind of the others, whatever `shape` is.
+    pub fn push(&mut self, mut shape: Shape, points: Vec<[f32; 3]>) {
+        if points.is_empty() {
+            shape = self.stretches.last().map_or(shape, |s| s.shape.emptied());
+        } else {
+            let empty = |s: &&mut Stretch| s.frames.first().is_none_or(Vec::is_empty);
+            for before in self.stretches.iter_mut().filter(empty) {
+                before.shape = shape.emptied();
+            }
+        }
         if let Some(last) = self.stretches.last_mut()
             && last.shape == shape
             && last.frames.last().is_none_or(|f| f.len() == points.len())

@@ -383,3 +383,26 @@ fn gltf_shows_one_mesh_of_a_body_at_a_time() {
         }
     }
 }
+
+#[test]
+fn frames_without_points_are_of_the_kind_of_the_others() {
+    let rod = Shape::Lines(vec![[0, 1]], 0.01);
+    let ends = vec![[0.0; 3], [1.0; 3]];
+    let mut body = Moving::new("rods");
+    body.push(Shape::Balls(Vec::new()), Vec::new());
+    body.push(rod.clone(), ends.clone());
+    body.push(Shape::Triangles(Vec::new()), Vec::new());
+    body.push(Shape::Balls(Vec::new()), Vec::new());
+    body.push(rod, ends);
+    let run = Animation {
+        times: (0..5).map(f64::from).collect(),
+        bodies: vec![body],
+    };
+    assert_eq!(run.bodies[0].stretches.len(), 4);
+    let text = String::from_utf8(written(&run, Whole::Usd)).unwrap();
+    assert!(
+        text.contains("def BasisCurves") && text.contains("widths"),
+        "{text}"
+    );
+    written(&run, Whole::Gltf);
+}
