@@ -4,8 +4,9 @@
     python -m venv usd-env && usd-env/bin/pip install usd-core
     usd-env/bin/python benches/peers/usd.py swing/run.usda
 
-Compares every frame with the vtu files of the run, to single precision, where the body is a surface
-of triangles or made of rods; exits with 1 if something differs.
+Compares every frame with the vtu files of the run: points and velocities to single precision, faces of
+surfaces, and for all bodies that counts fit together, also where a mesh changes between frames (a run of
+such meshes: `cargo run -p stiction --example changing_meshes`). Exits with 1 if something differs.
 """
 
 import re
@@ -15,6 +16,8 @@ import xml.etree.ElementTree as xml
 from pathlib import Path
 
 from pxr import Usd, UsdGeom
+
+LINE, TET = 3, 10  # cell types of VTK
 
 
 def frames(folder):
@@ -26,22 +29,73 @@ def frames(folder):
     return found
 
 
-def points(path):
-    """The points of a vtu file with appended raw data, as this program writes them."""
+def array(path, name):
+    """An array of a vtu file with appended raw data, as this program writes them."""
     data = path.read_bytes()
     head, body = data.split(b'<AppendedData encoding="raw">', 1)
     body = body[body.index(b"_") + 1 :]
-    tag = re.search(rb"<Points>\s*<DataArray([^>]*)>", head).group(1)
+    pattern = rb"<Points>\s*<DataArray([^>]*)>"
+    if name != "points":
+        pattern = rb'<DataArray([^>]*Name="' + name.encode() + rb'"[^>]*)>'
+    found = re.search(pattern, head)
+    if found is None:
+        return []
+    tag = found.group(1)
     offset = int(re.search(rb'offset="(\d+)"', tag).group(1))
-    wide = b"Float64" in tag
+    kind = re.search(rb'type="(\w+)"', tag).group(1).decode()
+    code, wide = {"Float64": ("d", 8), "Float32": ("f", 4), "Int64": ("q", 8), "UInt8": ("B", 1)}[kind]
     (size,) = struct.unpack_from("<Q", body, offset)
-    count = size // (8 if wide else 4)
-    values = struct.unpack_from(f"<{count}{'d' if wide else 'f'}", body, offset + 8)
+    return struct.unpack_from(f"<{size // wide}{code}", body, offset + 8)
+
+
+def triples(values):
     return list(zip(values[0::3], values[1::3], values[2::3]))
 
 
 def single(x):
     return struct.unpack("<f", struct.pack("<f", x))[0]
+
+
+def same(expected, got):
+    """Whether triples agree to single precision."""
+    if len(expected) != len(got):
+        return False
+    return all(tuple(map(single, p)) == tuple(q) for p, q in zip(expected, got))
+
+
+def faults(prim, stored, code):
+    """What is wrong with a body at a time code."""
+    geometry = UsdGeom.PointBased(prim)
+    got = geometry.GetPointsAttr().Get(code)
+    velocities = geometry.GetVelocitiesAttr().Get(code)
+    if velocities is not None and len(velocities) != len(got):
+        yield f"{len(velocities)} velocities of {len(got)} points"
+    if not UsdGeom.PointBased.ComputeExtent(got) and len(got):
+        yield "no extent"
+    kinds = set(array(stored, "types"))
+    if TET in kinds:  # the surface of a solid has fewer points than the solid
+        expected = None
+    elif LINE in kinds:  # curves repeat the points where they branch
+        expected = None if len(got) != len(array(stored, "points")) // 3 else triples(array(stored, "points"))
+    else:
+        expected = triples(array(stored, "points"))
+    if expected is not None and not same(expected, got):
+        yield f"points differ: {len(got)} of {len(expected)}"
+    if expected is not None and velocities is not None:
+        if not same(triples(array(stored, "velocity")), velocities):
+            yield "velocities differ"
+    if prim.IsA(UsdGeom.Mesh):
+        mesh = UsdGeom.Mesh(prim)
+        indices = mesh.GetFaceVertexIndicesAttr().Get(code)
+        faces = mesh.GetFaceVertexCountsAttr().Get(code)
+        valid = UsdGeom.Mesh.ValidateTopology(indices, faces, len(got))
+        if not valid[0] if isinstance(valid, tuple) else not valid:
+            yield f"topology is not valid: {valid}"
+        if TET not in kinds and list(indices) != list(array(stored, "connectivity")):
+            yield f"{len(faces)} faces are not those of the run"
+    elif prim.IsA(UsdGeom.BasisCurves):
+        if sum(UsdGeom.BasisCurves(prim).GetCurveVertexCountsAttr().Get(code)) != len(got):
+            yield "curves have another number of points"
 
 
 def main(path):
@@ -52,27 +106,23 @@ def main(path):
     for prim in stage.Traverse():
         if not prim.IsA(UsdGeom.PointBased):
             continue
-        geometry = UsdGeom.PointBased(prim)
-        attribute = geometry.GetPointsAttr()
+        attribute = UsdGeom.PointBased(prim).GetPointsAttr()
         codes = attribute.GetTimeSamples()
         shown = prim.GetDisplayName() or prim.GetName()
-        print(f"{prim.GetTypeName()} {shown}: {len(codes) or 1} samples, "
-              f"{len(attribute.Get(codes[0] if codes else 0))} points")
+        counts = [len(attribute.Get(time * rate)) for time in recorded]
+        counts = f"{counts[0]}" if len(set(counts)) == 1 else ", ".join(map(str, counts))
+        print(f"{prim.GetTypeName()} {shown}: {len(codes) or 1} samples, {counts} points")
         for time, files in recorded.items():
             stored = files.get(shown)
             if stored is None:
                 continue
-            expected = points(stored)
-            got = attribute.Get(time * rate)
-            if len(got) != len(expected):
-                continue  # the surface of a solid has fewer points than the solid
             compared += 1
-            same = all(
-                tuple(map(single, p)) == tuple(q) for p, q in zip(expected, got)
-            )
-            if not same or (codes and time * rate not in codes):
-                bad += 1
-                print(f"  differs at t = {time} s")
+            wrong = list(faults(prim, stored, time * rate))
+            if codes and time * rate not in codes:
+                wrong.append("no sample")
+            bad += bool(wrong)
+            for fault in wrong:
+                print(f"  t = {time} s: {fault}")
     print(f"{compared} frames compared, {bad} differ")
     return 1 if bad or not compared else 0
 

@@ -65,6 +65,8 @@ pub struct Seen {
     pub name: String,
     /// Points [m].
     pub positions: Vec<Vec3>,
+    /// Velocities of the points [m/s]; empty if the run did not record any.
+    pub velocities: Vec<Vec3>,
     /// What connects them.
     pub cells: SeenCells,
     /// Whether it is an obstacle.
@@ -131,13 +133,7 @@ impl Replay {
                 shot.contacts = touches(&stored);
                 continue;
             }
-            let (positions, cells) = seen(stored);
-            shot.bodies.push(Seen {
-                obstacle: entry.name.starts_with(OBSTACLE_PREFIX),
-                name: entry.name.clone(),
-                positions,
-                cells,
-            });
+            shot.bodies.push(seen(stored, &entry.name));
         }
         Ok(shot)
     }
@@ -170,8 +166,8 @@ fn touches(frame: &VtuFile) -> Vec<Touch> {
     frame.points.iter().enumerate().filter_map(touch).collect()
 }
 
-/// The points of a stored body and what connects them.
-fn seen(frame: VtuFile) -> (Vec<Vec3>, SeenCells) {
+/// A stored body: its points and what connects them.
+fn seen(mut frame: VtuFile, name: &str) -> Seen {
     const LINE: u8 = 3;
     const TRIANGLE: u8 = 5;
     const TET: u8 = 10;
@@ -184,20 +180,34 @@ fn seen(frame: VtuFile) -> (Vec<Vec3>, SeenCells) {
             _ => {}
         }
     }
-    if !tets.is_empty() {
-        let mesh = TetMesh {
-            positions: frame.points,
-            tets,
-        };
-        let (surface, _) = mesh.surface();
-        return (surface.positions, SeenCells::Triangles(surface.triangles));
-    }
-    let radii = frame.point_data.into_iter().find(|a| a.name == "radius");
-    let radii = match radii.map(|a| a.values) {
-        Some(Values::Real(radii)) => Some(radii),
-        _ => None,
+    let mut column = |name: &str| {
+        let found = frame.point_data.iter_mut().find(|a| a.name == name);
+        match found.map(|a| std::mem::replace(&mut a.values, Values::Integer(Vec::new()))) {
+            Some(Values::Real(values)) => Some(values),
+            _ => None,
+        }
     };
-    let cells = match radii {
+    let (radii, velocities) = (column("radius"), column("velocity").unwrap_or_default());
+    let velocities = velocities.as_chunks::<3>().0.iter();
+    let mut seen = Seen {
+        name: name.to_owned(),
+        obstacle: name.starts_with(OBSTACLE_PREFIX),
+        positions: frame.points,
+        velocities: velocities.map(|v| Vec3::from(*v)).collect(),
+        cells: SeenCells::Triangles(Vec::new()),
+    };
+    if !tets.is_empty() {
+        let positions = seen.positions;
+        let (surface, nodes) = TetMesh { positions, tets }.surface();
+        seen.positions = surface.positions;
+        if !seen.velocities.is_empty() {
+            let of_node = |n: &u32| seen.velocities[*n as usize];
+            seen.velocities = nodes.iter().map(of_node).collect();
+        }
+        seen.cells = SeenCells::Triangles(surface.triangles);
+        return seen;
+    }
+    seen.cells = match radii {
         _ if !triangles.is_empty() => SeenCells::Triangles(triangles),
         radii if !lines.is_empty() => {
             let thickest = radii.iter().flatten().copied().fold(0.0, f64::max);
@@ -206,7 +216,7 @@ fn seen(frame: VtuFile) -> (Vec<Vec3>, SeenCells) {
         Some(radii) => SeenCells::Balls(radii),
         None => SeenCells::Triangles(triangles),
     };
-    (frame.points, cells)
+    seen
 }
 
 fn bad(message: &str) -> ReplayError {

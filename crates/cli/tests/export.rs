@@ -1,6 +1,8 @@
 //! A simulated run, exported and read back by libraries that share nothing with the writers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../examples/changing_meshes.rs"]
+mod changing_meshes;
 mod common;
 
 use std::{fs, path::Path};
@@ -130,4 +132,60 @@ fn what_cannot_be_exported_is_refused_by_name() {
     let refused = stiction(&["export", &out, "--format", "usd"]);
     assert_eq!(code(&refused), 2);
     assert!(stderr(&refused).contains("frames.pvd"));
+}
+
+#[test]
+fn a_run_whose_meshes_change_is_exported_and_drawn() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("run");
+    changing_meshes::write(&folder).unwrap();
+    let out = folder.to_string_lossy();
+    let made = stiction(&["export", &out, "--format", "usd,gltf,obj,ply"]);
+    assert_eq!(code(&made), 0, "{}", stderr(&made));
+    let picture = dir.path().join("all.png").to_string_lossy().into_owned();
+    let made = stiction(&[
+        "render", &out, "--all", "5", "--size", "64,48", "--out", &picture,
+    ]);
+    assert_eq!(code(&made), 0, "{}", stderr(&made));
+
+    let nodes = |side: &usize| (side + 1) * (side + 1);
+    let points: Vec<usize> = changing_meshes::SIDES.iter().map(nodes).collect();
+    for (i, count) in points.iter().enumerate() {
+        let obj = fs::read_to_string(folder.join(format!("sheet_{i:06}.obj"))).unwrap();
+        assert_eq!(obj.lines().filter(|l| l.starts_with("v ")).count(), *count);
+        let ply = fs::read(folder.join(format!("sheet_{i:06}.ply"))).unwrap();
+        let head = String::from_utf8_lossy(&ply[..ply.len().min(400)]).into_owned();
+        assert!(
+            head.contains(&format!("element vertex {count}\n")),
+            "{head}"
+        );
+    }
+    let text = fs::read_to_string(folder.join("run.usda")).unwrap();
+    let data = openusd::usda::parse(&text).unwrap();
+    let samples = |path: &str| {
+        let path = sdf::Path::new(&format!("/run/{path}")).unwrap();
+        match data.get_field(&path, "timeSamples").unwrap().into_owned() {
+            Value::TimeSamples(samples) => samples,
+            other => panic!("{other:?}"),
+        }
+    };
+    let length = |value: &Value| Vec::<[f32; 3]>::try_from(value.clone()).unwrap().len();
+    for attribute in ["sheet.points", "sheet.velocities"] {
+        let lengths: Vec<usize> = samples(attribute).iter().map(|s| length(&s.1)).collect();
+        assert_eq!(lengths, points, "{attribute}");
+    }
+    assert_eq!(samples("sheet.faceVertexIndices").len(), 3);
+    // Of tetrahedra the surface: velocities are those of its points.
+    let velocities = samples("block.velocities");
+    let lengths: Vec<usize> = velocities.iter().map(|s| length(&s.1)).collect();
+    assert_eq!(lengths, [4, 4, 5, 5, 5]);
+
+    let file = gltf::Gltf::from_slice(&fs::read(folder.join("run.glb")).unwrap()).unwrap();
+    let sheet = file.nodes().find(|n| n.name() == Some("sheet")).unwrap();
+    assert_eq!(sheet.children().count(), 3);
+    let floor = file.nodes().find(|n| n.name() == Some("obstacle.floor"));
+    assert!(
+        floor.unwrap().mesh().is_some(),
+        "what does not change is one node"
+    );
 }

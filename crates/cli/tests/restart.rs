@@ -271,7 +271,8 @@ fn a_checkpoint_of_another_scene_is_refused() {
     ]);
     assert_eq!(code(&output), 2);
     assert!(
-        stderr(&output).contains("checkpoint.bin") && stderr(&output).contains("other settings"),
+        stderr(&output).contains("checkpoint.bin")
+            && stderr(&output).contains("gravity: [0, 0, -9.81] in the run, [0, 0, -1] now"),
         "{}",
         stderr(&output)
     );

@@ -3,7 +3,7 @@
 //! With De Saxcé's change of variable ũ = u + μ‖u_T‖ n the laws read K_μ ∋ r ⊥ ũ ∈ K_μ* [acary2011],
 //! which holds exactly when r = P(r − ρ ũ) for the projection P to the cone K_μ and any ρ > 0.
 
-use stiction_math::{Mat3, Part, Vec3, reduce};
+use stiction_math::{Mat3, Vec3, reduce};
 
 use crate::{Certificate, ContactSet, FrictionProblem, ProblemError, problem::length};
 
@@ -192,15 +192,7 @@ fn linear_residual(
 ) -> f64 {
     let mut missing = vec![Vec3::zeros(); problem.blocks()];
     problem.imbalance(v, r, &mut missing);
-    let mut radius = vec![1.0; problem.blocks()];
-    let mut first = 0;
-    for part in problem.a.parts() {
-        if let Part::Dense(_) = part {
-            let (mass, inertia) = (problem.a.diagonal(first), problem.a.diagonal(first + 1));
-            radius[first + 1] = (inertia.trace() / mass.trace()).sqrt();
-        }
-        first += part.len();
-    }
+    let radius = problem.radii();
     worst(missing.len(), |j| {
         (inverse(j) * missing[j]).norm() * radius[j]
     })

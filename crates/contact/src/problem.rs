@@ -198,9 +198,22 @@ impl FrictionProblem {
         }
     }
 
+    /// Lengths that turn the velocities of blocks into m/s: the radius of gyration [m] of rigid bodies at
+    /// their angular blocks, 1 elsewhere.
+    pub fn radii(&self) -> Vec<f64> {
+        let mut radii = vec![1.0; self.blocks()];
+        for (range, part) in self.a.ranges() {
+            if let Part::Dense(_) = part {
+                let [mass, inertia] = [range.start, range.start + 1].map(|i| self.a.diagonal(i));
+                radii[range.start + 1] = (inertia.trace() / mass.trace()).sqrt();
+            }
+        }
+        radii
+    }
+
     fn check_blocks(&self) -> Result<(), ProblemError> {
-        let mut first = 0;
-        for part in self.a.parts() {
+        for (range, part) in self.a.ranges() {
+            let first = range.start;
             // Bands are looked through at once, and row by row only to say which one it is.
             let sound = matches!(part, Part::Banded(m) if m.is_finite());
             let finite = |i: usize| match part {
@@ -220,7 +233,6 @@ impl FrictionProblem {
                 let block = first + i;
                 return Err(ProblemError::Block { block, fault });
             }
-            first += part.len();
         }
         Ok(())
     }

@@ -11,45 +11,10 @@
 
 use crate::krylov::true_residual;
 use crate::reduce::{axpy, copy, dot, norm};
-use crate::{CgConfig, CgReport, LinearOperator, Preconditioner, Vec3};
+use crate::{CgConfig, CgReport, KrylovError, LinearOperator, Preconditioner, Vec3};
 
 /// Relative size below which a divisor counts as zero.
 const NEGLIGIBLE: f64 = 1e-14;
-
-/// Why a solve stopped early. `x` holds the iterate with the smallest residual.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum BicgstabError {
-    /// The tolerance was not reached.
-    #[error("no convergence in {iterations} iterations, residual {residual:e}")]
-    NotConverged {
-        /// Iterations, two products with A each.
-        iterations: usize,
-        /// The smallest ‖b − A x‖₂.
-        residual: f64,
-    },
-    /// The recurrence divides by zero, even from a new start.
-    #[error("breakdown in iteration {iterations}, residual {residual:e}")]
-    Breakdown {
-        /// Iterations, two products with A each.
-        iterations: usize,
-        /// The smallest ‖b − A x‖₂.
-        residual: f64,
-    },
-    /// A number that is not finite came up.
-    #[error("a number that is not finite came up in iteration {iterations}")]
-    NotFinite {
-        /// Iterations, two products with A each.
-        iterations: usize,
-    },
-    /// The vectors do not have the operator's length.
-    #[error("vectors of {found} blocks for an operator of {expected}")]
-    SizeMismatch {
-        /// Length of the vector.
-        found: usize,
-        /// Length of the operator.
-        expected: usize,
-    },
-}
 
 /// The vectors of a solve; reuse it and warm solves allocate nothing.
 #[derive(Clone, Debug, Default)]
@@ -72,13 +37,9 @@ pub fn bicgstab(
     x: &mut [Vec3],
     config: &CgConfig,
     workspace: &mut BicgstabWorkspace,
-) -> Result<CgReport, BicgstabError> {
+) -> Result<CgReport, KrylovError> {
     let n = a.len();
-    for found in [b.len(), x.len()] {
-        if found != n {
-            return Err(BicgstabError::SizeMismatch { found, expected: n });
-        }
-    }
+    KrylovError::check_sizes(n, [b, x])?;
     let BicgstabWorkspace {
         r,
         shadow,
@@ -110,7 +71,7 @@ pub fn bicgstab(
     loop {
         if !residual.is_finite() {
             copy(best, x);
-            return Err(BicgstabError::NotFinite { iterations });
+            return Err(KrylovError::NotFinite { iterations });
         }
         if residual <= target {
             // The recurrence drifts from b − A x; believe only the latter.
@@ -129,7 +90,7 @@ pub fn bicgstab(
         }
         if iterations >= config.max_iterations {
             copy(best, x);
-            return Err(BicgstabError::NotConverged {
+            return Err(KrylovError::NotConverged {
                 iterations,
                 residual: smallest,
             });
@@ -144,7 +105,7 @@ pub fn bicgstab(
         let Some(next) = step else {
             if age == 0 {
                 copy(best, x);
-                return Err(BicgstabError::Breakdown {
+                return Err(KrylovError::Breakdown {
                     iterations,
                     residual: smallest,
                 });
@@ -242,7 +203,7 @@ mod tests {
         m: &mut dyn Preconditioner,
         b: &[Vec3],
         x: &mut [Vec3],
-    ) -> Result<CgReport, BicgstabError> {
+    ) -> Result<CgReport, KrylovError> {
         let config = CgConfig {
             relative: 1e-12,
             ..CgConfig::default()
@@ -290,7 +251,7 @@ mod tests {
         let error = solve(&a, &mut Identity, &[Vec3::x()], &mut x).unwrap_err();
         assert!(matches!(
             error,
-            BicgstabError::Breakdown { iterations: 1, .. }
+            KrylovError::Breakdown { iterations: 1, .. }
         ));
         assert_eq!(x, [Vec3::zeros()]);
     }
@@ -316,7 +277,7 @@ mod tests {
         };
         let workspace = &mut BicgstabWorkspace::default();
         let error = bicgstab(&a, &mut Identity, &b, &mut x, &config, workspace).unwrap_err();
-        let BicgstabError::NotConverged { residual, .. } = error else {
+        let KrylovError::NotConverged { residual, .. } = error else {
             unreachable!("{error}");
         };
         let mut left = vec![Vec3::zeros(); 60];
@@ -333,10 +294,10 @@ mod tests {
         let b = random_vectors(3, 2);
         let mut x = vec![Vec3::zeros(); 3];
         let error = solve(&a, &mut Identity, &b[1..], &mut x).unwrap_err();
-        assert!(matches!(error, BicgstabError::SizeMismatch { .. }));
+        assert!(matches!(error, KrylovError::SizeMismatch { .. }));
         a.values[0][(0, 0)] = f64::NAN;
         let error = solve(&a, &mut Identity, &b, &mut x).unwrap_err();
-        assert!(matches!(error, BicgstabError::NotFinite { .. }));
+        assert!(matches!(error, KrylovError::NotFinite { .. }));
         let mut lu = Lu::new(Arc::new(LuSymbolic::analyse(&a.pattern).unwrap())).unwrap();
         assert!(lu.refactor(&a).is_err());
         lu.solve_in_place(&mut x);

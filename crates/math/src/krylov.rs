@@ -141,30 +141,38 @@ pub struct CgReport {
     pub residual: f64,
 }
 
-/// Why a solve stopped early. `x` holds the last iterate, which is the best one in the energy
-/// norm of the error.
+/// Why an iterative solve stopped early. `x` holds the last finite iterate of conjugate gradients, which is
+/// the best one in the energy norm of the error, and the iterate of BiCGSTAB with the smallest residual.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum CgError {
+pub enum KrylovError {
     /// The tolerance was not reached.
     #[error("no convergence in {iterations} iterations, residual {residual:e}")]
     NotConverged {
-        /// Products with A.
+        /// Iterations.
         iterations: usize,
-        /// Last ‖b − A x‖₂.
+        /// ‖b − A x‖₂.
         residual: f64,
     },
-    /// A direction p with pᵀ A p ≤ 0, or a preconditioner with rᵀ M r ≤ 0.
+    /// Conjugate gradients: a direction p with pᵀ A p ≤ 0, or a preconditioner with rᵀ M r ≤ 0.
     #[error("the matrix or its preconditioner is not positive definite (iteration {iterations})")]
     NotPositiveDefinite {
-        /// Products with A.
+        /// Iterations.
         iterations: usize,
-        /// Last ‖b − A x‖₂.
+        /// ‖b − A x‖₂.
         residual: f64,
     },
-    /// A number that is not finite came up; `x` is the last finite iterate.
+    /// BiCGSTAB: the recurrence divides by zero, even from a new start.
+    #[error("breakdown in iteration {iterations}, residual {residual:e}")]
+    Breakdown {
+        /// Iterations.
+        iterations: usize,
+        /// ‖b − A x‖₂.
+        residual: f64,
+    },
+    /// A number that is not finite came up.
     #[error("a number that is not finite came up in iteration {iterations}")]
     NotFinite {
-        /// Products with A.
+        /// Iterations.
         iterations: usize,
     },
     /// The vectors do not have the operator's length.
@@ -175,6 +183,39 @@ pub enum CgError {
         /// Length of the operator.
         expected: usize,
     },
+}
+
+impl KrylovError {
+    /// Iterations taken and ‖b − A x‖₂ of `x`, which is NaN if it is not known.
+    pub fn reached(&self) -> (usize, f64) {
+        match *self {
+            Self::NotConverged {
+                iterations,
+                residual,
+            }
+            | Self::NotPositiveDefinite {
+                iterations,
+                residual,
+            }
+            | Self::Breakdown {
+                iterations,
+                residual,
+            } => (iterations, residual),
+            Self::NotFinite { iterations } => (iterations, f64::NAN),
+            Self::SizeMismatch { .. } => (0, f64::NAN),
+        }
+    }
+
+    /// Refuses vectors that do not have the length `expected` of the operator.
+    pub(crate) fn check_sizes(expected: usize, vectors: [&[Vec3]; 2]) -> Result<(), Self> {
+        match vectors.iter().find(|v| v.len() != expected) {
+            Some(vector) => Err(Self::SizeMismatch {
+                found: vector.len(),
+                expected,
+            }),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The vectors of a solve; reuse it and warm solves allocate nothing.
@@ -194,13 +235,9 @@ pub fn conjugate_gradients(
     x: &mut [Vec3],
     config: &CgConfig,
     workspace: &mut CgWorkspace,
-) -> Result<CgReport, CgError> {
+) -> Result<CgReport, KrylovError> {
     let n = a.len();
-    for found in [b.len(), x.len()] {
-        if found != n {
-            return Err(CgError::SizeMismatch { found, expected: n });
-        }
-    }
+    KrylovError::check_sizes(n, [b, x])?;
     let CgWorkspace { r, z, p, q } = workspace;
     for vector in [&mut *r, &mut *z, &mut *p, &mut *q] {
         vector.resize(n, Vec3::zeros());
@@ -213,7 +250,7 @@ pub fn conjugate_gradients(
     let mut rho_old = 0.0;
     loop {
         if !residual.is_finite() {
-            return Err(CgError::NotFinite { iterations });
+            return Err(KrylovError::NotFinite { iterations });
         }
         if residual <= target {
             // The recurrence drifts from b − A x; believe only the latter, and go on from there.
@@ -227,7 +264,7 @@ pub fn conjugate_gradients(
             rho_old = 0.0;
         }
         if iterations >= config.max_iterations {
-            return Err(CgError::NotConverged {
+            return Err(KrylovError::NotConverged {
                 iterations,
                 residual,
             });
@@ -244,14 +281,14 @@ pub fn conjugate_gradients(
         iterations += 1;
         let curvature = dot(p, q);
         if rho <= 0.0 || curvature <= 0.0 {
-            return Err(CgError::NotPositiveDefinite {
+            return Err(KrylovError::NotPositiveDefinite {
                 iterations,
                 residual,
             });
         }
         let alpha = rho / curvature;
         if !alpha.is_finite() {
-            return Err(CgError::NotFinite { iterations });
+            return Err(KrylovError::NotFinite { iterations });
         }
         axpy(alpha, p, x);
         axpy(-alpha, q, r);
@@ -288,7 +325,7 @@ mod tests {
         b: &[Vec3],
         x: &mut [Vec3],
         config: CgConfig,
-    ) -> Result<CgReport, CgError> {
+    ) -> Result<CgReport, KrylovError> {
         conjugate_gradients(a, m, b, x, &config, &mut CgWorkspace::default())
     }
 
@@ -344,7 +381,7 @@ mod tests {
         let error = solve(&a, &mut Identity, &b, &mut x, config).unwrap_err();
         assert!(matches!(
             error,
-            CgError::NotConverged { iterations: 20, .. }
+            KrylovError::NotConverged { iterations: 20, .. }
         ));
         // Energy ½xᵀAx − bᵀx has fallen below its value 0 at the start.
         let mut ax = vec![Vec3::zeros(); 100];
@@ -369,13 +406,13 @@ mod tests {
             *value = -*value;
         }
         let error = solve(&a, &mut Identity, &b, &mut x, config).unwrap_err();
-        assert!(matches!(error, CgError::NotPositiveDefinite { .. }));
+        assert!(matches!(error, KrylovError::NotPositiveDefinite { .. }));
         a.values[0][(0, 0)] = f64::NAN;
         let error = solve(&a, &mut Identity, &b, &mut x, config).unwrap_err();
-        assert!(matches!(error, CgError::NotFinite { .. }));
+        assert!(matches!(error, KrylovError::NotFinite { .. }));
         assert!(x.iter().all(|v| v.iter().all(|x| x.is_finite())));
         let error = solve(&a, &mut Identity, &b[1..], &mut x, config).unwrap_err();
-        let expected = CgError::SizeMismatch {
+        let expected = KrylovError::SizeMismatch {
             found: 4,
             expected: 5,
         };

@@ -21,6 +21,7 @@ pub type Quat = nalgebra::UnitQuaternion<f64>;
 mod banded;
 mod bicgstab;
 mod block;
+pub mod checksum;
 mod coloring;
 mod dissection;
 mod dual;
@@ -40,14 +41,14 @@ mod testing;
 pub use banded::{
     BandSize, BandedError, BandedFactors, BandedGroup, BandedLayout, BandedMatrices, LANES,
 };
-pub use bicgstab::{BicgstabError, BicgstabWorkspace, bicgstab};
+pub use bicgstab::{BicgstabWorkspace, bicgstab};
 pub use block::{BlockError, BlockMatrix, BlockPattern};
 pub use coloring::BlockColoring;
 pub use dual::{Dual, Real, Vector};
 pub use eig::{is_positive_definite3, psd_n, psd2, psd3, sym_eig_n, sym_eig2, sym_eig3};
 pub use factor::{Factor, FactorError, Lu, LuSymbolic, Ordering, Symbolic};
 pub use krylov::{
-    BlockJacobi, CgConfig, CgError, CgReport, CgWorkspace, Identity, LinearOperator,
+    BlockJacobi, CgConfig, CgReport, CgWorkspace, Identity, KrylovError, LinearOperator,
     Preconditioner, conjugate_gradients,
 };
 pub use line_search::{LineSearchConfig, LineSearchError, LineSearchReport, armijo};

@@ -5,6 +5,7 @@
 //! tied to a body eliminated from it.
 
 mod elimination;
+mod walk;
 
 use std::{borrow::Borrow, sync::Arc};
 
@@ -17,7 +18,7 @@ use crate::{
     BlockPattern, Factor, FactorError, Mat3, Mat6, Ordering, ScalarBands, ScalarFactors, Symbolic,
     Vec3,
     block::for_parts_mut,
-    krylov::{CgConfig, CgError, CgWorkspace, LinearOperator, Preconditioner, conjugate_gradients},
+    krylov::{CgConfig, CgWorkspace, LinearOperator, Preconditioner, conjugate_gradients},
 };
 
 /// The form of one body's part.
@@ -493,27 +494,13 @@ impl SystemFactor {
             &mut self.workspace,
         ) {
             Ok(report) => Ok(report.iterations),
-            Err(
-                CgError::NotConverged {
+            Err(error) => {
+                let (iterations, residual) = error.reached();
+                Err(SystemError::Linear {
                     iterations,
                     residual,
-                }
-                | CgError::NotPositiveDefinite {
-                    iterations,
-                    residual,
-                },
-            ) => Err(SystemError::Linear {
-                iterations,
-                residual,
-            }),
-            Err(CgError::NotFinite { iterations }) => Err(SystemError::Linear {
-                iterations,
-                residual: f64::NAN,
-            }),
-            Err(CgError::SizeMismatch { .. }) => Err(SystemError::Linear {
-                iterations: 0,
-                residual: f64::NAN,
-            }),
+                })
+            }
         }
     }
 

@@ -12,12 +12,12 @@
 //! | 8 | XXH64 (seed 0) of everything before, `u64` |
 
 use crate::codec::{DecodeError, Decoder, Encoder};
-use crate::xxh64::Xxh64;
 use crate::{RecordError, atomic};
 use std::fs;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use stiction_math::checksum::Xxh64;
 
 const MAGIC: [u8; 8] = *b"STICTCKP";
 const VERSION: u32 = 1;

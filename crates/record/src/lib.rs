@@ -26,12 +26,12 @@ mod pvd;
 mod recorder;
 pub mod report;
 mod running;
+mod scene_file;
 mod summary;
 mod vtu;
 #[cfg(test)]
 mod vtu_read;
 mod xml;
-mod xxh64;
 
 pub use atomic::make_folder;
 pub use checkpoint::{Checkpoint, CheckpointError, Section, write_checkpoint};
@@ -47,7 +47,8 @@ pub use overlaps::{OVERLAPS, write_overlaps};
 pub use ply::write_ply;
 pub use process::{peak_memory, processor_time, reset_peak_memory};
 pub use pvd::{Pvd, PvdEntry, read_pvd};
-pub use recorder::{Format, Recorder, RunInfo};
+pub use recorder::{Format, Recorder, RunInfo, StoredScene};
 pub use running::Running;
+pub use scene_file::{KeptMesh, KeptScene, SCENE_FILE};
 pub use summary::{Bound, CheckResult, MeanMax, Named, Number, ProbeSummary, Status, Summary};
 pub use vtu::{Encoding, write_vtu};

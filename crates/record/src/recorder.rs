@@ -1,6 +1,7 @@
 //! Stage 8: what a run leaves in its folder.
 //!
 //! ```text
+//! DIR/scene.toml         the scene with all overrides; it runs again
 //! DIR/frames.pvd         the time series for ParaView
 //! DIR/frames/            one file per body and frame
 //! DIR/probes.csv         one row per step
@@ -28,7 +29,8 @@ use stiction_sim::{
 
 use crate::{
     Bound, CONTACTS, Cells, CheckResult, Checkpoint, CheckpointError, ContactTable, Data, Encoder,
-    Encoding, Frame, Named, PairTable, Pvd, RecordError, Section, Status, Summary, Table,
+    Encoding, Frame, KeptScene, Named, PairTable, Pvd, RecordError, Section, Status, Summary,
+    Table,
     history::History,
     obstacles::{self, PREFIX},
     peak_memory, sequence_path, write_checkpoint, write_contacts_vtu, write_obj, write_ply,
@@ -58,6 +60,8 @@ pub struct RunInfo {
     pub scene: String,
     /// A hash of all that determines the trajectory; a checkpoint of another one is refused.
     pub hash: u64,
+    /// The scene itself, which the run keeps in its folder.
+    pub source: KeptScene,
     /// The formats of frames.
     pub formats: Vec<Format>,
     /// Whether every contact of every step is written down.
@@ -66,6 +70,19 @@ pub struct RunInfo {
     pub probes: Vec<Probe>,
     /// What is checked.
     pub checks: Vec<Check>,
+}
+
+/// The scene that a checkpoint belongs to.
+#[derive(Clone, Debug)]
+pub struct StoredScene {
+    /// Hash of all that determines the trajectory.
+    pub hash: u64,
+    /// Its name.
+    pub name: String,
+    /// The method.
+    pub method: String,
+    /// The scene itself; checkpoints of early versions have none.
+    pub source: Option<KeptScene>,
 }
 
 /// Probes, certificates and, on request, contacts.
@@ -101,6 +118,7 @@ impl Recorder {
         let frames = dir.join("frames");
         fs::create_dir_all(&frames).map_err(|e| RecordError::io("create folder", &frames, e))?;
         crate::atomic::remove_leftovers(dir)?;
+        info.source.keep(dir)?;
         let history = History::new(info.probes.len(), info.checks.len());
         let pvd = match info.formats.contains(&Format::Vtu) {
             true => Some(Pvd::create(&dir.join("frames.pvd"))?),
@@ -142,6 +160,8 @@ impl Recorder {
         let mut history = checkpoint.section("history")?;
         let history = History::decode(&mut history, info.probes.len(), info.checks.len())?;
         let (step, time) = (state.step, state.time);
+        // The duration, the frames and the output may be new.
+        info.source.keep(dir)?;
         let pvd = match info.formats.contains(&Format::Vtu) {
             true => Some(Pvd::resume(&dir.join("frames.pvd"), time)?),
             false => None,
@@ -170,6 +190,11 @@ impl Recorder {
         let state = decode_state(&checkpoint, sim.state())?;
         sim.restore(state, decode_memory(&checkpoint)?);
         Ok(())
+    }
+
+    /// The scene of the checkpoint in the folder of a run.
+    pub fn stored_scene(dir: &Path) -> Result<StoredScene, CheckpointError> {
+        scene_of(&Checkpoint::read(&Self::checkpoint_path(dir))?)
     }
 
     fn new(
@@ -406,8 +431,9 @@ impl Recorder {
             out.str(&self.info.scene);
             out.str(sim.method().name());
         };
-        let sections: [Section; 4] = [
+        let sections: [Section; 5] = [
             ("scene", &scene),
+            ("source", &|out| self.info.source.encode(out)),
             ("state", &|out| encode_state(sim.state(), out)),
             ("method", &|out| encode_memory(&memory, out)),
             ("history", &|out| history.encode(out)),
@@ -507,17 +533,27 @@ impl Recorder {
     }
 }
 
-/// The certificate of the step that led to a frame, by name.
+/// The scene of a checkpoint.
+fn scene_of(checkpoint: &Checkpoint) -> Result<StoredScene, CheckpointError> {
+    let mut scene = checkpoint.section("scene")?;
+    let mut stored = StoredScene {
+        hash: scene.u64()?,
+        name: scene.str()?.to_owned(),
+        method: scene.str()?.to_owned(),
+        source: None,
+    };
+    if checkpoint.sections().any(|(name, _)| name == "source") {
+        stored.source = Some(KeptScene::decode(checkpoint.section("source")?)?);
+    }
+    Ok(stored)
+}
+
 /// The checkpoint at `path`, if it is of the scene with this fingerprint.
 fn of_scene(path: &Path, hash: u64) -> Result<Checkpoint, CheckpointError> {
     let checkpoint = Checkpoint::read(path)?;
-    let mut scene = checkpoint.section("scene")?;
-    let (written, name, method) = (
-        scene.u64()?,
-        scene.str()?.to_owned(),
-        scene.str()?.to_owned(),
-    );
-    if written != hash {
+    let stored = scene_of(&checkpoint)?;
+    if stored.hash != hash {
+        let StoredScene { name, method, .. } = stored;
         let reason = format!(
             "it was written by scene `{name}` with method `{method}` and other settings; \
              resume with the same scene, --set and --method, or start afresh"
@@ -527,6 +563,7 @@ fn of_scene(path: &Path, hash: u64) -> Result<Checkpoint, CheckpointError> {
     Ok(checkpoint)
 }
 
+/// The certificate of the step that led to a frame, by name.
 fn fields(values: &[f64; Certificate::FIELDS.len()]) -> Vec<(&'static str, Data<'_>)> {
     let names = Certificate::FIELDS.iter().zip(values);
     names

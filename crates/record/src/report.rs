@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::{RecordError, atomic, plot::Plot};
+use crate::{RecordError, atomic, plot::Plot, xml::escape};
 
 /// A page under construction.
 #[derive(Clone, Debug, Default)]
@@ -106,20 +106,6 @@ impl Page {
     pub fn write(&self, path: &Path) -> Result<(), RecordError> {
         atomic::write(path, self.html().as_bytes())
     }
-}
-
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 fn inline(text: &str) -> String {

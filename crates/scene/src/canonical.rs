@@ -1,20 +1,20 @@
 //! A fingerprint of what decides the motion, for checkpoints.
 
+use stiction_math::checksum::Fnv1a;
+
 use crate::tree::{Node, Table, Value};
 
-/// FNV-1a over 64 bits: the same on every machine and in every version.
+/// A hash of values, the same on every machine and in every version.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fingerprint(u64);
+pub(crate) struct Fingerprint(Fnv1a);
 
 impl Fingerprint {
     pub fn new() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
+        Self(Fnv1a::new())
     }
 
     pub fn bytes(&mut self, bytes: &[u8]) {
-        for b in bytes {
-            self.0 = (self.0 ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
+        self.0.update(bytes);
     }
 
     /// A length in front of the bytes keeps "ab" + "c" apart from "a" + "bc".
@@ -29,7 +29,7 @@ impl Fingerprint {
     }
 
     pub fn finish(self) -> u64 {
-        self.0
+        self.0.finish()
     }
 
     /// A table, whatever its layout, comments and order of keys; keys for which `skip` holds are
@@ -75,21 +75,29 @@ impl Fingerprint {
     }
 }
 
-/// The fingerprint of a document without what may change between a run and its continuation:
-/// how long it goes on, what is written, and what the scene is called.
+/// Whether a key may change between a run and its continuation: how long the run goes on, what it
+/// writes, and what the scene is called.
+pub(crate) fn may_change(path: &[impl AsRef<str>]) -> bool {
+    match path {
+        [top] => matches!(top.as_ref(), "name" | "description" | "output"),
+        [top, key] if top.as_ref() == "time" => matches!(
+            key.as_ref(),
+            "duration" | "frames_per_second" | "frame_every"
+        ),
+        _ => false,
+    }
+}
+
+/// The fingerprint of a document without what may change between a run and its continuation.
 pub(crate) fn document(root: &Table) -> Fingerprint {
     let mut f = Fingerprint::new();
-    f.table(root, &|key| {
-        matches!(key, "name" | "description" | "output" | "time")
-    });
+    f.table(root, &|key| key == "time" || may_change(&[key]));
     if let Some(Node {
         value: Value::Table(time),
         ..
     }) = root.get("time")
     {
-        f.table(time, &|key| {
-            matches!(key, "duration" | "frames_per_second" | "frame_every")
-        });
+        f.table(time, &|key| may_change(&["time", key]));
     }
     f
 }

@@ -1,13 +1,17 @@
 //! Mesh files of a scene: where they may lie, and reading them.
 
-use std::path::{Component, Path, PathBuf};
+use std::{
+    cell::RefCell,
+    path::{Component, Path, PathBuf},
+};
 
 use stiction_geometry::Strands;
 
 use crate::{
     error::{Kind, Reporter},
+    kept::{Kept, MeshSource},
     mesh_files::{self, MeshFile},
-    source::At,
+    source::{At, Place},
     suggest,
 };
 
@@ -18,6 +22,8 @@ pub(crate) struct Files<'a> {
     /// The folder that paths on the command line start from.
     pub cwd: &'a Path,
     pub limits: mesh_files::Limits,
+    /// The files that were read, and where their paths stand.
+    pub used: RefCell<Vec<(Place, PathBuf)>>,
 }
 
 impl Files<'_> {
@@ -46,7 +52,26 @@ impl Files<'_> {
             let message = format!("the mesh file `{}` does not exist", path.value);
             return path.fail(reporter, Kind::Read, message, neighbours(&full));
         }
+        self.used.borrow_mut().push((path.place, full.clone()));
         Some(full)
+    }
+
+    /// The files that were read, with their paths in the folder of a run.
+    pub fn sources(&self, kept: &Kept) -> Vec<MeshSource> {
+        let mut found: Vec<MeshSource> = Vec::new();
+        for (place, path) in self.used.borrow().iter() {
+            let Some(to) = kept.path(*place) else {
+                continue;
+            };
+            for path in with_sibling(path).into_iter().filter(|f| f.is_file()) {
+                let to = Path::new(to).with_extension(path.extension().unwrap_or_default());
+                let kept = to.to_string_lossy().into_owned();
+                if found.iter().all(|m| m.kept != kept) {
+                    found.push(MeshSource { kept, path });
+                }
+            }
+        }
+        found
     }
 
     fn inside(&self, reporter: &Reporter, path: &At<String>) -> Option<PathBuf> {

@@ -7,10 +7,12 @@
 mod build;
 pub mod builtin;
 mod canonical;
+mod differences;
 mod error;
 mod fields;
 mod files;
 pub mod friction;
+mod kept;
 pub mod library;
 mod load;
 pub mod mesh_files;
@@ -22,6 +24,8 @@ mod source;
 mod suggest;
 mod tree;
 
+pub use differences::{Difference, differences};
 pub use error::{Kind, Problem, SceneError};
+pub use kept::MeshSource;
 pub use load::{Limits, LoadOptions, Plan, Scene, SceneSource, load};
-pub use settings::{ContactSettings, Frames, Integrator, OutputSettings, Overlap, TimeSettings};
+pub use settings::{ContactSettings, Frames, OutputSettings, Overlap, TimeSettings};

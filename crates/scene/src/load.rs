@@ -1,6 +1,7 @@
 //! Loading a scene, from its source to a simulation that can start.
 
 use std::{
+    cell::RefCell,
     io::Read,
     path::{Path, PathBuf},
 };
@@ -16,13 +17,13 @@ use stiction_sim::{
     probe::Probe,
     resolve,
 };
-use toml_edit::DocumentMut;
 
 use crate::{
     build, builtin, canonical,
     error::{Kind, Problem, Reporter, SceneError},
     files::Files,
     friction::FrictionTable,
+    kept::{Kept, MeshSource},
     library, mesh_files, overrides, read,
     settings::{ContactSettings, OutputSettings, Overlap, TimeSettings},
     source::{At, Origin, Place, Sources},
@@ -102,8 +103,11 @@ pub struct Plan {
     pub name: String,
     /// A sentence about it; may be empty.
     pub description: String,
-    /// The scene's text with the overrides in it. It is itself a scene.
+    /// The scene as one canonical text with all changes of the command line. It is itself a scene,
+    /// which gives the same run in a folder that has the mesh files at their kept paths.
     pub text: String,
+    /// The mesh files of the scene.
+    pub meshes: Vec<MeshSource>,
     /// The method and its parameters.
     pub method: Box<dyn MethodConfig>,
     /// Steps and frames.
@@ -225,17 +229,8 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
     let (Some(mut root), Some(library)) = parsed else {
         return Err(unexplained());
     };
-    let mut document: DocumentMut = match text.text.parse() {
-        Ok(document) => document,
-        // The two parsers are of one make and should agree on what TOML is.
-        Err(error) => {
-            tree::syntax_at::<()>(error.span(), error.message(), &text.text, 0, &reporter);
-            reporter.verdict()?;
-            return Err(unexplained());
-        }
-    };
     for (i, text) in options.overrides.iter().enumerate() {
-        overrides::apply(text, first + i as u32, &mut root, &mut document, &reporter);
+        overrides::apply(text, first + i as u32, &mut root, &reporter);
     }
     reporter.verdict()?;
 
@@ -259,8 +254,11 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
         base,
         cwd: &cwd,
         limits: mesh_limits,
+        used: RefCell::default(),
     };
-    let mut fingerprint = canonical::document(&root);
+    let (method, default) = (options.method.as_deref(), options.methods.first());
+    let kept = Kept::new(&root, method, default, &reporter.sources);
+    let mut fingerprint = canonical::document(&kept.root);
     fingerprint.text(read.method.value.name());
     let built = build::build(&reporter, &read, &files, &options.limits, &mut fingerprint);
     reporter.verdict()?;
@@ -277,10 +275,13 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
         refuse_overlap(&reporter, &read, &built.model, &built.state);
         reporter.verdict()?;
     }
+    let meshes = files.sources(&kept);
+    let name = read.name.unwrap_or(text.stem);
     let plan = Plan {
-        name: read.name.unwrap_or(text.stem),
+        text: kept.text(&name),
+        name,
         description: read.description,
-        text: document.to_string(),
+        meshes,
         method: read.method.value,
         time: read.time,
         contact: read.contact,

@@ -5,7 +5,7 @@
 //! into the document remembers where it came from, so that later errors quote the override, and
 //! the lines of the file keep their numbers.
 
-use toml_edit::{DocumentMut, Item, Key};
+use toml_edit::Key;
 
 use crate::{
     error::{Kind, Reporter},
@@ -25,20 +25,8 @@ fn replaced(key: &str) -> Option<&'static str> {
         .map(|[_, old]| *old)
 }
 
-/// A step on the way to a value.
-enum Step {
-    Key(String),
-    Index(usize),
-}
-
-/// Applies override `text`, which is source number `source`, to the tree and to the document.
-pub(crate) fn apply(
-    text: &str,
-    source: u32,
-    root: &mut Table,
-    document: &mut DocumentMut,
-    reporter: &Reporter,
-) -> Option<()> {
+/// Applies override `text`, which is source number `source`, to the tree.
+pub(crate) fn apply(text: &str, source: u32, root: &mut Table, reporter: &Reporter) -> Option<()> {
     let whole = Place::new(source, 0..text.len());
     let Some(equals) = find_equals(text) else {
         let help = "write KEY=VALUE, for example `time.step=0.005`";
@@ -58,22 +46,8 @@ pub(crate) fn apply(
             return reporter.fail(Kind::Override, key_place, message, Some(help.to_owned()));
         }
     };
-    let (node, item) = value(&text[equals + 1..], equals + 1, source, reporter)?;
-    let mut steps = Vec::new();
-    walk(
-        root,
-        &path,
-        &text[..equals],
-        key_place,
-        node,
-        &mut steps,
-        reporter,
-    )?;
-    if write(document.as_item_mut(), &steps, item).is_none() {
-        let message = format!("`{}` cannot be set", &text[..equals]);
-        return reporter.fail(Kind::Override, key_place, message, None);
-    }
-    Some(())
+    let node = value(&text[equals + 1..], equals + 1, source, reporter)?;
+    walk(root, &path, &text[..equals], key_place, node, reporter)
 }
 
 /// The first `=` outside quotes.
@@ -90,16 +64,13 @@ fn find_equals(text: &str) -> Option<usize> {
     None
 }
 
-/// The value as a node and as an item: TOML, or else bare text.
-fn value(text: &str, offset: usize, source: u32, reporter: &Reporter) -> Option<(Node, Item)> {
+/// The value: TOML, or else bare text.
+fn value(text: &str, offset: usize, source: u32, reporter: &Reporter) -> Option<Node> {
     let trimmed = text.trim();
     let offset = offset + (text.len() - text.trim_start().len());
-    match (
-        parse_value(trimmed, offset, source, reporter),
-        trimmed.parse::<toml_edit::Value>(),
-    ) {
-        (Ok(node), Ok(value)) => Some((node?, Item::Value(value))),
-        (Err(message), _) if trimmed.starts_with(['[', '{', '"', '\'']) => {
+    match parse_value(trimmed, offset, source, reporter) {
+        Ok(node) => node,
+        Err(message) if trimmed.starts_with(['[', '{', '"', '\'']) => {
             let place = Place::new(source, offset..offset + trimmed.len());
             let help = "lists are written [1, 2, 3], tables { key = value }; quote the whole override in the shell";
             let message = format!(
@@ -108,31 +79,26 @@ fn value(text: &str, offset: usize, source: u32, reporter: &Reporter) -> Option<
             );
             reporter.fail(Kind::Override, place, message, Some(help.to_owned()))
         }
-        _ => {
+        Err(_) => {
             let place = Place::new(source, offset..offset + trimmed.len());
-            let node = Node {
-                place,
-                value: Value::String(trimmed.to_owned()),
-            };
-            Some((node, toml_edit::value(trimmed)))
+            let value = Value::String(trimmed.to_owned());
+            Some(Node { place, value })
         }
     }
 }
 
-/// Puts `value` where `path` leads and notes the way.
+/// Puts `value` where `path` leads.
 fn walk(
     table: &mut Table,
     path: &[String],
     key: &str,
     key_place: Place,
     value: Node,
-    steps: &mut Vec<Step>,
     reporter: &Reporter,
 ) -> Option<()> {
     let Some((first, rest)) = path.split_first() else {
         return Some(());
     };
-    steps.push(Step::Key(first.clone()));
     if rest.is_empty() {
         if let Some(old) = replaced(first) {
             table.remove(old);
@@ -155,15 +121,7 @@ fn walk(
             node,
         });
     }
-    descend(
-        table.get_mut(first)?,
-        rest,
-        key,
-        key_place,
-        value,
-        steps,
-        reporter,
-    )
+    descend(table.get_mut(first)?, rest, key, key_place, value, reporter)
 }
 
 fn descend(
@@ -172,7 +130,6 @@ fn descend(
     key: &str,
     key_place: Place,
     value: Node,
-    steps: &mut Vec<Step>,
     reporter: &Reporter,
 ) -> Option<()> {
     let Some((first, rest)) = path.split_first() else {
@@ -183,7 +140,7 @@ fn descend(
         reporter.fail(Kind::Override, key_place, message, help)
     };
     match &mut node.value {
-        Value::Table(table) => walk(table, path, key, key_place, value, steps, reporter),
+        Value::Table(table) => walk(table, path, key, key_place, value, reporter),
         Value::Array(items) => {
             let count = items.len();
             let index = match items.iter().position(|n| name_of(n) == Some(first)) {
@@ -207,16 +164,7 @@ fn descend(
                     }
                 },
             };
-            steps.push(Step::Index(index));
-            descend(
-                &mut items[index],
-                rest,
-                key,
-                key_place,
-                value,
-                steps,
-                reporter,
-            )
+            descend(&mut items[index], rest, key, key_place, value, reporter)
         }
         other => refuse(
             format!("in `{key}`: there is no `{first}` in {}", other.describe()),
@@ -233,27 +181,4 @@ fn name_of(node: &Node) -> Option<&str> {
         },
         _ => None,
     }
-}
-
-/// Sets the value in the document, comments and layout of the rest kept.
-fn write(root: &mut Item, steps: &[Step], new: Item) -> Option<()> {
-    let mut at = root;
-    for (i, step) in steps.iter().enumerate() {
-        if let (Step::Key(key), true) = (step, i + 1 == steps.len())
-            && let Some(old) = replaced(key)
-            && let Some(table) = at.as_table_like_mut()
-        {
-            table.remove(old);
-        }
-        at = match step {
-            Step::Key(key) => at.get_mut(key.as_str())?,
-            Step::Index(index) => at.get_mut(*index)?,
-        };
-    }
-    let mut new = new;
-    if let (Item::Value(old), Item::Value(new)) = (&*at, &mut new) {
-        *new.decor_mut() = old.decor().clone();
-    }
-    *at = new;
-    Some(())
 }

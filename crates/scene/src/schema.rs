@@ -22,13 +22,7 @@ pub(crate) const ROOT: &[&str] = &[
     "output",
 ];
 pub(crate) const GRAVITY: &[&str] = &["times", "values", "interpolation"];
-pub(crate) const TIME: &[&str] = &[
-    "step",
-    "duration",
-    "frames_per_second",
-    "frame_every",
-    "integrator",
-];
+pub(crate) const TIME: &[&str] = &["step", "duration", "frames_per_second", "frame_every"];
 pub(crate) const AIR: &[&str] = &["density", "wind", "gust", "period"];
 pub(crate) const CONTACT: &[&str] = &["enabled", "thickness", "overlap"];
 pub(crate) const FRICTION: &[&str] = &["default", "combine", "pair"];

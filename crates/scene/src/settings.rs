@@ -9,8 +9,6 @@ pub struct TimeSettings {
     pub duration: f64,
     /// When frames are written.
     pub frames: Frames,
-    /// The integrator.
-    pub integrator: Integrator,
 }
 
 /// When frames are written. Frame 0 is the start.
@@ -20,14 +18,6 @@ pub enum Frames {
     PerSecond(f64),
     /// A frame every so many steps.
     EverySteps(u64),
-}
-
-/// How time is advanced.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Integrator {
-    /// Implicit, first order, damps what the step cannot resolve.
-    #[default]
-    BackwardEuler,
 }
 
 impl TimeSettings {
@@ -130,7 +120,6 @@ mod tests {
             step,
             duration,
             frames,
-            integrator: Integrator::BackwardEuler,
         }
     }
 

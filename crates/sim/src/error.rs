@@ -4,7 +4,7 @@ use stiction_bodies::Model;
 use stiction_contact::{
     ProblemError, detect::DetectError, smooth::SmoothError, solver::SolverError,
 };
-use stiction_math::{BandedError, BicgstabError, FactorError, ScatterError, SystemError};
+use stiction_math::{BandedError, FactorError, KrylovError, ScatterError, SystemError};
 
 use crate::stages::Stage;
 
@@ -37,7 +37,7 @@ pub enum SolveError {
     Lu(#[from] FactorError),
     /// The linear system of an inexact Newton iteration was not solved at all.
     #[error("no Newton direction: BiCGSTAB: {0}; try `solver = \"direct\"`")]
-    Direction(BicgstabError),
+    Direction(KrylovError),
     /// The detector was given something it cannot search.
     #[error("collision detection: {0}")]
     Detect(#[from] DetectError),

@@ -23,7 +23,7 @@ use std::{
 
 use chromium::{Browser, Pixels};
 use stiction::{
-    record::{Format, Recorder, RunInfo},
+    record::{Format, KeptScene, Recorder, RunInfo},
     scene::{LoadOptions, SceneSource, load},
 };
 
@@ -45,6 +45,7 @@ fn record(dir: &Path, scene: &str, frames: u64) {
     let info = RunInfo {
         scene: plan.name,
         hash: plan.hash,
+        source: KeptScene::default(),
         formats: vec![Format::Vtu],
         contacts: false,
         probes: plan.probes,

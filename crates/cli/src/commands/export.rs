@@ -15,7 +15,7 @@ use stiction_record::{
 };
 
 use super::Failure;
-use crate::replay::{Replay, Seen, SeenCells};
+use crate::replay::{Replay, SeenCells};
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
@@ -86,22 +86,26 @@ fn animation(replay: &Replay, bodies_only: bool) -> Result<Animation, Failure> {
             if bodies_only && body.obstacle {
                 continue;
             }
-            let points: Vec<[f32; 3]> = body.positions.iter().map(single).collect();
-            let name = body.name.clone();
-            let shape = shape(body);
-            match all.bodies.iter_mut().find(|b| b.name == name) {
-                Some(known) if known.shape == shape => known.frames.push(points),
-                Some(_) => {
-                    return Err(Failure::Input(miette!(
-                        "what connects the points of body {name} changes at t = {} s",
-                        shot.time
-                    )));
+            let points = body.positions.iter().map(single).collect();
+            let at = match all.bodies.iter().position(|b| b.name == body.name) {
+                Some(known) => known,
+                None => {
+                    all.bodies.push(Moving::new(&body.name));
+                    all.bodies.len() - 1
                 }
-                None => all.bodies.push(Moving {
-                    name,
-                    shape,
-                    frames: vec![points],
-                }),
+            };
+            all.bodies[at].push(shape(body.cells), points);
+        }
+    }
+    // Points of different meshes cannot be interpolated: programs need their velocities instead.
+    if all.bodies.iter().any(Moving::changes) {
+        for index in 0..replay.len() {
+            for body in replay.shot(index)?.bodies {
+                let changing = |b: &&mut Moving| b.name == body.name && b.changes();
+                if let Some(known) = all.bodies.iter_mut().find(changing) {
+                    let velocities = body.velocities.iter().map(single).collect();
+                    known.velocities.push(velocities);
+                }
             }
         }
     }
@@ -112,8 +116,8 @@ fn single(p: &Vec3) -> [f32; 3] {
     [p.x as f32, p.y as f32, p.z as f32]
 }
 
-fn shape(body: Seen) -> Shape {
-    match body.cells {
+fn shape(cells: SeenCells) -> Shape {
+    match cells {
         SeenCells::Triangles(t) => Shape::Triangles(t),
         SeenCells::Lines(l, radius) => Shape::Lines(l, radius as f32),
         SeenCells::Balls(radii) => Shape::Balls(radii.iter().map(|r| *r as f32).collect()),

@@ -11,8 +11,8 @@ use clap::Args;
 use miette::miette;
 use stiction_contact::file::{Solution, StoredProblem};
 use stiction_record::{
-    CheckResult, Format, OVERLAPS, Recorder, RunInfo, Status, Summary, animation::Whole,
-    write_overlaps,
+    CheckResult, Format, KeptMesh, KeptScene, OVERLAPS, RecordError, Recorder, RunInfo, SCENE_FILE,
+    Status, Summary, animation::Whole, write_overlaps,
 };
 use stiction_scene::{Kind, LoadOptions, Overlap, Scene, SceneError, SceneSource, TimeSettings};
 use stiction_sim::{Simulation, Stage, StepError, overlap::crossings};
@@ -28,6 +28,9 @@ use crate::replay::Replay;
 
 /// The scene of `stiction run` without a scene.
 pub const DEFAULT_SCENE: &str = "slope";
+
+/// Most differences between two scenes that a refusal lists.
+const MOST_DIFFERENCES: usize = 5;
 
 /// A checkpoint is written when this much work would be lost otherwise.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(10);
@@ -273,9 +276,15 @@ impl Job {
         }
         let (time, every) = (plan.time.clone(), plan.output.checkpoint_every);
         let name = plan.name.clone();
+        let meshes = plan.meshes.iter();
+        let meshes: Result<Vec<_>, _> = meshes.map(|m| KeptMesh::read(&m.kept, &m.path)).collect();
         let info = RunInfo {
             scene: plan.name,
             hash: plan.hash,
+            source: KeptScene {
+                text: plan.text,
+                meshes: meshes.map_err(Failure::run)?,
+            },
             formats: self.formats.clone(),
             contacts: self.contacts || plan.output.contacts,
             probes: plan.probes,
@@ -401,9 +410,12 @@ impl Job {
 
     fn recorder(&self, info: RunInfo, sim: &mut Simulation) -> Result<Recorder, Failure> {
         if self.resume && Recorder::checkpoint_path(&self.dir).exists() {
-            // A checkpoint that cannot be used is bad input: it says why.
-            return Recorder::resume(&self.dir, info, sim)
-                .map_err(|e| Failure::Input(miette!("{e}")));
+            let (hash, now) = (info.hash, info.source.clone());
+            return Recorder::resume(&self.dir, info, sim).map_err(|error| {
+                // A checkpoint that cannot be used is bad input: it says why.
+                another_scene(&self.dir, hash, &now)
+                    .unwrap_or_else(|| Failure::Input(miette!("{error}")))
+            });
         }
         if self.resume && !self.quiet {
             eprintln!(
@@ -411,7 +423,11 @@ impl Job {
                 self.dir.display()
             );
         }
-        Recorder::create(&self.dir, info, sim).map_err(Failure::run)
+        Recorder::create(&self.dir, info, sim).map_err(|error| match error {
+            // The folder has something else in the place of the run's files.
+            RecordError::Invalid { .. } => Failure::Input(miette!("{error}")),
+            _ => Failure::run(error),
+        })
     }
 
     fn last_step(&self, time: &TimeSettings) -> u64 {
@@ -433,8 +449,46 @@ impl Job {
     }
 }
 
+/// Refusal to resume a run of another scene than the one given, which names the differences; none if
+/// the checkpoint is of that scene, cannot be read or does not know its scene.
+fn another_scene(dir: &Path, hash: u64, now: &KeptScene) -> Option<Failure> {
+    let stored = Recorder::stored_scene(dir).ok()?;
+    let then = stored.source.filter(|_| stored.hash != hash)?;
+    let mut found: Vec<String> = stiction_scene::differences(&then.text, &now.text)
+        .ok()?
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    for mesh in &now.meshes {
+        let kept = then.meshes.iter().find(|m| m.kept == mesh.kept);
+        if kept.is_some_and(|m| m.checksum != mesh.checksum) {
+            found.push(format!("the contents of {} changed", mesh.path.display()));
+        }
+    }
+    if found.is_empty() {
+        found.push(
+            "its keys are the same, but this version of the program reads them otherwise".into(),
+        );
+    }
+    let more = found.len().saturating_sub(MOST_DIFFERENCES);
+    found.truncate(MOST_DIFFERENCES);
+    if more > 0 {
+        found.push(format!("and {more} more"));
+    }
+    let shown = dir.display();
+    Some(Failure::Input(miette!(
+        help = format!(
+            "continue the run as it was with `stiction run {shown}/{SCENE_FILE} --out {shown} --resume`, \
+             or run the changed scene from the start with --overwrite or another --out"
+        ),
+        "{} is of another scene than the one given:\n{}",
+        Recorder::checkpoint_path(dir).display(),
+        found.join("\n")
+    )))
+}
+
 /// Writes the friction problem of the step just taken, with what the solver made of it.
-fn dump(dir: &Path, scene: &str, sim: &Simulation) -> Result<(), stiction_record::RecordError> {
+fn dump(dir: &Path, scene: &str, sim: &Simulation) -> Result<(), RecordError> {
     // A step without contact has none.
     let Some(solved) = sim.method().contacts() else {
         return Ok(());

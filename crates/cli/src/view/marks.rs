@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stiction_contact::ContactState;
 use stiction_math::Vec3;
-use stiction_record::{OBSTACLE_PREFIX, picture::Colour};
+use stiction_record::{OBSTACLE_PREFIX, animation::polylines, picture::Colour};
 
 use crate::replay::{Seen, SeenCells, Shot, Touch};
 
@@ -117,6 +117,7 @@ impl Scribe {
                 // Of a body only what connects its points is compared.
                 let cells = Seen {
                     positions: Vec::new(),
+                    velocities: Vec::new(),
                     ..seen.clone()
                 };
                 self.shown.insert(seen.name.clone(), cells);
@@ -156,7 +157,9 @@ impl Scribe {
         match &seen.cells {
             SeenCells::Triangles(triangles) => {
                 let known = self.shown.get(&seen.name);
-                let same = known.is_some_and(|k| k.cells == seen.cells);
+                let split = self.splits.get(&seen.name);
+                let same = known.is_some_and(|k| k.cells == seen.cells)
+                    && split.is_some_and(|s| s.count == seen.positions.len());
                 if !same {
                     let split = Split::new(&seen.positions, triangles);
                     self.splits.insert(seen.name.clone(), split);
@@ -254,6 +257,8 @@ fn corners(shot: &Shot) -> Option<[Vec3; 2]> {
 /// has flat sides, while cloth, flat at first, stays smooth however it folds.
 #[derive(Debug)]
 struct Split {
+    /// Number of points of the surface.
+    count: usize,
     /// The point of the surface that each point stands for.
     points: Vec<u32>,
     triangles: Vec<[u32; 3]>,
@@ -266,6 +271,7 @@ impl Split {
             (b - a).cross(&(c - a)).try_normalize(0.0)
         };
         let mut split = Self {
+            count: positions.len(),
             points: (0..positions.len() as u32).collect(),
             triangles: triangles.to_vec(),
         };
@@ -309,17 +315,8 @@ fn normals(positions: &[Vec3], triangles: &[[u32; 3]]) -> Vec<[f32; 3]> {
     sums.iter().map(unit).collect()
 }
 
-/// Segments as polylines: a segment that starts where the one before ends goes on with it.
+/// Polylines of the points that segments connect.
 fn strips(positions: &[[f32; 3]], segments: &[[u32; 2]]) -> Vec<Vec<[f32; 3]>> {
-    let mut strips: Vec<Vec<[f32; 3]>> = Vec::new();
-    let mut end = None;
-    for &[a, b] in segments {
-        let point = |i: u32| positions[i as usize];
-        match strips.last_mut() {
-            Some(strip) if end == Some(a) => strip.push(point(b)),
-            _ => strips.push(vec![point(a), point(b)]),
-        }
-        end = Some(b);
-    }
-    strips
+    let points = |line: &Vec<u32>| line.iter().map(|i| positions[*i as usize]).collect();
+    polylines(segments).iter().map(points).collect()
 }

@@ -210,6 +210,7 @@ fn boxes_have_flat_sides_and_spheres_are_smooth() {
         frequency: 4,
     };
     let seen = |name: &str, mesh: stiction_geometry::TriMesh| Seen {
+        velocities: Vec::new(),
         name: name.to_owned(),
         positions: mesh.positions,
         cells: SeenCells::Triangles(mesh.triangles),
@@ -244,4 +245,36 @@ fn boxes_have_flat_sides_and_spheres_are_smooth() {
             }
         }
     }
+}
+
+/// A mesh that changes is drawn anew, also where it loses points that no triangle uses.
+#[test]
+fn a_mesh_that_changes_is_drawn_with_its_own_points() {
+    use crate::replay::{Seen, SeenCells, Shot};
+    let shot = |count: usize, triangles: &[[u32; 3]]| Shot {
+        time: 0.0,
+        bodies: vec![Seen {
+            name: "sheet".to_owned(),
+            positions: (0..count)
+                .map(|i| Vec3::new(i as f64, (i * i) as f64, 0.0))
+                .collect(),
+            velocities: Vec::new(),
+            cells: SeenCells::Triangles(triangles.to_vec()),
+            obstacle: false,
+        }],
+        contacts: Vec::new(),
+    };
+    let mut scribe = Scribe::default();
+    let mut drawn = |shot: &Shot| match &scribe.frame(shot)[0].what {
+        What::Surface {
+            positions,
+            triangles,
+            ..
+        } => (positions.len(), triangles.is_some()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(drawn(&shot(5, &[[0, 1, 2]])), (5, true));
+    assert_eq!(drawn(&shot(5, &[[0, 1, 2]])), (5, false));
+    assert_eq!(drawn(&shot(3, &[[0, 1, 2]])), (3, true));
+    assert_eq!(drawn(&shot(6, &[[0, 1, 2], [3, 4, 5]])), (6, true));
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use stiction_math::{BlockPattern, Mat3, Part, PartShape, SystemMatrix, Vec3};
+use stiction_math::{BlockPattern, Mat3, PartShape, SystemMatrix, Vec3};
 
 use super::{Exchange, ExchangeError, Form, Global, Local, Matrix, Point, frame, local, size};
 use crate::{
@@ -143,53 +143,7 @@ impl Global {
                 }
             }
         };
-        let mut first = 0;
-        for part in problem.a.parts() {
-            match part {
-                Part::Sparse(matrix) => {
-                    let rows = matrix.pattern.row_start();
-                    for i in 0..matrix.n() {
-                        for at in rows[i]..rows[i + 1] {
-                            let j = matrix.pattern.cols()[at] as usize;
-                            put(first + i, first + j, &matrix.values[at]);
-                        }
-                    }
-                }
-                Part::Dense(six) => {
-                    for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                        let block = six.fixed_view::<3, 3>(3 * i, 3 * j).into_owned();
-                        put(first + i, first + j, &block);
-                    }
-                }
-                Part::Banded(m) => {
-                    for i in 0..part.len() {
-                        put(first + i, first + i, &m.diagonal(i));
-                    }
-                    for pair in m.layout().block_pairs() {
-                        let [i, j] = pair.map(|b| b as usize);
-                        let block = m.block(i, j);
-                        put(first + i, first + j, &block);
-                        put(first + j, first + i, &block.transpose());
-                    }
-                }
-                Part::Scalar(m) => {
-                    let block = |i, j| Mat3::from_diagonal_element(m.get(i, j));
-                    for i in 0..part.len() {
-                        put(first + i, first + i, &block(i, i));
-                    }
-                    for pair in m.block_pairs() {
-                        let [i, j] = pair.map(|b| b as usize);
-                        put(first + i, first + j, &block(i, j));
-                        put(first + j, first + i, &block(i, j));
-                    }
-                }
-            }
-            first += part.len();
-        }
-        for (i, j, block) in problem.a.couplings() {
-            put(i as usize, j as usize, block);
-            put(j as usize, i as usize, &block.transpose());
-        }
+        problem.a.for_each_block(&mut put);
 
         let mut f: Vec<f64> = problem.f.iter().flatten().copied().collect();
         let mut h = Vec::new();

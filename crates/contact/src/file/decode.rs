@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use stiction_math::{BlockMatrix, BlockPattern, Mat3, Mat6, Part, PartShape, SystemMatrix, Vec3};
+use stiction_math::{
+    BlockMatrix, BlockPattern, Mat3, Mat6, Part, PartShape, SystemMatrix, Vec3, checksum::crc64,
+};
 
-use super::{FileError, MAGIC, Solution, StoredProblem, VERSION, bytes::Reader, crc64::crc64};
+use super::{FileError, MAGIC, Solution, StoredProblem, VERSION, bytes::Reader};
 use crate::{ContactKey, ContactSet, FrictionProblem};
 
 /// Magic, version, reserved word and length.

@@ -1,8 +1,8 @@
 //! From a problem to bytes.
 
-use stiction_math::{Part, Vec3};
+use stiction_math::{Part, Vec3, checksum::crc64};
 
-use super::{MAGIC, StoredProblem, VERSION, bytes::Item, crc64::crc64};
+use super::{MAGIC, StoredProblem, VERSION, bytes::Item};
 use crate::{ContactSet, ProblemError, problem::length};
 
 pub(super) fn encode(stored: &StoredProblem) -> Result<Vec<u8>, ProblemError> {

@@ -4,7 +4,6 @@
 //! reads and writes memory only.
 
 mod bytes;
-mod crc64;
 mod decode;
 mod encode;
 
@@ -124,7 +123,7 @@ mod tests {
     /// Puts the right checksum at the end again.
     fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
         let end = bytes.len() - 8;
-        let sum = crc64::crc64(&bytes[..end]);
+        let sum = stiction_math::checksum::crc64(&bytes[..end]);
         bytes[end..].copy_from_slice(&sum.to_le_bytes());
         bytes
     }

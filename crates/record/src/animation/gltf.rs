@@ -3,12 +3,16 @@
 //! The first frame is the mesh, every other frame a target that holds its displacements; at the time
 //! of a frame its target has the weight one and all others zero, so that programs show straight
 //! motion between frames. The format has y up: one node above all bodies turns them.
+//!
+//! A mesh of this format cannot change what connects its points. A body whose mesh changes has one child
+//! node for each stretch of frames with one mesh; the scale of those that are not shown is zero, which is
+//! how the format animates visibility.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Animation, Moving, Shape};
+use super::{Animation, Moving, Shape, Stretch};
 use crate::picture::Colour;
 use crate::{RecordError, atomic};
 
@@ -67,23 +71,85 @@ impl File {
     fn add(&mut self, animation: &Animation) {
         // The node above all bodies: z up becomes y up.
         let half = std::f64::consts::FRAC_1_SQRT_2;
-        let children: Vec<usize> = (1..=animation.bodies.len()).collect();
-        let mut root = json!({ "name": "run", "rotation": [-half, 0.0, 0.0, half] });
-        if !children.is_empty() {
-            root["children"] = json!(children);
-        }
-        self.nodes.push(root);
-        let moves = animation.bodies.iter().any(|b| !b.rests());
-        let times = moves.then(|| self.times(&animation.times));
+        self.nodes
+            .push(json!({ "name": "run", "rotation": [-half, 0.0, 0.0, half] }));
+        let mut bodies = animation.bodies.iter();
+        let moves = bodies.any(|b| !b.changes() && !b.rests());
+        let times = moves.then(|| self.times(&animation.times, &animation.times));
+        let mut children = Vec::new();
         for (i, body) in animation.bodies.iter().enumerate() {
             let material = self.material(i);
-            let rests = body.rests();
-            let mesh = self.mesh(body, material, rests);
-            self.nodes.push(json!({ "name": body.name, "mesh": mesh }));
-            if let (Some(times), false) = (times, rests) {
-                self.animate(self.nodes.len() - 1, times, animation.times.len());
-            }
+            children.push(match body.stretches.as_slice() {
+                [only] => self.stretch(&body.name, only, material, times),
+                _ => self.changing(body, material, &animation.times),
+            });
         }
+        if !children.is_empty() {
+            self.nodes[0]["children"] = json!(children);
+        }
+    }
+
+    /// The node of a body, or of a part of its frames, whose mesh stays the same.
+    fn stretch(
+        &mut self,
+        name: &str,
+        stretch: &Stretch,
+        material: usize,
+        times: Option<usize>,
+    ) -> usize {
+        let mut node = json!({ "name": name });
+        // The format has no empty accessors.
+        let empty = stretch.frames.first().is_none_or(Vec::is_empty);
+        if !empty {
+            node["mesh"] = json!(self.mesh(name, stretch, material));
+        }
+        self.nodes.push(node);
+        let node = self.nodes.len() - 1;
+        if let (Some(times), false) = (times, empty || stretch.rests()) {
+            self.animate(node, times, stretch.frames.len());
+        }
+        node
+    }
+
+    /// The node of a body whose mesh changes, above a node for each of its meshes.
+    fn changing(&mut self, body: &Moving, material: usize, times: &[f64]) -> usize {
+        let mut children = Vec::new();
+        let mut first = 0;
+        for (i, stretch) in body.stretches.iter().enumerate() {
+            let end = first + stretch.frames.len();
+            let own = (!stretch.rests()).then(|| self.times(times, &times[first..end]));
+            let name = format!("{} {}", body.name, i + 1);
+            let node = self.stretch(&name, stretch, material, own);
+            // Without its animation the file shows the first frame.
+            if first > 0 {
+                self.nodes[node]["scale"] = json!([0, 0, 0]);
+            }
+            self.show(node, times, first, end);
+            children.push(node);
+            first = end;
+        }
+        self.nodes
+            .push(json!({ "name": body.name, "children": children }));
+        self.nodes.len() - 1
+    }
+
+    /// Shows a node from the frame `first` until the frame `end`.
+    fn show(&mut self, node: usize, times: &[f64], first: usize, end: usize) {
+        let mut keys = vec![(times[0], if first == 0 { 1.0f32 } else { 0.0 })];
+        if first > 0 {
+            keys.push((times[first], 1.0));
+        }
+        if end < times.len() {
+            keys.push((times[end], 0.0));
+        }
+        let input: Vec<f64> = keys.iter().map(|k| k.0).collect();
+        let input = self.times(times, &input);
+        let scales: Vec<f32> = keys.iter().flat_map(|k| [k.1; 3]).collect();
+        let view = self.floats(&scales, None);
+        self.accessors.push(json!({
+            "bufferView": view, "componentType": FLOAT, "count": keys.len(), "type": "VEC3",
+        }));
+        self.channel(node, "scale", input, self.accessors.len() - 1, "STEP");
     }
 
     fn material(&mut self, i: usize) -> usize {
@@ -99,10 +165,10 @@ impl File {
         self.materials.len() - 1
     }
 
-    fn mesh(&mut self, body: &Moving, material: usize, rests: bool) -> usize {
-        let first = &body.frames[0];
+    fn mesh(&mut self, name: &str, stretch: &Stretch, material: usize) -> usize {
+        let first = &stretch.frames[0];
         let position = self.points(first);
-        let (mode, indices) = match &body.shape {
+        let (mode, indices) = match &stretch.shape {
             Shape::Triangles(t) => (TRIANGLES, self.indices(t.as_flattened())),
             Shape::Lines(l, _) => (LINES, self.indices(l.as_flattened())),
             Shape::Balls(_) => (POINTS, None),
@@ -113,10 +179,10 @@ impl File {
         if let Some(indices) = indices {
             primitive["indices"] = json!(indices);
         }
-        let mut mesh = json!({ "name": body.name });
-        if !rests {
+        let mut mesh = json!({ "name": name });
+        if !stretch.rests() {
             let mut targets = Vec::new();
-            for frame in &body.frames[1..] {
+            for frame in &stretch.frames[1..] {
                 let moved = frame.iter().zip(first);
                 let moved: Vec<[f32; 3]> = moved
                     .map(|(p, q)| std::array::from_fn(|k| p[k] - q[k]))
@@ -140,17 +206,21 @@ impl File {
         self.accessors.push(json!({
             "bufferView": output, "componentType": FLOAT, "count": weights.len(), "type": "SCALAR",
         }));
+        self.channel(node, "weights", times, self.accessors.len() - 1, "LINEAR");
+    }
+
+    fn channel(&mut self, node: usize, path: &str, input: usize, output: usize, between: &str) {
         self.samplers.push(json!({
-            "input": times, "output": self.accessors.len() - 1, "interpolation": "LINEAR",
+            "input": input, "output": output, "interpolation": between,
         }));
         self.channels.push(json!({
-            "sampler": self.samplers.len() - 1, "target": { "node": node, "path": "weights" },
+            "sampler": self.samplers.len() - 1, "target": { "node": node, "path": path },
         }));
     }
 
-    /// The times, counted from the first frame: the format has none below zero.
-    fn times(&mut self, times: &[f64]) -> usize {
-        let times: Vec<f32> = times.iter().map(|t| (t - times[0]) as f32).collect();
+    /// Some of the run's times, counted from its first frame: the format has none below zero.
+    fn times(&mut self, run: &[f64], times: &[f64]) -> usize {
+        let times: Vec<f32> = times.iter().map(|t| (t - run[0]) as f32).collect();
         let view = self.floats(&times, None);
         self.accessors.push(json!({
             "bufferView": view, "componentType": FLOAT, "count": times.len(), "type": "SCALAR",

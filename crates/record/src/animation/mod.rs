@@ -38,14 +38,24 @@ pub struct Animation {
     pub bodies: Vec<Moving>,
 }
 
-/// A body whose points move while what connects them stays.
+/// A body whose points move and whose mesh may change between frames.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moving {
     /// Its name.
     pub name: String,
-    /// What connects its points.
+    /// Stretches of frames with one mesh, in order; together they are all frames.
+    pub stretches: Vec<Stretch>,
+    /// Velocities of the points [m/s], z up, for each frame; empty, or empty for a frame, where they
+    /// are not known. Written where the mesh changes.
+    pub velocities: Vec<Vec<[f32; 3]>>,
+}
+
+/// Successive frames of a body in which the same cells connect the same number of points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stretch {
+    /// What connects the points.
     pub shape: Shape,
-    /// Its points [m], z up, for each frame.
+    /// The points [m], z up, for each frame.
     pub frames: Vec<Vec<[f32; 3]>>,
 }
 
@@ -60,15 +70,79 @@ pub enum Shape {
     Balls(Vec<f32>),
 }
 
-impl Moving {
-    /// Whether no point ever moves.
-    fn rests(&self) -> bool {
-        self.frames.windows(2).all(|pair| pair[0] == pair[1])
+impl Shape {
+    /// The same kind without points.
+    fn emptied(&self) -> Self {
+        match self {
+            Self::Triangles(_) => Self::Triangles(Vec::new()),
+            Self::Lines(_, radius) => Self::Lines(Vec::new(), *radius),
+            Self::Balls(_) => Self::Balls(Vec::new()),
+        }
     }
 
-    /// The corners of the box around the points of one frame.
+    /// What kind of body it is, for messages.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Triangles(_) => "a surface",
+            Self::Lines(..) => "rods",
+            Self::Balls(_) => "balls",
+        }
+    }
+}
+
+impl Moving {
+    /// A body without frames.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            stretches: Vec::new(),
+            velocities: Vec::new(),
+        }
+    }
+
+    /// Appends a frame. One without points is of the kind of the others, whatever `shape` is.
+    pub fn push(&mut self, mut shape: Shape, points: Vec<[f32; 3]>) {
+        if points.is_empty() {
+            shape = self.stretches.last().map_or(shape, |s| s.shape.emptied());
+        } else {
+            let empty = |s: &&mut Stretch| s.frames.first().is_none_or(Vec::is_empty);
+            for before in self.stretches.iter_mut().filter(empty) {
+                before.shape = shape.emptied();
+            }
+        }
+        if let Some(last) = self.stretches.last_mut()
+            && last.shape == shape
+            && last.frames.last().is_none_or(|f| f.len() == points.len())
+        {
+            last.frames.push(points);
+            return;
+        }
+        let frames = vec![points];
+        self.stretches.push(Stretch { shape, frames });
+    }
+
+    /// Whether the mesh changes between frames.
+    pub fn changes(&self) -> bool {
+        self.stretches.len() > 1
+    }
+
+    /// Whether no point ever moves.
+    fn rests(&self) -> bool {
+        !self.changes() && self.stretches.iter().all(Stretch::rests)
+    }
+
+    /// All frames with the shape that connects their points.
+    fn frames(&self) -> impl Iterator<Item = (&Shape, &[[f32; 3]])> {
+        let stretches = self.stretches.iter();
+        stretches.flat_map(|s| s.frames.iter().map(|f| (&s.shape, f.as_slice())))
+    }
+
+    /// The corners of the box around the points of one frame; both the origin if it has none.
     fn corners(points: &[[f32; 3]]) -> [[f32; 3]; 2] {
-        let mut corners = [[f32::INFINITY; 3], [f32::NEG_INFINITY; 3]];
+        let Some(first) = points.first() else {
+            return [[0.0; 3]; 2];
+        };
+        let mut corners = [*first; 2];
         for p in points {
             for k in 0..3 {
                 corners[0][k] = corners[0][k].min(p[k]);
@@ -76,6 +150,13 @@ impl Moving {
             }
         }
         corners
+    }
+}
+
+impl Stretch {
+    /// Whether no point moves.
+    fn rests(&self) -> bool {
+        self.frames.windows(2).all(|pair| pair[0] == pair[1])
     }
 }
 
@@ -106,23 +187,40 @@ impl Animation {
 impl Moving {
     fn check(&self, frames: usize) -> Result<(), String> {
         let name = &self.name;
-        if self.frames.len() != frames {
-            let own = self.frames.len();
+        let own = self.frames().count();
+        if own != frames {
             return Err(format!("body {name} has {own} frames of {frames}"));
         }
+        for pair in self.stretches.windows(2) {
+            let (from, to) = (pair[0].shape.kind(), pair[1].shape.kind());
+            if from != to {
+                return Err(format!("body {name} changes from {from} to {to}"));
+            }
+        }
+        self.stretches.iter().try_for_each(|s| s.check(name))?;
+        if self.velocities.is_empty() {
+            return Ok(());
+        }
+        let counts = self.frames().map(|(_, points)| points.len());
+        let fits = |(count, v): (usize, &Vec<[f32; 3]>)| v.is_empty() || v.len() == count;
+        if self.velocities.len() != frames || !counts.zip(&self.velocities).all(fits) {
+            return Err(format!(
+                "body {name} has another number of velocities than of points"
+            ));
+        }
+        finite(name, self.velocities.iter().flatten())
+    }
+}
+
+impl Stretch {
+    fn check(&self, name: &str) -> Result<(), String> {
         let count = self.frames.first().map_or(0, Vec::len);
         if self.frames.iter().any(|f| f.len() != count) {
-            return Err(format!("the number of points of body {name} changes"));
+            return Err(format!(
+                "the number of points of body {name} changes, but not what connects them"
+            ));
         }
-        if self
-            .frames
-            .iter()
-            .flatten()
-            .flatten()
-            .any(|x| !x.is_finite())
-        {
-            return Err(format!("body {name} has a coordinate that is not finite"));
-        }
+        finite(name, self.frames.iter().flatten())?;
         let highest = match &self.shape {
             Shape::Triangles(t) => t.iter().flatten().copied().max(),
             Shape::Lines(l, _) => l.iter().flatten().copied().max(),
@@ -139,6 +237,25 @@ impl Moving {
             _ => Ok(()),
         }
     }
+}
+
+fn finite<'a>(name: &str, mut triples: impl Iterator<Item = &'a [f32; 3]>) -> Result<(), String> {
+    match triples.all(|t| t.iter().all(|x| x.is_finite())) {
+        true => Ok(()),
+        false => Err(format!("body {name} has a coordinate that is not finite")),
+    }
+}
+
+/// Segments as polylines: a segment that starts where the one before ends continues it.
+pub fn polylines(segments: &[[u32; 2]]) -> Vec<Vec<u32>> {
+    let mut lines: Vec<Vec<u32>> = Vec::new();
+    for [a, b] in segments {
+        match lines.last_mut().filter(|line| line.last() == Some(a)) {
+            Some(line) => line.push(*b),
+            None => lines.push(vec![*a, *b]),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]

@@ -2,12 +2,16 @@
 //!
 //! One time code is 1/24 s, the usual frame of film, whatever the frames of the run: a frame at the
 //! time t has the code 24 t.
+//!
+//! Where the mesh of a body changes, all its attributes have time samples. Values of topology hold until
+//! the next sample; points of different numbers are not interpolated by readers, and where the number
+//! stays the same one more sample holds the old points until just before the change.
 
-use std::fmt::Display;
+use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{Animation, Moving, Shape};
+use super::{Animation, Moving, Shape, Stretch, polylines};
 use crate::{RecordError, atomic};
 
 const CODES_PER_SECOND: f64 = 24.0;
@@ -37,7 +41,10 @@ fn encode(out: &mut dyn Write, animation: &Animation) -> io::Result<()> {
 }
 
 fn prim(out: &mut dyn Write, body: &Moving, name: &str, codes: &[f64]) -> io::Result<()> {
-    let kind = match body.shape {
+    let Some(Stretch { shape, .. }) = body.stretches.first() else {
+        return Ok(());
+    };
+    let kind = match shape {
         Shape::Triangles(_) => "Mesh",
         Shape::Lines(..) => "BasisCurves",
         Shape::Balls(_) => "Points",
@@ -48,110 +55,190 @@ fn prim(out: &mut dyn Write, body: &Moving, name: &str, codes: &[f64]) -> io::Re
         out,
         "    def {kind} \"{name}\" (\n        displayName = \"{shown}\"\n    )\n    {{"
     )?;
-    let order = match &body.shape {
-        Shape::Triangles(triangles) => {
+    match shape {
+        Shape::Triangles(_) => {
             writeln!(out, "        uniform token subdivisionScheme = \"none\"")?;
-            list(out, "int[] faceVertexCounts", triangles.iter().map(|_| 3))?;
-            list(out, "int[] faceVertexIndices", triangles.iter().flatten())?;
-            None
         }
-        Shape::Lines(segments, radius) => {
-            let curves = chains(segments);
-            writeln!(out, "        uniform token type = \"linear\"")?;
-            list(out, "int[] curveVertexCounts", curves.iter().map(Vec::len))?;
-            if *radius > 0.0 {
-                let width = 2.0 * radius;
-                writeln!(
-                    out,
-                    "        float[] widths = [{width}] (\n            interpolation = \"constant\"\n        )"
-                )?;
+        Shape::Lines(..) => writeln!(out, "        uniform token type = \"linear\"")?,
+        Shape::Balls(_) => {}
+    }
+    let meshes = meshes(body, codes);
+    let mut topology = |name: &str, metadata: &str, value: fn(&Shape) -> String| {
+        let samples = meshes.iter().map(|(code, shape)| (*code, *shape));
+        attribute(out, name, metadata, samples, value)
+    };
+    match shape {
+        Shape::Triangles(_) => {
+            topology("int[] faceVertexCounts", "", face_counts)?;
+            topology("int[] faceVertexIndices", "", face_indices)?;
+        }
+        Shape::Lines(..) => {
+            topology("int[] curveVertexCounts", "", curve_counts)?;
+            let thick =
+                |(_, shape): &(f64, &Shape)| matches!(shape, Shape::Lines(_, r) if *r > 0.0);
+            if meshes.iter().all(thick) {
+                let constant = " (\n            interpolation = \"constant\"\n        )";
+                topology("float[] widths", constant, widths)?;
             }
-            Some(curves.concat())
         }
-        Shape::Balls(radii) => {
-            list(out, "float[] widths", radii.iter().map(|r| 2.0 * r))?;
-            None
-        }
-    };
-    let rests = body.rests();
-    let samples = body.frames.iter().zip(codes);
-    let samples: Vec<_> = samples.take(if rests { 1 } else { codes.len() }).collect();
-    let reach = match &body.shape {
-        Shape::Balls(radii) => radii.iter().fold(0.0f32, |m, r| m.max(*r)),
-        Shape::Lines(_, radius) => *radius,
-        Shape::Triangles(_) => 0.0,
-    };
-    let extent = |out: &mut dyn Write, points: &[[f32; 3]]| {
-        let [low, high] = Moving::corners(points);
-        triples(
-            out,
-            [low.map(|x| x - reach), high.map(|x| x + reach)].iter(),
-        )
-    };
-    let points = |out: &mut dyn Write, points: &[[f32; 3]]| match &order {
-        None => triples(out, points.iter()),
-        Some(order) => triples(out, order.iter().map(|i| &points[*i as usize])),
-    };
-    sampled(out, "float3[] extent", &samples, rests, extent)?;
-    sampled(out, "point3f[] points", &samples, rests, points)?;
+        Shape::Balls(_) => topology("float[] widths", "", widths)?,
+    }
+    let samples = samples(body, codes);
+    let each = || samples.iter().map(|s| (s.code, s));
+    attribute(out, "float3[] extent", "", each(), extent)?;
+    attribute(out, "point3f[] points", "", each(), |s| {
+        ordered(s.shape, s.points)
+    })?;
+    let known = |s: &Sample| s.velocities.len() == s.points.len();
+    if body.changes() && samples.iter().all(known) {
+        attribute(out, "vector3f[] velocities", "", each(), |s| {
+            ordered(s.shape, s.velocities)
+        })?;
+    }
     writeln!(out, "    }}")
 }
 
-/// An attribute that has a value for each frame, or one for all.
-fn sampled(
+/// The meshes of a body and the codes from which they hold.
+fn meshes<'a>(body: &'a Moving, codes: &[f64]) -> Vec<(f64, &'a Shape)> {
+    let mut first = 0;
+    let mut found = Vec::new();
+    for stretch in &body.stretches {
+        found.push((codes[first], &stretch.shape));
+        first += stretch.frames.len();
+    }
+    found
+}
+
+/// A frame of a body.
+struct Sample<'a> {
+    code: f64,
+    shape: &'a Shape,
+    points: &'a [[f32; 3]],
+    /// Empty where they are not known.
+    velocities: &'a [[f32; 3]],
+}
+
+/// The frames of a body: one if it rests.
+fn samples<'a>(body: &'a Moving, codes: &[f64]) -> Vec<Sample<'a>> {
+    /// Fraction of the time between two frames for which points of the old mesh move to those of the
+    /// new one.
+    const JUMP: f64 = 1.0 / 1024.0;
+    let mut found: Vec<Sample> = Vec::new();
+    let count = if body.rests() { 1 } else { codes.len() };
+    for (i, (shape, points)) in body.frames().enumerate().take(count) {
+        let velocities = body.velocities.get(i).map_or(&[][..], Vec::as_slice);
+        if let Some(last) = found.last()
+            && !std::ptr::eq(last.shape, shape)
+            && last.points.len() == points.len()
+        {
+            let code = codes[i] - JUMP * (codes[i] - codes[i - 1]);
+            found.push(Sample { code, ..*last });
+        }
+        found.push(Sample {
+            code: codes[i],
+            shape,
+            points,
+            velocities,
+        });
+    }
+    found
+}
+
+/// An attribute with a value for each sample, or with one value if there is one.
+fn attribute<T>(
     out: &mut dyn Write,
     name: &str,
-    samples: &[(&Vec<[f32; 3]>, &f64)],
-    rests: bool,
-    value: impl Fn(&mut dyn Write, &[[f32; 3]]) -> io::Result<()>,
+    metadata: &str,
+    samples: impl ExactSizeIterator<Item = (f64, T)>,
+    value: impl Fn(T) -> String,
 ) -> io::Result<()> {
-    if let (true, [(points, _), ..]) = (rests, samples) {
-        write!(out, "        {name} = ")?;
-        value(out, points)?;
-        return writeln!(out);
+    let one = samples.len() == 1;
+    if !one {
+        if !metadata.is_empty() {
+            writeln!(out, "        {name}{metadata}")?;
+        }
+        writeln!(out, "        {name}.timeSamples = {{")?;
     }
-    writeln!(out, "        {name}.timeSamples = {{")?;
-    for (points, code) in samples {
-        write!(out, "            {code}: ")?;
-        value(out, points)?;
-        writeln!(out, ",")?;
+    for (code, sample) in samples {
+        let value = value(sample);
+        if one {
+            return writeln!(out, "        {name} = {value}{metadata}");
+        }
+        writeln!(out, "            {code}: {value},")?;
     }
     writeln!(out, "        }}")
 }
 
-fn list(
-    out: &mut dyn Write,
-    name: &str,
-    values: impl Iterator<Item = impl Display>,
-) -> io::Result<()> {
-    write!(out, "        {name} = [")?;
+fn face_counts(shape: &Shape) -> String {
+    match shape {
+        Shape::Triangles(triangles) => list(triangles.iter().map(|_| 3)),
+        _ => list(std::iter::empty::<u32>()),
+    }
+}
+
+fn face_indices(shape: &Shape) -> String {
+    match shape {
+        Shape::Triangles(triangles) => list(triangles.iter().flatten()),
+        _ => list(std::iter::empty::<u32>()),
+    }
+}
+
+fn curve_counts(shape: &Shape) -> String {
+    match shape {
+        Shape::Lines(segments, _) => list(polylines(segments).iter().map(Vec::len)),
+        _ => list(std::iter::empty::<u32>()),
+    }
+}
+
+fn widths(shape: &Shape) -> String {
+    match shape {
+        Shape::Lines(_, radius) if *radius > 0.0 => list(std::iter::once(2.0 * radius)),
+        Shape::Balls(radii) => list(radii.iter().map(|r| 2.0 * r)),
+        _ => list(std::iter::empty::<f32>()),
+    }
+}
+
+/// The box around the points and what surrounds them.
+fn extent(sample: &Sample) -> String {
+    let reach = match sample.shape {
+        Shape::Balls(radii) => radii.iter().fold(0.0f32, |m, r| m.max(*r)),
+        Shape::Lines(_, radius) => *radius,
+        Shape::Triangles(_) => 0.0,
+    };
+    let [low, high] = Moving::corners(sample.points);
+    triples([low.map(|x| x - reach), high.map(|x| x + reach)].iter())
+}
+
+/// Vectors of points in the order in which curves pass through them.
+fn ordered(shape: &Shape, vectors: &[[f32; 3]]) -> String {
+    match shape {
+        Shape::Lines(segments, _) => {
+            let order = polylines(segments).concat();
+            triples(order.iter().map(|i| &vectors[*i as usize]))
+        }
+        _ => triples(vectors.iter()),
+    }
+}
+
+fn list(values: impl Iterator<Item = impl Display>) -> String {
+    let mut out = String::from("[");
     for (i, value) in values.enumerate() {
         let comma = if i > 0 { ", " } else { "" };
-        write!(out, "{comma}{value}")?;
+        let _ = write!(out, "{comma}{value}");
     }
-    writeln!(out, "]")
+    out.push(']');
+    out
 }
 
 /// Numbers in the shortest form that gives back the same ones.
-fn triples<'a>(out: &mut dyn Write, points: impl Iterator<Item = &'a [f32; 3]>) -> io::Result<()> {
-    write!(out, "[")?;
+fn triples<'a>(points: impl Iterator<Item = &'a [f32; 3]>) -> String {
+    let mut out = String::from("[");
     for (i, [x, y, z]) in points.enumerate() {
         let comma = if i > 0 { ", " } else { "" };
-        write!(out, "{comma}({x}, {y}, {z})")?;
+        let _ = write!(out, "{comma}({x}, {y}, {z})");
     }
-    write!(out, "]")
-}
-
-/// Segments as polylines: a segment that starts where the one before ends goes on with it.
-fn chains(segments: &[[u32; 2]]) -> Vec<Vec<u32>> {
-    let mut curves: Vec<Vec<u32>> = Vec::new();
-    for [a, b] in segments {
-        match curves.last_mut().filter(|c| c.last() == Some(a)) {
-            Some(curve) => curve.push(*b),
-            None => curves.push(vec![*a, *b]),
-        }
-    }
-    curves
+    out.push(']');
+    out
 }
 
 /// Names that USD accepts: letters, digits and underscores, each once.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use stiction_geometry::Strands;
-use stiction_math::Vec3;
+use stiction_math::{Vec3, checksum::crc32};
 
 use super::{
     Limits,
@@ -282,41 +282,4 @@ fn binary(strands: &Strands, put: impl Fn(&mut Vec<u8>, f64), width: usize) -> V
     let sum = crc32(&out);
     out.extend(sum.to_le_bytes());
     out
-}
-
-/// CRC-32 as in zlib: polynomial 0xEDB88320, reflected, inverted at both ends.
-fn crc32(bytes: &[u8]) -> u32 {
-    const TABLE: [u32; 256] = {
-        let mut table = [0; 256];
-        let mut i = 0;
-        while i < 256 {
-            let mut c = i as u32;
-            let mut bit = 0;
-            while bit < 8 {
-                c = if c & 1 == 1 {
-                    0xedb8_8320 ^ (c >> 1)
-                } else {
-                    c >> 1
-                };
-                bit += 1;
-            }
-            table[i] = c;
-            i += 1;
-        }
-        table
-    };
-    let step = |c: u32, b: &u8| TABLE[usize::from(c as u8 ^ b)] ^ (c >> 8);
-    !bytes.iter().fold(!0, step)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::crc32;
-
-    #[test]
-    fn the_sum_is_that_of_zlib() {
-        // The check value of the catalogue of CRC algorithms.
-        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
-        assert_eq!(crc32(b""), 0);
-    }
 }

@@ -11,7 +11,7 @@ use crate::{
     error::{Kind, Reporter},
     fields::{Fields, list, string},
     schema,
-    settings::{ContactSettings, Frames, Integrator, OutputSettings, Overlap, TimeSettings},
+    settings::{ContactSettings, Frames, OutputSettings, Overlap, TimeSettings},
     source::At,
     suggest,
 };
@@ -22,12 +22,6 @@ const MOST_STEPS: f64 = 1e10;
 pub(crate) fn time(root: &Fields<'_>) -> Option<TimeSettings> {
     let f = Fields::new(root.reporter, root.need("time")?, "[time]", schema::TIME)?;
     let (step, duration) = (f.need_positive("step"), f.need_positive("duration"));
-    let integrator = f
-        .choice(
-            "integrator",
-            &[("backward-euler", Integrator::BackwardEuler)],
-        )
-        .unwrap_or_default();
     let frames = if f.has("frames_per_second") || f.has("frame_every") {
         if !f.exactly_one(&["frames_per_second", "frame_every"]) {
             return None;
@@ -57,7 +51,6 @@ pub(crate) fn time(root: &Fields<'_>) -> Option<TimeSettings> {
         step,
         duration,
         frames,
-        integrator,
     })
 }
 
@@ -236,12 +229,16 @@ pub(crate) fn output(root: &Fields<'_>) -> OutputSettings {
     settings
 }
 
+/// Whether a name may become a file name, a column and a word of an override.
+pub(crate) fn is_plain_name(name: &str) -> bool {
+    let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
+    let long = name.chars().count() > 100;
+    !name.trim().is_empty() && name.chars().all(good) && !long && !name.starts_with('.')
+}
+
 /// A name that may become a file name, a column and a word of an override.
 pub(crate) fn plain_name(reporter: &Reporter, name: At<&str>, what: &str) -> Option<String> {
-    let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
-    let bad = name.value.chars().find(|c| !good(*c));
-    let long = name.value.chars().count() > 100;
-    if name.value.trim().is_empty() || bad.is_some() || long || name.value.starts_with('.') {
+    if !is_plain_name(name.value) {
         let message = format!(
             "{what} cannot be \"{}\"",
             name.value.chars().take(100).collect::<String>()

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod files;
+mod kept;
 mod load;
 mod materials;
 mod overrides;

@@ -4,7 +4,7 @@ use stiction_math::Vec3;
 use stiction_scene::{LoadOptions, load};
 use stiction_sim::newton::{self, Stop};
 
-use crate::{STRIP, fails, ok, ok_with, text};
+use crate::{STRIP, fails, ok_with, text};
 
 #[test]
 fn overrides_reach_tables_lists_and_entries_by_name_or_index() {
@@ -44,32 +44,6 @@ fn a_mesh_takes_the_place_of_a_shape_and_the_reverse() {
     let shape = r#"body.strip.shape={ type = "sheet", size = [1, 1], cells = [2, 2] }"#;
     let scene = ok_with(STRIP, &[mesh, shape, pin]);
     assert_eq!(scene.model.bodies[0].blocks.len(), 9);
-}
-
-#[test]
-fn the_text_after_overrides_is_the_same_scene() {
-    let overrides = [
-        "time.step=0.005",
-        "pin.top.motion.release=0.5",
-        "material.own={ based_on = \"denim\" }",
-        "body.strip.material=own",
-        "contact.enabled=false",
-    ];
-    let scene = ok_with(STRIP, &overrides);
-    assert!(
-        scene.plan.text.contains("# A comment."),
-        "{}",
-        scene.plan.text
-    );
-    assert!(
-        scene.plan.text.contains("step = 0.005   # trailing"),
-        "{}",
-        scene.plan.text
-    );
-    let again = ok(&scene.plan.text);
-    assert_eq!(again.plan.hash, scene.plan.hash);
-    assert_eq!(again.plan.text, scene.plan.text);
-    assert_eq!(again.state, scene.state);
 }
 
 #[test]

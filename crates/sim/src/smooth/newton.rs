@@ -27,8 +27,8 @@ use std::sync::Arc;
 use stiction_bodies::Hessian;
 use stiction_contact::smooth::SmoothError;
 use stiction_math::{
-    BicgstabError, BicgstabWorkspace, BlockJacobi, CgConfig, Lu, LuSymbolic, Mat3, Preconditioner,
-    Vec3, bicgstab, reduce,
+    BicgstabWorkspace, BlockJacobi, CgConfig, Lu, LuSymbolic, Mat3, Preconditioner, Vec3, bicgstab,
+    reduce,
 };
 
 use super::{
@@ -356,16 +356,7 @@ impl Work {
         let (iterations, residual) = match solved {
             Ok(done) => (done.iterations, done.residual),
             // A direction that is less exact than asked for may still lead down.
-            Err(
-                BicgstabError::NotConverged {
-                    iterations,
-                    residual,
-                }
-                | BicgstabError::Breakdown {
-                    iterations,
-                    residual,
-                },
-            ) if residual < 0.9 * size => (iterations, residual),
+            Err(error) if error.reached().1 < 0.9 * size => error.reached(),
             Err(error) => return Err(SolveError::Direction(error)),
         };
         report.linear_iterations += iterations;

@@ -210,8 +210,8 @@ fn relax_all(
 
 /// x ← (D + L)⁻¹ x, part by part.
 fn relax(matrix: &SystemMatrix, inverse: &[Mat3], x: &mut [Vec3]) {
-    let mut first = 0;
-    for part in matrix.parts() {
+    for (range, part) in matrix.ranges() {
+        let first = range.start;
         for i in 0..part.len() {
             let mut sum = x[first + i];
             match part {
@@ -232,6 +232,5 @@ fn relax(matrix: &SystemMatrix, inverse: &[Mat3], x: &mut [Vec3]) {
             }
             x[first + i] = inverse[first + i] * sum;
         }
-        first += part.len();
     }
 }

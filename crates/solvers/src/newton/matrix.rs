@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use stiction_contact::FrictionProblem;
-use stiction_math::{BlockError, BlockMatrix, BlockPattern, Lu, LuSymbolic, Mat3, Part, Vec3};
+use stiction_math::{BlockError, BlockMatrix, BlockPattern, Lu, LuSymbolic, Mat3, Vec3};
 
 use super::Error;
 
@@ -28,7 +28,7 @@ impl Matrix {
     pub fn new(problem: &FrictionProblem, closed: Vec<bool>) -> Result<Self, Error> {
         let set = &problem.contacts;
         let nodes = |c: usize| &set.nodes[set.start[c] as usize..set.start[c + 1] as usize];
-        let pairs = pairs(problem);
+        let pairs = problem.a.block_pairs();
         let stencils = (0..set.len()).filter(|&c| closed[c]).map(nodes);
         let cliques = pairs.iter().map(|p| &p[..]).chain(stencils);
         let pattern = Arc::new(BlockPattern::from_cliques(problem.blocks(), cliques)?);
@@ -89,82 +89,13 @@ impl Matrix {
     }
 }
 
-/// The blocks of A above the diagonal.
-fn pairs(problem: &FrictionProblem) -> Vec<[u32; 2]> {
-    let mut pairs: Vec<[u32; 2]> = Vec::new();
-    let mut first = 0;
-    for part in problem.a.parts() {
-        match part {
-            Part::Sparse(m) => {
-                for i in 0..m.n() as u32 {
-                    let row = m.pattern.row(i as usize).iter().filter(|&&j| j > i);
-                    pairs.extend(row.map(|j| [first + i, first + j]));
-                }
-            }
-            Part::Dense(_) => pairs.push([first, first + 1]),
-            Part::Banded(m) => {
-                let inner = m.layout().block_pairs().into_iter();
-                pairs.extend(inner.map(|p| p.map(|i| first + i)));
-            }
-            Part::Scalar(m) => {
-                let inner = m.block_pairs().into_iter();
-                pairs.extend(inner.map(|p| p.map(|i| first + i)));
-            }
-        }
-        first += part.len() as u32;
-    }
-    pairs.extend(problem.a.couplings().map(|(i, j, _)| [i, j]));
-    pairs
-}
-
 /// Copies A with its couplings into one matrix.
 fn gather(problem: &FrictionProblem, all: &mut BlockMatrix) -> Result<(), BlockError> {
-    let mut first = 0;
-    for part in problem.a.parts() {
-        match part {
-            Part::Sparse(m) => {
-                let rows = m.pattern.row_start();
-                for i in 0..m.n() {
-                    let values = &m.values[rows[i]..rows[i + 1]];
-                    for (&j, value) in m.pattern.row(i).iter().zip(values) {
-                        all.add(first + i, first + j as usize, value)?;
-                    }
-                }
-            }
-            Part::Dense(m) => {
-                for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                    let block: Mat3 = m.fixed_view::<3, 3>(3 * i, 3 * j).into_owned();
-                    all.add(first + i, first + j, &block)?;
-                }
-            }
-            Part::Banded(m) => {
-                for i in 0..part.len() {
-                    all.add(first + i, first + i, &m.diagonal(i))?;
-                }
-                for pair in m.layout().block_pairs() {
-                    let [i, j] = pair.map(|b| b as usize);
-                    let block = m.block(i, j);
-                    all.add(first + i, first + j, &block)?;
-                    all.add(first + j, first + i, &block.transpose())?;
-                }
-            }
-            Part::Scalar(m) => {
-                let block = |i, j| Mat3::from_diagonal_element(m.get(i, j));
-                for i in 0..part.len() {
-                    all.add(first + i, first + i, &block(i, i))?;
-                }
-                for pair in m.block_pairs() {
-                    let [i, j] = pair.map(|b| b as usize);
-                    all.add(first + i, first + j, &block(i, j))?;
-                    all.add(first + j, first + i, &block(i, j))?;
-                }
-            }
+    let mut gathered = Ok(());
+    problem.a.for_each_block(|i, j, block| {
+        if gathered.is_ok() {
+            gathered = all.add(i, j, block);
         }
-        first += part.len();
-    }
-    for (i, j, value) in problem.a.couplings() {
-        all.add(i as usize, j as usize, value)?;
-        all.add(j as usize, i as usize, &value.transpose())?;
-    }
-    Ok(())
+    });
+    gathered
 }

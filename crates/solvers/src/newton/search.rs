@@ -4,7 +4,7 @@ use stiction_contact::{
     CertifyConfig, FrictionProblem, certify, project_cone,
     solver::{Solution, SolverReport},
 };
-use stiction_math::{LinearOperator, Mat3, Part, Vec3, reduce};
+use stiction_math::{LinearOperator, Mat3, Vec3, reduce};
 
 use super::{
     Config, Error,
@@ -147,7 +147,7 @@ impl<'a> Search<'a> {
             matrix: Matrix::new(problem, closed)?,
             scale: scale.collect(),
             multiple: config.stiffness,
-            reach: reach(problem),
+            reach: problem.radii(),
             tolerance: config.tolerance,
             limit: config.max_iterations,
             best,
@@ -261,18 +261,4 @@ impl<'a> Search<'a> {
         let square = |j: usize| (v[j] * self.reach[j]).norm_squared();
         reduce::sum_ordered(v.len(), square).sqrt()
     }
-}
-
-/// The radius of gyration [m] of rigid bodies at their angular blocks, 1 elsewhere.
-fn reach(problem: &FrictionProblem) -> Vec<f64> {
-    let mut reach = vec![1.0; problem.blocks()];
-    let mut first = 0;
-    for part in problem.a.parts() {
-        if let Part::Dense(_) = part {
-            let (mass, inertia) = (problem.a.diagonal(first), problem.a.diagonal(first + 1));
-            reach[first + 1] = (inertia.trace() / mass.trace()).sqrt();
-        }
-        first += part.len();
-    }
-    reach
 }

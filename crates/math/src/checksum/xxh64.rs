@@ -3,7 +3,7 @@
 /// The algorithm is public (Yann Collet, xxHash fast digest algorithm, XXH64): four lanes of
 /// multiply-and-rotate over blocks of 32 bytes, then the tail, then an avalanche.
 #[derive(Clone, Debug)]
-pub(crate) struct Xxh64 {
+pub struct Xxh64 {
     lanes: [u64; 4],
     block: [u8; 32],
     filled: usize,
@@ -23,6 +23,7 @@ fn round(lane: u64, word: u64) -> u64 {
 }
 
 impl Xxh64 {
+    /// Checksum of nothing.
     pub fn new() -> Self {
         Self {
             lanes: [P1.wrapping_add(P2), P2, 0, P1.wrapping_neg()],
@@ -32,12 +33,14 @@ impl Xxh64 {
         }
     }
 
+    /// Checksum of `bytes`.
     pub fn of(bytes: &[u8]) -> u64 {
         let mut hash = Self::new();
         hash.update(bytes);
         hash.finish()
     }
 
+    /// Appends `bytes` to the checked text.
     pub fn update(&mut self, mut bytes: &[u8]) {
         self.total = self.total.wrapping_add(bytes.len() as u64);
         if self.filled > 0 {
@@ -60,6 +63,7 @@ impl Xxh64 {
         self.filled = rest.len();
     }
 
+    /// Checksum of everything so far.
     pub fn finish(&self) -> u64 {
         let mut hash = if self.total >= 32 {
             let [a, b, c, d] = self.lanes;
@@ -104,6 +108,12 @@ impl Xxh64 {
         for (lane, word) in self.lanes.iter_mut().zip(words) {
             *lane = round(*lane, u64::from_le_bytes(*word));
         }
+    }
+}
+
+impl Default for Xxh64 {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
