@@ -21,9 +21,10 @@ mod settings;
 mod source;
 mod suggest;
 mod tree;
+mod variant;
 
 pub use error::{Kind, Problem, SceneError};
-pub use load::{Limits, LoadOptions, Plan, Scene, SceneSource, load};
+pub use load::{Limits, LoadOptions, Plan, Scene, SceneSource, load, variants};
 pub use settings::{
     ContactSettings, Frames, Integrator, MethodConfig, OutputSettings, Overlap, TimeSettings,
 };

@@ -25,7 +25,9 @@ use crate::{
     library, mesh_files, overrides, read,
     settings::{ContactSettings, MethodConfig, OutputSettings, Overlap, TimeSettings},
     source::{At, Origin, Place, Sources},
-    suggest, tree,
+    suggest,
+    tree::{self, Table},
+    variant::Variants,
 };
 
 /// Where a scene comes from.
@@ -54,7 +56,9 @@ pub struct LoadOptions {
     pub cwd: Option<PathBuf>,
     /// How large a scene may be.
     pub limits: Limits,
-    /// Changes, each `KEY=VALUE`, applied in order.
+    /// The scene's variant to load; the scene as it is by default.
+    pub variant: Option<String>,
+    /// Changes, each `KEY=VALUE`, applied in order, after the variant.
     pub overrides: Vec<String>,
     /// A method to use instead of the scene's.
     pub method: Option<String>,
@@ -99,7 +103,9 @@ pub struct Plan {
     pub name: String,
     /// A sentence about it; may be empty.
     pub description: String,
-    /// The scene's text with the overrides in it. It is itself a scene.
+    /// The variant that was loaded, if one was.
+    pub variant: Option<String>,
+    /// The scene's text with the variant and the overrides in it. It is itself a scene.
     pub text: String,
     /// The method and its parameters.
     pub method: MethodConfig,
@@ -219,6 +225,10 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
         );
         At::new(name.as_str(), place)
     });
+    let variant = options.variant.as_ref().map(|name| {
+        let number = sources.add(Origin::Argument, "--variant", name);
+        At::new(name.as_str(), Place::new(number, 0..name.len()))
+    });
     let reporter = Reporter::new(sources);
 
     let parsed = (
@@ -238,6 +248,11 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
             return Err(unexplained());
         }
     };
+    let variants = Variants::take(&mut root, &reporter);
+    let unchanged = (root.clone(), document.clone());
+    if let Some(name) = variant {
+        let _ = variants.apply(name, &mut root, &mut document, &reporter);
+    }
     for (i, text) in options.overrides.iter().enumerate() {
         overrides::apply(text, first + i as u32, &mut root, &mut document, &reporter);
     }
@@ -248,6 +263,8 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
     let Some(mut read) = read else {
         return Err(unexplained());
     };
+    check_variants(&variants, &unchanged, &library, &reporter);
+    reporter.verdict()?;
     if let Some(overlap) = options.overlap {
         read.contact.overlap = overlap;
     }
@@ -293,6 +310,7 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
     let plan = Plan {
         name: read.name.unwrap_or(text.stem),
         description: read.description,
+        variant: options.variant.clone(),
         text: document.to_string(),
         method: read.method.value,
         time: read.time,
@@ -308,6 +326,44 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
         state: built.state,
         plan,
     })
+}
+
+/// The names of a scene's variants, in the order of the file.
+pub fn variants(source: &SceneSource) -> Result<Vec<String>, SceneError> {
+    let text = Text::read(source)?;
+    let mut sources = Sources::default();
+    sources.add(Origin::Scene, &text.shown, &text.text);
+    let reporter = Reporter::new(sources);
+    let root = tree::parse(&text.text, 0, &reporter);
+    reporter.verdict()?;
+    let variants = Variants::take(&mut root.ok_or_else(unexplained)?, &reporter);
+    reporter.verdict()?;
+    Ok(variants.names().map(str::to_owned).collect())
+}
+
+/// Reads every variant of a scene, so that a mistake in one is reported whichever is loaded. A
+/// scene that needs overrides to be read at all says nothing about its variants.
+fn check_variants(
+    variants: &Variants,
+    unchanged: &(Table, DocumentMut),
+    library: &Table,
+    reporter: &Reporter,
+) {
+    let scratch = Reporter::new(reporter.sources.clone());
+    read::document(&scratch, &unchanged.0, library, None);
+    if !scratch.clean() {
+        return;
+    }
+    for name in variants.names() {
+        let scratch = Reporter::new(reporter.sources.clone());
+        let (mut root, mut document) = unchanged.clone();
+        let at = At::new(name, Place::new(0, 0..0));
+        let _ = variants.apply(at, &mut root, &mut document, &scratch);
+        if scratch.clean() {
+            read::document(&scratch, &root, library, None);
+        }
+        reporter.adopt(scratch, &format!("in variant `{name}`: "));
+    }
 }
 
 /// What to underline when the method cannot run the scene: its name if it was given, or else the

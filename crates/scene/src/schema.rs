@@ -19,6 +19,7 @@ pub(crate) const ROOT: &[&str] = &[
     "probe",
     "check",
     "output",
+    "variant",
 ];
 pub(crate) const GRAVITY: &[&str] = &["times", "values", "interpolation"];
 pub(crate) const TIME: &[&str] = &[
@@ -199,6 +200,9 @@ pub(crate) const CHECK: &[&str] = &[
     "name", "of", "at", "from", "to", "reduce", "equals", "within", "relative", "above", "below",
 ];
 pub(crate) const OUTPUT: &[&str] = &["formats", "contacts", "checkpoint_every"];
+/// `[variant.NAME]`: this key, and those of the document.
+#[cfg(test)]
+pub(crate) const VARIANT: &[&str] = &[crate::variant::REMOVE];
 
 pub(crate) const PALM: &[&str] = &[
     "type",
@@ -345,6 +349,7 @@ pub(crate) const TABLES: &[(&str, &[&str])] = &[
     ("[[obstacle]]", OBSTACLE),
     ("[[check]]", CHECK),
     ("[output]", OUTPUT),
+    ("[variant.NAME]", VARIANT),
 ];
 
 #[cfg(test)]
