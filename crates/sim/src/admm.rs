@@ -305,7 +305,7 @@ impl Method for Admm {
         let Some(work) = self.work.as_mut() else {
             return Ok(Overlap::default());
         };
-        place(model, state.time, state.time, &mut work.placements);
+        work.place(model, state.time, state.time);
         let now = Step {
             h: work.problem.h,
             x: &state.x,
@@ -433,8 +433,12 @@ impl Work {
             }
         };
         problem.mass = model.bodies.iter().flat_map(|b| b.block_masses()).collect();
+        let bodies = match model.contact {
+            true => colliders(model, rules),
+            false => Vec::new(),
+        };
         Ok(Self {
-            detector: Detector::new(colliders(model, rules), rules.laws.clone(), config.detect)?,
+            detector: Detector::new(bodies, rules.laws.clone(), config.detect)?,
             elements: None,
             solver: None,
             placements: Vec::new(),
@@ -597,6 +601,14 @@ impl Work {
         Ok(fraction)
     }
 
+    /// Places the obstacles of the detector, which has none in a model without contact.
+    fn place(&mut self, model: &Model, from: f64, to: f64) {
+        self.placements.clear();
+        if model.contact {
+            place(model, from, to, &mut self.placements);
+        }
+    }
+
     fn detect(
         &mut self,
         model: &Model,
@@ -605,7 +617,7 @@ impl Work {
         predicted: &[Vec3],
         previous: &ContactSet,
     ) -> Result<usize, SolveError> {
-        place(model, state.time, state.time + h, &mut self.placements);
+        self.place(model, state.time, state.time + h);
         let step = Step {
             h,
             x: &state.x,

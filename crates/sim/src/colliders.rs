@@ -29,12 +29,8 @@ pub fn material_names(model: &Model) -> Vec<String> {
     names
 }
 
-/// One collider per body, then one per obstacle; their numbers are their places in this list. None
-/// in a model without contact.
+/// One collider per body, then one per obstacle; their numbers are their places in this list.
 pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
-    if !model.contact {
-        return Vec::new();
-    }
     let names = material_names(model);
     let material = |name: &String| names.binary_search(name).unwrap_or(0) as u32;
     let mut list = Vec::with_capacity(model.bodies.len() + model.obstacles.len());
@@ -149,12 +145,9 @@ fn is_closed(mesh: &TriMesh) -> bool {
     mesh.check_closed().is_ok()
 }
 
-/// Where every obstacle among the [`colliders`] is at the two times [s], into `out` (cleared first).
+/// Where every obstacle is at the two times [s], into `out` (cleared first).
 pub fn place(model: &Model, from: f64, to: f64, out: &mut Vec<Placement<'static>>) {
     out.clear();
-    if !model.contact {
-        return;
-    }
     out.extend(
         model
             .obstacles
