@@ -1,71 +1,10 @@
 //! Scenes against closed forms, and measured orders of convergence.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod common;
-
-use common::{code, stderr, stdout, stiction};
 use stiction::{
-    scene::{LoadOptions, SceneSource, builtin, load},
+    scene::{LoadOptions, SceneSource, load},
     sim::Simulation,
 };
-
-/// Scenes that take a minute and more; their checks run with STICTION_LONG=1.
-const LONG: [&str; 19] = [
-    "ball-in-box",
-    "belt",
-    "bowl-grasp",
-    "bunnies",
-    "cards",
-    "drag",
-    "furry-ball",
-    "groom",
-    "hair-band",
-    "hairy-ball",
-    "long-hair-on-cloth",
-    "pinch",
-    "pinched-spheres",
-    "self-lock",
-    "shirt-stack",
-    "sticky-patch",
-    "tennis-wall",
-    "tire",
-    "tube-bend",
-];
-
-/// Every built-in scene keeps its own checks; scenes without checks would test nothing.
-#[test]
-fn every_built_in_scene_passes_its_own_checks() {
-    let long = std::env::var("STICTION_LONG").is_ok_and(|v| v == "1");
-    let run: Vec<&str> = builtin::list()
-        .iter()
-        .map(|s| s.name)
-        .filter(|name| long || !LONG.contains(name))
-        .collect();
-    let output = stiction(&[&["check", "--json"], &run[..]].concat());
-    let summaries: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
-    let summaries = summaries.as_array().unwrap();
-    let names: Vec<&str> = summaries
-        .iter()
-        .map(|s| s["scene"].as_str().unwrap())
-        .collect();
-    assert_eq!(names, run);
-    for summary in summaries {
-        let checks = summary["checks"].as_array().unwrap();
-        assert!(
-            !checks.is_empty(),
-            "scene {} has no checks",
-            summary["scene"]
-        );
-        for check in summary["checks"].as_array().unwrap() {
-            assert!(
-                check["passed"].as_bool().unwrap(),
-                "{}: {check}",
-                summary["scene"]
-            );
-        }
-    }
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-}
 
 /// Runs a built-in scene with overrides to its end; returns the simulation and its probes.
 fn run(name: &str, overrides: &[String]) -> (Simulation, Vec<f64>) {

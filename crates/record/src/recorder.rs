@@ -58,6 +58,8 @@ impl Format {
 pub struct RunInfo {
     /// The scene's name.
     pub scene: String,
+    /// The scene's variant, if one was chosen.
+    pub variant: Option<String>,
     /// A hash of all that determines the trajectory; a checkpoint of another one is refused.
     pub hash: u64,
     /// The scene itself, which the run keeps in its folder.
@@ -475,6 +477,7 @@ impl Recorder {
         Summary {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             scene: self.info.scene.clone(),
+            variant: self.info.variant.clone(),
             method: sim.method().name().to_owned(),
             status,
             error,

@@ -17,6 +17,9 @@ pub struct Summary {
     pub version: String,
     /// Name of the scene.
     pub scene: String,
+    /// Name of the scene's variant, if one was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
     /// Name of the method.
     pub method: String,
     /// How the run ended.

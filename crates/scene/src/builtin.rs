@@ -18,6 +18,12 @@ impl Builtin {
             .find_map(|l| l.strip_prefix("description"));
         line.and_then(|l| l.split('"').nth(1)).unwrap_or("")
     }
+
+    /// The names of the scene's variants, in the order of its text.
+    pub fn variants(&self) -> Vec<String> {
+        // Built-in scenes are read in the tests: one that cannot be read does not get here.
+        crate::variants(&crate::SceneSource::Builtin(self.name.to_owned())).unwrap_or_default()
+    }
 }
 
 macro_rules! scenes {

@@ -292,6 +292,17 @@ impl Reporter {
         None
     }
 
+    /// Takes over the problems of another reporter, with `prefix` before their messages.
+    pub fn adopt(&self, other: Self, prefix: &str) {
+        let found = other.found.into_inner().into_iter();
+        self.found
+            .borrow_mut()
+            .extend(found.map(|(place, problem)| {
+                let message = format!("{prefix}{}", problem.message);
+                (place, Problem { message, ..problem })
+            }));
+    }
+
     /// Whether nothing is wrong so far.
     pub fn clean(&self) -> bool {
         self.found.borrow().is_empty()

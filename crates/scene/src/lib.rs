@@ -23,9 +23,10 @@ mod settings;
 mod source;
 mod suggest;
 mod tree;
+mod variant;
 
 pub use differences::{Difference, differences};
 pub use error::{Kind, Problem, SceneError};
 pub use kept::MeshSource;
-pub use load::{Limits, LoadOptions, Plan, Scene, SceneSource, load};
+pub use load::{Limits, LoadOptions, Plan, Scene, SceneSource, load, variants};
 pub use settings::{ContactSettings, Frames, OutputSettings, Overlap, TimeSettings};

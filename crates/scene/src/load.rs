@@ -17,6 +17,7 @@ use stiction_sim::{
     probe::Probe,
     resolve,
 };
+use toml_edit::DocumentMut;
 
 use crate::{
     build, builtin, canonical,
@@ -27,7 +28,9 @@ use crate::{
     library, mesh_files, overrides, read,
     settings::{ContactSettings, OutputSettings, Overlap, TimeSettings},
     source::{At, Origin, Place, Sources},
-    suggest, tree,
+    suggest,
+    tree::{self, Table},
+    variant::Variants,
 };
 
 /// Where a scene comes from.
@@ -56,7 +59,9 @@ pub struct LoadOptions {
     pub cwd: Option<PathBuf>,
     /// How large a scene may be.
     pub limits: Limits,
-    /// Changes, each `KEY=VALUE`, applied in order.
+    /// The scene's variant to load; the scene as it is by default.
+    pub variant: Option<String>,
+    /// Changes, each `KEY=VALUE`, applied in order, after the variant.
     pub overrides: Vec<String>,
     /// A method to use instead of the scene's.
     pub method: Option<String>,
@@ -103,6 +108,8 @@ pub struct Plan {
     pub name: String,
     /// A sentence about it; may be empty.
     pub description: String,
+    /// The variant that was loaded, if one was.
+    pub variant: Option<String>,
     /// The scene as one canonical text with all changes of the command line. It is itself a scene,
     /// which gives the same run in a folder that has the mesh files at their kept paths.
     pub text: String,
@@ -219,6 +226,10 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
         );
         At::new(name.as_str(), place)
     });
+    let variant = options.variant.as_ref().map(|name| {
+        let number = sources.add(Origin::Argument, "--variant", name);
+        At::new(name.as_str(), Place::new(number, 0..name.len()))
+    });
     let reporter = Reporter::new(sources);
 
     let parsed = (
@@ -229,6 +240,20 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
     let (Some(mut root), Some(library)) = parsed else {
         return Err(unexplained());
     };
+    let document: DocumentMut = match text.text.parse() {
+        Ok(document) => document,
+        // The two parsers are of one make and should agree on what TOML is.
+        Err(error) => {
+            tree::syntax_at::<()>(error.span(), error.message(), &text.text, 0, &reporter);
+            reporter.verdict()?;
+            return Err(unexplained());
+        }
+    };
+    let variants = Variants::take(&mut root, &reporter);
+    let unchanged = root.clone();
+    if let Some(name) = variant {
+        let _ = variants.apply(name, &mut root, &document, &reporter);
+    }
     for (i, text) in options.overrides.iter().enumerate() {
         overrides::apply(text, first + i as u32, &mut root, &reporter);
     }
@@ -239,6 +264,10 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
     let Some(mut read) = read else {
         return Err(unexplained());
     };
+    check_variants(
+        &variants, &unchanged, &document, &library, options, &reporter,
+    );
+    reporter.verdict()?;
     if let Some(overlap) = options.overlap {
         read.contact.overlap = overlap;
     }
@@ -282,6 +311,7 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
         name,
         description: read.description,
         meshes,
+        variant: options.variant.clone(),
         method: read.method.value,
         time: read.time,
         contact: read.contact,
@@ -306,6 +336,46 @@ fn supported(read: &read::Document, model: &Model, methods: &Registry) -> Result
         let able = methods.able(&needs(model, Some(&rules)));
         refused.or_choose(&able)
     })
+}
+
+/// The names of a scene's variants, in the order of the file.
+pub fn variants(source: &SceneSource) -> Result<Vec<String>, SceneError> {
+    let text = Text::read(source)?;
+    let mut sources = Sources::default();
+    sources.add(Origin::Scene, &text.shown, &text.text);
+    let reporter = Reporter::new(sources);
+    let root = tree::parse(&text.text, 0, &reporter);
+    reporter.verdict()?;
+    let variants = Variants::take(&mut root.ok_or_else(unexplained)?, &reporter);
+    reporter.verdict()?;
+    Ok(variants.names().map(str::to_owned).collect())
+}
+
+/// Reads every variant of a scene, so that a mistake in one is reported whichever is loaded. A
+/// scene that needs overrides to be read at all says nothing about its variants.
+fn check_variants(
+    variants: &Variants,
+    unchanged: &Table,
+    document: &DocumentMut,
+    library: &Table,
+    options: &LoadOptions,
+    reporter: &Reporter,
+) {
+    let scratch = Reporter::new(reporter.sources.clone());
+    read::document(&scratch, unchanged, library, None, &options.methods);
+    if !scratch.clean() {
+        return;
+    }
+    for name in variants.names() {
+        let scratch = Reporter::new(reporter.sources.clone());
+        let mut root = unchanged.clone();
+        let at = At::new(name, Place::new(0, 0..0));
+        let _ = variants.apply(at, &mut root, document, &scratch);
+        if scratch.clean() {
+            read::document(&scratch, &root, library, None, &options.methods);
+        }
+        reporter.adopt(scratch, &format!("in variant `{name}`: "));
+    }
 }
 
 /// Reports what overlaps at the start, at the first body concerned.

@@ -1,4 +1,5 @@
-//! `--set KEY=VALUE`: changes to a scene from the command line.
+//! `--set KEY=VALUE`: changes to a scene from the command line, and the same changes from
+//! variants.
 //!
 //! A key is a dotted path. Entries of a list of tables (`body`, `pin`, …) are addressed by their
 //! name or by their index from 0; entries of any other list by their index. What an override puts
@@ -9,7 +10,7 @@ use toml_edit::Key;
 
 use crate::{
     error::{Kind, Reporter},
-    source::Place,
+    source::{At, Place},
     suggest,
     tree::{Entry, Node, Table, Value, parse_value},
 };
@@ -25,6 +26,16 @@ fn replaced(key: &str) -> Option<&'static str> {
         .map(|[_, old]| *old)
 }
 
+/// One step of a resolved path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// A resolved path from the document to one of its values.
+pub(crate) type Steps = Vec<Step>;
+
 /// Applies override `text`, which is source number `source`, to the tree.
 pub(crate) fn apply(text: &str, source: u32, root: &mut Table, reporter: &Reporter) -> Option<()> {
     let whole = Place::new(source, 0..text.len());
@@ -38,16 +49,108 @@ pub(crate) fn apply(text: &str, source: u32, root: &mut Table, reporter: &Report
         );
     };
     let key_place = Place::new(source, 0..equals);
-    let path = match Key::parse(&text[..equals]) {
-        Ok(keys) => keys.iter().map(|k| k.get().to_owned()).collect::<Vec<_>>(),
+    let path = path(At::new(&text[..equals], key_place), reporter)?;
+    if path.first().is_some_and(|k| k.value == "variant") {
+        let help = "choose a variant with --variant NAME";
+        let message = "variants cannot be changed by an override";
+        return reporter.fail(Kind::Override, key_place, message, Some(help.to_owned()));
+    }
+    let change = Change {
+        path: &path,
+        shown: &text[..equals],
+        node: value(&text[equals + 1..], equals + 1, source, reporter)?,
+    };
+    change.apply(root, reporter)
+}
+
+/// Parses a dotted key. Every part of it is reported at the place of the whole.
+pub(crate) fn path(text: At<&str>, reporter: &Reporter) -> Option<Vec<At<String>>> {
+    match Key::parse(text.value) {
+        Ok(keys) => {
+            let part = |k: &Key| At::new(k.get().to_owned(), text.place);
+            Some(keys.iter().map(part).collect())
+        }
         Err(_) => {
             let help = "a key is a dotted path such as `body.strip.shape.cells`";
-            let message = format!("`{}` is not a key", &text[..equals]);
-            return reporter.fail(Kind::Override, key_place, message, Some(help.to_owned()));
+            let message = format!("`{}` is not a key", text.value);
+            text.fail(reporter, Kind::Override, message, Some(help.to_owned()))
         }
+    }
+}
+
+/// A value to be set at a path.
+pub(crate) struct Change<'a> {
+    /// The path; a problem with a part of it is reported at the part's place.
+    pub path: &'a [At<String>],
+    /// The path in messages.
+    pub shown: &'a str,
+    /// The value.
+    pub node: Node,
+}
+
+impl Change<'_> {
+    /// Sets the value in the tree. Tables that the path needs are created, entries of lists must
+    /// exist.
+    pub fn apply(self, root: &mut Table, reporter: &Reporter) -> Option<()> {
+        let walk = Walk {
+            shown: self.shown,
+            reporter,
+        };
+        walk.table(root, self.path, self.node)
+    }
+}
+
+/// Resolves the path of a value that exists.
+pub(crate) fn locate(
+    path: &[At<String>],
+    shown: &str,
+    root: &Table,
+    reporter: &Reporter,
+) -> Option<Steps> {
+    let (first, rest) = path.split_first()?;
+    let mut steps = vec![Step::Key(first.value.clone())];
+    let mut node = known_key(root, first, shown, reporter)?;
+    for part in rest {
+        node = match &node.value {
+            Value::Table(table) => {
+                steps.push(Step::Key(part.value.clone()));
+                known_key(table, part, shown, reporter)?
+            }
+            Value::Array(items) => {
+                let index = entry(items, part, shown, reporter)?;
+                steps.push(Step::Index(index));
+                &items[index]
+            }
+            other => return nothing_in(other, part, shown, reporter),
+        };
+    }
+    Some(steps)
+}
+
+/// Removes the value at `steps` from the tree.
+pub(crate) fn remove(steps: &[Step], root: &mut Table) -> Option<()> {
+    let (last, way) = steps.split_last()?;
+    let Some((Step::Key(first), way)) = way.split_first() else {
+        let Step::Key(key) = last else { return None };
+        root.remove(key);
+        return Some(());
     };
-    let node = value(&text[equals + 1..], equals + 1, source, reporter)?;
-    walk(root, &path, &text[..equals], key_place, node, reporter)
+    let mut node = root.get_mut(first)?;
+    for step in way {
+        node = match (step, &mut node.value) {
+            (Step::Key(key), Value::Table(table)) => table.get_mut(key)?,
+            (Step::Index(index), Value::Array(items)) => items.get_mut(*index)?,
+            _ => return None,
+        };
+    }
+    match (last, &mut node.value) {
+        (Step::Key(key), Value::Table(table)) => table.remove(key),
+        (Step::Index(index), Value::Array(items)) if *index < items.len() => {
+            items.remove(*index);
+        }
+        _ => return None,
+    }
+    Some(())
 }
 
 /// The first `=` outside quotes.
@@ -64,14 +167,14 @@ fn find_equals(text: &str) -> Option<usize> {
     None
 }
 
-/// The value: TOML, or else bare text.
+/// The value as a node: TOML, or else bare text.
 fn value(text: &str, offset: usize, source: u32, reporter: &Reporter) -> Option<Node> {
     let trimmed = text.trim();
     let offset = offset + (text.len() - text.trim_start().len());
+    let place = Place::new(source, offset..offset + trimmed.len());
     match parse_value(trimmed, offset, source, reporter) {
         Ok(node) => node,
         Err(message) if trimmed.starts_with(['[', '{', '"', '\'']) => {
-            let place = Place::new(source, offset..offset + trimmed.len());
             let help = "lists are written [1, 2, 3], tables { key = value }; quote the whole override in the shell";
             let message = format!(
                 "the value is not valid TOML: {}",
@@ -79,98 +182,107 @@ fn value(text: &str, offset: usize, source: u32, reporter: &Reporter) -> Option<
             );
             reporter.fail(Kind::Override, place, message, Some(help.to_owned()))
         }
-        Err(_) => {
-            let place = Place::new(source, offset..offset + trimmed.len());
-            let value = Value::String(trimmed.to_owned());
-            Some(Node { place, value })
-        }
+        Err(_) => Some(Node {
+            place,
+            value: Value::String(trimmed.to_owned()),
+        }),
     }
 }
 
-/// Puts `value` where `path` leads.
-fn walk(
-    table: &mut Table,
-    path: &[String],
-    key: &str,
-    key_place: Place,
-    value: Node,
-    reporter: &Reporter,
-) -> Option<()> {
-    let Some((first, rest)) = path.split_first() else {
-        return Some(());
-    };
-    if rest.is_empty() {
-        if let Some(old) = replaced(first) {
-            table.remove(old);
-        }
-        table.set(Entry {
-            key: first.clone(),
-            key_place,
-            node: value,
-        });
-        return Some(());
-    }
-    if table.get(first).is_none() {
-        let node = Node {
-            place: key_place,
-            value: Value::Table(Table::default()),
+/// A walk along a path.
+struct Walk<'a> {
+    shown: &'a str,
+    reporter: &'a Reporter,
+}
+
+impl Walk<'_> {
+    /// Sets `value` at `path` below a table.
+    fn table(&self, table: &mut Table, path: &[At<String>], value: Node) -> Option<()> {
+        let Some((first, rest)) = path.split_first() else {
+            return Some(());
         };
-        table.set(Entry {
-            key: first.clone(),
-            key_place,
+        let key = &first.value;
+        let entry = |node: Node| Entry {
+            key: key.clone(),
+            key_place: first.place,
             node,
-        });
+        };
+        if rest.is_empty() {
+            if let Some(old) = replaced(key) {
+                table.remove(old);
+            }
+            table.set(entry(value));
+            return Some(());
+        }
+        if table.get(key).is_none() {
+            table.set(entry(Node {
+                place: first.place,
+                value: Value::Table(Table::default()),
+            }));
+        }
+        self.node(table.get_mut(key)?, rest, value)
     }
-    descend(table.get_mut(first)?, rest, key, key_place, value, reporter)
+
+    /// Sets `value` at `path` below any value.
+    fn node(&self, node: &mut Node, path: &[At<String>], value: Node) -> Option<()> {
+        let Some((first, rest)) = path.split_first() else {
+            *node = value;
+            return Some(());
+        };
+        match &mut node.value {
+            Value::Table(table) => self.table(table, path, value),
+            Value::Array(items) => {
+                let index = entry(items, first, self.shown, self.reporter)?;
+                self.node(&mut items[index], rest, value)
+            }
+            other => nothing_in(other, first, self.shown, self.reporter),
+        }
+    }
 }
 
-fn descend(
-    node: &mut Node,
-    path: &[String],
-    key: &str,
-    key_place: Place,
-    value: Node,
-    reporter: &Reporter,
-) -> Option<()> {
-    let Some((first, rest)) = path.split_first() else {
-        *node = value;
-        return Some(());
-    };
-    let refuse = |message: String, help: Option<String>| {
-        reporter.fail(Kind::Override, key_place, message, help)
-    };
-    match &mut node.value {
-        Value::Table(table) => walk(table, path, key, key_place, value, reporter),
-        Value::Array(items) => {
-            let count = items.len();
-            let index = match items.iter().position(|n| name_of(n) == Some(first)) {
-                Some(named) => named,
-                None => match first.parse::<usize>() {
-                    Ok(index) if index < count => index,
-                    Ok(index) => {
-                        return refuse(
-                            format!(
-                                "in `{key}`: there is no entry {index}; the list has {count}, counted from 0"
-                            ),
-                            None,
-                        );
-                    }
-                    Err(_) => {
-                        let help = suggest::help(first, "names", items.iter().filter_map(name_of));
-                        return refuse(
-                            format!("in `{key}`: no entry is called `{first}`"),
-                            Some(help),
-                        );
-                    }
-                },
-            };
-            descend(&mut items[index], rest, key, key_place, value, reporter)
-        }
-        other => refuse(
-            format!("in `{key}`: there is no `{first}` in {}", other.describe()),
-            None,
-        ),
+/// The index of the entry of a list that `part` names or counts.
+fn entry(items: &[Node], part: &At<String>, shown: &str, reporter: &Reporter) -> Option<usize> {
+    let (first, count) = (&part.value, items.len());
+    if let Some(named) = items.iter().position(|n| name_of(n) == Some(first)) {
+        return Some(named);
     }
+    match first.parse::<usize>() {
+        Ok(index) if index < count => Some(index),
+        Ok(index) => {
+            let message = format!(
+                "in `{shown}`: there is no entry {index}; the list has {count}, counted from 0"
+            );
+            part.fail(reporter, Kind::Override, message, None)
+        }
+        Err(_) => {
+            let help = suggest::help(first, "names", items.iter().filter_map(name_of));
+            let message = format!("in `{shown}`: no entry is called `{first}`");
+            part.fail(reporter, Kind::Override, message, Some(help))
+        }
+    }
+}
+
+/// The value of a key that must exist.
+fn known_key<'a>(
+    table: &'a Table,
+    part: &At<String>,
+    shown: &str,
+    reporter: &Reporter,
+) -> Option<&'a Node> {
+    table.get(&part.value).or_else(|| {
+        let help = suggest::help(&part.value, "keys", table.keys());
+        let message = format!("in `{shown}`: there is no `{}`", part.value);
+        part.fail(reporter, Kind::Override, message, Some(help))
+    })
+}
+
+fn nothing_in<T>(value: &Value, part: &At<String>, shown: &str, reporter: &Reporter) -> Option<T> {
+    let message = format!(
+        "in `{shown}`: there is no `{}` in {}",
+        part.value,
+        value.describe()
+    );
+    part.fail(reporter, Kind::Override, message, None)
 }
 
 fn name_of(node: &Node) -> Option<&str> {

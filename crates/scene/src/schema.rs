@@ -20,6 +20,7 @@ pub(crate) const ROOT: &[&str] = &[
     "probe",
     "check",
     "output",
+    "variant",
 ];
 pub(crate) const GRAVITY: &[&str] = &["times", "values", "interpolation"];
 pub(crate) const TIME: &[&str] = &["step", "duration", "frames_per_second", "frame_every"];
@@ -147,6 +148,9 @@ pub(crate) const CHECK: &[&str] = &[
     "name", "of", "at", "from", "to", "reduce", "equals", "within", "relative", "above", "below",
 ];
 pub(crate) const OUTPUT: &[&str] = &["formats", "contacts", "checkpoint_every"];
+/// `[variant.NAME]`: this key, and those of the document.
+#[cfg(test)]
+pub(crate) const VARIANT: &[&str] = &[crate::variant::REMOVE];
 
 /// Every table by the heading under which `docs/scenes.md` documents it.
 #[cfg(test)]
@@ -184,6 +188,7 @@ pub(crate) const TABLES: &[(&str, &[&str])] = &[
     ("[[obstacle]]", OBSTACLE),
     ("[[check]]", CHECK),
     ("[output]", OUTPUT),
+    ("[variant.NAME]", VARIANT),
 ];
 
 #[cfg(test)]

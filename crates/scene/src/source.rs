@@ -34,13 +34,14 @@ pub(crate) enum Origin {
 }
 
 /// One text.
+#[derive(Clone)]
 pub(crate) struct Source {
     pub origin: Origin,
     pub named: Arc<NamedSource<String>>,
 }
 
 /// The texts that make up a scene; the scene's own comes first.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Sources {
     list: Vec<Source>,
 }

@@ -436,7 +436,10 @@ impl Answer for Linearised {
     }
 
     fn detector(&mut self) -> Option<(&mut Detector, &ContactSet)> {
-        let work = self.work.as_mut()?;
+        let work = self
+            .work
+            .as_mut()
+            .filter(|w| !w.detector.colliders().is_empty())?;
         Some((&mut work.detector, &self.trial.contacts))
     }
 
@@ -544,8 +547,12 @@ impl Work {
             }
         };
         problem.mass = model.bodies.iter().flat_map(|b| b.block_masses()).collect();
+        let bodies = match model.contact {
+            true => colliders(model, rules),
+            false => Vec::new(),
+        };
         Ok(Self {
-            detector: Detector::new(colliders(model, rules), rules.laws.clone(), config.detect)?,
+            detector: Detector::new(bodies, rules.laws.clone(), config.detect)?,
             elements: None,
             placements: Vec::new(),
             problem,
@@ -608,7 +615,11 @@ impl Work {
         previous: &ContactSet,
     ) -> Result<(), SolveError> {
         let (state, h) = (step.state, step.h);
-        place(step.model, state.time, state.time + h, &mut self.placements);
+        self.placements.clear();
+        // The detector has no colliders in a model without contact.
+        if step.model.contact {
+            place(step.model, state.time, state.time + h, &mut self.placements);
+        }
         let step = Step {
             h,
             x: &state.x,

@@ -44,6 +44,7 @@ fn record(dir: &Path, scene: &str, frames: u64) {
     let (mut sim, plan) = scene.simulation().unwrap();
     let info = RunInfo {
         scene: plan.name,
+        variant: plan.variant,
         hash: plan.hash,
         source: KeptScene::default(),
         formats: vec![Format::Vtu],

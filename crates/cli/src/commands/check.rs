@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use miette::miette;
 use stiction_record::{CheckResult, Status, Summary};
-use stiction_scene::builtin;
+use stiction_scene::{SceneSource, builtin, variants};
 
 use super::{
     Failure, SceneArgs,
@@ -14,10 +15,14 @@ use super::{
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Scene files or names; all built-in scenes with checks by default.
+    /// Scene files or names. By default all built-in scenes with checks; with --variant, those that
+    /// have the variant.
     scenes: Vec<String>,
     #[command(flatten)]
     with: SceneArgs,
+    /// Check the variant `quick` of every scene that has one, and the others as they are.
+    #[arg(long, conflicts_with = "variant")]
+    quick: bool,
     /// Print one JSON document: a list of summaries.
     #[arg(long)]
     json: bool,
@@ -27,15 +32,50 @@ pub fn main(args: CheckArgs) -> Result<ExitCode, Failure> {
     with_threads(args.with.threads, || check(&args))
 }
 
+/// The variant that `--quick` chooses.
+const QUICK: &str = "quick";
+
+/// The scenes to check.
+fn names(args: &CheckArgs) -> Result<Vec<String>, Failure> {
+    if !args.scenes.is_empty() {
+        return Ok(args.scenes.clone());
+    }
+    let has = |name: &String, s: &builtin::Builtin| s.variants().contains(name);
+    let wanted = args.with.variant.as_ref();
+    let names: Vec<String> = builtin::list()
+        .iter()
+        .filter(|s| wanted.is_none_or(|name| has(name, s)))
+        .map(|s| s.name.to_owned())
+        .collect();
+    match (names.is_empty(), wanted) {
+        (true, Some(name)) => Err(Failure::Input(miette!(
+            help = "`stiction scenes` lists the built-in scenes with their variants",
+            "no built-in scene has a variant `{name}`"
+        ))),
+        _ => Ok(names),
+    }
+}
+
+/// The arguments for one scene: with `--quick`, its variant of that name if it has one.
+fn arguments(args: &CheckArgs, scene: &str) -> Result<SceneArgs, Failure> {
+    let mut with = args.with.clone();
+    if args.quick {
+        let variants = variants(&SceneSource::from_argument(scene)).map_err(Failure::input)?;
+        with.variant = variants.into_iter().find(|v| v == QUICK);
+        if with.variant.is_none() && !args.scenes.is_empty() {
+            eprintln!("{scene} has no variant `{QUICK}`: it is checked as it is");
+        }
+    }
+    Ok(with)
+}
+
 fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
-    let names = match args.scenes.is_empty() {
-        true => builtin::list().iter().map(|s| s.name.to_owned()).collect(),
-        false => args.scenes.clone(),
-    };
+    let names = names(args)?;
     let folder = tempfile::tempdir().map_err(Failure::run)?;
     let mut summaries = Vec::new();
     for (i, name) in names.iter().enumerate() {
-        let scene = load(name, &args.with)?;
+        let with = arguments(args, name)?;
+        let scene = load(name, &with)?;
         if scene.plan.checks.is_empty() && args.scenes.is_empty() {
             continue;
         }
@@ -58,6 +98,7 @@ fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
                 eprintln!("{report:?}");
                 Summary {
                     scene: name.clone(),
+                    variant: with.variant.clone(),
                     status: Status::Failed,
                     ..Summary::default()
                 }
@@ -65,10 +106,12 @@ fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
             Err(input) => return Err(input),
         };
         if !args.json {
+            let variant = summary.variant.as_ref();
             println!(
-                "{} {} ({:.1} s)",
+                "{} {}{} ({:.1} s)",
                 if passed(&summary) { "pass" } else { "FAIL" },
                 summary.scene,
+                variant.map_or_else(String::new, |v| format!(" [{v}]")),
                 summary.wall
             );
             summary.checks.iter().for_each(|c| println!("{}", line(c)));

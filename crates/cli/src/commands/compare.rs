@@ -29,6 +29,9 @@ pub struct CompareArgs {
     /// time.step=0.005'`. An empty method is the scene's own: `': time.step=0.005'`. May be repeated.
     #[arg(long = "with", value_name = "METHOD[: KEY=VALUE; …]", required = true)]
     with: Vec<Contenders>,
+    /// A variant of the scene, in all runs.
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
     /// Override any key of the scene in all runs. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
@@ -188,6 +191,7 @@ struct Row {
 
 pub fn main(args: CompareArgs) -> Result<ExitCode, Failure> {
     let common = SceneArgs {
+        variant: args.variant.clone(),
         overrides: args.overrides.clone(),
         ..SceneArgs::default()
     };
@@ -214,6 +218,9 @@ pub fn main(args: CompareArgs) -> Result<ExitCode, Failure> {
         }
         let folder = dir.join(format!("run-{}", i + 1));
         let mut arguments = contender.arguments(&args.scene, plan.method.name(), &args.overrides);
+        if let Some(variant) = &args.variant {
+            arguments.extend(["--variant".to_owned(), variant.clone()]);
+        }
         if let Some(threads) = args.threads {
             arguments.extend(["--threads".to_owned(), threads.to_string()]);
         }

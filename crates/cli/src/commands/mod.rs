@@ -73,7 +73,11 @@ pub struct SceneArgs {
     /// The method, in place of the scene's.
     #[arg(long, help = method_help())]
     pub method: Option<String>,
-    /// Override any key of the scene, e.g. `--set time.step=0.005`. May be repeated.
+    /// A variant of the scene, e.g. `quick`: changes that the scene has a name for.
+    #[arg(long, value_name = "NAME")]
+    pub variant: Option<String>,
+    /// Override any key of the scene, e.g. `--set time.step=0.005`; applied after the variant. May be
+    /// repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
     /// Threads to use; all cores by default. Results do not depend on it.

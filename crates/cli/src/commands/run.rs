@@ -171,6 +171,7 @@ pub fn load_with(name: &str, with: &SceneArgs, overlap: Option<Overlap>) -> Resu
 fn try_load(name: &str, with: &SceneArgs, overlap: Option<Overlap>) -> Result<Scene, SceneError> {
     let source = SceneSource::from_argument(name);
     let options = LoadOptions {
+        variant: with.variant.clone(),
         overrides: with.overrides.clone(),
         method: with.method.clone(),
         overlap,
@@ -280,6 +281,7 @@ impl Job {
         let meshes: Result<Vec<_>, _> = meshes.map(|m| KeptMesh::read(&m.kept, &m.path)).collect();
         let info = RunInfo {
             scene: plan.name,
+            variant: plan.variant,
             hash: plan.hash,
             source: KeptScene {
                 text: plan.text,
@@ -531,8 +533,10 @@ fn report(summary: &Summary, dir: &Path) {
         Status::Failed => "failed",
         Status::Running => "running",
     };
+    let variant = summary.variant.as_ref();
+    let variant = variant.map_or_else(String::new, |v| format!(" (variant {v})"));
     println!(
-        "{status}: {} with {}, {} steps to t = {:.4} s in {:.1} s, {} frames, {} dofs, {:.0} MB",
+        "{status}: {}{variant} with {}, {} steps to t = {:.4} s in {:.1} s, {} frames, {} dofs, {:.0} MB",
         summary.scene,
         summary.method,
         summary.steps,

@@ -1,4 +1,4 @@
-//! `stiction scenes`: list the built-in scenes, or print one.
+//! `stiction scenes`: list the built-in scenes with their variants, or print one.
 
 use std::process::ExitCode;
 
@@ -30,7 +30,11 @@ pub fn main(args: ScenesArgs) -> Result<ExitCode, Failure> {
                 .max()
                 .unwrap_or(0);
             for scene in builtin::list() {
-                println!("{:width$}  {}", scene.name, scene.description());
+                let variants = match scene.variants() {
+                    none if none.is_empty() => String::new(),
+                    some => format!(" [{}]", some.join(", ")),
+                };
+                println!("{:width$}  {}{variants}", scene.name, scene.description());
             }
         }
     }

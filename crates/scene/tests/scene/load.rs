@@ -6,7 +6,7 @@ use stiction_scene::{Frames, Kind, Limits, LoadOptions, Scene, SceneSource, buil
 use stiction_sim::check::{Progress, Subject};
 use stiction_sim::newton::{self, Stop};
 
-use crate::{STRIP, fails, ok, scenes_folder, set, text};
+use crate::{STRIP, fails, ok, ok_with, scenes_folder, set, text};
 
 /// Runs a scene to its end and gives the outcome of every check.
 fn run(scene: Scene) -> Vec<stiction_sim::check::Outcome> {
@@ -398,5 +398,38 @@ fn the_examples_in_the_documentation_are_valid() {
             "[contact]\nenabled = false\n"
         };
         ok(&format!("{fresh}\n{ball}\n{contact}\n{block}"));
+    }
+}
+
+/// Method `admm` used to detect contacts in a scene that disables them.
+#[test]
+fn without_contact_a_block_falls_through_the_floor_with_every_method() {
+    let scene = r#"
+gravity = [0, 0, -10]
+[time]
+step = 0.01
+duration = 0.5
+[contact]
+enabled = false
+[[body]]
+name = "block"
+kind = "rigid"
+shape = { type = "box", size = [0.1, 0.1, 0.1] }
+material = "wood"
+translate = [0, 0, 0.1]
+[[obstacle]]
+name = "floor"
+shape = { type = "plane" }
+"#;
+    for method in ["newton", "admm", "smooth"] {
+        let scene = ok_with(scene, &[&format!("method.name={method}")]);
+        let (mut sim, plan) = scene.simulation().unwrap();
+        for _ in 0..plan.time.steps() {
+            sim.step().unwrap();
+        }
+        // Backward Euler after n steps: g h² n (n + 1) / 2.
+        let fall = 10.0 * 1e-4 * 50.0 * 51.0 / 2.0;
+        let z = sim.state().x[0].z;
+        assert!((z - (0.1 - fall)).abs() < 1e-9, "{method}: {z}");
     }
 }

@@ -9,6 +9,7 @@ mod overrides;
 mod robust;
 mod roots;
 mod shapes;
+mod variants;
 
 use std::path::{Path, PathBuf};
 

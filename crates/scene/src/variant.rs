@@ -1,0 +1,160 @@
+//! `[variant.NAME]`: named sets of changes to a scene.
+//!
+//! A variant has the keys of a scene. Tables under a heading and dotted keys lead on to a value;
+//! the value at their end replaces that of the scene, exactly as `--set KEY=VALUE` does. A list of
+//! tables such as `[[variant.NAME.check]]` is a value: it replaces the whole list. `remove` names
+//! entries and keys to be taken out; it comes last, so that indices count the scene's own entries.
+
+use toml_edit::{DocumentMut, Item, TableLike};
+
+use crate::{
+    error::{Kind, Reporter},
+    fields,
+    overrides::{self, Change, Steps},
+    read::settings::plain_name,
+    source::At,
+    suggest,
+    tree::{Entry, Node, Table, Value},
+};
+
+/// The key of a variant that removes entries.
+pub(crate) const REMOVE: &str = "remove";
+
+/// The variants of a scene, in the order of the file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Variants {
+    tables: Vec<Entry>,
+}
+
+impl Variants {
+    /// Takes the variants out of the tree.
+    pub fn take(root: &mut Table, reporter: &Reporter) -> Self {
+        let mut variants = Self::default();
+        let Some(node) = root.get("variant").cloned() else {
+            return variants;
+        };
+        root.remove("variant");
+        let Value::Table(all) = node.value else {
+            let message = format!(
+                "`variant` is {}, but must be a table of variants",
+                node.value.describe()
+            );
+            let help = "write [variant.NAME] above the variant's keys";
+            reporter.fail::<()>(Kind::Type, node.place, message, Some(help.to_owned()));
+            return variants;
+        };
+        for entry in all.entries {
+            let name = At::new(entry.key.as_str(), entry.key_place);
+            plain_name(reporter, name, "the name of a variant");
+            match &entry.node.value {
+                Value::Table(_) => variants.tables.push(entry),
+                other => {
+                    let what = format!("variant `{}`", entry.key);
+                    fields::wrong_type::<()>(reporter, &entry.node, &what, "a table", other);
+                }
+            }
+        }
+        variants
+    }
+
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tables.iter().map(|e| e.key.as_str())
+    }
+
+    /// Applies variant `name` to the tree. `document` is the file, which tells headings and dotted
+    /// keys from inline tables.
+    pub fn apply(
+        &self,
+        name: At<&str>,
+        root: &mut Table,
+        document: &DocumentMut,
+        reporter: &Reporter,
+    ) -> Option<()> {
+        let found = self.tables.iter().find(|e| e.key == name.value);
+        let Some(Node {
+            value: Value::Table(table),
+            ..
+        }) = found.map(|e| &e.node)
+        else {
+            let help = suggest::help(name.value, "variants", self.names());
+            let message = format!("the scene has no variant `{}`", name.value);
+            return name.fail(reporter, Kind::UnknownName, message, Some(help));
+        };
+        let all = document.get("variant")?;
+        let own = all.as_table_like()?.get(name.value)?.as_table_like()?;
+        apply(table, own, &mut Vec::new(), root, reporter);
+        if let Some(node) = table.get(REMOVE) {
+            remove(node, root, reporter);
+        }
+        Some(())
+    }
+}
+
+/// Applies the keys of `table`, which is `own` in the document and stands at `path`.
+fn apply(
+    table: &Table,
+    own: &dyn TableLike,
+    path: &mut Vec<At<String>>,
+    root: &mut Table,
+    reporter: &Reporter,
+) {
+    for entry in &table.entries {
+        let Some(item) = own.get(&entry.key) else {
+            continue;
+        };
+        if path.is_empty() && entry.key == REMOVE {
+            continue;
+        }
+        path.push(At::new(entry.key.clone(), entry.key_place));
+        match (&entry.node.value, item.as_table_like()) {
+            (Value::Table(inner), Some(own)) if leads_on(item) => {
+                apply(inner, own, path, root, reporter);
+            }
+            _ => {
+                let parts: Vec<&str> = path.iter().map(|k| k.value.as_str()).collect();
+                let change = Change {
+                    path,
+                    shown: &parts.join("."),
+                    node: entry.node.clone(),
+                };
+                // What cannot be applied has been reported; the rest may have problems too.
+                let _ = change.apply(root, reporter);
+            }
+        }
+        path.pop();
+    }
+}
+
+/// Whether a table is part of a path, under a heading or in a dotted key; `{ … }` is a value.
+fn leads_on(item: &Item) -> bool {
+    match item {
+        Item::Table(_) => true,
+        other => other.as_inline_table().is_some_and(|t| t.is_dotted()),
+    }
+}
+
+/// Removes what the list `node` names.
+fn remove(node: &Node, root: &mut Table, reporter: &Reporter) {
+    let Some(paths) = fields::list(reporter, node, "`remove` of a variant", None) else {
+        return;
+    };
+    let mut found: Vec<Steps> = Vec::new();
+    for node in paths {
+        let Some(text) = fields::string(reporter, node, "an entry of `remove`") else {
+            continue;
+        };
+        let steps = overrides::path(At::new(text.value, text.place), reporter)
+            .and_then(|path| overrides::locate(&path, text.value, root, reporter));
+        found.extend(steps);
+    }
+    // From the end of every list, so that the indices of what remains stay true.
+    found.sort_by(|a, b| b.cmp(a));
+    found.dedup();
+    for steps in found {
+        if overrides::remove(&steps, root).is_none() {
+            let message = "this cannot be removed";
+            reporter.fail::<()>(Kind::Override, node.place, message, None);
+        }
+    }
+}
