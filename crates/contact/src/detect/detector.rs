@@ -13,6 +13,7 @@ use super::ContactSource;
 use super::collider::{Collider, Laws};
 use super::emit::{Found, Shares};
 use super::pairs::Leave;
+use super::revise::Revision;
 use super::step::{Motion, Step};
 use super::world::{DetectError, World};
 use crate::{ContactKey, ContactSet};
@@ -93,10 +94,10 @@ pub struct Detector {
     /// Where each vertex may end for no pair to be missed.
     ends: Vec<EndBox>,
     /// Keys of all contacts of the step, sorted.
-    seen: Vec<ContactKey>,
-    shares: Shares,
+    pub(super) seen: Vec<ContactKey>,
+    pub(super) shares: Shares,
     /// Whether all this is of a step that goes on.
-    open: bool,
+    pub(super) open: bool,
 }
 
 impl Detector {
@@ -546,5 +547,9 @@ impl ContactSource for Detector {
             self.write(last, v, contacts);
         }
         contacts.len() - before
+    }
+
+    fn revise(&mut self, v: &[Vec3], contacts: &mut ContactSet) -> Revision {
+        self.revised(v, contacts)
     }
 }

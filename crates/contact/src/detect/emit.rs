@@ -83,6 +83,24 @@ pub(super) fn lasting_vertices(world: &World, key: &ContactKey) -> Option<(Conta
     }
 }
 
+/// Whether a name is that of a further contact of its pair.
+pub(super) fn is_again(key: &ContactKey) -> bool {
+    key.first >> AGAIN & 0xf != 0
+}
+
+/// The vertex that a name has as its first feature.
+pub(super) fn feature(key: &ContactKey) -> Option<u32> {
+    let number = key.first & ((1 << AGAIN) - 1);
+    (key.first >> KIND == VERTEX).then_some(number as u32)
+}
+
+/// The solid that a name has as its second feature, where the closest point of it is meant.
+pub(super) fn solid_of(key: &ContactKey) -> Option<u32> {
+    let (collider, part) = (key.second >> 16, key.second & 0xffff);
+    let is_closest = key.second >> KIND == SOLID && part == 0;
+    is_closest.then_some((collider & ((1 << (AGAIN - 16)) - 1)) as u32)
+}
+
 impl Found {
     pub(super) fn turn(&mut self) {
         self.normal = -self.normal;

@@ -17,7 +17,8 @@
 //! Contacts on a vertex or edge are left out where a face beside them is closer, instead of being
 //! merged by angle as in [li2018, Sect. 5.2]. During a solve, a pair whose contacts hold and that
 //! meets all the same is listed again at the new place, where [verschoor2019, Sect. 3.3] would
-//! replace the constraint: a solver may then keep the impulses that it has.
+//! replace the constraint: a solver may then keep the impulses that it has. A solver that can follow
+//! replaced contacts calls [`ContactSource::revise`] instead.
 //!
 //! # Edges and faces against solids
 //! Vertices alone miss the edge of a box under a sheet, or a small ball under a large triangle.
@@ -34,6 +35,7 @@ mod emit;
 mod overlap;
 mod pairs;
 mod particles;
+mod revise;
 mod shapes;
 mod sides;
 mod step;
@@ -47,6 +49,7 @@ use crate::{ContactKey, ContactSet};
 pub use collider::{Body, Collider, Exempt, Form, Law, Laws, Mesh, Points};
 pub use detector::{DetectConfig, Detector, Report};
 pub use overlap::{Crossing, Overlap};
+pub use revise::{MOST_TURN, Revision};
 pub use step::{Placement, Step};
 pub use untangle::{Element, Offence, Sides, Tangle};
 pub use world::{ColliderFault, DetectError};
@@ -57,6 +60,16 @@ pub trait ContactSource {
     /// Appends contacts that the velocities `v` [m/s], one vector per block, would violate and
     /// that were not listed yet. Returns how many. Existing contacts keep their places.
     fn more_contacts(&mut self, v: &[Vec3], contacts: &mut ContactSet) -> usize;
+
+    /// Brings the contacts up to date with the velocities `v` [m/s]: re-linearises those whose features
+    /// moved, drops those that slid off, replaces several of a pair by one and appends new ones
+    /// [verschoor2019, Sect. 3.3]. Contacts that stay keep their order.
+    ///
+    /// A source that cannot do this only appends.
+    fn revise(&mut self, v: &[Vec3], contacts: &mut ContactSet) -> Revision {
+        let before = contacts.len();
+        Revision::added(before, self.more_contacts(v, contacts))
+    }
 }
 
 /// For each contact of the new step the place of the same feature pair in the old one.

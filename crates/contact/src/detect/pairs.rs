@@ -133,7 +133,7 @@ impl World {
 
     /// The thickness of a pair of features and the places of their colliders. Features of one body
     /// have at most half their rest distance; those of two rods of one body all of it.
-    fn pair_thickness(&self, kind: ContactKind, v: &[u32; 4], full: f64) -> f64 {
+    pub(super) fn pair_thickness(&self, kind: ContactKind, v: &[u32; 4], full: f64) -> f64 {
         let second = if kind == ContactKind::EdgeEdge {
             v[2]
         } else {
