@@ -14,7 +14,7 @@
 //! For comparison, the same Newton iterations can hand their linear problems to nested relaxation
 //! instead [daviet2020, Sect. 7.1]: see [`ContactSolver`].
 
-use stiction_bodies::{Body, BodyKind, Model, State};
+use stiction_bodies::{Body, BodyKind, Model, State, adapt::Adaptation};
 use stiction_contact::{
     ContactKey, ContactSet, FrictionProblem,
     detect::{ContactSource, DetectConfig, Detector, Overlap, Placement, Step},
@@ -23,6 +23,7 @@ use stiction_math::{LinearOperator, Vec3};
 use stiction_solvers::{admm as solver, finish::admm_with_newton, ica};
 
 use crate::{
+    adapt::keys,
     colliders::{ContactRules, colliders, place},
     dynamics::Dynamics,
     method::{
@@ -123,6 +124,8 @@ pub struct Admm {
 }
 
 struct Work {
+    /// The generation of the model that it was made for.
+    generation: u64,
     detector: Detector,
     problem: FrictionProblem,
     /// For the alternating integrator.
@@ -162,6 +165,7 @@ impl Admm {
             contacts,
             ..
         } = self;
+        work.take_if(|w| w.generation != model.generation);
         let work = match work {
             Some(work) => work,
             None => work.insert(stages.time(Stage::Build, || Work::new(model, rules, config))?),
@@ -377,6 +381,42 @@ impl Method for Admm {
             self.contacts.clear();
         }
     }
+
+    fn adapt(
+        &mut self,
+        change: &Adaptation<'_>,
+        _before: &State,
+        after: &State,
+    ) -> Result<(), SolveError> {
+        let carried = keys::Carried {
+            key: &self.contacts.key,
+            normal: &self.contacts.normal,
+            r: &self.state.r,
+        };
+        let contacts = keys::carry(change, &self.rules, self.config.detect, after, &carried)?;
+        let n = change.before.blocks();
+        // Columns that a failed solve left behind belong to nothing.
+        let column = |old: &[Vec3], map: &dyn Fn(&[Vec3]) -> Vec<Vec3>| match old.len() == n {
+            true => map(old),
+            false => Vec::new(),
+        };
+        let s = &self.state;
+        self.state = solver::State {
+            v: column(&s.v, &|c| change.interpolated(c)),
+            lambda: column(&s.lambda, &|c| change.interpolated(c)),
+            balance: column(&s.balance, &|c| change.impulses(c)),
+            r: contacts.r,
+        };
+        (self.contacts.key, self.contacts.normal) = (contacts.key, contacts.normal);
+        let elements = self.work.as_ref().and_then(|w| w.elements.as_ref());
+        self.multipliers
+            .extend(elements.into_iter().flat_map(Elements::multipliers));
+        // Elements of a new mesh start from nothing.
+        let kept = |body: usize| change.change.of_body(body).is_none();
+        self.multipliers.retain(|c| splitting::belongs(&c.0, kept));
+        self.work = None;
+        Ok(())
+    }
 }
 
 /// Keeps what a solve starts from, if that is asked for. The problem of an alternating integrator
@@ -434,6 +474,7 @@ impl Work {
         };
         problem.mass = model.bodies.iter().flat_map(|b| b.block_masses()).collect();
         Ok(Self {
+            generation: model.generation,
             detector: Detector::new(colliders(model, rules), rules.laws.clone(), config.detect)?,
             elements: None,
             solver: None,

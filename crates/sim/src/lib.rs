@@ -3,6 +3,7 @@
 //! A [`Simulation`] takes a constant model from state to state. What differs between methods is one
 //! stage of the step, behind the narrow trait [`Method`].
 
+pub mod adapt;
 pub mod admm;
 pub mod check;
 pub mod colliders;

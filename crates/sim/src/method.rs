@@ -1,6 +1,6 @@
 //! What a method is: the one stage of a step that differs.
 
-use stiction_bodies::{Model, State, rod::Twist};
+use stiction_bodies::{Model, State, adapt::Adaptation, rod::Twist};
 use stiction_contact::{
     FrictionProblem, ProblemError,
     detect::{DetectError, Overlap},
@@ -54,6 +54,18 @@ pub trait Method: Send {
 
     /// Takes back what `save` gave.
     fn recall(&mut self, _memory: Memory) {}
+
+    /// Follows a change of topology from the state `before` to the state `after`: transfers what is
+    /// carried from step to step. What was made for a model is dropped when its generation differs.
+    /// On error nothing is changed.
+    fn adapt(
+        &mut self,
+        _change: &Adaptation<'_>,
+        _before: &State,
+        _after: &State,
+    ) -> Result<(), SolveError> {
+        Ok(())
+    }
 }
 
 /// A contact problem and what a method made of it.

@@ -70,6 +70,8 @@ pub struct Newton {
 
 /// Matrices and vectors kept from step to step.
 struct Work {
+    /// The generation of the model that it was made for.
+    generation: u64,
     matrix: SystemMatrix,
     factor: SystemFactor,
     gradient: Vec<Vec3>,
@@ -120,6 +122,7 @@ impl Method for Newton {
             stages,
             ..
         } = step;
+        self.work.take_if(|w| w.generation != model.generation);
         if self.work.is_none() {
             self.work = Some(stages.time(Stage::Build, || Work::new(model))?);
         }
@@ -192,6 +195,7 @@ impl Work {
         let factor = SystemFactor::new(&matrix, &rest).map_err(|e| SolveError::system(model, e))?;
         let n = model.blocks();
         Ok(Self {
+            generation: model.generation,
             matrix,
             factor,
             gradient: vec![Vec3::zeros(); n],

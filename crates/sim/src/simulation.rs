@@ -1,10 +1,15 @@
 //! One step, one straight line.
 
-use stiction_bodies::{Model, State, energy};
+use stiction_bodies::{
+    Model, State,
+    adapt::{AdaptError, Topology},
+    energy,
+};
 use stiction_contact::{Certificate, CertifyConfig, Outcome, outcomes};
 use stiction_math::Vec3;
 
 use crate::{
+    adapt::{self, Adapter, ChangeError},
     dynamics::{BeginError, Dynamics},
     method::{Memory, Method, SolveError, SolveReport, StepContext, Unsupported},
     stages::{Stage, Stages},
@@ -15,6 +20,7 @@ pub struct Simulation {
     model: Model,
     state: State,
     method: Box<dyn Method>,
+    adapter: Option<Box<dyn Adapter>>,
     /// The time step [s].
     h: f64,
     /// How often a failing step may be halved.
@@ -59,6 +65,16 @@ pub enum StepError {
     /// The step cannot begin.
     #[error(transparent)]
     Begin(#[from] BeginError),
+    /// The topology cannot change.
+    #[error("step {step} at t = {time} s: the mesh cannot be adapted: {source}")]
+    Adapt {
+        /// The step, counted from 1.
+        step: u64,
+        /// The time at its start [s].
+        time: f64,
+        /// Why.
+        source: ChangeError,
+    },
     /// The method failed even in the smallest part of the step.
     #[error("step {step} at t = {time} s failed, also when cut into parts of {h:e} s: {source}")]
     Solve {
@@ -88,6 +104,7 @@ impl Simulation {
             model,
             state,
             method,
+            adapter: None,
             h,
             halvings: 6,
             dynamics,
@@ -96,7 +113,12 @@ impl Simulation {
         })
     }
 
-    /// What does not change.
+    /// Lets `adapter` change the topology at the start of steps.
+    pub fn adapt_by(&mut self, adapter: Box<dyn Adapter>) {
+        self.adapter = Some(adapter);
+    }
+
+    /// The model, constant during a step.
     pub fn model(&self) -> &Model {
         &self.model
     }
@@ -106,8 +128,30 @@ impl Simulation {
         &self.state
     }
 
+    /// The topology and the memory of the adapter, if the topology has changed: a checkpoint needs
+    /// them.
+    pub fn adapted(&self) -> Option<(Topology, Vec<u64>)> {
+        let memory = self.adapter.as_ref().map(|a| a.save()).unwrap_or_default();
+        (self.model.generation > 0).then(|| (Topology::of(&self.model), memory))
+    }
+
+    /// Goes on with the topology of a checkpoint, before the first step. The state must be restored
+    /// after it.
+    pub fn restore_topology(
+        &mut self,
+        topology: Topology,
+        memory: &[u64],
+    ) -> Result<(), AdaptError> {
+        self.model = topology.apply(&self.model)?;
+        if let Some(adapter) = &mut self.adapter {
+            adapter.recall(memory);
+        }
+        Ok(())
+    }
+
     /// Goes on from another state of the same model, with what the method remembers: a checkpoint.
     pub fn restore(&mut self, state: State, memory: Memory) {
+        self.v.clone_from(&state.v);
         self.state = state;
         self.method.recall(memory);
     }
@@ -149,6 +193,7 @@ impl Simulation {
     /// One step of `time_step()`. If the method fails, the step is cut in two and tried again;
     /// on error the state is untouched.
     pub fn step(&mut self) -> Result<StepReport, StepError> {
+        self.adapt()?;
         let step = self.state.step;
         let mut report = StepReport {
             converged: true,
@@ -185,6 +230,33 @@ impl Simulation {
             source,
         })?;
         Ok(report)
+    }
+
+    /// Stage `adapt`. A change is complete before the step begins and stands if the step fails.
+    fn adapt(&mut self) -> Result<(), StepError> {
+        let Self {
+            model,
+            state,
+            method,
+            adapter,
+            v,
+            stages,
+            ..
+        } = self;
+        let Some(adapter) = adapter else {
+            return Ok(());
+        };
+        stages
+            .time(Stage::Adapt, || {
+                adapt::run(&mut **adapter, model, state, &mut **method)
+            })
+            .map_err(|source| StepError::Adapt {
+                step: state.step + 1,
+                time: state.time,
+                source,
+            })?;
+        v.resize(model.blocks(), Vec3::zeros());
+        Ok(())
     }
 
     /// Covers `h` seconds in one part or, where that fails, in two halves.

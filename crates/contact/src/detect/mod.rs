@@ -31,6 +31,7 @@
 mod collider;
 mod detector;
 mod emit;
+mod feature;
 mod overlap;
 mod pairs;
 mod particles;
@@ -46,6 +47,7 @@ use crate::{ContactKey, ContactSet};
 
 pub use collider::{Body, Collider, Exempt, Form, Law, Laws, Mesh, Points};
 pub use detector::{DetectConfig, Detector, Report};
+pub use feature::Feature;
 pub use overlap::{Crossing, Overlap};
 pub use step::{Placement, Step};
 pub use untangle::{Element, Offence, Sides, Tangle};

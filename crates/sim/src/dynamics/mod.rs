@@ -25,6 +25,8 @@ use stiction_math::{BlockMatrix, Mat3, Part, PartShape, Quat, ScatterError, Syst
 
 /// The potential of the current step. Scratch: made once, filled anew by every step.
 pub struct Dynamics {
+    /// The generation of the model that it was made for.
+    generation: u64,
     h: f64,
     /// Orientations at the start of the step.
     r0: Vec<Quat>,
@@ -49,7 +51,7 @@ pub struct Dynamics {
     damping: Vec<Option<BlockMatrix>>,
     /// Drag and attachment damping: ½ (u − w)ᵀ C (u − w) of a point or of a pair of points.
     dashpots: Vec<Dashpot>,
-    /// The drag stencils of every body with drag, kept because topology stands.
+    /// The drag stencils of every body with drag, kept for one generation of the model.
     drag: Vec<(usize, Vec<Stencil>)>,
     surface_x: Vec<Vec3>,
     surface_v: Vec<Vec3>,
@@ -99,6 +101,7 @@ impl Dynamics {
         };
         let rigids = model.rigids().count();
         Self {
+            generation: model.generation,
             h: 0.0,
             r0: vec![Quat::identity(); rigids],
             angle: Vec::new(),
@@ -183,6 +186,9 @@ impl Dynamics {
     ) -> Result<(), BeginError> {
         if !(h.is_finite() && h > 0.0) {
             return Err(BeginError::TimeStep(h));
+        }
+        if self.generation != model.generation {
+            *self = Self::new(model);
         }
         self.h = h;
         self.r0.copy_from_slice(&state.rotations);

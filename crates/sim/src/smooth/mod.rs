@@ -13,6 +13,7 @@
 //! - A failed step is cut in halves like with every method; BDF2 then has coefficients for steps of
 //!   changing length.
 
+mod adapt;
 mod contact;
 mod evidence;
 mod guard;
@@ -22,7 +23,7 @@ mod stage;
 mod tests;
 mod woodbury;
 
-use stiction_bodies::{Model, State};
+use stiction_bodies::{Model, State, adapt::Adaptation};
 use stiction_contact::detect::Overlap;
 use stiction_contact::smooth::{FrictionTime, Penalty, SmoothConfig};
 use stiction_math::{BlockError, ScatterError, Vec3};
@@ -91,6 +92,8 @@ struct History {
 }
 
 struct Work {
+    /// The generation of the model that it was made for.
+    generation: u64,
     forces: Forces,
     jacobian: Jacobian,
     contacts: Option<Contacts>,
@@ -169,6 +172,7 @@ impl Method for Smooth {
             dynamics,
             stages,
         } = step;
+        self.work.take_if(|w| w.generation != model.generation);
         if self.work.is_none() {
             let made = Work::new(model, &self.rules, &self.config);
             self.work = Some(made?);
@@ -299,6 +303,18 @@ impl Method for Smooth {
         };
         self.sides = Some(memory.keys.chunks_exact(2).map(unpack).collect());
     }
+
+    fn adapt(
+        &mut self,
+        change: &Adaptation<'_>,
+        _before: &State,
+        _after: &State,
+    ) -> Result<(), SolveError> {
+        self.sides = Some(adapt::sides(change, self.sides()));
+        adapt::history(change, &mut self.history);
+        self.work = None;
+        Ok(())
+    }
 }
 
 impl History {
@@ -348,6 +364,7 @@ impl Work {
             None
         };
         Ok(Self {
+            generation: model.generation,
             forces: Forces::new(model),
             jacobian: Jacobian::new(model).map_err(block)?,
             contacts,
