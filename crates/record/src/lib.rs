@@ -27,6 +27,7 @@ mod recorder;
 pub mod report;
 mod running;
 mod summary;
+mod topology;
 mod vtu;
 #[cfg(test)]
 mod vtu_read;

@@ -27,11 +27,11 @@ use stiction_sim::{
 };
 
 use crate::{
-    Bound, CONTACTS, Cells, CheckResult, Checkpoint, CheckpointError, ContactTable, Data, Encoder,
+    Bound, CONTACTS, Cells, CheckResult, Checkpoint, CheckpointError, ContactTable, Data, Decoder, Encoder,
     Encoding, Frame, Named, PairTable, Pvd, RecordError, Section, Status, Summary, Table,
     history::History,
     obstacles::{self, PREFIX},
-    peak_memory, sequence_path, write_checkpoint, write_contacts_vtu, write_obj, write_ply,
+    peak_memory, sequence_path, topology, write_checkpoint, write_contacts_vtu, write_obj, write_ply,
     write_vtu,
 };
 
@@ -138,9 +138,9 @@ impl Recorder {
     ) -> Result<Self, CheckpointError> {
         crate::atomic::remove_leftovers(dir)?;
         let checkpoint = of_scene(&Self::checkpoint_path(dir), info.hash)?;
-        let state = decode_state(&checkpoint, sim.state())?;
         let mut history = checkpoint.section("history")?;
         let history = History::decode(&mut history, info.probes.len(), info.checks.len())?;
+        let state = decode_state(&checkpoint, sim.state())?;
         let (step, time) = (state.step, state.time);
         let pvd = match info.formats.contains(&Format::Vtu) {
             true => Some(Pvd::resume(&dir.join("frames.pvd"), time)?),
@@ -159,7 +159,7 @@ impl Recorder {
         // From the state before the first step, which the simulation still has: a plane's patch
         // lies where it lay.
         let obstacles = obstacles::meshes(sim.model(), sim.state());
-        sim.restore(state, decode_memory(&checkpoint)?);
+        put(&checkpoint, state, sim)?;
         Ok(Self::new(dir, info, pvd, tables, history, obstacles))
     }
 
@@ -168,8 +168,7 @@ impl Recorder {
     pub fn restore(dir: &Path, hash: u64, sim: &mut Simulation) -> Result<(), CheckpointError> {
         let checkpoint = of_scene(&Self::checkpoint_path(dir), hash)?;
         let state = decode_state(&checkpoint, sim.state())?;
-        sim.restore(state, decode_memory(&checkpoint)?);
-        Ok(())
+        put(&checkpoint, state, sim)
     }
 
     fn new(
@@ -406,12 +405,24 @@ impl Recorder {
             out.str(&self.info.scene);
             out.str(sim.method().name());
         };
-        let sections: [Section; 4] = [
-            ("scene", &scene),
-            ("state", &|out| encode_state(sim.state(), out)),
-            ("method", &|out| encode_memory(&memory, out)),
-            ("history", &|out| history.encode(out)),
+        let adapted = sim.adapted();
+        let meshes = |out: &mut Encoder| {
+            if let Some((topology, memory)) = &adapted {
+                topology::encode(topology, memory, out);
+            }
+        };
+        let state = |out: &mut Encoder| encode_state(sim.state(), out);
+        let method = |out: &mut Encoder| encode_memory(&memory, out);
+        let past = |out: &mut Encoder| history.encode(out);
+        let mut sections: Vec<Section> = vec![
+            ("scene", 1, &scene),
+            ("state", STATE_VERSION, &state),
+            ("method", 1, &method),
+            ("history", 1, &past),
         ];
+        if adapted.is_some() {
+            sections.push((topology::SECTION, topology::VERSION, &meshes));
+        }
         write_checkpoint(&Self::checkpoint_path(&self.dir), &sections)
     }
 
@@ -538,6 +549,36 @@ fn columns(probes: &[Probe]) -> Vec<&str> {
     probes.iter().map(|p| p.name.as_str()).collect()
 }
 
+/// Puts a stored state, with its meshes and what the method remembers, into a simulation of the
+/// scene. After an error the simulation must not be used.
+fn put(
+    checkpoint: &Checkpoint,
+    state: State,
+    sim: &mut Simulation,
+) -> Result<(), CheckpointError> {
+    let memory = decode_memory(checkpoint)?;
+    if let Some((topology, adapter)) = topology::decode(checkpoint)? {
+        sim.restore_topology(topology, &adapter)
+            .map_err(|source| CheckpointError::Topology {
+                path: checkpoint.path().to_owned(),
+                source,
+            })?;
+    }
+    let n = sim.model().blocks();
+    if state.x.len() != n || state.v.len() != n {
+        let (_, input) = checkpoint.versioned("state", STATE_VERSION)?;
+        return Err(input
+            .error("the stored state has another number of nodes than the scene")
+            .into());
+    }
+    sim.restore(state, memory);
+    Ok(())
+}
+
+/// The newest version of the section `state`. Version 1 had no counts of what belongs to rods and left
+/// it out where there were none.
+const STATE_VERSION: u32 = 2;
+
 fn encode_state(state: &State, out: &mut Encoder) {
     out.u64(state.step);
     out.f64(state.time);
@@ -547,27 +588,22 @@ fn encode_state(state: &State, out: &mut Encoder) {
     for q in &state.rotations {
         q.coords.iter().for_each(|c| out.f64(*c));
     }
-    // Scenes without rods are stored as they were before there were rods.
-    if !state.frames.director.is_empty() {
-        out.vec3s(&state.frames.director);
-        state.frames.twist.iter().for_each(|t| out.f64(*t));
-    }
-    // As are rods whose twists are all degrees of freedom.
-    for (angle, held) in state.frames.angle.iter().zip(&state.frames.held) {
-        out.f64(*angle);
-        out.u64(u64::from(*held));
-    }
+    out.vec3s(&state.frames.director);
+    out.f64s(&state.frames.twist);
+    out.f64s(&state.frames.angle);
+    let held: Vec<u64> = state.frames.held.iter().map(|h| u64::from(*h)).collect();
+    out.u64s(&held);
 }
 
-/// The stored state, which must have the shape of `like`.
+/// The stored state, which must have the rigid bodies and rods of `like`.
 fn decode_state(checkpoint: &Checkpoint, like: &State) -> Result<State, CheckpointError> {
-    let mut input = checkpoint.section("state")?;
+    let (version, mut input) = checkpoint.versioned("state", STATE_VERSION)?;
     let (step, time) = (input.u64()?, input.f64()?);
     let (x, v) = (input.vec3s()?, input.vec3s()?);
     let count = input.usize()?;
-    if x.len() != like.x.len() || v.len() != like.v.len() || count != like.rotations.len() {
+    if count != like.rotations.len() {
         return Err(input
-            .error("the stored state has another number of nodes than the scene")
+            .error("the stored state has another number of rigid bodies than the scene")
             .into());
     }
     let mut rotations = Vec::with_capacity(count);
@@ -576,8 +612,36 @@ fn decode_state(checkpoint: &Checkpoint, like: &State) -> Result<State, Checkpoi
         // Stored as x, y, z, w; taken as they are, because normalising could change a bit.
         rotations.push(Quat::new_unchecked(Quaternion::new(c[3], c[0], c[1], c[2])));
     }
+    let frames = match version {
+        1 => decode_frames_1(&mut input, &like.frames)?,
+        _ => Frames {
+            director: input.vec3s()?,
+            twist: input.f64s()?,
+            angle: input.f64s()?,
+            held: input.u64s()?.iter().map(|h| *h != 0).collect(),
+        },
+    };
+    let lengths = |f: &Frames| [f.director.len(), f.twist.len(), f.angle.len(), f.held.len()];
+    if lengths(&frames) != lengths(&like.frames) {
+        return Err(input
+            .error("the stored state has another number of edges of rods than the scene")
+            .into());
+    }
+    input.finish()?;
+    Ok(State {
+        frames,
+        time,
+        step,
+        x,
+        v,
+        rotations,
+    })
+}
+
+/// The frames of rods in version 1 of the section `state`.
+fn decode_frames_1(input: &mut Decoder<'_>, like: &Frames) -> Result<Frames, CheckpointError> {
     let mut frames = Frames::default();
-    let edges = like.frames.director.len();
+    let edges = like.director.len();
     if edges > 0 {
         frames.director = input.vec3s()?;
         if frames.director.len() != edges {
@@ -589,19 +653,11 @@ fn decode_state(checkpoint: &Checkpoint, like: &State) -> Result<State, Checkpoi
             frames.twist.push(input.f64()?);
         }
     }
-    for _ in 0..like.frames.angle.len() {
+    for _ in 0..like.angle.len() {
         frames.angle.push(input.f64()?);
         frames.held.push(input.u64()? != 0);
     }
-    input.finish()?;
-    Ok(State {
-        frames,
-        time,
-        step,
-        x,
-        v,
-        rotations,
-    })
+    Ok(frames)
 }
 
 fn encode_memory(memory: &Memory, out: &mut Encoder) {
