@@ -347,12 +347,13 @@ impl Checkpoint {
             });
         }
         cursor.bytes = body;
-        let sections =
-            read_sections(&mut cursor, version > UNVERSIONED).map_err(|reason| CheckpointError::Inconsistent {
+        let sections = read_sections(&mut cursor, version > UNVERSIONED).map_err(|reason| {
+            CheckpointError::Inconsistent {
                 path: owned(),
                 offset: cursor.offset,
                 reason: reason.to_owned(),
-            })?;
+            }
+        })?;
         Ok(Self {
             path: owned(),
             bytes,
@@ -509,7 +510,11 @@ mod tests {
     fn a_newer_section_is_refused_by_name() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("checkpoint.bin");
-        write_checkpoint(&path, &[("mesh", 3, &|out| out.u64(7)), ("state", 1, &|_| {})]).unwrap();
+        write_checkpoint(
+            &path,
+            &[("mesh", 3, &|out| out.u64(7)), ("state", 1, &|_| {})],
+        )
+        .unwrap();
         let back = Checkpoint::read(&path).unwrap();
         assert!(back.section("state").is_ok() && back.has("mesh") && !back.has("rods"));
         let (version, mut mesh) = back.versioned("mesh", 3).unwrap();

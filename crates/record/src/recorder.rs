@@ -27,12 +27,12 @@ use stiction_sim::{
 };
 
 use crate::{
-    Bound, CONTACTS, Cells, CheckResult, Checkpoint, CheckpointError, ContactTable, Data, Decoder, Encoder,
-    Encoding, Frame, Named, PairTable, Pvd, RecordError, Section, Status, Summary, Table,
+    Bound, CONTACTS, Cells, CheckResult, Checkpoint, CheckpointError, ContactTable, Data, Decoder,
+    Encoder, Encoding, Frame, Named, PairTable, Pvd, RecordError, Section, Status, Summary, Table,
     history::History,
     obstacles::{self, PREFIX},
-    peak_memory, sequence_path, topology, write_checkpoint, write_contacts_vtu, write_obj, write_ply,
-    write_vtu,
+    peak_memory, sequence_path, topology, write_checkpoint, write_contacts_vtu, write_obj,
+    write_ply, write_vtu,
 };
 
 /// A format of frames.
@@ -551,11 +551,7 @@ fn columns(probes: &[Probe]) -> Vec<&str> {
 
 /// Puts a stored state, with its meshes and what the method remembers, into a simulation of the
 /// scene. After an error the simulation must not be used.
-fn put(
-    checkpoint: &Checkpoint,
-    state: State,
-    sim: &mut Simulation,
-) -> Result<(), CheckpointError> {
+fn put(checkpoint: &Checkpoint, state: State, sim: &mut Simulation) -> Result<(), CheckpointError> {
     let memory = decode_memory(checkpoint)?;
     if let Some((topology, adapter)) = topology::decode(checkpoint)? {
         sim.restore_topology(topology, &adapter)

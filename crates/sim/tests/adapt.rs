@@ -447,8 +447,20 @@ fn a_hung_cloth_with_hair_and_load_goes_on_smoothly() {
         // What names blocks names those of the right bodies.
         let own = |i: usize| sim.model().bodies[i].blocks.clone();
         let spring = sim.model().attachments.last().unwrap();
-        assert!(spring.a.blocks().iter().all(|b| own(0).contains(&(*b as usize))));
-        assert!(spring.b.blocks().iter().all(|b| own(2).contains(&(*b as usize))));
+        assert!(
+            spring
+                .a
+                .blocks()
+                .iter()
+                .all(|b| own(0).contains(&(*b as usize)))
+        );
+        assert!(
+            spring
+                .b
+                .blocks()
+                .iter()
+                .all(|b| own(2).contains(&(*b as usize)))
+        );
         path
     };
     let newton: fn(&Model) -> Box<dyn Method> =
@@ -553,7 +565,12 @@ fn the_splitting_integrator_goes_on_through_a_refinement() {
     let mut sim = Simulation::new(model, state, Box::new(method), h).unwrap();
     refine_at(&mut sim, 0, &[4.0 * h]);
     for _ in 0..10 {
-        let was: Vec<Vec3> = sim.model().bodies.iter().map(|b| momentum(b, sim.state())).collect();
+        let was: Vec<Vec3> = sim
+            .model()
+            .bodies
+            .iter()
+            .map(|b| momentum(b, sim.state()))
+            .collect();
         let kinetic = sim.step().unwrap().certificate.kinetic;
         for (body, was) in sim.model().bodies.iter().zip(was) {
             let expected = was + GRAVITY * (body.total_mass() * h);
