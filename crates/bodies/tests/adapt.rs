@@ -212,8 +212,10 @@ fn refined_terms_are_those_of_the_finer_mesh() {
     let mut energies = Vec::new();
     for _ in 0..4 {
         let cloth = &model.bodies[body];
-        let mut state = State::default();
-        state.x = vec![Vec3::zeros(); model.blocks()];
+        let mut state = State {
+            x: vec![Vec3::zeros(); model.blocks()],
+            ..State::default()
+        };
         for (i, x) in cloth.blocks.clone().zip(cloth.rest()) {
             state.x[i] = Vec3::new(x.x, x.y, 0.1 * (2.0 * x.x).sin() * (x.y + 1.0));
         }

@@ -139,7 +139,7 @@ pub enum CheckpointError {
         /// The file.
         path: PathBuf,
         /// What does not fit.
-        source: AdaptError,
+        source: Box<AdaptError>,
     },
     /// A section does not hold what was expected of it.
     #[error(transparent)]

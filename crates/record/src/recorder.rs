@@ -557,7 +557,7 @@ fn put(checkpoint: &Checkpoint, state: State, sim: &mut Simulation) -> Result<()
         sim.restore_topology(topology, &adapter)
             .map_err(|source| CheckpointError::Topology {
                 path: checkpoint.path().to_owned(),
-                source,
+                source: Box::new(source),
             })?;
     }
     let n = sim.model().blocks();

@@ -73,7 +73,7 @@ pub enum StepError {
         /// The time at its start [s].
         time: f64,
         /// Why.
-        source: ChangeError,
+        source: Box<ChangeError>,
     },
     /// The method failed even in the smallest part of the step.
     #[error("step {step} at t = {time} s failed, also when cut into parts of {h:e} s: {source}")]
@@ -253,7 +253,7 @@ impl Simulation {
             .map_err(|source| StepError::Adapt {
                 step: state.step + 1,
                 time: state.time,
-                source,
+                source: Box::new(source),
             })?;
         v.resize(model.blocks(), Vec3::zeros());
         Ok(())

@@ -26,7 +26,7 @@ pub(crate) fn adapt(reporter: &Reporter, node: &Node, names: &Names) -> Option<A
         return f.fail(Kind::Value, "refine_at", message, Some(help.to_owned()));
     }
     let rising = times.windows(2).all(|w| w[0] < w[1]);
-    if !rising || times.iter().any(|t| !(*t >= 0.0)) {
+    if !rising || times.iter().any(|t| *t < 0.0) {
         let message =
             "`refine_at` of [[adapt]] must be times from 0 on, in ascending order".to_owned();
         return f.fail(Kind::Value, "refine_at", message, None);
