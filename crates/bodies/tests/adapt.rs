@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use stiction_bodies::{
-    BodyKind, Model, State, Stencil,
-    adapt::{AdaptError, Adaptation, MeshChange, Topology, TopologyChange},
+    Body, BodyKind, Model, State, Stencil,
+    adapt::{AdaptError, Adaptation, MeshChange, Origin, Topology, TopologyChange, Weights},
     builder::{Anchor, BodySpec, Builder, Rooting},
     energy::{
         angular_momentum, attachment_energy, elastic_energy, kinetic_energy, momentum,
@@ -378,6 +378,79 @@ fn pins_attachments_roots_volumes_and_points_stay_on_their_material() {
     let again = Topology::of(&twice).apply(&model).unwrap();
     assert_eq!(Topology::of(&again), Topology::of(&twice));
     assert_eq!(format!("{again:?}"), format!("{twice:?}"));
+}
+
+/// A change that removes nodes: velocities of the nodes that stay are not enough, so that momenta
+/// are kept by the correction alone, and points on removed nodes move to the edges that had them.
+#[test]
+fn a_change_that_removes_nodes_keeps_momenta_and_points() {
+    let (mut b, body) = world(MassKind::Lumped);
+    for (x, y) in [(0.07, 0.11), (-0.5, 0.35), (0.31, -0.2)] {
+        let near = Vec3::new(x, y, 0.0);
+        let point = b.anchor(&Anchor::Body { body, near }).unwrap();
+        b.track(point);
+    }
+    let (coarse, state) = b.finish().unwrap();
+    let (fine, change) = refined(&coarse, body);
+    let there = Adaptation {
+        before: &coarse,
+        after: &fine,
+        change: &change,
+    };
+    let mut state = there.state(&state);
+    stir(&fine, &mut state);
+    let refinement = &change.changes()[0];
+    let n = coarse.bodies[body].node_count();
+    let back = MeshChange {
+        body,
+        triangles: coarse.bodies[body].surface.triangles.clone(),
+        nodes: Weights::among(0..n as u32),
+        old_nodes: refinement.nodes.clone(),
+        // The corners of a triangle in the coordinates of its inner child.
+        origin: (0..coarse.bodies[body].surface.triangles.len() as u32)
+            .map(|t| Origin {
+                triangle: 4 * t + 3,
+                corners: [[1.0, -1.0, 1.0], [1.0, 1.0, -1.0], [-1.0, 1.0, 1.0]],
+            })
+            .collect(),
+    };
+    let back = TopologyChange::new(&fine, vec![back]).unwrap();
+    let again = Topology::after(&fine, &back).apply(&fine).unwrap();
+    assert_eq!(again.generation, 2);
+    assert_eq!(again.blocks(), coarse.blocks());
+    let adaptation = Adaptation {
+        before: &fine,
+        after: &again,
+        change: &back,
+    };
+    let next = adaptation.state(&state);
+    for (a, b) in fine.bodies.iter().zip(&again.bodies) {
+        let m = a.total_mass();
+        assert!((m - b.total_mass()).abs() <= 1e-12 * m);
+        let scale = (2.0 * m * kinetic_energy(a, &state)).sqrt().max(1e-300);
+        assert!((momentum(a, &state) - momentum(b, &next)).norm() <= 1e-12 * scale);
+        // About the centre of mass, which moves where nodes are removed from a bent sheet.
+        let spin = |m: &Body, s: &State| {
+            let lumped = m.block_masses();
+            let x = &s.x[m.blocks.clone()];
+            let c: Vec3 = x.iter().zip(&lumped).map(|(x, m)| x * *m).sum();
+            angular_momentum(m, s) - (c / m.total_mass()).cross(&momentum(m, s))
+        };
+        if !matches!(a.kind, BodyKind::Rigid(_)) {
+            assert!((spin(a, &state) - spin(b, &next)).norm() <= 1e-12 * scale);
+        }
+    }
+    // Material points of the rest mesh are where they were.
+    let rest = |m: &Model| -> Vec<Vec3> {
+        let state = State {
+            x: m.bodies.iter().flat_map(|b| b.block_positions()).collect(),
+            ..State::default()
+        };
+        m.points.iter().map(|p| p.position(&state)).collect()
+    };
+    for (a, b) in rest(&coarse).iter().zip(&rest(&again)) {
+        assert!((a - b).norm() < 1e-15, "{a} {b}");
+    }
 }
 
 #[test]

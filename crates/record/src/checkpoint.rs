@@ -576,7 +576,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (path, bytes) = written(dir.path());
         // Count of sections, length of the first name, length of the first section's data.
-        for at in [20, 24, 33] {
+        for at in [20, 24, 37] {
             for lie in [0xff, 0x7f] {
                 let mut damaged = bytes.clone();
                 damaged[at..at + 4].fill(lie);

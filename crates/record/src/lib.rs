@@ -26,6 +26,7 @@ mod pvd;
 mod recorder;
 pub mod report;
 mod running;
+mod stored;
 mod summary;
 mod topology;
 mod vtu;

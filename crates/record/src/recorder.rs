@@ -16,23 +16,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use stiction_bodies::{Body, BodyKind, Frames, Model, State};
+use stiction_bodies::{Body, BodyKind, Model, State};
 use stiction_contact::{Certificate, Outcome};
 use stiction_geometry::TriMesh;
-use stiction_math::{Quat, Vec3, nalgebra::Quaternion};
+use stiction_math::Vec3;
 use stiction_sim::{
-    Memory, Simulation, Stage, StepReport,
+    Simulation, Stage, StepReport,
     check::{Check, Subject, When},
     probe::Probe,
 };
 
 use crate::{
-    Bound, CONTACTS, Cells, CheckResult, Checkpoint, CheckpointError, ContactTable, Data, Decoder,
-    Encoder, Encoding, Frame, Named, PairTable, Pvd, RecordError, Section, Status, Summary, Table,
+    Bound, CONTACTS, Cells, CheckResult, Checkpoint, CheckpointError, ContactTable, Data, Encoder,
+    Encoding, Frame, Named, PairTable, Pvd, RecordError, Section, Status, Summary, Table,
     history::History,
     obstacles::{self, PREFIX},
-    peak_memory, sequence_path, topology, write_checkpoint, write_contacts_vtu, write_obj,
-    write_ply, write_vtu,
+    peak_memory, sequence_path,
+    stored::{STATE_VERSION, decode_state, encode_memory, encode_state, put},
+    topology, write_checkpoint, write_contacts_vtu, write_obj, write_ply, write_vtu,
 };
 
 /// A format of frames.
@@ -547,132 +548,4 @@ fn fields(values: &[f64; Certificate::FIELDS.len()]) -> Vec<(&'static str, Data<
 
 fn columns(probes: &[Probe]) -> Vec<&str> {
     probes.iter().map(|p| p.name.as_str()).collect()
-}
-
-/// Puts a stored state, with its meshes and what the method remembers, into a simulation of the
-/// scene. After an error the simulation must not be used.
-fn put(checkpoint: &Checkpoint, state: State, sim: &mut Simulation) -> Result<(), CheckpointError> {
-    let memory = decode_memory(checkpoint)?;
-    if let Some((topology, adapter)) = topology::decode(checkpoint)? {
-        sim.restore_topology(topology, &adapter)
-            .map_err(|source| CheckpointError::Topology {
-                path: checkpoint.path().to_owned(),
-                source: Box::new(source),
-            })?;
-    }
-    let n = sim.model().blocks();
-    if state.x.len() != n || state.v.len() != n {
-        let (_, input) = checkpoint.versioned("state", STATE_VERSION)?;
-        return Err(input
-            .error("the stored state has another number of nodes than the scene")
-            .into());
-    }
-    sim.restore(state, memory);
-    Ok(())
-}
-
-/// The newest version of the section `state`. Version 1 had no counts of what belongs to rods and left
-/// it out where there were none.
-const STATE_VERSION: u32 = 2;
-
-fn encode_state(state: &State, out: &mut Encoder) {
-    out.u64(state.step);
-    out.f64(state.time);
-    out.vec3s(&state.x);
-    out.vec3s(&state.v);
-    out.u64(state.rotations.len() as u64);
-    for q in &state.rotations {
-        q.coords.iter().for_each(|c| out.f64(*c));
-    }
-    out.vec3s(&state.frames.director);
-    out.f64s(&state.frames.twist);
-    out.f64s(&state.frames.angle);
-    let held: Vec<u64> = state.frames.held.iter().map(|h| u64::from(*h)).collect();
-    out.u64s(&held);
-}
-
-/// The stored state, which must have the rigid bodies and rods of `like`.
-fn decode_state(checkpoint: &Checkpoint, like: &State) -> Result<State, CheckpointError> {
-    let (version, mut input) = checkpoint.versioned("state", STATE_VERSION)?;
-    let (step, time) = (input.u64()?, input.f64()?);
-    let (x, v) = (input.vec3s()?, input.vec3s()?);
-    let count = input.usize()?;
-    if count != like.rotations.len() {
-        return Err(input
-            .error("the stored state has another number of rigid bodies than the scene")
-            .into());
-    }
-    let mut rotations = Vec::with_capacity(count);
-    for _ in 0..count {
-        let c = [input.f64()?, input.f64()?, input.f64()?, input.f64()?];
-        // Stored as x, y, z, w; taken as they are, because normalising could change a bit.
-        rotations.push(Quat::new_unchecked(Quaternion::new(c[3], c[0], c[1], c[2])));
-    }
-    let frames = match version {
-        1 => decode_frames_1(&mut input, &like.frames)?,
-        _ => Frames {
-            director: input.vec3s()?,
-            twist: input.f64s()?,
-            angle: input.f64s()?,
-            held: input.u64s()?.iter().map(|h| *h != 0).collect(),
-        },
-    };
-    let lengths = |f: &Frames| [f.director.len(), f.twist.len(), f.angle.len(), f.held.len()];
-    if lengths(&frames) != lengths(&like.frames) {
-        return Err(input
-            .error("the stored state has another number of edges of rods than the scene")
-            .into());
-    }
-    input.finish()?;
-    Ok(State {
-        frames,
-        time,
-        step,
-        x,
-        v,
-        rotations,
-    })
-}
-
-/// The frames of rods in version 1 of the section `state`.
-fn decode_frames_1(input: &mut Decoder<'_>, like: &Frames) -> Result<Frames, CheckpointError> {
-    let mut frames = Frames::default();
-    let edges = like.director.len();
-    if edges > 0 {
-        frames.director = input.vec3s()?;
-        if frames.director.len() != edges {
-            return Err(input
-                .error("the stored state has another number of edges of rods than the scene")
-                .into());
-        }
-        for _ in 0..edges {
-            frames.twist.push(input.f64()?);
-        }
-    }
-    for _ in 0..like.angle.len() {
-        frames.angle.push(input.f64()?);
-        frames.held.push(input.u64()? != 0);
-    }
-    Ok(frames)
-}
-
-fn encode_memory(memory: &Memory, out: &mut Encoder) {
-    out.u64(memory.columns.len() as u64);
-    for (name, column) in &memory.columns {
-        out.str(name);
-        out.vec3s(column);
-    }
-    out.u64s(&memory.keys);
-}
-
-fn decode_memory(checkpoint: &Checkpoint) -> Result<Memory, CheckpointError> {
-    let mut input = checkpoint.section("method")?;
-    let mut memory = Memory::default();
-    for _ in 0..input.usize()? {
-        let name = input.str()?.to_owned();
-        memory.columns.push((name, input.vec3s()?));
-    }
-    memory.keys = input.u64s()?;
-    input.finish()?;
-    Ok(memory)
 }

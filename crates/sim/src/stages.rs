@@ -9,7 +9,7 @@ pub enum Stage {
     Begin,
     /// Contacts.
     Detect,
-    /// Remeshing.
+    /// Topology changes that are due.
     Adapt,
     /// Matrix and right-hand side, or residual.
     Build,
