@@ -140,3 +140,76 @@ pub(crate) fn decode_memory(checkpoint: &Checkpoint) -> Result<Memory, Checkpoin
     input.finish()?;
     Ok(memory)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::write_checkpoint;
+    use stiction_math::Vec3;
+
+    fn state() -> State {
+        State {
+            time: 0.7,
+            step: 70,
+            x: (0..5).map(|i| Vec3::repeat(0.1 * f64::from(i))).collect(),
+            v: vec![Vec3::new(0.0, -0.0, 1e-300); 5],
+            rotations: vec![Quat::from_euler_angles(0.1, 0.2, 0.3)],
+            frames: Frames {
+                director: vec![Vec3::x(), Vec3::y()],
+                twist: vec![0.1, -0.2],
+                angle: vec![0.3, 0.4],
+                held: vec![true, false],
+            },
+        }
+    }
+
+    /// The section `state` as version 1 was written.
+    fn encode_1(state: &State, out: &mut Encoder) {
+        out.u64(state.step);
+        out.f64(state.time);
+        out.vec3s(&state.x);
+        out.vec3s(&state.v);
+        out.u64(state.rotations.len() as u64);
+        for q in &state.rotations {
+            q.coords.iter().for_each(|c| out.f64(*c));
+        }
+        if !state.frames.director.is_empty() {
+            out.vec3s(&state.frames.director);
+            state.frames.twist.iter().for_each(|t| out.f64(*t));
+        }
+        for (angle, held) in state.frames.angle.iter().zip(&state.frames.held) {
+            out.f64(*angle);
+            out.u64(u64::from(*held));
+        }
+    }
+
+    #[test]
+    fn both_versions_of_a_state_come_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("checkpoint.bin");
+        let plain = State {
+            frames: Frames::default(),
+            rotations: Vec::new(),
+            ..state()
+        };
+        for state in [state(), plain] {
+            let old = |out: &mut Encoder| encode_1(&state, out);
+            let new = |out: &mut Encoder| encode_state(&state, out);
+            let both: [(u32, &dyn Fn(&mut Encoder)); 2] = [(1, &old), (STATE_VERSION, &new)];
+            for (version, contents) in both {
+                write_checkpoint(&path, &[("state", version, contents)]).unwrap();
+                let checkpoint = Checkpoint::read(&path).unwrap();
+                assert_eq!(decode_state(&checkpoint, &state).unwrap(), state);
+                // Another number of rods or rigid bodies is refused.
+                let mut other = state.clone();
+                other.frames.director.push(Vec3::z());
+                other.frames.twist.push(0.0);
+                assert!(decode_state(&checkpoint, &other).is_err());
+                other = state.clone();
+                other.rotations.push(Quat::identity());
+                assert!(decode_state(&checkpoint, &other).is_err());
+            }
+        }
+    }
+}
