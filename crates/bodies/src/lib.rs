@@ -4,6 +4,7 @@
 //! materials. Every elastic model is a family of [`elements::Elements`]; a [`term::Term`] is such a
 //! family bound to its body's matrix.
 
+pub mod adapt;
 mod attachment;
 pub mod bending;
 pub mod builder;
@@ -33,7 +34,9 @@ pub mod volume;
 
 pub use attachment::{Attachment, Pull};
 pub use elements::Hessian;
-pub use model::{Body, BodyKind, Clamp, Deformable, HeldFrame, Model, Pin, Rooted, Spin};
+pub use model::{
+    Body, BodyKind, Clamp, Deformable, HeldFrame, Model, Pin, Rooted, ShellSource, Spin,
+};
 pub use rod::{Frames, Rods};
 pub use split::{BodySplit, Split};
 pub use state::State;

@@ -8,11 +8,12 @@ use crate::{
     attachment::Attachment,
     drag::{Air, Drag},
     mass::Mass,
-    material::Damping,
+    material::{Damping, MassKind, ShellMaterial},
     motion::{Motion, Track},
     obstacle::Obstacle,
     rigid::Rigid,
     rod::Rods,
+    stencil::Stencil,
     surface::{Skin, Surface},
     term::Term,
     volume::Volume,
@@ -41,8 +42,13 @@ pub struct Model {
     pub volumes: Vec<Volume>,
     /// Kinematic obstacles.
     pub obstacles: Vec<Obstacle>,
+    /// Material points that probes follow.
+    pub points: Vec<Stencil>,
     /// Whether things may touch. Without contact, bodies and obstacles pass through one another.
     pub contact: bool,
+    /// Number of topology changes so far. Whatever is made for a model and kept (matrices, factors,
+    /// detectors) is valid for one generation.
+    pub generation: u64,
 }
 
 /// One body: a contiguous range of 3-blocks.
@@ -105,6 +111,21 @@ pub struct Deformable {
     pub pattern: Arc<BlockPattern>,
     /// Rest positions of the nodes [m].
     pub rest: Vec<Vec3>,
+    /// Of a shell: what its terms are made from, so that its mesh can change.
+    pub source: Option<Arc<ShellSource>>,
+}
+
+/// What the terms and the mass of a shell are made from, beside its rest mesh.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShellSource {
+    /// Its materials. Damping and rest angles are those of the first.
+    pub materials: Arc<[ShellMaterial]>,
+    /// The material of each triangle.
+    pub patch: Vec<u32>,
+    /// The direction of the warp, projected into each triangle.
+    pub warp: Vec3,
+    /// How mass is spread over nodes.
+    pub mass: MassKind,
 }
 
 /// A 3-block whose motion is prescribed.

@@ -40,6 +40,21 @@ pub enum Skin {
     },
 }
 
+impl Skin {
+    /// Gives every block its new number.
+    pub(crate) fn renumber(&mut self, new: impl Fn(u32) -> u32) {
+        match self {
+            Self::Nodes(blocks) => blocks.iter_mut().for_each(|b| *b = new(*b)),
+            Self::Embedded(carried) => {
+                let blocks = carried.iter_mut().flat_map(|c| &mut c.0);
+                blocks.for_each(|b| *b = new(*b));
+            }
+            Self::Blended { entries, .. } => entries.iter_mut().for_each(|e| e.0 = new(e.0)),
+            Self::Rigid { block, .. } => *block = new(*block),
+        }
+    }
+}
+
 impl Surface {
     /// How many vertices the surface has.
     pub fn len(&self) -> usize {

@@ -56,6 +56,8 @@ pub struct Volume {
     pub inflation: f64,
     /// V₀ [m³].
     pub rest: f64,
+    /// Which volume of the body it is.
+    region: Region,
     /// Vertices as weighted blocks: entries `start[i]..start[i + 1]`.
     start: Vec<u32>,
     entries: Vec<(u32, f64)>,
@@ -193,11 +195,37 @@ impl Volume {
             name,
             law,
             inflation,
+            region,
             rest: triangles_volume(&triangles, |i| x[i as usize] - x[0]),
             start,
             entries,
             triangles,
         })
+    }
+
+    /// The same volume on a body whose mesh has changed. V₀ is kept.
+    pub(crate) fn on(&self, body: &Body) -> Result<Self, VolumeError> {
+        let made = Self::new(
+            self.name.clone(),
+            body,
+            self.region,
+            self.law,
+            self.inflation,
+        )?;
+        Ok(Self {
+            rest: self.rest,
+            ..made
+        })
+    }
+
+    /// A block of the body that it is of.
+    pub(crate) fn first_block(&self) -> Option<u32> {
+        self.entries.first().map(|e| e.0)
+    }
+
+    /// Gives every block its new number.
+    pub(crate) fn renumber(&mut self, new: impl Fn(u32) -> u32) {
+        self.entries.iter_mut().for_each(|e| e.0 = new(e.0));
     }
 
     /// V [m³] for block positions `x` [m].

@@ -143,6 +143,125 @@ fn a_resumed_run_of_rods_in_the_splitting_integrator_equals_an_uninterrupted_one
     stopped_and_resumed("groom", &["--set", "body.hair.shape.count=8"]);
 }
 
+/// Shells that are refined while they touch, hang, carry hair and a weight. Anything that numbers
+/// blocks, nodes or features is in use before and after the change.
+const ADAPTED: &str = r#"
+[time]
+step = 0.01
+duration = 0.24
+frame_every = 2
+[method]
+name = "admm"
+[air]
+wind = [1, 0.5, 0]
+[contact]
+enabled = true
+[[body]]
+name = "cloth"
+shape = { type = "sheet", size = [0.4, 0.4], cells = [4, 4], pattern = "irregular", seed = 3 }
+material = { kind = "shell", area_density = 0.2, thickness = 1e-3, young = 1e5, poisson = 0.3, bending = 1e-5, damping = { stiffness = 0.002 } }
+drag = { normal = 1.2, tangential = 0.05 }
+mass = "consistent"
+translate = [0, 0, 0.5]
+HAIR
+[[body]]
+name = "napkin"
+shape = { type = "sheet", size = [0.2, 0.2], cells = [3, 3] }
+material = { kind = "shell", area_density = 0.2, thickness = 1e-3, young = 1e5, poisson = 0.3, bending = 1e-5 }
+translate = [1, 0, 0.002]
+velocity = [0.3, 0, 0]
+[[body]]
+name = "weight"
+kind = "rigid"
+shape = { type = "box", size = [0.05, 0.05, 0.05] }
+material = { kind = "rigid", density = 500 }
+translate = [0.11, 0.03, 0.3]
+[[obstacle]]
+name = "floor"
+shape = { type = "plane", normal = [0, 0, 1] }
+[[pin]]
+body = "cloth"
+select = { box = { min = [-1, -1, 0], max = [-0.199, 1, 1] } }
+motion = { translate = { times = [0, 0.5], values = [[0, 0, 0], [0.05, 0, 0.1]], interpolation = "smooth" } }
+[[attachment]]
+a = { body = "cloth", near = [0.11, 0.03, 0.5] }
+b = { body = "weight", near = [0.11, 0.03, 0.325] }
+stiffness = 100
+length = 0.17
+damping = 0.01
+[[adapt]]
+body = "cloth"
+refine_at = [0.08]
+[[adapt]]
+body = "napkin"
+refine_at = [0.06, 0.12]
+[[probe]]
+name = "hook"
+type = "position"
+body = "cloth"
+near = [0.11, 0.03, 0.5]
+axis = "z"
+[[probe]]
+name = "friction"
+type = "friction-force"
+body = "napkin"
+[output]
+formats = ["vtu"]
+"#;
+
+const HAIR: &str = r#"
+[[body]]
+name = "hair"
+kind = "rods"
+shape = { type = "path", moves = [[0.1]], segments = 5 }
+rotate = { axis = [0, 1, 0], angle = -90 }
+translate = [0.05, 0.02, 0.5]
+material = { kind = "rod", density = 1300, radius = 1e-3, young_bending = 1e8, young_stretch = 1e7, poisson = 0.4 }
+rooted = { body = "cloth" }
+"#;
+
+/// Stopped before, between and right after changes; with another number of threads.
+fn adapted_run_equals(scene: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("scene.toml");
+    fs::write(&path, scene).unwrap();
+    let path = path.to_string_lossy().into_owned();
+    let (whole, parts) = (dir.path().join("whole"), dir.path().join("parts"));
+    run(&path, &whole, &["--threads", "2"]);
+    for frames in ["2", "4", "5", "7"] {
+        run(
+            &path,
+            &parts,
+            &["--frames", frames, "--resume", "--threads", "1"],
+        );
+    }
+    run(&path, &parts, &["--resume", "--threads", "1"]);
+    assert_same_run(&whole, &parts);
+    // The meshes did change.
+    let sizes: Vec<u64> = ["000000", "000012"]
+        .iter()
+        .map(|n| whole.join(format!("frames/cloth_{n}.vtu")))
+        .map(|f| {
+            fs::metadata(&f)
+                .unwrap_or_else(|e| panic!("{f:?}: {e}"))
+                .len()
+        })
+        .collect();
+    assert!(sizes[1] > 2 * sizes[0], "{sizes:?}");
+}
+
+#[test]
+fn a_resumed_run_with_refined_shells_equals_an_uninterrupted_one() {
+    adapted_run_equals(&ADAPTED.replace("HAIR", HAIR));
+}
+
+#[test]
+fn a_resumed_run_of_smooth_contact_with_refined_shells_equals_an_uninterrupted_one() {
+    let method = "name = \"smooth\"\nintegrator = \"bdf2\"";
+    let scene = ADAPTED.replace("HAIR", "");
+    adapted_run_equals(&scene.replace("name = \"admm\"", method));
+}
+
 fn stopped_and_resumed(scene: &str, settings: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     let (whole, parts) = (dir.path().join("whole"), dir.path().join("parts"));

@@ -5,7 +5,9 @@
 //! and factors between solves and nothing that changes a result: what is carried from step to step
 //! is in the [`Solution`], which checkpoints store.
 
-use stiction_math::{BlockError, FactorError, SystemError, SystemFactor, Vec3};
+use std::sync::Arc;
+
+use stiction_math::{BlockError, BlockPattern, FactorError, Part, SystemError, SystemFactor, Vec3};
 
 use crate::{ContactKey, ContactSet, FrictionProblem, ProblemError, detect::ContactSource};
 
@@ -38,6 +40,12 @@ pub trait ContactSolver: Send + Sync {
     /// The names of the further columns of a [`Solution`] that the solver carries from step to step.
     fn columns(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// Whether a column holds sums over the mesh around a block, such as impulses, and not values at
+    /// it, such as velocities: on another mesh the former are distributed, the latter interpolated.
+    fn is_extensive(&self, _column: &str) -> bool {
+        false
     }
 
     /// Releases workspaces until the next solve, so that detection can use their memory.
@@ -216,12 +224,12 @@ pub enum SolverError {
 }
 
 /// A factor whose analysis is kept as long as problems have the same number of bodies of the same
-/// sizes.
+/// sizes and patterns.
 #[derive(Default)]
 pub struct KeptFactor {
     factor: Option<SystemFactor>,
-    /// Blocks of each part that the factor was analysed for.
-    shape: Vec<usize>,
+    /// Blocks and pattern of each part that the factor was analysed for.
+    shape: Vec<(usize, Option<Arc<BlockPattern>>)>,
 }
 
 impl KeptFactor {
@@ -231,10 +239,22 @@ impl KeptFactor {
         &mut self,
         problem: &FrictionProblem,
     ) -> Result<(&mut SystemFactor, bool), SystemError> {
-        let parts = problem.a.parts().iter().map(|part| part.len());
-        if !parts.clone().eq(self.shape.iter().copied()) {
+        let pattern = |part: &Part| match part {
+            Part::Sparse(m) => Some(m.pattern.clone()),
+            _ => None,
+        };
+        let same = |(part, (len, known)): (&Part, &(usize, Option<Arc<BlockPattern>>))| {
+            let known = match (part, known) {
+                (Part::Sparse(m), Some(known)) => Arc::ptr_eq(&m.pattern, known),
+                (Part::Sparse(_), None) | (_, Some(_)) => false,
+                (_, None) => true,
+            };
+            known && part.len() == *len
+        };
+        let parts = problem.a.parts();
+        if parts.len() != self.shape.len() || !parts.iter().zip(&self.shape).all(same) {
             self.factor = None;
-            self.shape = parts.collect();
+            self.shape = parts.iter().map(|p| (p.len(), pattern(p))).collect();
         }
         let fresh = self.factor.is_none();
         let factor = match self.factor.take() {

@@ -8,8 +8,11 @@
 //! | 4 | version of the container, `u32` |
 //! | 8 | length of the whole file, `u64` |
 //! | 4 | number of sections, `u32` |
-//! | … | per section: length of the name `u32`, name (UTF-8), length of the data `u64`, data |
+//! | … | per section: length of the name `u32`, name (UTF-8), version of the section `u32`, length of the data `u64`, data |
 //! | 8 | XXH64 (seed 0) of everything before, `u64` |
+//!
+//! Each section has its own version, so that one can change while the others stay readable. Version 1
+//! of the container had none: its sections are all of version 1.
 
 use crate::codec::{DecodeError, Decoder, Encoder};
 use crate::{RecordError, atomic};
@@ -17,10 +20,13 @@ use std::fs;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use stiction_bodies::adapt::AdaptError;
 use stiction_math::checksum::Xxh64;
 
 const MAGIC: [u8; 8] = *b"STICTCKP";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// The version of the container whose sections had no versions.
+const UNVERSIONED: u32 = 1;
 const HEAD: usize = 8 + 4 + 8 + 4;
 
 /// Why a checkpoint cannot be used.
@@ -111,13 +117,37 @@ pub enum CheckpointError {
         /// Name of the section.
         section: String,
     },
+    /// A section was written by a later program.
+    #[error(
+        "{} has version {found} of section \"{section}\", this program reads up to version {newest}; \
+         resume with the program that wrote it, or start the run afresh",
+        path.display()
+    )]
+    NewerSection {
+        /// The file.
+        path: PathBuf,
+        /// Name of the section.
+        section: String,
+        /// Version found.
+        found: u32,
+        /// The newest version that can be read.
+        newest: u32,
+    },
+    /// The meshes in the checkpoint do not fit the scene.
+    #[error("{}: {source}; start the run afresh", path.display())]
+    Topology {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        source: Box<AdaptError>,
+    },
     /// A section does not hold what was expected of it.
     #[error(transparent)]
     Decode(#[from] DecodeError),
 }
 
-/// A section: its name, and what writes its contents, twice the same.
-pub type Section<'a> = (&'a str, &'a dyn Fn(&mut Encoder));
+/// A section: its name, its version, and what writes its contents, twice the same.
+pub type Section<'a> = (&'a str, u32, &'a dyn Fn(&mut Encoder));
 
 /// Writes named sections to `path`. The previous checkpoint stays in place until the new one is
 /// complete and on the disk.
@@ -125,8 +155,8 @@ pub type Section<'a> = (&'a str, &'a dyn Fn(&mut Encoder));
 /// Contents are written twice, first to learn their length: a checkpoint may be large beside what memory is
 /// left.
 pub fn write_checkpoint(path: &Path, sections: &[Section]) -> Result<(), CheckpointError> {
-    for (at, (name, _)) in sections.iter().enumerate() {
-        if sections[..at].iter().any(|(other, _)| other == name) {
+    for (at, (name, ..)) in sections.iter().enumerate() {
+        if sections[..at].iter().any(|(other, ..)| other == name) {
             let reason = format!("section \"{name}\" is given twice");
             return Err(RecordError::invalid(path, reason).into());
         }
@@ -135,11 +165,11 @@ pub fn write_checkpoint(path: &Path, sections: &[Section]) -> Result<(), Checkpo
     let count = u32::try_from(sections.len()).map_err(too_large)?;
     let mut length = (HEAD + 8) as u64;
     let mut lengths = Vec::new();
-    for (name, contents) in sections {
+    for (name, _, contents) in sections {
         u32::try_from(name.len()).map_err(too_large)?;
         let mut bytes = 0;
         send(contents, &mut |piece| bytes += piece.len() as u64);
-        length += 12 + name.len() as u64 + bytes;
+        length += 16 + name.len() as u64 + bytes;
         lengths.push(bytes);
     }
     atomic::write_with(path, |out| {
@@ -151,9 +181,10 @@ pub fn write_checkpoint(path: &Path, sections: &[Section]) -> Result<(), Checkpo
         out.put(&VERSION.to_le_bytes())?;
         out.put(&length.to_le_bytes())?;
         out.put(&count.to_le_bytes())?;
-        for ((name, contents), length) in sections.iter().zip(&lengths) {
+        for ((name, version, contents), length) in sections.iter().zip(&lengths) {
             out.put(&(name.len() as u32).to_le_bytes())?;
             out.put(name.as_bytes())?;
+            out.put(&version.to_le_bytes())?;
             out.put(&length.to_le_bytes())?;
             let mut written = Ok(());
             send(contents, &mut |piece| {
@@ -192,7 +223,15 @@ impl Hashing<'_> {
 pub struct Checkpoint {
     path: PathBuf,
     bytes: Vec<u8>,
-    sections: Vec<(String, Range<usize>)>,
+    sections: Vec<Stored>,
+}
+
+/// Where a section is in the file.
+#[derive(Debug)]
+struct Stored {
+    name: String,
+    version: u32,
+    data: Range<usize>,
 }
 
 impl Checkpoint {
@@ -207,17 +246,45 @@ impl Checkpoint {
     pub fn sections(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let bytes = &self.bytes;
         let pairs = self.sections.iter();
-        pairs.map(move |(name, range)| (name.as_str(), &bytes[range.clone()]))
+        pairs.map(move |s| (s.name.as_str(), &bytes[s.data.clone()]))
     }
 
-    /// A decoder of the section called `name`.
+    /// A decoder of the section called `name`, of which only version 1 can be read.
     pub fn section(&self, name: &str) -> Result<Decoder<'_>, CheckpointError> {
-        let found = self.sections().find(|(section, _)| *section == name);
-        let (name, bytes) = found.ok_or_else(|| CheckpointError::MissingSection {
+        Ok(self.versioned(name, 1)?.1)
+    }
+
+    /// The version of the section called `name` and its decoder, up to the version `newest`.
+    pub fn versioned(
+        &self,
+        name: &str,
+        newest: u32,
+    ) -> Result<(u32, Decoder<'_>), CheckpointError> {
+        let found = self.sections.iter().find(|s| s.name == name);
+        let found = found.ok_or_else(|| CheckpointError::MissingSection {
             path: self.path.clone(),
             section: name.to_owned(),
         })?;
-        Ok(Decoder::new(name, bytes))
+        if found.version > newest {
+            return Err(CheckpointError::NewerSection {
+                path: self.path.clone(),
+                section: name.to_owned(),
+                found: found.version,
+                newest,
+            });
+        }
+        let bytes = &self.bytes[found.data.clone()];
+        Ok((found.version, Decoder::new(&found.name, bytes)))
+    }
+
+    /// Whether there is a section called `name`.
+    pub fn has(&self, name: &str) -> bool {
+        self.sections.iter().any(|s| s.name == name)
+    }
+
+    /// The file it was read from.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, CheckpointError> {
@@ -248,7 +315,7 @@ impl Checkpoint {
         };
         let least = (HEAD + 8) as u64;
         let version = cursor.u32().ok_or_else(|| truncated(least))?;
-        if version != VERSION {
+        if !(UNVERSIONED..=VERSION).contains(&version) {
             return Err(CheckpointError::WrongVersion {
                 path: owned(),
                 found: version,
@@ -280,12 +347,13 @@ impl Checkpoint {
             });
         }
         cursor.bytes = body;
-        let sections =
-            read_sections(&mut cursor).map_err(|reason| CheckpointError::Inconsistent {
+        let sections = read_sections(&mut cursor, version > UNVERSIONED).map_err(|reason| {
+            CheckpointError::Inconsistent {
                 path: owned(),
                 offset: cursor.offset,
                 reason: reason.to_owned(),
-            })?;
+            }
+        })?;
         Ok(Self {
             path: owned(),
             bytes,
@@ -294,7 +362,7 @@ impl Checkpoint {
     }
 }
 
-fn read_sections(cursor: &mut Cursor) -> Result<Vec<(String, Range<usize>)>, &'static str> {
+fn read_sections(cursor: &mut Cursor, versioned: bool) -> Result<Vec<Stored>, &'static str> {
     let count = cursor.u32().ok_or("the number of sections is missing")?;
     let mut sections = Vec::new();
     for _ in 0..count {
@@ -304,9 +372,17 @@ fn read_sections(cursor: &mut Cursor) -> Result<Vec<(String, Range<usize>)>, &'s
             .ok_or("a name is cut short")?;
         let name = String::from_utf8(cursor.bytes[name].to_vec());
         let name = name.map_err(|_| "a name is not UTF-8")?;
+        let version = match versioned {
+            true => cursor.u32().ok_or("a section has no version")?,
+            false => 1,
+        };
         let length = cursor.u64().ok_or("a section has no length")?;
         let data = cursor.take(length).ok_or("a section is cut short")?;
-        sections.push((name, data));
+        sections.push(Stored {
+            name,
+            version,
+            data,
+        });
     }
     if cursor.offset != cursor.bytes.len() {
         return Err("bytes after the last section");
@@ -367,7 +443,7 @@ mod tests {
             .collect();
         let named = sections.iter().zip(&contents);
         let sections: Vec<Section> = named
-            .map(|((name, _), contents)| (name.as_str(), contents as &dyn Fn(&mut Encoder)))
+            .map(|((name, _), contents)| (name.as_str(), 1, contents as &dyn Fn(&mut Encoder)))
             .collect();
         write_checkpoint(path, &sections)
     }
@@ -406,9 +482,47 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("checkpoint.bin");
         let numbers: Vec<f64> = (0..30_001).map(f64::from).collect();
-        write_checkpoint(&path, &[("long", &|out| out.f64s(&numbers))]).unwrap();
+        write_checkpoint(&path, &[("long", 1, &|out| out.f64s(&numbers))]).unwrap();
         let back = Checkpoint::read(&path).unwrap();
         assert_eq!(back.section("long").unwrap().f64s().unwrap(), numbers);
+    }
+
+    /// Version 1 of the container, byte by byte.
+    #[test]
+    fn sections_without_versions_are_still_read() {
+        let mut bytes = MAGIC.to_vec();
+        let (name, data) = (b"state", [1_u8, 2, 3]);
+        let length = (HEAD + 8 + 12 + name.len() + data.len()) as u64;
+        bytes.extend(1_u32.to_le_bytes());
+        bytes.extend(length.to_le_bytes());
+        bytes.extend(1_u32.to_le_bytes());
+        bytes.extend((name.len() as u32).to_le_bytes());
+        bytes.extend(name);
+        bytes.extend((data.len() as u64).to_le_bytes());
+        bytes.extend(data);
+        bytes.extend(Xxh64::of(&bytes).to_le_bytes());
+        let old = Checkpoint::from_bytes(Path::new("old.bin"), bytes).unwrap();
+        assert_eq!(old.sections().collect::<Vec<_>>(), [("state", &data[..])]);
+        assert_eq!(old.versioned("state", 5).unwrap().0, 1);
+    }
+
+    #[test]
+    fn a_newer_section_is_refused_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("checkpoint.bin");
+        write_checkpoint(
+            &path,
+            &[("mesh", 3, &|out| out.u64(7)), ("state", 1, &|_| {})],
+        )
+        .unwrap();
+        let back = Checkpoint::read(&path).unwrap();
+        assert!(back.section("state").is_ok() && back.has("mesh") && !back.has("rods"));
+        let (version, mut mesh) = back.versioned("mesh", 3).unwrap();
+        assert_eq!((version, mesh.u64().unwrap()), (3, 7));
+        let error = back.versioned("mesh", 2).unwrap_err().to_string();
+        for part in ["checkpoint.bin", "version 3", "\"mesh\"", "up to version 2"] {
+            assert!(error.contains(part), "{error}");
+        }
     }
 
     #[test]
@@ -423,6 +537,10 @@ mod tests {
                 let error = Checkpoint::from_bytes(&path, damaged).unwrap_err();
                 let fits = match at {
                     0..8 => matches!(error, CheckpointError::NotACheckpoint { .. }),
+                    // The one flip that makes the version before is caught by the checksum.
+                    8 if flip == VERSION as u8 ^ UNVERSIONED as u8 => {
+                        matches!(error, CheckpointError::Corrupt { .. })
+                    }
                     8..12 => matches!(error, CheckpointError::WrongVersion { .. }),
                     12..20 => matches!(
                         error,
@@ -458,7 +576,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (path, bytes) = written(dir.path());
         // Count of sections, length of the first name, length of the first section's data.
-        for at in [20, 24, 33] {
+        for at in [20, 24, 37] {
             for lie in [0xff, 0x7f] {
                 let mut damaged = bytes.clone();
                 damaged[at..at + 4].fill(lie);

@@ -12,6 +12,10 @@ use crate::{
     running::Running,
 };
 
+/// The newest version of the section `history`. Version 1 had other fields of the certificate and other
+/// stages.
+pub const HISTORY_VERSION: u32 = 2;
+
 /// The followed numbers of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct History {
@@ -105,12 +109,19 @@ impl History {
         out.f64s(&self.stages);
     }
 
-    /// From a checkpoint, checked against what the scene expects.
+    /// From a checkpoint of a section's version, checked against what the scene expects.
     pub fn decode(
+        version: u32,
         input: &mut Decoder<'_>,
         probes: usize,
         checks: usize,
     ) -> Result<Self, DecodeError> {
+        if version < HISTORY_VERSION {
+            return Err(input.error(
+                "its certificate has the fields of an earlier version; resume with the program \
+                 that wrote it, or start the run afresh",
+            ));
+        }
         let mut history = Self::new(probes, checks);
         history.iterations = Running::decode(input)?;
         history.contacts = Running::decode(input)?;

@@ -27,7 +27,9 @@ mod recorder;
 pub mod report;
 mod running;
 mod scene_file;
+mod stored;
 mod summary;
+mod topology;
 mod vtu;
 #[cfg(test)]
 mod vtu_read;

@@ -17,12 +17,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use stiction_bodies::{Body, BodyKind, Frames, Model, State};
+use stiction_bodies::{Body, BodyKind, Model, State};
 use stiction_contact::{Certificate, Outcome};
 use stiction_geometry::TriMesh;
-use stiction_math::{Quat, Vec3, nalgebra::Quaternion};
+use stiction_math::Vec3;
 use stiction_sim::{
-    Memory, Simulation, Stage, StepReport,
+    Simulation, Stage, StepReport,
     check::{Check, Subject, When},
     probe::Probe,
 };
@@ -31,10 +31,11 @@ use crate::{
     Bound, CONTACTS, Cells, CheckResult, Checkpoint, CheckpointError, ContactTable, Data, Encoder,
     Encoding, Frame, KeptScene, Named, PairTable, Pvd, RecordError, Section, Status, Summary,
     Table,
-    history::History,
+    history::{HISTORY_VERSION, History},
     obstacles::{self, PREFIX},
-    peak_memory, sequence_path, write_checkpoint, write_contacts_vtu, write_obj, write_ply,
-    write_vtu,
+    peak_memory, sequence_path,
+    stored::{STATE_VERSION, decode_state, encode_memory, encode_state, put},
+    topology, write_checkpoint, write_contacts_vtu, write_obj, write_ply, write_vtu,
 };
 
 /// A format of frames.
@@ -158,9 +159,10 @@ impl Recorder {
     ) -> Result<Self, CheckpointError> {
         crate::atomic::remove_leftovers(dir)?;
         let checkpoint = of_scene(&Self::checkpoint_path(dir), info.hash)?;
+        let (version, mut history) = checkpoint.versioned("history", HISTORY_VERSION)?;
+        let (probes, checks) = (info.probes.len(), info.checks.len());
+        let history = History::decode(version, &mut history, probes, checks)?;
         let state = decode_state(&checkpoint, sim.state())?;
-        let mut history = checkpoint.section("history")?;
-        let history = History::decode(&mut history, info.probes.len(), info.checks.len())?;
         let (step, time) = (state.step, state.time);
         // The duration, the frames and the output may be new.
         info.source.keep(dir)?;
@@ -181,7 +183,7 @@ impl Recorder {
         // From the state before the first step, which the simulation still has: a plane's patch
         // lies where it lay.
         let obstacles = obstacles::meshes(sim.model(), sim.state());
-        sim.restore(state, decode_memory(&checkpoint)?);
+        put(&checkpoint, state, sim)?;
         Ok(Self::new(dir, info, pvd, tables, history, obstacles))
     }
 
@@ -190,8 +192,7 @@ impl Recorder {
     pub fn restore(dir: &Path, hash: u64, sim: &mut Simulation) -> Result<(), CheckpointError> {
         let checkpoint = of_scene(&Self::checkpoint_path(dir), hash)?;
         let state = decode_state(&checkpoint, sim.state())?;
-        sim.restore(state, decode_memory(&checkpoint)?);
-        Ok(())
+        put(&checkpoint, state, sim)
     }
 
     /// The scene of the checkpoint in the folder of a run.
@@ -433,13 +434,26 @@ impl Recorder {
             out.str(&self.info.scene);
             out.str(sim.method().name());
         };
-        let sections: [Section; 5] = [
-            ("scene", &scene),
-            ("source", &|out| self.info.source.encode(out)),
-            ("state", &|out| encode_state(sim.state(), out)),
-            ("method", &|out| encode_memory(&memory, out)),
-            ("history", &|out| history.encode(out)),
+        let adapted = sim.adapted();
+        let meshes = |out: &mut Encoder| {
+            if let Some((topology, memory)) = &adapted {
+                topology::encode(topology, memory, out);
+            }
+        };
+        let source = |out: &mut Encoder| self.info.source.encode(out);
+        let state = |out: &mut Encoder| encode_state(sim.state(), out);
+        let method = |out: &mut Encoder| encode_memory(&memory, out);
+        let past = |out: &mut Encoder| history.encode(out);
+        let mut sections: Vec<Section> = vec![
+            ("scene", 1, &scene),
+            ("source", 1, &source),
+            ("state", STATE_VERSION, &state),
+            ("method", 1, &method),
+            ("history", HISTORY_VERSION, &past),
         ];
+        if adapted.is_some() {
+            sections.push((topology::SECTION, topology::VERSION, &meshes));
+        }
         write_checkpoint(&Self::checkpoint_path(&self.dir), &sections)
     }
 
@@ -576,91 +590,4 @@ fn fields(values: &[f64; Certificate::FIELDS.len()]) -> Vec<(&'static str, Data<
 
 fn columns(probes: &[Probe]) -> Vec<&str> {
     probes.iter().map(|p| p.name.as_str()).collect()
-}
-
-fn encode_state(state: &State, out: &mut Encoder) {
-    out.u64(state.step);
-    out.f64(state.time);
-    out.vec3s(&state.x);
-    out.vec3s(&state.v);
-    out.u64(state.rotations.len() as u64);
-    for q in &state.rotations {
-        q.coords.iter().for_each(|c| out.f64(*c));
-    }
-    // Scenes without rods are stored as they were before there were rods.
-    if !state.frames.director.is_empty() {
-        out.vec3s(&state.frames.director);
-        state.frames.twist.iter().for_each(|t| out.f64(*t));
-    }
-    // As are rods whose twists are all degrees of freedom.
-    for (angle, held) in state.frames.angle.iter().zip(&state.frames.held) {
-        out.f64(*angle);
-        out.u64(u64::from(*held));
-    }
-}
-
-/// The stored state, which must have the shape of `like`.
-fn decode_state(checkpoint: &Checkpoint, like: &State) -> Result<State, CheckpointError> {
-    let mut input = checkpoint.section("state")?;
-    let (step, time) = (input.u64()?, input.f64()?);
-    let (x, v) = (input.vec3s()?, input.vec3s()?);
-    let count = input.usize()?;
-    if x.len() != like.x.len() || v.len() != like.v.len() || count != like.rotations.len() {
-        return Err(input
-            .error("the stored state has another number of nodes than the scene")
-            .into());
-    }
-    let mut rotations = Vec::with_capacity(count);
-    for _ in 0..count {
-        let c = [input.f64()?, input.f64()?, input.f64()?, input.f64()?];
-        // Stored as x, y, z, w; taken as they are, because normalising could change a bit.
-        rotations.push(Quat::new_unchecked(Quaternion::new(c[3], c[0], c[1], c[2])));
-    }
-    let mut frames = Frames::default();
-    let edges = like.frames.director.len();
-    if edges > 0 {
-        frames.director = input.vec3s()?;
-        if frames.director.len() != edges {
-            return Err(input
-                .error("the stored state has another number of edges of rods than the scene")
-                .into());
-        }
-        for _ in 0..edges {
-            frames.twist.push(input.f64()?);
-        }
-    }
-    for _ in 0..like.frames.angle.len() {
-        frames.angle.push(input.f64()?);
-        frames.held.push(input.u64()? != 0);
-    }
-    input.finish()?;
-    Ok(State {
-        frames,
-        time,
-        step,
-        x,
-        v,
-        rotations,
-    })
-}
-
-fn encode_memory(memory: &Memory, out: &mut Encoder) {
-    out.u64(memory.columns.len() as u64);
-    for (name, column) in &memory.columns {
-        out.str(name);
-        out.vec3s(column);
-    }
-    out.u64s(&memory.keys);
-}
-
-fn decode_memory(checkpoint: &Checkpoint) -> Result<Memory, CheckpointError> {
-    let mut input = checkpoint.section("method")?;
-    let mut memory = Memory::default();
-    for _ in 0..input.usize()? {
-        let name = input.str()?.to_owned();
-        memory.columns.push((name, input.vec3s()?));
-    }
-    memory.keys = input.u64s()?;
-    input.finish()?;
-    Ok(memory)
 }

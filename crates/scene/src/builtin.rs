@@ -60,6 +60,7 @@ const SCENES: &[Builtin] = scenes![
     "pendulum",
     "pinch",
     "pinched-spheres",
+    "refine",
     "self-lock",
     "shirt-stack",
     "slope",

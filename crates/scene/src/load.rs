@@ -10,6 +10,7 @@ use stiction_bodies::{Model, State};
 use stiction_contact::detect::{DetectError, Law, Laws};
 use stiction_sim::{
     MethodConfig, Registry, Simulation, Unsupported,
+    adapt::{RefineAt, Refinements},
     check::Check,
     colliders::{ContactRules, material_names},
     needs::needs,
@@ -123,6 +124,8 @@ pub struct Plan {
     pub contact: ContactSettings,
     /// Friction between every two materials.
     pub friction: FrictionTable,
+    /// Which shells are refined, and when.
+    pub adaptations: Vec<RefineAt>,
     /// What is followed.
     pub probes: Vec<Probe>,
     /// What must hold.
@@ -159,7 +162,13 @@ impl Scene {
             .method
             .build(rules(&model, &plan.contact, &plan.friction));
         match Simulation::new(model, state, method, plan.time.step) {
-            Ok(simulation) => Ok((simulation, plan)),
+            Ok(mut simulation) => {
+                if !plan.adaptations.is_empty() {
+                    let refinements = Refinements::new(plan.adaptations.clone());
+                    simulation.adapt_by(Box::new(refinements));
+                }
+                Ok((simulation, plan))
+            }
             Err(refused) => Err(SceneError::one(Problem::new(
                 Kind::Unsupported,
                 refused.to_string(),
@@ -316,6 +325,7 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
         time: read.time,
         contact: read.contact,
         friction: read.friction,
+        adaptations: built.adaptations,
         probes: built.probes,
         checks: read.checks,
         output: read.output,

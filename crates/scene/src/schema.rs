@@ -16,6 +16,7 @@ pub(crate) const ROOT: &[&str] = &[
     "pin",
     "attachment",
     "volume",
+    "adapt",
     "obstacle",
     "probe",
     "check",
@@ -131,6 +132,7 @@ pub(crate) const VOLUME: &[&str] = &[
     "inflation",
     "inflation_atm",
 ];
+pub(crate) const ADAPT: &[&str] = &["body", "refine_at"];
 pub(crate) const ANCHOR: &[&str] = &["body", "near", "node", "world"];
 pub(crate) const OBSTACLE: &[&str] = &[
     "name",
@@ -185,6 +187,7 @@ pub(crate) const TABLES: &[(&str, &[&str])] = &[
     ("[[attachment]]", ATTACHMENT),
     ("[[attachment]]", ANCHOR),
     ("[[volume]]", VOLUME),
+    ("[[adapt]]", ADAPT),
     ("[[obstacle]]", OBSTACLE),
     ("[[check]]", CHECK),
     ("[output]", OUTPUT),

@@ -3,6 +3,7 @@
 //! A [`Simulation`] takes a constant model from state to state. What differs between methods is behind
 //! the trait [`Method`]; [`Linearised`] is one for every contact solver.
 
+pub mod adapt;
 pub mod admm;
 pub mod capabilities;
 mod certify;

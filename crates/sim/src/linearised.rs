@@ -9,7 +9,7 @@
 
 use std::borrow::Cow;
 
-use stiction_bodies::{Body, BodyKind, Model};
+use stiction_bodies::{Body, BodyKind, Model, State, adapt::Adaptation};
 use stiction_contact::{
     ContactKey, ContactSet, FrictionProblem,
     detect::{ContactSource, DetectConfig, Detector, Placement, Step},
@@ -18,6 +18,7 @@ use stiction_contact::{
 use stiction_math::{LinearOperator, Vec3};
 
 use crate::{
+    adapt::keys,
     capabilities::{Capabilities, Unsupported},
     certify::largest_speed,
     colliders::{ContactRules, colliders, place},
@@ -115,6 +116,8 @@ enum Where {
 }
 
 struct Work {
+    /// The generation of the model that it was made for.
+    generation: u64,
     detector: Detector,
     problem: FrictionProblem,
     /// For the alternating integrator.
@@ -153,7 +156,7 @@ impl Linearised {
         rules: &ContactRules,
         config: &Config,
     ) -> Result<&'a mut Work, SolveError> {
-        let made = match work.take() {
+        let made = match work.take().filter(|w| w.generation == model.generation) {
             Some(work) => work,
             None => Work::new(model, rules, config)?,
         };
@@ -513,6 +516,42 @@ impl Persistent for Linearised {
         };
         self.answer = Where::Nowhere;
     }
+
+    fn adapt(
+        &mut self,
+        change: &Adaptation<'_>,
+        _before: &State,
+        after: &State,
+    ) -> Result<(), SolveError> {
+        let Kept {
+            solution,
+            contacts,
+            multipliers,
+        } = &mut self.kept;
+        let carried = keys::Carried {
+            key: &contacts.key,
+            normal: &contacts.normal,
+            r: &solution.r,
+        };
+        let carried = keys::carry(change, &self.rules, self.config.detect, after, &carried)?;
+        let n = change.before.blocks();
+        for (name, column) in &mut solution.columns {
+            // Before the first step there is nothing to transfer.
+            *column = match (column.len() == n, self.solver.is_extensive(name)) {
+                (false, _) => Vec::new(),
+                (true, true) => change.impulses(column),
+                (true, false) => change.interpolated(column),
+            };
+        }
+        solution.v = Vec::new();
+        solution.r = carried.r;
+        (contacts.key, contacts.normal) = (carried.key, carried.normal);
+        // Elements of a new mesh start from nothing.
+        let kept = |body: usize| change.change.of_body(body).is_none();
+        multipliers.retain(|c| splitting::belongs(&c.0, kept));
+        self.answer = Where::Nowhere;
+        Ok(())
+    }
 }
 
 /// The detector as a source of contacts, with its time booked to detection.
@@ -552,6 +591,7 @@ impl Work {
             false => Vec::new(),
         };
         Ok(Self {
+            generation: model.generation,
             detector: Detector::new(bodies, rules.laws.clone(), config.detect)?,
             elements: None,
             placements: Vec::new(),

@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use stiction_bodies::{Model, State};
+use stiction_bodies::{Model, State, adapt::Adaptation};
 use stiction_contact::{
     Certificate, CertifyConfig, ContactSet, FrictionProblem, ProblemError, certify,
     detect::Detector, judge,
@@ -103,6 +103,18 @@ pub trait Persistent {
 
     /// Takes back what `save` gave.
     fn recall(&mut self, _memory: Memory) {}
+
+    /// Follows a change of topology from the state `before` to the state `after`: transfers what is
+    /// carried from step to step. What was made for a model is dropped when its generation differs.
+    /// On error nothing is changed.
+    fn adapt(
+        &mut self,
+        _change: &Adaptation<'_>,
+        _before: &State,
+        _after: &State,
+    ) -> Result<(), SolveError> {
+        Ok(())
+    }
 }
 
 /// Contacts of a substep and what they did.

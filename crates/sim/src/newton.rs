@@ -79,6 +79,8 @@ pub struct Newton {
 
 /// Matrices and vectors kept from step to step.
 struct Work {
+    /// The generation of the model that it was made for.
+    generation: u64,
     matrix: SystemMatrix,
     factor: SystemFactor,
     gradient: Vec<Vec3>,
@@ -104,7 +106,12 @@ impl Method for Newton {
     }
 
     fn build(&mut self, step: &mut StepContext<'_>, _v: &mut [Vec3]) -> Result<(), SolveError> {
-        if self.work.is_none() {
+        let generation = step.model.generation;
+        if self
+            .work
+            .as_ref()
+            .is_none_or(|w| w.generation != generation)
+        {
             self.work = Some(Work::new(step.model)?);
         }
         step.dynamics.lag(step.model, step.state)?;
@@ -208,6 +215,7 @@ impl Work {
         let factor = SystemFactor::new(&matrix, &rest).map_err(|e| SolveError::system(model, e))?;
         let n = model.blocks();
         Ok(Self {
+            generation: model.generation,
             matrix,
             factor,
             gradient: vec![Vec3::zeros(); n],

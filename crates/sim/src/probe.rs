@@ -1,7 +1,7 @@
 //! Probes: named numbers followed over time.
 
 use stiction_bodies::{
-    Body, BodyKind, Model, State, Stencil,
+    Body, BodyKind, Model, State,
     energy::{
         angular_momentum, attachment_energy, elastic_energy, kinetic_energy, momentum,
         potential_energy, volume_energy,
@@ -51,14 +51,14 @@ pub enum End {
 /// What a probe measures. `body` is an index into `Model::bodies`; `None` means all bodies.
 #[derive(Clone, Debug)]
 pub enum Quantity {
-    /// A point's position [m].
-    Position(Stencil, Axis),
-    /// A point's displacement from `start` [m].
-    Displacement(Stencil, Vec3, Axis),
-    /// A point's velocity [m/s].
-    Velocity(Stencil, Axis),
-    /// The distance of two points [m].
-    Distance(Stencil, Stencil),
+    /// The position of one of `Model::points` [m].
+    Position(usize, Axis),
+    /// Its displacement from `start` [m].
+    Displacement(usize, Vec3, Axis),
+    /// Its velocity [m/s].
+    Velocity(usize, Axis),
+    /// The distance of two of them [m].
+    Distance(usize, usize),
     /// The centre of mass [m].
     Centroid(Option<usize>, Axis),
     /// The velocity of the centre of mass [m/s].
@@ -198,11 +198,12 @@ impl Quantity {
                 None => model.bodies.iter().collect(),
             }
         };
+        let at = |point: &usize| model.points[*point].position(state);
         match self {
-            Self::Position(p, axis) => axis.of(&p.position(state)),
-            Self::Displacement(p, start, axis) => axis.of(&(p.position(state) - start)),
-            Self::Velocity(p, axis) => axis.of(&p.velocity(state)),
-            Self::Distance(a, b) => (a.position(state) - b.position(state)).norm(),
+            Self::Position(p, axis) => axis.of(&at(p)),
+            Self::Displacement(p, start, axis) => axis.of(&(at(p) - start)),
+            Self::Velocity(p, axis) => axis.of(&model.points[*p].velocity(state)),
+            Self::Distance(a, b) => (at(a) - at(b)).norm(),
             Self::Centroid(body, axis) => axis.of(&centroid(&chosen(body), state)),
             Self::CentroidVelocity(body, axis) => {
                 let bodies = chosen(body);

@@ -1,10 +1,14 @@
 //! One step, one straight line.
 
-use stiction_bodies::{Model, State};
+use stiction_bodies::{
+    Model, State,
+    adapt::{AdaptError, Topology},
+};
 use stiction_contact::{Certificate, CertifyConfig, Outcome, detect::Placement, outcomes};
 use stiction_math::Vec3;
 
 use crate::{
+    adapt::{self, Adapter, Before, ChangeError},
     capabilities::Unsupported,
     certify::{certify, with_energies},
     dynamics::Dynamics,
@@ -19,6 +23,7 @@ pub struct Simulation {
     model: Model,
     state: State,
     method: Box<dyn Method>,
+    adapter: Option<Box<dyn Adapter>>,
     /// The time step [s].
     h: f64,
     /// How often a failing step may be halved.
@@ -66,6 +71,16 @@ impl StepReport {
 /// Why a step failed for good. State and method memory are as they were before the step.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StepError {
+    /// The topology cannot change.
+    #[error("step {step} at t = {time} s: the mesh cannot be adapted: {source}")]
+    Adapt {
+        /// The step, counted from 1.
+        step: u64,
+        /// The time at its start [s].
+        time: f64,
+        /// Why.
+        source: Box<ChangeError>,
+    },
     /// A stage failed even in the smallest substep.
     #[error("step {step} at t = {time} s failed, also when cut into parts of {h:e} s: {source}")]
     Solve {
@@ -105,6 +120,7 @@ impl Simulation {
             model,
             state,
             method,
+            adapter: None,
             h,
             halvings: 6,
             dynamics,
@@ -115,7 +131,12 @@ impl Simulation {
         })
     }
 
-    /// The constant model.
+    /// Lets `adapter` change the topology at the start of steps.
+    pub fn adapt_by(&mut self, adapter: Box<dyn Adapter>) {
+        self.adapter = Some(adapter);
+    }
+
+    /// The model, constant during a step.
     pub fn model(&self) -> &Model {
         &self.model
     }
@@ -125,9 +146,31 @@ impl Simulation {
         &self.state
     }
 
+    /// The topology and the memory of the adapter, if the topology has changed: a checkpoint needs
+    /// them.
+    pub fn adapted(&self) -> Option<(Topology, Vec<u64>)> {
+        let memory = self.adapter.as_ref().map(|a| a.save()).unwrap_or_default();
+        (self.model.generation > 0).then(|| (Topology::of(&self.model), memory))
+    }
+
+    /// Goes on with the topology of a checkpoint, before the first step. The state must be restored
+    /// after it.
+    pub fn restore_topology(
+        &mut self,
+        topology: Topology,
+        memory: &[u64],
+    ) -> Result<(), AdaptError> {
+        self.model = topology.apply(&self.model)?;
+        if let Some(adapter) = &mut self.adapter {
+            adapter.recall(memory);
+        }
+        Ok(())
+    }
+
     /// Goes on from another state of the same model and the memory of the method there: a
     /// checkpoint.
     pub fn restore(&mut self, state: State, memory: Memory) {
+        self.v.clone_from(&state.v);
         self.state = state;
         self.method.recall(memory);
     }
@@ -177,6 +220,66 @@ impl Simulation {
     /// A step is a transaction: state and method memory change together when all of its substeps
     /// have succeeded and were certified, and not at all otherwise.
     pub fn step(&mut self) -> Result<StepReport, StepError> {
+        let before = self.adapt()?;
+        let stepped = self.substeps();
+        if let (Err(_), Some(before)) = (&stepped, before) {
+            self.undo(before);
+        }
+        stepped
+    }
+
+    /// Stage adapt: all changes of topology that are due. Returns what was before, if one was made.
+    fn adapt(&mut self) -> Result<Option<Before>, StepError> {
+        let (step, time) = (self.state.step + 1, self.state.time);
+        let failed = |source: ChangeError| StepError::Adapt {
+            step,
+            time,
+            source: Box::new(source),
+        };
+        if let Some(observer) = &mut self.observer
+            && observer.enter(Stage::Adapt, self.h) != Verdict::Continue
+        {
+            let source = SolveError::Stopped(Stage::Adapt);
+            return Err(StepError::Final { step, time, source });
+        }
+        let Self {
+            model,
+            state,
+            method,
+            adapter: Some(adapter),
+            stages,
+            ..
+        } = self
+        else {
+            return Ok(None);
+        };
+        let made = stages.time(Stage::Adapt, |_| {
+            adapt::run(&mut **adapter, model, state, &mut **method)
+        });
+        let before = made.map_err(failed)?;
+        if before.is_some() {
+            self.v.clone_from(&self.state.v);
+        }
+        Ok(before)
+    }
+
+    /// Takes a change of topology back.
+    fn undo(&mut self, before: Before) {
+        let Before {
+            model,
+            state,
+            memory,
+            adapter,
+        } = before;
+        self.model = model;
+        self.restore(state, memory);
+        if let Some(own) = &mut self.adapter {
+            own.recall(&adapter);
+        }
+    }
+
+    /// One step on the present topology.
+    fn substeps(&mut self) -> Result<StepReport, StepError> {
         let mut report = StepReport::default();
         // Counted, not summed: no drift, and the same bits after a resume.
         let end = (self.state.step + 1) as f64 * self.h;

@@ -17,6 +17,14 @@ pub(crate) fn is_column(name: &str) -> bool {
     name.starts_with("multipliers ")
 }
 
+/// Whether a column of a checkpoint holds multipliers of a body for which `kept` holds.
+pub(crate) fn belongs(name: &str, kept: impl Fn(usize) -> bool) -> bool {
+    let body = name
+        .strip_prefix("multipliers ")
+        .and_then(|n| n.split('.').next());
+    body.and_then(|b| b.parse().ok()).is_some_and(kept)
+}
+
 /// The elastic terms of all bodies, split off.
 pub(crate) struct Elements {
     /// By body.

@@ -5,7 +5,7 @@ use std::time::Instant;
 /// The stages of one step, in the order in which they happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Topology changed, where the scene asks for it.
+    /// Topology changes that are due.
     Adapt,
     /// Prescribed motion at t + h, first guess of the velocity.
     Begin,

@@ -1,14 +1,20 @@
-use stiction_math::{BlockPattern, Vec3};
+//! Deformable bodies before their matrices have patterns.
 
+use std::{ops::Range, sync::Arc};
+
+use stiction_math::{BlockPattern, ScatterError, Vec3};
+
+use super::BuildError;
 use crate::{
+    attachment::Attachment,
     mass::{Mass, lump},
     material::MassKind,
-    term::Recipe,
+    term::{Recipe, Term},
 };
 
 /// What is still needed to make a deformable body's matrix pattern.
 #[derive(Default)]
-pub(super) struct Draft {
+pub(crate) struct Draft {
     pub recipes: Vec<Box<dyn Recipe>>,
     pub mass: Option<Spread>,
     pub kind: MassKind,
@@ -16,7 +22,7 @@ pub(super) struct Draft {
 }
 
 /// How mass is spread.
-pub(super) enum Spread {
+pub(crate) enum Spread {
     Triangles(Vec<[u32; 3]>, Vec<f64>),
     Tets(Vec<[u32; 4]>, Vec<f64>),
     Points(Vec<f64>),
@@ -33,8 +39,29 @@ impl Draft {
         }
     }
 
+    /// Binds the terms to the pattern of the body's matrix, in which the blocks of each list of
+    /// `joined` meet as well. `body` is a name for errors.
+    pub fn bind(self, body: &str, joined: &[Vec<u32>]) -> Result<Bound, BuildError> {
+        let elements = self.recipes.iter().flat_map(|r| r.cliques());
+        let cliques = elements.chain(joined.iter().map(Vec::as_slice));
+        let matrix = |source: ScatterError| BuildError::Matrix {
+            body: body.to_owned(),
+            source,
+        };
+        let pattern = BlockPattern::from_cliques(self.rest.len(), cliques);
+        let pattern = Arc::new(pattern.map_err(|e| matrix(e.into()))?);
+        let mass = self.mass_matrix(&pattern);
+        let terms: Result<Vec<Arc<dyn Term>>, ScatterError> =
+            self.recipes.into_iter().map(|r| r.bind(&pattern)).collect();
+        Ok(Bound {
+            terms: terms.map_err(matrix)?,
+            mass,
+            pattern,
+        })
+    }
+
     /// The mass matrix on the body's pattern.
-    pub fn mass_matrix(&self, pattern: &BlockPattern) -> Mass {
+    fn mass_matrix(&self, pattern: &BlockPattern) -> Mass {
         match &self.mass {
             Some(Spread::Triangles(t, m)) => Mass::of_simplices(self.kind, pattern, t, m),
             Some(Spread::Tets(t, m)) => Mass::of_simplices(self.kind, pattern, t, m),
@@ -42,4 +69,25 @@ impl Draft {
             None => Mass::Lumped(Vec::new()),
         }
     }
+}
+
+/// A draft whose matrix has its pattern.
+pub(crate) struct Bound {
+    pub terms: Vec<Arc<dyn Term>>,
+    pub mass: Mass,
+    pub pattern: Arc<BlockPattern>,
+}
+
+/// The blocks of the body that owns `range`, in its own numbering, which meet in its matrix because
+/// an attachment joins them.
+pub(crate) fn joined(attachments: &[Attachment], range: &Range<usize>) -> Vec<Vec<u32>> {
+    let own = |spring: &Attachment| {
+        let blocks = spring.a.blocks().into_iter().chain(spring.b.blocks());
+        blocks
+            .map(|i| i as usize)
+            .filter(|i| range.contains(i))
+            .map(|i| (i - range.start) as u32)
+            .collect()
+    };
+    attachments.iter().map(own).collect()
 }

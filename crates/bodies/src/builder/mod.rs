@@ -1,25 +1,25 @@
 //! From meshes and materials to a model and its first state.
 
-mod draft;
+pub(crate) mod draft;
 mod error;
 mod frames;
 mod nearest;
 mod rods;
 mod root;
-mod shells;
+pub(crate) mod shells;
 mod spec;
 
 use std::{collections::HashSet, sync::Arc};
 
 use stiction_geometry::{Embedding, MassProperties, TetMesh, TriMesh};
-use stiction_math::{BlockPattern, Quat, ScatterError, Vec3};
+use stiction_math::{Quat, Vec3};
 
 use crate::{
     attachment::Attachment,
     drag::Air,
     mass::Mass,
     material::{Damping, MassKind, MaterialError, ShellMaterial, SolidLaw, SolidMaterial},
-    model::{Body, BodyKind, Deformable, Model, Pin, Spin},
+    model::{Body, BodyKind, Deformable, Model, Pin, ShellSource, Spin},
     motion::{Motion, Track},
     obstacle::Obstacle,
     rigid::Rigid,
@@ -27,13 +27,13 @@ use crate::{
     state::State,
     stencil::Stencil,
     surface::{Skin, Surface},
-    term::{self, Term},
+    term,
     volume::{Region, Volume, VolumeLaw},
 };
 
-use draft::{Draft, Spread};
+use draft::{Draft, Spread, joined};
 use nearest::nearest_point;
-use shells::shell_terms;
+use shells::shell_draft;
 
 pub use error::BuildError;
 pub use root::Rooting;
@@ -103,27 +103,27 @@ impl Builder {
         materials: &[ShellMaterial],
         of: &[u32],
     ) -> Result<usize, BuildError> {
-        let (recipes, masses) = shell_terms(&spec, &mesh, materials, of)?;
+        let source = ShellSource {
+            materials: materials.into(),
+            patch: of.to_vec(),
+            warp: spec.warp,
+            mass: spec.mass,
+        };
+        let draft = shell_draft(&spec.name, &source, &mesh.positions, &mesh.triangles)?;
         let damping = materials
             .first()
             .map_or_else(Damping::default, |m| m.damping);
         let first = self.model.blocks() as u32;
         let surface = Surface {
             segments: Vec::new(),
-            skin: Skin::Nodes(
-                (0..mesh.positions.len() as u32)
-                    .map(|i| first + i)
-                    .collect(),
-            ),
-            triangles: mesh.triangles.clone(),
+            skin: Skin::Nodes((first..first + mesh.positions.len() as u32).collect()),
+            triangles: mesh.triangles,
         };
-        let draft = Draft {
-            recipes,
-            mass: Some(Spread::Triangles(mesh.triangles, masses)),
-            kind: spec.mass,
-            rest: mesh.positions,
-        };
-        self.deformable(spec, draft, surface, Vec::new(), damping)
+        let body = self.deformable(spec, draft, surface, Vec::new(), damping)?;
+        if let BodyKind::Deformable(soft) = &mut self.model.bodies[body].kind {
+            soft.source = Some(Arc::new(source));
+        }
+        Ok(body)
     }
 
     /// Adds a solid whose rest shape is `mesh`; returns its index.
@@ -293,6 +293,7 @@ impl Builder {
             mass: Mass::Lumped(Vec::new()),
             pattern: Arc::default(),
             rest: draft.rest.clone(),
+            source: None,
         });
         let blocks = first..first + draft.rest.len();
         let lumped = draft.lumped();
@@ -532,6 +533,13 @@ impl Builder {
         Ok(self.model.attachments.len() - 1)
     }
 
+    /// Follows a point, also when the mesh of its body changes; returns its place in
+    /// [`Model::points`].
+    pub fn track(&mut self, point: Stencil) -> usize {
+        self.model.points.push(point);
+        self.model.points.len() - 1
+    }
+
     /// Adds an obstacle; returns its index.
     pub fn obstacle(&mut self, obstacle: Obstacle) -> usize {
         self.model.obstacles.push(obstacle);
@@ -589,42 +597,13 @@ impl Builder {
             });
         }
         for (b, draft) in self.drafts.into_iter().enumerate() {
-            let range = self.model.bodies[b].blocks.clone();
-            // Points of one attachment on one body meet in its matrix.
-            let joined: Vec<Vec<u32>> = self
-                .model
-                .attachments
-                .iter()
-                .map(|s| {
-                    let blocks = s.a.blocks().into_iter().chain(s.b.blocks());
-                    blocks
-                        .map(|i| i as usize)
-                        .filter(|i| range.contains(i))
-                        .map(|i| (i - range.start) as u32)
-                        .collect()
-                })
-                .collect();
+            let joined = joined(&self.model.attachments, &self.model.bodies[b].blocks);
             let body = &mut self.model.bodies[b];
             let BodyKind::Deformable(soft) = &mut body.kind else {
                 continue;
             };
-            let elements = draft.recipes.iter().flat_map(|r| r.cliques());
-            let cliques = elements.chain(joined.iter().map(Vec::as_slice));
-            let matrix = |source: ScatterError| BuildError::Matrix {
-                body: body.name.clone(),
-                source,
-            };
-            let pattern =
-                BlockPattern::from_cliques(range.len(), cliques).map_err(|e| matrix(e.into()))?;
-            let pattern = Arc::new(pattern);
-            soft.mass = draft.mass_matrix(&pattern);
-            let terms: Result<Vec<Arc<dyn Term>>, ScatterError> = draft
-                .recipes
-                .into_iter()
-                .map(|r| r.bind(&pattern))
-                .collect();
-            soft.terms = terms.map_err(matrix)?;
-            soft.pattern = pattern;
+            let bound = draft.bind(&body.name, &joined)?;
+            (soft.terms, soft.mass, soft.pattern) = (bound.terms, bound.mass, bound.pattern);
         }
         Ok((self.model, self.state))
     }

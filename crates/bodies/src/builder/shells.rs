@@ -1,25 +1,31 @@
 //! The elastic terms of a shell, which may be of several materials.
 
-use stiction_geometry::TriMesh;
+use stiction_math::Vec3;
 
-use super::{BodySpec, BuildError};
+use super::{
+    BuildError,
+    draft::{Draft, Spread},
+};
 use crate::{
     bending::{BendingRigidity, Hinges},
     elements::ElementError,
     material::{BendingLaw, MaterialError, MembraneLaw, RestAngles, ShellMaterial},
     membrane::{NeoHookeanMembrane, RestTriangles, StretchModuli, StvkMembrane},
+    model::ShellSource,
     spring::{SpringConfig, Springs},
     term::{self, Recipe},
 };
 
-/// The terms of a shell and the masses of its triangles [kg]; triangle t is of the material `of[t]`.
-pub(super) fn shell_terms(
-    spec: &BodySpec,
-    mesh: &TriMesh,
-    materials: &[ShellMaterial],
-    of: &[u32],
-) -> Result<(Vec<Box<dyn Recipe>>, Vec<f64>), BuildError> {
-    for material in materials {
+/// Terms and mass of a shell with the given rest mesh, before its matrix has a pattern. The builder
+/// and adaptation both make shells here. `body` is a name for errors.
+pub(crate) fn shell_draft(
+    body: &str,
+    source: &ShellSource,
+    positions: &[Vec3],
+    triangles: &[[u32; 3]],
+) -> Result<Draft, BuildError> {
+    let (materials, of) = (&source.materials, &source.patch);
+    for material in &materials[..] {
         let springs = matches!(material.membrane, MembraneLaw::Springs { .. });
         let sound = match (springs && materials.len() > 1, material.membrane) {
             (true, MembraneLaw::Springs { edge, .. }) => Err(MaterialError {
@@ -30,34 +36,34 @@ pub(super) fn shell_terms(
             _ => material.validate(),
         };
         sound.map_err(|source| BuildError::Material {
-            body: spec.name.clone(),
+            body: body.to_owned(),
             source,
         })?;
     }
     let element = |source| BuildError::Element {
-        body: spec.name.clone(),
+        body: body.to_owned(),
         source,
     };
     let known = of.iter().all(|&m| (m as usize) < materials.len());
-    if !known || of.len() != mesh.triangles.len() {
+    if !known || of.len() != triangles.len() {
         return Err(element(ElementError::Length {
             name: "the list of materials",
             got: of.len(),
-            expected: mesh.triangles.len(),
+            expected: triangles.len(),
         }));
     }
 
-    let rest = RestTriangles::new(&mesh.positions, &mesh.triangles, spec.warp).map_err(element)?;
+    let rest = RestTriangles::new(positions, triangles, source.warp).map_err(element)?;
     let masses = rest.areas().iter().zip(of);
     let masses = masses.map(|(a, &m)| a * materials[m as usize].area_density);
     let masses = masses.collect();
     let mut recipes: Vec<Box<dyn Recipe>> = Vec::new();
     for (m, material) in materials.iter().enumerate() {
-        let own = mesh.triangles.iter().zip(of);
+        let own = triangles.iter().zip(of);
         let own = own.filter(|own| *own.1 as usize == m);
         let own: Vec<[u32; 3]> = own.map(|(t, _)| *t).collect();
         if !own.is_empty() {
-            recipes.push(membrane(spec, mesh, &own, material).map_err(element)?);
+            recipes.push(membrane(source.warp, positions, &own, material).map_err(element)?);
         }
     }
     let rigidity: Vec<Option<BendingRigidity>> = materials
@@ -68,23 +74,28 @@ pub(super) fn shell_terms(
     if rigidity.iter().any(Option::is_some) {
         let none = BendingRigidity::isotropic(0.0).map_err(element)?;
         let of = |t: usize| rigidity[of[t] as usize].unwrap_or(none);
-        let hinges = Hinges::patched(&mesh.positions, &mesh.triangles, of, spec.warp);
+        let hinges = Hinges::patched(positions, triangles, of, source.warp);
         let hinges = hinges.map_err(element)?;
         let flat = materials.first().map(|m| m.rest_angles) == Some(RestAngles::Flat);
         recipes.push(term::recipe(if flat { hinges.flattened() } else { hinges }));
     }
-    Ok((recipes, masses))
+    Ok(Draft {
+        recipes,
+        mass: Some(Spread::Triangles(triangles.to_vec(), masses)),
+        kind: source.mass,
+        rest: positions.to_vec(),
+    })
 }
 
 /// What resists stretching in `triangles` of the mesh.
 fn membrane(
-    spec: &BodySpec,
-    mesh: &TriMesh,
+    warp: Vec3,
+    positions: &[Vec3],
     triangles: &[[u32; 3]],
     material: &ShellMaterial,
 ) -> Result<Box<dyn Recipe>, ElementError> {
     let t = material.thickness;
-    let rest = RestTriangles::new(&mesh.positions, triangles, spec.warp)?;
+    let rest = RestTriangles::new(positions, triangles, warp)?;
     Ok(match material.membrane {
         MembraneLaw::StVk { young, poisson } => {
             let moduli = StretchModuli::isotropic(young, poisson, t)?;
@@ -102,7 +113,7 @@ fn membrane(
                 edge,
                 bending: bend,
             };
-            term::recipe(Springs::cloth(&mesh.positions, triangles, config)?)
+            term::recipe(Springs::cloth(positions, triangles, config)?)
         }
     })
 }

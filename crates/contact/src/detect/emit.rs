@@ -57,13 +57,14 @@ pub(super) struct Touch {
     pub to: Vec3,
 }
 
-/// Kinds of features in their names, and where they stand there: above how often a pair is listed.
-const VERTEX: u64 = 1;
-const EDGE: u64 = 2;
-const FACE: u64 = 3;
-const SOLID: u64 = 4;
-const KIND: u32 = 60;
-const AGAIN: u32 = 56;
+/// Bit layout of a name in a contact key: the kind of the feature above `KIND`, how often its pair was
+/// listed before above `AGAIN`, its number below.
+pub(super) const VERTEX: u64 = 1;
+pub(super) const EDGE: u64 = 2;
+pub(super) const FACE: u64 = 3;
+pub(super) const SOLID: u64 = 4;
+pub(super) const KIND: u32 = 60;
+pub(super) const AGAIN: u32 = 56;
 
 /// The vertices of two features that stay a pair while they slide: vertex and face or two edges.
 pub(super) fn lasting_vertices(world: &World, key: &ContactKey) -> Option<(ContactKind, [u32; 4])> {

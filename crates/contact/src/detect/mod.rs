@@ -32,6 +32,7 @@
 mod collider;
 mod detector;
 mod emit;
+mod feature;
 mod overlap;
 mod pairs;
 mod particles;
@@ -48,6 +49,7 @@ use crate::{ContactKey, ContactSet};
 
 pub use collider::{Body, Collider, Exempt, Form, Law, Laws, Mesh, Points};
 pub use detector::{DetectConfig, Detector, Report};
+pub use feature::Feature;
 pub use overlap::{Crossing, Overlap};
 pub use revise::{MOST_TURN, Revision};
 pub use step::{Placement, Step};

@@ -91,6 +91,17 @@ impl Budget {
         self.spend(reporter, nodes, SOLID_BYTES, body, place)
     }
 
+    /// Counts the nodes that a refinement adds: one for each edge.
+    pub fn refined(
+        &mut self,
+        reporter: &Reporter,
+        edges: u128,
+        body: &str,
+        place: Place,
+    ) -> Option<()> {
+        self.spend(reporter, edges, SHELL_BYTES, body, place)
+    }
+
     fn spend(
         &mut self,
         reporter: &Reporter,

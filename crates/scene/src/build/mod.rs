@@ -8,12 +8,13 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use stiction_bodies::{
     BodyKind, Model, State,
+    adapt::MeshChange,
     builder::{Anchor, BodySpec, BuildError, Builder},
     obstacle::{Obstacle, Shape},
 };
 use stiction_geometry::{EmbeddingConfig, EmbeddingError, LevelSet, Selection, TetMesh, TriMesh};
 use stiction_math::Vec3;
-use stiction_sim::probe::Probe;
+use stiction_sim::{adapt::RefineAt, probe::Probe};
 
 use crate::{
     Limits,
@@ -23,6 +24,7 @@ use crate::{
     mesh_files::Group,
     read::{
         Document, Gravity,
+        adapt::AdaptPlan,
         body::{BodyPlan, Stuff, copies},
         obstacle::{ObstacleGeometry, ObstaclePlan, ObstacleShape},
         pin::{AttachmentPlan, Filter, PinPlan},
@@ -39,6 +41,7 @@ pub(crate) struct Built {
     pub model: Model,
     pub state: State,
     pub probes: Vec<Probe>,
+    pub adaptations: Vec<RefineAt>,
 }
 
 /// An empty world with the scene's gravity and air.
@@ -119,6 +122,11 @@ pub(crate) fn build(
             return reporter.fail(Kind::Build, place_of(document, &body.name), message, None);
         }
     }
+    let refined = |plan| refinements(reporter, plan, &model, &mut budget);
+    let adaptations: Vec<RefineAt> = document.adaptations.iter().filter_map(refined).collect();
+    if !reporter.clean() {
+        return None;
+    }
     // Before probes remember where things start.
     if document.contact.enabled && document.contact.overlap == Overlap::Resolve {
         crate::load::resolve_overlap(reporter, document, &model, &mut state);
@@ -131,6 +139,39 @@ pub(crate) fn build(
         model,
         state,
         probes,
+        adaptations,
+    })
+}
+
+/// When a body is refined. All its meshes must be within the limits.
+fn refinements(
+    reporter: &Reporter,
+    plan: &AdaptPlan,
+    model: &Model,
+    budget: &mut Budget,
+) -> Option<RefineAt> {
+    let body = plan.body.value;
+    if let Err(error) = MeshChange::refine(model, body) {
+        return plan
+            .body
+            .fail(reporter, Kind::Build, error.to_string(), None);
+    }
+    let own = &model.bodies[body];
+    let mesh = TriMesh {
+        positions: own.rest().to_vec(),
+        triangles: own.surface.triangles.clone(),
+    };
+    let (mut edges, mut triangles) = (mesh.edges().len() as u128, mesh.triangles.len() as u128);
+    for _ in &plan.times.value {
+        budget.refined(reporter, edges, &own.name, plan.times.place)?;
+        edges = edges
+            .saturating_mul(2)
+            .saturating_add(triangles.saturating_mul(3));
+        triangles = triangles.saturating_mul(4);
+    }
+    Some(RefineAt {
+        body,
+        times: plan.times.value.clone(),
     })
 }
 

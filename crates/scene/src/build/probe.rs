@@ -1,6 +1,6 @@
 //! Probes on a built model.
 
-use stiction_bodies::{Model, State, Stencil};
+use stiction_bodies::{Model, State};
 use stiction_geometry::TriMesh;
 use stiction_math::Vec3;
 use stiction_sim::probe::{Axis, Probe, Quantity, centroid};
@@ -19,13 +19,17 @@ pub(super) struct Draft {
 
 enum Waiting {
     Nothing(Quantity),
-    Displacement(Stencil, Axis),
+    /// A tracked point.
+    Displacement(usize, Axis),
     Travel(Option<usize>),
 }
 
 impl Assembly<'_> {
-    pub(super) fn draft_probe(&self, plan: &ProbePlan) -> Option<Draft> {
-        let point = |anchor| self.stencil(anchor, plan.place);
+    pub(super) fn draft_probe(&mut self, plan: &ProbePlan) -> Option<Draft> {
+        let mut point = |anchor| {
+            let point = self.stencil(anchor, plan.place)?;
+            Some(self.builder.track(point))
+        };
         let of = Waiting::Nothing(match &plan.of {
             Followed::Displacement(p, axis) => {
                 return Some(Draft {
@@ -77,7 +81,7 @@ impl Draft {
         let quantity = match self.of {
             Waiting::Nothing(quantity) => quantity,
             Waiting::Displacement(point, axis) => {
-                let start = point.position(state);
+                let start = model.points[point].position(state);
                 Quantity::Displacement(point, start, axis)
             }
             Waiting::Travel(body) => {

@@ -3,6 +3,7 @@
 //! A plan is typed, complete and remembers where it stands in the text. Reading goes on after a
 //! problem, so that one run reports as many as possible.
 
+pub(crate) mod adapt;
 pub(crate) mod body;
 pub(crate) mod check;
 pub(crate) mod friction;
@@ -33,6 +34,7 @@ use crate::{
     suggest,
     tree::{Node, Table, Value},
 };
+use adapt::AdaptPlan;
 use body::{BodyPlan, Names};
 use material::Materials;
 use obstacle::ObstaclePlan;
@@ -60,6 +62,7 @@ pub(crate) struct Document {
     pub pins: Vec<PinPlan>,
     pub attachments: Vec<AttachmentPlan>,
     pub volumes: Vec<VolumePlan>,
+    pub adaptations: Vec<AdaptPlan>,
     pub obstacles: Vec<ObstaclePlan>,
     pub probes: Vec<ProbePlan>,
     pub checks: Vec<Check>,
@@ -123,6 +126,12 @@ pub(crate) fn document(
         .filter_map(|node| volume::volume(reporter, node, &names))
         .collect();
     unique(reporter, volumes.iter().map(|v| &v.name), "volumes");
+    let adaptations: Vec<AdaptPlan> = f
+        .tables("adapt")
+        .iter()
+        .filter_map(|node| adapt::adapt(reporter, node, &names))
+        .collect();
+    adapt::once(reporter, &adaptations);
     let springs = names_in(f.tables("attachment"));
     let media = names_in(f.tables("volume"));
     let walls = names_in(f.tables("obstacle"));
@@ -217,6 +226,7 @@ pub(crate) fn document(
         pins,
         attachments,
         volumes,
+        adaptations,
         obstacles,
         probes,
         checks,

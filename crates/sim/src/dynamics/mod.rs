@@ -26,6 +26,8 @@ use stiction_math::{BlockMatrix, Mat3, Part, PartShape, Quat, ScatterError, Syst
 
 /// The potential of the current step. Scratch: made once, filled anew by every step.
 pub struct Dynamics {
+    /// The generation of the model that it was made for.
+    generation: u64,
     h: f64,
     /// Orientations at the start of the step.
     r0: Vec<Quat>,
@@ -50,7 +52,7 @@ pub struct Dynamics {
     damping: Vec<Option<BlockMatrix>>,
     /// Drag and attachment damping: ½ (u − w)ᵀ C (u − w) of a point or of a pair of points.
     dashpots: Vec<Dashpot>,
-    /// The drag stencils of every body with drag, kept because topology stands.
+    /// The drag stencils of every body with drag, kept for one generation of the model.
     drag: Vec<(usize, Vec<Stencil>)>,
     surface_x: Vec<Vec3>,
     surface_v: Vec<Vec3>,
@@ -89,6 +91,7 @@ impl Dynamics {
         };
         let rigids = model.rigids().count();
         Self {
+            generation: model.generation,
             h: 0.0,
             r0: vec![Quat::identity(); rigids],
             angle: Vec::new(),
@@ -173,6 +176,9 @@ impl Dynamics {
     ) -> Result<(), SolveError> {
         if !(h.is_finite() && h > 0.0) {
             return Err(SolveError::TimeStep(h));
+        }
+        if self.generation != model.generation {
+            *self = Self::new(model);
         }
         self.h = h;
         self.r0.copy_from_slice(&state.rotations);

@@ -13,6 +13,7 @@
 //! - A failed step is cut in halves like with every method; BDF2 then has coefficients for steps of
 //!   changing length.
 
+mod adapt;
 mod contact;
 mod guard;
 mod newton;
@@ -24,7 +25,7 @@ mod woodbury;
 
 use std::borrow::Cow;
 
-use stiction_bodies::{Model, State};
+use stiction_bodies::{Model, State, adapt::Adaptation};
 use stiction_contact::smooth::{FrictionTime, Penalty, SmoothConfig};
 use stiction_contact::{ContactSet, detect::Detector};
 use stiction_math::{BlockError, ScatterError, Vec3};
@@ -113,6 +114,8 @@ struct History {
 }
 
 struct Work {
+    /// The generation of the model that it was made for.
+    generation: u64,
     forces: Forces,
     jacobian: Jacobian,
     contacts: Option<Contacts>,
@@ -195,7 +198,8 @@ impl Method for Smooth {
     }
 
     fn build(&mut self, step: &mut StepContext<'_>, _v: &mut [Vec3]) -> Result<(), SolveError> {
-        let made = match self.work.take() {
+        let generation = step.model.generation;
+        let made = match self.work.take().filter(|w| w.generation == generation) {
             Some(work) => work,
             None => Work::new(step.model, &self.rules, &self.config)?,
         };
@@ -360,6 +364,17 @@ impl Persistent for Smooth {
             sides: memory.keys.chunks_exact(2).map(unpack).collect(),
         };
     }
+
+    fn adapt(
+        &mut self,
+        change: &Adaptation<'_>,
+        _before: &State,
+        _after: &State,
+    ) -> Result<(), SolveError> {
+        self.history.sides = adapt::sides(change, &self.history.sides);
+        adapt::history(change, &mut self.history);
+        Ok(())
+    }
 }
 
 impl History {
@@ -407,6 +422,7 @@ impl Work {
             None
         };
         Ok(Self {
+            generation: model.generation,
             forces: Forces::new(model),
             jacobian: Jacobian::new(model).map_err(block)?,
             contacts,

@@ -166,6 +166,10 @@ impl ContactSolver for Admm {
         &[super::LAMBDA, super::BALANCE]
     }
 
+    fn is_extensive(&self, column: &str) -> bool {
+        column == super::BALANCE
+    }
+
     fn release(&mut self) {
         self.projection = Projection::default();
         for column in [&mut self.v, &mut self.p, &mut self.lambda, &mut self.step] {

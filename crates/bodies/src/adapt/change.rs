@@ -1,0 +1,242 @@
+//! How the meshes of shells change, as data.
+
+use std::ops::Range;
+
+use stiction_geometry::{CHILDREN, MeshError, TriMesh};
+
+use super::{anchor::Locator, weights::Weights};
+use crate::{
+    builder::BuildError,
+    material::MembraneLaw,
+    model::{Body, BodyKind, Model, ShellSource},
+    volume::VolumeError,
+};
+
+/// The new mesh of a shell and its relation to the old one, in the body's own numbering.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeshChange {
+    /// The body.
+    pub body: usize,
+    /// The new triangles.
+    pub triangles: Vec<[u32; 3]>,
+    /// The new nodes in terms of the old ones: rest positions, positions and velocities.
+    pub nodes: Weights,
+    /// The old nodes as points of the new mesh.
+    pub old_nodes: Weights,
+    /// Where each new triangle comes from.
+    pub origin: Vec<Origin>,
+}
+
+/// Where a new triangle comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Origin {
+    /// The old triangle, whose material it has.
+    pub triangle: u32,
+    /// Barycentric coordinates of its corners in the old triangle.
+    pub corners: [[f64; 3]; 3],
+}
+
+/// Why a topology cannot change.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum AdaptError {
+    /// Only shells have meshes that can change.
+    #[error("body `{body}` is not a shell; only the mesh of a shell can change")]
+    NotAShell {
+        /// The body.
+        body: String,
+    },
+    /// The stiffness of springs belongs to the edges of one mesh.
+    #[error(
+        "body `{body}` is held together by springs along the edges of its mesh, whose stiffness is that of \
+         the mesh; choose a material with `young` and `poisson`, or with `stretch`"
+    )]
+    Springs {
+        /// The body.
+        body: String,
+    },
+    /// The mesh cannot be refined.
+    #[error("body `{body}`: {source}")]
+    Mesh {
+        /// The body.
+        body: String,
+        /// Why.
+        source: MeshError,
+    },
+    /// The new shell cannot be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// An enclosed volume cannot be measured on the new mesh.
+    #[error("volume `{volume}`: {source}")]
+    Volume {
+        /// The volume.
+        volume: String,
+        /// Why.
+        source: VolumeError,
+    },
+    /// Numbers of nodes, triangles, pins or points that do not fit together.
+    #[error("body `{body}`: {what}")]
+    Inconsistent {
+        /// The body.
+        body: String,
+        /// What does not fit.
+        what: &'static str,
+    },
+}
+
+impl MeshChange {
+    /// Halves all edges of a shell: every triangle becomes four.
+    pub fn refine(model: &Model, body: usize) -> Result<Self, AdaptError> {
+        let (source, shell) = shell(model, body)?;
+        let springs = |law: MembraneLaw| matches!(law, MembraneLaw::Springs { .. });
+        if source.materials.iter().any(|m| springs(m.membrane)) {
+            return Err(AdaptError::Springs {
+                body: shell.name.clone(),
+            });
+        }
+        let n = shell.node_count();
+        let fine = TriMesh::refine(n, &shell.surface.triangles);
+        let fine = fine.map_err(|source| AdaptError::Mesh {
+            body: shell.name.clone(),
+            source,
+        })?;
+        let mut nodes = Weights::among(0..n as u32);
+        for [a, b] in fine.edges {
+            nodes.push([(a, 0.5), (b, 0.5)]);
+        }
+        let children = |triangle: u32| CHILDREN.map(|corners| Origin { triangle, corners });
+        Ok(Self {
+            body,
+            triangles: fine.triangles,
+            nodes,
+            old_nodes: Weights::among(0..n as u32),
+            origin: (0..shell.surface.triangles.len() as u32)
+                .flat_map(children)
+                .collect(),
+        })
+    }
+
+    fn check(&self, body: &Body) -> Result<(), AdaptError> {
+        let (old, new) = (body.node_count() as u32, self.nodes.len() as u32);
+        let triangles = body.surface.triangles.len() as u32;
+        let named = self.triangles.iter().flatten().copied().max();
+        let of = self.origin.iter().map(|o| o.triangle).max();
+        let what = match () {
+            () if self.origin.len() != self.triangles.len() => {
+                "a new triangle has no origin, or an origin no triangle"
+            }
+            () if self.old_nodes.len() != old as usize => {
+                "an old node has no place in the new mesh"
+            }
+            () if named.is_none_or(|i| i >= new) => {
+                "a new triangle names a node that does not exist"
+            }
+            () if of.is_none_or(|t| t >= triangles) => {
+                "a new triangle comes from one that does not exist"
+            }
+            () if self.nodes.largest().is_none_or(|i| i >= old) => {
+                "a new node is made from one that does not exist"
+            }
+            () if self.old_nodes.largest().is_none_or(|i| i >= new) => {
+                "an old node is put on one that does not exist"
+            }
+            () => return Ok(()),
+        };
+        Err(AdaptError::Inconsistent {
+            body: body.name.clone(),
+            what,
+        })
+    }
+}
+
+/// A shell and what it is made from.
+pub(super) fn shell(model: &Model, body: usize) -> Result<(&ShellSource, &Body), AdaptError> {
+    let named = model.bodies.get(body);
+    let found = named.and_then(|b| match &b.kind {
+        BodyKind::Deformable(d) => Some((d.source.as_deref()?, b)),
+        BodyKind::Rigid(_) | BodyKind::Rods(_) => None,
+    });
+    found.ok_or_else(|| AdaptError::NotAShell {
+        body: named.map(|b| b.name.clone()).unwrap_or_default(),
+    })
+}
+
+/// The shells of a model that change together, and the new numbers of all blocks.
+#[derive(Clone, Debug)]
+pub struct TopologyChange {
+    changes: Vec<MeshChange>,
+    pub(super) locators: Vec<Locator>,
+    /// The change of each body, by its place in `changes`.
+    of_body: Vec<Option<u32>>,
+    /// Blocks of each body before and after.
+    blocks: Vec<[Range<usize>; 2]>,
+}
+
+impl TopologyChange {
+    /// The given changes of bodies of `model`, at most one of each.
+    pub fn new(model: &Model, changes: Vec<MeshChange>) -> Result<Self, AdaptError> {
+        let mut of_body = vec![None; model.bodies.len()];
+        let mut locators = Vec::with_capacity(changes.len());
+        for (i, change) in changes.iter().enumerate() {
+            let (_, body) = shell(model, change.body)?;
+            change.check(body)?;
+            if of_body[change.body].replace(i as u32).is_some() {
+                return Err(AdaptError::Inconsistent {
+                    body: body.name.clone(),
+                    what: "its mesh is to change twice at once",
+                });
+            }
+            locators.push(Locator::new(change, body));
+        }
+        let mut next = 0;
+        let blocks = model.bodies.iter().zip(&of_body).map(|(body, change)| {
+            let own = change.map(|i| changes[i as usize].nodes.len());
+            let first = next;
+            next += own.unwrap_or(body.blocks.len());
+            [body.blocks.clone(), first..next]
+        });
+        Ok(Self {
+            blocks: blocks.collect(),
+            locators,
+            changes,
+            of_body,
+        })
+    }
+
+    /// The bodies that change.
+    pub fn changes(&self) -> &[MeshChange] {
+        &self.changes
+    }
+
+    /// The change of a body, if it changes.
+    pub fn of_body(&self, body: usize) -> Option<&MeshChange> {
+        let at = self.of_body.get(body).copied().flatten()?;
+        self.changes.get(at as usize)
+    }
+
+    /// Blocks of a body before and after.
+    pub fn blocks(&self, body: usize) -> &[Range<usize>; 2] {
+        &self.blocks[body]
+    }
+
+    /// The change of the body that owns an old block, as a place in `changes`, and the block's
+    /// number in the body; of a body that does not change, its number after the change.
+    pub(super) fn place(&self, block: usize) -> Place {
+        let b = self.blocks.partition_point(|r| r[0].end <= block);
+        let Some([before, after]) = self.blocks.get(b) else {
+            return Place::Same(block);
+        };
+        let own = block - before.start;
+        match self.of_body[b] {
+            Some(change) => Place::Changed(change as usize, own as u32, after.start as u32),
+            None => Place::Same(after.start + own),
+        }
+    }
+}
+
+/// Where an old block is after a change.
+pub(super) enum Place {
+    /// In a body that changes: its change, the node, and the first block after the change.
+    Changed(usize, u32, u32),
+    /// In another body: its number after the change.
+    Same(usize),
+}

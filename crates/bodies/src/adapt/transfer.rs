@@ -1,0 +1,223 @@
+//! Columns from the old model to the new one.
+
+use stiction_math::{Mat3, Vec3};
+
+use super::change::TopologyChange;
+use crate::{
+    mass::Mass,
+    model::{BodyKind, Deformable, Model},
+    state::State,
+};
+
+/// A change of topology between two models.
+#[derive(Clone, Copy, Debug)]
+pub struct Adaptation<'a> {
+    /// The model before it.
+    pub before: &'a Model,
+    /// The model after it.
+    pub after: &'a Model,
+    /// The change.
+    pub change: &'a TopologyChange,
+}
+
+impl Adaptation<'_> {
+    /// The state after the change: positions interpolated, velocities with the momenta that they
+    /// had.
+    pub fn state(&self, state: &State) -> State {
+        State {
+            time: state.time,
+            step: state.step,
+            x: self.interpolated(&state.x),
+            v: self.velocities(&state.x, &state.v),
+            rotations: state.rotations.clone(),
+            frames: state.frames.clone(),
+        }
+    }
+
+    /// A column of positions or velocities at the new nodes, interpolated linearly.
+    pub fn interpolated(&self, old: &[Vec3]) -> Vec<Vec3> {
+        self.column(old, |change, _, old, out| {
+            let of = |i| change.nodes.value(i, old);
+            out.extend((0..change.nodes.len()).map(of));
+        })
+    }
+
+    /// A column of impulses at the new nodes: the impulse per mass is interpolated. The sum over each
+    /// body stays the same.
+    pub fn impulses(&self, old: &[Vec3]) -> Vec<Vec3> {
+        self.column(old, |change, [from, to], old, out| {
+            let (from, to) = (from.mass.lumped(), to.mass.lumped());
+            out.extend((0..change.nodes.len()).map(|i| {
+                let row = change.nodes.row(i).iter();
+                let terms = row.map(|&(j, w)| old[j as usize] * (w * to[i] / from[j as usize]));
+                terms.sum::<Vec3>()
+            }));
+        })
+    }
+
+    /// Velocities at the new nodes when the old nodes are at `x` [m] and move at `v` [m/s]:
+    /// interpolated, then corrected by the rigid motion that restores linear and angular momentum.
+    pub fn velocities(&self, x: &[Vec3], v: &[Vec3]) -> Vec<Vec3> {
+        let mut next = self.interpolated(v);
+        let at = self.interpolated(x);
+        for (b, [from, to]) in self.soft() {
+            let [before, after] = self.change.blocks(b).clone();
+            let target = Momenta::of(from, &x[before.clone()], &v[before]);
+            target.restore(to, &at[after.clone()], &mut next[after]);
+        }
+        next
+    }
+
+    /// Momenta of the new blocks [kg·m/s] for momenta `p` of the old ones at positions `x` [m]: those
+    /// of the velocities that belong to them.
+    pub fn momenta(&self, x: &[Vec3], p: &[Vec3]) -> Vec<Vec3> {
+        // Blocks of other bodies keep their momenta, whatever stands for them in the meantime.
+        let mut v = p.to_vec();
+        for (b, [from, _]) in self.soft() {
+            let range = self.change.blocks(b)[0].clone();
+            divide(from, &p[range.clone()], &mut v[range]);
+        }
+        let mut next = self.velocities(x, &v);
+        for (b, [_, to]) in self.soft() {
+            let range = self.change.blocks(b)[1].clone();
+            let v = next[range.clone()].to_vec();
+            for (i, p) in next[range].iter_mut().enumerate() {
+                *p = to.mass.row(&to.pattern, &v, i);
+            }
+        }
+        next
+    }
+
+    /// The bodies that change, before and after.
+    fn soft(&self) -> impl Iterator<Item = (usize, [&Deformable; 2])> {
+        self.change.changes().iter().filter_map(|c| {
+            match (
+                &self.before.bodies[c.body].kind,
+                &self.after.bodies[c.body].kind,
+            ) {
+                (BodyKind::Deformable(a), BodyKind::Deformable(b)) => Some((c.body, [a, b])),
+                _ => None,
+            }
+        })
+    }
+
+    fn column(
+        &self,
+        old: &[Vec3],
+        changed: impl Fn(&super::MeshChange, [&Deformable; 2], &[Vec3], &mut Vec<Vec3>),
+    ) -> Vec<Vec3> {
+        let mut out = Vec::with_capacity(self.after.blocks());
+        let bodies = self.before.bodies.iter().zip(&self.after.bodies);
+        for (b, (from, to)) in bodies.enumerate() {
+            let old = &old[from.blocks.clone()];
+            match (self.change.of_body(b), &from.kind, &to.kind) {
+                (Some(change), BodyKind::Deformable(from), BodyKind::Deformable(to)) => {
+                    changed(change, [from, to], old, &mut out);
+                }
+                _ => out.extend_from_slice(old),
+            }
+        }
+        out
+    }
+}
+
+/// Momenta of a body about its centre of mass.
+struct Momenta {
+    /// Σ m v [kg·m/s].
+    linear: Vec3,
+    /// Σ r × (M v) about the centre of mass [kg·m²/s].
+    angular: Vec3,
+}
+
+/// The centre of mass [m].
+fn centre(soft: &Deformable, x: &[Vec3]) -> Vec3 {
+    let lumped = soft.mass.lumped();
+    let sum: Vec3 = lumped.iter().zip(x).map(|(m, x)| x * *m).sum();
+    sum / soft.mass.total()
+}
+
+impl Momenta {
+    fn of(soft: &Deformable, x: &[Vec3], v: &[Vec3]) -> Self {
+        let c = centre(soft, x);
+        let (mut linear, mut angular) = (Vec3::zeros(), Vec3::zeros());
+        for i in 0..v.len() {
+            let p = soft.mass.row(&soft.pattern, v, i);
+            linear += p;
+            angular += (x[i] - c).cross(&p);
+        }
+        Self { linear, angular }
+    }
+
+    /// Gives the nodes of a body these momenta by the least change of `v` in the norm of its mass
+    /// matrix: δv = a + ω × r.
+    fn restore(&self, soft: &Deformable, x: &[Vec3], v: &mut [Vec3]) {
+        let now = Self::of(soft, x, v);
+        let c = centre(soft, x);
+        let r: Vec<Vec3> = x.iter().map(|x| x - c).collect();
+        let mut inertia = Mat3::zeros();
+        for i in 0..r.len() {
+            let weighted = soft.mass.row(&soft.pattern, &r, i);
+            inertia -= r[i].cross_matrix() * weighted.cross_matrix();
+        }
+        let a = (self.linear - now.linear) / soft.mass.total();
+        let omega = solve_symmetric(&inertia, &(self.angular - now.angular));
+        for (v, r) in v.iter_mut().zip(&r) {
+            *v += a + omega.cross(r);
+        }
+    }
+}
+
+/// Least-norm solution of a symmetric positive semi-definite system; the inertia of nodes on a line
+/// is singular.
+fn solve_symmetric(m: &Mat3, b: &Vec3) -> Vec3 {
+    let eigen = ((m + m.transpose()) * 0.5).symmetric_eigen();
+    let largest = eigen.eigenvalues.max();
+    let mut x = Vec3::zeros();
+    for k in 0..3 {
+        let (value, axis) = (eigen.eigenvalues[k], eigen.eigenvectors.column(k));
+        if value > 1e-12 * largest {
+            x += axis * (axis.dot(b) / value);
+        }
+    }
+    x
+}
+
+/// v ← M⁻¹ p. Conjugate gradients with the diagonal converge fast: the condition number of a
+/// consistent mass matrix scaled so does not depend on the mesh.
+fn divide(soft: &Deformable, p: &[Vec3], v: &mut [Vec3]) {
+    let lumped = soft.mass.lumped();
+    for ((v, p), m) in v.iter_mut().zip(p).zip(lumped) {
+        *v = p / *m;
+    }
+    if let Mass::Lumped(_) = soft.mass {
+        return;
+    }
+    let apply = |d: &[Vec3]| -> Vec<Vec3> {
+        let row = |i| soft.mass.row(&soft.pattern, d, i);
+        (0..d.len()).map(row).collect()
+    };
+    let dot = |a: &[Vec3], b: &[Vec3]| a.iter().zip(b).map(|(a, b)| a.dot(b)).sum::<f64>();
+    let scaled = |r: &[Vec3]| -> Vec<Vec3> { r.iter().zip(lumped).map(|(r, m)| r / *m).collect() };
+    let mut r: Vec<Vec3> = p.iter().zip(apply(v)).map(|(p, q)| p - q).collect();
+    let mut z = scaled(&r);
+    let mut d = z.clone();
+    let (mut rz, bound) = (dot(&r, &z), 1e-32 * dot(p, &scaled(p)));
+    for _ in 0..200 {
+        if rz <= bound || rz.is_nan() {
+            break;
+        }
+        let q = apply(&d);
+        let alpha = rz / dot(&d, &q);
+        for i in 0..v.len() {
+            v[i] += d[i] * alpha;
+            r[i] -= q[i] * alpha;
+        }
+        z = scaled(&r);
+        let next = dot(&r, &z);
+        let beta = next / rz;
+        rz = next;
+        for i in 0..d.len() {
+            d[i] = z[i] + d[i] * beta;
+        }
+    }
+}

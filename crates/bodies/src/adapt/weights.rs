@@ -1,0 +1,91 @@
+//! Sparse rows of weights.
+
+use stiction_math::Vec3;
+
+/// Points as weighted sums of numbered others, one row each, stored one after the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weights {
+    start: Vec<u32>,
+    entries: Vec<(u32, f64)>,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self {
+            start: vec![0],
+            entries: Vec::new(),
+        }
+    }
+}
+
+impl Weights {
+    /// Points that are all among the others: point i is the other `numbers[i]`.
+    pub fn among(numbers: impl IntoIterator<Item = u32>) -> Self {
+        let mut weights = Self::default();
+        for number in numbers {
+            weights.push([(number, 1.0)]);
+        }
+        weights
+    }
+
+    /// Appends a row.
+    pub fn push(&mut self, row: impl IntoIterator<Item = (u32, f64)>) {
+        self.entries.extend(row);
+        self.start.push(self.entries.len() as u32);
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.start.len() - 1
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Numbers and weights of row `i`.
+    pub fn row(&self, i: usize) -> &[(u32, f64)] {
+        &self.entries[self.start[i] as usize..self.start[i + 1] as usize]
+    }
+
+    /// The number that row `i` stands for, if it is one of the others.
+    pub fn same(&self, i: usize) -> Option<u32> {
+        match self.row(i) {
+            [(number, weight)] if *weight == 1.0 => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The largest number in any row.
+    pub fn largest(&self) -> Option<u32> {
+        self.entries.iter().map(|e| e.0).max()
+    }
+
+    /// Row `i` of a column of the others. A row that is one of them keeps its bits.
+    pub fn value(&self, i: usize, of: &[Vec3]) -> Vec3 {
+        let terms = self.row(i).iter().map(|&(j, w)| of[j as usize] * w);
+        terms.reduce(|a, b| a + b).unwrap_or_default()
+    }
+
+    /// The rows by number: for each of the `count` others the rows that it is in, and its weights.
+    pub fn transposed(&self, count: usize) -> Self {
+        let mut start = vec![0_u32; count + 1];
+        for (j, _) in &self.entries {
+            start[*j as usize + 1] += 1;
+        }
+        for j in 0..count {
+            start[j + 1] += start[j];
+        }
+        let mut next = start.clone();
+        let mut entries = vec![(0, 0.0); self.entries.len()];
+        for i in 0..self.len() {
+            for &(j, w) in self.row(i) {
+                let at = &mut next[j as usize];
+                entries[*at as usize] = (i as u32, w);
+                *at += 1;
+            }
+        }
+        Self { start, entries }
+    }
+}

@@ -1,0 +1,113 @@
+//! Stage `adapt`: topology changes between steps.
+//!
+//! At the start of a step an [`Adapter`] is given the model and the state and returns the meshes
+//! that change. Model, state and what the method carries follow together, or not at all.
+
+pub(crate) mod keys;
+mod refine;
+
+use stiction_bodies::{
+    Model, State,
+    adapt::{AdaptError, Adaptation, MeshChange, Topology, TopologyChange},
+};
+
+use crate::{
+    error::SolveError,
+    method::{Memory, Method},
+};
+
+pub use refine::{RefineAt, Refinements};
+
+/// Source of topology changes.
+pub trait Adapter: Send {
+    /// The changes due at the start of the step from `state`, at most one per body; none if the
+    /// topology stays. It is called until there are none.
+    fn changes(&self, model: &Model, state: &State) -> Result<Vec<MeshChange>, AdaptError>;
+
+    /// The changes were made.
+    fn made(&mut self, changes: &[MeshChange]);
+
+    /// What a checkpoint must keep.
+    fn save(&self) -> Vec<u64>;
+
+    /// Takes back what `save` gave.
+    fn recall(&mut self, memory: &[u64]);
+}
+
+/// Why the topology cannot change. Model, state and method are as they were.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ChangeError {
+    /// The new model cannot be made.
+    #[error(transparent)]
+    Model(#[from] AdaptError),
+    /// The method cannot follow.
+    #[error(transparent)]
+    Method(#[from] SolveError),
+}
+
+/// Model, state, method memory and adapter memory before a change of topology.
+pub(crate) struct Before {
+    pub model: Model,
+    pub state: State,
+    pub memory: Memory,
+    pub adapter: Vec<u64>,
+}
+
+/// Makes all changes that are due. Returns what was before the first one, if there was one; on error
+/// all is as before.
+pub(crate) fn run(
+    adapter: &mut dyn Adapter,
+    model: &mut Model,
+    state: &mut State,
+    method: &mut dyn Method,
+) -> Result<Option<Before>, ChangeError> {
+    let mut before: Option<Before> = None;
+    loop {
+        match once(adapter, model, state, method, &mut before) {
+            Ok(true) => {}
+            Ok(false) => return Ok(before),
+            Err(error) => {
+                if let Some(before) = before {
+                    (*model, *state) = (before.model, before.state);
+                    method.recall(before.memory);
+                    adapter.recall(&before.adapter);
+                }
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// Makes the next changes; whether there were any.
+fn once(
+    adapter: &mut dyn Adapter,
+    model: &mut Model,
+    state: &mut State,
+    method: &mut dyn Method,
+    before: &mut Option<Before>,
+) -> Result<bool, ChangeError> {
+    let changes = adapter.changes(model, state)?;
+    if changes.is_empty() {
+        return Ok(false);
+    }
+    let change = TopologyChange::new(model, changes)?;
+    let after = Topology::after(model, &change).apply(model)?;
+    let adaptation = Adaptation {
+        before: model,
+        after: &after,
+        change: &change,
+    };
+    let next = adaptation.state(state);
+    let (memory, kept) = (method.save(), adapter.save());
+    method.adapt(&adaptation, state, &next)?;
+    adapter.made(change.changes());
+    let model = std::mem::replace(model, after);
+    let state = std::mem::replace(state, next);
+    before.get_or_insert(Before {
+        model,
+        state,
+        memory,
+        adapter: kept,
+    });
+    Ok(true)
+}

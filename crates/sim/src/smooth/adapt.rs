@@ -1,0 +1,81 @@
+//! What `smooth` carries from step to step, after a change of topology.
+
+use stiction_bodies::{Model, adapt::Adaptation};
+use stiction_math::Vec3;
+
+use super::History;
+
+/// The start and the end of the last step on the new mesh. Positions are interpolated as those of
+/// the state are, so that the next step still follows this one, and momenta are those of the
+/// transferred velocities.
+pub(super) fn history(change: &Adaptation<'_>, history: &mut History) {
+    let n = change.before.blocks();
+    let before = &mut history.before;
+    if [&before.shift, &before.p, &history.end]
+        .iter()
+        .any(|c| c.len() != n)
+    {
+        // There was no step yet.
+        return;
+    }
+    let start: Vec<Vec3> = history
+        .end
+        .iter()
+        .zip(&before.shift)
+        .map(|(x, d)| x + d)
+        .collect();
+    before.p = change.momenta(&start, &before.p);
+    before.shift = change.interpolated(&before.shift);
+    history.end = change.interpolated(&history.end);
+}
+
+/// Sides of sheets by the new numbers of vertices. A new node is on the side of the nodes that it is
+/// made of, where they agree.
+pub(super) fn sides(change: &Adaptation<'_>, sides: &[([u32; 2], f64)]) -> Vec<([u32; 2], f64)> {
+    let first = |model: &Model| {
+        let mut next = 0;
+        let mut first = Vec::with_capacity(model.bodies.len() + 1);
+        for body in &model.bodies {
+            first.push(next);
+            next += body.surface.len() as u32;
+        }
+        first.push(next);
+        first
+    };
+    let (from, to) = (first(change.before), first(change.after));
+    let bodies = change.before.bodies.len();
+    // Obstacles come after all bodies.
+    let owner = |vertex: u32| from.partition_point(|f| *f <= vertex) - 1;
+    let mut out = Vec::with_capacity(sides.len());
+    for &([vertex, surface], side) in sides {
+        let b = owner(vertex);
+        if b == bodies || change.change.of_body(b).is_none() {
+            out.push(([vertex - from[b] + to[b], surface], side));
+        }
+    }
+    for mesh in change.change.changes() {
+        let b = mesh.body;
+        let own = |s: &&([u32; 2], f64)| owner(s.0[0]) == b;
+        let mut old: Vec<([u32; 2], f64)> = sides.iter().filter(own).copied().collect();
+        // By surface, then by vertex.
+        old.sort_by_key(|s| [s.0[1], s.0[0]]);
+        for same in old.chunk_by(|a, b| a.0[1] == b.0[1]) {
+            let surface = same[0].0[1];
+            let side = |node: u32| {
+                let at = same.binary_search_by_key(&(from[b] + node), |s| s.0[0]);
+                at.ok().map(|i| same[i].1)
+            };
+            for node in 0..mesh.nodes.len() {
+                let row = mesh.nodes.row(node).iter().map(|e| side(e.0));
+                let known: Option<Vec<f64>> = row.collect();
+                if let Some([one, more @ ..]) = known.as_deref()
+                    && more.iter().all(|s| s == one)
+                {
+                    out.push(([to[b] + node as u32, surface], *one));
+                }
+            }
+        }
+    }
+    out.sort_by_key(|s| s.0);
+    out
+}
