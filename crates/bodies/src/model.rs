@@ -7,6 +7,7 @@ use stiction_math::{BlockPattern, Quat, Vec3};
 use crate::{
     attachment::Attachment,
     drag::{Air, Drag},
+    kind::OpenKind,
     mass::Mass,
     material::Damping,
     motion::{Motion, Track},
@@ -92,6 +93,8 @@ pub enum BodyKind {
     Rigid(Rigid),
     /// Rods: per rod the blocks of its nodes, then those of its twists.
     Rods(Box<Rods>),
+    /// A kind defined elsewhere.
+    Open(Box<dyn OpenKind>),
 }
 
 /// A shell or solid: nodes, elastic terms and a mass matrix on one block pattern.
@@ -181,34 +184,28 @@ impl Model {
 
     /// The rigid bodies, in the order of `State::rotations`.
     pub fn rigids(&self) -> impl Iterator<Item = (&Body, &Rigid)> {
-        self.bodies.iter().filter_map(|b| match &b.kind {
-            BodyKind::Rigid(r) => Some((b, r)),
-            BodyKind::Deformable(_) | BodyKind::Rods(_) => None,
-        })
+        self.bodies
+            .iter()
+            .filter_map(|b| Some((b, b.kind.as_rigid()?)))
     }
 
     /// The bodies made of rods, in the order of `State::frames`.
     pub fn rods(&self) -> impl Iterator<Item = (&Body, &Rods)> {
-        self.bodies.iter().filter_map(|b| match &b.kind {
-            BodyKind::Rods(r) => Some((b, &**r)),
-            BodyKind::Deformable(_) | BodyKind::Rigid(_) => None,
-        })
+        self.bodies
+            .iter()
+            .filter_map(|b| Some((b, b.kind.as_rods()?)))
     }
 }
 
 impl Body {
     /// Rest positions of the nodes [m]; empty for a rigid body.
     pub fn rest(&self) -> &[Vec3] {
-        match &self.kind {
-            BodyKind::Deformable(d) => &d.rest,
-            BodyKind::Rods(r) => r.rest(),
-            BodyKind::Rigid(_) => &[],
-        }
+        self.kind.mechanics().rest()
     }
 
     /// Whether it is made of particles.
     pub fn is_particles(&self) -> bool {
-        self.radius > 0.0 && matches!(self.kind, BodyKind::Deformable(_))
+        self.radius > 0.0 && self.kind.as_deformable().is_some()
     }
 
     /// Whether it is carried by affine frames, four nodes to a frame.
@@ -223,8 +220,8 @@ impl Body {
 
     /// The block of node `i`, if there is such a node.
     pub fn node_block(&self, i: usize) -> Option<usize> {
-        match (&self.kind, &self.surface.skin) {
-            (BodyKind::Rods(_), Skin::Nodes(blocks)) => blocks.get(i).map(|&b| b as usize),
+        match (self.kind.as_rods(), &self.surface.skin) {
+            (Some(_), Skin::Nodes(blocks)) => blocks.get(i).map(|&b| b as usize),
             _ => (i < self.node_count()).then(|| self.blocks.start + i),
         }
     }
@@ -232,29 +229,17 @@ impl Body {
     /// Where the blocks are at rest [m]: the nodes; the origin for a rigid body, whose two blocks
     /// have no place in a mesh, and for the twists of rods.
     pub fn block_positions(&self) -> Vec<Vec3> {
-        match &self.kind {
-            BodyKind::Deformable(d) => d.rest.clone(),
-            BodyKind::Rigid(_) => vec![Vec3::zeros(); 2],
-            BodyKind::Rods(r) => r.rest_blocks(),
-        }
+        self.kind.mechanics().block_positions()
     }
 
     /// What each block weighs [kg]; the mean inertia [kg·m²] for the angular block of a rigid body,
     /// the mean of its twists for a block of twists.
     pub fn block_masses(&self) -> Vec<f64> {
-        match &self.kind {
-            BodyKind::Deformable(d) => d.mass.lumped().to_vec(),
-            BodyKind::Rigid(r) => vec![r.mass, r.inertia.trace() / 3.0],
-            BodyKind::Rods(r) => r.mass().iter().map(Vec3::mean).collect(),
-        }
+        self.kind.mechanics().block_masses()
     }
 
     /// The total mass [kg].
     pub fn total_mass(&self) -> f64 {
-        match &self.kind {
-            BodyKind::Deformable(d) => d.mass.total(),
-            BodyKind::Rigid(r) => r.mass,
-            BodyKind::Rods(r) => r.total_mass(),
-        }
+        self.kind.mechanics().total_mass()
     }
 }

@@ -16,7 +16,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use stiction_bodies::{Body, BodyKind, Frames, Model, State};
+use stiction_bodies::{Body, Columns, Frames, Model, State};
 use stiction_contact::{Certificate, Outcome};
 use stiction_geometry::TriMesh;
 use stiction_math::{Quat, Vec3, nalgebra::Quaternion};
@@ -334,7 +334,7 @@ impl Recorder {
     fn whole(&mut self, body: &Body, state: &State, path: &Path) -> Result<(), RecordError> {
         let values = self.last.values();
         let conforming = matches!(body.surface.skin, stiction_bodies::Skin::Nodes(_));
-        if !body.tets.is_empty() && conforming && matches!(body.kind, BodyKind::Deformable(_)) {
+        if !body.tets.is_empty() && conforming && body.kind.as_deformable().is_some() {
             let r = body.blocks.clone();
             let frame = Frame {
                 name: &body.name,
@@ -557,6 +557,14 @@ fn encode_state(state: &State, out: &mut Encoder) {
         out.f64(*angle);
         out.u64(u64::from(*held));
     }
+    // And bodies without columns of their own.
+    for columns in &state.columns {
+        out.u64(columns.iter().len() as u64);
+        for column in columns.iter() {
+            out.str(&column.name);
+            out.f64s(&column.values);
+        }
+    }
 }
 
 /// The stored state, which must have the shape of `like`.
@@ -593,8 +601,18 @@ fn decode_state(checkpoint: &Checkpoint, like: &State) -> Result<State, Checkpoi
         frames.angle.push(input.f64()?);
         frames.held.push(input.u64()? != 0);
     }
+    let mut columns = Vec::with_capacity(like.columns.len());
+    for _ in &like.columns {
+        let mut own = Columns::default();
+        for _ in 0..input.usize()? {
+            let name = input.str()?.to_owned();
+            *own.get_mut(&name) = input.f64s()?;
+        }
+        columns.push(own);
+    }
     input.finish()?;
     Ok(State {
+        columns,
         frames,
         time,
         step,

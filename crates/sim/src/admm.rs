@@ -14,7 +14,7 @@
 //! For comparison, the same Newton iterations can hand their linear problems to nested relaxation
 //! instead [daviet2020, Sect. 7.1]: see [`ContactSolver`].
 
-use stiction_bodies::{Body, BodyKind, Model, State};
+use stiction_bodies::{Body, Model, State};
 use stiction_contact::{
     ContactKey, ContactSet, FrictionProblem,
     detect::{ContactSource, DetectConfig, Detector, Overlap, Placement, Step},
@@ -424,7 +424,7 @@ impl Work {
         };
         let mut problem = FrictionProblem::new(a, vec![Vec3::zeros(); n], 1.0);
         // Rods are eliminated from end to end wherever they are.
-        let rods = |b: &Body| matches!(b.kind, BodyKind::Rods(_));
+        let rods = |b: &Body| b.kind.as_rods().is_some();
         problem.positions = match model.bodies.iter().all(rods) {
             true => Vec::new(),
             false => {

@@ -6,17 +6,17 @@
 
 use std::sync::Arc;
 
-use stiction_bodies::{BodyKind, Model, State};
+use stiction_bodies::{Model, State};
 use stiction_contact::{
     ContactSet, FrictionProblem,
     detect::{DetectConfig, DetectError, Detector, Overlap, Placement, Step},
 };
-use stiction_math::{BlockError, BlockPattern, Mat3, PartShape, SystemMatrix, Vec3};
+use stiction_math::{BlockError, BlockPattern, Mat3, PartShape, ScatterError, SystemMatrix, Vec3};
 
-use super::{contact::Contacts, stage::Stage};
+use super::contact::Contacts;
 use crate::{
     colliders::{ContactRules, colliders, place},
-    jacobian::Jacobian,
+    implicit::Implicit,
     method::{Evidence, SolveError},
 };
 
@@ -34,20 +34,19 @@ pub(super) struct Record {
 impl Record {
     pub fn new(model: &Model, rules: &ContactRules) -> Result<Self, SolveError> {
         let n = model.blocks();
-        let shapes: Result<Vec<PartShape>, BlockError> = model
-            .bodies
-            .iter()
-            .map(|b| {
-                Ok(match &b.kind {
-                    BodyKind::Deformable(d) => {
-                        PartShape::Sparse(Arc::new(BlockPattern::from_cliques(d.pattern.n(), [])?))
-                    }
-                    BodyKind::Rigid(_) => PartShape::Dense,
-                    BodyKind::Rods(r) => PartShape::Banded(r.layout().clone()),
-                })
-            })
+        // Of a shell or solid the certificate uses the diagonal blocks alone.
+        let diagonal = |shape: PartShape| match shape {
+            PartShape::Sparse(pattern) => {
+                let alone = BlockPattern::from_cliques(pattern.n(), [])?;
+                Ok(PartShape::Sparse(Arc::new(alone)))
+            }
+            other => Ok(other),
+        };
+        let bodies = model.bodies.iter();
+        let shapes: Result<Vec<PartShape>, BlockError> = bodies
+            .map(|b| diagonal(b.kind.mechanics().part()))
             .collect();
-        let a = SystemMatrix::new(shapes.map_err(super::block)?, &[]);
+        let a = SystemMatrix::new(shapes.map_err(ScatterError::Block)?, &[]);
         let mut problem = FrictionProblem::new(a, vec![Vec3::zeros(); n], 1.0);
         let bodies = || model.bodies.iter();
         problem.positions = bodies().flat_map(|b| b.block_positions()).collect();
@@ -67,12 +66,11 @@ impl Record {
     pub fn set(
         &mut self,
         contacts: &Contacts,
-        stage: &Stage,
-        jacobian: &Jacobian,
+        core: &Implicit,
         fixed: &[bool],
-        residual: &[Vec3],
         h: f64,
     ) -> Result<(), SolveError> {
+        let (stage, residual) = (core.stage(), core.residual());
         let Self { problem, v, r, .. } = self;
         problem.h = h;
         problem.fixed.copy_from_slice(fixed);
@@ -81,7 +79,7 @@ impl Record {
         for i in 0..v.len() {
             let block = match fixed[i] {
                 true => Mat3::identity(),
-                false => definite(&jacobian.diagonal()[i], problem.mass[i]),
+                false => definite(&core.jacobian().diagonal()[i], problem.mass[i]),
             };
             problem.a.add(i, i, &block);
             v[i] = if fixed[i] { Vec3::zeros() } else { stage.v[i] };

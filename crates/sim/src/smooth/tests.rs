@@ -83,43 +83,33 @@ fn products_are_those_of_the_assembled_jacobian() {
     let config = Config::default();
     let mut work = Work::new(&model, &rules, &config).unwrap();
     let fixed = vec![false; model.blocks()];
-    let run = Run {
-        kappa: 1e3,
+    let tables = Integrator::TrBdf2.stages(None);
+    let step = Step {
         model: &model,
         state: &state,
         h: 0.01,
         fixed: &fixed,
-        config: &config,
+        integrator: Integrator::BackwardEuler,
+        tables: &tables,
         before: None,
+        newton: &config.newton,
     };
-    let tables = Integrator::TrBdf2.stages(None);
-    work.begin(&run, &tables).unwrap();
-    let table = &tables[0];
-    work.stage.set(&state, 0.01, table, &work.start, None, None);
-    let time = work.stage.time;
-    work.prescribed
-        .set(&model, &state, &fixed, time, 0.01, Side::Before);
+    work.begin(&step).unwrap();
+    let mut v = state.v.clone();
+    work.core.set(&step, 0, &mut v).unwrap();
+    let time = work.core.stage().time();
     let contacts = work.contacts.as_mut().unwrap();
-    contacts.frame(&model, time, 0.01, Side::Before);
+    contacts.place(&model, time, 0.01, Side::Before);
     let d: Vec<Vec3> = (0..model.blocks())
         .map(|i| Vec3::from_fn(|c, _| ((i * 31 + c * 17) % 23) as f64 / 11.0 - 1.0))
         .collect();
     let mut results = Vec::new();
     for assemble in [false, true] {
-        let mut problem = Problem {
-            guard: None,
-            model: &model,
-            prescribed: &work.prescribed,
-            stage: &mut work.stage,
-            forces: &mut work.forces,
-            contacts: work.contacts.as_mut(),
-            jacobian: &mut work.jacobian,
-        };
+        let contacts = work.contacts.as_mut().unwrap();
+        let mut problem = work.core.problem(&model, Some(contacts));
         problem
             .linearise(&state.v, assemble, Hessian::Full)
             .unwrap();
-        let touching = problem.contacts.as_deref().unwrap();
-        assert!(touching.count(problem.stage.place()).unwrap() > 8);
         let mut y = vec![Vec3::zeros(); d.len()];
         if assemble {
             problem.jacobian.apply(&d, &mut y);
@@ -127,6 +117,8 @@ fn products_are_those_of_the_assembled_jacobian() {
             problem.operator(assemble).unwrap().apply(&d, &mut y);
         }
         results.push(y);
+        let touching = work.contacts.as_ref().unwrap();
+        assert!(touching.count(work.core.stage().place()).unwrap() > 8);
     }
     let size = reduce::norm(&results[0]);
     reduce::axpy(-1.0, &results[0].clone(), &mut results[1]);
