@@ -22,7 +22,7 @@ pub struct State {
     pub rotations: Vec<Quat>,
     /// The reference frames of the edges of rods, in the order of the model's rods.
     pub frames: Frames,
-    /// Columns that bodies keep beside their blocks, by body; empty if no body keeps any.
+    /// Columns that bodies of open kinds keep beside their blocks, one set per such body.
     pub columns: Vec<Columns>,
 }
 

@@ -250,7 +250,9 @@ impl Method for Admm {
         if self.config.integrator == Integrator::Splitting {
             Unsupported::dynamic_twist(self.name(), model)?;
             Unsupported::frames(self.name(), model)?;
+            Unsupported::open_kinds(self.name(), model)?;
         }
+        Unsupported::per_step(self.name(), model)?;
         Unsupported::volumes(self.name(), model)
     }
 

@@ -132,6 +132,43 @@ impl Unsupported {
         }
     }
 
+    /// Refuses bodies of open kinds, whose elements a splitting integrator cannot split.
+    pub fn open_kinds(method: &'static str, model: &Model) -> Result<(), Self> {
+        let open = model
+            .bodies
+            .iter()
+            .find_map(|b| Some((b, b.kind.as_open()?)));
+        match open {
+            None => Ok(()),
+            Some((body, kind)) => Err(Self {
+                method,
+                reason: format!(
+                    "body `{}` is of kind `{}`, which its integrator `splitting` does not support",
+                    body.name,
+                    kind.name()
+                ),
+                remedy: "choose integrator `newton`, or remove the body".to_owned(),
+            }),
+        }
+    }
+
+    /// Refuses bodies whose blocks exist for one step only.
+    pub fn per_step(method: &'static str, model: &Model) -> Result<(), Self> {
+        let mut bodies = model.bodies.iter();
+        match bodies.find(|b| b.kind.per_step().is_some()) {
+            None => Ok(()),
+            Some(body) => Err(Self {
+                method,
+                reason: format!(
+                    "the degrees of freedom of body `{}` are made anew for every step, which the \
+                     method does not support",
+                    body.name
+                ),
+                remedy: "choose method `smooth` without contact, or remove the body".to_owned(),
+            }),
+        }
+    }
+
     /// Refuses rods.
     pub fn rods(method: &'static str, model: &Model) -> Result<(), Self> {
         match model.rods().next() {

@@ -91,6 +91,7 @@ impl Method for Newton {
 
     fn needs(&self, model: &Model) -> Result<(), Unsupported> {
         Unsupported::volumes(self.name(), model)?;
+        Unsupported::per_step(self.name(), model)?;
         if !model.contact {
             return Ok(());
         }

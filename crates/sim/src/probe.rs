@@ -3,8 +3,8 @@
 use stiction_bodies::{
     Body, Model, State, Stencil,
     energy::{
-        angular_momentum, attachment_energy, elastic_energy, kinetic_energy, momentum,
-        potential_energy, volume_energy,
+        angular_momentum, attachment_energy, elastic_energy, for_each_point, kinetic_energy,
+        momentum, potential_energy, volume_energy,
     },
 };
 use stiction_contact::{ContactState, Outcome};
@@ -262,10 +262,8 @@ impl Quantity {
             Self::Contact(sum) => sum.measure(contacts),
             Self::Speed(body) => {
                 let body = &model.bodies[*body];
-                let v = &state.v[body.blocks.clone()];
                 let mut fastest = 0.0;
-                let mechanics = body.kind.mechanics();
-                mechanics.for_each_mass(&mut |i, _| fastest = v[i].norm().max(fastest));
+                for_each_point(body, state, |_, v, _| fastest = v.norm().max(fastest));
                 fastest
             }
         }
@@ -277,9 +275,7 @@ pub fn centroid(bodies: &[&Body], state: &State) -> Vec3 {
     let mut sum = Vec3::zeros();
     let mut mass = 0.0;
     for body in bodies {
-        let x = &state.x[body.blocks.clone()];
-        let mechanics = body.kind.mechanics();
-        mechanics.for_each_mass(&mut |i, m| sum += x[i] * m);
+        for_each_point(body, state, |x, _, m| sum += x * m);
         mass += body.total_mass();
     }
     sum / mass

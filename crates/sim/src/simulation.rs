@@ -215,27 +215,35 @@ impl Simulation {
             stages,
             ..
         } = self;
-        stages.time(Stage::Begin, || dynamics.begin(model, state, h, v))?;
-        let report = method
-            .solve(
-                StepContext {
-                    model,
-                    state,
-                    h,
-                    dynamics,
-                    stages,
-                },
-                v,
-            )
-            .map_err(|source| StepError::Solve {
+        let begun = stages.time(Stage::Begin, || {
+            model.open_step(state, h);
+            v.resize(state.v.len(), Vec3::zeros());
+            dynamics.begin(model, state, h, v)
+        });
+        let context = StepContext {
+            model,
+            state,
+            h,
+            dynamics,
+            stages,
+        };
+        let solved = match begun {
+            Ok(()) => method.solve(context, v).map_err(|source| StepError::Solve {
                 step: state.step + 1,
                 time: state.time,
                 h,
                 source,
-            })?;
+            }),
+            Err(error) => Err(error.into()),
+        };
+        if solved.is_err() {
+            model.close_step(state);
+        }
+        let report = solved?;
         stages.time(Stage::Advance, || {
             let mean = method.mean_velocity().unwrap_or(v);
             dynamics.advance(model, state, v, mean);
+            model.end_step(state, h);
         });
         Ok(report)
     }

@@ -34,10 +34,10 @@ pub struct Dynamics {
     /// are held.
     angle: Vec<f64>,
     held: Vec<bool>,
-    /// v̂ of each body [m/s]; empty for rods, for which it is told by `push`.
+    /// v̂ of each body [m/s]; empty for kinds that derive it from `increments`.
     inertial: Vec<Vec<Vec3>>,
-    /// What gravity and the like give to the velocity of each body in the step [m/s].
-    push: Vec<Vec3>,
+    /// Velocity increment of each body from external accelerations in the step [m/s].
+    increments: Vec<Vec3>,
     /// Whether each block's velocity is prescribed, and to what [m/s], in the order of blocks.
     fixed: Vec<bool>,
     prescribed: Vec<(usize, Vec3)>,
@@ -73,7 +73,7 @@ impl Dynamics {
             angle: Vec::new(),
             held: Vec::new(),
             inertial: vec![Vec::new(); model.bodies.len()],
-            push: vec![Vec3::zeros(); model.bodies.len()],
+            increments: vec![Vec3::zeros(); model.bodies.len()],
             fixed: vec![false; n],
             prescribed: Vec::new(),
             x: vec![Vec3::zeros(); n],
@@ -132,6 +132,9 @@ impl Dynamics {
             return Err(BeginError::TimeStep(h));
         }
         self.h = h;
+        // Bodies may bring blocks for this step alone.
+        self.fixed.resize(state.x.len(), false);
+        self.x.resize(state.x.len(), Vec3::zeros());
         self.r0.copy_from_slice(&state.rotations);
         self.angle.clone_from(&state.frames.angle);
         self.held.clone_from(&state.frames.held);
@@ -141,12 +144,12 @@ impl Dynamics {
         for (b, body) in model.bodies.iter().enumerate() {
             // In the middle of the step: the mean of what changes steadily.
             let gravity = model.gravity_at(state.time + 0.5 * h);
-            let push = (gravity + body.acceleration) * h;
-            self.push[b] = push;
+            let increment = (gravity + body.acceleration) * h;
+            self.increments[b] = increment;
             let mechanics = body.kind.mechanics();
             let hat = &mut self.inertial[b];
             let at = BodyAt::of(body.blocks.clone(), state);
-            mechanics.inertial_velocity(&at, &push, h, hat);
+            mechanics.inertial_velocity(&at, &increment, h, hat);
             if mechanics.guesses_inertial() {
                 v[body.blocks.clone()].copy_from_slice(hat);
             }
@@ -201,7 +204,7 @@ impl Dynamics {
         Inertial {
             hat: &self.inertial[b],
             v: &state.v[body.blocks.clone()],
-            increment: self.push[b],
+            increment: self.increments[b],
         }
     }
 

@@ -43,8 +43,15 @@ impl BodyForces {
         let bodies = self.lagged.par_iter_mut().zip(&model.bodies).zip(slices);
         bodies.try_for_each(|((d, body), g)| match d {
             Some(d) => {
+                let mechanics = body.kind.mechanics();
+                // Blocks that exist for one step have a pattern of their own.
+                if body.kind.per_step().is_some()
+                    && let Some(new) = mechanics.damping_matrix()
+                {
+                    *d = new;
+                }
                 let (x, beta) = (&x[body.blocks.clone()], body.damping.stiffness);
-                body.kind.mechanics().lag_damping(x, beta, g, d)
+                mechanics.lag_damping(x, beta, g, d)
             }
             None => Ok(()),
         })

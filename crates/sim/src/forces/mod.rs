@@ -226,6 +226,18 @@ pub fn momentum(model: &Model, at: Place<'_>, p: &mut [Vec3]) {
     bodies.for_each(|(body, p)| body.kind.mechanics().momentum(&at.body(body), p));
 }
 
+/// y += ∂p/∂v dv + ∂p/∂q dq.
+pub fn add_momentum_product(model: &Model, at: Place<'_>, change: Change<'_>, y: &mut [Vec3]) {
+    let slices = split(y, &model.bodies);
+    let bodies = model.bodies.par_iter().zip(slices);
+    bodies.for_each(|(body, y)| {
+        let blocks = body.blocks.clone();
+        let (dq, dv) = (&change.dq[blocks.clone()], &change.dv[blocks]);
+        let mechanics = body.kind.mechanics();
+        mechanics.add_momentum_product(&at.body(body), dq, dv, 1.0, y);
+    });
+}
+
 /// Cuts a vector over all blocks into one slice per body.
 pub(crate) fn split<'a>(all: &'a mut [Vec3], bodies: &[Body]) -> Vec<&'a mut [Vec3]> {
     let mut rest = all;

@@ -11,7 +11,7 @@ use super::{
     stage::{Knot, Stage},
 };
 use crate::{
-    forces::{Change, Forces, momentum},
+    forces::{Change, Forces, add_momentum_product, momentum},
     method::SolveError,
     prescribed::Prescribed,
 };
@@ -104,15 +104,30 @@ impl Problem<'_> {
         self.contacts.as_ref().is_some_and(|c| c.is_dense())
     }
 
-    /// The Jacobian as products, with contact and friction differentiated in every product unless
-    /// they are `assembled`.
+    /// The Jacobian of the last linearisation as products, with contact and friction differentiated
+    /// in every product unless they are `assembled`.
     pub fn operator(&self, assembled: bool) -> Result<Products<'_>, SolveError> {
         let contacts = self.contacts.as_deref().filter(|_| !assembled);
+        self.products(Base::Assembled(self.jacobian), contacts)
+    }
+
+    /// The Jacobian at the trial as products, with nothing assembled: every force is differentiated
+    /// in every product.
+    pub fn matrix_free(&self, hessian: Hessian) -> Result<Products<'_>, SolveError> {
+        let base = Base::Free(self.forces, hessian);
+        self.products(base, self.contacts.as_deref())
+    }
+
+    fn products<'a>(
+        &'a self,
+        base: Base<'a>,
+        contacts: Option<&'a dyn Contact>,
+    ) -> Result<Products<'a>, SolveError> {
         let active = contacts.map(|c| c.active(self.stage.place())).transpose()?;
         Ok(Products {
             stage: self.stage,
             prescribed: self.prescribed,
-            jacobian: self.jacobian,
+            base,
             contacts,
             active: active.unwrap_or_default(),
             model: self.model,
@@ -178,26 +193,27 @@ fn rates(stage: &Stage) -> ContactRates<'_> {
     }
 }
 
-/// J p: sparse and rank-one parts from memory, contact and friction differentiated in the product.
+/// J p at the trial of a stage.
 pub struct Products<'a> {
     stage: &'a Stage,
     prescribed: &'a Prescribed,
-    jacobian: &'a Jacobian,
+    base: Base<'a>,
     contacts: Option<&'a dyn Contact>,
     active: Vec<u32>,
     model: &'a Model,
 }
 
-impl LinearOperator for Products<'_> {
-    fn len(&self) -> usize {
-        self.jacobian.len()
-    }
+/// All of a product but contact.
+enum Base<'a> {
+    /// From the assembled matrix and its rank-one parts.
+    Assembled(&'a Jacobian),
+    /// By differentiating every force.
+    Free(&'a Forces, Hessian),
+}
 
-    fn apply(&self, p: &[Vec3], y: &mut [Vec3]) {
-        self.jacobian.apply(p, y);
-        let Some(contacts) = self.contacts.filter(|_| !self.active.is_empty()) else {
-            return;
-        };
+impl Products<'_> {
+    /// z += the parts of J p that are differentiated in the product.
+    fn differentiate(&self, p: &[Vec3], z: &mut [Vec3]) -> Result<(), SolveError> {
         let stage = self.stage;
         let mut dv = p.to_vec();
         self.prescribed.clear(&mut dv);
@@ -206,12 +222,42 @@ impl LinearOperator for Products<'_> {
             let ang = body.blocks.start + 1;
             dq[ang] = stage.turns[rigid.index] * dq[ang];
         }
+        let (at, change) = (stage.place(), Change { dq: &dq, dv: &dv });
+        if let Base::Free(forces, hessian) = self.base {
+            add_momentum_product(self.model, at, change, z);
+            forces.add_product(self.model, at, hessian, change, -stage.a, z)?;
+        }
+        match self.contacts.filter(|_| !self.active.is_empty()) {
+            Some(c) => c.add_product(&self.active, at, change, -stage.a_contact, z),
+            None => Ok(()),
+        }
+    }
+}
+
+impl LinearOperator for Products<'_> {
+    fn len(&self) -> usize {
+        self.stage.v.len()
+    }
+
+    fn apply(&self, p: &[Vec3], y: &mut [Vec3]) {
+        match self.base {
+            Base::Assembled(jacobian) => {
+                jacobian.apply(p, y);
+                if self.active.is_empty() {
+                    return;
+                }
+            }
+            // Prescribed blocks are taken out of the system, as from the assembled one.
+            Base::Free(..) => {
+                let fixed = self.prescribed.fixed();
+                for ((y, p), fixed) in y.iter_mut().zip(p).zip(fixed) {
+                    *y = if *fixed { *p } else { Vec3::zeros() };
+                }
+            }
+        }
         let mut z = vec![Vec3::zeros(); p.len()];
-        let change = Change { dq: &dq, dv: &dv };
-        let (at, s) = (stage.place(), -stage.a_contact);
-        let done = contacts.add_product(&self.active, at, change, s, &mut z);
         // An operator cannot return an error: NaN ends the iteration.
-        if done.is_err() {
+        if self.differentiate(p, &mut z).is_err() {
             y.fill(Vec3::repeat(f64::NAN));
             return;
         }

@@ -118,6 +118,7 @@ impl Method for Smooth {
             return Ok(());
         }
         Unsupported::particles(self.name(), model)?;
+        Unsupported::per_step(self.name(), model)?;
         Contacts::new(model, &self.rules, &self.config.contact)
             .map(|_| ())
             .map_err(|error| Unsupported {
@@ -135,7 +136,8 @@ impl Method for Smooth {
             dynamics,
             stages,
         } = step;
-        if self.work.is_none() {
+        // Blocks that exist for one step have matrices of their own.
+        if self.work.is_none() || model.has_per_step() {
             let made = Work::new(model, &self.rules, &self.config);
             self.work = Some(made?);
         }
