@@ -294,9 +294,9 @@ pub struct History {
 
 impl History {
     /// The length of a step of `h` [s] from `state` relative to the one before; none if it does not
-    /// follow that one.
-    pub fn ratio(&self, state: &State, h: f64) -> Option<f64> {
-        let follows = self.h > 0.0 && self.end == state.x;
+    /// follow that one, or has blocks that the one before did not have.
+    pub fn ratio(&self, model: &Model, state: &State, h: f64) -> Option<f64> {
+        let follows = self.h > 0.0 && self.end == state.x && !model.has_per_step();
         follows.then(|| h / self.h)
     }
 

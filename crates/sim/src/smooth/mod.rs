@@ -145,7 +145,7 @@ impl Method for Smooth {
             return Ok(SolveReport::default());
         };
         let history = &mut self.history;
-        let ratio = history.ratio(state, h);
+        let ratio = history.ratio(model, state, h);
         let tables = match state.step < self.config.startup {
             true => Integrator::startup(),
             false => self.config.integrator.stages(ratio),
