@@ -70,7 +70,8 @@ impl Part {
         }
     }
 
-    /// Calls `f` with the place in [`Part::stored_blocks`] and the value of every block.
+    /// Calls `f` with the place in [`Part::stored_blocks`] and the value of every block; `stored` is
+    /// that list, which a sparse part does not need.
     pub fn for_each_block(&self, stored: &[[u32; 2]], mut f: impl FnMut(usize, &Mat3)) {
         let blocks = stored.iter().map(|b| b.map(|b| b as usize)).enumerate();
         match self {
@@ -122,6 +123,60 @@ impl Part {
                 let mut block = m.fixed_view_mut::<3, 3>(3 * i, 3 * j);
                 block += value;
                 true
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::{BandSize, LinearOperator, SystemMatrix, Vec3};
+
+    /// The blocks of every form, put together, act like the matrix.
+    #[test]
+    fn stored_blocks_are_all_of_the_matrix() {
+        let pattern = BlockPattern::from_cliques(4, [[0u32, 2].as_slice(), &[1, 2, 3]]).unwrap();
+        let size = BandSize { n: 9, bandwidth: 4 };
+        let layout = BandedLayout::new(&[size], 4, |_, row| row).unwrap();
+        let shapes = [
+            PartShape::Sparse(Arc::new(pattern)),
+            PartShape::Dense,
+            PartShape::Banded(Arc::new(layout)),
+            PartShape::Scalar([0, 3, 5].as_slice().into()),
+        ];
+        for shape in shapes {
+            let mut system = SystemMatrix::new(vec![shape], &[]);
+            let part = &mut system.parts_mut()[0];
+            let stored = part.stored_blocks();
+            let scalar = matches!(part, Part::Scalar(_));
+            for &[i, j] in &stored {
+                let number = |r: usize, c: usize| {
+                    let (a, b) = (3 * i as usize + r, 3 * j as usize + c);
+                    1.0 / (1.0 + (a + b) as f64)
+                };
+                let value = match scalar {
+                    true => Mat3::from_diagonal_element(number(0, 0)),
+                    false => Mat3::from_fn(number),
+                };
+                part.add(i as usize, j as usize, &value);
+            }
+            let n = part.len();
+            let x: Vec<Vec3> = (0..n).map(|i| Vec3::new(1.0, i as f64, -0.5)).collect();
+            let mut by_blocks = vec![Vec3::zeros(); n];
+            let mut count = 0;
+            part.for_each_block(&stored, |k, m| {
+                let [i, j] = stored[k].map(|b| b as usize);
+                by_blocks[i] += m * x[j];
+                count += 1;
+            });
+            assert_eq!(count, stored.len());
+            let mut y = vec![Vec3::zeros(); n];
+            system.apply(&x, &mut y);
+            for (a, b) in y.iter().zip(&by_blocks) {
+                assert!((a - b).norm() < 1e-13, "{a:?} {b:?}");
             }
         }
     }

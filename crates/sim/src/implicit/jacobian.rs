@@ -27,8 +27,10 @@ pub struct Jacobian {
 /// The matrix of one body.
 struct Local {
     part: Part,
-    /// The blocks that it stores, in its own numbering, and their places in S.
+    /// The blocks that it stores, in its own numbering; empty for a sparse part, whose pattern has
+    /// them.
     stored: Vec<[u32; 2]>,
+    /// Their places in S.
     places: Vec<usize>,
 }
 
@@ -36,13 +38,10 @@ impl Jacobian {
     /// A zero matrix with the sparsity of all forces of a model but contact.
     pub fn new(model: &Model) -> Result<Self, BlockError> {
         let n = model.blocks();
-        let local = model.bodies.iter().map(|b| {
-            let part = Part::zeros(b.kind.mechanics().part());
-            Local {
-                stored: part.stored_blocks(),
-                part,
-                places: Vec::new(),
-            }
+        let local = model.bodies.iter().map(|b| Local {
+            part: Part::zeros(b.kind.mechanics().part()),
+            stored: Vec::new(),
+            places: Vec::new(),
         });
         let mut jacobian = Self {
             matrix: BlockMatrix::zeros(Arc::default()),
@@ -73,9 +72,11 @@ impl Jacobian {
 
     fn lay_out(&mut self, model: &Model, cliques: Vec<Vec<u32>>) -> Result<(), BlockError> {
         let mut all: Vec<Vec<u32>> = Vec::new();
-        for (body, local) in model.bodies.iter().zip(&self.local) {
+        let parts = self.local.iter().map(|local| local.part.stored_blocks());
+        let stored: Vec<Vec<[u32; 2]>> = parts.collect();
+        for (body, stored) in model.bodies.iter().zip(&stored) {
             let first = body.blocks.start as u32;
-            let above = local.stored.iter().filter(|[i, j]| i < j);
+            let above = stored.iter().filter(|[i, j]| i < j);
             all.extend(above.map(|[i, j]| vec![first + i, first + j]));
         }
         for spring in &model.attachments {
@@ -93,13 +94,18 @@ impl Jacobian {
         }
         let every = all.iter().chain(&cliques).map(Vec::as_slice);
         let pattern = Arc::new(BlockPattern::from_cliques(model.blocks(), every)?);
-        for (body, local) in model.bodies.iter().zip(&mut self.local) {
+        let bodies = model.bodies.iter().zip(&mut self.local).zip(stored);
+        for ((body, local), stored) in bodies {
             let first = body.blocks.start;
-            let stored = local.stored.iter().map(|b| b.map(|b| first + b as usize));
+            let blocks = stored.iter().map(|b| b.map(|b| first + b as usize));
             local.places.clear();
             local
                 .places
-                .extend(stored.filter_map(|[i, j]| pattern.find(i, j)));
+                .extend(blocks.filter_map(|[i, j]| pattern.find(i, j)));
+            local.stored = match local.part {
+                Part::Sparse(_) => Vec::new(),
+                _ => stored,
+            };
         }
         self.matrix = BlockMatrix::zeros(pattern);
         self.cliques = cliques;
