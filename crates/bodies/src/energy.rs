@@ -3,44 +3,43 @@
 use stiction_math::Vec3;
 
 use crate::{
-    model::{Body, BodyKind, Model},
+    kind::BodyAt,
+    model::{Body, Model},
     state::State,
 };
 
-/// ½ vᵀ M v [J].
-pub fn kinetic_energy(body: &Body, state: &State) -> f64 {
-    let v = &state.v[body.blocks.clone()];
-    match &body.kind {
-        BodyKind::Deformable(d) => {
-            0.5 * (0..v.len())
-                .map(|i| v[i].dot(&d.mass.row(&d.pattern, v, i)))
-                .sum::<f64>()
+/// Calls `f` with position [m], velocity [m/s] and mass [kg] of every point of a body.
+pub fn for_each_point(body: &Body, state: &State, mut f: impl FnMut(&Vec3, &Vec3, f64)) {
+    if let Some((per_step, place)) = body.kind.per_step() {
+        if let Some(columns) = state.columns.get(place) {
+            per_step.for_each_point(columns, &mut f);
         }
-        BodyKind::Rigid(r) => {
-            let inertia = r.world_inertia(&state.rotations[r.index]);
-            0.5 * (r.mass * v[0].norm_squared() + v[1].dot(&(inertia * v[1])))
-        }
-        BodyKind::Rods(r) => {
-            let terms = r.mass().iter().zip(v);
-            0.5 * terms.map(|(m, v)| v.dot(&m.component_mul(v))).sum::<f64>()
-        }
+        return;
     }
+    let (x, v) = (&state.x[body.blocks.clone()], &state.v[body.blocks.clone()]);
+    let mechanics = body.kind.mechanics();
+    mechanics.for_each_mass(&mut |i, m| f(&x[i], &v[i], m));
+}
+
+/// ½ vᵀ M v [J]; for a body whose blocks exist for one step only, that of its points.
+pub fn kinetic_energy(body: &Body, state: &State) -> f64 {
+    if body.kind.per_step().is_some() {
+        let mut sum = 0.0;
+        for_each_point(body, state, |_, v, m| sum += 0.5 * m * v.norm_squared());
+        return sum;
+    }
+    let at = BodyAt::of(body.blocks.clone(), state);
+    body.kind.mechanics().kinetic_energy(&at)
 }
 
 /// The sum of the body's elastic terms [J].
 pub fn elastic_energy(body: &Body, state: &State) -> f64 {
-    match &body.kind {
-        BodyKind::Deformable(d) => d
-            .terms
-            .iter()
-            .map(|t| t.energy(&state.x[body.blocks.clone()]))
-            .sum(),
-        BodyKind::Rigid(_) => 0.0,
-        BodyKind::Rods(r) => {
-            let x = &state.x[body.blocks.clone()];
-            r.energy(x, &r.start(x, &state.frames))
-        }
+    if let Some((per_step, place)) = body.kind.per_step() {
+        let columns = state.columns.get(place);
+        return columns.map_or(0.0, |columns| per_step.stored_energy(columns));
     }
+    let at = BodyAt::of(body.blocks.clone(), state);
+    body.kind.mechanics().elastic_energy(&at)
 }
 
 /// The energy of all attachments [J].
@@ -64,57 +63,26 @@ pub fn volume_energy(model: &Model, state: &State) -> f64 {
 /// −Σ m a·x in gravity and the body's own acceleration [J], zero at the world's origin.
 pub fn potential_energy(model: &Model, body: &Body, state: &State) -> f64 {
     let a = model.gravity_at(state.time) + body.acceleration;
-    let x = &state.x[body.blocks.clone()];
-    match &body.kind {
-        BodyKind::Deformable(d) => -d
-            .mass
-            .lumped()
-            .iter()
-            .zip(x)
-            .map(|(m, x)| m * a.dot(x))
-            .sum::<f64>(),
-        BodyKind::Rigid(r) => -r.mass * a.dot(&x[0]),
-        BodyKind::Rods(r) => {
-            let node = |b: u32| r.mass()[b as usize].x * a.dot(&x[b as usize]);
-            -r.node_blocks().map(node).sum::<f64>()
-        }
-    }
+    // The neutral element of a sum, so that a body without weight has energy +0.
+    let mut sum = -0.0;
+    for_each_point(body, state, |x, _, m| sum += m * a.dot(x));
+    -sum
 }
 
 /// Σ m v [kg·m/s].
 pub fn momentum(body: &Body, state: &State) -> Vec3 {
-    let v = &state.v[body.blocks.clone()];
-    match &body.kind {
-        BodyKind::Deformable(d) => d.mass.lumped().iter().zip(v).map(|(m, v)| v * *m).sum(),
-        BodyKind::Rigid(r) => v[0] * r.mass,
-        BodyKind::Rods(r) => r
-            .node_blocks()
-            .map(|b| v[b as usize] * r.mass()[b as usize].x)
-            .sum(),
-    }
+    let mut sum = Vec3::zeros();
+    for_each_point(body, state, |_, v, m| sum += v * m);
+    sum
 }
 
 /// Angular momentum about the world's origin [kg·m²/s].
 pub fn angular_momentum(body: &Body, state: &State) -> Vec3 {
-    let (x, v) = (&state.x[body.blocks.clone()], &state.v[body.blocks.clone()]);
-    match &body.kind {
-        BodyKind::Deformable(d) => (0..v.len())
-            .map(|i| x[i].cross(&d.mass.row(&d.pattern, v, i)))
-            .sum(),
-        BodyKind::Rigid(r) => {
-            x[0].cross(&(v[0] * r.mass)) + r.world_inertia(&state.rotations[r.index]) * v[1]
-        }
-        BodyKind::Rods(r) => {
-            let node = |b: u32| x[b as usize].cross(&(v[b as usize] * r.mass()[b as usize].x));
-            let spin = |edge: usize| {
-                let (Some((b, c)), Some([i, j])) = (r.twist_of(edge), r.edge_blocks(edge)) else {
-                    return Vec3::zeros();
-                };
-                // (rθ)˙ r m is the moment of inertia times the rate of twist.
-                (x[j] - x[i]).normalize() * (r.mass()[b][c] * v[b][c] * r.section().radius)
-            };
-            let nodes: Vec3 = r.node_blocks().map(node).sum();
-            nodes + (0..r.edges().len()).map(spin).sum::<Vec3>()
-        }
+    if body.kind.per_step().is_some() {
+        let mut sum = Vec3::zeros();
+        for_each_point(body, state, |x, v, m| sum += x.cross(&(v * m)));
+        return sum;
     }
+    let at = BodyAt::of(body.blocks.clone(), state);
+    body.kind.mechanics().angular_momentum(&at)
 }

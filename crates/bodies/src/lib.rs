@@ -1,7 +1,7 @@
 //! What moves: shells, solids, rods, frames and rigid bodies, their materials and forces.
 //!
 //! A [`builder::Builder`] makes a constant [`Model`] and its first [`State`] from meshes and
-//! materials. Every elastic model is a family of [`elements::Elements`]; a [`term::Term`] is such a
+//! materials. A [`kind`] of body answers what the time step asks of bodies. Every elastic model is a family of [`elements::Elements`]; a [`term::Term`] is such a
 //! family bound to its body's matrix.
 
 pub mod adapt;
@@ -14,6 +14,7 @@ pub mod elements;
 pub mod energy;
 pub mod frames;
 mod hinges;
+pub mod kind;
 pub mod mass;
 pub mod material;
 pub mod membrane;
@@ -39,7 +40,7 @@ pub use model::{
 };
 pub use rod::{Frames, Rods};
 pub use split::{BodySplit, Split};
-pub use state::State;
+pub use state::{Column, Columns, State};
 pub use stencil::{Arm, Stencil};
 pub use surface::{Skin, Surface};
 pub use volume::Volume;

@@ -2,11 +2,12 @@
 
 use std::{ops::Range, sync::Arc};
 
-use stiction_math::{BlockPattern, Quat, Vec3};
+use stiction_math::{BlockPattern, Quat, Vec3, reduce};
 
 use crate::{
     attachment::Attachment,
     drag::{Air, Drag},
+    kind::OpenKind,
     mass::Mass,
     material::{Damping, MassKind, ShellMaterial},
     motion::{Motion, Track},
@@ -98,6 +99,8 @@ pub enum BodyKind {
     Rigid(Rigid),
     /// Rods: per rod the blocks of its nodes, then those of its twists.
     Rods(Box<Rods>),
+    /// A kind defined elsewhere.
+    Open(Box<dyn OpenKind>),
 }
 
 /// A shell or solid: nodes, elastic terms and a mass matrix on one block pattern.
@@ -202,34 +205,28 @@ impl Model {
 
     /// The rigid bodies, in the order of `State::rotations`.
     pub fn rigids(&self) -> impl Iterator<Item = (&Body, &Rigid)> {
-        self.bodies.iter().filter_map(|b| match &b.kind {
-            BodyKind::Rigid(r) => Some((b, r)),
-            BodyKind::Deformable(_) | BodyKind::Rods(_) => None,
-        })
+        self.bodies
+            .iter()
+            .filter_map(|b| Some((b, b.kind.as_rigid()?)))
     }
 
     /// The bodies made of rods, in the order of `State::frames`.
     pub fn rods(&self) -> impl Iterator<Item = (&Body, &Rods)> {
-        self.bodies.iter().filter_map(|b| match &b.kind {
-            BodyKind::Rods(r) => Some((b, &**r)),
-            BodyKind::Deformable(_) | BodyKind::Rigid(_) => None,
-        })
+        self.bodies
+            .iter()
+            .filter_map(|b| Some((b, b.kind.as_rods()?)))
     }
 }
 
 impl Body {
     /// Rest positions of the nodes [m]; empty for a rigid body.
     pub fn rest(&self) -> &[Vec3] {
-        match &self.kind {
-            BodyKind::Deformable(d) => &d.rest,
-            BodyKind::Rods(r) => r.rest(),
-            BodyKind::Rigid(_) => &[],
-        }
+        self.kind.mechanics().rest()
     }
 
     /// Whether it is made of particles.
     pub fn is_particles(&self) -> bool {
-        self.radius > 0.0 && matches!(self.kind, BodyKind::Deformable(_))
+        self.radius > 0.0 && self.kind.as_deformable().is_some()
     }
 
     /// Whether it is carried by affine frames, four nodes to a frame.
@@ -244,8 +241,8 @@ impl Body {
 
     /// The block of node `i`, if there is such a node.
     pub fn node_block(&self, i: usize) -> Option<usize> {
-        match (&self.kind, &self.surface.skin) {
-            (BodyKind::Rods(_), Skin::Nodes(blocks)) => blocks.get(i).map(|&b| b as usize),
+        match (self.kind.as_rods(), &self.surface.skin) {
+            (Some(_), Skin::Nodes(blocks)) => blocks.get(i).map(|&b| b as usize),
             _ => (i < self.node_count()).then(|| self.blocks.start + i),
         }
     }
@@ -253,46 +250,41 @@ impl Body {
     /// Where the blocks are at rest [m]: the nodes; the origin for a rigid body, whose two blocks
     /// have no place in a mesh, and for the twists of rods.
     pub fn block_positions(&self) -> Vec<Vec3> {
-        match &self.kind {
-            BodyKind::Deformable(d) => d.rest.clone(),
-            BodyKind::Rigid(_) => vec![Vec3::zeros(); 2],
-            BodyKind::Rods(r) => r.rest_blocks(),
-        }
+        self.kind.mechanics().block_positions()
     }
 
     /// What each block weighs [kg]; the mean inertia [kg·m²] for the angular block of a rigid body,
     /// the mean of its twists for a block of twists.
     pub fn block_masses(&self) -> Vec<f64> {
-        match &self.kind {
-            BodyKind::Deformable(d) => d.mass.lumped().to_vec(),
-            BodyKind::Rigid(r) => vec![r.mass, r.inertia.trace() / 3.0],
-            BodyKind::Rods(r) => r.mass().iter().map(Vec3::mean).collect(),
-        }
+        self.kind.mechanics().block_masses()
     }
 
-    /// The speed that an impulse [N·s, N·m·s] gives to block `i` of the body by its own lumped mass
-    /// or inertia [m/s]; at the radius of gyration for the angular block of a rigid body, whose
-    /// orientation is in `rotations`.
-    pub fn block_speed(&self, i: usize, impulse: &Vec3, rotations: &[Quat]) -> f64 {
+    /// The largest speed that impulses [N·s, N·m·s], one per block of the body, would give to single
+    /// blocks by their own lumped mass or inertia [m/s]; at the radius of gyration for the angular block
+    /// of a rigid body, whose orientation is in `rotations`. Not a number if one impulse is not.
+    pub fn largest_speed(&self, impulses: &[Vec3], rotations: &[Quat]) -> f64 {
+        let of = |mass: &[f64]| {
+            reduce::max_ordered(impulses.len(), |i| impulses[i].norm() / mass[i]).max(0.0)
+        };
         match &self.kind {
-            BodyKind::Deformable(d) => impulse.norm() / d.mass.lumped()[i],
-            BodyKind::Rods(r) => impulse.component_div(&r.mass()[i]).norm(),
-            BodyKind::Rigid(r) if i == 0 => impulse.norm() / r.mass,
+            BodyKind::Deformable(d) => of(d.mass.lumped()),
+            BodyKind::Open(_) => of(&self.block_masses()),
+            BodyKind::Rods(r) => {
+                let speed = |i: usize| impulses[i].component_div(&r.mass()[i]).norm();
+                reduce::max_ordered(impulses.len(), speed).max(0.0)
+            }
             BodyKind::Rigid(r) => {
                 let inertia = r.world_inertia(&rotations[r.index]);
                 let radius = (inertia.trace() / (3.0 * r.mass)).sqrt();
-                let spin = inertia.try_inverse().map(|inverse| inverse * impulse);
-                spin.map_or(f64::INFINITY, |spin| spin.norm() * radius)
+                let spin = inertia.try_inverse().map(|inverse| inverse * impulses[1]);
+                let spin = spin.map_or(f64::INFINITY, |spin| spin.norm() * radius);
+                reduce::max_ordered(2, |i| [impulses[0].norm() / r.mass, spin][i])
             }
         }
     }
 
     /// The total mass [kg].
     pub fn total_mass(&self) -> f64 {
-        match &self.kind {
-            BodyKind::Deformable(d) => d.mass.total(),
-            BodyKind::Rigid(r) => r.mass,
-            BodyKind::Rods(r) => r.total_mass(),
-        }
+        self.kind.mechanics().total_mass()
     }
 }

@@ -21,10 +21,12 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use stiction_math::{BlockMatrix, Mat3, Scatter, ScatterError, Vec3};
+use stiction_math::{BlockMatrix, Mat3, Part, Scatter, ScatterError, Vec3};
 
 use crate::{
     elements::{Elements, Hessian},
+    kind::{BodyAt, StepDamping, Weights},
+    model::BodyKind,
     rod::RodSplit,
     term::Bound,
 };
@@ -64,6 +66,113 @@ pub enum BodySplit {
     Terms(Vec<Box<dyn Split>>),
     /// Rods.
     Rods(RodSplit),
+}
+
+impl BodySplit {
+    /// Starts a step of `h` [s] from `start` with trial positions in `at`, for a body of kind `kind`
+    /// with the damping rate `beta` [s].
+    pub fn begin(&mut self, kind: &BodyKind, at: &BodyAt<'_>, h: f64, beta: f64) {
+        match (self, kind.as_rods()) {
+            (Self::Terms(splits), _) => {
+                let start = &at.start.x[at.first..at.first + at.x.len()];
+                splits.iter_mut().for_each(|split| split.restart(start));
+            }
+            // Strands swing: they are better guessed by their last velocity.
+            (Self::Rods(split), Some(rods)) => {
+                split.begin(rods, &rods.start_of(at.first, &at.start), at.x, h, beta);
+            }
+            (Self::Rods(_), None) => {}
+        }
+    }
+
+    /// g += s ∂E/∂x and A += m M + d D + t K of the body, with the metric K of the split elements in
+    /// place of the elastic Hessian.
+    pub fn add_system(
+        &mut self,
+        kind: &BodyKind,
+        at: &BodyAt<'_>,
+        damping: &StepDamping<'_>,
+        weights: &Weights<'_>,
+        g: &mut [Vec3],
+        part: &mut Part,
+    ) -> Result<(), ScatterError> {
+        let (s, t) = (weights.gradient, weights.stiffness);
+        match (self, kind.as_rods()) {
+            (Self::Rods(split), Some(rods)) => {
+                split.add_gradient(rods, at.x, s, g);
+                split.add_matrix(rods, t, weights.mass, part);
+                Ok(())
+            }
+            (Self::Rods(_), None) => Ok(()),
+            (Self::Terms(splits), _) => {
+                let outer = Weights {
+                    gradient: 0.0,
+                    stiffness: 0.0,
+                    ..*weights
+                };
+                kind.mechanics().add_system(at, damping, &outer, g, part)?;
+                if let Part::Sparse(a) = part {
+                    for split in splits {
+                        split.add_gradient(at.x, s, g)?;
+                        split.add_metric(t, a)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The local step of a step of `h` [s]: solves every element at the trial positions of `at` and
+    /// adds its forces to `f` [N·s]. Returns the largest distance between copies and nodes, which is
+    /// NaN if an element could not be solved.
+    pub fn update(&mut self, kind: &BodyKind, at: &BodyAt<'_>, h: f64, f: &mut [Vec3]) -> f64 {
+        match (self, kind.as_rods()) {
+            (Self::Terms(splits), _) => {
+                let mut unmet: f64 = 0.0;
+                for split in splits {
+                    match split.update(at.x, h, f) {
+                        Ok(gap) => unmet = unmet.max(gap),
+                        Err(_) => return f64::NAN,
+                    }
+                }
+                unmet
+            }
+            (Self::Rods(split), Some(rods)) => {
+                let start = rods.start_of(at.first, &at.start);
+                split.update(rods, &start, at.x, h, f)
+            }
+            (Self::Rods(_), None) => 0.0,
+        }
+    }
+
+    /// Multipliers of every group of elements, for a checkpoint.
+    pub fn multipliers(&self) -> Vec<Vec<Vec3>> {
+        match self {
+            Self::Terms(splits) => splits.iter().map(|s| s.multipliers()).collect(),
+            Self::Rods(split) => vec![split.forces()],
+        }
+    }
+
+    /// Sets the multipliers of group `t`.
+    pub fn set_multipliers(&mut self, t: usize, values: &[Vec3]) {
+        match self {
+            Self::Terms(splits) => {
+                if let Some(split) = splits.get_mut(t) {
+                    split.set_multipliers(values);
+                }
+            }
+            Self::Rods(split) if t == 0 => split.set_forces(values),
+            Self::Rods(_) => {}
+        }
+    }
+
+    /// Number of groups of elements.
+    pub fn groups(&self) -> usize {
+        match self {
+            Self::Terms(splits) => splits.len(),
+            Self::Rods(_) => 1,
+        }
+    }
 }
 
 /// Splits off `elements`, whose metric is taken at the positions `rest` [m].

@@ -22,6 +22,74 @@ pub struct State {
     pub rotations: Vec<Quat>,
     /// The reference frames of the edges of rods, in the order of the model's rods.
     pub frames: Frames,
+    /// Columns that bodies of open kinds keep beside their blocks, one set per such body.
+    pub columns: Vec<Columns>,
+}
+
+/// A named column of numbers that a body keeps from step to step: deformation gradients of particles,
+/// say, with as many numbers per particle as its kind defines.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Column {
+    /// The name, unique within the body.
+    pub name: String,
+    /// The numbers.
+    pub values: Vec<f64>,
+}
+
+/// The columns of one body.
+#[derive(Debug, Default, PartialEq)]
+pub struct Columns {
+    list: Vec<Column>,
+}
+
+impl Columns {
+    /// The columns, in the order in which they were added.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Column> {
+        self.list.iter()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The numbers of the column called `name`; empty if there is none.
+    pub fn get(&self, name: &str) -> &[f64] {
+        let found = self.list.iter().find(|c| c.name == name);
+        found.map_or(&[], |c| &c.values)
+    }
+
+    /// The numbers of the column called `name`, which is added if there is none.
+    pub fn get_mut(&mut self, name: &str) -> &mut Vec<f64> {
+        let found = self.list.iter().position(|c| c.name == name);
+        let at = found.unwrap_or_else(|| {
+            self.list.push(Column {
+                name: name.to_owned(),
+                values: Vec::new(),
+            });
+            self.list.len() - 1
+        });
+        &mut self.list[at].values
+    }
+}
+
+impl Clone for Columns {
+    fn clone(&self) -> Self {
+        Self {
+            list: self.list.clone(),
+        }
+    }
+
+    /// Reuses the memory of `self`.
+    fn clone_from(&mut self, source: &Self) {
+        self.list.truncate(source.list.len());
+        for (own, column) in self.list.iter_mut().zip(&source.list) {
+            own.name.clone_from(&column.name);
+            own.values.clone_from(&column.values);
+        }
+        let have = self.list.len();
+        self.list.extend_from_slice(&source.list[have..]);
+    }
 }
 
 impl Clone for State {
@@ -39,6 +107,7 @@ impl Clone for State {
         self.v.clone_from(&source.v);
         self.rotations.clone_from(&source.rotations);
         self.frames.clone_from(&source.frames);
+        self.columns.clone_from(&source.columns);
     }
 }
 

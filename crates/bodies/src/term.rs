@@ -30,6 +30,16 @@ pub trait Term: fmt::Debug + Send + Sync {
         a: &mut BlockMatrix,
     ) -> Result<(), ScatterError>;
 
+    /// y += s (∂²E/∂x²) d.
+    fn add_product(
+        &self,
+        x: &[Vec3],
+        kind: Hessian,
+        d: &[Vec3],
+        s: f64,
+        y: &mut [Vec3],
+    ) -> Result<(), ScatterError>;
+
     /// The term's elements with copies of their nodes, for integrators that solve elements one by
     /// one; `rest` are the body's positions at rest [m].
     fn split(self: Arc<Self>, rest: &[Vec3]) -> Box<dyn Split>;
@@ -125,6 +135,23 @@ impl<const K: usize, E: Elements<K> + fmt::Debug + Send + 'static> Term for Boun
             (local.energy, local.gradient, local.hessian)
         };
         self.scatter.add_to_system(g, a, of).map(|_| ())
+    }
+
+    fn add_product(
+        &self,
+        x: &[Vec3],
+        kind: Hessian,
+        d: &[Vec3],
+        s: f64,
+        y: &mut [Vec3],
+    ) -> Result<(), ScatterError> {
+        let of = |e| {
+            let hessian = self.elements.local(e, &self.gather(e, x), kind).hessian;
+            let d = self.gather(e, d);
+            let row = |r: usize| (0..K).map(|c| hessian[r][c] * d[c]).sum::<Vec3>() * s;
+            (0.0, std::array::from_fn(row))
+        };
+        self.scatter.add_to_nodes(y, of).map(|_| ())
     }
 
     fn len(&self) -> usize {

@@ -37,6 +37,7 @@ mod svd3;
 mod system;
 #[cfg(test)]
 mod testing;
+mod woodbury;
 
 pub use banded::{
     BandSize, BandedError, BandedFactors, BandedGroup, BandedLayout, BandedMatrices, LANES,
@@ -57,3 +58,4 @@ pub use scalar_bands::{ScalarBands, ScalarFactors};
 pub use scatter::{Contribution, Scatter, ScatterError};
 pub use svd3::{Svd3, polar3, svd3};
 pub use system::{Part, PartShape, SystemError, SystemFactor, SystemMatrix};
+pub use woodbury::{BlocksAndRanks, Woodbury};

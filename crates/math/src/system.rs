@@ -5,6 +5,7 @@
 //! tied to a body eliminated from it.
 
 mod elimination;
+mod part;
 mod walk;
 
 use std::{borrow::Borrow, sync::Arc};
@@ -12,41 +13,14 @@ use std::{borrow::Borrow, sync::Arc};
 use rayon::prelude::*;
 
 use elimination::{Eliminated, Elimination};
+pub use part::{Part, PartShape};
 
 use crate::{
-    BandedError, BandedFactors, BandedLayout, BandedMatrices, BlockError, BlockMatrix,
-    BlockPattern, Factor, FactorError, Mat3, Mat6, Ordering, ScalarBands, ScalarFactors, Symbolic,
-    Vec3,
+    BandedError, BandedFactors, BlockError, Factor, FactorError, Mat3, Mat6, Ordering,
+    ScalarFactors, Symbolic, Vec3,
     block::for_parts_mut,
     krylov::{CgConfig, CgWorkspace, LinearOperator, Preconditioner, conjugate_gradients},
 };
-
-/// The form of one body's part.
-#[derive(Clone, Debug)]
-pub enum PartShape {
-    /// A shell or solid: 3×3-block-sparse.
-    Sparse(Arc<BlockPattern>),
-    /// A rigid body: two blocks, dense.
-    Dense,
-    /// Rods: many small banded matrices.
-    Banded(Arc<BandedLayout>),
-    /// Rods whose matrix is the same for all directions: the first block of each, and the number of
-    /// blocks at the end.
-    Scalar(Arc<[usize]>),
-}
-
-/// One body's part of the matrix.
-#[derive(Clone, Debug)]
-pub enum Part {
-    /// A shell or solid.
-    Sparse(BlockMatrix),
-    /// A rigid body.
-    Dense(Box<Mat6>),
-    /// Rods.
-    Banded(BandedMatrices),
-    /// Rods whose matrix is the same for all directions.
-    Scalar(ScalarBands),
-}
 
 /// A symmetric positive definite matrix over all 3-blocks of a model.
 #[derive(Clone, Debug)]
@@ -59,45 +33,6 @@ pub struct SystemMatrix {
     couplings: Vec<Mat3>,
 }
 
-impl Part {
-    /// How many blocks it has.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Sparse(m) => m.n(),
-            Self::Dense(_) => 2,
-            Self::Banded(m) => m.layout().blocks(),
-            Self::Scalar(m) => m.n(),
-        }
-    }
-
-    /// Whether it has none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    fn has_bands(&self) -> bool {
-        matches!(self, Self::Banded(_) | Self::Scalar(_))
-    }
-
-    /// Adds `value` to block (i, j) of its own numbering; whether there is room for it.
-    fn add(&mut self, i: usize, j: usize, value: &Mat3) -> bool {
-        match self {
-            Self::Banded(m) => m.add_block(i, j, value),
-            Self::Scalar(m) => {
-                let same = Mat3::from_diagonal_element(value[(0, 0)]) == *value;
-                // An entry stands for its mirror image as well: of each pair, one is added.
-                same && (i < j || m.add(i, j, value[(0, 0)]))
-            }
-            Self::Sparse(m) => m.add(i, j, value).is_ok(),
-            Self::Dense(m) => {
-                let mut block = m.fixed_view_mut::<3, 3>(3 * i, 3 * j);
-                block += value;
-                true
-            }
-        }
-    }
-}
-
 impl SystemMatrix {
     /// A zero matrix with the given parts and with room for couplings at `pairs` of blocks; pairs
     /// inside one part are left to that part's pattern, unless they lie outside its bands.
@@ -105,12 +40,7 @@ impl SystemMatrix {
         let mut starts = vec![0];
         let mut parts = Vec::with_capacity(shapes.len());
         for shape in shapes {
-            let part = match shape {
-                PartShape::Sparse(pattern) => Part::Sparse(BlockMatrix::zeros(pattern)),
-                PartShape::Dense => Part::Dense(Box::new(Mat6::zeros())),
-                PartShape::Banded(layout) => Part::Banded(BandedMatrices::zeros(layout)),
-                PartShape::Scalar(starts) => Part::Scalar(ScalarBands::zeros(starts)),
-            };
+            let part = Part::zeros(shape);
             starts.push(starts[starts.len() - 1] + part.len());
             parts.push(part);
         }
@@ -166,12 +96,7 @@ impl SystemMatrix {
 
     /// A ← 0.
     pub fn set_zero(&mut self) {
-        self.parts.par_iter_mut().for_each(|part| match part {
-            Part::Sparse(m) => m.set_zero(),
-            Part::Dense(m) => m.fill(0.0),
-            Part::Banded(m) => m.set_zero(),
-            Part::Scalar(m) => m.set_zero(),
-        });
+        self.parts.par_iter_mut().for_each(Part::set_zero);
         self.couplings.fill(Mat3::zeros());
     }
 

@@ -17,7 +17,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use stiction_bodies::{Body, BodyKind, Model, State};
+use stiction_bodies::{Body, Model, State};
 use stiction_contact::{Certificate, Outcome};
 use stiction_geometry::TriMesh;
 use stiction_math::Vec3;
@@ -362,7 +362,7 @@ impl Recorder {
     fn whole(&mut self, body: &Body, state: &State, path: &Path) -> Result<(), RecordError> {
         let values = self.last.values();
         let conforming = matches!(body.surface.skin, stiction_bodies::Skin::Nodes(_));
-        if !body.tets.is_empty() && conforming && matches!(body.kind, BodyKind::Deformable(_)) {
+        if !body.tets.is_empty() && conforming && body.kind.as_deformable().is_some() {
             let r = body.blocks.clone();
             let frame = Frame {
                 name: &body.name,

@@ -1,6 +1,6 @@
 //! The sections `state` and `method` of a checkpoint.
 
-use stiction_bodies::{Frames, State};
+use stiction_bodies::{Columns, Frames, State};
 use stiction_math::{Quat, nalgebra::Quaternion};
 use stiction_sim::{Memory, Simulation};
 
@@ -50,6 +50,14 @@ pub(crate) fn encode_state(state: &State, out: &mut Encoder) {
     out.f64s(&state.frames.angle);
     let held: Vec<u64> = state.frames.held.iter().map(|h| u64::from(*h)).collect();
     out.u64s(&held);
+    out.u64(state.columns.len() as u64);
+    for columns in &state.columns {
+        out.u64(columns.iter().len() as u64);
+        for column in columns.iter() {
+            out.str(&column.name);
+            out.f64s(&column.values);
+        }
+    }
 }
 
 /// The stored state, which must have the rigid bodies and rods of `like`.
@@ -87,8 +95,27 @@ pub(crate) fn decode_state(
             .error("the stored state has another number of edges of rods than the scene")
             .into());
     }
+    let count = match version {
+        1 => 0,
+        _ => input.usize()?,
+    };
+    if count != like.columns.len() {
+        return Err(input
+            .error("the stored state has another number of bodies with columns of their own")
+            .into());
+    }
+    let mut columns = Vec::with_capacity(count);
+    for _ in 0..count {
+        let mut own = Columns::default();
+        for _ in 0..input.usize()? {
+            let name = input.str()?.to_owned();
+            *own.get_mut(&name) = input.f64s()?;
+        }
+        columns.push(own);
+    }
     input.finish()?;
     Ok(State {
+        columns,
         frames,
         time,
         step,
@@ -150,6 +177,7 @@ mod tests {
 
     fn state() -> State {
         State {
+            columns: Vec::new(),
             time: 0.7,
             step: 70,
             x: (0..5).map(|i| Vec3::repeat(0.1 * f64::from(i))).collect(),

@@ -9,7 +9,7 @@ use stiction_contact::{
     Certificate,
     detect::{Overlap, Placement, Step},
 };
-use stiction_math::{Vec3, reduce};
+use stiction_math::Vec3;
 
 use crate::{
     colliders::place,
@@ -62,8 +62,7 @@ pub(crate) fn largest_speed(model: &Model, state: &State, impulses: &[Vec3]) -> 
     let mut largest: f64 = 0.0;
     for body in &model.bodies {
         let own = &impulses[body.blocks.clone()];
-        let speed = |i: usize| body.block_speed(i, &own[i], &state.rotations);
-        let worst = reduce::max_ordered(own.len(), speed);
+        let worst = body.largest_speed(own, &state.rotations);
         largest = largest.max(if worst.is_nan() { f64::INFINITY } else { worst });
     }
     largest

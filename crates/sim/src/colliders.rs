@@ -1,7 +1,7 @@
 //! From a model to what the detector knows: surfaces that follow blocks, and obstacles on their ways.
 
 use stiction_bodies::{
-    BodyKind, Model, Skin,
+    Model, Skin,
     obstacle::{Obstacle, Shape},
 };
 use stiction_contact::detect::{Body, Collider, Exempt, Form, Laws, Mesh, Placement, Points};
@@ -88,7 +88,7 @@ pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
                 local.clone(),
             ),
         };
-        let closed = !body.tets.is_empty() || matches!(body.kind, BodyKind::Rigid(_));
+        let rigid = body.kind.mechanics().orientation().is_some();
         list.push(Collider {
             id: list.len() as u32,
             material: material(&body.material),
@@ -99,8 +99,8 @@ pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
                 rods: surface.segments.clone(),
                 points,
                 rest,
-                closed,
-                self_contact: !matches!(body.kind, BodyKind::Rigid(_)),
+                closed: !body.tets.is_empty() || rigid,
+                self_contact: !rigid,
                 exempt: exempt(body),
             }),
         });
@@ -119,9 +119,7 @@ pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
 
 /// The first segments of rods never touch what they grow out of.
 fn exempt(body: &stiction_bodies::Body) -> Option<Exempt> {
-    let (rooted, BodyKind::Rods(rods)) = (body.rooted?, &body.kind) else {
-        return None;
-    };
+    let (rooted, rods) = (body.rooted?, body.kind.as_rods()?);
     let first = |w: &[u32]| w[0]..w[1].min(w[0].saturating_add(rooted.bare as u32));
     Some(Exempt {
         collider: rooted.body as u32,

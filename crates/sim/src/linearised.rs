@@ -9,7 +9,7 @@
 
 use std::borrow::Cow;
 
-use stiction_bodies::{Body, BodyKind, Model, State, adapt::Adaptation};
+use stiction_bodies::{Body, Model, State, adapt::Adaptation};
 use stiction_contact::{
     ContactKey, ContactSet, FrictionProblem,
     detect::{ContactSource, DetectConfig, Detector, Placement, Step},
@@ -577,7 +577,7 @@ impl Work {
         };
         let mut problem = FrictionProblem::new(a, vec![Vec3::zeros(); n], 1.0);
         // Rods are eliminated from end to end wherever they are.
-        let rods = |b: &Body| matches!(b.kind, BodyKind::Rods(_));
+        let rods = |b: &Body| b.kind.as_rods().is_some();
         problem.positions = match model.bodies.iter().all(rods) {
             true => Vec::new(),
             false => {

@@ -44,6 +44,12 @@ pub enum Feature {
     Cohesion,
     /// Contacts that give way.
     Compliance,
+    /// Bodies of kinds defined outside the library.
+    OpenKinds,
+    /// Bodies whose degrees of freedom are made anew for every step.
+    PerStep,
+    /// Contact of such bodies.
+    PerStepContact,
 }
 
 /// A feature that a scene needs, and where.
@@ -57,7 +63,7 @@ pub struct Need {
 
 impl Feature {
     /// All of them, in the order in which refusals name them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 20] = [
         Self::Shells,
         Self::Solids,
         Self::RigidBodies,
@@ -75,6 +81,9 @@ impl Feature {
         Self::ParticleContact,
         Self::Cohesion,
         Self::Compliance,
+        Self::OpenKinds,
+        Self::PerStep,
+        Self::PerStepContact,
     ];
 
     /// The feature in the documentation's table of methods.
@@ -97,6 +106,9 @@ impl Feature {
             Self::ParticleContact => "contact of particles",
             Self::Cohesion => "cohesion",
             Self::Compliance => "compliance",
+            Self::OpenKinds => "kinds of bodies from outside the library",
+            Self::PerStep => "degrees of freedom of one step, such as grids",
+            Self::PerStepContact => "contact of those",
         }
     }
 
@@ -105,7 +117,7 @@ impl Feature {
         match self {
             Self::Contact => ", and this method solves no contact",
             Self::Gusts => ", and this method supports steady wind only",
-            Self::ParticleContact => ", whose contact it does not support",
+            Self::ParticleContact | Self::PerStepContact => ", whose contact it does not support",
             _ => ", which it does not support",
         }
     }
@@ -118,7 +130,9 @@ impl Feature {
             | Self::RigidBodies
             | Self::Particles
             | Self::AffineFrames
-            | Self::Rods => "remove the body",
+            | Self::Rods
+            | Self::OpenKinds
+            | Self::PerStep => "remove the body",
             Self::DynamicTwist => "set `twist = \"quasi-static\"` for the body",
             Self::Pins => "remove the pin",
             Self::Attachments => "remove the attachment",
@@ -126,7 +140,7 @@ impl Feature {
             Self::ChangingGravity => "give one vector as `gravity`",
             Self::Gusts => "remove `gust` from [air]",
             Self::Volumes => "remove the [[volume]] table",
-            Self::Contact | Self::ParticleContact => {
+            Self::Contact | Self::ParticleContact | Self::PerStepContact => {
                 "set `contact.enabled = false` to let things pass through one another"
             }
             Self::Cohesion => "remove `cohesion` from [friction]",
@@ -199,6 +213,15 @@ fn clause(feature: Feature, model: &Model, rules: Option<&ContactRules>) -> Opti
             &|b| model.contact && b.is_particles(),
             "is made of particles",
         ),
+        Feature::OpenKinds => of_kind("is of a kind from outside the library"),
+        Feature::PerStep => body(
+            &|b| b.kind.per_step().is_some(),
+            "has degrees of freedom that are made anew for every step",
+        ),
+        Feature::PerStepContact => body(
+            &|b| model.contact && b.kind.per_step().is_some(),
+            "has degrees of freedom that are made anew for every step",
+        ),
         Feature::Cohesion => materials(model, touching?, "cohesion", |law| law.cohesion),
         Feature::Compliance => materials(model, touching?, "compliance", |law| law.compliance),
     }
@@ -234,5 +257,6 @@ fn kind(body: &Body) -> Feature {
         BodyKind::Deformable(_) if body.is_frames() => Feature::AffineFrames,
         BodyKind::Deformable(_) if !body.tets.is_empty() => Feature::Solids,
         BodyKind::Deformable(_) => Feature::Shells,
+        BodyKind::Open(_) => Feature::OpenKinds,
     }
 }

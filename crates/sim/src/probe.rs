@@ -1,10 +1,10 @@
 //! Probes: named numbers followed over time.
 
 use stiction_bodies::{
-    Body, BodyKind, Model, State,
+    Body, Model, State,
     energy::{
-        angular_momentum, attachment_energy, elastic_energy, kinetic_energy, momentum,
-        potential_energy, volume_energy,
+        angular_momentum, attachment_energy, elastic_energy, for_each_point, kinetic_energy,
+        momentum, potential_energy, volume_energy,
     },
 };
 use stiction_contact::{ContactState, Outcome};
@@ -263,15 +263,9 @@ impl Quantity {
             Self::Contact(sum) => sum.measure(contacts),
             Self::Speed(body) => {
                 let body = &model.bodies[*body];
-                let linear = match &body.kind {
-                    BodyKind::Deformable(_) => body.blocks.clone(),
-                    BodyKind::Rigid(_) => body.blocks.start..body.blocks.start + 1,
-                    BodyKind::Rods(r) => {
-                        let nodes = r.node_blocks().map(|b| body.blocks.start + b as usize);
-                        return nodes.map(|i| state.v[i].norm()).fold(0.0, f64::max);
-                    }
-                };
-                state.v[linear].iter().map(|v| v.norm()).fold(0.0, f64::max)
+                let mut fastest = 0.0;
+                for_each_point(body, state, |_, v, _| fastest = v.norm().max(fastest));
+                fastest
             }
         }
     }
@@ -282,20 +276,7 @@ pub fn centroid(bodies: &[&Body], state: &State) -> Vec3 {
     let mut sum = Vec3::zeros();
     let mut mass = 0.0;
     for body in bodies {
-        match &body.kind {
-            BodyKind::Deformable(d) => {
-                for (m, x) in d.mass.lumped().iter().zip(&state.x[body.blocks.clone()]) {
-                    sum += x * *m;
-                }
-            }
-            BodyKind::Rigid(r) => sum += state.x[body.blocks.start] * r.mass,
-            BodyKind::Rods(r) => {
-                for b in r.node_blocks() {
-                    let b = b as usize;
-                    sum += state.x[body.blocks.start + b] * r.mass()[b].x;
-                }
-            }
-        }
+        for_each_point(body, state, |x, _, m| sum += x * m);
         mass += body.total_mass();
     }
     sum / mass

@@ -7,7 +7,7 @@
 //! obstacles stay, and rest shapes and velocities are not touched.
 
 use stiction_bodies::{
-    Body, BodyKind, Model, State, material::Damping, obstacle::Obstacle, rigid::advance_rotation,
+    Body, Model, State, material::Damping, obstacle::Obstacle, rigid::advance_rotation,
 };
 use stiction_contact::{
     ContactSet, FrictionProblem,
@@ -220,22 +220,16 @@ fn standing(model: &Model, state: &State) -> Model {
 /// The material director of an edge of a rod as it is.
 fn material_director(body: &Body, edge: usize, state: &State) -> Vec3 {
     let x = &state.x[body.blocks.clone()];
-    match &body.kind {
-        BodyKind::Rods(rods) => rods
-            .edge_at(edge, x, &rods.start(x, &state.frames))
-            .map_or_else(Vec3::x, |e| e.material_director()),
-        _ => Vec3::x(),
-    }
+    let rods = body.kind.as_rods();
+    let edge = rods.and_then(|rods| rods.edge_at(edge, x, &rods.start(x, &state.frames)));
+    edge.map_or_else(Vec3::x, |e| e.material_director())
 }
 
 /// One way, from rest.
 fn advance(model: &Model, state: &mut State, v: &[Vec3], h: f64, fixed: &[bool]) {
     let before = state.x.clone();
     for body in &model.bodies {
-        let rigid = match &body.kind {
-            BodyKind::Rigid(r) => Some(r.index),
-            _ => None,
-        };
+        let rigid = body.kind.mechanics().orientation();
         for i in body.blocks.clone() {
             if fixed[i] || !v[i].iter().all(|c| c.is_finite()) {
                 continue;
@@ -247,7 +241,7 @@ fn advance(model: &Model, state: &mut State, v: &[Vec3], h: f64, fixed: &[bool])
                 _ => state.x[i] += v[i] * h,
             }
         }
-        if let BodyKind::Rods(rods) = &body.kind {
+        if let Some(rods) = body.kind.as_rods() {
             let range = body.blocks.clone();
             rods.carry(&before[range.clone()], &state.x[range], &mut state.frames);
         }

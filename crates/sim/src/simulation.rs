@@ -339,6 +339,9 @@ impl Simulation {
             observer,
             ..
         } = self;
+        // Bodies may bring blocks for this substep alone.
+        model.open_step(state, h);
+        v.resize(state.v.len(), Vec3::zeros());
         let mut step = Substep {
             context: StepContext {
                 model,
@@ -350,22 +353,18 @@ impl Simulation {
             },
             observer: observer.as_deref_mut(),
         };
-        step.stage(Stage::Begin, |s| s.dynamics.begin(s.model, s.state, h, v))?;
-        step.stage(Stage::Build, |s| method.build(s, v))?;
-        step.stage(Stage::Predict, |s| method.predict(s, v))?;
-        step.stage(Stage::Detect, |s| method.detect(s, v))?;
-        let solved = step.stage(Stage::Solve, |s| {
-            let solved = method.solve(s, v)?;
-            match v.iter().position(|v| !v.iter().all(|c| c.is_finite())) {
-                Some(block) => Err(SolveError::not_finite(s.model, block)),
-                None => Ok(solved),
+        let done = step.run(&mut **method, v, placements);
+        let (solved, certificate) = match done {
+            Ok(done) => done,
+            Err(error) => {
+                model.close_step(state);
+                return Err(error);
             }
-        })?;
-        let certificate =
-            step.stage(Stage::Certify, |s| certify(s, &mut **method, v, placements))?;
-        step.stage(Stage::Advance, |_| Ok(()))?;
+        };
         stages.time(Stage::Advance, |_| {
-            dynamics.advance(model, state, v, end);
+            let mean = method.mean_velocity().unwrap_or(v);
+            dynamics.advance(model, state, v, mean, end);
+            model.end_step(state, h);
             method.commit();
         });
         let certificate = stages.time(Stage::Certify, |_| with_energies(certificate, model, state));
@@ -394,6 +393,26 @@ struct Substep<'a> {
 }
 
 impl<'a> Substep<'a> {
+    /// The stages that may fail, in order. Stage advance, which may not, follows.
+    fn run(
+        &mut self,
+        method: &mut dyn Method,
+        v: &mut [Vec3],
+        placements: &mut Vec<Placement<'static>>,
+    ) -> Result<(SolveReport, Certificate), SolveError> {
+        self.stage(Stage::Begin, |s| s.dynamics.begin(s.model, s.state, s.h, v))?;
+        self.stage(Stage::Build, |s| method.build(s, v))?;
+        self.stage(Stage::Predict, |s| method.predict(s, v))?;
+        self.stage(Stage::Detect, |s| method.detect(s, v))?;
+        let solved = self.stage(Stage::Solve, |s| method.solve(s, v))?;
+        if let Some(block) = v.iter().position(|v| !v.iter().all(|c| c.is_finite())) {
+            return Err(SolveError::not_finite(self.context.model, block));
+        }
+        let certificate = self.stage(Stage::Certify, |s| certify(s, method, v, placements))?;
+        self.stage(Stage::Advance, |_| Ok(()))?;
+        Ok((solved, certificate))
+    }
+
     /// One stage: the observer is asked, then the work is done on the stage's clock.
     fn stage<T>(
         &mut self,

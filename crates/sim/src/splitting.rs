@@ -1,7 +1,7 @@
 //! The elastic elements of a model as constraints of an alternating loop [narain2016], beside which
 //! contact is one more [daviet2020, Sect. 6.1].
 
-use stiction_bodies::{Body, BodyKind, BodySplit, Model, State, rod::RodSplit};
+use stiction_bodies::{BodySplit, Model, State};
 use stiction_contact::solver::LocalStep;
 use stiction_math::Vec3;
 
@@ -35,16 +35,12 @@ pub(crate) struct Elements {
 
 impl Elements {
     pub fn new(model: &Model) -> Self {
-        let split = |body: &Body| match &body.kind {
-            BodyKind::Deformable(d) => {
-                let terms = d.terms.iter().cloned();
-                BodySplit::Terms(terms.map(|t| t.split(body.rest())).collect())
-            }
-            BodyKind::Rigid(_) => BodySplit::Terms(Vec::new()),
-            BodyKind::Rods(rods) => BodySplit::Rods(RodSplit::new(rods)),
-        };
         Self {
-            splits: model.bodies.iter().map(split).collect(),
+            splits: model
+                .bodies
+                .iter()
+                .map(|b| b.kind.mechanics().split())
+                .collect(),
             x: Vec::new(),
         }
     }
@@ -66,53 +62,26 @@ impl Elements {
     ) {
         for (name, values) in kept {
             for (b, split) in self.splits.iter_mut().enumerate() {
-                match split {
-                    BodySplit::Terms(splits) => {
-                        for (t, split) in splits.iter_mut().enumerate() {
-                            if column(b, t) == *name {
-                                split.set_multipliers(values);
-                            }
-                        }
-                    }
-                    BodySplit::Rods(split) if column(b, 0) == *name => split.set_forces(values),
-                    BodySplit::Rods(_) => {}
+                for t in (0..split.groups()).filter(|t| column(b, *t) == *name) {
+                    split.set_multipliers(t, values);
                 }
             }
         }
         self.x.clear();
         self.x.extend(state.x.iter().zip(v).map(|(x, v)| x + v * h));
         for (body, split) in model.bodies.iter().zip(&mut self.splits) {
-            match (split, &body.kind) {
-                (BodySplit::Terms(splits), _) => {
-                    for split in splits {
-                        split.restart(&state.x[body.blocks.clone()]);
-                    }
-                }
-                // Strands swing: they are better guessed by their last velocity.
-                (BodySplit::Rods(split), BodyKind::Rods(rods)) => {
-                    let start = dynamics.rod_start(body, rods, state);
-                    let x = &self.x[body.blocks.clone()];
-                    split.begin(rods, &start, x, h, body.damping.stiffness);
-                }
-                (BodySplit::Rods(_), _) => {}
-            }
+            let at = dynamics.body_with(body, state, &self.x, v);
+            split.begin(&body.kind, &at, h, body.damping.stiffness);
         }
     }
 
     /// The multipliers of all elements, as columns of a checkpoint.
     pub fn multipliers(&self) -> impl Iterator<Item = (String, Vec<Vec3>)> + '_ {
-        self.splits
-            .iter()
-            .enumerate()
-            .flat_map(|(b, split)| match split {
-                BodySplit::Terms(splits) => {
-                    let terms = splits.iter().enumerate();
-                    terms
-                        .map(|(t, s)| (column(b, t), s.multipliers()))
-                        .collect()
-                }
-                BodySplit::Rods(split) => vec![(column(b, 0), split.forces())],
-            })
+        let splits = self.splits.iter().enumerate();
+        splits.flat_map(|(b, split)| {
+            let groups = split.multipliers().into_iter().enumerate();
+            groups.map(move |(t, values)| (column(b, t), values))
+        })
     }
 
     /// The local steps of a loop over velocities, which are prescribed as in `v` where `fixed`.
@@ -163,27 +132,12 @@ impl LocalStep for Elastic<'_> {
         }));
         let mut unmet: f64 = 0.0;
         for (body, split) in model.bodies.iter().zip(splits) {
-            let range = body.blocks.clone();
-            let (x, f) = (&x[range.clone()], &mut f[range]);
-            match (split, &body.kind) {
-                (BodySplit::Terms(splits), _) => {
-                    for split in splits {
-                        match split.update(x, *h, f) {
-                            Ok(gap) => unmet = unmet.max(gap),
-                            Err(_) => return f64::NAN,
-                        }
-                    }
-                }
-                (BodySplit::Rods(split), BodyKind::Rods(rods)) => {
-                    let start = dynamics.rod_start(body, rods, state);
-                    let gap = split.update(rods, &start, x, *h, f);
-                    if gap.is_nan() {
-                        return gap;
-                    }
-                    unmet = unmet.max(gap);
-                }
-                (BodySplit::Rods(_), _) => {}
+            let at = dynamics.body_with(body, state, x, v);
+            let gap = split.update(&body.kind, &at, *h, &mut f[body.blocks.clone()]);
+            if gap.is_nan() {
+                return gap;
             }
+            unmet = unmet.max(gap);
         }
         for (f, fixed) in f.iter_mut().zip(fixed) {
             if *fixed {

@@ -18,8 +18,8 @@ use stiction_sim::{
     Method, Newton, Simulation, Smooth,
     colliders::ContactRules,
     forces::{Forces, Place, momentum},
+    implicit::Jacobian,
     integrators::Integrator,
-    jacobian::Jacobian,
     newton,
     smooth::{Config, NewtonConfig, Solver},
 };
@@ -126,6 +126,7 @@ fn the_jacobian_is_the_derivative_of_the_residual() {
             x: &x,
             rotations: &rotations,
             v,
+            ..Place::of(&state)
         };
         let mut r = vec![Vec3::zeros(); v.len()];
         momentum(&model, at, &mut r);
@@ -141,6 +142,7 @@ fn the_jacobian_is_the_derivative_of_the_residual() {
             x: &x,
             rotations: &rotations,
             v,
+            ..Place::of(&state)
         };
         let turns: Vec<Mat3> = model
             .rigids()

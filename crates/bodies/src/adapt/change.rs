@@ -8,7 +8,7 @@ use super::{anchor::Locator, weights::Weights};
 use crate::{
     builder::BuildError,
     material::MembraneLaw,
-    model::{Body, BodyKind, Model, ShellSource},
+    model::{Body, Model, ShellSource},
     volume::VolumeError,
 };
 
@@ -151,9 +151,9 @@ impl MeshChange {
 /// A shell and what it is made from.
 pub(super) fn shell(model: &Model, body: usize) -> Result<(&ShellSource, &Body), AdaptError> {
     let named = model.bodies.get(body);
-    let found = named.and_then(|b| match &b.kind {
-        BodyKind::Deformable(d) => Some((d.source.as_deref()?, b)),
-        BodyKind::Rigid(_) | BodyKind::Rods(_) => None,
+    let found = named.and_then(|b| {
+        let source = b.kind.as_deformable()?.source.as_deref()?;
+        Some((source, b))
     });
     found.ok_or_else(|| AdaptError::NotAShell {
         body: named.map(|b| b.name.clone()).unwrap_or_default(),

@@ -206,10 +206,8 @@ fn check_blocks(model: &Model) -> Result<(), AdaptError> {
 impl Body {
     /// How many blocks it needs.
     fn node_blocks(&self) -> usize {
-        match &self.kind {
-            BodyKind::Deformable(d) => d.rest.len(),
-            BodyKind::Rigid(_) | BodyKind::Rods(_) => self.blocks.len(),
-        }
+        let soft = self.kind.as_deformable();
+        soft.map_or(self.blocks.len(), |d| d.rest.len())
     }
 
     /// Puts another mesh in the place of a shell's. Terms and masses are those of the old one until

@@ -31,6 +31,7 @@ impl Adaptation<'_> {
             v: self.velocities(&state.x, &state.v),
             rotations: state.rotations.clone(),
             frames: state.frames.clone(),
+            columns: state.columns.clone(),
         }
     }
 

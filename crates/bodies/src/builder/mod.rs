@@ -453,50 +453,49 @@ impl Builder {
         });
         let target = &self.model.bodies[body];
         let first = target.blocks.start;
-        match &target.kind {
-            BodyKind::Deformable(_) => {
-                for &node in nodes {
-                    let node = node as usize;
-                    if node >= target.blocks.len() {
-                        let count = target.blocks.len();
-                        return Err(BuildError::Node {
-                            body: target.name.clone(),
-                            node,
-                            count,
-                        });
-                    }
-                    let start = self.state.x[first + node];
-                    self.model.pins.push(Pin {
-                        block: first + node,
-                        motion,
-                        start,
-                        spin: None,
-                        clamp: None,
-                    });
-                }
-            }
-            BodyKind::Rigid(r) => {
-                let start = self.state.x[first];
-                let spin = Spin {
-                    rigid: r.index,
-                    start: self.state.rotations[r.index],
-                };
-                self.model.pins.push(Pin {
-                    block: first,
-                    motion,
-                    start,
-                    spin: None,
-                    clamp: None,
-                });
-                self.model.pins.push(Pin {
-                    block: first + 1,
-                    motion,
-                    start: Vec3::zeros(),
-                    spin: Some(spin),
-                    clamp: None,
+        if target.kind.as_rods().is_some() {
+            return self.pin_rods(body, nodes, motion);
+        }
+        if let Some(r) = target.kind.as_rigid() {
+            let start = self.state.x[first];
+            let spin = Spin {
+                rigid: r.index,
+                start: self.state.rotations[r.index],
+            };
+            self.model.pins.push(Pin {
+                block: first,
+                motion,
+                start,
+                spin: None,
+                clamp: None,
+            });
+            self.model.pins.push(Pin {
+                block: first + 1,
+                motion,
+                start: Vec3::zeros(),
+                spin: Some(spin),
+                clamp: None,
+            });
+            return Ok(());
+        }
+        for &node in nodes {
+            let node = node as usize;
+            if node >= target.blocks.len() {
+                let count = target.blocks.len();
+                return Err(BuildError::Node {
+                    body: target.name.clone(),
+                    node,
+                    count,
                 });
             }
-            BodyKind::Rods(_) => self.pin_rods(body, nodes, motion)?,
+            let start = self.state.x[first + node];
+            self.model.pins.push(Pin {
+                block: first + node,
+                motion,
+                start,
+                spin: None,
+                clamp: None,
+            });
         }
         Ok(())
     }
@@ -563,16 +562,14 @@ impl Builder {
             }
             Anchor::Body { body, near } => {
                 let body = &self.model.bodies[*body];
-                Ok(match &body.kind {
-                    BodyKind::Rigid(r) => Stencil::Rigid {
+                Ok(match body.kind.as_rigid() {
+                    Some(r) => Stencil::Rigid {
                         block: body.blocks.start as u32,
                         rigid: r.index as u32,
                         local: self.state.rotations[r.index].inverse()
                             * (near - self.state.x[body.blocks.start]),
                     },
-                    BodyKind::Deformable(_) | BodyKind::Rods(_) => {
-                        nearest_point(body, &self.state, near)
-                    }
+                    None => nearest_point(body, &self.state, near),
                 })
             }
         }

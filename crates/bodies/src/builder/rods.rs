@@ -99,7 +99,7 @@ impl Builder {
         motion: Option<usize>,
     ) -> Result<(), BuildError> {
         let target = &self.model.bodies[body];
-        let BodyKind::Rods(rods) = &target.kind else {
+        let Some(rods) = target.kind.as_rods() else {
             return Ok(());
         };
         let first = target.blocks.start;

@@ -5,7 +5,7 @@ use stiction_math::{Mat3, Vec3};
 
 use crate::{
     attachment::Attachment,
-    model::{Body, BodyKind, Rooted},
+    model::{Body, Rooted},
     state::State,
     stencil::Stencil,
 };
@@ -50,7 +50,7 @@ impl Builder {
         rooting: &Rooting,
     ) -> Result<(), BuildError> {
         let (hair, body) = (&self.model.bodies[rods], &self.model.bodies[ground]);
-        let BodyKind::Rods(strands) = &hair.kind else {
+        let Some(strands) = hair.kind.as_rods() else {
             return Err(BuildError::NotRods {
                 body: hair.name.clone(),
             });
@@ -168,7 +168,7 @@ impl<'a> Soil<'a> {
     /// The material at a root at `p` [m]; none where it is degenerate.
     fn spot(&self, p: &Vec3) -> Option<Spot> {
         let first = self.body.blocks.start as u32;
-        if let BodyKind::Rigid(r) = &self.body.kind {
+        if let Some(r) = self.body.kind.as_rigid() {
             return Some(Spot::Rigid {
                 block: first,
                 rigid: r.index as u32,

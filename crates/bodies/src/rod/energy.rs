@@ -86,14 +86,22 @@ impl Rods {
         });
     }
 
-    /// g += s K v with K the projected Hessian at the start of the step: what damping needs.
-    pub fn add_product(&self, at: &RodStart, s: f64, v: &[Vec3], g: &mut [Vec3]) {
+    /// g += s K v with K the exact or projected Hessian at the body's blocks `x`.
+    pub fn add_product(
+        &self,
+        x: &[Vec3],
+        at: &RodStart,
+        kind: Hessian,
+        s: f64,
+        v: &[Vec3],
+        g: &mut [Vec3],
+    ) {
         self.split(0, self.len(), g, &|strand, g| {
             let v = &v[strand.block..strand.block + g.len()];
-            self.walk(strand, at.x, at, |e, edge, before| {
+            self.walk(strand, x, at, |e, edge, before| {
                 let rest = self.length[strand.edge + e];
                 let u = v[e + 1] - v[e];
-                let (axial, lateral) = self.tension(edge, rest, Hessian::Projected);
+                let (axial, lateral) = self.tension(edge, rest, kind);
                 let along = edge.t * edge.t.dot(&u);
                 let pull = (along * axial + (u - along) * lateral) * s;
                 g[e] -= pull;
@@ -106,6 +114,12 @@ impl Rods {
                         let rate: f64 = j.iter().zip(&v).map(|(j, v)| j * v).sum();
                         for (r, j) in rows.iter_mut().zip(j) {
                             *r += s * k * rate * j;
+                        }
+                    }
+                    if kind == Hessian::Full {
+                        let second = self.second(before, edge, &vertex.moment);
+                        for (r, second) in rows.iter_mut().zip(&second) {
+                            *r += s * second.iter().zip(&v).map(|(k, v)| k * v).sum::<f64>();
                         }
                     }
                     self.add_rows(strand.n, e, &rows, g);
@@ -196,17 +210,22 @@ impl Rods {
                 }
             }
             if kind == Hessian::Full {
-                let second = second_derivatives(before, edge, &vertex.moment);
-                let half = second.map(|row| by_rows(&row, self.section.radius));
+                let second = self.second(before, edge, &vertex.moment);
                 for c in 0..ROWS {
-                    let column = by_rows(&half.map(|row| row[c]), self.section.radius);
                     for r in c..ROWS {
-                        local[r][c] += t * column[r];
+                        local[r][c] += t * second[c][r];
                     }
                 }
             }
             self.add_local(lane, e - 1, &local, &VERTEX, group);
         });
+    }
+
+    /// Second derivatives of the strains at a vertex times its moments, by the rows of the matrix.
+    fn second(&self, a: &Edge, b: &Edge, moment: &[f64; 3]) -> [[f64; ROWS]; ROWS] {
+        let second = second_derivatives(a, b, moment);
+        let half = second.map(|row| by_rows(&row, self.section.radius));
+        std::array::from_fn(|c| by_rows(&half.map(|row| row[c]), self.section.radius))
     }
 
     /// Adds the matrix `local` in the order x θ x … from node `first` on; where twists are no degrees

@@ -351,11 +351,7 @@ fn measure(
     let elements = model
         .bodies
         .iter()
-        .map(|b| match &b.kind {
-            stiction_bodies::BodyKind::Deformable(d) => d.terms.iter().map(|t| t.len()).sum(),
-            stiction_bodies::BodyKind::Rods(r) => 2 * r.edges().len() - r.len(),
-            stiction_bodies::BodyKind::Rigid(_) => 0,
-        })
+        .map(|b| b.kind.mechanics().element_count())
         .sum();
     let [assembly, numeric, solve] = times;
     Ok(Row {

@@ -8,7 +8,6 @@ use std::{
 use clap::Args;
 use miette::miette;
 use serde::Serialize;
-use stiction_bodies::BodyKind;
 use stiction_geometry::{Finding, Severity, TetMesh, TriMesh};
 use stiction_record::{OVERLAPS, write_overlaps};
 use stiction_scene::{Overlap, Scene, SceneSource, mesh_files};
@@ -143,12 +142,11 @@ fn scene(args: &DoctorArgs, report: &mut Report) -> Result<(), Failure> {
         body.surface
             .positions(&state.x, &state.rotations, &mut surface.positions);
         surface.triangles.clone_from(&body.surface.triangles);
-        let kind = match &body.kind {
-            BodyKind::Rigid(_) => "rigid",
-            BodyKind::Rods(_) => "rods",
-            BodyKind::Deformable(_) if body.is_particles() => "particles",
-            BodyKind::Deformable(_) if body.tets.is_empty() => "shell",
-            BodyKind::Deformable(_) => "solid",
+        let kind = match body.kind.as_deformable() {
+            None => body.kind.name(),
+            Some(_) if body.is_particles() => "particles",
+            Some(_) if body.tets.is_empty() => "shell",
+            Some(_) => "solid",
         };
         report.summary.push(format!(
             "body `{}`: {kind}, {} nodes, {} triangles, {} tetrahedra, {:.6} kg",

@@ -7,7 +7,7 @@ mod probe;
 use std::{collections::BTreeMap, sync::Arc};
 
 use stiction_bodies::{
-    BodyKind, Model, State,
+    Model, State,
     adapt::MeshChange,
     builder::{Anchor, BodySpec, BuildError, Builder},
     obstacle::{Obstacle, Shape},
@@ -407,9 +407,10 @@ impl Assembly<'_> {
     fn pin(&mut self, plan: &PinPlan) -> Option<()> {
         let body = &self.builder.model().bodies[plan.body];
         let name = body.name.clone();
-        let nodes = match (&body.kind, &plan.select) {
-            (BodyKind::Rigid(_), None) => vec![0],
-            (BodyKind::Rigid(_), Some(select)) => {
+        let rigid = body.kind.as_rigid().is_some();
+        let nodes = match &plan.select {
+            None if rigid => vec![0],
+            Some(select) if rigid => {
                 if !matches!(select.value[..], [Filter::Region(Selection::All)]) {
                     let message =
                         format!("body `{name}` is rigid and can only be pinned as a whole");
@@ -422,7 +423,7 @@ impl Assembly<'_> {
                 }
                 vec![0]
             }
-            (BodyKind::Deformable(_) | BodyKind::Rods(_), None) => {
+            None => {
                 let message = format!("the pin of body `{name}` needs the key `select`");
                 let help = "say which nodes are held, or `select = { all = true }`";
                 return self.reporter.fail(
@@ -432,9 +433,7 @@ impl Assembly<'_> {
                     Some(help.to_owned()),
                 );
             }
-            (BodyKind::Deformable(_) | BodyKind::Rods(_), Some(select)) => {
-                self.selected(plan.body, select)?
-            }
+            Some(select) => self.selected(plan.body, select)?,
         };
         let place = plan.select.as_ref().map_or(plan.place, |s| s.place);
         for node in &nodes {
@@ -464,10 +463,7 @@ impl Assembly<'_> {
             body: &body.name,
             positions: &positions,
             groups,
-            rods: match &body.kind {
-                BodyKind::Rods(rods) => Some(rods.starts()),
-                _ => None,
-            },
+            rods: body.kind.as_rods().map(|rods| rods.starts()),
             boundary: &|| boundary(body, &positions),
         };
         nodes.selected(self.reporter, filters)
@@ -507,7 +503,7 @@ impl Assembly<'_> {
     fn stencil(&self, anchor: &Anchor, place: Place) -> Option<stiction_bodies::Stencil> {
         if let Anchor::Node { body, .. } = anchor {
             let body = &self.builder.model().bodies[*body];
-            if matches!(body.kind, BodyKind::Rigid(_)) {
+            if body.kind.as_rigid().is_some() {
                 let message = format!("body `{}` is rigid and has no nodes", body.name);
                 return self.reporter.fail(
                     Kind::Value,

@@ -10,19 +10,21 @@
 //! elastic terms and attachments, and ψ(v) = ½ vᵀ D v collects damping and drag with coefficients
 //! from the start of the step. ∂Φ/∂v is an impulse [N·s], so `A v = f + Bᵀ r` has impulses r.
 
-mod points;
 mod prescribe;
 
-use crate::error::SolveError;
-use points::{Dashpot, Ends};
 use rayon::prelude::*;
 use stiction_bodies::{
-    Body, BodyKind, BodySplit, Hessian, Model, Rods, State, Stencil,
+    Body, BodySplit, Model, Rods, State,
+    elements::Hessian,
+    kind::{BodyAt, Inertial, StepDamping, StepEnd, StepStart, Weights},
+    material::Damping,
     rigid::{advance_rotation, left_jacobian},
     rod::RodStart,
-    surface::vertex_areas,
 };
-use stiction_math::{BlockMatrix, Mat3, Part, PartShape, Quat, ScatterError, SystemMatrix, Vec3};
+use stiction_math::{Mat3, Part, PartShape, Quat, ScatterError, SystemMatrix, Vec3};
+
+use crate::error::SolveError;
+use crate::forces::{Attachments, BodyForces, Dissipation, ForceTerm, Form, Place, Rates, split};
 
 /// The potential of the current step. Scratch: made once, filled anew by every step.
 pub struct Dynamics {
@@ -35,60 +37,27 @@ pub struct Dynamics {
     /// are held.
     angle: Vec<f64>,
     held: Vec<bool>,
-    /// v̂ of each body [m/s]; empty for rods, for which it is told by `push`.
+    /// v̂ of each body [m/s]; empty for kinds that derive it from `increments`.
     inertial: Vec<Vec<Vec3>>,
-    /// What gravity and the like give to the velocity of each body in the step [m/s].
-    push: Vec<Vec3>,
+    /// Velocity increment of each body from external accelerations in the step [m/s].
+    increments: Vec<Vec3>,
     /// Whether each block's velocity is prescribed, and to what [m/s], in the order of blocks.
     fixed: Vec<bool>,
     prescribed: Vec<(usize, Vec3)>,
-    /// Inertia of each rigid body at the start of the step [kg·m²].
-    inertia: Vec<Mat3>,
     /// The trial configuration x(v), R(v) and the rotation Jacobians J(h ω).
     x: Vec<Vec3>,
     rotations: Vec<Quat>,
     jacobians: Vec<Mat3>,
-    /// D of each body's stiffness-proportional damping, where it has any.
-    damping: Vec<Option<BlockMatrix>>,
-    /// Drag and attachment damping: ½ (u − w)ᵀ C (u − w) of a point or of a pair of points.
-    dashpots: Vec<Dashpot>,
-    /// The drag stencils of every body with drag, kept for one generation of the model.
-    drag: Vec<(usize, Vec<Stencil>)>,
-    surface_x: Vec<Vec3>,
-    surface_v: Vec<Vec3>,
-    areas: Vec<Vec3>,
-    scratch: Vec<Vec3>,
+    /// Forces within bodies, with their lagged damping.
+    bodies: BodyForces,
+    /// Drag and attachment damping, with coefficients from the start of the step.
+    dissipation: Dissipation,
 }
 
 impl Dynamics {
     /// Scratch for `model`.
     pub fn new(model: &Model) -> Self {
         let n = model.blocks();
-        let damping = model
-            .bodies
-            .iter()
-            .map(|b| match &b.kind {
-                BodyKind::Deformable(d) if b.damping.stiffness > 0.0 => {
-                    Some(BlockMatrix::zeros(d.pattern.clone()))
-                }
-                _ => None,
-            })
-            .collect();
-        let drag = match model.air {
-            None => Vec::new(),
-            Some(_) => model
-                .bodies
-                .iter()
-                .enumerate()
-                .filter(|(_, b)| b.drag.is_some())
-                .map(|(i, b)| {
-                    (
-                        i,
-                        (0..b.surface.len()).map(|v| b.surface.stencil(v)).collect(),
-                    )
-                })
-                .collect(),
-        };
         let rigids = model.rigids().count();
         Self {
             generation: model.generation,
@@ -97,26 +66,20 @@ impl Dynamics {
             angle: Vec::new(),
             held: Vec::new(),
             inertial: vec![Vec::new(); model.bodies.len()],
-            push: vec![Vec3::zeros(); model.bodies.len()],
+            increments: vec![Vec3::zeros(); model.bodies.len()],
             fixed: vec![false; n],
             prescribed: Vec::new(),
-            inertia: vec![Mat3::zeros(); rigids],
             x: vec![Vec3::zeros(); n],
             rotations: vec![Quat::identity(); rigids],
             jacobians: vec![Mat3::identity(); rigids],
-            damping,
-            dashpots: Vec::new(),
-            drag,
-            surface_x: Vec::new(),
-            surface_v: Vec::new(),
-            areas: Vec::new(),
-            scratch: Vec::new(),
+            bodies: BodyForces::new(model),
+            dissipation: Dissipation::new(model),
         }
     }
 
     /// The matrix of this potential, with the sparsity that the model's terms and attachments need.
     pub fn matrix(model: &Model) -> SystemMatrix {
-        Self::matrix_with(model, |r| PartShape::Banded(r.layout().clone()))
+        Self::matrix_with(model, |body| body.kind.mechanics().part())
     }
 
     /// The matrix with elastic terms replaced by what stands for them in an alternating integrator:
@@ -129,30 +92,14 @@ impl Dynamics {
                 blocks.any(|i| body.blocks.contains(&(i as usize)))
             })
         };
-        let bare: Vec<usize> = model
-            .rods()
-            .filter(|(body, _)| !attached(body))
-            .map(|(_, rods)| rods.edges().start)
-            .collect();
-        Self::matrix_with(model, |r| {
-            if bare.contains(&r.edges().start) {
-                PartShape::Scalar(r.first_blocks().collect())
-            } else {
-                PartShape::Banded(r.layout().clone())
-            }
+        Self::matrix_with(model, |body| match body.kind.as_rods() {
+            Some(rods) if !attached(body) => PartShape::Scalar(rods.first_blocks().collect()),
+            _ => body.kind.mechanics().part(),
         })
     }
 
-    fn matrix_with(model: &Model, of_rods: impl Fn(&Rods) -> PartShape) -> SystemMatrix {
-        let parts = model
-            .bodies
-            .iter()
-            .map(|b| match &b.kind {
-                BodyKind::Deformable(d) => PartShape::Sparse(d.pattern.clone()),
-                BodyKind::Rigid(_) => PartShape::Dense,
-                BodyKind::Rods(r) => of_rods(r),
-            })
-            .collect();
+    fn matrix_with(model: &Model, shape: impl Fn(&Body) -> PartShape) -> SystemMatrix {
+        let parts = model.bodies.iter().map(shape).collect();
         let mut pairs = Vec::new();
         for spring in &model.attachments {
             for i in spring.a.blocks() {
@@ -181,6 +128,9 @@ impl Dynamics {
             *self = Self::new(model);
         }
         self.h = h;
+        // Bodies may bring blocks for this step alone.
+        self.fixed.resize(state.x.len(), false);
+        self.x.resize(state.x.len(), Vec3::zeros());
         self.r0.copy_from_slice(&state.rotations);
         self.angle.clone_from(&state.frames.angle);
         self.held.clone_from(&state.frames.held);
@@ -190,18 +140,13 @@ impl Dynamics {
         for (b, body) in model.bodies.iter().enumerate() {
             // In the middle of the step: the mean of what changes steadily.
             let gravity = model.gravity_at(state.time + 0.5 * h);
-            let push = (gravity + body.acceleration) * h;
-            self.push[b] = push;
-            if let BodyKind::Rods(_) = &body.kind {
-                continue;
-            }
+            let increment = (gravity + body.acceleration) * h;
+            self.increments[b] = increment;
+            let mechanics = body.kind.mechanics();
             let hat = &mut self.inertial[b];
-            hat.clear();
-            hat.extend(state.v[body.blocks.clone()].iter().map(|v| v + push));
-            if let BodyKind::Rigid(r) = &body.kind {
-                let q = &state.rotations[r.index];
-                self.inertia[r.index] = r.world_inertia(q);
-                hat[1] = r.free_spin(q, &state.v[body.blocks.start + 1], h);
+            let at = BodyAt::of(body.blocks.clone(), state);
+            mechanics.inertial_velocity(&at, &increment, h, hat);
+            if mechanics.guesses_inertial() {
                 v[body.blocks.clone()].copy_from_slice(hat);
             }
         }
@@ -212,17 +157,67 @@ impl Dynamics {
         Ok(())
     }
 
+    /// Takes the coefficients of dissipation from the start of the step, which the potential and its
+    /// derivatives need.
+    pub fn lag(&mut self, model: &Model, state: &State) -> Result<(), ScatterError> {
+        self.bodies.lag(model, &state.x)?;
+        let end = state.time + self.h;
+        self.dissipation.lag_linear(model, state, end);
+        Ok(())
+    }
+
     /// The start of the step of a body of rods.
-    pub(crate) fn rod_start<'a>(
+    fn rod_start<'a>(&'a self, body: &Body, rods: &Rods, state: &'a State) -> RodStart<'a> {
+        rods.start_of(body.blocks.start, &self.step_start(state))
+    }
+
+    /// The start of the step, with the twists that this step prescribes.
+    fn step_start<'a>(&'a self, state: &'a State) -> StepStart<'a> {
+        StepStart {
+            angle: &self.angle,
+            held: &self.held,
+            ..StepStart::new(&state.x, &state.frames)
+        }
+    }
+
+    /// One body at the trial configuration; inertia is that at the start of the step.
+    fn body_at<'a>(&'a self, body: &Body, state: &'a State, v: &'a [Vec3]) -> BodyAt<'a> {
+        self.body_with(body, state, &self.x, v)
+    }
+
+    /// The same at given positions `x` of all blocks [m].
+    pub(crate) fn body_with<'a>(
         &'a self,
         body: &Body,
-        rods: &Rods,
         state: &'a State,
-    ) -> RodStart<'a> {
-        RodStart {
-            angle: self.angle.get(rods.edges()).unwrap_or_default(),
-            held: self.held.get(rods.edges()).unwrap_or_default(),
-            ..rods.start(&state.x[body.blocks.clone()], &state.frames)
+        x: &'a [Vec3],
+        v: &'a [Vec3],
+    ) -> BodyAt<'a> {
+        BodyAt {
+            x: &x[body.blocks.clone()],
+            v: &v[body.blocks.clone()],
+            rotations: &self.r0,
+            first: body.blocks.start,
+            start: self.step_start(state),
+        }
+    }
+
+    /// v̂ of one body.
+    fn inertial<'a>(&'a self, b: usize, body: &Body, state: &'a State) -> Inertial<'a> {
+        Inertial {
+            hat: &self.inertial[b],
+            v: &state.v[body.blocks.clone()],
+            increment: self.increments[b],
+        }
+    }
+
+    /// The trial configuration as a place to evaluate forces between points at.
+    fn place<'a>(&'a self, state: &'a State, v: &'a [Vec3]) -> Place<'a> {
+        Place {
+            x: &self.x,
+            rotations: &self.rotations,
+            v,
+            start: self.step_start(state),
         }
     }
 
@@ -252,80 +247,34 @@ impl Dynamics {
     }
 
     /// Stage advance: the state becomes that at the end of the step, at the time `end` [s], with
-    /// velocities `v`, after [`Dynamics::finish`]. The frames of rods follow.
-    pub fn advance(&mut self, model: &Model, state: &mut State, v: &[Vec3], end: f64) {
+    /// velocities `v` there and the mean velocities `mean`. The frames of rods follow.
+    pub fn advance(
+        &mut self,
+        model: &Model,
+        state: &mut State,
+        v: &[Vec3],
+        mean: &[Vec3],
+        end: f64,
+    ) {
+        let h = self.h;
         state.v.copy_from_slice(v);
-        state.rotations.copy_from_slice(&self.rotations);
-        for (body, rods) in model.rods() {
-            let (from, to) = (&state.x[body.blocks.clone()], &self.x[body.blocks.clone()]);
-            if let Some(angle) = rods.settled(to, &self.rod_start(body, rods, state)) {
-                state.frames.angle[rods.edges()].copy_from_slice(&angle);
-                state.frames.held[rods.edges()].copy_from_slice(&self.held[rods.edges()]);
-            }
-            rods.carry(from, to, &mut state.frames);
+        for i in 0..v.len() {
+            self.x[i] = state.x[i] + mean[i] * h;
+        }
+        for body in &model.bodies {
+            let range = body.blocks.clone();
+            body.kind.mechanics().advance(StepEnd {
+                h,
+                from: &state.x[range.clone()],
+                to: &mut self.x[range.clone()],
+                mean: &mean[range],
+                rotations: &mut state.rotations,
+                frames: &mut state.frames,
+                twists: Some((&self.angle, &self.held)),
+            });
         }
         std::mem::swap(&mut state.x, &mut self.x);
         state.time = end;
-    }
-
-    /// Takes the coefficients of dissipation from the start of the step, which the potential and its
-    /// derivatives need.
-    pub fn lag(&mut self, model: &Model, state: &State) -> Result<(), ScatterError> {
-        let damped = self.damping.iter().any(Option::is_some);
-        self.scratch
-            .resize(if damped { self.x.len() } else { 0 }, Vec3::zeros());
-        let slices = match damped {
-            true => split(&mut self.scratch, &model.bodies),
-            false => Vec::new(),
-        };
-        self.damping
-            .par_iter_mut()
-            .zip(&model.bodies)
-            .zip(slices)
-            .try_for_each(|((d, body), g)| {
-                if let (Some(d), BodyKind::Deformable(soft)) = (d, &body.kind) {
-                    d.set_zero();
-                    let x = &state.x[body.blocks.clone()];
-                    for term in &soft.terms {
-                        term.add_local(x, Hessian::Projected, 0.0, g, body.damping.stiffness, d)?;
-                    }
-                }
-                Ok::<(), ScatterError>(())
-            })?;
-        self.dashpots.clear();
-        if let Some(air) = &model.air {
-            for (entry, (body, stencils)) in self.drag.iter().enumerate() {
-                let body = &model.bodies[*body];
-                let Some(drag) = &body.drag else { continue };
-                body.surface
-                    .positions(&state.x, &state.rotations, &mut self.surface_x);
-                body.surface.velocities(state, &mut self.surface_v);
-                vertex_areas(&self.surface_x, &body.surface.triangles, &mut self.areas);
-                for i in 0..stencils.len() {
-                    let wind = air.velocity(&self.surface_x[i], state.time + self.h);
-                    let c = drag.matrix(air, &self.areas[i], &(self.surface_v[i] - wind));
-                    if c != Mat3::zeros() {
-                        self.dashpots.push(Dashpot {
-                            ends: Ends::Drag(entry, i),
-                            c,
-                            wind,
-                        });
-                    }
-                }
-            }
-        }
-        for (i, spring) in model.attachments.iter().enumerate() {
-            if spring.damping > 0.0 {
-                let d = spring.a.position(state) - spring.b.position(state);
-                let c = spring.pull(&d).hessian * spring.damping;
-                self.dashpots.push(Dashpot {
-                    ends: Ends::Attachment(i),
-                    c,
-                    wind: Vec3::zeros(),
-                });
-            }
-        }
-        Ok(())
     }
 
     /// Whether each block's velocity is prescribed.
@@ -342,65 +291,16 @@ impl Dynamics {
             .par_iter()
             .enumerate()
             .map(|(b, body)| {
-                let r = body.blocks.clone();
-                let (v, hat) = (&v[r.clone()], &this.inertial[b]);
-                match &body.kind {
-                    BodyKind::Deformable(d) => {
-                        let alpha = body.damping.mass;
-                        let mut sum = 0.0;
-                        let pattern = &d.pattern;
-                        for i in 0..v.len() {
-                            let m_v = d.mass.row(pattern, v, i);
-                            let m_hat = d.mass.row(pattern, hat, i);
-                            sum += 0.5 * (v[i] - hat[i]).dot(&(m_v - m_hat))
-                                + 0.5 * h * alpha * v[i].dot(&m_v);
-                        }
-                        if let Some(damping) = &this.damping[b] {
-                            let d_v = |i: usize| v[i].dot(&damping.row_product(i, v));
-                            sum += 0.5 * h * (0..v.len()).map(d_v).sum::<f64>();
-                        }
-                        sum + d
-                            .terms
-                            .iter()
-                            .map(|t| t.energy(&this.x[r.clone()]))
-                            .sum::<f64>()
-                    }
-                    BodyKind::Rigid(rigid) => {
-                        let j = &this.inertia[rigid.index];
-                        let (dv, dw) = (v[0] - hat[0], v[1] - hat[1]);
-                        let alpha = h * body.damping.mass;
-                        0.5 * (rigid.mass * dv.norm_squared() + dw.dot(&(j * dw)))
-                            + 0.5
-                                * alpha
-                                * (rigid.mass * v[0].norm_squared() + v[1].dot(&(j * v[1])))
-                    }
-                    BodyKind::Rods(rods) => {
-                        let start = this.rod_start(body, rods, state);
-                        let alpha = h * body.damping.mass;
-                        let square = |m: &Vec3, v: &Vec3| v.dot(&m.component_mul(v));
-                        let mut sum = rods.energy(&this.x[r.clone()], &start);
-                        this.each_hat(b, body, rods, state, |i, hat| {
-                            let m = &rods.mass()[i];
-                            sum += 0.5 * (square(m, &(v[i] - hat)) + alpha * square(m, &v[i]));
-                        });
-                        if body.damping.stiffness > 0.0 {
-                            let mut d_v = vec![Vec3::zeros(); v.len()];
-                            rods.add_product(&start, body.damping.stiffness, v, &mut d_v);
-                            sum += 0.5 * h * v.iter().zip(&d_v).map(|(v, d)| v.dot(d)).sum::<f64>();
-                        }
-                        sum
-                    }
-                }
+                let (at, inertial) = (this.body_at(body, state, v), this.inertial(b, body, state));
+                let damping = this.bodies.damping(b, body);
+                let mechanics = body.kind.mechanics();
+                mechanics.step_potential(&at, &inertial, &damping, h)
             })
             .collect();
         let mut sum: f64 = parts.iter().sum();
-        for spring in &model.attachments {
-            sum += spring.pull(&self.difference(spring)).energy;
-        }
-        for pot in &self.dashpots {
-            let u = self.relative_velocity(model, pot, v);
-            sum += 0.5 * h * u.dot(&(pot.c * u));
-        }
+        let at = self.place(state, v);
+        Attachments.add_energy(model, at, 1.0, &mut sum);
+        self.dissipation.add_energy(model, at, h, &mut sum);
         sum
     }
 
@@ -421,19 +321,14 @@ impl Dynamics {
             .zip(slices)
             .enumerate()
             .try_for_each(|(b, (body, g))| {
-                this.body_gradient((body, b), state, v, g, false);
-                if let BodyKind::Deformable(soft) = &body.kind {
-                    for term in &soft.terms {
-                        term.add_gradient(&this.x[body.blocks.clone()], this.h, g)?;
-                    }
-                }
-                if let BodyKind::Rods(rods) = &body.kind {
-                    let x = &this.x[body.blocks.clone()];
-                    rods.add_gradient(x, &this.rod_start(body, rods, state), this.h, g);
-                }
-                Ok::<(), ScatterError>(())
+                let at = this.body_at(body, state, v);
+                let (inertial, damping) =
+                    (this.inertial(b, body, state), this.bodies.damping(b, body));
+                let mechanics = body.kind.mechanics();
+                mechanics.step_gradient(&at, &inertial, &damping, this.h, g);
+                mechanics.add_elastic_gradient(&at, this.h, g)
             })?;
-        self.springs(model, v, g, None);
+        self.point_gradient(model, state, v, g);
         self.clear_fixed(g);
         Ok(())
     }
@@ -479,75 +374,75 @@ impl Dynamics {
             .zip(splits)
             .enumerate();
         parts.try_for_each(|(b, (((part, body), g), split))| {
-            this.body_gradient((body, b), state, v, g, split.is_some());
-            this.body_matrix((body, b), state, part, g, split)
+            this.body_system((body, b), state, v, part, g, split)
         })?;
-        self.springs(model, v, g, Some(a));
+        self.point_gradient(model, state, v, g);
+        let rates = Rates {
+            position: self.h * self.h,
+            velocity: self.h,
+            turns: &self.jacobians,
+            form: Form::Potential(&self.jacobians),
+        };
+        for term in self.point_forces() {
+            term.for_each_block(model, self.place(state, v), &rates, &mut |i, j, m| {
+                a.add(i as usize, j as usize, m);
+            });
+        }
         self.clear_fixed(g);
         a.eliminate(&self.fixed);
         Ok(())
     }
 
-    /// One body's part of A; elastic terms add their gradient on the way.
-    fn body_matrix(
+    /// The forces between points that have a potential, in the order in which they are summed.
+    fn point_forces(&self) -> [&dyn ForceTerm; 2] {
+        [&Attachments, &self.dissipation]
+    }
+
+    /// g += h times the forces between points, as derivatives by v.
+    fn point_gradient(&self, model: &Model, state: &State, v: &[Vec3], g: &mut [Vec3]) {
+        let form = Form::Potential(&self.jacobians);
+        for term in self.point_forces() {
+            term.add_force(model, self.place(state, v), form, -self.h, g);
+        }
+    }
+
+    /// One body's part of g and A, with elastic terms replaced by `split` where it is given.
+    fn body_system(
         &self,
         (body, b): (&Body, usize),
         state: &State,
+        v: &[Vec3],
         part: &mut Part,
         g: &mut [Vec3],
         split: Option<&mut BodySplit>,
     ) -> Result<(), ScatterError> {
         let h = self.h;
-        let alpha = 1.0 + h * body.damping.mass;
-        match (&body.kind, part) {
-            (BodyKind::Deformable(d), Part::Sparse(m)) => {
-                d.mass.add_to(alpha, m);
-                if let Some(damping) = &self.damping[b] {
-                    m.add_scaled(h, damping)?;
-                }
-                let x = &self.x[body.blocks.clone()];
-                match split {
-                    Some(BodySplit::Terms(splits)) => {
-                        for split in splits {
-                            split.add_gradient(x, h, g)?;
-                            split.add_metric(h * h, m)?;
-                        }
-                    }
-                    _ => {
-                        for term in &d.terms {
-                            term.add_local(x, Hessian::Projected, h, g, h * h, m)?;
-                        }
-                    }
-                }
-            }
-            (BodyKind::Rigid(r), Part::Dense(m)) => {
-                for c in 0..3 {
-                    m[(c, c)] += alpha * r.mass;
-                }
-                let mut angular = m.fixed_view_mut::<3, 3>(3, 3);
-                angular += self.inertia[r.index] * alpha;
-            }
-            (BodyKind::Rods(rods), part) if split.is_some() => {
-                if let Some(BodySplit::Rods(split)) = split {
-                    let x = &self.x[body.blocks.clone()];
-                    split.add_gradient(rods, x, h, g);
-                    split.add_matrix(rods, h * h, alpha, part);
-                }
-            }
-            (BodyKind::Rods(rods), Part::Banded(m)) => {
-                let start = self.rod_start(body, rods, state);
-                let x = &self.x[body.blocks.clone()];
-                rods.add_gradient(x, &start, h, g);
-                rods.add_matrix(x, &start, Hessian::Projected, h * h, alpha, m);
-                let beta = body.damping.stiffness;
-                if beta > 0.0 {
-                    rods.add_matrix(start.x, &start, Hessian::Projected, h * beta, 0.0, m);
-                }
-            }
-            // `Dynamics::matrix` gives every body the part of its kind.
-            (BodyKind::Deformable(_) | BodyKind::Rigid(_) | BodyKind::Rods(_), _) => {}
-        }
-        Ok(())
+        let (at, inertial) = (self.body_at(body, state, v), self.inertial(b, body, state));
+        let mechanics = body.kind.mechanics();
+        let damping = self.bodies.damping(b, body);
+        let weights = Weights {
+            gradient: h,
+            mass: 1.0 + h * body.damping.mass,
+            damping: h,
+            stiffness: h * h,
+            hessian: Hessian::Projected,
+            turns: None,
+        };
+        let Some(split) = split else {
+            mechanics.step_gradient(&at, &inertial, &damping, h, g);
+            return mechanics.add_system(&at, &damping, &weights, g, part);
+        };
+        // A split of rods damps them itself.
+        let outer = Damping {
+            stiffness: 0.0,
+            ..*damping.material
+        };
+        let damping = StepDamping {
+            material: &outer,
+            ..damping
+        };
+        mechanics.step_gradient(&at, &inertial, &damping, h, g);
+        split.add_system(&body.kind, &at, &damping, &weights, g, part)
     }
 
     /// Sets the trial configuration to x(v), R(v).
@@ -564,69 +459,6 @@ impl Dynamics {
         }
     }
 
-    /// v̂ of every block of a body of rods, by its number in the body. Gravity does not twist.
-    fn each_hat(
-        &self,
-        b: usize,
-        body: &Body,
-        rods: &Rods,
-        state: &State,
-        mut take: impl FnMut(usize, Vec3),
-    ) {
-        let v = &state.v[body.blocks.clone()];
-        let mut next = 0;
-        for twists in rods.twist_block_ranges() {
-            for i in next..twists.start {
-                take(i, v[i] + self.push[b]);
-            }
-            for i in twists.clone() {
-                take(i, v[i]);
-            }
-            next = twists.end;
-        }
-    }
-
-    /// The inertia and damping part of one body's gradient; what is split off damps rods itself.
-    fn body_gradient(
-        &self,
-        (body, b): (&Body, usize),
-        state: &State,
-        v: &[Vec3],
-        g: &mut [Vec3],
-        split: bool,
-    ) {
-        let r = body.blocks.clone();
-        let (v, hat) = (&v[r], &self.inertial[b]);
-        let alpha = self.h * body.damping.mass;
-        match &body.kind {
-            BodyKind::Deformable(d) => {
-                for i in 0..v.len() {
-                    let m_v = d.mass.row(&d.pattern, v, i);
-                    g[i] = m_v * (1.0 + alpha) - d.mass.row(&d.pattern, hat, i);
-                }
-                if let Some(damping) = &self.damping[b] {
-                    for i in 0..v.len() {
-                        g[i] += damping.row_product(i, v) * self.h;
-                    }
-                }
-            }
-            BodyKind::Rigid(rigid) => {
-                let j = &self.inertia[rigid.index];
-                g[0] = (v[0] * (1.0 + alpha) - hat[0]) * rigid.mass;
-                g[1] = j * (v[1] * (1.0 + alpha) - hat[1]);
-            }
-            BodyKind::Rods(rods) => {
-                self.each_hat(b, body, rods, state, |i, hat| {
-                    g[i] = rods.mass()[i].component_mul(&(v[i] * (1.0 + alpha) - hat));
-                });
-                let beta = body.damping.stiffness;
-                if beta > 0.0 && !split {
-                    rods.add_product(&self.rod_start(body, rods, state), self.h * beta, v, g);
-                }
-            }
-        }
-    }
-
     fn clear_fixed(&self, g: &mut [Vec3]) {
         for (g, fixed) in g.iter_mut().zip(&self.fixed) {
             if *fixed {
@@ -634,16 +466,4 @@ impl Dynamics {
             }
         }
     }
-}
-
-/// Cuts a vector over all blocks into one slice per body.
-pub(crate) fn split<'a>(all: &'a mut [Vec3], bodies: &[Body]) -> Vec<&'a mut [Vec3]> {
-    let mut rest = all;
-    let mut cut = Vec::with_capacity(bodies.len());
-    for body in bodies {
-        let (mine, after) = rest.split_at_mut(body.blocks.len());
-        cut.push(mine);
-        rest = after;
-    }
-    cut
 }

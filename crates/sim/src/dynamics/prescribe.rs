@@ -1,6 +1,6 @@
 //! What is prescribed: pins, clamps and frames that are held, on their way through a step.
 
-use stiction_bodies::{Body, BodyKind, Clamp, Model, Rods, State, rod::reference_angle};
+use stiction_bodies::{Body, Clamp, Model, Rods, State, rod::reference_angle};
 use stiction_math::Vec3;
 
 use super::Dynamics;
@@ -43,7 +43,7 @@ impl Dynamics {
             let director = frame.clamp.director;
             let target = motion.map_or(director, |m| m.pose(t).rotation * director);
             let body = &model.bodies[frame.clamp.body];
-            if let BodyKind::Rods(rods) = &body.kind
+            if let Some(rods) = body.kind.as_rods()
                 && let Some(angle) =
                     self.clamped_angle(body, rods, state, frame.clamp.edge, &target)
             {
@@ -64,7 +64,7 @@ impl Dynamics {
     /// be `target` when its nodes are where they are prescribed to be.
     fn clamped_twist(&self, model: &Model, state: &State, clamp: &Clamp, target: &Vec3) -> Vec3 {
         let body = &model.bodies[clamp.body];
-        let BodyKind::Rods(rods) = &body.kind else {
+        let Some(rods) = body.kind.as_rods() else {
             return Vec3::zeros();
         };
         let (Some((block, c)), Some(theta)) = (

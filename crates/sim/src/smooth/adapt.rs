@@ -3,7 +3,7 @@
 use stiction_bodies::{Model, adapt::Adaptation};
 use stiction_math::Vec3;
 
-use super::History;
+use crate::implicit::History;
 
 /// The start and the end of the last step on the new mesh. Positions are interpolated as those of
 /// the state are, so that the next step still follows this one, and momenta are those of the

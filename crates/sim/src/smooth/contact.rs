@@ -1,18 +1,19 @@
-//! Smooth contact forces as the stages of a step see them: obstacles at the right time, rotation
-//! vectors of rigid bodies, weights of the integrator.
+//! Smooth contact as the contact of the force-based core: obstacles at the time of the stage, rotation
+//! vectors of rigid bodies, steps that a barrier admits.
 
 use stiction_bodies::{Model, motion::Pose};
 use stiction_contact::{
     ContactSet,
-    smooth::{self, Frame, Room, SmoothConfig, SmoothContacts, SmoothError},
+    smooth::{self, Frame, Penalty, Room, SmoothConfig, SmoothContacts, SmoothError},
 };
 use stiction_math::{Mat3, Vec3, reduce};
 
+use super::guard::{Configuration, Guard};
 use crate::{
     colliders::{ContactRules, colliders},
     error::SolveError,
-    forces::Place,
-    jacobian::Jacobian,
+    forces::{Change, Place},
+    implicit::{Blocks, ContactForces, ContactRates, ContactStage, Trial},
     prescribed::Side,
 };
 
@@ -24,7 +25,14 @@ pub(super) struct Contacts {
     /// The rigid body of each angular block.
     angular: Vec<Option<usize>>,
     scratch: Vec<Vec3>,
+    /// Blocks that contacts have coupled since the last detection.
+    room: Room,
+    /// Admissible steps of a barrier.
+    guard: Option<Guard>,
 }
+
+/// How often a first guess is shortened for a barrier.
+const MOST_SHORTENINGS: i32 = 30;
 
 /// The velocity of an obstacle is a difference over this part of the step.
 const PART: f64 = 1e-3;
@@ -44,34 +52,28 @@ impl Contacts {
             frames: Vec::new(),
             scratch: vec![Vec3::zeros(); angular.len()],
             angular,
+            room: Room::default(),
+            guard: None,
         })
     }
 
-    /// Places the obstacles where they are at `time` [s] in a step of `h` [s].
-    pub fn frame(&mut self, model: &Model, time: f64, h: f64, side: Side) {
-        let dt = match side {
-            Side::Before => PART * h,
-            Side::After => -PART * h,
-        };
-        self.frames.clear();
-        self.frames.extend(model.obstacles.iter().map(|o| {
-            let now: Pose = o.pose(time);
-            Frame::reached(&o.pose(time - dt), &now, dt)
-        }));
+    /// The same with the admissible steps that a barrier needs.
+    pub fn guarded(
+        model: &Model,
+        rules: &ContactRules,
+        config: &SmoothConfig,
+    ) -> Result<Self, SolveError> {
+        Ok(Self {
+            guard: match config.penalty {
+                Penalty::Barrier => Some(Guard::new(model, rules)?),
+                _ => None,
+            },
+            ..Self::new(model, rules, config)?
+        })
     }
 
     fn at<'a>(&'a self, place: Place<'a>) -> smooth::Place<'a> {
         among(place, &self.frames)
-    }
-
-    /// Lists what may touch while things move from `place` for about `h` [s].
-    pub fn find(&mut self, place: Place<'_>, h: f64) -> Result<(), SolveError> {
-        Ok(self.smooth.find(&among(place, &self.frames), h)?)
-    }
-
-    /// Whether something moved so far that contacts may be missing.
-    pub fn is_stale(&self, place: Place<'_>) -> Result<bool, SolveError> {
-        Ok(self.smooth.is_stale(&self.at(place))?)
     }
 
     /// Whether nothing in reach is inside.
@@ -79,131 +81,13 @@ impl Contacts {
         Ok(self.smooth.is_feasible(&self.at(place))?)
     }
 
-    /// Takes normal forces and directions of lagged friction from `place`.
-    pub fn lag(&mut self, place: Place<'_>) -> Result<(), SolveError> {
-        Ok(self.smooth.lag(&among(place, &self.frames))?)
-    }
-
-    /// The same with another κ [N/m]: that of the forces which acted there.
+    /// Takes lagged friction from `place` with another κ [N/m]: that of the forces which acted there.
     pub fn lag_with(&mut self, kappa: f64, place: Place<'_>) -> Result<(), SolveError> {
         let now = self.stiffness();
         self.set_stiffness(kappa)?;
         let lagged = self.lag(place);
         self.set_stiffness(now)?;
         lagged
-    }
-
-    /// f += s f_c.
-    pub fn add(&mut self, place: Place<'_>, s: f64, f: &mut [Vec3]) -> Result<(), SolveError> {
-        let mut forces = std::mem::take(&mut self.scratch);
-        forces.fill(Vec3::zeros());
-        let done = self.smooth.force(&self.at(place), &mut forces);
-        reduce::axpy(s, &forces, f);
-        self.scratch = forces;
-        Ok(done?)
-    }
-
-    /// Whether the Jacobian is better assembled than applied.
-    pub fn is_dense(&self) -> bool {
-        self.smooth.has_deforming()
-    }
-
-    /// The contacts that products at `place` must look at.
-    pub fn active(&self, place: Place<'_>) -> Result<Vec<u32>, SolveError> {
-        Ok(self.smooth.active(&self.at(place))?)
-    }
-
-    /// y += s (∂f_c/∂q dq + ∂f_c/∂v dv) of the contacts `active` there.
-    pub fn add_product(
-        &self,
-        active: &[u32],
-        place: Place<'_>,
-        dq: &[Vec3],
-        dv: &[Vec3],
-        s: f64,
-        y: &mut [Vec3],
-    ) -> Result<(), SolveError> {
-        let mut change = vec![Vec3::zeros(); y.len()];
-        self.smooth
-            .product_of(active, &self.at(place), dq, dv, &mut change)?;
-        reduce::axpy(s, &change, y);
-        Ok(())
-    }
-
-    /// Calls `sink` with the blocks of −a_c (∂f_c/∂v + a ∂f_c/∂q T), T as in [`crate::forces`].
-    pub fn for_each_block(
-        &self,
-        place: Place<'_>,
-        turns: &[Mat3],
-        a: f64,
-        a_contact: f64,
-        mut sink: impl FnMut(usize, usize, Mat3),
-    ) -> Result<(), SolveError> {
-        let at = self.at(place);
-        if turns.is_empty() {
-            let take = |i: u32, j: u32, m| sink(i as usize, j as usize, m);
-            self.smooth
-                .assemble(&at, -a_contact * a, -a_contact, take)?;
-            return Ok(());
-        }
-        // A rotation vector is not the rotation: its columns are turned.
-        self.smooth.assemble(&at, -a_contact * a, 0.0, |i, j, m| {
-            let m = self.angular[j as usize].map_or(m, |rigid| m * turns[rigid]);
-            sink(i as usize, j as usize, m);
-        })?;
-        self.smooth.assemble(&at, 0.0, -a_contact, |i, j, m| {
-            sink(i as usize, j as usize, m);
-        })?;
-        Ok(())
-    }
-
-    /// Calls `sink` with those of these blocks that are on the diagonal.
-    pub fn for_each_diagonal(
-        &self,
-        place: Place<'_>,
-        turns: &[Mat3],
-        a: f64,
-        a_contact: f64,
-        mut sink: impl FnMut(usize, Mat3),
-    ) -> Result<(), SolveError> {
-        let at = self.at(place);
-        if turns.is_empty() {
-            let take = |i: u32, m| sink(i as usize, m);
-            self.smooth
-                .assemble_diagonal(&at, -a_contact * a, -a_contact, take)?;
-            return Ok(());
-        }
-        self.smooth
-            .assemble_diagonal(&at, -a_contact * a, 0.0, |i, m| {
-                let m = self.angular[i as usize].map_or(m, |rigid| m * turns[rigid]);
-                sink(i as usize, m);
-            })?;
-        self.smooth
-            .assemble_diagonal(&at, 0.0, -a_contact, |i, m| sink(i as usize, m))?;
-        Ok(())
-    }
-
-    /// Adds those blocks to the Jacobian.
-    pub fn add_blocks(
-        &self,
-        place: Place<'_>,
-        turns: &[Mat3],
-        a: f64,
-        a_contact: f64,
-        jacobian: &mut Jacobian,
-    ) -> Result<(), SolveError> {
-        let mut done = Ok(());
-        self.for_each_block(place, turns, a, a_contact, |i, j, m| {
-            if done.is_ok() {
-                done = jacobian.add(i, j, &m);
-            }
-        })?;
-        Ok(done?)
-    }
-
-    /// Grows `room` until all contacts at `place` have theirs.
-    pub fn make_room(&self, place: Place<'_>, room: &mut Room) -> Result<(), SolveError> {
-        Ok(self.smooth.make_room(&self.at(place), room)?)
     }
 
     /// How many contacts press at `place`.
@@ -252,6 +136,192 @@ impl Contacts {
     /// Takes them back.
     pub fn set_sides(&mut self, sides: Vec<([u32; 2], f64)>) {
         self.smooth.set_sides(sides);
+    }
+}
+
+impl ContactForces for Contacts {
+    fn add(&mut self, at: Place<'_>, s: f64, f: &mut [Vec3]) -> Result<(), SolveError> {
+        let mut forces = std::mem::take(&mut self.scratch);
+        forces.fill(Vec3::zeros());
+        let done = self.smooth.force(&self.at(at), &mut forces);
+        reduce::axpy(s, &forces, f);
+        self.scratch = forces;
+        Ok(done?)
+    }
+
+    fn cliques(&mut self, at: Place<'_>) -> Result<Vec<Vec<u32>>, SolveError> {
+        let mut room = std::mem::take(&mut self.room);
+        let made = self.smooth.make_room(&self.at(at), &mut room);
+        self.room = room;
+        made?;
+        Ok(self.room.cliques().map(<[u32]>::to_vec).collect())
+    }
+
+    fn for_each_block(
+        &self,
+        at: Place<'_>,
+        rates: &ContactRates<'_>,
+        blocks: Blocks,
+        sink: &mut dyn FnMut(usize, usize, &Mat3),
+    ) -> Result<(), SolveError> {
+        let at = self.at(at);
+        let ContactRates {
+            a,
+            a_contact,
+            turns,
+        } = *rates;
+        let mut assemble = |by_position: f64, by_velocity: f64, turns: &[Mat3]| {
+            // A rotation vector is not the rotation: its columns are turned.
+            let mut take = |i: u32, j: u32, m: Mat3| {
+                let turned = self.angular[j as usize].and_then(|rigid| turns.get(rigid));
+                let m = turned.map_or(m, |turn| m * turn);
+                sink(i as usize, j as usize, &m);
+            };
+            match blocks {
+                Blocks::All => self.smooth.assemble(&at, by_position, by_velocity, take),
+                Blocks::Diagonal => {
+                    let take = |i: u32, m: Mat3| take(i, i, m);
+                    self.smooth
+                        .assemble_diagonal(&at, by_position, by_velocity, take)
+                }
+            }
+        };
+        if turns.is_empty() {
+            assemble(-a_contact * a, -a_contact, &[])?;
+            return Ok(());
+        }
+        assemble(-a_contact * a, 0.0, turns)?;
+        assemble(0.0, -a_contact, &[])?;
+        Ok(())
+    }
+
+    fn active(&self, at: Place<'_>) -> Result<Vec<u32>, SolveError> {
+        Ok(self.smooth.active(&self.at(at))?)
+    }
+
+    fn add_product(
+        &self,
+        active: &[u32],
+        at: Place<'_>,
+        change: Change<'_>,
+        s: f64,
+        y: &mut [Vec3],
+    ) -> Result<(), SolveError> {
+        let mut product = vec![Vec3::zeros(); y.len()];
+        let Change { dq, dv } = change;
+        self.smooth
+            .product_of(active, &self.at(at), dq, dv, &mut product)?;
+        reduce::axpy(s, &product, y);
+        Ok(())
+    }
+
+    fn is_dense(&self) -> bool {
+        self.smooth.has_deforming()
+    }
+}
+
+impl ContactStage for Contacts {
+    fn place(&mut self, model: &Model, time: f64, h: f64, side: Side) {
+        let dt = match side {
+            Side::Before => PART * h,
+            Side::After => -PART * h,
+        };
+        self.frames.clear();
+        self.frames.extend(model.obstacles.iter().map(|o| {
+            let now: Pose = o.pose(time);
+            Frame::reached(&o.pose(time - dt), &now, dt)
+        }));
+        self.room.clear();
+    }
+
+    fn find(&mut self, at: Place<'_>, h: f64) -> Result<(), SolveError> {
+        self.room.clear();
+        Ok(self.smooth.find(&among(at, &self.frames), h)?)
+    }
+
+    fn is_stale(&self, at: Place<'_>) -> Result<bool, SolveError> {
+        Ok(self.smooth.is_stale(&self.at(at))?)
+    }
+
+    /// Takes normal forces and directions of lagged friction.
+    fn lag(&mut self, at: Place<'_>) -> Result<(), SolveError> {
+        Ok(self.smooth.lag(&among(at, &self.frames))?)
+    }
+
+    /// Shortens the displacement to the first guess until nothing collides along it and nothing in
+    /// reach is inside, where a barrier has forces. Prescribed blocks move in any case.
+    fn admit(&mut self, trial: Trial<'_>, v: &mut [Vec3]) -> Result<(), SolveError> {
+        let Some(mut guard) = self.guard.take() else {
+            return Ok(());
+        };
+        let done = self.hold_back(trial, &mut guard, v);
+        self.guard = Some(guard);
+        done
+    }
+
+    /// The fraction without collisions: 1 without a barrier.
+    fn reach(&mut self, trial: Trial<'_>, v: &[Vec3], to: &[Vec3]) -> Result<f64, SolveError> {
+        let Some(guard) = &mut self.guard else {
+            return Ok(1.0);
+        };
+        let Trial {
+            model,
+            prescribed,
+            stage,
+        } = trial;
+        stage.configure(model, prescribed, v);
+        let (x, rotations) = (stage.x.clone(), stage.rotations.clone());
+        stage.configure(model, prescribed, to);
+        let from = Configuration {
+            x: &x,
+            rotations: &rotations,
+        };
+        let end = Configuration {
+            x: &stage.x,
+            rotations: &stage.rotations,
+        };
+        guard.fraction(model, &from, &end, [stage.time(); 2])
+    }
+}
+
+impl Contacts {
+    fn hold_back(
+        &mut self,
+        trial: Trial<'_>,
+        guard: &mut Guard,
+        v: &mut [Vec3],
+    ) -> Result<(), SolveError> {
+        let Trial {
+            model,
+            prescribed,
+            stage,
+        } = trial;
+        let stay = stage.stay();
+        let mut fraction = 0.0;
+        for _ in 0..MOST_SHORTENINGS {
+            stage.configure(model, prescribed, v);
+            let (x, rotations) = stage.start();
+            let from = Configuration { x, rotations };
+            let to = Configuration {
+                x: &stage.x,
+                rotations: &stage.rotations,
+            };
+            fraction = guard.fraction(model, &from, &to, stage.times)?;
+            if fraction >= 1.0 {
+                if self.is_stale(stage.place())? {
+                    self.find(stage.place(), stage.h)?;
+                }
+                if self.is_feasible(stage.place())? {
+                    return Ok(());
+                }
+            }
+            let keep = fraction.min(0.5);
+            for (v, stay) in v.iter_mut().zip(&stay) {
+                *v = stay + (*v - stay) * keep;
+            }
+            prescribed.drive(v);
+        }
+        Err(SolveError::Passes { fraction })
     }
 }
 

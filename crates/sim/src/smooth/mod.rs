@@ -16,43 +16,34 @@
 mod adapt;
 mod contact;
 mod guard;
-mod newton;
 mod solved;
-mod stage;
 #[cfg(test)]
 mod tests;
-mod woodbury;
 
 use std::borrow::Cow;
 
 use stiction_bodies::{Model, State, adapt::Adaptation};
-use stiction_contact::smooth::{FrictionTime, Penalty, SmoothConfig};
+use stiction_contact::smooth::{FrictionTime, SmoothConfig};
 use stiction_contact::{ContactSet, detect::Detector};
-use stiction_math::{BlockError, ScatterError, Vec3};
+use stiction_math::Vec3;
 
-use self::{
-    contact::Contacts,
-    guard::{Configuration, Guard},
-    newton::Work as NewtonWork,
-    solved::Solved,
-    stage::{Knot, Problem, Stage as StageWork},
-};
+use self::{contact::Contacts, solved::Solved};
 use crate::{
     capabilities::Unsupported,
     colliders::ContactRules,
     error::SolveError,
-    forces::{Forces, Place, momentum},
+    forces::Place,
+    implicit::{Contact, ContactStage, History, Implicit, Knot, Step},
     integrators::{self, Integrator},
-    jacobian::Jacobian,
     method::{Answer, Memory, Method, Persistent, SolveReport, SolvedContacts, StepContext},
     methods::smooth::NAME,
     needs::needs,
-    prescribed::{Prescribed, Side},
+    prescribed::Side,
     registry::MethodConfig,
-    stages::{Stage, Stages},
+    stages::Stages,
 };
 
-pub use newton::{Config as NewtonConfig, Solver, VolumeJacobian};
+pub use crate::implicit::{NewtonConfig, Solver, VolumeJacobian};
 
 /// How the method is run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -70,22 +61,17 @@ pub struct Config {
 /// How often a step may be repeated with a stiffer contact.
 const MOST_STIFFENINGS: usize = 20;
 
-/// How often contacts are searched for again in a stage.
-const MOST_SEARCHES: usize = 5;
-
 /// Contact and friction as smooth forces.
 pub struct Smooth {
     config: Config,
     rules: ContactRules,
     work: Option<Work>,
-    /// The stages of the step that is being solved, and whether it follows the last one.
+    /// The rule of the step that is being solved.
     plan: Plan,
     /// As of the end of the last step.
-    history: History,
+    kept: Kept,
     /// As of the end of the step that is being solved.
-    next: History,
-    /// The mean velocity over the last step [m/s].
-    mean: Vec<Vec3>,
+    next: Kept,
 }
 
 /// The rule of one step.
@@ -100,13 +86,8 @@ struct Plan {
 
 /// What is carried from step to step.
 #[derive(Clone, Debug, Default)]
-struct History {
-    /// The length of the last step [s]; zero if there was none.
-    h: f64,
-    /// Where the last step started, as seen from its end, and the momenta then.
-    before: Knot,
-    /// Where it ended, to tell whether the next step follows it.
-    end: Vec<Vec3>,
+struct Kept {
+    history: History,
     /// The contact stiffness κ [N/m]; zero until it is set.
     kappa: f64,
     /// On which sides of sheets vertices are.
@@ -116,21 +97,9 @@ struct History {
 struct Work {
     /// The generation of the model that it was made for.
     generation: u64,
-    forces: Forces,
-    jacobian: Jacobian,
+    core: Implicit,
     contacts: Option<Contacts>,
-    newton: NewtonWork,
-    stage: StageWork,
-    prescribed: Prescribed,
-    start: Knot,
-    first: Knot,
-    x: Vec<Vec3>,
-    /// The residual that Newton left of stages before the last one [N·s], per block the largest.
-    left: Vec<Vec3>,
-    residual: Vec<Vec3>,
     solved: Option<Solved>,
-    /// Of a barrier.
-    guard: Option<Guard>,
 }
 
 impl Smooth {
@@ -141,29 +110,28 @@ impl Smooth {
             rules,
             work: None,
             plan: Plan::default(),
-            history: History::default(),
-            next: History::default(),
-            mean: Vec::new(),
+            kept: Kept::default(),
+            next: Kept::default(),
         }
     }
 
     /// What does not change during the step, and the rest.
-    fn run<'a>(
+    fn step<'a>(
         &'a mut self,
-        step: &'a mut StepContext<'_>,
-    ) -> Option<(&'a mut Work, Run<'a>, &'a mut Stages)> {
+        context: &'a mut StepContext<'_>,
+    ) -> Option<(&'a mut Work, Step<'a>, &'a mut Stages)> {
         let work = self.work.as_mut()?;
-        let run = Run {
-            model: step.model,
-            state: step.state,
-            h: step.h,
-            fixed: step.dynamics.fixed(),
-            config: &self.config,
+        let step = Step {
+            model: context.model,
+            state: context.state,
+            h: context.h,
+            fixed: context.dynamics.fixed(),
+            integrator: self.config.integrator,
             tables: &self.plan.tables,
-            before: self.plan.follows.then_some(&self.history.before),
-            kappa: self.plan.kappa,
+            before: self.plan.follows.then_some(&self.kept.history.before),
+            newton: &self.config.newton,
         };
-        Some((work, run, step.stages))
+        Some((work, step, context.stages))
     }
 }
 
@@ -197,59 +165,68 @@ impl Method for Smooth {
             })
     }
 
-    fn build(&mut self, step: &mut StepContext<'_>, _v: &mut [Vec3]) -> Result<(), SolveError> {
-        let generation = step.model.generation;
-        let made = match self.work.take().filter(|w| w.generation == generation) {
+    fn build(&mut self, context: &mut StepContext<'_>, _v: &mut [Vec3]) -> Result<(), SolveError> {
+        let (model, state, h) = (context.model, context.state, context.h);
+        // Blocks that exist for one step have matrices of their own.
+        let usable = |w: &Work| w.generation == model.generation && !model.has_per_step();
+        let made = match self.work.take().filter(usable) {
             Some(work) => work,
-            None => Work::new(step.model, &self.rules, &self.config)?,
+            None => Work::new(model, &self.rules, &self.config)?,
         };
         let work = self.work.insert(made);
-        let history = &self.history;
-        let follows = history.h > 0.0 && history.end == step.state.x;
-        let ratio = follows.then(|| step.h / history.h);
-        let mut kappa = 0.0;
+        let Kept {
+            history,
+            kappa,
+            sides,
+        } = &self.kept;
+        let ratio = history.ratio(model, state, h);
+        let mut start = 0.0;
         if let Some(contacts) = &mut work.contacts {
-            kappa = match history.kappa > 0.0 {
-                true => history.kappa,
+            start = match *kappa > 0.0 {
+                true => *kappa,
                 false => self.config.contact.stiffness,
             };
-            contacts.set_stiffness(kappa)?;
-            contacts.set_sides(history.sides.clone());
+            contacts.set_stiffness(start)?;
+            contacts.set_sides(sides.clone());
         }
         self.plan = Plan {
-            tables: match step.state.step < self.config.startup {
+            tables: match state.step < self.config.startup {
                 true => Integrator::startup(),
                 false => self.config.integrator.stages(ratio),
             },
-            follows,
-            kappa,
+            follows: ratio.is_some(),
+            kappa: start,
         };
-        match self.run(step) {
-            Some((work, run, _)) => work.begin(&run),
+        match self.step(context) {
+            Some((work, step, _)) => work.core.begin(&step),
             None => Ok(()),
         }
     }
 
     /// Contacts at the start of the step. Forces at the start are those that ended the last step,
     /// whatever κ is raised to later.
-    fn detect(&mut self, step: &mut StepContext<'_>, _v: &[Vec3]) -> Result<(), SolveError> {
-        match self.run(step) {
-            Some((work, run, _)) => work.find_contacts(&run),
+    fn detect(&mut self, context: &mut StepContext<'_>, _v: &[Vec3]) -> Result<(), SolveError> {
+        let Some((work, step, _)) = self.step(context) else {
+            return Ok(());
+        };
+        match &mut work.contacts {
+            Some(contacts) => work.core.find_contacts(&step, contacts),
             None => Ok(()),
         }
     }
 
     fn solve(
         &mut self,
-        step: &mut StepContext<'_>,
+        context: &mut StepContext<'_>,
         v: &mut [Vec3],
     ) -> Result<SolveReport, SolveError> {
         let mut report = SolveReport::default();
-        let Some((work, run, stages)) = self.run(step) else {
+        let (friction, kappa) = (self.config.contact.friction, self.plan.kappa);
+        let Some((work, step, stages)) = self.step(context) else {
             return Ok(report);
         };
         for attempt in 0..=MOST_STIFFENINGS {
-            let done = work.step(&run, v, stages)?;
+            let done = work.solve(&step, friction, kappa, v, stages)?;
             report.iterations += done.iterations;
             report.linear_iterations += done.linear_iterations;
             report.change = done.change;
@@ -259,28 +236,23 @@ impl Method for Smooth {
                 break;
             };
             // A step that ends with an overlap is taken again, with a stiffer contact.
-            let place = work.stage.place();
+            let place = work.core.stage().place();
             if attempt == MOST_STIFFENINGS || !contacts.stiffen(place)? {
                 contacts.relax(place)?;
                 break;
             }
         }
-        let (fixed, h) = (run.fixed, run.h);
-        let (stage, jacobian) = (&work.stage, &work.jacobian);
         if let (Some(contacts), Some(solved)) = (&work.contacts, &mut work.solved) {
-            solved.set(contacts, stage, jacobian, fixed, h)?;
+            solved.set(contacts, &work.core, step.fixed, step.h)?;
         }
-        let (next, mean) = (&mut self.next, &mut self.mean);
         if let Some(work) = &self.work {
-            next.set(step, mean, work);
+            self.next.set(context, work);
         }
         Ok(report)
     }
 }
 
 impl Answer for Smooth {
-    /// The residual of the last stage at `v`, or what Newton left of an earlier one where that is
-    /// more.
     fn momentum_residual(
         &mut self,
         step: &mut StepContext<'_>,
@@ -289,21 +261,13 @@ impl Answer for Smooth {
         let Some(work) = self.work.as_mut() else {
             return Ok(Cow::Borrowed(&[]));
         };
-        let mut residual = std::mem::take(&mut work.residual);
-        residual.resize(v.len(), Vec3::zeros());
-        let evaluated = work.problem(step.model).residual(v, &mut residual);
-        work.residual = residual;
-        evaluated?;
-        for (r, left) in work.residual.iter_mut().zip(&work.left) {
-            if left.norm() > r.norm() {
-                *r = *left;
-            }
-        }
-        Ok(Cow::Borrowed(&work.residual))
+        let contacts = work.contacts.as_mut().map(|c| c as &mut dyn Contact);
+        let residual = work.core.momentum_residual(step.model, contacts, v)?;
+        Ok(Cow::Borrowed(residual))
     }
 
     fn mean_velocity(&self) -> Option<&[Vec3]> {
-        Some(&self.mean)
+        Some(&self.next.history.mean)
     }
 
     fn contacts(&self) -> Option<SolvedContacts<'_>> {
@@ -319,17 +283,16 @@ impl Answer for Smooth {
 
 impl Persistent for Smooth {
     fn commit(&mut self) {
-        std::mem::swap(&mut self.history, &mut self.next);
+        std::mem::swap(&mut self.kept, &mut self.next);
     }
 
     fn save(&self) -> Memory {
-        let History {
-            h,
-            before,
-            end,
+        let Kept {
+            history,
             kappa,
             sides,
-        } = &self.history;
+        } = &self.kept;
+        let History { h, before, end, .. } = history;
         let numbers = vec![Vec3::new(*h, *kappa, 0.0)];
         let columns = [
             ("numbers", &numbers),
@@ -347,20 +310,20 @@ impl Persistent for Smooth {
     }
 
     fn recall(&mut self, memory: Memory) {
-        let numbers = memory
-            .column("numbers")
-            .first()
-            .copied()
-            .unwrap_or_default();
-        self.history = History {
-            h: numbers.x,
+        let numbers = memory.column("numbers").first().copied();
+        let numbers = numbers.unwrap_or_default();
+        self.kept = Kept {
             kappa: numbers.y,
-            before: Knot {
-                shift: memory.column("shift"),
-                p: memory.column("momentum"),
-                ..Knot::default()
+            history: History {
+                h: numbers.x,
+                mean: Vec::new(),
+                before: Knot {
+                    shift: memory.column("shift"),
+                    p: memory.column("momentum"),
+                    ..Knot::default()
+                },
+                end: memory.column("end"),
             },
-            end: memory.column("end"),
             sides: memory.keys.chunks_exact(2).map(unpack).collect(),
         };
     }
@@ -371,94 +334,53 @@ impl Persistent for Smooth {
         _before: &State,
         _after: &State,
     ) -> Result<(), SolveError> {
-        self.history.sides = adapt::sides(change, &self.history.sides);
-        adapt::history(change, &mut self.history);
+        self.kept.sides = adapt::sides(change, &self.kept.sides);
+        adapt::history(change, &mut self.kept.history);
         Ok(())
     }
 }
 
-impl History {
-    /// Takes what the step after this one needs, and the mean velocity of this one.
-    fn set(&mut self, step: &StepContext<'_>, mean: &mut Vec<Vec3>, work: &Work) {
-        let (h, shift) = (step.h, work.stage.moved());
-        mean.clear();
-        mean.extend(shift.iter().map(|d| d / h));
-        self.h = h;
-        self.before.shift.clear();
-        self.before.shift.extend(shift.iter().map(|d| -d));
-        self.before.p.clone_from(&work.start.p);
-        // As the step advances positions, so that the comparison is exact.
-        self.end.clear();
-        let moved = step.state.x.iter().zip(&*mean).map(|(x, w)| x + w * h);
-        self.end.extend(moved);
-        for (body, _) in step.model.rigids() {
-            self.end[body.blocks.start + 1] = Vec3::zeros();
-        }
-        self.kappa = work.contacts.as_ref().map_or(0.0, Contacts::stiffness);
-        let sides = work.contacts.as_ref().map_or(&[][..], Contacts::sides);
+impl Kept {
+    /// Takes what the step after this one needs.
+    fn set(&mut self, step: &StepContext<'_>, work: &Work) {
+        self.history.set(step.model, &work.core, step.state, step.h);
+        let contacts = work.contacts.as_ref();
+        self.kappa = contacts.map_or(0.0, Contacts::stiffness);
         self.sides.clear();
-        self.sides.extend_from_slice(sides);
+        self.sides
+            .extend_from_slice(contacts.map_or(&[], Contacts::sides));
     }
-}
-
-/// What does not change during one attempt at a step.
-struct Run<'a> {
-    model: &'a Model,
-    state: &'a State,
-    h: f64,
-    fixed: &'a [bool],
-    config: &'a Config,
-    tables: &'a [integrators::Stage],
-    before: Option<&'a Knot>,
-    /// κ at the start of the step [N/m].
-    kappa: f64,
 }
 
 impl Work {
     fn new(model: &Model, rules: &ContactRules, config: &Config) -> Result<Self, SolveError> {
-        let contacts = if model.contact {
-            Some(Contacts::new(model, rules, &config.contact)?)
-        } else {
-            None
+        let (contacts, solved) = match model.contact {
+            true => (
+                Some(Contacts::guarded(model, rules, &config.contact)?),
+                Some(Solved::new(model, rules)?),
+            ),
+            false => (None, None),
         };
         Ok(Self {
             generation: model.generation,
-            forces: Forces::new(model),
-            jacobian: Jacobian::new(model).map_err(block)?,
+            core: Implicit::new(model)?,
             contacts,
-            newton: NewtonWork::default(),
-            stage: StageWork::default(),
-            prescribed: Prescribed::default(),
-            start: Knot::default(),
-            first: Knot::default(),
-            x: Vec::new(),
-            left: Vec::new(),
-            residual: Vec::new(),
-            solved: match model.contact {
-                true => Some(Solved::new(model, rules)?),
-                false => None,
-            },
-            guard: match config.contact.penalty {
-                Penalty::Barrier if model.contact => Some(Guard::new(model, rules)?),
-                _ => None,
-            },
+            solved,
         })
     }
 
-    /// All stages of a step, with friction lagged as often as asked for.
-    fn step(
+    /// All stages of a step, with friction lagged as often as asked for; `kappa` [N/m] is κ at the
+    /// start of the step.
+    fn solve(
         &mut self,
-        run: &Run<'_>,
+        step: &Step<'_>,
+        friction: FrictionTime,
+        kappa: f64,
         v: &mut [Vec3],
         stages: &mut Stages,
     ) -> Result<SolveReport, SolveError> {
-        let Run {
-            model,
-            state,
-            tables,
-            ..
-        } = *run;
-        let solves = match run.config.contact.friction {
+        let Step { model, state, .. } = *step;
+        let solves = match friction {
             FrictionTime::Lagged { iterations } => iterations.max(1),
             FrictionTime::Implicit => 1,
         };
@@ -468,246 +390,24 @@ impl Work {
         };
         for solve in 0..solves {
             if let Some(contacts) = &mut self.contacts {
-                // The obstacles are where the places belong: at the start, then at the end.
+                // The obstacles are where the positions belong: at the start, then at the end.
                 if solve == 0 {
-                    contacts.frame(model, state.time, run.h, Side::After);
-                    contacts.lag_with(run.kappa, Place::of(state))?;
+                    contacts.place(model, state.time, step.h, Side::After);
+                    contacts.lag_with(kappa, Place::of(state))?;
                 } else {
-                    contacts.lag(self.stage.place())?;
+                    contacts.lag(self.core.stage().place())?;
                 }
             }
-            v.copy_from_slice(&state.v);
-            self.left.clear();
-            for (k, table) in tables.iter().enumerate() {
-                let done = self.stage(run, table, k, v, stages)?;
-                report.iterations += done.iterations;
-                report.linear_iterations += done.linear_iterations;
-                report.change = done.change;
-                report.converged &= done.converged;
-                if k + 1 < tables.len() {
-                    self.left.extend_from_slice(self.newton.residual());
-                    let mut first = std::mem::take(&mut self.first);
-                    let taken = self.problem(model).knot(v, &mut first);
-                    self.first = first;
-                    taken?;
-                }
-            }
+            let contacts = self.contacts.as_mut().map(|c| c as &mut dyn Contact);
+            let done = self.core.solve(step, contacts, v, stages)?;
+            report.iterations += done.iterations;
+            report.linear_iterations += done.linear_iterations;
+            report.change = done.change;
+            report.converged &= done.converged;
         }
         if let Some(contacts) = &self.contacts {
-            report.contacts = contacts.count(self.stage.place())?;
+            report.contacts = contacts.count(self.core.stage().place())?;
         }
         Ok(report)
     }
-
-    /// The present stage with everything that its residual needs, without the guard of a barrier.
-    fn problem<'a>(&'a mut self, model: &'a Model) -> Problem<'a> {
-        Problem {
-            model,
-            prescribed: &self.prescribed,
-            stage: &mut self.stage,
-            forces: &mut self.forces,
-            contacts: self.contacts.as_mut(),
-            guard: None,
-            jacobian: &mut self.jacobian,
-        }
-    }
-
-    /// Momenta and, where the table needs them, forces without contact at the start of the step.
-    fn begin(&mut self, run: &Run<'_>) -> Result<(), SolveError> {
-        let Run { model, state, .. } = *run;
-        let Self {
-            start,
-            forces,
-            prescribed,
-            ..
-        } = self;
-        let n = state.x.len();
-        start.v.clone_from(&state.v);
-        prescribed.set(model, state, run.fixed, state.time, run.h, Side::After);
-        prescribed.drive(&mut start.v);
-        let at = Place {
-            v: &start.v,
-            ..Place::of(state)
-        };
-        start.p.resize(n, Vec3::zeros());
-        momentum(model, at, &mut start.p);
-        forces.lag(model, at.x, at.rotations)?;
-        for f in &mut start.f {
-            f.clear();
-            f.resize(n, Vec3::zeros());
-        }
-        if run.tables.iter().any(|t| t.start_rate != 0.0) {
-            forces.add(model, at, 1.0, &mut start.f[0])?;
-        }
-        Ok(())
-    }
-
-    /// Contacts within reach of the start of the step and, where the table needs them, their forces.
-    fn find_contacts(&mut self, run: &Run<'_>) -> Result<(), SolveError> {
-        let Run { model, state, .. } = *run;
-        let Self {
-            start,
-            contacts: Some(contacts),
-            ..
-        } = self
-        else {
-            return Ok(());
-        };
-        let at = Place {
-            v: &start.v,
-            ..Place::of(state)
-        };
-        contacts.frame(model, state.time, run.h, Side::After);
-        contacts.find(at, run.h)?;
-        if run.tables.iter().any(|t| t.contact[0] != 0.0) {
-            contacts.lag(at)?;
-            contacts.add(at, 1.0, &mut start.f[1])?;
-        }
-        Ok(())
-    }
-
-    fn stage(
-        &mut self,
-        run: &Run<'_>,
-        table: &integrators::Stage,
-        k: usize,
-        v: &mut [Vec3],
-        stages: &mut Stages,
-    ) -> Result<SolveReport, SolveError> {
-        let Run {
-            model, state, h, ..
-        } = *run;
-        let first = (k > 0).then_some(&self.first);
-        self.stage
-            .set(state, h, table, &self.start, run.before, first);
-        self.prescribed
-            .set(model, state, run.fixed, self.stage.time, h, Side::Before);
-        self.prescribed.drive(v);
-        if run.config.integrator.order() > 1 {
-            self.lag_ahead(run, table.time * h)?;
-        }
-        let Self {
-            forces,
-            jacobian,
-            contacts,
-            newton,
-            stage,
-            prescribed,
-            guard,
-            ..
-        } = self;
-        if let Some(contacts) = contacts {
-            contacts.frame(model, stage.time, h, Side::Before);
-        }
-        if let (Some(guard), Some(contacts)) = (guard.as_mut(), contacts.as_mut()) {
-            stages.time(Stage::Detect, |_| {
-                hold_back(run, prescribed, stage, contacts, guard, v)
-            })?;
-        }
-        let mut report = SolveReport::default();
-        for _ in 0..MOST_SEARCHES {
-            stage.room.clear();
-            let mut problem = Problem {
-                model,
-                prescribed,
-                stage,
-                forces,
-                contacts: contacts.as_mut(),
-                guard: guard.as_mut(),
-                jacobian,
-            };
-            let done = newton.solve(&mut problem, &run.config.newton, v)?;
-            report = SolveReport {
-                iterations: report.iterations + done.iterations,
-                linear_iterations: report.linear_iterations + done.linear_iterations,
-                ..done
-            };
-            // What moved farther than was searched for may have missed a contact.
-            let Some(contacts) = contacts.as_mut() else {
-                break;
-            };
-            if !contacts.is_stale(stage.place())? {
-                break;
-            }
-            stages.time(Stage::Detect, |_| contacts.find(stage.place(), h))?;
-        }
-        Ok(report)
-    }
-
-    /// Takes lagged coefficients from where the bodies will be after `dt` [s] if nothing stops them.
-    fn lag_ahead(&mut self, run: &Run<'_>, dt: f64) -> Result<(), SolveError> {
-        let Run { model, state, .. } = *run;
-        self.x.clear();
-        let v = &self.start.v;
-        self.x
-            .extend(state.x.iter().zip(v).map(|(x, v)| x + v * dt));
-        let mut rotations = state.rotations.clone();
-        for (body, rigid) in model.rigids() {
-            let w = &v[body.blocks.start + 1];
-            let turned = &mut rotations[rigid.index];
-            *turned = stiction_bodies::rigid::advance_rotation(turned, w, dt);
-        }
-        self.forces.lag(model, &self.x, &rotations)?;
-        Ok(())
-    }
-}
-
-/// How often a first guess is shortened for a barrier.
-const MOST_SHORTENINGS: i32 = 30;
-
-/// Shortens the way to the first guess `v` of a stage until nothing collides on it and nothing in
-/// reach is inside: where a barrier has forces. What is prescribed moves in any case.
-fn hold_back(
-    run: &Run<'_>,
-    prescribed: &Prescribed,
-    stage: &mut StageWork,
-    contacts: &mut Contacts,
-    guard: &mut Guard,
-    v: &mut [Vec3],
-) -> Result<(), SolveError> {
-    let Run { model, state, .. } = *run;
-    let from = Configuration {
-        x: &state.x,
-        rotations: &state.rotations,
-    };
-    let stay = stage.stay();
-    let mut fraction = 0.0;
-    for _ in 0..MOST_SHORTENINGS {
-        stage.configure(model, prescribed, v);
-        let to = Configuration {
-            x: &stage.x,
-            rotations: &stage.rotations,
-        };
-        let times = [state.time, stage.time];
-        fraction = guard.fraction(model, &from, &to, times)?;
-        if fraction >= 1.0 {
-            if contacts.is_stale(stage.place())? {
-                contacts.find(stage.place(), run.h)?;
-            }
-            if contacts.is_feasible(stage.place())? {
-                return Ok(());
-            }
-        }
-        let keep = fraction.min(0.5);
-        for (v, stay) in v.iter_mut().zip(&stay) {
-            *v = stay + (*v - stay) * keep;
-        }
-        prescribed.drive(v);
-    }
-    Err(SolveError::Passes { fraction })
-}
-
-impl<'a> Place<'a> {
-    /// Where a state is.
-    pub fn of(state: &'a State) -> Self {
-        Self {
-            x: &state.x,
-            rotations: &state.rotations,
-            v: &state.v,
-        }
-    }
-}
-
-fn block(error: BlockError) -> SolveError {
-    SolveError::Assembly(ScatterError::Block(error))
 }

@@ -11,11 +11,11 @@ use stiction_contact::{
 };
 use stiction_math::{Mat3, Vec3};
 
-use super::{contact::Contacts, stage::Stage};
+use super::contact::Contacts;
 use crate::{
     colliders::{ContactRules, colliders},
     error::SolveError,
-    jacobian::Jacobian,
+    implicit::Implicit,
     method::{SolvedContacts, System},
 };
 
@@ -54,12 +54,12 @@ impl Solved {
     pub fn set(
         &mut self,
         contacts: &Contacts,
-        stage: &Stage,
-        jacobian: &Jacobian,
+        core: &Implicit,
         fixed: &[bool],
         h: f64,
     ) -> Result<(), SolveError> {
         let Self { v, r, diagonal, .. } = self;
+        let (stage, jacobian) = (core.stage(), core.jacobian());
         self.h = h;
         contacts.contact_set(stage.place(), h, fixed, &mut self.contacts, r)?;
         for i in 0..v.len() {

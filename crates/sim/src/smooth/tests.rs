@@ -82,56 +82,55 @@ fn products_are_those_of_the_assembled_jacobian() {
     };
     let config = Config::default();
     let mut work = Work::new(&model, &rules, &config).unwrap();
-    let fixed = vec![false; model.blocks()];
+    let fixed: Vec<bool> = (0..model.blocks()).map(|i| i == 5).collect();
     let tables = Integrator::TrBdf2.stages(None);
-    let run = Run {
-        kappa: 1e3,
-        tables: &tables,
+    let step = Step {
         model: &model,
         state: &state,
         h: 0.01,
         fixed: &fixed,
-        config: &config,
+        integrator: Integrator::BackwardEuler,
+        tables: &tables,
         before: None,
+        newton: &config.newton,
     };
-    work.begin(&run).unwrap();
-    work.find_contacts(&run).unwrap();
-    let table = &tables[0];
-    work.stage.set(&state, 0.01, table, &work.start, None, None);
-    let time = work.stage.time;
-    work.prescribed
-        .set(&model, &state, &fixed, time, 0.01, Side::Before);
+    work.core.begin(&step).unwrap();
     let contacts = work.contacts.as_mut().unwrap();
-    contacts.frame(&model, time, 0.01, Side::Before);
+    work.core.find_contacts(&step, contacts).unwrap();
+    let mut v = state.v.clone();
+    work.core.set(&step, 0, &mut v).unwrap();
+    let time = work.core.stage().time();
+    let contacts = work.contacts.as_mut().unwrap();
+    contacts.place(&model, time, 0.01, Side::Before);
     let d: Vec<Vec3> = (0..model.blocks())
         .map(|i| Vec3::from_fn(|c, _| ((i * 31 + c * 17) % 23) as f64 / 11.0 - 1.0))
         .collect();
     let mut results = Vec::new();
-    for assemble in [false, true] {
-        let mut problem = Problem {
-            guard: None,
-            model: &model,
-            prescribed: &work.prescribed,
-            stage: &mut work.stage,
-            forces: &mut work.forces,
-            contacts: work.contacts.as_mut(),
-            jacobian: &mut work.jacobian,
-        };
+    for mode in ["assembled", "products of contact", "matrix-free"] {
+        let contacts = work.contacts.as_mut().unwrap();
+        let mut problem = work.core.problem(&model, Some(contacts));
+        let assemble = mode == "assembled";
         problem
             .linearise(&state.v, assemble, Hessian::Full)
             .unwrap();
-        let touching = problem.contacts.as_deref().unwrap();
-        assert!(touching.count(problem.stage.place()).unwrap() > 8);
         let mut y = vec![Vec3::zeros(); d.len()];
-        if assemble {
-            problem.jacobian.apply(&d, &mut y);
-        } else {
-            problem.operator(assemble).unwrap().apply(&d, &mut y);
+        match mode {
+            "assembled" => problem.jacobian.apply(&d, &mut y),
+            "matrix-free" => problem
+                .matrix_free(Hessian::Full)
+                .unwrap()
+                .apply(&d, &mut y),
+            _ => problem.operator(false).unwrap().apply(&d, &mut y),
         }
-        results.push(y);
+        results.push((mode, y));
+        let touching = work.contacts.as_ref().unwrap();
+        assert!(touching.count(work.core.stage().place()).unwrap() > 8);
     }
-    let size = reduce::norm(&results[0]);
-    reduce::axpy(-1.0, &results[0].clone(), &mut results[1]);
-    let apart = reduce::norm(&results[1]) / size;
-    assert!(apart < 1e-13, "{apart:e}");
+    let (_, assembled) = results.remove(0);
+    let size = reduce::norm(&assembled);
+    for (mode, mut y) in results {
+        reduce::axpy(-1.0, &assembled, &mut y);
+        let apart = reduce::norm(&y) / size;
+        assert!(apart < 1e-13, "{mode}: {apart:e}");
+    }
 }

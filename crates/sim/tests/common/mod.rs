@@ -9,8 +9,13 @@ use stiction_bodies::{
         BendingLaw, Damping, MassKind, MembraneLaw, RestAngles, ShellMaterial, SolidLaw,
         SolidMaterial,
     },
+    rod::{Natural, RodMaterial, Twist, shear_modulus},
+    volume::{Region, VolumeLaw},
 };
-use stiction_geometry::shapes::{BoxSolid, BoxSurface, Sheet, SheetPattern, TetPattern};
+use stiction_geometry::{
+    Strands,
+    shapes::{BoxSolid, BoxSurface, Sheet, SheetPattern, TetPattern},
+};
 use stiction_math::{Quat, Vec3};
 use stiction_sim::{Newton, Simulation, newton::Config};
 
@@ -50,9 +55,55 @@ pub fn sheet(cells: u32) -> stiction_geometry::TriMesh {
     .unwrap()
 }
 
-/// One of everything: damped cloth with drag, a solid with consistent mass, a rigid box; pins,
+/// Everything of [`mixed`], damped rods that are attached to the rigid box, and gas in the block.
+pub fn all_kinds() -> (Model, State) {
+    let mut b = mixed_builder();
+    let point = |i: usize| {
+        let s = i as f64 / 6.0;
+        Vec3::new(
+            0.1 + 0.3 * s,
+            0.4 + 0.05 * (3.0 * s).sin(),
+            0.7 + 0.1 * s * s,
+        )
+    };
+    let mut strands = Strands::single((0..7).map(point).collect());
+    let other: Vec<Vec3> = (0..5)
+        .map(|i| point(i) + Vec3::new(0.0, 0.1, 0.0))
+        .collect();
+    strands.push(&other);
+    let material = RodMaterial {
+        density: 1200.0,
+        young: 2e6,
+        stretch: 2e6,
+        shear: shear_modulus(2e6, 0.4),
+        radii: [5e-3, 4e-3],
+        natural: Natural::Straight,
+        twist: Twist::Dynamic,
+        damping: Damping {
+            mass: 0.4,
+            stiffness: 0.003,
+        },
+    };
+    let spec = BodySpec {
+        velocity: Vec3::new(-0.1, 0.2, 0.1),
+        ..BodySpec::new("rods")
+    };
+    let rods = b.rods(spec, strands, &material, &Vec3::z()).unwrap();
+    let ends = [(2, point(0)), (rods, point(0))];
+    let [box_end, rod_end] = ends.map(|(body, near)| Anchor::Body { body, near });
+    b.attach(&box_end, &rod_end, 40.0, 0.05, 0.01).unwrap();
+    let law = VolumeLaw::Gas { ambient: 2e4 };
+    b.volume("gas", 1, Region::Solid, law, 1e3).unwrap();
+    b.finish().unwrap()
+}
+
+/// One of everything but rods: damped cloth with drag, a solid with consistent mass, a rigid box; pins,
 /// springs within, between and to the world.
 pub fn mixed() -> (Model, State) {
+    mixed_builder().finish().unwrap()
+}
+
+fn mixed_builder() -> Builder {
     let air = Air::steady(1.2, Vec3::new(1.0, 0.5, 0.0));
     let mut b = Builder::new(GRAVITY, Some(air));
     let drag = Some(Drag {
@@ -152,7 +203,7 @@ pub fn mixed() -> (Model, State) {
         0.0,
     )
     .unwrap();
-    b.finish().unwrap()
+    b
 }
 
 pub fn simulate((model, state): (Model, State), h: f64, steps: usize) -> Simulation {

@@ -48,7 +48,11 @@ fn accurate(accuracy: &Accuracy) -> Vec<(&'static str, Value)> {
 const SPLITTING: Restriction = Restriction {
     setting: "integrator = \"splitting\"",
     instead: "integrator = \"newton\"",
-    lacks: Features::of(&[Feature::DynamicTwist, Feature::AffineFrames]),
+    lacks: Features::of(&[
+        Feature::DynamicTwist,
+        Feature::AffineFrames,
+        Feature::OpenKinds,
+    ]),
 };
 
 impl MethodConfig for Config {
@@ -58,7 +62,11 @@ impl MethodConfig for Config {
 
     fn capabilities(&self) -> Capabilities {
         // Enclosed volumes would make the Hessian of the potential dense.
-        let mut capabilities = Capabilities::new(Features::all_but(&[Feature::Volumes]));
+        let mut capabilities = Capabilities::new(Features::all_but(&[
+            Feature::Volumes,
+            Feature::PerStep,
+            Feature::PerStepContact,
+        ]));
         if self.integrator == Integrator::Splitting {
             capabilities.restrictions.push(SPLITTING);
         }

@@ -36,6 +36,8 @@ impl MethodConfig for Config {
             Feature::ParticleContact,
             Feature::Cohesion,
             Feature::Compliance,
+            Feature::PerStep,
+            Feature::PerStepContact,
         ]))
     }
 

@@ -45,6 +45,7 @@ impl MethodConfig for Config {
             Feature::ParticleContact,
             Feature::Cohesion,
             Feature::Compliance,
+            Feature::PerStepContact,
         ]))
     }
 

@@ -1,15 +1,14 @@
-//! The Jacobian of a step that is not a potential: sparse, not symmetric, and dense parts of rank
-//! one beside it.
+//! The Jacobian of a stage: a sparse unsymmetric matrix plus dense parts of rank one.
 
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use stiction_bodies::{Body, BodyKind, Model};
+use stiction_bodies::{Body, Model};
 use stiction_math::{
-    BlockError, BlockMatrix, BlockPattern, LinearOperator, Mat3, ScatterError, Vec3, reduce,
+    BlockError, BlockMatrix, BlockPattern, LinearOperator, Mat3, Part, ScatterError, Vec3, reduce,
 };
 
-use crate::dynamics::split;
+use crate::forces::split;
 
 /// J = S + Σ w g gᵀ over all blocks of a model.
 pub struct Jacobian {
@@ -17,21 +16,32 @@ pub struct Jacobian {
     pub matrix: BlockMatrix,
     /// The vectors g and weights w of enclosed volumes.
     ranks: Vec<(Vec<Vec3>, f64)>,
-    /// The matrix of each deformable body on its own pattern, and the places of its entries in S.
-    local: Vec<Option<(BlockMatrix, Vec<usize>)>>,
+    /// The matrix of each body in its own form.
+    local: Vec<Local>,
     /// The diagonal blocks before contact was added.
     diagonal: Vec<Mat3>,
-    /// What else S has room for.
+    /// Cliques of blocks that contacts couple.
     cliques: Vec<Vec<u32>>,
 }
 
+/// The matrix of one body.
+struct Local {
+    part: Part,
+    /// The blocks that it stores, in its own numbering; empty for a sparse part, whose pattern has
+    /// them.
+    stored: Vec<[u32; 2]>,
+    /// Their places in S.
+    places: Vec<usize>,
+}
+
 impl Jacobian {
-    /// Room for all of a model but contact.
+    /// A zero matrix with the sparsity of all forces of a model but contact.
     pub fn new(model: &Model) -> Result<Self, BlockError> {
         let n = model.blocks();
-        let local = model.bodies.iter().map(|b| match &b.kind {
-            BodyKind::Deformable(d) => Some((BlockMatrix::zeros(d.pattern.clone()), Vec::new())),
-            BodyKind::Rigid(_) | BodyKind::Rods(_) => None,
+        let local = model.bodies.iter().map(|b| Local {
+            part: Part::zeros(b.kind.mechanics().part()),
+            stored: Vec::new(),
+            places: Vec::new(),
         });
         let mut jacobian = Self {
             matrix: BlockMatrix::zeros(Arc::default()),
@@ -44,9 +54,9 @@ impl Jacobian {
         Ok(jacobian)
     }
 
-    /// Makes room for `cliques` of blocks that touch. The pattern depends on the model and on them
-    /// alone, not on what was there before, so that a resumed run has the same. Returns whether it
-    /// changed.
+    /// Extends the sparsity by `cliques` of blocks that contacts couple. The pattern depends on the
+    /// model and on them alone, not on earlier patterns, so that a resumed run has the same. Returns
+    /// whether it changed.
     pub fn touch(&mut self, model: &Model, cliques: Vec<Vec<u32>>) -> Result<bool, BlockError> {
         if cliques == self.cliques {
             return Ok(false);
@@ -62,19 +72,12 @@ impl Jacobian {
 
     fn lay_out(&mut self, model: &Model, cliques: Vec<Vec<u32>>) -> Result<(), BlockError> {
         let mut all: Vec<Vec<u32>> = Vec::new();
-        for body in &model.bodies {
+        let parts = self.local.iter().map(|local| local.part.stored_blocks());
+        let stored: Vec<Vec<[u32; 2]>> = parts.collect();
+        for (body, stored) in model.bodies.iter().zip(&stored) {
             let first = body.blocks.start as u32;
-            match &body.kind {
-                BodyKind::Deformable(d) => {
-                    for i in 0..d.pattern.n() {
-                        let above = d.pattern.row(i).iter().filter(|j| **j > i as u32);
-                        all.extend(above.map(|j| vec![first + i as u32, first + j]));
-                    }
-                }
-                BodyKind::Rigid(_) => all.push(vec![first, first + 1]),
-                // The method has refused rods.
-                BodyKind::Rods(_) => {}
-            }
+            let above = stored.iter().filter(|[i, j]| i < j);
+            all.extend(above.map(|[i, j]| vec![first + i, first + j]));
         }
         for spring in &model.attachments {
             all.push(
@@ -91,16 +94,18 @@ impl Jacobian {
         }
         let every = all.iter().chain(&cliques).map(Vec::as_slice);
         let pattern = Arc::new(BlockPattern::from_cliques(model.blocks(), every)?);
-        for (body, local) in model.bodies.iter().zip(&mut self.local) {
-            let (Some((matrix, places)), first) = (local, body.blocks.start) else {
-                continue;
+        let bodies = model.bodies.iter().zip(&mut self.local).zip(stored);
+        for ((body, local), stored) in bodies {
+            let first = body.blocks.start;
+            let blocks = stored.iter().map(|b| b.map(|b| first + b as usize));
+            local.places.clear();
+            local
+                .places
+                .extend(blocks.filter_map(|[i, j]| pattern.find(i, j)));
+            local.stored = match local.part {
+                Part::Sparse(_) => Vec::new(),
+                _ => stored,
             };
-            let own = Arc::clone(&matrix.pattern);
-            places.clear();
-            for i in 0..own.n() {
-                let row = own.row(i).iter();
-                places.extend(row.filter_map(|&j| pattern.find(first + i, first + j as usize)));
-            }
         }
         self.matrix = BlockMatrix::zeros(pattern);
         self.cliques = cliques;
@@ -121,29 +126,28 @@ impl Jacobian {
         Ok(self.matrix.add(i, j, value)?)
     }
 
-    /// Adds what `f` writes into each deformable body's own matrix; `f` gets the body's number, the
-    /// body, its part of `scratch` and the matrix.
+    /// Adds what `f` writes into each body's own matrix; `f` gets the body's number, the body, its
+    /// slice of `scratch` and the matrix.
     pub fn add_bodies(
         &mut self,
         model: &Model,
         scratch: &mut [Vec3],
-        f: impl Fn(usize, &Body, &mut [Vec3], &mut BlockMatrix) -> Result<(), ScatterError> + Sync,
+        f: impl Fn(usize, &Body, &mut [Vec3], &mut Part) -> Result<(), ScatterError> + Sync,
     ) -> Result<(), ScatterError> {
         let slices = split(scratch, &model.bodies);
         let bodies = self.local.par_iter_mut().zip(&model.bodies).zip(slices);
-        bodies
-            .enumerate()
-            .try_for_each(|(b, ((local, body), g))| match local {
-                Some((matrix, _)) => {
-                    matrix.set_zero();
-                    f(b, body, g, matrix)
-                }
-                None => Ok(()),
-            })?;
-        for (matrix, places) in self.local.iter().flatten() {
-            for (value, &at) in matrix.values.iter().zip(places) {
-                self.matrix.values[at] += value;
-            }
+        bodies.enumerate().try_for_each(|(b, ((local, body), g))| {
+            local.part.set_zero();
+            f(b, body, g, &mut local.part)
+        })?;
+        let values = &mut self.matrix.values;
+        for local in &self.local {
+            let Local {
+                part,
+                stored,
+                places,
+            } = local;
+            part.for_each_stored(stored, |k, m| values[places[k]] += m);
         }
         Ok(())
     }

@@ -4,19 +4,17 @@
 //! (S + G W Gᵀ)⁻¹ b = y − Z (I + W Gᵀ Z)⁻¹ W Gᵀ y,    y = S⁻¹ b,  Z = S⁻¹ G
 //! ```
 //!
-//! Enclosed volumes are such parts: each couples all of its surface. The direct solver takes S as it
-//! is, and the iterative one takes its diagonal blocks: a preconditioner that knew the dense parts
-//! by their diagonal alone would hold back every motion that keeps the volume.
+//! Enclosed volumes are such parts: each couples all of its surface. A direct solver takes S as it
+//! is, an iterative one its diagonal blocks: a preconditioner with only the diagonal of the dense
+//! parts would impede every motion that keeps the volume.
 
-use stiction_math::{
-    BlockJacobi, Preconditioner, Vec3,
-    nalgebra::{DMatrix, DVector},
-    reduce,
-};
+use nalgebra::{DMatrix, DVector};
+
+use crate::{BlockJacobi, Preconditioner, Vec3, reduce};
 
 /// Z and the small matrix, for one S.
 #[derive(Default)]
-pub(super) struct Woodbury {
+pub struct Woodbury {
     columns: Vec<Vec<Vec3>>,
     small: Option<DMatrix<f64>>,
 }
@@ -56,9 +54,12 @@ impl Woodbury {
 }
 
 /// Diagonal blocks and dense parts as a preconditioner.
-pub(super) struct BlocksAndRanks<'a> {
+pub struct BlocksAndRanks<'a> {
+    /// Inverses of the diagonal blocks.
     pub blocks: &'a mut BlockJacobi,
+    /// Vectors and weights of the dense parts.
     pub ranks: &'a [(Vec<Vec3>, f64)],
+    /// The correction, set for `blocks` and `ranks`.
     pub woodbury: &'a Woodbury,
 }
 
@@ -72,7 +73,7 @@ impl Preconditioner for BlocksAndRanks<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stiction_math::Mat3;
+    use crate::Mat3;
 
     #[test]
     fn the_formula_inverts_the_sum() {

@@ -20,21 +20,18 @@
 //! - A solve may take a tenth more than the limit of iterations while every direction is taken whole and
 //!   leaves less than a tenth of the residual.
 //! - Diagonal blocks and the dense parts of volumes precondition the iteration.
-//! - With a barrier, steps are first shortened to where nothing collides (`guard`).
+//! - A contact model may shorten directions first, as a barrier does to where nothing collides
+//!   ([`super::ContactStage::reach`]).
 
 use std::sync::Arc;
 
 use stiction_bodies::Hessian;
-use stiction_contact::smooth::SmoothError;
 use stiction_math::{
-    BicgstabWorkspace, BlockJacobi, CgConfig, Lu, LuSymbolic, Mat3, Preconditioner, Vec3, bicgstab,
-    reduce,
+    BicgstabWorkspace, BlockJacobi, BlocksAndRanks, CgConfig, Lu, LuSymbolic, Preconditioner, Vec3,
+    Woodbury, bicgstab, reduce,
 };
 
-use super::{
-    stage::Problem,
-    woodbury::{BlocksAndRanks, Woodbury},
-};
+use super::{is_infeasible, problem::Problem};
 use crate::{error::SolveError, method::SolveReport};
 
 /// How directions are found.
@@ -100,7 +97,7 @@ impl Default for Config {
 
 /// Vectors and factors kept from solve to solve.
 #[derive(Default)]
-pub(super) struct Work {
+pub(super) struct Newton {
     lu: Option<Lu>,
     jacobi: BlockJacobi,
     woodbury: Woodbury,
@@ -182,7 +179,7 @@ impl Rescue {
     }
 }
 
-impl Work {
+impl Newton {
     /// Improves `v` until it solves the stage.
     pub fn solve(
         &mut self,
@@ -381,8 +378,7 @@ impl Work {
                 self.trial[i] = v[i] + self.direction[i] * alpha;
             }
             let next = match problem.residual(&self.trial, &mut self.trial_r) {
-                // Inside, a barrier has no force: too far.
-                Err(SolveError::Smooth(SmoothError::Crossed { .. })) => f64::INFINITY,
+                Err(error) if is_infeasible(&error) => f64::INFINITY,
                 other => other?,
             };
             // Also false where the residual is not a number.
@@ -412,22 +408,4 @@ fn finite(norm: f64, problem: &Problem<'_>, v: &[Vec3]) -> Result<f64, SolveErro
 fn first_bad(v: &[Vec3]) -> usize {
     let bad = |v: &Vec3| !v.iter().all(|c| c.is_finite());
     v.iter().position(bad).unwrap_or(0)
-}
-
-impl Problem<'_> {
-    /// Diagonal blocks of the sparse part of the Jacobian, contact included, for the preconditioner.
-    fn diagonal(&self, assembled: bool) -> Result<Vec<Mat3>, SolveError> {
-        let matrix = &self.jacobian.matrix;
-        let mut blocks: Vec<Mat3> = (0..matrix.n()).map(|i| matrix.diagonal(i)).collect();
-        if let Some(contacts) = self.contacts.as_deref().filter(|_| !assembled) {
-            let (stage, fixed) = (&self.stage, self.prescribed.fixed());
-            let (a, a_contact) = (stage.a, stage.a_contact);
-            contacts.for_each_diagonal(stage.place(), &stage.turns, a, a_contact, |i, m| {
-                if !fixed[i] {
-                    blocks[i] += m;
-                }
-            })?;
-        }
-        Ok(blocks)
-    }
 }

@@ -1,0 +1,115 @@
+//! Springs between points of bodies and of the world.
+
+use stiction_bodies::{Arm, Attachment, Model};
+use stiction_math::{Mat3, Vec3};
+
+use super::{Change, ForceTerm, Form, Place, Rates, turn_of, turned};
+
+/// The springs of all attachments of a model.
+pub struct Attachments;
+
+/// From the second end of a spring to the first [m].
+fn difference(spring: &Attachment, at: Place<'_>) -> Vec3 {
+    spring.a.position_at(at.x, at.rotations) - spring.b.position_at(at.x, at.rotations)
+}
+
+impl ForceTerm for Attachments {
+    fn add_energy(&self, model: &Model, at: Place<'_>, s: f64, sum: &mut f64) {
+        for spring in &model.attachments {
+            *sum += s * spring.pull(&difference(spring, at)).energy;
+        }
+    }
+
+    fn add_force(&self, model: &Model, at: Place<'_>, form: Form<'_>, s: f64, f: &mut [Vec3]) {
+        for spring in &model.attachments {
+            let pull = spring.pull(&difference(spring, at)).gradient;
+            let pull = match form {
+                Form::Balance => pull,
+                Form::Potential(_) => pull * -s,
+            };
+            for (end, sign) in [(&spring.a, 1.0), (&spring.b, -1.0)] {
+                end.for_each_arm(at.rotations, |i, arm| {
+                    f[i as usize] += match (form, &arm) {
+                        (Form::Balance, _) => arm.transpose_mul(&pull) * (-s * sign),
+                        (Form::Potential(_), Arm::Weight(_)) => arm.transpose_mul(&pull) * sign,
+                        (Form::Potential(turns), Arm::Lever(_)) => {
+                            turned(model, turns, i, &arm).transpose() * sign * pull
+                        }
+                    };
+                });
+            }
+        }
+    }
+
+    fn for_each_block(
+        &self,
+        model: &Model,
+        at: Place<'_>,
+        rates: &Rates<'_>,
+        sink: &mut dyn FnMut(u32, u32, &Mat3),
+    ) {
+        let (turns, c) = (rates.turns, rates.position);
+        for spring in &model.attachments {
+            let d = difference(spring, at);
+            let pull = spring.pull(&d);
+            let h = match rates.form {
+                Form::Balance => spring.hessian(&d) * c,
+                Form::Potential(_) => pull.hessian * c,
+            };
+            let ends = [(&spring.a, 1.0), (&spring.b, -1.0)];
+            for (end, sign) in ends {
+                end.for_each_arm(at.rotations, |i, arm| {
+                    let left = match rates.form {
+                        Form::Balance => arm.matrix(),
+                        Form::Potential(turns) => turned(model, turns, i, &arm),
+                    };
+                    let left = left.transpose() * h * sign;
+                    for (other, sign) in ends {
+                        other.for_each_arm(at.rotations, |j, arm| {
+                            let right = turned(model, turns, j, &arm);
+                            sink(i, j, &(left * right * sign));
+                        });
+                    }
+                    // The torque ρ × g turns with the lever.
+                    if let (Form::Balance, Arm::Lever(rho)) = (rates.form, arm) {
+                        let by_angle = pull.gradient.cross_matrix() * rho.cross_matrix();
+                        let turn = turn_of(model, turns, i, &arm);
+                        let turn = turn.copied().unwrap_or_else(Mat3::identity);
+                        sink(i, i, &(by_angle * turn * (c * sign)));
+                    }
+                });
+            }
+        }
+    }
+
+    fn add_product(
+        &self,
+        model: &Model,
+        at: Place<'_>,
+        change: Change<'_>,
+        s: f64,
+        y: &mut [Vec3],
+    ) {
+        for spring in &model.attachments {
+            let d = difference(spring, at);
+            let pull = spring.pull(&d).gradient;
+            let ends = [(&spring.a, 1.0), (&spring.b, -1.0)];
+            let mut by = Vec3::zeros();
+            for (end, sign) in ends {
+                end.for_each_arm(at.rotations, |j, arm| {
+                    by += arm.matrix() * change.dq[j as usize] * sign;
+                });
+            }
+            let pulled = spring.hessian(&d) * by;
+            for (end, sign) in ends {
+                end.for_each_arm(at.rotations, |i, arm| {
+                    let mut force = arm.transpose_mul(&pulled);
+                    if let Arm::Lever(rho) = arm {
+                        force += change.dq[i as usize].cross(&rho).cross(&pull);
+                    }
+                    y[i as usize] -= force * (s * sign);
+                });
+            }
+        }
+    }
+}

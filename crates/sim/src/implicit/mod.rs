@@ -1,0 +1,43 @@
+//! The force-based core: implicit stages of any integrator, solved as roots of a residual.
+//!
+//! A stage with positions q(v) = q̄ + a v solves
+//!
+//! r(v) = p(q(v), v) − p̄ − a f(q(v), v) − a_c f_c(q(v), v) = 0   [N·s],
+//!
+//! where q̄, p̄, a and a_c come from the integrator's table ([`crate::integrators`]), the momentum p and
+//! the forces f from the model ([`crate::forces`]), and the contact forces f_c from the method, behind
+//! [`ContactForces`] and [`ContactStage`]. Momentum is integrated, not velocity, so that rigid bodies
+//! need no gyroscopic term.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `stage.rs` | the trial configuration of a stage |
+//! | `problem.rs` | residual, Jacobian and its products |
+//! | `jacobian.rs` | the assembled Jacobian |
+//! | `newton.rs` | damped Newton with a direct or an iterative linear solver |
+//! | `step.rs` | all stages of a step |
+//! | `contact.rs` | what a method's contact provides |
+
+mod contact;
+mod jacobian;
+mod newton;
+mod problem;
+mod stage;
+mod step;
+
+use stiction_contact::smooth::SmoothError;
+
+pub use contact::{Blocks, Contact, ContactForces, ContactRates, ContactStage, Trial};
+pub use jacobian::Jacobian;
+pub use newton::{Config as NewtonConfig, Solver, VolumeJacobian};
+pub use problem::{Problem, Products};
+pub use stage::{Knot, Stage};
+pub use step::{History, Implicit, Step};
+
+use crate::error::SolveError;
+
+/// Whether an evaluation failed because the trial lies outside the domain of a force: a barrier has
+/// none for what has crossed it. A shorter step may lie inside.
+fn is_infeasible(error: &SolveError) -> bool {
+    matches!(error, SolveError::Smooth(SmoothError::Crossed { .. }))
+}
