@@ -214,6 +214,7 @@ fn refined_terms_are_those_of_the_finer_mesh() {
         let cloth = &model.bodies[body];
         let mut state = State {
             x: vec![Vec3::zeros(); model.blocks()],
+            v: vec![Vec3::zeros(); model.blocks()],
             ..State::default()
         };
         for (i, x) in cloth.blocks.clone().zip(cloth.rest()) {

@@ -523,7 +523,7 @@ fn what_splitting_stalls_on_is_solved_by_newton_and_by_a_run_that_asks_for_it() 
     assert_eq!(code(&stalled), 1, "{}", stdout(&stalled));
     let solved = solve(&["--solver", "newton"]);
     assert_eq!(code(&solved), 0, "{}", stdout(&solved));
-    let bounds = ["residual<1.001e-8", "dynamics<1.001e-8"].map(|b| ["--require", b]);
+    let bounds = ["residual<1.001e-8", "linear<1.001e-8"].map(|b| ["--require", b]);
     let asked = ["--set", "method.residual=1e-8"];
     with("asked", &[&asked[..], &bounds.concat()].concat());
 }

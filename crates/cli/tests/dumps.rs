@@ -26,7 +26,7 @@ const TOLERANCE: f64 = 1e-8;
 /// The reference builds dense matrices: of so many blocks and contacts at most.
 const AFFORDABLE: (usize, usize) = (400, 130);
 
-/// The residual and the imbalance of an answer, the larger one [m/s].
+/// `residual` and `linear` of an answer, the larger one [m/s].
 fn error(problem: &FrictionProblem, v: &[Vec3], r: &[Vec3]) -> f64 {
     let c = certify(problem, v, r, &CertifyConfig::default()).unwrap();
     c.solution_error()
@@ -149,6 +149,12 @@ fn dump(scene: &str, part: f64, most: usize, dir: &Path) -> (usize, usize) {
         "--out",
         &out,
     ]);
+    if plan.method.name() == "smooth" {
+        // Its friction is a force: there is no friction problem to write.
+        assert_eq!(code(&output), 2, "{scene}: {}", stderr(&output));
+        assert!(stderr(&output).contains("solves no friction problem"));
+        return (0, 0);
+    }
     // Checks that look at later times fail; anything else is not expected.
     assert!(code(&output) <= 1, "{scene}: {}", stderr(&output));
     let folder = dir.join(scene).join("problems");
@@ -184,13 +190,13 @@ fn problems_of_built_in_scenes_are_solved_alike_and_nobody_overstates() {
             compared += dense;
         }
     } else {
-        // Rigid and soft bodies, cloth, grains, smooth contact.
+        assert_eq!(dump("ball-squish", 0.1, 3, dir.path()), (0, 0));
+        // Rigid and soft bodies, cloth, grains.
         let some = [
             ("block-slide", 0.02),
             ("drag", 0.05),
             ("slope", 0.05),
             ("grains", 0.1),
-            ("ball-squish", 0.1),
         ];
         for (scene, part) in some {
             let (all, dense) = dump(scene, part, 3, dir.path());

@@ -373,7 +373,7 @@ fn print(rows: &[Row]) {
         "residual",
         "  (mean)",
         "creep",
-        "imbalance",
+        "momentum",
         "penetration",
         "memory",
         "checks"

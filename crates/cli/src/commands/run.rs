@@ -564,7 +564,7 @@ fn report(summary: &Summary, dir: &Path) {
     if summary.contacts.max > 0.0 {
         let worst = |name: &str| summary.certificate.get(name).map_or(f64::NAN, |b| b.max);
         println!(
-            "certificate, worst step: residual {:.1e} m/s, creep {:.1e} m/s, penetration {:.1e} m, imbalance {:.1e} m/s",
+            "certificate, worst step: residual {:.1e} m/s, creep {:.1e} m/s, penetration {:.1e} m, momentum residual {:.1e} m/s",
             worst("residual"),
             worst("creep"),
             worst("penetration"),

@@ -28,7 +28,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::positive(
         "newton_tolerance",
         "m/s",
-        Preset::number(NEWTON_TOLERANCE),
+        Preset::Derived("1e-6"),
         "bound on the momentum residual with `newton_iterations = \"converge\"`",
     ),
     Key::word(
@@ -107,13 +107,13 @@ pub(super) const KEYS: &[Key] = &[
         "stop",
         &["change", "certificate"],
         "change",
-        "what must be below the tolerance: the last `\"change\"`, or also the `\"certificate\"`, its residual and imbalance times h; Newton's method then polishes the solution",
+        "what must be below the tolerance: the last `\"change\"`, or also the `\"certificate\"`, its `residual` and `linear` times h; Newton's method then polishes the solution",
     ),
     Key::positive(
         "residual",
         "m/s",
         Preset::Absent,
-        "solve friction until the certificate's residual and imbalance are below this in every step, whatever the step's length: splitting, then Newton's method. Its factorisations count as iterations",
+        "solve friction until the certificate's `residual` and `linear` are below this in every step, whatever the step's length: splitting, then Newton's method. Its factorisations count as iterations",
     ),
     Key::flag(
         "safe",
