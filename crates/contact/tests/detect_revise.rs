@@ -144,7 +144,7 @@ fn further_contacts_of_a_pair_are_replaced_by_one() {
         let end = Vec3::new(x, 0.0, radius + T);
         let down = Vec3::new(x, 0.0, radius - 0.012);
         for end in [end, down] {
-            d.more_contacts(&vec![(end - s.x[0]) / H; 3], &mut c);
+            d.more_contacts(&[(end - s.x[0]) / H; 3], &mut c);
         }
     }
     let listed = c.len();

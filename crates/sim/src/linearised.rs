@@ -208,7 +208,6 @@ impl Linearised {
             observer: &mut |_| {},
         };
         let solved = solver.solve(&mut task, solution)?;
-        drop(elastic);
         step.stages.linear += solved.linear_seconds;
         step.stages.projection += solved.projection_seconds;
         report.iterations += solved.iterations + solved.factorisations;
