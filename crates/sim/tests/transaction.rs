@@ -17,6 +17,7 @@ use stiction_geometry::{SplitMix, shapes::BoxSurface};
 use stiction_math::{Quat, Vec3};
 use stiction_sim::{
     Memory, Method, Newton, Observer, Simulation, Smooth, Stage, StepError, StepReport, Verdict,
+    adapt::{RefineAt, Refinements},
     admm,
     colliders::{ContactRules, material_names},
     integrators, linearised, newton, smooth,
@@ -263,5 +264,39 @@ fn every_substep_is_certified_and_the_worst_counts() {
             differ += usize::from(first.dynamics > second.dynamics);
         }
         assert!(differ > 0, "{name}: the first half was never the worse");
+    }
+}
+
+/// A change of topology is part of the step that it comes with.
+#[test]
+fn a_failed_step_takes_a_change_of_topology_back() {
+    for name in ["admm, not safe", "smooth, bdf2"] {
+        let refined = || {
+            let (mut sim, script) = watched(name);
+            let due = RefineAt {
+                body: 0,
+                times: vec![4.0 * H],
+            };
+            sim.adapt_by(Box::new(Refinements::new(vec![due])));
+            (sim, script)
+        };
+        let ((mut sim, script), (mut plain, _)) = (refined(), refined());
+        for step in 0..8 {
+            let before = (kept(&sim), sim.model().generation);
+            for stage in [Stage::Adapt].into_iter().chain(STAGES) {
+                *script.lock().unwrap() = Script {
+                    faults: vec![(usize::from(stage != Stage::Adapt), stage, Verdict::Stop)],
+                    ..Script::default()
+                };
+                assert!(sim.step().is_err());
+                let after = (kept(&sim), sim.model().generation);
+                assert!(before == after, "{name}, step {step}: {stage:?}");
+            }
+            *script.lock().unwrap() = Script::default();
+            let (found, known) = (sim.step().unwrap(), plain.step().unwrap());
+            assert_eq!(found, known, "{name}, step {step}");
+            assert!(kept(&sim) == kept(&plain), "{name}, step {step}");
+        }
+        assert_eq!(sim.model().generation, 1);
     }
 }
