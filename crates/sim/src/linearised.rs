@@ -305,6 +305,8 @@ impl Method for Linearised {
 
     fn build(&mut self, step: &mut StepContext<'_>, v: &mut [Vec3]) -> Result<(), SolveError> {
         self.answer = Where::Nowhere;
+        // The velocities of the last answer served reports: the solver does not start from them.
+        self.kept.solution.v = Vec::new();
         let work = Self::work(&mut self.work, step.model, &self.rules, &self.config)?;
         step.dynamics.lag(step.model, step.state)?;
         if self.config.integrator == Integrator::Splitting {
