@@ -11,6 +11,9 @@ use crate::{
 /// The default of `newton_tolerance` [m/s]: a micron per second.
 const NEWTON_TOLERANCE: f64 = 1e-6;
 
+/// Linear problems are solved to this fraction of `newton_tolerance`.
+const LINEAR_PART: f64 = 1e-4;
+
 pub(super) const KEYS: &[Key] = &[
     Key::word(
         "integrator",
@@ -23,7 +26,7 @@ pub(super) const KEYS: &[Key] = &[
         1,
         "converge",
         Preset::count(2),
-        "linearisations per step of integrator `\"newton\"`; `\"converge\"` goes on until the momentum residual (`certificate.dynamics`) is below `newton_tolerance`, 50 at most",
+        "linearisations per step of integrator `\"newton\"`; `\"converge\"` goes on until the momentum residual (`certificate.dynamics`) is below `newton_tolerance`, 50 at most, with the linear problems solved to 1e-4 of it unless `residual` says otherwise",
     ),
     Key::positive(
         "newton_tolerance",
@@ -206,6 +209,11 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
         keys.refuse("residual", message, Some(help));
     } else if let Some(residual) = keys.number("residual") {
         solver.polish = Some(Polish::to(residual));
+    } else if let (Integrator::Newton(Linearisations::Converge { tolerance, .. }), true) =
+        (config.integrator, linear)
+    {
+        // What the linear problems leave counts by masses there, which stiff elements make much larger.
+        solver.polish = Some(Polish::to(LINEAR_PART * tolerance));
     } else if solver.stop == Stop::Certificate && linear {
         solver.polish = Some(Polish::default());
     }
