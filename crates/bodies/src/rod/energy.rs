@@ -249,21 +249,23 @@ impl Rods {
 
     /// Brings the twists `angle` of a rod to where they minimise the energy at the blocks `x`.
     pub(super) fn relax(&self, strand: Strand, x: &[Vec3], at: &RodStart, angle: &mut [f64]) {
+        let edges = (0..strand.n - 1).map(|e| self.edge(strand, e, x, at));
+        self.relax_edges(strand, &edges.collect::<Vec<_>>(), at, angle);
+    }
+
+    /// The same with the edges of the rod, whose own twists are not used.
+    fn relax_edges(&self, strand: Strand, edges: &[Edge], at: &RodStart, angle: &mut [f64]) {
         let mut places = Vec::with_capacity(strand.n.saturating_sub(2));
-        let mut before: Option<Edge> = None;
-        for e in 0..strand.n - 1 {
-            let edge = self.edge(strand, e, x, at);
-            if let Some(a) = &before {
-                let kb = a.t.cross(&edge.t) * (2.0 / (1.0 + a.t.dot(&edge.t)));
-                let i = strand.edge + e;
-                places.push(Place {
-                    along: [a, &edge].map(|e| [kb.dot(&e.d), kb.dot(&e.t.cross(&e.d))]),
-                    reference: reference_twist((&a.t, &a.d), (&edge.t, &edge.d), at.twist[i]),
-                    stiffness: self.stiffness(i),
-                    natural: self.natural[i],
-                });
-            }
-            before = Some(edge);
+        for (e, pair) in edges.windows(2).enumerate() {
+            let (a, edge) = (&pair[0], &pair[1]);
+            let kb = a.t.cross(&edge.t) * (2.0 / (1.0 + a.t.dot(&edge.t)));
+            let i = strand.edge + e + 1;
+            places.push(Place {
+                along: [a, edge].map(|e| [kb.dot(&e.d), kb.dot(&e.t.cross(&e.d))]),
+                reference: reference_twist((&a.t, &a.d), (&edge.t, &edge.d), at.twist[i]),
+                stiffness: self.stiffness(i),
+                natural: self.natural[i],
+            });
         }
         let held = &at.held[strand.edge..strand.edge + strand.n - 1];
         twist::relax(&places, held, angle);
@@ -298,17 +300,23 @@ impl Rods {
         at: &RodStart,
         mut f: impl FnMut(usize, &Edge, Option<&Edge>),
     ) {
-        let mut angle = Vec::new();
+        // Edges that relax together are made once.
         if self.twist == Twist::QuasiStatic {
-            angle.extend_from_slice(&at.angle[strand.edge..strand.edge + strand.n - 1]);
-            self.relax(strand, x, at, &mut angle);
+            let edges = (0..strand.n - 1).map(|e| self.edge(strand, e, x, at));
+            let mut edges: Vec<Edge> = edges.collect();
+            let mut angle = at.angle[strand.edge..strand.edge + strand.n - 1].to_vec();
+            self.relax_edges(strand, &edges, at, &mut angle);
+            for (edge, angle) in edges.iter_mut().zip(angle) {
+                edge.theta = angle;
+            }
+            for (e, edge) in edges.iter().enumerate() {
+                f(e, edge, e.checked_sub(1).map(|before| &edges[before]));
+            }
+            return;
         }
         let mut before: Option<Edge> = None;
         for e in 0..strand.n - 1 {
-            let mut edge = self.edge(strand, e, x, at);
-            if let Some(angle) = angle.get(e) {
-                edge.theta = *angle;
-            }
+            let edge = self.edge(strand, e, x, at);
             f(e, &edge, before.as_ref());
             before = Some(edge);
         }
