@@ -188,6 +188,8 @@ impl Linearised {
             r.clone_from(&solution.r);
         }
         let problem = &mut work.problem;
+        // The predicted velocities have served detection.
+        step.dynamics.release();
         solution.r.resize(problem.contacts.len(), Vec3::zeros());
         let (from, h) = ((step.model, step.state), problem.h);
         let mut elastic = match &mut work.elements {

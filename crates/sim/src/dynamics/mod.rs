@@ -223,13 +223,20 @@ impl Dynamics {
 
     /// Scratch for one vector per block, valid until the potential is evaluated again.
     pub fn scratch(&mut self) -> &mut [Vec3] {
+        self.x.resize(self.fixed.len(), Vec3::zeros());
         &mut self.x
+    }
+
+    /// Releases the scratch, so that a solver can use its memory, until it is needed again.
+    pub fn release(&mut self) {
+        self.x = Vec::new();
     }
 
     /// Sets the trial configuration to the end of the step: q⁺ = q + h v̄ with the mean velocity v̄,
     /// rotations by the exponential.
     pub fn finish(&mut self, model: &Model, state: &State, mean: &[Vec3]) {
         let h = self.h;
+        self.x.resize(mean.len(), Vec3::zeros());
         for i in 0..mean.len() {
             self.x[i] = state.x[i] + mean[i] * h;
         }
@@ -448,6 +455,7 @@ impl Dynamics {
     /// Sets the trial configuration to x(v), R(v).
     fn configure(&mut self, model: &Model, state: &State, v: &[Vec3]) {
         let h = self.h;
+        self.x.resize(v.len(), Vec3::zeros());
         for i in 0..v.len() {
             self.x[i] = state.x[i] + v[i] * h;
         }
