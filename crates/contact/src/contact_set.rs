@@ -46,9 +46,11 @@ pub struct ContactSet {
     /// How a contact gives way along its normal [1/kg]: velocity per impulse, that is metres per
     /// newton divided by h² [daviet2020, Sect. 6.3.2].
     pub compliance: Vec<f64>,
-    /// The gap at the start of the step [m], not below zero where a contact was found by its motion;
-    /// already in `k`, kept for the work of contact.
+    /// The gap at the start of the step [m], not below zero where a contact was found by its motion.
     pub gap: Vec<f64>,
+    /// The gap that is in `k` [m], kept for the work of contact: less deep than `gap` where an overlap
+    /// is taken out over several steps.
+    pub correction: Vec<f64>,
     /// Which features touch, the same in the next step: impulses are carried over by it.
     pub key: Vec<ContactKey>,
     /// The first and the second body or obstacle, by the caller's numbers.
@@ -81,6 +83,8 @@ pub struct Contact {
     pub compliance: f64,
     /// The gap at the start of the step [m].
     pub gap: f64,
+    /// The gap that is in `k` [m], if that is not all of it.
+    pub correction: Option<f64>,
     /// Which features touch.
     pub key: ContactKey,
     /// The two bodies or obstacles.
@@ -111,6 +115,7 @@ impl Default for Contact {
             cohesion: 0.0,
             compliance: 0.0,
             gap: 0.0,
+            correction: None,
             key: ContactKey::default(),
             pair: [0, 0],
         }
@@ -132,6 +137,7 @@ impl Default for ContactSet {
             cohesion: Vec::new(),
             compliance: Vec::new(),
             gap: Vec::new(),
+            correction: Vec::new(),
             key: Vec::new(),
             pair: Vec::new(),
         }
@@ -218,6 +224,7 @@ impl ContactSet {
             &self.cohesion,
             &self.compliance,
             &self.gap,
+            &self.correction,
         ];
         vectors.map(|v| size_of_val(&v[..])).iter().sum::<usize>()
             + numbers.map(|v| size_of_val(&v[..])).iter().sum::<usize>()
@@ -252,6 +259,7 @@ impl ContactSet {
         self.cohesion.clear();
         self.compliance.clear();
         self.gap.clear();
+        self.correction.clear();
         self.key.clear();
         self.pair.clear();
     }
@@ -300,6 +308,8 @@ impl ContactSet {
         self.cohesion.push(contact.cohesion);
         self.compliance.push(contact.compliance);
         self.gap.push(contact.gap);
+        let correction = contact.correction.unwrap_or(contact.gap);
+        self.correction.push(correction);
         self.key.push(contact.key);
         self.pair.push(contact.pair);
     }
@@ -314,6 +324,7 @@ impl ContactSet {
             cohesion: self.cohesion[c],
             compliance: self.compliance[c],
             gap: self.gap[c],
+            correction: Some(self.correction[c]),
             key: self.key[c],
             pair: self.pair[c],
         }

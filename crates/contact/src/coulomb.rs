@@ -180,7 +180,7 @@ impl State {
 /// r · (relative velocity of the bodies): u without the offsets by gap and compliance, which are
 /// no motion.
 fn contact_work(set: &ContactSet, h: f64, v: &[Vec3], r: &[Vec3], c: usize) -> f64 {
-    let motion = set.velocity(c, v) + set.k[c] - set.normal[c] * (set.gap[c] / h);
+    let motion = set.velocity(c, v) + set.k[c] - set.normal[c] * (set.correction[c] / h);
     r[c].dot(&motion)
 }
 

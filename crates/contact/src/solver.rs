@@ -106,6 +106,36 @@ pub struct Target {
     pub max_iterations: usize,
 }
 
+/// A bound on the change of an iterate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tolerance {
+    /// Displacement over the step [m], as in [daviet2020, Sect. 6.2.5]: as a velocity it grows
+    /// without limit as the time step shrinks.
+    Displacement(f64),
+    /// Velocity [m/s], whatever the time step is.
+    Velocity(f64),
+}
+
+impl Tolerance {
+    /// The bound as a displacement in a step of `h` [s] [m].
+    pub fn displacement(self, h: f64) -> f64 {
+        match self {
+            Self::Displacement(bound) => bound,
+            Self::Velocity(bound) => bound * h,
+        }
+    }
+
+    /// An error if the bound is negative or not finite.
+    pub fn check(self) -> Result<(), SolverError> {
+        let (Self::Displacement(value) | Self::Velocity(value)) = self;
+        let name = "tolerance";
+        match value.is_finite() && value >= 0.0 {
+            true => Ok(()),
+            false => Err(SolverError::Setting { name, value }),
+        }
+    }
+}
+
 /// The other constraints of an alternating loop, such as elastic elements [daviet2020, Sect. 6.1].
 pub trait LocalStep {
     /// Takes the local steps at the velocities `v` [m/s], zero where prescribed, and changes f

@@ -233,7 +233,7 @@ fn a_compliant_contact_gives_way_along_its_normal_only() {
 fn a_gap_is_closed_at_the_end_of_the_step() {
     // 1 cm in 0.1 s: approach at 0.1 m/s is allowed and no contact yet.
     let c = Case::after(|case| {
-        case.problem.contacts.gap[0] = 0.01;
+        case.problem.contacts.correction[0] = 0.01;
         case.problem.contacts.k[0].z = 0.01 / 0.1;
         case.v[0].z = -0.1;
     });

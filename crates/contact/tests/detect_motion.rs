@@ -126,7 +126,7 @@ fn the_relative_velocity_is_the_rate_of_the_true_gap() {
             };
             let rate = (after.gap[b] - before.gap[a]) / (2.0 * dt);
             let u = c.velocity(i, &s.v) + c.k[i];
-            let expected = rate + c.gap[i] / H;
+            let expected = rate + c.correction[i] / H;
             let error = (u.dot(&c.normal[i]) - expected).abs();
             assert!(
                 error < 2e-5,

@@ -97,7 +97,8 @@ fn revised_contacts_are_exact_where_they_were_revised() {
             let end = |node: u32| s.x[node as usize] + v[node as usize] * H;
             let entries = c.entries(place);
             let apart: Vec3 = entries.map(|e| end(e.node) * e.weight).sum();
-            let expected = apart.dot(&c.normal[place]) - T;
+            let left = c.correction[place] - c.gap[place];
+            let expected = apart.dot(&c.normal[place]) - T + left;
             assert!((gap(&c, place, &v) - expected).abs() < 1e-12, "seed {seed}");
             // And its points are the closest ones: the separation is along the normal.
             exact += usize::from(apart.cross(&c.normal[place]).norm() < 1e-9);

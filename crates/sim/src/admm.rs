@@ -14,7 +14,10 @@
 //! instead [daviet2020, Sect. 7.1]: see [`SolverChoice`].
 
 use stiction_contact::{detect::DetectConfig, solver::ContactSolver};
-use stiction_solvers::{admm as solver, ica, polished_admm};
+use stiction_solvers::{
+    admm::{self as solver, Polish, Tolerance},
+    ica, polished_admm,
+};
 
 use crate::{
     colliders::ContactRules,
@@ -38,6 +41,14 @@ pub struct Config {
     /// then nothing ever interpenetrates, whatever the solver's tolerance.
     pub safe: bool,
 }
+
+/// Default bound on `residual` and `linear` of the certificate of every step [m/s]: a tenth of the
+/// creep at which a thing counts as resting, because a body may be faster than its worst contact.
+pub const RESIDUAL: f64 = 1e-9;
+
+/// Default bound on the changes of an iteration [m/s], for linearisations that another one follows:
+/// their solution is only the point of the next linearisation.
+const SPEED: f64 = 2e-5;
 
 /// The solver of the linear problems.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,12 +74,13 @@ impl Config {
 }
 
 impl Default for Config {
-    /// The paper's two Newton iterations; the solver starts such that rest stays rest and is given
-    /// the iterations to get there.
+    /// The paper's two Newton iterations; the solver starts such that rest stays rest, and the last
+    /// linearisation is solved until its certificate is below [`RESIDUAL`], whatever the time step is.
     fn default() -> Self {
         let solver = solver::Config {
-            tolerance: 1e-7,
+            tolerance: Tolerance::Velocity(SPEED),
             max_iterations: 500,
+            polish: Some(Polish::to(RESIDUAL)),
             ..solver::Config::default()
         };
         Self {

@@ -100,7 +100,7 @@ pub struct Linearised {
 #[derive(Default)]
 struct Kept {
     solution: Solution,
-    /// Keys and normals of the contacts.
+    /// Keys, normals and gaps of the contacts.
     contacts: ContactSet,
     /// Multipliers of elastic elements, by body and term.
     multipliers: Vec<(String, Vec<Vec3>)>,
@@ -249,6 +249,8 @@ impl Linearised {
                 start = TaskStart::Given;
                 if let Some(work) = &mut self.work {
                     step.time(Stage::Build, |s| work.linearise(s, v))?;
+                    let contacts = &mut work.problem.contacts;
+                    work.detector.follow_turns(v, contacts);
                 }
             }
             // Only the last linearisation is polished; where that is not known, all but the first.
@@ -392,6 +394,7 @@ impl Method for Linearised {
         let found = &work.problem.contacts;
         trial.contacts.key.clone_from(&found.key);
         trial.contacts.normal.clone_from(&found.normal);
+        trial.contacts.gap.clone_from(&found.gap);
         step.time(Stage::Detect, |_| {
             work.detector.follow_sides(v, &mut trial.contacts);
         });
@@ -473,6 +476,7 @@ impl Persistent for Linearised {
             multipliers,
         } = &self.kept;
         let own = [("r", &solution.r[..]), ("normal", &contacts.normal[..])];
+        let gaps = contacts.gap.iter().map(|gap| Vec3::x() * *gap).collect();
         let columns = self.solver.columns().iter();
         let columns = columns.map(|name| (*name, solution.column(name)));
         Memory {
@@ -480,6 +484,7 @@ impl Persistent for Linearised {
                 .into_iter()
                 .chain(columns)
                 .map(|(name, c)| (name.to_owned(), c.to_vec()))
+                .chain([("gap".to_owned(), gaps)])
                 .chain(multipliers.iter().cloned())
                 .collect(),
             keys: contacts
@@ -505,6 +510,7 @@ impl Persistent for Linearised {
         let mut contacts = ContactSet {
             key: keys.collect(),
             normal: memory.column("normal"),
+            gap: memory.column("gap").iter().map(|gap| gap.x).collect(),
             ..ContactSet::default()
         };
         // What does not belong together is forgotten.
@@ -549,6 +555,8 @@ impl Persistent for Linearised {
         solution.v = Vec::new();
         solution.r = carried.r;
         (contacts.key, contacts.normal) = (carried.key, carried.normal);
+        // Of the new features no gap is known.
+        contacts.gap = Vec::new();
         // Elements of a new mesh start from nothing.
         let kept = |body: usize| change.change.of_body(body).is_none();
         multipliers.retain(|c| splitting::belongs(&c.0, kept));

@@ -29,7 +29,7 @@ use stiction_sim::{
     integrators::Integrator,
     linearised, newton, smooth,
 };
-use stiction_solvers::admm::Polish;
+use stiction_solvers::admm::{Polish, Tolerance};
 
 const THICKNESS: f64 = 1e-3;
 
@@ -253,7 +253,8 @@ fn methods(model: &Model) -> Vec<Box<dyn Method>> {
         integrator: linearised::Integrator::Newton(linearised::Linearisations::Fixed(6)),
         ..admm::Config::default()
     };
-    accurate.solver.tolerance = 1e-12;
+    accurate.solver.tolerance = Tolerance::Displacement(1e-12);
+    accurate.solver.polish = None;
     let steps = |integrator| smooth::Config {
         integrator,
         newton: smooth::NewtonConfig {

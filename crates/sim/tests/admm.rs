@@ -23,12 +23,14 @@ use stiction_sim::{
     linearised::{Integrator, Linearisations},
     probe::{Axis, ContactSum, Quantity, Resultant},
 };
+use stiction_solvers::admm::Tolerance;
 
 const THICKNESS: f64 = 1e-3;
 
 fn accurate() -> Config {
     let mut config = Config::default();
-    config.solver.tolerance = 1e-11;
+    config.solver.tolerance = Tolerance::Displacement(1e-11);
+    config.solver.polish = None;
     config.solver.max_iterations = 5000;
     config
 }
@@ -375,7 +377,8 @@ fn the_splitting_integrator_finds_newtons_step() {
     let run = |integrator: Integrator| {
         let mut config = accurate();
         config.integrator = integrator;
-        config.solver.tolerance = 1e-11;
+        config.solver.tolerance = Tolerance::Displacement(1e-11);
+        config.solver.polish = None;
         config.solver.max_iterations = 20_000;
         let scene = on_slope(What::Block, 0.3, 0.2);
         let mut sim = simulation(scene, 0.2, 0.005, config);
@@ -401,7 +404,8 @@ fn the_splitting_integrator_holds_and_goes_on() {
         integrator: Integrator::Splitting,
         ..accurate()
     };
-    config.solver.tolerance = 1e-10;
+    config.solver.tolerance = Tolerance::Displacement(1e-10);
+    config.solver.polish = None;
     config.solver.max_iterations = 20_000;
     let angle = 20f64.to_radians();
     for what in [What::Cloth, What::Block] {

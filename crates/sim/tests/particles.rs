@@ -15,6 +15,7 @@ use stiction_sim::{
     admm::{Config, admm},
     colliders::{ContactRules, material_names},
 };
+use stiction_solvers::admm::Tolerance;
 
 const THICKNESS: f64 = 1e-3;
 const RADIUS: f64 = 0.01;
@@ -63,7 +64,8 @@ fn simulation(b: Builder, mu: f64) -> Simulation {
         laws: Laws::new(material_names(&model).len() as u32, |_, _| law),
     };
     let mut config = Config::default();
-    config.solver.tolerance = 1e-10;
+    config.solver.tolerance = Tolerance::Displacement(1e-10);
+    config.solver.polish = None;
     config.solver.max_iterations = 5000;
     Simulation::new(model, state, Box::new(admm(config, rules)), H).unwrap()
 }

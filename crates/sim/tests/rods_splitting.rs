@@ -17,6 +17,7 @@ use stiction_geometry::{
 };
 use stiction_math::Vec3;
 use stiction_sim::{Method, Newton, Simulation, admm, colliders::ContactRules, linearised, newton};
+use stiction_solvers::admm::Tolerance;
 
 fn material() -> RodMaterial {
     RodMaterial {
@@ -40,7 +41,7 @@ fn splitting(tolerance: f64, iterations: usize) -> Box<dyn Method> {
         safe: false,
         ..admm::Config::default()
     };
-    config.solver.tolerance = tolerance;
+    config.solver.tolerance = Tolerance::Displacement(tolerance);
     config.solver.max_iterations = iterations;
     let rules = ContactRules {
         thickness: 5e-4,

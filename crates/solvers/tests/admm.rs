@@ -4,6 +4,7 @@
 
 use stiction_contact::detect::ContactSource;
 use stiction_contact::generate::{Kind, incline, pulled_chain, random, stack};
+use stiction_contact::solver::Tolerance;
 use stiction_contact::solver::{
     ContactSolver, Solution, SolverReport, Task, TaskStart, solve_alone,
 };
@@ -102,7 +103,7 @@ fn heavy_on_light_is_solved_in_hundreds_of_iterations_not_millions() {
     let case = stack(&[1.0, 1e6, 1e-3, 4.0], 0.5, 0.19);
     let config = Config {
         // A load of 1e5 N·s on a kilogram is known to 1.5e-11 m/s.
-        tolerance: 1e-11,
+        tolerance: Tolerance::Displacement(1e-11),
         ..Config::accurate()
     };
     let (state, report) = solve(&case.problem, &config).unwrap();
@@ -136,7 +137,7 @@ fn answers_by_hand() {
 #[test]
 fn a_block_slides_from_the_right_angle_on() {
     let config = Config {
-        tolerance: 1e-12,
+        tolerance: Tolerance::Displacement(1e-12),
         ..Config::accurate()
     };
     for i in 1..=8 {
@@ -484,7 +485,7 @@ fn an_answer_that_is_not_finished_does_not_run_into_what_it_never_asked_about() 
     for max_iterations in [1, 3, 5] {
         let config = Config {
             max_iterations,
-            tolerance: 0.0,
+            tolerance: Tolerance::Displacement(0.0),
             velocity: Velocity::Feasible,
             ..Config::paper()
         };

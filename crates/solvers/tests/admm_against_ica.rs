@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use stiction_contact::generate::{Kind, incline, pulled_chain, random};
+use stiction_contact::solver::Tolerance;
 use stiction_contact::solver::{
     ContactSolver, Solution, SolverError, SolverReport, TaskStart, solve_alone,
 };
@@ -23,7 +24,7 @@ fn run(
 }
 
 const EXACT: ica::Config = ica::Config {
-    tolerance: 1e-14,
+    tolerance: Tolerance::Displacement(1e-14),
     max_iterations: 20_000,
     relaxations: 1,
     sweeps: 10,
@@ -82,12 +83,12 @@ fn a_block_on_a_slope_holds_and_slides() {
 fn stiff_bodies_take_nested_relaxation_longer() {
     let problem = pulled_chain(40, 0.1);
     let config = ica::Config {
-        tolerance: 1e-9,
+        tolerance: Tolerance::Displacement(1e-9),
         ..EXACT
     };
     let nested = run(&mut Ica::new(config), &problem, &mut Solution::default()).unwrap();
     let config = admm::Config {
-        tolerance: 1e-9,
+        tolerance: Tolerance::Displacement(1e-9),
         ..admm::Config::accurate()
     };
     let split = run(&mut Admm::new(config), &problem, &mut Solution::default()).unwrap();

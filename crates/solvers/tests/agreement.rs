@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use stiction_contact::generate::{Kind, random};
+use stiction_contact::solver::Tolerance;
 use stiction_contact::solver::{
     ContactSolver, Solution, SolverError, SolverReport, TaskStart, solve_alone,
 };
@@ -55,7 +56,7 @@ fn splitting_and_the_slow_solver_solve_all_problems_and_agree_where_one_answer_e
     let (mut several, mut count) = (Vec::new(), 0);
     for (kind, seed, problem) in problems() {
         let config = admm::Config {
-            tolerance: ASKED * problem.h,
+            tolerance: Tolerance::Velocity(ASKED),
             ..admm::Config::accurate()
         };
         let (state, report) = run(&mut admm::Admm::new(config), &problem).unwrap();
@@ -92,7 +93,7 @@ fn no_solver_claims_what_the_certificate_denies() {
             let max_iterations = 300;
             let splitting = |base: admm::Config| -> Box<dyn ContactSolver> {
                 Box::new(admm::Admm::new(admm::Config {
-                    tolerance: length,
+                    tolerance: Tolerance::Displacement(length),
                     max_iterations,
                     ..base
                 }))
@@ -101,7 +102,7 @@ fn no_solver_claims_what_the_certificate_denies() {
                 splitting(admm::Config::paper()),
                 splitting(admm::Config::accurate()),
                 Box::new(ica::Ica::new(ica::Config {
-                    tolerance: length,
+                    tolerance: Tolerance::Displacement(length),
                     max_iterations,
                     ..ica::Config::paper()
                 })),

@@ -4,6 +4,7 @@
 
 use stiction_contact::detect::ContactSource;
 use stiction_contact::generate::{Kind, incline, pulled_chain, random, stack};
+use stiction_contact::solver::Tolerance;
 use stiction_contact::solver::{
     ContactSolver, Solution, SolverReport, Task, TaskStart, solve_alone,
 };
@@ -209,7 +210,7 @@ fn bad_input_is_refused_and_leaves_the_state() {
         (
             "tolerance",
             Config {
-                tolerance: 0.0,
+                tolerance: Tolerance::Displacement(0.0),
                 ..config
             },
         ),
@@ -334,11 +335,11 @@ fn polishing_that_fails_never_claims_and_never_worsens() {
                 after: 12,
                 ..admm::Polish::to(1e-13)
             }),
-            tolerance: 0.0,
+            tolerance: Tolerance::Displacement(0.0),
             ..plain.clone()
         };
         let plain = admm::Config {
-            tolerance: 0.0,
+            tolerance: Tolerance::Displacement(0.0),
             ..plain
         };
         let judge = |config: &admm::Config| {

@@ -11,9 +11,11 @@ use stiction_math::{Vec3, reduce};
 
 use super::ContactSource;
 use super::collider::{Collider, Laws};
-use super::emit::{Found, Shares};
+use super::emit::{Emission, Found, Overlaps, Shares};
 use super::pairs::Leave;
+use super::recovery::Recovery;
 use super::revise::Revision;
+use super::stencil::Arc as TurnArc;
 use super::step::{Motion, Step};
 use super::world::{DetectError, World};
 use crate::{ContactKey, ContactSet};
@@ -93,6 +95,9 @@ pub struct Detector {
     leave: Leave,
     /// Where each vertex may end for no pair to be missed.
     ends: Vec<EndBox>,
+    /// Arcs of free rigid bodies in the contacts of the step.
+    pub(super) arcs: Vec<TurnArc>,
+    pub(super) recovery: Recovery,
     /// Keys of all contacts of the step, sorted.
     pub(super) seen: Vec<ContactKey>,
     pub(super) shares: Shares,
@@ -124,6 +129,8 @@ impl Detector {
             candidates: Candidates::default(),
             leave: Leave::default(),
             ends: Vec::new(),
+            arcs: Vec::new(),
+            recovery: Recovery::default(),
             seen: Vec::new(),
             shares: Shares::default(),
             open: false,
@@ -149,6 +156,8 @@ impl Detector {
     pub fn detect(&mut self, step: &Step, out: &mut ContactSet) -> Result<Report, DetectError> {
         out.clear();
         self.seen.clear();
+        self.arcs.clear();
+        self.recovery.set(&self.world, step.previous);
         self.close();
         self.motion.set(&self.world, step)?;
         let rebuilt = self.search()?;
@@ -193,6 +202,15 @@ impl Detector {
         Ok(meshes.min(shapes).min(particles))
     }
 
+    /// Brings the contacts of the step up to date with the angular velocities of rigid bodies in `v`
+    /// [rad/s]: the points of a body that turns move along arcs. For another linearisation of the same
+    /// step.
+    pub fn follow_turns(&mut self, v: &[Vec3], contacts: &mut ContactSet) {
+        for arc in &mut self.arcs {
+            arc.follow(self.motion.h, v, contacts);
+        }
+    }
+
     /// Memory of all that is kept between steps [bytes]: topology, positions, trees, candidates and
     /// keys; the caller's colliders are not counted.
     pub fn bytes(&self) -> usize {
@@ -201,6 +219,7 @@ impl Detector {
             + size_of_val(&self.candidates.edge_edge[..])
             + self.candidates.len() * size_of::<f32>();
         let keys = size_of_val(&self.seen[..]) + size_of_val(&self.ends[..]);
+        let keys = keys + size_of_val(&self.arcs[..]) + self.recovery.bytes();
         self.world.bytes() + self.motion.bytes() + trees + candidates + keys
     }
 
@@ -312,9 +331,15 @@ impl Detector {
         }
         drop((keys, order, first, again, listed));
         let mut near = 0;
+        let mut emission = Emission {
+            motion: &self.motion,
+            shares: &self.shares,
+            overlaps: Overlaps::By(&self.recovery),
+            arcs: &mut self.arcs,
+        };
         for (key, i) in &fresh {
             let f = &found[*i as usize];
-            if self.world.emit(&self.motion, &self.shares, f, *key, out) {
+            if self.world.emit(&mut emission, f, *key, out) {
                 near += usize::from(!f.continuous);
             }
         }

@@ -3,9 +3,11 @@
 use stiction_geometry::collide::ContactKind;
 use stiction_math::Vec3;
 
+use super::recovery::Recovery;
+use super::stencil::{Arc, Stencil};
 use super::step::Motion;
-use super::world::{NONE, World};
-use crate::{Contact, ContactKey, ContactSet, Entry};
+use super::world::World;
+use crate::{Contact, ContactKey, ContactSet};
 
 /// Points that move faster along each other at the start of a step slide [m/s]: above what solvers
 /// leave of a held contact, and far below any motion that a person would see.
@@ -163,79 +165,69 @@ impl Shares {
     }
 }
 
+/// How overlaps are taken out.
+#[derive(Clone, Copy)]
+pub(super) enum Overlaps<'a> {
+    /// At once.
+    AtOnce,
+    /// Slowly, but for what the last step lost.
+    By(&'a Recovery),
+    /// All but this much [m]: what a contact that is written again left for later steps.
+    AllBut(f64),
+}
+
+/// What contacts are written with.
+pub(super) struct Emission<'a> {
+    pub motion: &'a Motion,
+    pub shares: &'a Shares,
+    pub overlaps: Overlaps<'a>,
+    /// Arcs of free rigid bodies in the contacts written.
+    pub arcs: &'a mut Vec<Arc>,
+}
+
 impl World {
     /// Appends a contact; false if nothing in it can move.
     ///
     /// u = B v + k with k = k̇ + (gap/h) n, where k̇ is what prescribed blocks and obstacles do and
     /// gap = n·(x_A − x_B) − t at the start, so that u_N ≥ 0 says that the points are at least t
-    /// apart along n at the end of the step [daviet2020, Sect. 4.2].
+    /// apart along n at the end of the step [daviet2020, Sect. 4.2]. Both sides are evaluated at one
+    /// point of space, see [`Stencil`](super::stencil::Stencil).
     ///
-    /// What was found by its motion has no gap below zero: it holds and does not push. Its plane may
-    /// belong to an iterate that has gone astray, such as light hair that springs from under a load, and
-    /// one that asks for more than to stay would drive bodies that rest. What is too close from the start
-    /// is pushed out by the contact that it was listed with there. (The spare plane at the end of
-    /// the step, [`Found::spare`], must push: see `stays_beside`.)
+    /// Of an overlap, a step takes out only as much as [`Recovery`] says. What was found by its motion has
+    /// no gap below zero: it applies no penetration correction. Its plane may belong to a diverging
+    /// iterate, such as light hair that springs from under a load, and one that requires more than rest
+    /// would drive bodies that rest. (The spare plane at the end of the step, [`Found::spare`], must
+    /// push: see `stays_beside`.)
     pub(super) fn emit(
         &self,
-        motion: &Motion,
-        shares: &Shares,
+        with: &mut Emission,
         found: &Found,
         key: ContactKey,
         out: &mut ContactSet,
     ) -> bool {
-        let mut entries: Vec<Entry> = Vec::with_capacity(8);
-        let mut separation = Vec3::zeros();
-        let mut drift = Vec3::zeros();
-        let mut add = |entry: Entry| match entries.iter_mut().find(|e| e.node == entry.node) {
-            Some(e) => {
-                e.weight += entry.weight;
-                e.lever += entry.lever;
-            }
-            None => entries.push(entry),
-        };
-        // The middle of the two points.
-        let touch = found.touch.as_ref();
-        let mut point = touch.map_or(Vec3::zeros(), |t| 0.5 * t.from);
-        // Differences from the first vertex keep digits that coordinates far from zero would cost.
-        let origin = motion.x0[found.vertices[0] as usize];
-        for (&v, &w) in found.vertices.iter().zip(&found.weights) {
-            if w == 0.0 {
-                continue;
-            }
-            let v = v as usize;
-            separation += (motion.x0[v] - origin) * w;
-            point += motion.x0[v] * (0.5 * w.abs());
-            drift += motion.drift(v) * w;
-            for &(block, b) in self.entries_of(v) {
-                if !motion.fixed[block as usize] {
-                    add(Entry::weight(block, b * w));
-                }
-            }
-            let spin = self.angular[v];
-            if spin != NONE && !motion.fixed[spin as usize] {
-                add(Entry::lever(spin, motion.lever[v] * w));
-            }
-        }
-        // Weights that cancel (two points carried by the same nodes) leave only rounding.
-        let moves = |e: &Entry| e.weight.abs() > 1e-12 || e.lever != Vec3::zeros();
-        entries.retain(moves);
+        let motion = with.motion;
+        let stencil = self.stencil(motion, found);
+        let Stencil { entries, drift, .. } = &stencil;
         if entries.is_empty() {
             return false;
         }
         let first = self.owner[found.vertices[0] as usize];
         let second = match (&found.touch, found.kind) {
-            (Some(t), _) => {
-                separation -= t.from - origin;
-                drift -= (t.to - t.from) / motion.h;
-                t.collider
-            }
+            (Some(t), _) => t.collider,
             (None, Kind::Pair(ContactKind::EdgeEdge)) => self.owner[found.vertices[2] as usize],
             _ => self.owner[found.vertices[1] as usize],
         };
-        let mut gap = found.normal.dot(&separation) - found.thickness;
+        let mut gap = found.normal.dot(&stencil.separation) - found.thickness;
         if found.continuous && !found.spare {
             gap = gap.max(0.0);
         }
+        let correction = match with.overlaps {
+            Overlaps::By(recovery) if gap < 0.0 && !found.spare => {
+                recovery.correction(self, key, gap, found.thickness, motion.h)
+            }
+            Overlaps::AllBut(left) => gap + left,
+            Overlaps::By(_) | Overlaps::AtOnce => gap,
+        };
         let (a, b) = (
             &self.colliders[first as usize],
             &self.colliders[second as usize],
@@ -245,30 +237,32 @@ impl World {
         let slides = || {
             let u = entries
                 .iter()
-                .fold(drift, |u, e| u + e.mul(&motion.start[e.node as usize]));
+                .fold(*drift, |u, e| u + e.mul(&motion.start[e.node as usize]));
             (u - found.normal * u.dot(&found.normal)).norm() > SLIDING
         };
         let mu = law.kinetic.filter(|_| slides()).unwrap_or(law.mu);
         let (mut cohesion, mut compliance) = (0.0, 0.0);
         if law.cohesion != 0.0 || law.compliance != 0.0 {
-            let area = self.contact_area(shares, found);
+            let area = self.contact_area(with.shares, found);
             cohesion = law.cohesion * area * motion.h;
             if area > 0.0 {
                 compliance = law.compliance / (area * motion.h * motion.h);
             }
         }
         let contact = Contact {
-            point,
+            point: stencil.point,
             normal: found.normal,
-            k: drift + found.normal * (gap / motion.h),
+            k: drift + found.normal * (correction / motion.h),
             mu,
             cohesion,
             compliance,
             gap,
+            correction: Some(correction),
             key,
             pair: [a.id, b.id],
         };
-        out.push_entries(entries, contact);
+        with.arcs.extend(stencil.arcs(out.len(), key));
+        out.push_entries(stencil.entries, contact);
         true
     }
 

@@ -27,7 +27,9 @@ use stiction_geometry::collide::{
 };
 use stiction_math::{Quat, Vec3};
 
-use super::emit::{Found, Kind, Touch, feature, is_again, lasting_vertices, solid_of};
+use super::emit::{
+    Emission, Found, Kind, Overlaps, Touch, feature, is_again, lasting_vertices, solid_of,
+};
 use super::pairs::REACH;
 use super::{ContactSource, Detector};
 use crate::{ContactKey, ContactSet};
@@ -95,9 +97,14 @@ impl Detector {
             match fate {
                 Fate::Stays => keep(contacts),
                 Fate::Changes(found) => {
-                    let (motion, shares) = (&self.motion, &self.shares);
                     let key = old.key[c];
-                    match self.world.emit(motion, shares, &found, key, contacts) {
+                    let mut emission = Emission {
+                        motion: &self.motion,
+                        shares: &self.shares,
+                        overlaps: Overlaps::AllBut(old.correction[c] - old.gap[c]),
+                        arcs: &mut self.arcs,
+                    };
+                    match self.world.emit(&mut emission, &found, key, contacts) {
                         true => revision.changed += 1,
                         // Weights that cancel at the new place: nothing could move it there.
                         false => keep(contacts),

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use stiction_geometry::analytic::{Moving, Pose, Solid};
 use stiction_math::{Quat, Vec3};
 
-use super::collider::{Form, Points};
+use super::collider::{Collider, Form, Points};
 use super::world::{DetectError, NONE, World};
 use crate::ContactSet;
 
@@ -38,6 +38,22 @@ pub enum Placement<'a> {
     Vertices([&'a [Vec3]; 2]),
 }
 
+/// How a collider turns as a whole in a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Turn {
+    /// Not as a whole: its nodes move one by one.
+    Nodes,
+    /// On a prescribed motion, by this rotation.
+    Prescribed(Quat),
+    /// As a rigid body whose angular velocity is an unknown.
+    Free {
+        /// The angular block.
+        block: u32,
+        /// The angular velocity at the start [rad/s].
+        omega: Vec3,
+    },
+}
+
 /// Vertices of all colliders, and solids on their ways.
 #[derive(Debug, Default)]
 pub(super) struct Motion {
@@ -53,6 +69,8 @@ pub(super) struct Motion {
     drifts: Vec<bool>,
     /// From the centre of mass to each vertex of a rigid body [m]; empty if there is none.
     pub lever: Vec<Vec3>,
+    /// How each collider turns as a whole.
+    pub turns: Vec<Turn>,
     /// Which vertices follow a block that is not prescribed.
     pub free: Vec<bool>,
     pub fixed: Vec<bool>,
@@ -74,6 +92,7 @@ impl Motion {
             self.start.extend_from_slice(step.start);
         }
         self.shapes.clear();
+        self.turns.clear();
         let count = world.owner.len();
         let levers = if world.rotations > 0 { count } else { 0 };
         for (list, count) in [(&mut self.x0, count), (&mut self.lever, levers)] {
@@ -88,6 +107,8 @@ impl Motion {
         let mut placements = step.obstacles.iter();
         for (c, collider) in world.colliders.iter().enumerate() {
             let range = world.first_vertex[c] as usize..world.first_vertex[c + 1] as usize;
+            self.turns
+                .push(turn(collider, step, placements.as_slice().first()));
             match &collider.form {
                 Form::Shape(shape) => self.solid(c, (*shape).into(), placements.next())?,
                 Form::LevelSet(set) => self.solid(c, set.clone().into(), placements.next())?,
@@ -242,6 +263,7 @@ impl Motion {
         flags.map(|f| size_of_val(&f[..])).iter().sum::<usize>()
             + size_of_val(&self.drift[..])
             + size_of_val(&self.moved[..])
+            + size_of_val(&self.turns[..])
             + vectors.map(|v| size_of_val(&v[..])).iter().sum::<usize>()
     }
 
@@ -256,6 +278,30 @@ impl World {
     pub(super) fn entries_of(&self, vertex: usize) -> &[(u32, f64)] {
         let range = self.entry_start[vertex] as usize..self.entry_start[vertex + 1] as usize;
         &self.entries[range]
+    }
+}
+
+/// How a collider turns; `placement` is that of an obstacle.
+fn turn(collider: &Collider, step: &Step, placement: Option<&Placement>) -> Turn {
+    match (&collider.form, placement) {
+        (Form::Body(body), _) => match body.points {
+            Points::Rigid { block, .. } => {
+                let block = block + 1;
+                let omega = step.start[block as usize];
+                match step.fixed[block as usize] {
+                    true => {
+                        let turned = step.v[block as usize] * step.h;
+                        Turn::Prescribed(Quat::from_scaled_axis(turned))
+                    }
+                    false => Turn::Free { block, omega },
+                }
+            }
+            Points::Weighted { .. } => Turn::Nodes,
+        },
+        (_, Some(Placement::Poses([from, to]))) => {
+            Turn::Prescribed(to.rotation * from.rotation.inverse())
+        }
+        _ => Turn::Nodes,
     }
 }
 
@@ -302,7 +348,7 @@ fn check(world: &World, step: &Step) -> Result<(), DetectError> {
             None => {}
         }
     }
-    let obstacles = |c: &&super::Collider| !matches!(c.form, Form::Body(_));
+    let obstacles = |c: &&Collider| !matches!(c.form, Form::Body(_));
     at_least(
         "obstacles",
         world.colliders.iter().filter(obstacles).count(),

@@ -24,7 +24,7 @@ use stiction_math::Vec3;
 
 use super::collider::Form;
 use super::detector::Detector;
-use super::emit::{Found, Kind, Shares};
+use super::emit::{Emission, Found, Kind, Overlaps, Shares};
 use super::overlap::Crossing;
 use super::step::{Motion, Step};
 use super::world::{DetectError, World};
@@ -163,8 +163,14 @@ impl Detector {
         keys.sort_unstable();
         keys.dedup_by_key(|k| k.0);
         keys.sort_unstable_by_key(|k| k.1);
+        let mut emission = Emission {
+            motion: &motion,
+            shares: &shares,
+            overlaps: Overlaps::AtOnce,
+            arcs: &mut Vec::new(),
+        };
         for (key, i) in keys {
-            world.emit(&motion, &shares, &found[i], key, out);
+            world.emit(&mut emission, &found[i], key, out);
         }
         Ok(Tangle {
             crossings: crossings.len(),

@@ -171,7 +171,7 @@ fn contacts(reader: &mut Reader, version: u32) -> Result<ContactSet, FileError> 
     let entries = reader.length()?;
     let starts = m.checked_add(1);
     let starts = starts.ok_or_else(|| reader.corrupt("too many contacts"))?;
-    Ok(ContactSet {
+    let mut set = ContactSet {
         start: reader.many(starts)?,
         nodes: reader.many(entries)?,
         weights: reader.many(entries)?,
@@ -197,7 +197,13 @@ fn contacts(reader: &mut Reader, version: u32) -> Result<ContactSet, FileError> 
             .map(|[first, second]| ContactKey { first, second })
             .collect(),
         pair: reader.many(m)?,
-    })
+        correction: Vec::new(),
+    };
+    set.correction = match version >= 4 {
+        true => reader.many(m)?,
+        false => set.gap.clone(),
+    };
+    Ok(set)
 }
 
 fn optional(reader: &mut Reader, count: usize) -> Result<Option<Vec<Vec3>>, FileError> {

@@ -106,6 +106,7 @@ fn contacts(set: &ContactSet, out: &mut Vec<u8>) {
         [key.first, key.second].put(out);
     }
     all(&set.pair, out);
+    all(&set.correction, out);
 }
 
 fn count(n: usize, out: &mut Vec<u8>) {

@@ -14,7 +14,7 @@ use crate::{FrictionProblem, ProblemError};
 /// The first bytes of a problem file.
 pub const MAGIC: [u8; 8] = *b"STICTION";
 /// The version of the layout that is written. Those from 1 on are read.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// A problem with what is needed to solve it as it was solved.
 #[derive(Clone, Debug)]
@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    /// Files of versions 1 and 2, made of what they lack: solution and blocks, then points.
+    /// Files of versions 1 to 3, without what they lack: corrections, solution and blocks, points.
     #[test]
     fn older_versions_are_read() {
         let mut there = stored(Kind::Rigid, 6, 1);
@@ -172,10 +172,17 @@ mod tests {
         let new = there.to_bytes().unwrap();
         let older = |version: u8| {
             let mut bytes = new.clone();
-            bytes.remove(new.len() - 9);
-            // Behind the flag of blocks: points, normals and k, seven numbers and flags of v and r.
-            let blocks = new.len() - 9 - 2 - m * (3 * 24 + 7 * 8) - 1;
-            assert_eq!(bytes.remove(blocks), 0);
+            // At the end: flags of v, r and solution, and the checksum.
+            let correction = new.len() - 9 - 2 - 8 * m;
+            // Behind the flag of blocks: points, normals and k, and seven numbers.
+            let blocks = correction - m * (3 * 24 + 7 * 8) - 1;
+            if version < 3 {
+                bytes.remove(new.len() - 9);
+            }
+            bytes.drain(correction..correction + 8 * m);
+            if version < 3 {
+                assert_eq!(bytes.remove(blocks), 0);
+            }
             if version == 1 {
                 bytes.drain(blocks..blocks + 24 * m);
             }
@@ -184,7 +191,9 @@ mod tests {
             bytes[16..24].copy_from_slice(&length.to_le_bytes());
             StoredProblem::from_bytes(&sealed(bytes)).unwrap()
         };
-        assert_eq!(older(2).problem.contacts, there.problem.contacts);
+        for version in [3, 2] {
+            assert_eq!(older(version).problem.contacts, there.problem.contacts);
+        }
         there.problem.contacts.point = vec![Vec3::zeros(); m];
         assert_eq!(older(1).problem.contacts, there.problem.contacts);
     }

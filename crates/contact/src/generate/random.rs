@@ -112,6 +112,7 @@ pub fn random(kind: Kind, nodes: usize, seed: u64) -> FrictionProblem {
                 _ => 0.0,
             },
             gap: opening * problem.h,
+            correction: None,
             key: ContactKey {
                 first: c as u64,
                 second: seed,

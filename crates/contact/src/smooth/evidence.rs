@@ -192,6 +192,7 @@ impl SmoothContacts {
                     cohesion: 0.0,
                     compliance,
                     gap: open - h * n.dot(&motion),
+                    correction: None,
                     key: touching.key,
                     pair: touching.pair,
                     point: touching.point,

@@ -74,7 +74,7 @@ mod weights;
 pub use crate::projection::{Metric, Nap, Projection};
 pub use outer::Admm;
 pub use polish::Polish;
-pub use stiction_contact::solver::SolverError as Error;
+pub use stiction_contact::solver::{SolverError as Error, Tolerance};
 
 /// The column of the dual variable λ = W⁻¹ Bᵀ r of each block [m/s]: what contact does to it. It
 /// lives on blocks, so that it stays useful when contacts come and go [daviet2020, Sect. 6.2.2].
@@ -88,8 +88,8 @@ pub const BALANCE: &str = "balance";
 /// How the solver works.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Done when δ∞ is below this [m], and so are the changes of the last sweep, times h.
-    pub tolerance: f64,
+    /// Done when δ∞ and the changes of the last sweep are below this.
+    pub tolerance: Tolerance,
     /// What must be below the tolerance for the loop to end.
     pub stop: Stop,
     /// Iterations before giving up.
@@ -217,10 +217,10 @@ impl Config {
     /// The paper's settings for its large scenes.
     pub fn paper() -> Self {
         Self {
-            tolerance: 1e-5,    // [daviet2020, Table 5]: 0.01 mm
-            stop: Stop::Change, // [daviet2020, Sect. 6.2.5]
-            max_iterations: 25, // [daviet2020, Table 5]; 250 for solids
-            sweeps: 10,         // [daviet2020, Table 5]: 5 to 25
+            tolerance: Tolerance::Displacement(1e-5), // [daviet2020, Table 5]: 0.01 mm
+            stop: Stop::Change,                       // [daviet2020, Sect. 6.2.5]
+            max_iterations: 25,                       // [daviet2020, Table 5]; 250 for solids
+            sweeps: 10,                               // [daviet2020, Table 5]: 5 to 25
             weights: Weights::Mass {
                 sigma: 0.001, // [daviet2020, Sect. 6.2.6]
                 beta: 25.0,   // [daviet2020, Sect. 6.2.6]
@@ -242,7 +242,7 @@ impl Config {
     /// Settings that run into rounding: for comparisons and certificates.
     pub fn accurate() -> Self {
         Self {
-            tolerance: 1e-14,
+            tolerance: Tolerance::Displacement(1e-14),
             stop: Stop::Certificate,
             max_iterations: 20_000,
             linear_tolerance: 1e-6,
@@ -258,10 +258,7 @@ impl Config {
             let sound = value.is_finite() && value > 0.0;
             sound.then_some(()).ok_or(Error::Setting { name, value })
         };
-        if !(self.tolerance.is_finite() && self.tolerance >= 0.0) {
-            let (name, value) = ("tolerance", self.tolerance);
-            return Err(Error::Setting { name, value });
-        }
+        self.tolerance.check()?;
         above_zero("linear_tolerance", self.linear_tolerance)?;
         match self.weights {
             Weights::Mass { sigma, beta } => {

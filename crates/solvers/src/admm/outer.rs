@@ -12,7 +12,7 @@ use stiction_contact::{
 use stiction_math::{LinearOperator, Mat3, SystemMatrix, Vec3, reduce};
 
 use super::{
-    Acceleration, Config, Error, Local, Metric, Nap, Projection, Start, Stop, Velocity,
+    Acceleration, Config, Error, Local, Metric, Nap, Projection, Start, Stop, Tolerance, Velocity,
     anderson::Step,
     past::{Known, Momentum, Past},
     polish::Attempts,
@@ -54,6 +54,8 @@ struct Run {
     shifted: Option<SystemMatrix>,
     past: Past,
     attempts: Attempts,
+    /// Bound on δ∞ and on the changes of the last sweep [m].
+    tolerance: f64,
     /// Bound on the certificate of the answer [m].
     asked: f64,
     /// Whether an answer that is not converged at the limit gets closing detection passes.
@@ -109,7 +111,7 @@ impl Admm {
             config.start = Start::Given;
         }
         if let Some(target) = task.target {
-            config.tolerance = target.error * task.problem.h;
+            config.tolerance = Tolerance::Velocity(target.error);
             config.max_iterations = target.max_iterations;
         }
         if !task.polish && config.polish.take().is_some() {
@@ -191,13 +193,15 @@ impl ContactSolver for Admm {
 
 impl Run {
     fn new(config: Config, shifted: Option<SystemMatrix>, h: f64) -> Self {
+        let tolerance = config.tolerance.displacement(h);
         Self {
+            tolerance,
             shifted,
             past: Past::default(),
             attempts: Attempts::new(config.polish),
             asked: match config.polish.and_then(|p| p.residual) {
                 Some(residual) => h * residual,
-                None => config.tolerance,
+                None => tolerance,
             },
             closes: config.contacts_every > 0 && config.velocity == Velocity::Feasible,
             limit: config.max_iterations,
@@ -251,7 +255,7 @@ impl Admm {
         }
         run.delta = delta;
         (run.report.change, run.report.settling) = (delta / h, settling);
-        if delta.max(h * settling) <= run.config.tolerance {
+        if delta.max(h * settling) <= run.tolerance {
             self.test(task, run)?;
         }
         self.try_polish(task, run)?;

@@ -20,7 +20,7 @@ use std::time::Instant;
 
 use stiction_contact::{
     CertifyConfig, FrictionProblem, ProblemError, certify,
-    solver::{ContactSolver, Iteration, KeptFactor, Solution, SolverReport, Task},
+    solver::{ContactSolver, Iteration, KeptFactor, Solution, SolverReport, Task, Tolerance},
 };
 use stiction_math::{Mat3, Part, SystemMatrix, Vec3, reduce};
 
@@ -29,9 +29,9 @@ use crate::projection::{Metric, Projection};
 /// How long and how far to go.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// Done when h ‖v − v before‖∞, h times the changes of the last sweep, and h times `residual`
-    /// and `linear` of the answer's certificate are below this [m].
-    pub tolerance: f64,
+    /// Done when ‖v − v before‖∞, the changes of the last sweep, and `residual` and `linear` of the
+    /// answer's certificate are below this.
+    pub tolerance: Tolerance,
     /// Outer iterations before giving up.
     pub max_iterations: usize,
     /// Relaxations of the bodies per iteration.
@@ -64,10 +64,10 @@ impl Config {
     /// The settings of the comparison in the paper.
     pub fn paper() -> Self {
         Self {
-            tolerance: 1e-5,    // [daviet2020, Sect. 7.2]: 0.01 mm
-            max_iterations: 25, // [daviet2020, Table 3]
-            relaxations: 1,     // [otaduy2009]: one per contact solve
-            sweeps: 10,         // [daviet2020, Table 5]
+            tolerance: Tolerance::Displacement(1e-5), // [daviet2020, Sect. 7.2]: 0.01 mm
+            max_iterations: 25,                       // [daviet2020, Table 3]
+            relaxations: 1,                           // [otaduy2009]: one per contact solve
+            sweeps: 10,                               // [daviet2020, Table 5]
         }
     }
 }
@@ -94,7 +94,7 @@ impl ContactSolver for Ica {
         }
         let mut config = self.config;
         if let Some(target) = task.target {
-            config.tolerance = target.error * task.problem.h;
+            config.tolerance = Tolerance::Velocity(target.error);
             config.max_iterations = target.max_iterations;
         }
         task.problem.check()?;
@@ -142,10 +142,11 @@ fn relax_all(
     }
 
     let h = problem.h;
+    let tolerance = config.tolerance.displacement(h);
     let mut report = SolverReport {
         change: f64::INFINITY,
         error: f64::INFINITY,
-        asked: config.tolerance / h,
+        asked: tolerance / h,
         ..SolverReport::default()
     };
     let mut residual = vec![Vec3::zeros(); n];
@@ -193,11 +194,11 @@ fn relax_all(
             restarted: false,
             projection: projection_seconds,
         });
-        if delta <= config.tolerance {
+        if delta <= tolerance {
             // Small changes alone can also mean that relaxation is slow.
             let judged = certify(problem, &v, &r, &CertifyConfig::default())?;
             report.error = judged.solution_error();
-            report.converged = h * report.error <= config.tolerance;
+            report.converged = h * report.error <= tolerance;
             if report.converged {
                 break;
             }

@@ -1,7 +1,7 @@
 //! The columns of contacts, gathered from a contact set in the order of the plan.
 
 use rayon::prelude::*;
-use stiction_contact::ContactSet;
+use stiction_contact::{ContactSet, Entry};
 use stiction_math::{Mat3, Vec3};
 
 use super::{
@@ -135,17 +135,11 @@ impl Columns {
         }
     }
 
-    /// The stencil of a contact; returns its scale s.
+    /// The stencil of a contact; returns its scale s, a bound on its local matrix.
     fn push_scaled(&mut self, set: &ContactSet, w: &[f64], c: usize, general: bool) -> f64 {
         let s: f64 = set
             .entries(c)
-            .map(|e| {
-                let square = match e.block {
-                    None => e.weight * e.weight + e.lever.norm_squared(),
-                    Some(_) => e.norm_squared(),
-                };
-                square / w[e.node as usize]
-            })
+            .map(|e| square(&e) / w[e.node as usize])
             .sum();
         for e in set.entries(c) {
             let inverse = 1.0 / (s * w[e.node as usize]);
@@ -180,5 +174,17 @@ impl Columns {
             self.gain.push(gain);
         }
         self.block.push(set.local_delassus(c, |j| inverse[j]));
+    }
+}
+
+/// A bound on the largest eigenvalue of B_ce B_ceᵀ.
+fn square(e: &Entry) -> f64 {
+    match e.block {
+        None => e.weight * e.weight + e.lever.norm_squared(),
+        // Close to the weight where the rest is the lever of a thin sheet.
+        Some(rest) => {
+            let sum = e.weight.abs() + e.lever.norm() + rest.norm();
+            (sum * sum).min(e.norm_squared())
+        }
     }
 }

@@ -22,7 +22,7 @@ use stiction_sim::{
     admm::{self, SolverChoice},
 };
 use stiction_solvers::{
-    admm::{Acceleration, Admm, Config, Local, Start, Weights},
+    admm::{Acceleration, Admm, Config, Local, Start, Tolerance, Weights},
     ica,
 };
 
@@ -249,7 +249,7 @@ fn timed(case: &Case) -> Result<Timed, Failure> {
         let mut config = admm::Config::paper();
         config.by = by;
         config.solver.start = Start::Held;
-        config.solver.tolerance = TOLERANCE;
+        config.solver.tolerance = Tolerance::Displacement(TOLERANCE);
         config.solver.max_iterations = MOST;
         let mut sim = simulation(case.scene, case.overrides, Some(config))?;
         sim.restore(run_up.state().clone(), run_up.method().save());
@@ -342,7 +342,8 @@ fn solve(problem: &FrictionProblem, config: &Config) -> Result<(usize, f64, f64,
         .solve(&mut task, &mut Solution::default())
         .map_err(Failure::run)?;
     let delta = report.change * problem.h;
-    let met = delta.max(report.settling * problem.h) <= config.tolerance;
+    let tolerance = config.tolerance.displacement(problem.h);
+    let met = delta.max(report.settling * problem.h) <= tolerance;
     Ok((report.iterations, delta, seconds, met))
 }
 
@@ -376,7 +377,7 @@ fn ablation(problem: &FrictionProblem) -> Result<Ablation, Failure> {
     let mut rows = Vec::new();
     for (name, config) in variants {
         let fixed = Config {
-            tolerance: 0.0,
+            tolerance: Tolerance::Displacement(0.0),
             ..config.clone()
         };
         // The least of three: other work on the machine only adds.
@@ -413,7 +414,7 @@ fn ablation(problem: &FrictionProblem) -> Result<Ablation, Failure> {
 fn relaxation(problem: &FrictionProblem) -> Result<Variant, Failure> {
     let run = |tolerance, max_iterations| {
         let config = ica::Config {
-            tolerance,
+            tolerance: Tolerance::Displacement(tolerance),
             max_iterations,
             ..ica::Config::paper()
         };

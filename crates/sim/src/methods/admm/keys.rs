@@ -1,6 +1,8 @@
 //! The keys of method `admm`.
 
-use stiction_solvers::admm::{Acceleration, Local, Polish, Sleep, Start, Stop, Velocity, Weights};
+use stiction_solvers::admm::{
+    Acceleration, Local, Polish, Sleep, Start, Tolerance, Velocity, Weights,
+};
 
 use crate::{
     admm::{Config, SolverChoice},
@@ -49,8 +51,8 @@ pub(super) const KEYS: &[Key] = &[
     Key::positive(
         "tolerance",
         "m",
-        Preset::number(1e-7),
-        "stop when nothing moves further in an iteration",
+        Preset::Absent,
+        "stop when nothing moves further in an iteration, as in the paper; `residual` then only counts if it is given, too. Without it, iterations that end with a change are those of splitting and of solver `\"ica\"`, below 2e-5 m/s",
     ),
     Key::count(
         "max_iterations",
@@ -102,20 +104,14 @@ pub(super) const KEYS: &[Key] = &[
     ),
     Key::word(
         "acceleration",
-        &["none", "momentum", "anderson"],
+        &["none", "momentum"],
         "none",
-        "`\"none\"`, `\"momentum\"` with restart [goldstein2014], or `\"anderson\"`: combine the last iterations, for hard problems such as heavy bodies on light ones",
-    ),
-    Key::word(
-        "stop",
-        &["change", "certificate"],
-        "change",
-        "what must be below the tolerance: the last `\"change\"`, or also the `\"certificate\"`, its `residual` and `linear` times h; Newton's method then polishes the solution",
+        "`\"none\"`, or `\"momentum\"` with restart [goldstein2014]",
     ),
     Key::positive(
         "residual",
         "m/s",
-        Preset::Absent,
+        Preset::Derived("1e-9; none with `tolerance`"),
         "solve friction until the certificate's `residual` and `linear` are below this in every step, whatever the step's length: splitting, then Newton's method. Its factorisations count as iterations",
     ),
     Key::flag(
@@ -168,7 +164,8 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
     let solver = &mut config.solver;
     let locals = [("isotropic", Local::Isotropic), ("blocks", Local::Blocks)];
     keys.set_choice("local", &locals, &mut solver.local);
-    keys.set_number("tolerance", &mut solver.tolerance);
+    let tolerance = keys.number("tolerance").map(Tolerance::Displacement);
+    solver.tolerance = tolerance.unwrap_or(solver.tolerance);
     keys.set_count("max_iterations", &mut solver.max_iterations);
     keys.set_count("sweeps", &mut solver.sweeps);
     keys.set_number("linear_tolerance", &mut solver.linear_tolerance);
@@ -193,14 +190,8 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
     }
     // Momentum is dropped when the residual falls by less than a thousandth [goldstein2014].
     let momentum = Acceleration::Momentum { restart: 0.999 };
-    let accelerations = [
-        ("none", None),
-        ("momentum", Some(momentum)),
-        ("anderson", Some(Acceleration::ANDERSON)),
-    ];
+    let accelerations = [("none", None), ("momentum", Some(momentum))];
     keys.set_choice("acceleration", &accelerations, &mut solver.acceleration);
-    let stops = [("change", Stop::Change), ("certificate", Stop::Certificate)];
-    keys.set_choice("stop", &stops, &mut solver.stop);
     let linear = config.by == SolverChoice::Splitting && config.integrator != Integrator::Splitting;
     if keys.has("residual") && !linear {
         let message = "`residual` of [method] needs the linear problems of \"newton\" and their \
@@ -214,8 +205,8 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
     {
         // What the linear problems leave counts by masses there, which stiff elements make much larger.
         solver.polish = Some(Polish::to(LINEAR_PART * tolerance));
-    } else if solver.stop == Stop::Certificate && linear {
-        solver.polish = Some(Polish::default());
+    } else if tolerance.is_some() || !linear {
+        solver.polish = None;
     }
     config.safe = keys.flag("safe").unwrap_or(config.safe);
     config

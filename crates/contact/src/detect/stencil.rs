@@ -1,0 +1,325 @@
+//! The stencil of a contact: both sides at one point of space.
+//!
+//! The closest points x_A and x_B of two features are up to a thickness apart. If each side moved as
+//! its own point does, sticking would tie two points with a lever between them: a box on a table that
+//! tilts by θ would walk by the thickness times θ, and a friction impulse J would change the angular
+//! momentum of a pair by J times the thickness. So both sides are evaluated at one point c:
+//!
+//! ```text
+//! u = v_A(c) − v_B(c) + (gap/h) n,      v_X(c) = v_X(x_X) + ω_X × (c − x_X)
+//! ```
+//!
+//! Rigid bodies and obstacles turn as a whole, so ω_X is theirs, and c is where the other side is; of
+//! two free rigid bodies it is the middle. Of two surfaces that move node by node, the one whose feature
+//! has triangles takes the lever, with the spin of its triangles as a linear function of their nodes
+//! ([`triangle_spin`]). As every map reproduces rigid motion exactly, its transpose applies the impulse at
+//! c: linear and angular momentum of a pair are conserved to rounding.
+//!
+//! Rods take no lever: a contact between two rods, or between a rod and a particle, acts at the
+//! centrelines. Neither do particles, which do not turn.
+//!
+//! # Turning
+//! A step turns a rigid body by exp(h ω), so a point at the lever ρ moves along an arc: its mean velocity
+//! is (exp(h ω) − 1) ρ/h, not ω × ρ. Obstacles move along arcs, too. The difference is put into k with the
+//! angular velocity of the last linearisation ([`Arc`]): then a body that turns with an obstacle is at
+//! rest relative to it at all of its contacts, and does not drift off.
+
+use stiction_math::{Mat3, Quat, Vec3};
+
+use super::emit::{Found, Kind};
+use super::step::{Motion, Turn};
+use super::world::{NONE, World};
+use crate::{ContactKey, ContactSet, Entry};
+use stiction_geometry::collide::ContactKind;
+
+/// Where a contact acts, and how what it joins moves there.
+#[derive(Debug, Default)]
+pub(super) struct Stencil {
+    /// B of the contact.
+    pub entries: Vec<Entry>,
+    /// x_A − x_B at the start [m].
+    pub separation: Vec3,
+    /// The relative velocity from prescribed motion, and from the arcs of free bodies [m/s].
+    pub drift: Vec3,
+    /// The middle of the two points at the start [m].
+    pub point: Vec3,
+    /// The free rigid bodies: angular block, signed lever [m], angular velocity of the arc [rad/s].
+    arcs: [Option<(u32, Vec3, Vec3)>; 2],
+}
+
+/// The arc of a point of a free rigid body, in the k of a contact.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arc {
+    contact: u32,
+    key: ContactKey,
+    /// The angular block.
+    block: u32,
+    /// From the centre of mass to the contact, with the sign of the side [m].
+    lever: Vec3,
+    /// The angular velocity that is in k [rad/s].
+    omega: Vec3,
+}
+
+/// Points that are apart by more than this fraction of their distance across the normal do not touch yet.
+const ASIDE: f64 = 1e-3;
+
+/// One side of a contact.
+struct Side {
+    /// +1 for the first, −1 for the second.
+    sign: f64,
+    collider: u32,
+    /// The point of its feature at the start [m].
+    x: Vec3,
+    /// From the centre of mass to it, where the side is a rigid body [m].
+    lever: Vec3,
+}
+
+impl Stencil {
+    fn add(&mut self, entry: Entry) {
+        match self.entries.iter_mut().find(|e| e.node == entry.node) {
+            Some(e) => {
+                e.weight += entry.weight;
+                e.lever += entry.lever;
+                e.block = match (e.block, entry.block) {
+                    (Some(a), Some(b)) => Some(a + b),
+                    (a, b) => a.or(b),
+                };
+            }
+            None => self.entries.push(entry),
+        }
+    }
+
+    /// The arcs of the contact at the place `contact`.
+    pub(super) fn arcs(&self, contact: usize, key: ContactKey) -> impl Iterator<Item = Arc> + '_ {
+        let arcs = self.arcs.iter().flatten();
+        arcs.map(move |&(block, lever, omega)| Arc {
+            contact: contact as u32,
+            key,
+            block,
+            lever,
+            omega,
+        })
+    }
+}
+
+impl Arc {
+    /// Brings k up to date with the angular velocities in `v`.
+    pub(super) fn follow(&mut self, h: f64, v: &[Vec3], contacts: &mut ContactSet) {
+        let c = self.contact as usize;
+        let omega = v.get(self.block as usize).copied();
+        // A revision may have moved the contact.
+        if let Some(omega) = omega.filter(|_| contacts.key.get(c) == Some(&self.key)) {
+            contacts.k[c] += arc(h, &omega, &self.lever) - arc(h, &self.omega, &self.lever);
+            self.omega = omega;
+        }
+    }
+}
+
+/// (exp(h ω) − 1) ρ/h − ω × ρ [m/s].
+fn arc(h: f64, omega: &Vec3, lever: &Vec3) -> Vec3 {
+    chord(h, &Quat::from_scaled_axis(omega * h), lever) - omega.cross(lever)
+}
+
+/// How fast the end of a lever moves on average when it turns in a step [m/s].
+fn chord(h: f64, turn: &Quat, lever: &Vec3) -> Vec3 {
+    (turn * lever - lever) / h
+}
+
+/// The spin ω = Σ Ω_j v_j of a triangle whose corners move with v_j; none if it has no area.
+///
+/// With the unit normal N and the gradients g_j of the barycentric coordinates, ω × N is the rate of N,
+/// −Σ g_j (N·v_j), and ω·N half the curl in the plane:
+///
+/// ```text
+/// Ω_j = −(N × g_j) Nᵀ + ½ N (N × g_j)ᵀ
+/// ```
+///
+/// For a rigid motion it is the angular velocity, exactly.
+pub(super) fn triangle_spin(x: &[Vec3; 3]) -> Option<[Mat3; 3]> {
+    let across = (x[1] - x[0]).cross(&(x[2] - x[0]));
+    let double = across.norm();
+    if double <= f64::MIN_POSITIVE {
+        return None;
+    }
+    let normal = across / double;
+    // N × g_j is the opposite edge, turned twice by a right angle: −e_j over twice the area.
+    let turned = [x[1] - x[2], x[2] - x[0], x[0] - x[1]].map(|e| e / double);
+    Some(turned.map(|t| normal * t.transpose() * 0.5 - t * normal.transpose()))
+}
+
+impl World {
+    /// The stencil of a contact that was found.
+    pub(super) fn stencil(&self, motion: &Motion, found: &Found) -> Stencil {
+        let mut stencil = Stencil::default();
+        // Differences from the first vertex keep digits that coordinates far from zero would cost.
+        let origin = motion.x0[found.vertices[0] as usize];
+        let [mut a, mut b] = [1.0, -1.0].map(|sign| Side {
+            sign,
+            collider: NONE,
+            x: Vec3::zeros(),
+            lever: Vec3::zeros(),
+        });
+        for (&vertex, &w) in found.vertices.iter().zip(&found.weights) {
+            if w == 0.0 {
+                continue;
+            }
+            let v = vertex as usize;
+            let side = if w > 0.0 { &mut a } else { &mut b };
+            side.collider = self.owner[v];
+            side.x += (motion.x0[v] - origin) * w.abs();
+            stencil.drift += motion.drift(v) * w;
+            for &(block, weight) in self.entries_of(v) {
+                if !motion.fixed[block as usize] {
+                    stencil.add(Entry::weight(block, weight * w));
+                }
+            }
+            let spin = self.angular[v];
+            if spin != NONE {
+                side.lever += motion.lever[v] * w.abs();
+                if !motion.fixed[spin as usize] {
+                    stencil.add(Entry::lever(spin, motion.lever[v] * w));
+                }
+            }
+        }
+        if let Some(touch) = &found.touch {
+            b.collider = touch.collider;
+            b.x = touch.from - origin;
+            stencil.drift -= (touch.to - touch.from) / motion.h;
+        }
+        stencil.separation = a.x - b.x;
+        stencil.point = origin + (a.x + b.x) * 0.5;
+        self.join(motion, found, [&a, &b], &mut stencil);
+        // Weights that cancel (two points carried by the same nodes) leave only rounding.
+        stencil
+            .entries
+            .retain(|e| e.weight.abs() > 1e-12 || e.lever != Vec3::zeros() || e.block.is_some());
+        stencil
+    }
+
+    /// Moves both sides to one point.
+    fn join(&self, motion: &Motion, found: &Found, sides: [&Side; 2], stencil: &mut Stencil) {
+        let [a, b] = sides;
+        if a.collider == NONE || b.collider == NONE {
+            return;
+        }
+        // From the point of each side to the common one. What is prescribed, or moves node by node, is
+        // joined where it will touch: its motion far from its surface means nothing.
+        let apart = a.x - b.x;
+        let across = apart - found.normal * found.normal.dot(&apart);
+        let touching = match across.norm() > ASIDE * apart.norm() {
+            true => found.normal * found.thickness,
+            false => apart,
+        };
+        let turns = [a, b].map(|s| &motion.turns[s.collider as usize]);
+        let offsets = match turns {
+            [Turn::Nodes, Turn::Nodes] => {
+                return self.lean(motion, found, (sides, touching), stencil);
+            }
+            [Turn::Free { .. }, Turn::Free { .. }] => [apart * -0.5, apart * 0.5],
+            [Turn::Nodes, Turn::Free { .. }] => [Vec3::zeros(), apart],
+            [Turn::Free { .. }, Turn::Nodes] => [-apart, Vec3::zeros()],
+            [_, Turn::Prescribed(_)] => [Vec3::zeros(), touching],
+            [Turn::Prescribed(_), _] => [-touching, Vec3::zeros()],
+        };
+        for ((side, offset), at) in sides.into_iter().zip(offsets).zip(0..) {
+            match motion.turns[side.collider as usize] {
+                Turn::Nodes => {}
+                Turn::Prescribed(turn) => {
+                    stencil.drift += chord(motion.h, &turn, &offset) * side.sign;
+                }
+                Turn::Free { block, omega } => {
+                    if offset != Vec3::zeros() {
+                        stencil.add(Entry::lever(block, offset * side.sign));
+                    }
+                    let lever = (side.lever + offset) * side.sign;
+                    stencil.drift += arc(motion.h, &omega, &lever);
+                    stencil.arcs[at] = Some((block, lever, omega));
+                }
+            }
+        }
+    }
+
+    /// The lever of a contact between surfaces that move node by node: the side with triangles at its
+    /// feature takes it, the second one first.
+    fn lean(
+        &self,
+        motion: &Motion,
+        found: &Found,
+        (sides, apart): ([&Side; 2], Vec3),
+        stencil: &mut Stencil,
+    ) {
+        let Kind::Pair(kind) = found.kind else { return };
+        let [i, j, k, l] = found.vertices;
+        let triangles = self.surface.triangles();
+        let fan = |v: u32| {
+            self.fans
+                .of(v as usize)
+                .first()
+                .map(|t| triangles[*t as usize])
+        };
+        let (first, second): (Vec<[u32; 3]>, Vec<[u32; 3]>) = match kind {
+            ContactKind::VertexVertex => {
+                (fan(i).into_iter().collect(), fan(j).into_iter().collect())
+            }
+            ContactKind::VertexEdge => (fan(i).into_iter().collect(), self.beside(j, k)),
+            ContactKind::VertexFace => (fan(i).into_iter().collect(), vec![[j, k, l]]),
+            ContactKind::EdgeEdge => (self.beside(i, j), self.beside(k, l)),
+        };
+        let (side, offset, leaning) = match second.is_empty() {
+            false => (sides[1], apart, second),
+            true => (sides[0], -apart, first),
+        };
+        let share = side.sign / leaning.len().max(1) as f64;
+        for corners in leaning {
+            let Some(spin) = triangle_spin(&corners.map(|v| motion.x0[v as usize])) else {
+                continue;
+            };
+            for (v, spin) in corners.iter().zip(spin) {
+                let v = *v as usize;
+                let map = offset.cross_matrix() * spin * -share;
+                stencil.drift += map * motion.drift(v);
+                for &(block, weight) in self.entries_of(v) {
+                    if !motion.fixed[block as usize] {
+                        stencil.add(Entry {
+                            block: Some(map * weight),
+                            ..Entry::weight(block, 0.0)
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    /// The triangles beside an edge.
+    fn beside(&self, a: u32, b: u32) -> Vec<[u32; 3]> {
+        let wings = self.wings.of(self.edge(a.min(b), a.max(b)));
+        wings.iter().map(|c| [a, b, *c]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_spin_of_a_triangle_in_rigid_motion_is_its_angular_velocity() {
+        let x = [
+            Vec3::new(0.3, -0.2, 1.0),
+            Vec3::new(1.1, 0.4, 0.7),
+            Vec3::new(-0.2, 0.9, 1.6),
+        ];
+        let (v, omega) = (Vec3::new(3.0, -1.0, 2.0), Vec3::new(0.7, -2.0, 1.3));
+        let spin = triangle_spin(&x).unwrap();
+        let sum: Vec3 = (0..3).map(|j| spin[j] * (v + omega.cross(&x[j]))).sum();
+        assert!((sum - omega).norm() < 1e-14);
+        assert!(triangle_spin(&[x[0]; 3]).is_none());
+    }
+
+    #[test]
+    fn an_arc_is_what_the_step_turns_beyond_the_linear_velocity() {
+        let (h, omega, lever) = (0.1, Vec3::new(0.0, 0.0, 2.0), Vec3::new(0.5, 0.0, 0.0));
+        let end = Vec3::new(0.2f64.cos() * 0.5, 0.2f64.sin() * 0.5, 0.0);
+        let mean = (end - lever) / h;
+        assert!((arc(h, &omega, &lever) + omega.cross(&lever) - mean).norm() < 1e-15);
+    }
+}

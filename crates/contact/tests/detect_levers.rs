@@ -1,0 +1,168 @@
+//! Contacts act at one point of space: the thickness between two points is no lever.
+#![allow(clippy::unwrap_used)]
+
+mod detect_scenes;
+
+use detect_scenes::{H, Scene, T, at, block, floor, sheet};
+use stiction_contact::ContactSet;
+use stiction_geometry::analytic::{Pose, Shape};
+use stiction_math::{Quat, Vec3};
+
+/// Pairs of bodies a little closer than the thickness, with what of them is an angular block.
+fn pairs() -> Vec<(&'static str, Scene, Vec<u32>)> {
+    let half = Vec3::new(0.02, 0.03, 0.01);
+    let above = Vec3::new(0.004, -0.003, 0.9 * T);
+    let turned = |(x, t): (Vec<Vec3>, Vec<[u32; 3]>)| {
+        let turn = Quat::from_axis_angle(&Vec3::z_axis(), 0.4);
+        (x.iter().map(|x| turn * x).collect::<Vec<_>>(), t)
+    };
+    let moved = |(x, t): (Vec<Vec3>, Vec<[u32; 3]>), by: Vec3| {
+        (x.iter().map(|x| x + by).collect::<Vec<_>>(), t)
+    };
+    let mut all = Vec::new();
+
+    let mut s = Scene::default();
+    let first = s.rigid(block(half), Vec3::new(0.3, 0.2, -0.01));
+    let second = s.rigid(turned(block(half)), Vec3::new(0.3, 0.2, 0.01) + above);
+    all.push(("two rigid boxes", s, vec![first + 1, second + 1]));
+
+    let mut s = Scene::default();
+    let first = s.rigid(block(half), Vec3::new(0.0, 0.0, -0.01));
+    s.shell(moved(turned(sheet(6, 0.07, Vec3::zeros())), above));
+    all.push(("cloth on a rigid box", s, vec![first + 1]));
+
+    let mut s = Scene::default();
+    s.shell(sheet(5, 0.07, Vec3::zeros()));
+    s.shell(moved(turned(sheet(6, 0.07, Vec3::zeros())), above));
+    all.push(("two cloths", s, Vec::new()));
+
+    let mut s = Scene::default();
+    s.nodes(block(half), true);
+    let up = above + Vec3::z() * 0.02;
+    s.nodes(moved(turned(block(half)), up), true);
+    all.push(("two soft blocks", s, Vec::new()));
+
+    let mut s = Scene::default();
+    s.nodes(block(half), true);
+    // Corner on corner.
+    let corner = Vec3::new(0.0401, 0.0602, 0.02) + Vec3::repeat(0.4 * T);
+    s.nodes(moved(block(half), corner), true);
+    all.push(("two soft blocks, corner on corner", s, Vec::new()));
+    all
+}
+
+/// Total impulse and total angular momentum about the origin of impulses `r` at the contacts.
+fn totals(s: &Scene, contacts: &ContactSet, r: &[Vec3], angular: &[u32]) -> [Vec3; 2] {
+    let mut y = vec![Vec3::zeros(); s.x.len()];
+    contacts.add_transpose(r, &mut y);
+    let mut totals = [Vec3::zeros(); 2];
+    for (j, y) in y.iter().enumerate() {
+        if angular.contains(&(j as u32)) {
+            totals[1] += y;
+        } else {
+            totals[0] += y;
+            totals[1] += s.x[j].cross(y);
+        }
+    }
+    totals
+}
+
+#[test]
+fn impulses_of_a_pair_conserve_linear_and_angular_momentum() {
+    for (name, s, angular) in pairs() {
+        let (contacts, _) = s.contacts();
+        assert!(!contacts.is_empty(), "{name}");
+        for c in 0..contacts.len() {
+            let mut r = vec![Vec3::zeros(); contacts.len()];
+            r[c] = Vec3::new(0.3, -0.7, 0.5);
+            let [linear, turning] = totals(&s, &contacts, &r, &angular);
+            // Rounding of levers of some centimetres.
+            assert!(linear.norm() < 1e-15, "{name}: {linear:e}");
+            assert!(turning.norm() < 1e-16, "{name}, {c}: {turning:e}");
+        }
+    }
+}
+
+#[test]
+fn bodies_that_move_as_one_do_not_slide() {
+    let (v, omega) = (Vec3::new(0.4, -0.2, 0.1), Vec3::new(1.0, -2.0, 3.0));
+    for (name, s, angular) in pairs() {
+        let (contacts, _) = s.contacts();
+        let blocks = s.x.iter().enumerate();
+        let moves: Vec<Vec3> = blocks
+            .map(|(j, x)| match angular.contains(&(j as u32)) {
+                true => omega,
+                false => v + omega.cross(x),
+            })
+            .collect();
+        for c in 0..contacts.len() {
+            let u = contacts.velocity(c, &moves);
+            assert!(u.norm() < 1e-14, "{name}, {c}: {u:e}");
+        }
+    }
+}
+
+#[test]
+fn a_box_that_turns_with_its_table_is_at_rest_on_it() {
+    // About an axis that is neither across the table nor through it.
+    let axis = Vec3::new(0.3, -0.5, 1.0).normalize();
+    let (omega, pivot) = (axis * 2.0, Vec3::new(0.2, 0.1, -0.05));
+    let turn = Quat::from_scaled_axis(omega * H);
+    let end = |pose: &Pose| Pose {
+        rotation: turn * pose.rotation,
+        translation: pivot + turn * (pose.translation - pivot),
+    };
+    let half = Vec3::new(0.05, 0.05, 0.02);
+    let table = at(0.0, 0.0, -0.1);
+    let shapes = [
+        Some(Shape::Box {
+            half: Vec3::new(0.3, 0.3, 0.1),
+        }),
+        None,
+    ];
+    for shape in shapes {
+        let mut s = Scene::default();
+        let first = s.rigid(block(half), Vec3::new(0.1, 0.0, 0.02 + 0.9 * T));
+        let mesh = shape.is_none();
+        match shape {
+            Some(shape) => s.shape(shape, [table, end(&table)]),
+            None => s.mesh(
+                sheet(4, 0.6, Vec3::zeros()),
+                [at(0.0, 0.0, 0.0), end(&at(0.0, 0.0, 0.0))],
+            ),
+        }
+        let centre = s.x[first as usize];
+        s.v[first as usize] = (turn * (centre - pivot) - (centre - pivot)) / H;
+        s.v[first as usize + 1] = omega;
+        let (contacts, _) = s.contacts();
+        assert!(contacts.len() >= 4, "mesh {mesh}: {}", contacts.len());
+        for c in 0..contacts.len() {
+            let lost = contacts.normal[c] * (contacts.correction[c] / H);
+            let u = contacts.velocity(c, &s.v) + contacts.k[c] - lost;
+            assert!(u.norm() < 1e-14, "mesh {mesh}, {c}: {u:e}");
+        }
+    }
+}
+
+#[test]
+fn an_overlap_is_taken_out_slowly_and_what_a_step_lost_at_once() {
+    let mut s = Scene::default();
+    s.shell(sheet(2, 0.1, Vec3::new(0.0, 0.0, 0.4 * T)));
+    s.shape(floor(), [at(0.0, 0.0, 0.0); 2]);
+    let (first, _) = s.contacts();
+    for c in 0..4 {
+        assert!((first.gap[c] + 0.6 * T).abs() < 1e-15);
+        // A thickness in five seconds.
+        assert!((first.correction[c] + H * T / 5.0).abs() < 1e-15);
+        assert!((first.k[c].z - first.correction[c] / H).abs() < 1e-12);
+    }
+    // It sank by a tenth of the thickness since.
+    for x in &mut s.x {
+        x.z -= 0.1 * T;
+    }
+    let (contacts, _) = s.contacts_by(&mut s.detector(), &first);
+    for c in 0..4 {
+        let expected = -0.1 * T - H * T / 5.0;
+        assert!((contacts.correction[c] - expected).abs() < 1e-15);
+    }
+}
