@@ -210,7 +210,7 @@ fn bad_input_is_refused_and_leaves_the_state() {
         (
             "tolerance",
             Config {
-                tolerance: Tolerance::Displacement(0.0),
+                tolerance: 0.0,
                 ..config
             },
         ),
