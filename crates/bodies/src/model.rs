@@ -182,6 +182,20 @@ impl Model {
         track.map_or(self.gravity, |track| track.at(t))
     }
 
+    /// Whether a step without contact is linear in the velocities: rigid bodies and particles that
+    /// nothing but prescribed forces act on. Its first linearisation is then exact.
+    pub fn is_linear(&self) -> bool {
+        let linear = |body: &Body| {
+            let free = match &body.kind {
+                BodyKind::Rigid(_) => true,
+                BodyKind::Deformable(d) => d.terms.is_empty(),
+                BodyKind::Rods(_) | BodyKind::Open(_) => false,
+            };
+            free && body.drag.is_none()
+        };
+        self.attachments.is_empty() && self.volumes.is_empty() && self.bodies.iter().all(linear)
+    }
+
     /// How many 3-blocks there are.
     pub fn blocks(&self) -> usize {
         self.bodies.last().map_or(0, |b| b.blocks.end)

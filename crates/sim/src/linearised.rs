@@ -73,6 +73,10 @@ pub enum Linearisations {
 /// Fraction of the thickness that surfaces must keep, so that rounding does not make them touch.
 const CLEARANCE: f64 = 1e-3;
 
+/// Change of a relative velocity [m/s] below which the arcs of turning bodies are not linearised again
+/// for its sake alone.
+const STRAIGHT: f64 = 1e-10;
+
 /// Most solves of a step with contacts against surfaces that would pass.
 const ROUNDS: usize = 4;
 
@@ -242,19 +246,23 @@ impl Linearised {
                 (max, Some(tolerance))
             }
         };
+        let linear = step.model.is_linear();
         for newton in 0..most {
             let mut start = TaskStart::Configured;
             if newton > 0 {
                 // The last iterate of the contact solver is the best guess [daviet2020, Sect. 6.2.1].
                 start = TaskStart::Given;
                 if let Some(work) = &mut self.work {
-                    step.time(Stage::Build, |s| work.linearise(s, v))?;
                     let contacts = &mut work.problem.contacts;
-                    work.detector.follow_turns(v, contacts);
+                    let change = work.detector.follow_turns(v, contacts);
+                    if linear && change <= STRAIGHT {
+                        break;
+                    }
+                    step.time(Stage::Build, |s| work.linearise(s, v))?;
                 }
             }
             // Only the last linearisation is polished; where that is not known, all but the first.
-            let last = newton + 1 == most || tolerance.is_some() && newton > 0;
+            let last = newton + 1 == most || linear || tolerance.is_some() && newton > 0;
             self.solve_linear(step, start, last, v, report)?;
             if let Some(tolerance) = tolerance {
                 self.answer = Where::Trial;

@@ -87,7 +87,10 @@ fn what_is_not_solved_is_reported_and_finite() {
             if report.converged {
                 closed += 1;
                 let worst = c.solution_error();
-                assert!(worst * problem.h <= config.tolerance.displacement(problem.h), "{c:?}");
+                assert!(
+                    worst * problem.h <= config.tolerance.displacement(problem.h),
+                    "{c:?}"
+                );
             } else {
                 open += 1;
             }

@@ -204,11 +204,12 @@ impl Detector {
 
     /// Brings the contacts of the step up to date with the angular velocities of rigid bodies in `v`
     /// [rad/s]: the points of a body that turns move along arcs. For another linearisation of the same
-    /// step.
-    pub fn follow_turns(&mut self, v: &[Vec3], contacts: &mut ContactSet) {
-        for arc in &mut self.arcs {
-            arc.follow(self.motion.h, v, contacts);
-        }
+    /// step. Returns the largest change of a relative velocity [m/s].
+    pub fn follow_turns(&mut self, v: &[Vec3], contacts: &mut ContactSet) -> f64 {
+        let h = self.motion.h;
+        let arcs = self.arcs.iter_mut();
+        let changes = arcs.map(|arc| arc.follow(h, v, contacts));
+        changes.fold(0.0, f64::max)
     }
 
     /// Memory of all that is kept between steps [bytes]: topology, positions, trees, candidates and

@@ -103,15 +103,18 @@ impl Stencil {
 }
 
 impl Arc {
-    /// Brings k up to date with the angular velocities in `v`.
-    pub(super) fn follow(&mut self, h: f64, v: &[Vec3], contacts: &mut ContactSet) {
+    /// Brings k up to date with the angular velocities in `v`. Returns its change [m/s].
+    pub(super) fn follow(&mut self, h: f64, v: &[Vec3], contacts: &mut ContactSet) -> f64 {
         let c = self.contact as usize;
         let omega = v.get(self.block as usize).copied();
         // A revision may have moved the contact.
-        if let Some(omega) = omega.filter(|_| contacts.key.get(c) == Some(&self.key)) {
-            contacts.k[c] += arc(h, &omega, &self.lever) - arc(h, &self.omega, &self.lever);
-            self.omega = omega;
-        }
+        let Some(omega) = omega.filter(|_| contacts.key.get(c) == Some(&self.key)) else {
+            return 0.0;
+        };
+        let change = arc(h, &omega, &self.lever) - arc(h, &self.omega, &self.lever);
+        contacts.k[c] += change;
+        self.omega = omega;
+        change.norm()
     }
 }
 

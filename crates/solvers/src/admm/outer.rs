@@ -23,6 +23,10 @@ use super::{
 /// Number of detection passes, each with a projection, after the iteration limit.
 const CLOSING: usize = 2;
 
+/// Iterations before polishing where a solve starts from another one of the same step: what holds and
+/// what slides has settled there.
+const SETTLED: usize = 5;
+
 /// The solver with its workspace: make one per model and use it in every step.
 pub struct Admm {
     pub(super) config: Config,
@@ -114,8 +118,15 @@ impl Admm {
             config.tolerance = Tolerance::Velocity(target.error);
             config.max_iterations = target.max_iterations;
         }
-        if !task.polish && config.polish.take().is_some() {
+        if !task.polish
+            && let Some(polish) = config.polish.take()
+        {
+            // Another linearisation follows, which starts from what has settled by then.
             config.stop = Stop::Change;
+            config.max_iterations = config.max_iterations.min(polish.after);
+        }
+        if let (Some(polish), TaskStart::Given) = (&mut config.polish, task.start) {
+            polish.after = polish.after.min(SETTLED);
         }
         if task.local.is_some() {
             // Neither supports a right-hand side that changes.
