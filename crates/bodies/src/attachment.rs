@@ -1,8 +1,10 @@
 //! Soft attachments: a spring between two points of any bodies or of the world.
 
-use stiction_math::{Mat3, Vec3};
+use std::sync::Arc;
 
-use crate::stencil::Stencil;
+use stiction_math::{Mat3, Quat, Vec3};
+
+use crate::{motion::Motion, state::State, stencil::Stencil};
 
 /// A spring E = ½ k (‖d‖ − ℓ)² with d = x_a − x_b, and a dashpot along with it.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +19,8 @@ pub struct Attachment {
     pub length: f64,
     /// The damping of the relative velocity is this time times the stiffness [s].
     pub damping: f64,
+    /// How the end that is a point of the world moves; none if it is at rest or there is no such end.
+    pub motion: Option<Arc<Motion>>,
 }
 
 /// What a spring does at its two ends.
@@ -31,6 +35,48 @@ pub struct Pull {
 }
 
 impl Attachment {
+    /// d = x_a − x_b [m] at block positions `x`, orientations `rotations` and time `t` [s].
+    pub fn difference(&self, x: &[Vec3], rotations: &[Quat], t: f64) -> Vec3 {
+        self.end(&self.a, x, rotations, t) - self.end(&self.b, x, rotations, t)
+    }
+
+    /// d = x_a − x_b [m] in `state`.
+    pub fn difference_in(&self, state: &State) -> Vec3 {
+        self.difference(&state.x, &state.rotations, state.time)
+    }
+
+    fn end(&self, end: &Stencil, x: &[Vec3], rotations: &[Quat], t: f64) -> Vec3 {
+        match (end, &self.motion) {
+            (Stencil::World(p), Some(motion)) => motion.pose(t).apply(p),
+            _ => end.position_at(x, rotations),
+        }
+    }
+
+    /// The mean rate of d that comes from the motion of the world's end between two times [m/s].
+    pub fn drive(&self, from: f64, to: f64) -> Vec3 {
+        let Some(motion) = &self.motion else {
+            return Vec3::zeros();
+        };
+        let rate = |p: &Vec3| (motion.pose(to).apply(p) - motion.pose(from).apply(p)) / (to - from);
+        match (&self.a, &self.b) {
+            (Stencil::World(p), _) => rate(p),
+            (_, Stencil::World(p)) => -rate(p),
+            _ => Vec3::zeros(),
+        }
+    }
+
+    /// The damping C of the force −C ḋ [N·s/m] at the difference `d` [m]: of a spring with a length it
+    /// acts along the spring alone, so that turning a stretched spring takes no work.
+    pub fn dashpot(&self, d: &Vec3) -> Mat3 {
+        let c = self.damping * self.stiffness;
+        let l = d.norm();
+        if self.length == 0.0 || l < f64::MIN_POSITIVE {
+            return Mat3::from_diagonal_element(c);
+        }
+        let n = d / l;
+        n * n.transpose() * c
+    }
+
     /// Energy, gradient and Hessian at the difference `d` = x_a − x_b [m].
     ///
     /// Across its direction a compressed spring (‖d‖ < ℓ) softens; that part is clamped at zero.

@@ -9,6 +9,7 @@ mod attachment;
 pub mod bending;
 pub mod builder;
 pub mod check;
+mod corotation;
 pub mod drag;
 pub mod elements;
 pub mod energy;
@@ -23,6 +24,7 @@ pub mod motion;
 pub mod obstacle;
 pub mod rigid;
 pub mod rod;
+pub mod schedule;
 pub mod solid;
 pub mod split;
 pub mod spring;
@@ -36,7 +38,7 @@ pub mod volume;
 pub use attachment::{Attachment, Pull};
 pub use elements::Hessian;
 pub use model::{
-    Body, BodyKind, Clamp, Deformable, HeldFrame, Model, Pin, Rooted, ShellSource, Spin,
+    Body, BodyKind, Clamp, Deformable, HeldFrame, Load, Model, Pin, Rooted, ShellSource, Spin,
 };
 pub use rod::{Frames, Rods};
 pub use split::{BodySplit, Split};

@@ -10,10 +10,11 @@ use crate::{
     kind::OpenKind,
     mass::Mass,
     material::{Damping, MassKind, ShellMaterial},
-    motion::{Motion, Track},
+    motion::Motion,
     obstacle::Obstacle,
     rigid::Rigid,
     rod::Rods,
+    schedule::Schedule,
     stencil::Stencil,
     surface::{Skin, Surface},
     term::Term,
@@ -27,8 +28,8 @@ pub struct Model {
     pub bodies: Vec<Body>,
     /// The uniform acceleration of everything [m/s²].
     pub gravity: Vec3,
-    /// The same over time, if it changes; `gravity` is then its first value.
-    pub gravity_track: Option<Track<Vec3>>,
+    /// The same over time, if it changes; `gravity` is then its value at the start.
+    pub gravity_track: Option<Schedule<Vec3>>,
     /// The air; none means no drag.
     pub air: Option<Air>,
     /// Prescribed motions that pins refer to.
@@ -79,6 +80,19 @@ pub struct Body {
     pub drag: Option<Drag>,
     /// An acceleration of this body alone, beside gravity [m/s²].
     pub acceleration: Vec3,
+    /// External loads beside it.
+    pub load: Option<Box<Load>>,
+}
+
+/// External loads on one body; each is absent if it is zero.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Load {
+    /// An acceleration that changes over time [m/s²].
+    pub acceleration: Option<Schedule<Vec3>>,
+    /// A force on the body as a whole, spread over it like its mass [N].
+    pub force: Option<Schedule<Vec3>>,
+    /// A torque about the centre of mass of a rigid body [N·m], in the world frame.
+    pub torque: Option<Schedule<Vec3>>,
 }
 
 /// What rods grow out of.
@@ -295,6 +309,26 @@ impl Body {
                 reduce::max_ordered(2, |i| [impulses[0].norm() / r.mass, spin][i])
             }
         }
+    }
+
+    /// The acceleration of this body alone at time `t` [s], external forces included [m/s²].
+    pub fn acceleration_at(&self, t: f64) -> Vec3 {
+        let mut a = self.acceleration;
+        if let Some(load) = &self.load {
+            if let Some(changing) = &load.acceleration {
+                a += changing.at(t);
+            }
+            if let Some(force) = &load.force {
+                a += force.at(t) / self.total_mass();
+            }
+        }
+        a
+    }
+
+    /// The torque on a rigid body about its centre of mass at time `t` [s], in the world frame [N·m].
+    pub fn torque_at(&self, t: f64) -> Option<Vec3> {
+        let torque = self.load.as_ref()?.torque.as_ref()?;
+        Some(torque.at(t))
     }
 
     /// The total mass [kg].

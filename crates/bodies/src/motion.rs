@@ -4,6 +4,8 @@ use stiction_math::{Quat, Vec3, nalgebra::Unit};
 
 pub use stiction_geometry::analytic::Pose;
 
+use crate::schedule::Schedule;
+
 /// How a track goes from one key to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interpolation {
@@ -127,7 +129,7 @@ pub struct Turn {
     /// A point on the axis [m].
     pub pivot: Vec3,
     /// The angle over time [rad]; it may pass many full turns.
-    pub angle: Track<f64>,
+    pub angle: Schedule<f64>,
 }
 
 /// A prescribed rigid motion: the turns one after another, then the translation.
@@ -138,7 +140,7 @@ pub struct Motion {
     /// Applied first, in order.
     pub turns: Vec<Turn>,
     /// The displacement over time [m], applied last.
-    pub translation: Option<Track<Vec3>>,
+    pub translation: Option<Schedule<Vec3>>,
     /// From this time [s] on, nothing is prescribed any more: pins let go. Obstacles ignore it.
     pub release: Option<f64>,
 }
@@ -152,8 +154,8 @@ impl Motion {
             pose.rotation = r * pose.rotation;
             pose.translation = r * (pose.translation - turn.pivot) + turn.pivot;
         }
-        if let Some(track) = &self.translation {
-            pose.translation += track.at(t);
+        if let Some(schedule) = &self.translation {
+            pose.translation += schedule.at(t);
         }
         pose
     }
@@ -213,7 +215,8 @@ mod tests {
                 vec![0.0, 5.0 * std::f64::consts::TAU],
                 Interpolation::Linear,
             )
-            .unwrap(),
+            .unwrap()
+            .into(),
         };
         let motion = Motion {
             turns: vec![turn],

@@ -27,8 +27,13 @@ impl Rigid {
     /// rotation about ω⁺ leaves ω⁺ where it is. Setting this equal to I ω makes the gyroscopic
     /// term fully implicit and conserves angular momentum to rounding.
     pub fn free_spin(&self, rotation: &Quat, omega: &Vec3, h: f64) -> Vec3 {
+        self.driven_spin(rotation, omega, &Vec3::zeros(), h)
+    }
+
+    /// The same with the angular `impulse` [N·m·s] of an external torque during the step.
+    pub fn driven_spin(&self, rotation: &Quat, omega: &Vec3, impulse: &Vec3, h: f64) -> Vec3 {
         let inertia = self.world_inertia(rotation);
-        let momentum = inertia * omega;
+        let momentum = inertia * omega + impulse;
         let tolerance = 1e-15 * momentum.norm();
         let mut w = *omega;
         let mut best = (f64::INFINITY, w);

@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc};
 use stiction_math::{BlockMatrix, BlockPattern, Scatter, ScatterError, Vec3};
 
 use crate::{
+    corotation::Rotations,
     elements::{Elements, Hessian},
     split::{Split, split},
 };
@@ -28,6 +29,18 @@ pub trait Term: fmt::Debug + Send + Sync {
         g: &mut [Vec3],
         t: f64,
         a: &mut BlockMatrix,
+    ) -> Result<(), ScatterError>;
+
+    /// D += t Σₑ P K⁺ P with the projected Hessian K⁺ of each element at `x` [m], and P, which removes
+    /// its rigid rotations about where its nodes are at `middle` [m]: damping of the rate of strain.
+    /// `scratch` has one entry per node.
+    fn add_damping(
+        &self,
+        x: &[Vec3],
+        middle: &[Vec3],
+        t: f64,
+        scratch: &mut [Vec3],
+        d: &mut BlockMatrix,
     ) -> Result<(), ScatterError>;
 
     /// y += s (∂²E/∂x²) d.
@@ -135,6 +148,26 @@ impl<const K: usize, E: Elements<K> + fmt::Debug + Send + 'static> Term for Boun
             (local.energy, local.gradient, local.hessian)
         };
         self.scatter.add_to_system(g, a, of).map(|_| ())
+    }
+
+    fn add_damping(
+        &self,
+        x: &[Vec3],
+        middle: &[Vec3],
+        t: f64,
+        scratch: &mut [Vec3],
+        d: &mut BlockMatrix,
+    ) -> Result<(), ScatterError> {
+        let of = |e| {
+            let local = self
+                .elements
+                .local(e, &self.gather(e, x), Hessian::Projected);
+            let mut hessian = local.hessian;
+            Rotations::of(&self.gather(e, middle)).project(&mut hessian);
+            hessian.iter_mut().flatten().for_each(|h| *h *= t);
+            (0.0, [Vec3::zeros(); K], hessian)
+        };
+        self.scatter.add_to_system(scratch, d, of).map(|_| ())
     }
 
     fn add_product(

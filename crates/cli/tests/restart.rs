@@ -421,3 +421,64 @@ fn a_truncated_or_corrupted_checkpoint_is_refused_by_name() {
     fs::write(&path, &good).unwrap();
     assert_eq!(code(&resume()), 0);
 }
+
+/// Work that adds up, angles that go on over full turns and bounds that move survive a stop.
+#[test]
+fn a_resumed_run_goes_on_with_work_angles_and_moving_bounds() {
+    let dir = tempfile::tempdir().unwrap();
+    let scene = dir.path().join("spin.toml");
+    let text = r#"
+[time]
+step = 0.01
+duration = 0.6
+frame_every = 2
+[method]
+name = "admm"
+[friction]
+default = 0.2
+[[body]]
+name = "block"
+kind = "rigid"
+shape = { type = "box", size = [0.2, 0.2, 0.05] }
+material = "wood"
+translate = [0, 0, 0.026]
+angular_velocity = [0, 0, 1500]
+[[obstacle]]
+name = "floor"
+shape = { type = "plane" }
+[output]
+checkpoint_every = 1
+[[probe]]
+name = "work"
+type = "contact-work"
+[[probe]]
+name = "turned"
+type = "angle"
+body = "block"
+axis = "z"
+[[check]]
+name = "friction takes energy"
+of = "work"
+below = -1e-3
+[[check]]
+name = "more than a turn"
+of = "turned"
+above = 400
+[[check]]
+name = "not ahead of a free spin"
+of = "turned"
+from = 0
+below = "1500 * t + 1e-6"
+"#;
+    fs::write(&scene, text).unwrap();
+    let scene = scene.to_string_lossy().into_owned();
+    let (whole, parts) = (dir.path().join("whole"), dir.path().join("parts"));
+    run(&scene, &whole, &[]);
+    run(&scene, &parts, &["--frames", "15"]);
+    run(&scene, &parts, &["--resume"]);
+    assert_same_run(&whole, &parts);
+    let read = |d: &Path| Summary::read(&d.join("summary.json")).unwrap();
+    let (a, b) = (read(&whole), read(&parts));
+    assert_eq!(a.probes, b.probes);
+    assert_eq!(a.checks, b.checks);
+}

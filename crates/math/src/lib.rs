@@ -27,6 +27,7 @@ mod dissection;
 mod dual;
 mod eig;
 mod factor;
+pub mod formula;
 mod krylov;
 mod line_search;
 mod prefetch;

@@ -4,7 +4,7 @@
 use stiction_contact::Certificate;
 use stiction_sim::{
     Stage, StepReport,
-    check::{Check, Progress, Subject},
+    check::{Check, Moment, Progress},
 };
 
 use crate::{
@@ -13,8 +13,8 @@ use crate::{
 };
 
 /// The newest version of the section `history`. Version 1 had other fields of the certificate and other
-/// stages.
-pub const HISTORY_VERSION: u32 = 2;
+/// stages, version 2 no moving bounds of checks.
+pub const HISTORY_VERSION: u32 = 3;
 
 /// The followed numbers of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,24 +67,32 @@ impl History {
         for (running, value) in self.certificate.iter_mut().zip(report.certificate.values()) {
             running.push(value);
         }
-        self.probes(checks, t, h, probes);
-        for (check, progress) in checks.iter().zip(&mut self.checks) {
-            if let Subject::Certificate(field) = &check.of {
-                let value = report.certificate.field(field).unwrap_or(f64::NAN);
-                check.observe(progress, t, h, value);
-            }
-        }
+        self.watch(checks, t, h, probes, Some(&report.certificate));
     }
 
-    /// Takes in the probes at time `t` [s]; also used for the state before the first step.
-    pub fn probes(&mut self, checks: &[Check], t: f64, h: f64, probes: &[f64]) {
+    /// Takes in the probes of the state before the first step, at time `t` [s].
+    pub fn start(&mut self, checks: &[Check], t: f64, h: f64, probes: &[f64]) {
+        self.watch(checks, t, h, probes, None);
+    }
+
+    fn watch(
+        &mut self,
+        checks: &[Check],
+        time: f64,
+        h: f64,
+        probes: &[f64],
+        certificate: Option<&Certificate>,
+    ) {
+        let at = Moment {
+            time,
+            probes,
+            certificate,
+        };
         for (running, value) in self.probes.iter_mut().zip(probes) {
             running.push(*value);
         }
         for (check, progress) in checks.iter().zip(&mut self.checks) {
-            if let Subject::Probe(i) = check.of {
-                check.observe(progress, t, h, probes[i]);
-            }
+            check.watch(progress, &at, h);
         }
     }
 
@@ -98,7 +106,7 @@ impl History {
         }
         out.u64(self.checks.len() as u64);
         for c in &self.checks {
-            for value in numbers(c) {
+            for value in c.numbers() {
                 out.f64(value);
             }
         }
@@ -116,7 +124,7 @@ impl History {
         probes: usize,
         checks: usize,
     ) -> Result<Self, DecodeError> {
-        if version < HISTORY_VERSION {
+        if version < 2 {
             return Err(input.error(
                 "its certificate has the fields of an earlier version; resume with the program \
                  that wrote it, or start the run afresh",
@@ -133,22 +141,12 @@ impl History {
         }
         expect(input, "checks", checks)?;
         for progress in &mut history.checks {
-            let mut n = [0.0; 9];
-            for value in &mut n {
+            let mut numbers = Progress::default().numbers();
+            let stored = if version < 3 { 9 } else { numbers.len() };
+            for value in &mut numbers[..stored] {
                 *value = input.f64()?;
             }
-            let [count, min, max, last, mean_t, mean_y, s_tt, s_ty, poisoned] = n;
-            *progress = Progress {
-                count,
-                min,
-                max,
-                last,
-                mean_t,
-                mean_y,
-                s_tt,
-                s_ty,
-                poisoned,
-            };
+            *progress = Progress::from_numbers(numbers);
         }
         history.cut_steps = input.u64()?;
         history.unconverged_steps = input.u64()?;
@@ -160,12 +158,6 @@ impl History {
             .map_err(|_| input.error("the stages of a step are others in this version"))?;
         Ok(history)
     }
-}
-
-fn numbers(p: &Progress) -> [f64; 9] {
-    [
-        p.count, p.min, p.max, p.last, p.mean_t, p.mean_y, p.s_tt, p.s_ty, p.poisoned,
-    ]
 }
 
 fn expect(input: &mut Decoder<'_>, what: &str, expected: usize) -> Result<(), DecodeError> {

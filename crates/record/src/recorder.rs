@@ -23,7 +23,7 @@ use stiction_geometry::TriMesh;
 use stiction_math::Vec3;
 use stiction_sim::{
     Simulation, Stage, StepReport,
-    check::{Check, Subject, When},
+    check::{Check, When},
     probe::Probe,
 };
 
@@ -139,8 +139,8 @@ impl Recorder {
         let tables = (probes, certificate, contacts);
         let obstacles = obstacles::meshes(sim.model(), sim.state());
         let mut recorder = Self::new(dir, info, pvd, tables, history, obstacles);
-        recorder.measure(sim, &[]);
-        recorder.history.probes(
+        recorder.measure(sim, &[], None);
+        recorder.history.start(
             &recorder.info.checks,
             0.0,
             sim.time_step(),
@@ -229,15 +229,19 @@ impl Recorder {
         &self.history
     }
 
-    fn measure(&mut self, sim: &Simulation, contacts: &[Outcome]) {
+    fn measure(
+        &mut self,
+        sim: &Simulation,
+        contacts: &[Outcome],
+        certificate: Option<&Certificate>,
+    ) {
         let (model, state) = (sim.model(), sim.state());
         self.values.clear();
-        self.values.extend(
-            self.info
-                .probes
-                .iter()
-                .map(|p| p.quantity.measure(model, state, contacts)),
-        );
+        let probes = self.info.probes.iter().zip(&self.history.probes);
+        self.values.extend(probes.map(|(probe, past)| {
+            let quantity = &probe.quantity;
+            quantity.follow(model, state, contacts, certificate, past.last())
+        }));
     }
 
     /// Records a step that was just taken.
@@ -248,7 +252,7 @@ impl Recorder {
             true => sim.contacts(),
             false => Vec::new(),
         };
-        self.measure(sim, &contacts);
+        self.measure(sim, &contacts, Some(&report.certificate));
         if let Some((table, pairs)) = &mut self.contacts {
             let model = sim.model();
             let bodies = model.bodies.iter().map(|b| b.name.as_str());
@@ -521,6 +525,7 @@ impl Recorder {
 
     fn check_results(&self) -> Vec<CheckResult> {
         let finite = |x: f64| x.is_finite().then_some(x);
+        let names: Vec<&str> = self.info.probes.iter().map(|p| p.name.as_str()).collect();
         self.info
             .checks
             .iter()
@@ -533,10 +538,7 @@ impl Recorder {
                     When::End => (None, None),
                 };
                 CheckResult {
-                    of: match &check.of {
-                        Subject::Probe(i) => self.info.probes[*i].name.clone(),
-                        Subject::Certificate(field) => format!("certificate.{field}"),
-                    },
+                    of: check.of.text(&names),
                     name: outcome.name,
                     value: outcome.measured,
                     min: finite(outcome.min),

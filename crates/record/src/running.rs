@@ -51,6 +51,11 @@ impl Running {
         self.squares += value * value;
     }
 
+    /// The last value, if there is one.
+    pub fn last(&self) -> Option<f64> {
+        (self.count > 0).then_some(self.last)
+    }
+
     /// Number of values.
     pub fn count(&self) -> u64 {
         self.count

@@ -23,7 +23,8 @@ pub(crate) const ROOT: &[&str] = &[
     "output",
     "variant",
 ];
-pub(crate) const GRAVITY: &[&str] = &["times", "values", "interpolation"];
+/// A vector over time: gravity and loads.
+pub(crate) const LOAD: &[&str] = &["times", "values", "interpolation", "formula"];
 pub(crate) const TIME: &[&str] = &["step", "duration", "frames_per_second", "frame_every"];
 pub(crate) const AIR: &[&str] = &["density", "wind", "gust", "period"];
 pub(crate) const CONTACT: &[&str] = &["enabled", "thickness", "overlap"];
@@ -66,6 +67,8 @@ pub(crate) const BODY: &[&str] = &[
     "velocity",
     "angular_velocity",
     "acceleration",
+    "force",
+    "torque",
     "mass",
     "drag",
     "warp",
@@ -118,8 +121,30 @@ pub(crate) const SELECT_BOX: &[&str] = &["min", "max"];
 pub(crate) const SELECT_SPHERE: &[&str] = &["center", "radius"];
 pub(crate) const SELECT_HALF_SPACE: &[&str] = &["normal", "point", "offset"];
 pub(crate) const MOTION: &[&str] = &["translate", "rotate", "release"];
-pub(crate) const TRANSLATE: &[&str] = &["times", "values", "interpolation"];
-pub(crate) const TURN: &[&str] = &["axis", "pivot", "times", "angles", "interpolation"];
+pub(crate) const TRANSLATE: &[&str] = &[
+    "times",
+    "values",
+    "interpolation",
+    "velocity",
+    "acceleration",
+    "amplitude",
+    "frequency",
+    "phase",
+    "formula",
+];
+pub(crate) const TURN: &[&str] = &[
+    "axis",
+    "pivot",
+    "times",
+    "angles",
+    "interpolation",
+    "angular_velocity",
+    "angular_acceleration",
+    "amplitude",
+    "frequency",
+    "phase",
+    "formula",
+];
 pub(crate) const ATTACHMENT: &[&str] = &["name", "a", "b", "stiffness", "length", "damping"];
 pub(crate) const VOLUME: &[&str] = &[
     "name",
@@ -134,6 +159,8 @@ pub(crate) const VOLUME: &[&str] = &[
 ];
 pub(crate) const ADAPT: &[&str] = &["body", "refine_at"];
 pub(crate) const ANCHOR: &[&str] = &["body", "near", "node", "world"];
+/// A point of an attachment.
+pub(crate) const MOVING_ANCHOR: &[&str] = &["body", "near", "node", "world", "motion"];
 pub(crate) const OBSTACLE: &[&str] = &[
     "name",
     "shape",
@@ -158,7 +185,7 @@ pub(crate) const VARIANT: &[&str] = &[crate::variant::REMOVE];
 #[cfg(test)]
 pub(crate) const TABLES: &[(&str, &[&str])] = &[
     ("top level", ROOT),
-    ("top level", GRAVITY),
+    ("top level", LOAD),
     ("[time]", TIME),
     ("[air]", AIR),
     ("[contact]", CONTACT),
@@ -185,7 +212,7 @@ pub(crate) const TABLES: &[(&str, &[&str])] = &[
     ("Motion", TRANSLATE),
     ("Motion", TURN),
     ("[[attachment]]", ATTACHMENT),
-    ("[[attachment]]", ANCHOR),
+    ("[[attachment]]", MOVING_ANCHOR),
     ("[[volume]]", VOLUME),
     ("[[adapt]]", ADAPT),
     ("[[obstacle]]", OBSTACLE),

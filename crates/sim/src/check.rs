@@ -1,4 +1,8 @@
-//! Checks: bounds on probes and on the certificate, which make a scene its own test.
+//! Checks: bounds on probes, on the certificate and on formulas of them, which make a scene its own
+//! test.
+
+use stiction_contact::Certificate;
+use stiction_math::formula::Formula;
 
 /// A bound on a followed number at a time or over an interval.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,10 +15,12 @@ pub struct Check {
     pub when: When,
     /// What is made of the values seen in that time.
     pub reduce: Reduce,
-    /// The least accepted value.
+    /// The least accepted value; not used if the bounds move.
     pub min: f64,
-    /// The greatest accepted value.
+    /// The greatest accepted value; not used if the bounds move.
     pub max: f64,
+    /// Bounds that change from step to step, for single values only.
+    pub moving: Option<Box<Moving>>,
 }
 
 /// What a check follows.
@@ -24,6 +30,95 @@ pub enum Subject {
     Probe(usize),
     /// A field of the certificate, by its name.
     Certificate(String),
+    /// The time [s].
+    Time,
+    /// A number.
+    Number(f64),
+    /// A formula of these, by their places in the list.
+    Formula(Formula, Vec<Subject>),
+}
+
+/// Bounds that change from step to step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Moving {
+    /// From the first to the second; absent ones do not bound.
+    Between(Option<Subject>, Option<Subject>),
+    /// Around a value.
+    Around {
+        /// The value wanted.
+        value: Subject,
+        /// The difference allowed.
+        margin: Subject,
+        /// Whether the difference is a fraction of the value.
+        relative: bool,
+    },
+}
+
+/// The numbers at one moment of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'a> {
+    /// The time [s].
+    pub time: f64,
+    /// The values of all probes.
+    pub probes: &'a [f64],
+    /// The certificate of the step; none before the first one.
+    pub certificate: Option<&'a Certificate>,
+}
+
+impl Subject {
+    /// Its value; none before the first step if it needs a certificate.
+    pub fn value(&self, at: &Moment<'_>) -> Option<f64> {
+        match self {
+            Self::Probe(i) => Some(at.probes.get(*i).copied().unwrap_or(f64::NAN)),
+            Self::Certificate(field) => Some(at.certificate?.field(field).unwrap_or(f64::NAN)),
+            Self::Time => Some(at.time),
+            Self::Number(x) => Some(*x),
+            Self::Formula(formula, terms) => {
+                let values: Option<Vec<f64>> = terms.iter().map(|t| t.value(at)).collect();
+                let values = values?;
+                Some(formula.value(|i| values.get(i).copied().unwrap_or(f64::NAN)))
+            }
+        }
+    }
+
+    /// As it is written in a scene with the given probes.
+    pub fn text(&self, probes: &[&str]) -> String {
+        match self {
+            Self::Probe(i) => probes.get(*i).copied().unwrap_or_default().to_owned(),
+            Self::Certificate(field) => format!("certificate.{field}"),
+            Self::Time => "t".to_owned(),
+            Self::Number(x) => x.to_string(),
+            Self::Formula(formula, _) => formula.text().to_owned(),
+        }
+    }
+}
+
+impl Moving {
+    /// The least and the greatest accepted value; none before the first step if they need a
+    /// certificate.
+    fn bounds(&self, at: &Moment<'_>) -> Option<[f64; 2]> {
+        match self {
+            Self::Between(min, max) => {
+                let of = |bound: &Option<Subject>, none| match bound {
+                    Some(subject) => subject.value(at),
+                    None => Some(none),
+                };
+                Some([of(min, f64::NEG_INFINITY)?, of(max, f64::INFINITY)?])
+            }
+            Self::Around {
+                value,
+                margin,
+                relative,
+            } => {
+                let (value, margin) = (value.value(at)?, margin.value(at)?);
+                let margin = match relative {
+                    true => margin * value.abs(),
+                    false => margin,
+                };
+                Some([value - margin, value + margin])
+            }
+        }
+    }
 }
 
 /// When a check looks.
@@ -75,6 +170,14 @@ pub struct Progress {
     pub s_ty: f64,
     /// One if a value was not a number.
     pub poisoned: f64,
+    /// Where bounds move: how far the worst value was outside them, negative inside.
+    pub excess: f64,
+    /// See `excess`: that value.
+    pub worst: f64,
+    /// See `excess`: the bounds it had.
+    pub worst_min: f64,
+    /// See `worst_min`.
+    pub worst_max: f64,
 }
 
 impl Default for Progress {
@@ -89,6 +192,52 @@ impl Default for Progress {
             s_tt: 0.0,
             s_ty: 0.0,
             poisoned: 0.0,
+            excess: f64::NEG_INFINITY,
+            worst: f64::NAN,
+            worst_min: f64::NAN,
+            worst_max: f64::NAN,
+        }
+    }
+}
+
+impl Progress {
+    /// The numbers in the order of the fields, for a checkpoint.
+    pub fn numbers(&self) -> [f64; 13] {
+        [
+            self.count,
+            self.min,
+            self.max,
+            self.last,
+            self.mean_t,
+            self.mean_y,
+            self.s_tt,
+            self.s_ty,
+            self.poisoned,
+            self.excess,
+            self.worst,
+            self.worst_min,
+            self.worst_max,
+        ]
+    }
+
+    /// From what [`Progress::numbers`] gave.
+    pub fn from_numbers(numbers: [f64; 13]) -> Self {
+        let [count, min, max, last, mean_t, mean_y, s_tt, s_ty, rest @ ..] = numbers;
+        let [poisoned, excess, worst, worst_min, worst_max] = rest;
+        Self {
+            count,
+            min,
+            max,
+            last,
+            mean_t,
+            mean_y,
+            s_tt,
+            s_ty,
+            poisoned,
+            excess,
+            worst,
+            worst_min,
+            worst_max,
         }
     }
 }
@@ -109,8 +258,24 @@ pub struct Outcome {
 }
 
 impl Check {
+    /// Takes in a moment after a step of `h` [s]; does nothing before the first step if what is
+    /// followed needs a certificate.
+    pub fn watch(&self, progress: &mut Progress, at: &Moment<'_>, h: f64) {
+        let bounds = match &self.moving {
+            Some(moving) => moving.bounds(at).map(Some),
+            None => Some(None),
+        };
+        if let (Some(value), Some(bounds)) = (self.of.value(at), bounds) {
+            self.take(progress, at.time, h, value, bounds);
+        }
+    }
+
     /// Takes in the value at time `t` [s] after a step of `h` [s].
     pub fn observe(&self, progress: &mut Progress, t: f64, h: f64, value: f64) {
+        self.take(progress, t, h, value, None);
+    }
+
+    fn take(&self, progress: &mut Progress, t: f64, h: f64, value: f64, bounds: Option<[f64; 2]>) {
         let slack = 1e-9 * h;
         let sees = match self.when {
             // Steps at t₁ and t₁ + h are equally near only at the midpoint, which the first takes.
@@ -127,6 +292,16 @@ impl Check {
         if value.is_nan() {
             progress.poisoned = 1.0;
         }
+        if let Some([min, max]) = bounds {
+            let excess = (value - max).max(min - value);
+            if min.is_nan() || max.is_nan() {
+                progress.poisoned = 1.0;
+            }
+            if excess > progress.excess || progress.count == 0.0 {
+                progress.excess = excess;
+                (progress.worst, progress.worst_min, progress.worst_max) = (value, min, max);
+            }
+        }
         progress.count += 1.0;
         progress.min = progress.min.min(value);
         progress.max = progress.max.max(value);
@@ -140,10 +315,15 @@ impl Check {
 
     /// The verdict after a run. A check that saw nothing fails: it would otherwise pass by accident.
     pub fn outcome(&self, progress: &Progress) -> Outcome {
+        let (min, max) = match &self.moving {
+            Some(_) => (progress.worst_min, progress.worst_max),
+            None => (self.min, self.max),
+        };
         let measured = if progress.count == 0.0 || progress.poisoned > 0.0 {
             f64::NAN
         } else {
             match self.reduce {
+                Reduce::Value if self.moving.is_some() => progress.worst,
                 Reduce::Value => {
                     let over = progress.max - self.max;
                     let under = self.min - progress.min;
@@ -159,12 +339,12 @@ impl Check {
                 Reduce::Spread => (progress.max - progress.min) / (progress.max + progress.min),
             }
         };
-        let passed = measured >= self.min && measured <= self.max;
+        let passed = measured >= min && measured <= max;
         Outcome {
             name: self.name.clone(),
             measured,
-            min: self.min,
-            max: self.max,
+            min,
+            max,
             passed,
         }
     }
@@ -182,6 +362,7 @@ mod tests {
             reduce,
             min,
             max,
+            moving: None,
         }
     }
 
@@ -288,5 +469,66 @@ mod tests {
             )
             .passed
         );
+    }
+
+    fn formula(text: &str) -> Subject {
+        let names = ["a", "b", "t"];
+        let place = |name: &str| names.iter().position(|n| *n == name);
+        let terms = vec![Subject::Probe(0), Subject::Probe(1), Subject::Time];
+        match Formula::parse(text, place) {
+            Ok(formula) => Subject::Formula(formula, terms),
+            Err(_) => Subject::Number(f64::NAN),
+        }
+    }
+
+    fn watch(c: &Check, f: impl Fn(f64) -> [f64; 2]) -> Outcome {
+        let mut p = Progress::default();
+        for k in 0..=100 {
+            let time = f64::from(k) * 0.01;
+            let at = Moment {
+                time,
+                probes: &f(time),
+                certificate: None,
+            };
+            // As after a checkpoint.
+            p = Progress::from_numbers(p.numbers());
+            c.watch(&mut p, &at, 0.01);
+        }
+        c.outcome(&p)
+    }
+
+    #[test]
+    fn a_formula_of_probes_is_reduced_like_a_probe() {
+        let mut c = check(When::Between(0.5, 1.0), Reduce::Mean, 0.0, 9.0);
+        c.of = formula("(b - a) / t");
+        let o = watch(&c, |t| [t, 5.0 * t]);
+        assert!(o.passed && (o.measured - 4.0).abs() < 1e-12, "{o:?}");
+    }
+
+    #[test]
+    fn a_bound_that_moves_is_met_at_every_step_and_the_worst_is_told() {
+        let mut c = check(When::Between(0.0, 1.0), Reduce::Value, f64::NAN, f64::NAN);
+        c.moving = Some(Box::new(Moving::Between(None, Some(formula("1 + t")))));
+        // Below 1 + t but where t = 0.5, where it is 0.25 above.
+        let bump = |t: f64| [if (t - 0.5).abs() < 1e-9 { 1.75 } else { t }, 0.0];
+        let o = watch(&c, bump);
+        assert!(
+            !o.passed && o.measured == 1.75 && (o.max - 1.5).abs() < 1e-12,
+            "{o:?}"
+        );
+        assert!(watch(&c, |t| [0.9 + t, 0.0]).passed);
+        c.moving = Some(Box::new(Moving::Around {
+            value: Subject::Probe(1),
+            margin: Subject::Number(0.1),
+            relative: true,
+        }));
+        assert!(watch(&c, |t| [1.0 + t, 1.05 + t]).passed);
+        assert!(!watch(&c, |t| [1.0 + t, 1.2 * (1.0 + t)]).passed);
+        // Before the first step there is no certificate, and nothing is seen.
+        c.moving = Some(Box::new(Moving::Between(
+            Some(Subject::Certificate("residual".into())),
+            None,
+        )));
+        assert!(!watch(&c, |t| [t, t]).passed);
     }
 }

@@ -28,6 +28,10 @@ pub enum Feature {
     Pins,
     /// Springs.
     Attachments,
+    /// Springs to points of the world that move.
+    MovingAttachments,
+    /// External forces and torques, and accelerations of single bodies that change over time.
+    Loads,
     /// Air drag.
     Drag,
     /// Gravity that changes over time.
@@ -63,7 +67,7 @@ pub struct Need {
 
 impl Feature {
     /// All of them, in the order in which refusals name them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::Shells,
         Self::Solids,
         Self::RigidBodies,
@@ -73,6 +77,8 @@ impl Feature {
         Self::DynamicTwist,
         Self::Pins,
         Self::Attachments,
+        Self::MovingAttachments,
+        Self::Loads,
         Self::Drag,
         Self::ChangingGravity,
         Self::Gusts,
@@ -98,6 +104,8 @@ impl Feature {
             Self::DynamicTwist => "rods, dynamic twist",
             Self::Pins => "pins",
             Self::Attachments => "attachments",
+            Self::MovingAttachments => "attachments to moving points",
+            Self::Loads => "external forces and torques",
             Self::Drag => "air drag",
             Self::ChangingGravity => "gravity over time",
             Self::Gusts => "gusts",
@@ -136,6 +144,10 @@ impl Feature {
             Self::DynamicTwist => "set `twist = \"quasi-static\"` for the body",
             Self::Pins => "remove the pin",
             Self::Attachments => "remove the attachment",
+            Self::MovingAttachments => "remove `motion` from the attachment",
+            Self::Loads => {
+                "remove `force` and `torque` from the body; give one vector as `acceleration`"
+            }
             Self::Drag => "remove `drag` from the body",
             Self::ChangingGravity => "give one vector as `gravity`",
             Self::Gusts => "remove `gust` from [air]",
@@ -192,6 +204,11 @@ fn clause(feature: Feature, model: &Model, rules: Option<&ContactRules>) -> Opti
             let springs = !model.attachments.is_empty();
             springs.then(|| "the scene has attachments".to_owned())
         }
+        Feature::MovingAttachments => {
+            let driven = model.attachments.iter().any(|s| s.motion.is_some());
+            driven.then(|| "an attachment has a moving end".to_owned())
+        }
+        Feature::Loads => body(&|b| b.load.is_some(), "has external loads"),
         Feature::Drag => body(&|b| b.drag.is_some(), "has air drag"),
         Feature::ChangingGravity => {
             let track = model.gravity_track.as_ref();

@@ -7,8 +7,8 @@ use stiction_bodies::{
         momentum, potential_energy, volume_energy,
     },
 };
-use stiction_contact::{ContactState, Outcome};
-use stiction_math::Vec3;
+use stiction_contact::{Certificate, ContactState, Outcome};
+use stiction_math::{Quat, Vec3};
 
 /// A named number followed over time.
 #[derive(Clone, Debug)]
@@ -46,6 +46,32 @@ pub enum End {
     Max,
     /// The difference of the two.
     Size,
+}
+
+/// A point that relative positions are measured between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// One of `Model::points`.
+    Point(usize),
+    /// The centre of mass of a body.
+    Centre(usize),
+}
+
+impl Spot {
+    /// Its position [m] and velocity [m/s].
+    fn motion(self, model: &Model, state: &State) -> [Vec3; 2] {
+        match self {
+            Self::Point(p) => {
+                let point = &model.points[p];
+                [point.position(state), point.velocity(state)]
+            }
+            Self::Centre(b) => {
+                let body = &model.bodies[b];
+                let velocity = momentum(body, state) / body.total_mass();
+                [centroid(&[body], state), velocity]
+            }
+        }
+    }
 }
 
 /// What a probe measures. `body` is an index into `Model::bodies`; `None` means all bodies.
@@ -86,9 +112,24 @@ pub enum Quantity {
     Momentum(Option<usize>, Axis),
     /// Angular momentum about the world's origin [kg·m²/s].
     AngularMomentum(Option<usize>, Axis),
+    /// Angular momentum about the centre of mass of what is measured [kg·m²/s].
+    Spin(Option<usize>, Axis),
+    /// The angular velocity of a rigid body in the world frame [°/s].
+    AngularVelocity(usize, Axis),
+    /// The angle [°] by which a rigid body has turned about a unit direction of the world from its
+    /// orientation `start`: the twist of the turn about that direction. It goes on over full turns as
+    /// long as the body turns by less than half a turn from one measurement to the next.
+    Angle(usize, Quat, Vec3),
+    /// The position of the first point relative to the second [m].
+    RelativePosition(Spot, Spot, Axis),
+    /// Its velocity relative to the second one, in the world frame [m/s].
+    RelativeVelocity(Spot, Spot, Axis),
+    /// The work of all contacts so far: the sum of the certificate's `contact_work` over the steps [J].
+    ContactWork,
     /// The force in an attachment [N], positive when it pulls.
     Tension(usize),
-    /// The largest speed of a block of the body [m/s].
+    /// The speed of the fastest node of a body, or of the fastest point of a rigid body's surface
+    /// [m/s].
     Speed(usize),
     /// The volume of one of `Model::volumes` [m³].
     EnclosedVolume(usize),
@@ -167,13 +208,23 @@ impl Quantity {
             | Self::Centroid(..)
             | Self::Travel(..)
             | Self::Radius(..)
+            | Self::RelativePosition(..)
             | Self::Extent(..) => "m",
-            Self::Velocity(..) | Self::CentroidVelocity(..) | Self::Speed(_) => "m/s",
+            Self::Velocity(..)
+            | Self::CentroidVelocity(..)
+            | Self::RelativeVelocity(..)
+            | Self::Speed(_) => "m/s",
+            Self::Angle(..) => "°",
+            Self::AngularVelocity(..) => "°/s",
             Self::Volume(_) | Self::EnclosedVolume(_) => "m³",
             Self::Area(_) => "m²",
-            Self::Kinetic(_) | Self::Elastic(_) | Self::Potential(_) | Self::Energy(_) => "J",
+            Self::Kinetic(_)
+            | Self::Elastic(_)
+            | Self::Potential(_)
+            | Self::Energy(_)
+            | Self::ContactWork => "J",
             Self::Momentum(..) => "kg·m/s",
-            Self::AngularMomentum(..) => "kg·m²/s",
+            Self::AngularMomentum(..) | Self::Spin(..) => "kg·m²/s",
             Self::Tension(_) => "N",
             Self::Pressure(_) => "Pa",
             Self::Contact(sum) => match sum.what {
@@ -189,8 +240,29 @@ impl Quantity {
         matches!(self, Self::Contact(_))
     }
 
+    /// The number after a step with the given certificate, if one was taken, and the number before it:
+    /// work adds up, and angles go on over full turns.
+    pub fn follow(
+        &self,
+        model: &Model,
+        state: &State,
+        contacts: &[Outcome],
+        certificate: Option<&Certificate>,
+        previous: Option<f64>,
+    ) -> f64 {
+        let now = self.measure(model, state, contacts);
+        match (self, previous) {
+            (Self::ContactWork, _) => {
+                previous.unwrap_or(0.0) + certificate.map_or(0.0, |c| c.contact_work)
+            }
+            (Self::Angle(..), Some(previous)) => now + 360.0 * ((previous - now) / 360.0).round(),
+            _ => now,
+        }
+    }
+
     /// The number in the given state, with the contacts of the step that led to it if
-    /// `needs_contacts`.
+    /// `needs_contacts`. Of what goes on from step to step ([`Quantity::follow`]) it is the beginning:
+    /// no work, and an angle from −180° to 180°.
     pub fn measure(&self, model: &Model, state: &State, contacts: &[Outcome]) -> f64 {
         let chosen = |body: &Option<usize>| -> Vec<&Body> {
             match body {
@@ -250,9 +322,36 @@ impl Quantity {
                 .iter()
                 .map(|b| angular_momentum(b, state))
                 .sum()),
+            Self::Spin(body, axis) => {
+                let bodies = chosen(body);
+                let about: Vec3 = bodies.iter().map(|b| angular_momentum(b, state)).sum();
+                let p: Vec3 = bodies.iter().map(|b| momentum(b, state)).sum();
+                axis.of(&(about - centroid(&bodies, state).cross(&p)))
+            }
+            Self::AngularVelocity(body, axis) => {
+                let spin = state.v[model.bodies[*body].blocks.start + 1];
+                axis.of(&spin.map(f64::to_degrees))
+            }
+            Self::Angle(body, start, axis) => {
+                let Some(rigid) = model.bodies[*body].kind.as_rigid() else {
+                    return f64::NAN;
+                };
+                let turn = state.rotations[rigid.index] * start.inverse();
+                let half = turn.imag().dot(axis).atan2(turn.w);
+                // Quaternions of either sign mean the same turn.
+                let angle = 2.0 * half.to_degrees();
+                angle - 360.0 * (angle / 360.0).round()
+            }
+            Self::RelativePosition(a, b, axis) => {
+                axis.of(&(a.motion(model, state)[0] - b.motion(model, state)[0]))
+            }
+            Self::RelativeVelocity(a, b, axis) => {
+                axis.of(&(a.motion(model, state)[1] - b.motion(model, state)[1]))
+            }
+            Self::ContactWork => 0.0,
             Self::Tension(a) => {
                 let spring = &model.attachments[*a];
-                let d = spring.a.position(state) - spring.b.position(state);
+                let d = spring.difference_in(state);
                 spring.stiffness * (d.norm() - spring.length)
             }
             Self::EnclosedVolume(volume) => model.volumes[*volume].measure(&state.x),
@@ -265,6 +364,13 @@ impl Quantity {
                 let body = &model.bodies[*body];
                 let mut fastest = 0.0;
                 for_each_point(body, state, |_, v, _| fastest = v.norm().max(fastest));
+                if body.kind.as_rigid().is_some() {
+                    let mut velocities = Vec::with_capacity(body.surface.len());
+                    body.surface.velocities(state, &mut velocities);
+                    // Speed is convex over a rigid body: largest at a vertex of its surface.
+                    let surface = velocities.iter().map(Vec3::norm).fold(0.0, f64::max);
+                    fastest = surface.max(fastest);
+                }
                 fastest
             }
         }

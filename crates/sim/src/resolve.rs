@@ -189,6 +189,7 @@ fn standing(model: &Model, state: &State) -> Model {
     still.attachments.clear();
     for body in &mut still.bodies {
         body.acceleration = Vec3::zeros();
+        body.load = None;
         body.damping = Damping::default();
         body.drag = None;
     }

@@ -167,7 +167,9 @@ fn turned_at_one_end(twist: Twist) {
     let turn = Turn {
         axis: Unit::new_normalize(Vec3::x()),
         pivot: Vec3::zeros(),
-        angle: Track::new(vec![0.0, 1.0], vec![0.0, angle], Interpolation::Smooth).unwrap(),
+        angle: Track::new(vec![0.0, 1.0], vec![0.0, angle], Interpolation::Smooth)
+            .unwrap()
+            .into(),
     };
     let motion = Motion {
         turns: vec![turn],

@@ -233,7 +233,7 @@ fn ball() -> (Model, State) {
     let keys = vec![Vec3::zeros(), Vec3::new(0.0, 0.0, -0.09)];
     let track = Track::new(vec![0.0, 1.0], keys, Interpolation::Linear).unwrap();
     let motion = Motion {
-        translation: Some(track),
+        translation: Some(track.into()),
         ..Motion::default()
     };
     b.obstacle(plane("plate", -Vec3::z(), -0.1 - THICKNESS, Some(motion)));

@@ -206,7 +206,7 @@ fn backward_euler_is_what_method_newton_does() {
     };
     let config = newton::Config {
         stop: newton::Stop::Tolerance {
-            tolerance: 1e-11,
+            tolerance: 1e-13,
             max: 50,
         },
         ..newton::Config::default()

@@ -20,9 +20,10 @@ use crate::{
     mass::Mass,
     material::{Damping, MassKind, MaterialError, ShellMaterial, SolidLaw, SolidMaterial},
     model::{Body, BodyKind, Deformable, Model, Pin, ShellSource, Spin},
-    motion::{Motion, Track},
+    motion::Motion,
     obstacle::Obstacle,
     rigid::Rigid,
+    schedule::Schedule,
     solid::{Corotated, FixedCorotated, Lame, NeoHookean, StableNeoHookean, Stvk, Tets},
     state::State,
     stencil::Stencil,
@@ -62,10 +63,11 @@ impl Builder {
         }
     }
 
-    /// Lets the uniform acceleration of everything [m/s²] follow `track`.
-    pub fn gravity_over_time(&mut self, track: Track<Vec3>) {
-        self.model.gravity = track.at(f64::NEG_INFINITY);
-        self.model.gravity_track = Some(track);
+    /// Lets the uniform acceleration of everything [m/s²] follow `schedule`.
+    pub fn gravity_over_time(&mut self, schedule: impl Into<Schedule<Vec3>>) {
+        let schedule = schedule.into();
+        self.model.gravity = schedule.at(0.0);
+        self.model.gravity_track = Some(schedule);
     }
 
     /// What has been built so far. Elastic terms are added by `finish`.
@@ -412,6 +414,7 @@ impl Builder {
             damping,
             drag: spec.drag,
             acceleration: spec.acceleration,
+            load: spec.load,
         });
         self.drafts.push(draft);
         Ok(self.model.bodies.len() - 1)
@@ -528,8 +531,16 @@ impl Builder {
             stiffness,
             length,
             damping,
+            motion: None,
         });
         Ok(self.model.attachments.len() - 1)
+    }
+
+    /// Lets the end of an attachment that is a point of the world move.
+    pub fn move_attachment(&mut self, attachment: usize, motion: Motion) {
+        if let Some(spring) = self.model.attachments.get_mut(attachment) {
+            spring.motion = Some(Arc::new(motion));
+        }
     }
 
     /// Follows a point, also when the mesh of its body changes; returns its place in

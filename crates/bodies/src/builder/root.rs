@@ -87,6 +87,7 @@ impl Builder {
                         stiffness: stiffness * share,
                         length,
                         damping: hair.damping.stiffness,
+                        motion: None,
                     });
                 }
             }

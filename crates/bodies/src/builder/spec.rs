@@ -2,7 +2,7 @@
 
 use stiction_math::Vec3;
 
-use crate::{drag::Drag, material::MassKind};
+use crate::{drag::Drag, material::MassKind, model::Load};
 
 /// What every body has, whatever it is made of.
 #[derive(Clone, Debug)]
@@ -17,6 +17,8 @@ pub struct BodySpec {
     pub angular_velocity: Vec3,
     /// An acceleration beside gravity [m/s²].
     pub acceleration: Vec3,
+    /// External loads beside it.
+    pub load: Option<Box<Load>>,
     /// Air drag.
     pub drag: Option<Drag>,
     /// How mass is spread over nodes.
@@ -41,6 +43,7 @@ impl BodySpec {
             velocity: Vec3::zeros(),
             angular_velocity: Vec3::zeros(),
             acceleration: Vec3::zeros(),
+            load: None,
             drag: None,
             mass: MassKind::Lumped,
             warp: Vec3::x(),

@@ -147,13 +147,14 @@ impl InnerDamping for Deformable {
     fn lag_damping(
         &self,
         x: &[Vec3],
+        middle: &[Vec3],
         beta: f64,
         scratch: &mut [Vec3],
         d: &mut BlockMatrix,
     ) -> Result<(), ScatterError> {
         d.set_zero();
         let mut terms = self.terms.iter();
-        terms.try_for_each(|term| term.add_local(x, Hessian::Projected, 0.0, scratch, beta, d))
+        terms.try_for_each(|term| term.add_damping(x, middle, beta, scratch, d))
     }
 
     fn add_damping(

@@ -42,6 +42,11 @@ pub struct StepStart<'a> {
     pub angle: &'a [f64],
     /// Whether such a twist is prescribed.
     pub held: &'a [bool],
+    /// Velocities at the start, one per block [m/s], where velocities within the step are differences
+    /// over it; empty otherwise.
+    pub v: &'a [Vec3],
+    /// Half of the step [s].
+    pub half: f64,
 }
 
 impl<'a> StepStart<'a> {
@@ -53,6 +58,8 @@ impl<'a> StepStart<'a> {
             twist: &frames.twist,
             angle: &frames.angle,
             held: &frames.held,
+            v: &[],
+            half: 0.0,
         }
     }
 }
@@ -101,7 +108,7 @@ pub struct Inertial<'a> {
 pub struct StepDamping<'a> {
     /// Coefficients of the material.
     pub material: &'a Damping,
-    /// β K⁺ [N·s/m] at the lagged positions, for kinds that store it.
+    /// D [N·s/m] at the lagged positions, for kinds that store it.
     pub lagged: Option<&'a BlockMatrix>,
 }
 
@@ -233,16 +240,21 @@ pub trait Elastic {
     }
 }
 
-/// Stiffness-proportional damping D = β K⁺, with the projected Hessian K⁺ at lagged positions.
+/// Stiffness-proportional damping D = β Σₑ P K⁺ P, with the projected Hessian K⁺ of every element at
+/// lagged positions and P, which removes the element's rigid rotation from velocities: D resists the
+/// rate of strain, and no rigid motion, however large the stress is.
 pub trait InnerDamping {
     /// Workspace for D; none for kinds without such damping and for those that evaluate D where the
     /// step started.
     fn damping_matrix(&self) -> Option<BlockMatrix>;
 
-    /// D ← β K⁺ at the positions `x` of the body's blocks [m]; `scratch` has one entry per block.
+    /// D at the positions `x` of the body's blocks [m]. Rotations are those about `middle` [m], where
+    /// velocities are differences over a step: v = (x⁺ − x)/h is free of strain about ½ (x + x⁺).
+    /// `scratch` has one entry per block.
     fn lag_damping(
         &self,
         x: &[Vec3],
+        middle: &[Vec3],
         beta: f64,
         scratch: &mut [Vec3],
         d: &mut BlockMatrix,

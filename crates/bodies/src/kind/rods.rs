@@ -48,6 +48,11 @@ impl Rods {
             twist: &start.twist[edges.clone()],
             angle: start.angle.get(edges.clone()).unwrap_or_default(),
             held: start.held.get(edges).unwrap_or_default(),
+            v: start
+                .v
+                .get(first..first + self.block_count())
+                .unwrap_or_default(),
+            half: start.half,
         }
     }
 
@@ -184,7 +189,7 @@ impl Elastic for Rods {
         let beta = damping.material.stiffness;
         if beta > 0.0 {
             let d = weights.damping * beta;
-            self.add_matrix(start.x, &start, Hessian::Projected, d, 0.0, a);
+            self.add_damping_matrix(&start, d, a);
         }
         Ok(())
     }
@@ -201,6 +206,7 @@ impl InnerDamping for Rods {
 
     fn lag_damping(
         &self,
+        _: &[Vec3],
         _: &[Vec3],
         _: f64,
         _: &mut [Vec3],
@@ -220,7 +226,7 @@ impl InnerDamping for Rods {
         let beta = damping.material.stiffness;
         if beta > 0.0 {
             let start = self.start_at(at);
-            self.add_product(start.x, &start, Hessian::Projected, s * beta, d, f);
+            self.add_damping_product(&start, s * beta, d, f);
         }
     }
 }

@@ -21,6 +21,23 @@ const VERTEX: [usize; 9] = [0, 1, 2, 4, 5, 6, 8, 9, 10];
 /// Rows of positions of an edge: x, θ, x.
 const EDGE: [usize; 6] = [0, 1, 2, 4, 5, 6];
 
+/// A matrix of rods.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Matrix {
+    /// The second derivative of the energy.
+    Hessian(Hessian),
+    /// Σ k (∂s/∂x)ᵀ ∂s/∂x over all strains s: zero for rigid motions, whatever the stress, if twists
+    /// turn along. Twists that are no degrees of freedom do so from step to step only, so that a bent rod
+    /// still resists turning about its own tangent.
+    Strain,
+}
+
+impl Matrix {
+    fn is_full(self) -> bool {
+        self == Self::Hessian(Hessian::Full)
+    }
+}
+
 /// Strains of a vertex beyond the natural ones, times stiffness, and their derivatives by the rows of
 /// the matrix.
 struct Vertex {
@@ -52,14 +69,19 @@ impl Rods {
         self.sum(0, self.len(), &|s| {
             let strand = self.strand(s);
             let mut sum = 0.0;
-            self.walk(strand, x, at, |e, edge, before| {
-                let rest = self.length[strand.edge + e];
-                let strain = edge.length / rest - 1.0;
-                sum += 0.5 * self.section.stretch * rest * strain * strain;
-                if let Some(before) = before {
-                    sum += self.bend_energy(strand, e, before, edge, at);
-                }
-            });
+            self.walk(
+                strand,
+                |i| x[i],
+                at,
+                |e, edge, before| {
+                    let rest = self.length[strand.edge + e];
+                    let strain = edge.length / rest - 1.0;
+                    sum += 0.5 * self.section.stretch * rest * strain * strain;
+                    if let Some(before) = before {
+                        sum += self.bend_energy(strand, e, before, edge, at);
+                    }
+                },
+            );
             sum
         })
     }
@@ -67,22 +89,27 @@ impl Rods {
     /// g += s ∂E/∂x.
     pub fn add_gradient(&self, x: &[Vec3], at: &RodStart, s: f64, g: &mut [Vec3]) {
         self.split(0, self.len(), g, &|strand, g| {
-            self.walk(strand, x, at, |e, edge, before| {
-                let rest = self.length[strand.edge + e];
-                let pull = edge.t * (s * self.section.stretch * (edge.length / rest - 1.0));
-                g[e] -= pull;
-                g[e + 1] += pull;
-                if let Some(before) = before {
-                    let vertex = self.vertex(strand, e, before, edge, at);
-                    let mut rows = [0.0; ROWS];
-                    for (j, f) in vertex.rows.iter().zip(&vertex.moment) {
-                        for (r, j) in rows.iter_mut().zip(j) {
-                            *r += s * f * j;
+            self.walk(
+                strand,
+                |i| x[i],
+                at,
+                |e, edge, before| {
+                    let rest = self.length[strand.edge + e];
+                    let pull = edge.t * (s * self.section.stretch * (edge.length / rest - 1.0));
+                    g[e] -= pull;
+                    g[e + 1] += pull;
+                    if let Some(before) = before {
+                        let vertex = self.vertex(strand, e, before, edge, at);
+                        let mut rows = [0.0; ROWS];
+                        for (j, f) in vertex.rows.iter().zip(&vertex.moment) {
+                            for (r, j) in rows.iter_mut().zip(j) {
+                                *r += s * f * j;
+                            }
                         }
+                        self.add_rows(strand.n, e, &rows, g);
                     }
-                    self.add_rows(strand.n, e, &rows, g);
-                }
-            });
+                },
+            );
         });
     }
 
@@ -92,6 +119,24 @@ impl Rods {
         x: &[Vec3],
         at: &RodStart,
         kind: Hessian,
+        s: f64,
+        v: &[Vec3],
+        g: &mut [Vec3],
+    ) {
+        self.multiply(|i| x[i], at, Matrix::Hessian(kind), s, v, g);
+    }
+
+    /// g += s S v with the stiffness S of all strains in the middle of the step, as its start foretells
+    /// it: forces that resist the rate of strain, and no rigid motion.
+    pub fn add_damping_product(&self, at: &RodStart, s: f64, v: &[Vec3], g: &mut [Vec3]) {
+        self.multiply(|i| at.middle(i), at, Matrix::Strain, s, v, g);
+    }
+
+    fn multiply(
+        &self,
+        x: impl Fn(usize) -> Vec3 + Copy + Sync,
+        at: &RodStart,
+        kind: Matrix,
         s: f64,
         v: &[Vec3],
         g: &mut [Vec3],
@@ -116,7 +161,7 @@ impl Rods {
                             *r += s * k * rate * j;
                         }
                     }
-                    if kind == Hessian::Full {
+                    if kind.is_full() {
                         let second = self.second(before, edge, &vertex.moment);
                         for (r, second) in rows.iter_mut().zip(&second) {
                             *r += s * second.iter().zip(&v).map(|(k, v)| k * v).sum::<f64>();
@@ -134,6 +179,23 @@ impl Rods {
         x: &[Vec3],
         at: &RodStart,
         kind: Hessian,
+        t: f64,
+        mass: f64,
+        a: &mut BandedMatrices,
+    ) {
+        self.assemble(|i| x[i], at, Matrix::Hessian(kind), t, mass, a);
+    }
+
+    /// A += t S, see [`Self::add_damping_product`].
+    pub fn add_damping_matrix(&self, at: &RodStart, t: f64, a: &mut BandedMatrices) {
+        self.assemble(|i| at.middle(i), at, Matrix::Strain, t, 0.0, a);
+    }
+
+    fn assemble(
+        &self,
+        x: impl Fn(usize) -> Vec3 + Copy + Sync,
+        at: &RodStart,
+        kind: Matrix,
         t: f64,
         mass: f64,
         a: &mut BandedMatrices,
@@ -177,9 +239,9 @@ impl Rods {
     fn add_stiffness(
         &self,
         strand: Strand,
-        x: &[Vec3],
+        x: impl Fn(usize) -> Vec3 + Copy,
         at: &RodStart,
-        kind: Hessian,
+        kind: Matrix,
         t: f64,
         lane: usize,
         group: &mut BandedGroup,
@@ -209,7 +271,7 @@ impl Rods {
                     }
                 }
             }
-            if kind == Hessian::Full {
+            if kind.is_full() {
                 let second = self.second(before, edge, &vertex.moment);
                 for c in 0..ROWS {
                     for r in c..ROWS {
@@ -279,14 +341,15 @@ impl Rods {
     }
 
     /// The stiffness of an edge along and across it [N/m].
-    fn tension(&self, edge: &Edge, rest: f64, kind: Hessian) -> (f64, f64) {
+    fn tension(&self, edge: &Edge, rest: f64, kind: Matrix) -> (f64, f64) {
         let k = self.section.stretch;
         let lateral = k * (1.0 / rest - 1.0 / edge.length);
         match kind {
-            Hessian::Full => (k / rest, lateral),
+            Matrix::Strain => (k / rest, 0.0),
+            Matrix::Hessian(Hessian::Full) => (k / rest, lateral),
             // Where an edge is pressed, the size of the negative stiffness holds a kink to about the
             // angle it has. With none, a light rod would be thrown aside by its own compression.
-            Hessian::Projected => (k / rest, lateral.abs()),
+            Matrix::Hessian(Hessian::Projected) => (k / rest, lateral.abs()),
         }
     }
 
@@ -296,13 +359,13 @@ impl Rods {
     fn walk(
         &self,
         strand: Strand,
-        x: &[Vec3],
+        x: impl Fn(usize) -> Vec3 + Copy,
         at: &RodStart,
         mut f: impl FnMut(usize, &Edge, Option<&Edge>),
     ) {
         // Edges that relax together are made once.
         if self.twist == Twist::QuasiStatic {
-            let edges = (0..strand.n - 1).map(|e| self.edge(strand, e, x, at));
+            let edges = (0..strand.n - 1).map(|e| self.edge_with(strand, e, x, at));
             let mut edges: Vec<Edge> = edges.collect();
             let mut angle = at.angle[strand.edge..strand.edge + strand.n - 1].to_vec();
             self.relax_edges(strand, &edges, at, &mut angle);
@@ -316,7 +379,7 @@ impl Rods {
         }
         let mut before: Option<Edge> = None;
         for e in 0..strand.n - 1 {
-            let edge = self.edge(strand, e, x, at);
+            let edge = self.edge_with(strand, e, x, at);
             f(e, &edge, before.as_ref());
             before = Some(edge);
         }

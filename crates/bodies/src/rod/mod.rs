@@ -87,6 +87,21 @@ pub struct RodStart<'a> {
     pub angle: &'a [f64],
     /// Which of them are held.
     pub held: &'a [bool],
+    /// Velocities of the body's blocks [m/s], where velocities within the step are differences over it;
+    /// empty otherwise.
+    pub v: &'a [Vec3],
+    /// Half of the step [s].
+    pub half: f64,
+}
+
+impl RodStart<'_> {
+    /// Block `i` in the middle of the step if its motion goes on [m]; at its start without velocities.
+    fn middle(&self, i: usize) -> Vec3 {
+        match self.v.get(i) {
+            Some(v) => self.x[i] + v * self.half,
+            None => self.x[i],
+        }
+    }
 }
 
 /// Which blocks and edges belong to one rod.
@@ -204,6 +219,8 @@ impl Rods {
                 twist: &frames.twist,
                 angle: &frames.angle,
                 held: &frames.held,
+                v: &[],
+                half: 0.0,
             };
             for s in 0..rods.len() {
                 let strand = rods.strand(s);
@@ -411,23 +428,37 @@ impl Rods {
             twist: &frames.twist[self.edges()],
             angle: frames.angle.get(self.edges()).unwrap_or_default(),
             held: frames.held.get(self.edges()).unwrap_or_default(),
+            v: &[],
+            half: 0.0,
         }
     }
 
     /// Edge `e` of a rod at the body's blocks `x`; a twist that is no degree of freedom is the one at
     /// the start of the step.
     fn edge(&self, strand: Strand, e: usize, x: &[Vec3], at: &RodStart) -> Edge {
+        self.edge_with(strand, e, |i| x[i], at)
+    }
+
+    /// The same with the body's blocks as a function.
+    #[inline]
+    fn edge_with(
+        &self,
+        strand: Strand,
+        e: usize,
+        x: impl Fn(usize) -> Vec3,
+        at: &RodStart,
+    ) -> Edge {
         let first = strand.block + e;
         let theta = match self.twist {
             Twist::Dynamic => {
                 let (block, component) = twist_place(strand.n, e);
-                x[strand.block + strand.n + block][component] / self.section.radius
+                x(strand.block + strand.n + block)[component] / self.section.radius
             }
             Twist::QuasiStatic => at.angle[strand.edge + e],
         };
         let d0 = at.director[strand.edge + e];
         let t0 = (at.x[first + 1] - at.x[first]).normalize();
-        Edge::new(t0, d0, x[first + 1] - x[first], theta)
+        Edge::new(t0, d0, x(first + 1) - x(first), theta)
     }
 
     /// The edge `edge` (in the body's numbering) at the blocks `x`.

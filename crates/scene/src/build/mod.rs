@@ -1,5 +1,6 @@
 //! From plans to a model, its first state and what is measured on it.
 
+mod finite;
 mod geometry;
 mod nodes;
 mod probe;
@@ -48,9 +49,9 @@ pub(crate) struct Built {
 fn builder(document: &Document) -> Builder {
     match &document.gravity {
         Gravity::Constant(gravity) => Builder::new(*gravity, document.air),
-        Gravity::Track(track) => {
+        Gravity::Changing(schedule) => {
             let mut builder = Builder::new(Vec3::zeros(), document.air);
-            builder.gravity_over_time(track.clone());
+            builder.gravity_over_time(schedule.clone());
             builder
         }
     }
@@ -64,6 +65,7 @@ pub(crate) fn build(
     limits: &Limits,
     fingerprint: &mut Fingerprint,
 ) -> Option<Built> {
+    finite::check(reporter, document);
     let mut budget = Budget::new(limits);
     budget.shapes(reporter, document)?;
     let mut scene = Assembly {
@@ -479,7 +481,12 @@ impl Assembly<'_> {
             plan.length,
             plan.damping,
         ) {
-            Ok(_) => Some(()),
+            Ok(spring) => {
+                if let Some(motion) = &plan.motion {
+                    self.builder.move_attachment(spring, motion.clone());
+                }
+                Some(())
+            }
             Err(error) => self
                 .reporter
                 .fail(Kind::Build, plan.a.place, error.to_string(), None),

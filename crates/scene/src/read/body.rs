@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use stiction_bodies::{
+    Load,
     builder::{BodySpec, Rooting},
     drag::Drag,
     material::{Damping, MassKind, RestAngles, ShellMaterial, SolidMaterial},
+    motion::{Interpolation, Track},
     rod::{Natural, RodMaterial, Twist},
+    schedule::Schedule,
 };
 use stiction_math::Vec3;
 
@@ -16,6 +19,7 @@ use crate::{
     friction::Coefficients,
     read::{
         material::Materials,
+        motion::load,
         pin::{Filter, selection},
         place::{Placement, placement},
         settings::plain_name,
@@ -121,6 +125,43 @@ impl Names {
             }
         }
         names
+    }
+
+    /// Reports bodies and obstacles whose names differ, but not those of their files: all but letters,
+    /// digits, `-` and `_` are written as `_` there.
+    pub fn apart<'a>(
+        &self,
+        reporter: &Reporter,
+        bodies: &[Node],
+        obstacles: impl Iterator<Item = &'a At<String>>,
+    ) {
+        let mut seen: BTreeMap<String, String> = BTreeMap::new();
+        let places = bodies.iter().filter_map(|node| match &node.value {
+            Value::Table(table) => match table.get("name") {
+                Some(Node {
+                    value: Value::String(name),
+                    place,
+                }) => Some((copies(name, repeat_count(table)), *place)),
+                _ => None,
+            },
+            _ => None,
+        });
+        let obstacles = obstacles.map(|o| (vec![o.value.clone()], o.place));
+        for (names, place) in places.chain(obstacles) {
+            for name in names {
+                let good = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+                let file: String = name
+                    .chars()
+                    .map(|c| if good(c) { c } else { '_' })
+                    .collect();
+                if let Some(other) = seen.insert(file, name.clone()).filter(|o| *o != name) {
+                    let message =
+                        format!("`{name}` and `{other}` would be written to the same files");
+                    let help = "let their names differ in a letter or digit";
+                    reporter.fail::<()>(Kind::Duplicate, place, message, Some(help.to_owned()));
+                }
+            }
+        }
     }
 
     /// The index of the body called `name`.
@@ -392,8 +433,12 @@ fn spec(
     let (velocity, spin, acceleration) = (
         optional("velocity"),
         optional("angular_velocity"),
-        optional("acceleration"),
+        match f.get("acceleration").map(|n| &n.value) {
+            Some(Value::Table(_)) => Some(Vec3::zeros()),
+            _ => optional("acceleration"),
+        },
     );
+    spec.load = loads(f, purpose)?;
     if f.has("mass")
         && !matches!(
             purpose,
@@ -451,6 +496,31 @@ fn spec(
     spec.angular_velocity = spin?.map(f64::to_radians);
     spec.acceleration = acceleration?;
     Some(spec)
+}
+
+/// `force`, `torque` and an `acceleration` that changes over time; inner `None` without any.
+fn loads(f: &Fields<'_>, purpose: Purpose) -> Option<Option<Box<Load>>> {
+    let over_time = |key: &str| match f.get(key).map(|n| &n.value) {
+        None => Some(None),
+        Some(Value::Table(_)) => load(f, key).map(Some),
+        // A constant one is a key of the specification itself.
+        Some(_) if key == "acceleration" => Some(None),
+        Some(_) => {
+            let constant = Track::new(vec![0.0], vec![f.vector(key)?], Interpolation::Linear);
+            constant.ok().map(|track| Some(Schedule::Keys(track)))
+        }
+    };
+    if f.has("torque") && purpose != Purpose::Rigid {
+        let message = format!("{} is not rigid and takes no `torque`", f.what);
+        let help = "remove `torque`, or pull at points of the body with attachments";
+        return f.fail(Kind::Value, "torque", message, Some(help.to_owned()));
+    }
+    let load = Load {
+        acceleration: over_time("acceleration")?,
+        force: over_time("force")?,
+        torque: over_time("torque")?,
+    };
+    Some((load != Load::default()).then(|| Box::new(load)))
 }
 
 /// What rods grow out of, and how.

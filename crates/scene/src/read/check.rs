@@ -1,12 +1,13 @@
 //! `[[check]]`.
 
 use stiction_contact::Certificate;
-use stiction_sim::check::{Check, Reduce, Subject, When};
+use stiction_math::formula::{Formula, FormulaErrorKind};
+use stiction_sim::check::{Check, Moving, Reduce, Subject, When};
 
 use crate::{
     error::{Kind, Reporter},
     fields::Fields,
-    read::settings::plain_name,
+    read::{formula, settings::plain_name},
     schema,
     settings::TimeSettings,
     source::{At, Place},
@@ -81,7 +82,8 @@ fn check(
         what: format!("check `{name}`"),
         ..f
     };
-    let of = subject.and_then(|s| self::subject(reporter, &s, probes));
+    let what = format!("`of` of {}", f.what);
+    let of = subject.and_then(|s| self::subject(reporter, &s, &what, probes));
     let reduces = [
         ("value", Reduce::Value),
         ("mean", Reduce::Mean),
@@ -91,7 +93,10 @@ fn check(
     ];
     let reduce = f.choice("reduce", &reduces).unwrap_or_default();
     let when = when(&f, reduce, end);
-    let (min, max) = bounds(&f)?;
+    let (min, max, moving) = match bounds(&f, probes, reduce)? {
+        Bounds::Fixed(min, max) => (min, max, None),
+        Bounds::Moving(moving) => (f64::NAN, f64::NAN, Some(Box::new(moving))),
+    };
     Some((
         Check {
             name,
@@ -100,42 +105,75 @@ fn check(
             reduce,
             min,
             max,
+            moving,
         },
         place,
     ))
 }
 
-fn subject(reporter: &Reporter, of: &At<&str>, probes: &[String]) -> Option<Subject> {
-    if let Some(field) = of.value.strip_prefix("certificate.") {
-        if Certificate::FIELDS.contains(&field) {
-            return Some(Subject::Certificate(field.to_owned()));
+/// What a check follows: a probe, a field of the certificate, or a formula of them.
+fn subject(reporter: &Reporter, of: &At<&str>, what: &str, probes: &[String]) -> Option<Subject> {
+    // The whole text first: names need no quotes where they stand alone.
+    if let Some(subject) = named(of.value, probes) {
+        return Some(subject);
+    }
+    let mut terms: Vec<Subject> = Vec::new();
+    let place = |name: &str| {
+        let subject = match named(name, probes) {
+            None if name == "t" => Subject::Time,
+            found => found?,
+        };
+        let known = terms.iter().position(|t| *t == subject);
+        Some(known.unwrap_or_else(|| {
+            terms.push(subject);
+            terms.len() - 1
+        }))
+    };
+    let error = match Formula::parse(of.value, place) {
+        Ok(formula) => {
+            return match formula.constant() {
+                Some(x) => Some(Subject::Number(x)),
+                None => Some(Subject::Formula(formula, terms)),
+            };
         }
+        Err(error) => error,
+    };
+    let FormulaErrorKind::UnknownName(name) = &error.kind else {
+        let message = error.to_string();
+        return formula::refuse(reporter, of, what, &error, message, None);
+    };
+    let own = || probes.iter().map(String::as_str).filter(|p| !p.is_empty());
+    if let Some(field) = name.strip_prefix("certificate.") {
         let help = suggest::help(field, "fields", Certificate::FIELDS);
-        return of.fail(
-            reporter,
-            Kind::UnknownName,
-            format!("the certificate has no field `{field}`"),
-            Some(help),
-        );
+        let message = format!("the certificate has no field `{field}`");
+        return formula::refuse(reporter, of, what, &error, message, Some(help));
     }
-    match probes.iter().position(|p| !p.is_empty() && p == of.value) {
-        Some(i) => Some(Subject::Probe(i)),
-        None => {
-            let help = suggest::help(
-                of.value,
-                "probes",
-                probes.iter().map(String::as_str).filter(|p| !p.is_empty()),
-            );
-            let help =
-                format!("{help}; fields of the certificate are written `certificate.residual`");
-            of.fail(
-                reporter,
-                Kind::UnknownName,
-                format!("there is no probe `{}`", of.value),
-                Some(help),
-            )
-        }
+    let known: Vec<&str> = own().chain(["t", "pi"]).collect();
+    let quotes = formula::unquoted(of, &error, name, &known);
+    let (message, help) = match (quotes, suggest::nearest(of.value, own())) {
+        (Some(quotes), _) => (format!("there is no probe `{name}`"), quotes),
+        // A slip in a name with a dash reads as a difference of two names.
+        (None, Some(_)) => (
+            format!("there is no probe `{}`", of.value),
+            suggest::help(of.value, "probes", own()),
+        ),
+        (None, None) => (
+            format!("there is no probe `{name}`"),
+            suggest::help(name, "names", known),
+        ),
+    };
+    let help = format!("{help}; fields of the certificate are written `certificate.residual`");
+    formula::refuse(reporter, of, what, &error, message, Some(help))
+}
+
+/// A probe or a field of the certificate by its name.
+fn named(name: &str, probes: &[String]) -> Option<Subject> {
+    if let Some(field) = name.strip_prefix("certificate.") {
+        let known = Certificate::FIELDS.contains(&field);
+        return known.then(|| Subject::Certificate(field.to_owned()));
     }
+    let found = probes.iter().position(|p| !p.is_empty() && p == name);
+    found.map(Subject::Probe)
 }
 
 fn when(f: &Fields<'_>, reduce: Reduce, end: Option<f64>) -> Option<When> {
@@ -195,7 +233,43 @@ fn when(f: &Fields<'_>, reduce: Reduce, end: Option<f64>) -> Option<When> {
     Some(When::Between(from, to))
 }
 
-fn bounds(f: &Fields<'_>) -> Option<(f64, f64)> {
+/// The bounds of a check.
+enum Bounds {
+    Fixed(f64, f64),
+    Moving(Moving),
+}
+
+/// A number or a formula; a formula without variables is a number.
+fn bound(f: &Fields<'_>, key: &str, probes: &[String]) -> Option<Subject> {
+    let node = f.need(key)?;
+    let Value::String(text) = &node.value else {
+        return f.number(key).map(Subject::Number);
+    };
+    let what = format!("`{key}` of {}", f.what);
+    let text = At::new(text.as_str(), node.place);
+    match subject(f.reporter, &text, &what, probes)? {
+        Subject::Number(x) if !x.is_finite() => f.out_of_range(key, x, "finite"),
+        found => Some(found),
+    }
+}
+
+fn bounds(f: &Fields<'_>, probes: &[String], reduce: Reduce) -> Option<Bounds> {
+    let made = read_bounds(f, probes)?;
+    if let (Bounds::Moving(_), true) = (&made, reduce != Reduce::Value) {
+        let keys = ["equals", "within", "relative", "above", "below"];
+        let is_text = |k: &&&str| matches!(f.get(k).map(|n| &n.value), Some(Value::String(_)));
+        let key = keys.iter().find(is_text).copied().unwrap_or("below");
+        let message = format!(
+            "`{key}` of {} changes from step to step, but `reduce` makes one number of all steps",
+            f.what
+        );
+        let help = "remove `reduce`, or move the bound into `of`: `of = \"a - b\"`, `below = 0`";
+        return f.fail(Kind::Value, key, message, Some(help.to_owned()));
+    }
+    Some(made)
+}
+
+fn read_bounds(f: &Fields<'_>, probes: &[String]) -> Option<Bounds> {
     if f.has("equals") {
         for key in ["above", "below"] {
             if f.has(key) {
@@ -211,12 +285,28 @@ fn bounds(f: &Fields<'_>) -> Option<(f64, f64)> {
         if !f.exactly_one(&["within", "relative"]) {
             return None;
         }
-        let value = f.number("equals")?;
-        let margin = match f.has("within") {
-            true => f.not_negative("within")?,
-            false => f.not_negative("relative")? * value.abs(),
-        };
-        return Some((value - margin, value + margin));
+        let relative = f.has("relative");
+        let key = if relative { "relative" } else { "within" };
+        let (value, margin) = (bound(f, "equals", probes)?, bound(f, key, probes)?);
+        if let Subject::Number(x) = margin
+            && x < 0.0
+        {
+            return f.out_of_range(key, x, "zero or positive");
+        }
+        return Some(match (&value, &margin) {
+            (Subject::Number(value), Subject::Number(margin)) => {
+                let margin = match relative {
+                    true => margin * value.abs(),
+                    false => *margin,
+                };
+                Bounds::Fixed(value - margin, value + margin)
+            }
+            _ => Bounds::Moving(Moving::Around {
+                value,
+                margin,
+                relative,
+            }),
+        });
     }
     for key in ["within", "relative"] {
         if f.has(key) {
@@ -235,15 +325,23 @@ fn bounds(f: &Fields<'_>) -> Option<(f64, f64)> {
             .reporter
             .fail(Kind::MissingKey, f.place, message, Some(help.to_owned()));
     }
-    let min = if f.has("above") {
-        f.number("above")?
-    } else {
-        f64::NEG_INFINITY
+    // Outer `None`: reported; inner: not given.
+    let one = |key: &str| match f.has(key) {
+        true => bound(f, key, probes).map(Some),
+        false => Some(None),
     };
-    let max = if f.has("below") {
-        f.number("below")?
-    } else {
-        f64::INFINITY
+    let (above, below) = (one("above")?, one("below")?);
+    let number = |bound: &Option<Subject>, none: f64| match bound {
+        None => Some(none),
+        Some(Subject::Number(x)) => Some(*x),
+        Some(_) => None,
+    };
+    let fixed = (
+        number(&above, f64::NEG_INFINITY),
+        number(&below, f64::INFINITY),
+    );
+    let (Some(min), Some(max)) = fixed else {
+        return Some(Bounds::Moving(Moving::Between(above, below)));
     };
     if min > max {
         return f.fail(
@@ -253,5 +351,5 @@ fn bounds(f: &Fields<'_>) -> Option<(f64, f64)> {
             None,
         );
     }
-    Some((min, max))
+    Some(Bounds::Fixed(min, max))
 }

@@ -6,6 +6,7 @@
 pub(crate) mod adapt;
 pub(crate) mod body;
 pub(crate) mod check;
+pub(crate) mod formula;
 pub(crate) mod friction;
 pub(crate) mod material;
 pub(crate) mod motion;
@@ -20,7 +21,7 @@ pub(crate) mod shape;
 pub(crate) mod shapes;
 pub(crate) mod volume;
 
-use stiction_bodies::{drag::Air, motion::Track};
+use stiction_bodies::{drag::Air, schedule::Schedule};
 use stiction_math::Vec3;
 use stiction_sim::{MethodConfig, Registry, check::Check};
 
@@ -45,7 +46,7 @@ use volume::VolumePlan;
 /// The acceleration of everything [m/s²].
 pub(crate) enum Gravity {
     Constant(Vec3),
-    Track(Track<Vec3>),
+    Changing(Schedule<Vec3>),
 }
 
 /// A scene as it was read.
@@ -105,6 +106,7 @@ pub(crate) fn document(
         .filter_map(|node| obstacle::obstacle(reporter, node))
         .collect();
     unique(reporter, obstacles.iter().map(|o| &o.name), "obstacles");
+    names.apart(reporter, bodies, obstacles.iter().map(|o| &o.name));
     let pins = f
         .tables("pin")
         .iter()
@@ -193,7 +195,7 @@ pub(crate) fn document(
         Some(Node {
             value: Value::Table(_),
             ..
-        }) => motion::gravity(&f).map(Gravity::Track),
+        }) => motion::load(&f, "gravity").map(Gravity::Changing),
         Some(_) => f.vector("gravity").map(Gravity::Constant),
     };
     let name = match f.string("name") {

@@ -59,6 +59,8 @@ pub(crate) struct AttachmentPlan {
     pub stiffness: f64,
     pub length: f64,
     pub damping: f64,
+    /// How its point of the world moves.
+    pub motion: Option<Motion>,
 }
 
 pub(crate) fn pin(reporter: &Reporter, node: &Node, names: &Names) -> Option<PinPlan> {
@@ -197,10 +199,10 @@ pub(crate) fn attachment(
         .map(|n| At::new(n.value.to_owned(), n.place));
     let a = f
         .need("a")
-        .and_then(|n| anchor(reporter, n, "`a` of [[attachment]]", names));
+        .and_then(|n| moving_anchor(reporter, n, "`a` of [[attachment]]", names));
     let b = f
         .need("b")
-        .and_then(|n| anchor(reporter, n, "`b` of [[attachment]]", names));
+        .and_then(|n| moving_anchor(reporter, n, "`b` of [[attachment]]", names));
     f.need("stiffness")?;
     let stiffness = f.not_negative("stiffness");
     let length = if f.has("length") {
@@ -213,7 +215,7 @@ pub(crate) fn attachment(
     } else {
         Some(0.0)
     };
-    let (a, b) = (a?, b?);
+    let ((a, a_motion), (b, b_motion)) = (a?, b?);
     if matches!((&a.value, &b.value), (Anchor::World(_), Anchor::World(_))) {
         let message = "[[attachment]] joins the world to itself";
         return reporter.fail(
@@ -230,7 +232,29 @@ pub(crate) fn attachment(
         stiffness: stiffness?,
         length: length?,
         damping: damping?,
+        motion: a_motion.or(b_motion),
     })
+}
+
+/// A point of an attachment; one of the world may have a `motion`.
+fn moving_anchor(
+    reporter: &Reporter,
+    node: &Node,
+    what: &str,
+    names: &Names,
+) -> Option<(At<Anchor>, Option<Motion>)> {
+    let f = Fields::new(reporter, node, what, schema::MOVING_ANCHOR)?;
+    let point = anchor_of(&f, names)?;
+    let Some(moves) = f.get("motion") else {
+        return Some((point, None));
+    };
+    if !matches!(point.value, Anchor::World(_)) {
+        let message = format!("{what} moves with its body and takes no `motion`");
+        let help = "remove `motion`; it is for points of the world";
+        return f.fail(Kind::Value, "motion", message, Some(help.to_owned()));
+    }
+    let motion = motion(reporter, moves, what, false)?;
+    Some((point, Some(motion)))
 }
 
 /// `{ world = … }`, `{ body, near = … }` or `{ body, node = … }`.
@@ -240,7 +264,11 @@ pub(crate) fn anchor(
     what: &str,
     names: &Names,
 ) -> Option<At<Anchor>> {
-    let f = Fields::new(reporter, node, what, schema::ANCHOR)?;
+    anchor_of(&Fields::new(reporter, node, what, schema::ANCHOR)?, names)
+}
+
+fn anchor_of(f: &Fields<'_>, names: &Names) -> Option<At<Anchor>> {
+    let what = &f.what;
     if !f.exactly_one(&["world", "near", "node"]) {
         return None;
     }
@@ -256,10 +284,10 @@ pub(crate) fn anchor(
         }
         Anchor::World(f.vector("world")?)
     } else {
-        let body = names.need(&f, "body")?;
-        point(&f, body)?
+        let body = names.need(f, "body")?;
+        point(f, body)?
     };
-    Some(At::new(anchor, node.place))
+    Some(At::new(anchor, f.place))
 }
 
 /// A point of a body: `near` or `node`.

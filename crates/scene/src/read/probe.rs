@@ -12,6 +12,7 @@ use crate::{
         pin::{anchor, point},
         settings::plain_name,
     },
+    schema,
     source::{At, Place},
     suggest,
     tree::{Node, Value},
@@ -34,6 +35,16 @@ pub(crate) enum Followed {
     Distance(Anchor, Anchor),
     Travel(Option<usize>),
     Volume(At<usize>),
+    AngularVelocity(At<usize>, Axis),
+    Angle(At<usize>, Vec3),
+    RelativePosition(SpotPlan, SpotPlan, Axis),
+    RelativeVelocity(SpotPlan, SpotPlan, Axis),
+}
+
+/// A point, or the centre of mass of a body.
+pub(crate) enum SpotPlan {
+    Point(Anchor),
+    Centre(usize),
 }
 
 /// How a type of probes is read: its keys, and what they make.
@@ -42,6 +53,14 @@ pub(crate) enum Reading {
     Point(fn(Anchor, Axis) -> Followed, Option<Axis>),
     /// Two points.
     Distance,
+    /// Two points or bodies, and an axis with its default.
+    Relative(fn(SpotPlan, SpotPlan, Axis) -> Followed, Option<Axis>),
+    /// A rigid body, and an axis with its default.
+    RigidAlong(fn(At<usize>, Axis) -> Followed, Option<Axis>),
+    /// A rigid body and a direction.
+    Angle,
+    /// The whole scene.
+    Scene(Quantity),
     /// A body.
     Body(fn(usize) -> Quantity),
     /// A body whose surface is closed.
@@ -72,6 +91,19 @@ pub(crate) const KINDS: &[(&str, Reading)] = &[
     ("displacement", Reading::Point(Followed::Displacement, NORM)),
     ("velocity", Reading::Point(Followed::Velocity, NORM)),
     ("distance", Reading::Distance),
+    (
+        "relative-position",
+        Reading::Relative(Followed::RelativePosition, None),
+    ),
+    (
+        "relative-velocity",
+        Reading::Relative(Followed::RelativeVelocity, NORM),
+    ),
+    (
+        "angular-velocity",
+        Reading::RigidAlong(Followed::AngularVelocity, NORM),
+    ),
+    ("angle", Reading::Angle),
     ("centroid", Reading::BodiesAlong(Quantity::Centroid, None)),
     (
         "centroid-velocity",
@@ -105,6 +137,7 @@ pub(crate) const KINDS: &[(&str, Reading)] = &[
         "angular-momentum",
         Reading::BodiesAlong(Quantity::AngularMomentum, NORM),
     ),
+    ("spin", Reading::BodiesAlong(Quantity::Spin, NORM)),
     ("tension", Reading::Attachment(Quantity::Tension)),
     ("speed", Reading::Body(Quantity::Speed)),
     ("contact-force", Reading::ContactAlong(Resultant::Force)),
@@ -112,6 +145,7 @@ pub(crate) const KINDS: &[(&str, Reading)] = &[
     ("contact-torque", Reading::ContactAlong(Resultant::Torque)),
     ("normal-force", Reading::Contact(Resultant::Normal)),
     ("contacts", Reading::Contact(Resultant::Count)),
+    ("contact-work", Reading::Scene(Quantity::ContactWork)),
     ("enclosed-volume", Reading::Volume(Quantity::EnclosedVolume)),
     ("pressure", Reading::Volume(Quantity::Pressure)),
 ];
@@ -122,6 +156,9 @@ impl Reading {
         match self {
             Self::Point(..) => &["body", "node", "near", "axis"],
             Self::Distance => &["a", "b"],
+            Self::Relative(..) => &["a", "b", "axis"],
+            Self::RigidAlong(..) | Self::Angle => &["body", "axis"],
+            Self::Scene(_) => &[],
             Self::Body(_) | Self::ClosedBody | Self::Bodies(_) => &["body"],
             Self::Extent(_) | Self::BodiesAlong(..) => &["body", "axis"],
             Self::Radius => &["body", "axis", "point"],
@@ -205,6 +242,19 @@ impl Reader<'_, '_> {
                 let (a, b) = (self.anchor("a"), self.anchor("b"));
                 return Some(Followed::Distance(a?, b?));
             }
+            Reading::Relative(make, default) => {
+                let (a, b) = (self.spot("a"), self.spot("b"));
+                return Some(make(a?, b?, axis(self.f, *default)?));
+            }
+            Reading::RigidAlong(make, default) => {
+                let body = At::new(self.body()?, self.f.place_of("body"));
+                return Some(make(body, axis(self.f, *default)?));
+            }
+            Reading::Angle => {
+                let body = At::new(self.body()?, self.f.place_of("body"));
+                return Some(Followed::Angle(body, self.direction()?));
+            }
+            Reading::Scene(quantity) => quantity.clone(),
             Reading::Bodies(make) => return Some(make(self.any_body()?)),
             Reading::ClosedBody => {
                 let body = At::new(self.body()?, self.f.place_of("body"));
@@ -251,6 +301,17 @@ impl Reader<'_, '_> {
         let what = format!("`{key}` of {}", self.f.what);
         let found = anchor(self.f.reporter, self.f.need(key)?, &what, self.names)?;
         Some(found.value)
+    }
+
+    /// A point, or a body alone for its centre of mass.
+    fn spot(&self, key: &str) -> Option<SpotPlan> {
+        let what = format!("`{key}` of {}", self.f.what);
+        let node = self.f.need(key)?;
+        let f = Fields::new(self.f.reporter, node, what, schema::ANCHOR)?;
+        match ["world", "near", "node"].iter().any(|k| f.has(k)) {
+            true => self.anchor(key).map(SpotPlan::Point),
+            false => self.names.need(&f, "body").map(SpotPlan::Centre),
+        }
     }
 
     fn direction(&self) -> Option<Vec3> {

@@ -231,7 +231,7 @@ pub(crate) fn output(root: &Fields<'_>) -> OutputSettings {
 
 /// Whether a name may become a file name, a column and a word of an override.
 pub(crate) fn is_plain_name(name: &str) -> bool {
-    let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
+    let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ' | ':' | ',');
     let long = name.chars().count() > 100;
     !name.trim().is_empty() && name.chars().all(good) && !long && !name.starts_with('.')
 }
@@ -243,7 +243,7 @@ pub(crate) fn plain_name(reporter: &Reporter, name: At<&str>, what: &str) -> Opt
             "{what} cannot be \"{}\"",
             name.value.chars().take(100).collect::<String>()
         );
-        let help = "use up to 100 letters, digits, spaces, and - _ . (not first)";
+        let help = "use up to 100 letters, digits, spaces, and - _ : , . (the dot not first)";
         return name.fail(reporter, Kind::Value, message, Some(help.to_owned()));
     }
     Some(name.value.to_owned())

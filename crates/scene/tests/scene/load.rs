@@ -3,34 +3,38 @@
 use stiction_bodies::{BodyKind, obstacle::Shape};
 use stiction_math::Vec3;
 use stiction_scene::{Frames, Kind, Limits, LoadOptions, Scene, SceneSource, builtin, load};
-use stiction_sim::check::{Progress, Subject};
+use stiction_sim::check::{Moment, Progress, Subject};
 use stiction_sim::newton::{self, Stop};
 
 use crate::{STRIP, fails, ok, ok_with, scenes_folder, set, text};
 
 /// Runs a scene to its end and gives the outcome of every check.
-fn run(scene: Scene) -> Vec<stiction_sim::check::Outcome> {
+pub(crate) fn run(scene: Scene) -> Vec<stiction_sim::check::Outcome> {
     let (mut simulation, plan) = scene.simulation().unwrap();
     let mut progress = vec![Progress::default(); plan.checks.len()];
     let h = plan.time.step;
+    let mut values: Vec<Option<f64>> = vec![None; plan.probes.len()];
     for step in 0..=plan.time.steps() {
         let report = if step > 0 {
             Some(simulation.step().unwrap())
         } else {
             None
         };
+        let certificate = report.as_ref().map(|r| &r.certificate);
+        let contacts = simulation.contacts();
+        for (value, probe) in values.iter_mut().zip(&plan.probes) {
+            let (model, state) = (simulation.model(), simulation.state());
+            let quantity = &probe.quantity;
+            *value = Some(quantity.follow(model, state, &contacts, certificate, *value));
+        }
+        let probes: Vec<f64> = values.iter().flatten().copied().collect();
+        let at = Moment {
+            time: step as f64 * h,
+            probes: &probes,
+            certificate,
+        };
         for (check, progress) in plan.checks.iter().zip(&mut progress) {
-            let value = match &check.of {
-                Subject::Probe(i) => Some(plan.probes[*i].quantity.measure(
-                    simulation.model(),
-                    simulation.state(),
-                    &[],
-                )),
-                Subject::Certificate(field) => report.and_then(|r| r.certificate.field(field)),
-            };
-            if let Some(value) = value {
-                check.observe(progress, step as f64 * h, h, value);
-            }
+            check.watch(progress, &at, h);
         }
     }
     plan.checks

@@ -8,6 +8,7 @@ mod materials;
 mod overrides;
 mod robust;
 mod roots;
+mod say;
 mod shapes;
 mod variants;
 

@@ -24,7 +24,9 @@ use stiction_bodies::{
 use stiction_math::{Mat3, Part, PartShape, Quat, ScatterError, SystemMatrix, Vec3};
 
 use crate::error::SolveError;
-use crate::forces::{Attachments, BodyForces, Dissipation, ForceTerm, Form, Place, Rates, split};
+use crate::forces::{
+    Attachments, BodyForces, Dissipation, ForceTerm, Form, Place, Rates, middle, split,
+};
 
 /// The potential of the current step. Scratch: made once, filled anew by every step.
 pub struct Dynamics {
@@ -140,12 +142,17 @@ impl Dynamics {
         for (b, body) in model.bodies.iter().enumerate() {
             // In the middle of the step: the mean of what changes steadily.
             let gravity = model.gravity_at(state.time + 0.5 * h);
-            let increment = (gravity + body.acceleration) * h;
+            let middle = state.time + 0.5 * h;
+            let increment = (gravity + body.acceleration_at(middle)) * h;
             self.increments[b] = increment;
             let mechanics = body.kind.mechanics();
             let hat = &mut self.inertial[b];
             let at = BodyAt::of(body.blocks.clone(), state);
             mechanics.inertial_velocity(&at, &increment, h, hat);
+            if let (Some(rigid), Some(torque)) = (body.kind.as_rigid(), body.torque_at(middle)) {
+                let orientation = &state.rotations[rigid.index];
+                hat[1] = rigid.driven_spin(orientation, &at.v[1], &(torque * h), h);
+            }
             if mechanics.guesses_inertial() {
                 v[body.blocks.clone()].copy_from_slice(hat);
             }
@@ -160,7 +167,10 @@ impl Dynamics {
     /// Takes the coefficients of dissipation from the start of the step, which the potential and its
     /// derivatives need.
     pub fn lag(&mut self, model: &Model, state: &State) -> Result<(), ScatterError> {
-        self.bodies.lag(model, &state.x)?;
+        if self.bodies.lags() {
+            middle(state, self.h, &mut self.x);
+            self.bodies.lag(model, &state.x, &self.x)?;
+        }
         let end = state.time + self.h;
         self.dissipation.lag_linear(model, state, end);
         Ok(())
@@ -176,6 +186,8 @@ impl Dynamics {
         StepStart {
             angle: &self.angle,
             held: &self.held,
+            v: &state.v,
+            half: 0.5 * self.h,
             ..StepStart::new(&state.x, &state.frames)
         }
     }
@@ -218,6 +230,7 @@ impl Dynamics {
             rotations: &self.rotations,
             v,
             start: self.step_start(state),
+            time: state.time + self.h,
         }
     }
 

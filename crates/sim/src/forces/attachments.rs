@@ -10,7 +10,7 @@ pub struct Attachments;
 
 /// From the second end of a spring to the first [m].
 fn difference(spring: &Attachment, at: Place<'_>) -> Vec3 {
-    spring.a.position_at(at.x, at.rotations) - spring.b.position_at(at.x, at.rotations)
+    spring.difference(at.x, at.rotations, at.time)
 }
 
 impl ForceTerm for Attachments {

@@ -12,7 +12,7 @@ use crate::implicit::Jacobian;
 
 /// Forces within bodies, with the lagged matrices of stiffness-proportional damping.
 pub struct BodyForces {
-    /// β K⁺ of each body that stores it.
+    /// D of each body that stores it.
     lagged: Vec<Option<BlockMatrix>>,
     scratch: Vec<Vec3>,
 }
@@ -33,9 +33,10 @@ impl BodyForces {
         }
     }
 
-    /// Takes the damping matrices from positions `x` [m].
-    pub fn lag(&mut self, model: &Model, x: &[Vec3]) -> Result<(), ScatterError> {
-        if self.lagged.iter().all(Option::is_none) {
+    /// Takes the damping matrices from positions `x` [m]; velocities are those of a motion through
+    /// `middle` [m].
+    pub fn lag(&mut self, model: &Model, x: &[Vec3], middle: &[Vec3]) -> Result<(), ScatterError> {
+        if !self.lags() {
             return Ok(());
         }
         self.scratch.resize(x.len(), Vec3::zeros());
@@ -50,11 +51,16 @@ impl BodyForces {
                 {
                     *d = new;
                 }
-                let (x, beta) = (&x[body.blocks.clone()], body.damping.stiffness);
-                mechanics.lag_damping(x, beta, g, d)
+                let [x, middle] = [x, middle].map(|x| &x[body.blocks.clone()]);
+                mechanics.lag_damping(x, middle, body.damping.stiffness, g, d)
             }
             None => Ok(()),
         })
+    }
+
+    /// Whether a body stores a damping matrix.
+    pub fn lags(&self) -> bool {
+        self.lagged.iter().any(Option::is_some)
     }
 
     /// The damping of body number `b`.

@@ -70,7 +70,7 @@ impl Dissipation {
         self.rotations.clear();
         self.rotations.extend_from_slice(rotations);
         self.points.clear();
-        self.lag_dashpots(model, x);
+        self.lag_dashpots(model, x, None);
         for (entry, (body, stencils)) in self.drag.iter().enumerate() {
             let surface = &model.bodies[*body].surface;
             surface.positions(x, rotations, &mut self.surface_x);
@@ -109,18 +109,21 @@ impl Dissipation {
                 }
             }
         }
-        self.lag_dashpots(model, &state.x);
+        self.lag_dashpots(model, &state.x, Some([state.time, end]));
     }
 
-    fn lag_dashpots(&mut self, model: &Model, x: &[Vec3]) {
+    /// `step` is the start and the end of the step [s], over which points of the world move.
+    fn lag_dashpots(&mut self, model: &Model, x: &[Vec3], step: Option<[f64; 2]>) {
         for (i, spring) in model.attachments.iter().enumerate() {
             if spring.damping > 0.0 {
-                let [a, b] = [&spring.a, &spring.b].map(|p| p.position_at(x, &self.rotations));
+                let start = step.map_or(0.0, |[start, _]| start);
+                let d = spring.difference(x, &self.rotations, start);
+                let drive = step.map_or(Vec3::zeros(), |[start, end]| spring.drive(start, end));
                 self.points.push(DampedPoint {
                     ends: Ends::Attachment(i),
                     law: PointLaw::Linear {
-                        c: spring.pull(&(a - b)).hessian * spring.damping,
-                        wind: Vec3::zeros(),
+                        c: spring.dashpot(&d),
+                        wind: -drive,
                     },
                 });
             }

@@ -42,6 +42,8 @@ pub struct Place<'a> {
     pub v: &'a [Vec3],
     /// The start of the step, from which reference frames of rods are transported.
     pub start: StepStart<'a>,
+    /// The time [s], at which moving points of the world are where they are.
+    pub time: f64,
 }
 
 impl<'a> Place<'a> {
@@ -52,6 +54,7 @@ impl<'a> Place<'a> {
             rotations: &state.rotations,
             v: &state.v,
             start: StepStart::new(&state.x, &state.frames),
+            time: state.time,
         }
     }
 
@@ -143,7 +146,18 @@ impl Forces {
         x: &[Vec3],
         rotations: &[Quat],
     ) -> Result<(), ScatterError> {
-        self.bodies.lag(model, x)?;
+        self.lag_through(model, x, x, rotations)
+    }
+
+    /// The same where velocities are differences over a step, of a motion through `middle` [m].
+    pub fn lag_through(
+        &mut self,
+        model: &Model,
+        x: &[Vec3],
+        middle: &[Vec3],
+        rotations: &[Quat],
+    ) -> Result<(), ScatterError> {
+        self.bodies.lag(model, x, middle)?;
         self.dissipation.lag(model, x, rotations);
         Ok(())
     }
@@ -217,6 +231,14 @@ impl Forces {
         Volumes::add_ranks(model, at, a * a, jacobian);
         done
     }
+}
+
+/// x ← positions in the middle of a step of `h` [s] if the motion of `state` goes on [m]. A body that spins
+/// steadily turns about them: the chord of its nodes' paths is no strain there.
+pub fn middle(state: &State, h: f64, x: &mut Vec<Vec3>) {
+    x.clear();
+    let blocks = state.x.iter().zip(&state.v);
+    x.extend(blocks.map(|(x, v)| x + v * (0.5 * h)));
 }
 
 /// p ← M v [kg·m/s, kg·m²/s].

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     error::SolveError,
-    forces::{Forces, Place, momentum},
+    forces::{Forces, Place, middle, momentum},
     integrators::{self, Integrator},
     method::SolveReport,
     prescribed::{Prescribed, Side},
@@ -137,6 +137,7 @@ impl Implicit {
             start,
             forces,
             prescribed,
+            x,
             ..
         } = self;
         let n = state.x.len();
@@ -149,7 +150,14 @@ impl Implicit {
         };
         start.p.resize(n, Vec3::zeros());
         momentum(model, at, &mut start.p);
-        forces.lag(model, at.x, at.rotations)?;
+        match step.integrator.order() {
+            // Its velocity is the difference over the step.
+            1 => {
+                middle(state, step.h, x);
+                forces.lag_through(model, at.x, x, at.rotations)?;
+            }
+            _ => forces.lag(model, at.x, at.rotations)?,
+        }
         for f in &mut start.f {
             f.clear();
             f.resize(n, Vec3::zeros());
@@ -226,6 +234,9 @@ impl Implicit {
         self.prescribed
             .set(model, state, step.fixed, time, h, Side::Before);
         self.prescribed.drive(v);
+        if step.integrator.order() == 1 {
+            stage.start_v.clone_from(&state.v);
+        }
         if step.integrator.order() > 1 {
             self.lag_ahead(step, table.time * h)?;
         }

@@ -63,6 +63,7 @@ pub fn add(model: &mut Model, state: &mut State, name: &str, x: &[Vec3], v: &[Ve
         damping: Damping::default(),
         drag: None,
         acceleration: Vec3::zeros(),
+        load: None,
     });
     state.columns.push(columns);
 }
@@ -285,6 +286,7 @@ impl InnerDamping for Dust {
 
     fn lag_damping(
         &self,
+        _: &[Vec3],
         _: &[Vec3],
         _: f64,
         _: &mut [Vec3],

@@ -41,6 +41,8 @@ impl MethodConfig for Config {
             Feature::Rods,
             Feature::DynamicTwist,
             Feature::ChangingGravity,
+            Feature::MovingAttachments,
+            Feature::Loads,
             Feature::Gusts,
             Feature::ParticleContact,
             Feature::Cohesion,

@@ -1,0 +1,108 @@
+//! Formulas over the whole run: a motion or load that stops being finite is refused before it starts.
+
+use stiction_bodies::{
+    motion::Motion,
+    schedule::{Schedule, Scheduled},
+};
+use stiction_math::Vec3;
+
+use crate::{
+    error::{Kind, Reporter},
+    read::{Document, Gravity},
+    source::Place,
+};
+
+/// Most times at which a formula is tried; longer runs are sampled evenly.
+const MOST_TIMES: u64 = 100_000;
+
+/// Reports motions and loads that are not finite at the end of a step.
+pub(super) fn check(reporter: &Reporter, document: &Document) {
+    let steps = document.time.steps();
+    let stride = steps.div_ceil(MOST_TIMES).max(1);
+    let step = document.time.step;
+    let of = Run {
+        reporter,
+        times: (0..=steps / stride).map(|k| (k * stride) as f64 * step),
+    };
+    if let Gravity::Changing(gravity) = &document.gravity {
+        of.vector(gravity, "gravity", Place::new(0, 0..0));
+    }
+    for pin in &document.pins {
+        of.motion(pin.motion.as_ref(), "the motion of a pin", pin.place);
+    }
+    for obstacle in &document.obstacles {
+        let what = format!("the motion of obstacle `{}`", obstacle.name.value);
+        of.motion(obstacle.motion.as_ref(), &what, obstacle.name.place);
+    }
+    for spring in &document.attachments {
+        of.motion(
+            spring.motion.as_ref(),
+            "the motion of an attachment",
+            spring.a.place,
+        );
+    }
+    for body in &document.bodies {
+        let Some(load) = &body.spec.load else {
+            continue;
+        };
+        let loads = [
+            (&load.acceleration, "acceleration"),
+            (&load.force, "force"),
+            (&load.torque, "torque"),
+        ];
+        for (schedule, key) in loads {
+            if let Some(schedule) = schedule {
+                let what = format!("`{key}` of body `{}`", body.name.value);
+                of.vector(schedule, &what, body.place);
+            }
+        }
+    }
+}
+
+/// The times at which a run needs its formulas.
+struct Run<'a, T> {
+    reporter: &'a Reporter,
+    times: T,
+}
+
+impl<T: Iterator<Item = f64> + Clone> Run<'_, T> {
+    fn motion(&self, motion: Option<&Motion>, what: &str, place: Place) {
+        let Some(motion) = motion else { return };
+        let end = motion.release.unwrap_or(f64::INFINITY);
+        for turn in &motion.turns {
+            self.all(&turn.angle, |x| x.is_finite(), end, what, place);
+        }
+        if let Some(translation) = &motion.translation {
+            self.all(translation, is_finite, end, what, place);
+        }
+    }
+
+    fn vector(&self, schedule: &Schedule<Vec3>, what: &str, place: Place) {
+        self.all(schedule, is_finite, f64::INFINITY, what, place);
+    }
+
+    fn all<V: Scheduled>(
+        &self,
+        schedule: &Schedule<V>,
+        finite: impl Fn(&V) -> bool,
+        end: f64,
+        what: &str,
+        place: Place,
+    ) {
+        if !matches!(schedule, Schedule::Formula { .. }) {
+            return;
+        }
+        let mut times = self.times.clone().take_while(|t| *t <= end);
+        let bad = times.find(|t| !finite(&schedule.at(*t)));
+        if let Some(t) = bad {
+            let message = format!("{what} is not finite at t = {t} s");
+            let help = "keep the formula finite for the whole run, for example with min and max";
+            self.reporter
+                .fail::<()>(Kind::Value, place, message, Some(help.to_owned()));
+        }
+    }
+}
+
+fn is_finite(v: &Vec3) -> bool {
+    v.iter().all(|x| x.is_finite())
+}

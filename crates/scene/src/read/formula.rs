@@ -1,0 +1,103 @@
+//! Formulas in the text of a scene.
+
+use stiction_math::formula::{Formula, FormulaError, FormulaErrorKind};
+
+use crate::{
+    error::{Kind, Reporter},
+    source::{At, Place},
+    suggest,
+    tree::{Node, Value},
+};
+
+/// A formula in the time `t` [s] alone, or a number, at `node`; finite at the start.
+pub(crate) fn of_time(reporter: &Reporter, node: &Node, what: &str) -> Option<Formula> {
+    let number;
+    let text = match &node.value {
+        Value::String(s) => s.as_str(),
+        Value::Integer(_) | Value::Float(_) => {
+            number = crate::fields::number(reporter, node, what)?.to_string();
+            &number
+        }
+        other => {
+            let wanted = "a formula in quotes or a number";
+            return crate::fields::wrong_type(reporter, node, what, wanted, other);
+        }
+    };
+    let text = At::new(text, node.place);
+    let time = |name: &str| (name == "t").then_some(0);
+    let formula = match Formula::parse(text.value, time) {
+        Ok(formula) => formula,
+        Err(error) => {
+            let help = match &error.kind {
+                FormulaErrorKind::UnknownName(name) => {
+                    Some(suggest::help(name, "names", ["t", "pi"]))
+                }
+                _ => None,
+            };
+            return refuse(reporter, &text, what, &error, error.to_string(), help);
+        }
+    };
+    let start = formula.value(|_| 0.0);
+    if !start.is_finite() {
+        let message = format!("{what} is {start} at t = 0, but must be finite");
+        let help = "avoid division by zero, roots of negative numbers and overflow";
+        return text.fail(reporter, Kind::Value, message, Some(help.to_owned()));
+    }
+    Some(formula)
+}
+
+/// Reports an error in the formula `text` at its place in the file.
+pub(crate) fn refuse<T>(
+    reporter: &Reporter,
+    text: &At<&str>,
+    what: &str,
+    error: &FormulaError,
+    message: String,
+    help: Option<String>,
+) -> Option<T> {
+    let (kind, own) = match &error.kind {
+        FormulaErrorKind::UnknownName(_) => (Kind::UnknownName, None),
+        FormulaErrorKind::UnknownFunction(name) => {
+            let known = suggest::help(name, "functions", Formula::functions());
+            (Kind::UnknownName, Some(known))
+        }
+        _ => (Kind::Value, None),
+    };
+    let place = place_in(reporter, text, error);
+    let column = text.value[..error.span.start].chars().count() + 1;
+    let message = format!("{what}, character {column}: {message}");
+    reporter.fail(kind, place, message, help.or(own))
+}
+
+/// What to do about an unknown name that is the beginning of a known one: `a-b` reads as a difference.
+pub(crate) fn unquoted(
+    text: &At<&str>,
+    error: &FormulaError,
+    name: &str,
+    known: &[&str],
+) -> Option<String> {
+    let rest = &text.value[error.span.start..];
+    let longer = |k: &&&str| k.len() > name.len() && rest.starts_with(**k);
+    let whole = known.iter().find(longer)?;
+    Some(format!(
+        "write '{whole}' in single quotes: other characters than letters, digits, `_` and `.` need them"
+    ))
+}
+
+/// The place in the file of an error in `text`; all of the text where it is written with escapes.
+fn place_in(reporter: &Reporter, text: &At<&str>, error: &FormulaError) -> Place {
+    let written = reporter.sources.get(text.place).and_then(|source| {
+        let (start, end) = (text.place.start as usize, text.place.end as usize);
+        source.named.inner().get(start..end)
+    });
+    match written.and_then(|w| w.find(text.value)) {
+        Some(offset) if !text.value.is_empty() => {
+            let start = text.place.start as usize + offset;
+            // An error at the end of the text still underlines something.
+            let from = error.span.start.min(text.value.len().saturating_sub(1));
+            let to = error.span.end.max(from + 1);
+            Place::new(text.place.source, start + from..start + to)
+        }
+        _ => text.place,
+    }
+}
