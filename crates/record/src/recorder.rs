@@ -10,12 +10,13 @@
 //! DIR/pairs.csv          on request, one row per step and pair of things that touch
 //! DIR/summary.json       rewritten whenever a checkpoint is
 //! DIR/checkpoint.bin     the last complete state
+//! DIR/run.lock           while the run goes on: the process that writes
 //! ```
+//!
+//! A checkpoint names the part of each table and the frames that belong to it. A run is not resumed where
+//! one of them is missing or of another run.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use stiction_bodies::{Body, Model, State};
 use stiction_contact::{Certificate, Outcome};
@@ -28,14 +29,16 @@ use stiction_sim::{
 };
 
 use crate::{
-    Bound, CONTACTS, Cells, CheckResult, Checkpoint, CheckpointError, ContactTable, Data, Encoder,
-    Encoding, Frame, KeptScene, Named, PairTable, Pvd, RecordError, Section, Status, Summary,
-    Table,
+    Bound, Cells, CheckResult, Checkpoint, CheckpointError, ContactTable, Data, Encoder, Encoding,
+    Frame, KeptScene, Named, PairTable, Pvd, RecordError, RunFolder, Section, Status, Summary,
+    Table, Verdicts,
     history::{HISTORY_VERSION, History},
-    obstacles::{self, PREFIX},
-    peak_memory, sequence_path,
+    names::SeriesNames,
+    obstacles, peak_memory,
+    promises::{self, Promises, kept_formats, resume_tables},
+    sequence_path,
     stored::{STATE_VERSION, decode_state, encode_memory, encode_state, put},
-    topology, write_checkpoint, write_contacts_vtu, write_obj, write_ply, write_vtu,
+    topology, verdicts, write_checkpoint, write_contacts_vtu, write_obj, write_ply, write_vtu,
 };
 
 /// A format of frames.
@@ -52,6 +55,15 @@ pub enum Format {
 impl Format {
     /// All formats with their names.
     pub const ALL: [(&str, Self); 3] = [("vtu", Self::Vtu), ("obj", Self::Obj), ("ply", Self::Ply)];
+
+    /// The name, which is also the extension of its files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Vtu => "vtu",
+            Self::Obj => "obj",
+            Self::Ply => "ply",
+        }
+    }
 }
 
 /// What identifies a run.
@@ -89,11 +101,17 @@ pub struct StoredScene {
 }
 
 /// Probes, certificates and, on request, contacts.
-type Tables = (Table, Table, Option<(ContactTable, PairTable)>);
+pub(crate) type Tables = (Table, Table, Option<(ContactTable, PairTable)>);
+
+/// Names of the tables.
+pub(crate) const PROBES: &str = "probes.csv";
+pub(crate) const CERTIFICATE: &str = "certificate.csv";
+pub(crate) const CONTACT_TABLE: &str = "contacts.csv";
+pub(crate) const PAIR_TABLE: &str = "pairs.csv";
 
 /// Writes a run to a folder.
 pub struct Recorder {
-    dir: PathBuf,
+    folder: RunFolder,
     info: RunInfo,
     pvd: Option<Pvd>,
     probes: Table,
@@ -101,11 +119,17 @@ pub struct Recorder {
     /// On request: contacts and their sums per pair.
     contacts: Option<(ContactTable, PairTable)>,
     history: History,
+    verdicts: Verdicts,
+    /// Formats of frames with the first frame of each.
+    formats: Vec<(Format, u64)>,
+    /// What a resumed run does not have from its beginning, for the user.
+    notes: Vec<String>,
     /// Of the last step: frames carry it.
     last: Certificate,
     values: Vec<f64>,
     points: Vec<Vec3>,
     velocities: Vec<Vec3>,
+    names: SeriesNames,
     /// The obstacles in their own frames.
     obstacles: Vec<TriMesh>,
 }
@@ -116,10 +140,14 @@ impl Recorder {
         dir.join("checkpoint.bin")
     }
 
-    /// Starts recording: makes the folder and writes the state before the first step.
-    pub fn create(dir: &Path, info: RunInfo, sim: &Simulation) -> Result<Self, RecordError> {
-        let frames = dir.join("frames");
-        fs::create_dir_all(&frames).map_err(|e| RecordError::io("create folder", &frames, e))?;
+    /// Starts recording: removes an earlier run from the folder and writes the state before the first
+    /// step.
+    pub fn create(folder: RunFolder, info: RunInfo, sim: &Simulation) -> Result<Self, RecordError> {
+        let dir = folder.path();
+        // What the user has in the place of the scene is found before anything is removed.
+        info.source.check(dir)?;
+        folder.clear()?;
+        folder.make("frames")?;
         crate::atomic::remove_leftovers(dir)?;
         info.source.keep(dir)?;
         let history = History::new(info.probes.len(), info.checks.len());
@@ -127,18 +155,17 @@ impl Recorder {
             true => Some(Pvd::create(&dir.join("frames.pvd"))?),
             false => None,
         };
-        let probes = Table::create(&dir.join("probes.csv"), &columns(&info.probes))?;
-        let certificate = Table::create(&dir.join("certificate.csv"), &Certificate::FIELDS)?;
+        let probes = Table::create(&dir.join(PROBES), &columns(&info.probes))?;
+        let certificate = Table::create(&dir.join(CERTIFICATE), &Certificate::FIELDS)?;
         let contacts = match info.contacts {
             true => Some((
-                ContactTable::create(&dir.join("contacts.csv"))?,
-                PairTable::create(&dir.join("pairs.csv"))?,
+                ContactTable::create(&dir.join(CONTACT_TABLE))?,
+                PairTable::create(&dir.join(PAIR_TABLE))?,
             )),
             false => None,
         };
         let tables = (probes, certificate, contacts);
-        let obstacles = obstacles::meshes(sim.model(), sim.state());
-        let mut recorder = Self::new(dir, info, pvd, tables, history, obstacles);
+        let mut recorder = Self::new(folder, info, pvd, tables, history, sim);
         recorder.measure(sim, &[]);
         recorder.history.probes(
             &recorder.info.checks,
@@ -151,40 +178,65 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Goes on after a checkpoint: puts its state into `sim` and cuts the tables back to it.
+    /// Goes on after a checkpoint: puts its state into `sim` and cuts the tables back to it. Refuses a
+    /// folder in which rows or frames that the checkpoint counts on are missing.
     pub fn resume(
-        dir: &Path,
+        folder: RunFolder,
         info: RunInfo,
         sim: &mut Simulation,
     ) -> Result<Self, CheckpointError> {
-        crate::atomic::remove_leftovers(dir)?;
+        let dir = folder.path();
         let checkpoint = of_scene(&Self::checkpoint_path(dir), info.hash)?;
         let (version, mut history) = checkpoint.versioned("history", HISTORY_VERSION)?;
         let (probes, checks) = (info.probes.len(), info.checks.len());
         let history = History::decode(version, &mut history, probes, checks)?;
+        let verdicts = Verdicts::decode(&checkpoint)?;
+        let promises = Promises::decode(&checkpoint)?;
         let state = decode_state(&checkpoint, sim.state())?;
         let (step, time) = (state.step, state.time);
+        let mut notes = Vec::new();
+        let formats = match &promises {
+            Some(promises) => kept_formats(
+                dir,
+                &info,
+                promises,
+                sim.model(),
+                history.frames,
+                &mut notes,
+            )?,
+            None => info.formats.iter().map(|f| (*f, 0)).collect(),
+        };
+        let tables = resume_tables(dir, &info, promises.as_ref(), step, &mut notes)?;
+        let vtu = formats.iter().find(|f| f.0 == Format::Vtu);
+        let pvd = match vtu {
+            Some((_, first)) => {
+                let pvd = Pvd::resume(&dir.join("frames.pvd"), time)?;
+                let listed = pvd.frames() as u64;
+                if listed != history.frames.saturating_sub(*first) {
+                    let reason = format!(
+                        "it lists {listed} of {} frames up to the checkpoint; restore it from a copy, \
+                         or start the run afresh",
+                        history.frames.saturating_sub(*first)
+                    );
+                    return Err(RecordError::malformed(&dir.join("frames.pvd"), reason).into());
+                }
+                Some(pvd)
+            }
+            None => None,
+        };
         // The duration, the frames and the output may be new.
         info.source.keep(dir)?;
-        let pvd = match info.formats.contains(&Format::Vtu) {
-            true => Some(Pvd::resume(&dir.join("frames.pvd"), time)?),
-            false => None,
-        };
-        let probes = Table::resume(&dir.join("probes.csv"), &columns(&info.probes), step)?;
-        let certificate = Table::resume(&dir.join("certificate.csv"), &Certificate::FIELDS, step)?;
-        let contacts = match info.contacts {
-            true => Some((
-                ContactTable::resume(&dir.join("contacts.csv"), step)?,
-                PairTable::resume(&dir.join("pairs.csv"), step)?,
-            )),
-            false => None,
-        };
-        let tables = (probes, certificate, contacts);
-        // From the state before the first step, which the simulation still has: a plane's patch
-        // lies where it lay.
-        let obstacles = obstacles::meshes(sim.model(), sim.state());
+        crate::atomic::remove_leftovers(dir)?;
+        folder.make("frames")?;
+        // Steps after the checkpoint are taken again.
+        folder.remove_numbered("frames", history.frames)?;
+        folder.remove_numbered("problems", step + 1)?;
+        // Obstacles come from the state before the first step, which the simulation still has: a plane's
+        // patch lies where it lay.
+        let mut recorder = Self::new(folder, info, pvd, tables, history, sim);
         put(&checkpoint, state, sim)?;
-        Ok(Self::new(dir, info, pvd, tables, history, obstacles))
+        (recorder.verdicts, recorder.formats, recorder.notes) = (verdicts, formats, notes);
+        Ok(recorder)
     }
 
     /// Puts a simulation of the scene with the given fingerprint where the checkpoint of a run in `dir`
@@ -201,32 +253,51 @@ impl Recorder {
     }
 
     fn new(
-        dir: &Path,
+        folder: RunFolder,
         info: RunInfo,
         pvd: Option<Pvd>,
         (probes, certificate, contacts): Tables,
         history: History,
-        obstacles: Vec<TriMesh>,
+        sim: &Simulation,
     ) -> Self {
         Self {
-            dir: dir.to_owned(),
+            folder,
+            formats: info.formats.iter().map(|f| (*f, 0)).collect(),
             info,
             pvd,
             probes,
             certificate,
             contacts,
             history,
+            verdicts: Verdicts::default(),
+            notes: Vec::new(),
             last: Certificate::default(),
             values: Vec::new(),
             points: Vec::new(),
             velocities: Vec::new(),
-            obstacles,
+            names: SeriesNames::of(sim.model()),
+            obstacles: obstacles::meshes(sim.model(), sim.state()),
         }
     }
 
     /// What is known of the run so far.
     pub fn history(&self) -> &History {
         &self.history
+    }
+
+    /// What a resumed run does not have from its beginning, in sentences.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// What the whole run is required to keep; the parts before a resume count.
+    pub fn verdicts(&self) -> &Verdicts {
+        &self.verdicts
+    }
+
+    /// What the whole run is required to keep.
+    pub fn verdicts_mut(&mut self) -> &mut Verdicts {
+        &mut self.verdicts
     }
 
     fn measure(&mut self, sim: &Simulation, contacts: &[Outcome]) {
@@ -275,48 +346,31 @@ impl Recorder {
     pub fn frame(&mut self, sim: &Simulation) -> Result<(), RecordError> {
         let (model, state) = (sim.model(), sim.state());
         let number = self.history.frames as usize;
-        let folder = self.dir.join("frames");
-        let mut files = Vec::new();
-        for body in &model.bodies {
+        let folder = self.folder.path().join("frames");
+        let names = self.names.clone();
+        let mut files: Vec<(&str, String)> = Vec::new();
+        for (body, (name, stem)) in model.bodies.iter().zip(&names.bodies) {
             for format in self.info.formats.clone() {
+                let path = sequence_path(&folder, stem, number, format.name());
                 match format {
                     Format::Vtu => {
-                        let path = sequence_path(&folder, &body.name, number, "vtu");
                         self.whole(body, state, &path)?;
-                        let file = path.file_name().map(|f| f.to_string_lossy().into_owned());
-                        files.push((
-                            body.name.clone(),
-                            format!("frames/{}", file.unwrap_or_default()),
-                        ));
+                        files.push((name, listed(&path)));
                     }
-                    Format::Obj => {
-                        self.surface(body, state, |f| {
-                            write_obj(&sequence_path(&folder, &body.name, number, "obj"), f)
-                        })?;
-                    }
-                    Format::Ply => {
-                        self.surface(body, state, |f| {
-                            write_ply(&sequence_path(&folder, &body.name, number, "ply"), f)
-                        })?;
-                    }
+                    Format::Obj => self.surface(body, state, |f| write_obj(&path, f))?,
+                    Format::Ply => self.surface(body, state, |f| write_ply(&path, f))?,
                 }
             }
         }
         if self.pvd.is_some() {
-            self.obstacle_frames(model, state.time, number, &folder, &mut files)?;
-            let path = sequence_path(&folder, CONTACTS, number, "vtu");
+            self.obstacle_frames(model, state.time, number, &names, &mut files)?;
+            let (name, stem) = &names.contacts;
+            let path = sequence_path(&folder, stem, number, "vtu");
             write_contacts_vtu(&path, state.time, &sim.contacts())?;
-            let file = path.file_name().map(|f| f.to_string_lossy().into_owned());
-            files.push((
-                CONTACTS.to_owned(),
-                format!("frames/{}", file.unwrap_or_default()),
-            ));
+            files.push((name, listed(&path)));
         }
         if let Some(pvd) = &mut self.pvd {
-            let files: Vec<(&str, &str)> = files
-                .iter()
-                .map(|(n, f)| (n.as_str(), f.as_str()))
-                .collect();
+            let files: Vec<(&str, &str)> = files.iter().map(|(n, f)| (*n, f.as_str())).collect();
             pvd.add_frame(state.time, &files)?;
         }
         self.history.frames += 1;
@@ -324,25 +378,26 @@ impl Recorder {
     }
 
     /// Obstacles beside the bodies: one file each, or one per frame for those that move.
-    fn obstacle_frames(
+    fn obstacle_frames<'a>(
         &mut self,
         model: &Model,
         time: f64,
         number: usize,
-        folder: &Path,
-        files: &mut Vec<(String, String)>,
+        names: &'a SeriesNames,
+        files: &mut Vec<(&'a str, String)>,
     ) -> Result<(), RecordError> {
-        for (obstacle, mesh) in model.obstacles.iter().zip(&self.obstacles) {
-            let name = format!("{PREFIX}{}", obstacle.name);
+        let folder = self.folder.path().join("frames");
+        let all = model.obstacles.iter().zip(&self.obstacles);
+        for ((obstacle, mesh), (name, stem)) in all.zip(&names.obstacles) {
             let number = if obstacle.motion.is_some() { number } else { 0 };
-            let path = sequence_path(folder, &name, number, "vtu");
+            let path = sequence_path(&folder, stem, number, "vtu");
             if obstacle.motion.is_some() || !path.exists() {
                 let pose = obstacle.pose(time);
                 self.points.clear();
                 self.points
                     .extend(mesh.positions.iter().map(|x| pose.apply(x)));
                 let frame = Frame {
-                    name: &name,
+                    name,
                     time,
                     positions: &self.points,
                     cells: Cells::Triangles(&mesh.triangles),
@@ -352,8 +407,7 @@ impl Recorder {
                 };
                 write_vtu(&path, &frame, Encoding::Raw)?;
             }
-            let file = path.file_name().map(|f| f.to_string_lossy().into_owned());
-            files.push((name, format!("frames/{}", file.unwrap_or_default())));
+            files.push((name, listed(&path)));
         }
         Ok(())
     }
@@ -444,17 +498,34 @@ impl Recorder {
         let state = |out: &mut Encoder| encode_state(sim.state(), out);
         let method = |out: &mut Encoder| encode_memory(&memory, out);
         let past = |out: &mut Encoder| history.encode(out);
+        let mut promised = Promises {
+            tables: vec![
+                (PROBES.to_owned(), self.probes.mark()),
+                (CERTIFICATE.to_owned(), self.certificate.mark()),
+            ],
+            formats: self.formats.clone(),
+        };
+        if let Some((contacts, pairs)) = &self.contacts {
+            let marks = [(CONTACT_TABLE, contacts.mark()), (PAIR_TABLE, pairs.mark())];
+            promised
+                .tables
+                .extend(marks.map(|(n, m)| (n.to_owned(), m)));
+        }
+        let files = |out: &mut Encoder| promised.encode(out);
+        let judged = |out: &mut Encoder| self.verdicts.encode(out);
         let mut sections: Vec<Section> = vec![
             ("scene", 1, &scene),
             ("source", 1, &source),
             ("state", STATE_VERSION, &state),
             ("method", 1, &method),
             ("history", HISTORY_VERSION, &past),
+            (promises::SECTION, promises::VERSION, &files),
+            (verdicts::SECTION, verdicts::VERSION, &judged),
         ];
         if adapted.is_some() {
             sections.push((topology::SECTION, topology::VERSION, &meshes));
         }
-        write_checkpoint(&Self::checkpoint_path(&self.dir), &sections)
+        write_checkpoint(&Self::checkpoint_path(self.folder.path()), &sections)
     }
 
     /// The summary of the run so far; `wall` [s] counts from the start or the last resume.
@@ -509,22 +580,20 @@ impl Recorder {
             peak_memory: peak_memory(),
             threads: rayon::current_num_threads() as u64,
             probes,
-            requirements: Vec::new(),
+            requirements: self.verdicts.requirements(history),
             checks: self.check_results(),
         }
     }
 
     /// Writes `summary.json`.
     pub fn write_summary(&self, summary: &Summary) -> Result<(), RecordError> {
-        summary.write(&self.dir.join("summary.json"))
+        summary.write(&self.folder.path().join("summary.json"))
     }
 
     fn check_results(&self) -> Vec<CheckResult> {
         let finite = |x: f64| x.is_finite().then_some(x);
-        self.info
-            .checks
-            .iter()
-            .zip(&self.history.checks)
+        let checks = self.info.checks.iter().zip(&self.history.checks);
+        checks
             .map(|(check, progress)| {
                 let outcome = check.outcome(progress);
                 let (from, to) = match check.when {
@@ -544,10 +613,18 @@ impl Recorder {
                     from,
                     to,
                     passed: outcome.passed,
+                    untested: None,
                 }
             })
+            .chain(self.verdicts.exact(&self.history))
             .collect()
     }
+}
+
+/// A file of a frame as the time series names it.
+fn listed(path: &Path) -> String {
+    let file = path.file_name().map(|f| f.to_string_lossy().into_owned());
+    format!("frames/{}", file.unwrap_or_default())
 }
 
 /// The scene of a checkpoint.
@@ -588,6 +665,6 @@ fn fields(values: &[f64; Certificate::FIELDS.len()]) -> Vec<(&'static str, Data<
         .collect()
 }
 
-fn columns(probes: &[Probe]) -> Vec<&str> {
+pub(crate) fn columns(probes: &[Probe]) -> Vec<&str> {
     probes.iter().map(|p| p.name.as_str()).collect()
 }

@@ -204,7 +204,8 @@ pub(crate) fn document(
         .string("description")
         .map(|d| d.value.to_owned())
         .unwrap_or_default();
-    if bodies.is_empty() && !f.has("body") {
+    // A key of another type has been reported.
+    if bodies.is_empty() && !f.has_other_than_list("body") {
         let message = "the scene has no body";
         reporter.fail::<()>(
             Kind::MissingKey,
