@@ -117,7 +117,10 @@ fn started(dir: &Path, method: &str) -> Child {
     let clock = Instant::now();
     while !out.join("summary.json").exists() {
         sleep(Duration::from_millis(5));
-        assert!(clock.elapsed() < Duration::from_secs(60), "it did not start");
+        assert!(
+            clock.elapsed() < Duration::from_secs(60),
+            "it did not start"
+        );
     }
     child
 }

@@ -126,7 +126,7 @@ mod tests {
         let long = "x".repeat(1 << 20);
         let report = miette!(help = format!("say {long}"), "no such {long}");
         let said = told(&report);
-        assert!(said.len() < 4000 && said.contains("no such x"), "{said}");
+        assert!(said.len() < 4000 && said.contains("no such"), "{said}");
         assert_eq!(cut("short\nlines"), None);
         let lines = cut(&"line\n".repeat(1000)).unwrap_or_default();
         assert!(lines.ends_with("… 800 more lines") && lines.len() < 2000);
