@@ -140,12 +140,18 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
 /// Whether a run did not do what was asked of it. One that was cut short by `--frames` has not come to
 /// what the checks of its scene look at, so that these are not `judged`.
 fn failed(summary: &Summary, judged: bool) -> bool {
-    let broken = summary.requirements.iter().any(|r| !r.passed);
+    let broken = summary.requirements.iter().any(|r| !r.passed) || !is_certified(summary);
     let mut checks = summary
         .checks
         .iter()
         .filter(|c| judged || c.of == CROSSINGS);
     summary.status != Status::Done || broken || checks.any(|c| !c.passed)
+}
+
+/// Whether the certificate of every step is made of numbers.
+fn is_certified(summary: &Summary) -> bool {
+    let mut bounds = summary.certificate.0.iter().map(|(_, bound)| bound.max);
+    bounds.all(f64::is_finite)
 }
 
 /// The folder of the run, for this process alone.
@@ -288,6 +294,9 @@ fn report(summary: &Summary, dir: &Path) {
             worst("penetration"),
             worst("dynamics")
         );
+    }
+    if !is_certified(summary) {
+        println!("  FAIL the certificate of a step has a value that is not a number");
     }
     for check in &summary.checks {
         println!("{}", super::check::line(check));
