@@ -527,7 +527,7 @@ fn judge(dir: &Path, args: &[String]) -> Option<String> {
         return Some("it does not end".to_owned());
     };
     match status.code() {
-        Some(0 | 1 | 2) => {}
+        Some(0..=2) => {}
         // Ended by our own request before it could catch it.
         None if is_run && std::os::unix::process::ExitStatusExt::signal(&status) == Some(15) => {}
         other => return Some(format!("it ended with {other:?}, {status}")),

@@ -74,9 +74,12 @@ impl RunFolder {
         &self.held.dir
     }
 
-    /// Whether the folder holds a run, finished or not.
+    /// Whether the folder holds a run, finished or not, or what is left of one.
     pub fn has_run(&self) -> bool {
-        FIRST.iter().any(|name| self.path().join(name).exists())
+        let marks = FIRST.iter().chain(&FILES);
+        marks
+            .into_iter()
+            .any(|name| self.path().join(name).exists())
     }
 
     /// Removes all files of an earlier run but its kept scene and meshes. After an interruption at any

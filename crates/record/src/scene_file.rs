@@ -111,8 +111,8 @@ impl KeptMesh {
     /// so is a link in the place of its folder.
     fn is_there(&self, dir: &Path, replace: bool) -> Result<bool, RecordError> {
         let target = dir.join(&self.kept);
-        let inside = target.ancestors().skip(1).take_while(|a| *a != dir);
-        inside.map(refuse_link).collect::<Result<(), _>>()?;
+        let mut inside = target.ancestors().skip(1).take_while(|a| *a != dir);
+        inside.try_for_each(refuse_link)?;
         if !target.exists() {
             return Ok(false);
         }

@@ -24,6 +24,10 @@ const MOST_DIFFERENCES: usize = 5;
 /// A checkpoint is written when this much work would be lost otherwise.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(10);
 
+/// A step that takes longer than a signal waits is followed by a checkpoint if that costs less than this
+/// fraction of the step.
+const CHECKPOINT_COST: f64 = 0.1;
+
 /// One run into one folder.
 pub struct Job {
     /// Look at it in the browser.
@@ -132,7 +136,7 @@ impl Job {
         if rules.is_some() {
             verdicts.exact.get_or_insert_default();
         }
-        let run = Run {
+        let mut run = Run {
             sim,
             recorder,
             rules,
@@ -141,6 +145,11 @@ impl Job {
             time,
             every,
         };
+        if run.sim.state().step == 0 {
+            // From here on there is a state to go on from.
+            let saved = run.recorder.checkpoint(&run.sim, 0.0);
+            saved.map_err(Failure::run)?;
+        }
         run.summarise(Status::Running, None, 0.0)?;
         Ok(run)
     }
@@ -263,16 +272,19 @@ impl Run {
                 return Ok(End::Broken(text));
             }
         }
-        let mut saved = Instant::now();
+        let (mut saved, mut cost) = (Instant::now(), Duration::ZERO);
         while self.sim.state().step < last {
             if signals::stop() {
                 return Ok(End::Interrupted);
             }
+            let began = Instant::now();
             let report = match self.sim.step() {
                 Ok(report) => report,
                 Err(error) if error.is_cancelled() => return Ok(End::Interrupted),
                 Err(error) => return Ok(End::Failed(error)),
             };
+            let took = began.elapsed();
+            let long = took > signals::GRACE && cost < took.mul_f64(CHECKPOINT_COST);
             let clock = self.sim.stages_mut().start(Stage::Record);
             let (step, frame) = (self.sim.state().step, self.record(job, &report)?);
             if self.time.is_frame(step) {
@@ -280,13 +292,14 @@ impl Run {
             }
             let due = match self.every {
                 Some(n) => self.time.is_frame(step) && frame.is_multiple_of(n.max(1)),
-                None => saved.elapsed() > CHECKPOINT_INTERVAL,
+                None => long || saved.elapsed() > CHECKPOINT_INTERVAL,
             };
             if due {
+                let began = Instant::now();
                 let saved_now = self.recorder.checkpoint(&self.sim, wall());
                 saved_now.map_err(Failure::run)?;
                 self.summarise(Status::Running, None, wall())?;
-                saved = Instant::now();
+                (saved, cost) = (Instant::now(), began.elapsed());
             }
             self.sim.stages_mut().stop(clock);
             progress.step(step, frame, &report);
@@ -302,7 +315,7 @@ impl Run {
     /// Records the step just taken, and returns the number of frames so far.
     fn record(&mut self, job: &Job, report: &StepReport) -> Result<u64, Failure> {
         let step = self.sim.state().step;
-        if job.dump.is_some_and(|n| step % n == 0) {
+        if job.dump.is_some_and(|n| step.is_multiple_of(n)) {
             job.check_dump(&self.sim)?;
             dump(&self.dir, &self.name, &self.sim).map_err(Failure::run)?;
         }

@@ -17,7 +17,7 @@ use std::{
 use stiction_math::Cancel;
 
 /// Time from a signal to the end of a process that is not writing its checkpoint.
-const GRACE: Duration = Duration::from_millis(900);
+pub const GRACE: Duration = Duration::from_millis(600);
 
 static CANCEL: LazyLock<Cancel> = LazyLock::new(Cancel::new);
 
