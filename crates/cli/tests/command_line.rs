@@ -386,6 +386,18 @@ fn requirements_stop_a_run_and_its_problems_are_solved_alone() {
         let solved = lines.any(|l| l.contains(solver) && l.contains("yes"));
         assert!(solved, "{said}");
     }
+    // Files of the same name from several folders have files of their own.
+    let other = out.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::copy(&problem, other.join("000002.problem")).unwrap();
+    let both = out.path().join("both");
+    let second = other.join("000002.problem").to_string_lossy().into_owned();
+    let to = both.to_string_lossy().into_owned();
+    let output = stiction(&["solve", &file, &second, "--fclib", "--out", &to]);
+    assert!(code(&output) <= 1, "{}", stderr(&output));
+    for name in ["000002.hdf5", "000002-2.hdf5", "000002-2-admm.csv"] {
+        assert!(both.join(name).exists(), "{name}");
+    }
     for name in ["000002.svg", "000002.png", "000002-admm.csv"] {
         assert!(curves.join(name).exists(), "{name}");
     }

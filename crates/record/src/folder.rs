@@ -166,9 +166,10 @@ fn lock(path: &Path) -> Result<Option<File>, RecordError> {
             continue;
         }
         let text = format!("{LOCK_HEADER}\nprocess {}\n", std::process::id());
-        file.set_len(0)
-            .and_then(|()| file.seek(SeekFrom::Start(0)))
+        // Written over, never emptied first: whatever is interrupted, the header marks the folder of a run.
+        file.seek(SeekFrom::Start(0))
             .and_then(|_| file.write_all(text.as_bytes()))
+            .and_then(|()| file.set_len(text.len() as u64))
             .map_err(fail)?;
         return Ok(Some(file));
     }
@@ -216,7 +217,9 @@ fn foreign(dir: &Path) -> Result<Option<PathBuf>, RecordError> {
         let name = entry
             .map_err(|e| RecordError::io("list", dir, e))?
             .file_name();
-        if name != OVERLAPS && !atomic::is_leftover(&name) {
+        // A process that is killed right after it made the lock leaves it empty.
+        let lock = name == LOCK && dir.join(LOCK).metadata().is_ok_and(|m| m.len() == 0);
+        if name != OVERLAPS && !lock && !atomic::is_leftover(&name) {
             found.push(PathBuf::from(name));
         }
     }
@@ -235,7 +238,7 @@ fn is_run(dir: &Path) -> bool {
     begins(LOCK, LOCK_HEADER.as_bytes())
         || begins("checkpoint.bin", &checkpoint::MAGIC)
         || begins(scene_file::SCENE_FILE, scene_file::HEADER.as_bytes())
-            && begins("probes.csv", b"step,time")
+            && (begins("probes.csv", b"step,time") || begins(LOCK, b""))
 }
 
 /// Whether the file at `path` begins with `bytes`.
@@ -321,6 +324,15 @@ mod tests {
         fs::write(run.join(LOCK), format!("{LOCK_HEADER}\nprocess 1\n")).unwrap();
         fs::write(run.join("probes.csv"), "step,time\n").unwrap();
         RunFolder::claim(&run).unwrap();
+    }
+
+    #[test]
+    fn a_lock_that_was_made_and_not_written_is_taken_over() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(LOCK), "").unwrap();
+        drop(RunFolder::claim(dir.path()).unwrap());
+        fs::write(dir.path().join(LOCK), "a user's").unwrap();
+        assert!(RunFolder::claim(dir.path()).is_err());
     }
 
     #[test]
