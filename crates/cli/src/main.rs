@@ -22,8 +22,6 @@ fn return_large_blocks() {
 
 fn main() -> ExitCode {
     return_large_blocks();
-    // Pipes that close early (`stiction scenes | head`) end the program quietly.
-    commands::quiet_broken_pipes();
     match Cli::try_parse() {
         Ok(cli) => commands::main(cli),
         Err(error) => commands::usage(&error),

@@ -1,14 +1,11 @@
 //! Frames of a recorded run, read back for pictures, exports and the viewer.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Component, Path, PathBuf};
 
 use stiction_contact::ContactState;
 use stiction_geometry::TetMesh;
 use stiction_math::Vec3;
-use stiction_record::{CONTACTS, OBSTACLE_PREFIX, PvdEntry, read_pvd};
+use stiction_record::{CONTACTS, OBSTACLE_PREFIX, PvdEntry, read_file, read_pvd};
 use stiction_scene::mesh_files::{
     Limits,
     vtu::{self, Values, VtuFile},
@@ -125,8 +122,8 @@ impl Replay {
             contacts: Vec::new(),
         };
         for entry in entries {
-            let path = self.dir.join(&entry.file);
-            let bytes = fs::read(&path).map_err(|e| bad(&format!("{}: {e}", path.display())))?;
+            let path = self.dir.join(inside(&entry.file)?);
+            let bytes = read_file(&path).map_err(|e| bad(&e.to_string()))?;
             let stored = vtu::read(&bytes, &Limits::default());
             let stored = stored.map_err(|e| bad(&e.in_file(&path).to_string()))?;
             if entry.name == CONTACTS {
@@ -217,6 +214,18 @@ fn seen(mut frame: VtuFile, name: &str) -> Seen {
         None => SeenCells::Triangles(triangles),
     };
     seen
+}
+
+/// The path of a file that a series names, which must be in the folder of the run.
+fn inside(file: &str) -> Result<&Path, ReplayError> {
+    let path = Path::new(file);
+    match path.components().all(|c| matches!(c, Component::Normal(_))) {
+        true => Ok(path),
+        false => Err(bad(&format!(
+            "frames.pvd names `{}`, which is not in the folder of the run",
+            file
+        ))),
+    }
 }
 
 fn bad(message: &str) -> ReplayError {

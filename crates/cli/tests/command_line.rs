@@ -177,16 +177,26 @@ fn an_earlier_run_is_not_overwritten_unasked() {
 #[test]
 fn a_full_disk_ends_the_run_with_1_and_names_the_file() {
     let dir = tempfile::tempdir().unwrap();
-    // Every write to /dev/full fails as on a full disk.
-    std::os::unix::fs::symlink("/dev/full", dir.path().join("probes.csv")).unwrap();
-    let out = dir.path().to_string_lossy().into_owned();
-    let output = stiction(&["run", "tumbling", "--out", &out, "--quiet"]);
-    assert_eq!(code(&output), 1);
+    let out = dir.path().join("o").to_string_lossy().into_owned();
+    // Files of at most 8 or 16 KiB: the first one that grows beyond is refused, as by a full disk.
+    let limited = "trap '' XFSZ; ulimit -f 16; exec \"$0\" \"$@\"";
+    let program = env!("CARGO_BIN_EXE_stiction");
+    let args = [
+        "run", "tumbling", "--out", &out, "--quiet", "--format", "none",
+    ];
+    let output = std::process::Command::new("sh")
+        .args(["-c", limited, program])
+        .args(args)
+        .output()
+        .unwrap();
     let said = stderr(&output);
+    assert_eq!(code(&output), 1, "{said}");
     assert!(
-        said.contains("probes.csv") && said.contains("No space left on device"),
+        said.contains(".csv") && said.contains("File too large"),
         "{said}"
     );
+    let summary = Summary::read(&dir.path().join("o/summary.json")).unwrap();
+    assert!(summary.error.unwrap().contains(".csv"));
 }
 
 #[test]
@@ -375,6 +385,18 @@ fn requirements_stop_a_run_and_its_problems_are_solved_alone() {
         let mut lines = said.lines();
         let solved = lines.any(|l| l.contains(solver) && l.contains("yes"));
         assert!(solved, "{said}");
+    }
+    // Files of the same name from several folders have files of their own.
+    let other = out.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::copy(&problem, other.join("000002.problem")).unwrap();
+    let both = out.path().join("both");
+    let second = other.join("000002.problem").to_string_lossy().into_owned();
+    let to = both.to_string_lossy().into_owned();
+    let output = stiction(&["solve", &file, &second, "--fclib", "--out", &to]);
+    assert!(code(&output) <= 1, "{}", stderr(&output));
+    for name in ["000002.hdf5", "000002-2.hdf5", "000002-2-admm.csv"] {
+        assert!(both.join(name).exists(), "{name}");
     }
     for name in ["000002.svg", "000002.png", "000002-admm.csv"] {
         assert!(curves.join(name).exists(), "{name}");

@@ -95,7 +95,7 @@ fn a_run_is_handed_to_the_viewer_and_ends_it() {
         "{summary}"
     );
     let called = fs::read_to_string(tools.join("stiction-viewer.called")).unwrap();
-    assert_eq!(called, format!("--follow {folder}\nended\n"));
+    assert_eq!(called, format!("--follow -- {folder}\nended\n"));
     // What is looked at is written, whatever formats were asked for.
     assert!(out.join("frames.pvd").exists());
 
@@ -109,7 +109,7 @@ fn a_run_is_handed_to_the_viewer_and_ends_it() {
     assert_eq!(code(&seen), 0, "{}", stderr(&seen));
     let called = fs::read_to_string(dir.path().join("stiction-viewer.called")).unwrap();
     assert!(
-        called.starts_with(&format!("{folder} --save a.rrd --paused\n")),
+        called.starts_with(&format!("--save a.rrd --paused -- {folder}\n")),
         "{called}"
     );
 }

@@ -7,7 +7,9 @@
 
 use std::sync::Arc;
 
-use stiction_math::{BlockError, BlockPattern, FactorError, Part, SystemError, SystemFactor, Vec3};
+use stiction_math::{
+    BlockError, BlockPattern, Cancel, FactorError, Part, SystemError, SystemFactor, Vec3,
+};
 
 use crate::{ContactKey, ContactSet, FrictionProblem, ProblemError, detect::ContactSource};
 
@@ -83,6 +85,8 @@ pub struct Task<'a> {
     pub target: Option<Target>,
     /// Other constraints of an alternating loop. A solver without such a loop refuses them.
     pub local: Option<&'a mut dyn LocalStep>,
+    /// Ends the solve with [`SolverError::Cancelled`] when it is requested.
+    pub cancel: &'a Cancel,
     /// Called after every iteration.
     pub observer: &'a mut dyn FnMut(&Iteration),
 }
@@ -241,6 +245,9 @@ pub enum SolverError {
         /// Its value.
         value: f64,
     },
+    /// The solve was cancelled.
+    #[error("the contact solver was cancelled")]
+    Cancelled,
     /// The iteration left the finite numbers.
     #[error(
         "the iteration overflowed after {iterations} iterations, at a change of {change:e} m/s"
@@ -251,6 +258,24 @@ pub enum SolverError {
         /// The last finite change of the iterate [m/s].
         change: f64,
     },
+}
+
+impl SolverError {
+    /// Refuses to go on once `cancel` is requested.
+    pub fn unless(cancel: &Cancel) -> Result<(), Self> {
+        match cancel.is_requested() {
+            true => Err(Self::Cancelled),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the solve was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        match self {
+            Self::Polish(inner) => inner.is_cancelled(),
+            other => *other == Self::Cancelled,
+        }
+    }
 }
 
 /// A factor whose analysis is kept as long as problems have the same number of bodies of the same
@@ -406,6 +431,18 @@ pub fn solve_alone(
     start: TaskStart,
     target: Option<Target>,
 ) -> Result<SolverReport, SolverError> {
+    solve_until(solver, problem, solution, start, target, Cancel::NEVER)
+}
+
+/// As [`solve_alone`], unless it is cancelled.
+pub fn solve_until(
+    solver: &mut dyn ContactSolver,
+    problem: &mut FrictionProblem,
+    solution: &mut Solution,
+    start: TaskStart,
+    target: Option<Target>,
+    cancel: &Cancel,
+) -> Result<SolverReport, SolverError> {
     let mut task = Task {
         problem,
         source: &mut NoNewContacts,
@@ -413,6 +450,7 @@ pub fn solve_alone(
         polish: true,
         target,
         local: None,
+        cancel,
         observer: &mut |_| {},
     };
     solver.solve(&mut task, solution)

@@ -21,6 +21,7 @@ pub type Quat = nalgebra::UnitQuaternion<f64>;
 mod banded;
 mod bicgstab;
 mod block;
+mod cancel;
 pub mod checksum;
 mod coloring;
 mod dissection;
@@ -45,6 +46,7 @@ pub use banded::{
 };
 pub use bicgstab::{BicgstabWorkspace, bicgstab};
 pub use block::{BlockError, BlockMatrix, BlockPattern};
+pub use cancel::Cancel;
 pub use coloring::BlockColoring;
 pub use dual::{Dual, Real, Vector};
 pub use eig::{is_positive_definite3, psd_n, psd2, psd3, sym_eig_n, sym_eig2, sym_eig3};

@@ -15,8 +15,8 @@
 //! [`remove_leftovers`] clears those of files that are never written again.
 
 use crate::RecordError;
-use std::ffi::OsString;
-use std::fs::{self, File};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -74,10 +74,8 @@ pub fn remove_leftovers(directory: &Path) -> Result<usize, RecordError> {
     let mut removed = 0;
     for entry in listing {
         let entry = entry.map_err(|error| RecordError::io("list", directory, error))?;
-        let name = entry.file_name();
-        let name = name.as_encoded_bytes();
-        let ours = name.starts_with(b".") && name.ends_with(SUFFIX.as_bytes());
-        if ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+        let plain = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if plain && is_leftover(&entry.file_name()) {
             let path = entry.path();
             fs::remove_file(&path).map_err(|error| RecordError::io("remove", &path, error))?;
             removed += 1;
@@ -86,12 +84,30 @@ pub fn remove_leftovers(directory: &Path) -> Result<usize, RecordError> {
     Ok(removed)
 }
 
+/// Whether a file is a temporary, by its name.
+pub(crate) fn is_leftover(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(b".") && name.ends_with(SUFFIX.as_bytes())
+}
+
+/// A new file at `path` in the place of whatever is there. A link is replaced, not followed.
+pub(crate) fn create(path: &Path) -> io::Result<File> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_file() || meta.is_symlink() => fs::remove_file(path)?,
+        Ok(_) => return Err(io::Error::other("it is not a regular file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true).open(path)
+}
+
 fn fill_partial(
     partial: &Path,
     wait: bool,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 16, File::create(partial)?);
+    let mut out = BufWriter::with_capacity(1 << 16, create(partial)?);
     fill(&mut out)?;
     // `into_inner` reports the last flush, which dropping the writer would swallow.
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -114,7 +130,7 @@ fn parent(path: &Path) -> PathBuf {
 
 /// Without this, a rename may be forgotten when the power fails. Elsewhere than on Unix a directory
 /// cannot be opened as a file, and the file system looks after its own entries.
-fn sync_directory(directory: &Path) -> Result<(), RecordError> {
+pub(crate) fn sync_directory(directory: &Path) -> Result<(), RecordError> {
     if cfg!(unix) {
         File::open(directory)
             .and_then(|handle| handle.sync_all())

@@ -15,15 +15,14 @@
 //! of the container had none: its sections are all of version 1.
 
 use crate::codec::{DecodeError, Decoder, Encoder};
-use crate::{RecordError, atomic};
-use std::fs;
+use crate::{RecordError, atomic, read_file};
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use stiction_bodies::adapt::AdaptError;
 use stiction_math::checksum::Xxh64;
 
-const MAGIC: [u8; 8] = *b"STICTCKP";
+pub(crate) const MAGIC: [u8; 8] = *b"STICTCKP";
 const VERSION: u32 = 2;
 /// The version of the container whose sections had no versions.
 const UNVERSIONED: u32 = 1;
@@ -238,8 +237,7 @@ impl Checkpoint {
     /// Reads and verifies the checkpoint at `path`. Memory is taken for the bytes that exist, never
     /// for a length that the file merely claims.
     pub fn read(path: &Path) -> Result<Self, CheckpointError> {
-        let bytes = fs::read(path).map_err(|error| RecordError::io("read", path, error))?;
-        Self::from_bytes(path, bytes)
+        Self::from_bytes(path, read_file(path)?)
     }
 
     /// The sections in the order in which they were written.
@@ -425,6 +423,7 @@ impl Cursor<'_> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
+    use std::fs;
 
     fn sections(seed: u8) -> Vec<(String, Vec<u8>)> {
         let mut state = Encoder::new();

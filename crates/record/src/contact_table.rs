@@ -1,7 +1,7 @@
 //! Contacts of a frame as a VTU point cloud and as rows of `contacts.csv`.
 
 use crate::RecordError;
-use crate::csv::{Table, Value};
+use crate::csv::{Table, TableMark, Value};
 use crate::frame::{Cells, Data, Frame};
 use crate::vtu::{Encoding, write_vtu};
 use std::collections::BTreeMap;
@@ -49,6 +49,17 @@ impl ContactTable {
     pub fn resume(path: &Path, step: u64) -> Result<Self, RecordError> {
         let table = Table::resume(path, &COLUMNS, step)?;
         Ok(Self { table })
+    }
+
+    /// Continues the table after a part of it; see [`Table::resume_at`].
+    pub fn resume_at(path: &Path, step: u64, mark: &TableMark) -> Result<Self, RecordError> {
+        let table = Table::resume_at(path, &COLUMNS, step, mark)?;
+        Ok(Self { table })
+    }
+
+    /// The table as it is now, for a checkpoint.
+    pub fn mark(&self) -> TableMark {
+        self.table.mark()
     }
 
     /// Appends all contacts of `step` at `time` [s]. A body without a name is shown by its index.
@@ -124,6 +135,17 @@ impl PairTable {
     pub fn resume(path: &Path, step: u64) -> Result<Self, RecordError> {
         let table = Table::resume(path, &PAIR_COLUMNS, step)?;
         Ok(Self { table })
+    }
+
+    /// Continues the table after a part of it; see [`Table::resume_at`].
+    pub fn resume_at(path: &Path, step: u64, mark: &TableMark) -> Result<Self, RecordError> {
+        let table = Table::resume_at(path, &PAIR_COLUMNS, step, mark)?;
+        Ok(Self { table })
+    }
+
+    /// The table as it is now, for a checkpoint.
+    pub fn mark(&self) -> TableMark {
+        self.table.mark()
     }
 
     /// Appends the sums over the contacts of `step` at `time` [s], pairs in the order of their

@@ -3,11 +3,12 @@
 //! Every row begins with `step,time`. Rows go straight to the operating system, so nothing waits in
 //! a buffer whose loss nobody would notice, and a full disk is an error of the row that hit it.
 
-use crate::RecordError;
+use crate::{RecordError, atomic, folder::refuse_link, read_text};
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use stiction_math::checksum::Xxh64;
 
 /// An open table.
 #[derive(Debug)]
@@ -19,6 +20,17 @@ pub struct Table {
     last_step: u64,
     /// Bytes of complete rows on disk.
     length: u64,
+    /// Of those bytes.
+    hash: Xxh64,
+}
+
+/// The part of a table that a checkpoint counts on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableMark {
+    /// Its length [bytes].
+    pub length: u64,
+    /// Its XXH64.
+    pub checksum: u64,
 }
 
 /// One cell of a row.
@@ -35,22 +47,78 @@ pub enum Value<'a> {
 impl Table {
     /// Starts a table with the header `step,time,COLUMNS…`, replacing what was at `path`.
     pub fn create(path: &Path, columns: &[&str]) -> Result<Self, RecordError> {
-        let file = File::create(path).map_err(|error| RecordError::io("create", path, error))?;
+        let file = atomic::create(path).map_err(|e| RecordError::io("create", path, e))?;
         let mut table = Self {
             path: path.to_owned(),
             file,
             columns: columns.len(),
             last_step: 0,
             length: 0,
+            hash: Xxh64::new(),
         };
         table.append(&header(columns))?;
         Ok(table)
+    }
+
+    /// Continues the table at `path` after the part `mark`, which ends with the rows of `step`; what
+    /// follows is removed. Refuses a table that does not begin with that part: rows would be missing,
+    /// or of another run.
+    pub fn resume_at(
+        path: &Path,
+        columns: &[&str],
+        step: u64,
+        mark: &TableMark,
+    ) -> Result<Self, RecordError> {
+        let fail = |error| RecordError::io("resume", path, error);
+        refuse_special(path)?;
+        let file = OpenOptions::new().read(true).write(true).open(path);
+        let mut file = file.map_err(fail)?;
+        let mut hash = Xxh64::new();
+        let mut reader = BufReader::new(&file).take(mark.length);
+        loop {
+            let piece = reader.fill_buf().map_err(fail)?;
+            if piece.is_empty() {
+                break;
+            }
+            hash.update(piece);
+            let count = piece.len();
+            reader.consume(count);
+        }
+        if reader.limit() > 0 || hash.finish() != mark.checksum {
+            let reason = "it does not have the rows that it had when the checkpoint was written; \
+                          restore it from a copy, or start the run afresh";
+            return Err(RecordError::malformed(path, reason));
+        }
+        file.set_len(mark.length).map_err(fail)?;
+        file.seek(SeekFrom::Start(mark.length)).map_err(fail)?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            columns: columns.len(),
+            last_step: step,
+            length: mark.length,
+            hash,
+        })
+    }
+
+    /// The table as it is now, for a checkpoint.
+    pub fn mark(&self) -> TableMark {
+        TableMark {
+            length: self.length,
+            checksum: self.hash.finish(),
+        }
+    }
+
+    /// Step of the last row; zero without rows.
+    pub fn last_step(&self) -> u64 {
+        self.last_step
     }
 
     /// Continues the table at `path` after the rows with a step of at most `step`; later rows and a
     /// last line that was cut short are removed. A missing file is created.
     pub fn resume(path: &Path, columns: &[&str], step: u64) -> Result<Self, RecordError> {
         let fail = |error| RecordError::io("resume", path, error);
+        refuse_special(path)?;
         let mut file = match OpenOptions::new().read(true).write(true).open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -75,6 +143,8 @@ impl Table {
             ));
         }
         let (mut length, mut last_step) = (line.len() as u64, 0);
+        let mut hash = Xxh64::new();
+        hash.update(&line);
         for number in 2.. {
             line.clear();
             reader.read_until(b'\n', &mut line).map_err(fail)?;
@@ -96,6 +166,7 @@ impl Table {
             }
             last_step = row_step;
             length += line.len() as u64;
+            hash.update(&line);
         }
         file.set_len(length).map_err(fail)?;
         file.seek(SeekFrom::Start(length)).map_err(fail)?;
@@ -105,6 +176,7 @@ impl Table {
             columns: columns.len(),
             last_step,
             length,
+            hash,
         })
     }
 
@@ -176,7 +248,20 @@ impl Table {
             return Err(RecordError::io("append to", &self.path, error));
         }
         self.length += text.len() as u64;
+        self.hash.update(text.as_bytes());
         Ok(())
+    }
+}
+
+/// Refuses a link, which leads to another place, and what is no file, which may wait for ever.
+fn refuse_special(path: &Path) -> Result<(), RecordError> {
+    refuse_link(path)?;
+    match path.metadata() {
+        Ok(meta) if !meta.is_file() => {
+            let error = io::Error::other("it is not a regular file");
+            Err(RecordError::io("resume", path, error))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -232,7 +317,7 @@ impl StoredTable {
 
 /// Reads a table; a last line that was cut short is left out.
 pub fn read_table(path: &Path) -> Result<StoredTable, RecordError> {
-    let text = fs::read_to_string(path).map_err(|error| RecordError::io("read", path, error))?;
+    let text = read_text(path)?;
     let complete = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
     let mut lines = complete.lines().map(split);
     let columns = lines
@@ -269,6 +354,7 @@ fn split(line: &str) -> Vec<String> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
+    use std::fs;
 
     const COLUMNS: [&str; 2] = ["height, left", "force"];
 
@@ -341,6 +427,40 @@ mod tests {
     }
 
     #[test]
+    fn a_table_without_the_rows_of_the_checkpoint_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("probes.csv");
+        filled(&path, 8);
+        let mark = Table::resume(&path, &COLUMNS, 7).unwrap().mark();
+        let good = fs::read(&path).unwrap();
+        assert_eq!(mark.length, good.len() as u64);
+        let mut edited = good.clone();
+        edited[40] ^= 1;
+        for bad in [&good[..good.len() - 1], &edited, b""] {
+            fs::write(&path, bad).unwrap();
+            let error = Table::resume_at(&path, &COLUMNS, 7, &mark).unwrap_err();
+            assert!(error.to_string().contains("probes.csv"), "{error}");
+            assert_eq!(fs::read(&path).unwrap(), bad, "a refusal changes nothing");
+        }
+        fs::write(&path, [&good[..], b"8,0.8,1"].concat()).unwrap();
+        let table = Table::resume_at(&path, &COLUMNS, 7, &mark).unwrap();
+        assert_eq!(table.mark(), mark);
+        assert_eq!(fs::read(&path).unwrap(), good);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_planted_link_is_not_written_through() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, other) = (dir.path().join("probes.csv"), dir.path().join("mine"));
+        fs::write(&other, "mine").unwrap();
+        std::os::unix::fs::symlink(&other, &path).unwrap();
+        assert!(Table::resume(&path, &COLUMNS, 5).is_err());
+        filled(&path, 3);
+        assert_eq!(fs::read(&other).unwrap(), b"mine");
+    }
+
+    #[test]
     fn a_torn_header_starts_afresh_and_a_foreign_one_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("probes.csv");
@@ -372,9 +492,16 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_full_disk_surfaces_with_the_path() {
-        let error = Table::create(Path::new("/dev/full"), &["a"])
-            .unwrap_err()
-            .to_string();
+        let path = Path::new("/dev/full");
+        let mut table = Table {
+            path: path.to_owned(),
+            file: OpenOptions::new().write(true).open(path).unwrap(),
+            columns: 1,
+            last_step: 0,
+            length: 0,
+            hash: Xxh64::new(),
+        };
+        let error = table.numbers(0, 0.0, &[1.0]).unwrap_err().to_string();
         assert!(
             error.contains("/dev/full") && error.contains("No space left on device"),
             "{error}"

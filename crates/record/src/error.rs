@@ -14,6 +14,30 @@ pub enum RecordError {
         /// The operating system's error.
         source: io::Error,
     },
+    /// Another process writes to the folder.
+    #[error(
+        "{owner} is writing a run to {}; wait until it has ended, or choose another output folder",
+        path.display()
+    )]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+        /// The process.
+        owner: String,
+    },
+    /// The folder holds something else than a run.
+    #[error(
+        "{} holds {}, which is not of a run, and runs do not mix with other files; choose another \
+         output folder, an empty one or one that does not exist",
+        path.display(),
+        found.display()
+    )]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+        /// The first file found, relative to the folder.
+        found: PathBuf,
+    },
     /// The data handed over contradict each other, so nothing was written.
     #[error("cannot write {}: {reason}", path.display())]
     Invalid {

@@ -1,17 +1,17 @@
 //! Files of friction problems, of any kind that is read: by what is in them, not by their names.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use stiction_contact::{
     exchange::{Exchange, siconos},
     file::{MAGIC, StoredProblem},
 };
 
-use crate::{RecordError, atomic, fclib};
+use crate::{RecordError, atomic, fclib, read_file};
 
 /// A problem from a file: our own form, FCLIB's HDF5 or Siconos' text.
 pub fn read_problem(path: &Path) -> Result<StoredProblem, RecordError> {
-    let bytes = fs::read(path).map_err(|e| RecordError::io("read", path, e))?;
+    let bytes = read_file(path)?;
     let refused = |e: &dyn std::error::Error| RecordError::malformed(path, e.to_string());
     if bytes.starts_with(&MAGIC) {
         return StoredProblem::from_bytes(&bytes).map_err(|e| refused(&e));

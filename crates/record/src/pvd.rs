@@ -1,8 +1,8 @@
 //! ParaView collections (`.pvd`): which file shows which body at which time.
 
 use crate::xml::{escape, tags};
-use crate::{RecordError, atomic};
-use std::fs;
+use crate::{RecordError, atomic, read_text};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// The time series of a run, kept on disk.
@@ -93,9 +93,14 @@ impl Pvd {
         &self.entries
     }
 
+    /// Number of frames: of different times.
+    pub fn frames(&self) -> usize {
+        self.entries.chunk_by(|a, b| a.time == b.time).count()
+    }
+
     /// Makes sure that the collection is on the disk, not only in the system's memory.
     pub fn sync(&self) -> Result<(), RecordError> {
-        fs::File::open(&self.path)
+        File::open(&self.path)
             .and_then(|file| file.sync_all())
             .map_err(|error| RecordError::io("flush", &self.path, error))
     }
@@ -128,7 +133,7 @@ impl Pvd {
 
 /// Reads the entries of a collection.
 pub fn read_pvd(path: &Path) -> Result<Vec<PvdEntry>, RecordError> {
-    let text = fs::read_to_string(path).map_err(|error| RecordError::io("read", path, error))?;
+    let text = read_text(path)?;
     if !text.trim_end().ends_with("</VTKFile>") || !text.contains("type=\"Collection\"") {
         return Err(RecordError::malformed(
             path,
@@ -156,6 +161,7 @@ pub fn read_pvd(path: &Path) -> Result<Vec<PvdEntry>, RecordError> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
+    use std::fs;
 
     #[test]
     fn every_frame_is_on_disk_at_once_and_survives_a_resume() {

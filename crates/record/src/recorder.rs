@@ -10,14 +10,16 @@
 //! DIR/pairs.csv          on request, one row per step and pair of things that touch
 //! DIR/summary.json       rewritten whenever a checkpoint is
 //! DIR/checkpoint.bin     the last complete state
+//! DIR/run.lock           while the run goes on: the process that writes
 //! ```
+//!
+//! A checkpoint names the part of each table and the frames that belong to it. A run is not resumed where
+//! one of them is missing or of another run.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+mod frames;
 
-use stiction_bodies::{Body, Model, State};
+use std::path::{Path, PathBuf};
+
 use stiction_contact::{Certificate, Outcome};
 use stiction_geometry::TriMesh;
 use stiction_math::Vec3;
@@ -28,14 +30,14 @@ use stiction_sim::{
 };
 
 use crate::{
-    Bound, CONTACTS, Cells, CheckResult, Checkpoint, CheckpointError, ContactTable, Data, Encoder,
-    Encoding, Frame, KeptScene, Named, PairTable, Pvd, RecordError, Section, Status, Summary,
-    Table,
+    Bound, CheckResult, Checkpoint, CheckpointError, ContactTable, Encoder, KeptScene, Named,
+    PairTable, Pvd, RecordError, RunFolder, Section, Status, Summary, Table, Verdicts,
     history::{HISTORY_VERSION, History},
-    obstacles::{self, PREFIX},
-    peak_memory, sequence_path,
+    names::SeriesNames,
+    obstacles, peak_memory,
+    promises::{self, Promises, kept_formats, resume_tables},
     stored::{STATE_VERSION, decode_state, encode_memory, encode_state, put},
-    topology, write_checkpoint, write_contacts_vtu, write_obj, write_ply, write_vtu,
+    topology, verdicts, write_checkpoint,
 };
 
 /// A format of frames.
@@ -52,6 +54,15 @@ pub enum Format {
 impl Format {
     /// All formats with their names.
     pub const ALL: [(&str, Self); 3] = [("vtu", Self::Vtu), ("obj", Self::Obj), ("ply", Self::Ply)];
+
+    /// The name, which is also the extension of its files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Vtu => "vtu",
+            Self::Obj => "obj",
+            Self::Ply => "ply",
+        }
+    }
 }
 
 /// What identifies a run.
@@ -89,11 +100,17 @@ pub struct StoredScene {
 }
 
 /// Probes, certificates and, on request, contacts.
-type Tables = (Table, Table, Option<(ContactTable, PairTable)>);
+pub(crate) type Tables = (Table, Table, Option<(ContactTable, PairTable)>);
+
+/// Names of the tables.
+pub(crate) const PROBES: &str = "probes.csv";
+pub(crate) const CERTIFICATE: &str = "certificate.csv";
+pub(crate) const CONTACT_TABLE: &str = "contacts.csv";
+pub(crate) const PAIR_TABLE: &str = "pairs.csv";
 
 /// Writes a run to a folder.
 pub struct Recorder {
-    dir: PathBuf,
+    folder: RunFolder,
     info: RunInfo,
     pvd: Option<Pvd>,
     probes: Table,
@@ -101,11 +118,17 @@ pub struct Recorder {
     /// On request: contacts and their sums per pair.
     contacts: Option<(ContactTable, PairTable)>,
     history: History,
+    verdicts: Verdicts,
+    /// Formats of frames with the first frame of each.
+    formats: Vec<(Format, u64)>,
+    /// What a resumed run does not have from its beginning, for the user.
+    notes: Vec<String>,
     /// Of the last step: frames carry it.
     last: Certificate,
     values: Vec<f64>,
     points: Vec<Vec3>,
     velocities: Vec<Vec3>,
+    names: SeriesNames,
     /// The obstacles in their own frames.
     obstacles: Vec<TriMesh>,
 }
@@ -116,10 +139,14 @@ impl Recorder {
         dir.join("checkpoint.bin")
     }
 
-    /// Starts recording: makes the folder and writes the state before the first step.
-    pub fn create(dir: &Path, info: RunInfo, sim: &Simulation) -> Result<Self, RecordError> {
-        let frames = dir.join("frames");
-        fs::create_dir_all(&frames).map_err(|e| RecordError::io("create folder", &frames, e))?;
+    /// Starts recording: removes an earlier run from the folder and writes the state before the first
+    /// step.
+    pub fn create(folder: RunFolder, info: RunInfo, sim: &Simulation) -> Result<Self, RecordError> {
+        let dir = folder.path();
+        // What the user has in the place of the scene is found before anything is removed.
+        info.source.check(dir)?;
+        folder.clear()?;
+        folder.make("frames")?;
         crate::atomic::remove_leftovers(dir)?;
         info.source.keep(dir)?;
         let history = History::new(info.probes.len(), info.checks.len());
@@ -127,18 +154,17 @@ impl Recorder {
             true => Some(Pvd::create(&dir.join("frames.pvd"))?),
             false => None,
         };
-        let probes = Table::create(&dir.join("probes.csv"), &columns(&info.probes))?;
-        let certificate = Table::create(&dir.join("certificate.csv"), &Certificate::FIELDS)?;
+        let probes = Table::create(&dir.join(PROBES), &columns(&info.probes))?;
+        let certificate = Table::create(&dir.join(CERTIFICATE), &Certificate::FIELDS)?;
         let contacts = match info.contacts {
             true => Some((
-                ContactTable::create(&dir.join("contacts.csv"))?,
-                PairTable::create(&dir.join("pairs.csv"))?,
+                ContactTable::create(&dir.join(CONTACT_TABLE))?,
+                PairTable::create(&dir.join(PAIR_TABLE))?,
             )),
             false => None,
         };
         let tables = (probes, certificate, contacts);
-        let obstacles = obstacles::meshes(sim.model(), sim.state());
-        let mut recorder = Self::new(dir, info, pvd, tables, history, obstacles);
+        let mut recorder = Self::new(folder, info, pvd, tables, history, sim);
         recorder.measure(sim, &[], None);
         recorder.history.start(
             &recorder.info.checks,
@@ -151,40 +177,65 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Goes on after a checkpoint: puts its state into `sim` and cuts the tables back to it.
+    /// Goes on after a checkpoint: puts its state into `sim` and cuts the tables back to it. Refuses a
+    /// folder in which rows or frames that the checkpoint counts on are missing.
     pub fn resume(
-        dir: &Path,
+        folder: RunFolder,
         info: RunInfo,
         sim: &mut Simulation,
     ) -> Result<Self, CheckpointError> {
-        crate::atomic::remove_leftovers(dir)?;
+        let dir = folder.path();
         let checkpoint = of_scene(&Self::checkpoint_path(dir), info.hash)?;
         let (version, mut history) = checkpoint.versioned("history", HISTORY_VERSION)?;
         let (probes, checks) = (info.probes.len(), info.checks.len());
         let history = History::decode(version, &mut history, probes, checks)?;
+        let verdicts = Verdicts::decode(&checkpoint)?;
+        let promises = Promises::decode(&checkpoint)?;
         let state = decode_state(&checkpoint, sim.state())?;
         let (step, time) = (state.step, state.time);
+        let mut notes = Vec::new();
+        let formats = match &promises {
+            Some(promises) => kept_formats(
+                dir,
+                &info,
+                promises,
+                sim.model(),
+                history.frames,
+                &mut notes,
+            )?,
+            None => info.formats.iter().map(|f| (*f, 0)).collect(),
+        };
+        let tables = resume_tables(dir, &info, promises.as_ref(), step, &mut notes)?;
+        let vtu = formats.iter().find(|f| f.0 == Format::Vtu);
+        let pvd = match vtu {
+            Some((_, first)) => {
+                let pvd = Pvd::resume(&dir.join("frames.pvd"), time)?;
+                let listed = pvd.frames() as u64;
+                if listed != history.frames.saturating_sub(*first) {
+                    let reason = format!(
+                        "it lists {listed} of {} frames up to the checkpoint; restore it from a copy, \
+                         or start the run afresh",
+                        history.frames.saturating_sub(*first)
+                    );
+                    return Err(RecordError::malformed(&dir.join("frames.pvd"), reason).into());
+                }
+                Some(pvd)
+            }
+            None => None,
+        };
         // The duration, the frames and the output may be new.
         info.source.keep(dir)?;
-        let pvd = match info.formats.contains(&Format::Vtu) {
-            true => Some(Pvd::resume(&dir.join("frames.pvd"), time)?),
-            false => None,
-        };
-        let probes = Table::resume(&dir.join("probes.csv"), &columns(&info.probes), step)?;
-        let certificate = Table::resume(&dir.join("certificate.csv"), &Certificate::FIELDS, step)?;
-        let contacts = match info.contacts {
-            true => Some((
-                ContactTable::resume(&dir.join("contacts.csv"), step)?,
-                PairTable::resume(&dir.join("pairs.csv"), step)?,
-            )),
-            false => None,
-        };
-        let tables = (probes, certificate, contacts);
-        // From the state before the first step, which the simulation still has: a plane's patch
-        // lies where it lay.
-        let obstacles = obstacles::meshes(sim.model(), sim.state());
+        crate::atomic::remove_leftovers(dir)?;
+        folder.make("frames")?;
+        // Steps after the checkpoint are taken again.
+        folder.remove_numbered("frames", history.frames)?;
+        folder.remove_numbered("problems", step + 1)?;
+        // Obstacles come from the state before the first step, which the simulation still has: a plane's
+        // patch lies where it lay.
+        let mut recorder = Self::new(folder, info, pvd, tables, history, sim);
         put(&checkpoint, state, sim)?;
-        Ok(Self::new(dir, info, pvd, tables, history, obstacles))
+        (recorder.verdicts, recorder.formats, recorder.notes) = (verdicts, formats, notes);
+        Ok(recorder)
     }
 
     /// Puts a simulation of the scene with the given fingerprint where the checkpoint of a run in `dir`
@@ -201,32 +252,51 @@ impl Recorder {
     }
 
     fn new(
-        dir: &Path,
+        folder: RunFolder,
         info: RunInfo,
         pvd: Option<Pvd>,
         (probes, certificate, contacts): Tables,
         history: History,
-        obstacles: Vec<TriMesh>,
+        sim: &Simulation,
     ) -> Self {
         Self {
-            dir: dir.to_owned(),
+            folder,
+            formats: info.formats.iter().map(|f| (*f, 0)).collect(),
             info,
             pvd,
             probes,
             certificate,
             contacts,
             history,
+            verdicts: Verdicts::default(),
+            notes: Vec::new(),
             last: Certificate::default(),
             values: Vec::new(),
             points: Vec::new(),
             velocities: Vec::new(),
-            obstacles,
+            names: SeriesNames::of(sim.model()),
+            obstacles: obstacles::meshes(sim.model(), sim.state()),
         }
     }
 
     /// What is known of the run so far.
     pub fn history(&self) -> &History {
         &self.history
+    }
+
+    /// What a resumed run does not have from its beginning, in sentences.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// What the whole run is required to keep; the parts before a resume count.
+    pub fn verdicts(&self) -> &Verdicts {
+        &self.verdicts
+    }
+
+    /// What the whole run is required to keep.
+    pub fn verdicts_mut(&mut self) -> &mut Verdicts {
+        &mut self.verdicts
     }
 
     fn measure(
@@ -275,146 +345,6 @@ impl Recorder {
             .numbers(state.step, state.time, &report.certificate.values())
     }
 
-    /// Writes a frame of the current state.
-    pub fn frame(&mut self, sim: &Simulation) -> Result<(), RecordError> {
-        let (model, state) = (sim.model(), sim.state());
-        let number = self.history.frames as usize;
-        let folder = self.dir.join("frames");
-        let mut files = Vec::new();
-        for body in &model.bodies {
-            for format in self.info.formats.clone() {
-                match format {
-                    Format::Vtu => {
-                        let path = sequence_path(&folder, &body.name, number, "vtu");
-                        self.whole(body, state, &path)?;
-                        let file = path.file_name().map(|f| f.to_string_lossy().into_owned());
-                        files.push((
-                            body.name.clone(),
-                            format!("frames/{}", file.unwrap_or_default()),
-                        ));
-                    }
-                    Format::Obj => {
-                        self.surface(body, state, |f| {
-                            write_obj(&sequence_path(&folder, &body.name, number, "obj"), f)
-                        })?;
-                    }
-                    Format::Ply => {
-                        self.surface(body, state, |f| {
-                            write_ply(&sequence_path(&folder, &body.name, number, "ply"), f)
-                        })?;
-                    }
-                }
-            }
-        }
-        if self.pvd.is_some() {
-            self.obstacle_frames(model, state.time, number, &folder, &mut files)?;
-            let path = sequence_path(&folder, CONTACTS, number, "vtu");
-            write_contacts_vtu(&path, state.time, &sim.contacts())?;
-            let file = path.file_name().map(|f| f.to_string_lossy().into_owned());
-            files.push((
-                CONTACTS.to_owned(),
-                format!("frames/{}", file.unwrap_or_default()),
-            ));
-        }
-        if let Some(pvd) = &mut self.pvd {
-            let files: Vec<(&str, &str)> = files
-                .iter()
-                .map(|(n, f)| (n.as_str(), f.as_str()))
-                .collect();
-            pvd.add_frame(state.time, &files)?;
-        }
-        self.history.frames += 1;
-        Ok(())
-    }
-
-    /// Obstacles beside the bodies: one file each, or one per frame for those that move.
-    fn obstacle_frames(
-        &mut self,
-        model: &Model,
-        time: f64,
-        number: usize,
-        folder: &Path,
-        files: &mut Vec<(String, String)>,
-    ) -> Result<(), RecordError> {
-        for (obstacle, mesh) in model.obstacles.iter().zip(&self.obstacles) {
-            let name = format!("{PREFIX}{}", obstacle.name);
-            let number = if obstacle.motion.is_some() { number } else { 0 };
-            let path = sequence_path(folder, &name, number, "vtu");
-            if obstacle.motion.is_some() || !path.exists() {
-                let pose = obstacle.pose(time);
-                self.points.clear();
-                self.points
-                    .extend(mesh.positions.iter().map(|x| pose.apply(x)));
-                let frame = Frame {
-                    name: &name,
-                    time,
-                    positions: &self.points,
-                    cells: Cells::Triangles(&mesh.triangles),
-                    point_data: &[],
-                    cell_data: &[],
-                    field_data: &[],
-                };
-                write_vtu(&path, &frame, Encoding::Raw)?;
-            }
-            let file = path.file_name().map(|f| f.to_string_lossy().into_owned());
-            files.push((name, format!("frames/{}", file.unwrap_or_default())));
-        }
-        Ok(())
-    }
-
-    /// A body with all it has: a solid with its tetrahedra, anything else as its surface.
-    fn whole(&mut self, body: &Body, state: &State, path: &Path) -> Result<(), RecordError> {
-        let values = self.last.values();
-        let conforming = matches!(body.surface.skin, stiction_bodies::Skin::Nodes(_));
-        if !body.tets.is_empty() && conforming && body.kind.as_deformable().is_some() {
-            let r = body.blocks.clone();
-            let frame = Frame {
-                name: &body.name,
-                time: state.time,
-                positions: &state.x[r.clone()],
-                cells: Cells::Tets(&body.tets),
-                point_data: &[("velocity", Data::Vectors(&state.v[r]))],
-                cell_data: &[],
-                field_data: &fields(&values),
-            };
-            return write_vtu(path, &frame, Encoding::Raw);
-        }
-        self.surface(body, state, |frame| write_vtu(path, frame, Encoding::Raw))
-    }
-
-    fn surface(
-        &mut self,
-        body: &Body,
-        state: &State,
-        write: impl Fn(&Frame<'_>) -> Result<(), RecordError>,
-    ) -> Result<(), RecordError> {
-        let values = self.last.values();
-        body.surface
-            .positions(&state.x, &state.rotations, &mut self.points);
-        body.surface.velocities(state, &mut self.velocities);
-        let radius;
-        let velocity = ("velocity", Data::Vectors(&self.velocities));
-        let (cells, point_data): (_, &[(&str, Data<'_>)]) = if body.radius > 0.0 {
-            radius = vec![body.radius; self.points.len()];
-            let cells = match &body.surface.segments[..] {
-                [] => Cells::Points,
-                segments => Cells::Lines(segments),
-            };
-            (cells, &[velocity, ("radius", Data::Scalars(&radius))])
-        } else {
-            (Cells::Triangles(&body.surface.triangles), &[velocity])
-        };
-        write(&Frame {
-            name: &body.name,
-            time: state.time,
-            positions: &self.points,
-            cells,
-            point_data,
-            cell_data: &[],
-            field_data: &fields(&values),
-        })
-    }
-
     /// Writes a checkpoint of the current state. Tables reach the disk first, so that whatever the
     /// checkpoint promises is there.
     pub fn checkpoint(&mut self, sim: &Simulation, wall: f64) -> Result<(), CheckpointError> {
@@ -448,17 +378,34 @@ impl Recorder {
         let state = |out: &mut Encoder| encode_state(sim.state(), out);
         let method = |out: &mut Encoder| encode_memory(&memory, out);
         let past = |out: &mut Encoder| history.encode(out);
+        let mut promised = Promises {
+            tables: vec![
+                (PROBES.to_owned(), self.probes.mark()),
+                (CERTIFICATE.to_owned(), self.certificate.mark()),
+            ],
+            formats: self.formats.clone(),
+        };
+        if let Some((contacts, pairs)) = &self.contacts {
+            let marks = [(CONTACT_TABLE, contacts.mark()), (PAIR_TABLE, pairs.mark())];
+            promised
+                .tables
+                .extend(marks.map(|(n, m)| (n.to_owned(), m)));
+        }
+        let files = |out: &mut Encoder| promised.encode(out);
+        let judged = |out: &mut Encoder| self.verdicts.encode(out);
         let mut sections: Vec<Section> = vec![
             ("scene", 1, &scene),
             ("source", 1, &source),
             ("state", STATE_VERSION, &state),
             ("method", 1, &method),
             ("history", HISTORY_VERSION, &past),
+            (promises::SECTION, promises::VERSION, &files),
+            (verdicts::SECTION, verdicts::VERSION, &judged),
         ];
         if adapted.is_some() {
             sections.push((topology::SECTION, topology::VERSION, &meshes));
         }
-        write_checkpoint(&Self::checkpoint_path(&self.dir), &sections)
+        write_checkpoint(&Self::checkpoint_path(self.folder.path()), &sections)
     }
 
     /// The summary of the run so far; `wall` [s] counts from the start or the last resume.
@@ -513,23 +460,21 @@ impl Recorder {
             peak_memory: peak_memory(),
             threads: rayon::current_num_threads() as u64,
             probes,
-            requirements: Vec::new(),
+            requirements: self.verdicts.requirements(history),
             checks: self.check_results(),
         }
     }
 
     /// Writes `summary.json`.
     pub fn write_summary(&self, summary: &Summary) -> Result<(), RecordError> {
-        summary.write(&self.dir.join("summary.json"))
+        summary.write(&self.folder.path().join("summary.json"))
     }
 
     fn check_results(&self) -> Vec<CheckResult> {
         let finite = |x: f64| x.is_finite().then_some(x);
         let names: Vec<&str> = self.info.probes.iter().map(|p| p.name.as_str()).collect();
-        self.info
-            .checks
-            .iter()
-            .zip(&self.history.checks)
+        let checks = self.info.checks.iter().zip(&self.history.checks);
+        checks
             .map(|(check, progress)| {
                 let outcome = check.outcome(progress);
                 let (from, to) = match check.when {
@@ -546,8 +491,10 @@ impl Recorder {
                     from,
                     to,
                     passed: outcome.passed,
+                    untested: None,
                 }
             })
+            .chain(self.verdicts.exact(&self.history))
             .collect()
     }
 }
@@ -582,14 +529,6 @@ fn of_scene(path: &Path, hash: u64) -> Result<Checkpoint, CheckpointError> {
     Ok(checkpoint)
 }
 
-/// The certificate of the step that led to a frame, by name.
-fn fields(values: &[f64; Certificate::FIELDS.len()]) -> Vec<(&'static str, Data<'_>)> {
-    let names = Certificate::FIELDS.iter().zip(values);
-    names
-        .map(|(name, value)| (*name, Data::Scalars(std::slice::from_ref(value))))
-        .collect()
-}
-
-fn columns(probes: &[Probe]) -> Vec<&str> {
+pub(crate) fn columns(probes: &[Probe]) -> Vec<&str> {
     probes.iter().map(|p| p.name.as_str()).collect()
 }

@@ -6,13 +6,17 @@ use std::path::{Path, PathBuf};
 
 use stiction_math::checksum::Xxh64;
 
-use crate::{CheckpointError, Decoder, Encoder, RecordError, atomic};
+use crate::{
+    CheckpointError, Decoder, Encoder, RecordError, atomic,
+    folder::{begins_with, refuse_link},
+};
 
 /// Name of the kept scene in the folder of a run.
 pub const SCENE_FILE: &str = "scene.toml";
 
 /// First line of every kept scene, which distinguishes it from a user's own file.
-const HEADER: &str = "# The scene of this run with all overrides applied, kept by stiction.";
+pub(crate) const HEADER: &str =
+    "# The scene of this run with all overrides applied, kept by stiction.";
 
 /// A scene as its run keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,12 +44,7 @@ impl KeptScene {
     /// Files of an earlier run are replaced, files of the user are not.
     pub(crate) fn keep(&self, dir: &Path) -> Result<(), RecordError> {
         let path = dir.join(SCENE_FILE);
-        let ours = is_kept(&path)?;
-        if path.exists() && !ours {
-            let reason = "it is a file of yours, which the run does not overwrite; choose another \
-                          output folder";
-            return Err(RecordError::invalid(&path, reason));
-        }
+        let ours = self.check(dir)?;
         for mesh in &self.meshes {
             mesh.copy(dir, ours)?;
         }
@@ -56,6 +55,22 @@ impl KeptScene {
             }
             write!(out, "\n{}", self.text)
         })
+    }
+
+    /// Refuses a folder with a file of the user in the place of the scene or one of its meshes, and
+    /// says whether it has the kept scene of a run.
+    pub(crate) fn check(&self, dir: &Path) -> Result<bool, RecordError> {
+        let path = dir.join(SCENE_FILE);
+        let ours = is_kept(&path)?;
+        if path.exists() && !ours {
+            let reason = "it is a file of yours, which the run does not overwrite; choose another \
+                          output folder";
+            return Err(RecordError::invalid(&path, reason));
+        }
+        for mesh in &self.meshes {
+            mesh.is_there(dir, ours)?;
+        }
+        Ok(ours)
     }
 
     pub(crate) fn encode(&self, out: &mut Encoder) {
@@ -92,18 +107,31 @@ impl KeptMesh {
         })
     }
 
+    /// Whether the copy below `dir` is there already. A different file is refused unless `replace`, and
+    /// so is a link in the place of its folder.
+    fn is_there(&self, dir: &Path, replace: bool) -> Result<bool, RecordError> {
+        let target = dir.join(&self.kept);
+        let mut inside = target.ancestors().skip(1).take_while(|a| *a != dir);
+        inside.try_for_each(refuse_link)?;
+        if !target.exists() {
+            return Ok(false);
+        }
+        if checksum(&target)? == self.checksum {
+            return Ok(true);
+        }
+        if !replace {
+            let reason = "another file is there, which a copy of the scene's mesh would replace; \
+                          choose another output folder";
+            return Err(RecordError::invalid(&target, reason));
+        }
+        Ok(false)
+    }
+
     /// Copies the file to its path below `dir`. A different file is replaced only if `replace`.
     fn copy(&self, dir: &Path, replace: bool) -> Result<(), RecordError> {
         let target = dir.join(&self.kept);
-        if target.exists() {
-            if checksum(&target)? == self.checksum {
-                return Ok(());
-            }
-            if !replace {
-                let reason = "another file is there, which a copy of the scene's mesh would replace; \
-                              choose another output folder";
-                return Err(RecordError::invalid(&target, reason));
-            }
+        if self.is_there(dir, replace)? {
+            return Ok(());
         }
         if let Some(folder) = target.parent() {
             atomic::make_folder(folder)?;
@@ -125,16 +153,10 @@ impl KeptMesh {
 
 /// Whether the file at `path` is a scene that a run has kept.
 fn is_kept(path: &Path) -> Result<bool, RecordError> {
-    let mut start = Vec::new();
-    match File::open(path) {
-        Ok(file) => file
-            .take(HEADER.len() as u64)
-            .read_to_end(&mut start)
-            .map_err(|e| RecordError::io("read", path, e))?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-        Err(error) => return Err(RecordError::io("read", path, error)),
-    };
-    Ok(start == HEADER.as_bytes())
+    match begins_with(path, HEADER.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        read => read.map_err(|e| RecordError::io("read", path, e)),
+    }
 }
 
 fn checksum(path: &Path) -> Result<u64, RecordError> {
@@ -148,6 +170,9 @@ fn checksum(path: &Path) -> Result<u64, RecordError> {
 }
 
 fn pieces(path: &Path, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    if !path.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
     let mut file = File::open(path)?;
     let mut piece = vec![0; 1 << 16];
     loop {

@@ -1,7 +1,7 @@
 //! The sections `state` and `method` of a checkpoint.
 
 use stiction_bodies::{Columns, Frames, State};
-use stiction_math::{Quat, nalgebra::Quaternion};
+use stiction_math::{Quat, Vec3, nalgebra::Quaternion};
 use stiction_sim::{Memory, Simulation};
 
 use crate::{Checkpoint, CheckpointError, Decoder, Encoder, topology};
@@ -113,6 +113,14 @@ pub(crate) fn decode_state(
         }
         columns.push(own);
     }
+    let finite = |list: &[Vec3]| list.iter().all(|v| v.iter().all(|c| c.is_finite()));
+    let turned = |q: &Quat| q.coords.iter().all(|c| c.is_finite());
+    let known = finite(&x) && finite(&v) && finite(&frames.director);
+    if !(known && time.is_finite() && rotations.iter().all(turned)) {
+        return Err(input
+            .error("the stored state has a number that is not finite")
+            .into());
+    }
     input.finish()?;
     Ok(State {
         columns,
@@ -173,7 +181,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::write_checkpoint;
-    use stiction_math::Vec3;
 
     fn state() -> State {
         State {
@@ -229,6 +236,13 @@ mod tests {
                 write_checkpoint(&path, &[("state", version, contents)]).unwrap();
                 let checkpoint = Checkpoint::read(&path).unwrap();
                 assert_eq!(decode_state(&checkpoint, &state).unwrap(), state);
+                let mut lost = state.clone();
+                lost.v[2].y = f64::NAN;
+                let lost = |out: &mut Encoder| encode_state(&lost, out);
+                write_checkpoint(&path, &[("state", STATE_VERSION, &lost)]).unwrap();
+                let lost = Checkpoint::read(&path).unwrap();
+                let error = decode_state(&lost, &state).unwrap_err().to_string();
+                assert!(error.contains("not finite"), "{error}");
                 // Another number of rods or rigid bodies is refused.
                 let mut other = state.clone();
                 other.frames.director.push(Vec3::z());

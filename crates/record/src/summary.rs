@@ -1,11 +1,10 @@
 //! The summary of a run: what `--json` prints and `summary.json` keeps.
 
-use crate::{RecordError, atomic};
+use crate::{RecordError, atomic, read_text};
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
-use std::fs;
 use std::marker::PhantomData;
 use std::path::Path;
 
@@ -146,7 +145,10 @@ pub struct CheckResult {
     /// End of the interval [s].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<f64>,
-    /// Whether the bound holds.
+    /// The part of the run in which it was not tested, if there is one. Such a check has not passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untested: Option<String>,
+    /// Whether the bound holds, and was tested in the whole run.
     pub passed: bool,
 }
 
@@ -167,8 +169,7 @@ impl Summary {
 
     /// Reads a document.
     pub fn read(path: &Path) -> Result<Self, RecordError> {
-        let text =
-            fs::read_to_string(path).map_err(|error| RecordError::io("read", path, error))?;
+        let text = read_text(path)?;
         serde_json::from_str(&text).map_err(|error| RecordError::malformed(path, error.to_string()))
     }
 }
@@ -263,6 +264,7 @@ mod number {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
+    use std::fs;
 
     fn example() -> Summary {
         let mut summary = Summary {

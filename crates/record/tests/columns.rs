@@ -9,7 +9,7 @@ use std::path::Path;
 use stiction_bodies::{Model, State};
 use stiction_contact::detect::{Law, Laws};
 use stiction_math::Vec3;
-use stiction_record::{KeptScene, Recorder, RunInfo};
+use stiction_record::{KeptScene, Recorder, RunFolder, RunInfo};
 use stiction_sim::{Simulation, Smooth, colliders::ContactRules, smooth::Config};
 
 /// Two clouds of dust that fall through one another.
@@ -49,7 +49,7 @@ fn info() -> RunInfo {
 
 fn checkpoint_after(dir: &Path, steps: usize) -> Simulation {
     let mut sim = simulation();
-    let mut recorder = Recorder::create(dir, info(), &sim).unwrap();
+    let mut recorder = Recorder::create(RunFolder::claim(dir).unwrap(), info(), &sim).unwrap();
     for _ in 0..steps {
         sim.step().unwrap();
     }

@@ -93,13 +93,27 @@ impl Kind {
     }
 }
 
+/// Longest message [characters]: names and values of the input are quoted in it.
+const LONGEST: usize = 1000;
+
+/// A message with its middle left out where it quotes more than a line of input.
+fn shorten(text: String) -> String {
+    let count = text.chars().count();
+    if count <= LONGEST {
+        return text;
+    }
+    let first: String = text.chars().take(LONGEST / 2).collect();
+    let last: String = text.chars().skip(count - LONGEST / 4).collect();
+    format!("{first} … {last}")
+}
+
 impl Problem {
     /// A problem without a place.
     pub(crate) fn new(kind: Kind, message: impl Into<String>, help: Option<String>) -> Self {
         Self {
             kind,
-            message: message.into(),
-            help,
+            message: shorten(message.into()),
+            help: help.map(shorten),
             spot: None,
         }
     }
@@ -268,7 +282,8 @@ impl Reporter {
         help: Option<String>,
     ) -> Option<T> {
         let mut found = self.found.borrow_mut();
-        let message = message.into();
+        let message = shorten(message.into());
+        let help = help.map(shorten);
         // A material is read once for each body made of it.
         let known = found
             .iter()

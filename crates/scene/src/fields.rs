@@ -280,6 +280,12 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Whether a key is given and is no list.
+    pub fn has_other_than_list(&self, key: &str) -> bool {
+        let node = self.get(key);
+        node.is_some_and(|node| !matches!(node.value, Value::Array(_)))
+    }
+
     /// Reports all but one of `keys` being given; says whether exactly one is.
     pub fn exactly_one(&self, keys: &[&str]) -> bool {
         let given: Vec<&str> = keys.iter().copied().filter(|k| self.has(k)).collect();

@@ -507,10 +507,11 @@ impl Text {
             SceneError::one(Problem::new(Kind::Read, message, Some(help.to_owned())))
         };
         let told = |error: std::io::Error| refuse(error.to_string());
-        let file = std::fs::File::open(path).map_err(told)?;
-        if !file.metadata().map_err(told)?.is_file() {
+        // Opening a pipe would wait for whoever writes to it.
+        if !std::fs::metadata(path).map_err(told)?.is_file() {
             return Err(refuse("it is not a file".to_owned()));
         }
+        let file = std::fs::File::open(path).map_err(told)?;
         let mut bytes = Vec::new();
         file.take(MOST_BYTES + 1)
             .read_to_end(&mut bytes)

@@ -4,7 +4,7 @@ use stiction_bodies::Model;
 use stiction_contact::{
     ProblemError, detect::DetectError, smooth::SmoothError, solver::SolverError,
 };
-use stiction_math::{BandedError, FactorError, KrylovError, ScatterError, SystemError};
+use stiction_math::{BandedError, Cancel, FactorError, KrylovError, ScatterError, SystemError};
 
 use crate::stages::Stage;
 
@@ -97,6 +97,9 @@ pub enum SolveError {
     /// An observer stopped the step.
     #[error("stopped in stage `{}`", .0.name())]
     Stopped(Stage),
+    /// The step was cancelled.
+    #[error("the step was cancelled")]
+    Cancelled,
     /// A number is not finite any more.
     #[error("body `{body}`, node {node}: the velocity is not finite")]
     NotFinite {
@@ -110,7 +113,23 @@ pub enum SolveError {
 impl SolveError {
     /// Whether smaller substeps may succeed.
     pub fn is_curable(&self) -> bool {
-        !matches!(self, Self::TimeStep(_) | Self::Stopped(_))
+        !matches!(self, Self::TimeStep(_) | Self::Stopped(_)) && !self.is_cancelled()
+    }
+
+    /// Whether the step was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        match self {
+            Self::Contact(error) => error.is_cancelled(),
+            other => *other == Self::Cancelled,
+        }
+    }
+
+    /// Refuses to go on once `cancel` is requested.
+    pub fn unless(cancel: &Cancel) -> Result<(), Self> {
+        match cancel.is_requested() {
+            true => Err(Self::Cancelled),
+            false => Ok(()),
+        }
     }
 
     /// A failed linear solve, with the body named.

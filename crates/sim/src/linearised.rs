@@ -211,6 +211,7 @@ impl Linearised {
             polish,
             target: None,
             local: elastic.as_mut().map(|e| e as _),
+            cancel: step.cancel,
             observer: &mut |_| {},
         };
         let solved = solver.solve(&mut task, solution)?;

@@ -12,7 +12,7 @@ use stiction_contact::{
     Certificate, CertifyConfig, ContactSet, FrictionProblem, ProblemError, certify,
     detect::Detector, judge,
 };
-use stiction_math::{Mat3, Vec3};
+use stiction_math::{Cancel, Mat3, Vec3};
 
 use crate::{
     capabilities::Unsupported,
@@ -211,6 +211,8 @@ pub struct StepContext<'a> {
     pub dynamics: &'a mut Dynamics,
     /// Timers.
     pub stages: &'a mut Stages,
+    /// Ends the step when it is requested; long loops look at it.
+    pub cancel: &'a Cancel,
 }
 
 impl<'a> StepContext<'a> {

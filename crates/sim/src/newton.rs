@@ -128,6 +128,7 @@ impl Method for Newton {
             state,
             dynamics,
             stages,
+            cancel,
             ..
         } = step;
         let Some(work) = self.work.as_mut() else {
@@ -139,6 +140,7 @@ impl Method for Newton {
         };
         let mut report = SolveReport::default();
         while report.iterations < max {
+            SolveError::unless(cancel)?;
             stages.time(Stage::Build, |_| {
                 dynamics.linearise(model, state, v, &mut work.gradient, &mut work.matrix)
             })?;

@@ -14,7 +14,7 @@ use stiction_contact::{
     detect::{DetectConfig, DetectError, Detector, Law, Laws, Sides, Step},
     solver::{ContactSolver, Solution, SolverError, Task, TaskStart},
 };
-use stiction_math::{ScatterError, Vec3};
+use stiction_math::{Cancel, ScatterError, Vec3};
 use stiction_solvers::admm;
 
 use crate::{
@@ -172,6 +172,7 @@ pub fn resolve(
             polish: false,
             target: None,
             local: None,
+            cancel: Cancel::NEVER,
             observer: &mut |_| {},
         };
         solver.solve(&mut task, &mut found)?;

@@ -5,7 +5,7 @@ use stiction_bodies::{
     adapt::{AdaptError, Topology},
 };
 use stiction_contact::{Certificate, CertifyConfig, Outcome, detect::Placement, outcomes};
-use stiction_math::Vec3;
+use stiction_math::{Cancel, Vec3};
 
 use crate::{
     adapt::{self, Adapter, Before, ChangeError},
@@ -33,6 +33,7 @@ pub struct Simulation {
     placements: Vec<Placement<'static>>,
     stages: Stages,
     observer: Option<Box<dyn Observer>>,
+    cancel: Cancel,
 }
 
 /// What happened in a step.
@@ -105,6 +106,13 @@ pub enum StepError {
     },
 }
 
+impl StepError {
+    /// Whether the step was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Final { source, .. } if source.is_cancelled())
+    }
+}
+
 impl Simulation {
     /// Puts the parts together. Fails if the method does not support the model.
     pub fn new(
@@ -128,6 +136,7 @@ impl Simulation {
             placements: Vec::new(),
             stages: Stages::default(),
             observer: None,
+            cancel: Cancel::default(),
         })
     }
 
@@ -184,6 +193,13 @@ impl Simulation {
     /// Sets the observer that is called before every stage.
     pub fn observe(&mut self, observer: Option<Box<dyn Observer>>) {
         self.observer = observer;
+    }
+
+    /// Lets `cancel` end a step at any time, also from another thread. Solvers look at it in every
+    /// iteration. A cancelled step fails with [`SolveError::Cancelled`] or the solver's
+    /// [`Cancelled`](stiction_contact::solver::SolverError::Cancelled) and changes nothing.
+    pub fn cancel_by(&mut self, cancel: Cancel) {
+        self.cancel = cancel;
     }
 
     /// The method.
@@ -337,6 +353,7 @@ impl Simulation {
             placements,
             stages,
             observer,
+            cancel,
             ..
         } = self;
         // Bodies may bring blocks for this substep alone.
@@ -350,6 +367,7 @@ impl Simulation {
                 end,
                 dynamics,
                 stages,
+                cancel,
             },
             observer: observer.as_deref_mut(),
         };
@@ -419,6 +437,7 @@ impl<'a> Substep<'a> {
         stage: Stage,
         work: impl FnOnce(&mut StepContext<'a>) -> Result<T, SolveError>,
     ) -> Result<T, SolveError> {
+        SolveError::unless(self.context.cancel)?;
         let verdict = match &mut self.observer {
             Some(observer) => observer.enter(stage, self.context.h),
             None => Verdict::Continue,

@@ -306,6 +306,7 @@ fn gradient_and_residual(
         tables: &tables,
         before: None,
         newton: &NewtonConfig::default(),
+        cancel: stiction_math::Cancel::NEVER,
     };
     let mut core = Implicit::new(model).unwrap();
     core.begin(&step).unwrap();

@@ -14,7 +14,7 @@ use stiction_bodies::{
 };
 use stiction_contact::detect::{Law, Laws};
 use stiction_geometry::{SplitMix, shapes::BoxSurface};
-use stiction_math::{Quat, Vec3};
+use stiction_math::{Cancel, Quat, Vec3};
 use stiction_sim::{
     Memory, Method, Newton, Observer, Simulation, Smooth, Stage, StepError, StepReport, Verdict,
     adapt::{RefineAt, Refinements},
@@ -156,6 +156,41 @@ impl Observer for Watch {
         let now = script.substeps;
         let fault = script.faults.iter().find(|f| (f.0, f.1) == (now, stage));
         fault.map_or(Verdict::Continue, |f| f.2)
+    }
+}
+
+/// Makes a request to cancel before a stage, as another thread may at any time.
+struct Cancelling(Cancel, Stage);
+
+impl Observer for Cancelling {
+    fn enter(&mut self, stage: Stage, _h: f64) -> Verdict {
+        if stage == self.1 {
+            self.0.request();
+        }
+        Verdict::Continue
+    }
+}
+
+/// Before the stage solve the request is seen inside it, by the loop of the method or of its solver.
+#[test]
+fn a_cancelled_step_ends_in_the_loop_of_the_solver_and_changes_nothing() {
+    for name in METHODS {
+        let (mut sim, mut plain) = (simulation(name), simulation(name));
+        for step in 0..6 {
+            let before = kept(&sim);
+            for stage in [Stage::Build, Stage::Solve] {
+                let cancel = Cancel::new();
+                sim.cancel_by(cancel.clone());
+                sim.observe(Some(Box::new(Cancelling(cancel, stage))));
+                let error = sim.step().unwrap_err();
+                assert!(error.is_cancelled(), "{name}, step {step}: {error}");
+                assert!(before == kept(&sim), "{name}, step {step}");
+            }
+            sim.cancel_by(Cancel::default());
+            sim.observe(None);
+            assert_eq!(sim.step().unwrap(), plain.step().unwrap(), "{name}");
+            assert!(kept(&sim) == kept(&plain), "{name}, step {step}");
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use stiction_contact::solver::{
     ContactSolver, Solution, SolverReport, Task, TaskStart, solve_alone,
 };
 use stiction_contact::{Certificate, CertifyConfig, Contact, ContactSet, FrictionProblem, certify};
-use stiction_math::Vec3;
+use stiction_math::{Cancel, Vec3};
 use stiction_solvers::admm::{
     Acceleration, Admm, Config, Error, LAMBDA, Local, Sleep, Start, Velocity, Weights,
 };
@@ -453,6 +453,7 @@ fn contacts_that_come_late_count_in_full() {
             polish: true,
             target: None,
             local: None,
+            cancel: Cancel::NEVER,
             observer: &mut |i| deltas.push(i.change),
         };
         let report = Admm::new(Config::accurate())
@@ -503,6 +504,7 @@ fn an_answer_that_is_not_finished_does_not_run_into_what_it_never_asked_about() 
             polish: true,
             target: None,
             local: None,
+            cancel: Cancel::NEVER,
             observer: &mut |_| {},
         };
         let report = Admm::new(config).solve(&mut task, &mut state).unwrap();

@@ -9,7 +9,7 @@ use stiction_contact::solver::{
     ContactSolver, Solution, SolverReport, Task, TaskStart, solve_alone,
 };
 use stiction_contact::{CertifyConfig, Contact, ContactSet, FrictionProblem, certify};
-use stiction_math::Vec3;
+use stiction_math::{Cancel, Vec3};
 use stiction_solvers::newton::{Config, Error, Newton};
 use stiction_solvers::reference::Reference;
 use stiction_solvers::{admm, polished_admm};
@@ -310,6 +310,7 @@ fn contacts_that_come_late_are_in_the_polished_answer() {
             polish: true,
             target: None,
             local: None,
+            cancel: Cancel::NEVER,
             observer: &mut |_| {},
         };
         let report = polished_admm(config).solve(&mut task, &mut state).unwrap();

@@ -23,7 +23,7 @@ use std::{
 
 use chromium::{Browser, Pixels};
 use stiction::{
-    record::{Format, KeptScene, Recorder, RunInfo},
+    record::{Format, KeptScene, Recorder, RunFolder, RunInfo},
     scene::{LoadOptions, SceneSource, load},
 };
 
@@ -52,7 +52,7 @@ fn record(dir: &Path, scene: &str, frames: u64) {
         probes: plan.probes,
         checks: plan.checks,
     };
-    let mut recorder = Recorder::create(dir, info, &sim).unwrap();
+    let mut recorder = Recorder::create(RunFolder::claim(dir).unwrap(), info, &sim).unwrap();
     let mut written = 0;
     while written < frames {
         let report = sim.step().unwrap();

@@ -4,14 +4,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use miette::miette;
-use stiction_record::{CheckResult, Status, Summary};
+use stiction_record::{CheckResult, RunFolder, Status, Summary};
 use stiction_scene::{SceneSource, builtin, variants};
 
-use super::{
-    Failure, SceneArgs,
-    run::{Job, load},
-    with_threads,
-};
+use super::{Failure, SceneArgs, job::Job, run::load, with_threads};
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {
@@ -82,7 +78,6 @@ fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
         let job = Job {
             contacts: false,
             exact: true,
-            dir: folder.path().join(i.to_string()),
             view: false,
             formats: Vec::new(),
             frames: None,
@@ -91,7 +86,9 @@ fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
             require: Vec::new(),
             dump: None,
         };
-        let summary = match job.run(scene) {
+        let dir = folder.path().join(i.to_string());
+        let dir = RunFolder::claim(&dir).map_err(Failure::run)?;
+        let summary = match job.run(&dir, scene) {
             Ok(summary) => summary,
             // The failed run is a failed check, not the end of the others.
             Err(Failure::Run(report)) => {
@@ -162,8 +159,10 @@ pub fn line(check: &CheckResult) -> String {
         _ => "at the end".to_owned(),
     };
     let verdict = if check.passed { "  ok  " } else { "  FAIL" };
+    let untested = check.untested.as_ref();
+    let untested = untested.map_or_else(String::new, |part| format!("; untested: {part}"));
     format!(
-        "{verdict} {}: {} = {:.9e} {when}, {bound}",
+        "{verdict} {}: {} = {:.9e} {when}, {bound}{untested}",
         check.name, check.of, check.value
     )
 }

@@ -203,7 +203,14 @@ pub fn main(args: CompareArgs) -> Result<ExitCode, Failure> {
         Some(dir) => dir.clone(),
         None => fresh_folder(&format!("compare-{}", plan.name)),
     };
-    if dir.join("compare.json").exists() {
+    let made = [
+        "compare.json",
+        "compare.csv",
+        "compare.png",
+        "compare.svg",
+        "run-1",
+    ];
+    if made.iter().any(|name| dir.join(name).exists()) {
         return Err(Failure::Input(miette!(
             help = "choose another --out",
             "{} already holds a comparison",

@@ -8,9 +8,13 @@ use std::{
 use clap::Args;
 use miette::miette;
 use serde::Serialize;
-use stiction_geometry::{Finding, Severity, TetMesh, TriMesh};
+use stiction_geometry::{Finding, Severity, Strands, TetMesh, TriMesh};
+use stiction_math::Vec3;
 use stiction_record::{OVERLAPS, write_overlaps};
-use stiction_scene::{Overlap, Scene, SceneSource, mesh_files};
+use stiction_scene::{
+    Overlap, Scene, SceneSource,
+    mesh_files::{self, strands},
+};
 
 use super::{Failure, SceneArgs, run::load_with};
 
@@ -55,7 +59,11 @@ pub fn main(args: DoctorArgs) -> Result<ExitCode, Failure> {
         errors: 0,
         warnings: 0,
     };
-    if is_mesh(&args.file) {
+    if is_strands(&args.file) {
+        let strands = strands::load(Path::new(&args.file), &mesh_files::Limits::default());
+        let strands = strands.map_err(|e| Failure::Input(miette!("{e}")))?;
+        report.strands("strands", &strands);
+    } else if is_mesh(&args.file) {
         mesh(&args.file, &mut report)?;
     } else {
         scene(&args, &mut report)?;
@@ -90,6 +98,11 @@ pub fn main(args: DoctorArgs) -> Result<ExitCode, Failure> {
     } else {
         ExitCode::from(2)
     })
+}
+
+fn is_strands(file: &str) -> bool {
+    let extension = Path::new(file).extension();
+    extension.is_some_and(|e| e.eq_ignore_ascii_case("strands"))
 }
 
 fn is_mesh(file: &str) -> bool {
@@ -145,6 +158,7 @@ fn scene(args: &DoctorArgs, report: &mut Report) -> Result<(), Failure> {
         let kind = match body.kind.as_deformable() {
             None => body.kind.name(),
             Some(_) if body.is_particles() => "particles",
+            Some(_) if !body.surface.segments.is_empty() => "rods",
             Some(_) if body.tets.is_empty() => "shell",
             Some(_) => "solid",
         };
@@ -158,6 +172,10 @@ fn scene(args: &DoctorArgs, report: &mut Report) -> Result<(), Failure> {
         ));
         let part = format!("body `{}`", body.name);
         if body.is_particles() {
+            continue;
+        }
+        if !body.surface.segments.is_empty() {
+            report.segments(&part, &surface.positions, &body.surface.segments);
             continue;
         }
         if body.tets.is_empty() {
@@ -258,6 +276,45 @@ impl Report {
             ));
         }
         self.findings(part, mesh.diagnose());
+    }
+
+    fn strands(&mut self, part: &str, strands: &Strands) {
+        self.summary.push(format!(
+            "{part}: {} strands, {} points",
+            strands.len(),
+            strands.points.len()
+        ));
+        if strands.points.is_empty() {
+            self.push(part, "error", "there is no strand".to_owned(), "");
+        }
+        let all = (0..strands.len()).flat_map(|s| {
+            let first = strands.starts[s];
+            let points = strands.strand(s).len() as u32;
+            (1..points).map(move |i| [first + i - 1, first + i])
+        });
+        let segments: Vec<[u32; 2]> = all.collect();
+        self.segments(part, &strands.points, &segments);
+    }
+
+    /// Segments of rods: all must have a length.
+    fn segments(&mut self, part: &str, points: &[Vec3], segments: &[[u32; 2]]) {
+        let lengths: Vec<f64> = segments
+            .iter()
+            .map(|s| (points[s[1] as usize] - points[s[0] as usize]).norm())
+            .collect();
+        let least = lengths.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = lengths.iter().copied().fold(0.0, f64::max);
+        let mean = lengths.iter().sum::<f64>() / lengths.len().max(1) as f64;
+        self.summary.push(format!(
+            "{part}: {} segments, lengths {least:.4e} to {most:.4e} m (mean {mean:.4e})",
+            segments.len()
+        ));
+        let bad = |l: &f64| !(*l > 0.0 && l.is_finite());
+        if let Some(at) = lengths.iter().position(bad) {
+            let count = lengths.iter().filter(|l| bad(l)).count();
+            let message = format!("{count} segments have no length, among them segment {at}");
+            self.push(part, "error", message, "remove repeated points");
+        }
     }
 
     fn tets(&mut self, part: &str, mesh: &TetMesh) {

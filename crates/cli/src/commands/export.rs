@@ -11,7 +11,7 @@ use stiction_math::Vec3;
 use stiction_record::{
     Cells, Format, Frame,
     animation::{Animation, Moving, Shape, Whole},
-    make_folder, sequence_path, write_obj, write_ply,
+    file_stems, make_folder, sequence_path, write_obj, write_ply,
 };
 
 use super::Failure;
@@ -131,6 +131,14 @@ fn write_sequences(
     formats: &[Format],
     bodies_only: bool,
 ) -> Result<usize, Failure> {
+    let mut names: Vec<&str> = Vec::new();
+    for entry in (0..replay.len()).flat_map(|index| replay.files(index)) {
+        if !names.contains(&entry.name.as_str()) {
+            names.push(&entry.name);
+        }
+    }
+    let stems = file_stems(names.iter().copied());
+    let stem = |name: &str| names.iter().position(|n| *n == name).map(|at| &stems[at]);
     let mut count = 0;
     for index in 0..replay.len() {
         let shot = replay.shot(index)?;
@@ -153,10 +161,8 @@ fn write_sequences(
                     Format::Ply => ("ply", write_ply),
                     _ => ("obj", write_obj),
                 };
-                let path = sequence_path(out, &body.name, index, ending);
-                if let Some(folder) = path.parent() {
-                    make_folder(folder).map_err(Failure::run)?;
-                }
+                let stem = stem(&body.name).map_or("", String::as_str);
+                let path = sequence_path(out, stem, index, ending);
                 write(&path, &frame).map_err(Failure::run)?;
                 count += 1;
             }

@@ -94,6 +94,16 @@ pub fn main(args: GroomArgs) -> Result<ExitCode, Failure> {
         Form::Double => strands::Form::Double,
         Form::Single => strands::Form::Single,
     };
+    // Numbers may overflow while strands grow, and in the form of half as many bytes.
+    let fits = |x: &f64| match args.form {
+        Form::Single => (*x as f32).is_finite(),
+        _ => x.is_finite(),
+    };
+    if let Some(at) = made.points.iter().position(|p| !p.iter().all(fits)) {
+        return Err(bad(&format!(
+            "point {at} of the strands is not finite: lengths and radii are too large"
+        )));
+    }
     strands::save(&args.out, &made, form).map_err(Failure::run)?;
     println!(
         "{} strands of {} points in {}",

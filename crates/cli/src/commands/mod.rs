@@ -2,7 +2,9 @@
 //!
 //! Exit codes: 0 done; 1 the run or a check failed; 2 bad usage or bad input.
 
-#![allow(clippy::print_stdout, clippy::print_stderr)] // the one place that talks
+// The one place that talks. Its macros come first, so that all commands use them.
+#[macro_use]
+mod output;
 
 mod bench;
 mod check;
@@ -11,12 +13,14 @@ mod curves;
 mod doctor;
 mod export;
 mod groom;
+mod job;
 mod plot;
 mod progress;
 mod render;
 mod requirement;
 mod run;
 mod scenes;
+mod signals;
 mod solve;
 mod validate;
 mod view;
@@ -117,6 +121,13 @@ impl Failure {
         Self::Input(Report::new(error))
     }
 
+    /// The message without remedies.
+    pub fn message(&self) -> String {
+        match self {
+            Self::Input(report) | Self::Run(report) => report.to_string(),
+        }
+    }
+
     /// A failed run, from any error.
     pub fn run(error: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Run(Report::from_err(error))
@@ -151,14 +162,18 @@ pub fn main(cli: Cli) -> ExitCode {
         Command::Solve(args) => solve::main(args),
         Command::Bench(args) => bench::main(args),
     };
+    if let (Ok(_), Err(error)) = (&result, output::finish()) {
+        eprintln!("stiction: cannot write to standard output: {error}");
+        return ExitCode::from(1);
+    }
     match result {
         Ok(code) => code,
         Err(Failure::Input(report)) => {
-            eprintln!("{report:?}");
+            eprintln!("{}", output::told(&report));
             ExitCode::from(2)
         }
         Err(Failure::Run(report)) => {
-            eprintln!("{report:?}");
+            eprintln!("{}", output::told(&report));
             ExitCode::from(1)
         }
     }
@@ -166,25 +181,20 @@ pub fn main(cli: Cli) -> ExitCode {
 
 /// Prints what clap has to say: help and version are not errors.
 pub fn usage(error: &clap::Error) -> ExitCode {
-    // A closed pipe is no reason to complain about a help text.
-    let _ = error.print();
     if error.use_stderr() {
-        ExitCode::from(2)
-    } else {
-        ExitCode::SUCCESS
-    }
-}
-
-/// Lets a closed pipe end the program instead of a panic in `println!`.
-pub fn quiet_broken_pipes() {
-    let default = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        let text = info.to_string();
-        if text.contains("Broken pipe") {
-            std::process::exit(0);
+        let text = error.render();
+        // Arguments are quoted as they are, however long.
+        match output::cut(&text.to_string()) {
+            Some(cut) => eprintln!("{cut}"),
+            None => drop(error.print()),
         }
-        default(info);
-    }));
+        return ExitCode::from(2);
+    }
+    match error.print() {
+        // A reader that closed the pipe has seen enough.
+        Err(lost) if lost.kind() != std::io::ErrorKind::BrokenPipe => ExitCode::from(1),
+        _ => ExitCode::SUCCESS,
+    }
 }
 
 /// Runs `work` on a pool of the asked number of threads.
@@ -207,15 +217,16 @@ fn with_threads<T: Send>(
     pool.install(work)
 }
 
-/// The folder for a run that was not given one: `out/NAME`, then `out/NAME-2` and so on, so that
-/// nothing already written is lost.
-fn fresh_folder(name: &str) -> PathBuf {
+/// Folders for a run that was not given one, in their order: `out/NAME`, then `out/NAME-2` and so on,
+/// so that nothing already written is lost.
+fn fresh_folders(name: &str) -> impl Iterator<Item = PathBuf> + '_ {
     let first = PathBuf::from("out").join(name);
-    if !first.exists() {
-        return first;
-    }
-    (2u32..)
-        .map(|k| PathBuf::from("out").join(format!("{name}-{k}")))
-        .find(|p| !p.exists())
-        .unwrap_or(first)
+    let more = (2u32..).map(move |k| PathBuf::from("out").join(format!("{name}-{k}")));
+    [first].into_iter().chain(more)
+}
+
+/// The first of them that does not exist.
+fn fresh_folder(name: &str) -> PathBuf {
+    let mut folders = fresh_folders(name).filter(|p| !p.exists());
+    folders.next().unwrap_or_else(|| PathBuf::from("out"))
 }

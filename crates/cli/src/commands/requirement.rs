@@ -1,24 +1,15 @@
 //! `--require NAME<BOUND`: bounds on the certificate of every step.
 
-use std::str::FromStr;
+use std::{path::Path, str::FromStr};
 
 use stiction_contact::Certificate;
-use stiction_record::CheckResult;
+use stiction_record::{CertificateBound, Recorder, read_table};
+
+use super::Failure;
 
 /// A bound on one number of the certificate.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Requirement {
-    field: &'static str,
-    bound: f64,
-    text: String,
-}
-
-/// The largest value of each requirement's number so far.
-#[derive(Clone, Debug, Default)]
-pub struct Requirements {
-    all: Vec<Requirement>,
-    worst: Vec<f64>,
-}
+pub struct Requirement(pub CertificateBound);
 
 impl FromStr for Requirement {
     type Err = String;
@@ -38,59 +29,49 @@ impl FromStr for Requirement {
         let bound = number
             .filter(|b| b.is_finite())
             .ok_or_else(|| format!("`{}` is no bound", bound.trim()))?;
-        Ok(Self {
-            field,
+        Ok(Self(CertificateBound {
+            field: (*field).to_owned(),
             bound,
             text: text.to_owned(),
-        })
+        }))
     }
 }
 
-impl Requirements {
-    /// Nothing has been seen yet.
-    pub fn new(all: Vec<Requirement>) -> Self {
-        let worst = vec![f64::NEG_INFINITY; all.len()];
-        Self { all, worst }
+impl Requirement {
+    /// Takes a step's certificate; says how the step breaks the bound, if it does.
+    pub fn step(&self, step: u64, time: f64, certificate: &Certificate) -> Option<String> {
+        let value = certificate.field(&self.0.field).unwrap_or(f64::NAN);
+        self.0
+            .is_broken_by(value)
+            .then(|| self.message(step, time, value))
     }
 
-    /// Takes a step's certificate; says what broke first, if anything did.
-    pub fn step(&mut self, step: u64, time: f64, certificate: &Certificate) -> Option<String> {
-        let mut broken = None;
-        for (r, worst) in self.all.iter().zip(&mut self.worst) {
-            let value = certificate.field(r.field).unwrap_or(f64::NAN);
-            // A value that is no number is as bad as can be.
-            *worst = if value.is_nan() {
-                f64::INFINITY
-            } else {
-                worst.max(value)
-            };
-            if broken.is_none() && *worst >= r.bound {
-                broken = Some(format!(
-                    "step {step} at t = {time} s breaks the requirement {}: {} is {value:e}",
-                    r.text, r.field
-                ));
-            }
+    /// Says which of the `steps` before a resume broke the bound first, if one did.
+    pub fn broken_before(
+        &self,
+        dir: &Path,
+        steps: u64,
+        recorder: &Recorder,
+    ) -> Result<Option<String>, Failure> {
+        let at = Certificate::FIELDS.iter().position(|f| *f == self.0.field);
+        let worst = at.map(|at| recorder.history().certificate[at].max().max);
+        if steps == 0 || !worst.is_none_or(|worst| self.0.is_broken_by(worst)) {
+            return Ok(None);
         }
-        broken
+        let table = read_table(&dir.join("certificate.csv")).map_err(Failure::run)?;
+        let column = |name: &str| table.numbers(name).unwrap_or_default();
+        let (at, times, values) = (column("step"), column("time"), column(&self.0.field));
+        let mut rows = at.iter().zip(&times).zip(&values);
+        let first = rows.find(|(_, value)| self.0.is_broken_by(**value));
+        Ok(Some(match first {
+            Some(((step, time), value)) => self.message(*step as u64, *time, *value),
+            None => format!("an earlier step breaks the requirement {}", self.0.text),
+        }))
     }
 
-    /// What came of them, for the summary.
-    pub fn results(&self) -> Vec<CheckResult> {
-        let pairs = self.all.iter().zip(&self.worst);
-        pairs
-            .map(|(r, &worst)| CheckResult {
-                name: r.text.clone(),
-                of: format!("certificate.{}", r.field),
-                value: if worst == f64::NEG_INFINITY {
-                    0.0
-                } else {
-                    worst
-                },
-                max: Some(r.bound),
-                passed: worst < r.bound,
-                ..CheckResult::default()
-            })
-            .collect()
+    fn message(&self, step: u64, time: f64, value: f64) -> String {
+        let CertificateBound { field, text, .. } = &self.0;
+        format!("step {step} at t = {time} s breaks the requirement {text}: {field} is {value:e}")
     }
 }
 
@@ -110,29 +91,27 @@ mod tests {
     #[test]
     fn bounds_are_read_and_kept() {
         let r: Requirement = "residual<1e-6".parse().unwrap();
-        assert_eq!((r.field, r.bound), ("residual", 1e-6));
+        assert_eq!((r.0.field.as_str(), r.0.bound), ("residual", 1e-6));
         for bad in ["residual", "resid<1", "creep<x", "creep<inf", ""] {
             assert!(bad.parse::<Requirement>().is_err(), "{bad}");
         }
-        let mut all = Requirements::new(vec![r, "creep<1e-9".parse().unwrap()]);
+        let creep: Requirement = "creep<1e-9".parse().unwrap();
         let fine = Certificate {
             residual: 1e-7,
             ..Certificate::default()
         };
-        assert_eq!(all.step(1, 0.01, &fine), None);
+        assert_eq!(r.step(1, 0.01, &fine), None);
         let creeps = Certificate {
             creep: 2e-9,
             ..fine
         };
-        let said = all.step(2, 0.02, &creeps).unwrap();
+        let said = creep.step(2, 0.02, &creeps).unwrap();
         assert!(said.contains("step 2") && said.contains("2e-9") && said.contains("creep<1e-9"));
-        let passed: Vec<bool> = all.results().iter().map(|r| r.passed).collect();
-        assert_eq!(passed, [true, false]);
         let lost = Certificate {
             residual: f64::NAN,
             ..fine
         };
-        assert!(all.step(3, 0.03, &lost).is_some());
+        assert!(r.step(3, 0.03, &lost).is_some());
         assert!(every("every=0").is_err() && every("5").is_err());
         assert_eq!(every("every=5"), Ok(5));
     }

@@ -19,7 +19,7 @@ use stiction_contact::{
 };
 use stiction_math::Vec3;
 use stiction_record::{
-    Table,
+    Table, file_stems,
     plot::{Plot, Scale, Series},
     problems::{read_problem, write_problem},
 };
@@ -130,8 +130,9 @@ fn solve(args: &SolveArgs) -> Result<ExitCode, Failure> {
     }
     if let Some(dir) = args.out.as_ref().filter(|_| args.fclib) {
         stiction_record::make_folder(dir).map_err(Failure::run)?;
-        for (path, stored) in &problems {
-            let path = dir.join(format!("{}.hdf5", stem(path)));
+        let stems = stems(problems.iter().map(|(path, _)| stem(path)));
+        for ((_, stored), stem) in problems.iter().zip(stems) {
+            let path = dir.join(format!("{stem}.hdf5"));
             write_problem(&path, stored).map_err(Failure::run)?;
         }
     }
@@ -270,17 +271,18 @@ fn stem(file: impl AsRef<Path>) -> String {
     stem.to_string_lossy().into_owned()
 }
 
+/// Stems of output files, each once: files from several folders may have the same name.
+fn stems(names: impl Iterator<Item = String>) -> Vec<String> {
+    let names: Vec<String> = names.collect();
+    file_stems(names.iter().map(String::as_str))
+}
+
 /// One table and one plot per problem, a curve per solver.
 fn curves(dir: &Path, outcomes: &[Outcome]) -> Result<(), stiction_record::RecordError> {
     stiction_record::make_folder(dir)?;
-    let mut stems: Vec<String> = Vec::new();
-    for (i, all) in outcomes.chunk_by(|a, b| a.file == b.file).enumerate() {
-        let stem = match stem(&all[0].file) {
-            // Files of the same name from several folders.
-            taken if stems.contains(&taken) => format!("{taken}-{i}"),
-            free => free,
-        };
-        stems.push(stem.clone());
+    let groups = || outcomes.chunk_by(|a, b| a.file == b.file);
+    let stems = stems(groups().map(|all| stem(&all[0].file)));
+    for (all, stem) in groups().zip(stems) {
         for o in all {
             let path = dir.join(format!("{stem}-{}.csv", o.solver));
             let mut table = Table::create(&path, &["error"])?;

@@ -5,13 +5,18 @@ use std::{
     env,
     path::{Path, PathBuf},
     process::{Child, Command, ExitCode, Stdio},
+    thread,
+    time::Duration,
 };
 
 use clap::Args;
 use miette::miette;
 
-use super::Failure;
+use super::{Failure, signals};
 use crate::replay::Replay;
+
+/// Time between two looks at the viewer.
+const MOMENT: Duration = Duration::from_millis(100);
 
 const PROGRAM: &str = "stiction-viewer";
 const HELP: &str = "it is a program of its own: install it with `cargo install --path \
@@ -40,7 +45,6 @@ pub fn main(args: ViewArgs) -> Result<ExitCode, Failure> {
     // What is wrong with the run is said first, with or without a viewer.
     Replay::open(&args.dir)?;
     let mut command = Command::new(find()?);
-    command.arg(&args.dir);
     if let Some(path) = &args.save {
         command.arg("--save").arg(path);
     }
@@ -52,6 +56,8 @@ pub fn main(args: ViewArgs) -> Result<ExitCode, Failure> {
             command.arg(flag);
         }
     }
+    // A folder may be called like an option.
+    command.arg("--").arg(&args.dir);
     let status = command.status().map_err(Failure::run)?;
     let code = status.code().and_then(|c| u8::try_from(c).ok());
     Ok(ExitCode::from(code.unwrap_or(1)))
@@ -65,7 +71,7 @@ impl Viewer {
     /// standard output may be kept for the summary.
     pub fn follow(dir: &Path) -> Result<Self, Failure> {
         let child = Command::new(find()?)
-            .arg("--follow")
+            .args(["--follow", "--"])
             .arg(dir)
             .stdin(Stdio::piped())
             .stdout(std::io::stderr())
@@ -76,7 +82,14 @@ impl Viewer {
     /// Tells it that the run has ended, and waits until the person has seen enough.
     pub fn wait(mut self) -> Result<(), Failure> {
         drop(self.0.stdin.take());
-        self.0.wait().map_err(Failure::run)?;
+        while self.0.try_wait().map_err(Failure::run)?.is_none() {
+            if signals::stop() {
+                // Ctrl-C reaches both programs, a request to terminate only this one.
+                thread::sleep(MOMENT);
+                let _ = self.0.kill();
+            }
+            thread::sleep(MOMENT);
+        }
         Ok(())
     }
 }

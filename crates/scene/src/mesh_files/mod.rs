@@ -240,12 +240,17 @@ fn read_bytes(path: &Path, limits: &Limits) -> Result<Vec<u8>, MeshError> {
             limit: limits.max_bytes,
         })
     };
+    // Opening a pipe would wait for whoever writes to it, and a device may never end.
+    let metadata = std::fs::metadata(path).map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(failed(std::io::Error::other("it is not a regular file")));
+    }
     let file = File::open(path).map_err(failed)?;
-    let length = file.metadata().map_err(failed)?.len();
+    let length = metadata.len();
     if length > limits.max_bytes {
         return Err(too_large(length));
     }
-    // The length is only a hint (pipes report 0, a file may grow), so the reading is bounded too.
+    // The length is only a hint (a file may grow), so the reading is bounded too.
     let mut bytes = Vec::new();
     file.take(limits.max_bytes.saturating_add(1))
         .read_to_end(&mut bytes)

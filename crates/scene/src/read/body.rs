@@ -127,43 +127,6 @@ impl Names {
         names
     }
 
-    /// Reports bodies and obstacles whose names differ, but not those of their files: all but letters,
-    /// digits, `-` and `_` are written as `_` there.
-    pub fn apart<'a>(
-        &self,
-        reporter: &Reporter,
-        bodies: &[Node],
-        obstacles: impl Iterator<Item = &'a At<String>>,
-    ) {
-        let mut seen: BTreeMap<String, String> = BTreeMap::new();
-        let places = bodies.iter().filter_map(|node| match &node.value {
-            Value::Table(table) => match table.get("name") {
-                Some(Node {
-                    value: Value::String(name),
-                    place,
-                }) => Some((copies(name, repeat_count(table)), *place)),
-                _ => None,
-            },
-            _ => None,
-        });
-        let obstacles = obstacles.map(|o| (vec![o.value.clone()], o.place));
-        for (names, place) in places.chain(obstacles) {
-            for name in names {
-                let good = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
-                let file: String = name
-                    .chars()
-                    .map(|c| if good(c) { c } else { '_' })
-                    .collect();
-                if let Some(other) = seen.insert(file, name.clone()).filter(|o| *o != name) {
-                    let message =
-                        format!("`{name}` and `{other}` would be written to the same files");
-                    let help = "let their names differ in a letter or digit";
-                    reporter.fail::<()>(Kind::Duplicate, place, message, Some(help.to_owned()));
-                }
-            }
-        }
-    }
-
     /// The index of the body called `name`.
     pub fn find(&self, reporter: &Reporter, name: &At<&str>) -> Option<usize> {
         match self.index.get(name.value) {

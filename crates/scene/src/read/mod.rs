@@ -106,7 +106,6 @@ pub(crate) fn document(
         .filter_map(|node| obstacle::obstacle(reporter, node))
         .collect();
     unique(reporter, obstacles.iter().map(|o| &o.name), "obstacles");
-    names.apart(reporter, bodies, obstacles.iter().map(|o| &o.name));
     let pins = f
         .tables("pin")
         .iter()
@@ -206,7 +205,8 @@ pub(crate) fn document(
         .string("description")
         .map(|d| d.value.to_owned())
         .unwrap_or_default();
-    if bodies.is_empty() && !f.has("body") {
+    // A key of another type has been reported.
+    if bodies.is_empty() && !f.has_other_than_list("body") {
         let message = "the scene has no body";
         reporter.fail::<()>(
             Kind::MissingKey,

@@ -27,8 +27,8 @@ use std::sync::Arc;
 
 use stiction_bodies::Hessian;
 use stiction_math::{
-    BicgstabWorkspace, BlockJacobi, BlocksAndRanks, CgConfig, Lu, LuSymbolic, Preconditioner, Vec3,
-    Woodbury, bicgstab, reduce,
+    BicgstabWorkspace, BlockJacobi, BlocksAndRanks, Cancel, CgConfig, Lu, LuSymbolic,
+    Preconditioner, Vec3, Woodbury, bicgstab, reduce,
 };
 
 use super::{is_infeasible, problem::Problem};
@@ -185,6 +185,7 @@ impl Newton {
         &mut self,
         problem: &mut Problem<'_>,
         config: &Config,
+        cancel: &Cancel,
         v: &mut [Vec3],
     ) -> Result<SolveReport, SolveError> {
         let n = v.len();
@@ -210,6 +211,7 @@ impl Newton {
         let mut homing = false;
         let most = config.max_iterations;
         while report.iterations < if homing { most + most / 10 } else { most } {
+            SolveError::unless(cancel)?;
             if norm == 0.0 {
                 report.converged = true;
                 return Ok(report);

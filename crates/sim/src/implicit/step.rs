@@ -1,7 +1,7 @@
 //! All stages of one step.
 
 use stiction_bodies::{Model, State, rigid::advance_rotation};
-use stiction_math::{BlockError, ScatterError, Vec3};
+use stiction_math::{BlockError, Cancel, ScatterError, Vec3};
 
 use super::{
     contact::{Contact, Trial},
@@ -41,6 +41,8 @@ pub struct Step<'a> {
     pub before: Option<&'a Knot>,
     /// Settings of Newton's method.
     pub newton: &'a newton::Config,
+    /// Ends the step when it is requested.
+    pub cancel: &'a Cancel,
 }
 
 /// Forces, matrices and vectors of the core, kept from step to step.
@@ -280,7 +282,7 @@ impl Implicit {
                 contacts: reborrow(&mut contacts),
                 jacobian,
             };
-            let done = newton.solve(&mut problem, step.newton, v)?;
+            let done = newton.solve(&mut problem, step.newton, step.cancel, v)?;
             report = SolveReport {
                 iterations: report.iterations + done.iterations,
                 linear_iterations: report.linear_iterations + done.linear_iterations,

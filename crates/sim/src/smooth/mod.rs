@@ -130,6 +130,7 @@ impl Smooth {
             tables: &self.plan.tables,
             before: self.plan.follows.then_some(&self.kept.history.before),
             newton: &self.config.newton,
+            cancel: context.cancel,
         };
         Some((work, step, context.stages))
     }

@@ -93,6 +93,7 @@ fn products_are_those_of_the_assembled_jacobian() {
         tables: &tables,
         before: None,
         newton: &config.newton,
+        cancel: stiction_math::Cancel::NEVER,
     };
     work.core.begin(&step).unwrap();
     let contacts = work.contacts.as_mut().unwrap();

@@ -9,7 +9,7 @@ use stiction_contact::{
         ContactSolver, Iteration, KeptFactor, Solution, SolverBytes, SolverReport, Task, TaskStart,
     },
 };
-use stiction_math::{LinearOperator, Mat3, SystemMatrix, Vec3, reduce};
+use stiction_math::{Cancel, LinearOperator, Mat3, SystemMatrix, Vec3, reduce};
 
 use super::{
     Acceleration, Config, Error, Local, Metric, Nap, Projection, Start, Stop, Tolerance, Velocity,
@@ -49,6 +49,8 @@ pub struct Admm {
     step: Vec<Vec3>,
     pub(super) linear_seconds: f64,
     pub(super) projection_seconds: f64,
+    /// Of the task, for the polishing solver.
+    pub(super) cancel: Cancel,
 }
 
 /// The loop of one solve.
@@ -100,6 +102,7 @@ impl Admm {
             step: Vec::new(),
             linear_seconds: 0.0,
             projection_seconds: 0.0,
+            cancel: Cancel::default(),
         }
     }
 
@@ -150,9 +153,11 @@ impl ContactSolver for Admm {
         config.check()?;
         task.problem.check()?;
         (self.linear_seconds, self.projection_seconds) = (0.0, 0.0);
+        self.cancel = task.cancel.clone();
         let shifted = self.prepare(task.problem, solution, &config)?;
         let mut run = Run::new(config, shifted, task.problem.h);
         while !run.ended && run.number < run.limit {
+            Error::unless(task.cancel)?;
             self.iterate(task, &mut run)?;
         }
         self.conclude(task, solution, &mut run)?;

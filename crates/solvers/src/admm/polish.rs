@@ -8,7 +8,7 @@
 
 use stiction_contact::{
     FrictionProblem,
-    solver::{ContactSolver, Solution, SolverReport, Target, TaskStart, solve_alone},
+    solver::{ContactSolver, Solution, SolverReport, Target, TaskStart, solve_until},
 };
 use stiction_math::{Vec3, reduce};
 
@@ -111,7 +111,8 @@ impl Admm {
             max_iterations: polish.max_iterations,
         };
         let (start, target) = (TaskStart::Given, Some(target));
-        let solved = solve_alone(&mut **polisher, problem, &mut answer, start, target)
+        let cancel = &self.cancel;
+        let solved = solve_until(&mut **polisher, problem, &mut answer, start, target, cancel)
             .map_err(|error| Error::Polish(Box::new(error)))?;
         report.factorisations += solved.iterations;
         let converged = solved.error <= bound;

@@ -22,7 +22,7 @@ use stiction_contact::{
     CertifyConfig, FrictionProblem, ProblemError, certify,
     solver::{ContactSolver, Iteration, KeptFactor, Solution, SolverReport, Task, Tolerance},
 };
-use stiction_math::{Mat3, Part, SystemMatrix, Vec3, reduce};
+use stiction_math::{Cancel, Mat3, Part, SystemMatrix, Vec3, reduce};
 
 use crate::projection::{Metric, Projection};
 
@@ -99,7 +99,7 @@ impl ContactSolver for Ica {
         }
         task.problem.check()?;
         solution.check()?;
-        relax_all(task.problem, solution, &config, task.observer)
+        relax_all(task.problem, solution, &config, task.cancel, task.observer)
     }
 
     fn unconstrained(
@@ -116,6 +116,7 @@ fn relax_all(
     problem: &FrictionProblem,
     state: &mut Solution,
     config: &Config,
+    cancel: &Cancel,
     observer: &mut dyn FnMut(&Iteration),
 ) -> Result<SolverReport, Error> {
     let bandless = match problem.a.has_bands() {
@@ -153,6 +154,7 @@ fn relax_all(
     let mut push = vec![Vec3::zeros(); n];
     let mut before = v.clone();
     for number in 1..=config.max_iterations {
+        Error::unless(cancel)?;
         before.copy_from_slice(&v);
         for _ in 0..config.relaxations {
             problem.imbalance(&v, &r, &mut residual);

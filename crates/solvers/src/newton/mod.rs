@@ -115,6 +115,6 @@ impl ContactSolver for Newton {
         }
         task.problem.check()?;
         solution.check()?;
-        search::search(task.problem, solution, &config)
+        search::search(task.problem, solution, &config, task.cancel)
     }
 }

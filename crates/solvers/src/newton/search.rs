@@ -4,7 +4,7 @@ use stiction_contact::{
     CertifyConfig, FrictionProblem, certify, project_cone,
     solver::{Solution, SolverReport},
 };
-use stiction_math::{LinearOperator, Mat3, Vec3, reduce};
+use stiction_math::{Cancel, LinearOperator, Mat3, Vec3, reduce};
 
 use super::{
     Config, Error,
@@ -38,6 +38,7 @@ pub fn search(
     problem: &FrictionProblem,
     state: &mut Solution,
     config: &Config,
+    cancel: &Cancel,
 ) -> Result<SolverReport, Error> {
     let mut search = Search::new(problem, state, config)?;
     let mut report = SolverReport::default();
@@ -53,7 +54,7 @@ pub fn search(
         && search.multiple >= RANGE.0
     {
         let start = search.v.clone();
-        if search.round(modes.as_deref(), &mut report.iterations)? {
+        if search.round(modes.as_deref(), &mut report.iterations, cancel)? {
             let (residual, dynamics) = search.judge()?;
             let error = residual.max(dynamics);
             if error > SLOW * before {
@@ -161,13 +162,19 @@ impl<'a> Search<'a> {
     }
 
     /// Newton's method from the velocities of the last round. Says whether it came to an end.
-    fn round(&mut self, modes: Option<&[Mode]>, iterations: &mut usize) -> Result<bool, Error> {
+    fn round(
+        &mut self,
+        modes: Option<&[Mode]>,
+        iterations: &mut usize,
+        cancel: &Cancel,
+    ) -> Result<bool, Error> {
         self.now = self.answers(&self.v, modes);
         for step in 0..STEPS {
             if *iterations == self.limit {
                 return Ok(false);
             }
             *iterations += 1;
+            Error::unless(cancel)?;
             if !self.matrix.factor(self.problem, &self.now.stiffness)? {
                 return Ok(false);
             }

@@ -336,6 +336,7 @@ fn solve(problem: &FrictionProblem, config: &Config) -> Result<(usize, f64, f64,
         polish: true,
         target: None,
         local: None,
+        cancel: stiction_math::Cancel::NEVER,
         observer: &mut |i| seconds += i.projection,
     };
     let report = Admm::new(config.clone())

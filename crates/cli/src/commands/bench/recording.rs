@@ -4,12 +4,13 @@
 use std::{path::Path, time::Instant};
 
 use serde::Serialize;
-use stiction_record::Format;
+use stiction_record::{Format, RunFolder};
 
 use super::Failure;
 use crate::commands::{
     SceneArgs,
-    run::{DEFAULT_SCENE, Job, load},
+    job::Job,
+    run::{DEFAULT_SCENE, load},
 };
 
 /// Runs of each kind, of which the one in the middle counts.
@@ -77,7 +78,6 @@ fn measure(
 ) -> Result<Row, Failure> {
     let dir = folder.join("stiction-bench-recording");
     let job = Job {
-        dir: dir.clone(),
         view: false,
         formats: formats.to_vec(),
         contacts: false,
@@ -90,7 +90,8 @@ fn measure(
     };
     let scene = load(DEFAULT_SCENE, &SceneArgs::default())?;
     let clock = Instant::now();
-    let summary = job.run(scene);
+    let summary = RunFolder::claim(&dir).map_err(Failure::run);
+    let summary = summary.and_then(|folder| job.run(&folder, scene));
     let run = clock.elapsed().as_secs_f64();
     // Whatever came of it, nothing is left behind.
     let _ = std::fs::remove_dir_all(&dir);

@@ -1,0 +1,152 @@
+//! Frames of bodies, obstacles and contacts.
+
+use std::path::Path;
+
+use stiction_bodies::{Body, Model, State};
+use stiction_contact::Certificate;
+use stiction_sim::Simulation;
+
+use super::{Format, Recorder};
+use crate::{
+    Cells, Data, Encoding, Frame, RecordError, names::SeriesNames, sequence_path,
+    write_contacts_vtu, write_obj, write_ply, write_vtu,
+};
+
+impl Recorder {
+    /// Writes a frame of the current state.
+    pub fn frame(&mut self, sim: &Simulation) -> Result<(), RecordError> {
+        let (model, state) = (sim.model(), sim.state());
+        let number = self.history.frames as usize;
+        let folder = self.folder.path().join("frames");
+        let names = self.names.clone();
+        let mut files: Vec<(&str, String)> = Vec::new();
+        for (body, (name, stem)) in model.bodies.iter().zip(&names.bodies) {
+            for format in self.info.formats.clone() {
+                let path = sequence_path(&folder, stem, number, format.name());
+                match format {
+                    Format::Vtu => {
+                        self.whole(body, state, &path)?;
+                        files.push((name, listed(&path)));
+                    }
+                    Format::Obj => self.surface(body, state, |f| write_obj(&path, f))?,
+                    Format::Ply => self.surface(body, state, |f| write_ply(&path, f))?,
+                }
+            }
+        }
+        if self.pvd.is_some() {
+            self.obstacle_frames(model, state.time, number, &names, &mut files)?;
+            let (name, stem) = &names.contacts;
+            let path = sequence_path(&folder, stem, number, "vtu");
+            write_contacts_vtu(&path, state.time, &sim.contacts())?;
+            files.push((name, listed(&path)));
+        }
+        if let Some(pvd) = &mut self.pvd {
+            let files: Vec<(&str, &str)> = files.iter().map(|(n, f)| (*n, f.as_str())).collect();
+            pvd.add_frame(state.time, &files)?;
+        }
+        self.history.frames += 1;
+        Ok(())
+    }
+
+    /// Obstacles beside the bodies: one file each, or one per frame for those that move.
+    fn obstacle_frames<'a>(
+        &mut self,
+        model: &Model,
+        time: f64,
+        number: usize,
+        names: &'a SeriesNames,
+        files: &mut Vec<(&'a str, String)>,
+    ) -> Result<(), RecordError> {
+        let folder = self.folder.path().join("frames");
+        let all = model.obstacles.iter().zip(&self.obstacles);
+        for ((obstacle, mesh), (name, stem)) in all.zip(&names.obstacles) {
+            let number = if obstacle.motion.is_some() { number } else { 0 };
+            let path = sequence_path(&folder, stem, number, "vtu");
+            if obstacle.motion.is_some() || !path.exists() {
+                let pose = obstacle.pose(time);
+                self.points.clear();
+                self.points
+                    .extend(mesh.positions.iter().map(|x| pose.apply(x)));
+                let frame = Frame {
+                    name,
+                    time,
+                    positions: &self.points,
+                    cells: Cells::Triangles(&mesh.triangles),
+                    point_data: &[],
+                    cell_data: &[],
+                    field_data: &[],
+                };
+                write_vtu(&path, &frame, Encoding::Raw)?;
+            }
+            files.push((name, listed(&path)));
+        }
+        Ok(())
+    }
+
+    /// A body with all it has: a solid with its tetrahedra, anything else as its surface.
+    fn whole(&mut self, body: &Body, state: &State, path: &Path) -> Result<(), RecordError> {
+        let values = self.last.values();
+        let conforming = matches!(body.surface.skin, stiction_bodies::Skin::Nodes(_));
+        if !body.tets.is_empty() && conforming && body.kind.as_deformable().is_some() {
+            let r = body.blocks.clone();
+            let frame = Frame {
+                name: &body.name,
+                time: state.time,
+                positions: &state.x[r.clone()],
+                cells: Cells::Tets(&body.tets),
+                point_data: &[("velocity", Data::Vectors(&state.v[r]))],
+                cell_data: &[],
+                field_data: &fields(&values),
+            };
+            return write_vtu(path, &frame, Encoding::Raw);
+        }
+        self.surface(body, state, |frame| write_vtu(path, frame, Encoding::Raw))
+    }
+
+    fn surface(
+        &mut self,
+        body: &Body,
+        state: &State,
+        write: impl Fn(&Frame<'_>) -> Result<(), RecordError>,
+    ) -> Result<(), RecordError> {
+        let values = self.last.values();
+        body.surface
+            .positions(&state.x, &state.rotations, &mut self.points);
+        body.surface.velocities(state, &mut self.velocities);
+        let radius;
+        let velocity = ("velocity", Data::Vectors(&self.velocities));
+        let (cells, point_data): (_, &[(&str, Data<'_>)]) = if body.radius > 0.0 {
+            radius = vec![body.radius; self.points.len()];
+            let cells = match &body.surface.segments[..] {
+                [] => Cells::Points,
+                segments => Cells::Lines(segments),
+            };
+            (cells, &[velocity, ("radius", Data::Scalars(&radius))])
+        } else {
+            (Cells::Triangles(&body.surface.triangles), &[velocity])
+        };
+        write(&Frame {
+            name: &body.name,
+            time: state.time,
+            positions: &self.points,
+            cells,
+            point_data,
+            cell_data: &[],
+            field_data: &fields(&values),
+        })
+    }
+}
+
+/// A file of a frame as the time series names it.
+fn listed(path: &Path) -> String {
+    let file = path.file_name().map(|f| f.to_string_lossy().into_owned());
+    format!("frames/{}", file.unwrap_or_default())
+}
+
+/// The certificate of the step that led to a frame, by name.
+fn fields(values: &[f64; Certificate::FIELDS.len()]) -> Vec<(&'static str, Data<'_>)> {
+    let names = Certificate::FIELDS.iter().zip(values);
+    names
+        .map(|(name, value)| (*name, Data::Scalars(std::slice::from_ref(value))))
+        .collect()
+}
