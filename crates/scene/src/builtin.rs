@@ -99,6 +99,7 @@ const VALIDATION: &[Builtin] = scenes![
     "validation/pinch",
     "validation/plates",
     "validation/ring",
+    "validation/rope",
     "validation/shaker",
     "validation/slope",
     "validation/slope-block",

@@ -105,7 +105,7 @@ fn arch(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     let least = thinnest();
     let runs = lab.run_all(&[
         built(1.1 * least).with("time.duration", lab.choose(0.3, 2.0)),
-        built(0.9 * least).with("time.duration", 0.8),
+        built(0.9 * least).with("time.duration", 0.45),
     ])?;
     // The crown moves with the creep of all joints below it.
     let joints = VOUSSOIRS as f64;

@@ -83,13 +83,13 @@ fn tablecloth(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     Ok(Findings { rows, plots })
 }
 
-/// Length of the strip, radius of its middle round the edge [m], μ.
+/// Length of the strip, radius of its centreline round the edge [m], μ.
 const STRIP: (f64, f64, f64) = (0.6, 0.031, 0.5);
 
-/// The length that hangs straight down at the limit [m]. Weight per length is 1: round a slick edge the tension is the
-/// height, h + a at the top. Round a rough one, friction bears μ (T + a cos φ) of it per angle φ from the top.
-fn hangs(edge: f64) -> f64 {
-    let (length, a, mu) = STRIP;
+/// The length that hangs straight down at the limit [m], of a strip or rope with its length, its radius round the edge [m]
+/// and μ on the table, over an edge with another μ. Weight per length is 1: round a slick edge the tension is the
+/// height, h + a at the top. Round a rough one, friction bears μ' (T + a cos φ) of it per angle φ from the top.
+pub fn hangs((length, a, mu): (f64, f64, f64), edge: f64) -> f64 {
     let pull = |h: f64| {
         let [tension, _] = integrate([h, FRAC_PI_2], FRAC_PI_2, 200, |&[t, phi]| {
             let (sin, cos) = phi.sin_cos();
@@ -112,7 +112,7 @@ fn hangs(edge: f64) -> f64 {
 fn overhang(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     let (length, a, mu) = STRIP;
     let hung = |edge: f64, fraction: f64| {
-        let beyond = fraction * hangs(edge) + a * FRAC_PI_2;
+        let beyond = fraction * hangs(STRIP, edge) + a * FRAC_PI_2;
         let middle = beyond - 0.5 * length;
         Experiment::by_default("validation/overhang")
             .with("friction.default", mu)
@@ -215,4 +215,21 @@ fn belt(lab: &Lab<'_>) -> Result<Findings, Trouble> {
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hanging_length_is_that_of_the_textbook() {
+        // A sharp, slick edge: L μ/(1 + μ). A round, slick one: h + a = μ (L − π a/2 − h).
+        assert!((hangs((0.6, 1e-9, 0.5), 0.0) - 0.2).abs() < 1e-8);
+        let h = hangs(STRIP, 0.0);
+        let (length, a, mu) = STRIP;
+        assert!((h + a - mu * (length - FRAC_PI_2 * a - h)).abs() < 1e-9);
+        // A sharp, rough one multiplies the tension that holds by e^(μ'π/2).
+        let rough = hangs((0.6, 1e-9, 0.5), 0.3);
+        assert!((rough - 0.5 * (0.3 * FRAC_PI_2).exp() * (0.6 - rough)).abs() < 1e-7);
+    }
 }

@@ -401,3 +401,22 @@ fn painleve(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     )];
     Ok(Findings { rows, plots })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_board_accelerates_from_its_limit_on() {
+        // At the limit it does not start; flatter, it does, and more so the flatter it is.
+        let at = |fraction: f64| slides((fraction * steepest(0.4)).atan(), 0.4, 0.1);
+        assert!(at(1.0).abs() < 1e-9, "{}", at(1.0));
+        assert!(at(0.95) > 0.0 && at(0.9) > 1.5 * at(0.95));
+        // Without friction a thin board has θ'' = −3/2 g cos θ/L at the start; here it is 2 % as thick as long.
+        let (theta, time) = (std::f64::consts::FRAC_PI_4, 0.01);
+        let turned = -0.75 * GRAVITY * theta.cos() * time * time;
+        let foot = -theta.sin() * turned;
+        let found = slides(theta, 0.0, time);
+        assert!((found / foot - 1.0).abs() < 0.05, "{found} {foot}");
+    }
+}
