@@ -98,8 +98,15 @@ pub struct Lab<'a> {
 pub struct Experiment {
     scene: &'static str,
     changes: Vec<String>,
-    accuracy: Accuracy,
+    /// None: the method's own defaults.
+    accuracy: Option<Accuracy>,
 }
+
+const ACCURACY: Accuracy = Accuracy {
+    tolerance: 1e-10,
+    residual: None,
+    stiffness: STIFFNESS,
+};
 
 impl Experiment {
     /// The scene as it is.
@@ -107,11 +114,15 @@ impl Experiment {
         Self {
             scene,
             changes: Vec::new(),
-            accuracy: Accuracy {
-                tolerance: 1e-10,
-                residual: None,
-                stiffness: STIFFNESS,
-            },
+            accuracy: Some(ACCURACY),
+        }
+    }
+
+    /// The scene as it is, with the method as it comes: no key about its accuracy.
+    pub fn by_default(scene: &'static str) -> Self {
+        Self {
+            accuracy: None,
+            ..Self::of(scene)
         }
     }
 
@@ -128,19 +139,19 @@ impl Experiment {
 
     /// With exact solvers that go on until the certificate is below this [m/s].
     pub fn certified(mut self, residual: f64) -> Self {
-        self.accuracy.residual = Some(residual);
+        self.accuracy.get_or_insert(ACCURACY).residual = Some(residual);
         self
     }
 
     /// With another tolerance of exact solvers than 1e-10 m [m].
     pub fn tolerance(mut self, tolerance: f64) -> Self {
-        self.accuracy.tolerance = tolerance;
+        self.accuracy.get_or_insert(ACCURACY).tolerance = tolerance;
         self
     }
 
     /// With another stiffness of penalties than 1e5 N/m [N/m].
     pub fn stiffness(mut self, stiffness: f64) -> Self {
-        self.accuracy.stiffness = stiffness;
+        self.accuracy.get_or_insert(ACCURACY).stiffness = stiffness;
         self
     }
 }
@@ -202,10 +213,39 @@ impl<'a> Lab<'a> {
         }
     }
 
+    /// The time until something that begins without load bears its weight [s]: a penalty does so within the contact
+    /// thickness [m], a constraint at once.
+    pub fn falls(&self, thickness: f64) -> f64 {
+        match self.friction {
+            Friction::Exact => 0.0,
+            Friction::Smoothed { .. } => (2.0 * thickness / GRAVITY).sqrt(),
+        }
+    }
+
+    /// The speed of what friction holds on `joints` contacts in series [m/s], and the reason.
+    pub fn at_rest(&self, joints: f64) -> (f64, String) {
+        match self.friction {
+            Friction::Exact => (REST, "exact friction: what sticks does not move".to_owned()),
+            Friction::Smoothed { epsilon } => (
+                1.05 * joints * epsilon,
+                format!(
+                    "smoothed friction creeps: below ε = {epsilon:e} m/s in each of {joints} joints, and 5 %"
+                ),
+            ),
+        }
+    }
+
+    /// Displacement of what friction holds for `time` [s] on `joints` contacts in series [m], and the
+    /// reason: the speed of rest all the time.
+    pub fn held(&self, joints: f64, time: f64) -> (f64, String) {
+        let (speed, why) = self.at_rest(joints);
+        (speed * time, why)
+    }
+
     /// Runs an experiment to its end.
     pub fn run(&self, experiment: &Experiment) -> Result<Run, Trouble> {
         let mut overrides = experiment.changes.clone();
-        overrides.push(method_table(self.method, &experiment.accuracy));
+        overrides.push(method_table(self.method, experiment.accuracy.as_ref()));
         let shown: Vec<String> = overrides.iter().map(|o| format!("--set '{o}'")).collect();
         let command = format!("stiction run {} {}", experiment.scene, shown.join(" "));
         let failed = |why: String| Trouble::Failed {
@@ -263,10 +303,12 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// The table `[method]` with which a method reaches an accuracy, as an override.
-fn method_table(method: &str, accuracy: &Accuracy) -> String {
+/// The table `[method]` with which a method reaches an accuracy, or with its defaults, as an override.
+fn method_table(method: &str, accuracy: Option<&Accuracy>) -> String {
     let validation = Registry::default().get(method).and_then(|m| m.validation);
-    let settings = validation.map_or_else(Vec::new, |v| (v.settings)(accuracy));
+    let settings = validation
+        .zip(accuracy)
+        .map_or_else(Vec::new, |(v, a)| (v.settings)(a));
     let mut table = format!("method={{name=\"{method}\"");
     for (key, value) in settings {
         match value {
@@ -308,6 +350,19 @@ impl Run {
             .into_iter()
             .filter(|p| p.0 >= from - slack && p.0 <= to + slack)
             .collect()
+    }
+
+    /// The greatest absolute value of a probe between two times; not a number if any is.
+    pub fn most(&self, name: &str, from: f64, to: f64) -> f64 {
+        let values = self.between(name, from, to);
+        let worst = |most: f64, p: &(f64, f64)| match p.1.is_nan() || p.1.abs() > most {
+            true => p.1.abs(),
+            false => most,
+        };
+        match values.is_empty() {
+            true => f64::NAN,
+            false => values.iter().fold(0.0, worst),
+        }
     }
 
     /// Intercept and slope [1/s] of the line through a probe between two times.

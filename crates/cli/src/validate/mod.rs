@@ -9,11 +9,19 @@
 //!
 //! A new family of cases gets a file of its own beside the others, and a line in [`cases`].
 
+mod arch;
+mod cloths;
+mod frames;
 mod holding;
 mod lab;
+mod momentum;
 mod motion;
+mod moving;
+mod ode;
+mod rolling;
 mod ropes;
 mod slopes;
+mod statics;
 
 use std::time::Instant;
 
@@ -137,6 +145,13 @@ pub fn cases() -> Vec<Case> {
         motion::cases().as_slice(),
         holding::cases().as_slice(),
         ropes::cases().as_slice(),
+        statics::cases().as_slice(),
+        arch::cases().as_slice(),
+        rolling::cases().as_slice(),
+        moving::cases().as_slice(),
+        cloths::cases().as_slice(),
+        frames::cases().as_slice(),
+        momentum::cases().as_slice(),
     ]
     .concat()
 }

@@ -7,7 +7,7 @@ use super::{
     lab::{formula, over_time},
 };
 
-pub fn cases() -> [Case; 3] {
+pub fn cases() -> [Case; 4] {
     [
         Case {
             name: "energy",
@@ -27,6 +27,12 @@ pub fn cases() -> [Case; 3] {
             closed_form: "With ω² = k/m, Δ = (μs − μk) m g/k and the belt's speed V: sticking for 2Δ/V, slipping for \
                           (2/ω)(π − atan(Δω/V)), about μk m g/k with the amplitude √(Δ² + (V/ω)²).",
             run: oscillator,
+        },
+        Case {
+            name: "stick-slip",
+            title: "The same with the method as it comes, without any setting of its accuracy.",
+            closed_form: "As oscillator.",
+            run: stick_slip,
         },
     ]
 }
@@ -165,8 +171,16 @@ fn collision(lab: &Lab<'_>) -> Result<Findings, Trouble> {
 /// Smoothed friction has no border: the same equation with μ(v) s(v; ε) m g in place of friction is
 /// integrated with steps of 2 µs by Runge and Kutta's method instead.
 fn oscillator(lab: &Lab<'_>) -> Result<Findings, Trouble> {
+    oscillates(lab, Experiment::of("validation/oscillator"))
+}
+
+fn stick_slip(lab: &Lab<'_>) -> Result<Findings, Trouble> {
+    oscillates(lab, Experiment::by_default("validation/oscillator"))
+}
+
+fn oscillates(lab: &Lab<'_>, experiment: Experiment) -> Result<Findings, Trouble> {
     let step = lab.choose(0.0005, 0.0001);
-    let run = lab.run(&Experiment::of("validation/oscillator").with("time.step", step))?;
+    let run = lab.run(&experiment.with("time.step", step))?;
     let (rest, kinetic, g, k, belt) = (0.5, 0.3, 10.0, 100.0, 0.1);
     let omega = f64::sqrt(k);
     let centre = kinetic * g / k;

@@ -2,9 +2,11 @@
 
 use std::f64::consts::PI;
 
-use super::{Case, Experiment, Findings, Friction, Lab, Row, Trouble, lab::over_time};
+use super::{
+    Case, Experiment, Findings, Friction, Lab, Row, Trouble, cloths::hangs, lab::over_time,
+};
 
-pub fn cases() -> [Case; 2] {
+pub fn cases() -> [Case; 3] {
     [
         Case {
             name: "capstan",
@@ -17,6 +19,12 @@ pub fn cases() -> [Case; 2] {
             title: "A rod tips over an edge and slides off.",
             closed_form: "It begins to slide where tan θ = μ k²/(k² + 3 d²), k² = ℓ²/12, for a thin rod whose middle is d beyond the edge.",
             run: edge,
+        },
+        Case {
+            name: "rope",
+            title: "A rope over the edge of a table slides off when it hangs too far.",
+            closed_form: "As overhang, with a slick edge: rest iff h + a < μ (L − π a/2 − h).",
+            run: rope,
         },
     ]
 }
@@ -214,4 +222,46 @@ fn edge(lab: &Lab<'_>) -> Result<Findings, Trouble> {
         }
     }
     Ok(findings)
+}
+
+/// The rope begins straight, its front beyond the edge, and falls; its tail is held until it hangs still.
+fn rope(lab: &Lab<'_>) -> Result<Findings, Trouble> {
+    let (length, a, mu) = (0.6, 0.0312, 0.5);
+    let hung = |fraction: f64| {
+        let tail = fraction * hangs((length, a, mu), 0.0) + 0.5 * PI * a - length;
+        Experiment::by_default("validation/rope")
+            .with_vector("body.rope.translate", [tail, 0.0, 0.0012])
+            .with(
+                "pin.tail.select.half_space.offset",
+                format!("{:?}", -tail - 1e-4),
+            )
+            .with("body.rope.shape.segments", lab.choose(80, 120))
+    };
+    let runs = lab.run_all(&[hung(0.97), hung(1.06)])?;
+    let (still, why) = lab.at_rest(1.0);
+    let rows = vec![
+        Row::at_most(
+            "0.97 of the limit: speed of the tail",
+            "m/s",
+            runs[0].last("tail-speed").abs(),
+            (still, &why),
+            &runs[0].command,
+        ),
+        Row::at_most(
+            "1.06 of the limit: 10 mm, less the displacement of the tail",
+            "m",
+            0.01 - (runs[1].last("tail") - runs[1].first("tail")),
+            (0.0, "it slides on, more than it could stretch or creep"),
+            &runs[1].command,
+        ),
+    ];
+    let plots = vec![over_time(
+        &format!("a rope over a slick edge, {}", lab.method),
+        "place of its tail [m]",
+        vec![
+            runs[0].curve("tail", "0.97 of the limit"),
+            runs[1].curve("tail", "1.06 of the limit"),
+        ],
+    )];
+    Ok(Findings { rows, plots })
 }

@@ -34,6 +34,7 @@ mod room;
 mod sheet;
 mod simplex;
 mod sweep;
+mod tapered_box;
 #[cfg(test)]
 mod testing;
 mod torus;
@@ -57,6 +58,7 @@ pub use palm::Palm;
 pub use path::{Move, Path};
 pub use plane::PlanePatch;
 pub use sheet::{Sheet, SheetPattern};
+pub use tapered_box::TaperedBox;
 pub use torus::{TorusSolid, TorusSurface};
 pub use tube::{Tube, TubeEnds};
 

@@ -5,8 +5,8 @@ use stiction_geometry::{
     shapes::{
         BallShell, BallSolid, BallSurface, Band, Blob, Bowl, BowlSolid, BowlSurface, BoxShell,
         BoxSolid, BoxSurface, CapsuleSolid, CapsuleSurface, Card, Cone, CylinderSolid,
-        CylinderSurface, Disc, Grid, ShapeError, Sheet, SheetPattern, TetPattern, TorusSolid,
-        TorusSurface, Tube, TubeEnds,
+        CylinderSurface, Disc, Grid, ShapeError, Sheet, SheetPattern, TaperedBox, TetPattern,
+        TorusSolid, TorusSurface, Tube, TubeEnds,
     },
 };
 
@@ -27,7 +27,7 @@ macro_rules! generators {
         }
     )*};
 }
-generators!(TriMesh: Grid, Sheet, Card, Disc, Tube, Band, Blob, Bowl, BowlSurface, BoxSurface, BallSurface, CapsuleSurface,
+generators!(TriMesh: Grid, Sheet, Card, Disc, Tube, Band, Blob, Bowl, BowlSurface, BoxSurface, TaperedBox, BallSurface, CapsuleSurface,
     CylinderSurface, Cone, TorusSurface);
 generators!(TetMesh: BoxSolid, BoxShell, BallSolid, BallShell, CapsuleSolid, CylinderSolid, TorusSolid, BowlSolid);
 
@@ -77,7 +77,12 @@ pub(super) const KINDS: &[ShapeKind] = &[
             rings,
         })
     }),
-    kind("box", SHELL_OR_CLOSED, &["size", "cells"], box_surface),
+    kind(
+        "box",
+        SHELL_OR_CLOSED,
+        &["size", "cells", "taper"],
+        box_surface,
+    ),
     kind(
         "box",
         SOLID,
@@ -296,10 +301,21 @@ fn box_surface(r: &Reader<'_, '_>) -> Option<Generator> {
         r.f.need("cells")?;
         r.f.counts("cells", 1)
     };
-    surface(BoxSurface {
+    let taper = match r.f.has("taper") {
+        true => Some(r.lengths("taper")),
+        false => None,
+    };
+    let base = BoxSurface {
         size: size?,
         cells: cells?,
-    })
+    };
+    match taper {
+        None => surface(base),
+        Some(taper) => surface(TaperedBox {
+            base,
+            taper: taper?,
+        }),
+    }
 }
 
 fn box_solid(r: &Reader<'_, '_>) -> Option<Generator> {
