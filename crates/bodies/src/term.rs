@@ -32,12 +32,11 @@ pub trait Term: fmt::Debug + Send + Sync {
     ) -> Result<(), ScatterError>;
 
     /// D += t Σₑ P K⁺ P with the projected Hessian K⁺ of each element at `x` [m], and P, which removes
-    /// its rigid rotations about where its nodes are at `middle` [m]: damping of the rate of strain.
+    /// its rigid rotations: damping of the rate of strain.
     /// `scratch` has one entry per node.
     fn add_damping(
         &self,
         x: &[Vec3],
-        middle: &[Vec3],
         t: f64,
         scratch: &mut [Vec3],
         d: &mut BlockMatrix,
@@ -153,7 +152,6 @@ impl<const K: usize, E: Elements<K> + fmt::Debug + Send + 'static> Term for Boun
     fn add_damping(
         &self,
         x: &[Vec3],
-        middle: &[Vec3],
         t: f64,
         scratch: &mut [Vec3],
         d: &mut BlockMatrix,
@@ -163,7 +161,7 @@ impl<const K: usize, E: Elements<K> + fmt::Debug + Send + 'static> Term for Boun
                 .elements
                 .local(e, &self.gather(e, x), Hessian::Projected);
             let mut hessian = local.hessian;
-            Rotations::of(&self.gather(e, middle)).project(&mut hessian);
+            Rotations::of(&self.gather(e, x)).project(&mut hessian);
             hessian.iter_mut().flatten().for_each(|h| *h *= t);
             (0.0, [Vec3::zeros(); K], hessian)
         };

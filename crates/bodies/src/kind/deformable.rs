@@ -147,14 +147,13 @@ impl InnerDamping for Deformable {
     fn lag_damping(
         &self,
         x: &[Vec3],
-        middle: &[Vec3],
         beta: f64,
         scratch: &mut [Vec3],
         d: &mut BlockMatrix,
     ) -> Result<(), ScatterError> {
         d.set_zero();
         let mut terms = self.terms.iter();
-        terms.try_for_each(|term| term.add_damping(x, middle, beta, scratch, d))
+        terms.try_for_each(|term| term.add_damping(x, beta, scratch, d))
     }
 
     fn add_damping(

@@ -42,11 +42,6 @@ pub struct StepStart<'a> {
     pub angle: &'a [f64],
     /// Whether such a twist is prescribed.
     pub held: &'a [bool],
-    /// Velocities at the start, one per block [m/s], where velocities within the step are differences
-    /// over it; empty otherwise.
-    pub v: &'a [Vec3],
-    /// Half of the step [s].
-    pub half: f64,
 }
 
 impl<'a> StepStart<'a> {
@@ -58,8 +53,6 @@ impl<'a> StepStart<'a> {
             twist: &frames.twist,
             angle: &frames.angle,
             held: &frames.held,
-            v: &[],
-            half: 0.0,
         }
     }
 }
@@ -248,13 +241,10 @@ pub trait InnerDamping {
     /// step started.
     fn damping_matrix(&self) -> Option<BlockMatrix>;
 
-    /// D at the positions `x` of the body's blocks [m]. Rotations are those about `middle` [m], where
-    /// velocities are differences over a step: v = (x⁺ − x)/h is free of strain about ½ (x + x⁺).
-    /// `scratch` has one entry per block.
+    /// D at the positions `x` of the body's blocks [m]. `scratch` has one entry per block.
     fn lag_damping(
         &self,
         x: &[Vec3],
-        middle: &[Vec3],
         beta: f64,
         scratch: &mut [Vec3],
         d: &mut BlockMatrix,

@@ -48,11 +48,6 @@ impl Rods {
             twist: &start.twist[edges.clone()],
             angle: start.angle.get(edges.clone()).unwrap_or_default(),
             held: start.held.get(edges).unwrap_or_default(),
-            v: start
-                .v
-                .get(first..first + self.block_count())
-                .unwrap_or_default(),
-            half: start.half,
         }
     }
 
@@ -206,7 +201,6 @@ impl InnerDamping for Rods {
 
     fn lag_damping(
         &self,
-        _: &[Vec3],
         _: &[Vec3],
         _: f64,
         _: &mut [Vec3],

@@ -129,7 +129,7 @@ impl Rods {
     /// g += s S v with the stiffness S of all strains in the middle of the step, as its start foretells
     /// it: forces that resist the rate of strain, and no rigid motion.
     pub fn add_damping_product(&self, at: &RodStart, s: f64, v: &[Vec3], g: &mut [Vec3]) {
-        self.multiply(|i| at.middle(i), at, Matrix::Strain, s, v, g);
+        self.multiply(|i| at.x[i], at, Matrix::Strain, s, v, g);
     }
 
     fn multiply(
@@ -188,7 +188,7 @@ impl Rods {
 
     /// A += t S, see [`Self::add_damping_product`].
     pub fn add_damping_matrix(&self, at: &RodStart, t: f64, a: &mut BandedMatrices) {
-        self.assemble(|i| at.middle(i), at, Matrix::Strain, t, 0.0, a);
+        self.assemble(|i| at.x[i], at, Matrix::Strain, t, 0.0, a);
     }
 
     fn assemble(

@@ -87,21 +87,6 @@ pub struct RodStart<'a> {
     pub angle: &'a [f64],
     /// Which of them are held.
     pub held: &'a [bool],
-    /// Velocities of the body's blocks [m/s], where velocities within the step are differences over it;
-    /// empty otherwise.
-    pub v: &'a [Vec3],
-    /// Half of the step [s].
-    pub half: f64,
-}
-
-impl RodStart<'_> {
-    /// Block `i` in the middle of the step if its motion goes on [m]; at its start without velocities.
-    fn middle(&self, i: usize) -> Vec3 {
-        match self.v.get(i) {
-            Some(v) => self.x[i] + v * self.half,
-            None => self.x[i],
-        }
-    }
 }
 
 /// Which blocks and edges belong to one rod.
@@ -219,8 +204,6 @@ impl Rods {
                 twist: &frames.twist,
                 angle: &frames.angle,
                 held: &frames.held,
-                v: &[],
-                half: 0.0,
             };
             for s in 0..rods.len() {
                 let strand = rods.strand(s);
@@ -428,8 +411,6 @@ impl Rods {
             twist: &frames.twist[self.edges()],
             angle: frames.angle.get(self.edges()).unwrap_or_default(),
             held: frames.held.get(self.edges()).unwrap_or_default(),
-            v: &[],
-            half: 0.0,
         }
     }
 

@@ -24,9 +24,7 @@ use stiction_bodies::{
 use stiction_math::{Mat3, Part, PartShape, Quat, ScatterError, SystemMatrix, Vec3};
 
 use crate::error::SolveError;
-use crate::forces::{
-    Attachments, BodyForces, Dissipation, ForceTerm, Form, Place, Rates, middle, split,
-};
+use crate::forces::{Attachments, BodyForces, Dissipation, ForceTerm, Form, Place, Rates, split};
 
 /// The potential of the current step. Scratch: made once, filled anew by every step.
 pub struct Dynamics {
@@ -167,10 +165,7 @@ impl Dynamics {
     /// Takes the coefficients of dissipation from the start of the step, which the potential and its
     /// derivatives need.
     pub fn lag(&mut self, model: &Model, state: &State) -> Result<(), ScatterError> {
-        if self.bodies.lags() {
-            middle(state, self.h, &mut self.x);
-            self.bodies.lag(model, &state.x, &self.x)?;
-        }
+        self.bodies.lag(model, &state.x)?;
         let end = state.time + self.h;
         self.dissipation.lag_linear(model, state, end);
         Ok(())
@@ -186,8 +181,6 @@ impl Dynamics {
         StepStart {
             angle: &self.angle,
             held: &self.held,
-            v: &state.v,
-            half: 0.5 * self.h,
             ..StepStart::new(&state.x, &state.frames)
         }
     }

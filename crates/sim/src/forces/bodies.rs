@@ -33,9 +33,8 @@ impl BodyForces {
         }
     }
 
-    /// Takes the damping matrices from positions `x` [m]; velocities are those of a motion through
-    /// `middle` [m].
-    pub fn lag(&mut self, model: &Model, x: &[Vec3], middle: &[Vec3]) -> Result<(), ScatterError> {
+    /// Takes the damping matrices from positions `x` [m].
+    pub fn lag(&mut self, model: &Model, x: &[Vec3]) -> Result<(), ScatterError> {
         if !self.lags() {
             return Ok(());
         }
@@ -51,8 +50,8 @@ impl BodyForces {
                 {
                     *d = new;
                 }
-                let [x, middle] = [x, middle].map(|x| &x[body.blocks.clone()]);
-                mechanics.lag_damping(x, middle, body.damping.stiffness, g, d)
+                let x = &x[body.blocks.clone()];
+                mechanics.lag_damping(x, body.damping.stiffness, g, d)
             }
             None => Ok(()),
         })

@@ -146,18 +146,7 @@ impl Forces {
         x: &[Vec3],
         rotations: &[Quat],
     ) -> Result<(), ScatterError> {
-        self.lag_through(model, x, x, rotations)
-    }
-
-    /// The same where velocities are differences over a step, of a motion through `middle` [m].
-    pub fn lag_through(
-        &mut self,
-        model: &Model,
-        x: &[Vec3],
-        middle: &[Vec3],
-        rotations: &[Quat],
-    ) -> Result<(), ScatterError> {
-        self.bodies.lag(model, x, middle)?;
+        self.bodies.lag(model, x)?;
         self.dissipation.lag(model, x, rotations);
         Ok(())
     }
@@ -231,14 +220,6 @@ impl Forces {
         Volumes::add_ranks(model, at, a * a, jacobian);
         done
     }
-}
-
-/// x ← positions in the middle of a step of `h` [s] if the motion of `state` goes on [m]. A body that spins
-/// steadily turns about them: the chord of its nodes' paths is no strain there.
-pub fn middle(state: &State, h: f64, x: &mut Vec<Vec3>) {
-    x.clear();
-    let blocks = state.x.iter().zip(&state.v);
-    x.extend(blocks.map(|(x, v)| x + v * (0.5 * h)));
 }
 
 /// p ← M v [kg·m/s, kg·m²/s].

@@ -37,8 +37,6 @@ pub struct Stage {
     pub(super) start_x: Vec<Vec3>,
     start_rotations: Vec<Quat>,
     start_frames: Frames,
-    /// Velocities at the start where those of the trial are differences over the step; empty otherwise.
-    pub(super) start_v: Vec<Vec3>,
     /// Displacement that is known before the solve, and known momentum.
     shift: Vec<Vec3>,
     pub(super) p: Vec<Vec3>,
@@ -71,7 +69,6 @@ impl Stage {
         self.start_x.clone_from(&state.x);
         self.start_rotations.clone_from(&state.rotations);
         self.start_frames.clone_from(&state.frames);
-        self.start_v.clear();
         self.rotations.clone_from(&state.rotations);
         self.turns.resize(state.rotations.len(), Mat3::identity());
         self.p.clone_from(&start.p);
@@ -136,11 +133,7 @@ impl Stage {
             x: &self.x,
             rotations: &self.rotations,
             v: &self.v,
-            start: StepStart {
-                v: &self.start_v,
-                half: 0.5 * self.h,
-                ..StepStart::new(&self.start_x, &self.start_frames)
-            },
+            start: StepStart::new(&self.start_x, &self.start_frames),
             time: self.times[1],
         }
     }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     error::SolveError,
-    forces::{Forces, Place, middle, momentum},
+    forces::{Forces, Place, momentum},
     integrators::{self, Integrator},
     method::SolveReport,
     prescribed::{Prescribed, Side},
@@ -152,14 +152,7 @@ impl Implicit {
         };
         start.p.resize(n, Vec3::zeros());
         momentum(model, at, &mut start.p);
-        match step.integrator.order() {
-            // Its velocity is the difference over the step.
-            1 => {
-                middle(state, step.h, x);
-                forces.lag_through(model, at.x, x, at.rotations)?;
-            }
-            _ => forces.lag(model, at.x, at.rotations)?,
-        }
+        forces.lag(model, at.x, at.rotations)?;
         for f in &mut start.f {
             f.clear();
             f.resize(n, Vec3::zeros());
@@ -236,9 +229,7 @@ impl Implicit {
         self.prescribed
             .set(model, state, step.fixed, time, h, Side::Before);
         self.prescribed.drive(v);
-        if step.integrator.order() == 1 {
-            stage.start_v.clone_from(&state.v);
-        }
+        if step.integrator.order() == 1 {}
         if step.integrator.order() > 1 {
             self.lag_ahead(step, table.time * h)?;
         }

@@ -287,7 +287,6 @@ impl InnerDamping for Dust {
     fn lag_damping(
         &self,
         _: &[Vec3],
-        _: &[Vec3],
         _: f64,
         _: &mut [Vec3],
         _: &mut BlockMatrix,
