@@ -8,7 +8,9 @@ use stiction_math::Vec3;
 use super::collider::Form;
 use super::detector::Detector;
 use super::emit::Found;
-use super::shapes::lattice;
+use super::quota::Quota;
+use super::shape_faces::lattice;
+use super::shapes::Pass;
 use super::step::{Motion, Step};
 use super::world::{DetectError, World};
 
@@ -96,7 +98,7 @@ impl World {
     ) -> Result<Vec<Found>, DetectError> {
         let mut found = self.near_at_rest(motion, swept)?;
         self.settle_sides(motion, step.previous, &mut found);
-        found.extend(self.on_shapes(motion, false));
+        found.extend(self.on_shapes(motion, &mut Vec::new(), Pass::First));
         found.extend(self.on_particles(motion, false)?);
         Ok(found)
     }
@@ -123,12 +125,23 @@ impl World {
         let bounds: Vec<Bound> = (0..triangles.len() as u32).map(bound).collect();
         let tree = Bvh::build(&bounds).map_err(SurfaceError::from)?;
         let owner = |t: u32| self.owner[triangles[t as usize][0] as usize];
-        let pairs = tree.self_pairs(|i, j| {
+        let group = |t: u32| self.groups[triangles[t as usize][0] as usize];
+        let cross = |i: u32, j: u32| {
             let (a, b) = (triangles[i as usize], triangles[j as usize]);
             self.may_touch(owner(i), owner(j))
                 && !a.iter().any(|v| b.contains(v))
                 && triangles_intersect(&corners(i), &corners(j))
-        });
+        };
+        let quota = Quota::new(self.owner.len());
+        let pairs = tree.pairs_apart(group, |i, j| cross(i, j) && quota.admits());
+        quota.check(self, |count| {
+            tree.pairs_apart(group, |i, j| {
+                if cross(i, j) {
+                    count(owner(i), owner(j));
+                }
+                false
+            });
+        })?;
         let local = |t: u32| (owner(t), t - self.first_triangle[owner(t) as usize]);
         let mut all: Vec<Crossing> = pairs
             .iter()

@@ -40,7 +40,16 @@ pub struct Offence {
     /// How far they are below their contact thickness [m]; none where surfaces cross, whose depth
     /// is not known.
     pub depth: Option<f64>,
+    /// Whether they overlap, and are not merely closer than their thickness: surfaces that cross,
+    /// what is inside a solid, round things (particles, and rods of two bodies) of which one is deep in the other.
+    pub overlaps: bool,
 }
+
+/// Particles overlap whose centres are closer by this fraction than they touch.
+const PARTICLES: f64 = 0.1;
+
+/// So do rods of different bodies. Hair is planted closer than its thickness.
+const RODS: f64 = 0.5;
 
 /// A part of a collider, by its own numbers of vertices and triangles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +86,7 @@ struct Side {
 }
 
 impl Detector {
-    /// All crossings, then all pairs that are closer than their thickness by more than the part
+    /// All crossings and all else that overlaps, then all pairs that are closer than their thickness by more than the part
     /// `tolerance` of it, deepest first.
     pub fn offences(&self, step: &Step, tolerance: f64) -> Result<Vec<Offence>, DetectError> {
         let motion = self.at_rest(step)?;
@@ -89,6 +98,7 @@ impl Detector {
                 c.second.1.map_or(Element::Whole, Element::Triangle),
             ),
             depth: None,
+            overlaps: true,
         };
         let mut all: Vec<Offence> = world
             .intersections(&motion)?
@@ -106,7 +116,9 @@ impl Detector {
                 .then(a.order().cmp(&b.order()))
         });
         near.dedup_by_key(|f| f.key(world));
-        all.extend(near.iter().map(|f| world.offence(f)));
+        all.extend(near.iter().map(|f| world.offence(f, tolerance)));
+        // What overlaps goes first.
+        all.sort_by_key(|o| !o.overlaps);
         Ok(all)
     }
 
@@ -188,7 +200,7 @@ impl World {
         self.surface.triangles()[triangle as usize]
     }
 
-    fn offence(&self, f: &Found) -> Offence {
+    fn offence(&self, f: &Found, tolerance: f64) -> Offence {
         let own = |v: u32| v - self.first_vertex[self.owner[v as usize] as usize];
         let triangle = |v: [u32; 3]| {
             let first = self.first_triangle[self.owner[v[0] as usize] as usize];
@@ -212,7 +224,31 @@ impl World {
             first,
             second,
             depth: Some(f.thickness - f.distance),
+            overlaps: f.distance < -tolerance * f.thickness || self.are_inside(f),
         }
+    }
+
+    /// Whether two round things reach deep into each other.
+    fn are_inside(&self, f: &Found) -> bool {
+        let Kind::Pair(kind) = f.kind else {
+            return false;
+        };
+        let second = match kind {
+            ContactKind::EdgeEdge => f.vertices[2],
+            _ => f.vertices[1],
+        };
+        let first = f.vertices[0];
+        let bare = |v: u32| self.fans.of(v as usize).is_empty();
+        if !bare(first) || !bare(second) {
+            return false;
+        }
+        let particle = |v: u32| self.particles.binary_search(&v).is_ok();
+        let most = match particle(first) && particle(second) {
+            true => PARTICLES,
+            false if self.owner[first as usize] == self.owner[second as usize] => return false,
+            false => RODS,
+        };
+        f.thickness - f.distance > most * f.thickness
     }
 
     /// Vertices inside closed meshes of other colliders, each with the closest face.

@@ -165,7 +165,8 @@ impl Moving {
         paths.iter().fold(0.0, |m: f64, x| m.max(one(x))) * (1.0 + 1e-12)
     }
 
-    fn rounding(&self, paths: &[[Vec3; 2]]) -> f64 {
+    /// A bound on the rounding of signed distances along some paths [m].
+    pub fn rounding(&self, paths: &[[Vec3; 2]]) -> f64 {
         let origin = self
             .start
             .translation

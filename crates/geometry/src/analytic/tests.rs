@@ -275,10 +275,12 @@ fn balls_at_the_points_touch_the_surface_from_inside() {
             assert!((d + radius).abs() < 1e-15, "{shape:?} {centre:?}");
         }
         let down = Vec3::new(0.3, -0.2, -1.0);
-        if let Some(rim) = shape.rim(&down) {
+        for rim in shape.rims(&down).into_iter().flatten() {
             assert!(shape.nearest(&rim).distance.abs() < 1e-15);
-            let others = shape.points();
-            assert!(others.iter().all(|(p, _)| p.dot(&down) <= rim.dot(&down)));
+            let others = shape.points().into_iter().filter(|(p, _)| p.z == rim.z);
+            let ahead = others.map(|(p, _)| p.dot(&down) - rim.dot(&down));
+            let most = ahead.fold(f64::NEG_INFINITY, f64::max);
+            assert!(most <= 0.0 && -most <= shape.rim_excess(&down) + 1e-15);
         }
     }
 }
