@@ -392,11 +392,11 @@ impl World {
             from = from.min(impact.separation.norm());
         } else {
             settled = SETTLED * thickness;
-            if let Some(one) = self.reduce(motion, kind, v, &impact, full, Level::Full) {
-                if seen.binary_search(&one.key(self)).is_err() {
-                    settled = 0.0;
-                    found.push(one);
-                }
+            if let Some(one) = self.reduce(motion, kind, v, &impact, full, Level::Full)
+                && seen.binary_search(&one.key(self)).is_err()
+            {
+                settled = 0.0;
+                found.push(one);
             }
         }
         if !close && !deep {

@@ -68,7 +68,9 @@ impl World {
             .map(|b| (b, self.path_bounds(motion, b)))
             .collect();
         for shape in &motion.shapes {
-            let (collider, moving) = shape;
+            let (collider, real) = shape;
+            let still = real.without_spin();
+            let moving = still.as_ref().unwrap_or(real);
             for (body, bounds) in &bodies {
                 let thickness = self.thickness(*collider, *body as u32);
                 if !is_near(moving, bounds, REACH * thickness) {
@@ -84,6 +86,7 @@ impl World {
                     world: self,
                     motion,
                     moving,
+                    real,
                     collider: *collider,
                     body: *body,
                     thickness,
@@ -121,7 +124,10 @@ fn is_near(moving: &Moving, [low, high]: &[Vec3; 2], reach: f64) -> bool {
 pub(super) struct Search<'a> {
     pub world: &'a World,
     pub motion: &'a Motion,
+    /// The solid, without a turn about its own axis.
     pub moving: &'a Moving,
+    /// The motion of its points.
+    real: &'a Moving,
     collider: u32,
     body: usize,
     pub thickness: f64,
@@ -294,18 +300,24 @@ impl Search<'_> {
         near: &Nearest,
         time: f64,
     ) -> Found {
+        let pose = self.moving.pose(time);
+        // Where that point of the solid is in its own frame.
+        let point = match std::ptr::eq(self.real, self.moving) {
+            true => near.point,
+            false => self.real.pose(time).invert(&pose.apply(&near.point)),
+        };
         Found {
             kind,
             vertices,
             weights,
-            normal: (self.moving.pose(time).rotation * near.normal).normalize(),
+            normal: (pose.rotation * near.normal).normalize(),
             distance: near.distance,
             thickness: self.thickness,
             touch: Some(Box::new(Touch {
                 collider: self.collider,
                 part,
-                from: self.moving.pose(0.0).apply(&near.point),
-                to: self.moving.pose(1.0).apply(&near.point),
+                from: self.real.pose(0.0).apply(&point),
+                to: self.real.pose(1.0).apply(&point),
             })),
             continuous: time > 0.0,
             deep: false,

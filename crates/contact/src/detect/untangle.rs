@@ -45,12 +45,6 @@ pub struct Offence {
     pub overlaps: bool,
 }
 
-/// Particles overlap whose centres are closer by this fraction than they touch.
-const PARTICLES: f64 = 0.1;
-
-/// So do rods of different bodies. Hair is planted closer than its thickness.
-const RODS: f64 = 0.5;
-
 /// A part of a collider, by its own numbers of vertices and triangles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element {
@@ -224,31 +218,8 @@ impl World {
             first,
             second,
             depth: Some(f.thickness - f.distance),
-            overlaps: f.distance < -tolerance * f.thickness || self.are_inside(f),
+            overlaps: self.are_inside(f, tolerance),
         }
-    }
-
-    /// Whether two round things reach deep into each other.
-    fn are_inside(&self, f: &Found) -> bool {
-        let Kind::Pair(kind) = f.kind else {
-            return false;
-        };
-        let second = match kind {
-            ContactKind::EdgeEdge => f.vertices[2],
-            _ => f.vertices[1],
-        };
-        let first = f.vertices[0];
-        let bare = |v: u32| self.fans.of(v as usize).is_empty();
-        if !bare(first) || !bare(second) {
-            return false;
-        }
-        let particle = |v: u32| self.particles.binary_search(&v).is_ok();
-        let most = match particle(first) && particle(second) {
-            true => PARTICLES,
-            false if self.owner[first as usize] == self.owner[second as usize] => return false,
-            false => RODS,
-        };
-        f.thickness - f.distance > most * f.thickness
     }
 
     /// Vertices inside closed meshes of other colliders, each with the closest face.
