@@ -168,6 +168,11 @@ fn worst(shape: &Shape, random: &mut SplitMix, flat: bool) -> Option<(f64, Strin
     let all: Vec<(f64, Vec3)> = all
         .map(|p| (shape.nearest(&solid.invert(&p)).distance, p))
         .collect();
+    // Projections converge slowly where things are nearly parallel.
+    let least = all.iter().fold(least, |m, s| m.min(s.0));
+    if (least - T).abs() > 1e-8 {
+        return None;
+    }
     let mut s = Scene::default();
     s.rigid((local, triangles), place);
     s.rotations[0] = body;
