@@ -12,7 +12,6 @@ mod common;
 use std::{fs, path::Path};
 
 use common::{code, stderr, stiction};
-use stiction::stiction_contact::solver::Tolerance;
 use stiction::{
     contact::solver::{ContactSolver, Solution, SolverError, SolverReport, TaskStart, solve_alone},
     contact::{CertifyConfig, FrictionProblem, certify},
@@ -54,7 +53,7 @@ fn solve(name: &str, problem: &FrictionProblem) -> bool {
         );
     };
     let config = admm::Config {
-        tolerance: Tolerance::Displacement(length),
+        tolerance: admm::Tolerance::Displacement(length),
         max_iterations: 5000,
         start: admm::Start::Unconstrained,
         // As a scene asks for it with `residual`: Newton's method polishes.
@@ -71,7 +70,7 @@ fn solve(name: &str, problem: &FrictionProblem) -> bool {
     honest("admm", report.converged, of_admm);
 
     let config = ica::Config {
-        tolerance: Tolerance::Displacement(length),
+        tolerance: admm::Tolerance::Displacement(length),
         max_iterations: 300,
         ..ica::Config::paper()
     };

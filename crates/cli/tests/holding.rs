@@ -81,6 +81,42 @@ fn a_cloth_on_a_slope_does_not_drift() {
     );
 }
 
+/// The plate touches its pedestal with edges and faces alone: all its corners are beyond it.
+#[test]
+fn a_plate_wider_than_its_pedestal_does_not_rock() {
+    let text = r#"
+        gravity = [0.855, 0, -9.773]
+        time = { step = 0.002, duration = 1 }
+        method = { name = "admm", residual = 1e-8 }
+        contact = { thickness = 0.001 }
+        friction = { default = 0.5 }
+        [[body]]
+        name = "plate"
+        kind = "rigid"
+        shape = { type = "box", size = [0.6, 0.1, 0.02] }
+        material = { kind = "rigid", density = 1000 }
+        translate = [0.05, 0, 0.011]
+        [[obstacle]]
+        name = "pedestal"
+        shape = { type = "box", size = [0.2, 0.3, 0.1] }
+        translate = [0, 0, -0.05]
+    "#;
+    let source = SceneSource::Text {
+        name: "plate".into(),
+        text: text.into(),
+    };
+    let mut sim = simulation(source, &[]);
+    for _ in 0..50 {
+        sim.step().unwrap();
+    }
+    for _ in 0..100 {
+        let certificate = sim.step().unwrap().certificate;
+        assert!(certificate.residual < 1e-8, "{}", certificate.residual);
+        let speed = sim.state().v.iter().fold(0.0, |m: f64, v| m.max(v.norm()));
+        assert!(speed < 1e-8, "it moves at {speed:e} m/s");
+    }
+}
+
 #[test]
 fn a_cloth_between_two_pads_does_not_drift() {
     let coarse = ["body.cloth.shape.cells=[4, 4]"];

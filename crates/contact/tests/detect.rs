@@ -454,9 +454,19 @@ fn rods_touch_one_another_themselves_and_what_lies_below() {
     let half = Vec3::new(1e-3, 0.1, 0.01);
     s.shape(Shape::Box { half }, [at(0.0125, 0.0, -0.01 - 0.9 * T); 2]);
     let (c, _) = s.contacts();
-    assert_eq!(c.len(), 1, "the narrow box is between two nodes");
-    assert_eq!(c.normal[0], Vec3::z());
-    assert!((c.gap[0] + 0.1 * T).abs() < 1e-12);
+    assert_eq!(
+        c.len(),
+        2,
+        "both edges of the narrow box are between two nodes"
+    );
+    let mut places: Vec<f64> = c.point.iter().map(|p| p.x).collect();
+    places.sort_unstable_by(f64::total_cmp);
+    for i in 0..2 {
+        assert_eq!(c.normal[i], Vec3::z());
+        assert!((c.gap[i] + 0.1 * T).abs() < 1e-12);
+        let edge = 0.0125 + 1e-3 * (2.0 * i as f64 - 1.0);
+        assert!((places[i] - edge).abs() < 1e-9, "{places:?}");
+    }
     for x in &mut s.x {
         x.z = -0.35 * (x.x - 0.0125).abs();
     }

@@ -399,7 +399,7 @@ fn refuse_overlap(reporter: &Reporter, read: &read::Document, model: &Model, sta
         }
     };
     // What is merely close is held apart by contact.
-    let crossing: Vec<_> = found.iter().filter(|o| o.depth.is_none()).collect();
+    let crossing: Vec<_> = found.iter().filter(|o| o.overlaps).collect();
     let Some(first) = crossing.first() else {
         return;
     };

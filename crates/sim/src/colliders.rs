@@ -29,6 +29,13 @@ pub fn material_names(model: &Model) -> Vec<String> {
     names
 }
 
+/// The names of the colliders, in their order.
+pub fn collider_names(model: &Model) -> Vec<String> {
+    let bodies = model.bodies.iter().map(|b| &b.name);
+    let obstacles = model.obstacles.iter().map(|o| &o.name);
+    bodies.chain(obstacles).cloned().collect()
+}
+
 /// One collider per body, then one per obstacle; their numbers are their places in this list.
 pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
     let names = material_names(model);

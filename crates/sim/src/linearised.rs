@@ -21,7 +21,7 @@ use crate::{
     adapt::keys,
     capabilities::{Capabilities, Unsupported},
     certify::largest_speed,
-    colliders::{ContactRules, colliders, place},
+    colliders::{ContactRules, collider_names, colliders, place},
     dynamics::Dynamics,
     error::SolveError,
     method::{
@@ -612,7 +612,8 @@ impl Work {
         };
         Ok(Self {
             generation: model.generation,
-            detector: Detector::new(bodies, rules.laws.clone(), config.detect)?,
+            detector: Detector::new(bodies, rules.laws.clone(), config.detect)?
+                .named(collider_names(model)),
             elements: None,
             placements: Vec::new(),
             problem,

@@ -9,7 +9,7 @@ use stiction_contact::{
 };
 use stiction_math::Vec3;
 
-use crate::colliders::{ContactRules, colliders, place};
+use crate::colliders::{ContactRules, collider_names, colliders, place};
 
 pub use stiction_contact::detect::Element;
 
@@ -26,6 +26,8 @@ pub struct Overlap {
     pub second: Place,
     /// How far they are below the contact thickness [m]; none where surfaces cross.
     pub depth: Option<f64>,
+    /// Whether they overlap, and are not merely closer than the contact thickness.
+    pub overlaps: bool,
 }
 
 /// A part of a body or obstacle.
@@ -56,6 +58,11 @@ impl fmt::Display for Overlap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.depth {
             None => write!(f, "{} overlaps {}", self.first, self.second),
+            Some(depth) if self.overlaps => write!(
+                f,
+                "{} overlaps {} (it is {depth:.2e} m too close)",
+                self.first, self.second
+            ),
             Some(depth) => write!(
                 f,
                 "{} is {depth:.2e} m within the contact thickness of {}",
@@ -65,7 +72,8 @@ impl fmt::Display for Overlap {
     }
 }
 
-/// All overlaps in `state`: first surfaces that cross, by exact tests, then pairs that are closer
+/// All overlaps in `state`: first surfaces that cross, by exact tests, and what is inside something
+/// else, then pairs that are closer
 /// than the contact thickness, deepest first.
 pub fn overlaps(
     model: &Model,
@@ -92,6 +100,7 @@ fn still<T>(
 ) -> Result<T, DetectError> {
     let laws = rules.laws.clone();
     let detector = Detector::new(colliders(model, rules), laws, DetectConfig::default())?;
+    let detector = detector.named(collider_names(model));
     let mut placements = Vec::new();
     place(model, state.time, state.time, &mut placements);
     let step = Step {
@@ -136,6 +145,7 @@ impl Surfaces {
             first: self.place(model, offence.first),
             second: self.place(model, offence.second),
             depth: offence.depth,
+            overlaps: offence.overlaps,
         }
     }
 

@@ -126,8 +126,8 @@ impl Rods {
         self.multiply(|i| x[i], at, Matrix::Hessian(kind), s, v, g);
     }
 
-    /// g += s S v with the stiffness S of all strains in the middle of the step, as its start foretells
-    /// it: forces that resist the rate of strain, and no rigid motion.
+    /// g += s S v with the stiffness S of all strains at the start of the step: forces that resist the rate
+    /// of strain, and no rigid motion.
     pub fn add_damping_product(&self, at: &RodStart, s: f64, v: &[Vec3], g: &mut [Vec3]) {
         self.multiply(|i| at.x[i], at, Matrix::Strain, s, v, g);
     }

@@ -216,14 +216,14 @@ fn overlap(args: &DoctorArgs, scene: &Scene, report: &mut Report) -> Result<(), 
     if found.is_empty() {
         return Ok(());
     }
-    let crossing = found.iter().filter(|o| o.depth.is_none()).count();
+    let crossing = found.iter().filter(|o| o.overlaps).count();
     for o in found.iter().take(LISTED) {
-        let (severity, remedy) = match o.depth {
-            None => (
+        let (severity, remedy) = match o.overlaps {
+            true => (
                 "error",
                 "move them apart, or set `contact.overlap = \"resolve\"`",
             ),
-            Some(_) => (
+            false => (
                 "warning",
                 "they are pushed apart in the first step; `contact.overlap = \"resolve\"` does it gently",
             ),
@@ -235,7 +235,7 @@ fn overlap(args: &DoctorArgs, scene: &Scene, report: &mut Report) -> Result<(), 
     let path = args.out.join(OVERLAPS);
     write_overlaps(&path, &found).map_err(Failure::run)?;
     report.summary.push(format!(
-        "overlap at the start: {crossing} pairs cross, {} are closer than the contact thickness; all are in {}",
+        "overlap at the start: {crossing} pairs overlap, {} are closer than the contact thickness; all are in {}",
         found.len() - crossing,
         path.display()
     ));

@@ -13,10 +13,13 @@ use super::ContactSource;
 use super::collider::{Collider, Laws};
 use super::emit::{Emission, Found, Overlaps, Shares};
 use super::pairs::Leave;
+use super::quota::Quota;
 use super::recovery::Recovery;
 use super::revise::Revision;
+use super::shapes::Pass;
 use super::stencil::Arc as TurnArc;
 use super::step::{Motion, Step};
+use super::supports::Start;
 use super::world::{DetectError, World};
 use crate::{ContactKey, ContactSet};
 
@@ -101,6 +104,8 @@ pub struct Detector {
     /// Keys of all contacts of the step, sorted.
     pub(super) seen: Vec<ContactKey>,
     pub(super) shares: Shares,
+    /// The start of the step as seen from solids.
+    starts: Vec<Start>,
     /// Whether all this is of a step that goes on.
     pub(super) open: bool,
 }
@@ -133,14 +138,22 @@ impl Detector {
             recovery: Recovery::default(),
             seen: Vec::new(),
             shares: Shares::default(),
+            starts: Vec::new(),
             open: false,
         })
+    }
+
+    /// The same with names of the colliders, in their order, for messages.
+    pub fn named(mut self, names: Vec<String>) -> Self {
+        self.world.names = names;
+        self
     }
 
     /// Ends the step: its candidates are dropped, and its trees and positions may serve others.
     pub(super) fn close(&mut self) {
         self.candidates = Candidates::default();
         self.leave = Leave::default();
+        self.starts = Vec::new();
         self.open = false;
     }
 
@@ -168,7 +181,8 @@ impl Detector {
         let pairs = (&self.candidates, &mut self.leave);
         self.world
             .meeting(&self.motion, pairs, &self.seen, false, &mut found);
-        found.extend(self.world.on_shapes(&self.motion, false));
+        let starts = &mut self.starts;
+        found.extend(self.world.on_shapes(&self.motion, starts, Pass::First));
         found.extend(self.world.on_particles(&self.motion, false)?);
         self.shares.clear(self.world.owner.len());
         let depth = found.iter().filter(|f| !f.continuous);
@@ -196,9 +210,12 @@ impl Detector {
         let config = CcdConfig::new(d_min);
         let (x0, x1) = (&self.motion.x0, &self.motion.x1);
         let surface = &self.world.surface;
-        let meshes = earliest_step(&self.candidates, surface, x0, x1, &config)?.fraction;
+        let pairs = (&self.candidates, &self.leave);
+        let open = self.world.unproven(&self.motion, pairs, d_min);
+        let meshes = earliest_step(&open, surface, x0, x1, &config)?.fraction;
         let particles = self.world.safe_from_particles(&self.motion, d_min)?;
-        let shapes = self.world.safe_from_shapes(&self.motion, d_min);
+        let starts = &mut self.starts;
+        let shapes = self.world.safe_from_shapes(&self.motion, starts, d_min);
         Ok(meshes.min(shapes).min(particles))
     }
 
@@ -225,7 +242,7 @@ impl Detector {
     }
 
     /// Finds the candidates of the step; whether trees were built for it.
-    fn search(&mut self) -> Result<bool, SurfaceError> {
+    fn search(&mut self) -> Result<bool, DetectError> {
         let Motion { x0, x1, .. } = &self.motion;
         let moving = self.moves_far();
         let end = |i: usize| {
@@ -253,8 +270,11 @@ impl Detector {
             Some(swept) => swept,
             None => trees(moving, self.world.surface.clone(), x0, ends, margin)?,
         };
-        let keep = |pair| self.world.may_meet(&self.motion, &self.ends, moving, pair);
-        self.candidates = Candidates::within(&swept, keep);
+        let world = &self.world;
+        let keep = |pair| world.may_meet(&self.motion, &self.ends, moving, pair);
+        let quota = Quota::new(world.owner.len());
+        self.candidates = Candidates::within(&swept, |pair| keep(pair) && quota.admits());
+        quota.check(world, |count| world.count_within(&swept, keep, count))?;
         // In the order in which more of them are merged.
         self.candidates.vertex_face.sort_unstable();
         let Candidates {
@@ -371,12 +391,11 @@ impl Detector {
         if !escaped.contains(&true) {
             return Ok(());
         }
-        self.search_around(&escaped)?;
-        Ok(())
+        self.search_around(&escaped)
     }
 
     /// Adds the candidates of all features with an escaped vertex [verschoor2019, Sect. 5.2].
-    fn search_around(&mut self, escaped: &[bool]) -> Result<(), SurfaceError> {
+    fn search_around(&mut self, escaped: &[bool]) -> Result<(), DetectError> {
         let Motion { x0, x1, .. } = &self.motion;
         let whole = &self.world.surface;
         let out = |v: &u32| escaped[*v as usize];
@@ -387,6 +406,7 @@ impl Detector {
         let particles = self.world.particles.iter().copied().filter(out);
         let particles: Vec<u32> = particles.collect();
         let part = Surface::new(&triangles, &edges)?.with_points(&particles);
+        let part = part.with_groups(self.world.groups.clone());
         let of_part = part
             .edges()
             .iter()
@@ -417,7 +437,7 @@ impl Detector {
             Ok(part) => part,
             Err(error) => {
                 self.swept = Some(all);
-                return Err(error);
+                return Err(error.into());
             }
         };
         let keep = |pair| self.world.may_meet(&self.motion, &self.ends, moving, pair);
@@ -550,7 +570,8 @@ impl ContactSource for Detector {
         let mut found = Vec::new();
         self.world
             .meeting(&self.motion, pairs, &self.seen, true, &mut found);
-        found.extend(self.world.on_shapes(&self.motion, true));
+        let starts = &mut self.starts;
+        found.extend(self.world.on_shapes(&self.motion, starts, Pass::Again));
         // Positions that cannot be searched were refused above.
         found.extend(
             self.world

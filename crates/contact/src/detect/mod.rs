@@ -22,10 +22,12 @@
 //!
 //! # Edges and faces against solids
 //! Vertices alone miss the edge of a box under a sheet, or a small ball under a large triangle.
-//! Solids are not cut into meshes for this, which would lose their smoothness: the signed distance
-//! of a convex solid is convex, so that the deepest point of an edge is found by bisection, and
-//! corners, apices, rims and centres are projected to triangles. An edge or face counts only where
-//! it is deeper than its vertices by a tenth of the thickness; finer than that, vertices suffice.
+//! Solids are not cut into meshes for this, which would lose their smoothness. The signed distance
+//! of a convex solid is convex, so that the deepest point of an edge is found by bisection; where the
+//! edge passes edges and rims of the solid, the ends of what lies along a face are found; and
+//! corners, apices, rims and centres are projected to triangles. A place counts only where it is
+//! deeper than the interpolation between those that count already, vertices first, by a tenth of the
+//! thickness. So contacts of a flat pair span all of what is supported.
 //! Of a mesh that is sampled as a level set, the deepest point of an edge is exact too, and faces
 //! are searched every half cell.
 
@@ -36,12 +38,16 @@ mod feature;
 mod overlap;
 mod pairs;
 mod particles;
+mod quota;
 mod recovery;
 mod revise;
+mod shape_edges;
+mod shape_faces;
 mod shapes;
 mod sides;
 mod stencil;
 mod step;
+mod supports;
 mod untangle;
 mod world;
 

@@ -2,15 +2,23 @@
 
 use stiction_geometry::analytic::Moving;
 use stiction_geometry::collide::bvh::{Bound, Bvh};
-use stiction_geometry::collide::{SurfaceError, SweptSurface, triangles_intersect};
+use stiction_geometry::collide::{ContactKind, SurfaceError, SweptSurface, triangles_intersect};
 use stiction_math::Vec3;
 
 use super::collider::Form;
 use super::detector::Detector;
-use super::emit::Found;
-use super::shapes::lattice;
+use super::emit::{Found, Kind};
+use super::quota::Quota;
+use super::shape_faces::lattice;
+use super::shapes::Pass;
 use super::step::{Motion, Step};
 use super::world::{DetectError, World};
+
+/// Particles overlap whose centres are closer by this fraction than they touch.
+const PARTICLES: f64 = 0.1;
+
+/// So do rods of different bodies. Hair is planted closer than its thickness.
+const RODS: f64 = 0.5;
 
 /// How far things overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -96,9 +104,37 @@ impl World {
     ) -> Result<Vec<Found>, DetectError> {
         let mut found = self.near_at_rest(motion, swept)?;
         self.settle_sides(motion, step.previous, &mut found);
-        found.extend(self.on_shapes(motion, false));
+        found.extend(self.on_shapes(motion, &mut Vec::new(), Pass::First));
         found.extend(self.on_particles(motion, false)?);
         Ok(found)
+    }
+
+    /// Whether one thing is inside a solid, or two round things reach deep into each other. Rods that
+    /// touch a solid without a mesh are pushed out of it.
+    pub(super) fn are_inside(&self, f: &Found, tolerance: f64) -> bool {
+        let particle = |v: u32| self.particles.binary_search(&v).is_ok();
+        let inside = f.distance < -tolerance * f.thickness;
+        let Kind::Pair(kind) = f.kind else {
+            return inside && particle(f.vertices[0]);
+        };
+        if inside {
+            return true;
+        }
+        let second = match kind {
+            ContactKind::EdgeEdge => f.vertices[2],
+            _ => f.vertices[1],
+        };
+        let first = f.vertices[0];
+        let bare = |v: u32| self.fans.of(v as usize).is_empty();
+        if !bare(first) || !bare(second) {
+            return false;
+        }
+        let most = match particle(first) && particle(second) {
+            true => PARTICLES,
+            false if self.owner[first as usize] == self.owner[second as usize] => return false,
+            false => RODS,
+        };
+        f.thickness - f.distance > most * f.thickness
     }
 
     pub(super) fn intersections(&self, motion: &Motion) -> Result<Vec<Crossing>, DetectError> {
@@ -123,12 +159,23 @@ impl World {
         let bounds: Vec<Bound> = (0..triangles.len() as u32).map(bound).collect();
         let tree = Bvh::build(&bounds).map_err(SurfaceError::from)?;
         let owner = |t: u32| self.owner[triangles[t as usize][0] as usize];
-        let pairs = tree.self_pairs(|i, j| {
+        let group = |t: u32| self.groups[triangles[t as usize][0] as usize];
+        let cross = |i: u32, j: u32| {
             let (a, b) = (triangles[i as usize], triangles[j as usize]);
             self.may_touch(owner(i), owner(j))
                 && !a.iter().any(|v| b.contains(v))
                 && triangles_intersect(&corners(i), &corners(j))
-        });
+        };
+        let quota = Quota::new(self.owner.len());
+        let pairs = tree.pairs_apart(group, |i, j| cross(i, j) && quota.admits());
+        quota.check(self, |count| {
+            tree.pairs_apart(group, |i, j| {
+                if cross(i, j) {
+                    count(owner(i), owner(j));
+                }
+                false
+            });
+        })?;
         let local = |t: u32| (owner(t), t - self.first_triangle[owner(t) as usize]);
         let mut all: Vec<Crossing> = pairs
             .iter()

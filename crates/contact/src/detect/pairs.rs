@@ -10,6 +10,7 @@ use stiction_geometry::collide::{
 use stiction_math::Vec3;
 
 use super::emit::{Found, Kind};
+use super::quota::Quota;
 use super::step::Motion;
 use super::world::{DetectError, World};
 use crate::ContactKey;
@@ -28,6 +29,13 @@ const KEPT: f64 = 0.9;
 pub(super) fn listed_again(thickness: f64, start: f64) -> f64 {
     (DEEP * thickness).min(KEPT * start)
 }
+
+/// A pair whose contact is listed is looked at again when its ends have moved by this fraction of
+/// its thickness, if nothing else asks for it earlier: other features of it may be closest then.
+const SETTLED: f64 = 0.05;
+
+/// What [`Leave`] proves at least: that a pair keeps this fraction of its full thickness.
+const PROVEN: f64 = 1e-3;
 
 /// Pairs that others are nearer than get a contact of their own at this part of the thickness, or of where
 /// they start.
@@ -167,6 +175,25 @@ impl World {
         self.thickness(self.owner[v[0] as usize], self.owner[second as usize])
     }
 
+    /// Calls `count` with the colliders of every pair within a surface that is kept.
+    pub(super) fn count_within(
+        &self,
+        swept: &SweptSurface,
+        keep: impl Fn(Candidate) -> bool + Sync,
+        count: &(dyn Fn(u32, u32) + Sync),
+    ) {
+        Candidates::within(swept, |pair| {
+            if keep(pair) {
+                let (a, b) = match pair {
+                    Candidate::VertexFace(p, t) => (p, t[0]),
+                    Candidate::EdgeEdge(e, f) => (e[0], f[0]),
+                };
+                count(self.owner[a as usize], self.owner[b as usize]);
+            }
+            false
+        });
+    }
+
     /// Contacts within reach at the start, each feature pair once.
     pub(super) fn near(
         &self,
@@ -194,7 +221,11 @@ impl World {
         let (reach, x) = (REACH * self.thickest, &motion.x0);
         let keep = |pair| self.keep(motion, pair);
         let near = |n| self.nearest(motion, n);
-        Ok(proximity_within_as(swept, x, reach, keep, no_side, near)?)
+        let quota = Quota::new(self.owner.len());
+        let admitted = |pair| keep(pair) && quota.admits();
+        let found = proximity_within_as(swept, x, reach, admitted, no_side, near)?;
+        quota.check(self, |count| self.count_within(swept, keep, count))?;
+        Ok(found)
     }
 
     /// A pair that is near, if it counts.
@@ -240,14 +271,64 @@ impl World {
         let wanted = |f: &Found| f.deep || seen.binary_search(&f.key(self)).is_err();
         let (faces, edges) = (&candidates.vertex_face, &candidates.edge_edge);
         let face = |v: &[u32; 4], leave: &mut f32, found: &mut Vec<Found>| {
-            self.look(motion, ContactKind::VertexFace, v, deep, leave, found);
+            self.look(
+                motion,
+                ContactKind::VertexFace,
+                v,
+                (seen, deep),
+                leave,
+                found,
+            );
         };
         let edge = |e: &[u32; 2], leave: &mut f32, found: &mut Vec<Found>| {
             let v = self.surface.ends(*e);
-            self.look(motion, ContactKind::EdgeEdge, &v, deep, leave, found);
+            self.look(
+                motion,
+                ContactKind::EdgeEdge,
+                &v,
+                (seen, deep),
+                leave,
+                found,
+            );
         };
         each(faces, &mut leave.vertex_face, face, wanted, found);
         each(edges, &mut leave.edge_edge, edge, wanted, found);
+    }
+
+    /// How far the ends of a pair have moved since the step was set, together [m].
+    #[inline]
+    fn moved(motion: &Motion, kind: ContactKind, v: &[u32; 4]) -> f32 {
+        let split = if kind == ContactKind::EdgeEdge { 2 } else { 1 };
+        let (first, second) = v.split_at(split);
+        let most = |v: &[u32]| {
+            let moved = v.iter().map(|v| motion.moved[*v as usize]);
+            moved.fold(0.0, f32::max)
+        };
+        most(first) + most(second)
+    }
+
+    /// Candidates that may come closer than `d_min` [m]: those without a proof that they do not.
+    pub(super) fn unproven(
+        &self,
+        motion: &Motion,
+        (candidates, leave): (&Candidates, &Leave),
+        d_min: f64,
+    ) -> Candidates {
+        let open = |kind: ContactKind, v: &[u32; 4], leave: f32| {
+            let proven = d_min <= PROVEN * self.full_thickness(kind, v) * (1.0 + 1e-9);
+            !proven || Self::moved(motion, kind, v) >= leave
+        };
+        let faces = candidates.vertex_face.iter().zip(&leave.vertex_face);
+        let faces = faces.filter(|(v, leave)| open(ContactKind::VertexFace, v, **leave));
+        let edges = candidates.edge_edge.iter().zip(&leave.edge_edge);
+        let edges = edges.filter(|(e, leave)| {
+            let v = self.surface.ends(**e);
+            open(ContactKind::EdgeEdge, &v, **leave)
+        });
+        Candidates {
+            vertex_face: faces.map(|f| *f.0).collect(),
+            edge_edge: edges.map(|e| *e.0).collect(),
+        }
     }
 
     /// Looks at one pair if its ends have wandered far enough.
@@ -257,31 +338,26 @@ impl World {
         motion: &Motion,
         kind: ContactKind,
         v: &[u32; 4],
-        deep: bool,
+        pass: (&[ContactKey], bool),
         leave: &mut f32,
         found: &mut Vec<Found>,
     ) {
-        let split = if kind == ContactKind::EdgeEdge { 2 } else { 1 };
-        let (first, second) = v.split_at(split);
-        let most = |v: &[u32]| {
-            let moved = v.iter().map(|v| motion.moved[*v as usize]);
-            moved.fold(0.0, f32::max)
-        };
-        let moved = most(first) + most(second);
+        let moved = Self::moved(motion, kind, v);
         if moved >= *leave {
-            let clearance = self.meet(motion, kind, v, deep, found);
+            let clearance = self.meet(motion, kind, v, pass, found);
             // Less than what rounding takes.
             *leave = moved + (clearance * (1.0 - 1e-6)) as f32;
         }
     }
 
-    /// Looks at one pair. Returns how much nearer it could come without meeting [m].
+    /// Looks at one pair. Returns how much nearer it could come without being worth another look
+    /// [m]: without meeting, or, if what it meets with is listed, without being listed again.
     fn meet(
         &self,
         motion: &Motion,
         kind: ContactKind,
         v: &[u32; 4],
-        deep: bool,
+        (seen, deep): (&[ContactKey], bool),
         found: &mut Vec<Found>,
     ) -> f64 {
         let x0 = v.map(|v| motion.x0[v as usize]);
@@ -303,6 +379,7 @@ impl World {
             let answer = query(thickness);
             match answer.impact {
                 Some(next) => impact = next,
+                None if thickness < PROVEN * full => return 0.0,
                 None => return answer.clearance,
             }
         }
@@ -310,24 +387,37 @@ impl World {
         // as a vertex that slides from one face to the next, is a new contact.
         let close = impact.time == 0.0;
         let mut from = thickness;
+        let mut settled = f64::INFINITY;
         if close {
             from = from.min(impact.separation.norm());
         } else {
-            found.extend(self.reduce(motion, kind, v, &impact, full, Level::Full));
+            settled = SETTLED * thickness;
+            if let Some(one) = self.reduce(motion, kind, v, &impact, full, Level::Full)
+                && seen.binary_search(&one.key(self)).is_err()
+            {
+                settled = 0.0;
+                found.push(one);
+            }
         }
         if !close && !deep {
             return 0.0;
         }
-        let later = |d_min: f64| query(d_min).impact.filter(|i| i.time > 0.0);
-        let Some(impact) = later(listed_again(thickness, from)) else {
-            return 0.0;
+        let again = listed_again(thickness, from);
+        let answer = query(again);
+        let Some(impact) = answer.impact.filter(|i| i.time > 0.0) else {
+            let proven = again >= PROVEN * full;
+            return if proven {
+                answer.clearance.min(settled)
+            } else {
+                0.0
+            };
         };
         let level = if deep { Level::Deep } else { Level::Full };
         let listed = self.reduce(motion, kind, v, &impact, full, level);
         // What was left to a nearer pair must not pass all the same.
         if listed.is_none()
             && deep
-            && let Some(impact) = later(LAST * from)
+            && let Some(impact) = query(LAST * from).impact.filter(|i| i.time > 0.0)
         {
             found.extend(self.reduce(motion, kind, v, &impact, full, Level::Last));
         }

@@ -19,6 +19,7 @@ use stiction_math::Vec3;
 
 use super::emit::{Found, Kind};
 use super::pairs::listed_again;
+use super::quota::Quota;
 use super::shapes::gather;
 use super::step::Motion;
 use super::world::{DetectError, World};
@@ -75,20 +76,41 @@ impl World {
         let owner = |v: u32| self.owner[v as usize];
         let points: Vec<Bound> = self.particles.iter().map(|p| bound(&[*p])).collect();
         let points = Bvh::build(&points).map_err(SurfaceError::from)?;
-        let two = points.self_pairs(|i, j| {
+        let touch = |i: u32, j: u32| {
             let (p, q) = (self.particles[i as usize], self.particles[j as usize]);
             free(&[p, q]) && self.may_touch(owner(p), owner(q))
-        });
+        };
+        let quota = Quota::new(self.particles.len());
+        let two = points.self_pairs(|i, j| touch(i, j) && quota.admits());
+        quota.check(self, |count| {
+            points.self_pairs(|i, j| {
+                if touch(i, j) {
+                    let [p, q] = [i, j].map(|k| self.particles[k as usize]);
+                    count(owner(p), owner(q));
+                }
+                false
+            });
+        })?;
         let particle = |i: u32| self.particles[i as usize];
         let two = two.iter().map(|[i, j]| (particle(*i), particle(*j)));
         let mut pairs: Vec<Pair> = two.map(|(p, q)| [p.min(q), p.max(q), p.max(q)]).collect();
         if !self.rods.is_empty() {
             let rods: Vec<Bound> = self.rods.iter().map(|r| bound(r)).collect();
             let rods = Bvh::build(&rods).map_err(SurfaceError::from)?;
-            let with_rods = points.pairs(&rods, |i, j| {
+            let touch = |i: u32, j: u32| {
                 let (p, [a, b]) = (particle(i), self.rods[j as usize]);
                 free(&[p, a, b]) && self.may_touch(owner(p), owner(a))
-            });
+            };
+            let quota = Quota::new(self.particles.len() + self.rods.len());
+            let with_rods = points.pairs(&rods, |i, j| touch(i, j) && quota.admits());
+            quota.check(self, |count| {
+                points.pairs(&rods, |i, j| {
+                    if touch(i, j) {
+                        count(owner(particle(i)), owner(self.rods[j as usize][0]));
+                    }
+                    false
+                });
+            })?;
             pairs.extend(with_rods.iter().map(|[i, j]| {
                 let [a, b] = self.rods[*j as usize];
                 [particle(*i), a, b]

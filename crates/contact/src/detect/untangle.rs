@@ -40,6 +40,9 @@ pub struct Offence {
     /// How far they are below their contact thickness [m]; none where surfaces cross, whose depth
     /// is not known.
     pub depth: Option<f64>,
+    /// Whether they overlap, and are not merely closer than their thickness: surfaces that cross,
+    /// what is inside a solid, round things (particles, and rods of two bodies) of which one is deep in the other.
+    pub overlaps: bool,
 }
 
 /// A part of a collider, by its own numbers of vertices and triangles.
@@ -77,7 +80,7 @@ struct Side {
 }
 
 impl Detector {
-    /// All crossings, then all pairs that are closer than their thickness by more than the part
+    /// All crossings and all else that overlaps, then all pairs that are closer than their thickness by more than the part
     /// `tolerance` of it, deepest first.
     pub fn offences(&self, step: &Step, tolerance: f64) -> Result<Vec<Offence>, DetectError> {
         let motion = self.at_rest(step)?;
@@ -89,6 +92,7 @@ impl Detector {
                 c.second.1.map_or(Element::Whole, Element::Triangle),
             ),
             depth: None,
+            overlaps: true,
         };
         let mut all: Vec<Offence> = world
             .intersections(&motion)?
@@ -106,7 +110,9 @@ impl Detector {
                 .then(a.order().cmp(&b.order()))
         });
         near.dedup_by_key(|f| f.key(world));
-        all.extend(near.iter().map(|f| world.offence(f)));
+        all.extend(near.iter().map(|f| world.offence(f, tolerance)));
+        // What overlaps goes first.
+        all.sort_by_key(|o| !o.overlaps);
         Ok(all)
     }
 
@@ -194,7 +200,7 @@ impl World {
         self.surface.triangles()[triangle as usize]
     }
 
-    fn offence(&self, f: &Found) -> Offence {
+    fn offence(&self, f: &Found, tolerance: f64) -> Offence {
         let own = |v: u32| v - self.first_vertex[self.owner[v as usize] as usize];
         let triangle = |v: [u32; 3]| {
             let first = self.first_triangle[self.owner[v[0] as usize] as usize];
@@ -218,6 +224,7 @@ impl World {
             first,
             second,
             depth: Some(f.thickness - f.distance),
+            overlaps: self.are_inside(f, tolerance),
         }
     }
 

@@ -50,6 +50,21 @@ pub enum DetectError {
     /// Positions or topology are refused by the search.
     #[error(transparent)]
     Surface(#[from] SurfaceError),
+    /// More pairs of features are close than could be solved.
+    #[error(
+        "{pairs} pairs of features are close to one another, most of them of {first} and {second}; \
+         at most {limit} are allowed (512 per vertex): move them apart"
+    )]
+    Crowded {
+        /// The collider with most of them.
+        first: String,
+        /// The other one; the same where it is crowded in itself.
+        second: String,
+        /// The number of pairs.
+        pairs: usize,
+        /// The number allowed.
+        limit: usize,
+    },
     /// There are more vertices or triangles than 32-bit numbers.
     #[error("there are too many vertices or triangles")]
     TooMany,
@@ -112,6 +127,8 @@ impl Lists {
 #[derive(Debug)]
 pub(super) struct World {
     pub colliders: Vec<Collider>,
+    /// Names of the colliders, for messages; may be fewer.
+    pub names: Vec<String>,
     pub laws: Laws,
     pub surface: Arc<Surface>,
     /// The first vertex and triangle of each collider, and the number of all at the end.
@@ -136,6 +153,9 @@ pub(super) struct World {
     pub strand: Vec<u32>,
     /// The collider that each vertex never touches; empty if there is no such vertex.
     pub exempt: Vec<u32>,
+    /// The group of each vertex: features of a collider that cannot touch itself, or of any
+    /// obstacles, are not paired.
+    pub groups: Arc<[u32]>,
     /// Vertices of bodies that have neither triangles nor rods, ascending, and, if there are any,
     /// the edges without triangles that they can meet.
     pub particles: Vec<u32>,
@@ -172,12 +192,14 @@ impl World {
             rods: Vec::new(),
             strand: Vec::new(),
             exempt: Vec::new(),
+            groups: Arc::default(),
             thickest: 0.0,
             margin: Vec::new(),
             blocks: 0,
             rotations: 0,
             triangle_order: Vec::new(),
             colliders: Vec::new(),
+            names: Vec::new(),
         };
         let (mut triangles, mut rods) = (Vec::new(), Vec::new());
         for (i, c) in colliders.iter().enumerate() {
@@ -191,8 +213,10 @@ impl World {
         }
         w.exempt(&colliders)
             .map_err(|(collider, fault)| DetectError::Collider { collider, fault })?;
-        w.surface = Arc::new(Surface::new(&triangles, &rods)?.with_points(&w.particles));
         w.colliders = colliders;
+        w.groups = w.solitary();
+        let surface = Surface::new(&triangles, &rods)?.with_points(&w.particles);
+        w.surface = Arc::new(surface.with_groups(w.groups.clone()));
         w.connect();
         let mut two: Vec<f64> = w.colliders.iter().map(|c| c.thickness).collect();
         two.sort_unstable_by(|a, b| b.total_cmp(a));
@@ -354,6 +378,27 @@ impl World {
             let rods = rods.filter(|(e, _)| self.wings.of(*e).is_empty());
             self.rods = rods.map(|(_, e)| *e).collect();
         }
+    }
+
+    /// A collider, for messages.
+    pub(super) fn name(&self, collider: u32) -> String {
+        match self.names.get(collider as usize) {
+            Some(name) => format!("`{name}`"),
+            None => format!("collider {collider}"),
+        }
+    }
+
+    fn solitary(&self) -> Arc<[u32]> {
+        let is_body = |c: u32| matches!(self.colliders[c as usize].form, Form::Body(_));
+        let count = self.colliders.len() as u32;
+        let obstacle = (0..count).find(|c| !is_body(*c)).unwrap_or(NONE);
+        let group = |c: u32| match (is_body(c), self.may_touch(c, c)) {
+            (false, _) => obstacle,
+            (true, false) => c,
+            (true, true) => Surface::NO_GROUP,
+        };
+        let groups: Vec<u32> = (0..count).map(group).collect();
+        self.owner.iter().map(|c| groups[*c as usize]).collect()
     }
 
     pub(super) fn owner(&self, vertex: u32) -> &Collider {

@@ -1,13 +1,14 @@
 //! Obstacles given by formula: plane, box, sphere, capsule, cylinder, cone and torus.
 //!
 //! [`Shape::nearest`] is the signed distance of a point, [`Shape::edge_minimum`] the deepest point
-//! of a segment, [`Shape::points`] what of the shape itself can poke into a triangle. [`Moving`]
+//! of a segment, [`Shape::sharp_places`] where a segment passes its edges, [`Shape::points`] what of the shape itself can poke into a triangle. [`Moving`]
 //! carries a [`Solid`] (such a shape, or a sampled mesh) from one pose to another and says when a point or a segment comes close to it;
 //! it may say so early, never late.
 
 mod edge;
 mod moving;
 mod nearest;
+mod sharp;
 mod solid;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use stiction_math::{Quat, Vec3};
 pub use edge::EdgeMinimum;
 pub use moving::Moving;
 pub use nearest::Nearest;
+pub use sharp::SharpPlace;
 pub use solid::Solid;
 
 /// A solid in its own frame. Lengths in [m].
@@ -234,20 +236,32 @@ impl Shape {
         }
     }
 
-    /// The point of a rim of a cylinder or cone that lies farthest along `direction`; none for
-    /// other shapes. Between the sixteen points of [`Shape::points`] this is where a tilted rim
-    /// touches first.
-    pub fn rim(&self, direction: &Vec3) -> Option<Vec3> {
+    /// The points of the rims of a cylinder or cone that lie farthest along `direction`; none for
+    /// other shapes, or where the direction is along the axis. Between the sixteen points of
+    /// [`Shape::points`] this is where a tilted rim touches first.
+    pub fn rims(&self, direction: &Vec3) -> [Option<Vec3>; 2] {
         let (radius, z) = match *self {
-            Shape::Cylinder { radius, half } if direction.z < 0.0 => (radius, -half),
-            Shape::Cylinder { radius, half } => (radius, half),
-            Shape::Cone { radius, .. } => (radius, 0.0),
-            _ => return None,
+            Shape::Cylinder { radius, half } => (radius, [Some(-half), Some(half)]),
+            Shape::Cone { radius, .. } => (radius, [Some(0.0), None]),
+            _ => return [None; 2],
         };
         let across = direction.x.hypot(direction.y);
-        (across > 0.0).then(|| {
-            let scale = radius / across;
-            Vec3::new(direction.x * scale, direction.y * scale, z)
-        })
+        if across == 0.0 {
+            return [None; 2];
+        }
+        let scale = radius / across;
+        z.map(|z| z.map(|z| Vec3::new(direction.x * scale, direction.y * scale, z)))
+    }
+
+    /// How much farther along a unit `direction` a point of a rim lies than the closest of the
+    /// sixteen, at most [m].
+    pub fn rim_excess(&self, direction: &Vec3) -> f64 {
+        match *self {
+            Shape::Cylinder { radius, .. } | Shape::Cone { radius, .. } => {
+                let sagitta = 1.0 - (std::f64::consts::PI / CIRCLE as f64).cos();
+                radius * sagitta * direction.x.hypot(direction.y)
+            }
+            _ => 0.0,
+        }
     }
 }

@@ -47,6 +47,30 @@ impl Moving {
         }
     }
 
+    /// The same motion without a turn of the shape about its own axis, which leaves its field as it
+    /// is; none if it does not turn, or turns otherwise. Points of the shape itself move with `self`.
+    pub fn without_spin(&self) -> Option<Self> {
+        let Solid::Shape(shape) = &self.shape else {
+            return None;
+        };
+        let axis = self.start.rotation * Vec3::z();
+        let across = self.turn - axis * self.turn.dot(&axis);
+        let spins = match shape {
+            Shape::Sphere { .. } => true,
+            Shape::Capsule { .. }
+            | Shape::Cylinder { .. }
+            | Shape::Cone { .. }
+            | Shape::Torus { .. } => across.norm() <= 8.0 * f64::EPSILON,
+            Shape::Plane { .. } | Shape::Box { .. } => false,
+        };
+        let end = Pose {
+            rotation: self.start.rotation,
+            ..self.end
+        };
+        let turns = self.turn != Vec3::zeros();
+        (spins && turns).then(|| Self::new(self.shape.clone(), self.start, end))
+    }
+
     /// The pose after the fraction `t` of the step.
     pub fn pose(&self, t: f64) -> Pose {
         if t <= 0.0 {
@@ -165,7 +189,8 @@ impl Moving {
         paths.iter().fold(0.0, |m: f64, x| m.max(one(x))) * (1.0 + 1e-12)
     }
 
-    fn rounding(&self, paths: &[[Vec3; 2]]) -> f64 {
+    /// A bound on the rounding of signed distances along some paths [m].
+    pub fn rounding(&self, paths: &[[Vec3; 2]]) -> f64 {
         let origin = self
             .start
             .translation

@@ -93,7 +93,7 @@ struct Axis {
 
 impl Axis {
     fn new(x: &Vec3) -> Self {
-        let r = x.x.hypot(x.y);
+        let r = (x.x * x.x + x.y * x.y).sqrt();
         let away = if r.is_normal() {
             Vec3::new(x.x / r, x.y / r, 0.0)
         } else {

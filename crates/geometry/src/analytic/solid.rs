@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use stiction_math::Vec3;
 
-use super::{EdgeMinimum, Nearest, Shape};
+use super::{EdgeMinimum, Nearest, Shape, SharpPlace};
 use crate::level_set::LevelSet;
 
 /// What a body can touch without a mesh. The words are those of [`Shape`] and [`LevelSet`].
@@ -64,6 +64,11 @@ impl Solid {
         }
     }
 
+    /// Whether the field is a convex function: that of a convex shape.
+    pub fn is_convex(&self) -> bool {
+        matches!(self, Solid::Shape(shape) if shape.is_convex())
+    }
+
     /// A half-space: nothing between vertices is deeper than they are.
     pub fn is_plane(&self) -> bool {
         matches!(self, Solid::Shape(Shape::Plane { .. }))
@@ -77,11 +82,28 @@ impl Solid {
         }
     }
 
-    /// See [`Shape::rim`]; none for a sampled mesh.
-    pub fn rim(&self, direction: &Vec3) -> Option<Vec3> {
+    /// See [`Shape::rims`]; none for a sampled mesh.
+    pub fn rims(&self, direction: &Vec3) -> [Option<Vec3>; 2] {
         match self {
-            Solid::Shape(shape) => shape.rim(direction),
-            Solid::LevelSet(_) => None,
+            Solid::Shape(shape) => shape.rims(direction),
+            Solid::LevelSet(_) => [None; 2],
+        }
+    }
+
+    /// See [`Shape::rim_excess`]; zero for a sampled mesh.
+    pub fn rim_excess(&self, direction: &Vec3) -> f64 {
+        match self {
+            Solid::Shape(shape) => shape.rim_excess(direction),
+            Solid::LevelSet(_) => 0.0,
+        }
+    }
+
+    /// See [`Shape::sharp_places`]. Of a sampled mesh, the ends of the piece around the deepest
+    /// place on which the field is at most `flat` [m] larger, seen every half cell.
+    pub fn sharp_places(&self, ends: &[Vec3; 2], flat: f64, out: &mut Vec<SharpPlace>) {
+        match self {
+            Solid::Shape(shape) => shape.sharp_places(ends, out),
+            Solid::LevelSet(set) => set.flat_ends(ends, flat, out),
         }
     }
 
@@ -94,7 +116,7 @@ impl Solid {
     }
 
     /// A number that the value stays above by `slope` times the way [m].
-    pub(super) fn clearance(&self, x: &Vec3) -> f64 {
+    pub fn clearance(&self, x: &Vec3) -> f64 {
         match self {
             Solid::Shape(shape) => shape.nearest(x).distance,
             Solid::LevelSet(set) => set.clearance(x),

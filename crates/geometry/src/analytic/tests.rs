@@ -275,10 +275,12 @@ fn balls_at_the_points_touch_the_surface_from_inside() {
             assert!((d + radius).abs() < 1e-15, "{shape:?} {centre:?}");
         }
         let down = Vec3::new(0.3, -0.2, -1.0);
-        if let Some(rim) = shape.rim(&down) {
+        for rim in shape.rims(&down).into_iter().flatten() {
             assert!(shape.nearest(&rim).distance.abs() < 1e-15);
-            let others = shape.points();
-            assert!(others.iter().all(|(p, _)| p.dot(&down) <= rim.dot(&down)));
+            let others = shape.points().into_iter().filter(|(p, _)| p.z == rim.z);
+            let ahead = others.map(|(p, _)| p.dot(&down) - rim.dot(&down));
+            let most = ahead.fold(f64::NEG_INFINITY, f64::max);
+            assert!(most <= 0.0 && -most <= shape.rim_excess(&down) + 1e-15);
         }
     }
 }
@@ -302,4 +304,39 @@ fn numbers_that_make_no_solid_are_refused() {
         offset: 0.0,
     };
     assert_eq!(long.check(), Err(ShapeFault::Normal(2.0)));
+}
+
+#[test]
+fn a_turn_about_its_own_axis_does_not_change_when_a_shape_is_met() {
+    let axis = Vec3::new(0.3, -0.5, 0.8).normalize();
+    for shape in shapes() {
+        let up = Quat::rotation_between(&Vec3::z(), &axis).unwrap();
+        let start = Pose {
+            rotation: up,
+            translation: Vec3::zeros(),
+        };
+        let end = Pose {
+            rotation: Quat::from_scaled_axis(axis * 0.02) * up,
+            translation: Vec3::new(0.01, 0.0, 0.0),
+        };
+        let moving = Moving::new(shape, start, end);
+        let round = !matches!(shape, Shape::Plane { .. } | Shape::Box { .. });
+        let Some(still) = moving.without_spin() else {
+            assert!(!round, "{shape:?}");
+            continue;
+        };
+        assert!(round && still.angle() == 0.0);
+        let x = Vec3::new(0.2, 0.1, -0.3);
+        for t in [0.0, 0.4, 1.0] {
+            let [a, b] = [&moving, &still].map(|m| shape.nearest(&m.pose(t).invert(&x)).distance);
+            assert!((a - b).abs() < 1e-14, "{shape:?}: {a} {b}");
+        }
+        // About another axis it is not the same.
+        let tilted = Pose {
+            rotation: Quat::from_scaled_axis(Vec3::x() * 0.02) * up,
+            ..end
+        };
+        let other = Moving::new(shape, start, tilted).without_spin();
+        assert_eq!(other.is_some(), matches!(shape, Shape::Sphere { .. }));
+    }
 }

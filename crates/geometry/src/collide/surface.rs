@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use stiction_math::{Vec3, prefetch};
 
 use super::bvh::{
-    Bound, BvhError, Hull, Leaves, Padded, Pairs, Row, Tree, WIDTH, Wide, WideMoving, along_curve,
-    bound_together, leaf,
+    Bound, BvhError, Groups, Hull, Leaves, MIXED, Padded, Pairs, Row, Tree, WIDTH, Wide,
+    WideMoving, along_curve, bound_together, leaf,
 };
 
 /// The features of a surface. Indices name entries of the position array.
@@ -17,6 +17,8 @@ pub struct Surface {
     vertices: Vec<u32>,
     edges: Vec<[u32; 2]>,
     triangles: Vec<[u32; 3]>,
+    /// The group of each position; empty if there are none.
+    groups: Arc<[u32]>,
 }
 
 /// Why a surface cannot be used.
@@ -93,7 +95,24 @@ impl Surface {
             vertices,
             edges,
             triangles: triangles.to_vec(),
+            groups: Arc::default(),
         })
+    }
+
+    /// The same surface with a group for each position, or [`Surface::NO_GROUP`]. Candidates leave out
+    /// pairs of features of one group as far as groups are apart in the hierarchies; which of
+    /// those around others are met all the same is up to the caller's filter. The vertices of a
+    /// feature must be of one group.
+    pub fn with_groups(mut self, groups: Arc<[u32]>) -> Self {
+        self.groups = groups;
+        self
+    }
+
+    /// Of features that may be paired with any others.
+    pub const NO_GROUP: u32 = MIXED;
+
+    fn group(&self, vertex: u32) -> u32 {
+        self.groups.get(vertex as usize).copied().unwrap_or(MIXED)
     }
 
     /// The same surface with vertices that may belong to no edge or triangle (particles): they are
@@ -193,6 +212,30 @@ pub struct SweptSurface {
     /// that neighbours in space are neighbours in memory.
     pub(crate) slots: Surface,
     forest: Kind,
+    /// Groups of the features in these slots.
+    apart: Apart,
+}
+
+/// The groups of features in the order of space.
+#[derive(Clone, Debug, Default)]
+struct Apart {
+    vertices: Groups,
+    edges: Groups,
+    triangles: Groups,
+}
+
+impl Apart {
+    fn new(surface: &Surface, slots: &Surface) -> Self {
+        if surface.groups.iter().all(|g| *g == MIXED) {
+            return Apart::default();
+        }
+        let of = |place: u32| surface.group(slots.vertices[place as usize]);
+        Apart {
+            vertices: Groups::new(slots.vertices.len(), |i| of(i as u32)),
+            edges: Groups::new(slots.edges.len(), |i| of(slots.edges[i][0])),
+            triangles: Groups::new(slots.triangles.len(), |i| of(slots.triangles[i][0])),
+        }
+    }
 }
 
 /// What is kept of the ways of features.
@@ -270,6 +313,7 @@ impl SweptSurface {
     ) -> Result<Self, SurfaceError> {
         let (slots, forest) = Forest::build(&surface, start, end, margin)?;
         Ok(SweptSurface {
+            apart: Apart::new(&surface, &slots),
             surface,
             slots,
             forest: kind(forest),
@@ -302,7 +346,9 @@ impl SweptSurface {
     ) -> Vec<A> {
         let edges = &self.slots.edges;
         each_kind!(&self.forest, |f| {
-            Pairs::within(&f.edges, f.boxes(edges)).tasks(keep, finish)
+            Pairs::within(&f.edges, f.boxes(edges))
+                .apart(&self.apart.edges, &self.apart.edges)
+                .tasks(keep, finish)
         })
     }
 
@@ -315,7 +361,9 @@ impl SweptSurface {
     ) -> Vec<A> {
         let (edges, others) = (&self.slots.edges, &other.slots.edges);
         each_kind!(self, other, |f, g| {
-            Pairs::between(f.boxes(edges), &g.edges, g.boxes(others)).tasks(keep, finish)
+            Pairs::between(f.boxes(edges), &g.edges, g.boxes(others))
+                .apart(&self.apart.edges, &other.apart.edges)
+                .tasks(keep, finish)
         })
     }
 
@@ -328,7 +376,9 @@ impl SweptSurface {
     ) -> Vec<A> {
         let triangles = &other.slots.triangles;
         each_kind!(self, other, |f, g| {
-            Pairs::between(Paths(&f.paths), &g.triangles, g.boxes(triangles)).tasks(keep, finish)
+            Pairs::between(Paths(&f.paths), &g.triangles, g.boxes(triangles))
+                .apart(&self.apart.vertices, &other.apart.triangles)
+                .tasks(keep, finish)
         })
     }
 
@@ -380,13 +430,16 @@ impl SweptSurface {
             vertices,
             edges,
             triangles,
+            ..
         } = &self.slots;
         let slots =
             size_of_val(&vertices[..]) + size_of_val(&edges[..]) + size_of_val(&triangles[..]);
         let trees = each_kind!(&self.forest, |f| {
             f.edges.bytes() + f.triangles.bytes() + size_of_val(&f.paths[..])
         });
-        trees + slots
+        let apart = &self.apart;
+        let groups = apart.vertices.bytes() + apart.edges.bytes() + apart.triangles.bytes();
+        trees + slots + groups
     }
 }
 
@@ -416,6 +469,7 @@ impl<R: Row> Forest<R> {
             vertices,
             edges: edge_slots,
             triangles: triangle_slots,
+            groups: Arc::default(),
         };
         let forest = Forest {
             edges,

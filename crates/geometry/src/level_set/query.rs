@@ -3,10 +3,13 @@
 use stiction_math::Vec3;
 
 use super::{BLOCK, Block, COARSE, LevelSet, NODES, SIDE};
-use crate::analytic::{EdgeMinimum, Nearest};
+use crate::analytic::{EdgeMinimum, Nearest, SharpPlace};
 
 /// A walk along a segment takes at least this part of a cell at a time.
 const PROGRESS: f64 = 1e-6;
+
+/// Most places of a segment at which a flat piece is measured.
+const MOST_STEPS: f64 = 128.0;
 
 /// A fine cell: its eight samples, x fastest, and a place in it, 0 to 1 along each axis.
 struct Cell {
@@ -83,6 +86,34 @@ impl LevelSet {
             nearest.point = x - nearest.normal * nearest.distance;
         }
         EdgeMinimum { at, nearest }
+    }
+
+    /// The ends of the piece of a segment around its deepest place on which f is at most `flat` [m]
+    /// larger than there, seen every half cell and at [`MOST_STEPS`] places at most.
+    pub fn flat_ends(&self, ends: &[Vec3; 2], flat: f64, out: &mut Vec<SharpPlace>) {
+        out.clear();
+        let e = ends[1] - ends[0];
+        let count = (2.0 * e.norm() / self.cell).ceil();
+        if count.is_nan() || count < 2.0 {
+            return;
+        }
+        let step = 1.0 / count.min(MOST_STEPS);
+        let value = |at: f64| self.nearest(&(ends[0] + e * at)).distance;
+        let deepest = self.walk(ends).0;
+        let limit = value(deepest) + flat;
+        for (part, sign) in [(1, -1.0), (2, 1.0)] {
+            let mut last = None;
+            let mut at = deepest + sign * step;
+            while at > 0.0 && at < 1.0 {
+                let distance = value(at);
+                if distance > limit {
+                    break;
+                }
+                last = Some(SharpPlace { part, at, distance });
+                at += sign * step;
+            }
+            out.extend(last);
+        }
     }
 
     /// The least [`LevelSet::clearance`] of the points of a segment.

@@ -139,7 +139,6 @@ impl Implicit {
             start,
             forces,
             prescribed,
-            x,
             ..
         } = self;
         let n = state.x.len();
@@ -229,7 +228,6 @@ impl Implicit {
         self.prescribed
             .set(model, state, step.fixed, time, h, Side::Before);
         self.prescribed.drive(v);
-        if step.integrator.order() == 1 {}
         if step.integrator.order() > 1 {
             self.lag_ahead(step, table.time * h)?;
         }

@@ -13,7 +13,7 @@ use stiction_contact::{
 use stiction_math::{Quat, Vec3};
 
 use crate::{
-    colliders::{ContactRules, colliders, place},
+    colliders::{ContactRules, collider_names, colliders, place},
     error::SolveError,
 };
 
@@ -46,7 +46,8 @@ impl Guard {
     pub fn new(model: &Model, rules: &ContactRules) -> Result<Self, SolveError> {
         let (bodies, laws) = (colliders(model, rules), rules.laws.clone());
         Ok(Self {
-            detector: Detector::new(bodies, laws, DetectConfig::default())?,
+            detector: Detector::new(bodies, laws, DetectConfig::default())?
+                .named(collider_names(model)),
             thickness: rules.thickness,
             placements: Vec::new(),
             free: vec![false; model.blocks()],

@@ -13,7 +13,7 @@ use stiction_math::{Mat3, Vec3};
 
 use super::contact::Contacts;
 use crate::{
-    colliders::{ContactRules, colliders},
+    colliders::{ContactRules, collider_names, colliders},
     error::SolveError,
     implicit::Implicit,
     method::{SolvedContacts, System},
@@ -45,7 +45,8 @@ impl Solved {
             r: Vec::new(),
             diagonal: vec![Mat3::identity(); n],
             mass: model.bodies.iter().flat_map(|b| b.block_masses()).collect(),
-            detector: Detector::new(bodies, laws, DetectConfig::default())?,
+            detector: Detector::new(bodies, laws, DetectConfig::default())?
+                .named(collider_names(model)),
             none: ContactSet::default(),
         })
     }

@@ -15,12 +15,14 @@
 
 mod boxes;
 mod build;
+mod groups;
 mod pairs;
 mod sort;
 
 pub use boxes::Bound;
 pub(crate) use boxes::{Hull, Padded, Row, Wide, WideMoving};
 pub(crate) use build::{along_curve, bound_together, leaf};
+pub(crate) use groups::{Groups, MIXED};
 pub(crate) use pairs::{Pairs, ordered};
 
 /// Number of children of a node.

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Bound, Bvh, Leaves, Padded, Row, Tree, WIDTH};
+use super::{Bound, Bvh, Groups, Leaves, MIXED, Padded, Row, Tree, WIDTH};
 
 /// Leaf groups per parallel task: enough for a task to be worth starting, few enough for its pairs
 /// to stay in the cache.
@@ -11,13 +11,25 @@ const GRAIN: usize = 32;
 impl Bvh {
     /// All pairs [i, j], i < j, of overlapping boxes that the filter keeps, in ascending order.
     pub fn self_pairs(&self, keep: impl Fn(u32, u32) -> bool + Sync) -> Vec<[u32; 2]> {
+        self.pairs_apart(|_| MIXED, keep)
+    }
+
+    /// The same for boxes in groups, within which the filter keeps no pairs: nodes of the tree that
+    /// hold a single group are not searched for it. `u32::MAX` is no group.
+    pub fn pairs_apart(
+        &self,
+        group: impl Fn(u32) -> u32,
+        keep: impl Fn(u32, u32) -> bool + Sync,
+    ) -> Vec<[u32; 2]> {
         let items = self.tree.items();
+        let groups = Groups::new(items.len(), |slot| group(items[slot]));
         let keep = |a: u32, b: u32| {
             let (i, j) = (items[a as usize], items[b as usize]);
             let pair = [i.min(j), i.max(j)];
             (pair, keep(pair[0], pair[1]))
         };
         let pairs = Pairs::within(&self.tree, self.leaves.as_slice());
+        let pairs = pairs.apart(&groups, &groups);
         ordered(pairs.tasks(keep, std::mem::take), self.len(), |pair| *pair)
     }
 
@@ -62,6 +74,8 @@ pub(crate) struct Pairs<'a, A: Leaves, T> {
     leaves: T,
     /// Whether the tree asks itself, so that every pair would be met twice.
     same: bool,
+    /// Groups of what asks and of the tree, within which there are no pairs.
+    groups: Option<(&'a Groups, &'a Groups)>,
 }
 
 impl<'a, L: Leaves + Copy> Pairs<'a, L, L> {
@@ -82,7 +96,14 @@ impl<'a, A: Leaves, T: Leaves<Row = A::Row>> Pairs<'a, A, T> {
             tree,
             leaves,
             same: false,
+            groups: None,
         }
+    }
+
+    /// The same without pairs within a group.
+    pub(crate) fn apart(mut self, asking: &'a Groups, tree: &'a Groups) -> Self {
+        self.groups = Some((asking, tree));
+        self
     }
 
     /// Asks `keep` what to make of the slots of each overlapping pair, and whether to keep it, and
@@ -124,6 +145,14 @@ impl<'a, A: Leaves, T: Leaves<Row = A::Row>> Pairs<'a, A, T> {
         let bound = A::Row::query(&group.all());
         let first = if self.same { index } else { 0 };
         let levels = &self.tree.levels;
+        let own = self
+            .groups
+            .map_or(MIXED, |(asking, _)| asking.leaves(index));
+        let own = self
+            .groups
+            .map(|g| g.1)
+            .filter(|_| own != MIXED)
+            .map(|g| (g, own));
         stack.clear();
         stack.push((levels.len() - 1, 0));
         while let Some((level, node)) = stack.pop() {
@@ -132,7 +161,7 @@ impl<'a, A: Leaves, T: Leaves<Row = A::Row>> Pairs<'a, A, T> {
             let last = first >> (3 * level);
             for k in lanes(wide.mask(&bound)) {
                 let child = node * WIDTH + k;
-                if child < last {
+                if child < last || own.is_some_and(|(g, own)| g.child(level, child) == own) {
                     continue;
                 }
                 if level > 0 {

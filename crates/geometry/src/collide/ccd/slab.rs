@@ -62,6 +62,7 @@ pub(crate) fn advance(
         None => f64::NEG_INFINITY,
     };
     let mut work = 0;
+    let mut least = f64::NEG_INFINITY;
     loop {
         work += 1;
         let now = path.at(time);
@@ -87,11 +88,12 @@ pub(crate) fn advance(
         if !slab.holds || slab.gap <= enough {
             return stop(work);
         }
+        least = least.max(slab.least);
         if slab.until >= 1.0 || slab.until > limit {
             return CcdAnswer {
                 impact: None,
                 work,
-                clearance: (slab.least - target).max(0.0),
+                clearance: (least - target).max(0.0),
             };
         }
         if work == 1 && first_gap.is_none() {

@@ -1,0 +1,180 @@
+//! Contacts of edges with solids.
+//!
+//! An edge that lies along a face of a solid is deepest on a whole piece of itself, and one contact
+//! there would let it rock. The ends of the piece are where the edge passes the solid's own edges
+//! ([`Shape::sharp_places`](stiction_geometry::analytic::Shape::sharp_places)). Of these places and the
+//! deepest one, those are listed that are deeper than the interpolation between the ends of the edge and the places
+//! listed so far, by [`SHARP`] or [`DEEPER`] of the thickness.
+
+use stiction_geometry::analytic::{Nearest, SharpPlace};
+
+use super::emit::{Found, Kind};
+use super::pairs::REACH;
+use super::shapes::{DEEPER, Pass, SHARP, Search};
+
+/// On a sampled mesh, what is deeper than the deepest place plus this fraction of the thickness
+/// belongs to a flat piece.
+pub(super) const FLAT: f64 = 0.05;
+
+/// A place of an edge that counts.
+struct Place {
+    part: u32,
+    at: f64,
+    near: Nearest,
+}
+
+impl Search<'_> {
+    pub(super) fn edge(&self, e: &[u32; 2], pass: Pass, found: &mut Vec<Found>) {
+        if !e.iter().any(|v| self.motion.free[*v as usize]) {
+            return;
+        }
+        let reach = REACH * self.thickness;
+        if self.supports.stays_level(e, self.thickness) || self.supports.stays_above(e, reach) {
+            return;
+        }
+        let paths = e.map(|v| self.path(v));
+        let ends = e.map(|v| self.supports.near(v).distance);
+        let length = (paths[0][0] - paths[1][0]).norm();
+        let slope = self.moving.shape.slope();
+        let room = 0.5 * (ends[0] + ends[1] - slope * length);
+        if room - slope * self.moving.travel(&paths) > reach {
+            return;
+        }
+        let impact = |d: f64| self.moving.edge_impact(&paths[0], &paths[1], d);
+        let mut places = Vec::new();
+        let distance = self.places(e, 0.0, &mut places);
+        let mut listed = false;
+        for place in &places {
+            if place.near.distance <= reach {
+                listed = true;
+                if pass == Pass::First {
+                    found.push(self.on_edge(e, place, 0.0));
+                }
+                continue;
+            }
+            // A place beyond reach that the motion brings down, such as the far end of a body that rocks.
+            let along = |k: usize| paths[0][k] * (1.0 - place.at) + paths[1][k] * place.at;
+            let path = [along(0), along(1)];
+            if let Some(time) = self.moving.point_impact(&path, self.thickness)
+                && time > 0.0
+                && self.least(e, time) > -self.thickness
+            {
+                let x = self
+                    .moving
+                    .pose(time)
+                    .invert(&(path[0] + (path[1] - path[0]) * time));
+                let near = self.moving.shape.nearest(&x);
+                found.push(self.on_edge(e, &Place { near, ..*place }, time));
+            }
+        }
+        if !listed {
+            match impact(self.thickness) {
+                Some(time) if time > 0.0 => {
+                    self.places(e, time, &mut places);
+                    let close = places.iter().filter(|p| p.near.distance <= reach);
+                    found.extend(close.map(|p| self.on_edge(e, p, time)));
+                }
+                Some(_) => {}
+                None => return,
+            }
+        }
+        if pass == Pass::Again
+            && let Some(time) = self.deep(distance, impact)
+        {
+            let mut add = |time: f64, spare: bool| {
+                self.places(e, time, &mut places);
+                let depth = |p: &&Place| p.near.distance;
+                let deepest = places.iter().min_by(|a, b| depth(a).total_cmp(&depth(b)));
+                found.extend(deepest.map(|p| Found {
+                    deep: true,
+                    spare,
+                    ..self.on_edge(e, p, time)
+                }));
+            };
+            add(time, false);
+            if self.stays_beside(e, time) {
+                add(1.0, true);
+            }
+        }
+    }
+
+    /// The least distance of an edge at a time [m]. Far below zero, other places are reached only
+    /// through the solid.
+    fn least(&self, e: &[u32; 2], time: f64) -> f64 {
+        let pose = self.moving.pose(time);
+        let x = e.map(|v| pose.invert(&self.motion.at(v, time)));
+        self.moving.shape.edge_minimum(&x).nearest.distance
+    }
+
+    /// Sets `out` to the places of an edge that count at a time; the least distance of any place [m].
+    fn places(&self, e: &[u32; 2], time: f64, out: &mut Vec<Place>) -> f64 {
+        out.clear();
+        let pose = self.moving.pose(time);
+        let x = e.map(|v| pose.invert(&self.motion.at(v, time)));
+        let shape = &self.moving.shape;
+        let deepest = shape.edge_minimum(&x);
+        let tolerance = DEEPER * self.thickness;
+        // The profile of what is listed: places and distances, ascending.
+        let ends = x.map(|x| shape.nearest(&x).distance);
+        let mut profile = vec![(0.0, ends[0]), (1.0, ends[1])];
+        let mut sharp: Vec<SharpPlace> = Vec::new();
+        shape.sharp_places(&x, FLAT * self.thickness, &mut sharp);
+        let mut candidates: Vec<Place> = Vec::with_capacity(sharp.len());
+        for place in &sharp {
+            let point = x[0] + (x[1] - x[0]) * place.at;
+            let mut near = shape.nearest(&point);
+            if shape.cell().is_some() {
+                // Samples round edges off, and a flat piece has one normal.
+                near.normal = deepest.nearest.normal;
+                near.point = point - near.normal * near.distance;
+            }
+            // Of a feature that others hide, the place means nothing.
+            if place.distance - near.distance.abs() <= tolerance {
+                let (part, at) = (place.part, place.at);
+                candidates.push(Place { part, at, near });
+            }
+        }
+        let below = |profile: &[(f64, f64)], at: f64, distance: f64| {
+            let next = profile
+                .partition_point(|p| p.0 < at)
+                .clamp(1, profile.len() - 1);
+            let ((a, da), (b, db)) = (profile[next - 1], profile[next]);
+            let part = if b > a { (at - a) / (b - a) } else { 0.0 };
+            da + (db - da) * part - distance
+        };
+        let mut add = |profile: &mut Vec<(f64, f64)>, place: Place| {
+            let next = profile.partition_point(|p| p.0 < place.at);
+            profile.insert(next, (place.at, place.near.distance));
+            out.push(place);
+        };
+        // The one that is deepest below the profile goes first.
+        while let Some((i, depth)) = candidates
+            .iter()
+            .map(|c| below(&profile, c.at, c.near.distance))
+            .enumerate()
+            .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))
+            && depth > SHARP * self.thickness
+        {
+            let place = candidates.remove(i);
+            add(&mut profile, place);
+        }
+        let (at, near) = (deepest.at, deepest.nearest);
+        if at > 0.0 && at < 1.0 && below(&profile, at, near.distance) > tolerance {
+            add(&mut profile, Place { part: 0, at, near });
+        }
+        near.distance
+    }
+
+    fn on_edge(&self, e: &[u32; 2], place: &Place, time: f64) -> Found {
+        let vertices = [e[0], e[1], e[1], e[1]];
+        let weights = [1.0 - place.at, place.at, 0.0, 0.0];
+        self.found(
+            Kind::EdgeShape,
+            vertices,
+            weights,
+            place.part,
+            &place.near,
+            time,
+        )
+    }
+}

@@ -1,0 +1,146 @@
+//! Distances and normals of a body's vertices to a solid at the start of a step, and what they prove
+//! of edges and faces.
+//!
+//! The signed distance f of a convex solid is a convex function, so that f(x) ≥ n·(x − p) for the
+//! closest point p of any other place and its normal n. In the frame of a solid that does not turn,
+//! vertices move along straight lines, and such a bound over an element and the whole step is least
+//! at a corner at the start or at the end.
+
+use rayon::prelude::*;
+use stiction_geometry::analytic::{Moving, Nearest};
+use stiction_math::Vec3;
+
+use super::shapes::{DEEPER, SHARP};
+use super::step::Motion;
+use super::world::World;
+
+/// Normals of corners that differ by more may have a sharp feature between them [rad].
+const TURNED: f64 = 0.15;
+
+/// The start of a step, as one body and one solid see it.
+#[derive(Debug)]
+pub(super) struct Start {
+    pub collider: u32,
+    pub body: u32,
+    /// For each vertex of the body, in the frame of the solid.
+    near: Vec<Nearest>,
+    /// Positions of the vertices in that frame [m].
+    x: Vec<Vec3>,
+}
+
+impl Start {
+    pub(super) fn new(
+        world: &World,
+        motion: &Motion,
+        (collider, moving): &(u32, Moving),
+        body: usize,
+    ) -> Self {
+        let range = world.first_vertex[body] as usize..world.first_vertex[body + 1] as usize;
+        let pose = moving.pose(0.0);
+        let vertices = motion.x0[range].par_iter().with_min_len(1024);
+        let x: Vec<Vec3> = vertices.map(|x| pose.invert(x)).collect();
+        let near = x.par_iter().with_min_len(1024);
+        Start {
+            collider: *collider,
+            body: body as u32,
+            near: near.map(|x| moving.shape.nearest(x)).collect(),
+            x,
+        }
+    }
+}
+
+/// Bounds on the distance of elements for one end of the motion.
+pub(super) struct Supports<'a> {
+    start: &'a Start,
+    first: u32,
+    /// Positions of the vertices at the end [m], in the frame of the solid; none if it turns or is
+    /// not convex, where nothing is proven.
+    end: Option<Vec<Vec3>>,
+    /// How much farther each vertex ends than its plane at the start tells [m].
+    bend: Vec<f64>,
+    /// Rounding of a distance [m].
+    slack: f64,
+}
+
+impl<'a> Supports<'a> {
+    pub(super) fn new(world: &World, motion: &Motion, moving: &Moving, start: &'a Start) -> Self {
+        let body = start.body as usize;
+        let first = world.first_vertex[body];
+        let range = first as usize..world.first_vertex[body + 1] as usize;
+        let straight = moving.shape.is_convex() && moving.angle() == 0.0;
+        let (mut end, mut bend) = (None, Vec::new());
+        if straight {
+            let pose = moving.pose(1.0);
+            let x = motion.x1[range.clone()].par_iter().with_min_len(1024);
+            let x: Vec<Vec3> = x.map(|x| pose.invert(x)).collect();
+            let ends = x.par_iter().zip(&start.near).with_min_len(1024);
+            let above = ends.map(|(x, near)| {
+                let plane = near.normal.dot(&(x - near.point));
+                (moving.shape.nearest(x).distance - plane).max(0.0)
+            });
+            bend = above.collect();
+            end = Some(x);
+        }
+        let largest = |x: &[Vec3]| x.iter().fold(Vec3::zeros(), |m, x| m.sup(&x.abs()));
+        let (a, b) = (
+            largest(&motion.x0[range.clone()]),
+            largest(&motion.x1[range]),
+        );
+        Supports {
+            start,
+            first,
+            end,
+            bend,
+            slack: moving.rounding(&[[a, b]]),
+        }
+    }
+
+    /// The closest point of the solid at the start.
+    pub(super) fn near(&self, vertex: u32) -> &Nearest {
+        &self.start.near[(vertex - self.first) as usize]
+    }
+
+    /// Whether an element provably stays farther than `d` [m] during the step. False proves nothing.
+    pub(super) fn stays_above(&self, vertices: &[u32], d: f64) -> bool {
+        let Some(end) = &self.end else { return false };
+        let limit = d + self.slack;
+        vertices.iter().any(|i| {
+            let Nearest { normal, point, .. } = self.near(*i);
+            let above = |x: &Vec3| normal.dot(&(x - point)) > limit;
+            vertices.iter().all(|j| {
+                let j = (j - self.first) as usize;
+                above(&self.start.x[j]) && above(&end[j])
+            })
+        })
+    }
+
+    /// Whether no place of an edge or triangle is deeper than the interpolation of its corners by
+    /// [`DEEPER`] of the thickness, or by [`SHARP`] of it next to a sharp feature, at any time of the
+    /// step. False proves nothing.
+    ///
+    /// With weights w, the interpolation of the distances less Σ wᵢ nᵢ·(x − pᵢ) is linear in time. At the
+    /// start it is Σ wᵢ wⱼ (nⱼ − nᵢ)·(xⱼ − xᵢ) over all pairs, at the end that plus the mean of what
+    /// the corners rise above their planes.
+    pub(super) fn stays_level(&self, vertices: &[u32], thickness: f64) -> bool {
+        let Some(end) = &self.end else { return false };
+        let at = |v: u32| (v - self.first) as usize;
+        let (mut turn, mut angle) = (0.0f64, 0.0f64);
+        for (k, i) in vertices.iter().enumerate() {
+            for j in &vertices[k + 1..] {
+                let n = self.near(*j).normal - self.near(*i).normal;
+                let x = |x: &[Vec3]| n.dot(&(x[at(*j)] - x[at(*i)]));
+                turn = turn.max(x(&self.start.x)).max(x(end));
+                angle = angle.max(n.norm_squared());
+            }
+        }
+        let bend = vertices.iter().map(|v| self.bend[at(*v)]);
+        // The largest sum of products of two different weights.
+        let most = if vertices.len() == 2 { 0.25 } else { 1.0 / 3.0 };
+        let part = if angle < TURNED * TURNED {
+            DEEPER
+        } else {
+            SHARP
+        };
+        bend.fold(0.0, f64::max) + most * turn + 2.0 * self.slack < part * thickness
+    }
+}

@@ -1,0 +1,232 @@
+//! Contacts of flat pairs: all of what a body touches a solid with is supported by what is listed.
+//!
+//! A body and a solid are placed at random, half of the time with faces or edges along each other.
+//! Samples of both surfaces say where they touch; each is a wrench on the body, and the contacts must
+//! span it: a force n at p is a sum of forces at the contacts with coefficients that are not negative.
+//! `STICTION_LONG=1` looks at 10⁵ poses of every solid, `STICTION_LONG=2000` at 2000.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod detect_scenes;
+
+use detect_scenes::{Scene, T, block};
+use stiction_geometry::SplitMix;
+use stiction_geometry::analytic::{Pose, Shape};
+use stiction_math::{Quat, Vec3};
+
+/// A wrench: a force and its moment about the origin over a length, so that both count alike.
+type Wrench = [f64; 6];
+
+fn wrench(n: &Vec3, p: &Vec3, length: f64) -> Wrench {
+    let m = p.cross(n) / length;
+    [n.x, n.y, n.z, m.x, m.y, m.z]
+}
+
+/// How far a wrench is from the cone of others: projected gradients on the coefficients.
+fn distance_to_cone(target: &Wrench, cone: &[Wrench]) -> f64 {
+    let dot = |a: &Wrench, b: &Wrench| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+    let mut rest = *target;
+    let mut weights = vec![0.0; cone.len()];
+    // Exact minimisation over one coefficient at a time.
+    for round in 0..4000 {
+        let mut change: f64 = 0.0;
+        for (w, c) in weights.iter_mut().zip(cone) {
+            let new = f64::max(0.0, *w + dot(&rest, c) / dot(c, c));
+            for k in 0..6 {
+                rest[k] -= (new - *w) * c[k];
+            }
+            change = change.max((new - *w).abs());
+            *w = new;
+        }
+        if change < 1e-9 || round > 50 && dot(&rest, &rest).sqrt() < 1e-4 {
+            break;
+        }
+    }
+    dot(&rest, &rest).sqrt()
+}
+
+fn solids() -> Vec<(&'static str, Shape)> {
+    let half = Vec3::new(0.03, 0.05, 0.02);
+    let (radius, height) = (0.03, 0.05);
+    vec![
+        (
+            "plane",
+            Shape::Plane {
+                normal: Vec3::z(),
+                offset: 0.0,
+            },
+        ),
+        ("box", Shape::Box { half }),
+        ("sphere", Shape::Sphere { radius }),
+        ("capsule", Shape::Capsule { radius, half: 0.04 }),
+        ("cylinder", Shape::Cylinder { radius, half: 0.04 }),
+        ("cone", Shape::Cone { radius, height }),
+    ]
+}
+
+/// A rotation that takes z to a random one of some directions, then a random turn about z.
+fn turned(random: &mut SplitMix, directions: &[Vec3]) -> Quat {
+    let pick = (random.uniform() * directions.len() as f64) as usize;
+    let direction = directions[pick.min(directions.len() - 1)];
+    let up = Quat::rotation_between(&direction, &Vec3::z())
+        .unwrap_or_else(|| Quat::from_axis_angle(&Vec3::x_axis(), std::f64::consts::PI));
+    Quat::from_axis_angle(&Vec3::z_axis(), std::f64::consts::TAU * random.uniform()) * up
+}
+
+/// Outward directions of a solid along which flat things lie on it.
+fn outward(shape: &Shape) -> Vec<Vec3> {
+    match *shape {
+        Shape::Cone { radius, height } => {
+            let side = Vec3::new(height, 0.0, radius).normalize();
+            vec![-Vec3::z(), side]
+        }
+        Shape::Plane { normal, .. } => vec![normal],
+        _ => vec![
+            Vec3::x(),
+            Vec3::y(),
+            Vec3::z(),
+            Vec3::new(1.0, 1.0, 0.0).normalize(),
+        ],
+    }
+}
+
+fn random_turn(random: &mut SplitMix) -> Quat {
+    let c = |random: &mut SplitMix| random.uniform() - 0.5;
+    Quat::from_scaled_axis(Vec3::new(c(random), c(random), c(random)) * 6.0)
+}
+
+/// Points of the surface of a body: of vertices, edges and faces, also where these meet.
+fn samples(x: &[Vec3], triangles: &[[u32; 3]], n: usize) -> Vec<Vec3> {
+    let mut all = Vec::new();
+    for t in triangles {
+        let [a, b, c] = t.map(|v| x[v as usize]);
+        for i in 0..=n {
+            for j in 0..=n - i {
+                let (u, v) = (i as f64 / n as f64, j as f64 / n as f64);
+                all.push(a * (1.0 - u - v) + b * u + c * v);
+            }
+        }
+    }
+    all
+}
+
+/// One pose: none if nothing touches, else the worst distance of a sampled wrench from the cone.
+fn worst(shape: &Shape, random: &mut SplitMix, flat: bool) -> Option<(f64, String)> {
+    let size = |r: &mut SplitMix| 0.01 * 12f64.powf(r.uniform());
+    let half = Vec3::new(size(random), size(random), size(random));
+    let (local, triangles) = block(half);
+    // The solid turns so that one of its directions points up, the body so that one of its own
+    // points down, a little askew.
+    let (below, body) = match flat {
+        true => {
+            let axes = [Vec3::x(), Vec3::y(), Vec3::z()];
+            (turned(random, &outward(shape)), turned(random, &axes))
+        }
+        false => (random_turn(random), random_turn(random)),
+    };
+    let askew = 10f64.powf(-3.0 - 8.0 * random.uniform());
+    let c = |r: &mut SplitMix| r.uniform() - 0.5;
+    let tilt = Vec3::new(c(random), c(random), 0.0) * askew;
+    let body = Quat::from_scaled_axis(tilt) * body;
+    let solid = Pose {
+        rotation: below,
+        translation: Vec3::zeros(),
+    };
+    let mut place = Vec3::new(0.1 * c(random), 0.1 * c(random), 0.0);
+    // The distance of two convex solids, by projections from one to the other in turn.
+    let gap = |place: &Vec3| {
+        let mut p = *place;
+        for _ in 0..4000 {
+            let on = solid.apply(&shape.nearest(&solid.invert(&p)).point);
+            let inside = body.inverse() * (on - place);
+            let next = body * inside.sup(&-half).inf(&half) + place;
+            let change = (next - p).norm();
+            p = next;
+            if change < 1e-12 {
+                break;
+            }
+        }
+        shape.nearest(&solid.invert(&p)).distance
+    };
+    // Down from above until it touches at the thickness.
+    place.z = 0.5;
+    for _ in 0..400 {
+        let room = gap(&place) - T;
+        if room.abs() < 1e-9 {
+            break;
+        }
+        place.z -= room;
+        if place.z < -0.3 {
+            return None;
+        }
+    }
+    let least = gap(&place);
+    if (least - T).abs() > 1e-8 {
+        return None;
+    }
+    let x: Vec<Vec3> = local.iter().map(|p| body * p + place).collect();
+    let all = samples(&x, &triangles, 24).into_iter();
+    let all: Vec<(f64, Vec3)> = all
+        .map(|p| (shape.nearest(&solid.invert(&p)).distance, p))
+        .collect();
+    // Projections converge slowly where things are nearly parallel.
+    let least = all.iter().fold(least, |m, s| m.min(s.0));
+    if (least - T).abs() > 1e-8 {
+        return None;
+    }
+    let mut s = Scene::default();
+    s.rigid((local, triangles), place);
+    s.rotations[0] = body;
+    s.shape(*shape, [solid; 2]);
+    let (contacts, _) = s.contacts();
+    let what = format!("{half:?} {body:?} {place:?} {below:?} {:?}", contacts.point);
+    let nearest = (0..contacts.len()).fold(f64::INFINITY, |m, i| m.min(contacts.gap[i] + T));
+    // The deepest place, to a tenth of the thickness.
+    if nearest > least + 0.1 * T {
+        return Some((1.0, what));
+    }
+    let length = half.norm();
+    let about = |p: &Vec3| p - place;
+    let point = |i: usize| contacts.point[i];
+    let cone = (0..contacts.len()).map(|i| wrench(&contacts.normal[i], &about(&point(i)), length));
+    let cone: Vec<Wrench> = cone.collect();
+    // Where they touch; samples stand for 1/24 of a face.
+    let touching = all.iter().filter(|s| s.0 <= least + 1e-4 * T);
+    let mut worst = 0.0f64;
+    for (_, p) in touching {
+        let normal = below * shape.nearest(&solid.invert(p)).normal;
+        worst = worst.max(distance_to_cone(&wrench(&normal, &about(p), length), &cone));
+    }
+    Some((worst, what))
+}
+
+#[test]
+fn contacts_with_solids_span_all_that_touches() {
+    let long = std::env::var("STICTION_LONG").ok();
+    let poses = match long.map(|n| n.parse().unwrap_or(1)) {
+        None => 60,
+        Some(1) => 100_000,
+        Some(poses) => poses,
+    };
+    for (name, shape) in solids() {
+        let (mut seen, mut missed, mut example) = (0, 0, String::new());
+        for seed in 0..poses {
+            let mut random = SplitMix::new(1000 + seed);
+            let Some((worst, what)) = worst(&shape, &mut random, seed % 2 == 0) else {
+                continue;
+            };
+            seen += 1;
+            // A corner within 0.1 of the thickness beyond an edge stands in for the place above the
+            // edge (0.005 of the thickness of interpolation): its normal leans by 0.1, and so does
+            // its moment over the size of the body, together 0.1 √2. A rim of sixteen points errs less.
+            if worst > 0.1 * 2f64.sqrt() {
+                missed += 1;
+                example = format!("seed {seed}: {worst} {what}");
+            }
+        }
+        assert!(
+            seen * 4 > poses,
+            "{name}: only {seen} of {poses} poses touch"
+        );
+        assert_eq!(missed, 0, "{name}: {missed} of {seen} missed, {example}");
+    }
+}

@@ -1,0 +1,137 @@
+//! Places of a segment next to the sharp features of a shape.
+//!
+//! Where a segment lies along a face, its deepest "point" is a whole piece of it. The ends of that
+//! piece are where the segment passes an edge, a rim, the apex or an end of the core: there the
+//! distance to that feature has a minimum along the segment.
+
+use stiction_math::Vec3;
+
+use super::Shape;
+use crate::collide::edge_edge;
+
+/// Halvings of the interval that holds a minimum.
+const HALVINGS: u32 = 40;
+
+/// Where a segment is closest to a sharp feature of a shape.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SharpPlace {
+    /// The number of the feature, from 1. A rim has two, for the two places where a chord crosses it.
+    pub part: u32,
+    /// The place: 0 at the first end, 1 at the second; between them.
+    pub at: f64,
+    /// Distance to the feature [m]; to the surface around the end of a capsule's core.
+    pub distance: f64,
+}
+
+impl Shape {
+    /// Places between the `ends` of a segment, in the frame of the shape, that are closest to a
+    /// sharp feature: edges of a box, rims of a cylinder or cone, the apex of a cone, the ends of a
+    /// capsule's core. None for other shapes, nor where an end of the segment is closest.
+    pub fn sharp_places(&self, ends: &[Vec3; 2], out: &mut Vec<SharpPlace>) {
+        out.clear();
+        match *self {
+            Shape::Plane { .. } | Shape::Sphere { .. } | Shape::Torus { .. } => {}
+            Shape::Box { half } => box_edges(&half, ends, out),
+            Shape::Capsule { radius, half } => {
+                for (part, z) in [(1, -half), (2, half)] {
+                    closest_to(&Vec3::new(0.0, 0.0, z), radius, part, ends, out);
+                }
+            }
+            Shape::Cylinder { radius, half } => {
+                rim(radius, -half, 1, ends, out);
+                rim(radius, half, 3, ends, out);
+            }
+            Shape::Cone { radius, height } => {
+                rim(radius, 0.0, 1, ends, out);
+                closest_to(&Vec3::new(0.0, 0.0, height), 0.0, 3, ends, out);
+            }
+        }
+    }
+}
+
+fn box_edges(half: &Vec3, ends: &[Vec3; 2], out: &mut Vec<SharpPlace>) {
+    for axis in 0..3 {
+        for side in 0..4 {
+            let sign = |bit: usize| if side >> bit & 1 == 0 { -1.0 } else { 1.0 };
+            let (j, k) = ((axis + 1) % 3, (axis + 2) % 3);
+            let mut from = Vec3::zeros();
+            from[j] = sign(0) * half[j];
+            from[k] = sign(1) * half[k];
+            let mut to = from;
+            from[axis] = -half[axis];
+            to[axis] = half[axis];
+            let near = edge_edge(ends, &[from, to]);
+            // At a corner, all three edges answer with the same place.
+            let at = near.weights[0][1];
+            if at > 0.0 && at < 1.0 {
+                out.push(SharpPlace {
+                    part: 1 + 4 * axis as u32 + side as u32,
+                    at,
+                    distance: near.squared.sqrt(),
+                });
+            }
+        }
+    }
+}
+
+/// The place closest to a point with a radius.
+fn closest_to(point: &Vec3, radius: f64, part: u32, ends: &[Vec3; 2], out: &mut Vec<SharpPlace>) {
+    let e = ends[1] - ends[0];
+    let at = (point - ends[0]).dot(&e) / e.norm_squared();
+    if at > 0.0 && at < 1.0 {
+        let distance = (ends[0] + e * at - point).norm() - radius;
+        out.push(SharpPlace { part, at, distance });
+    }
+}
+
+/// The minima of the distance to a circle about the z axis. The distance from the axis falls and
+/// then rises along a segment; a chord has one minimum on either side of its middle.
+fn rim(radius: f64, z: f64, part: u32, ends: &[Vec3; 2], out: &mut Vec<SharpPlace>) {
+    let e = ends[1] - ends[0];
+    let place = |at: f64| ends[0] + e * at;
+    // Half the derivative of the squared distance.
+    let slope = |at: f64| {
+        let x = place(at);
+        let r = x.x.hypot(x.y);
+        let dr = if r > 0.0 {
+            (x.x * e.x + x.y * e.y) / r
+        } else {
+            0.0
+        };
+        (r - radius) * dr + (x.z - z) * e.z
+    };
+    let flat = e.x * e.x + e.y * e.y;
+    let middle = match flat > 0.0 {
+        true => (-(ends[0].x * e.x + ends[0].y * e.y) / flat).clamp(0.0, 1.0),
+        false => 0.5,
+    };
+    let nudge = 1e-6;
+    let stops = [
+        0.0,
+        (middle - nudge).max(0.0),
+        (middle + nudge).min(1.0),
+        1.0,
+    ];
+    for (k, pair) in stops.windows(2).enumerate() {
+        let (mut low, mut high) = (pair[0], pair[1]);
+        if !(slope(low) < 0.0 && slope(high) > 0.0) {
+            continue;
+        }
+        for _ in 0..HALVINGS {
+            let half = 0.5 * (low + high);
+            if slope(half) < 0.0 {
+                low = half;
+            } else {
+                high = half;
+            }
+        }
+        let at = 0.5 * (low + high);
+        let x = place(at);
+        out.push(SharpPlace {
+            // A minimum around the middle belongs to the first side.
+            part: part + u32::from(k == 2),
+            at,
+            distance: (x.x.hypot(x.y) - radius).hypot(x.z - z),
+        });
+    }
+}
