@@ -313,8 +313,11 @@ fn a_hard_landing_stiffens_the_contact_until_nothing_overlaps() {
         state.v.fill(Vec3::new(0.3, 0.0, -3.0));
         (model, state)
     };
-    let config = smooth(Integrator::TrBdf2, 1e-4);
-    let start = config.contact.stiffness;
+    let start = 1e3;
+    let config = Config {
+        kappa: Some(start),
+        ..smooth(Integrator::TrBdf2, 1e-4)
+    };
     let mut sim = simulation(scene(), 0.5, 0.002, config);
     let kappa = |sim: &Simulation| {
         let saved = sim.method().save();

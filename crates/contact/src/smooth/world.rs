@@ -2,20 +2,26 @@
 //! potentials.
 
 use stiction_geometry::analytic::Shape;
-use stiction_geometry::implicit::{RigidSurface, Sample, SampleConfig, Solid, samples};
+use stiction_geometry::implicit::{
+    RigidSurface, Sample, SampleConfig, SampleForm, Solid, creases, facets, samples,
+};
 use stiction_math::{Mat3, Quat, Real, Vec3, Vector};
 
 use super::config::{SmoothConfig, SmoothError};
 use super::place::Blocks;
+use super::points::{Extra, Spacing};
 use crate::detect::{Collider, Form, Points};
 
 /// All colliders.
 #[derive(Debug)]
 pub(super) struct World {
     pub colliders: Vec<Part>,
-    /// The first vertex of each collider, and the number of all at the end.
+    /// The first vertex of each collider, and the number of all at the end. Points on edges and faces
+    /// come after the vertices of all colliders.
     pub first: Vec<u32>,
-    /// The collider of each vertex.
+    /// The first point on an edge or face of each collider, and the number of all points at the end.
+    pub first_extra: Vec<u32>,
+    /// The collider of each vertex and point.
     pub owner: Vec<u32>,
     /// Positions of the vertices at rest, in the frame of rigid ones [m].
     pub rest: Vec<Vec3>,
@@ -111,11 +117,51 @@ fn times<T: Real>(m: &Mat3, z: &Vector<T>) -> Vector<T> {
     }))
 }
 
+/// The samples of a mesh: planes that are blended or, where those would be wrong by more than the
+/// distance at which contacts begin, whole faces.
+fn surface(triangles: &[[u32; 3]], rest: &[Vec3], sampling: &SampleConfig) -> Vec<Sample> {
+    // The radius of a divided face is that of its parts.
+    let undivided = sampling.spacing.is_infinite();
+    if undivided && creases(triangles, rest, sampling.radius).deviation > sampling.reach {
+        return facets(triangles, rest.len(), sampling.reach);
+    }
+    samples(triangles, rest, sampling)
+}
+
+/// Where a point on a face is at rest [m].
+fn at(point: &Extra, rest: &[Vec3]) -> Vec3 {
+    point.iter().map(|&(v, b)| rest[v as usize] * b).sum()
+}
+
+/// Appends the blocks that a point on a face follows, each once.
+fn follow_corners(point: &Extra, start: &mut Vec<u32>, entries: &mut Vec<(u32, f64)>) {
+    let begin = entries.len();
+    for &(vertex, b) in point {
+        if b == 0.0 {
+            continue;
+        }
+        for e in start[vertex as usize]..start[vertex as usize + 1] {
+            let (block, weight) = entries[e as usize];
+            match entries[begin..].iter_mut().find(|e| e.0 == block) {
+                Some(entry) => entry.1 += b * weight,
+                None => entries.push((block, b * weight)),
+            }
+        }
+    }
+    start.push(entries.len() as u32);
+}
+
+/// Whether samples are whole faces.
+pub(super) fn faceted(samples: &[Sample]) -> bool {
+    samples.first().is_some_and(|s| s.form != SampleForm::Plane)
+}
+
 impl World {
     pub fn new(colliders: &[Collider], config: &SmoothConfig) -> Result<Self, SmoothError> {
         let mut w = World {
             colliders: Vec::with_capacity(colliders.len()),
             first: vec![0],
+            first_extra: Vec::new(),
             owner: Vec::new(),
             rest: Vec::new(),
             blocks: 0,
@@ -128,6 +174,8 @@ impl World {
             reach: config.delta.unwrap_or(thickest),
             ..config.sampling
         };
+        let spacing = Spacing::of(colliders, sampling.reach);
+        let mut extras = Vec::with_capacity(colliders.len());
         for (i, collider) in colliders.iter().enumerate() {
             let fail = |reason: String| SmoothError::Collider {
                 collider: i,
@@ -136,7 +184,9 @@ impl World {
             if !(collider.thickness >= 0.0 && collider.thickness.is_finite()) {
                 return Err(fail(format!("the thickness is {} m", collider.thickness)));
             }
-            let part = w.part(collider, config, &sampling).map_err(fail)?;
+            let part = w.part(collider, config, &sampling, &spacing);
+            let (part, extra) = part.map_err(fail)?;
+            extras.push(extra);
             w.owner.resize(w.rest.len(), i as u32);
             if w.rest.len() >= u32::MAX as usize {
                 return Err(fail("there are too many vertices".into()));
@@ -144,19 +194,27 @@ impl World {
             w.first.push(w.rest.len() as u32);
             w.colliders.push(part);
         }
+        for (i, extra) in extras.iter().enumerate() {
+            w.first_extra.push(w.rest.len() as u32);
+            w.rest.extend(extra);
+            w.owner.resize(w.rest.len(), i as u32);
+        }
+        w.first_extra.push(w.rest.len() as u32);
         Ok(w)
     }
 
-    /// Adds the vertices of a collider and returns the rest of it.
+    /// Adds the vertices of a collider and returns the rest of it, and its points on edges and faces.
     fn part(
         &mut self,
         c: &Collider,
         config: &SmoothConfig,
         sampling: &SampleConfig,
-    ) -> Result<Part, String> {
+        spacing: &Spacing,
+    ) -> Result<(Part, Vec<Vec3>), String> {
+        let mut extras = Vec::new();
         let base = self.rest.len() as u32;
         let rigid = |triangles: &[[u32; 3]], x: &[Vec3]| {
-            let samples = samples(triangles, x, sampling);
+            let samples = surface(triangles, x, sampling);
             if samples.is_empty() {
                 return Ok(Skin::None);
             }
@@ -191,6 +249,9 @@ impl World {
                 known(&mesh.triangles, mesh.vertices.len())?;
                 finite(&mesh.vertices)?;
                 self.rest.extend(&mesh.vertices);
+                let spacing = spacing.of_obstacle();
+                let extra = spacing.points(&mesh.triangles, &mesh.vertices)?;
+                extras.extend(extra.iter().map(|p| at(p, &mesh.vertices)));
                 let frame = self.obstacle();
                 let skin = rigid(&mesh.triangles, &mesh.vertices)?;
                 (Follow::Framed(frame), skin, mesh.closed, false)
@@ -206,6 +267,8 @@ impl World {
                     } => {
                         finite(local)?;
                         self.rest.extend(local);
+                        let extra = spacing.points(&body.triangles, local)?;
+                        extras.extend(extra.iter().map(|p| at(p, local)));
                         self.blocks = self.blocks.max(*block as usize + 2);
                         self.rigids = self.rigids.max(*index as usize + 1);
                         let frame = FrameOf::Rigid {
@@ -229,14 +292,17 @@ impl World {
                         self.rest.extend(&body.rest);
                         let named = entries.iter().map(|e| e.0 as usize + 1);
                         self.blocks = self.blocks.max(named.max().unwrap_or(0));
-                        let mut list = samples(&body.triangles, &body.rest, sampling);
+                        let mut list = surface(&body.triangles, &body.rest, sampling);
                         for sample in &mut list {
                             sample.corners = sample.corners.map(|v| v + base);
                         }
-                        let follow = Follow::Weighted {
-                            start: start.clone(),
-                            entries: entries.clone(),
-                        };
+                        let extra = spacing.points(&body.triangles, &body.rest)?;
+                        extras.extend(extra.iter().map(|p| at(p, &body.rest)));
+                        let (mut start, mut entries) = (start.clone(), entries.clone());
+                        for point in &extra {
+                            follow_corners(point, &mut start, &mut entries);
+                        }
+                        let follow = Follow::Weighted { start, entries };
                         let skin = if list.is_empty() {
                             Skin::None
                         } else {
@@ -247,7 +313,7 @@ impl World {
                 }
             }
         };
-        Ok(Part {
+        let part = Part {
             id: c.id,
             material: c.material,
             thickness: c.thickness,
@@ -255,7 +321,18 @@ impl World {
             skin,
             closed,
             self_contact,
-        })
+        };
+        Ok((part, extras))
+    }
+
+    /// The number of a vertex or point in its collider's own list: vertices, then points.
+    pub fn local(&self, vertex: u32) -> u32 {
+        let owner = self.owner[vertex as usize] as usize;
+        let (first, end) = (self.first[owner], self.first[owner + 1]);
+        match vertex < end {
+            true => vertex - first,
+            false => end - first + vertex - self.first_extra[owner],
+        }
     }
 
     fn obstacle(&mut self) -> FrameOf {
@@ -354,7 +431,7 @@ impl World {
         let owner = self.owner[vertex as usize] as usize;
         match &self.colliders[owner].follow {
             Follow::Weighted { start, entries } => {
-                let i = (vertex - self.first[owner]) as usize;
+                let i = self.local(vertex) as usize;
                 &entries[start[i] as usize..start[i + 1] as usize]
             }
             Follow::Framed(_) => &[],

@@ -4,7 +4,7 @@
 use stiction_bodies::{Model, motion::Pose};
 use stiction_contact::{
     ContactSet,
-    smooth::{self, Frame, Penalty, Room, SmoothConfig, SmoothContacts, SmoothError},
+    smooth::{self, Frame, Penalty, Rest, Room, SmoothConfig, SmoothContacts, SmoothError},
 };
 use stiction_math::{Mat3, Vec3, reduce};
 
@@ -81,15 +81,6 @@ impl Contacts {
         Ok(self.smooth.is_feasible(&self.at(place))?)
     }
 
-    /// Takes lagged friction from `place` with another κ [N/m]: that of the forces which acted there.
-    pub fn lag_with(&mut self, kappa: f64, place: Place<'_>) -> Result<(), SolveError> {
-        let now = self.stiffness();
-        self.set_stiffness(kappa)?;
-        let lagged = self.lag(place);
-        self.set_stiffness(now)?;
-        lagged
-    }
-
     /// How many contacts press at `place`.
     pub fn count(&self, place: Place<'_>) -> Result<usize, SolveError> {
         Ok(self.smooth.in_contact(&self.at(place))?)
@@ -123,9 +114,43 @@ impl Contacts {
         self.smooth.stiffness()
     }
 
+    /// κ for steps of `h` [s] unless it is set: m/h² of the mean mass m of a contact point, so that a point
+    /// that is pressed by δ leaves within about a step [N/m].
+    pub fn default_stiffness(&self, model: &Model, h: f64) -> f64 {
+        let bodies = model.bodies.iter().enumerate();
+        let (mut mass, mut points) = (0.0, 0);
+        for (i, body) in bodies {
+            let count = self.smooth.points_of(i);
+            if count > 0 {
+                mass += body.kind.mechanics().total_mass();
+                points += count;
+            }
+        }
+        let kappa = mass / (points.max(1) as f64 * h * h);
+        match kappa > 0.0 && kappa.is_finite() {
+            true => kappa,
+            false => SmoothConfig::default().stiffness,
+        }
+    }
+
+    /// Sets κ where nothing has penetrated yet [N/m].
+    pub fn set_base_stiffness(&mut self, kappa: f64) -> Result<(), SolveError> {
+        Ok(self.smooth.set_base_stiffness(kappa)?)
+    }
+
     /// Sets κ [N/m].
     pub fn set_stiffness(&mut self, kappa: f64) -> Result<(), SolveError> {
         Ok(self.smooth.set_stiffness(kappa)?)
+    }
+
+    /// The contacts with which a step of `h` [s] ends at `place`.
+    pub fn rests(&self, place: Place<'_>, h: f64) -> Result<Vec<Rest>, SolveError> {
+        Ok(self.smooth.rests(&self.at(place), h)?)
+    }
+
+    /// Takes them back.
+    pub fn set_rests(&mut self, rests: Vec<Rest>) {
+        self.smooth.set_rests(rests);
     }
 
     /// On which sides of sheets vertices are, as columns of a checkpoint.
@@ -133,9 +158,10 @@ impl Contacts {
         self.smooth.sides()
     }
 
-    /// Takes them back.
+    /// Takes them back, at the start of a step.
     pub fn set_sides(&mut self, sides: Vec<([u32; 2], f64)>) {
         self.smooth.set_sides(sides);
+        self.smooth.begin();
     }
 }
 
@@ -237,6 +263,10 @@ impl ContactStage for Contacts {
     fn find(&mut self, at: Place<'_>, h: f64) -> Result<(), SolveError> {
         self.room.clear();
         Ok(self.smooth.find(&among(at, &self.frames), h)?)
+    }
+
+    fn settle(&mut self, at: Place<'_>) -> Result<(), SolveError> {
+        Ok(self.smooth.settle(&among(at, &self.frames))?)
     }
 
     fn is_stale(&self, at: Place<'_>) -> Result<bool, SolveError> {

@@ -82,7 +82,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::positive(
         "kappa",
         "N/m",
-        Preset::number(1000.0),
+        Preset::Derived("m/`time.step`², m the mean mass of a contact point"),
         "contact stiffness at the start; raised where bodies would overlap",
     ),
     Key::word(
@@ -144,9 +144,9 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
         keys.refuse("sigma", message, None);
     }
 
+    config.kappa = keys.number("kappa");
     let contact = &mut config.contact;
     keys.set_number("epsilon", &mut contact.epsilon);
-    keys.set_number("kappa", &mut contact.stiffness);
     contact.delta = keys.number("delta").or(contact.delta);
     let penalties = [("cubic", Penalty::Cubic), ("barrier", Penalty::Barrier)];
     keys.set_choice("penalty", &penalties, &mut contact.penalty);

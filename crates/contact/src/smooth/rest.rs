@@ -1,0 +1,183 @@
+//! Contacts that are pressed when a step begins.
+//!
+//! A penalty has an energy of its own wherever a gap is less than δ. A contact that is first found
+//! there, at the start of a run or after a change of topology, would release energy that nobody put
+//! in, and so would every resting contact when κ is raised for another one. Both are avoided by an
+//! offset o of the distance at which the forces of a contact begin, δ − o instead of δ:
+//!
+//! - A contact that is new with a gap d < δ gets o = δ − d: it has no force until it is pressed
+//!   farther.
+//! - When κ is raised by a factor k, a contact that was pressed by c = δ − o − d when the step began
+//!   is pressed by c/√k from then on, which is the same force, and less energy.
+//! - When the two move apart, o follows the gap, and the contact has its full distance again as soon as it
+//!   has opened.
+//! - While the contact carries a load, o shrinks slowly.
+//!
+//! None of these adds energy but the last, which lifts what lies on the contact at less than
+//! [`SPEED`] contact thicknesses per second.
+
+use super::config::SmoothError;
+use super::contacts::{Pair, SmoothContacts};
+use super::law::Penalty;
+use super::place::Place;
+use stiction_math::Real;
+
+/// A contact at the start of a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rest {
+    /// The query point and the surface.
+    pub key: [u32; 2],
+    /// The offset o [m].
+    pub offset: f64,
+    /// How far it was pressed, c = δ − o − gap or zero [m].
+    pub pressed: f64,
+}
+
+/// Offsets shrink by this many contact thicknesses per second at most.
+pub const SPEED: f64 = 0.1;
+/// In one step, they shrink by this fraction at most of what the contact is pressed by: one without
+/// a load keeps its offset.
+const LOADED: f64 = 0.01;
+/// A contact that begins at a gap of nothing can be pressed by this fraction of δ.
+const LEAST: f64 = 0.1;
+
+impl Pair {
+    /// The distance at which forces begin [m].
+    pub fn reach(&self) -> f64 {
+        self.delta - self.rest
+    }
+
+    /// The arguments of the penalty: a gap and its tolerance. A cubic is moved, a barrier is narrowed, so
+    /// that it still ends at zero.
+    pub fn at_rest<T: Real>(&self, penalty: Penalty, gap: T) -> (T, f64) {
+        match penalty {
+            Penalty::Cubic => (gap + self.rest, self.delta),
+            Penalty::Barrier => (gap, self.reach()),
+        }
+    }
+
+    /// How far the contact may be pressed [m].
+    pub fn room(&self) -> f64 {
+        self.reach().max(LEAST * self.delta)
+    }
+
+    /// How much farther it may be pressed than at `gap` [m]: the gap, unless it began closer.
+    pub fn clearance(&self, penalty: Penalty, gap: f64) -> f64 {
+        match penalty {
+            Penalty::Cubic => self.room() - (self.reach() - gap),
+            Penalty::Barrier => gap,
+        }
+    }
+}
+
+impl SmoothContacts {
+    /// Takes the contacts with which the last step ended, as [`rests`](Self::rests) gave them.
+    pub fn set_rests(&mut self, mut rests: Vec<Rest>) {
+        rests.sort_unstable_by_key(|r| r.key);
+        self.rests = rests;
+    }
+
+    /// The offset of a pair [m].
+    pub(super) fn rest_of(&self, key: [u32; 2]) -> f64 {
+        match self.rests.binary_search_by_key(&key, |r| r.key) {
+            Ok(i) => self.rests[i].offset,
+            Err(_) => 0.0,
+        }
+    }
+
+    /// Sets the offsets of all contacts where the step begins, after [`find`](Self::find) there:
+    /// those of the contacts that the last step left, and of new ones so that they have no force.
+    pub fn settle(&mut self, at: &Place) -> Result<(), SmoothError> {
+        let gaps = self.gaps(at)?;
+        let mut settled = Vec::new();
+        for (i, gap) in gaps {
+            let pair = &self.pairs[i];
+            let key = [pair.query, pair.surface];
+            let known = self.rests.binary_search_by_key(&key, |r| r.key).is_ok();
+            let fresh = self.fresh(pair, gap);
+            let offset = if known { pair.rest } else { fresh };
+            settled.push(Rest {
+                key,
+                offset,
+                pressed: (pair.delta - offset - gap).max(0.0),
+            });
+        }
+        settled.sort_unstable_by_key(|r| r.key);
+        self.rests = settled;
+        self.take_rests();
+        Ok(())
+    }
+
+    /// The contacts with which a step of `h` [s] ends at `at`, for the next one.
+    pub fn rests(&self, at: &Place, h: f64) -> Result<Vec<Rest>, SmoothError> {
+        let gaps = self.gaps(at)?;
+        let mut rests = Vec::with_capacity(gaps.len());
+        for (i, gap) in gaps {
+            let pair = &self.pairs[i];
+            let pressed = pair.reach() - gap;
+            let offset = if pressed <= 0.0 {
+                self.fresh(pair, gap)
+            } else {
+                let shrink = (SPEED * pair.delta * h).min(LOADED * pressed);
+                (pair.rest - shrink).max(0.0)
+            };
+            rests.push(Rest {
+                key: [pair.query, pair.surface],
+                offset,
+                pressed: pressed.max(0.0),
+            });
+        }
+        rests.sort_unstable_by_key(|r| r.key);
+        Ok(rests)
+    }
+
+    /// The offset with which a contact at `gap` has no force. A barrier keeps its force inside.
+    fn fresh(&self, pair: &Pair, gap: f64) -> f64 {
+        match self.config.penalty {
+            Penalty::Barrier if gap <= 0.0 => 0.0,
+            _ => pair.delta - gap,
+        }
+    }
+
+    /// Keeps the forces of contacts at the start of the step while κ rises by `factor`.
+    pub(super) fn rebase(&mut self, factor: f64) {
+        if self.config.penalty != Penalty::Cubic {
+            return;
+        }
+        for rest in &mut self.rests {
+            let pressed = rest.pressed / factor.sqrt();
+            rest.offset += rest.pressed - pressed;
+            rest.pressed = pressed;
+        }
+        self.take_rests();
+    }
+
+    fn take_rests(&mut self) {
+        let mut pairs = std::mem::take(&mut self.pairs);
+        for pair in &mut pairs {
+            pair.rest = self.rest_of([pair.query, pair.surface]);
+        }
+        self.pairs = pairs;
+    }
+
+    /// Pairs whose gap is less than δ, and the gap [m].
+    fn gaps(&self, at: &Place) -> Result<Vec<(usize, f64)>, SmoothError> {
+        self.check(at)?;
+        let mut gaps = Vec::new();
+        let mut place = 0;
+        self.gather(
+            |pair, list| {
+                list.push(
+                    self.touch(pair, at)
+                        .map(|t| t.gap)
+                        .filter(|g| *g < pair.delta),
+                )
+            },
+            |gap: Option<f64>| {
+                gaps.extend(gap.map(|g| (place, g)));
+                place += 1;
+            },
+        );
+        Ok(gaps)
+    }
+}
