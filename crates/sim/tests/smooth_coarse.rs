@@ -200,8 +200,7 @@ fn a_scene_that_moves_as_a_whole_goes_on_as_the_one_at_rest() {
     let drift = Vec3::new(10.0, -3.0, 2.0);
     let (mut still, mut moving) = (scene(Vec3::zeros()), scene(drift));
     for step in 0..40 {
-        let counts =
-            [still.step().unwrap(), moving.step().unwrap()].map(|r| r.contacts);
+        let counts = [still.step().unwrap(), moving.step().unwrap()].map(|r| r.contacts);
         assert_eq!(counts[0], counts[1], "contacts in step {step}");
         let rotated = still.model().rigids().map(|(b, _)| b.blocks.start + 1);
         let angular: Vec<usize> = rotated.collect();

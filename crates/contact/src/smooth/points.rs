@@ -19,6 +19,8 @@ use crate::detect::{Collider, Form, Points};
 pub(super) struct Spacing {
     edges: f64,
     faces: f64,
+    /// The width of the narrowest collider [m].
+    narrowest: f64,
 }
 
 /// A point on a face or an edge: corners and their weights.
@@ -36,8 +38,10 @@ impl Spacing {
     pub fn of(colliders: &[Collider], delta: f64) -> Self {
         let mut edges = f64::INFINITY;
         let mut faces = f64::INFINITY;
+        let mut narrowest = f64::INFINITY;
         for collider in colliders {
             if let Some(width) = width(collider) {
+                narrowest = narrowest.min(width);
                 edges = edges.min((FRACTION * width).max(FINEST * delta));
                 if let Form::Shape(shape) = &collider.form
                     && !matches!(shape, Shape::Plane { .. })
@@ -48,7 +52,11 @@ impl Spacing {
                 }
             }
         }
-        Self { edges, faces }
+        Self {
+            edges,
+            faces,
+            narrowest,
+        }
     }
 
     /// The spacing of obstacles, which do not touch obstacles given by formula.
@@ -62,12 +70,12 @@ impl Spacing {
     /// The points of a mesh beside its vertices; an error if there are too many.
     pub fn points(&self, triangles: &[[u32; 3]], rest: &[Vec3]) -> Result<Vec<Extra>, String> {
         let mut list: Vec<Extra> = Vec::new();
-        let too_many = |length: f64, spacing: f64| {
+        let too_many = |length: f64| {
+            let narrowest = self.narrowest;
             format!(
-                "its faces and edges are up to {length:.3} m long, beside others that are only {:.3} m \
-                 wide: more than {MOST} contact points would be needed; divide its mesh finer where it \
-                 is touched, or raise `contact.thickness`",
-                spacing / FRACTION
+                "its faces and edges are up to {length:.3} m long, and the narrowest body or obstacle is \
+                 {narrowest:.4} m wide: it would need more than {MOST} contact points; divide it into \
+                 smaller bodies, or raise `contact.thickness`"
             )
         };
         let edges = match self.edges.is_finite() {
@@ -77,8 +85,8 @@ impl Spacing {
         for [a, b] in edges {
             let length = (rest[b as usize] - rest[a as usize]).norm();
             let parts = (length / self.edges).ceil();
-            if !(parts < MOST as f64 - list.len() as f64) {
-                return Err(too_many(length, self.edges));
+            if parts.is_nan() || parts >= MOST as f64 - list.len() as f64 {
+                return Err(too_many(length));
             }
             let parts = parts as u32;
             for i in 1..parts {
@@ -94,8 +102,8 @@ impl Spacing {
             let length = (0..3).map(|k| (x[k] - x[(k + 1) % 3]).norm());
             let length = length.fold(0.0, f64::max);
             let parts = (length / self.faces).ceil();
-            if !(0.5 * parts * parts < MOST as f64 - list.len() as f64) {
-                return Err(too_many(length, self.faces));
+            if parts.is_nan() || 0.5 * parts * parts >= MOST as f64 - list.len() as f64 {
+                return Err(too_many(length));
             }
             let parts = parts as u32;
             // Points inside the face; its edges have their own.

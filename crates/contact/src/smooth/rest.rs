@@ -34,7 +34,7 @@ pub struct Rest {
 }
 
 /// Offsets shrink by this many contact thicknesses per second at most.
-pub const SPEED: f64 = 0.1;
+pub const SPEED: f64 = 0.01;
 /// In one step, they shrink by this fraction at most of what the contact is pressed by: one without
 /// a load keeps its offset.
 const LOADED: f64 = 0.01;

@@ -1,6 +1,7 @@
 //! What can touch, in one numbering: vertices that follow blocks or obstacles, and surfaces with
 //! potentials.
 
+use stiction_geometry::Aabb;
 use stiction_geometry::analytic::Shape;
 use stiction_geometry::implicit::{
     RigidSurface, Sample, SampleConfig, SampleForm, Solid, creases, facets, samples,
@@ -117,16 +118,42 @@ fn times<T: Real>(m: &Mat3, z: &Vector<T>) -> Vector<T> {
     }))
 }
 
-/// The samples of a mesh: planes that are blended or, where those would be wrong by more than the
-/// distance at which contacts begin, whole faces.
-fn surface(triangles: &[[u32; 3]], rest: &[Vec3], sampling: &SampleConfig) -> Vec<Sample> {
+/// The samples of a mesh: planes that are blended, or whole faces where those would be wrong by more
+/// than the distance δ at which contacts begin. Faces of a curved surface are worth some error: its
+/// facets are no better than blended planes up to [`CURVED`] δ.
+fn surface(
+    triangles: &[[u32; 3]],
+    rest: &[Vec3],
+    closed: bool,
+    sampling: &SampleConfig,
+) -> Vec<Sample> {
     // The radius of a divided face is that of its parts.
     let undivided = sampling.spacing.is_infinite();
-    if undivided && creases(triangles, rest, sampling.radius).deviation > sampling.reach {
-        return facets(triangles, rest.len(), sampling.reach);
+    if undivided {
+        let creases = creases(triangles, rest, sampling.radius);
+        let limit = if creases.curved { CURVED } else { 1.0 };
+        if creases.deviation > limit * sampling.reach {
+            return facets(
+                triangles,
+                rest.len(),
+                depth(rest, closed).max(DEEP * sampling.reach),
+            );
+        }
     }
     samples(triangles, rest, sampling)
 }
+
+/// Facets reach at least this many δ.
+const DEEP: f64 = 4.0;
+
+/// How far inside a facet is still felt [m]: to the middle of a solid where it is thin.
+fn depth(rest: &[Vec3], closed: bool) -> f64 {
+    let size = Aabb::of(rest).map_or(0.0, |b| (b.max - b.min).min());
+    if closed { 0.5 * size } else { 0.0 }
+}
+
+/// Largest deviation of blended planes from the distance for a curved surface, in units of δ.
+const CURVED: f64 = 10.0;
 
 /// Where a point on a face is at rest [m].
 fn at(point: &Extra, rest: &[Vec3]) -> Vec3 {
@@ -213,8 +240,8 @@ impl World {
     ) -> Result<(Part, Vec<Vec3>), String> {
         let mut extras = Vec::new();
         let base = self.rest.len() as u32;
-        let rigid = |triangles: &[[u32; 3]], x: &[Vec3]| {
-            let samples = surface(triangles, x, sampling);
+        let rigid = |triangles: &[[u32; 3]], x: &[Vec3], closed: bool| {
+            let samples = surface(triangles, x, closed, sampling);
             if samples.is_empty() {
                 return Ok(Skin::None);
             }
@@ -253,7 +280,7 @@ impl World {
                 let extra = spacing.points(&mesh.triangles, &mesh.vertices)?;
                 extras.extend(extra.iter().map(|p| at(p, &mesh.vertices)));
                 let frame = self.obstacle();
-                let skin = rigid(&mesh.triangles, &mesh.vertices)?;
+                let skin = rigid(&mesh.triangles, &mesh.vertices, mesh.closed)?;
                 (Follow::Framed(frame), skin, mesh.closed, false)
             }
             Form::Body(body) => {
@@ -275,7 +302,7 @@ impl World {
                             block: *block,
                             rigid: *index,
                         };
-                        let skin = rigid(&body.triangles, local)?;
+                        let skin = rigid(&body.triangles, local, body.closed)?;
                         (Follow::Framed(frame), skin, body.closed, false)
                     }
                     Points::Weighted { start, entries } => {
@@ -292,7 +319,7 @@ impl World {
                         self.rest.extend(&body.rest);
                         let named = entries.iter().map(|e| e.0 as usize + 1);
                         self.blocks = self.blocks.max(named.max().unwrap_or(0));
-                        let mut list = surface(&body.triangles, &body.rest, sampling);
+                        let mut list = surface(&body.triangles, &body.rest, body.closed, sampling);
                         for sample in &mut list {
                             sample.corners = sample.corners.map(|v| v + base);
                         }

@@ -37,22 +37,22 @@ impl Closest {
 /// Faces are equally close if their squared distances differ by this fraction.
 const TIE: f64 = 1e-9;
 
-/// The closest of `faces` (corners [m], border bits) to `q` [m]; faces without area are left out. None
+/// A face: its corners [m], its border bits and how far it reaches [m].
+pub(super) type Face = ([Vec3; 3], u8, f64);
+
+/// The closest of `faces` to `q` [m]; faces without area, and those out of reach, are left out. None
 /// without faces.
 ///
 /// On which side q lies is decided by the face, or by the angle-weighted mean normal of the faces at the
 /// closest edge or vertex, which is right for every closed mesh.
-pub(super) fn closest(
-    q: &Vec3,
-    faces: impl Iterator<Item = ([Vec3; 3], u8)> + Clone,
-) -> Option<Closest> {
+pub(super) fn closest(q: &Vec3, faces: impl Iterator<Item = Face> + Clone) -> Option<Closest> {
     let mut best: Option<(usize, crate::collide::PointTriangle, [Vec3; 3])> = None;
-    for (i, (x, _)) in faces.clone().enumerate() {
+    for (i, (x, _, reach)) in faces.clone().enumerate() {
         if !area(&x).norm().is_normal() {
             continue;
         }
         let found = point_triangle(q, &x);
-        if best.is_none_or(|b| found.squared < b.1.squared) {
+        if found.squared < reach * reach && best.is_none_or(|b| found.squared < b.1.squared) {
             best = Some((i, found, x));
         }
     }
@@ -70,7 +70,7 @@ pub(super) fn closest(
             let mut normal = Vec3::zeros();
             let mut open = false;
             let limit = found.squared * (1.0 + TIE);
-            for (x, border) in faces {
+            for (x, border, _) in faces {
                 let other = point_triangle(q, &x);
                 let a = area(&x);
                 if other.squared > limit
@@ -178,4 +178,91 @@ pub(super) fn distance<T: Real>(
         normal,
         area,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use stiction_math::Vec3;
+
+    use crate::implicit::{Blend, RigidSurface, facets};
+    use crate::shapes::BoxSurface;
+    use crate::{SplitMix, TriMesh};
+
+    fn surface(mesh: &TriMesh) -> (RigidSurface, Vec<u32>) {
+        let samples = facets(&mesh.triangles, mesh.positions.len(), 1.0);
+        let near = (0..samples.len() as u32).collect();
+        (RigidSurface::new(&samples, &mesh.positions).unwrap(), near)
+    }
+
+    /// An L-shaped prism: the square [−1, 1]² without its quarter x, y > 0, from z = −1 to 1.
+    fn bracket() -> TriMesh {
+        let outline = [
+            (-1.0, -1.0),
+            (1.0, -1.0),
+            (1.0, 0.0),
+            (0.0, 0.0),
+            (0.0, 1.0),
+            (-1.0, 1.0),
+        ];
+        let level = |z: f64| outline.map(|(x, y)| Vec3::new(x, y, z));
+        let positions = [level(-1.0), level(1.0)].concat();
+        let cap = [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 5]];
+        let mut triangles = Vec::new();
+        for [a, b, c] in cap {
+            triangles.push([a, c, b]);
+            triangles.push([a + 6, b + 6, c + 6]);
+        }
+        for i in 0..6u32 {
+            let j = (i + 1) % 6;
+            triangles.extend([[i, j, j + 6], [i, j + 6, i + 6]]);
+        }
+        TriMesh {
+            positions,
+            triangles,
+        }
+    }
+
+    #[test]
+    fn a_coarse_box_has_its_exact_distance_inside_and_out() {
+        let size = [1.0, 0.1, 0.02];
+        let cells = [1, 1, 1];
+        let (surface, near) = surface(&BoxSurface { size, cells }.build().unwrap());
+        let half = Vec3::from(size) * 0.5;
+        let mut random = SplitMix::new(3);
+        for _ in 0..2000 {
+            let mut c = || 2.0 * random.uniform() - 1.0;
+            let q = Vec3::new(0.8 * c(), 0.3 * c(), 0.1 * c());
+            let out = q.abs() - half;
+            let expected = out.sup(&Vec3::zeros()).norm() + out.max().min(0.0);
+            let jet = surface.jet(
+                &stiction_math::Vector::constant(&q),
+                &near,
+                &Blend::default(),
+            );
+            let found: f64 = jet.unwrap().value;
+            assert!(
+                (found - expected).abs() < 1e-12,
+                "{q:?}: {found} {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_side_is_right_at_concave_edges_and_vertices() {
+        let (surface, near) = surface(&bracket());
+        let mut random = SplitMix::new(4);
+        let mut inside = 0;
+        for i in 0..4000 {
+            // Half of the points are close to the concave edge.
+            let scale = if i % 2 == 0 { 1.5 } else { 0.05 };
+            let mut c = || 2.0 * random.uniform() - 1.0;
+            let q = Vec3::new(scale * c(), scale * c(), 1.5 * c());
+            let square = q.amax() < 1.0;
+            let is_inside = square && (q.x < 0.0 || q.y < 0.0);
+            inside += i32::from(is_inside);
+            let height = surface.height(&q, &near).unwrap();
+            assert_eq!(height < 0.0, is_inside, "{q:?}: {height}");
+        }
+        assert!(inside > 500);
+    }
 }

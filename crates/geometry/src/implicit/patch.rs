@@ -246,11 +246,14 @@ impl<T: Real> Patch<T> {
 }
 
 /// The closest of `facets` to `q` [m]; `x` gives the positions of corners [m] by their places in the
-/// caller's list. Facets without area are left out; none without facets.
+/// caller's list. Facets without area, and those out of reach, are left out; none without facets.
 pub fn closest<'a>(
     q: &Vec3,
     facets: impl Iterator<Item = (&'a Sample, [u32; 3])> + Clone,
     x: impl Fn(u32) -> Vec3 + Clone,
 ) -> Option<Closest> {
-    facet::closest(q, facets.map(|(s, slots)| (slots.map(&x), s.border())))
+    facet::closest(
+        q,
+        facets.map(|(s, slots)| (slots.map(&x), s.border(), s.radius)),
+    )
 }

@@ -112,16 +112,16 @@ impl RigidSurface {
     }
 
     /// Corners and border bits of the facets among the samples `near`.
-    fn facets<'a>(&'a self, near: &'a [u32]) -> impl Iterator<Item = ([Vec3; 3], u8)> + Clone + 'a {
+    fn facets<'a>(&'a self, near: &'a [u32]) -> impl Iterator<Item = facet::Face> + Clone + 'a {
         let terms = near.iter().map(|&i| &self.terms[i as usize]);
-        terms.filter_map(|t| t.facet.as_ref().map(|f| (f.corners, f.border)))
+        terms.filter_map(|t| t.facet.as_ref().map(|f| (f.corners, f.border, t.radius)))
     }
 
     /// Of the samples `near`, the one whose point is nearest to `q` decides on which side of the
     /// surface it lies: its height over that plane [m]; none without samples.
     pub fn height(&self, q: &Vec3, near: &[u32]) -> Option<f64> {
-        if let Some(closest) = facet::closest(q, self.facets(near)) {
-            return Some(closest.signed());
+        if self.facets(near).next().is_some() {
+            return facet::closest(q, self.facets(near)).map(|c| c.signed());
         }
         let distance = |i: &u32| (q - self.terms[*i as usize].point).norm_squared();
         let nearest = near
@@ -135,12 +135,13 @@ impl RigidSurface {
     pub fn jet<T: Real>(&self, q: &Vector<T>, near: &[u32], blend: &Blend) -> Option<Jet<T>> {
         let at = q.value();
         if let Some(closest) = facet::closest(&at, self.facets(near)) {
-            let (corners, _) = self.facets(near).nth(closest.face)?;
+            let (corners, ..) = self.facets(near).nth(closest.face)?;
             let x = corners.map(|p| Vector::constant(&p));
             return facet::distance(q, &x, &closest, blend.side).map(|d| d.jet);
         }
+        let blended = |i: &&u32| self.terms[**i as usize].facet.is_none();
         let mut sums = Sums::zero();
-        for &i in near {
+        for &i in near.iter().filter(blended) {
             let t = &self.terms[i as usize];
             if (at - t.point).norm_squared() >= t.radius * t.radius {
                 continue;

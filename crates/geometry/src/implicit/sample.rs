@@ -158,18 +158,22 @@ pub struct Creases {
     /// Upper estimate of how far blended planes deviate from the distance outside the mesh [m]; see
     /// [`creases`].
     pub deviation: f64,
+    /// Whether some faces meet at angles that approximate a curved surface: up to 30°.
+    pub curved: bool,
 }
 
 /// Two faces that meet at less than this angle are one plane [rad].
 const FLAT: f64 = 0.02;
+/// Faces that meet at more than this angle are those of a polyhedron, not of a curved surface [rad].
+const SHARP: f64 = 0.53;
 /// Blended planes deviate by about this fraction of a radius times the sine of the angle between two
 /// planes: the kernel gives the farther of them that much weight on average over the support.
 const BLENDED: f64 = 0.1;
 /// The plane of a sheet goes on beyond its border by this fraction of the radius of its samples.
 const BEYOND: f64 = 0.15;
 
-/// The creases of a mesh, and the deviation of the blended potential of `samples` radii
-/// `radius_of_size` times the face size from the distance to the mesh.
+/// The creases of a mesh, and the deviation of the blended potential of samples with radii of
+/// `radius_of_size` face sizes from the distance to the mesh.
 ///
 /// Beside a crease between planes at an angle θ, the blended value falls below the distance by up
 /// to a fraction of R sin θ: the plane of each face goes on beyond the crease. With R two face
@@ -194,9 +198,11 @@ pub fn creases(triangles: &[[u32; 3]], rest: &[Vec3], radius_of_size: f64) -> Cr
                     continue;
                 };
                 let (sine, cosine) = (n.cross(&m).norm(), n.dot(&m));
-                if sine.atan2(cosine) < FLAT {
+                let angle = sine.atan2(cosine);
+                if angle < FLAT {
                     continue;
                 }
+                out.curved |= angle < SHARP;
                 BLENDED * radius * if cosine > 0.0 { sine } else { 1.0 }
             }
             _ => BEYOND * radius,

@@ -37,6 +37,11 @@ const MOST_SHORTENINGS: i32 = 30;
 /// The velocity of an obstacle is a difference over this part of the step.
 const PART: f64 = 1e-3;
 
+/// Points of a body per point that touches, in the default of κ.
+const SHARES: f64 = 4.0;
+/// The default of κ of a barrier, in units of that of a cubic.
+const BARRIER: f64 = 100.0;
+
 impl Contacts {
     pub fn new(
         model: &Model,
@@ -114,19 +119,27 @@ impl Contacts {
         self.smooth.stiffness()
     }
 
-    /// κ for steps of `h` [s] unless it is set: m/h² of the mean mass m of a contact point, so that a point
-    /// that is pressed by δ leaves within about a step [N/m].
-    pub fn default_stiffness(&self, model: &Model, h: f64) -> f64 {
-        let bodies = model.bodies.iter().enumerate();
+    /// κ for steps of `h` [s] unless it is set [N/m]: m (1/h² + 4 g/δ) of the mean mass m of a contact
+    /// point. A point that is pressed by δ then leaves within about a step, and points of which one in
+    /// four touches bear the weight g of all at about half the distance. A barrier, which is never raised,
+    /// has 100 times that.
+    pub fn default_stiffness(&self, model: &Model, thickness: f64, h: f64) -> f64 {
+        let config = self.smooth.config();
         let (mut mass, mut points) = (0.0, 0);
-        for (i, body) in bodies {
+        for (i, body) in model.bodies.iter().enumerate() {
             let count = self.smooth.points_of(i);
             if count > 0 {
                 mass += body.kind.mechanics().total_mass();
                 points += count;
             }
         }
-        let kappa = mass / (points.max(1) as f64 * h * h);
+        let delta = config.delta.unwrap_or(thickness);
+        let weight = SHARES * model.gravity.norm() / delta;
+        let factor = match config.penalty {
+            Penalty::Cubic => 1.0,
+            Penalty::Barrier => BARRIER,
+        };
+        let kappa = factor * mass / points.max(1) as f64 * (1.0 / (h * h) + weight);
         match kappa > 0.0 && kappa.is_finite() {
             true => kappa,
             false => SmoothConfig::default().stiffness,

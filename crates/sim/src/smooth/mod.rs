@@ -23,7 +23,7 @@ mod tests;
 use std::borrow::Cow;
 
 use stiction_bodies::{Model, State, adapt::Adaptation};
-use stiction_contact::smooth::{FrictionTime, Rest, SmoothConfig};
+use stiction_contact::smooth::{FrictionTime, Rest, SmoothConfig, SmoothError};
 use stiction_contact::{ContactSet, detect::Detector};
 use stiction_math::Vec3;
 
@@ -54,8 +54,8 @@ pub struct Config {
     pub startup: u64,
     /// How stages are solved.
     pub newton: NewtonConfig,
-    /// The contact stiffness κ at the start [N/m]; `None` takes it from masses and the time step, so that
-    /// a point of mean mass has m/h².
+    /// The contact stiffness κ at the start [N/m]; `None` takes it from masses, gravity, δ and the time
+    /// step.
     pub kappa: Option<f64>,
     /// Contact and friction; its `stiffness` is not read.
     pub contact: SmoothConfig,
@@ -190,7 +190,12 @@ impl Method for Smooth {
             .map(|_| ())
             .map_err(|error| Unsupported {
                 method: self.name(),
-                reason: error.to_string(),
+                reason: match &error {
+                    SmoothError::Collider { collider, reason } => {
+                        format!("{}: {reason}", collider_name(model, *collider))
+                    }
+                    _ => error.to_string(),
+                },
                 remedies: vec!["change what it names".to_owned()],
             })
     }
@@ -215,8 +220,9 @@ impl Method for Smooth {
         self.plan.base = *base;
         if let Some(contacts) = &mut work.contacts {
             if self.plan.base <= 0.0 {
-                let given = self.config.kappa;
-                self.plan.base = given.unwrap_or_else(|| contacts.default_stiffness(model, h));
+                let thickness = self.rules.thickness;
+                let derived = || contacts.default_stiffness(model, thickness, h);
+                self.plan.base = self.config.kappa.unwrap_or_else(derived);
             }
             contacts.set_base_stiffness(self.plan.base)?;
             contacts.set_stiffness(match *kappa > 0.0 {
@@ -382,6 +388,18 @@ impl Persistent for Smooth {
         self.kept.rests = adapt::rests(change, &self.kept.rests);
         adapt::history(change, &mut self.kept.history);
         Ok(())
+    }
+}
+
+/// The body or obstacle of a collider: colliders are the bodies, then the obstacles.
+fn collider_name(model: &Model, collider: usize) -> String {
+    let bodies = model.bodies.len();
+    match (model.bodies.get(collider), collider.checked_sub(bodies)) {
+        (Some(body), _) => format!("body `{}`", body.name),
+        (_, Some(i)) if i < model.obstacles.len() => {
+            format!("obstacle `{}`", model.obstacles[i].name)
+        }
+        _ => format!("collider {collider}"),
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) const KEYS: &[Key] = &[
         "tolerance",
         "m/s",
         Preset::Derived("1e-8, at most `epsilon`/1000"),
-        "stop when a full step changes no velocity by more",
+        "stop when a full step changes no velocity by more and the momentum residual is no larger, or cannot be lowered",
     ),
     Key::count(
         "max_iterations",
@@ -82,7 +82,9 @@ pub(super) const KEYS: &[Key] = &[
     Key::positive(
         "kappa",
         "N/m",
-        Preset::Derived("m/`time.step`², m the mean mass of a contact point"),
+        Preset::Derived(
+            "m (1/`time.step`² + 4 g/δ), m the mean mass of a contact point; 100 times that for a barrier",
+        ),
         "contact stiffness at the start; raised where bodies would overlap",
     ),
     Key::word(
