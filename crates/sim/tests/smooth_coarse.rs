@@ -305,3 +305,43 @@ fn a_start_inside_the_thickness_adds_no_energy() {
         }
     }
 }
+
+#[test]
+fn a_box_in_the_corner_of_a_coarse_room_is_held_by_all_walls() {
+    // The walls of a room are faces of one mesh that meet at concave edges.
+    let mut room = slab([0.4, 0.4, 0.4], Vec3::zeros());
+    room.triangles.iter_mut().for_each(|t| t.swap(1, 2));
+    let mut b = Builder::new(Vec3::new(4.0, 3.0, -8.0), None);
+    b.contact(true);
+    obstacle(&mut b, Shape::Mesh(room));
+    let corner = 0.2 - 0.05 - 1.5 * THICKNESS;
+    let at = Vec3::new(corner, corner, -corner);
+    rigid(&mut b, "box", &slab([0.1, 0.1, 0.1], at), Vec3::zeros());
+    let mut sim = simulation(b.finish().unwrap(), 0.3, 0.005);
+    for _ in 0..100 {
+        sim.step().unwrap();
+    }
+    let moved = sim.state().x[0] - at;
+    assert!(moved.amax() < 1.5 * THICKNESS, "{moved:?}");
+    // It creeps below ε = 1e-4 m/s at most.
+    let left = sim.state().v.iter().map(|v| v.norm()).fold(0.0, f64::max);
+    assert!(left < 1e-3, "{left} m/s");
+}
+
+#[test]
+fn the_derived_stiffness_bears_any_weight_at_any_step() {
+    for density in [1.0, 500.0, 8000.0] {
+        for h in [1e-4, 1e-2, 0.1] {
+            let mut b = builder(G);
+            floor(&mut b);
+            let mesh = slab([0.1, 0.1, 0.1], Vec3::new(0.0, 0.0, 0.05 + THICKNESS));
+            let spec = BodySpec::new("box");
+            b.rigid(spec, &mesh, density, Damping::default()).unwrap();
+            let mut sim = simulation(b.finish().unwrap(), 0.5, h);
+            for _ in 0..50 {
+                let report = sim.step().unwrap();
+                assert!(report.certificate.overlap < 1.0, "{density} kg/m³, h = {h}");
+            }
+        }
+    }
+}

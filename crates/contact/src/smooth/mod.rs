@@ -22,7 +22,8 @@
 //! - Query points are vertices, and points on long edges and large faces, so that surfaces without vertices
 //!   near one another do touch.
 //! - Coarse meshes have the distance to their faces as potential instead of blended planes, where
-//!   those would be wrong by more than δ. The gradient of the distance jumps in front of concave edges.
+//!   those would be wrong by more than δ, divided at sharp concave edges. At flatter concave edges the
+//!   gradient of the distance jumps.
 //! - A contact that begins closer than δ, and one that is pressed while κ is raised, has an offset
 //!   instead of the penalty's energy at that gap ([`Rest`]); in the paper, raising κ pushes all contacts
 //!   apart.

@@ -11,10 +11,9 @@
 //!   is pressed by c/√k from then on, which is the same force, and less energy.
 //! - When the two move apart, o follows the gap, and the contact has its full distance again as soon as it
 //!   has opened.
-//! - While the contact carries a load, o shrinks slowly.
 //!
-//! None of these adds energy but the last, which lifts what lies on the contact at less than
-//! [`SPEED`] contact thicknesses per second.
+//! None of these adds energy. An offset does not shrink while the contact is closed: that would lift what
+//! lies on it, and a slow lift is still faster than the creep ε that is to be seen.
 
 use super::config::SmoothError;
 use super::contacts::{Pair, SmoothContacts};
@@ -33,11 +32,6 @@ pub struct Rest {
     pub pressed: f64,
 }
 
-/// Offsets shrink by this many contact thicknesses per second at most.
-pub const SPEED: f64 = 0.01;
-/// In one step, they shrink by this fraction at most of what the contact is pressed by: one without
-/// a load keeps its offset.
-const LOADED: f64 = 0.01;
 /// A contact that begins at a gap of nothing can be pressed by this fraction of δ.
 const LEAST: f64 = 0.1;
 
@@ -108,18 +102,16 @@ impl SmoothContacts {
         Ok(())
     }
 
-    /// The contacts with which a step of `h` [s] ends at `at`, for the next one.
-    pub fn rests(&self, at: &Place, h: f64) -> Result<Vec<Rest>, SmoothError> {
+    /// The contacts with which a step ends at `at`, for the next one.
+    pub fn rests(&self, at: &Place) -> Result<Vec<Rest>, SmoothError> {
         let gaps = self.gaps(at)?;
         let mut rests = Vec::with_capacity(gaps.len());
         for (i, gap) in gaps {
             let pair = &self.pairs[i];
             let pressed = pair.reach() - gap;
-            let offset = if pressed <= 0.0 {
-                self.fresh(pair, gap)
-            } else {
-                let shrink = (SPEED * pair.delta * h).min(LOADED * pressed);
-                (pair.rest - shrink).max(0.0)
+            let offset = match pressed > 0.0 {
+                true => pair.rest,
+                false => self.fresh(pair, gap),
             };
             rests.push(Rest {
                 key: [pair.query, pair.surface],

@@ -139,7 +139,7 @@ impl SmoothContacts {
         for f in found {
             let (first, second) = (self.world.part_of(f.query), f.surface as usize);
             let part = &self.world.colliders[second];
-            let own = self.world.owner[f.query as usize] == f.surface;
+            let own = self.world.owner[f.query as usize] == part.parent;
             let mut side = 1.0;
             if own || !part.closed {
                 let key = [f.query, f.surface];
@@ -491,7 +491,7 @@ impl Search {
         let world = &contacts.world;
         let owner = world.owner[query as usize];
         let (first, part) = (world.part_of(query), &world.colliders[surface as usize]);
-        let own = owner == surface;
+        let own = owner == part.parent;
         let fixed = |p: &Part| matches!(p.follow, Follow::Framed(FrameOf::Obstacle(_)));
         if (own && !part.self_contact) || (fixed(first) && fixed(part)) {
             return None;

@@ -4,11 +4,12 @@
 use stiction_geometry::Aabb;
 use stiction_geometry::analytic::Shape;
 use stiction_geometry::implicit::{
-    RigidSurface, Sample, SampleConfig, SampleForm, Solid, creases, facets, samples,
+    RigidSurface, Sample, SampleConfig, SampleForm, Solid, creases, facets, pieces, samples,
 };
 use stiction_math::{Mat3, Quat, Real, Vec3, Vector};
 
 use super::config::{SmoothConfig, SmoothError};
+use super::law::Penalty;
 use super::place::Blocks;
 use super::points::{Extra, Spacing};
 use crate::detect::{Collider, Form, Points};
@@ -16,6 +17,7 @@ use crate::detect::{Collider, Form, Points};
 /// All colliders.
 #[derive(Debug)]
 pub(super) struct World {
+    /// Then further pieces of their surfaces: see [`Part::parent`].
     pub colliders: Vec<Part>,
     /// The first vertex of each collider, and the number of all at the end. Points on edges and faces
     /// come after the vertices of all colliders.
@@ -42,6 +44,8 @@ pub(super) struct Part {
     pub skin: Skin,
     pub closed: bool,
     pub self_contact: bool,
+    /// The collider that it is a piece of: itself, unless a surface with concave edges has several.
+    pub parent: u32,
 }
 
 /// How vertices follow blocks.
@@ -120,27 +124,48 @@ fn times<T: Real>(m: &Mat3, z: &Vector<T>) -> Vector<T> {
 
 /// The samples of a mesh: planes that are blended, or whole faces where those would be wrong by more
 /// than the distance δ at which contacts begin. Faces of a curved surface are worth some error: its
-/// facets are no better than blended planes up to [`CURVED`] δ.
-fn surface(
+/// facets are no better than blended planes up to [`CURVED`] δ. Facets come piece by piece; there are
+/// none if they are not allowed.
+fn surfaces(
     triangles: &[[u32; 3]],
     rest: &[Vec3],
     closed: bool,
+    allowed: bool,
     sampling: &SampleConfig,
-) -> Vec<Sample> {
+) -> Vec<Vec<Sample>> {
     // The radius of a divided face is that of its parts.
     let undivided = sampling.spacing.is_infinite();
-    if undivided {
+    if allowed && undivided {
         let creases = creases(triangles, rest, sampling.radius);
         let limit = if creases.curved { CURVED } else { 1.0 };
         if creases.deviation > limit * sampling.reach {
-            return facets(
-                triangles,
-                rest.len(),
-                depth(rest, closed).max(DEEP * sampling.reach),
-            );
+            let reach = depth(rest, closed).max(DEEP * sampling.reach);
+            let mut lists = Vec::new();
+            let faces = facets(triangles, rest.len(), reach);
+            for (sample, piece) in faces.into_iter().zip(pieces(triangles, rest)) {
+                let piece = piece as usize;
+                if lists.len() <= piece {
+                    lists.resize(piece + 1, Vec::new());
+                }
+                lists[piece].push(sample);
+            }
+            return lists;
         }
     }
-    samples(triangles, rest, sampling)
+    let samples = samples(triangles, rest, sampling);
+    if samples.is_empty() {
+        Vec::new()
+    } else {
+        vec![samples]
+    }
+}
+
+/// The first piece of a surface; the others go to `more`.
+fn first_of(skins: Vec<Skin>, more: &mut Vec<Skin>) -> Skin {
+    let mut skins = skins.into_iter();
+    let first = skins.next().unwrap_or(Skin::None);
+    more.extend(skins);
+    first
 }
 
 /// Facets reach at least this many δ.
@@ -203,6 +228,7 @@ impl World {
         };
         let spacing = Spacing::of(colliders, sampling.reach);
         let mut extras = Vec::with_capacity(colliders.len());
+        let mut further = Vec::new();
         for (i, collider) in colliders.iter().enumerate() {
             let fail = |reason: String| SmoothError::Collider {
                 collider: i,
@@ -212,8 +238,21 @@ impl World {
                 return Err(fail(format!("the thickness is {} m", collider.thickness)));
             }
             let part = w.part(collider, config, &sampling, &spacing);
-            let (part, extra) = part.map_err(fail)?;
+            let (part, extra, more) = part.map_err(fail)?;
             extras.push(extra);
+            let follow = |follow: &Follow| match follow {
+                Follow::Framed(frame) => Follow::Framed(*frame),
+                // Corners are vertices of the collider itself.
+                Follow::Weighted { .. } => Follow::Weighted {
+                    start: vec![0],
+                    entries: Vec::new(),
+                },
+            };
+            further.extend(more.into_iter().map(|skin| Part {
+                follow: follow(&part.follow),
+                skin,
+                ..part
+            }));
             w.owner.resize(w.rest.len(), i as u32);
             if w.rest.len() >= u32::MAX as usize {
                 return Err(fail("there are too many vertices".into()));
@@ -221,6 +260,7 @@ impl World {
             w.first.push(w.rest.len() as u32);
             w.colliders.push(part);
         }
+        w.colliders.append(&mut further);
         for (i, extra) in extras.iter().enumerate() {
             w.first_extra.push(w.rest.len() as u32);
             w.rest.extend(extra);
@@ -237,16 +277,17 @@ impl World {
         config: &SmoothConfig,
         sampling: &SampleConfig,
         spacing: &Spacing,
-    ) -> Result<(Part, Vec<Vec3>), String> {
+    ) -> Result<(Part, Vec<Vec3>, Vec<Skin>), String> {
         let mut extras = Vec::new();
+        let mut further = Vec::new();
         let base = self.rest.len() as u32;
-        let rigid = |triangles: &[[u32; 3]], x: &[Vec3], closed: bool| {
-            let samples = surface(triangles, x, closed, sampling);
-            if samples.is_empty() {
-                return Ok(Skin::None);
+        let rigid = |triangles: &[[u32; 3]], x: &[Vec3], closed: bool, more: &mut Vec<Skin>| {
+            let mut skins = Vec::new();
+            for samples in surfaces(triangles, x, closed, true, sampling) {
+                let surface = RigidSurface::new(&samples, x).map_err(|e| e.to_string())?;
+                skins.push(Skin::Rigid(Box::new(surface)));
             }
-            let surface = RigidSurface::new(&samples, x).map_err(|e| e.to_string())?;
-            Ok::<_, String>(Skin::Rigid(Box::new(surface)))
+            Ok::<_, String>(first_of(skins, more))
         };
         let known = |triangles: &[[u32; 3]], count: usize| {
             let named = triangles.iter().flatten();
@@ -280,7 +321,7 @@ impl World {
                 let extra = spacing.points(&mesh.triangles, &mesh.vertices)?;
                 extras.extend(extra.iter().map(|p| at(p, &mesh.vertices)));
                 let frame = self.obstacle();
-                let skin = rigid(&mesh.triangles, &mesh.vertices, mesh.closed)?;
+                let skin = rigid(&mesh.triangles, &mesh.vertices, mesh.closed, &mut further)?;
                 (Follow::Framed(frame), skin, mesh.closed, false)
             }
             Form::Body(body) => {
@@ -302,7 +343,7 @@ impl World {
                             block: *block,
                             rigid: *index,
                         };
-                        let skin = rigid(&body.triangles, local, body.closed)?;
+                        let skin = rigid(&body.triangles, local, body.closed, &mut further)?;
                         (Follow::Framed(frame), skin, body.closed, false)
                     }
                     Points::Weighted { start, entries } => {
@@ -319,9 +360,17 @@ impl World {
                         self.rest.extend(&body.rest);
                         let named = entries.iter().map(|e| e.0 as usize + 1);
                         self.blocks = self.blocks.max(named.max().unwrap_or(0));
-                        let mut list = surface(&body.triangles, &body.rest, body.closed, sampling);
-                        for sample in &mut list {
-                            sample.corners = sample.corners.map(|v| v + base);
+                        let mut skins = Vec::new();
+                        // Only points have barriers: faces that bend would meet at edges between them
+                        // and stall, which blended planes do not.
+                        let facets = config.penalty != Penalty::Barrier;
+                        for mut list in
+                            surfaces(&body.triangles, &body.rest, body.closed, facets, sampling)
+                        {
+                            for sample in &mut list {
+                                sample.corners = sample.corners.map(|v| v + base);
+                            }
+                            skins.push(Skin::Deforming(list));
                         }
                         let extra = spacing.points(&body.triangles, &body.rest)?;
                         extras.extend(extra.iter().map(|p| at(p, &body.rest)));
@@ -330,11 +379,7 @@ impl World {
                             follow_corners(point, &mut start, &mut entries);
                         }
                         let follow = Follow::Weighted { start, entries };
-                        let skin = if list.is_empty() {
-                            Skin::None
-                        } else {
-                            Skin::Deforming(list)
-                        };
+                        let skin = first_of(skins, &mut further);
                         (follow, skin, body.closed, own)
                     }
                 }
@@ -348,8 +393,9 @@ impl World {
             skin,
             closed,
             self_contact,
+            parent: self.colliders.len() as u32,
         };
-        Ok((part, extras))
+        Ok((part, extras, further))
     }
 
     /// The number of a vertex or point in its collider's own list: vertices, then points.

@@ -31,7 +31,8 @@
 //! above all, samples are whole faces instead ([`facets`]): ψ is the signed distance to the closest
 //! one, whatever its size, and a point farther from the mesh than some δ has ψ > δ. [`creases`] tells how
 //! far blended planes would be wrong. The distance has a continuous gradient outside of convex meshes; in front of a
-//! concave edge the gradient jumps from one face to the other.
+//! concave edge the gradient jumps from one face to the other. Where the edge is sharp, the two belong to different
+//! [`pieces`] of the mesh, each with a distance of its own.
 //!
 //! # Deviations from the paper
 //! Coarse meshes have distances instead of blended planes, as above. Weights contain the area of the face, which makes faces without area harmless; the paper weights
@@ -41,6 +42,7 @@
 mod facet;
 mod kernel;
 mod patch;
+mod pieces;
 mod rigid_surface;
 mod sample;
 mod solid;
@@ -50,6 +52,7 @@ mod tests;
 
 pub use facet::Closest;
 pub use patch::{Patch, closest};
+pub use pieces::pieces;
 pub use rigid_surface::RigidSurface;
 pub use sample::{Creases, Sample, SampleConfig, SampleForm, creases, facets, samples};
 pub use solid::{Jet, Solid};

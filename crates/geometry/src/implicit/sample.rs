@@ -140,7 +140,7 @@ fn edge(corners: &[u32; 3], k: usize) -> [u32; 2] {
 }
 
 /// The faces at every edge of a mesh.
-fn edge_faces(triangles: &[[u32; 3]]) -> BTreeMap<[u32; 2], Vec<u32>> {
+pub(super) fn edge_faces(triangles: &[[u32; 3]]) -> BTreeMap<[u32; 2], Vec<u32>> {
     let mut edges: BTreeMap<[u32; 2], Vec<u32>> = BTreeMap::new();
     for (i, corners) in triangles.iter().enumerate() {
         for k in 0..3 {
@@ -163,9 +163,9 @@ pub struct Creases {
 }
 
 /// Two faces that meet at less than this angle are one plane [rad].
-const FLAT: f64 = 0.02;
+pub(super) const FLAT: f64 = 0.02;
 /// Faces that meet at more than this angle are those of a polyhedron, not of a curved surface [rad].
-const SHARP: f64 = 0.53;
+pub(super) const SHARP: f64 = 0.53;
 /// Blended planes deviate by about this fraction of a radius times the sine of the angle between two
 /// planes: the kernel gives the farther of them that much weight on average over the support.
 const BLENDED: f64 = 0.1;

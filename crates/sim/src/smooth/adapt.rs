@@ -40,12 +40,15 @@ pub(super) fn rests(change: &Adaptation<'_>, rests: &[Rest]) -> Vec<Rest> {
     let (from, to) = (first(change.before), first(change.after));
     let bodies = change.before.bodies.len();
     let vertices = from[bodies] + obstacle_vertices(change.before);
+    // Further pieces of surfaces come after the colliders, and are numbered anew.
+    let surfaces = bodies + change.before.obstacles.len();
     let mut out = Vec::with_capacity(rests.len());
     for rest in rests {
         let [vertex, surface] = rest.key;
         let b = owner(&from, vertex);
         let changed = |body: usize| body < bodies && change.change.of_body(body).is_some();
-        if vertex < vertices && !changed(b) && !changed(surface as usize) {
+        let whole = (surface as usize) < surfaces;
+        if vertex < vertices && whole && !changed(b) && !changed(surface as usize) {
             out.push(Rest {
                 key: [vertex - from[b] + to[b], surface],
                 ..*rest
@@ -93,7 +96,8 @@ pub(super) fn sides(change: &Adaptation<'_>, sides: &[([u32; 2], f64)]) -> Vec<(
     for &([vertex, surface], side) in sides {
         let b = owner(vertex);
         let same = b == bodies || change.change.of_body(b).is_none();
-        if vertex < vertices && same {
+        let whole = (surface as usize) < bodies + change.before.obstacles.len();
+        if vertex < vertices && whole && same {
             out.push(([vertex - from[b] + to[b], surface], side));
         }
     }

@@ -156,9 +156,9 @@ impl Contacts {
         Ok(self.smooth.set_stiffness(kappa)?)
     }
 
-    /// The contacts with which a step of `h` [s] ends at `place`.
-    pub fn rests(&self, place: Place<'_>, h: f64) -> Result<Vec<Rest>, SolveError> {
-        Ok(self.smooth.rests(&self.at(place), h)?)
+    /// The contacts with which a step ends at `place`.
+    pub fn rests(&self, place: Place<'_>) -> Result<Vec<Rest>, SolveError> {
+        Ok(self.smooth.rests(&self.at(place))?)
     }
 
     /// Takes them back.

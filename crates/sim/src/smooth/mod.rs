@@ -413,7 +413,7 @@ impl Kept {
         self.sides
             .extend_from_slice(contacts.map_or(&[], Contacts::sides));
         self.rests = match contacts {
-            Some(contacts) => contacts.rests(work.core.stage().place(), step.h)?,
+            Some(contacts) => contacts.rests(work.core.stage().place())?,
             None => Vec::new(),
         };
         Ok(())
