@@ -46,5 +46,5 @@ pub use contacts::{Deepest, SmoothContacts};
 pub use evidence::Touching;
 pub use law::{Friction, Penalty, Stribeck, transition};
 pub use place::{Frame, Place};
-pub use rest::Rest;
+pub use rest::{Load, Rest};
 pub use room::Room;

@@ -3,7 +3,7 @@
 //!
 //! Two surfaces can meet without a vertex of either near the other: two planks that cross, a plank
 //! over a ball. Edges along which a surface bends or ends are therefore divided finer than half of
-//! the narrowest collider, so that a point of the one lies on a face of the other wherever edges
+//! the narrowest other collider, so that a point of the one lies on a face of the other wherever edges
 //! cross. Faces are divided where there are obstacles given by formula, which have no vertices.
 //! Faces and edges that are shorter stay as they are: a fine mesh has its vertices alone.
 
@@ -34,29 +34,32 @@ const FINEST: f64 = 2.0;
 const MOST: usize = 50_000;
 
 impl Spacing {
-    /// The spacing for these colliders, whose contacts begin at the distance `delta` [m].
-    pub fn of(colliders: &[Collider], delta: f64) -> Self {
-        let mut edges = f64::INFINITY;
-        let mut faces = f64::INFINITY;
-        let mut narrowest = f64::INFINITY;
-        for collider in colliders {
-            if let Some(width) = width(collider) {
-                narrowest = narrowest.min(width);
-                edges = edges.min((FRACTION * width).max(FINEST * delta));
-                if let Form::Shape(shape) = &collider.form
-                    && !matches!(shape, Shape::Plane { .. })
-                {
+    /// The spacing of every collider among the others; contacts begin at the distance `delta` [m].
+    pub fn of(colliders: &[Collider], delta: f64) -> Vec<Self> {
+        let widths: Vec<Option<f64>> = colliders.iter().map(width).collect();
+        let of = |own: usize| {
+            let mut spacing = Self {
+                edges: f64::INFINITY,
+                faces: f64::INFINITY,
+                narrowest: f64::INFINITY,
+            };
+            for (i, collider) in colliders.iter().enumerate() {
+                let Some(width) = widths[i].filter(|_| i != own) else {
+                    continue;
+                };
+                let half = FRACTION * width;
+                let finest = FINEST * delta;
+                spacing.narrowest = spacing.narrowest.min(width);
+                spacing.edges = spacing.edges.min(half.max(finest));
+                if matches!(collider.form, Form::Shape(_)) {
                     // A face that spans this far over a ball of that width sinks in by δ/4.
-                    let sag = (width * delta).sqrt();
-                    faces = faces.min(sag.min(FRACTION * width).max(FINEST * delta));
+                    let sag = (width * delta).sqrt().min(half);
+                    spacing.faces = spacing.faces.min(sag.max(finest));
                 }
             }
-        }
-        Self {
-            edges,
-            faces,
-            narrowest,
-        }
+            spacing
+        };
+        (0..colliders.len()).map(of).collect()
     }
 
     /// The spacing of obstacles, which do not touch obstacles given by formula.

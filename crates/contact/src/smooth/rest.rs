@@ -5,8 +5,10 @@
 //! in, and so would every resting contact when κ is raised for another one. Both are avoided by an
 //! offset o of the distance at which the forces of a contact begin, δ − o instead of δ:
 //!
-//! - A contact that is new with a gap d < δ gets o = δ − d: it has no force until it is pressed
-//!   farther.
+//! - A contact with an obstacle that is new with a gap d < δ is pressed by no more than what lies on it:
+//!   the weight of its body along the normal, shared by the new contacts of the two. What begins at the depth at which
+//!   it rests keeps its force; what begins deeper gets o = δ − d − c with the depth c at which it rests, and
+//!   without gravity o = δ − d, no force until it is pressed farther. So has one between two bodies.
 //! - When κ is raised by a factor k, a contact that was pressed by c = δ − o − d when the step began
 //!   is pressed by c/√k from then on, which is the same force, and less energy.
 //! - When the two move apart, o follows the gap, and the contact has its full distance again as soon as it
@@ -15,11 +17,13 @@
 //! None of these adds energy. An offset does not shrink while the contact is closed: that would lift what
 //! lies on it, and a slow lift is still faster than the creep ε that is to be seen.
 
+use std::collections::BTreeMap;
+
 use super::config::SmoothError;
 use super::contacts::{Pair, SmoothContacts};
 use super::law::Penalty;
 use super::place::Place;
-use stiction_math::Real;
+use stiction_math::{Real, Vec3};
 
 /// A contact at the start of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,6 +34,21 @@ pub struct Rest {
     pub offset: f64,
     /// How far it was pressed, c = δ − o − gap or zero [m].
     pub pressed: f64,
+}
+
+/// What contacts may have to bear where a run begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Load<'a> {
+    /// Masses of the colliders [kg]; zero beyond the list.
+    pub masses: &'a [f64],
+    /// Gravity [m/s²].
+    pub gravity: Vec3,
+}
+
+impl Load<'_> {
+    fn mass(&self, collider: u32) -> f64 {
+        self.masses.get(collider as usize).copied().unwrap_or(0.0)
+    }
 }
 
 /// A contact that begins at a gap of nothing can be pressed by this fraction of δ.
@@ -80,16 +99,41 @@ impl SmoothContacts {
     }
 
     /// Sets the offsets of all contacts where the step begins, after [`find`](Self::find) there:
-    /// those of the contacts that the last step left, and of new ones so that they have no force.
-    pub fn settle(&mut self, at: &Place) -> Result<(), SmoothError> {
+    /// those of the contacts that the last step left, and of new ones so that they bear no more than
+    /// `load`: masses of the colliders [kg], zero for obstacles, and gravity [m/s²].
+    pub fn settle(&mut self, at: &Place, load: &Load<'_>) -> Result<(), SmoothError> {
         let gaps = self.gaps(at)?;
+        let known = |key: [u32; 2]| self.rests.binary_search_by_key(&key, |r| r.key).is_ok();
+        let bodies = |pair: &Pair| {
+            let surface = self.world.colliders[pair.surface as usize].parent;
+            [self.world.owner[pair.query as usize], surface]
+        };
+        let mut shares: BTreeMap<[u32; 2], f64> = BTreeMap::new();
+        for &(i, _, _) in &gaps {
+            let pair = &self.pairs[i];
+            let [a, b] = bodies(pair);
+            if !known([pair.query, pair.surface]) {
+                *shares.entry([a.min(b), a.max(b)]).or_default() += 1.0;
+            }
+        }
         let mut settled = Vec::new();
-        for (i, gap) in gaps {
+        for (i, gap, normal) in gaps {
             let pair = &self.pairs[i];
             let key = [pair.query, pair.surface];
-            let known = self.rests.binary_search_by_key(&key, |r| r.key).is_ok();
-            let fresh = self.fresh(pair, gap);
-            let offset = if known { pair.rest } else { fresh };
+            let offset = if known(key) {
+                pair.rest
+            } else {
+                let [a, b] = bodies(pair);
+                let down = -load.gravity.dot(&normal);
+                let mass = if down > 0.0 {
+                    load.mass(a)
+                } else {
+                    load.mass(b)
+                };
+                let share = shares.get(&[a.min(b), a.max(b)]).copied().unwrap_or(1.0);
+                let depth = self.depth(pair, mass * down.abs() / share);
+                (self.fresh(pair, gap) - depth).max(0.0)
+            };
             settled.push(Rest {
                 key,
                 offset,
@@ -102,11 +146,19 @@ impl SmoothContacts {
         Ok(())
     }
 
+    /// How far a force [N] presses a contact [m]; nothing for a barrier.
+    fn depth(&self, pair: &Pair, force: f64) -> f64 {
+        match self.config.penalty {
+            Penalty::Cubic => (force * pair.delta / (3.0 * self.stiffness)).sqrt(),
+            Penalty::Barrier => 0.0,
+        }
+    }
+
     /// The contacts with which a step ends at `at`, for the next one.
     pub fn rests(&self, at: &Place) -> Result<Vec<Rest>, SmoothError> {
         let gaps = self.gaps(at)?;
         let mut rests = Vec::with_capacity(gaps.len());
-        for (i, gap) in gaps {
+        for (i, gap, _) in gaps {
             let pair = &self.pairs[i];
             let pressed = pair.reach() - gap;
             let offset = match pressed > 0.0 {
@@ -152,21 +204,21 @@ impl SmoothContacts {
         self.pairs = pairs;
     }
 
-    /// Pairs whose gap is less than δ, and the gap [m].
-    fn gaps(&self, at: &Place) -> Result<Vec<(usize, f64)>, SmoothError> {
+    /// Pairs whose gap is less than δ, the gap [m] and the normal from the surface to the query point.
+    fn gaps(&self, at: &Place) -> Result<Vec<(usize, f64, Vec3)>, SmoothError> {
         self.check(at)?;
         let mut gaps = Vec::new();
         let mut place = 0;
         self.gather(
             |pair, list| {
-                list.push(
-                    self.touch(pair, at)
-                        .map(|t| t.gap)
-                        .filter(|g| *g < pair.delta),
-                )
+                let touch = self.touch(pair, at).filter(|t| t.gap < pair.delta);
+                list.push(touch.map(|t| {
+                    let normal = t.normal().map_or(Vec3::zeros(), |n| n.0.plain());
+                    (t.gap, normal)
+                }));
             },
-            |gap: Option<f64>| {
-                gaps.extend(gap.map(|g| (place, g)));
+            |found: Option<(f64, Vec3)>| {
+                gaps.extend(found.map(|(gap, normal)| (place, gap, normal)));
                 place += 1;
             },
         );

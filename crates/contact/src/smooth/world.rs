@@ -9,7 +9,6 @@ use stiction_geometry::implicit::{
 use stiction_math::{Mat3, Quat, Real, Vec3, Vector};
 
 use super::config::{SmoothConfig, SmoothError};
-use super::law::Penalty;
 use super::place::Blocks;
 use super::points::{Extra, Spacing};
 use crate::detect::{Collider, Form, Points};
@@ -123,21 +122,27 @@ fn times<T: Real>(m: &Mat3, z: &Vector<T>) -> Vector<T> {
 }
 
 /// The samples of a mesh: planes that are blended, or whole faces where those would be wrong by more
-/// than the distance δ at which contacts begin. Faces of a curved surface are worth some error: its
-/// facets are no better than blended planes up to [`CURVED`] δ. Facets come piece by piece; there are
-/// none if they are not allowed.
+/// than the distance δ at which contacts begin. Blended planes are worth some error, up to [`CURVED`] δ,
+/// for a curved surface, whose facets are no better, and for a body that deforms: its faces bend, and the
+/// gradient of a distance jumps at every crease. Sheets that deform always have blended planes: vertices
+/// of stacked sheets lie on one another's borders, where the distance is not smooth. Facets come piece
+/// by piece.
 fn surfaces(
     triangles: &[[u32; 3]],
     rest: &[Vec3],
     closed: bool,
-    allowed: bool,
+    deforms: bool,
     sampling: &SampleConfig,
 ) -> Vec<Vec<Sample>> {
     // The radius of a divided face is that of its parts.
     let undivided = sampling.spacing.is_infinite();
-    if allowed && undivided {
+    if (closed || !deforms) && undivided {
         let creases = creases(triangles, rest, sampling.radius);
-        let limit = if creases.curved { CURVED } else { 1.0 };
+        let limit = if creases.curved || deforms {
+            CURVED
+        } else {
+            1.0
+        };
         if creases.deviation > limit * sampling.reach {
             let reach = depth(rest, closed).max(DEEP * sampling.reach);
             let mut lists = Vec::new();
@@ -177,7 +182,7 @@ fn depth(rest: &[Vec3], closed: bool) -> f64 {
     if closed { 0.5 * size } else { 0.0 }
 }
 
-/// Largest deviation of blended planes from the distance for a curved surface, in units of δ.
+/// Largest deviation of blended planes from the distance where they are preferred, in units of δ.
 const CURVED: f64 = 10.0;
 
 /// Where a point on a face is at rest [m].
@@ -226,9 +231,9 @@ impl World {
             reach: config.delta.unwrap_or(thickest),
             ..config.sampling
         };
-        let spacing = Spacing::of(colliders, sampling.reach);
         let mut extras = Vec::with_capacity(colliders.len());
         let mut further = Vec::new();
+        let spacings = Spacing::of(colliders, sampling.reach);
         for (i, collider) in colliders.iter().enumerate() {
             let fail = |reason: String| SmoothError::Collider {
                 collider: i,
@@ -237,7 +242,7 @@ impl World {
             if !(collider.thickness >= 0.0 && collider.thickness.is_finite()) {
                 return Err(fail(format!("the thickness is {} m", collider.thickness)));
             }
-            let part = w.part(collider, config, &sampling, &spacing);
+            let part = w.part(collider, config, &sampling, &spacings[i]);
             let (part, extra, more) = part.map_err(fail)?;
             extras.push(extra);
             let follow = |follow: &Follow| match follow {
@@ -283,7 +288,7 @@ impl World {
         let base = self.rest.len() as u32;
         let rigid = |triangles: &[[u32; 3]], x: &[Vec3], closed: bool, more: &mut Vec<Skin>| {
             let mut skins = Vec::new();
-            for samples in surfaces(triangles, x, closed, true, sampling) {
+            for samples in surfaces(triangles, x, closed, false, sampling) {
                 let surface = RigidSurface::new(&samples, x).map_err(|e| e.to_string())?;
                 skins.push(Skin::Rigid(Box::new(surface)));
             }
@@ -361,11 +366,8 @@ impl World {
                         let named = entries.iter().map(|e| e.0 as usize + 1);
                         self.blocks = self.blocks.max(named.max().unwrap_or(0));
                         let mut skins = Vec::new();
-                        // Only points have barriers: faces that bend would meet at edges between them
-                        // and stall, which blended planes do not.
-                        let facets = config.penalty != Penalty::Barrier;
                         for mut list in
-                            surfaces(&body.triangles, &body.rest, body.closed, facets, sampling)
+                            surfaces(&body.triangles, &body.rest, body.closed, true, sampling)
                         {
                             for sample in &mut list {
                                 sample.corners = sample.corners.map(|v| v + base);

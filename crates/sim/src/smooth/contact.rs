@@ -4,7 +4,7 @@
 use stiction_bodies::{Model, motion::Pose};
 use stiction_contact::{
     ContactSet,
-    smooth::{self, Frame, Penalty, Rest, Room, SmoothConfig, SmoothContacts, SmoothError},
+    smooth::{self, Frame, Load, Penalty, Rest, Room, SmoothConfig, SmoothContacts, SmoothError},
 };
 use stiction_math::{Mat3, Vec3, reduce};
 
@@ -29,6 +29,9 @@ pub(super) struct Contacts {
     room: Room,
     /// Admissible steps of a barrier.
     guard: Option<Guard>,
+    /// Masses of the bodies [kg], and gravity [m/s²].
+    masses: Vec<f64>,
+    gravity: Vec3,
 }
 
 /// How often a first guess is shortened for a barrier.
@@ -59,6 +62,12 @@ impl Contacts {
             angular,
             room: Room::default(),
             guard: None,
+            masses: model
+                .bodies
+                .iter()
+                .map(|b| b.kind.mechanics().total_mass())
+                .collect(),
+            gravity: model.gravity,
         })
     }
 
@@ -126,10 +135,10 @@ impl Contacts {
     pub fn default_stiffness(&self, model: &Model, thickness: f64, h: f64) -> f64 {
         let config = self.smooth.config();
         let (mut mass, mut points) = (0.0, 0);
-        for (i, body) in model.bodies.iter().enumerate() {
+        for (i, own) in self.masses.iter().enumerate() {
             let count = self.smooth.points_of(i);
             if count > 0 {
-                mass += body.kind.mechanics().total_mass();
+                mass += own;
                 points += count;
             }
         }
@@ -279,7 +288,11 @@ impl ContactStage for Contacts {
     }
 
     fn settle(&mut self, at: Place<'_>) -> Result<(), SolveError> {
-        Ok(self.smooth.settle(&among(at, &self.frames))?)
+        let load = Load {
+            masses: &self.masses,
+            gravity: self.gravity,
+        };
+        Ok(self.smooth.settle(&among(at, &self.frames), &load)?)
     }
 
     fn is_stale(&self, at: Place<'_>) -> Result<bool, SolveError> {
