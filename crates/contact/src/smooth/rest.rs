@@ -5,10 +5,10 @@
 //! in, and so would every resting contact when κ is raised for another one. Both are avoided by an
 //! offset o of the distance at which the forces of a contact begin, δ − o instead of δ:
 //!
-//! - A contact with an obstacle that is new with a gap d < δ is pressed by no more than what lies on it:
+//! - A contact of a rigid body with an obstacle that is new with a gap d < δ is pressed by no more than what lies on it:
 //!   the weight of its body along the normal, shared by the new contacts of the two. What begins at the depth at which
 //!   it rests keeps its force; what begins deeper gets o = δ − d − c with the depth c at which it rests, and
-//!   without gravity o = δ − d, no force until it is pressed farther. So has one between two bodies.
+//!   without gravity o = δ − d, no force until it is pressed farther. So have contacts of bodies that deform, and those between two bodies.
 //! - When κ is raised by a factor k, a contact that was pressed by c = δ − o − d when the step began
 //!   is pressed by c/√k from then on, which is the same force, and less energy.
 //! - When the two move apart, o follows the gap, and the contact has its full distance again as soon as it
@@ -23,6 +23,7 @@ use super::config::SmoothError;
 use super::contacts::{Pair, SmoothContacts};
 use super::law::Penalty;
 use super::place::Place;
+use super::world::{Follow, FrameOf};
 use stiction_math::{Real, Vec3};
 
 /// A contact at the start of a step.
@@ -125,10 +126,14 @@ impl SmoothContacts {
             } else {
                 let [a, b] = bodies(pair);
                 let down = -load.gravity.dot(&normal);
-                let mass = if down > 0.0 {
-                    load.mass(a)
-                } else {
-                    load.mass(b)
+                let (above, below) = if down > 0.0 { (a, b) } else { (b, a) };
+                // A body below would give way, and so would single nodes above: the contact would push
+                // them.
+                let follow = &self.world.colliders[above as usize].follow;
+                let rigid = matches!(follow, Follow::Framed(FrameOf::Rigid { .. }));
+                let mass = match rigid && load.mass(below) == 0.0 {
+                    true => load.mass(above),
+                    false => 0.0,
                 };
                 let share = shares.get(&[a.min(b), a.max(b)]).copied().unwrap_or(1.0);
                 let depth = self.depth(pair, mass * down.abs() / share);
