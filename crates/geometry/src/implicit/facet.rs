@@ -189,7 +189,7 @@ mod tests {
     use crate::{SplitMix, TriMesh};
 
     fn surface(mesh: &TriMesh) -> (RigidSurface, Vec<u32>) {
-        let samples = facets(&mesh.triangles, mesh.positions.len(), 1.0);
+        let samples = facets(&mesh.triangles, mesh.positions.len(), 10.0);
         let near = (0..samples.len() as u32).collect();
         (RigidSurface::new(&samples, &mesh.positions).unwrap(), near)
     }
