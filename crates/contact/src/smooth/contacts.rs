@@ -436,10 +436,8 @@ impl SmoothContacts {
     /// Sets κ back to its first value if nothing is in contact at `at`: while something is, it is
     /// never lowered [larionov, Sect. IV-D].
     pub fn relax(&mut self, at: &Place) -> Result<(), SmoothError> {
-        if self.stiffness != self.config.stiffness {
-            if self.in_contact(at)? == 0 {
-                self.stiffness = self.config.stiffness;
-            }
+        if self.stiffness != self.config.stiffness && self.in_contact(at)? == 0 {
+            self.stiffness = self.config.stiffness;
         }
         Ok(())
     }

@@ -181,6 +181,7 @@ pub(super) fn distance<T: Real>(
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use stiction_math::Vec3;
 

@@ -87,6 +87,7 @@ fn root(plane: &mut [u32], face: u32) -> u32 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::TriMesh;
