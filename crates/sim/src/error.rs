@@ -66,6 +66,14 @@ pub enum SolveError {
         /// The part of the step before it happens.
         fraction: f64,
     },
+    /// The contacts of a stage kept changing.
+    #[error(
+        "bodies moved farther than contacts were detected for in each of {searches} solves of one stage; a smaller time step may help"
+    )]
+    Restless {
+        /// How often contacts were detected.
+        searches: usize,
+    },
     /// The line search found no decrease.
     #[error(
         "no step along the Newton direction lowers the energy after {iterations} iterations (last change {change:e} m/s)"

@@ -8,6 +8,7 @@ use stiction_math::{Dual, Mat3, Vec3, Vector};
 use super::config::{FrictionTime, SmoothConfig, SmoothError};
 use super::law::{Friction, Penalty};
 use super::place::{Along, Kept, Place};
+use super::rest::Rest;
 use super::search::Search;
 use super::slopes::{Slopes, Which};
 use super::world::{Skin, World};
@@ -54,6 +55,8 @@ pub struct SmoothContacts {
     /// Blocks that take part in pairs with surfaces that move as a whole, sorted within each pair.
     pub(super) blocks: Vec<u32>,
     pub(super) lagged: Option<Lagged>,
+    /// Contacts at the start of the step, sorted by their keys.
+    pub(super) rests: Vec<Rest>,
 }
 
 /// A query vertex and a surface that it may touch.
@@ -63,6 +66,8 @@ pub(super) struct Pair {
     pub surface: u32,
     pub side: f64,
     pub delta: f64,
+    /// By how much less than δ the distance is at which forces begin [m]; see [`Rest`].
+    pub rest: f64,
     pub friction: Friction,
     /// In `near` or in `samples`.
     pub near: Range<usize>,
@@ -84,11 +89,16 @@ pub(super) struct Lagged {
     pub stiffness: f64,
 }
 
-/// The pair with the smallest gap.
+/// The pair with the smallest clearance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deepest {
-    /// Its gap [m]; negative if it penetrates.
+    /// Its gap [m].
     pub gap: f64,
+    /// How much farther it may be pressed [m]; negative if it penetrates. The gap, unless the contact
+    /// began closer than δ.
+    pub clearance: f64,
+    /// How far it may be pressed in all [m]: δ, unless the contact began closer than that.
+    pub room: f64,
     /// Its tolerance δ [m].
     pub delta: f64,
     /// The colliders of the vertex and of the surface, by their numbers.
@@ -150,6 +160,7 @@ impl SmoothContacts {
             vertices: Vec::new(),
             blocks: Vec::new(),
             lagged: None,
+            rests: Vec::new(),
             config,
         })
     }
@@ -335,18 +346,16 @@ impl SmoothContacts {
         self.check(at)?;
         let energy = |pair: &Pair| {
             let touch = self.touch(pair, at)?;
-            Some(
-                self.config
-                    .penalty
-                    .energy(touch.gap, pair.delta, self.stiffness),
-            )
+            let penalty = self.config.penalty;
+            let (x, delta) = pair.at_rest(penalty, touch.gap);
+            Some(penalty.energy(x, delta, self.stiffness))
         };
         let mut sum = 0.0;
         self.gather(|pair, list| list.extend(energy(pair)), |e: f64| sum += e);
         Ok(sum)
     }
 
-    /// The pair with the smallest gap at `at`; none if nothing is in reach.
+    /// The pair with the smallest clearance at `at`; none if nothing is in reach.
     pub fn deepest(&self, at: &Place) -> Result<Option<Deepest>, SmoothError> {
         self.check(at)?;
         let mut deepest: Option<Deepest> = None;
@@ -355,12 +364,14 @@ impl SmoothContacts {
                 let touch = self.touch(pair, at);
                 list.extend(touch.map(|t| Deepest {
                     gap: t.gap,
+                    clearance: pair.clearance(self.config.penalty, t.gap),
                     delta: pair.delta,
+                    room: pair.room(),
                     pair: self.names(pair),
                 }));
             },
             |d: Deepest| {
-                if deepest.is_none_or(|old| d.gap < old.gap) {
+                if deepest.is_none_or(|old| d.clearance < old.clearance) {
                     deepest = Some(d);
                 }
             },
@@ -371,6 +382,25 @@ impl SmoothContacts {
     /// The contact stiffness κ [N/m].
     pub fn stiffness(&self) -> f64 {
         self.stiffness
+    }
+
+    /// Number of contact points of a collider, by its place in the list: its vertices, and points on long
+    /// edges and large faces.
+    pub fn points_of(&self, collider: usize) -> usize {
+        let count = |first: &[u32]| match first.get(collider..collider + 2) {
+            Some(range) => (range[1] - range[0]) as usize,
+            None => 0,
+        };
+        count(&self.world.first) + count(&self.world.first_extra)
+    }
+
+    /// Sets the value to which [`relax`](Self::relax) sets κ back [N/m].
+    pub fn set_base_stiffness(&mut self, kappa: f64) -> Result<(), SmoothError> {
+        let now = self.stiffness;
+        self.set_stiffness(kappa)?;
+        self.config.stiffness = kappa;
+        self.stiffness = now;
+        Ok(())
     }
 
     /// Sets κ [N/m], as a resumed run must.
@@ -389,11 +419,14 @@ impl SmoothContacts {
 
     /// Raises κ by b′(d)/b′(δ/2) if the deepest gap d is below zero, so that the force found there
     /// appears at half the tolerance; whether it did [larionov, Sect. IV-D]. The step is then to be
-    /// solved again.
+    /// solved again. Contacts that were pressed when the step began keep their forces there: see
+    /// [`Rest`].
     pub fn raise_stiffness(&mut self, deepest: Option<Deepest>) -> bool {
         match deepest {
-            Some(d) if d.gap < 0.0 => {
-                self.stiffness *= Penalty::bump(d.gap, d.delta);
+            Some(d) if d.clearance < 0.0 => {
+                let factor = Penalty::bump(d.clearance, d.room);
+                self.stiffness *= factor;
+                self.rebase(factor);
                 true
             }
             _ => false,
@@ -403,12 +436,8 @@ impl SmoothContacts {
     /// Sets κ back to its first value if nothing is in contact at `at`: while something is, it is
     /// never lowered [larionov, Sect. IV-D].
     pub fn relax(&mut self, at: &Place) -> Result<(), SmoothError> {
-        if self.stiffness != self.config.stiffness {
-            let deepest = self.deepest(at)?;
-            // Tolerances differ between pairs, so that the deepest need not decide.
-            if deepest.is_none_or(|d| d.gap >= 0.0) && self.in_contact(at)? == 0 {
-                self.stiffness = self.config.stiffness;
-            }
+        if self.stiffness != self.config.stiffness && self.in_contact(at)? == 0 {
+            self.stiffness = self.config.stiffness;
         }
         Ok(())
     }
@@ -417,7 +446,7 @@ impl SmoothContacts {
     /// shortens its steps until this holds at their end, besides what continuous collision detection
     /// allows: that keeps meshes apart, this their potentials.
     pub fn is_feasible(&self, at: &Place) -> Result<bool, SmoothError> {
-        Ok(self.deepest(at)?.is_none_or(|d| d.gap > 0.0))
+        Ok(self.deepest(at)?.is_none_or(|d| d.clearance > 0.0))
     }
 
     /// How many pairs have a force at `at`.
@@ -427,7 +456,7 @@ impl SmoothContacts {
         self.gather(
             |pair, list: &mut Vec<()>| {
                 let touch = self.touch(pair, at);
-                list.extend(touch.filter(|t| t.gap < pair.delta).map(|_| ()));
+                list.extend(touch.filter(|t| t.gap < pair.reach()).map(|_| ()));
             },
             |()| count += 1,
         );
@@ -498,7 +527,7 @@ impl SmoothContacts {
                 let collider = self.world.owner[query as usize];
                 Err(SmoothError::Crossed {
                     collider,
-                    vertex: query - self.world.first[collider as usize],
+                    vertex: self.world.local(query),
                     gap,
                 })
             }

@@ -21,7 +21,8 @@ pub struct Touching {
     pub normal: Vec3,
     /// The potential at the vertex [m].
     pub gap: f64,
-    /// The tolerance δ at which forces begin [m].
+    /// The distance at which forces begin [m]: the tolerance δ less the offset of a contact that began
+    /// inside of it.
     pub delta: f64,
     /// The size of the normal force [N].
     pub normal_force: f64,
@@ -54,7 +55,7 @@ impl SmoothContacts {
 
     fn touching_pair(&self, pair: &Pair, at: &Place) -> Option<Touching> {
         let touch = self.touch(pair, at)?;
-        if touch.gap >= pair.delta {
+        if touch.gap >= pair.reach() {
             return None;
         }
         let forces = self.forces(pair, &touch, self.stiffness);
@@ -63,7 +64,7 @@ impl SmoothContacts {
         if let Some(lagged) = &self.lagged {
             let kept = &lagged.kept;
             let then = self.touch(pair, &Frozen { kept, now: at });
-            let then = then.filter(|t| t.gap < pair.delta);
+            let then = then.filter(|t| t.gap < pair.reach());
             friction = then.map_or(Vec3::zeros(), |t| {
                 self.forces(pair, &t, lagged.stiffness).friction.plain()
             });
@@ -78,7 +79,7 @@ impl SmoothContacts {
             point: self.world.motion(pair.query, at).x.plain(),
             normal: normal.plain().normalize(),
             gap: touch.gap,
-            delta: pair.delta,
+            delta: pair.reach(),
             normal_force: forces.normal,
             friction,
             velocity: touch.relative_velocity().plain(),
@@ -124,11 +125,12 @@ impl SmoothContacts {
             Follow::Framed(FrameOf::Obstacle(_)) => {}
             Follow::Weighted { .. } => {
                 let vertices = &self.vertices[pair.vertices.clone()];
-                self.touch(pair, at)?.for_each_weight(|slot, weight| {
-                    for &(j, b) in self.world.entries(vertices[slot as usize]) {
-                        add(Entry::weight(j, -weight * b));
-                    }
-                });
+                self.touch(pair, at)?
+                    .for_each_weight(vertices, |vertex, weight| {
+                        for &(j, b) in self.world.entries(vertex) {
+                            add(Entry::weight(j, -weight * b));
+                        }
+                    });
             }
         }
         Some(entries)

@@ -4,7 +4,7 @@
 //! [`SmoothContacts`] is the interface. Vertices are kept out of potentials
 //! ([`stiction_geometry::implicit`]) by a penalty, and friction is Coulomb's law smoothed below a
 //! small speed ε, both functions of position and velocity alone (`law`). `world` says how vertices
-//! follow blocks, `search` which vertices and surfaces may touch, `touch` what one of these pairs
+//! follow blocks, `points` which points beside vertices are kept out, `rest` how contacts begin, `search` which vertices and surfaces may touch, `touch` what one of these pairs
 //! does, `place` how derivatives enter: all code is written over numbers with or without them;
 //! `slopes` has the blocks of Jacobians, `room` where in a matrix they go.
 //!
@@ -15,15 +15,26 @@
 //! and forces go back by the transpose. Friction never does positive work on the pair.
 //!
 //! # Deviations from the paper
-//! The normal force that friction sees is N = λ‖∂d/∂q‖ instead of λ, the force that really acts;
-//! the two are equal where the potential is a distance. Both sides of a pair of bodies are queries.
-//! Open sheets have two sides: a vertex keeps the one on which it was found.
+//! - The normal force that friction sees is N = λ‖∂d/∂q‖ instead of λ, the force that really acts;
+//!   the two are equal where the potential is a distance.
+//! - Both sides of a pair of bodies are queries.
+//! - Open sheets have two sides: a vertex keeps the one on which it came into contact.
+//! - Query points are vertices, and points on long edges and large faces, so that surfaces without vertices
+//!   near one another do touch.
+//! - Coarse meshes have the distance to their faces as potential instead of blended planes, where
+//!   those would be wrong by more than δ, divided at sharp concave edges. At flatter concave edges the
+//!   gradient of the distance jumps.
+//! - A contact that begins closer than δ, and one that is pressed while κ is raised, has an offset
+//!   instead of the penalty's energy at that gap ([`Rest`]); in the paper, raising κ pushes all contacts
+//!   apart.
 
 mod config;
 mod contacts;
 mod evidence;
 mod law;
 mod place;
+mod points;
+mod rest;
 mod room;
 mod search;
 mod slopes;
@@ -35,4 +46,5 @@ pub use contacts::{Deepest, SmoothContacts};
 pub use evidence::Touching;
 pub use law::{Friction, Penalty, Stribeck, transition};
 pub use place::{Frame, Place};
+pub use rest::{Load, Rest};
 pub use room::Room;

@@ -3,7 +3,8 @@
 use super::config::SmoothError;
 use super::contacts::{Pair, SmoothContacts};
 use super::place::{Blocks, Frozen, Place};
-use super::world::{Follow, FrameOf, Skin};
+use super::world::{Follow, FrameOf, Skin, faceted};
+use stiction_geometry::collide::point_triangle;
 
 /// The blocks that meet in contacts, gathered over the iterates of a solve.
 ///
@@ -91,6 +92,21 @@ impl SmoothContacts {
         };
         let x = |vertex: u32| self.world.motion(vertex, at).x.plain();
         let query = x(pair.query);
+        if faceted(samples) {
+            // The closest counts, and those nearly as close may become the closest.
+            let closest = self.closest_facet(pair, samples, at);
+            for near in &self.near[pair.near.clone()] {
+                let sample = &samples[near.sample as usize];
+                let limit =
+                    closest.map_or(0.0, |c| radii * c.0.distance) + (radii - 1.0) * sample.radius;
+                if point_triangle(&query, &sample.corners.map(x)).squared <= limit * limit {
+                    for corner in sample.corners {
+                        self.world.blocks_of(corner, out);
+                    }
+                }
+            }
+            return;
+        }
         for near in &self.near[pair.near.clone()] {
             let sample = &samples[near.sample as usize];
             let [p, q, r] = sample.corners.map(x);

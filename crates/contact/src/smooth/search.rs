@@ -3,13 +3,14 @@
 use rayon::prelude::*;
 use stiction_geometry::Aabb;
 use stiction_geometry::collide::bvh::{Bound, Bvh};
-use stiction_geometry::implicit::Sample;
+use stiction_geometry::collide::point_triangle;
+use stiction_geometry::implicit::{Sample, SampleForm, closest};
 use stiction_math::{Quat, Vec3};
 
 use super::config::SmoothError;
 use super::contacts::{Near, Pair, SmoothContacts};
 use super::place::Place;
-use super::world::{Follow, FrameOf, Part, Skin, World};
+use super::world::{Follow, FrameOf, Part, Skin, World, faceted};
 
 /// Places and velocities at the last search, and what was allowed for.
 #[derive(Debug, Default)]
@@ -24,6 +25,8 @@ pub(super) struct Search {
     /// On which side of which surface a vertex is, where that is not given: sorted by vertex and
     /// surface. 0 for pairs that are left alone.
     sides: Vec<([u32; 2], f64)>,
+    /// Whether a step begins: what is not in contact is on the side where it is now.
+    begins: bool,
 }
 
 /// Where the frame of a collider was.
@@ -50,11 +53,14 @@ struct Found {
     samples: Vec<u32>,
     /// Where the side is not given: the sign of the height at the search.
     above: bool,
+    /// Whether it is farther away than contacts begin.
+    apart: bool,
 }
 
 impl SmoothContacts {
     /// Lists the pairs that may touch while things move from `at`, for about `h` [s]: everything is
-    /// allowed to move by twice its velocity times `h` and a margin more.
+    /// allowed to move by twice its velocity times `h` and a margin more. Motion is relative to the
+    /// mean motion of all vertices, so that a scene that moves as a whole has the same pairs.
     pub fn find(&mut self, at: &Place, h: f64) -> Result<(), SmoothError> {
         self.check(at)?;
         if !(h >= 0.0 && h.is_finite()) {
@@ -76,12 +82,17 @@ impl SmoothContacts {
         if s.x.len() != self.world.rest.len() || s.frames.len() != self.world.colliders.len() {
             return Ok(true);
         }
-        let moved = (0..s.x.len()).into_par_iter().with_min_len(1024).any(|i| {
-            let x = self.world.motion(i as u32, at).x.plain();
-            let way = (x - s.x[i]).norm();
-            way.is_nan() || way > s.allowed[i]
-        });
-        if moved {
+        let ways: Vec<Vec3> = (0..s.x.len())
+            .into_par_iter()
+            .with_min_len(1024)
+            .map(|i| self.world.motion(i as u32, at).x.plain() - s.x[i])
+            .collect();
+        let together = mean(ways.iter().copied());
+        let far = |(way, allowed): (&Vec3, &f64)| {
+            let way = (way - together).norm();
+            way.is_nan() || way > *allowed
+        };
+        if ways.iter().zip(&s.allowed).any(far) {
             return Ok(true);
         }
         let parts = self.world.colliders.iter().zip(&s.frames);
@@ -89,7 +100,7 @@ impl SmoothContacts {
             if let Some((origin, rotation)) = pose(part, at) {
                 let angle = rotation.angle_to(&was.rotation);
                 let turned = if angle > 0.0 { angle * was.radius } else { 0.0 };
-                let way = (origin - was.origin).norm() + turned;
+                let way = (origin - was.origin - together).norm() + turned;
                 if way.is_nan() || way > was.allowed {
                     return Ok(true);
                 }
@@ -101,6 +112,12 @@ impl SmoothContacts {
     /// The sides that were found, for a checkpoint: pairs of vertex and surface, and 1, −1 or 0.
     pub fn sides(&self) -> &[([u32; 2], f64)] {
         &self.search.sides
+    }
+
+    /// Begins a step: the next search keeps the sides of contacts, and takes all others from where
+    /// vertices are then.
+    pub fn begin(&mut self) {
+        self.search.begins = true;
     }
 
     /// Takes back what [`sides`](Self::sides) gave.
@@ -117,20 +134,22 @@ impl SmoothContacts {
         self.vertices.clear();
         self.blocks.clear();
         let old = std::mem::take(&mut self.search.sides);
+        let begins = std::mem::take(&mut self.search.begins);
         let mut sides = Vec::new();
         for f in found {
             let (first, second) = (self.world.part_of(f.query), f.surface as usize);
             let part = &self.world.colliders[second];
-            let own = self.world.owner[f.query as usize] == f.surface;
+            let own = self.world.owner[f.query as usize] == part.parent;
             let mut side = 1.0;
             if own || !part.closed {
                 let key = [f.query, f.surface];
-                side = match old.binary_search_by_key(&key, |s| s.0) {
-                    Ok(i) => old[i].1,
-                    Err(_) if f.above => 1.0,
+                let known = old.binary_search_by_key(&key, |s| s.0);
+                side = match known {
+                    Ok(i) if !(begins && f.apart) => old[i].1,
+                    _ if f.above => 1.0,
                     // A vertex of a solid lies inside its own far side: no contact.
-                    Err(_) if part.closed => 0.0,
-                    Err(_) => -1.0,
+                    _ if part.closed => 0.0,
+                    _ => -1.0,
                 };
                 sides.push((key, side));
             }
@@ -170,6 +189,7 @@ impl SmoothContacts {
                 surface: f.surface,
                 side,
                 delta: delta(self, first, part),
+                rest: self.rest_of([f.query, f.surface]),
                 friction: self.friction(first.material, part.material),
                 near: near_start..near_end,
                 vertices: vertex_start..self.vertices.len(),
@@ -178,6 +198,30 @@ impl SmoothContacts {
         }
         self.search.sides = sides;
     }
+}
+
+/// Whether a sample is so near to a vertex of the same body at rest that the two never touch.
+fn is_neighbour(vertex: &Vec3, s: &Sample, rest: &[Vec3]) -> bool {
+    let p = s.corners.map(|c| rest[c as usize]);
+    let middle = p[0] * s.weights[0] + p[1] * s.weights[1] + p[2] * s.weights[2];
+    match s.form {
+        SampleForm::Plane => (vertex - middle).norm() < 2.0 * s.radius,
+        SampleForm::Facet { .. } => {
+            let size = p.iter().map(|p| (p - middle).norm()).fold(0.0, f64::max);
+            let limit = 2.0 * s.radius.max(size);
+            point_triangle(vertex, &p).squared < limit * limit
+        }
+    }
+}
+
+/// The mean of vectors, in their order; zero of none.
+fn mean(list: impl Iterator<Item = Vec3>) -> Vec3 {
+    let (mut sum, mut count) = (Vec3::zeros(), 0.0);
+    for v in list {
+        sum += v;
+        count += 1.0;
+    }
+    if count > 0.0 { sum / count } else { sum }
 }
 
 fn dedup_tail(list: &mut Vec<u32>, begin: usize) {
@@ -271,18 +315,20 @@ impl Search {
 
     /// Where everything is and how far it may move.
     fn place(&mut self, world: &World, at: &Place, h: f64, margin: f64) -> Result<(), SmoothError> {
-        let placed: Vec<(Vec3, f64)> = (0..world.rest.len() as u32)
+        let placed: Vec<(Vec3, Vec3)> = (0..world.rest.len() as u32)
             .into_par_iter()
             .with_min_len(1024)
             .map(|i| {
                 let m = world.motion(i, at);
-                (m.x.plain(), margin + EXTEND * h * m.v.plain().norm())
+                (m.x.plain(), m.v.plain())
             })
             .collect();
+        let together = mean(placed.iter().map(|p| p.1));
+        let allowed = |v: &Vec3| margin + EXTEND * h * (v - together).norm();
         self.x = placed.iter().map(|p| p.0).collect();
-        self.allowed = placed.iter().map(|p| p.1).collect();
-        let finite = |p: &(Vec3, f64)| p.0.iter().all(|c| c.is_finite()) && p.1.is_finite();
-        if !placed.iter().all(finite) {
+        self.allowed = placed.iter().map(|p| allowed(&p.1)).collect();
+        let finite = |x: &Vec3| x.iter().all(|c| c.is_finite());
+        if !self.x.iter().all(finite) || !self.allowed.iter().all(|a| a.is_finite()) {
             return Err(SmoothError::NotFinite);
         }
         let all = Aabb::of(&self.x);
@@ -321,7 +367,7 @@ impl Search {
                 }
                 Follow::Weighted { .. } => (Vec3::zeros(), Vec3::zeros()),
             };
-            let speed = velocity.norm() + spin.norm() * radius;
+            let speed = (velocity - together).norm() + spin.norm() * radius;
             let allowed = margin + EXTEND * h * speed;
             let sound = allowed.is_finite()
                 && origin.iter().all(|c| c.is_finite())
@@ -350,13 +396,7 @@ impl Search {
             let boxes: Vec<Bound> = samples
                 .par_iter()
                 .with_min_len(512)
-                .map(|s| {
-                    let (c, reach) = (self.point(s), s.radius + self.slack(s));
-                    Bound::from(&Aabb {
-                        min: c.add_scalar(-reach),
-                        max: c.add_scalar(reach),
-                    })
-                })
+                .map(|s| Bound::from(&self.around(s)))
                 .collect();
             let refitted = match tree {
                 Some(t) => t.refit(&boxes).is_ok() && t.degradation() < REBUILD,
@@ -368,6 +408,34 @@ impl Search {
         }
         self.trees = trees;
         Ok(())
+    }
+
+    /// The box outside which a sample has no say.
+    fn around(&self, s: &Sample) -> Aabb {
+        let reach = s.radius + self.slack(s);
+        let c = self.point(s);
+        let mut around = Aabb { min: c, max: c };
+        if s.form != SampleForm::Plane {
+            for x in s.corners.map(|c| self.x[c as usize]) {
+                around.min = around.min.inf(&x);
+                around.max = around.max.sup(&x);
+            }
+        }
+        Aabb {
+            min: around.min.add_scalar(-reach),
+            max: around.max.add_scalar(reach),
+        }
+    }
+
+    /// The distance of `x` from a sample [m].
+    fn distance(&self, x: &Vec3, s: &Sample) -> f64 {
+        match s.form {
+            SampleForm::Plane => (x - self.point(s)).norm(),
+            SampleForm::Facet { .. } => {
+                let corners = s.corners.map(|c| self.x[c as usize]);
+                point_triangle(x, &corners).squared.sqrt()
+            }
+        }
     }
 
     /// Where a sample is [m].
@@ -404,13 +472,7 @@ impl Search {
                 }
             },
             Skin::Deforming(samples) => {
-                let boxes = samples.iter().map(|s| {
-                    let (p, reach) = (self.point(s), s.radius + self.slack(s));
-                    Aabb {
-                        min: p.add_scalar(-reach),
-                        max: p.add_scalar(reach),
-                    }
-                });
+                let boxes = samples.iter().map(|s| self.around(s));
                 boxes
                     .reduce(|a, b| a.union(&b))
                     .map_or(Extent::None, Extent::Box)
@@ -429,7 +491,7 @@ impl Search {
         let world = &contacts.world;
         let owner = world.owner[query as usize];
         let (first, part) = (world.part_of(query), &world.colliders[surface as usize]);
-        let own = owner == surface;
+        let own = owner == part.parent;
         let fixed = |p: &Part| matches!(p.follow, Follow::Framed(FrameOf::Obstacle(_)));
         if (own && !part.self_contact) || (fixed(first) && fixed(part)) {
             return None;
@@ -438,7 +500,7 @@ impl Search {
         let frame = &self.frames[surface as usize];
         let local = || frame.rotation.inverse_transform_vector(&(x - frame.origin));
         let mut samples = Vec::new();
-        let above = match &part.skin {
+        let height = match &part.skin {
             Skin::None => return None,
             Skin::Solid(solid, _) => {
                 let q = stiction_math::Vector::constant(&local());
@@ -448,12 +510,13 @@ impl Search {
                     surface,
                     samples,
                     above: true,
+                    apart: false,
                 });
             }
             Skin::Rigid(mesh) => {
                 let q = local();
                 mesh.near(&q, a + frame.allowed, &mut samples);
-                mesh.height(&q, &samples)? >= 0.0
+                mesh.height(&q, &samples)?
             }
             Skin::Deforming(all) => {
                 let around = Bound::from(&Aabb {
@@ -465,16 +528,12 @@ impl Search {
                 let tree = self.trees[surface as usize].as_ref()?;
                 tree.overlapping(&around, |i| {
                     let s = &all[i as usize];
-                    let distance = (x - self.point(s)).norm();
+                    let distance = self.distance(&x, s);
                     if distance >= s.radius + self.slack(s) + a {
                         return;
                     }
-                    if own {
-                        let p = s.corners.map(|c| world.rest[c as usize]);
-                        let p = p[0] * s.weights[0] + p[1] * s.weights[1] + p[2] * s.weights[2];
-                        if (rest - p).norm() < 2.0 * s.radius {
-                            return;
-                        }
+                    if own && is_neighbour(&rest, s, &world.rest) {
+                        return;
                     }
                     if (distance, i) < nearest {
                         nearest = (distance, i);
@@ -482,16 +541,33 @@ impl Search {
                     samples.push(i);
                 });
                 samples.sort_unstable();
-                let s = all.get(nearest.1 as usize)?;
-                let [p, q, r] = s.corners.map(|c| self.x[c as usize]);
-                (q - p).cross(&(r - p)).dot(&(x - self.point(s))) >= 0.0
+                if samples.is_empty() {
+                    return None;
+                }
+                if faceted(all) {
+                    let list = samples.iter().map(|&i| &all[i as usize]);
+                    let list = list.map(|s| (s, s.corners));
+                    closest(&x, list, |c| self.x[c as usize])?.signed()
+                } else {
+                    let s = all.get(nearest.1 as usize)?;
+                    let [p, q, r] = s.corners.map(|c| self.x[c as usize]);
+                    let normal = (q - p).cross(&(r - p));
+                    let height = normal.dot(&(x - self.point(s)));
+                    let length = normal.norm();
+                    if length > 0.0 {
+                        height / length
+                    } else {
+                        height
+                    }
+                }
             }
         };
         (!samples.is_empty()).then_some(Found {
             query,
             surface,
             samples,
-            above,
+            above: height >= 0.0,
+            apart: height.abs() > tolerance,
         })
     }
 }

@@ -9,7 +9,7 @@ use stiction_math::{Dual, Mat3, Vec3, Vector};
 
 use super::contacts::{Pair, SmoothContacts};
 use super::place::{Blocks, COLUMNS, Frozen, LANES, Place, Seeded};
-use super::world::{Follow, FrameOf, Motion, Skin};
+use super::world::{Follow, FrameOf, Motion, Skin, faceted};
 
 /// A block of a Jacobian: its row, its column and its values.
 type Block = (u32, u32, Mat3);
@@ -54,10 +54,32 @@ impl Slopes {
         which: Which,
         list: &mut Vec<Block>,
     ) {
-        let skin = &contacts.world.colliders[pair.surface as usize].skin;
-        if !matches!(skin, Skin::Deforming(_)) {
-            self.seeded(contacts, pair, at, cx, cv, which, list);
-            return;
+        match &contacts.world.colliders[pair.surface as usize].skin {
+            // Only the closest facet has a say: few blocks.
+            Skin::Deforming(samples) if faceted(samples) => {
+                let mut blocks = Vec::new();
+                let mut take = |corners: Option<(_, [u32; 3])>| {
+                    for corner in corners.iter().flat_map(|c| c.1) {
+                        contacts.world.blocks_of(corner, &mut blocks);
+                    }
+                };
+                take(contacts.closest_facet(pair, samples, at));
+                if let Some(lagged) = &contacts.lagged {
+                    let (kept, now) = (&lagged.kept, at);
+                    take(contacts.closest_facet(pair, samples, &Frozen { kept, now }));
+                }
+                contacts.world.blocks_of(pair.query, &mut blocks);
+                blocks.sort_unstable();
+                blocks.dedup();
+                self.seeded(contacts, pair, &blocks, at, [cx, cv], which, list);
+                return;
+            }
+            Skin::Deforming(_) => {}
+            _ => {
+                let blocks = &contacts.blocks[pair.blocks.clone()];
+                self.seeded(contacts, pair, blocks, at, [cx, cv], which, list);
+                return;
+            }
         }
         let Some(lagged) = &contacts.lagged else {
             let kappa = contacts.stiffness;
@@ -82,18 +104,17 @@ impl Slopes {
         );
     }
 
-    /// A few columns at a time, by dual numbers.
+    /// A few columns of the blocks that the pair depends on at a time, by dual numbers.
     fn seeded(
         &mut self,
         contacts: &SmoothContacts,
         pair: &Pair,
+        blocks: &[u32],
         at: &Place,
-        cx: f64,
-        cv: f64,
+        [cx, cv]: [f64; 2],
         which: Which,
         list: &mut Vec<Block>,
     ) {
-        let blocks = &contacts.blocks[pair.blocks.clone()];
         if !contacts.forces_of_pair(pair, at, |_, _| {}) {
             return;
         }
@@ -162,7 +183,7 @@ impl Slopes {
             return;
         };
         let jet = &blending.jet;
-        if jet.value.re >= pair.delta {
+        if jet.value.re >= pair.reach() {
             return;
         }
         let zero = Dual::<TANGENT_LANES>::new(0.0, [0.0; TANGENT_LANES]);

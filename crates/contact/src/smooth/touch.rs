@@ -1,11 +1,11 @@
 //! One contact: its gap, its direction, its relative velocity, and its forces.
 
-use stiction_geometry::implicit::{Blend, Patch};
+use stiction_geometry::implicit::{Blend, Closest, Patch, Sample, closest};
 use stiction_math::{Real, Vector};
 
 use super::contacts::{Pair, SmoothContacts};
 use super::place::{Blocks, Frozen};
-use super::world::{Follow, FrameOf, Motion, Skin};
+use super::world::{Follow, FrameOf, Motion, Skin, faceted};
 
 /// A query point at a surface.
 pub(super) struct Touch<T> {
@@ -26,7 +26,12 @@ enum Base<T> {
         velocity: Vector<T>,
     },
     /// Faces that deform.
-    Deforming { patch: Patch<T>, v: Vec<Vector<T>> },
+    Deforming {
+        patch: Patch<T>,
+        v: Vec<Vector<T>>,
+        /// Corners of the closest facet; none where places in the pair's list are meant.
+        corners: Option<[u32; 3]>,
+    },
 }
 
 /// The forces of one contact on the query point.
@@ -52,18 +57,19 @@ impl<T: Real> Touch<T> {
     pub fn relative_velocity(&self) -> Vector<T> {
         let base = match &self.base {
             Base::Framed { velocity, .. } => *velocity,
-            Base::Deforming { patch, v } => patch.velocity(v),
+            Base::Deforming { patch, v, .. } => patch.velocity(v),
         };
         self.query.v - base
     }
 }
 
 impl Touch<f64> {
-    /// Calls `add` with the vertices of a deforming surface, by their places in the pair's list, and
-    /// their weights in its velocity at the query point.
-    pub fn for_each_weight(&self, add: impl FnMut(u32, f64)) {
-        if let Base::Deforming { patch, .. } = &self.base {
-            patch.for_each_weight(add);
+    /// Calls `add` with the vertices of a deforming surface and their weights in its velocity at the
+    /// query point; `vertices` are those of the pair.
+    pub fn for_each_weight(&self, vertices: &[u32], mut add: impl FnMut(u32, f64)) {
+        if let Base::Deforming { patch, corners, .. } = &self.base {
+            let vertices = corners.as_ref().map_or(vertices, |c| &c[..]);
+            patch.for_each_weight(|slot, weight| add(vertices[slot as usize], weight));
         }
     }
 }
@@ -81,6 +87,9 @@ impl SmoothContacts {
             far: (!part.closed).then_some(2.0 * pair.delta),
         };
         if let Skin::Deforming(samples) = &part.skin {
+            if faceted(samples) {
+                return self.touch_facet(pair, samples, query, blocks, &blend);
+            }
             let vertices = &self.vertices[pair.vertices.clone()];
             let mut x = Vec::with_capacity(vertices.len());
             let mut v = Vec::with_capacity(vertices.len());
@@ -97,7 +106,11 @@ impl SmoothContacts {
                 query,
                 gap: jet.value,
                 gradient: jet.gradient,
-                base: Base::Deforming { patch, v },
+                base: Base::Deforming {
+                    patch,
+                    v,
+                    corners: None,
+                },
             });
         }
         let Follow::Framed(of) = part.follow else {
@@ -125,6 +138,51 @@ impl SmoothContacts {
         })
     }
 
+    /// The closest of the facets of a pair with a deforming surface.
+    pub(super) fn closest_facet<T: Real>(
+        &self,
+        pair: &Pair,
+        samples: &[Sample],
+        blocks: &impl Blocks<T>,
+    ) -> Option<(Closest, [u32; 3])> {
+        let q = self.world.motion(pair.query, blocks).x.value();
+        let vertices = &self.vertices[pair.vertices.clone()];
+        let x: Vec<_> = vertices
+            .iter()
+            .map(|&i| self.world.motion(i, blocks).x.value())
+            .collect();
+        let near = &self.near[pair.near.clone()];
+        let list = near.iter().map(|n| (&samples[n.sample as usize], n.slots));
+        let found = closest(&q, list, |slot| x[slot as usize])?;
+        let slots = near[found.face].slots;
+        Some((found, slots.map(|s| vertices[s as usize])))
+    }
+
+    fn touch_facet<T: Real>(
+        &self,
+        pair: &Pair,
+        samples: &[Sample],
+        query: Motion<T>,
+        blocks: &impl Blocks<T>,
+        blend: &Blend,
+    ) -> Option<Touch<T>> {
+        let (found, corners) = self.closest_facet(pair, samples, blocks)?;
+        let motions = corners.map(|c| self.world.motion(c, blocks));
+        let x = motions.map(|m| m.x);
+        let patch = Patch::facet(&query.x, &found, [0, 1, 2], &x, blend)?;
+        let jet = *patch.jet();
+        Some(Touch {
+            query,
+            gap: jet.value,
+            gradient: jet.gradient,
+            base: Base::Deforming {
+                patch,
+                v: motions.iter().map(|m| m.v).collect(),
+                corners: Some(corners),
+            },
+        })
+    }
+
     /// Normal force and friction of a contact, both of one geometry, at the stiffness `kappa`
     /// [N/m].
     pub(super) fn forces<T: Real>(&self, pair: &Pair, touch: &Touch<T>, kappa: f64) -> Forces<T> {
@@ -142,7 +200,8 @@ impl SmoothContacts {
         kappa: f64,
     ) -> Forces<T> {
         let zero = T::constant(0.0);
-        let lambda = self.config.penalty.force(gap, pair.delta, kappa);
+        let (x, delta) = pair.at_rest(self.config.penalty, gap);
+        let lambda = self.config.penalty.force(x, delta, kappa);
         let (normal, slide, friction) = match unit(gradient) {
             Some((n, length)) if lambda.value() > 0.0 => {
                 let normal = lambda * length;
@@ -169,9 +228,9 @@ impl SmoothContacts {
         blocks: &B,
         mut add: impl FnMut(u32, Vector<T>),
     ) -> bool {
-        let active = |t: &Touch<T>| t.gap.value() < pair.delta;
+        let active = |t: &Touch<T>| t.gap.value() < pair.reach();
         // What one way of summing puts outside another may put inside.
-        let near = |t: &Touch<T>| t.gap.value() < pair.delta * (1.0 + ROUNDING);
+        let near = |t: &Touch<T>| t.gap.value() < pair.reach() + pair.delta * ROUNDING;
         let mut any = false;
         let touch = self.touch(pair, blocks).filter(near);
         any |= touch.is_some();
@@ -210,8 +269,9 @@ impl SmoothContacts {
             .pull(pair.query, &touch.query.lever, &f, &mut *add);
         match &touch.base {
             Base::Framed { of, arm, .. } => react(*of, arm, &f, add),
-            Base::Deforming { patch, .. } => {
+            Base::Deforming { patch, corners, .. } => {
                 let vertices = &self.vertices[pair.vertices.clone()];
+                let vertices = corners.as_ref().map_or(vertices, |c| &c[..]);
                 patch.for_each_gradient(lambda, |slot, f| {
                     let vertex = vertices[slot as usize];
                     self.world.pull(vertex, &Vector::zero(), &f, &mut *add);
@@ -232,8 +292,9 @@ impl SmoothContacts {
             .pull(pair.query, &touch.query.lever, f, &mut *add);
         match &touch.base {
             Base::Framed { of, arm, .. } => react(*of, arm, f, add),
-            Base::Deforming { patch, .. } => {
+            Base::Deforming { patch, corners, .. } => {
                 let vertices = &self.vertices[pair.vertices.clone()];
+                let vertices = corners.as_ref().map_or(vertices, |c| &c[..]);
                 patch.spread(&-*f, |slot, f| {
                     let vertex = vertices[slot as usize];
                     self.world.pull(vertex, &Vector::zero(), &f, &mut *add);

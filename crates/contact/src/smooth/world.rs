@@ -1,21 +1,29 @@
 //! What can touch, in one numbering: vertices that follow blocks or obstacles, and surfaces with
 //! potentials.
 
+use stiction_geometry::Aabb;
 use stiction_geometry::analytic::Shape;
-use stiction_geometry::implicit::{RigidSurface, Sample, SampleConfig, Solid, samples};
+use stiction_geometry::implicit::{
+    RigidSurface, Sample, SampleConfig, SampleForm, Solid, creases, facets, pieces, samples,
+};
 use stiction_math::{Mat3, Quat, Real, Vec3, Vector};
 
 use super::config::{SmoothConfig, SmoothError};
 use super::place::Blocks;
+use super::points::{Extra, Spacing};
 use crate::detect::{Collider, Form, Points};
 
 /// All colliders.
 #[derive(Debug)]
 pub(super) struct World {
+    /// Then further pieces of their surfaces: see [`Part::parent`].
     pub colliders: Vec<Part>,
-    /// The first vertex of each collider, and the number of all at the end.
+    /// The first vertex of each collider, and the number of all at the end. Points on edges and faces
+    /// come after the vertices of all colliders.
     pub first: Vec<u32>,
-    /// The collider of each vertex.
+    /// The first point on an edge or face of each collider, and the number of all points at the end.
+    pub first_extra: Vec<u32>,
+    /// The collider of each vertex and point.
     pub owner: Vec<u32>,
     /// Positions of the vertices at rest, in the frame of rigid ones [m].
     pub rest: Vec<Vec3>,
@@ -35,6 +43,8 @@ pub(super) struct Part {
     pub skin: Skin,
     pub closed: bool,
     pub self_contact: bool,
+    /// The collider that it is a piece of: itself, unless a surface with concave edges has several.
+    pub parent: u32,
 }
 
 /// How vertices follow blocks.
@@ -111,11 +121,104 @@ fn times<T: Real>(m: &Mat3, z: &Vector<T>) -> Vector<T> {
     }))
 }
 
+/// The samples of a mesh: planes that are blended, or whole faces where those would be wrong by more
+/// than the distance δ at which contacts begin. Blended planes are worth some error, up to [`CURVED`] δ,
+/// for a curved surface, whose facets are no better, and for a body that deforms: its faces bend, and the
+/// gradient of a distance jumps at every crease. Sheets that deform always have blended planes: vertices
+/// of stacked sheets lie on one another's borders, where the distance is not smooth. Facets come piece
+/// by piece.
+fn surfaces(
+    triangles: &[[u32; 3]],
+    rest: &[Vec3],
+    closed: bool,
+    deforms: bool,
+    sampling: &SampleConfig,
+) -> Vec<Vec<Sample>> {
+    // The radius of a divided face is that of its parts.
+    let undivided = sampling.spacing.is_infinite();
+    if (closed || !deforms) && undivided {
+        let creases = creases(triangles, rest, sampling.radius);
+        let limit = if creases.curved || deforms {
+            CURVED
+        } else {
+            1.0
+        };
+        if creases.deviation > limit * sampling.reach {
+            let reach = depth(rest, closed).max(DEEP * sampling.reach);
+            let mut lists = Vec::new();
+            let faces = facets(triangles, rest.len(), reach);
+            for (sample, piece) in faces.into_iter().zip(pieces(triangles, rest)) {
+                let piece = piece as usize;
+                if lists.len() <= piece {
+                    lists.resize(piece + 1, Vec::new());
+                }
+                lists[piece].push(sample);
+            }
+            return lists;
+        }
+    }
+    let samples = samples(triangles, rest, sampling);
+    if samples.is_empty() {
+        Vec::new()
+    } else {
+        vec![samples]
+    }
+}
+
+/// The first piece of a surface; the others go to `more`.
+fn first_of(skins: Vec<Skin>, more: &mut Vec<Skin>) -> Skin {
+    let mut skins = skins.into_iter();
+    let first = skins.next().unwrap_or(Skin::None);
+    more.extend(skins);
+    first
+}
+
+/// Facets reach at least this many δ.
+const DEEP: f64 = 4.0;
+
+/// How far inside a facet is still felt [m]: to the middle of a solid where it is thin.
+fn depth(rest: &[Vec3], closed: bool) -> f64 {
+    let size = Aabb::of(rest).map_or(0.0, |b| (b.max - b.min).min());
+    if closed { 0.5 * size } else { 0.0 }
+}
+
+/// Largest deviation of blended planes from the distance where they are preferred, in units of δ.
+const CURVED: f64 = 10.0;
+
+/// Where a point on a face is at rest [m].
+fn at(point: &Extra, rest: &[Vec3]) -> Vec3 {
+    point.iter().map(|&(v, b)| rest[v as usize] * b).sum()
+}
+
+/// Appends the blocks that a point on a face follows, each once.
+fn follow_corners(point: &Extra, start: &mut Vec<u32>, entries: &mut Vec<(u32, f64)>) {
+    let begin = entries.len();
+    for &(vertex, b) in point {
+        if b == 0.0 {
+            continue;
+        }
+        for e in start[vertex as usize]..start[vertex as usize + 1] {
+            let (block, weight) = entries[e as usize];
+            match entries[begin..].iter_mut().find(|e| e.0 == block) {
+                Some(entry) => entry.1 += b * weight,
+                None => entries.push((block, b * weight)),
+            }
+        }
+    }
+    start.push(entries.len() as u32);
+}
+
+/// Whether samples are whole faces.
+pub(super) fn faceted(samples: &[Sample]) -> bool {
+    samples.first().is_some_and(|s| s.form != SampleForm::Plane)
+}
+
 impl World {
     pub fn new(colliders: &[Collider], config: &SmoothConfig) -> Result<Self, SmoothError> {
         let mut w = World {
             colliders: Vec::with_capacity(colliders.len()),
             first: vec![0],
+            first_extra: Vec::new(),
             owner: Vec::new(),
             rest: Vec::new(),
             blocks: 0,
@@ -128,6 +231,9 @@ impl World {
             reach: config.delta.unwrap_or(thickest),
             ..config.sampling
         };
+        let mut extras = Vec::with_capacity(colliders.len());
+        let mut further = Vec::new();
+        let spacings = Spacing::of(colliders, sampling.reach);
         for (i, collider) in colliders.iter().enumerate() {
             let fail = |reason: String| SmoothError::Collider {
                 collider: i,
@@ -136,7 +242,22 @@ impl World {
             if !(collider.thickness >= 0.0 && collider.thickness.is_finite()) {
                 return Err(fail(format!("the thickness is {} m", collider.thickness)));
             }
-            let part = w.part(collider, config, &sampling).map_err(fail)?;
+            let part = w.part(collider, config, &sampling, &spacings[i]);
+            let (part, extra, more) = part.map_err(fail)?;
+            extras.push(extra);
+            let follow = |follow: &Follow| match follow {
+                Follow::Framed(frame) => Follow::Framed(*frame),
+                // Corners are vertices of the collider itself.
+                Follow::Weighted { .. } => Follow::Weighted {
+                    start: vec![0],
+                    entries: Vec::new(),
+                },
+            };
+            further.extend(more.into_iter().map(|skin| Part {
+                follow: follow(&part.follow),
+                skin,
+                ..part
+            }));
             w.owner.resize(w.rest.len(), i as u32);
             if w.rest.len() >= u32::MAX as usize {
                 return Err(fail("there are too many vertices".into()));
@@ -144,24 +265,34 @@ impl World {
             w.first.push(w.rest.len() as u32);
             w.colliders.push(part);
         }
+        w.colliders.append(&mut further);
+        for (i, extra) in extras.iter().enumerate() {
+            w.first_extra.push(w.rest.len() as u32);
+            w.rest.extend(extra);
+            w.owner.resize(w.rest.len(), i as u32);
+        }
+        w.first_extra.push(w.rest.len() as u32);
         Ok(w)
     }
 
-    /// Adds the vertices of a collider and returns the rest of it.
+    /// Adds the vertices of a collider and returns the rest of it, and its points on edges and faces.
     fn part(
         &mut self,
         c: &Collider,
         config: &SmoothConfig,
         sampling: &SampleConfig,
-    ) -> Result<Part, String> {
+        spacing: &Spacing,
+    ) -> Result<(Part, Vec<Vec3>, Vec<Skin>), String> {
+        let mut extras = Vec::new();
+        let mut further = Vec::new();
         let base = self.rest.len() as u32;
-        let rigid = |triangles: &[[u32; 3]], x: &[Vec3]| {
-            let samples = samples(triangles, x, sampling);
-            if samples.is_empty() {
-                return Ok(Skin::None);
+        let rigid = |triangles: &[[u32; 3]], x: &[Vec3], closed: bool, more: &mut Vec<Skin>| {
+            let mut skins = Vec::new();
+            for samples in surfaces(triangles, x, closed, false, sampling) {
+                let surface = RigidSurface::new(&samples, x).map_err(|e| e.to_string())?;
+                skins.push(Skin::Rigid(Box::new(surface)));
             }
-            let surface = RigidSurface::new(&samples, x).map_err(|e| e.to_string())?;
-            Ok::<_, String>(Skin::Rigid(Box::new(surface)))
+            Ok::<_, String>(first_of(skins, more))
         };
         let known = |triangles: &[[u32; 3]], count: usize| {
             let named = triangles.iter().flatten();
@@ -191,8 +322,11 @@ impl World {
                 known(&mesh.triangles, mesh.vertices.len())?;
                 finite(&mesh.vertices)?;
                 self.rest.extend(&mesh.vertices);
+                let spacing = spacing.of_obstacle();
+                let extra = spacing.points(&mesh.triangles, &mesh.vertices)?;
+                extras.extend(extra.iter().map(|p| at(p, &mesh.vertices)));
                 let frame = self.obstacle();
-                let skin = rigid(&mesh.triangles, &mesh.vertices)?;
+                let skin = rigid(&mesh.triangles, &mesh.vertices, mesh.closed, &mut further)?;
                 (Follow::Framed(frame), skin, mesh.closed, false)
             }
             Form::Body(body) => {
@@ -206,13 +340,15 @@ impl World {
                     } => {
                         finite(local)?;
                         self.rest.extend(local);
+                        let extra = spacing.points(&body.triangles, local)?;
+                        extras.extend(extra.iter().map(|p| at(p, local)));
                         self.blocks = self.blocks.max(*block as usize + 2);
                         self.rigids = self.rigids.max(*index as usize + 1);
                         let frame = FrameOf::Rigid {
                             block: *block,
                             rigid: *index,
                         };
-                        let skin = rigid(&body.triangles, local)?;
+                        let skin = rigid(&body.triangles, local, body.closed, &mut further)?;
                         (Follow::Framed(frame), skin, body.closed, false)
                     }
                     Points::Weighted { start, entries } => {
@@ -229,25 +365,29 @@ impl World {
                         self.rest.extend(&body.rest);
                         let named = entries.iter().map(|e| e.0 as usize + 1);
                         self.blocks = self.blocks.max(named.max().unwrap_or(0));
-                        let mut list = samples(&body.triangles, &body.rest, sampling);
-                        for sample in &mut list {
-                            sample.corners = sample.corners.map(|v| v + base);
+                        let mut skins = Vec::new();
+                        for mut list in
+                            surfaces(&body.triangles, &body.rest, body.closed, true, sampling)
+                        {
+                            for sample in &mut list {
+                                sample.corners = sample.corners.map(|v| v + base);
+                            }
+                            skins.push(Skin::Deforming(list));
                         }
-                        let follow = Follow::Weighted {
-                            start: start.clone(),
-                            entries: entries.clone(),
-                        };
-                        let skin = if list.is_empty() {
-                            Skin::None
-                        } else {
-                            Skin::Deforming(list)
-                        };
+                        let extra = spacing.points(&body.triangles, &body.rest)?;
+                        extras.extend(extra.iter().map(|p| at(p, &body.rest)));
+                        let (mut start, mut entries) = (start.clone(), entries.clone());
+                        for point in &extra {
+                            follow_corners(point, &mut start, &mut entries);
+                        }
+                        let follow = Follow::Weighted { start, entries };
+                        let skin = first_of(skins, &mut further);
                         (follow, skin, body.closed, own)
                     }
                 }
             }
         };
-        Ok(Part {
+        let part = Part {
             id: c.id,
             material: c.material,
             thickness: c.thickness,
@@ -255,7 +395,19 @@ impl World {
             skin,
             closed,
             self_contact,
-        })
+            parent: self.colliders.len() as u32,
+        };
+        Ok((part, extras, further))
+    }
+
+    /// The number of a vertex or point in its collider's own list: vertices, then points.
+    pub fn local(&self, vertex: u32) -> u32 {
+        let owner = self.owner[vertex as usize] as usize;
+        let (first, end) = (self.first[owner], self.first[owner + 1]);
+        match vertex < end {
+            true => vertex - first,
+            false => end - first + vertex - self.first_extra[owner],
+        }
     }
 
     fn obstacle(&mut self) -> FrameOf {
@@ -354,7 +506,7 @@ impl World {
         let owner = self.owner[vertex as usize] as usize;
         match &self.colliders[owner].follow {
             Follow::Weighted { start, entries } => {
-                let i = (vertex - self.first[owner]) as usize;
+                let i = self.local(vertex) as usize;
                 &entries[start[i] as usize..start[i + 1] as usize]
             }
             Follow::Framed(_) => &[],

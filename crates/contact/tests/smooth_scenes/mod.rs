@@ -118,6 +118,25 @@ pub fn sphere(radius: f64, times: usize) -> TriMesh {
     }
 }
 
+/// A cube of twelve triangles.
+pub fn cube(size: f64) -> TriMesh {
+    let at = |i: u32, bit: u32| (f64::from(i >> bit & 1) - 0.5) * size;
+    let positions = (0..8).map(|i| Vec3::new(at(i, 0), at(i, 1), at(i, 2)));
+    let quads = [
+        [0, 2, 3, 1],
+        [4, 5, 7, 6],
+        [0, 1, 5, 4],
+        [2, 6, 7, 3],
+        [0, 4, 6, 2],
+        [1, 3, 7, 5],
+    ];
+    let split = |[a, b, c, d]: [u32; 4]| [[a, b, c], [a, c, d]];
+    TriMesh {
+        positions: positions.collect(),
+        triangles: quads.into_iter().flat_map(split).collect(),
+    }
+}
+
 /// A square sheet of n × n cells in the xy plane.
 pub fn sheet(size: f64, n: u32) -> TriMesh {
     strip([size, size], [n, n])
@@ -317,6 +336,28 @@ pub fn scenes() -> Vec<Scene> {
     m.soft(&sheet(0.5, 4), Vec3::new(0.0, 0.0, 0.01), false, false);
     m.soft(&sheet(0.5, 5), Vec3::zeros(), false, false);
     list.push(m.done("two sheets"));
+
+    // Faces, edges and vertices of coarse meshes.
+    let block = cube(0.6);
+    let mut m = Making::new(8);
+    m.soft(&block, Vec3::zeros(), true, false);
+    m.rigid(
+        &block,
+        Vec3::new(0.1, 0.05, 0.611),
+        Vec3::new(0.01, 0.005, 0.4),
+    );
+    m.rigid(
+        &block,
+        Vec3::new(0.612, 0.2, 0.1),
+        Vec3::new(0.0, 0.005, 0.01),
+    );
+    list.push(m.done("coarse blocks, soft and rigid"));
+
+    let mut m = Making::new(9);
+    m.embedded(&block, Vec3::zeros());
+    m.soft(&block, Vec3::new(0.2, 0.1, 0.611), true, false);
+    m.soft(&sheet(0.5, 1), Vec3::new(-0.4, 0.1, 0.312), false, false);
+    list.push(m.done("coarse blocks and a sheet"));
 
     let mut m = Making::new(5);
     m.embedded(&ball, Vec3::zeros());

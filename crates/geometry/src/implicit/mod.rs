@@ -25,13 +25,24 @@
 //! open sheet the planes would go on sideways up to the support's end; there ψ fades into the value
 //! [`Blend::far`] as the weights vanish, from about a third of an edge beyond the border.
 //!
+//! # The distance to a coarse mesh
+//! Blended planes reach as far as faces are large: the plane of a face goes on beside it over its
+//! radius. For a mesh that bends by much from one large face to the next, a box of twelve triangles
+//! above all, samples are whole faces instead ([`facets`]): ψ is the signed distance to the closest
+//! one, whatever its size, and a point farther from the mesh than some δ has ψ > δ. [`creases`] tells how
+//! far blended planes would be wrong. The distance has a continuous gradient outside of convex meshes; in front of a
+//! concave edge the gradient jumps from one face to the other. Where the edge is sharp, the two belong to different
+//! [`pieces`] of the mesh, each with a distance of its own.
+//!
 //! # Deviations from the paper
-//! Weights contain the area of the face, which makes faces without area harmless; the paper weights
+//! Coarse meshes have distances instead of blended planes, as above. Weights contain the area of the face, which makes faces without area harmless; the paper weights
 //! samples alike. The kernel is rational and of finite support instead of a shifted inverse power.
 //! Large faces can have several samples.
 
+mod facet;
 mod kernel;
 mod patch;
+mod pieces;
 mod rigid_surface;
 mod sample;
 mod solid;
@@ -39,9 +50,11 @@ mod tangent;
 #[cfg(test)]
 mod tests;
 
-pub use patch::Patch;
+pub use facet::Closest;
+pub use patch::{Patch, closest};
+pub use pieces::pieces;
 pub use rigid_surface::RigidSurface;
-pub use sample::{Sample, SampleConfig, samples};
+pub use sample::{Creases, Sample, SampleConfig, SampleForm, creases, facets, samples};
 pub use solid::{Jet, Solid};
 pub use tangent::{Blending, Pull, TANGENT_LANES, Tangent};
 

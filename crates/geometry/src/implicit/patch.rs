@@ -1,9 +1,10 @@
 //! The potential of a deforming mesh near one point.
 
-use stiction_math::{Real, Vector};
+use stiction_math::{Real, Vec3, Vector};
 
+use super::facet::{self, Closest};
 use super::kernel::Sums;
-use super::{Blend, Jet, Sample};
+use super::{Blend, Jet, Sample, SampleForm};
 
 /// The faces near a query point q, blended into one potential ψ(q; x), with its derivatives by q
 /// and by the vertices x, and with the motion of the surface carried to q.
@@ -19,9 +20,13 @@ use super::{Blend, Jet, Sample};
 ///
 /// It is exact for every rigid motion of the mesh. So its transpose, [`Patch::spread`], gives forces
 /// on the vertices with the same sum and the same torque as the force at q.
+///
+/// Of facets only the closest counts: ψ is the distance to it, and the field is that of its plane.
 #[derive(Debug)]
 pub struct Patch<T> {
     terms: Vec<Term<T>>,
+    /// Whether ψ is the distance to the one term.
+    distance: bool,
     jet: Jet<T>,
     /// 1/Σ w without the far value.
     per_mass: T,
@@ -37,7 +42,7 @@ pub struct Patch<T> {
 struct Term<T> {
     /// Places of the corners in the caller's list.
     slots: [u32; 3],
-    weights: [f64; 3],
+    weights: [T; 3],
     /// K · share/R².
     weight: T,
     /// 2 K′ · share/R⁴.
@@ -56,10 +61,15 @@ impl<T: Real> Patch<T> {
     /// without area have no say; none if no sample has any.
     pub fn new<'a>(
         q: &Vector<T>,
-        samples: impl Iterator<Item = (&'a Sample, [u32; 3])>,
+        samples: impl Iterator<Item = (&'a Sample, [u32; 3])> + Clone,
         x: &[Vector<T>],
         blend: &Blend,
     ) -> Option<Self> {
+        if let Some((sample, _)) = samples.clone().next()
+            && sample.form != SampleForm::Plane
+        {
+            return Self::closest(q, samples, x, blend);
+        }
         let mut terms = Vec::new();
         let mut sums = Sums::zero();
         let mut middle = Vector::zero();
@@ -85,7 +95,7 @@ impl<T: Real> Patch<T> {
             middle += c.scale(k * area * factor);
             terms.push(Term {
                 slots,
-                weights: sample.weights,
+                weights: sample.weights.map(T::constant),
                 weight: k * factor,
                 slope: slope * factor,
                 r,
@@ -98,12 +108,61 @@ impl<T: Real> Patch<T> {
         let per_mass = T::constant(1.0) / sums.mass;
         Some(Self {
             terms,
+            distance: false,
             jet: blended.jet,
             per_mass,
             tilt: blended.tilt,
             scale: blended.scale,
             side: blend.side,
             arm: *q - middle.scale(per_mass),
+        })
+    }
+
+    /// The distance to the closest of facets.
+    fn closest<'a>(
+        q: &Vector<T>,
+        facets: impl Iterator<Item = (&'a Sample, [u32; 3])> + Clone,
+        x: &[Vector<T>],
+        blend: &Blend,
+    ) -> Option<Self> {
+        let closest = closest(&q.value(), facets.clone(), |i| x[i as usize].value())?;
+        let (_, slots) = facets.clone().nth(closest.face)?;
+        let corners = slots.map(|s| x[s as usize]);
+        Self::facet(q, &closest, slots, &corners, blend)
+    }
+
+    /// The distance to the facet that [`closest`](super::closest) found, with the places `slots` of its
+    /// corners in the caller's list and their positions `corners` [m].
+    pub fn facet(
+        q: &Vector<T>,
+        closest: &Closest,
+        slots: [u32; 3],
+        corners: &[Vector<T>; 3],
+        blend: &Blend,
+    ) -> Option<Self> {
+        let p = corners;
+        let found = facet::distance(q, p, closest, blend.side)?;
+        let [b0, b1, b2] = found.weights;
+        let r = *q - (p[0].scale(b0) + p[1].scale(b1) + p[2].scale(b2));
+        let zero = T::constant(0.0);
+        Some(Self {
+            terms: vec![Term {
+                slots,
+                weights: found.weights,
+                weight: T::constant(1.0),
+                slope: zero,
+                r,
+                normal: found.normal,
+                area: found.area,
+                edges: [p[2] - p[1], p[0] - p[2], p[1] - p[0]],
+            }],
+            distance: true,
+            jet: found.jet,
+            per_mass: T::constant(1.0) / found.area,
+            tilt: zero,
+            scale: T::constant(1.0),
+            side: blend.side,
+            arm: r,
         })
     }
 
@@ -115,6 +174,15 @@ impl<T: Real> Patch<T> {
     /// Calls `add` with s ∂ψ/∂x for the vertices in reach, by their places in the caller's list;
     /// a vertex comes once per sample that it belongs to.
     pub fn for_each_gradient(&self, s: T, mut add: impl FnMut(u32, Vector<T>)) {
+        if self.distance {
+            let pull = self.jet.gradient.scale(-s);
+            for t in &self.terms {
+                for k in 0..3 {
+                    add(t.slots[k], pull.scale(t.weights[k]));
+                }
+            }
+            return;
+        }
         let s = s * self.scale;
         for t in &self.terms {
             let height = t.normal.dot(&t.r) * self.side - self.tilt;
@@ -125,7 +193,7 @@ impl<T: Real> Patch<T> {
             let y = t.r.times(self.side) - t.normal.scale(self.tilt);
             let y = y.scale(t.weight * s * 0.5);
             for k in 0..3 {
-                add(t.slots[k], y.cross(&t.edges[k]) - by_c.times(t.weights[k]));
+                add(t.slots[k], y.cross(&t.edges[k]) - by_c.scale(t.weights[k]));
             }
         }
     }
@@ -175,4 +243,17 @@ impl<T: Real> Patch<T> {
         let g = t.normal.cross(&t.edges[k]).times(0.5);
         (g, g.dot(&self.arm) + t.area * t.weights[k])
     }
+}
+
+/// The closest of `facets` to `q` [m]; `x` gives the positions of corners [m] by their places in the
+/// caller's list. Facets without area, and those out of reach, are left out; none without facets.
+pub fn closest<'a>(
+    q: &Vec3,
+    facets: impl Iterator<Item = (&'a Sample, [u32; 3])> + Clone,
+    x: impl Fn(u32) -> Vec3 + Clone,
+) -> Option<Closest> {
+    facet::closest(
+        q,
+        facets.map(|(s, slots)| (slots.map(&x), s.border(), s.radius)),
+    )
 }

@@ -2,10 +2,12 @@
 
 use stiction_math::{Real, Vec3, Vector};
 
+use super::facet;
 use super::kernel::Sums;
-use super::{Blend, Jet, Sample};
+use super::{Blend, Jet, Sample, SampleForm};
 use crate::Aabb;
 use crate::collide::bvh::{Bound, Bvh, BvhError};
+use crate::collide::point_triangle;
 
 /// The potential of a mesh that does not deform, in its own frame.
 #[derive(Clone, Debug)]
@@ -22,6 +24,36 @@ struct Term {
     plane: Vec3,
     area: f64,
     radius: f64,
+    facet: Option<Facet>,
+}
+
+/// A whole face.
+#[derive(Clone, Copy, Debug)]
+struct Facet {
+    corners: [Vec3; 3],
+    border: u8,
+}
+
+impl Term {
+    /// The squared distance to the point or to the whole face [m²].
+    fn squared_distance(&self, q: &Vec3) -> f64 {
+        match &self.facet {
+            Some(facet) => point_triangle(q, &facet.corners).squared,
+            None => (q - self.point).norm_squared(),
+        }
+    }
+
+    fn bounds(&self) -> Aabb {
+        let around = match &self.facet {
+            Some(facet) => Aabb::of(&facet.corners),
+            None => None,
+        };
+        let (min, max) = around.map_or((self.point, self.point), |b| (b.min, b.max));
+        Aabb {
+            min: min.add_scalar(-self.radius),
+            max: max.add_scalar(self.radius),
+        }
+    }
 }
 
 impl RigidSurface {
@@ -40,13 +72,13 @@ impl RigidSurface {
                 plane,
                 area: plane.norm(),
                 radius: s.radius,
+                facet: match s.form {
+                    SampleForm::Plane => None,
+                    SampleForm::Facet { border } => Some(Facet { corners: p, border }),
+                },
             });
         }
-        let around = |t: &Term| Aabb {
-            min: t.point.add_scalar(-t.radius),
-            max: t.point.add_scalar(t.radius),
-        };
-        let boxes: Vec<Aabb> = terms.iter().map(around).collect();
+        let boxes: Vec<Aabb> = terms.iter().map(Term::bounds).collect();
         let bounds = boxes.iter().copied().reduce(|a, b| a.union(&b));
         let boxes: Vec<Bound> = boxes.iter().map(Bound::from).collect();
         Ok(Self {
@@ -72,16 +104,25 @@ impl RigidSurface {
         self.tree.overlapping(&query, |i| {
             let t = &self.terms[i as usize];
             let reach = t.radius + margin;
-            if (q - t.point).norm_squared() < reach * reach {
+            if t.squared_distance(q) < reach * reach {
                 out.push(i);
             }
         });
         out[begin..].sort_unstable();
     }
 
+    /// Corners and border bits of the facets among the samples `near`.
+    fn facets<'a>(&'a self, near: &'a [u32]) -> impl Iterator<Item = facet::Face> + Clone + 'a {
+        let terms = near.iter().map(|&i| &self.terms[i as usize]);
+        terms.filter_map(|t| t.facet.as_ref().map(|f| (f.corners, f.border, t.radius)))
+    }
+
     /// Of the samples `near`, the one whose point is nearest to `q` decides on which side of the
     /// surface it lies: its height over that plane [m]; none without samples.
     pub fn height(&self, q: &Vec3, near: &[u32]) -> Option<f64> {
+        if self.facets(near).next().is_some() {
+            return facet::closest(q, self.facets(near)).map(|c| c.signed());
+        }
         let distance = |i: &u32| (q - self.terms[*i as usize].point).norm_squared();
         let nearest = near
             .iter()
@@ -92,9 +133,15 @@ impl RigidSurface {
 
     /// ψ and ∂ψ/∂q at `q` from the samples `near`; none if none is in reach.
     pub fn jet<T: Real>(&self, q: &Vector<T>, near: &[u32], blend: &Blend) -> Option<Jet<T>> {
-        let mut sums = Sums::zero();
         let at = q.value();
-        for &i in near {
+        if let Some(closest) = facet::closest(&at, self.facets(near)) {
+            let (corners, ..) = self.facets(near).nth(closest.face)?;
+            let x = corners.map(|p| Vector::constant(&p));
+            return facet::distance(q, &x, &closest, blend.side).map(|d| d.jet);
+        }
+        let blended = |i: &&u32| self.terms[**i as usize].facet.is_none();
+        let mut sums = Sums::zero();
+        for &i in near.iter().filter(blended) {
             let t = &self.terms[i as usize];
             if (at - t.point).norm_squared() >= t.radius * t.radius {
                 continue;

@@ -72,6 +72,9 @@ pub trait ContactStage {
     /// Detects contacts for motion from `at` over about `h` [s].
     fn find(&mut self, at: Place<'_>, h: f64) -> Result<(), SolveError>;
 
+    /// Prepares contacts that are closed where the step begins, after [`find`](Self::find) there.
+    fn settle(&mut self, at: Place<'_>) -> Result<(), SolveError>;
+
     /// Whether something moved so far that contacts may be missing.
     fn is_stale(&self, at: Place<'_>) -> Result<bool, SolveError>;
 

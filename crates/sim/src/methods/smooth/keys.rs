@@ -47,7 +47,7 @@ pub(super) const KEYS: &[Key] = &[
         "tolerance",
         "m/s",
         Preset::Derived("1e-8, at most `epsilon`/1000"),
-        "stop when a full step changes no velocity by more",
+        "stop when a full step changes no velocity by more and the momentum residual is no larger, or cannot be lowered",
     ),
     Key::count(
         "max_iterations",
@@ -82,7 +82,9 @@ pub(super) const KEYS: &[Key] = &[
     Key::positive(
         "kappa",
         "N/m",
-        Preset::number(1000.0),
+        Preset::Derived(
+            "m (1/`time.step`² + 4 g/δ), m the mean mass of a contact point; 100 times that for a barrier",
+        ),
         "contact stiffness at the start; raised where bodies would overlap",
     ),
     Key::word(
@@ -144,9 +146,9 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
         keys.refuse("sigma", message, None);
     }
 
+    config.kappa = keys.number("kappa");
     let contact = &mut config.contact;
     keys.set_number("epsilon", &mut contact.epsilon);
-    keys.set_number("kappa", &mut contact.stiffness);
     contact.delta = keys.number("delta").or(contact.delta);
     let penalties = [("cubic", Penalty::Cubic), ("barrier", Penalty::Barrier)];
     keys.set_choice("penalty", &penalties, &mut contact.penalty);
