@@ -10,13 +10,12 @@
 //! ```
 //!
 //! Rigid bodies and obstacles turn as a whole, so ω_X is theirs, and c is where the other side is; of
-//! two free rigid bodies it is the middle. Of two surfaces that move node by node, the one whose feature
-//! has triangles takes the lever, with the spin of its triangles as a linear function of their nodes
-//! ([`triangle_spin`]). As every map reproduces rigid motion exactly, its transpose applies the impulse at
-//! c: linear and angular momentum of a pair are conserved to rounding.
+//! two free rigid bodies it is the middle. As every map reproduces rigid motion exactly, its transpose
+//! applies the impulse at c: linear and angular momentum of the pair are conserved to rounding.
 //!
-//! Rods take no lever: a contact between two rods, or between a rod and a particle, acts at the
-//! centrelines. Neither do particles, which do not turn.
+//! Two surfaces that move node by node have no lever between them: each moves as its own point does. The
+//! spin of a triangle could take it, as a linear function of its nodes; with it, a house of cards took
+//! ten times the iterations. Rods and particles do not turn in contact either.
 //!
 //! # Turning
 //! A step turns a rigid body by exp(h ω), so a point at the lever ρ moves along an arc: its mean velocity
@@ -24,13 +23,12 @@
 //! angular velocity of the last linearisation ([`Arc`]): then a body that turns with an obstacle is at
 //! rest relative to it at all of its contacts, and does not drift off.
 
-use stiction_math::{Mat3, Quat, Vec3};
+use stiction_math::{Quat, Vec3};
 
-use super::emit::{Found, Kind};
+use super::emit::Found;
 use super::step::{Motion, Turn};
 use super::world::{NONE, World};
 use crate::{ContactKey, ContactSet, Entry};
-use stiction_geometry::collide::ContactKind;
 
 /// Where a contact acts, and how what it joins moves there.
 #[derive(Debug, Default)]
@@ -80,10 +78,6 @@ impl Stencil {
             Some(e) => {
                 e.weight += entry.weight;
                 e.lever += entry.lever;
-                e.block = match (e.block, entry.block) {
-                    (Some(a), Some(b)) => Some(a + b),
-                    (a, b) => a.or(b),
-                };
             }
             None => self.entries.push(entry),
         }
@@ -126,28 +120,6 @@ fn arc(h: f64, omega: &Vec3, lever: &Vec3) -> Vec3 {
 /// How fast the end of a lever moves on average when it turns in a step [m/s].
 fn chord(h: f64, turn: &Quat, lever: &Vec3) -> Vec3 {
     (turn * lever - lever) / h
-}
-
-/// The spin ω = Σ Ω_j v_j of a triangle whose corners move with v_j; none if it has no area.
-///
-/// With the unit normal N and the gradients g_j of the barycentric coordinates, ω × N is the rate of N,
-/// −Σ g_j (N·v_j), and ω·N half the curl in the plane:
-///
-/// ```text
-/// Ω_j = −(N × g_j) Nᵀ + ½ N (N × g_j)ᵀ
-/// ```
-///
-/// For a rigid motion it is the angular velocity, exactly.
-pub(super) fn triangle_spin(x: &[Vec3; 3]) -> Option<[Mat3; 3]> {
-    let across = (x[1] - x[0]).cross(&(x[2] - x[0]));
-    let double = across.norm();
-    if double <= f64::MIN_POSITIVE {
-        return None;
-    }
-    let normal = across / double;
-    // N × g_j is the opposite edge, turned twice by a right angle: −e_j over twice the area.
-    let turned = [x[1] - x[2], x[2] - x[0], x[0] - x[1]].map(|e| e / double);
-    Some(turned.map(|t| normal * t.transpose() * 0.5 - t * normal.transpose()))
 }
 
 impl World {
@@ -205,8 +177,8 @@ impl World {
         if a.collider == NONE || b.collider == NONE {
             return;
         }
-        // From the point of each side to the common one. What is prescribed, or moves node by node, is
-        // joined where it will touch: its motion far from its surface means nothing.
+        // From the point of each side to the common one. What is prescribed is joined where it will
+        // touch: its motion far from its surface means nothing.
         let apart = a.x - b.x;
         let across = apart - found.normal * found.normal.dot(&apart);
         let touching = match across.norm() > ASIDE * apart.norm() {
@@ -215,9 +187,7 @@ impl World {
         };
         let turns = [a, b].map(|s| &motion.turns[s.collider as usize]);
         let offsets = match turns {
-            [Turn::Nodes, Turn::Nodes] => {
-                return self.lean(motion, found, (sides, touching), stencil);
-            }
+            [Turn::Nodes, Turn::Nodes] => return,
             [Turn::Free { .. }, Turn::Free { .. }] => [apart * -0.5, apart * 0.5],
             [Turn::Nodes, Turn::Free { .. }] => [Vec3::zeros(), apart],
             [Turn::Free { .. }, Turn::Nodes] => [-apart, Vec3::zeros()],
@@ -241,83 +211,11 @@ impl World {
             }
         }
     }
-
-    /// The lever of a contact between surfaces that move node by node: the side with triangles at its
-    /// feature takes it, the second one first.
-    fn lean(
-        &self,
-        motion: &Motion,
-        found: &Found,
-        (sides, apart): ([&Side; 2], Vec3),
-        stencil: &mut Stencil,
-    ) {
-        let Kind::Pair(kind) = found.kind else { return };
-        let [i, j, k, l] = found.vertices;
-        let triangles = self.surface.triangles();
-        let fan = |v: u32| {
-            self.fans
-                .of(v as usize)
-                .first()
-                .map(|t| triangles[*t as usize])
-        };
-        let (first, second): (Vec<[u32; 3]>, Vec<[u32; 3]>) = match kind {
-            ContactKind::VertexVertex => {
-                (fan(i).into_iter().collect(), fan(j).into_iter().collect())
-            }
-            ContactKind::VertexEdge => (fan(i).into_iter().collect(), self.beside(j, k)),
-            ContactKind::VertexFace => (fan(i).into_iter().collect(), vec![[j, k, l]]),
-            ContactKind::EdgeEdge => (self.beside(i, j), self.beside(k, l)),
-        };
-        let (side, offset, leaning) = match second.is_empty() {
-            false => (sides[1], apart, second),
-            true => (sides[0], -apart, first),
-        };
-        let share = side.sign / leaning.len().max(1) as f64;
-        for corners in leaning {
-            let Some(spin) = triangle_spin(&corners.map(|v| motion.x0[v as usize])) else {
-                continue;
-            };
-            for (v, spin) in corners.iter().zip(spin) {
-                let v = *v as usize;
-                let map = offset.cross_matrix() * spin * -share;
-                stencil.drift += map * motion.drift(v);
-                for &(block, weight) in self.entries_of(v) {
-                    if !motion.fixed[block as usize] {
-                        stencil.add(Entry {
-                            block: Some(map * weight),
-                            ..Entry::weight(block, 0.0)
-                        });
-                    }
-                }
-            }
-        }
-    }
-
-    /// The triangles beside an edge.
-    fn beside(&self, a: u32, b: u32) -> Vec<[u32; 3]> {
-        let wings = self.wings.of(self.edge(a.min(b), a.max(b)));
-        wings.iter().map(|c| [a, b, *c]).collect()
-    }
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_spin_of_a_triangle_in_rigid_motion_is_its_angular_velocity() {
-        let x = [
-            Vec3::new(0.3, -0.2, 1.0),
-            Vec3::new(1.1, 0.4, 0.7),
-            Vec3::new(-0.2, 0.9, 1.6),
-        ];
-        let (v, omega) = (Vec3::new(3.0, -1.0, 2.0), Vec3::new(0.7, -2.0, 1.3));
-        let spin = triangle_spin(&x).unwrap();
-        let sum: Vec3 = (0..3).map(|j| spin[j] * (v + omega.cross(&x[j]))).sum();
-        assert!((sum - omega).norm() < 1e-14);
-        assert!(triangle_spin(&[x[0]; 3]).is_none());
-    }
 
     #[test]
     fn an_arc_is_what_the_step_turns_beyond_the_linear_velocity() {
