@@ -16,132 +16,76 @@ const REFUSED: [(&str, &str); 3] = [
 ];
 
 /// Cases that fail today, with the reason. A case that passes again must be taken out.
-const FAILING: [(&str, &str, &str); 26] = [
-    (
-        "stick-slip",
-        "smooth",
-        "Newton does not converge where the box starts to slip, with the default stiffness",
-    ),
-    (
-        "board",
-        "admm",
-        "the default accuracy of the solver lets what sticks creep",
-    ),
-    (
-        "board",
-        "smooth",
-        "a rigid board bounces on an undamped penalty",
-    ),
-    (
-        "lock",
-        "smooth",
-        "coarse meshes of `smooth` act on one another at a distance and its Newton iteration diverges",
-    ),
-    (
-        "plates",
-        "admm",
-        "the default accuracy of the solver lets what sticks creep",
-    ),
+const FAILING: [(&str, &str, &str); 14] = [
     (
         "plates",
         "smooth",
-        "coarse meshes of `smooth` act on one another at a distance and its Newton iteration diverges",
-    ),
-    (
-        "arch",
-        "admm",
-        "the default accuracy of the solver lets what sticks creep",
+        "layers of coarse slabs creep faster than the smoothing of friction",
     ),
     (
         "arch",
         "smooth",
-        "coarse meshes of `smooth` act on one another at a distance and its Newton iteration diverges",
-    ),
-    (
-        "pedestal",
-        "admm",
-        "the edges of the obstacle are found now and then only",
+        "the joints of the voussoirs give way by the depth of the penalty",
     ),
     (
         "pedestal",
         "smooth",
-        "edges of obstacles do not touch faces",
+        "the edges of the obstacle touch points of the plate, which rocks on them",
     ),
     (
-        "painleve",
-        "admm",
-        "the default accuracy of the solver misses the impulse",
-    ),
-    (
-        "painleve",
+        "rolling",
         "smooth",
-        "the penalty returns more energy than it has taken",
+        "a ball of facets loses more at every facet with a stiffer contact",
     ),
     (
-        "disc",
-        "admm",
-        "two linearisations leave too much of the rotation of a stiff shell",
-    ),
-    (
-        "turntable",
-        "admm",
-        "a rigid box on a turning obstacle walks",
+        "bowling",
+        "smooth",
+        "a ball of facets loses more at every facet with a stiffer contact",
     ),
     (
         "turntable",
         "smooth",
         "the velocity at the end of a step leads off the circle",
     ),
-    ("tilting", "admm", "a rigid box on a turning obstacle walks"),
-    (
-        "shaker",
-        "admm",
-        "the default accuracy of the solver lets what sticks creep",
-    ),
     (
         "tablecloth",
         "smooth",
-        "coarse meshes of `smooth` act on one another at a distance and its Newton iteration diverges",
+        "forces between cloth and box begin before they touch",
     ),
     (
         "ghosts",
         "smooth",
-        "coarse meshes of `smooth` act on one another at a distance and its Newton iteration diverges",
+        "blended planes of deforming bodies and of cloth act beyond the thickness",
     ),
     (
-        "symmetry-bodies",
-        "admm",
-        "the default accuracy of the solver depends on the direction",
+        "symmetry",
+        "smooth",
+        "contact points of edges and faces are chosen by directions in space",
     ),
     (
         "symmetry-bodies",
         "smooth",
-        "coarse meshes of `smooth` act on one another at a distance and its Newton iteration diverges",
+        "contact points of edges and faces are chosen by directions in space",
+    ),
+    (
+        "symmetry-bodies",
+        "admm",
+        "two linearisations leave of a soft block what depends on its direction",
     ),
     (
         "momentum-rigid",
         "admm",
+        "velocities balance impulses to the residual of 1e-9 m/s, not to rounding",
+    ),
+    (
+        "momentum-rigid",
+        "smooth",
         "friction acts across the contact thickness, which is a couple",
-    ),
-    (
-        "momentum-rigid",
-        "smooth",
-        "coarse meshes of `smooth` act on one another at a distance and its Newton iteration diverges",
-    ),
-    (
-        "momentum-mixed",
-        "admm",
-        "friction acts across the contact thickness; two linearisations lose momentum",
-    ),
-    (
-        "momentum-mixed",
-        "smooth",
-        "coarse meshes of `smooth` act on one another at a distance and its Newton iteration diverges",
     ),
     (
         "momentum-soft",
         "admm",
-        "friction acts across the contact thickness; two linearisations lose momentum",
+        "surfaces that move node by node have no lever across the contact thickness",
     ),
 ];
 

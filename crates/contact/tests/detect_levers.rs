@@ -133,7 +133,7 @@ fn a_box_that_turns_with_its_table_is_at_rest_on_it() {
 }
 
 #[test]
-fn an_overlap_is_taken_out_slowly_and_what_a_step_lost_at_once() {
+fn an_overlap_is_taken_out_slowly_and_what_goes_deeper_at_once() {
     let mut s = Scene::default();
     s.shell(sheet(2, 0.1, Vec3::new(0.0, 0.0, 0.4 * T)));
     s.shape(floor(), [at(0.0, 0.0, 0.0); 2]);
@@ -150,7 +150,7 @@ fn an_overlap_is_taken_out_slowly_and_what_a_step_lost_at_once() {
     }
     let (contacts, _) = s.contacts_by(&mut s.detector(), &first);
     for c in 0..4 {
-        let expected = -0.1 * T - H * T / 5.0;
+        let expected = -0.1 * T - 2.0 * H * T / 5.0;
         assert!((contacts.correction[c] - expected).abs() < 1e-15);
     }
 }

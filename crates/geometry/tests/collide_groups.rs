@@ -44,7 +44,7 @@ fn a_rigid_body_is_not_searched_for_pairs_of_its_own() {
         (found, asked.into_inner())
     };
     let none = vec![Surface::NO_GROUP; x.len()];
-    assert!(met(&x, &triangles, none).1 > 1000);
+    assert!(met(&x, &triangles, none).1 > n as usize);
     let (found, asked) = met(&x, &triangles, vec![7; x.len()]);
     assert_eq!((found.len(), asked), (0, 0));
     // Two of them side by side: the pairs between them are those that a filter alone leaves.

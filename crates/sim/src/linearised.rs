@@ -104,7 +104,7 @@ pub struct Linearised {
 #[derive(Default)]
 struct Kept {
     solution: Solution,
-    /// Keys, normals and gaps of the contacts.
+    /// Keys, normals, gaps and corrections of the contacts.
     contacts: ContactSet,
     /// Multipliers of elastic elements, by body and term.
     multipliers: Vec<(String, Vec<Vec3>)>,
@@ -404,6 +404,7 @@ impl Method for Linearised {
         trial.contacts.key.clone_from(&found.key);
         trial.contacts.normal.clone_from(&found.normal);
         trial.contacts.gap.clone_from(&found.gap);
+        trial.contacts.correction.clone_from(&found.correction);
         step.time(Stage::Detect, |_| {
             work.detector.follow_sides(v, &mut trial.contacts);
         });
@@ -485,7 +486,8 @@ impl Persistent for Linearised {
             multipliers,
         } = &self.kept;
         let own = [("r", &solution.r[..]), ("normal", &contacts.normal[..])];
-        let gaps = contacts.gap.iter().map(|gap| Vec3::x() * *gap).collect();
+        let gaps = contacts.gap.iter().zip(&contacts.correction);
+        let gaps = gaps.map(|(gap, correction)| Vec3::new(*gap, *correction, 0.0));
         let columns = self.solver.columns().iter();
         let columns = columns.map(|name| (*name, solution.column(name)));
         Memory {
@@ -493,7 +495,7 @@ impl Persistent for Linearised {
                 .into_iter()
                 .chain(columns)
                 .map(|(name, c)| (name.to_owned(), c.to_vec()))
-                .chain([("gap".to_owned(), gaps)])
+                .chain([("gap".to_owned(), gaps.collect())])
                 .chain(multipliers.iter().cloned())
                 .collect(),
             keys: contacts
@@ -516,10 +518,12 @@ impl Persistent for Linearised {
             first: key[0],
             second: key[1],
         });
+        let gaps = memory.column("gap");
         let mut contacts = ContactSet {
             key: keys.collect(),
             normal: memory.column("normal"),
-            gap: memory.column("gap").iter().map(|gap| gap.x).collect(),
+            gap: gaps.iter().map(|g| g.x).collect(),
+            correction: gaps.iter().map(|g| g.y).collect(),
             ..ContactSet::default()
         };
         // What does not belong together is forgotten.
@@ -565,7 +569,7 @@ impl Persistent for Linearised {
         solution.r = carried.r;
         (contacts.key, contacts.normal) = (carried.key, carried.normal);
         // Of the new features no gap is known.
-        contacts.gap = Vec::new();
+        (contacts.gap, contacts.correction) = (Vec::new(), Vec::new());
         // Elements of a new mesh start from nothing.
         let kept = |body: usize| change.change.of_body(body).is_none();
         multipliers.retain(|c| splitting::belongs(&c.0, kept));

@@ -2,14 +2,13 @@
 //!
 //! A contact whose points are closer than the thickness could demand that they part within the step,
 //! at the speed −gap/h. Things that start within the thickness, or come to be there when a contact appears
-//! late, would be launched, the faster the smaller the step. So a step takes out at once only what has
-//! been lost since the last one: errors of a step (curved paths, turning normals, a solver's tolerance) do
-//! not accumulate. What was there before is taken out at a thickness in [`RELEASE`], slowly enough that
-//! its energy does not count.
+//! late, would be launched, the faster the smaller the step. So an overlap that two colliders have when
+//! they first touch is left to them, and taken out at a thickness in [`RELEASE`], slowly enough that its
+//! energy does not count. All that goes deeper, or is deeper than the thickness, is taken out at once: errors of a step (curved paths,
+//! turning normals, a solver's tolerance) do not accumulate.
 //!
-//! What was there before is, of a contact that the last step had, its gap then. Features that are new,
-//! because things slide, are compared with the deepest contact that the two colliders had in the last step;
-//! if they had none, nothing was lost.
+//! What is left of an overlap is carried from step to step with its contact. Features that are new, because
+//! things slide, take over the largest overlap that is left to their two colliders.
 //!
 //! All of this is independent of the time step and of scale.
 
@@ -20,36 +19,32 @@ use crate::{ContactKey, ContactSet};
 /// Time in which an overlap of a whole thickness is taken out from points at rest [s].
 const RELEASE: f64 = 5.0;
 
-/// The gaps of the contacts of the last step.
+/// The overlaps that the last step left.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recovery {
-    /// Gaps [m], in ascending order of keys.
+    /// What is left of the overlap of each contact [m], in ascending order of keys.
     contacts: Vec<(ContactKey, f64)>,
-    /// The least gap of two colliders [m], at most zero, in ascending order.
+    /// The largest of two colliders [m], in ascending order.
     pairs: Vec<([u32; 2], f64)>,
 }
 
 impl Recovery {
-    /// Takes the contacts of the last step, with their gaps as far as they are known.
+    /// Takes the contacts of the last step, with their gaps and corrections as far as they are known.
     pub(super) fn set(&mut self, world: &World, previous: &ContactSet) {
         self.contacts.clear();
         self.pairs.clear();
-        if previous.gap.len() != previous.key.len() {
+        let n = previous.key.len();
+        if previous.gap.len() != n || previous.correction.len() != n {
             return;
         }
-        let all = previous
-            .key
-            .iter()
-            .copied()
-            .zip(previous.gap.iter().copied());
-        self.contacts.extend(all);
+        let left = |c: usize| (previous.correction[c] - previous.gap[c]).max(0.0);
         self.contacts
-            .sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+            .extend((0..n).map(|c| (previous.key[c], left(c))));
+        sort(&mut self.contacts);
         let pairs = self.contacts.iter();
-        let pairs = pairs.filter_map(|(key, gap)| Some((world.pair(key)?, gap.min(0.0))));
-        self.pairs.extend(pairs);
         self.pairs
-            .sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+            .extend(pairs.filter_map(|(key, left)| Some((world.pair(key)?, *left))));
+        sort(&mut self.pairs);
         self.pairs.dedup_by_key(|p| p.0);
     }
 
@@ -64,13 +59,18 @@ impl Recovery {
     ) -> f64 {
         let own = find(&self.contacts, &key);
         let before = own.or_else(|| find(&self.pairs, &world.pair(&key)?));
-        let lost = before.map_or(0.0, |before| (before.min(0.0) - gap).max(0.0));
-        gap.max(-lost - h * thickness / RELEASE)
+        let left = before.unwrap_or(-gap).min(-gap).min(thickness);
+        gap + (left - h * thickness / RELEASE).max(0.0)
     }
 
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&self.contacts[..]) + size_of_val(&self.pairs[..])
     }
+}
+
+/// By name, and of one name the largest number first.
+fn sort<K: Ord>(list: &mut [(K, f64)]) {
+    list.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
 }
 
 /// The number of the first entry with the given name.
