@@ -322,10 +322,15 @@ fn a_failed_step_takes_a_change_of_topology_back() {
             let before = (kept(&sim), sim.model().generation);
             for stage in [Stage::Adapt].into_iter().chain(STAGES) {
                 *script.lock().unwrap() = Script {
-                    faults: vec![(usize::from(stage != Stage::Adapt), stage, Verdict::Stop)],
+                    // Whichever substep reaches the stage first.
+                    faults: (0..=4).map(|n| (n, stage, Verdict::Stop)).collect(),
                     ..Script::default()
                 };
-                assert!(sim.step().is_err());
+                let stepped = sim.step();
+                assert!(
+                    stepped.is_err(),
+                    "{name}, step {step}: {stage:?}: {stepped:?}"
+                );
                 let after = (kept(&sim), sim.model().generation);
                 assert!(before == after, "{name}, step {step}: {stage:?}");
             }

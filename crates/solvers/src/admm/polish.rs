@@ -106,8 +106,9 @@ impl Admm {
         self.projection.impulses(&problem.contacts, &mut r);
         let mut answer = Solution::new(self.p.clone(), r);
         let target = Target {
-            // A certificate of exactly zero may be asked for, which no bound is above.
-            error: bound.max(f64::MIN_POSITIVE),
+            // Half of it leaves room for velocities that balance the impulses exactly. A certificate of
+            // exactly zero may be asked for, which no bound is above.
+            error: (0.5 * bound).max(f64::MIN_POSITIVE),
             max_iterations: polish.max_iterations,
         };
         let (start, target) = (TaskStart::Given, Some(target));
