@@ -87,7 +87,7 @@ fn a_plate_wider_than_its_pedestal_does_not_rock() {
     let text = r#"
         gravity = [0.855, 0, -9.773]
         time = { step = 0.002, duration = 1 }
-        method = { name = "admm", residual = 1e-8 }
+        method = { name = "admm" }
         contact = { thickness = 0.001 }
         friction = { default = 0.5 }
         [[body]]
