@@ -1,6 +1,6 @@
 """Opens all frames of a run with pyvista (VTK) and says how many points and cells they have.
 
-    cargo run --release -p stiction --example changing_meshes -- out/changing
+    cargo run --release -p stiction-cli --example changing_meshes -- out/changing
     stiction export out/changing --format obj,ply
     python -m venv frames-env && frames-env/bin/pip install pyvista
     frames-env/bin/python benches/peers/read_frames.py out/changing sheet=9,9,25,25,4

@@ -6,7 +6,7 @@
 
 Compares every frame with the vtu files of the run: points and velocities to single precision, faces of
 surfaces, and for all bodies that counts fit together, also where a mesh changes between frames (a run of
-such meshes: `cargo run -p stiction --example changing_meshes`). Exits with 1 if something differs.
+such meshes: `cargo run -p stiction-cli --example changing_meshes`). Exits with 1 if something differs.
 """
 
 import re

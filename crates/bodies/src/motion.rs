@@ -84,6 +84,20 @@ impl<T: Keyed> Track<T> {
         })
     }
 
+    /// A straight track from `from` at `start` to `to` at `end` [s]; it jumps where `end` is not after
+    /// `start`.
+    pub fn ramp(start: f64, from: T, end: f64, to: T) -> Self {
+        let (times, values) = match end > start {
+            true => (vec![start, end], vec![from, to]),
+            false => (vec![end], vec![to]),
+        };
+        Self {
+            times,
+            values,
+            interpolation: Interpolation::Linear,
+        }
+    }
+
     /// The value at time `t` [s].
     pub fn at(&self, t: f64) -> T {
         let last = self.times.len() - 1;
@@ -146,6 +160,27 @@ pub struct Motion {
 }
 
 impl Motion {
+    /// The motion from `from` at `start` to `to` at `end` [s]: the point that starts at `about` [m] moves
+    /// straight, and the turn between the two poses has a constant axis and rate. It holds still
+    /// before and after.
+    pub fn between(start: f64, from: &Pose, end: f64, to: &Pose, about: Vec3) -> Self {
+        let turn = |rotation: Quat, from: f64| {
+            let (axis, angle) = rotation.axis_angle().unwrap_or((Vec3::z_axis(), 0.0));
+            Turn {
+                axis,
+                pivot: about,
+                angle: Track::ramp(start, angle * from, end, angle).into(),
+            }
+        };
+        let turned = to.rotation * from.rotation.inverse();
+        let way = |pose: &Pose| pose.apply(&about) - about;
+        Self {
+            turns: vec![turn(from.rotation, 1.0), turn(turned, 0.0)],
+            translation: Some(Track::ramp(start, way(from), end, way(to)).into()),
+            release: None,
+        }
+    }
+
     /// The placement at time `t` [s].
     pub fn pose(&self, t: f64) -> Pose {
         let mut pose = Pose::default();
@@ -225,6 +260,27 @@ mod tests {
         // A quarter turn after a twentieth of the time.
         let x = motion.pose(0.05).apply(&Vec3::new(2.0, 0.0, 0.0));
         assert!((x - Vec3::new(1.0, 1.0, 0.0)).norm() < 1e-12);
+    }
+
+    #[test]
+    fn a_motion_between_two_poses_meets_both_and_moves_its_point_straight() {
+        let pose = |axis: Vec3, translation: Vec3| Pose {
+            rotation: Quat::from_scaled_axis(axis),
+            translation,
+        };
+        let from = pose(Vec3::new(0.3, -1.0, 0.2), Vec3::new(1.0, 2.0, 3.0));
+        let to = pose(Vec3::new(-0.5, 0.4, 2.0), Vec3::new(-1.0, 0.5, 3.5));
+        let about = Vec3::new(0.7, -0.2, 0.1);
+        let motion = Motion::between(1.0, &from, 1.5, &to, about);
+        let points = [about, Vec3::new(1.0, 1.0, 0.0), Vec3::new(-2.0, 0.0, 1.0)];
+        for (t, pose) in [(0.0, &from), (1.0, &from), (1.5, &to), (9.0, &to)] {
+            for x in &points {
+                let off = (motion.pose(t).apply(x) - pose.apply(x)).norm();
+                assert!(off < 1e-14, "{t}: {off:e}");
+            }
+        }
+        let middle = (from.apply(&about) + to.apply(&about)) * 0.5;
+        assert!((motion.pose(1.25).apply(&about) - middle).norm() < 1e-14);
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Writes a synthetic run whose bodies change their meshes between frames, for readers of runs:
 //!
 //! ```sh
-//! cargo run --release -p stiction --example changing_meshes -- out/changing
+//! cargo run --release -p stiction-cli --example changing_meshes -- out/changing
 //! ```
 #![allow(dead_code)] // tests use the run without `main`
 
 use std::path::Path;
 
-use stiction::{
+use stiction_cli::{
     math::Vec3,
     record::{
         Cells, Data, Encoding, Frame, Pvd, RecordError, make_folder, sequence_path, write_vtu,

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use stiction::commands::{self, Cli};
+use stiction_cli::commands::{self, Cli};
 
 /// Blocks of memory from this size on go back to the system when they are freed [bytes].
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

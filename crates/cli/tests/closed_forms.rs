@@ -1,7 +1,7 @@
 //! Scenes against closed forms, and measured orders of convergence.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use stiction::{
+use stiction_cli::{
     scene::{LoadOptions, SceneSource, load},
     sim::Simulation,
 };
@@ -119,7 +119,7 @@ fn the_mesh_converges_at_second_order() {
             for _ in 0..plan.time.steps() {
                 sim.step().unwrap();
             }
-            stiction::bodies::energy::elastic_energy(&sim.model().bodies[0], sim.state())
+            stiction_cli::bodies::energy::elastic_energy(&sim.model().bodies[0], sim.state())
         };
         let u: Vec<f64> = cells.into_iter().map(energy).collect();
         let p = [order(u[0], u[1], u[2]), order(u[1], u[2], u[3])];
@@ -151,7 +151,7 @@ fn the_beam_approaches_euler_bernoulli_under_refinement() {
 /// Backward Euler loses ½ ‖v⁺−v‖²_M + E(x) − E(x⁺) − ∇E(x⁺)·(x−x⁺) per step: no more, no less.
 #[test]
 fn a_swinging_strip_loses_exactly_what_backward_euler_damps() {
-    use stiction::bodies::{BodyKind, State, energy};
+    use stiction_cli::bodies::{BodyKind, State, energy};
     let options = LoadOptions {
         overrides: vec![
             "method.tolerance=1e-12".to_owned(),
@@ -182,7 +182,7 @@ fn a_swinging_strip_loses_exactly_what_backward_euler_damps() {
         let kinetic: f64 = (0..dv.len())
             .map(|i| 0.5 * dv[i].dot(&soft.mass.row(&soft.pattern, &dv, i)))
             .sum();
-        let mut gradient = vec![stiction::math::Vec3::zeros(); dv.len()];
+        let mut gradient = vec![stiction_cli::math::Vec3::zeros(); dv.len()];
         soft.terms
             .iter()
             .for_each(|t| t.add_gradient(&after.x, 1.0, &mut gradient).unwrap());

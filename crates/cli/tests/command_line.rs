@@ -6,8 +6,8 @@ mod common;
 use std::{fs, path::Path};
 
 use common::{code, root, stderr, stdout, stiction};
-use stiction::record::Summary;
-use stiction::scene::mesh_files::{Limits, vtu};
+use stiction_cli::record::Summary;
+use stiction_cli::scene::mesh_files::{Limits, vtu};
 
 #[test]
 fn every_broken_scene_exits_with_2_and_names_its_culprit() {
@@ -142,7 +142,7 @@ fn usage_errors_exit_with_2_and_help_with_0() {
 #[test]
 fn scenes_are_listed_and_printed() {
     let listed = stdout(&stiction(&["scenes"]));
-    for scene in stiction::scene::builtin::list() {
+    for scene in stiction_cli::scene::builtin::list() {
         assert!(listed.contains(scene.name), "{} is not listed", scene.name);
         assert!(
             !scene.description().is_empty(),

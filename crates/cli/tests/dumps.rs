@@ -12,7 +12,7 @@ mod common;
 use std::{fs, path::Path};
 
 use common::{code, stderr, stiction};
-use stiction::{
+use stiction_cli::{
     contact::solver::{ContactSolver, Solution, SolverError, SolverReport, TaskStart, solve_alone},
     contact::{CertifyConfig, FrictionProblem, certify},
     math::Vec3,

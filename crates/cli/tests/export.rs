@@ -9,7 +9,7 @@ use std::{fs, path::Path};
 
 use common::{code, stderr, stiction};
 use openusd::sdf::{self, AbstractData, Value};
-use stiction::scene::mesh_files::{Limits, vtu};
+use stiction_cli::scene::mesh_files::{Limits, vtu};
 
 /// A sheet swings for a few frames; written as vtu and USD at once, then exported.
 fn run(folder: &Path) {
@@ -32,7 +32,7 @@ fn run(folder: &Path) {
 
 /// Times and, to single precision, points of the frames of a body; and its triangles.
 fn recorded(folder: &Path, body: &str) -> (Vec<f64>, Vec<Vec<[f32; 3]>>, Vec<u32>) {
-    let entries = stiction::record::read_pvd(&folder.join("frames.pvd")).unwrap();
+    let entries = stiction_cli::record::read_pvd(&folder.join("frames.pvd")).unwrap();
     let (mut times, mut frames, mut triangles) = (Vec::new(), Vec::new(), Vec::new());
     for entry in entries.iter().filter(|e| e.name == body) {
         let bytes = fs::read(folder.join(&entry.file)).unwrap();

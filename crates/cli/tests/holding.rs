@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::print_stdout)] // the figures, with --nocapture
 
-use stiction::{
+use stiction_cli::{
     math::Vec3,
     scene::{LoadOptions, SceneSource, load},
     sim::Simulation,

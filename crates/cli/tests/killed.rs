@@ -1,7 +1,7 @@
 //! A run that is killed at any moment and resumed equals one that was not disturbed: every table, frame and
 //! summary, for each method, in a new folder and over an earlier run.
 //!
-//! `STICTION_KILLS=100 cargo test -p stiction --test killed` kills that often; the default is a handful.
+//! `STICTION_KILLS=100 cargo test -p stiction-cli --test killed` kills that often; the default is a handful.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;

@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 
 use common::{code, stderr, stiction};
 use openusd::sdf::{self, AbstractData, Value};
-use stiction::{
+use stiction_cli::{
     geometry::{
         Strands,
         shapes::{Groom, Scalp},
@@ -81,7 +81,7 @@ fn rods_are_drawn_with_their_colour_and_cast_shadows() {
 
 #[test]
 fn hair_is_grown_on_a_mesh_and_written_in_every_form() {
-    use stiction::scene::mesh_files::{Limits, strands};
+    use stiction_cli::scene::mesh_files::{Limits, strands};
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
     let (mesh, out) = (path("tent.obj"), path("hair.strands"));

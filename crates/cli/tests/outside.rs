@@ -26,7 +26,7 @@ use std::{
 };
 
 use common::{code, root, stderr, stiction};
-use stiction::{math::checksum::Xxh64, record::Summary};
+use stiction_cli::{math::checksum::Xxh64, record::Summary};
 
 /// Address space of a case [KiB].
 const MEMORY: u64 = 4 << 20;
@@ -291,7 +291,12 @@ fn seeds(dir: &Path) -> Seeds {
         "pendulum",
         "grains",
     ];
-    let builtin = |name: &&str| stiction::scene::builtin::get(name).unwrap().text.to_owned();
+    let builtin = |name: &&str| {
+        stiction_cli::scene::builtin::get(name)
+            .unwrap()
+            .text
+            .to_owned()
+    };
     Seeds {
         meshes,
         strands,

@@ -6,7 +6,7 @@ mod common;
 use std::{fs, path::Path, thread::sleep, time::Duration};
 
 use common::{assert_same_run, code, command, stderr, stiction};
-use stiction::record::{Checkpoint, Recorder, Status, Summary};
+use stiction_cli::record::{Checkpoint, Recorder, Status, Summary};
 
 /// A scene with one of everything, short enough to be run often.
 const SCENE: &str = r#"

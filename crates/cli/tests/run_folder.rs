@@ -11,7 +11,7 @@ use std::{
 };
 
 use common::{assert_same_run, code, command, contents, stderr, stiction};
-use stiction::record::{LOCK, Status, Summary, read_pvd};
+use stiction_cli::record::{LOCK, Status, Summary, read_pvd};
 
 /// A cube of 1 kg falls from rest: after n steps its kinetic energy is 0.005 n² J.
 const FALL: &str = r#"

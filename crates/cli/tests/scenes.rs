@@ -17,7 +17,7 @@ use std::{
 
 use common::{code, stderr, stdout, stiction};
 use serde_json::Value;
-use stiction::scene::builtin;
+use stiction_cli::scene::builtin;
 
 /// One run of `stiction check --quick`: its exit code, what it printed, what it complained about.
 struct Outcome {

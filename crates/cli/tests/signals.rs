@@ -13,7 +13,7 @@ use std::{
 };
 
 use common::{assert_same_run, code, command, stderr, stiction};
-use stiction::record::{Status, Summary};
+use stiction_cli::record::{Status, Summary};
 
 fn summary(dir: &Path) -> Summary {
     Summary::read(&dir.join("summary.json")).unwrap()

@@ -7,7 +7,7 @@
 #![allow(clippy::print_stdout)] // the worst figures, with --nocapture
 
 use rayon::prelude::*;
-use stiction::{
+use stiction_cli::{
     scene::{LoadOptions, SceneSource, load},
     sim::Simulation,
 };
@@ -138,7 +138,7 @@ impl Case {
                 sim.step().unwrap();
             }
             let body = &sim.model().bodies[0];
-            let v = stiction::bodies::energy::momentum(body, sim.state()) / body.total_mass();
+            let v = stiction_cli::bodies::energy::momentum(body, sim.state()) / body.total_mass();
             v.x * down[0] + v.z * down[1]
         };
         // The acceleration is that after the block has stopped trembling from the start: near the

@@ -126,13 +126,18 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
             &["math", "geometry", "bodies", "contact", "solvers", "sim"],
         ),
         (
+            "stiction",
+            &[
+                "math", "geometry", "bodies", "contact", "solvers", "sim", "scene", "record",
+            ],
+        ),
+        (
             "cli",
             &[
                 "math", "geometry", "bodies", "contact", "solvers", "sim", "scene", "record",
             ],
         ),
-        // Only the facade, which has no ending to its name.
-        ("viewer", &[]),
+        ("viewer", &["cli"]),
     ])
 }
 

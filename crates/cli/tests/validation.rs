@@ -6,7 +6,7 @@ mod common;
 use std::{collections::BTreeSet, fs};
 
 use common::{code, root, stderr, stdout, stiction};
-use stiction::{scene::builtin, validate};
+use stiction_cli::{scene::builtin, validate};
 
 /// Cases that a method cannot run and says so: `smooth` knows no rods.
 const REFUSED: [(&str, &str); 3] = [

@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 
 use common::{code, stderr, stdout, stiction};
 use serde_json::Value;
-use stiction::{record::Summary, scene::builtin};
+use stiction_cli::{record::Summary, scene::builtin};
 
 /// A ball in free fall, which the variant `quick` follows for a tenth of the time.
 const SCENE: &str = r#"

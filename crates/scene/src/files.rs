@@ -22,6 +22,8 @@ pub(crate) struct Files<'a> {
     /// The folder that paths on the command line start from.
     pub cwd: &'a Path,
     pub limits: mesh_files::Limits,
+    /// Meshes in memory, by the path that the scene names.
+    pub memory: &'a [(String, MeshFile)],
     /// The files that were read, and where their paths stand.
     pub used: RefCell<Vec<(Place, PathBuf)>>,
 }
@@ -30,6 +32,9 @@ impl Files<'_> {
     /// Reads a mesh. A path in a scene is relative to the scene's folder and stays inside it; a
     /// path on the command line is whatever the user may read.
     pub fn load(&self, reporter: &Reporter, path: &At<String>) -> Option<MeshFile> {
+        if let Some((_, mesh)) = self.memory.iter().find(|(name, _)| *name == path.value) {
+            return Some(mesh.clone());
+        }
         let full = self.find(reporter, path)?;
         mesh_files::load(&full, &self.limits)
             .map_or_else(|error| refuse(reporter, path, &full, &error), Some)

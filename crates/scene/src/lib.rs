@@ -9,6 +9,7 @@ pub mod builtin;
 mod canonical;
 mod differences;
 mod error;
+mod extension;
 mod fields;
 mod files;
 pub mod friction;
@@ -27,6 +28,7 @@ mod variant;
 
 pub use differences::{Difference, differences};
 pub use error::{Kind, Problem, SceneError};
+pub use extension::Extension;
 pub use kept::MeshSource;
 pub use load::{Limits, LoadOptions, Plan, Scene, SceneSource, load, variants};
 pub use settings::{ContactSettings, Frames, OutputSettings, Overlap, TimeSettings};

@@ -23,10 +23,13 @@ use toml_edit::DocumentMut;
 use crate::{
     build, builtin, canonical,
     error::{Kind, Problem, Reporter, SceneError},
+    extension::Extension,
     files::Files,
     friction::FrictionTable,
     kept::{Kept, MeshSource},
-    library, mesh_files, overrides, read,
+    library,
+    mesh_files::{self, MeshFile},
+    overrides, read,
     settings::{ContactSettings, OutputSettings, Overlap, TimeSettings},
     source::{At, Origin, Place, Sources},
     suggest,
@@ -70,6 +73,10 @@ pub struct LoadOptions {
     pub methods: Registry,
     /// What to do about overlap at the start instead of what the scene says.
     pub overlap: Option<Overlap>,
+    /// Meshes in memory, by the path that the scene names them by (`mesh = "memory:NAME"`).
+    pub meshes: Vec<(String, MeshFile)>,
+    /// Changes of the model that a scene cannot express.
+    pub extensions: Vec<Extension>,
 }
 
 /// How large a scene may be.
@@ -292,13 +299,24 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
         base,
         cwd: &cwd,
         limits: mesh_limits,
+        memory: &options.meshes,
         used: RefCell::default(),
     };
-    let (method, default) = (options.method.as_deref(), options.methods.first());
+    let method = options.method.as_deref();
+    let default = options.methods.default_for(read.contact.enabled);
     let kept = Kept::new(&root, method, default, &reporter.sources);
     let mut fingerprint = canonical::document(&kept.root);
     fingerprint.text(read.method.value.name());
-    let built = build::build(&reporter, &read, &files, &options.limits, &mut fingerprint);
+    let extensions = &options.extensions;
+    let limits = &options.limits;
+    let built = build::build(
+        &reporter,
+        &read,
+        &files,
+        limits,
+        extensions,
+        &mut fingerprint,
+    );
     reporter.verdict()?;
     let Some(built) = built else {
         return Err(unexplained());

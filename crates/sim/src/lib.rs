@@ -9,6 +9,7 @@ pub mod capabilities;
 mod certify;
 pub mod check;
 pub mod colliders;
+mod control;
 pub mod dynamics;
 mod error;
 pub mod forces;
@@ -33,6 +34,7 @@ mod stages;
 
 pub use admm::admm;
 pub use capabilities::Unsupported;
+pub use control::Controls;
 pub use error::SolveError;
 pub use linearised::Linearised;
 pub use method::{

@@ -12,7 +12,7 @@ use crate::{
     keys::{Key, KeySource, Keys, NoKeys, Value},
     method::Method,
     methods,
-    needs::Need,
+    needs::{Feature, Need},
 };
 
 /// A method as the registry lists it.
@@ -145,9 +145,12 @@ impl Registry {
         self.entries.iter().copied().find(|e| e.name == name)
     }
 
-    /// The name of the method of scenes that choose none: the first.
-    pub fn first(&self) -> &'static str {
-        self.entries.first().map_or("", |e| e.name)
+    /// The name of the method of scenes that choose none: the first, or the first that solves contact
+    /// where things touch.
+    pub fn default_for(&self, contact: bool) -> &'static str {
+        let solves = |e: &&&MethodEntry| e.defaults().capabilities().has(Feature::Contact);
+        let able = self.entries.iter().find(solves).filter(|_| contact);
+        able.or(self.entries.first()).map_or("", |e| e.name)
     }
 
     /// The names of the methods that, with their default settings, support all of `needs`.

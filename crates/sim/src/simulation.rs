@@ -20,8 +20,8 @@ use crate::{
 
 /// A model, its state and the method that moves it.
 pub struct Simulation {
-    model: Model,
-    state: State,
+    pub(crate) model: Model,
+    pub(crate) state: State,
     method: Box<dyn Method>,
     adapter: Option<Box<dyn Adapter>>,
     /// The time step [s].

@@ -17,7 +17,7 @@ use rerun::{
         },
     },
 };
-use stiction::{contact::Certificate, view::Follower};
+use stiction_cli::{contact::Certificate, view::Follower};
 
 use crate::{
     Error,
@@ -79,7 +79,7 @@ pub fn send(
 /// What curves are called in the plots, with units.
 fn name_series(stream: &RecordingStream) -> Result<(), Error> {
     for (name, unit) in Certificate::FIELDS.iter().zip(Certificate::UNITS) {
-        let (group, shown) = match (unit, stiction::view::is_logarithmic(name)) {
+        let (group, shown) = match (unit, stiction_cli::view::is_logarithmic(name)) {
             ("J", _) => ("energy", format!("{name} [J]")),
             ("", true) => ("certificate", format!("log10 {name}")),
             (unit, true) => ("certificate", format!("log10 {name} [{unit}]")),

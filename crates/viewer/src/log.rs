@@ -4,7 +4,7 @@ use rerun::{
     Arrows3D, Color, EntityPath, EntityPathPart, LineStrips3D, Mesh3D, Points3D, RecordingStream,
     Scalars, TimeColumn,
 };
-use stiction::view::{Mark, News, What};
+use stiction_cli::view::{Mark, News, What};
 
 use crate::Error;
 

@@ -19,7 +19,7 @@ use std::{
 
 use clap::Parser;
 use rerun::RecordingStreamBuilder;
-use stiction::{replay::ReplayError, view::Follower};
+use stiction_cli::{replay::ReplayError, view::Follower};
 
 /// How often a run that is going on is looked at.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -93,7 +93,7 @@ fn main() -> ExitCode {
 fn show(args: &Args) -> Result<(), Error> {
     if !args.follow {
         // Says what is wrong before anything is served.
-        stiction::replay::Replay::open(&args.dir)?;
+        stiction_cli::replay::Replay::open(&args.dir)?;
     }
     // A second handler in one process is refused; there is none.
     let _ = ctrlc::set_handler(|| STOP.store(true, Ordering::SeqCst));

@@ -22,7 +22,7 @@ use std::{
 };
 
 use chromium::{Browser, Pixels};
-use stiction::{
+use stiction_cli::{
     record::{Format, KeptScene, Recorder, RunFolder, RunInfo},
     scene::{LoadOptions, SceneSource, load},
 };

@@ -24,6 +24,12 @@ pub enum BuildError {
         /// The element.
         source: ElementError,
     },
+    /// Elements act on nodes, which rigid bodies and rods do not offer.
+    #[error("body `{body}`: elements can be added to shells, solids and particles only")]
+    NoElements {
+        /// The body.
+        body: String,
+    },
     /// Frames cannot carry the body.
     #[error("body `{body}`: {source}")]
     Frames {

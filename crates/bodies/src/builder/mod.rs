@@ -17,6 +17,7 @@ use stiction_math::{Quat, Vec3};
 use crate::{
     attachment::Attachment,
     drag::Air,
+    elements::{ElementError, Elements},
     mass::Mass,
     material::{Damping, MassKind, MaterialError, ShellMaterial, SolidLaw, SolidMaterial},
     model::{Body, BodyKind, Deformable, Model, Pin, ShellSource, Spin},
@@ -500,6 +501,40 @@ impl Builder {
                 clamp: None,
             });
         }
+        Ok(())
+    }
+
+    /// Adds a force model of one's own to a shell, solid or cloud of particles: elements over its nodes,
+    /// beside those of its material.
+    pub fn elements<const K: usize, E>(
+        &mut self,
+        body: usize,
+        elements: E,
+    ) -> Result<(), BuildError>
+    where
+        E: Elements<K> + std::fmt::Debug + Send + 'static,
+    {
+        let own = &self.model.bodies[body];
+        if own.kind.as_deformable().is_none() {
+            return Err(BuildError::NoElements {
+                body: own.name.clone(),
+            });
+        }
+        let count = own.node_count();
+        let nodes = elements.nodes().iter().enumerate();
+        for (element, node) in nodes.flat_map(|(e, nodes)| nodes.iter().map(move |n| (e, *n))) {
+            if node as usize >= count {
+                return Err(BuildError::Element {
+                    body: own.name.clone(),
+                    source: ElementError::NodeOutOfRange {
+                        element,
+                        node,
+                        count,
+                    },
+                });
+            }
+        }
+        self.drafts[body].recipes.push(term::recipe(elements));
         Ok(())
     }
 

@@ -21,6 +21,7 @@ use crate::{
     Limits,
     canonical::Fingerprint,
     error::{Kind, Reporter},
+    extension::Extension,
     files::Files,
     mesh_files::Group,
     read::{
@@ -63,6 +64,7 @@ pub(crate) fn build(
     document: &Document,
     files: &Files<'_>,
     limits: &Limits,
+    extensions: &[Extension],
     fingerprint: &mut Fingerprint,
 ) -> Option<Built> {
     finite::check(reporter, document);
@@ -110,7 +112,14 @@ pub(crate) fn build(
     if !reporter.clean() {
         return None;
     }
-    let (model, mut state) = match scene.builder.finish() {
+    let mut builder = scene.builder;
+    for extension in extensions {
+        if let Err(error) = extension.apply(&mut builder) {
+            let place = place_of(document, body_of(&error).unwrap_or_default());
+            return reporter.fail(Kind::Build, place, error.to_string(), None);
+        }
+    }
+    let (model, mut state) = match builder.finish() {
         Ok(built) => built,
         Err(error) => {
             let place = place_of(document, body_of(&error).unwrap_or_default());

@@ -144,9 +144,10 @@ pub(crate) fn document(
     unique(reporter, probes.iter().map(|p| &p.name), "probes");
 
     let time = settings::time(&f);
-    let mut method = settings::method(&f, method, methods);
     let air = settings::air(&f, plans.iter().any(|b| b.drag.is_some()));
     let contact = settings::contact(&f, !obstacles.is_empty());
+    let touching = contact.as_ref().is_some_and(|c| c.enabled);
+    let mut method = settings::method(&f, method, methods, touching);
     let ignores = contact
         .as_ref()
         .is_some_and(|c| c.overlap == Overlap::Ignore);

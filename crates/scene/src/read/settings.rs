@@ -60,26 +60,26 @@ pub(crate) fn method(
     root: &Fields<'_>,
     chosen: Option<At<&str>>,
     methods: &Registry,
+    contact: bool,
 ) -> Option<At<Box<dyn MethodConfig>>> {
     let f = match root.get("method") {
         Some(node) => Some(Fields::open(root.reporter, node, "[method]")?),
         None => None,
     };
     let own = f.as_ref().and_then(|f| f.string("name"));
-    if let (Some(f), None) = (&f, &own) {
-        f.need("name")?;
-    }
     let name = match (&chosen, &own) {
         (Some(chosen), _) => chosen.clone(),
         (None, Some(own)) => own.clone(),
-        (None, None) => At::new(methods.first(), root.place),
+        (None, None) => At::new(methods.default_for(contact), root.place),
     };
     let Some(entry) = methods.get(name.value) else {
         let help = suggest::help(name.value, "methods", methods.names());
         let message = format!("there is no method `{}`", name.value);
         return name.fail(root.reporter, Kind::UnknownName, message, Some(help));
     };
-    let f = f.filter(|_| own.is_none_or(|own| own.value == name.value));
+    // Settings without a name are those of the default.
+    let named = own.map_or_else(|| methods.default_for(contact), |own| own.value);
+    let f = f.filter(|_| named == name.value);
     let config = match f {
         Some(f) => {
             let keys = entry.keys.iter().map(|k| k.name);

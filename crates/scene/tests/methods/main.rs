@@ -190,7 +190,18 @@ fn several_wrong_settings_are_reported_at_once() {
 }
 
 #[test]
+fn a_scene_without_a_method_in_which_things_touch_has_one_that_solves_contact() {
+    let floor = "\n[[obstacle]]\nname = \"floor\"\nshape = { type = \"plane\", normal = [0, 0, 1], offset = -9 }\n";
+    let scene = load_with(&format!("{FALLING}{floor}"), Registry::default(), &[]).unwrap();
+    assert_eq!(scene.plan.method.name(), "admm");
+    // Settings may do without the name.
+    let overrides = ["method.residual=1e-6"];
+    let scene = load_with(&format!("{FALLING}{floor}"), Registry::default(), &overrides).unwrap();
+    assert_eq!(scene.plan.method.name(), "admm");
+}
+
+#[test]
 fn a_scene_without_a_method_has_the_first_of_the_registry() {
     let scene = load_with(FALLING, Registry::default(), &[]).unwrap();
-    assert_eq!(scene.plan.method.name(), Registry::default().first());
+    assert_eq!(scene.plan.method.name(), Registry::default().default_for(false));
 }
