@@ -517,7 +517,8 @@ fn judge(dir: &Path, args: &[String]) -> Option<String> {
     if status.is_none() && !(is_run && begun()) {
         status = ended(&mut child, LOAD);
     }
-    if status.is_none() && is_run && begun() {
+    let asked = status.is_none() && is_run && begun();
+    if asked {
         let _ = Command::new("kill").arg(child.id().to_string()).status();
         status = ended(&mut child, OBEY);
     }
@@ -528,8 +529,7 @@ fn judge(dir: &Path, args: &[String]) -> Option<String> {
     };
     match status.code() {
         Some(0..=2) => {}
-        // Ended by our own request before it could catch it.
-        None if is_run && std::os::unix::process::ExitStatusExt::signal(&status) == Some(15) => {}
+        Some(130) if asked => {}
         other => return Some(format!("it ended with {other:?}, {status}")),
     }
     let said = String::from_utf8_lossy(&fs::read(&said).unwrap()).into_owned();

@@ -110,7 +110,7 @@ impl<const N: usize> Real for Dual<N> {
 
     #[inline]
     fn ln(self) -> Self {
-        self.chain(self.re.ln(), 1.0 / self.re)
+        self.chain(crate::elementary::ln(self.re), 1.0 / self.re)
     }
 }
 

@@ -27,6 +27,7 @@ mod coloring;
 mod dissection;
 mod dual;
 mod eig;
+pub mod elementary;
 mod factor;
 pub mod formula;
 mod krylov;
