@@ -25,7 +25,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{code, root, stderr, stiction};
+use common::{Draw, code, root, stderr, stiction};
 use stiction::{math::checksum::Xxh64, record::Summary};
 
 /// Address space of a case [KiB].
@@ -40,26 +40,6 @@ const OBEY: Duration = Duration::from_millis(4000);
 
 /// Cases in the test suite.
 const CASES: usize = 60;
-
-struct Draw(u64);
-
-impl Draw {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-
-    fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
-        &list[self.below(list.len())]
-    }
-}
 
 const SCENE: &str = r#"
 gravity = [0, 0, -9.81]

@@ -61,7 +61,7 @@ impl Real for f64 {
 
     #[inline]
     fn ln(self) -> Self {
-        f64::ln(self)
+        crate::elementary::ln(self)
     }
 }
 

@@ -33,6 +33,7 @@ pub mod formula;
 mod krylov;
 mod line_search;
 mod prefetch;
+mod processor;
 pub mod reduce;
 mod scalar_bands;
 mod scatter;
@@ -58,6 +59,7 @@ pub use krylov::{
 };
 pub use line_search::{LineSearchConfig, LineSearchError, LineSearchReport, armijo};
 pub use prefetch::prefetch;
+pub use processor::instruction_sets;
 pub use scalar_bands::{ScalarBands, ScalarFactors};
 pub use scatter::{Contribution, Scatter, ScatterError};
 pub use svd3::{Svd3, polar3, svd3};
