@@ -295,10 +295,11 @@ fn a_run_that_goes_on_is_followed_until_it_ends() {
         .status()
         .unwrap();
     assert!(replayed.success());
-    // The same content, cut into other pieces.
+    // The same content, cut into more pieces: one per frame and one at the end at most, each with the names of all that
+    // it holds. How many there are depends on how busy the machine is.
     let [live, late] = ["live.rrd", "late.rrd"].map(|n| fs::metadata(saved(n)).unwrap().len());
     assert!(
-        live > late / 2 && live < 3 * late,
+        live > late / 2 && live < 7 * late,
         "{live} and {late} bytes"
     );
 }
