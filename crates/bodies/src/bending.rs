@@ -44,6 +44,7 @@
 use crate::elements::{ElementError, Elements, Hessian, Local, gather_rest, require};
 use crate::hinges::interior_edges;
 use crate::membrane::material_frame;
+use stiction_math::elementary::atan2;
 use stiction_math::nalgebra::{SMatrix, SVector};
 use stiction_math::{Mat3, Vec3};
 
@@ -195,7 +196,7 @@ impl Hinges {
                 let [u, v] = material_frame(&n, &warp);
                 let across = n.cross(&(x[1] - x[0]));
                 let rigidity = rigidity(edge.triangles[side]);
-                mean += 0.5 * rigidity.along(across.dot(&v).atan2(across.dot(&u)));
+                mean += 0.5 * rigidity.along(atan2(across.dot(&v), across.dot(&u)));
             }
             let areas = 0.5 * (hinge.squares[0].sqrt() + hinge.squares[1].sqrt());
             hinges.nodes.push(edge.nodes);
@@ -335,7 +336,7 @@ impl Hinge {
     /// θ in (−π, π], positive where the tips rise to the side of the normals.
     fn angle(&self) -> f64 {
         let [n1, n2] = &self.normals;
-        (self.edge.dot(&n2.cross(n1)) / self.length).atan2(n1.dot(n2))
+        atan2(self.edge.dot(&n2.cross(n1)) / self.length, n1.dot(n2))
     }
 
     fn sides(&self, x: &[Vec3; 4]) -> [Side; 2] {

@@ -1,5 +1,6 @@
 //! Air drag on surfaces.
 
+use stiction_math::elementary::sin;
 use stiction_math::{Mat3, Vec3};
 
 /// The air around the bodies.
@@ -48,7 +49,7 @@ impl Air {
             0.0
         };
         let phase = std::f64::consts::TAU * (time - delay) / gust.period;
-        self.wind + gust.swing * phase.sin()
+        self.wind + gust.swing * sin(phase)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Prescribed motion: where a pinned node, a driven rigid body or an obstacle is at a given time.
 
-use stiction_math::{Quat, Vec3, nalgebra::Unit};
+use stiction_math::elementary::rotation_about;
+use stiction_math::{Vec3, nalgebra::Unit};
 
 pub use stiction_geometry::analytic::Pose;
 
@@ -185,7 +186,7 @@ impl Motion {
     pub fn pose(&self, t: f64) -> Pose {
         let mut pose = Pose::default();
         for turn in &self.turns {
-            let r = Quat::from_axis_angle(&turn.axis, turn.angle.at(t));
+            let r = rotation_about(&turn.axis, turn.angle.at(t));
             pose.rotation = r * pose.rotation;
             pose.translation = r * (pose.translation - turn.pivot) + turn.pivot;
         }

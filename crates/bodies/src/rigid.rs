@@ -1,5 +1,7 @@
 //! Rigid bodies: inertia, the implicit gyroscopic term and the exponential update.
 
+use stiction_math::elementary;
+use stiction_math::elementary::sin;
 use stiction_math::{Mat3, Quat, Vec3};
 
 /// A rigid body: two 3-blocks, the velocity of its centre of mass and its angular velocity.
@@ -40,7 +42,7 @@ impl Rigid {
         // Newton on g(w) = I w − exp(−h w) L. Quadratic from w = ω unless the body turns by more
         // than about a radian per step; 20 iterations bound the work there.
         for _ in 0..20 {
-            let turned = Quat::from_scaled_axis(-w * h) * momentum;
+            let turned = elementary::rotation(&(-w * h)) * momentum;
             let g = inertia * w - turned;
             let size = g.norm();
             if size < best.0 {
@@ -68,11 +70,11 @@ pub fn left_jacobian(phi: &Vec3) -> Mat3 {
         (0.5 - angle2 / 24.0, 1.0 / 6.0 - angle2 / 120.0)
     } else {
         let angle = angle2.sqrt();
-        let half = (0.5 * angle).sin();
+        let half = sin(0.5 * angle);
         // 1 − cos by the half angle: no cancellation.
         (
             2.0 * half * half / angle2,
-            (angle - angle.sin()) / (angle2 * angle),
+            (angle - sin(angle)) / (angle2 * angle),
         )
     };
     Mat3::identity() + k * a + k * k * b
@@ -80,7 +82,7 @@ pub fn left_jacobian(phi: &Vec3) -> Mat3 {
 
 /// exp(h ω) R, normalised.
 pub fn advance_rotation(rotation: &Quat, omega: &Vec3, h: f64) -> Quat {
-    let mut next = Quat::from_scaled_axis(omega * h) * rotation;
+    let mut next = elementary::rotation(&(omega * h)) * rotation;
     next.renormalize();
     next
 }

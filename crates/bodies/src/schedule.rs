@@ -1,6 +1,7 @@
 //! Values prescribed over time: keys, uniform acceleration, a sine, or a formula.
 
 use std::f64::consts::TAU;
+use stiction_math::elementary::sin;
 
 use stiction_math::{Vec3, formula::Formula};
 
@@ -74,7 +75,7 @@ impl<T: Scheduled> Schedule<T> {
                 amplitude,
                 frequency,
                 phase,
-            } => *amplitude * (TAU * frequency * t + phase).sin(),
+            } => *amplitude * sin(TAU * frequency * t + phase),
             Self::Formula { of, scale } => T::of(of, t) * *scale,
         }
     }

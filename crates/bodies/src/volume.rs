@@ -4,6 +4,7 @@
 //! depends on the volume V alone, so that the force on every vertex is (P − P₀) ∂V/∂x, and the
 //! Hessian is a sparse part W′ ∂²V/∂x² and a dense one of rank one, W″ ∂V/∂x ∂V/∂xᵀ.
 
+use stiction_math::elementary;
 use stiction_math::{Mat3, Vec3};
 
 use crate::{model::Body, surface::Skin};
@@ -104,13 +105,13 @@ impl VolumeLaw {
             Self::Gas { ambient } => {
                 let inside = (ambient + p) * v0;
                 [
-                    ambient * (v - v0) - inside * (v / v0).ln(),
+                    ambient * (v - v0) - inside * elementary::ln(v / v0),
                     ambient - inside / v,
                     inside / (v * v),
                 ]
             }
             Self::NearlyIncompressible { compression } => {
-                let ln = (v / v0).ln();
+                let ln = elementary::ln(v / v0);
                 [
                     (v0 - v * (1.0 - ln)) / compression - p * (v - v0),
                     ln / compression - p,

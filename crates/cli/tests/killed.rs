@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{assert_same_run, code, command, stderr, stiction};
+use common::{Draw, assert_same_run, code, command, stderr, stiction};
 use serde_json::Value;
 
 const SCENE: &str = r#"
@@ -66,19 +66,6 @@ fn summary(dir: &Path) -> Value {
     summary
 }
 
-/// Numbers from 0 to 1, the same in every run of the test.
-struct Draw(u64);
-
-impl Draw {
-    fn next(&mut self) -> f64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (self.0 >> 40) as f64 / (1u64 << 24) as f64
-    }
-}
-
 fn killed_and_resumed(method: &str, contact: bool) {
     let kills = std::env::var("STICTION_KILLS").ok();
     let kills: usize = kills.map_or(6, |n| n.parse().unwrap());
@@ -107,7 +94,7 @@ fn killed_and_resumed(method: &str, contact: bool) {
     let mut draw = Draw(method.len() as u64);
     for kill in 0..kills {
         // A new folder, a finished run that is overwritten, and a run that was killed before.
-        let how = match (kill, draw.next() < 0.5) {
+        let how = match (kill, draw.uniform() < 0.5) {
             (0, _) => "",
             (_, true) => "--overwrite",
             (_, false) => "--resume",
@@ -116,14 +103,14 @@ fn killed_and_resumed(method: &str, contact: bool) {
             let args = args(&killed, "--overwrite");
             let mut child = command(&args.iter().map(String::as_str).collect::<Vec<_>>());
             let mut child = child.spawn().unwrap();
-            sleep(Duration::from_secs_f64(0.7 * wall * draw.next()));
+            sleep(Duration::from_secs_f64(0.7 * wall * draw.uniform()));
             child.kill().unwrap();
             child.wait().unwrap();
         }
         let args = args(&killed, how);
         let mut child = command(&args.iter().map(String::as_str).collect::<Vec<_>>());
         let mut child = child.spawn().unwrap();
-        sleep(Duration::from_secs_f64(1.1 * wall * draw.next()));
+        sleep(Duration::from_secs_f64(1.1 * wall * draw.uniform()));
         child.kill().unwrap();
         child.wait().unwrap();
         run(&killed, "--resume");

@@ -25,7 +25,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{code, root, stderr, stiction};
+use common::{Draw, code, root, stderr, stiction};
 use stiction_cli::{math::checksum::Xxh64, record::Summary};
 
 /// Address space of a case [KiB].
@@ -40,26 +40,6 @@ const OBEY: Duration = Duration::from_millis(4000);
 
 /// Cases in the test suite.
 const CASES: usize = 60;
-
-struct Draw(u64);
-
-impl Draw {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-
-    fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
-        &list[self.below(list.len())]
-    }
-}
 
 const SCENE: &str = r#"
 gravity = [0, 0, -9.81]
@@ -522,7 +502,8 @@ fn judge(dir: &Path, args: &[String]) -> Option<String> {
     if status.is_none() && !(is_run && begun()) {
         status = ended(&mut child, LOAD);
     }
-    if status.is_none() && is_run && begun() {
+    let asked = status.is_none() && is_run && begun();
+    if asked {
         let _ = Command::new("kill").arg(child.id().to_string()).status();
         status = ended(&mut child, OBEY);
     }
@@ -533,8 +514,7 @@ fn judge(dir: &Path, args: &[String]) -> Option<String> {
     };
     match status.code() {
         Some(0..=2) => {}
-        // Ended by our own request before it could catch it.
-        None if is_run && std::os::unix::process::ExitStatusExt::signal(&status) == Some(15) => {}
+        Some(130) if asked => {}
         other => return Some(format!("it ended with {other:?}, {status}")),
     }
     let said = String::from_utf8_lossy(&fs::read(&said).unwrap()).into_owned();

@@ -360,7 +360,7 @@ fn ctrl_c_writes_a_checkpoint_and_the_summary() {
         .status()
         .unwrap();
     assert!(sent.success());
-    assert_eq!(child.wait().unwrap().code(), Some(1));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
     let summary = Summary::read(&stopped.join("summary.json")).unwrap();
     assert_eq!(summary.status, Status::Interrupted);
     assert!(

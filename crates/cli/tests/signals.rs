@@ -139,7 +139,7 @@ fn a_signal_is_obeyed_within_a_second_in_the_middle_of_a_step() {
         assert!(sent.unwrap().success());
         let output = child.wait_with_output().unwrap();
         let waited = clock.elapsed();
-        assert_eq!(code(&output), 1, "{}", stderr(&output));
+        assert_eq!(code(&output), 130, "{}", stderr(&output));
         // A busy machine may take longer to end a process than to be told so.
         assert!(waited < Duration::from_millis(2000), "{waited:?}");
         // The solver saw it: the run did not have to be ended from outside.
@@ -149,4 +149,37 @@ fn a_signal_is_obeyed_within_a_second_in_the_middle_of_a_step() {
         assert_eq!(summary.status, Status::Interrupted);
         assert!(summary.steps < 100 && out.join("checkpoint.bin").exists());
     }
+}
+
+/// Commands that run scenes, and one that has nothing to save.
+#[test]
+fn every_command_that_a_signal_ends_exits_with_130() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
+    let (scene, out) = (path("scene.toml"), path("compared"));
+    let endless = "name = \"admm\"\nmax_iterations = 1000000000\ntolerance = 1e-300";
+    let checked = "[[check]]\nof = \"certificate.residual\"\nat = 1\nbelow = 1\n";
+    let text = ENDLESS.replace("METHOD", endless) + checked;
+    fs::write(&scene, text).unwrap();
+    for args in [
+        &["check", &scene, "--threads", "1"][..],
+        &["compare", &scene, "--with", "admm", "--out", &out],
+        &["bench", "detection", "--threads", "1"],
+    ] {
+        let child = command(args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        sleep(Duration::from_millis(1000));
+        let sent = Command::new("kill").arg(child.id().to_string()).status();
+        assert!(sent.unwrap().success());
+        let clock = Instant::now();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(code(&output), 130, "{args:?}: {}", stderr(&output));
+        assert!(clock.elapsed() < Duration::from_secs(4), "{args:?}");
+    }
+    // What was compared so far is told, and the run that was going on is no more.
+    let rows = fs::read_to_string(Path::new(&out).join("compare.json")).unwrap();
+    assert!(!rows.contains("\"done\""), "{rows}");
 }

@@ -203,6 +203,87 @@ fn the_core_does_no_input_or_output() {
     }
 }
 
+/// Functions of the system's library, and of nalgebra by way of it, whose last bits depend on the processor.
+const OF_THE_SYSTEM: [&str; 40] = [
+    ".sin()",
+    ".cos()",
+    ".tan()",
+    ".sin_cos()",
+    ".asin()",
+    ".acos()",
+    ".atan()",
+    ".atan2(",
+    ".sinh()",
+    ".cosh()",
+    ".tanh()",
+    ".exp()",
+    ".exp2()",
+    ".exp_m1()",
+    ".ln()",
+    ".ln_1p()",
+    ".log(",
+    ".log2()",
+    ".log10()",
+    ".powf(",
+    ".cbrt()",
+    ".hypot(",
+    "f64::sin",
+    "f64::cos",
+    "f64::tan",
+    "f64::exp",
+    "f64::ln",
+    "f64::atan",
+    "f64::pow",
+    "f64::hypot",
+    "from_scaled_axis(",
+    "from_axis_angle(",
+    "from_euler_angles(",
+    "Quat::rotation_between(",
+    ".scaled_axis()",
+    ".angle_to(",
+    ".slerp(",
+    "Rotation3::new(",
+    ".euler_angles(",
+    ".rotation_to(",
+];
+
+/// Core crates have the same bits on every processor: `crates/math/src/elementary.rs`.
+#[test]
+fn the_core_calls_its_own_elementary_functions() {
+    for name in [
+        "math", "geometry", "bodies", "contact", "solvers", "sim", "scene",
+    ] {
+        let mut sources = Vec::new();
+        files(
+            &root().join("crates").join(name).join("src"),
+            &[".rs"],
+            &mut sources,
+        );
+        for path in sources {
+            let shown = path.to_string_lossy().replace('\\', "/");
+            // Checkers of derivatives, which run in tests only.
+            let tests = ["/tests.rs", "/testing.rs", "bodies/src/check.rs"];
+            if tests.iter().any(|t| shown.ends_with(t)) {
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap();
+            for (number, line) in code.lines().enumerate() {
+                let line = line.split("//").next().unwrap();
+                // Of generic scalars, whose own `ln` it is.
+                let line = match shown.ends_with("contact/src/smooth/law.rs") {
+                    true => line.replace("(x * (1.0 / delta)).ln()", ""),
+                    false => line.to_owned(),
+                };
+                for call in OF_THE_SYSTEM {
+                    let number = number + 1;
+                    assert!(!line.contains(call), "{shown}:{number} has `{call}`");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn unsafe_stays_in_its_corner() {
     for path in all(&[".rs"]) {

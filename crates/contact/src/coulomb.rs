@@ -3,6 +3,7 @@
 //! With De Saxcé's change of variable ũ = u + μ‖u_T‖ n the laws read K_μ ∋ r ⊥ ũ ∈ K_μ* [acary2011],
 //! which holds exactly when r = P(r − ρ ũ) for the projection P to the cone K_μ and any ρ > 0.
 
+use stiction_math::elementary::atan2;
 use stiction_math::{Mat3, Vec3, reduce};
 
 use crate::{Certificate, ContactSet, FrictionProblem, ProblemError, problem::length};
@@ -164,7 +165,7 @@ impl State {
         if slip.norm() <= slip_speed || drag.norm() <= floor {
             return 0.0;
         }
-        slip.cross(&drag).norm().atan2(slip.dot(&drag))
+        atan2(slip.cross(&drag).norm(), slip.dot(&drag))
     }
 
     fn creep(&self, margin: f64, floor: f64) -> f64 {

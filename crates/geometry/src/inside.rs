@@ -11,6 +11,7 @@
 //! boundary edges.
 
 use std::f64::consts::PI;
+use stiction_math::elementary::atan2;
 
 use stiction_math::Vec3;
 
@@ -225,7 +226,7 @@ fn solid_angle(x: &[Vec3; 3]) -> f64 {
     if numerator == 0.0 {
         return 0.0;
     }
-    2.0 * numerator.atan2(denominator)
+    2.0 * atan2(numerator, denominator)
 }
 
 #[cfg(test)]

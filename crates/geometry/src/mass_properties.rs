@@ -3,6 +3,7 @@
 //! All integrals are exact for the mesh as it is: a sum over tetrahedra (for a closed surface,
 //! the signed tetrahedra between each triangle and one reference point) or over triangles.
 
+use stiction_math::elementary::hypot;
 use stiction_math::nalgebra::Rotation3;
 use stiction_math::{Mat3, Quat, Vec3};
 
@@ -234,8 +235,8 @@ fn symmetric_eigen(m: &Mat3) -> (Vec3, Mat3) {
                 continue;
             }
             let theta = (a[(q, q)] - a[(p, p)]) / (2.0 * a[(p, q)]);
-            let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
-            let c = 1.0 / t.hypot(1.0);
+            let t = theta.signum() / (theta.abs() + hypot(theta, 1.0));
+            let c = 1.0 / hypot(t, 1.0);
             let s = t * c;
             let mut g = Mat3::identity();
             g[(p, p)] = c;

@@ -4,6 +4,7 @@
 //! are in range; [`TriMesh::check`] and [`TetMesh::check`] say so with an error, and every
 //! function of this crate that takes a mesh from outside calls them first.
 
+use stiction_math::elementary::atan2;
 use stiction_math::{Quat, Vec3};
 
 use crate::bounds::Aabb;
@@ -166,7 +167,7 @@ impl TriMesh {
             for k in 0..3 {
                 let u = x[(k + 1) % 3] - x[k];
                 let v = x[(k + 2) % 3] - x[k];
-                sum[corners[k] as usize] += u.cross(&v).norm().atan2(u.dot(&v)) * n;
+                sum[corners[k] as usize] += atan2(u.cross(&v).norm(), u.dot(&v)) * n;
             }
         }
         sum.into_iter().map(unit_or_zero).collect()

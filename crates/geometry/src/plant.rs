@@ -1,6 +1,7 @@
 //! Spines with cross-sections that grow on one another: trunks, branches, leaves.
 
 use stiction_math::Vec3;
+use stiction_math::elementary::sin_cos;
 
 use crate::{
     mesh::TriMesh,
@@ -294,7 +295,7 @@ impl Plant {
                     for (k, s) in stations.iter().enumerate() {
                         for a in 0..n {
                             let (sin, cos) =
-                                (std::f64::consts::TAU * f64::from(a) / f64::from(n)).sin_cos();
+                                sin_cos(std::f64::consts::TAU * f64::from(a) / f64::from(n));
                             add(k, [cos, sin], s.c + s.e * cos + s.f * sin);
                         }
                     }

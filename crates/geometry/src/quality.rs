@@ -1,6 +1,7 @@
 //! How well shaped the elements of a mesh are.
 
 use stiction_math::Vec3;
+use stiction_math::elementary::atan2;
 
 use crate::mesh::{TetMesh, TriMesh};
 
@@ -145,7 +146,7 @@ pub(crate) fn dihedral_range(x: &[Vec3; 4]) -> [f64; 2] {
 }
 
 fn angle(u: &Vec3, v: &Vec3) -> f64 {
-    u.cross(v).norm().atan2(u.dot(v))
+    atan2(u.cross(v).norm(), u.dot(v))
 }
 
 fn ratio(a: f64, b: f64) -> f64 {

@@ -61,7 +61,7 @@ impl Real for f64 {
 
     #[inline]
     fn ln(self) -> Self {
-        f64::ln(self)
+        crate::elementary::ln(self)
     }
 }
 
@@ -110,7 +110,7 @@ impl<const N: usize> Real for Dual<N> {
 
     #[inline]
     fn ln(self) -> Self {
-        self.chain(self.re.ln(), 1.0 / self.re)
+        self.chain(crate::elementary::ln(self.re), 1.0 / self.re)
     }
 }
 

@@ -25,6 +25,7 @@ pub mod plot;
 mod ply;
 pub mod problems;
 mod process;
+mod processor;
 mod promises;
 mod pvd;
 mod recorder;

@@ -34,7 +34,7 @@ use crate::{
     PairTable, Pvd, RecordError, RunFolder, Section, Status, Summary, Table, Verdicts,
     history::{HISTORY_VERSION, History},
     names::SeriesNames,
-    obstacles, peak_memory,
+    obstacles, peak_memory, processor,
     promises::{self, Promises, kept_formats, resume_tables},
     stored::{STATE_VERSION, decode_state, encode_memory, encode_state, put},
     topology, verdicts, write_checkpoint,
@@ -193,7 +193,7 @@ impl Recorder {
         let promises = Promises::decode(&checkpoint)?;
         let state = decode_state(&checkpoint, sim.state())?;
         let (step, time) = (state.step, state.time);
-        let mut notes = Vec::new();
+        let mut notes: Vec<String> = processor::note(&checkpoint)?.into_iter().collect();
         let formats = match &promises {
             Some(promises) => kept_formats(
                 dir,
@@ -401,6 +401,7 @@ impl Recorder {
             ("history", HISTORY_VERSION, &past),
             (promises::SECTION, promises::VERSION, &files),
             (verdicts::SECTION, verdicts::VERSION, &judged),
+            (processor::SECTION, processor::VERSION, &processor::encode),
         ];
         if adapted.is_some() {
             sections.push((topology::SECTION, topology::VERSION, &meshes));

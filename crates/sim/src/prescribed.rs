@@ -1,6 +1,7 @@
 //! Blocks whose motion is prescribed, at any time within a step.
 
 use stiction_bodies::{Model, State};
+use stiction_math::elementary::rotation_vector;
 use stiction_math::{Quat, Vec3};
 
 /// Where pinned blocks are and how fast they move. Unlike an integrated velocity, theirs is the
@@ -61,7 +62,7 @@ impl Prescribed {
                     let at = |pose: Option<stiction_bodies::motion::Pose>| {
                         pose.map_or(spin.start, |p| p.rotation * spin.start)
                     };
-                    let turn = |to: Quat, from: Quat| (to * from.inverse()).scaled_axis();
+                    let turn = |to: Quat, from: Quat| rotation_vector(&(to * from.inverse()));
                     let from = state.rotations[spin.rigid];
                     (turn(at(now), from), turn(at(now), at(just)) / dt)
                 }

@@ -8,6 +8,7 @@ use stiction_bodies::{
     },
 };
 use stiction_contact::{Certificate, ContactState, Outcome};
+use stiction_math::elementary::atan2;
 use stiction_math::{Quat, Vec3};
 
 /// A named number followed over time.
@@ -337,7 +338,7 @@ impl Quantity {
                     return f64::NAN;
                 };
                 let turn = state.rotations[rigid.index] * start.inverse();
-                let half = turn.imag().dot(axis).atan2(turn.w);
+                let half = atan2(turn.imag().dot(axis), turn.w);
                 // Quaternions of either sign mean the same turn.
                 let angle = 2.0 * half.to_degrees();
                 angle - 360.0 * (angle / 360.0).round()

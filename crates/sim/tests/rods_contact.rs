@@ -1,18 +1,16 @@
 //! Rods that touch: what they rest on, one another, and the same bits for any number of threads.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use stiction_bodies::{
     Model, State,
     builder::{BodySpec, Builder},
     material::Damping,
-    obstacle::{Obstacle, Shape},
     rod::{Natural, RodMaterial, Twist, shear_modulus},
 };
 use stiction_contact::detect::{Law, Laws};
-use stiction_geometry::{
-    Strands,
-    analytic::{Pose, Shape as Solid},
-};
+use stiction_geometry::Strands;
 use stiction_math::Vec3;
 use stiction_sim::{
     Simulation, admm,
@@ -50,16 +48,7 @@ fn bar(centre: Vec3, along: Vec3) -> Vec<Vec3> {
 fn crossed() -> (Model, State) {
     let mut b = Builder::new(Vec3::new(0.0, 0.0, -9.81), None);
     b.contact(true);
-    b.obstacle(Obstacle {
-        name: "floor".to_owned(),
-        material: "floor".to_owned(),
-        shape: Shape::Solid(Solid::Plane {
-            normal: Vec3::z(),
-            offset: 0.0,
-        }),
-        placement: Pose::default(),
-        motion: None,
-    });
+    b.obstacle(common::floor());
     let mut strands = Strands::single(bar(Vec3::new(0.0, 0.0, 0.003), Vec3::x()));
     strands.push(&bar(Vec3::new(0.001, 0.002, 0.009), Vec3::y()));
     b.rods(BodySpec::new("bars"), strands, &material(), &Vec3::z())

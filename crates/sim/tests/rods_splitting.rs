@@ -2,19 +2,17 @@
 //! number of threads.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use stiction_bodies::{
     Model, State,
     builder::{BodySpec, Builder},
     energy::kinetic_energy,
     material::Damping,
-    obstacle::{Obstacle, Shape},
     rod::{Natural, RodMaterial, Twist, shear_modulus},
 };
 use stiction_contact::detect::{Law, Laws};
-use stiction_geometry::{
-    Strands,
-    analytic::{Pose, Shape as Solid},
-};
+use stiction_geometry::Strands;
 use stiction_math::Vec3;
 use stiction_sim::{Method, Newton, Simulation, admm, colliders::ContactRules, linearised, newton};
 use stiction_solvers::admm::Tolerance;
@@ -133,16 +131,7 @@ fn a_helix_at_rest_stays_within_the_tolerance() {
 fn crossed() -> (Model, State) {
     let mut b = Builder::new(Vec3::new(0.0, 0.0, -9.81), None);
     b.contact(true);
-    b.obstacle(Obstacle {
-        name: "floor".to_owned(),
-        material: "floor".to_owned(),
-        shape: Shape::Solid(Solid::Plane {
-            normal: Vec3::z(),
-            offset: 0.0,
-        }),
-        placement: Pose::default(),
-        motion: None,
-    });
+    b.obstacle(common::floor());
     let bar = |centre: Vec3, along: Vec3| -> Vec<Vec3> {
         let at = |i: i32| centre + along * (0.01 * f64::from(i - 6));
         (0..13).map(at).collect()

@@ -8,8 +8,6 @@ use stiction_bodies::{
     builder::{BodySpec, Builder},
     energy,
     material::Damping,
-    motion::Pose,
-    obstacle::{Obstacle, Shape, Solid},
     rod::{Natural, RodMaterial, Twist, shear_modulus},
 };
 use stiction_contact::detect::{Law, Laws};
@@ -43,16 +41,7 @@ enum What {
 fn scene(what: What, overlap: f64) -> (Model, State) {
     let mut b = Builder::new(common::GRAVITY, None);
     b.contact(true);
-    b.obstacle(Obstacle {
-        name: "floor".to_owned(),
-        material: "floor".to_owned(),
-        shape: Shape::Solid(Solid::Plane {
-            normal: Vec3::z(),
-            offset: 0.0,
-        }),
-        placement: Pose::default(),
-        motion: None,
-    });
+    b.obstacle(common::floor());
     let lift = |z: f64| Vec3::new(0.0, 0.0, z + THICKNESS - overlap);
     let (same, unit) = (Quat::identity(), Vec3::repeat(SIZE));
     let spec = BodySpec::new("body");

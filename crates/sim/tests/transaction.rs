@@ -9,8 +9,6 @@ use stiction_bodies::{
     Model, State,
     builder::{BodySpec, Builder},
     material::Damping,
-    motion::Pose,
-    obstacle::{Obstacle, Shape, Solid},
 };
 use stiction_contact::detect::{Law, Laws};
 use stiction_geometry::{SplitMix, shapes::BoxSurface};
@@ -29,16 +27,7 @@ const H: f64 = 1.0 / 256.0;
 fn scene(contact: bool) -> (Model, State) {
     let mut b = Builder::new(Vec3::new(2.0, 0.0, -9.81), None);
     b.contact(contact);
-    b.obstacle(Obstacle {
-        name: "floor".to_owned(),
-        material: "floor".to_owned(),
-        shape: Shape::Solid(Solid::Plane {
-            normal: Vec3::z(),
-            offset: 0.0,
-        }),
-        placement: Pose::default(),
-        motion: None,
-    });
+    b.obstacle(common::floor());
     let mut mesh = common::sheet(4);
     mesh.transform(
         &Quat::from_euler_angles(0.02, 0.01, 0.0),

@@ -57,6 +57,8 @@ enum Error {
     Log(#[from] rerun::RecordingStreamError),
     #[error("cannot encode what is shown: {0}")]
     Encode(#[from] rerun::SerializationError),
+    #[error("cannot write what is shown: {0}")]
+    Flush(#[from] rerun::sink::SinkFlushError),
     #[error("cannot serve on this machine: {0}")]
     Serve(String),
     #[error("{0} cannot be written: {1}")]
@@ -102,7 +104,7 @@ fn show(args: &Args) -> Result<(), Error> {
     let builder = RecordingStreamBuilder::new("stiction")
         .recording_name(name.as_deref().unwrap_or("run"))
         .recording_id("run");
-    let (stream, page) = match &args.save {
+    let (stream, served) = match &args.save {
         Some(path) => {
             let partial = path.with_extension("rrd.partial");
             let saved = builder.save(&partial);
@@ -110,11 +112,11 @@ fn show(args: &Args) -> Result<(), Error> {
             (saved.map_err(|e| failed(&e))?, None)
         }
         None => {
-            let (stream, page) = serve::serve(builder, args.port)?;
-            (stream, Some(page))
+            let (stream, page, recording) = serve::serve(builder, args.port)?;
+            (stream, Some((page, recording)))
         }
     };
-    if let Some(page) = &page {
+    if let Some((page, _)) = &served {
         println!("{}", page.url());
         if !args.no_browser {
             serve::open_browser(&page.url());
@@ -139,6 +141,10 @@ fn show(args: &Args) -> Result<(), Error> {
             layout::send(&stream, &follower, !ended, args.paused)?;
             laid_out = true;
         }
+        if served.is_some() {
+            // The page shows what has reached the file.
+            stream.flush_blocking()?;
+        }
         if stopped() || ended {
             break;
         }
@@ -152,7 +158,12 @@ fn show(args: &Args) -> Result<(), Error> {
         stream.disconnect();
         return std::fs::rename(path.with_extension("rrd.partial"), path).map_err(|e| failed(&e));
     }
-    // The browser asks for what was logged as long as the page is open.
+    stream.flush_blocking()?;
+    stream.disconnect();
+    if let Some((_, recording)) = &served {
+        recording.finish();
+    }
+    // The browser asks for what was recorded as long as the page is open.
     while !stopped() {
         std::thread::sleep(INTERVAL);
     }

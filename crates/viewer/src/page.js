@@ -1,14 +1,14 @@
 // Starts the viewer in the page. Nothing here asks anything of another machine, and nothing that is
-// loaded here may: requests that would leave this machine are refused before they are made. The
+// loaded here may: requests to any other address are refused before they are made. The
 // header of the page makes the browser refuse them as well.
 
 const allowed = (request) => {
   const url = new URL(request instanceof Request ? request.url : request, location.href);
-  return ["blob:", "data:"].includes(url.protocol) || ["127.0.0.1", "localhost"].includes(url.hostname);
+  return ["blob:", "data:"].includes(url.protocol) || url.origin === location.origin;
 };
 const fetchHere = window.fetch.bind(window);
 window.fetch = (request, options) =>
-  allowed(request) ? fetchHere(request, options) : Promise.reject(new TypeError("it would leave this machine"));
+  allowed(request) ? fetchHere(request, options) : Promise.reject(new TypeError("it would leave this page"));
 navigator.sendBeacon = () => false;
 
 const say = (text) => {
@@ -22,7 +22,7 @@ window.addEventListener("load", async () => {
     await wasm_bindgen({ module_or_path: "re_viewer_bg.wasm" });
     const query = new URLSearchParams(location.search);
     const viewer = new wasm_bindgen.WebHandle({
-      url: ["rerun+http://127.0.0.1:STREAM_PORT/proxy"],
+      url: [new URL("run.rrd", location.href).href],
       render_backend: query.get("renderer"),
       hide_welcome_screen: true,
       enable_history: false,

@@ -26,6 +26,7 @@
 use super::{RestTriangles, eig2, spread_hessian};
 use crate::elements::{ElementError, Elements, Hessian, Local, require};
 use crate::square_term::square_term;
+use stiction_math::elementary::ln_1p;
 use stiction_math::{Mat3, Vec2, Vec3};
 
 /// Squared area ratio below which the energy is extrapolated.
@@ -84,7 +85,7 @@ impl NeoHookeanMembrane {
         let b = a + 0.5 * self.mu;
         let at = s.max(S0);
         let excess = excess.max(S0 - 1.0);
-        let (u, du, ddu) = (a * excess - b * excess.ln_1p(), a - b / at, b / (at * at));
+        let (u, du, ddu) = (a * excess - b * ln_1p(excess), a - b / at, b / (at * at));
         let below = (s - S0).min(0.0);
         [u + below * (du + 0.5 * ddu * below), du + ddu * below, ddu]
     }

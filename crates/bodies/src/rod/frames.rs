@@ -4,6 +4,7 @@
 //! material frame is the reference frame turned by the edge's twist θ about t [bergou2010].
 
 use stiction_math::Vec3;
+use stiction_math::elementary::atan2;
 
 use super::strain::Edge;
 
@@ -49,7 +50,7 @@ pub fn transport(d: &Vec3, from: &Vec3, to: &Vec3) -> Vec3 {
 #[inline]
 pub fn reference_twist(from: (&Vec3, &Vec3), to: (&Vec3, &Vec3), near: f64) -> f64 {
     let u = transport(from.1, from.0, to.0);
-    let angle = to.0.dot(&u.cross(to.1)).atan2(u.dot(to.1));
+    let angle = atan2(to.0.dot(&u.cross(to.1)), u.dot(to.1));
     let turn = std::f64::consts::TAU;
     angle + turn * ((near - angle) / turn).round()
 }
@@ -58,7 +59,7 @@ pub fn reference_twist(from: (&Vec3, &Vec3), to: (&Vec3, &Vec3), near: f64) -> f
 /// twist that `edge` has of those that differ by whole turns.
 pub fn reference_angle(edge: &Edge, t: &Vec3, m: &Vec3) -> f64 {
     let d = transport(&edge.d, &edge.t, t);
-    let angle = t.dot(&d.cross(m)).atan2(d.dot(m));
+    let angle = atan2(t.dot(&d.cross(m)), d.dot(m));
     let turn = std::f64::consts::TAU;
     angle + turn * ((edge.theta - angle) / turn).round()
 }

@@ -11,6 +11,7 @@
 //! triangle t₀, t, t + dt on the sphere), which acts as a change of θ. With it, gradient and Hessian are exact for any distance from
 //! the start of the step.
 
+use stiction_math::elementary::sin_cos;
 use stiction_math::{Dual, Real, Vec3, Vector};
 
 use super::frames::transport;
@@ -58,7 +59,7 @@ impl Edge {
 
     /// m₁ = cos θ d₁ + sin θ d₂.
     pub fn material_director(&self) -> Vec3 {
-        let (sin, cos) = self.theta.sin_cos();
+        let (sin, cos) = sin_cos(self.theta);
         self.d * cos + self.t.cross(&self.d) * sin
     }
 }
@@ -147,7 +148,7 @@ fn strain<T: Real>(a: &Side<T>, b: &Side<T>) -> Strain<T> {
 pub fn curvature(a: &Edge, b: &Edge) -> [f64; 2] {
     let kb = a.t.cross(&b.t) * (2.0 / (1.0 + a.t.dot(&b.t)));
     let director = |edge: &Edge| {
-        let (sin, cos) = edge.theta.sin_cos();
+        let (sin, cos) = sin_cos(edge.theta);
         let d2 = edge.t.cross(&edge.d);
         (edge.d * cos + d2 * sin, d2 * cos - edge.d * sin)
     };
@@ -160,7 +161,7 @@ pub fn curvature(a: &Edge, b: &Edge) -> [f64; 2] {
 #[inline]
 pub fn strains(a: &Edge, b: &Edge) -> Strain<f64> {
     let side = |edge: &Edge| {
-        let (sin, cos) = edge.theta.sin_cos();
+        let (sin, cos) = sin_cos(edge.theta);
         Side::new(edge, Vector([edge.e.x, edge.e.y, edge.e.z]), cos, sin)
     };
     strain(&side(a), &side(b))
@@ -176,7 +177,7 @@ pub fn second_derivatives(a: &Edge, b: &Edge, f: &[f64; 3]) -> [[f64; VARIABLES]
     };
     let side = |edge: &Edge, at: usize| {
         let e = Vector(std::array::from_fn(|c| seed(edge.e[c], 3 * at + c, 1.0)));
-        let (sin, cos) = edge.theta.sin_cos();
+        let (sin, cos) = sin_cos(edge.theta);
         Side::new(edge, e, seed(cos, 6 + at, -sin), seed(sin, 6 + at, cos))
     };
     let exact = strain(&side(a, 0), &side(b, 1));

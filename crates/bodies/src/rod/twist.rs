@@ -49,7 +49,7 @@ struct Angle {
 
 impl Angle {
     fn new(theta: f64) -> Self {
-        let (sin, cos) = theta.sin_cos();
+        let (sin, cos) = stiction_math::elementary::sin_cos(theta);
         Self { theta, sin, cos }
     }
 }

@@ -16,6 +16,7 @@
 use super::invariants::{self, excess_square, excess_volume, third};
 use super::{IsotropicLaw, Lame};
 use crate::square_term::square_term;
+use stiction_math::elementary::{ln, ln_1p};
 use stiction_math::{Mat3, Vec3};
 
 /// Volume ratio below which the energy is extrapolated: "when the volume of an element drops
@@ -44,9 +45,9 @@ impl NeoHookean {
         let j = sigma.product();
         let at = j.max(J0);
         let log = if j > J0 {
-            excess_volume(sigma).ln_1p()
+            ln_1p(excess_volume(sigma))
         } else {
-            J0.ln()
+            ln(J0)
         };
         let phi = (0.5 * lambda * log - mu) * log;
         let slope = (lambda * log - mu) / at;

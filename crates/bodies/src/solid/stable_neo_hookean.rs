@@ -10,6 +10,7 @@
 
 use super::invariants::{self, excess_square, excess_volume, third};
 use super::{IsotropicLaw, Lame};
+use stiction_math::elementary::ln_1p;
 use stiction_math::{Mat3, Vec3};
 
 /// The stable neo-Hookean law.
@@ -52,7 +53,7 @@ impl IsotropicLaw for StableNeoHookean {
         // The same as in the head comment, expanded about the rest state.
         let i = excess_square(sigma);
         let j = excess_volume(sigma);
-        0.5 * self.mu * (i - (0.25 * i).ln_1p()) + (0.5 * self.lambda * j - 0.75 * self.mu) * j
+        0.5 * self.mu * (i - ln_1p(0.25 * i)) + (0.5 * self.lambda * j - 0.75 * self.mu) * j
     }
 
     #[inline]

@@ -7,7 +7,7 @@ use miette::miette;
 use stiction_record::{CheckResult, RunFolder, Status, Summary};
 use stiction_scene::{SceneSource, builtin, variants};
 
-use super::{Failure, SceneArgs, job::Job, run::load, with_threads};
+use super::{Failure, SceneArgs, job::Job, run::load, signals, with_threads};
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {
@@ -68,7 +68,9 @@ fn arguments(args: &CheckArgs, scene: &str) -> Result<SceneArgs, Failure> {
 fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let names = names(args)?;
     let folder = tempfile::tempdir().map_err(Failure::run)?;
-    let mut summaries = Vec::new();
+    let mut summaries: Vec<Summary> = Vec::new();
+    signals::attend();
+    let mut interrupted = false;
     for (i, name) in names.iter().enumerate() {
         let with = arguments(args, name)?;
         let scene = load(name, &with)?;
@@ -113,11 +115,9 @@ fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
             );
             summary.checks.iter().for_each(|c| println!("{}", line(c)));
         }
+        interrupted = summary.status == Status::Interrupted;
         summaries.push(summary);
-        if summaries
-            .last()
-            .is_some_and(|s| s.status == Status::Interrupted)
-        {
+        if interrupted {
             break;
         }
     }
@@ -134,11 +134,10 @@ fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
             summaries.len()
         );
     }
-    Ok(if failed == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(1)
-    })
+    Ok(ExitCode::from(match interrupted {
+        true => signals::INTERRUPTED,
+        false => u8::from(failed > 0),
+    }))
 }
 
 fn passed(summary: &Summary) -> bool {

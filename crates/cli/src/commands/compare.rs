@@ -4,6 +4,7 @@
 //! says why, whatever it died of.
 
 use std::{
+    io::Read,
     path::{Path, PathBuf},
     process::{Command, ExitCode, Stdio},
     str::FromStr,
@@ -19,6 +20,7 @@ use super::{
     curves::{Recorded, figure},
     fresh_folder, known_methods,
     run::load,
+    signals,
 };
 
 #[derive(Debug, Args)]
@@ -156,6 +158,9 @@ impl Contender {
     }
 }
 
+/// Status of a run that a signal ended.
+const INTERRUPTED: &str = "interrupted";
+
 /// One line of the table.
 #[derive(Debug, Serialize)]
 struct Row {
@@ -235,7 +240,11 @@ pub fn main(args: CompareArgs) -> Result<ExitCode, Failure> {
         if let Ok(recorded) = Recorded::read(&folder, &contender.label) {
             runs.push(recorded);
         }
+        let interrupted = row.status == INTERRUPTED;
         rows.push(row);
+        if interrupted || signals::stop() {
+            break;
+        }
     }
     for row in &mut rows {
         let own = runs.iter().find(|r| r.label == row.label);
@@ -253,21 +262,38 @@ pub fn main(args: CompareArgs) -> Result<ExitCode, Failure> {
             println!("in {}", dir.display());
         }
     }
-    let failed = rows.iter().any(|r| r.status != "done");
-    Ok(ExitCode::from(u8::from(failed)))
+    let interrupted = signals::stop() || rows.iter().any(|r| r.status == INTERRUPTED);
+    Ok(ExitCode::from(match interrupted {
+        true => signals::INTERRUPTED,
+        false => u8::from(rows.iter().any(|r| r.status != "done")),
+    }))
 }
 
 fn run(folder: &Path, arguments: &[String], contender: &Contender) -> Result<Row, Failure> {
     let program = std::env::current_exe().map_err(Failure::run)?;
-    let output = Command::new(program)
+    let mut child = Command::new(program)
         .args(arguments)
         .arg("--out")
         .arg(folder)
         .args(["--quiet", "--overwrite", "--format", "none"])
         .env("NO_COLOR", "1")
         .stdout(Stdio::null())
-        .output()
+        .stderr(Stdio::piped())
+        .spawn()
         .map_err(Failure::run)?;
+    // Read while it runs, so that a full pipe does not stop it.
+    let said = child.stderr.take().map(|mut pipe| {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // What was said before an error is kept.
+            let _ = pipe.read_to_end(&mut bytes);
+            bytes
+        })
+    });
+    let ended = signals::wait_for(&mut child, 2 * signals::GRACE).map_err(Failure::run)?;
+    let said = said
+        .and_then(|reader| reader.join().ok())
+        .unwrap_or_default();
     let quoted = arguments
         .iter()
         .map(|a| match a.contains([' ', '"', '{', '[', ';']) {
@@ -275,13 +301,14 @@ fn run(folder: &Path, arguments: &[String], contender: &Contender) -> Result<Row
             false => a.clone(),
         });
     let command = format!("stiction {}", quoted.collect::<Vec<_>>().join(" "));
-    let said = plain(&String::from_utf8_lossy(&output.stderr));
+    let said = plain(&String::from_utf8_lossy(&said));
     let read = Summary::read(&folder.join("summary.json"));
-    let (status, summary) = match (read, output.status.code()) {
+    let (status, summary) = match (read, ended.code()) {
         (_, Some(2)) | (Err(_), _) => ("refused", Summary::default()),
+        (Ok(s), Some(code)) if code == i32::from(signals::INTERRUPTED) => (INTERRUPTED, s),
         (Ok(s), _) => match s.status {
             Status::Done => ("done", s),
-            Status::Interrupted => ("interrupted", s),
+            Status::Interrupted => (INTERRUPTED, s),
             Status::Failed | Status::Running => ("failed", s),
         },
     };

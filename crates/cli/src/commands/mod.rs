@@ -1,6 +1,6 @@
 //! The command line: a contract that scripts depend on.
 //!
-//! Exit codes: 0 done; 1 the run or a check failed; 2 bad usage or bad input.
+//! Exit codes: 0 done; 1 the run or a check failed; 2 bad usage or bad input; 130 interrupted by a signal.
 
 // The one place that talks. Its macros come first, so that all commands use them.
 #[macro_use]
@@ -147,6 +147,7 @@ fn bad(message: &str) -> Failure {
 
 /// Runs a command and turns its end into an exit code.
 pub fn main(cli: Cli) -> ExitCode {
+    signals::catch();
     let result = match cli.command {
         Command::Run(args) => run::main(args),
         Command::Scenes(args) => scenes::main(args),

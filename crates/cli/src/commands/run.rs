@@ -121,7 +121,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         require: args.require.clone(),
         dump: args.dump_problems,
     };
-    signals::catch();
+    signals::attend();
     let summary = job.run(&folder, scene)?;
     for whole in wholes {
         export::write_whole(&Replay::open(folder.path())?, folder.path(), whole, false)?;
@@ -131,10 +131,10 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     } else if !args.quiet {
         report(&summary, folder.path());
     }
-    Ok(ExitCode::from(u8::from(failed(
-        &summary,
-        args.frames.is_none(),
-    ))))
+    Ok(ExitCode::from(match summary.status {
+        Status::Interrupted => signals::INTERRUPTED,
+        _ => u8::from(failed(&summary, args.frames.is_none())),
+    }))
 }
 
 /// Whether a run did not do what was asked of it. One that was cut short by `--frames` has not come to

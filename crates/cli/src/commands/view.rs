@@ -5,7 +5,6 @@ use std::{
     env,
     path::{Path, PathBuf},
     process::{Child, Command, ExitCode, Stdio},
-    thread,
     time::Duration,
 };
 
@@ -15,7 +14,7 @@ use miette::miette;
 use super::{Failure, signals};
 use crate::replay::Replay;
 
-/// Time between two looks at the viewer.
+/// Time that the viewer has to end by itself.
 const MOMENT: Duration = Duration::from_millis(100);
 
 const PROGRAM: &str = "stiction-viewer";
@@ -58,7 +57,8 @@ pub fn main(args: ViewArgs) -> Result<ExitCode, Failure> {
     }
     // A folder may be called like an option.
     command.arg("--").arg(&args.dir);
-    let status = command.status().map_err(Failure::run)?;
+    let mut child = command.spawn().map_err(Failure::run)?;
+    let status = signals::wait_for(&mut child, MOMENT).map_err(Failure::run)?;
     let code = status.code().and_then(|c| u8::try_from(c).ok());
     Ok(ExitCode::from(code.unwrap_or(1)))
 }
@@ -82,15 +82,8 @@ impl Viewer {
     /// Tells it that the run has ended, and waits until the person has seen enough.
     pub fn wait(mut self) -> Result<(), Failure> {
         drop(self.0.stdin.take());
-        while self.0.try_wait().map_err(Failure::run)?.is_none() {
-            if signals::stop() {
-                // Ctrl-C reaches both programs, a request to terminate only this one.
-                thread::sleep(MOMENT);
-                let _ = self.0.kill();
-            }
-            thread::sleep(MOMENT);
-        }
-        Ok(())
+        let ended = signals::wait_for(&mut self.0, MOMENT);
+        ended.map(drop).map_err(Failure::run)
     }
 }
 

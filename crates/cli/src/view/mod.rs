@@ -4,6 +4,7 @@
 //! frame and row by row, so that both give the same marks in the same order.
 
 mod marks;
+pub mod serve;
 mod tail;
 #[cfg(test)]
 mod tests;

@@ -25,7 +25,8 @@
 use stiction_geometry::collide::{
     ContactKind, edge_edge, edge_edge_normal, point_triangle, point_triangle_normal,
 };
-use stiction_math::{Quat, Vec3};
+use stiction_math::Vec3;
+use stiction_math::elementary::{rotation_about, rotation_angle, rotation_between};
 
 use super::emit::{
     Emission, Found, Kind, Overlaps, Touch, feature, is_again, lasting_vertices, solid_of,
@@ -229,9 +230,9 @@ fn closest(kind: ContactKind, x: &[Vec3; 4], hint: &Vec3) -> Closest {
 
 /// `from`, turned towards `to` by [`MOST_TURN`] at most.
 fn turned(from: &Vec3, to: &Vec3) -> Vec3 {
-    match Quat::rotation_between(from, to) {
-        Some(turn) if turn.angle() > MOST_TURN => match turn.axis() {
-            Some(axis) => Quat::from_axis_angle(&axis, MOST_TURN) * from,
+    match rotation_between(from, to) {
+        Some(turn) if rotation_angle(&turn) > MOST_TURN => match turn.axis() {
+            Some(axis) => rotation_about(&axis, MOST_TURN) * from,
             None => *from,
         },
         Some(_) => *to,

@@ -10,6 +10,7 @@ use stiction_geometry::analytic::Nearest;
 use stiction_geometry::collide::ccd::{self, CcdConfig};
 use stiction_geometry::collide::{TriangleFeature, point_triangle};
 use stiction_math::Vec3;
+use stiction_math::elementary::{cos, sin};
 
 use super::emit::{Found, Kind};
 use super::pairs::{REACH, listed_again};
@@ -273,7 +274,7 @@ impl Search<'_> {
         let mut taken = vec![deepest.1];
         for side in 0..8 {
             let angle = f64::from(side) * std::f64::consts::FRAC_PI_4;
-            let direction = u * angle.cos() + v * angle.sin();
+            let direction = u * cos(angle) + v * sin(angle);
             let along = |w: &[f64; 3]| at(w).dot(&direction);
             let farthest = flat.iter().max_by(|a, b| along(a).total_cmp(&along(b)));
             let Some(w) = farthest.filter(|w| !taken.contains(w)) else {

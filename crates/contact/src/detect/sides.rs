@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use stiction_geometry::collide::ccd::{self, CcdConfig};
 use stiction_geometry::collide::{ContactKind, edge_edge, point_triangle};
 use stiction_math::Vec3;
+use stiction_math::elementary::angle_between;
 
 use super::detector::Detector;
 use super::emit::{Found, Kind, lasting_vertices};
@@ -183,7 +184,7 @@ impl World {
                 continue;
             }
             let angle = if feature.len() == 1 {
-                let corner = |p: Vec3, q: Vec3, r: Vec3| (q - p).angle(&(r - p));
+                let corner = |p: Vec3, q: Vec3, r: Vec3| angle_between(&(q - p), &(r - p));
                 match t.iter().position(|v| *v == feature[0]) {
                     Some(0) => corner(a, b, c),
                     Some(1) => corner(b, c, a),

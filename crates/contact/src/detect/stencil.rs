@@ -23,6 +23,7 @@
 //! angular velocity of the last linearisation ([`Arc`]): then a body that turns with an obstacle is at
 //! rest relative to it at all of its contacts, and does not drift off.
 
+use stiction_math::elementary::rotation;
 use stiction_math::{Quat, Vec3};
 
 use super::emit::Found;
@@ -114,7 +115,7 @@ impl Arc {
 
 /// (exp(h ω) − 1) ρ/h − ω × ρ [m/s].
 fn arc(h: f64, omega: &Vec3, lever: &Vec3) -> Vec3 {
-    chord(h, &Quat::from_scaled_axis(omega * h), lever) - omega.cross(lever)
+    chord(h, &rotation(&(omega * h)), lever) - omega.cross(lever)
 }
 
 /// How fast the end of a lever moves on average when it turns in a step [m/s].

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 use stiction_geometry::analytic::{Moving, Pose, Solid};
+use stiction_math::elementary::rotation;
 use stiction_math::{Quat, Vec3};
 
 use super::collider::{Collider, Form, Points};
@@ -254,7 +255,7 @@ impl Motion {
     /// The same for the turn of a rigid body about its centre: the step turns it by exp(h ω).
     fn turn(&self, vertex: usize, omega: &Vec3) -> Vec3 {
         let lever = self.lever[vertex];
-        (Quat::from_scaled_axis(omega * self.h) * lever - lever) / self.h
+        (rotation(&(omega * self.h)) * lever - lever) / self.h
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -291,7 +292,7 @@ fn turn(collider: &Collider, step: &Step, placement: Option<&Placement>) -> Turn
                 match step.fixed[block as usize] {
                     true => {
                         let turned = step.v[block as usize] * step.h;
-                        Turn::Prescribed(Quat::from_scaled_axis(turned))
+                        Turn::Prescribed(rotation(&turned))
                     }
                     false => Turn::Free { block, omega },
                 }

@@ -1,6 +1,7 @@
 //! Random problems.
 
 use std::sync::Arc;
+use stiction_math::elementary::pow;
 
 use stiction_geometry::SplitMix;
 use stiction_math::{BlockPattern, LinearOperator, Mat3, PartShape, SystemMatrix, Vec3};
@@ -166,7 +167,7 @@ fn matrix(kind: Kind, nodes: usize, rng: &mut Random) -> (SystemMatrix, Vec<f64>
     let mut mass = Vec::new();
     for i in 0..nodes {
         let m = match kind {
-            Kind::MassRatio => 10f64.powf(6.0 * rng.0.uniform() - 3.0),
+            Kind::MassRatio => pow(10.0, 6.0 * rng.0.uniform() - 3.0),
             _ => 0.5 + rng.0.uniform(),
         };
         mass.push(m);

@@ -1,6 +1,7 @@
 //! Problems that are solved by hand.
 
 use std::sync::Arc;
+use stiction_math::elementary::sin_cos;
 
 use stiction_math::{BlockPattern, Mat3, PartShape, SystemMatrix, Vec3};
 
@@ -27,7 +28,7 @@ const GRAVITY: f64 = 9.81;
 /// tan θ ≤ μ, and otherwise gains h g (sin θ − μ cos θ), but friction does not turn it back.
 pub fn incline(nodes: usize, angle: f64, mu: f64, speed: f64) -> Solved {
     let m = 0.2;
-    let (sin, cos) = angle.sin_cos();
+    let (sin, cos) = sin_cos(angle);
     let (normal, downhill) = (Vec3::new(sin, 0.0, cos), Vec3::new(cos, 0.0, -sin));
     let gravity = Vec3::z() * (-GRAVITY * H);
     let a = chain_matrix(&vec![m; nodes], 50.0);

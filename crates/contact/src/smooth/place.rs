@@ -1,6 +1,7 @@
 //! Where everything is when a force is asked for, and how block derivatives enter.
 
 use stiction_geometry::analytic::Pose;
+use stiction_math::elementary::rotation_vector;
 use stiction_math::{Dual, Quat, Real, Vec3, Vector};
 
 /// Positions and velocities at which a force is asked for.
@@ -42,7 +43,7 @@ impl Frame {
         let turn = if from.rotation == to.rotation {
             Vec3::zeros()
         } else {
-            (to.rotation * from.rotation.inverse()).scaled_axis()
+            rotation_vector(&(to.rotation * from.rotation.inverse()))
         };
         Self {
             pose: *to,

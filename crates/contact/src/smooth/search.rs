@@ -5,6 +5,7 @@ use stiction_geometry::Aabb;
 use stiction_geometry::collide::bvh::{Bound, Bvh};
 use stiction_geometry::collide::point_triangle;
 use stiction_geometry::implicit::{Sample, SampleForm, closest};
+use stiction_math::elementary::rotation_angle;
 use stiction_math::{Quat, Vec3};
 
 use super::config::SmoothError;
@@ -98,7 +99,7 @@ impl SmoothContacts {
         let parts = self.world.colliders.iter().zip(&s.frames);
         for (part, was) in parts {
             if let Some((origin, rotation)) = pose(part, at) {
-                let angle = rotation.angle_to(&was.rotation);
+                let angle = rotation_angle(&(was.rotation * rotation.inverse()));
                 let turned = if angle > 0.0 { angle * was.radius } else { 0.0 };
                 let way = (origin - was.origin - together).norm() + turned;
                 if way.is_nan() || way > was.allowed {

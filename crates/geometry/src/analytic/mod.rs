@@ -13,6 +13,7 @@ mod solid;
 #[cfg(test)]
 mod tests;
 
+use stiction_math::elementary::{cos, hypot, sin};
 use stiction_math::{Quat, Vec3};
 
 pub use edge::EdgeMinimum;
@@ -192,7 +193,7 @@ impl Shape {
             Shape::Box { half } => half.norm(),
             Shape::Sphere { radius } => radius,
             Shape::Capsule { radius, half } => radius + half,
-            Shape::Cylinder { radius, half } => radius.hypot(half),
+            Shape::Cylinder { radius, half } => hypot(radius, half),
             Shape::Cone { radius, height } => radius.max(height),
             Shape::Torus { major, minor } => major + minor,
         }
@@ -205,10 +206,7 @@ impl Shape {
         let circle = |radius: f64, z: f64, ball: f64| {
             (0..CIRCLE).map(move |i| {
                 let angle = i as f64 * (std::f64::consts::TAU / CIRCLE as f64);
-                (
-                    Vec3::new(radius * angle.cos(), radius * angle.sin(), z),
-                    ball,
-                )
+                (Vec3::new(radius * cos(angle), radius * sin(angle), z), ball)
             })
         };
         match *self {
@@ -245,7 +243,7 @@ impl Shape {
             Shape::Cone { radius, .. } => (radius, [Some(0.0), None]),
             _ => return [None; 2],
         };
-        let across = direction.x.hypot(direction.y);
+        let across = hypot(direction.x, direction.y);
         if across == 0.0 {
             return [None; 2];
         }
@@ -258,8 +256,8 @@ impl Shape {
     pub fn rim_excess(&self, direction: &Vec3) -> f64 {
         match *self {
             Shape::Cylinder { radius, .. } | Shape::Cone { radius, .. } => {
-                let sagitta = 1.0 - (std::f64::consts::PI / CIRCLE as f64).cos();
-                radius * sagitta * direction.x.hypot(direction.y)
+                let sagitta = 1.0 - cos(std::f64::consts::PI / CIRCLE as f64);
+                radius * sagitta * hypot(direction.x, direction.y)
             }
             _ => 0.0,
         }

@@ -6,7 +6,8 @@
 //! of the step. The times add up from below, so that the answer is
 //! never late.
 
-use stiction_math::{Quat, Vec3};
+use stiction_math::Vec3;
+use stiction_math::elementary::{rotation, rotation_vector};
 
 use super::{Pose, Shape, Solid};
 use crate::collide::closest_point_on_triangle;
@@ -37,7 +38,7 @@ impl Moving {
         let turn = if start.rotation == end.rotation {
             Vec3::zeros()
         } else {
-            (end.rotation * start.rotation.inverse()).scaled_axis()
+            rotation_vector(&(end.rotation * start.rotation.inverse()))
         };
         Self {
             shape,
@@ -80,7 +81,7 @@ impl Moving {
             return self.end;
         }
         Pose {
-            rotation: Quat::from_scaled_axis(self.turn * t) * self.start.rotation,
+            rotation: rotation(&(self.turn * t)) * self.start.rotation,
             translation: self.start.translation
                 + (self.end.translation - self.start.translation) * t,
         }

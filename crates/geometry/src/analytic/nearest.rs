@@ -5,6 +5,7 @@
 //! a fixed rule, so that the answer is always a unit normal and the same one.
 
 use stiction_math::Vec3;
+use stiction_math::elementary::hypot;
 
 use super::Shape;
 
@@ -44,7 +45,7 @@ impl Shape {
             Shape::Torus { major, minor } => {
                 let axis = Axis::new(x);
                 let (r, z) = (axis.r - major, x.z);
-                let length = r.hypot(z);
+                let length = hypot(r, z);
                 let n = if length > 0.0 {
                     [r / length, z / length]
                 } else {
@@ -112,7 +113,7 @@ fn cylinder(r: f64, z: f64, radius: f64, half: f64) -> (f64, [f64; 2]) {
     let up = if z < 0.0 { -1.0 } else { 1.0 };
     let (a, b) = (r - radius, z.abs() - half);
     if a > 0.0 && b > 0.0 {
-        let length = a.hypot(b);
+        let length = hypot(a, b);
         return (length, [a / length, up * b / length]);
     }
     // A point on the axis is nearer to the caps of a flat cylinder, and the tie goes to them: that
@@ -125,7 +126,7 @@ fn cylinder(r: f64, z: f64, radius: f64, half: f64) -> (f64, [f64; 2]) {
 }
 
 fn cone(r: f64, z: f64, radius: f64, height: f64) -> (f64, [f64; 2]) {
-    let slant = radius.hypot(height);
+    let slant = hypot(radius, height);
     // Along the side from the rim to the apex, and its outward normal.
     let (along, out) = (
         [-radius / slant, height / slant],
@@ -142,7 +143,7 @@ fn cone(r: f64, z: f64, radius: f64, height: f64) -> (f64, [f64; 2]) {
     }
     let to = |p: [f64; 2], otherwise: [f64; 2]| {
         let d = [r - p[0], z - p[1]];
-        let length = d[0].hypot(d[1]);
+        let length = hypot(d[0], d[1]);
         if length.is_normal() {
             (length, [d[0] / length, d[1] / length])
         } else {

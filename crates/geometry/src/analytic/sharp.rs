@@ -5,6 +5,7 @@
 //! distance to that feature has a minimum along the segment.
 
 use stiction_math::Vec3;
+use stiction_math::elementary::hypot;
 
 use super::Shape;
 use crate::collide::edge_edge;
@@ -92,7 +93,7 @@ fn rim(radius: f64, z: f64, part: u32, ends: &[Vec3; 2], out: &mut Vec<SharpPlac
     // Half the derivative of the squared distance.
     let slope = |at: f64| {
         let x = place(at);
-        let r = x.x.hypot(x.y);
+        let r = hypot(x.x, x.y);
         let dr = if r > 0.0 {
             (x.x * e.x + x.y * e.y) / r
         } else {
@@ -131,7 +132,7 @@ fn rim(radius: f64, z: f64, part: u32, ends: &[Vec3; 2], out: &mut Vec<SharpPlac
             // A minimum around the middle belongs to the first side.
             part: part + u32::from(k == 2),
             at,
-            distance: (x.x.hypot(x.y) - radius).hypot(x.z - z),
+            distance: hypot(hypot(x.x, x.y) - radius, x.z - z),
         });
     }
 }

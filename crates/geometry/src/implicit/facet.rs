@@ -5,6 +5,7 @@
 //! outside a convex mesh. Its gradient jumps at points that are equally close to two faces, in front of
 //! concave edges and deep inside.
 
+use stiction_math::elementary::angle_between;
 use stiction_math::{Real, Vec3, Vector};
 
 use super::Jet;
@@ -85,7 +86,7 @@ pub(super) fn closest(q: &Vec3, faces: impl Iterator<Item = Face> + Clone) -> Op
                     TriangleFeature::Vertex(k) => {
                         let k = k as usize;
                         let (to, from) = (x[(k + 1) % 3] - x[k], x[(k + 2) % 3] - x[k]);
-                        (to.angle(&from), 1 << k | 1 << ((k + 2) % 3))
+                        (angle_between(&to, &from), 1 << k | 1 << ((k + 2) % 3))
                     }
                 };
                 open |= border & bits != 0;

@@ -4,6 +4,7 @@
 //! once. The distances to two pieces that meet there have none, and a point in the corner is held by both.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use stiction_math::elementary::atan2;
 
 use stiction_math::Vec3;
 
@@ -28,7 +29,7 @@ pub fn pieces(triangles: &[[u32; 3]], rest: &[Vec3]) -> Vec<u32> {
             continue;
         };
         let (n, m) = (area(first), area(second));
-        let angle = n.cross(&m).norm().atan2(n.dot(&m));
+        let angle = atan2(n.cross(&m).norm(), n.dot(&m));
         if angle < FLAT {
             let (a, b) = (root(&mut plane, first), root(&mut plane, second));
             plane[a.max(b) as usize] = a.min(b);

@@ -1,6 +1,7 @@
 //! Points on faces that carry the planes of a potential, and whole faces that carry a distance.
 
 use std::collections::BTreeMap;
+use stiction_math::elementary::atan2;
 
 use stiction_math::Vec3;
 
@@ -198,7 +199,7 @@ pub fn creases(triangles: &[[u32; 3]], rest: &[Vec3], radius_of_size: f64) -> Cr
                     continue;
                 };
                 let (sine, cosine) = (n.cross(&m).norm(), n.dot(&m));
-                let angle = sine.atan2(cosine);
+                let angle = atan2(sine, cosine);
                 if angle < FLAT {
                     continue;
                 }

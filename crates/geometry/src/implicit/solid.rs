@@ -1,5 +1,6 @@
 //! Potentials of solids given by formula.
 
+use stiction_math::elementary::hypot;
 use stiction_math::{Real, Vector};
 
 use crate::analytic::Shape;
@@ -75,7 +76,7 @@ impl Solid {
             Shape::Cone { radius, height } => {
                 // Side and base move inwards by ρ: a similar cone, smaller by the ratio of ρ to
                 // the radius of the largest ball inside, height · radius/(radius + slant).
-                let slant = radius.hypot(height);
+                let slant = hypot(radius, height);
                 let inner = height * radius / (radius + slant);
                 let rounding = rho(inner);
                 let scale = 1.0 - rounding / inner;
@@ -202,7 +203,7 @@ fn cylinder<T: Real>(r: T, z: T, radius: f64, half: f64) -> (T, [T; 2]) {
 }
 
 fn cone<T: Real>(r: T, z: T, radius: f64, height: f64) -> (T, [T; 2]) {
-    let slant = radius.hypot(height);
+    let slant = hypot(radius, height);
     // Along the side from the rim to the apex, and its outward normal.
     let (along, out) = (
         [-radius / slant, height / slant],

@@ -4,6 +4,7 @@
 //! the sphere. Mapping a cube to the ball instead would flatten the tetrahedra along its edges.
 
 use stiction_math::Vec3;
+use stiction_math::elementary::{cos, sin};
 
 use super::simplex::{subdivide_tets, subdivide_triangles, subdivision_nodes};
 use super::sweep::sweep;
@@ -147,7 +148,7 @@ fn icosahedron() -> [Vec3; 12] {
     let ring = |i: usize, upper: bool| {
         let turn = i as f64 + if upper { 0.0 } else { 0.5 };
         let phi = turn * std::f64::consts::TAU / 5.0;
-        Vec3::new(r * phi.cos(), r * phi.sin(), if upper { z } else { -z })
+        Vec3::new(r * cos(phi), r * sin(phi), if upper { z } else { -z })
     };
     std::array::from_fn(|i| match i {
         0 => Vec3::z(),

@@ -1,6 +1,7 @@
 //! A closed band: a rubber band, or a belt around two pulleys.
 
 use std::f64::consts::{PI, TAU};
+use stiction_math::elementary::{cos, sin};
 
 use stiction_math::Vec3;
 
@@ -76,7 +77,7 @@ impl Band {
         let quarter = 0.5 * PI * r;
         if s <= quarter {
             let phi = s / r;
-            return [half + r * phi.cos(), r * phi.sin()];
+            return [half + r * cos(phi), r * sin(phi)];
         }
         let s = s - quarter;
         if s <= self.straight {
@@ -85,14 +86,14 @@ impl Band {
         let s = s - self.straight;
         if s <= PI * r {
             let phi = 0.5 * PI + s / r;
-            return [-half + r * phi.cos(), r * phi.sin()];
+            return [-half + r * cos(phi), r * sin(phi)];
         }
         let s = s - PI * r;
         if s <= self.straight {
             return [-half + s, -r];
         }
         let phi = 1.5 * PI + (s - self.straight) / r;
-        [half + r * phi.cos(), r * phi.sin()]
+        [half + r * cos(phi), r * sin(phi)]
     }
 }
 

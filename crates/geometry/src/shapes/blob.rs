@@ -1,6 +1,7 @@
 //! A blob: a ball with lobes, for heaps of bodies of which no two are alike.
 
 use stiction_math::Vec3;
+use stiction_math::elementary::exp;
 
 use super::{BallSurface, ShapeError, positive, require};
 use crate::{mesh::TriMesh, random::SplitMix};
@@ -49,7 +50,7 @@ impl Blob {
         });
         let mut mesh = self.sphere().build()?;
         for x in &mut mesh.positions {
-            let lobe = |(d, s): &(Vec3, f64)| s * (3.0 * (d.dot(x) - 1.0)).exp();
+            let lobe = |(d, s): &(Vec3, f64)| s * exp(3.0 * (d.dot(x) - 1.0));
             *x *= self.radius * (1.0 + self.bumps * lobes.iter().map(lobe).sum::<f64>());
         }
         Ok(mesh)

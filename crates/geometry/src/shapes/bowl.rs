@@ -1,6 +1,7 @@
 //! A bowl: part of a sphere, open at the top; as a shell, or with a thick wall.
 
 use stiction_math::Vec3;
+use stiction_math::elementary::{acos, cos, sin};
 
 use super::revolve::{Circle, revolve};
 use super::sweep::sweep;
@@ -67,13 +68,13 @@ impl Bowl {
 
     /// From the rim to the bottom.
     fn profile(&self) -> Vec<Circle> {
-        let angle = (1.0 - self.depth / self.radius).acos();
+        let angle = acos(1.0 - self.depth / self.radius);
         let mut profile = Vec::new();
         for k in (1..=self.rings).rev() {
             let theta = angle * f64::from(k) / f64::from(self.rings);
             profile.push(Circle {
-                radius: self.radius * theta.sin(),
-                z: -self.radius * theta.cos(),
+                radius: self.radius * sin(theta),
+                z: -self.radius * cos(theta),
                 count: 6 * k,
             });
         }

@@ -1,6 +1,7 @@
 //! A capsule: a cylinder with half balls at its ends.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_3};
+use stiction_math::elementary::{cos, sin};
 
 use stiction_math::Vec3;
 
@@ -54,8 +55,8 @@ impl CapsuleSurface {
         for k in 1..=self.rings {
             let theta = FRAC_PI_2 * f64::from(k) / f64::from(self.rings);
             upper.push(Circle {
-                radius: r * theta.sin(),
-                z: half + r * theta.cos(),
+                radius: r * sin(theta),
+                z: half + r * cos(theta),
                 count: 6 * k,
             });
         }
@@ -157,8 +158,8 @@ fn half_ball(radius: f64, n: u32) -> (TetMesh, Vec<[u32; 3]>, Vec<u32>) {
             }
         };
         let phi = FRAC_PI_3 * sector;
-        let z = if pole == 0 { 0.0 } else { theta.cos() };
-        r * Vec3::new(theta.sin() * phi.cos(), theta.sin() * phi.sin(), z)
+        let z = if pole == 0 { 0.0 } else { cos(theta) };
+        r * Vec3::new(sin(theta) * cos(phi), sin(theta) * sin(phi), z)
     };
     let (positions, tets, weights) = subdivide_tets(&sectors, n, place);
     let ball = TetMesh { positions, tets };

@@ -1,6 +1,7 @@
 //! Hair on a surface: strands that stand on it, waved, curled and clumped.
 
 use std::f64::consts::{PI, TAU};
+use stiction_math::elementary::{cos, sin, sin_cos};
 
 use stiction_math::Vec3;
 
@@ -231,7 +232,7 @@ impl Groom {
         if self.frizz > 0.0 {
             for (k, wave) in style.waves.iter().enumerate() {
                 let number = TAU * (k + 1) as f64 / self.length;
-                let swing = (number * way + wave.phase).sin() - wave.phase.sin();
+                let swing = sin(number * way + wave.phase) - sin(wave.phase);
                 x += wave.direction * (self.frizz / number * swing);
             }
         }
@@ -239,7 +240,7 @@ impl Groom {
             let angle = TAU * way / self.curl_pitch + style.phase;
             let grown = (2.0 * way / self.curl_pitch).min(1.0);
             let [a, b] = style.tangents;
-            x += (a * angle.cos() + b * angle.sin()) * (self.curl_radius * grown);
+            x += (a * cos(angle) + b * sin(angle)) * (self.curl_radius * grown);
         }
         x
     }
@@ -308,7 +309,7 @@ fn spiral(radius: f64, top: f64, bottom: f64, count: usize, turn: f64) -> Vec<Ro
     let angle = PI * (3.0 - 5.0_f64.sqrt());
     let point = |i: usize| {
         let z = top - (top - bottom) * (i as f64 + 0.5) / count as f64;
-        let (s, c) = (angle * i as f64 + TAU * turn).sin_cos();
+        let (s, c) = sin_cos(angle * i as f64 + TAU * turn);
         let r = (1.0 - z * z).max(0.0).sqrt();
         let normal = Vec3::new(r * c, r * s, z).normalize();
         Root {

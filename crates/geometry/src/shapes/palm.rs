@@ -1,6 +1,7 @@
 //! A palm tree: a trunk, leaves that grow from its top, leaflets on both sides of each.
 
 use std::f64::consts::PI;
+use stiction_math::elementary::{cos, sin, sin_cos, tan};
 
 use stiction_math::Vec3;
 
@@ -107,7 +108,7 @@ impl Palm {
             let droop = self.droop * (1.0 + some(0.15));
             let stem = Stem {
                 start: top - Vec3::z() * (0.05 * self.height).min(self.radius),
-                out: Vec3::new(azimuth.cos(), azimuth.sin(), 0.0),
+                out: Vec3::new(cos(azimuth), sin(azimuth), 0.0),
                 from: self.stem_start(),
                 length: self.leaf_length,
                 rise,
@@ -123,7 +124,7 @@ impl Palm {
         let points = (0..5).map(|i| stem.at(0.25 * f64::from(i))).collect();
         let side = Vec3::z().cross(&stem.out);
         let up = stem.tangent(0.0).cross(&side);
-        let sector = |along: f64| 0.85 * stem.reach(along) * (PI / f64::from(self.leaves)).tan();
+        let sector = |along: f64| 0.85 * stem.reach(along) * tan(PI / f64::from(self.leaves));
         if self.leaflets == 0 {
             let width =
                 |along: f64| 2.0 * (self.leaflet_length * profile(along)).min(sector(along));
@@ -158,7 +159,7 @@ impl Palm {
             let along = LEAFLETS[0] + (LEAFLETS[1] - LEAFLETS[0]) * f64::from(i) / f64::from(last);
             let t = stem.tangent(along);
             let up = t.cross(&side);
-            let (sin, cos) = LEAFLET_ANGLE.sin_cos();
+            let (sin, cos) = sin_cos(LEAFLET_ANGLE);
             // The near corner of a leaflet's root stands out towards the stem.
             let corner = 0.25 * self.leaflet_width() * cos;
             let off = radius(along) + self.gap() + corner;
@@ -206,7 +207,7 @@ impl Palm {
     fn leaflet_width(&self) -> f64 {
         let spacing = (LEAFLETS[1] - LEAFLETS[0]) * self.leaf_length;
         let spacing = spacing / f64::from((self.leaflets.max(2) - 1).max(1));
-        let room = spacing * LEAFLET_ANGLE.sin() - self.gap();
+        let room = spacing * sin(LEAFLET_ANGLE) - self.gap();
         room.min(0.15 * self.leaflet_length)
     }
 }
@@ -229,17 +230,17 @@ struct Stem {
 
 impl Stem {
     fn reach(&self, along: f64) -> f64 {
-        self.from + self.length * along * self.rise.cos()
+        self.from + self.length * along * cos(self.rise)
     }
 
     fn at(&self, along: f64) -> Vec3 {
-        let up = self.rise.sin() * along - self.droop * along * along;
+        let up = sin(self.rise) * along - self.droop * along * along;
         self.start + self.out * self.reach(along) + Vec3::z() * (self.length * up)
     }
 
     fn tangent(&self, along: f64) -> Vec3 {
-        let up = self.rise.sin() - 2.0 * self.droop * along;
-        (self.out * self.rise.cos() + Vec3::z() * up).normalize()
+        let up = sin(self.rise) - 2.0 * self.droop * along;
+        (self.out * cos(self.rise) + Vec3::z() * up).normalize()
     }
 }
 

@@ -1,6 +1,7 @@
 //! A path of straight runs and arcs: a rope laid out.
 
 use stiction_math::Vec3;
+use stiction_math::elementary::{cos, hypot, sin};
 
 use super::{ShapeError, at_least_one, limited, require};
 use crate::strands::Strands;
@@ -96,13 +97,13 @@ impl Move {
                 radius,
                 angle,
                 rise,
-            } => (radius * angle).hypot(rise),
+            } => hypot(radius * angle, rise),
         }
     }
 
     /// Where one is after `way`, and heading where [rad].
     fn go(&self, from: &Vec3, heading: f64, way: f64) -> (Vec3, f64) {
-        let ahead = |h: f64| Vec3::new(h.cos(), h.sin(), 0.0);
+        let ahead = |h: f64| Vec3::new(cos(h), sin(h), 0.0);
         match *self {
             Self::Run { .. } => (from + ahead(heading) * way, heading),
             Self::Arc {
@@ -113,7 +114,7 @@ impl Move {
                 let part = way / self.length();
                 let turned = heading + angle * part;
                 let side = radius * angle.signum();
-                let aside = |h: f64| Vec3::new(-h.sin(), h.cos(), 0.0) * side;
+                let aside = |h: f64| Vec3::new(-sin(h), cos(h), 0.0) * side;
                 let z = Vec3::z() * (rise * part);
                 (from + aside(heading) - aside(turned) + z, turned)
             }

@@ -1,6 +1,7 @@
 //! A square patch of a plane, as an obstacle.
 
-use stiction_math::{Quat, Vec3};
+use stiction_math::Vec3;
+use stiction_math::elementary::{rotation_about, rotation_between};
 
 use super::{ShapeError, Sheet, SheetPattern, positive, require};
 use crate::mesh::TriMesh;
@@ -33,8 +34,8 @@ impl PlanePatch {
         self.node_count()?;
         let mut mesh = self.sheet().build()?;
         // Straight down has no unique shortest rotation from +z; half a turn about x serves.
-        let turn = Quat::rotation_between(&Vec3::z(), &Vec3::from(self.normal))
-            .unwrap_or(Quat::from_axis_angle(&Vec3::x_axis(), std::f64::consts::PI));
+        let turn = rotation_between(&Vec3::z(), &Vec3::from(self.normal))
+            .unwrap_or(rotation_about(&Vec3::x_axis(), std::f64::consts::PI));
         mesh.transform(&turn, &Vec3::new(1.0, 1.0, 1.0), &Vec3::zeros());
         Ok(mesh)
     }

@@ -1,6 +1,7 @@
 //! Surfaces of revolution with a varying number of vertices around the axis.
 
 use std::f64::consts::TAU;
+use stiction_math::elementary::{cos, sin};
 
 use stiction_math::Vec3;
 
@@ -47,7 +48,7 @@ pub(super) fn revolve(profile: &[Circle]) -> TriMesh {
 /// Vertex i of n on a circle; a circle of one vertex is a point on the axis.
 pub(super) fn on_circle(radius: f64, i: u32, n: u32, z: f64) -> Vec3 {
     let phi = TAU * f64::from(i) / f64::from(n);
-    Vec3::new(radius * phi.cos(), radius * phi.sin(), z)
+    Vec3::new(radius * cos(phi), radius * sin(phi), z)
 }
 
 /// Circles from the centre of a disc to just before its rim, for a rim of `around` vertices.

@@ -1,6 +1,7 @@
 //! A torus, or ring: its surface and its volume.
 
 use std::f64::consts::TAU;
+use stiction_math::elementary::{cos, sin};
 
 use stiction_math::Vec3;
 
@@ -54,8 +55,8 @@ impl TorusSurface {
         for i in 0..m {
             for j in 0..n {
                 let theta = TAU * f64::from(j) / f64::from(n);
-                let rho = self.minor * theta.cos();
-                let zeta = self.minor * theta.sin();
+                let rho = self.minor * cos(theta);
+                let zeta = self.minor * sin(theta);
                 mesh.positions.push(on_torus(self.major, rho, zeta, i, m));
             }
         }
@@ -104,7 +105,7 @@ impl TorusSolid {
 fn on_torus(major: f64, rho: f64, zeta: f64, i: u32, around: u32) -> Vec3 {
     let phi = TAU * f64::from(i) / f64::from(around);
     let r = major + rho;
-    Vec3::new(r * phi.cos(), r * phi.sin(), zeta)
+    Vec3::new(r * cos(phi), r * sin(phi), zeta)
 }
 
 fn check_radii(major: f64, minor: f64) -> Result<(), ShapeError> {

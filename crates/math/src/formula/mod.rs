@@ -16,6 +16,7 @@
 mod lexer;
 mod parser;
 
+use crate::elementary;
 use std::ops::Range;
 
 /// Longest text of a formula [bytes].
@@ -75,14 +76,14 @@ const fn one(name: &'static str, f: fn(f64) -> f64) -> Function {
 const FUNCTIONS: [Function; 10] = [
     one("sqrt", f64::sqrt),
     one("abs", f64::abs),
-    one("exp", f64::exp),
-    one("log", f64::ln),
-    one("sin", f64::sin),
-    one("cos", f64::cos),
-    one("tan", f64::tan),
+    one("exp", elementary::exp),
+    one("log", elementary::ln),
+    one("sin", elementary::sin),
+    one("cos", elementary::cos),
+    one("tan", elementary::tan),
     Function {
         name: "atan2",
-        apply: Apply::Two(f64::atan2),
+        apply: Apply::Two(elementary::atan2),
     },
     Function {
         name: "min",
@@ -226,7 +227,7 @@ impl Formula {
                         Op::Subtract => a - b,
                         Op::Multiply => a * b,
                         Op::Divide => a / b,
-                        _ => a.powf(b),
+                        _ => elementary::pow(a, b),
                     }
                 }
             };

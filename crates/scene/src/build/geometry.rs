@@ -5,6 +5,7 @@ use stiction_geometry::{
     Plant, Section, Strands, TetMesh, TriMesh,
     shapes::{Groom, Scalp},
 };
+use stiction_math::elementary::cbrt;
 use stiction_math::{Quat, Vec3};
 
 use crate::{
@@ -283,7 +284,7 @@ fn grow(plant: &mut Plant, placement: &Placement) {
         &placement.scale,
         &placement.pose.translation,
     );
-    let size = s.product().abs().cbrt();
+    let size = cbrt(s.product().abs());
     for part in &mut plant.parts {
         for p in &mut part.points {
             *p = r * p.component_mul(s) + t;

@@ -1,7 +1,8 @@
 //! Where bodies and obstacles start: `scale`, then `rotate`, then `translate`.
 
 use stiction_bodies::motion::Pose;
-use stiction_math::{Quat, Vec3, nalgebra::Unit};
+use stiction_math::elementary::rotation_about;
+use stiction_math::{Vec3, nalgebra::Unit};
 
 use crate::{
     error::Kind,
@@ -49,7 +50,7 @@ pub(crate) fn placement(f: &Fields<'_>) -> Option<Placement> {
         } else {
             Vec3::zeros()
         };
-        let r = Quat::from_axis_angle(&Unit::new_unchecked(axis?), angle?.to_radians());
+        let r = rotation_about(&Unit::new_unchecked(axis?), angle?.to_radians());
         pose.rotation = r * pose.rotation;
         pose.translation = r * (pose.translation - about) + about;
     }

@@ -2,6 +2,7 @@
 
 use stiction_bodies::{Body, Clamp, Model, Rods, State, rod::reference_angle};
 use stiction_math::Vec3;
+use stiction_math::elementary::rotation_vector;
 
 use super::Dynamics;
 
@@ -29,7 +30,7 @@ impl Dynamics {
                 }
                 (None, Some(spin)) => {
                     let target = pose.map_or(spin.start, |p| p.rotation * spin.start);
-                    (target * state.rotations[spin.rigid].inverse()).scaled_axis()
+                    rotation_vector(&(target * state.rotations[spin.rigid].inverse()))
                 }
             };
             self.prescribed.push((pin.block, change / h));

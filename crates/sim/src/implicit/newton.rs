@@ -26,6 +26,7 @@
 //!   ([`super::ContactStage::reach`]).
 
 use std::sync::Arc;
+use stiction_math::elementary::pow;
 
 use stiction_bodies::Hessian;
 use stiction_math::{
@@ -272,7 +273,7 @@ impl Newton {
                 *v += p * alpha;
             }
             std::mem::swap(&mut self.r, &mut self.trial_r);
-            sigma = config.sigma.min((next / norm).powf(phi));
+            sigma = config.sigma.min(pow(next / norm, phi));
             let exact = !rescue.on;
             homing = exact && alpha == 1.0 && next < HOMING * norm;
             rescue.count(norm, next, noise);

@@ -9,6 +9,8 @@ use stiction_bodies::{
         BendingLaw, Damping, MassKind, MembraneLaw, RestAngles, ShellMaterial, SolidLaw,
         SolidMaterial,
     },
+    motion::Pose,
+    obstacle::{Obstacle, Shape, Solid},
     rod::{Natural, RodMaterial, Twist, shear_modulus},
     volume::{Region, VolumeLaw},
 };
@@ -20,6 +22,20 @@ use stiction_math::{Quat, Vec3};
 use stiction_sim::{Newton, Simulation, newton::Config};
 
 pub const GRAVITY: Vec3 = Vec3::new(0.0, 0.0, -9.81);
+
+/// The plane z = 0 of a material of its own, `floor`.
+pub fn floor() -> Obstacle {
+    Obstacle {
+        name: "floor".to_owned(),
+        material: "floor".to_owned(),
+        shape: Shape::Solid(Solid::Plane {
+            normal: Vec3::z(),
+            offset: 0.0,
+        }),
+        placement: Pose::default(),
+        motion: None,
+    }
+}
 
 pub fn cloth() -> ShellMaterial {
     ShellMaterial {

@@ -1,6 +1,7 @@
 //! One contact by itself, solved exactly: u = W r + b, (u, r) ∈ C_μ, in local coordinates.
 
 use std::f64::consts::PI;
+use stiction_math::elementary::{cos, hypot, sin, sin_cos};
 
 use stiction_math::{Mat2, Mat3, Vec2, Vec3};
 
@@ -47,7 +48,7 @@ pub(super) fn solve_one(w: &Mat3, b: &Vec3, mu: f64, last: &Vec3) -> Vec3 {
 pub(super) fn residual(u: &Vec3, r: &Vec3, mu: f64, rho: f64) -> f64 {
     let x = r - u * rho;
     let normal = x.x.max(0.0);
-    let (radius, length) = (mu * normal, x.y.hypot(x.z));
+    let (radius, length) = (mu * normal, hypot(x.y, x.z));
     let shrink = if length > radius {
         radius / length
     } else {
@@ -67,7 +68,7 @@ fn sliding(w: &Mat3, b: &Vec3, mu: f64) -> impl Iterator<Item = Vec3> {
     // Turn the tangents such that the direction at half a turn is far from any zero: the
     // substitution t = tan(θ/2) then has no zero near infinity.
     let across = |angle: f64| {
-        let d = Vec2::new(angle.cos(), angle.sin());
+        let d = Vec2::new(cos(angle), sin(angle));
         let u = (coupling - tangent * d * mu) * -b_n + free * (w_nn - mu * coupling.dot(&d));
         (d.x * u.y - d.y * u.x).abs()
     };
@@ -75,7 +76,7 @@ fn sliding(w: &Mat3, b: &Vec3, mu: f64) -> impl Iterator<Item = Vec3> {
         .map(|i| PI * f64::from(i) / 4.0)
         .max_by(|a, b| across(*a).total_cmp(&across(*b)))
         .unwrap_or_default();
-    let (sin, cos) = (far - PI).sin_cos();
+    let (sin, cos) = sin_cos(far - PI);
     let turn = Mat2::new(cos, -sin, sin, cos);
 
     let c = turn.tr_mul(&coupling);
