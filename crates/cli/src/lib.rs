@@ -2,7 +2,7 @@
 //!
 //! The library that programs use is the crate `stiction`, whose parts are here under the same names.
 
-pub use stiction_cli::{bodies, contact, geometry, math, record, scene, sim, solvers};
+pub use stiction::{bodies, contact, geometry, math, record, scene, sim, solvers};
 
 pub mod commands;
 pub mod replay;

@@ -3,10 +3,11 @@
 //! With De Saxcé's change of variable ũ = u + μ‖u_T‖ n the laws read K_μ ∋ r ⊥ ũ ∈ K_μ* [acary2011],
 //! which holds exactly when r = P(r − ρ ũ) for the projection P to the cone K_μ and any ρ > 0.
 
-use stiction_math::elementary::atan2;
-use stiction_math::{Mat3, Vec3, reduce};
+use stiction_math::{Mat3, SystemFactor, Vec3, elementary::atan2, reduce};
 
-use crate::{Certificate, ContactSet, FrictionProblem, ProblemError, problem::length};
+use crate::{
+    Certificate, ContactSet, FrictionProblem, ProblemError, problem::length, solver::SolverError,
+};
 
 /// Where the judgement draws lines.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,16 +78,30 @@ pub fn judge(
     config: &CertifyConfig,
 ) -> Result<Certificate, ProblemError> {
     length("r", set.len(), r.len())?;
-    let state = |c: usize| State::new(set, v, r, c);
-    let largest = worst(set.len(), |c| state(c).force.norm());
-    let floor = config.floor * largest;
+    let rho = |c: usize| 3.0 / (set.local_delassus(c, inverse).trace() + set.compliance[c]);
+    let laws = judge_laws(set.len(), |c| State::new(set, v, r, c), rho, config);
     Ok(Certificate {
-        residual: worst(set.len(), |c| {
-            let local = set.local_delassus(c, inverse).trace() + set.compliance[c];
+        contact_work: reduce::sum_ordered(set.len(), |c| contact_work(set, h, v, r, c)),
+        ..laws
+    })
+}
+
+/// The fields that follow from the states of `n` contacts alone: `residual` with ρ = `rho(c)` [kg],
+/// `cone`, `slip_angle` and `creep`.
+pub(crate) fn judge_laws(
+    n: usize,
+    state: impl Fn(usize) -> State + Sync,
+    rho: impl Fn(usize) -> f64 + Sync,
+    config: &CertifyConfig,
+) -> Certificate {
+    let largest = worst(n, |c| state(c).force.norm());
+    let floor = config.floor * largest;
+    Certificate {
+        residual: worst(n, |c| {
             let s = state(c);
-            coulomb_residual(&s.u, &s.force, &s.n, s.mu, 3.0 / local)
+            coulomb_residual(&s.u, &s.force, &s.n, s.mu, rho(c))
         }),
-        cone: worst(set.len(), |c| {
+        cone: worst(n, |c| {
             let State { force, n, mu, .. } = state(c);
             let distance = (force - project_cone(&force, &n, mu)).norm();
             // Without any force there is nothing to violate.
@@ -96,12 +111,45 @@ pub fn judge(
                 distance / force.norm().max(floor)
             }
         }),
-        slip_angle: worst(set.len(), |c| state(c).slip_angle(config.slip_speed, floor)),
-        creep: worst(set.len(), |c| state(c).creep(config.margin, floor)),
-        contact_work: reduce::sum_ordered(set.len(), |c| contact_work(set, h, v, r, c)),
+        slip_angle: worst(n, |c| state(c).slip_angle(config.slip_speed, floor)),
+        creep: worst(n, |c| state(c).creep(config.margin, floor)),
         ..Certificate::default()
-    })
+    }
 }
+
+/// The residual [m/s] of impulses `r` alone, with the velocities eliminated: `residual` of
+/// [`certify`] for v* = A⁻¹ (f + Bᵀ r), which is how users of FCLIB measure answers [acary2014]. It
+/// factorises A.
+///
+/// With velocities that balance the impulses exactly it is `residual` itself. A momentum residual g
+/// that `linear` measures block by block enters here as A⁻¹ g, which is larger where many blocks move
+/// together.
+pub fn eliminated_residual(
+    problem: &FrictionProblem,
+    r: &[Vec3],
+    config: &CertifyConfig,
+) -> Result<f64, SolverError> {
+    length("r", problem.contacts.len(), r.len())?;
+    let v = balanced_velocities(problem, r)?;
+    Ok(certify(problem, &v, r, config)?.residual)
+}
+
+/// v* = A⁻¹ (f + Bᵀ r) [m/s], with a factor of A and one step of refinement.
+pub fn balanced_velocities(problem: &FrictionProblem, r: &[Vec3]) -> Result<Vec<Vec3>, SolverError> {
+    let mut factor = SystemFactor::new(&problem.a, &problem.part_positions())?;
+    factor.refactor(&problem.a, None)?;
+    let mut v = problem.f.clone();
+    problem.contacts.add_transpose(r, &mut v);
+    factor.solve(&problem.a, &mut v, BALANCED)?;
+    let mut missing = vec![Vec3::zeros(); problem.blocks()];
+    problem.imbalance(&v, r, &mut missing);
+    factor.solve(&problem.a, &mut missing, BALANCED)?;
+    reduce::axpy(-1.0, &missing, &mut v);
+    Ok(v)
+}
+
+/// Relative accuracy of linear systems across couplings of bodies for balanced velocities.
+const BALANCED: f64 = 1e-12;
 
 /// ‖r − P(r − ρ ũ)‖/ρ [m/s] of one contact with relative velocity `u` [m/s], impulse `r` [N·s],
 /// unit normal `n`, coefficient `mu` and `rho` [kg].
@@ -136,13 +184,13 @@ pub fn project_cone(x: &Vec3, n: &Vec3, mu: f64) -> Vec3 {
 }
 
 /// One contact of a solution.
-struct State {
-    n: Vec3,
-    mu: f64,
+pub(crate) struct State {
+    pub n: Vec3,
+    pub mu: f64,
     /// u = B v + k + C r.
-    u: Vec3,
+    pub u: Vec3,
     /// r + ξ n.
-    force: Vec3,
+    pub force: Vec3,
 }
 
 impl State {

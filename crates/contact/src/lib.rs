@@ -8,6 +8,7 @@ pub mod detect;
 pub mod exchange;
 pub mod file;
 pub mod generate;
+mod local;
 mod outcome;
 mod problem;
 pub mod smooth;
@@ -15,6 +16,10 @@ pub mod solver;
 
 pub use certificate::Certificate;
 pub use contact_set::{Contact, ContactKey, ContactSet, Entry};
-pub use coulomb::{CertifyConfig, certify, coulomb_residual, judge, project_cone};
+pub use coulomb::{
+    CertifyConfig, balanced_velocities, certify, coulomb_residual, eliminated_residual, judge,
+    project_cone,
+};
+pub use local::LocalProblem;
 pub use outcome::{ContactState, Outcome, outcomes};
 pub use problem::{BlockFault, ContactFault, FrictionProblem, ProblemError};

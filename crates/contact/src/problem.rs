@@ -120,6 +120,9 @@ pub enum ContactFault {
     /// The normal is not of unit length.
     #[error("its normal has length {0}")]
     Normal(f64),
+    /// A diagonal entry of W is not positive.
+    #[error("its diagonal block of W is not positive: matrix `W` is not positive definite")]
+    Delassus,
     /// A number is not finite.
     #[error("its {0} is not finite")]
     NotFinite(&'static str),

@@ -11,7 +11,10 @@ use stiction_math::{
     BlockError, BlockPattern, Cancel, FactorError, Part, SystemError, SystemFactor, Vec3,
 };
 
-use crate::{ContactKey, ContactSet, FrictionProblem, ProblemError, detect::ContactSource};
+use crate::{
+    CertifyConfig, ContactKey, ContactSet, FrictionProblem, ProblemError, balanced_velocities, certify,
+    detect::ContactSource,
+};
 
 /// A solver of friction problems.
 pub trait ContactSolver: Send + Sync {
@@ -455,6 +458,52 @@ pub fn solve_until(
     };
     solver.solve(&mut task, solution)
 }
+
+/// As [`solve_until`], until the answer is below the target in both norms: with the velocities that the
+/// solver returns, and with velocities eliminated, v* = A⁻¹ (f + Bᵀ r) (see
+/// [`eliminated_residual`](crate::eliminated_residual)). The answer has v* then, so that the two are
+/// one number and `linear` is rounding. It factorises A once per attempt.
+pub fn solve_balanced(
+    solver: &mut dyn ContactSolver,
+    problem: &mut FrictionProblem,
+    solution: &mut Solution,
+    mut start: TaskStart,
+    target: Target,
+    cancel: &Cancel,
+) -> Result<SolverReport, SolverError> {
+    let mut all = SolverReport::default();
+    let mut now = target;
+    for _ in 0..BALANCE_ATTEMPTS {
+        let report = solve_until(solver, problem, solution, start, Some(now), cancel)?;
+        all = SolverReport {
+            iterations: all.iterations + report.iterations,
+            factorisations: all.factorisations + report.factorisations,
+            linear_iterations: all.linear_iterations + report.linear_iterations,
+            asked: target.error,
+            converged: false,
+            ..report
+        };
+        if !report.converged {
+            break;
+        }
+        let v = balanced_velocities(problem, &solution.r)?;
+        let judged = certify(problem, &v, &solution.r, &CertifyConfig::default())?;
+        let error = judged.solution_error();
+        if error <= target.error {
+            (solution.v, all.error, all.converged) = (v, error, true);
+            break;
+        }
+        // The momentum residual counts more than its size says: it has to be so much smaller.
+        all.error = error;
+        now.error *= (0.5 * target.error / error).max(1e-3);
+        now.max_iterations = now.max_iterations.saturating_sub(report.iterations).max(1);
+        start = TaskStart::Given;
+    }
+    Ok(all)
+}
+
+/// Attempts of [`solve_balanced`], each with a smaller bound.
+const BALANCE_ATTEMPTS: usize = 4;
 
 #[cfg(test)]
 mod tests {

@@ -154,6 +154,16 @@ fn write_point(group: &mut GroupBuilder, point: &Point) {
 pub fn from_bytes(bytes: &[u8]) -> Result<Exchange, FclibError> {
     let reader =
         Reader(File::from_bytes(bytes.to_vec()).map_err(|e| FclibError::Hdf5(e.to_string()))?);
+    for rolling in [
+        "fclib_global_rolling",
+        "fclib_local_rolling",
+        "fclib_rolling_global",
+        "fclib_rolling_local",
+    ] {
+        if reader.has_group(rolling) {
+            return Err(malformed(rolling, "rolling friction is not supported"));
+        }
+    }
     let global = reader.has_group("fclib_global");
     let name = if global {
         "fclib_global"
@@ -161,11 +171,16 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Exchange, FclibError> {
         "fclib_local"
     };
     let path = |rest: &str| format!("{name}/{rest}");
-    if reader.int(&path("spacedim"))? != 3 {
-        return Err(malformed(
-            &path("spacedim"),
-            "only three dimensions are read",
-        ));
+    match reader.int(&path("spacedim"))? {
+        3 => {}
+        2 => {
+            let reason = "a problem in two dimensions, which is not supported";
+            return Err(malformed(&path("spacedim"), reason));
+        }
+        n => {
+            let reason = format!("{n}: only problems in three dimensions are read");
+            return Err(malformed(&path("spacedim"), reason));
+        }
     }
     for extra in ["G", "V", "R"] {
         if reader.has_group(&path(extra)) {
@@ -283,8 +298,9 @@ impl Reader {
             if p.len() < count || i.len() < count || x.len() < count {
                 return Err(malformed(path, "there are fewer triplets than it says"));
             }
+            // As CSparse has them: p holds columns. FCLIB's header says the reverse, but no file does.
             for k in 0..count {
-                entries.push((index(p[k], "p")?, index(i[k], "i")?, x[k]));
+                entries.push((index(i[k], "i")?, index(p[k], "p")?, x[k]));
             }
         } else if nz == -1 || nz == -2 {
             let lines = if nz == -1 { columns } else { rows };

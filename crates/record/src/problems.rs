@@ -9,30 +9,49 @@ use stiction_contact::{
 
 use crate::{RecordError, atomic, fclib, read_file};
 
+/// A problem as its file has it.
+#[derive(Clone, Debug)]
+pub enum ProblemFile {
+    /// Our own form.
+    Own(Box<StoredProblem>),
+    /// FCLIB's HDF5 or Siconos' text.
+    Exchange(Box<Exchange>),
+}
+
 /// A problem from a file: our own form, FCLIB's HDF5 or Siconos' text.
-pub fn read_problem(path: &Path) -> Result<StoredProblem, RecordError> {
+pub fn read_problem_file(path: &Path) -> Result<ProblemFile, RecordError> {
     let bytes = read_file(path)?;
     let refused = |e: &dyn std::error::Error| RecordError::malformed(path, e.to_string());
     if bytes.starts_with(&MAGIC) {
-        return StoredProblem::from_bytes(&bytes).map_err(|e| refused(&e));
+        let stored = StoredProblem::from_bytes(&bytes).map_err(|e| refused(&e))?;
+        return Ok(ProblemFile::Own(Box::new(stored)));
     }
     if fclib::is_hdf5(&bytes) {
         let exchange = fclib::from_bytes(&bytes).map_err(|e| refused(&e))?;
-        return exchange.to_stored().map_err(|e| refused(&e));
+        return Ok(ProblemFile::Exchange(Box::new(exchange)));
     }
     let known = "no friction problem: neither ours, nor FCLIB's, nor Siconos' text";
     let text = String::from_utf8(bytes).map_err(|_| RecordError::malformed(path, known))?;
-    let local =
+    let form =
         siconos::read(&text).map_err(|e| RecordError::malformed(path, format!("{known} ({e})")))?;
-    let exchange = Exchange {
-        form: local.into(),
+    Ok(ProblemFile::Exchange(Box::new(Exchange {
+        form,
         frames: Vec::new(),
         h: 1.0,
         origin: format!("{}", path.display()),
         guess: None,
         solution: None,
-    };
-    exchange.to_stored().map_err(|e| refused(&e))
+    })))
+}
+
+/// A problem from a file, as solvers with velocities take it.
+pub fn read_problem(path: &Path) -> Result<StoredProblem, RecordError> {
+    match read_problem_file(path)? {
+        ProblemFile::Own(stored) => Ok(*stored),
+        ProblemFile::Exchange(exchange) => exchange
+            .to_stored()
+            .map_err(|e| RecordError::malformed(path, e.to_string())),
+    }
 }
 
 /// Writes a problem, replacing what is there when it is complete: names that end in `.hdf5` or
@@ -40,11 +59,16 @@ pub fn read_problem(path: &Path) -> Result<StoredProblem, RecordError> {
 pub fn write_problem(path: &Path, stored: &StoredProblem) -> Result<(), RecordError> {
     let refused = |e: &dyn std::error::Error| RecordError::invalid(path, e.to_string());
     let extension = path.extension().and_then(|e| e.to_str());
-    let bytes = if matches!(extension, Some("hdf5" | "h5")) {
+    if matches!(extension, Some("hdf5" | "h5")) {
         let exchange = Exchange::global(stored).map_err(|e| refused(&e))?;
-        fclib::to_bytes(&exchange).map_err(|e| refused(&e))?
-    } else {
-        stored.to_bytes().map_err(|e| refused(&e))?
-    };
+        return write_exchange(path, &exchange);
+    }
+    let bytes = stored.to_bytes().map_err(|e| refused(&e))?;
     atomic::write(path, &bytes)
+}
+
+/// Writes a problem with its solution as an FCLIB file, in the form that it has.
+pub fn write_exchange(path: &Path, exchange: &Exchange) -> Result<(), RecordError> {
+    let refused = |e: fclib::FclibError| RecordError::invalid(path, e.to_string());
+    atomic::write(path, &fclib::to_bytes(exchange).map_err(refused)?)
 }

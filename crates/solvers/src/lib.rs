@@ -5,10 +5,11 @@
 
 pub mod admm;
 pub mod ica;
+pub mod local;
 pub mod newton;
 pub mod projection;
 pub mod reference;
 mod registry;
 
-pub use registry::{SOLVERS, SolverEntry, polished_admm, solver};
+pub use registry::{Auto, SOLVERS, SolverEntry, polished_admm, solver};
 pub use stiction_contact::solver::ContactSolver;

@@ -1,5 +1,8 @@
 //! `stiction solve`: stored friction problems, with any solver.
 
+mod answer;
+mod case;
+
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
@@ -12,30 +15,28 @@ use clap::{
 };
 use miette::miette;
 use serde::Serialize;
-use stiction_contact::{
-    Certificate, CertifyConfig, certify,
-    file::StoredProblem,
-    solver::{Solution, Target, TaskStart, solve_alone},
-};
-use stiction_math::Vec3;
+use stiction_contact::solver::Target;
 use stiction_record::{
     Table, file_stems,
     plot::{Plot, Scale, Series},
-    problems::{read_problem, write_problem},
+    problems::write_exchange,
 };
 use stiction_solvers::{SOLVERS, SolverEntry};
 
 use super::{Failure, with_threads};
+use answer::AnswerFormat;
+use case::{Answer, Case};
 
 #[derive(Debug, Args)]
 pub struct SolveArgs {
-    /// Problem files: our own, FCLIB's HDF5 or Siconos' text.
+    /// Problem files: our own, FCLIB's HDF5 or Siconos' text, local or global.
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Which solver; `all` takes one after another.
-    #[arg(long, default_value = "admm", value_parser = solver_names())]
+    #[arg(long, default_value = "auto", value_parser = solver_names())]
     solver: String,
-    /// Solved when the certificate's `residual` and `linear` are below this [m/s].
+    /// Solved when the certificate's `residual` and `linear`, and the residual with velocities
+    /// eliminated, are below this [m/s].
     #[arg(long, default_value_t = 1e-8)]
     tolerance: f64,
     /// Iterations before giving up.
@@ -44,10 +45,11 @@ pub struct SolveArgs {
     /// Start from the guess in the file.
     #[arg(long)]
     warm: bool,
-    /// Where to write the curves of error over time, as CSV, SVG and PNG.
-    #[arg(long, value_name = "DIR")]
+    /// A file for v, u, r and the certificate: FILE.json, FILE.csv or, with the problem, FILE.hdf5
+    /// (FCLIB). Or a folder for the curves of error over time, as CSV, SVG and PNG.
+    #[arg(long, value_name = "FILE|DIR")]
     out: Option<PathBuf>,
-    /// Write the problems to that folder as FCLIB's HDF5 files, too.
+    /// Write the problems with their answers to that folder as FCLIB's HDF5 files, too.
     #[arg(long, requires = "out")]
     fclib: bool,
     /// Threads to use; all cores by default.
@@ -78,14 +80,21 @@ struct Outcome {
     blocks: usize,
     contacts: usize,
     solver: &'static str,
-    /// Whether the certificate is below the tolerance.
+    /// Whether `residual`, `linear` and `eliminated` are below the tolerance.
     solved: bool,
     iterations: usize,
+    factorisations: usize,
     /// Of the one solve that counts [s].
     seconds: f64,
     residual: f64,
     linear: f64,
+    /// `residual` with velocities eliminated, v* = A⁻¹ (f + Bᵀ r) [m/s].
+    eliminated: f64,
     cone: f64,
+    slip_angle: f64,
+    creep: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     /// Time [s], iterations and error [m/s] on the way.
@@ -93,8 +102,19 @@ struct Outcome {
     curve: Vec<(f64, usize, f64)>,
 }
 
-/// An answer, or why there is none.
-type Answer = Result<(Vec<Vec3>, Vec<Vec3>, usize), String>;
+impl Outcome {
+    /// The fields that judge the answer, by name.
+    fn certificate(&self) -> [(&'static str, f64); 6] {
+        [
+            ("residual", self.residual),
+            ("linear", self.linear),
+            ("eliminated", self.eliminated),
+            ("cone", self.cone),
+            ("slip_angle", self.slip_angle),
+            ("creep", self.creep),
+        ]
+    }
+}
 
 pub fn main(args: SolveArgs) -> Result<ExitCode, Failure> {
     with_threads(args.threads, || solve(&args))
@@ -107,36 +127,65 @@ fn solve(args: &SolveArgs) -> Result<ExitCode, Failure> {
             args.tolerance
         )));
     }
-    // All files are read first: bad input is refused before anything is done.
-    let mut problems = Vec::new();
-    for path in &args.files {
-        let read = read_problem(path).map_err(|e| Failure::Input(miette!("{e}")))?;
-        problems.push((path, read));
-    }
-    let chosen = |s: &&SolverEntry| args.solver == "all" || args.solver == s.name;
+    let chosen = |s: &&SolverEntry| match args.solver.as_str() {
+        // Which is all of the others in turn.
+        "all" => s.name != "auto",
+        name => s.name == name,
+    };
     let solvers: Vec<&SolverEntry> = SOLVERS.iter().filter(chosen).collect();
+    let answer_file = args.out.as_deref().and_then(|path| Some((path, AnswerFormat::of(path)?)));
+    if answer_file.is_some() && (args.files.len() * solvers.len() != 1 || args.fclib) {
+        return Err(Failure::Input(miette!(
+            "--out with a file takes one problem, one solver and no --fclib; several results go to a folder"
+        )));
+    }
+    // All files are read first: bad input is refused before anything is done.
+    let mut cases = Vec::new();
+    for path in &args.files {
+        let case = Case::read(path.clone())?;
+        for warning in &case.warnings {
+            eprintln!("warning: {}: {warning}", path.display());
+        }
+        cases.push(case);
+    }
+    let folder = args.out.as_ref().filter(|_| answer_file.is_none());
     let mut outcomes = Vec::new();
-    for (path, stored) in &problems {
+    let mut answers = Vec::new();
+    for case in &cases {
+        let mut best: Option<Answer> = None;
         for solver in &solvers {
-            let outcome = one(path, stored, solver, args)?;
+            let (outcome, answer) = one(case, solver, args, folder.is_some())?;
             if !args.json {
                 if outcomes.is_empty() {
                     println!("{}", heading());
                 }
                 println!("{}", line(&outcome));
             }
+            if let (Some((path, format)), Some(answer)) = (answer_file, &answer) {
+                answer::write(path, format, case, &outcome, answer).map_err(Failure::run)?;
+            }
+            let error = |a: &Option<Answer>| a.as_ref().map_or(f64::INFINITY, Answer::error);
+            if error(&answer) < error(&best) {
+                best = answer;
+            }
             outcomes.push(outcome);
         }
+        answers.push(best);
     }
-    if let Some(dir) = args.out.as_ref().filter(|_| args.fclib) {
+    if let Some(dir) = folder.filter(|_| args.fclib) {
         stiction_record::make_folder(dir).map_err(Failure::run)?;
-        let stems = stems(problems.iter().map(|(path, _)| stem(path)));
-        for ((_, stored), stem) in problems.iter().zip(stems) {
+        let stems = stems(cases.iter().map(|case| stem(&case.path)));
+        for ((case, answer), stem) in cases.iter().zip(&answers).zip(stems) {
             let path = dir.join(format!("{stem}.hdf5"));
-            write_problem(&path, stored).map_err(Failure::run)?;
+            let made = match answer {
+                Some(answer) => case.exchange(answer),
+                None => continue,
+            };
+            let exchange = made.map_err(|e| Failure::run(std::io::Error::other(e)))?;
+            write_exchange(&path, &exchange).map_err(Failure::run)?;
         }
     }
-    if let Some(dir) = &args.out {
+    if let Some(dir) = folder {
         curves(dir, &outcomes).map_err(Failure::run)?;
     }
     if args.json {
@@ -148,91 +197,83 @@ fn solve(args: &SolveArgs) -> Result<ExitCode, Failure> {
 }
 
 fn one(
-    path: &Path,
-    stored: &StoredProblem,
+    case: &Case,
     solver: &SolverEntry,
     args: &SolveArgs,
-) -> Result<Outcome, Failure> {
-    let problem = &stored.problem;
-    let begin = Instant::now();
-    let answer = run(stored, solver, args, args.max_iterations);
-    let seconds = begin.elapsed().as_secs_f64();
-    let judge = |v: &[Vec3], r: &[Vec3]| {
-        certify(problem, v, r, &CertifyConfig::default()).map_err(Failure::run)
+    watched: bool,
+) -> Result<(Outcome, Option<Answer>), Failure> {
+    let target = |limit: usize| Target {
+        error: args.tolerance,
+        max_iterations: limit,
     };
+    let (blocks, contacts) = case.size();
+    // A local problem is given velocities once, and not in the time of each solver.
+    if blocks == 0 && !matches!(solver.name, "auto" | "local") {
+        let _ = case.stored();
+    }
+    let begin = Instant::now();
+    let solved = case.solve(solver, target(args.max_iterations), args.warm);
+    let seconds = begin.elapsed().as_secs_f64();
     let mut outcome = Outcome {
-        file: path.display().to_string(),
-        origin: stored.origin.clone(),
-        blocks: problem.blocks(),
-        contacts: problem.contacts.len(),
+        file: case.path.display().to_string(),
+        origin: case.origin().to_owned(),
+        blocks,
+        contacts,
         solver: solver.name,
         solved: false,
         iterations: 0,
+        factorisations: 0,
         seconds,
         residual: f64::INFINITY,
         linear: f64::INFINITY,
+        eliminated: f64::INFINITY,
         cone: f64::INFINITY,
+        slip_angle: f64::INFINITY,
+        creep: f64::INFINITY,
+        warnings: case.warnings.clone(),
         error: None,
         curve: Vec::new(),
     };
-    match answer {
-        Ok((v, r, iterations)) => {
-            let c: Certificate = judge(&v, &r)?;
-            outcome.solved = c.solution_error() <= args.tolerance;
-            (outcome.residual, outcome.linear, outcome.cone) = (c.residual, c.linear, c.cone);
-            outcome.iterations = iterations;
+    let mut answer = None;
+    match solved {
+        Ok(solved) => {
+            let found = case.judge(solved)?;
+            let c = &found.certificate;
+            outcome.solved = found.error() <= args.tolerance;
+            (outcome.residual, outcome.linear) = (c.residual, c.linear);
+            (outcome.cone, outcome.slip_angle, outcome.creep) = (c.cone, c.slip_angle, c.creep);
+            outcome.eliminated = found.eliminated;
+            outcome.iterations = found.iterations;
+            outcome.factorisations = found.factorisations;
+            answer = Some(found);
         }
         Err(error) => outcome.error = Some(error),
     }
-    if args.out.is_some() {
+    if watched {
         // The same solve again with fewer iterations, so that watching costs the solver nothing
         // and the certificate is the judge of every point.
         let mut limit = 1;
         while limit <= outcome.iterations.max(1) {
             let begin = Instant::now();
-            if let Ok((v, r, iterations)) = run(stored, solver, args, limit) {
-                let c = judge(&v, &r)?;
-                let error = c.solution_error();
+            if let Ok(solved) = case.solve(solver, target(limit), args.warm) {
+                let seconds = begin.elapsed().as_secs_f64();
+                let found = case.judge(solved)?;
                 // More iterations take longer; if not, the machine was busy with something else.
                 let before = outcome.curve.last().map_or(0.0, |p| p.0);
-                let point = (begin.elapsed().as_secs_f64().max(before), iterations, error);
+                let point = (seconds.max(before), found.iterations, found.error());
                 outcome.curve.push(point);
             }
             limit = (limit + 1).max(limit * 5 / 4);
         }
-        let error = outcome.residual.max(outcome.linear);
+        let error = answer.as_ref().map_or(f64::INFINITY, Answer::error);
         outcome.curve.push((seconds, outcome.iterations, error));
     }
-    Ok(outcome)
-}
-
-/// Solves with at most `limit` iterations; what was reached then is an answer, too.
-fn run(stored: &StoredProblem, solver: &SolverEntry, args: &SolveArgs, limit: usize) -> Answer {
-    let given = |x: &Option<Vec<Vec3>>| x.clone().filter(|_| args.warm).unwrap_or_default();
-    let mut solution = Solution::new(given(&stored.v), given(&stored.r));
-    let start = match solution.v.is_empty() {
-        true => TaskStart::Configured,
-        false => TaskStart::Given,
-    };
-    let target = Target {
-        error: args.tolerance,
-        max_iterations: limit,
-    };
-    let (mut solver, mut problem) = ((solver.make)(), stored.problem.clone());
-    let report = solve_alone(
-        &mut *solver,
-        &mut problem,
-        &mut solution,
-        start,
-        Some(target),
-    )
-    .map_err(|e| e.to_string())?;
-    Ok((solution.v, solution.r, report.iterations))
+    Ok((outcome, answer))
 }
 
 fn heading() -> String {
     format!(
-        "{:<28} {:>7} {:>8} {:<9} {:>6} {:>10} {:>9} {:>9} {:>9}",
+        "{:<28} {:>7} {:>8} {:<9} {:>6} {:>10} {:>9} {:>9} {:>9} {:>10}",
         "problem",
         "blocks",
         "contacts",
@@ -241,14 +282,15 @@ fn heading() -> String {
         "iterations",
         "seconds",
         "residual",
-        "linear"
+        "linear",
+        "eliminated"
     )
 }
 
 fn line(o: &Outcome) -> String {
     let name = Path::new(&o.file).file_name().unwrap_or_default();
     let text = format!(
-        "{:<28} {:>7} {:>8} {:<9} {:>6} {:>10} {:>9.4} {:>9.1e} {:>9.1e}",
+        "{:<28} {:>7} {:>8} {:<9} {:>6} {:>10} {:>9.4} {:>9.1e} {:>9.1e} {:>10.1e}",
         name.to_string_lossy(),
         o.blocks,
         o.contacts,
@@ -257,7 +299,8 @@ fn line(o: &Outcome) -> String {
         o.iterations,
         o.seconds,
         o.residual,
-        o.linear
+        o.linear,
+        o.eliminated
     );
     match &o.error {
         Some(error) => format!("{text}  {error}"),
@@ -298,7 +341,7 @@ fn curves(dir: &Path, outcomes: &[Outcome]) -> Result<(), stiction_record::Recor
         let plot = Plot {
             title: stem.clone(),
             x_label: "time [s]".into(),
-            y_label: "certificate: residual or linear [m/s]".into(),
+            y_label: "certificate: the worst residual [m/s]".into(),
             x_scale: Scale::Logarithmic,
             y_scale: Scale::Logarithmic,
             series: series.collect(),

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use stiction_math::{BlockPattern, Mat3, PartShape, SystemMatrix, Vec3};
 
-use super::{Exchange, ExchangeError, Form, Global, Local, Matrix, Point, frame, local, size};
+use super::{Exchange, ExchangeError, Form, Global, Matrix, Point, frame, local, size};
 use crate::{
     Contact, ContactKey, Entry, FrictionProblem,
     file::{Solution, StoredProblem},
@@ -44,6 +44,16 @@ impl Exchange {
             solution,
             frames,
         }
+    }
+
+    /// The asymmetry of M or W, as a fraction of its largest entry.
+    pub fn asymmetry(&self) -> Result<(&'static str, f64), ExchangeError> {
+        let (name, matrix) = match &self.form {
+            Form::Global(global) => ("M", &global.m),
+            Form::Local(local) => ("W", &local.w),
+        };
+        matrix.check(name)?;
+        Ok((name, matrix.symmetrised(name)?.1))
     }
 
     /// The problem as one that solvers take. Without known frames, coordinates of contacts are
@@ -193,14 +203,14 @@ impl Global {
         let (n, contacts) = (self.m.rows, self.mu.len());
         self.m.check("M")?;
         self.h.check("H")?;
-        self.m.check_symmetric("M")?;
+        let (m, _) = self.m.symmetrised("M")?;
         size("rows of H", n, self.h.rows)?;
         size("columns of H", 3 * contacts, self.h.columns)?;
         size("f", n, self.f.len())?;
         size("w", 3 * contacts, self.w.len())?;
         let blocks = n.div_ceil(3);
         let mut values: BTreeMap<(u32, u32), Mat3> = BTreeMap::new();
-        for &(i, j, x) in &self.m.entries {
+        for &(i, j, x) in &m.entries {
             let block = values.entry((i / 3, j / 3)).or_default();
             block[(i as usize % 3, j as usize % 3)] += x;
         }
@@ -214,7 +224,7 @@ impl Global {
             .map(|k| [k.0, k.1])
             .collect();
         let pattern = BlockPattern::from_cliques(blocks, edges.iter().map(|e| &e[..]))
-            .map_err(|_| ExchangeError::NotSymmetric("M"))?;
+            .map_err(|_| ExchangeError::Layout("M"))?;
         let mut a = SystemMatrix::new(vec![PartShape::Sparse(Arc::new(pattern))], &[]);
         for (&(i, j), block) in &values {
             a.add(i as usize, j as usize, block);
@@ -254,8 +264,3 @@ impl Global {
     }
 }
 
-impl From<Local> for Form {
-    fn from(local: Local) -> Self {
-        Self::Local(local)
-    }
-}

@@ -1,9 +1,11 @@
 //! To the contacts alone and back.
 
-use stiction_math::{Mat3, SystemFactor, Vec3, nalgebra};
+use std::sync::Arc;
+
+use stiction_math::{BlockMatrix, BlockPattern, Mat3, SystemFactor, Vec3, nalgebra};
 
 use super::{ExchangeError, Global, Local, Matrix, size};
-use crate::FrictionProblem;
+use crate::{FrictionProblem, LocalProblem};
 
 type Dense = nalgebra::DMatrix<f64>;
 
@@ -78,6 +80,42 @@ pub(super) fn reduce(problem: &FrictionProblem, frames: &[Mat3]) -> Result<Local
     })
 }
 
+impl Local {
+    /// The problem by blocks of contacts, with W made symmetric, and how far W was from it: see
+    /// [`Matrix::symmetrised`].
+    pub fn problem(&self) -> Result<(LocalProblem, f64), ExchangeError> {
+        let contacts = self.mu.len();
+        size("rows of W", 3 * contacts, self.w.rows)?;
+        size("q", 3 * contacts, self.q.len())?;
+        self.w.check("W")?;
+        let (w, asymmetry) = self.w.symmetrised("W")?;
+        let mut pairs: Vec<[u32; 2]> = w.entries.iter().map(|e| [e.0 / 3, e.1 / 3]).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let layout = |_| ExchangeError::Layout("W");
+        let pattern = BlockPattern::from_cliques(contacts, pairs.iter().map(|p| &p[..]));
+        let mut blocks = BlockMatrix::zeros(Arc::new(pattern.map_err(layout)?));
+        for &(i, j, x) in &w.entries {
+            let (row, column) = (i as usize, j as usize);
+            let place = blocks.pattern.find(row / 3, column / 3);
+            let place = place.ok_or(ExchangeError::Layout("W"))?;
+            blocks.values[place][(row % 3, column % 3)] += x;
+        }
+        let vectors = self.q.as_chunks::<3>().0.iter();
+        let problem = LocalProblem {
+            w: blocks,
+            q: vectors.map(|q| Vec3::from(*q)).collect(),
+            mu: self.mu.clone(),
+        };
+        problem.check()?;
+        Ok((problem, asymmetry))
+    }
+}
+
+/// The largest negative part of W that is taken for an error of computation, as a fraction of its
+/// largest diagonal entry.
+const INDEFINITE: f64 = 1e-5;
+
 /// The global problem v = Yᵀ r, u = Y v + q with W = Y Yᵀ: unit masses that move as the contacts
 /// push. Y is Cholesky's factor with the largest pivot first, as long as there is one: W need not
 /// have full rank.
@@ -89,16 +127,19 @@ pub(super) fn factor(local: &Local) -> Result<Global, ExchangeError> {
         return Err(ExchangeError::TooLarge { rows, limit: LIMIT });
     }
     local.w.check("W")?;
-    local.w.check_symmetric("W")?;
+    let (w, _) = local.w.symmetrised("W")?;
     let mut rest = Dense::zeros(rows, rows);
-    for &(i, j, x) in &local.w.entries {
+    for &(i, j, x) in &w.entries {
         rest[(i as usize, j as usize)] += x;
     }
     let largest = rest.diagonal().iter().fold(0.0f64, |m, x| m.max(*x));
     let mut columns: Vec<nalgebra::DVector<f64>> = Vec::new();
     loop {
         let pivot = (0..rows).max_by(|&i, &j| rest[(i, i)].total_cmp(&rest[(j, j)]));
-        let Some(p) = pivot.filter(|&p| rest[(p, p)] > 1e-15 * largest) else {
+        // A negative eigenvalue shows on the diagonal: pivots of its size are as wrong as it is.
+        let below = rest.diagonal().iter().fold(0.0f64, |m, x| m.max(-x));
+        let floor = (1e-15 * largest).max(below);
+        let Some(p) = pivot.filter(|&p| rest[(p, p)] > floor) else {
             break;
         };
         let y = rest.column(p) / rest[(p, p)].sqrt();
@@ -109,7 +150,7 @@ pub(super) fn factor(local: &Local) -> Result<Global, ExchangeError> {
         columns.push(y);
     }
     // A matrix with a negative eigenvalue leaves more than rounding.
-    if rest.amax() > 1e-6 * largest {
+    if rest.amax() > INDEFINITE * largest {
         return Err(ExchangeError::NotDefinite("W"));
     }
     let n = columns.len();

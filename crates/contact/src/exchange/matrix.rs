@@ -39,23 +39,41 @@ impl Matrix {
         entries
     }
 
-    /// Whether it is square and symmetric to a part 1e-9 of its largest entry: files may hold
-    /// numbers that were computed twice.
-    pub fn check_symmetric(&self, name: &'static str) -> Result<(), ExchangeError> {
-        let merged = self.merged();
-        let largest = merged.iter().fold(0.0f64, |m, e| m.max(e.2.abs()));
-        let mut other: Vec<(u32, u32, f64)> = merged.iter().map(|e| (e.1, e.0, e.2)).collect();
-        other.sort_by_key(|e| (e.1, e.0));
-        let value = |list: &[(u32, u32, f64)], place: (u32, u32)| {
-            let found = list.binary_search_by_key(&(place.1, place.0), |e| (e.1, e.0));
-            found.map_or(0.0, |at| list[at].2)
-        };
-        let symmetric = merged
-            .iter()
-            .all(|e| (e.2 - value(&other, (e.0, e.1))).abs() <= 1e-9 * largest);
-        if self.rows != self.columns || !symmetric {
-            return Err(ExchangeError::NotSymmetric(name));
+    /// Half the sum with its transpose, and the largest difference of the two as a fraction of the
+    /// largest entry. Computed matrices in files differ by up to some thousandths: both triangles were
+    /// computed apart, or were written with few digits. More than [`ASYMMETRY`] is refused.
+    pub fn symmetrised(&self, name: &'static str) -> Result<(Self, f64), ExchangeError> {
+        if self.rows != self.columns {
+            return Err(ExchangeError::NotSquare(name));
         }
-        Ok(())
+        let mut entries: Vec<(u32, u32, f64)> = Vec::with_capacity(2 * self.entries.len());
+        for &(i, j, x) in &self.merged() {
+            entries.push((i, j, 0.5 * x));
+            entries.push((j, i, 0.5 * x));
+        }
+        entries.sort_by_key(|e| (e.1, e.0));
+        let largest = entries.iter().fold(0.0f64, |m, e| m.max(2.0 * e.2.abs()));
+        let mut difference = 0.0f64;
+        for pair in entries.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let other = pair.get(1).map_or(0.0, |e| e.2);
+            difference = difference.max(2.0 * (pair[0].2 - other).abs());
+        }
+        let fraction = if largest > 0.0 { difference / largest } else { 0.0 };
+        if fraction > ASYMMETRY {
+            return Err(ExchangeError::NotSymmetric {
+                matrix: name,
+                fraction,
+            });
+        }
+        let halves = Self {
+            entries,
+            ..self.clone()
+        };
+        let entries = halves.merged();
+        Ok((Self { entries, ..halves }, fraction))
     }
 }
+
+/// Asymmetry beyond which a matrix is refused, as a fraction of its largest entry: what Siconos' own
+/// problems have is at most a thirtieth of it.
+const ASYMMETRY: f64 = 0.1;

@@ -12,7 +12,7 @@
 //! cohesion or compliance: cohesion goes into f, w or q by r + ξ n, and compliance along the normal
 //! into W, or into one more velocity per contact with mass 1/c.
 //!
-//! Reading and writing of files is elsewhere; Siconos' text form is read here from text.
+//! Reading and writing of files is elsewhere; Siconos' text forms are read here from text.
 
 mod convert;
 mod local;
@@ -109,9 +109,23 @@ pub enum ExchangeError {
         /// The entry.
         at: usize,
     },
+    /// A matrix is not square.
+    #[error("matrix `{0}` is not square")]
+    NotSquare(&'static str),
     /// A matrix is not symmetric.
-    #[error("matrix `{0}` is not symmetric")]
-    NotSymmetric(&'static str),
+    #[error(
+        "matrix `{matrix}` is not symmetric: it differs from its transpose by {fraction:.1e} of its \
+         largest entry"
+    )]
+    NotSymmetric {
+        /// The matrix.
+        matrix: &'static str,
+        /// The difference as a fraction of the largest entry.
+        fraction: f64,
+    },
+    /// A matrix has no entries on its diagonal, or its pattern cannot be laid out by blocks.
+    #[error("matrix `{0}` cannot be laid out by blocks")]
+    Layout(&'static str),
     /// A matrix is not positive (semi-)definite.
     #[error("matrix `{0}` is not positive definite")]
     NotDefinite(&'static str),

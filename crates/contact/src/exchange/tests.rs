@@ -1,4 +1,4 @@
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use proptest::prelude::*;
 use stiction_math::Vec3;
@@ -111,8 +111,8 @@ fn what_makes_no_sense_is_refused() {
         ExchangeError::Size { .. }
     ));
     assert!(matches!(
-        change(&|l| l.w.entries[1].2 += 1.0),
-        ExchangeError::NotSymmetric("W")
+        change(&|l| l.w.entries[1].2 += 1e3),
+        ExchangeError::NotSymmetric { matrix: "W", .. }
     ));
     assert!(matches!(
         change(&|l| l.w.entries[0].2 = f64::NAN),
@@ -133,12 +133,30 @@ fn what_makes_no_sense_is_refused() {
 }
 
 const TEXT: &str = "3\n2\n1\n6\n6\n3\n2\n2\n3\t6\t\n3\t6\t\n3\n3\n0\t2\t3\t\n0\t1\t1\t\n\
-    2.0 0 0 0 3 0 0 0 4 0.5 0 0 0 0.5 0 0 0 0.5 5 0 0 0 6 0 0 0 7\n-1 0 0 -2 1 0\n0.3 0.7\n";
+    0\n2.0 0 0 0 3 0 0 0 4 1\n0.5 0 0 0 0.5 0 0 0 0.5 2\n5 0 0 0 6 0 0 0 7\n-1 0 0 -2 1 0\n0.3 0.7\n";
+
+fn exchange(form: Form) -> Exchange {
+    Exchange {
+        form,
+        frames: Vec::new(),
+        h: 1.0,
+        origin: String::new(),
+        guess: None,
+        solution: None,
+    }
+}
+
+fn local_of(text: &str) -> Local {
+    match siconos::read(text).unwrap() {
+        Form::Local(local) => local,
+        Form::Global(_) => panic!("read as a global problem"),
+    }
+}
 
 #[test]
-fn blocks_and_dense_text_are_read() {
+fn blocks_with_their_numbers_and_dense_text_are_read() {
     // The lower block is missing, so only the reading is looked at.
-    let local = siconos::read(TEXT).unwrap();
+    let local = local_of(TEXT);
     assert_eq!(local.mu, [0.3, 0.7]);
     assert_eq!(local.q, [-1.0, 0.0, 0.0, -2.0, 1.0, 0.0]);
     let mut diagonal = vec![0.0; 6];
@@ -151,19 +169,92 @@ fn blocks_and_dense_text_are_read() {
     }
     assert_eq!(diagonal, [2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
     let text = "3 1 0 3 3 3 3 1 0.1 0 0.1 2 0 0 0 3 -1 0 0 0.5";
-    let dense = siconos::read(text).unwrap();
+    let dense = local_of(text);
     assert_eq!(dense.w.entries.len(), 5);
-    let stored = Exchange {
-        form: dense.into(),
-        frames: Vec::new(),
-        h: 1.0,
-        origin: String::new(),
-        guess: None,
-        solution: None,
-    }
-    .to_stored()
-    .unwrap();
+    let stored = exchange(Form::Local(dense)).to_stored().unwrap();
     assert_eq!(stored.problem.contacts.len(), 1);
+}
+
+/// One body of unit mass on one contact, with a flag at the end that no guess follows.
+const GLOBAL: &str = "3\n1\n0\n3\n3\n3\t3\n1 0 0\n0 1 0\n0 0 1\n0\n3\n3\n3\t3\n1 0 0\n0 1 0\n\
+    0 0 1\n-1 -1 -1 0.5 0 0\n0.1\n0\n";
+
+#[test]
+fn a_global_text_is_not_taken_for_a_local_one() {
+    let Form::Global(global) = siconos::read(GLOBAL).unwrap() else {
+        panic!("read as a local problem");
+    };
+    assert_eq!((global.mu, global.w), (vec![0.1], vec![0.5, 0.0, 0.0]));
+    assert_eq!(global.f, [-1.0, -1.0, -1.0]);
+    assert_eq!((global.h.rows, global.h.columns), (3, 3));
+}
+
+/// Triplets, compressed columns and compressed rows of diag(2, 3, 4) with one entry at (0, 2).
+#[test]
+fn sparse_text_is_read_in_every_storage() {
+    let head = "CSparse Version 3.2.0, Sept 12, 2017.  Copyright (c) Timothy A. Davis, 2006-2016";
+    let triplets = "triplet: 3-by-3, nzmax: 8 nnz: 4\n 0 0 : 2\n 1 1 : 3\n 2 2 : 4\n 0 2 : 0.5\n";
+    let lines = "3-by-3, nzmax: 4 nnz: 4, 1-norm: 4.5\n";
+    let columns = "col 0 : locations 0 to 0\n 0 : 2\n col 1 : locations 1 to 1\n 1 : 3\n \
+        col 2 : locations 2 to 3\n 0 : 0.5\n 2 : 4\n";
+    let rows = "col 0 : locations 0 to 1\n 0 : 2\n 2 : 0.5\n col 1 : locations 2 to 2\n 1 : 3\n \
+        col 2 : locations 3 to 3\n 2 : 4\n";
+    let rest = "-1 0 0\n0.4\n";
+    let mut found = Vec::new();
+    for matrix in [
+        format!("1\n{head}\n{triplets}"),
+        format!("2\n{head}\n{lines}{columns}"),
+        format!("3\n{head}\n{lines}{rows}"),
+        format!("{head}\n{lines}{columns}"),
+    ] {
+        let local = local_of(&format!("3\n1\n2\n3\n3\n{matrix}{rest}"));
+        assert_eq!(local.mu, [0.4]);
+        found.push(local.w.merged());
+    }
+    let expected = vec![(0, 0, 2.0), (1, 1, 3.0), (0, 2, 0.5), (2, 2, 4.0)];
+    assert!(found.iter().all(|w| *w == expected), "{found:?}");
+}
+
+#[test]
+fn what_siconos_does_not_write_is_refused_with_the_reason() {
+    let message = |text: &str| siconos::read(text).unwrap_err().to_string();
+    // Numbers after the end.
+    assert!(message(&format!("{TEXT} 1.0")).contains("after the end"));
+    assert!(message(&format!("{TEXT} 0 0")).contains("after the end"));
+    assert!(message(&format!("{GLOBAL} 7")).contains("after the end"));
+    assert!(siconos::read(&format!("{TEXT} 0")).is_ok());
+    // A block out of turn.
+    assert!(message(&TEXT.replace("4 1\n", "4 2\n")).contains("block 2 where block 1"));
+    assert!(message("2 1 0 2 2 2 2 1 0 0 1 -1 0 0.5").contains("two dimensions"));
+    assert!(message("5 1 0 5 5").contains("rolling friction"));
+}
+
+/// What Siconos' files have: an asymmetry of a thousandth is averaged, and reported.
+#[test]
+fn a_small_asymmetry_is_averaged_and_reported() {
+    let text = "3 1 0 3 3 3 3 2 0.004 0 0 2 0 0 0 2 -1 0.1 0 0.5";
+    let there = exchange(siconos::read(text).unwrap());
+    let (name, fraction) = there.asymmetry().unwrap();
+    assert!(name == "W" && (fraction - 0.002).abs() < 1e-15, "{fraction}");
+    let Form::Local(local) = &there.form else {
+        panic!("read as a global problem");
+    };
+    let (problem, _) = local.problem().unwrap();
+    let w = problem.w.diagonal(0);
+    assert_eq!((w.m12, w.m21), (0.002, 0.002));
+    assert!(there.to_stored().is_ok());
+}
+
+/// An eigenvalue of −1e-7 of the largest is an error of computation, not another problem.
+#[test]
+fn a_slightly_indefinite_matrix_is_taken() {
+    let text = "3 1 0 3 3 3 3 1 0 1 0 1 0 1 0 0.9999998 -1 0 0.2 0.5";
+    let there = exchange(siconos::read(text).unwrap());
+    let stored = there.to_stored().unwrap();
+    assert!(stored.problem.blocks() >= 1);
+    let negative = "3 1 0 3 3 3 3 1 0 1 0 1 0 1 0 0.5 -1 0 0.2 0.5";
+    let there = exchange(siconos::read(negative).unwrap());
+    assert!(matches!(there.to_stored(), Err(ExchangeError::NotDefinite("W"))));
 }
 
 proptest! {
@@ -179,6 +270,8 @@ proptest! {
             }
         }
         let text = String::from_utf8(bytes).unwrap();
-        let _ = siconos::read(&text);
+        if let Ok(form) = siconos::read(&text) {
+            let _ = exchange(form).to_stored();
+        }
     }
 }
