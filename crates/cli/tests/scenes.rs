@@ -146,6 +146,7 @@ const OFF: &[(&str, &[&str], &str)] = &[
         &["pin.0.motion.rotate.1.angles=[0, 0]"],
         "it turns with the ball",
     ),
+    ("heap", &["friction.default=0"], "the boxes come to rest"),
     (
         "laundry",
         &["air.wind=[0, 0, 0]"],

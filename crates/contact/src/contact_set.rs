@@ -351,8 +351,24 @@ impl ContactSet {
 
     /// (B v)_c [m/s].
     pub fn velocity(&self, c: usize, v: &[Vec3]) -> Vec3 {
-        self.entries(c)
-            .fold(Vec3::zeros(), |u, e| u + e.mul(&v[e.node as usize]))
+        if !self.blocks.is_empty() {
+            return self
+                .entries(c)
+                .fold(Vec3::zeros(), |u, e| u + e.mul(&v[e.node as usize]));
+        }
+        let range = self.start[c] as usize..self.start[c + 1] as usize;
+        let points = self.nodes[range.clone()]
+            .iter()
+            .zip(&self.weights[range.clone()]);
+        match self.levers.get(range) {
+            None => points.fold(Vec3::zeros(), |u, (j, b)| u + v[*j as usize] * *b),
+            Some(levers) => points
+                .zip(levers)
+                .fold(Vec3::zeros(), |u, ((j, b), lever)| {
+                    let v = &v[*j as usize];
+                    u + (v * *b + v.cross(lever))
+                }),
+        }
     }
 
     /// The relative velocity u_c = (B v + k + C r)_c [m/s].
@@ -372,9 +388,27 @@ impl ContactSet {
     /// y ← y + Bᵀ r [N·s, N·m·s], one vector per block. Contacts are added in their order.
     pub fn add_transpose(&self, r: &[Vec3], y: &mut [Vec3]) {
         for (c, r) in r.iter().enumerate() {
+            self.add_transpose_of(c, r, y);
+        }
+    }
+
+    /// y ← y + B_cᵀ r [N·s, N·m·s] for the impulse `r` of contact `c`.
+    pub fn add_transpose_of(&self, c: usize, r: &Vec3, y: &mut [Vec3]) {
+        if !self.blocks.is_empty() {
             for e in self.entries(c) {
                 y[e.node as usize] += e.tr_mul(r);
             }
+            return;
+        }
+        let range = self.start[c] as usize..self.start[c + 1] as usize;
+        let points = self.nodes[range.clone()]
+            .iter()
+            .zip(&self.weights[range.clone()]);
+        match self.levers.get(range) {
+            None => points.for_each(|(j, b)| y[*j as usize] += r * *b),
+            Some(levers) => points
+                .zip(levers)
+                .for_each(|((j, b), lever)| y[*j as usize] += r * *b + lever.cross(r)),
         }
     }
 

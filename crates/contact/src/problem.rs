@@ -173,9 +173,7 @@ impl FrictionProblem {
             *y -= f;
         }
         for (c, r) in r.iter().enumerate() {
-            for e in self.contacts.entries(c) {
-                y[e.node as usize] -= e.tr_mul(r);
-            }
+            self.contacts.add_transpose_of(c, &-r, y);
         }
     }
 

@@ -53,6 +53,7 @@ const SCENES: &[Builtin] = scenes![
     "hair-band",
     "hairy-ball",
     "hanging-strip",
+    "heap",
     "jelly",
     "laundry",
     "long-hair-on-cloth",

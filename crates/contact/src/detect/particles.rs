@@ -41,7 +41,7 @@ impl World {
         deep: bool,
     ) -> Result<Vec<Found>, DetectError> {
         let pairs = self.particle_pairs(motion)?;
-        Ok(gather(&pairs, |pair, out| {
+        Ok(gather(&pairs, |_, pair, out| {
             self.particle(motion, pair, deep, out);
         }))
     }

@@ -7,9 +7,10 @@
 //! listed so far, by [`SHARP`] or [`DEEPER`] of the thickness.
 
 use stiction_geometry::analytic::{Nearest, SharpPlace};
+use stiction_math::Vec3;
 
 use super::emit::{Found, Kind};
-use super::pairs::REACH;
+use super::pairs::{REACH, listed_again};
 use super::shapes::{DEEPER, Pass, SHARP, Search};
 
 /// On a sampled mesh, what is deeper than the deepest place plus this fraction of the thickness
@@ -24,8 +25,12 @@ struct Place {
 }
 
 impl Search<'_> {
-    pub(super) fn edge(&self, e: &[u32; 2], pass: Pass, found: &mut Vec<Found>) {
+    pub(super) fn edge(&self, (number, e): (usize, &[u32; 2]), pass: Pass, found: &mut Vec<Found>) {
         if !e.iter().any(|v| self.motion.free[*v as usize]) {
+            return;
+        }
+        let (leaves, moved) = (&self.supports.start.edges, self.moved(e));
+        if pass == Pass::Again && leaves.spare(number, moved) {
             return;
         }
         let reach = REACH * self.thickness;
@@ -43,6 +48,13 @@ impl Search<'_> {
         let impact = |d: f64| self.moving.edge_impact(&paths[0], &paths[1], d);
         let mut places = Vec::new();
         let distance = self.places(e, 0.0, &mut places);
+        if pass == Pass::Again {
+            let margin = self.margin(distance);
+            if self.is_quiet(&places, distance, &paths, margin) {
+                leaves.set(number, moved, margin);
+                return;
+            }
+        }
         let mut listed = false;
         for place in &places {
             if place.near.distance <= reach {
@@ -96,6 +108,39 @@ impl Search<'_> {
                 add(1.0, true);
             }
         }
+    }
+
+    /// Whether nothing happens to an edge that is listed already, wherever its ends are within `margin`
+    /// [m] of the given ones: none of the `places` that count at the start comes down to the
+    /// thickness from beyond reach, the edge does not do so if there is none within reach, and it does not come
+    /// so close that it is listed again. Distances change no more than ends do.
+    fn is_quiet(
+        &self,
+        places: &[Place],
+        distance: f64,
+        paths: &[[Vec3; 2]; 2],
+        margin: f64,
+    ) -> bool {
+        let reach = REACH * self.thickness;
+        let slack = margin * self.moving.shape.slope();
+        let stays = |d: f64| {
+            let d = d + slack;
+            let impact = self.moving.edge_impact(&paths[0], &paths[1], d);
+            impact.is_none()
+        };
+        let listed = places.iter().any(|p| p.near.distance <= reach);
+        if !listed {
+            return stays(self.thickness);
+        }
+        let mut beyond = places.iter().filter(|p| p.near.distance > reach);
+        let keeps = |place: &Place| {
+            let along = |k: usize| paths[0][k] * (1.0 - place.at) + paths[1][k] * place.at;
+            let path = [along(0), along(1)];
+            let impact = self.moving.point_impact(&path, self.thickness + slack);
+            impact.is_none()
+        };
+        let again = listed_again(self.thickness, distance);
+        beyond.all(keeps) && (distance <= 0.0 || stays(again))
     }
 
     /// The least distance of an edge at a time [m]. Far below zero, other places are reached only

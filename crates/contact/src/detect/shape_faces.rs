@@ -24,8 +24,18 @@ const RIM: f64 = 0.01;
 type Part = (Vec3, f64);
 
 impl Search<'_> {
-    pub(super) fn face(&self, t: &[u32; 3], points: &[Part], pass: Pass, found: &mut Vec<Found>) {
+    pub(super) fn face(
+        &self,
+        (number, t): (usize, &[u32; 3]),
+        points: &[Part],
+        pass: Pass,
+        found: &mut Vec<Found>,
+    ) {
         if !t.iter().any(|v| self.motion.free[*v as usize]) {
+            return;
+        }
+        let (leaves, moved) = (&self.supports.start.faces, self.moved(t));
+        if pass == Pass::Again && leaves.spare(number, moved) {
             return;
         }
         let reach = REACH * self.thickness;
@@ -61,6 +71,21 @@ impl Search<'_> {
                 (gap <= reach + travel).then_some((number, part, gap))
             })
             .collect();
+        if pass == Pass::Again {
+            let nearest = parts.iter().map(|p| p.2).filter(|gap| *gap > 0.0);
+            let margin = self.margin(nearest.fold(f64::INFINITY, f64::min));
+            let slack = margin * shape.slope();
+            // Parts that are not in the list stay beyond the thickness: the margin is less than the reach.
+            let stays = |part: &Part, d: f64| self.part_impact(&paths, part, d + slack).is_none();
+            let quiet = parts.iter().all(|(_, part, gap)| match *gap > reach {
+                true => stays(part, self.thickness),
+                false => *gap <= 0.0 || stays(part, listed_again(self.thickness, *gap)),
+            });
+            if quiet {
+                leaves.set(number, moved, margin);
+                return;
+            }
+        }
         if pass == Pass::First {
             let close = parts.iter().filter(|p| p.2 <= reach);
             found.extend(close.filter_map(|(n, part, _)| self.face_at(t, (*n, part), 0.0)));

@@ -22,6 +22,10 @@ pub(super) const DEEPER: f64 = 0.1;
 /// longest lever, is off by up to √2 δ/T. With this fraction that is 0.1 at most.
 pub(super) const SHARP: f64 = 0.0025;
 
+/// Clearance that is proven along with the answer that nothing happens to an edge or face, so that it is
+/// not looked at again before its ends have wandered that far, as a fraction of the thickness.
+const MARGIN: f64 = 0.05;
+
 /// Normals with a smaller cosine are those of different sides.
 const SAME_SIDE: f64 = 0.5;
 
@@ -98,6 +102,22 @@ impl World {
         }
     }
 
+    /// The edges of a body.
+    pub(super) fn edges_of(&self, body: usize) -> &[[u32; 2]] {
+        let edges = self.surface.edges();
+        let [from, to] = [body, body + 1].map(|b| {
+            let vertex = self.first_vertex[b];
+            edges.partition_point(|e| e[0] < vertex)
+        });
+        &edges[from..to]
+    }
+
+    /// The triangles of a body.
+    pub(super) fn triangles_of(&self, body: usize) -> &[[u32; 3]] {
+        let [from, to] = [body, body + 1].map(|b| self.first_triangle[b] as usize);
+        &self.surface.triangles()[from..to]
+    }
+
     /// The box around all that a body passes.
     fn path_bounds(&self, motion: &Motion, body: usize) -> [Vec3; 2] {
         let range = self.first_vertex[body] as usize..self.first_vertex[body + 1] as usize;
@@ -139,21 +159,23 @@ pub(super) struct Search<'a> {
 impl Search<'_> {
     fn run(&self, pass: Pass, found: &mut Vec<Found>) {
         let vertices: Vec<u32> = self.vertices().collect();
-        found.extend(gather(&vertices, |v, out| self.vertex(*v, pass, out)));
+        found.extend(gather(&vertices, |_, v, out| self.vertex(*v, pass, out)));
         // No edge or face is deeper in a plane's half-space than its vertices.
         if self.moving.shape.is_plane() {
             return;
         }
-        found.extend(gather(self.edges(), |e, out| self.edge(e, pass, out)));
+        found.extend(gather(self.edges(), |i, e, out| {
+            self.edge((i, e), pass, out);
+        }));
         if let Some(cell) = self.moving.shape.cell() {
-            found.extend(gather(self.triangles(), |t, out| {
+            found.extend(gather(self.triangles(), |_, t, out| {
                 self.sampled_face(t, cell, pass, out);
             }));
             return;
         }
         let points = self.moving.shape.points();
-        found.extend(gather(self.triangles(), |t, out| {
-            self.face(t, &points, pass, out);
+        found.extend(gather(self.triangles(), |i, t, out| {
+            self.face((i, t), &points, pass, out);
         }));
     }
 
@@ -203,15 +225,26 @@ impl Search<'_> {
     }
 
     fn edges(&self) -> &[[u32; 2]] {
-        let (edges, vertices) = (self.world.surface.edges(), self.vertices());
-        let from = edges.partition_point(|e| e[0] < vertices.start);
-        let to = edges.partition_point(|e| e[0] < vertices.end);
-        &edges[from..to]
+        self.world.edges_of(self.body)
     }
 
     fn triangles(&self) -> &[[u32; 3]] {
-        let [from, to] = [self.body, self.body + 1].map(|b| self.world.first_triangle[b] as usize);
-        &self.world.surface.triangles()[from..to]
+        self.world.triangles_of(self.body)
+    }
+
+    /// How far the ends of some vertices have wandered since the step was set, at most [m].
+    pub(super) fn moved(&self, vertices: &[u32]) -> f32 {
+        let moved = vertices.iter().map(|v| self.motion.moved[*v as usize]);
+        moved.fold(0.0, f32::max)
+    }
+
+    /// How much closer something that starts at a `distance` [m] may come than where it is listed again
+    /// for the proof that nothing happens to it to be worth its price [m].
+    pub(super) fn margin(&self, distance: f64) -> f64 {
+        match distance > 0.0 {
+            true => MARGIN * self.thickness.min(distance) / self.moving.shape.slope().max(1.0),
+            false => MARGIN * self.thickness / self.moving.shape.slope().max(1.0),
+        }
     }
 
     fn vertex(&self, v: u32, pass: Pass, found: &mut Vec<Found>) {
@@ -329,13 +362,22 @@ impl Search<'_> {
     }
 }
 
-/// What `one` finds in each item, in their order.
-pub(super) fn gather<T: Sync>(items: &[T], one: impl Fn(&T, &mut Vec<Found>) + Sync) -> Vec<Found> {
+/// Items that are looked at one after another.
+const CHUNK: usize = 512;
+
+/// What `one` finds in each item, which it gets with its number, in their order.
+pub(super) fn gather<T: Sync>(
+    items: &[T],
+    one: impl Fn(usize, &T, &mut Vec<Found>) + Sync,
+) -> Vec<Found> {
     let parts: Vec<Vec<Found>> = items
-        .par_chunks(512)
-        .map(|items| {
+        .par_chunks(CHUNK)
+        .enumerate()
+        .map(|(chunk, items)| {
             let mut found = Vec::new();
-            items.iter().for_each(|item| one(item, &mut found));
+            for (i, item) in (CHUNK * chunk..).zip(items) {
+                one(i, item, &mut found);
+            }
             found
         })
         .collect();

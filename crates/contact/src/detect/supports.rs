@@ -6,6 +6,8 @@
 //! vertices move along straight lines, and such a bound over an element and the whole step is least
 //! at a corner at the start or at the end.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
 use rayon::prelude::*;
 use stiction_geometry::analytic::{Moving, Nearest};
 use stiction_math::Vec3;
@@ -26,6 +28,32 @@ pub(super) struct Start {
     near: Vec<Nearest>,
     /// Positions of the vertices in that frame [m].
     x: Vec<Vec3>,
+    /// When edges and faces are worth another look.
+    pub edges: Leaves,
+    pub faces: Leaves,
+}
+
+/// For each element of a list, how far its ends may have wandered since the step was set for it to be
+/// worth another look [m]. Each of them is read and written by whoever looks at the element.
+#[derive(Debug, Default)]
+pub(super) struct Leaves(Vec<AtomicU32>);
+
+impl Leaves {
+    fn new(count: usize) -> Self {
+        Self((0..count).map(|_| AtomicU32::new(0)).collect())
+    }
+
+    /// Whether an element whose ends have wandered by `moved` [m] is proven to be out of contact.
+    pub(super) fn spare(&self, element: usize, moved: f32) -> bool {
+        moved < f32::from_bits(self.0[element].load(Relaxed))
+    }
+
+    /// Nothing happens to an element before its ends have wandered by `margin` [m] more.
+    pub(super) fn set(&self, element: usize, moved: f32, margin: f64) {
+        // Less than what rounding takes.
+        let leave = moved + (margin * (1.0 - 1e-6)) as f32;
+        self.0[element].store(leave.to_bits(), Relaxed);
+    }
 }
 
 impl Start {
@@ -45,13 +73,15 @@ impl Start {
             body: body as u32,
             near: near.map(|x| moving.shape.nearest(x)).collect(),
             x,
+            edges: Leaves::new(world.edges_of(body).len()),
+            faces: Leaves::new(world.triangles_of(body).len()),
         }
     }
 }
 
 /// Bounds on the distance of elements for one end of the motion.
 pub(super) struct Supports<'a> {
-    start: &'a Start,
+    pub start: &'a Start,
     first: u32,
     /// Positions of the vertices at the end [m], in the frame of the solid; none if it turns or is
     /// not convex, where nothing is proven.

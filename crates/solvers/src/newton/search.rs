@@ -1,7 +1,7 @@
 //! Rounds of Newton's method.
 
 use stiction_contact::{
-    CertifyConfig, FrictionProblem, certify, project_cone,
+    CertifyConfig, FrictionProblem, certify, coulomb_residual, project_cone,
     solver::{Solution, SolverReport},
 };
 use stiction_math::{Cancel, LinearOperator, Mat3, Vec3, reduce};
@@ -43,9 +43,7 @@ pub fn search(
     let mut search = Search::new(problem, state, config)?;
     let mut report = SolverReport::default();
     // The start as it was given is an answer, too.
-    let (v, r) = (&search.best.1, &search.best.2);
-    let judged = certify(problem, v, r, &CertifyConfig::default())?;
-    search.best.0 = judged.solution_error();
+    search.best.0 = search.certified(&search.best.1, &search.best.2)?;
     let mut before = f64::INFINITY;
     // What the contacts did at the end of the last round.
     let mut modes: Option<Vec<Mode>> = None;
@@ -69,8 +67,8 @@ pub fn search(
             before = f64::INFINITY;
         }
     }
-    let (certificate, v, r) = search.best;
-    (state.v, state.r) = (v, r);
+    let certificate = search.certified(&search.best.1, &search.best.2)?;
+    (_, state.v, state.r) = search.best;
     report.error = certificate;
     report.asked = config.tolerance;
     report.converged = certificate <= config.tolerance;
@@ -86,6 +84,8 @@ struct Search<'a> {
     scale: Vec<f64>,
     /// ρ in multiples of them [1].
     multiple: f64,
+    /// Inverses of the diagonal blocks of A [1/kg].
+    inverse: Vec<Mat3>,
     /// The radius of gyration [m] where a block is a spin, else 1: makes all velocities m/s.
     reach: Vec<f64>,
     /// f without the pull of cohesion [N·s].
@@ -97,7 +97,8 @@ struct Search<'a> {
     r: Vec<Vec3>,
     /// The answers to `v`.
     now: Answers,
-    /// Certificate [m/s], velocities and impulses of the best answer.
+    /// Error [m/s], velocities and impulses of the best answer; an error below the tolerance is that of
+    /// the certificate.
     best: (f64, Vec<Vec3>, Vec<Vec3>),
 }
 
@@ -105,6 +106,8 @@ struct Search<'a> {
 #[derive(Clone, Default)]
 struct Answers {
     mode: Vec<Mode>,
+    /// B v + k [m/s].
+    u: Vec<Vec3>,
     impulse: Vec<Vec3>,
     stiffness: Vec<Mat3>,
     /// A v − f − Bᵀ r⁺ [N·s].
@@ -120,7 +123,8 @@ impl<'a> Search<'a> {
             .map(|j| problem.a.diagonal(j).try_inverse().unwrap_or_default())
             .collect();
         let scale = (0..set.len())
-            .map(|c| 3.0 / (set.local_delassus(c, |j| inverse[j]).trace() + set.compliance[c]));
+            .map(|c| 3.0 / (set.local_delassus(c, |j| inverse[j]).trace() + set.compliance[c]))
+            .collect();
         let sized = |x: &[Vec3], n: usize| match x.len() == n {
             true => x.to_vec(),
             false => vec![Vec3::zeros(); n],
@@ -146,8 +150,9 @@ impl<'a> Search<'a> {
         let closed = r.iter().map(|r| *r != Vec3::zeros()).collect();
         Ok(Self {
             matrix: Matrix::new(problem, closed)?,
-            scale: scale.collect(),
+            scale,
             multiple: config.stiffness,
+            inverse,
             reach: problem.radii(),
             tolerance: config.tolerance,
             limit: config.max_iterations,
@@ -220,9 +225,13 @@ impl<'a> Search<'a> {
     /// What contacts answer to `v`; what they would if they did what `modes` says.
     fn answers(&self, v: &[Vec3], modes: Option<&[Mode]>) -> Answers {
         let set = &self.problem.contacts;
+        let count = set.len();
         let mut all = Answers {
+            mode: Vec::with_capacity(count),
+            u: Vec::with_capacity(count),
+            impulse: Vec::with_capacity(count),
+            stiffness: Vec::with_capacity(count),
             imbalance: vec![Vec3::zeros(); v.len()],
-            ..Answers::default()
         };
         self.problem.a.apply(v, &mut all.imbalance);
         reduce::axpy(-1.0, &self.f, &mut all.imbalance);
@@ -239,28 +248,53 @@ impl<'a> Search<'a> {
                 None => law.answer(&self.r[c], &u),
             };
             all.mode.push(answer.mode);
+            all.u.push(u);
             all.impulse.push(answer.impulse);
             all.stiffness.push(answer.stiffness);
-            for e in set.entries(c) {
-                all.imbalance[e.node as usize] -= e.tr_mul(&answer.impulse);
-            }
+            set.add_transpose_of(c, &-answer.impulse, &mut all.imbalance);
         }
         all
     }
 
-    /// `residual` and `linear` [m/s] of the certificate for what there is now, which is kept if it
-    /// is the best so far.
+    /// `residual` and `linear` [m/s] as in the certificate, for what there is now, which is kept if it
+    /// is the best so far. What has been computed for the step serves again; the certificate itself is
+    /// asked about answers that seem to be below the tolerance.
     fn judge(&mut self) -> Result<(f64, f64), Error> {
         let set = &self.problem.contacts;
-        let pull = |c: usize| set.normal[c] * set.cohesion[c];
-        let impulses = self.now.impulse.iter().enumerate();
-        let r: Vec<Vec3> = impulses.map(|(c, r)| r - pull(c)).collect();
-        let judged = certify(self.problem, &self.v, &r, &CertifyConfig::default())?;
-        let error = judged.solution_error();
+        let now = &self.now;
+        let broken = |c: usize| {
+            let (n, r) = (&set.normal[c], &now.impulse[c]);
+            let u = now.u[c] + n * (set.compliance[c] * n.dot(r));
+            coulomb_residual(&u, r, n, set.mu[c], self.scale[c])
+        };
+        let missing = |j: usize| (self.inverse[j] * now.imbalance[j]).norm() * self.reach[j];
+        let worst = |n: usize, f: &(dyn Fn(usize) -> f64 + Sync)| {
+            let max = reduce::max_ordered(n, f);
+            if max.is_nan() {
+                f64::INFINITY
+            } else {
+                max.max(0.0)
+            }
+        };
+        let residual = worst(set.len(), &broken);
+        let linear = worst(self.v.len(), &missing);
+        let mut error = residual.max(linear);
         if error < self.best.0 {
+            let pull = |c: usize| set.normal[c] * set.cohesion[c];
+            let impulses = now.impulse.iter().enumerate();
+            let r: Vec<Vec3> = impulses.map(|(c, r)| r - pull(c)).collect();
+            if error <= self.tolerance {
+                error = self.certified(&self.v, &r)?;
+            }
             self.best = (error, self.v.clone(), r);
         }
-        Ok((judged.residual, judged.linear))
+        Ok((residual, linear))
+    }
+
+    /// The worse of `residual` and `linear` of the certificate [m/s].
+    fn certified(&self, v: &[Vec3], r: &[Vec3]) -> Result<f64, Error> {
+        let judged = certify(self.problem, v, r, &CertifyConfig::default())?;
+        Ok(judged.solution_error())
     }
 
     /// The size of velocities, spins at the radius of gyration [m/s].
