@@ -34,12 +34,24 @@ impl Rigid {
 
     /// The same with the angular `impulse` [N·m·s] of an external torque during the step.
     pub fn driven_spin(&self, rotation: &Quat, omega: &Vec3, impulse: &Vec3, h: f64) -> Vec3 {
+        let momentum = self.world_inertia(rotation) * omega + impulse;
+        self.spin_with(rotation, &momentum, omega, h)
+    }
+
+    /// The angular momentum exp(h ω) I ω [N·m·s] at the end of a step of `h` [s] with the angular
+    /// velocity `omega`, from the orientation at its start.
+    pub fn end_momentum(&self, rotation: &Quat, omega: &Vec3, h: f64) -> Vec3 {
+        Quat::from_scaled_axis(omega * h) * (self.world_inertia(rotation) * omega)
+    }
+
+    /// The angular velocity [rad/s] whose [`end_momentum`](Self::end_momentum) is `momentum`, close to
+    /// `guess`.
+    pub fn spin_with(&self, rotation: &Quat, momentum: &Vec3, guess: &Vec3, h: f64) -> Vec3 {
         let inertia = self.world_inertia(rotation);
-        let momentum = inertia * omega + impulse;
         let tolerance = 1e-15 * momentum.norm();
-        let mut w = *omega;
+        let mut w = *guess;
         let mut best = (f64::INFINITY, w);
-        // Newton on g(w) = I w − exp(−h w) L. Quadratic from w = ω unless the body turns by more
+        // Newton on g(w) = I w − exp(−h w) L. Quadratic from a close guess unless the body turns by more
         // than about a radian per step; 20 iterations bound the work there.
         for _ in 0..20 {
             let turned = elementary::rotation(&(-w * h)) * momentum;

@@ -97,6 +97,7 @@ pub fn admm(config: Config, rules: ContactRules) -> Linearised {
         integrator: config.integrator,
         detect: config.detect,
         safe: config.safe,
+        residual: config.solver.polish.and_then(|p| p.residual),
     };
     let splitting = config.integrator == Integrator::Splitting;
     let solver: Box<dyn ContactSolver> = match config.by {

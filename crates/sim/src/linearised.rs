@@ -7,6 +7,8 @@
 //!
 //! The last linear problem is what the certificate judges for the laws of contact.
 
+mod turning;
+
 use std::borrow::Cow;
 
 use stiction_bodies::{Body, Model, State, adapt::Adaptation};
@@ -42,6 +44,9 @@ pub struct Config {
     pub detect: DetectConfig,
     /// Whether a step that would make surfaces touch or pass is refused.
     pub safe: bool,
+    /// Bound on `residual` and `linear` of the certificate [m/s] to which the solver goes, if there is
+    /// one: turning bodies are followed to it, and the momentum of rigid bodies is then balanced exactly.
+    pub residual: Option<f64>,
 }
 
 /// How the elastic step is solved.
@@ -256,7 +261,7 @@ impl Linearised {
                 if let Some(work) = &mut self.work {
                     let contacts = &mut work.problem.contacts;
                     let change = work.detector.follow_turns(v, contacts);
-                    if linear && change <= STRAIGHT {
+                    if linear && (change <= STRAIGHT || self.config.residual.is_some()) {
                         break;
                     }
                     step.time(Stage::Build, |s| work.linearise(s, v))?;
@@ -264,7 +269,7 @@ impl Linearised {
             }
             // Only the last linearisation is polished; where that is not known, all but the first.
             let last = newton + 1 == most || linear || tolerance.is_some() && newton > 0;
-            self.solve_linear(step, start, last, v, report)?;
+            self.solve_turning(step, start, last, v, report)?;
             if let Some(tolerance) = tolerance {
                 self.answer = Where::Trial;
                 let residual = self.momentum_residual(step, v)?;
@@ -300,7 +305,7 @@ impl Linearised {
             if more == 0 || round == ROUNDS {
                 return Err(SolveError::Passes { fraction });
             }
-            self.solve_linear(step, TaskStart::Given, true, v, report)?;
+            self.solve_turning(step, TaskStart::Given, true, v, report)?;
         }
         Ok(())
     }
@@ -425,6 +430,7 @@ impl Answer for Linearised {
         let mut residual = vec![Vec3::zeros(); v.len()];
         let (model, state) = (step.model, step.state);
         step.dynamics.gradient(model, state, v, &mut residual)?;
+        step.dynamics.momentum_of_lone(model, v, &mut residual);
         if let Some(SolvedContacts { contacts, r, .. }) = self.contacts() {
             for (c, r) in r.iter().enumerate() {
                 for e in contacts.entries(c) {
@@ -632,6 +638,7 @@ impl Work {
         let splits = self.elements.as_mut().map(Elements::splits_mut);
         // The gradient is where f will be.
         dynamics.linearise_with(at, v, &mut problem.f, &mut problem.a, splits)?;
+        dynamics.momentum_of_lone(step.model, v, &mut problem.f);
         problem.h = step.h;
         problem.fixed.copy_from_slice(dynamics.fixed());
         // A has no entries from prescribed blocks to others: their velocities are not part of A v.

@@ -10,6 +10,7 @@
 //! elastic terms and attachments, and ψ(v) = ½ vᵀ D v collects damping and drag with coefficients
 //! from the start of the step. ∂Φ/∂v is an impulse [N·s], so `A v = f + Bᵀ r` has impulses r.
 
+mod momentum;
 mod prescribe;
 
 use rayon::prelude::*;
@@ -48,6 +49,8 @@ pub struct Dynamics {
     x: Vec<Vec3>,
     rotations: Vec<Quat>,
     jacobians: Vec<Mat3>,
+    /// Rigid bodies that only contacts join to others, with their first blocks.
+    lone: Vec<(usize, usize)>,
     /// Forces within bodies, with their lagged damping.
     bodies: BodyForces,
     /// Drag and attachment damping, with coefficients from the start of the step.
@@ -72,6 +75,7 @@ impl Dynamics {
             x: vec![Vec3::zeros(); n],
             rotations: vec![Quat::identity(); rigids],
             jacobians: vec![Mat3::identity(); rigids],
+            lone: momentum::lone_bodies(model),
             bodies: BodyForces::new(model),
             dissipation: Dissipation::new(model),
         }
