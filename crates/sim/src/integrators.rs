@@ -9,7 +9,8 @@
 //!
 //! where y⁻ ends the step before and y₁ the first stage of this one. The last stage ends the step,
 //! so that all of these schemes but the trapezoidal rule are L-stable. All forces are integrated
-//! alike; only [`Integrator::TrapezoidalDecoupled`] treats contact apart, for comparison.
+//! alike; only [`Integrator::TrapezoidalDecoupled`] and [`Integrator::TrapezoidalIpc`] treat contact apart, for
+//! comparison.
 
 /// How time is advanced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +24,13 @@ pub enum Integrator {
     /// the step alone, as incremental potential contact does it [larionov, Sect. V-A3]. Of first order in
     /// contact, and here for comparison.
     TrapezoidalDecoupled,
+    /// The trapezoidal rule of the program that [li2020] released, Newmark's with β = 1/4 and γ = 1/2, for
+    /// comparison. With x̃ = xᵗ + h vᵗ + (½ − β) h² aᵗ + β h² g it minimises
+    /// ½ ‖x − x̃‖²_M + β h² W(x) + κ B(x) + D(x − xᵗ), W elasticity, B the barrier, D lagged friction on the
+    /// displacement, and goes on with a = (x − x̃)/(β h²) + g and v = vᵗ + h (1 − γ) aᵗ + h γ a. So contact has
+    /// the stiffness κ/(β h²) inside the trapezoidal rule, and its explicit half is the force that ended the
+    /// step before, whatever κ and the lagged coefficients are now.
+    TrapezoidalIpc,
     /// Second order, two steps, with coefficients for steps of changing length.
     Bdf2,
     /// Second order, a trapezoidal stage, then BDF2 through it.
@@ -48,6 +56,8 @@ pub struct Stage {
     pub implicit: f64,
     /// β₀ and γ of contact and friction forces.
     pub contact: [f64; 2],
+    /// Whether friction acts on the mean velocity of the step, x − xᵗ over h, instead of that at its end.
+    pub mean_slip: bool,
 }
 
 /// BDF2 stays stable as long as a step is at most 1 + √2 times as long as the one before.
@@ -55,10 +65,11 @@ const LARGEST_RATIO: f64 = 2.4;
 
 impl Integrator {
     /// The names used in scenes, with their integrators.
-    pub const NAMES: [(&'static str, Self); 6] = [
+    pub const NAMES: [(&'static str, Self); 7] = [
         ("backward-euler", Self::BackwardEuler),
         ("trapezoidal", Self::Trapezoidal),
         ("trapezoidal-decoupled", Self::TrapezoidalDecoupled),
+        ("trapezoidal-ipc", Self::TrapezoidalIpc),
         ("bdf2", Self::Bdf2),
         ("tr-bdf2", Self::TrBdf2),
         ("sdirk2", Self::Sdirk2),
@@ -75,6 +86,10 @@ impl Integrator {
             Self::Trapezoidal => vec![Stage::new(1.0, 0.5).with_start(0.5)],
             Self::TrapezoidalDecoupled => vec![Stage {
                 contact: [0.0, 1.0],
+                ..Stage::new(1.0, 0.5).with_start(0.5)
+            }],
+            Self::TrapezoidalIpc => vec![Stage {
+                mean_slip: true,
                 ..Stage::new(1.0, 0.5).with_start(0.5)
             }],
             Self::Bdf2 => match ratio.filter(|r| *r <= LARGEST_RATIO) {
@@ -120,6 +135,12 @@ impl Integrator {
     /// Whether the scheme needs the end of the step before.
     pub fn is_multistep(self) -> bool {
         self == Self::Bdf2
+    }
+
+    /// Whether contact forces at the start of a step are those that ended the step before, kept as they
+    /// were, and steps are minimised as [li2020] does it.
+    pub fn is_ipc(self) -> bool {
+        self == Self::TrapezoidalIpc
     }
 
     /// The order of convergence.
@@ -276,7 +297,9 @@ mod tests {
             let y = integrate(scheme, &times, 1.0, |_| (-1e6, 0.0)).abs();
             let rings = matches!(
                 scheme,
-                Integrator::Trapezoidal | Integrator::TrapezoidalDecoupled
+                Integrator::Trapezoidal
+                    | Integrator::TrapezoidalDecoupled
+                    | Integrator::TrapezoidalIpc
             );
             assert_eq!(rings, y > 0.9, "{scheme:?}: {y}");
             assert!(rings || y < 1e-9, "{scheme:?}: {y}");

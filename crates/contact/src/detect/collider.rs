@@ -102,7 +102,7 @@ pub struct Law {
     /// Coefficient of friction in sliding [1], for contacts whose points slide along each other at
     /// the start of a step; none if it is the same.
     pub kinetic: Option<f64>,
-    /// The pull that a contact bears [Pa].
+    /// The pull that a closed contact bears [Pa]; it falls off linearly to zero at a gap of half the thickness.
     pub cohesion: f64,
     /// How far a contact gives way under pressure [m/Pa].
     pub compliance: f64,

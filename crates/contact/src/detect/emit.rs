@@ -3,6 +3,7 @@
 use stiction_geometry::collide::ContactKind;
 use stiction_math::Vec3;
 
+use super::pairs::REACH;
 use super::recovery::Recovery;
 use super::stencil::{Arc, Stencil};
 use super::step::Motion;
@@ -218,6 +219,7 @@ impl World {
             _ => self.owner[found.vertices[1] as usize],
         };
         let mut gap = found.normal.dot(&stencil.separation) - found.thickness;
+        let nearness = nearness(gap, found.thickness);
         if found.continuous && !found.spare {
             gap = gap.max(0.0);
         }
@@ -244,7 +246,7 @@ impl World {
         let (mut cohesion, mut compliance) = (0.0, 0.0);
         if law.cohesion != 0.0 || law.compliance != 0.0 {
             let area = self.contact_area(with.shares, found);
-            cohesion = law.cohesion * area * motion.h;
+            cohesion = law.cohesion * nearness * area * motion.h;
             if area > 0.0 {
                 compliance = law.compliance / (area * motion.h * motion.h);
             }
@@ -282,5 +284,15 @@ impl World {
         }
         let count = sides.iter().filter(|s| s.1).count().max(1);
         (sides[0].0 + sides[1].0) / count as f64
+    }
+}
+
+/// The fraction of its cohesion with which a contact pulls at a gap: a linear fall-off from one where it is closed to
+/// zero at the distance from which pairs are listed at rest, so that no pull begins or ends with a jump
+/// [daviet2020, Sect. 7.4].
+fn nearness(gap: f64, thickness: f64) -> f64 {
+    match gap > 0.0 {
+        true => (1.0 - gap / ((REACH - 1.0) * thickness)).max(0.0),
+        false => 1.0,
     }
 }

@@ -19,13 +19,15 @@ pub enum Blocks {
     Diagonal,
 }
 
-/// Weights of the contact Jacobian −a_c (∂f_c/∂v + a (∂f_c/∂q) T).
+/// Weights of the contact Jacobian −a_c (s ∂f_c/∂v + a (∂f_c/∂q) T).
 #[derive(Clone, Copy, Debug)]
 pub struct ContactRates<'a> {
     /// a, the rate of positions with velocities [s].
     pub a: f64,
     /// a_c of contact forces [s].
     pub a_contact: f64,
+    /// s, the rate of the velocities that friction acts on with v [1].
+    pub slip: f64,
     /// T: the Jacobian of every rotation vector.
     pub turns: &'a [Mat3],
 }
@@ -38,7 +40,7 @@ pub trait ContactForces {
     /// Cliques of blocks that contacts at `at` couple, and those they coupled earlier in the stage.
     fn cliques(&mut self, at: Place<'_>) -> Result<Vec<Vec<u32>>, SolveError>;
 
-    /// Calls `sink` with blocks (i, j) of −a_c (∂f_c/∂v + a (∂f_c/∂q) T).
+    /// Calls `sink` with blocks (i, j) of −a_c (s ∂f_c/∂v + a (∂f_c/∂q) T).
     fn for_each_block(
         &self,
         at: Place<'_>,
@@ -80,6 +82,11 @@ pub trait ContactStage {
 
     /// Takes lagged coefficients from `at`.
     fn lag(&mut self, at: Place<'_>) -> Result<(), SolveError>;
+
+    /// Adapts stiffness where an iteration of a minimisation has ended; whether forces have changed.
+    fn accept(&mut self, _at: Place<'_>) -> Result<bool, SolveError> {
+        Ok(false)
+    }
 
     /// Changes the first guess `v` of a stage until it is admissible.
     fn admit(&mut self, trial: Trial<'_>, v: &mut [Vec3]) -> Result<(), SolveError>;

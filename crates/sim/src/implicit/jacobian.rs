@@ -165,6 +165,16 @@ impl Jacobian {
         }
     }
 
+    /// S += s D, with the diagonal blocks D that were kept.
+    pub fn shift(&mut self, s: f64) {
+        for (i, block) in self.diagonal.iter().enumerate() {
+            // A prescribed block is not in the system: its own block is the identity.
+            if let Some(k) = self.matrix.pattern.find(i, i) {
+                self.matrix.values[k] += block * s;
+            }
+        }
+    }
+
     /// The diagonal blocks that were kept [kg, kg·m²].
     pub fn diagonal(&self) -> &[Mat3] {
         &self.diagonal

@@ -15,11 +15,13 @@
 //! | `problem.rs` | residual, Jacobian and its products |
 //! | `jacobian.rs` | the assembled Jacobian |
 //! | `newton.rs` | damped Newton with a direct or an iterative linear solver |
+//! | `minimise.rs` | descent on the potential of a stage, for comparison with [li2020] |
 //! | `step.rs` | all stages of a step |
 //! | `contact.rs` | what a method's contact provides |
 
 mod contact;
 mod jacobian;
+mod minimise;
 mod newton;
 mod problem;
 mod stage;

@@ -46,6 +46,9 @@ pub enum Solver {
     /// BiCGSTAB with products of the Jacobian. Contact and friction are differentiated on the way, or
     /// assembled where bodies that deform touch one another.
     Iterative,
+    /// Sparse LU of the projected Jacobian and descent on the potential of the stage ([`super::minimise`]), for
+    /// steps far longer than what moves can resolve. Exact where friction is lagged.
+    Descent,
 }
 
 /// What the direct solver makes of the dense Jacobian of enclosed volumes.
@@ -105,11 +108,11 @@ pub(super) struct Newton {
     jacobi: BlockJacobi,
     woodbury: Woodbury,
     krylov: BicgstabWorkspace,
-    r: Vec<Vec3>,
-    trial_r: Vec<Vec3>,
-    direction: Vec<Vec3>,
+    pub(super) r: Vec<Vec3>,
+    pub(super) trial_r: Vec<Vec3>,
+    pub(super) direction: Vec<Vec3>,
     rhs: Vec<Vec3>,
-    trial: Vec<Vec3>,
+    pub(super) trial: Vec<Vec3>,
 }
 
 /// What a step may make of the residual.
@@ -194,16 +197,7 @@ impl Newton {
         cancel: &Cancel,
         v: &mut [Vec3],
     ) -> Result<SolveReport, SolveError> {
-        let n = v.len();
-        for list in [
-            &mut self.r,
-            &mut self.trial_r,
-            &mut self.direction,
-            &mut self.rhs,
-            &mut self.trial,
-        ] {
-            list.resize(n, Vec3::zeros());
-        }
+        self.resize(v.len());
         let phi = 0.5 * (1.0 + 5.0f64.sqrt());
         let mut report = SolveReport::default();
         let mut norm = finite(problem.residual(v, &mut self.r)?, problem, v)?;
@@ -224,7 +218,7 @@ impl Newton {
                 report.converged = true;
                 return Ok(report);
             }
-            let assemble = config.solver == Solver::Direct || problem.assembles();
+            let assemble = config.solver != Solver::Iterative || problem.assembles();
             let hessian = match rescue.on {
                 false => Hessian::Full,
                 true => Hessian::Projected,
@@ -239,7 +233,7 @@ impl Newton {
                         other => other?,
                     }
                 }
-                Solver::Direct => self.eliminate(problem, config)?,
+                Solver::Direct | Solver::Descent => self.eliminate(problem, config)?,
                 Solver::Iterative => self.iterate(problem, config, assemble, sigma, &mut report)?,
             };
             let size = reduce::norm_inf(&self.direction);
@@ -302,13 +296,26 @@ impl Newton {
         })
     }
 
+    /// Makes the vectors as long as there are blocks.
+    pub(super) fn resize(&mut self, blocks: usize) {
+        for list in [
+            &mut self.r,
+            &mut self.trial_r,
+            &mut self.direction,
+            &mut self.rhs,
+            &mut self.trial,
+        ] {
+            list.resize(blocks, Vec3::zeros());
+        }
+    }
+
     /// The residual left by the last solve [N·s].
     pub fn residual(&self) -> &[Vec3] {
         &self.r
     }
 
     /// p = −J⁻¹ r.
-    fn eliminate(&mut self, problem: &Problem<'_>, config: &Config) -> Result<f64, SolveError> {
+    pub(super) fn eliminate(&mut self, problem: &Problem<'_>, config: &Config) -> Result<f64, SolveError> {
         let jacobian = &*problem.jacobian;
         let pattern = &jacobian.matrix.pattern;
         let lu = match &mut self.lu {
@@ -417,7 +424,7 @@ impl Newton {
     }
 }
 
-fn finite(norm: f64, problem: &Problem<'_>, v: &[Vec3]) -> Result<f64, SolveError> {
+pub(super) fn finite(norm: f64, problem: &Problem<'_>, v: &[Vec3]) -> Result<f64, SolveError> {
     if norm.is_finite() {
         Ok(norm)
     } else {
@@ -425,7 +432,7 @@ fn finite(norm: f64, problem: &Problem<'_>, v: &[Vec3]) -> Result<f64, SolveErro
     }
 }
 
-fn first_bad(v: &[Vec3]) -> usize {
+pub(super) fn first_bad(v: &[Vec3]) -> usize {
     let bad = |v: &Vec3| !v.iter().all(|c| c.is_finite());
     v.iter().position(bad).unwrap_or(0)
 }

@@ -41,7 +41,7 @@ impl Problem<'_> {
         reduce::axpy(-1.0, &stage.p, r);
         self.forces.add(model, stage.place(), -stage.a, r)?;
         if let Some(contacts) = &mut self.contacts {
-            contacts.add(stage.place(), -stage.a_contact, r)?;
+            contacts.add(stage.contact_place(), -stage.a_contact, r)?;
         }
         self.prescribed.clear(r);
         Ok(reduce::norm(r))
@@ -78,7 +78,7 @@ impl Problem<'_> {
         stage.configure(model, self.prescribed, v);
         if let Some(contacts) = self.contacts.as_mut().filter(|_| assemble) {
             // Of all that may touch, few do: blocks for them alone keep the factors small.
-            let cliques = contacts.cliques(stage.place())?;
+            let cliques = contacts.cliques(stage.contact_place())?;
             let changed = jacobian.touch(model, cliques);
             changed.map_err(ScatterError::Block)?;
         }
@@ -87,7 +87,7 @@ impl Problem<'_> {
         jacobian.keep_diagonal();
         if let Some(contacts) = self.contacts.as_ref().filter(|_| assemble) {
             let mut done = Ok(());
-            contacts.for_each_block(at, &rates(stage), Blocks::All, &mut |i, j, m| {
+            contacts.for_each_block(stage.contact_place(), &rates(stage), Blocks::All, &mut |i, j, m| {
                 if done.is_ok() {
                     done = jacobian.add(i, j, m);
                 }
@@ -96,6 +96,14 @@ impl Problem<'_> {
         }
         jacobian.eliminate(self.prescribed.fixed());
         Ok(())
+    }
+
+    /// Tells contact where an iteration of a minimisation has ended; whether its forces have changed.
+    pub fn accept(&mut self) -> Result<bool, SolveError> {
+        match &mut self.contacts {
+            Some(contacts) => contacts.accept(self.stage.contact_place()),
+            None => Ok(false),
+        }
     }
 
     /// Whether contact is assembled also for products: contacts between bodies that deform depend
@@ -123,7 +131,7 @@ impl Problem<'_> {
         base: Base<'a>,
         contacts: Option<&'a dyn Contact>,
     ) -> Result<Products<'a>, SolveError> {
-        let active = contacts.map(|c| c.active(self.stage.place())).transpose()?;
+        let active = contacts.map(|c| c.active(self.stage.contact_place())).transpose()?;
         Ok(Products {
             stage: self.stage,
             prescribed: self.prescribed,
@@ -140,7 +148,7 @@ impl Problem<'_> {
         let mut blocks: Vec<Mat3> = (0..matrix.n()).map(|i| matrix.diagonal(i)).collect();
         if let Some(contacts) = self.contacts.as_ref().filter(|_| !assembled) {
             let (stage, fixed) = (&*self.stage, self.prescribed.fixed());
-            let (at, rates) = (stage.place(), rates(stage));
+            let (at, rates) = (stage.contact_place(), rates(stage));
             contacts.for_each_block(at, &rates, Blocks::Diagonal, &mut |i, _, m| {
                 if !fixed[i] {
                     blocks[i] += m;
@@ -187,7 +195,7 @@ impl Problem<'_> {
         }
         self.forces.add(model, stage.place(), 1.0, &mut knot.f[0])?;
         if let Some(contacts) = &mut self.contacts {
-            contacts.add(stage.place(), 1.0, &mut knot.f[1])?;
+            contacts.add(stage.contact_place(), 1.0, &mut knot.f[1])?;
         }
         Ok(())
     }
@@ -197,6 +205,7 @@ fn rates(stage: &Stage) -> ContactRates<'_> {
     ContactRates {
         a: stage.a,
         a_contact: stage.a_contact,
+        slip: stage.slip_rate,
         turns: &stage.turns,
     }
 }
@@ -236,7 +245,11 @@ impl Products<'_> {
             forces.add_product(self.model, at, hessian, change, -stage.a, z)?;
         }
         match self.contacts.filter(|_| !self.active.is_empty()) {
-            Some(c) => c.add_product(&self.active, at, change, -stage.a_contact, z),
+            Some(c) => {
+                dv.iter_mut().for_each(|v| *v *= stage.slip_rate);
+                let change = Change { dq: &dq, dv: &dv };
+                c.add_product(&self.active, stage.contact_place(), change, -stage.a_contact, z)
+            }
             None => Ok(()),
         }
     }

@@ -49,6 +49,10 @@ pub struct Stage {
     /// Velocities of the trial [m/s].
     pub v: Vec<Vec3>,
     pub(super) moved: Vec<Vec3>,
+    /// The rate of the velocity that friction acts on with v: 1, or a/h where that is the mean of the step.
+    pub slip_rate: f64,
+    /// Mean velocities of the trial over the step [m/s], where friction acts on them.
+    slip: Vec<Vec3>,
 }
 
 impl Stage {
@@ -65,6 +69,11 @@ impl Stage {
         self.a = h * table.implicit;
         self.a_contact = h * table.contact[1];
         self.h = h;
+        self.slip_rate = if table.mean_slip { self.a / h } else { 1.0 };
+        self.slip.clear();
+        if table.mean_slip {
+            self.slip.resize(state.x.len(), Vec3::zeros());
+        }
         self.times = [state.time, state.time + table.time * h];
         self.start_x.clone_from(&state.x);
         self.start_rotations.clone_from(&state.rotations);
@@ -108,6 +117,9 @@ impl Stage {
             self.moved[i] = self.shift[i] + v[i] * self.a;
         }
         prescribed.place(&mut self.moved);
+        for (slip, moved) in self.slip.iter_mut().zip(&self.moved) {
+            *slip = moved / self.h;
+        }
         for i in 0..v.len() {
             self.x[i] = self.start_x[i] + self.moved[i];
         }
@@ -136,6 +148,16 @@ impl Stage {
             start: StepStart::new(&self.start_x, &self.start_frames),
             time: self.times[1],
         }
+    }
+
+    /// The trial as a place to evaluate contact forces at, with the velocities that friction acts on.
+    pub fn contact_place(&self) -> Place<'_> {
+        let v = if self.slip.is_empty() {
+            &self.v
+        } else {
+            &self.slip
+        };
+        Place { v, ..self.place() }
     }
 
     /// Positions [m] and orientations at the start of the step.

@@ -6,7 +6,7 @@ use stiction_math::{BlockError, Cancel, ScatterError, Vec3};
 use super::{
     contact::{Contact, Trial},
     jacobian::Jacobian,
-    newton::{self, Newton},
+    newton::{self, Newton, Solver},
     problem::Problem,
     stage::{Knot, Stage},
 };
@@ -39,6 +39,8 @@ pub struct Step<'a> {
     pub tables: &'a [integrators::Stage],
     /// The start of the step before, as seen from its end, for integrators of two steps.
     pub before: Option<&'a Knot>,
+    /// Contact forces that ended the step before, for integrators that keep them [N].
+    pub contact_force: Option<&'a [Vec3]>,
     /// Settings of Newton's method.
     pub newton: &'a newton::Config,
     /// Ends the step when it is requested.
@@ -111,6 +113,24 @@ impl Implicit {
         Ok(&self.residual)
     }
 
+    /// Contact forces at the end of the step [N].
+    pub fn contact_force(&self, contacts: &mut dyn Contact) -> Result<Vec<Vec3>, SolveError> {
+        let mut force = vec![Vec3::zeros(); self.start.v.len()];
+        contacts.add(self.stage.contact_place(), 1.0, &mut force)?;
+        Ok(force)
+    }
+
+    /// −∇Φ/(β h²) of the potential without contact of [`Integrator::TrapezoidalIpc`] where the step begins,
+    /// 4 p/h + M aᵗ + f [N]: what presses on contacts there.
+    pub fn pressing(&self, step: &Step<'_>) -> Vec<Vec3> {
+        let Knot { p, f, .. } = &self.start;
+        let of = |i: usize| match step.fixed[i] {
+            true => Vec3::zeros(),
+            false => p[i] * (4.0 / step.h) + f[0][i] * 2.0 + f[1][i],
+        };
+        (0..p.len()).map(of).collect()
+    }
+
     /// Positions and momenta at the start of the step.
     pub fn start(&self) -> &Knot {
         &self.start
@@ -177,7 +197,12 @@ impl Implicit {
         contacts.place(model, state.time, step.h, Side::After);
         contacts.find(at, step.h)?;
         contacts.settle(at)?;
-        if step.tables.iter().any(|t| t.contact[0] != 0.0) {
+        if step.integrator.is_ipc() {
+            let kept = step.contact_force.filter(|f| f.len() == start.v.len());
+            if let Some(kept) = kept {
+                start.f[1].copy_from_slice(kept);
+            }
+        } else if step.tables.iter().any(|t| t.contact[0] != 0.0) {
             contacts.lag(at)?;
             contacts.add(at, 1.0, &mut start.f[1])?;
         }
@@ -272,7 +297,10 @@ impl Implicit {
                 contacts: reborrow(&mut contacts),
                 jacobian,
             };
-            let done = newton.solve(&mut problem, step.newton, step.cancel, v)?;
+            let done = match step.newton.solver {
+                Solver::Descent => newton.minimise(&mut problem, step.newton, step.cancel, v)?,
+                _ => newton.solve(&mut problem, step.newton, step.cancel, v)?,
+            };
             report = SolveReport {
                 iterations: report.iterations + done.iterations,
                 linear_iterations: report.linear_iterations + done.linear_iterations,

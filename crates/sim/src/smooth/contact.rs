@@ -8,7 +8,10 @@ use stiction_contact::{
 };
 use stiction_math::{Mat3, Vec3, reduce};
 
-use super::guard::{Configuration, Guard};
+use super::{
+    barrier::{self, Limits},
+    guard::{Configuration, Guard},
+};
 use crate::{
     colliders::{ContactRules, colliders},
     error::SolveError,
@@ -29,6 +32,8 @@ pub(super) struct Contacts {
     room: Room,
     /// Admissible steps of a barrier.
     guard: Option<Guard>,
+    /// Limits of κ in the step, where it adapts as in [li2020].
+    limits: Option<Limits>,
     /// Masses of the bodies [kg], and gravity [m/s²].
     masses: Vec<f64>,
     gravity: Vec3,
@@ -62,6 +67,7 @@ impl Contacts {
             angular,
             room: Room::default(),
             guard: None,
+            limits: None,
             masses: model
                 .bodies
                 .iter()
@@ -155,6 +161,36 @@ impl Contacts {
         }
     }
 
+    /// Sets κ where a step of `h` [s] begins at `at` as [li2020] does it: so that contact forces there balance
+    /// what presses on them, `pressing` [N], within limits from masses and sizes.
+    pub fn balance(
+        &mut self,
+        model: &Model,
+        at: Place<'_>,
+        pressing: &[Vec3],
+        thickness: f64,
+        h: f64,
+    ) -> Result<(), SolveError> {
+        let still = vec![Vec3::zeros(); at.x.len()];
+        let at = Place { v: &still, ..at };
+        let mut force = vec![Vec3::zeros(); at.x.len()];
+        self.smooth.force(&among(at, &self.frames), &mut force)?;
+        let points: usize = (0..self.masses.len()).map(|i| self.smooth.points_of(i)).sum();
+        let mass = self.masses.iter().sum::<f64>() / points.max(1) as f64;
+        let delta = self.smooth.config().delta.unwrap_or(thickness);
+        let mut limits = Limits::new(mass, barrier::diagonal(model, at.x), delta, h);
+        let squared = reduce::dot(&force, &force);
+        let now = self.smooth.stiffness();
+        let wanted = match squared > 0.0 {
+            true => -now * reduce::dot(pressing, &force) / squared,
+            false => 0.0,
+        };
+        self.smooth.set_stiffness(limits.clamp(wanted))?;
+        limits.start();
+        self.limits = Some(limits);
+        Ok(())
+    }
+
     /// Sets κ where nothing has penetrated yet [N/m].
     pub fn set_base_stiffness(&mut self, kappa: f64) -> Result<(), SolveError> {
         Ok(self.smooth.set_base_stiffness(kappa)?)
@@ -216,6 +252,7 @@ impl ContactForces for Contacts {
         let ContactRates {
             a,
             a_contact,
+            slip,
             turns,
         } = *rates;
         let mut assemble = |by_position: f64, by_velocity: f64, turns: &[Mat3]| {
@@ -235,11 +272,11 @@ impl ContactForces for Contacts {
             }
         };
         if turns.is_empty() {
-            assemble(-a_contact * a, -a_contact, &[])?;
+            assemble(-a_contact * a, -a_contact * slip, &[])?;
             return Ok(());
         }
         assemble(-a_contact * a, 0.0, turns)?;
-        assemble(0.0, -a_contact, &[])?;
+        assemble(0.0, -a_contact * slip, &[])?;
         Ok(())
     }
 
@@ -297,6 +334,22 @@ impl ContactStage for Contacts {
 
     fn is_stale(&self, at: Place<'_>) -> Result<bool, SolveError> {
         Ok(self.smooth.is_stale(&self.at(at))?)
+    }
+
+    /// Doubles κ, up to its limit, where the closest pair is closer than [`barrier::CLOSE`] of the size of the
+    /// model and has come closer still [li2020].
+    fn accept(&mut self, at: Place<'_>) -> Result<bool, SolveError> {
+        let Some(limits) = &mut self.limits else {
+            return Ok(false);
+        };
+        let smallest = self.smooth.deepest(&among(at, &self.frames))?;
+        let gap = smallest.map_or(f64::INFINITY, |d| d.gap);
+        let kappa = limits.next(self.smooth.stiffness(), gap);
+        let changed = kappa > self.smooth.stiffness();
+        if changed {
+            self.smooth.set_stiffness(kappa)?;
+        }
+        Ok(changed)
     }
 
     /// Takes normal forces and directions of lagged friction.

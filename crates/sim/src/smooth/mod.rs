@@ -14,6 +14,7 @@
 //!   changing length.
 
 mod adapt;
+mod barrier;
 mod contact;
 mod guard;
 mod solved;
@@ -102,6 +103,8 @@ struct Kept {
     sides: Vec<SideOf>,
     /// Contacts at the end of the step.
     rests: Vec<Rest>,
+    /// Contact forces there, for integrators that keep them [N].
+    contact_force: Vec<Vec3>,
 }
 
 struct Work {
@@ -139,6 +142,7 @@ impl Smooth {
             integrator: self.config.integrator,
             tables: &self.plan.tables,
             before: self.plan.follows.then_some(&self.kept.history.before),
+            contact_force: self.plan.follows.then_some(&self.kept.contact_force),
             newton: &self.config.newton,
             cancel: context.cancel,
         };
@@ -216,6 +220,7 @@ impl Method for Smooth {
             sides,
             rests,
             base,
+            ..
         } = &self.kept;
         let ratio = history.ratio(model, state, h);
         self.plan.base = *base;
@@ -250,13 +255,21 @@ impl Method for Smooth {
     /// Contacts at the start of the step. Forces at the start are those that ended the last step,
     /// whatever κ is raised to later.
     fn detect(&mut self, context: &mut StepContext<'_>, _v: &[Vec3]) -> Result<(), SolveError> {
+        let thickness = self.rules.thickness;
+        let adapts = self.config.integrator.is_ipc() && self.config.kappa.is_none();
         let Some((work, step, _)) = self.step(context) else {
             return Ok(());
         };
-        match &mut work.contacts {
-            Some(contacts) => work.core.find_contacts(&step, contacts),
-            None => Ok(()),
+        let Some(contacts) = &mut work.contacts else {
+            return Ok(());
+        };
+        work.core.find_contacts(&step, contacts)?;
+        if adapts {
+            let pressing = work.core.pressing(&step);
+            let at = Place::of(step.state);
+            contacts.balance(step.model, at, &pressing, thickness, step.h)?;
         }
+        Ok(())
     }
 
     fn solve(
@@ -290,9 +303,14 @@ impl Method for Smooth {
         if let (Some(contacts), Some(solved)) = (&work.contacts, &mut work.solved) {
             solved.set(contacts, &work.core, step.fixed, step.h)?;
         }
-        if let Some(work) = &self.work {
+        let keeps = self.config.integrator.is_ipc();
+        if let Some(work) = &mut self.work {
             self.next.set(context, work)?;
             self.next.base = base;
+            self.next.contact_force = match work.contacts.as_mut().filter(|_| keeps) {
+                Some(contacts) => work.core.contact_force(contacts)?,
+                None => Vec::new(),
+            };
         }
         Ok(report)
     }
@@ -339,6 +357,7 @@ impl Persistent for Smooth {
             base,
             sides,
             rests,
+            contact_force,
         } = &self.kept;
         let History { h, before, end, .. } = history;
         let numbers = vec![Vec3::new(*h, *kappa, *base)];
@@ -347,6 +366,7 @@ impl Persistent for Smooth {
             ("shift", &before.shift),
             ("momentum", &before.p),
             ("end", end),
+            ("contact_force", contact_force),
         ];
         Memory {
             columns: columns
@@ -376,6 +396,7 @@ impl Persistent for Smooth {
             },
             sides,
             rests,
+            contact_force: memory.column("contact_force"),
         };
     }
 
@@ -388,6 +409,7 @@ impl Persistent for Smooth {
         self.kept.sides = adapt::sides(change, &self.kept.sides);
         self.kept.rests = adapt::rests(change, &self.kept.rests);
         adapt::history(change, &mut self.kept.history);
+        self.kept.contact_force.clear();
         Ok(())
     }
 }

@@ -18,12 +18,13 @@ pub(super) const KEYS: &[Key] = &[
             "backward-euler",
             "trapezoidal",
             "trapezoidal-decoupled",
+            "trapezoidal-ipc",
             "bdf2",
             "tr-bdf2",
             "sdirk2",
         ],
         "backward-euler",
-        "`\"backward-euler\"`, `\"trapezoidal\"`, `\"bdf2\"`, `\"tr-bdf2\"`, `\"sdirk2\"`; `\"trapezoidal-decoupled\"` leaves contact out of the trapezoidal rule, for comparison",
+        "`\"backward-euler\"`, `\"trapezoidal\"`, `\"bdf2\"`, `\"tr-bdf2\"`, `\"sdirk2\"`; `\"trapezoidal-decoupled\"` leaves contact out of the trapezoidal rule, and `\"trapezoidal-ipc\"` is the rule of the program that came with [li2020] (barrier and lagged friction), both for comparison",
     ),
     Key::count(
         "startup",
@@ -33,9 +34,9 @@ pub(super) const KEYS: &[Key] = &[
     ),
     Key::word(
         "solver",
-        &["direct", "iterative"],
+        &["direct", "iterative", "descent"],
         "direct",
-        "Newton directions by sparse LU (`\"direct\"`), or `\"iterative\"`: by BiCGSTAB with products of the Jacobian, for large scenes",
+        "Newton directions by sparse LU (`\"direct\"`), `\"iterative\"`: by BiCGSTAB with products of the Jacobian, for large scenes; or `\"descent\"`: by sparse LU of the projected Jacobian, shortened until the potential of the step falls, for steps much longer than what moves can resolve (always so in `\"trapezoidal-ipc\"`)",
     ),
     Key::word(
         "volume_jacobian",
@@ -83,7 +84,7 @@ pub(super) const KEYS: &[Key] = &[
         "kappa",
         "N/m",
         Preset::Derived(
-            "m (1/`time.step`² + 4 g/δ), m the mean mass of a contact point; 100 times that for a barrier",
+            "m (1/`time.step`² + 4 g/δ), m the mean mass of a contact point; 100 times that for a barrier; adapted in every step by `\"trapezoidal-ipc\"`",
         ),
         "contact stiffness at the start; raised where bodies would overlap",
     ),
@@ -131,7 +132,11 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
     config.startup = keys.count("startup").map_or(config.startup, u64::from);
 
     let newton = &mut config.newton;
-    let solvers = [("direct", Solver::Direct), ("iterative", Solver::Iterative)];
+    let solvers = [
+        ("direct", Solver::Direct),
+        ("iterative", Solver::Iterative),
+        ("descent", Solver::Descent),
+    ];
     keys.set_choice("solver", &solvers, &mut newton.solver);
     let jacobians = [
         ("exact", VolumeJacobian::Exact),
@@ -154,7 +159,20 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
     keys.set_choice("penalty", &penalties, &mut contact.penalty);
     keys.set_number("rounding", &mut contact.rounding);
     let times = [("implicit", false), ("lagged", true)];
-    match keys.choice("friction", &times) {
+    let ipc = config.integrator.is_ipc();
+    let contradicts = |key: &str, word: &str| {
+        let message = format!("`{key}` of [method] must be \"{word}\" for integrator \"trapezoidal-ipc\"");
+        keys.refuse(key, &message, Some("remove it"));
+    };
+    if ipc {
+        config.newton.solver = Solver::Descent;
+        if keys.has("penalty") && contact.penalty != Penalty::Barrier {
+            contradicts("penalty", "barrier");
+        }
+        contact.penalty = Penalty::Barrier;
+    }
+    match keys.choice("friction", &times).or(ipc.then_some(true)) {
+        Some(false) if ipc => contradicts("friction", "lagged"),
         Some(true) => {
             let iterations = keys.count("lagged_iterations").unwrap_or(1) as usize;
             contact.friction = FrictionTime::Lagged { iterations };
