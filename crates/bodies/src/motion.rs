@@ -1,7 +1,7 @@
 //! Prescribed motion: where a pinned node, a driven rigid body or an obstacle is at a given time.
 
-use stiction_math::elementary::rotation_about;
-use stiction_math::{Vec3, nalgebra::Unit};
+use stiction_math::elementary::{rotation_about, rotation_vector};
+use stiction_math::{Quat, Vec3, nalgebra::Unit};
 
 pub use stiction_geometry::analytic::Pose;
 
@@ -166,7 +166,9 @@ impl Motion {
     /// before and after.
     pub fn between(start: f64, from: &Pose, end: f64, to: &Pose, about: Vec3) -> Self {
         let turn = |rotation: Quat, from: f64| {
-            let (axis, angle) = rotation.axis_angle().unwrap_or((Vec3::z_axis(), 0.0));
+            let vector = rotation_vector(&rotation);
+            let axis = Unit::try_new(vector, 0.0).unwrap_or(Vec3::z_axis());
+            let angle = vector.norm();
             Turn {
                 axis,
                 pivot: about,
