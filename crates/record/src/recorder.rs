@@ -462,7 +462,7 @@ impl Recorder {
             threads: rayon::current_num_threads() as u64,
             probes,
             requirements: self.verdicts.requirements(history),
-            checks: self.check_results(),
+            checks: self.check_results(sim.state().time, sim.time_step()),
         }
     }
 
@@ -471,13 +471,15 @@ impl Recorder {
         summary.write(&self.folder.path().join("summary.json"))
     }
 
-    fn check_results(&self) -> Vec<CheckResult> {
+    /// The checks after a run of steps of `h` [s] until `end` [s].
+    fn check_results(&self, end: f64, h: f64) -> Vec<CheckResult> {
         let finite = |x: f64| x.is_finite().then_some(x);
         let names: Vec<&str> = self.info.probes.iter().map(|p| p.name.as_str()).collect();
         let checks = self.info.checks.iter().zip(&self.history.checks);
         checks
             .map(|(check, progress)| {
                 let outcome = check.outcome(progress);
+                let unreached = check.unreached(progress, end, h);
                 let (from, to) = match check.when {
                     When::At(t) => (Some(t), Some(t)),
                     When::Between(from, to) => (finite(from), finite(to)),
@@ -491,8 +493,8 @@ impl Recorder {
                     max: finite(outcome.max),
                     from,
                     to,
-                    passed: outcome.passed,
-                    untested: None,
+                    passed: outcome.passed && unreached.is_none(),
+                    untested: unreached,
                 }
             })
             .chain(self.verdicts.exact(&self.history))

@@ -313,6 +313,24 @@ impl Check {
         progress.s_ty += dt * (value - progress.mean_y);
     }
 
+    /// The part of its time that a run of steps of `h` [s] until `end` [s] has not reached, in words; none if
+    /// it was all seen. A check that was not reached has not passed.
+    pub fn unreached(&self, progress: &Progress, end: f64, h: f64) -> Option<String> {
+        let slack = 0.5 * h;
+        match self.when {
+            When::At(_) | When::End if progress.count == 0.0 => {
+                Some(format!("not reached, the run ended at {end:.6} s"))
+            }
+            When::Between(from, _) if from > end + slack => {
+                Some(format!("not reached, the run ended at {end:.6} s"))
+            }
+            When::Between(_, to) if to.is_finite() && to > end + slack => {
+                Some(format!("from {end:.6} s, where the run ended"))
+            }
+            _ => None,
+        }
+    }
+
     /// The verdict after a run. A check that saw nothing fails: it would otherwise pass by accident.
     pub fn outcome(&self, progress: &Progress) -> Outcome {
         let (min, max) = match &self.moving {
@@ -387,6 +405,27 @@ mod tests {
             |t| t,
         );
         assert!(o.passed, "{o:?}");
+    }
+
+    #[test]
+    fn what_a_run_did_not_reach_is_said() {
+        let reached = |when: When, end: f64| {
+            let c = check(when, Reduce::Value, -1.0, 1.0);
+            let mut p = Progress::default();
+            for k in 0..=(end / 0.01).round() as u32 {
+                c.observe(&mut p, f64::from(k) * 0.01, 0.01, 0.0);
+            }
+            c.unreached(&p, end, 0.01)
+        };
+        for when in [When::At(0.5), When::Between(0.2, 0.5), When::End] {
+            assert_eq!(reached(when, 0.5), None, "{when:?}");
+        }
+        for when in [When::At(0.5), When::Between(0.5, 0.9)] {
+            assert!(reached(when, 0.3).is_some_and(|s| s.starts_with("not reached")));
+        }
+        let cut = reached(When::Between(0.2, 0.5), 0.3);
+        assert!(cut.is_some_and(|s| s.starts_with("from 0.3")));
+        assert_eq!(reached(When::Between(0.2, f64::INFINITY), 0.3), None);
     }
 
     #[test]

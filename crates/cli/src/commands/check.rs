@@ -158,10 +158,16 @@ pub fn line(check: &CheckResult) -> String {
         _ => "at the end".to_owned(),
     };
     let verdict = if check.passed { "  ok  " } else { "  FAIL" };
+    let value = match (check.value.is_nan(), &check.untested) {
+        (true, Some(part)) => {
+            return format!("{verdict} {}: {} {when}: {part}", check.name, check.of);
+        }
+        _ => format!("{:.9e}", check.value),
+    };
     let untested = check.untested.as_ref();
     let untested = untested.map_or_else(String::new, |part| format!("; untested: {part}"));
     format!(
-        "{verdict} {}: {} = {:.9e} {when}, {bound}{untested}",
-        check.name, check.of, check.value
+        "{verdict} {}: {} = {value} {when}, {bound}{untested}",
+        check.name, check.of
     )
 }

@@ -66,6 +66,13 @@ struct Surface {
 }
 
 fn render(args: &RenderArgs) -> Result<ExitCode, Failure> {
+    let ending = args.out.extension().map(|e| e.to_ascii_lowercase());
+    if ending.is_some_and(|e| e != "png") {
+        let shown = args.out.display();
+        return Err(bad(&format!(
+            "--out {shown}: pictures are written as PNG; name it FILE.png"
+        )));
+    }
     let replay = Replay::open(&args.dir)?;
     let size: [u32; 2] = args
         .size

@@ -196,12 +196,20 @@ fn a_scene_without_a_method_in_which_things_touch_has_one_that_solves_contact() 
     assert_eq!(scene.plan.method.name(), "admm");
     // Settings may do without the name.
     let overrides = ["method.residual=1e-6"];
-    let scene = load_with(&format!("{FALLING}{floor}"), Registry::default(), &overrides).unwrap();
+    let scene = load_with(
+        &format!("{FALLING}{floor}"),
+        Registry::default(),
+        &overrides,
+    )
+    .unwrap();
     assert_eq!(scene.plan.method.name(), "admm");
 }
 
 #[test]
 fn a_scene_without_a_method_has_the_first_of_the_registry() {
     let scene = load_with(FALLING, Registry::default(), &[]).unwrap();
-    assert_eq!(scene.plan.method.name(), Registry::default().default_for(false));
+    assert_eq!(
+        scene.plan.method.name(),
+        Registry::default().default_for(false)
+    );
 }

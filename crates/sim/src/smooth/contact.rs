@@ -175,7 +175,9 @@ impl Contacts {
         let at = Place { v: &still, ..at };
         let mut force = vec![Vec3::zeros(); at.x.len()];
         self.smooth.force(&among(at, &self.frames), &mut force)?;
-        let points: usize = (0..self.masses.len()).map(|i| self.smooth.points_of(i)).sum();
+        let points: usize = (0..self.masses.len())
+            .map(|i| self.smooth.points_of(i))
+            .sum();
         let mass = self.masses.iter().sum::<f64>() / points.max(1) as f64;
         let delta = self.smooth.config().delta.unwrap_or(thickness);
         let mut limits = Limits::new(mass, barrier::diagonal(model, at.x), delta, h);
