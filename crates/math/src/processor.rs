@@ -1,7 +1,7 @@
 //! What results may depend on in a processor.
 
 /// The instruction sets by which the sparse library chooses its dense kernels, such as `x86_64 avx2 fma`. Their sums
-/// have other orders and roundings, so that the last bits of large factorisations differ between processors
+/// have other orders and roundings, so that the last bits of sparse factorisations differ between processors
 /// that differ here. All else is the same on every processor.
 pub fn instruction_sets() -> String {
     let mut found = vec![std::env::consts::ARCH];

@@ -22,7 +22,7 @@ pub(crate) fn note(checkpoint: &Checkpoint) -> Result<Option<String>, Checkpoint
     let (then, now) = (input.str()?, instruction_sets());
     Ok((then != now).then(|| {
         format!(
-            "the run began on a processor with {then}, this one has {now}: the last bits of large factorisations may \
+            "the run began on a processor with {then}, this one has {now}: the last bits of sparse factorisations may \
              differ from an uninterrupted run's"
         )
     }))

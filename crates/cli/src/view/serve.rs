@@ -271,7 +271,8 @@ impl<'a> Request<'a> {
         let mut lines = head.split("\r\n");
         let mut words = lines.next()?.split(' ');
         let (method, target) = (words.next()?, words.next()?);
-        if words.next() != Some("HTTP/1.1") || words.next().is_some() {
+        let version = words.next();
+        if version != Some("HTTP/1.1") || words.next().is_some() || !target.starts_with('/') {
             return None;
         }
         let field = |line: &'a str| {

@@ -5,6 +5,7 @@
 //! Prescribed blocks are where their motion puts them.
 
 use stiction_bodies::{Frames, Model, State, kind::StepStart, rigid::left_jacobian};
+use stiction_math::elementary::rotation;
 use stiction_math::{Mat3, Quat, Vec3, reduce};
 
 use crate::{forces::Place, integrators, prescribed::Prescribed};
@@ -127,7 +128,7 @@ impl Stage {
             let ang = body.blocks.start + 1;
             let theta = self.moved[ang];
             self.x[ang] = Vec3::zeros();
-            let mut turned = Quat::from_scaled_axis(theta) * self.start_rotations[rigid.index];
+            let mut turned = rotation(&theta) * self.start_rotations[rigid.index];
             turned.renormalize();
             self.rotations[rigid.index] = turned;
             self.turns[rigid.index] = left_jacobian(&theta);

@@ -10,6 +10,7 @@ use stiction_contact::{
     ContactSet,
     detect::{DetectConfig, Detector, Placement, Step},
 };
+use stiction_math::elementary::rotation_vector;
 use stiction_math::{Quat, Vec3};
 
 use crate::{
@@ -73,7 +74,7 @@ impl Guard {
             .extend(from.x.iter().zip(to.x).map(|(from, to)| to - from));
         for (body, rigid) in model.rigids() {
             let turned = to.rotations[rigid.index] * from.rotations[rigid.index].inverse();
-            self.way[body.blocks.start + 1] = turned.scaled_axis();
+            self.way[body.blocks.start + 1] = rotation_vector(&turned);
         }
         // In a step of one second, the way is the velocity.
         let step = Step {
