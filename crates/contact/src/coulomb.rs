@@ -135,7 +135,10 @@ pub fn eliminated_residual(
 }
 
 /// v* = A⁻¹ (f + Bᵀ r) [m/s], with a factor of A and one step of refinement.
-pub fn balanced_velocities(problem: &FrictionProblem, r: &[Vec3]) -> Result<Vec<Vec3>, SolverError> {
+pub fn balanced_velocities(
+    problem: &FrictionProblem,
+    r: &[Vec3],
+) -> Result<Vec<Vec3>, SolverError> {
     let mut factor = SystemFactor::new(&problem.a, &problem.part_positions())?;
     factor.refactor(&problem.a, None)?;
     let mut v = problem.f.clone();

@@ -12,8 +12,8 @@ use stiction_math::{
 };
 
 use crate::{
-    CertifyConfig, ContactKey, ContactSet, FrictionProblem, ProblemError, balanced_velocities, certify,
-    detect::ContactSource,
+    CertifyConfig, ContactKey, ContactSet, FrictionProblem, ProblemError, balanced_velocities,
+    certify, detect::ContactSource,
 };
 
 /// A solver of friction problems.

@@ -32,7 +32,10 @@ fn every_kind_is_solved_in_the_local_form() {
             let config = CertifyConfig::default();
             let c = certify(&problem, &solution.v, &solution.r, &config).unwrap();
             let eliminated = eliminated_residual(&problem, &solution.r, &config).unwrap();
-            assert!(c.solution_error() <= 1e-8 && eliminated <= 1e-8, "{kind:?} {seed}");
+            assert!(
+                c.solution_error() <= 1e-8 && eliminated <= 1e-8,
+                "{kind:?} {seed}"
+            );
         }
     }
 }
@@ -82,7 +85,10 @@ fn splitting_is_below_the_bound_in_both_norms() {
         let report = report.unwrap();
         let config = CertifyConfig::default();
         let eliminated = eliminated_residual(&problem, &solution.r, &config).unwrap();
-        assert!(report.converged && eliminated <= 1e-8, "{seed}: {eliminated:e}");
+        assert!(
+            report.converged && eliminated <= 1e-8,
+            "{seed}: {eliminated:e}"
+        );
     }
 }
 
@@ -111,7 +117,10 @@ fn a_polished_answer_is_below_the_bound_in_both_norms() {
             assert!(c.solution_error() <= 1e-8, "{kind:?} {seed}: {c:?}");
         }
     }
-    assert_eq!(above, 0, "answers above the bound with velocities eliminated");
+    assert_eq!(
+        above, 0,
+        "answers above the bound with velocities eliminated"
+    );
 }
 
 /// A pin in a wedge of many contacts with friction high enough to jam, W of rank 6: sweeps go round in
@@ -143,7 +152,9 @@ fn a_jammed_pin_is_solved_where_sweeps_stall() {
     }
     let load = Vec3::new(0.02, -0.07, -0.4);
     let problem = LocalProblem {
-        q: (0..contacts).map(|c| b(c).0 * load - Vec3::x() * 0.01 * (c % 2) as f64).collect(),
+        q: (0..contacts)
+            .map(|c| b(c).0 * load - Vec3::x() * 0.01 * (c % 2) as f64)
+            .collect(),
         mu: vec![0.9; contacts],
         w,
     };

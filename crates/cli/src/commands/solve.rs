@@ -133,7 +133,10 @@ fn solve(args: &SolveArgs) -> Result<ExitCode, Failure> {
         name => s.name == name,
     };
     let solvers: Vec<&SolverEntry> = SOLVERS.iter().filter(chosen).collect();
-    let answer_file = args.out.as_deref().and_then(|path| Some((path, AnswerFormat::of(path)?)));
+    let answer_file = args
+        .out
+        .as_deref()
+        .and_then(|path| Some((path, AnswerFormat::of(path)?)));
     if answer_file.is_some() && (args.files.len() * solvers.len() != 1 || args.fclib) {
         return Err(Failure::Input(miette!(
             "--out with a file takes one problem, one solver and no --fclib; several results go to a folder"

@@ -58,7 +58,11 @@ impl Matrix {
             let other = pair.get(1).map_or(0.0, |e| e.2);
             difference = difference.max(2.0 * (pair[0].2 - other).abs());
         }
-        let fraction = if largest > 0.0 { difference / largest } else { 0.0 };
+        let fraction = if largest > 0.0 {
+            difference / largest
+        } else {
+            0.0
+        };
         if fraction > ASYMMETRY {
             return Err(ExchangeError::NotSymmetric {
                 matrix: name,

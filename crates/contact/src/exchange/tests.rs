@@ -235,7 +235,10 @@ fn a_small_asymmetry_is_averaged_and_reported() {
     let text = "3 1 0 3 3 3 3 2 0.004 0 0 2 0 0 0 2 -1 0.1 0 0.5";
     let there = exchange(siconos::read(text).unwrap());
     let (name, fraction) = there.asymmetry().unwrap();
-    assert!(name == "W" && (fraction - 0.002).abs() < 1e-15, "{fraction}");
+    assert!(
+        name == "W" && (fraction - 0.002).abs() < 1e-15,
+        "{fraction}"
+    );
     let Form::Local(local) = &there.form else {
         panic!("read as a global problem");
     };
@@ -254,7 +257,10 @@ fn a_slightly_indefinite_matrix_is_taken() {
     assert!(stored.problem.blocks() >= 1);
     let negative = "3 1 0 3 3 3 3 1 0 1 0 1 0 1 0 0.5 -1 0 0.2 0.5";
     let there = exchange(siconos::read(negative).unwrap());
-    assert!(matches!(there.to_stored(), Err(ExchangeError::NotDefinite("W"))));
+    assert!(matches!(
+        there.to_stored(),
+        Err(ExchangeError::NotDefinite("W"))
+    ));
 }
 
 proptest! {

@@ -446,7 +446,11 @@ impl Admm {
             // A⁻¹ ≤ (1 + max w/m) (A + W)⁻¹, whose factor is there.
             let mut way = vec![Vec3::zeros(); problem.blocks()];
             problem.imbalance(&self.p, &r, &mut way);
-            factor.solve(run.shifted.as_ref().unwrap_or(&problem.a), &mut way, tolerance)?;
+            factor.solve(
+                run.shifted.as_ref().unwrap_or(&problem.a),
+                &mut way,
+                tolerance,
+            )?;
             let ratio = |j: usize| self.w[j] / problem.mass[j];
             let ratio = 1.0 + reduce::max_ordered(self.w.len(), ratio);
             let set = &problem.contacts;

@@ -181,7 +181,8 @@ impl<'a> Search<'a> {
     fn factor(&mut self, g: &[Mat3]) -> Result<bool, Error> {
         let room = |m: &Matrix| {
             let both = g.iter().zip(&m.place);
-            both.into_iter().all(|(g, place)| *g == Mat3::zeros() || *place != NOWHERE)
+            both.into_iter()
+                .all(|(g, place)| *g == Mat3::zeros() || *place != NOWHERE)
         };
         let matrix = match self.matrix.take().filter(room) {
             Some(matrix) => matrix,
@@ -309,7 +310,8 @@ impl Matrix {
             x[c as usize] = Vec3::zeros();
         }
         // Contacts without an equation of their own move the others.
-        let known = |&c: &u32| f[c as usize] - g[c as usize] * problem.w.row_product(c as usize, &x);
+        let known =
+            |&c: &u32| f[c as usize] - g[c as usize] * problem.w.row_product(c as usize, &x);
         let mut b: Vec<Vec3> = self.closed.iter().map(known).collect();
         self.lu.solve_in_place(&mut b);
         for (&c, b) in self.closed.iter().zip(b) {

@@ -122,18 +122,15 @@ impl Reduced {
         if r.len() != set.len() {
             return Vec::new();
         }
-        let turned = |(c, r): (usize, &Vec3)| {
-            self.frames[c].tr_mul(&(r + set.normal[c] * set.cohesion[c]))
-        };
+        let turned =
+            |(c, r): (usize, &Vec3)| self.frames[c].tr_mul(&(r + set.normal[c] * set.cohesion[c]));
         r.iter().enumerate().map(turned).collect()
     }
 
     /// The reverse.
     pub fn impulses_in_world(&self, problem: &FrictionProblem, r: &[Vec3]) -> Vec<Vec3> {
         let set = &problem.contacts;
-        let turned = |(c, r): (usize, &Vec3)| {
-            self.frames[c] * r - set.normal[c] * set.cohesion[c]
-        };
+        let turned = |(c, r): (usize, &Vec3)| self.frames[c] * r - set.normal[c] * set.cohesion[c];
         r.iter().enumerate().map(turned).collect()
     }
 
@@ -142,7 +139,11 @@ impl Reduced {
         let mut v = problem.f.clone();
         problem.contacts.add_transpose(r, &mut v);
         for component in &self.components {
-            let mut x: Vec<f64> = component.blocks.iter().flat_map(|&j| <[f64; 3]>::from(v[j])).collect();
+            let mut x: Vec<f64> = component
+                .blocks
+                .iter()
+                .flat_map(|&j| <[f64; 3]>::from(v[j]))
+                .collect();
             component.factor.solve(&mut x);
             for (&j, x) in component.blocks.iter().zip(x.as_chunks::<3>().0) {
                 v[j] = Vec3::from(*x);
@@ -169,7 +170,9 @@ impl Component {
         let n = 3 * self.blocks.len();
         // What of a contact's stencil is here: place and Fᵀ B.
         let here = |c: u32| -> Vec<(usize, Mat3)> {
-            let entries = set.entries(c as usize).filter(|e| of[e.node as usize].0 == k);
+            let entries = set
+                .entries(c as usize)
+                .filter(|e| of[e.node as usize].0 == k);
             let frame = &frames[c as usize];
             let block = |e: stiction_contact::Entry| {
                 (of[e.node as usize].1 as usize, frame.tr_mul(&e.matrix()))
@@ -178,10 +181,16 @@ impl Component {
         };
         let stencils: Vec<Vec<(usize, Mat3)>> = contacts.iter().map(|&c| here(c)).collect();
         let apply = |stencil: &[(usize, Mat3)], x: &[f64]| {
-            let terms = stencil.iter().map(|(j, b)| b * Vec3::from_column_slice(&x[3 * j..3 * j + 3]));
+            let terms = stencil
+                .iter()
+                .map(|(j, b)| b * Vec3::from_column_slice(&x[3 * j..3 * j + 3]));
             terms.fold(Vec3::zeros(), |sum, t| sum + t)
         };
-        let mut x: Vec<f64> = self.blocks.iter().flat_map(|&j| <[f64; 3]>::from(problem.f[j])).collect();
+        let mut x: Vec<f64> = self
+            .blocks
+            .iter()
+            .flat_map(|&j| <[f64; 3]>::from(problem.f[j]))
+            .collect();
         for (&c, stencil) in contacts.iter().zip(&stencils) {
             let pull = set.cohesion[c as usize];
             for (j, b) in stencil {
@@ -252,11 +261,19 @@ fn components(problem: &FrictionProblem) -> Result<(Vec<Component>, Vec<(u32, u3
         of.push((number[top], list.len() as u32));
         list.push(i);
     }
-    if let Some(rows) = blocks.iter().map(|b| 3 * b.len()).max().filter(|&n| n > COMPONENT) {
+    if let Some(rows) = blocks
+        .iter()
+        .map(|b| 3 * b.len())
+        .max()
+        .filter(|&n| n > COMPONENT)
+    {
         let limit = COMPONENT;
         return Err(Error::TooLarge { rows, limit });
     }
-    let mut matrices: Vec<Dense> = blocks.iter().map(|b| Dense::zeros(3 * b.len(), 3 * b.len())).collect();
+    let mut matrices: Vec<Dense> = blocks
+        .iter()
+        .map(|b| Dense::zeros(3 * b.len(), 3 * b.len()))
+        .collect();
     problem.a.for_each_block(|i, j, block| {
         if of[i].0 == of[j].0 {
             let (row, column) = (3 * of[i].1 as usize, 3 * of[j].1 as usize);

@@ -76,7 +76,12 @@ impl<'a> Relaxation<'a> {
             g.copy_from_slice(&x);
             self.sweep(&mut g);
             if sweep % EVERY == 0 || sweep == limit {
-                let now: Vec<Vec3> = g.as_chunks::<3>().0.iter().map(|r| Vec3::from(*r)).collect();
+                let now: Vec<Vec3> = g
+                    .as_chunks::<3>()
+                    .0
+                    .iter()
+                    .map(|r| Vec3::from(*r))
+                    .collect();
                 let error = self.problem.residual(&now);
                 if error < *best {
                     (*best, *r) = (error, now);

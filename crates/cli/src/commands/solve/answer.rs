@@ -5,7 +5,10 @@ use std::{fmt::Write as _, path::Path};
 use serde::Serialize;
 use stiction_record::{RecordError, atomic, problems::write_exchange};
 
-use super::{Outcome, case::{Answer, Case}};
+use super::{
+    Outcome,
+    case::{Answer, Case},
+};
 
 /// Kinds of files for answers, by the end of their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -60,9 +60,8 @@ pub struct Solved {
 
 impl Case {
     pub fn read(path: PathBuf) -> Result<Self, Failure> {
-        let refused = |e: &dyn std::error::Error| {
-            Failure::Input(miette!("{}: {e}", path.display()))
-        };
+        let refused =
+            |e: &dyn std::error::Error| Failure::Input(miette!("{}: {e}", path.display()));
         let mut case = Self {
             warnings: Vec::new(),
             exchange: None,
@@ -125,7 +124,11 @@ impl Case {
     /// Solves to `target`, from the guess of the file if `warm`. What was reached at the limit is an
     /// answer, too.
     pub fn solve(&self, entry: &SolverEntry, target: Target, warm: bool) -> Result<Solved, String> {
-        let Some(local) = self.local.as_ref().filter(|_| matches!(entry.name, "auto" | "local")) else {
+        let Some(local) = self
+            .local
+            .as_ref()
+            .filter(|_| matches!(entry.name, "auto" | "local"))
+        else {
             return self.solve_bodies(&mut *(entry.make)(), target, warm);
         };
         let guess = self.exchange.as_ref().and_then(|e| e.guess.as_ref());
@@ -137,7 +140,8 @@ impl Case {
             tolerance: target.error,
             max_iterations: target.max_iterations,
         };
-        let report = local::solve(local, &mut r, &config, Cancel::NEVER).map_err(|e| e.to_string())?;
+        let report =
+            local::solve(local, &mut r, &config, Cancel::NEVER).map_err(|e| e.to_string())?;
         if !report.converged && entry.name == "auto" && report.iterations > 0 {
             // The other solvers need velocities, which cost a factorisation of W.
             let found = self.solve_bodies(&mut Auto::with_velocities(), target, warm)?;
@@ -199,7 +203,9 @@ impl Case {
                 (Vec::new(), r, certificate, certificate.residual)
             }
             None => {
-                let stored = self.stored().map_err(|e| Failure::run(std::io::Error::other(e)))?;
+                let stored = self
+                    .stored()
+                    .map_err(|e| Failure::run(std::io::Error::other(e)))?;
                 let problem = &stored.problem;
                 let certificate = certify(problem, &v, &r, &config).map_err(Failure::run)?;
                 let eliminated = eliminated_residual(problem, &r, &config).map_err(Failure::run)?;
@@ -274,7 +280,11 @@ impl Case {
 }
 
 fn vectors(x: &[f64]) -> Vec<Vec3> {
-    x.as_chunks::<3>().0.iter().map(|x| Vec3::from(*x)).collect()
+    x.as_chunks::<3>()
+        .0
+        .iter()
+        .map(|x| Vec3::from(*x))
+        .collect()
 }
 
 fn numbers(x: &[Vec3]) -> Vec<f64> {
