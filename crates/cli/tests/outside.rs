@@ -334,7 +334,7 @@ fn case(draw: &mut Draw, seeds: &Seeds, dir: &Path) -> Vec<String> {
         6 => {
             let bytes = draw.pick(&seeds.problems).clone();
             let file = put("a.problem", &mutate_bytes(draw, &bytes));
-            let solver = *draw.pick(&["admm", "newton", "ica", "reference"]);
+            let solver = *draw.pick(&["auto", "admm", "newton", "ica", "local", "reference"]);
             let most = ["--max-iterations", "50", "--threads", "1"];
             let mut all = args(&["solve", &file, "--solver", solver, "--out", "out"]);
             all.extend(args(&most));

@@ -341,12 +341,7 @@ fn solvers_do_not_import_one_another() {
 }
 
 /// Files outside the methods' folders in which a method's name is a literal, with its other meaning.
-const NAMESAKES: [(&str, &str, &str); 7] = [
-    (
-        "crates/cli/src/commands/solve.rs",
-        "admm",
-        "a contact solver",
-    ),
+const NAMESAKES: [(&str, &str, &str); 6] = [
     (
         "crates/solvers/src/admm/outer.rs",
         "admm",

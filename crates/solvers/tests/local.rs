@@ -9,7 +9,7 @@ use stiction_contact::{
     solver::{Solution, Target, TaskStart, solve_alone, solve_balanced},
 };
 use stiction_math::{BlockMatrix, BlockPattern, Cancel, Mat3, Vec3};
-use stiction_solvers::{local, solver};
+use stiction_solvers::{admm, local, polished_admm, solver};
 
 const TARGET: Target = Target {
     error: 1e-8,
@@ -90,6 +90,37 @@ fn splitting_is_below_the_bound_in_both_norms() {
             "{seed}: {eliminated:e}"
         );
     }
+}
+
+/// A bound on the certificate of a step is one in both norms.
+#[test]
+fn a_polished_answer_is_below_the_bound_in_both_norms() {
+    let config = admm::Config {
+        polish: Some(admm::Polish::to(1e-8)),
+        tolerance: admm::Tolerance::Velocity(1e-3),
+        max_iterations: 500,
+        ..admm::Config::default()
+    };
+    let mut above = 0;
+    for kind in [Kind::Sparse, Kind::Rigid, Kind::MassRatio] {
+        for seed in 0..4 {
+            let mut problem = random(kind, 60, seed);
+            let mut solution = Solution::default();
+            let mut solver = polished_admm(config.clone());
+            let start = TaskStart::Configured;
+            let report = solve_alone(&mut solver, &mut problem, &mut solution, start, None);
+            assert!(report.unwrap().converged, "{kind:?} {seed}");
+            let judge = CertifyConfig::default();
+            let eliminated = eliminated_residual(&problem, &solution.r, &judge).unwrap();
+            above += usize::from(eliminated > 1.1e-8);
+            let c = certify(&problem, &solution.v, &solution.r, &judge).unwrap();
+            assert!(c.solution_error() <= 1e-8, "{kind:?} {seed}: {c:?}");
+        }
+    }
+    assert_eq!(
+        above, 0,
+        "answers above the bound with velocities eliminated"
+    );
 }
 
 /// A pin in a wedge of many contacts with friction high enough to jam, W of rank 6: sweeps go round in

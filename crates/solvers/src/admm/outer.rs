@@ -23,6 +23,13 @@ use super::{
 /// Number of detection passes, each with a projection, after the iteration limit.
 const CLOSING: usize = 2;
 
+/// A momentum residual that changes relative velocities by less than this fraction of the bound does not
+/// matter.
+const UNBALANCED: f64 = 0.05;
+
+/// How often the bound of iterates is lowered because of the momentum residual.
+const LOWERED: usize = 3;
+
 /// Iterations before polishing where a solve starts from another one of the same step: what holds and
 /// what slides has settled there.
 const SETTLED: usize = 5;
@@ -67,6 +74,10 @@ struct Run {
     tolerance: f64,
     /// Bound on the certificate of the answer [m].
     asked: f64,
+    /// The same for iterates: less where an answer was above `asked` with velocities eliminated.
+    bound: f64,
+    /// How often it was lowered.
+    lowered: usize,
     /// Whether an answer that is not converged at the limit gets closing detection passes.
     closes: bool,
     limit: usize,
@@ -216,15 +227,18 @@ impl ContactSolver for Admm {
 impl Run {
     fn new(config: Config, h: f64) -> Self {
         let tolerance = config.tolerance.displacement(h);
+        let asked = match config.polish.and_then(|p| p.residual) {
+            Some(residual) => h * residual,
+            None => tolerance,
+        };
         Self {
             tolerance,
             shifted: None,
             past: Past::default(),
             attempts: Attempts::new(config.polish),
-            asked: match config.polish.and_then(|p| p.residual) {
-                Some(residual) => h * residual,
-                None => tolerance,
-            },
+            asked,
+            bound: asked,
+            lowered: 0,
             closes: config.contacts_every > 0 && config.velocity == Velocity::Feasible,
             limit: config.max_iterations,
             number: 0,
@@ -380,11 +394,11 @@ impl Admm {
     fn test(&mut self, task: &mut Task<'_>, run: &mut Run) -> Result<(), Error> {
         let config = &run.config;
         run.report.error = self.error(task.problem, config.velocity)?;
-        let certified = task.problem.h * run.report.error <= run.asked;
+        let certified = task.problem.h * run.report.error <= run.bound;
         if certified || config.stop == Stop::Change && config.polish.is_none() {
             let more = self.ask(task, config.velocity)?;
             run.report.new_contacts += more;
-            run.ended = more == 0;
+            run.ended = more == 0 && (!certified || self.balance(task.problem, run)?);
             run.report.converged = run.ended && certified;
         }
         Ok(())
@@ -398,13 +412,16 @@ impl Admm {
         if !run.attempts.due(run.number, run.limit) {
             return Ok(());
         }
-        let bound = run.asked / task.problem.h;
+        let bound = run.bound / task.problem.h;
         let (attempts, report) = (&mut run.attempts, &mut run.report);
         if self.attempt(task.problem, &polish, bound, attempts, report)? {
             let more = self.ask(task, run.config.velocity)?;
             run.report.new_contacts += more;
-            run.ended = more == 0;
+            run.ended = more == 0 && self.balance(task.problem, run)?;
             run.report.converged = run.ended;
+            if more == 0 && !run.ended {
+                run.attempts.again(run.number);
+            }
             run.past = Past::default();
             // An answer to a problem that has grown is a start, however late it comes.
             if more > 0 && run.attempts.extend() {
@@ -433,11 +450,6 @@ impl Admm {
             self.close(task, run)?;
         }
         let problem = &*task.problem;
-        // Without a bound on the certificate, the feasible velocity comes closer to rest in every step.
-        let balances = run.config.polish.is_some() && run.config.velocity == Velocity::Feasible;
-        if run.report.converged && balances {
-            self.balance(problem, run)?;
-        }
         let contacts = &problem.contacts;
         problem.a.apply(&self.p, &mut self.step);
         reduce::axpy(-1.0, &problem.f, &mut self.step);
@@ -452,26 +464,58 @@ impl Admm {
         Ok(())
     }
 
-    /// p ← A⁻¹ (f + Bᵀ r), where that costs nothing because bodies are small and the answer stays below
-    /// the bound: the momentum of rigid bodies is then conserved to rounding, not to the tolerance.
-    fn balance(&mut self, problem: &FrictionProblem, run: &mut Run) -> Result<(), Error> {
-        let is_small = |part: &Part| matches!(part, Part::Dense(_));
-        if problem.a.is_coupled() || !problem.a.parts().iter().all(is_small) {
-            return Ok(());
+    /// p ← A⁻¹ (f + Bᵀ r), if the answer stays below the bound: `residual` is then that of the impulses
+    /// alone, with velocities eliminated, and the momentum of rigid bodies is conserved to rounding. An
+    /// answer of elastic bodies whose momentum residual is too small to matter stays as it is. Else
+    /// lowers the bound of iterates, and says that the loop has to go on.
+    fn balance(&mut self, problem: &FrictionProblem, run: &mut Run) -> Result<bool, Error> {
+        // Without a bound on the certificate, the feasible velocity comes closer to rest in every step.
+        if run.config.polish.is_none() || run.config.velocity != Velocity::Feasible {
+            return Ok(true);
         }
         let mut r = vec![Vec3::zeros(); problem.contacts.len()];
         self.projection.impulses(&problem.contacts, &mut r);
+        let is_small = |part: &Part| matches!(part, Part::Dense(_));
+        let small = !problem.a.is_coupled() && problem.a.parts().iter().all(is_small);
+        let tolerance = run.config.linear_tolerance;
+        let (factor, _) = self.factor.of(problem)?;
+        if !small {
+            // A⁻¹ ≤ (1 + max w/m) (A + W)⁻¹, whose factor is there.
+            let mut way = vec![Vec3::zeros(); problem.blocks()];
+            problem.imbalance(&self.p, &r, &mut way);
+            factor.solve(
+                run.shifted.as_ref().unwrap_or(&problem.a),
+                &mut way,
+                tolerance,
+            )?;
+            let ratio = |j: usize| self.w[j] / problem.mass[j];
+            let ratio = 1.0 + reduce::max_ordered(self.w.len(), ratio);
+            let set = &problem.contacts;
+            let change = reduce::max_ordered(set.len(), |c| set.velocity(c, &way).norm());
+            if problem.h * ratio * change <= UNBALANCED * run.asked {
+                return Ok(true);
+            }
+        }
         let mut v = problem.f.clone();
         problem.contacts.add_transpose(&r, &mut v);
-        let (factor, _) = self.factor.of(problem)?;
         factor.refactor(&problem.a, None)?;
-        factor.solve(&problem.a, &mut v, run.config.linear_tolerance)?;
+        factor.solve(&problem.a, &mut v, tolerance)?;
         let judged = certify(problem, &v, &r, &CertifyConfig::default())?;
         let error = judged.solution_error();
         if problem.h * error <= run.asked {
             (self.p, run.report.error) = (v, error);
+            return Ok(true);
         }
-        Ok(())
+        if run.lowered == LOWERED || run.number >= run.limit {
+            return Ok(true);
+        }
+        match &run.shifted {
+            Some(shifted) => factor.refactor(shifted, None)?,
+            None => factor.refactor(&problem.a, Some(&self.w))?,
+        }
+        run.lowered += 1;
+        run.bound *= (0.5 * run.asked / (problem.h * error)).clamp(1e-3, 0.5);
+        Ok(false)
     }
 
     fn velocity(&self, which: Velocity) -> &Vec<Vec3> {

@@ -17,8 +17,8 @@ use super::{Admm, Error, Velocity};
 /// When to hand over.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Polish {
-    /// Bound on the certificate, `residual` and `linear` [m/s]; the tolerance divided by h if there
-    /// is none.
+    /// Bound on the certificate, `residual` and `linear` [m/s], and on the residual with velocities
+    /// eliminated; the tolerance divided by h if there is none.
     pub residual: Option<f64>,
     /// Iterations of the splitting before the first attempt, and before the next one after contacts
     /// were found; four times as many after one that failed.
@@ -62,6 +62,11 @@ pub(super) struct Attempts {
 const EXTENSIONS: usize = 20;
 
 impl Attempts {
+    /// The next attempt follows iteration `number` at once.
+    pub(super) fn again(&mut self, number: usize) {
+        self.next = number + 1;
+    }
+
     pub(super) fn new(polish: Option<Polish>) -> Self {
         let after = polish.map_or(0, |p| p.after);
         Self {

@@ -53,8 +53,8 @@ impl Default for Config {
     }
 }
 
-/// Sweeps of the first turn; each later one has twice as many.
-const SWEEPS: usize = 100;
+/// Sweeps of the first turn, if they keep reducing the residual; each later one has twice as many.
+const SWEEPS: usize = 1000;
 /// Factorisations of the first turn; each later one has twice as many.
 const FACTORISATIONS: usize = 40;
 
