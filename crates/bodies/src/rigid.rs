@@ -129,6 +129,17 @@ mod tests {
     }
 
     #[test]
+    fn the_spin_with_a_momentum_has_it_at_the_end_of_the_step() {
+        let (body, r, w) = tumbling();
+        let h = 0.01;
+        let momentum = body.end_momentum(&r, &w, h) + Vec3::new(0.3, -0.2, 0.1);
+        let spin = body.spin_with(&r, &momentum, &w, h);
+        let end = advance_rotation(&r, &spin, h);
+        let found = body.world_inertia(&end) * spin;
+        assert!((found - momentum).norm() < 1e-14 * momentum.norm());
+    }
+
+    #[test]
     fn a_fast_spin_stays_finite_and_keeps_its_momentum() {
         let (body, mut r, _) = tumbling();
         let mut w = Vec3::new(80.0, 100.0, -60.0);

@@ -261,7 +261,9 @@ impl Linearised {
                 if let Some(work) = &mut self.work {
                     let contacts = &mut work.problem.contacts;
                     let change = work.detector.follow_turns(v, contacts);
-                    if linear && (change <= STRAIGHT || self.config.residual.is_some()) {
+                    // Turning was followed by the solve, unless that failed: then another one may do better.
+                    let followed = self.config.residual.is_some() && report.converged;
+                    if linear && (followed || change <= STRAIGHT) {
                         break;
                     }
                     step.time(Stage::Build, |s| work.linearise(s, v))?;

@@ -238,7 +238,7 @@ fn symmetry(lab: &Lab<'_>, on_mat: bool) -> Result<Findings, Trouble> {
         let (allowed, why) = match lab.friction {
             Friction::Exact => (
                 1e-7 * steps / change.scale,
-                "the solver's default tolerance of 1e-7 m, in every step",
+                "1e-7 m in every step: directions and places differ by rounding, and rounding may decide between answers that the certificate does not tell apart",
             ),
             Friction::Smoothed { .. } if change.scale == 1.0 => (
                 1e-8 * steps * runs[0].end(),

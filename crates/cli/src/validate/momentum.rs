@@ -111,7 +111,7 @@ fn pair(lab: &Lab<'_>, [large, small]: [Make; 2]) -> Result<Findings, Trouble> {
                 _ if !soft => (1e-12, "rounding: forces are opposite"),
                 Friction::Exact => (
                     1e-7,
-                    "forces are opposite; elastic ones to 1e-7, the default tolerance of 1e-7 m over the bodies' sizes",
+                    "forces are opposite; elastic ones to what the linearisations of a step leave of Newton's law",
                 ),
                 Friction::Smoothed { .. } => (1e-7, "the default tolerance of 1e-8 m/s"),
             },

@@ -41,6 +41,68 @@ const PROVEN: f64 = 1e-3;
 /// they start.
 const LAST: f64 = 0.1;
 
+/// Weights below this are rounding: the closest point is on the boundary of its feature. Features of
+/// meshes that are aligned meet there, and rounding would say of which of them the contact is.
+const ON_BOUNDARY: f64 = 1e-9;
+
+impl Found {
+    /// Names a contact on the boundary of its features by the vertices and edges there.
+    fn lower(&mut self, kind: ContactKind) {
+        use ContactKind::{EdgeEdge, VertexEdge, VertexFace, VertexVertex};
+        let counts = match kind {
+            VertexVertex => return,
+            VertexEdge => [1, 2],
+            VertexFace => [1, 3],
+            EdgeEdge => [2, 2],
+        };
+        let used = counts[0] + counts[1];
+        let inner = |w: &f64| w.abs() > ON_BOUNDARY;
+        if self.weights[..used].iter().all(inner) {
+            return;
+        }
+        let side = |range: std::ops::Range<usize>| -> Vec<(u32, f64)> {
+            let all = range.map(|i| (self.vertices[i], self.weights[i].abs()));
+            all.filter(|(_, w)| inner(w)).collect()
+        };
+        let (first, second) = (side(0..counts[0]), side(counts[0]..used));
+        let kind = match first.len().min(second.len()) * 10 + first.len().max(second.len()) {
+            11 => VertexVertex,
+            12 => VertexEdge,
+            13 => VertexFace,
+            22 => EdgeEdge,
+            _ => return,
+        };
+        let (vertices, weights, turned) = arranged(first, second);
+        (self.kind, self.vertices, self.weights) = (Kind::Pair(kind), vertices, weights);
+        if turned {
+            self.normal = -self.normal;
+        }
+    }
+}
+
+/// Vertices and signed weights of a contact in the order of its kind, and whether its sides changed places:
+/// the smaller feature comes first, and of two vertices the one with the smaller number.
+fn arranged(mut first: Vec<(u32, f64)>, mut second: Vec<(u32, f64)>) -> ([u32; 4], [f64; 4], bool) {
+    let lower = first.len() == 1 && second.len() == 1 && second[0].0 < first[0].0;
+    let turned = first.len() == 2 && second.len() == 1 || lower;
+    if turned {
+        std::mem::swap(&mut first, &mut second);
+    }
+    if second.len() == 2 && second[1].0 < second[0].0 {
+        second.swap(0, 1);
+    }
+    let mut vertices = [second.last().map_or(0, |s| s.0); 4];
+    let mut weights = [0.0; 4];
+    let total = |side: &[(u32, f64)]| side.iter().map(|s| s.1).sum::<f64>();
+    let (a, b) = (total(&first), -total(&second));
+    let first = first.iter().map(|&(v, w)| (v, w / a));
+    let second = second.iter().map(|&(v, w)| (v, w / b));
+    for (i, (v, w)) in first.chain(second).take(4).enumerate() {
+        (vertices[i], weights[i]) = (v, w);
+    }
+    (vertices, weights, turned)
+}
+
 /// For each candidate, how far the ends of its two features may have wandered together since the step
 /// was set for it to be worth another look [m].
 #[derive(Debug, Default)]
@@ -238,18 +300,22 @@ impl World {
         let at = |v: u32| motion.x0[v as usize];
         let wanted =
             n.gap <= REACH * thickness && self.is_nearest(n.kind, &n.vertices, &n.normal, at);
-        wanted.then_some(Found {
-            kind: Kind::Pair(n.kind),
-            vertices: n.vertices,
-            weights: n.weights,
-            normal: n.normal,
-            distance: n.gap,
-            thickness,
-            touch: None,
-            continuous: false,
-            deep: false,
-            last: false,
-            spare: false,
+        wanted.then(|| {
+            let mut found = Found {
+                kind: Kind::Pair(n.kind),
+                vertices: n.vertices,
+                weights: n.weights,
+                normal: n.normal,
+                distance: n.gap,
+                thickness,
+                touch: None,
+                continuous: false,
+                deep: false,
+                last: false,
+                spare: false,
+            };
+            found.lower(n.kind);
+            found
         })
     }
 
@@ -441,29 +507,21 @@ impl World {
         let active = |range: std::ops::Range<usize>| -> Vec<(u32, f64)> {
             let w = &impact.weights;
             range
-                .filter(|&i| w[i] > 0.0)
+                .filter(|&i| w[i] > ON_BOUNDARY)
                 .map(|i| (v[i], w[i]))
                 .collect()
         };
-        let (mut first, mut second) = (active(0..split), active(split..4));
-        let mut separation = impact.separation;
-        let lower = first.len() == 1 && second.len() == 1 && second[0].0 < first[0].0;
-        if first.len() == 2 && second.len() == 1 || lower {
-            std::mem::swap(&mut first, &mut second);
-            separation = -separation;
-        }
-        if second.len() == 2 && second[1].0 < second[0].0 {
-            second.swap(0, 1);
-        }
-        let mut vertices = [second.last().map_or(0, |s| s.0); 4];
-        let mut weights = [0.0; 4];
-        let signed = second.iter().map(|&(v, w)| (v, -w));
-        for (i, (v, w)) in first.iter().copied().chain(signed).take(4).enumerate() {
-            (vertices[i], weights[i]) = (v, w);
-        }
+        let (vertices, weights, turned) = arranged(active(0..split), active(split..4));
+        let separation = impact.separation * if turned { -1.0 } else { 1.0 };
         let hint = self.side_before(motion, &vertices, &weights);
         let [a, b, c, d] = vertices.map(at);
-        let (kind, normal) = match (first.len(), second.len()) {
+        let count = |positive: bool| {
+            weights
+                .iter()
+                .filter(|w| (**w > 0.0) == positive && **w != 0.0)
+                .count()
+        };
+        let (kind, normal) = match (count(true), count(false)) {
             (1, 1) => (VertexVertex, point_edge_normal(&separation, &[b, b], &hint)),
             (1, 2) => (VertexEdge, point_edge_normal(&separation, &[b, c], &hint)),
             (1, 3) => {

@@ -13,9 +13,9 @@
 //! two free rigid bodies it is the middle. As every map reproduces rigid motion exactly, its transpose
 //! applies the impulse at c: linear and angular momentum of the pair are conserved to rounding.
 //!
-//! Two surfaces that move node by node have no lever between them: each moves as its own point does. The
-//! spin of a triangle could take it, as a linear function of its nodes; with it, a house of cards took
-//! ten times the iterations. Rods and particles do not turn in contact either.
+//! Where both sides move node by node and one of them is the surface of a solid, the lever is that of the
+//! triangles at the second feature, see [`Spin`]: the contact thickness turns with them like a layer on the
+//! solid. Sheets, rods and particles among themselves have no lever: each side moves as its own point does.
 //!
 //! # Turning
 //! A step turns a rigid body by exp(h ω), so a point at the lever ρ moves along an arc: its mean velocity
@@ -23,10 +23,10 @@
 //! angular velocity of the last linearisation ([`Arc`]): then a body that turns with an obstacle is at
 //! rest relative to it at all of its contacts, and does not drift off.
 
-use stiction_math::elementary::rotation;
-use stiction_math::{Quat, Vec3};
+use stiction_geometry::collide::ContactKind;
+use stiction_math::{Mat3, Quat, Vec3, elementary::rotation};
 
-use super::emit::Found;
+use super::emit::{Found, Kind};
 use super::step::{Motion, Turn};
 use super::world::{NONE, World};
 use crate::{ContactKey, ContactSet, Entry};
@@ -79,6 +79,9 @@ impl Stencil {
             Some(e) => {
                 e.weight += entry.weight;
                 e.lever += entry.lever;
+                if let Some(block) = entry.block {
+                    e.block = Some(e.block.map_or(block, |b| b + block));
+                }
             }
             None => self.entries.push(entry),
         }
@@ -188,7 +191,12 @@ impl World {
         };
         let turns = [a, b].map(|s| &motion.turns[s.collider as usize]);
         let offsets = match turns {
-            [Turn::Nodes, Turn::Nodes] => return,
+            [Turn::Nodes, Turn::Nodes] => {
+                if self.is_closed(a.collider) || self.is_closed(b.collider) {
+                    self.lean(motion, found, &apart, stencil);
+                }
+                return;
+            }
             [Turn::Free { .. }, Turn::Free { .. }] => [apart * -0.5, apart * 0.5],
             [Turn::Nodes, Turn::Free { .. }] => [Vec3::zeros(), apart],
             [Turn::Free { .. }, Turn::Nodes] => [-apart, Vec3::zeros()],
@@ -214,9 +222,108 @@ impl World {
     }
 }
 
+/// The spin of a triangle as a function of the velocities of its corners.
+///
+/// A velocity that is linear on the triangle, v = Σ φᵢ vᵢ, turns its normal m by
+/// ṁ = −Σ ∇φᵢ (m·vᵢ) and the triangle in its plane by ω_m = ½ Σ (m × ∇φᵢ)·vᵢ. So ω = m × ṁ + ω_m m, which is
+/// that of the motion if it is rigid; its transpose distributes a couple over the corners as forces
+/// without a resultant.
+struct Spin {
+    corners: [u32; 3],
+    /// ω = Σ Sᵢ vᵢ [1/m].
+    s: [Mat3; 3],
+    /// The largest ‖∇φᵢ‖: the inverse of the smallest height [1/m].
+    steepest: f64,
+}
+
+impl Spin {
+    /// None for a triangle without area.
+    fn new(corners: [u32; 3], x: [Vec3; 3]) -> Option<Self> {
+        let twice = (x[1] - x[0]).cross(&(x[2] - x[0]));
+        let m = twice.try_normalize(f64::MIN_POSITIVE)?;
+        let gradient = |i: usize| m.cross(&(x[(i + 2) % 3] - x[(i + 1) % 3])) / twice.norm();
+        let gradients = [0, 1, 2].map(gradient);
+        let steepest = gradients.iter().map(Vec3::norm).fold(0.0, f64::max);
+        let s = gradients.map(|g| m.cross(&g) * -m.transpose() + m * m.cross(&g).transpose() * 0.5);
+        steepest.is_finite().then_some(Self {
+            corners,
+            s,
+            steepest,
+        })
+    }
+}
+
+impl World {
+    /// Moves the two points of surfaces that move node by node together: by the spin of the triangles at
+    /// the second feature, or at the first if that has none.
+    fn lean(&self, motion: &Motion, found: &Found, apart: &Vec3, stencil: &mut Stencil) {
+        let reach = found.thickness;
+        let offset = found.normal * found.normal.dot(apart).clamp(-reach, reach);
+        let v = found.vertices;
+        let (first, second) = match found.kind {
+            Kind::Pair(ContactKind::VertexVertex) => (&v[..1], &v[1..2]),
+            Kind::Pair(ContactKind::VertexEdge) => (&v[..1], &v[1..3]),
+            Kind::Pair(ContactKind::VertexFace) => (&v[..1], &v[1..]),
+            Kind::Pair(ContactKind::EdgeEdge) => (&v[..2], &v[2..]),
+            Kind::VertexShape | Kind::EdgeShape | Kind::FaceShape => return,
+        };
+        let mut around = self.triangles_at(second);
+        if around.is_empty() {
+            around = self.triangles_at(first);
+        }
+        let share = 1.0 / around.len().max(1) as f64;
+        for corners in around {
+            let x = corners.map(|v| motion.x0[v as usize]);
+            let Some(spin) = Spin::new(corners, x) else {
+                continue;
+            };
+            // A layer that is thicker than the triangle is high would turn faster than it can follow.
+            let fits = (offset.norm() * spin.steepest).max(1.0);
+            let arm = offset.cross_matrix() * (share / fits);
+            for (&vertex, s) in spin.corners.iter().zip(&spin.s) {
+                let g = arm * s;
+                stencil.drift += g * motion.drift(vertex as usize);
+                for &(block, weight) in self.entries_of(vertex as usize) {
+                    if !motion.fixed[block as usize] {
+                        let mut entry = Entry::weight(block, 0.0);
+                        entry.block = Some(g * weight);
+                        stencil.add(entry);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The triangles that have all vertices of a feature.
+    fn triangles_at(&self, feature: &[u32]) -> Vec<[u32; 3]> {
+        let Some(&first) = feature.first() else {
+            return Vec::new();
+        };
+        let fan = self.fans.of(first as usize).iter();
+        fan.map(|&t| self.surface.triangles()[t as usize])
+            .filter(|t| feature.iter().all(|v| t.contains(v)))
+            .collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_spin_of_a_triangle_is_that_of_a_rigid_motion() {
+        let x = [
+            Vec3::new(0.1, 0.2, 0.3),
+            Vec3::new(1.1, 0.1, 0.5),
+            Vec3::new(0.4, 0.9, -0.2),
+        ];
+        let omega = Vec3::new(0.7, -1.3, 0.4);
+        let spin = Spin::new([0, 1, 2], x).unwrap();
+        let v = x.map(|x| omega.cross(&x) + Vec3::new(3.0, 1.0, -2.0));
+        let found: Vec3 = spin.s.iter().zip(v).map(|(s, v)| s * v).sum();
+        assert!((found - omega).norm() < 1e-14);
+        assert!(Spin::new([0, 1, 2], [x[0], x[0], x[1]]).is_none());
+    }
 
     #[test]
     fn an_arc_is_what_the_step_turns_beyond_the_linear_velocity() {

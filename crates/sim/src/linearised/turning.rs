@@ -9,7 +9,10 @@
 //!
 //! At the end the momentum of every such body is L + Σ ρ × r to rounding, whatever the tolerance.
 
-use stiction_contact::{CertifyConfig, certify, solver::TaskStart};
+use stiction_contact::{
+    CertifyConfig, certify,
+    solver::{Solution, TaskStart},
+};
 use stiction_math::{LinearOperator, Vec3};
 
 use super::Linearised;
@@ -42,10 +45,32 @@ impl Linearised {
             if !report.converged || self.balance(step, v)? <= bound {
                 return Ok(());
             }
+            let before = self.trial.solution.clone();
+            let velocities = v.to_vec();
             self.solve_linear(step, TaskStart::Given, polish, v, report)?;
+            if !report.converged && self.go_back(before)? {
+                v.copy_from_slice(&velocities);
+                return Ok(());
+            }
         }
         report.converged &= self.balance(step, v)? <= bound;
         Ok(())
+    }
+
+    /// Goes back to an earlier solution if that is closer to one of the present problem, and says so.
+    /// Contacts that were found since then have no impulse in it.
+    fn go_back(&mut self, mut before: Solution) -> Result<bool, SolveError> {
+        let Some(work) = &self.work else {
+            return Ok(false);
+        };
+        let (problem, solution) = (&work.problem, &mut self.trial.solution);
+        before.r.resize(problem.contacts.len(), Vec3::zeros());
+        let error = |s: &Solution| certify(problem, &s.v, &s.r, &CertifyConfig::default());
+        let better = error(&before)?.solution_error() < error(solution)?.solution_error();
+        if better {
+            *solution = before;
+        }
+        Ok(better)
     }
 
     /// Gives rigid bodies the momentum of the impulses that were found, and evaluates k and f there.
