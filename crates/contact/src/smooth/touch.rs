@@ -133,7 +133,7 @@ impl SmoothContacts {
             base: Base::Framed {
                 of,
                 arm,
-                velocity: frame.velocity + frame.spin.cross(&arm),
+                velocity: frame.velocity_at(&arm),
             },
         })
     }
@@ -239,6 +239,8 @@ impl SmoothContacts {
             self.push_normal(pair, &touch, forces.lambda, &mut add);
             if self.lagged.is_none() {
                 self.push_friction(pair, &touch, &forces.friction, &mut add);
+                let f = touch.gradient.scale(forces.lambda) + forces.friction;
+                self.push_shift(pair, &touch, &f, blocks, &mut add);
             }
         }
         if let Some(lagged) = &self.lagged {
@@ -278,6 +280,41 @@ impl SmoothContacts {
                 });
             }
         }
+    }
+
+    /// Torques that keep the angular momentum of two rigid bodies in a step of backward Euler.
+    ///
+    /// Such a step changes Σ x × p by the torque about the places where it *began*. The force f at the common point q of
+    /// its end has the lever q − x⁺ + h v there, and −f on the other body q − y⁺ + h w: together they would turn the pair
+    /// by −h (v − w) × f. The heavier body takes more of what is missing.
+    fn push_shift<T: Real>(
+        &self,
+        pair: &Pair,
+        touch: &Touch<T>,
+        f: &Vector<T>,
+        blocks: &impl Blocks<T>,
+        add: &mut impl FnMut(u32, Vector<T>),
+    ) {
+        let h = blocks.chord();
+        let query = self.world.part_of(pair.query);
+        let (
+            Follow::Framed(FrameOf::Rigid { block: a, .. }),
+            Base::Framed {
+                of: FrameOf::Rigid { block: b, .. },
+                ..
+            },
+        ) = (&query.follow, &touch.base)
+        else {
+            return;
+        };
+        if h == 0.0 {
+            return;
+        }
+        let surface = self.world.colliders[pair.surface as usize].parent;
+        let share = self.mass_share(self.world.owner[pair.query as usize], surface);
+        let missing = (blocks.v(*a) - blocks.v(*b)).cross(f).times(h);
+        add(*a + 1, missing.times(share));
+        add(*b + 1, missing.times(1.0 - share));
     }
 
     /// The friction `f` on the query point, and its reaction.

@@ -9,7 +9,7 @@ use stiction_geometry::implicit::{
 use stiction_math::{Mat3, Quat, Real, Vec3, Vector};
 
 use super::config::{SmoothConfig, SmoothError};
-use super::place::Blocks;
+use super::place::{Blocks, swing};
 use super::points::{Extra, Spacing};
 use crate::detect::{Collider, Form, Points};
 
@@ -99,9 +99,16 @@ pub(super) struct Framed<T> {
     pub turn: Vector<T>,
     pub velocity: Vector<T>,
     pub spin: Vector<T>,
+    /// Length of the step whose chords are velocities [s]; zero where they are rates.
+    pub chord: f64,
 }
 
 impl<T: Real> Framed<T> {
+    /// Velocity of the point at the end of `arm` from the origin.
+    pub fn velocity_at(&self, arm: &Vector<T>) -> Vector<T> {
+        self.velocity + swing(&self.spin, arm, self.chord)
+    }
+
     /// R z for a vector of the frame.
     pub fn outward(&self, z: &Vector<T>) -> Vector<T> {
         let z = times(&self.rotation, z);
@@ -123,10 +130,7 @@ fn times<T: Real>(m: &Mat3, z: &Vector<T>) -> Vector<T> {
 
 /// The samples of a mesh: planes that are blended, or whole faces where those would be wrong by more
 /// than the distance δ at which contacts begin. Blended planes are worth some error, up to [`CURVED`] δ,
-/// for a curved surface, whose facets are no better, and for a body that deforms: its faces bend, and the
-/// gradient of a distance jumps at every crease. Sheets that deform always have blended planes: vertices
-/// of stacked sheets lie on one another's borders, where the distance is not smooth. Facets come piece
-/// by piece.
+/// for a closed curved surface, whose facets are no better. Facets come piece by piece.
 fn surfaces(
     triangles: &[[u32; 3]],
     rest: &[Vec3],
@@ -136,18 +140,22 @@ fn surfaces(
 ) -> Vec<Vec<Sample>> {
     // The radius of a divided face is that of its parts.
     let undivided = sampling.spacing.is_infinite();
-    if (closed || !deforms) && undivided {
+    if undivided {
         let creases = creases(triangles, rest, sampling.radius);
-        let limit = if creases.curved || deforms {
-            CURVED
-        } else {
-            1.0
+        let limit = match creases.curved && closed {
+            true => CURVED,
+            false => 1.0,
         };
         if creases.deviation > limit * sampling.reach {
             let reach = depth(rest, closed).max(DEEP * sampling.reach);
             let mut lists = Vec::new();
             let faces = facets(triangles, rest.len(), reach);
-            for (sample, piece) in faces.into_iter().zip(pieces(triangles, rest)) {
+            let pieces = match closed || !deforms {
+                true => pieces(triangles, rest),
+                // Cloth folds anywhere.
+                false => vec![0; faces.len()],
+            };
+            for (sample, piece) in faces.into_iter().zip(pieces) {
                 let piece = piece as usize;
                 if lists.len() <= piece {
                     lists.resize(piece + 1, Vec::new());
@@ -425,6 +433,7 @@ impl World {
                 turn: blocks.turn(block + 1),
                 velocity: blocks.v(block),
                 spin: blocks.v(block + 1),
+                chord: blocks.chord(),
             },
             FrameOf::Obstacle(i) => {
                 let frame = blocks.obstacle(i);
@@ -434,6 +443,7 @@ impl World {
                     turn: Vector::zero(),
                     velocity: Vector::constant(&frame.velocity),
                     spin: Vector::constant(&frame.spin),
+                    chord: blocks.chord(),
                 }
             }
         }
@@ -458,7 +468,7 @@ impl World {
                 let lever = frame.outward(&local);
                 Motion {
                     x: frame.origin + lever,
-                    v: frame.velocity + frame.spin.cross(&lever),
+                    v: frame.velocity_at(&lever),
                     lever,
                 }
             }

@@ -54,7 +54,7 @@ pub use facet::Closest;
 pub use patch::{Patch, closest};
 pub use pieces::pieces;
 pub use rigid_surface::RigidSurface;
-pub use sample::{Creases, Sample, SampleConfig, SampleForm, creases, facets, samples};
+pub use sample::{Creases, Sample, SampleConfig, SampleForm, borders, creases, facets, samples};
 pub use solid::{Jet, Solid};
 pub use tangent::{Blending, Pull, TANGENT_LANES, Tangent};
 

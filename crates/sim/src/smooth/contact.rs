@@ -32,6 +32,10 @@ pub(super) struct Contacts {
     /// Masses of the bodies [kg], and gravity [m/s²].
     masses: Vec<f64>,
     gravity: Vec3,
+    /// Whether velocities are displacements over the step.
+    chords: bool,
+    /// Length of the step if they are [s], else zero.
+    chord: f64,
 }
 
 /// How often a first guess is shortened for a barrier.
@@ -55,19 +59,24 @@ impl Contacts {
         for (body, rigid) in model.rigids() {
             angular[body.blocks.start + 1] = Some(rigid.index);
         }
+        let masses: Vec<f64> = model
+            .bodies
+            .iter()
+            .map(|b| b.kind.mechanics().total_mass())
+            .collect();
+        let mut smooth = SmoothContacts::new(&colliders(model, rules), &rules.laws, *config)?;
+        smooth.set_masses(&masses);
         Ok(Self {
-            smooth: SmoothContacts::new(&colliders(model, rules), &rules.laws, *config)?,
+            smooth,
             frames: Vec::new(),
             scratch: vec![Vec3::zeros(); angular.len()],
             angular,
             room: Room::default(),
             guard: None,
-            masses: model
-                .bodies
-                .iter()
-                .map(|b| b.kind.mechanics().total_mass())
-                .collect(),
+            masses,
             gravity: model.gravity,
+            chords: false,
+            chord: 0.0,
         })
     }
 
@@ -87,7 +96,12 @@ impl Contacts {
     }
 
     fn at<'a>(&'a self, place: Place<'a>) -> smooth::Place<'a> {
-        among(place, &self.frames)
+        among(place, &self.frames, self.chord)
+    }
+
+    /// Sets whether velocities are displacements over the step, as in one stage of backward Euler.
+    pub fn set_chords(&mut self, chords: bool) {
+        self.chords = chords;
     }
 
     /// Whether nothing in reach is inside.
@@ -108,7 +122,7 @@ impl Contacts {
 
     /// Lowers κ again if nothing touches at `place`.
     pub fn relax(&mut self, place: Place<'_>) -> Result<(), SolveError> {
-        Ok(self.smooth.relax(&among(place, &self.frames))?)
+        Ok(self.smooth.relax(&among(place, &self.frames, self.chord))?)
     }
 
     /// The contacts at `place` as the certificate wants them, with their impulses over `h` [s].
@@ -145,7 +159,7 @@ impl Contacts {
         let delta = config.delta.unwrap_or(thickness);
         let weight = SHARES * model.gravity.norm() / delta;
         let factor = match config.penalty {
-            Penalty::Cubic => 1.0,
+            Penalty::Cubic => std::env::var("STIFF").ok().and_then(|s| s.parse().ok()).unwrap_or(1000.0),
             Penalty::Barrier => BARRIER,
         };
         let kappa = factor * mass / points.max(1) as f64 * (1.0 / (h * h) + weight);
@@ -271,8 +285,13 @@ impl ContactForces for Contacts {
 impl ContactStage for Contacts {
     fn place(&mut self, model: &Model, time: f64, h: f64, side: Side) {
         let dt = match side {
+            Side::Before if self.chords => h,
             Side::Before => PART * h,
             Side::After => -PART * h,
+        };
+        self.chord = match side {
+            Side::Before if self.chords => h,
+            _ => 0.0,
         };
         self.frames.clear();
         self.frames.extend(model.obstacles.iter().map(|o| {
@@ -284,7 +303,7 @@ impl ContactStage for Contacts {
 
     fn find(&mut self, at: Place<'_>, h: f64) -> Result<(), SolveError> {
         self.room.clear();
-        Ok(self.smooth.find(&among(at, &self.frames), h)?)
+        Ok(self.smooth.find(&among(at, &self.frames, self.chord), h)?)
     }
 
     fn settle(&mut self, at: Place<'_>) -> Result<(), SolveError> {
@@ -292,7 +311,7 @@ impl ContactStage for Contacts {
             masses: &self.masses,
             gravity: self.gravity,
         };
-        Ok(self.smooth.settle(&among(at, &self.frames), &load)?)
+        Ok(self.smooth.settle(&among(at, &self.frames, self.chord), &load)?)
     }
 
     fn is_stale(&self, at: Place<'_>) -> Result<bool, SolveError> {
@@ -301,7 +320,7 @@ impl ContactStage for Contacts {
 
     /// Takes normal forces and directions of lagged friction.
     fn lag(&mut self, at: Place<'_>) -> Result<(), SolveError> {
-        Ok(self.smooth.lag(&among(at, &self.frames))?)
+        Ok(self.smooth.lag(&among(at, &self.frames, self.chord))?)
     }
 
     /// Shortens the displacement to the first guess until nothing collides along it and nothing in
@@ -381,12 +400,13 @@ impl Contacts {
     }
 }
 
-/// `place` among obstacles that stand at `obstacles`.
-fn among<'a>(place: Place<'a>, obstacles: &'a [Frame]) -> smooth::Place<'a> {
+/// `place` among obstacles that stand at `obstacles`, with velocities that are chords of `chord` [s].
+fn among<'a>(place: Place<'a>, obstacles: &'a [Frame], chord: f64) -> smooth::Place<'a> {
     smooth::Place {
         x: place.x,
         rotations: place.rotations,
         v: place.v,
         obstacles,
+        chord,
     }
 }
