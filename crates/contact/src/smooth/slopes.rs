@@ -92,10 +92,14 @@ impl Slopes {
                     let (kept, now) = (&lagged.kept, at);
                     take(contacts.closest_facet(pair, samples, &Frozen { kept, now }));
                 }
-                contacts.world.blocks_of(pair.query, &mut blocks);
-                blocks.sort_unstable();
-                blocks.dedup();
-                self.seeded(contacts, pair, &blocks, at, [cx, cv], which, list);
+                self.of_blocks(contacts, pair, blocks, at, [cx, cv], which, list);
+                return;
+            }
+            // Planes that end by distance are few, and may cost more.
+            Skin::Deforming(_) if fades(contacts, pair, at) => {
+                let mut blocks = Vec::new();
+                contacts.blocks_in_reach(pair, at, &mut blocks);
+                self.of_blocks(contacts, pair, blocks, at, [cx, cv], which, list);
                 return;
             }
             Skin::Deforming(_) => {}
@@ -126,6 +130,23 @@ impl Slopes {
             which,
             list,
         );
+    }
+
+    /// [`seeded`](Self::seeded) for the blocks of a surface and those of the query point.
+    fn of_blocks(
+        &mut self,
+        contacts: &SmoothContacts,
+        pair: &Pair,
+        mut blocks: Vec<u32>,
+        at: &Place,
+        rates: [f64; 2],
+        which: Which,
+        list: &mut Vec<Block>,
+    ) {
+        contacts.world.blocks_of(pair.query, &mut blocks);
+        blocks.sort_unstable();
+        blocks.dedup();
+        self.seeded(contacts, pair, &blocks, at, rates, which, list);
     }
 
     /// A few columns of the blocks that the pair depends on at a time, by dual numbers.
@@ -338,4 +359,14 @@ impl Slopes {
             }
         }
     }
+}
+
+/// Whether the blended planes of a pair fade with the distance to the faces, now or where friction is lagged.
+fn fades(contacts: &SmoothContacts, pair: &Pair, at: &Place) -> bool {
+    let lagged = contacts.lagged.as_ref();
+    let then = lagged.map(|l| Frozen {
+        kept: &l.kept,
+        now: at,
+    });
+    contacts.is_fading(pair, at) || then.is_some_and(|then| contacts.is_fading(pair, &then))
 }

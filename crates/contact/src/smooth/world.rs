@@ -130,7 +130,10 @@ fn times<T: Real>(m: &Mat3, z: &Vector<T>) -> Vector<T> {
 
 /// The samples of a mesh: planes that are blended, or whole faces where those would be wrong by more
 /// than the distance δ at which contacts begin. Blended planes are worth some error, up to [`CURVED`] δ,
-/// for a closed curved surface, whose facets are no better. Facets come piece by piece.
+/// for a curved surface, whose facets are no better, and for a body that deforms: its faces bend, and the
+/// gradient of a distance jumps at every crease. Sheets that deform always have blended planes: vertices
+/// of stacked sheets lie on one another's borders, where the distance is not smooth. Facets come piece
+/// by piece.
 fn surfaces(
     triangles: &[[u32; 3]],
     rest: &[Vec3],
@@ -140,22 +143,18 @@ fn surfaces(
 ) -> Vec<Vec<Sample>> {
     // The radius of a divided face is that of its parts.
     let undivided = sampling.spacing.is_infinite();
-    if undivided {
+    if (closed || !deforms) && undivided {
         let creases = creases(triangles, rest, sampling.radius);
-        let limit = match creases.curved && closed {
-            true => CURVED,
-            false => 1.0,
+        let limit = if creases.curved || deforms {
+            CURVED
+        } else {
+            1.0
         };
         if creases.deviation > limit * sampling.reach {
             let reach = depth(rest, closed).max(DEEP * sampling.reach);
             let mut lists = Vec::new();
             let faces = facets(triangles, rest.len(), reach);
-            let pieces = match closed || !deforms {
-                true => pieces(triangles, rest),
-                // Cloth folds anywhere.
-                false => vec![0; faces.len()],
-            };
-            for (sample, piece) in faces.into_iter().zip(pieces) {
+            for (sample, piece) in faces.into_iter().zip(pieces(triangles, rest)) {
                 let piece = piece as usize;
                 if lists.len() <= piece {
                     lists.resize(piece + 1, Vec::new());

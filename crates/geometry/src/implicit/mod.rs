@@ -50,7 +50,7 @@ mod tangent;
 #[cfg(test)]
 mod tests;
 
-pub use facet::Closest;
+pub use facet::{Closest, FaceDistance};
 pub use patch::{Patch, closest};
 pub use pieces::pieces;
 pub use rigid_surface::RigidSurface;

@@ -46,7 +46,10 @@ const PART: f64 = 1e-3;
 
 /// Points of a body per point that touches, in the default of κ.
 const SHARES: f64 = 4.0;
-/// The default of κ of a barrier, in units of that of a cubic.
+/// The default of κ of a cubic penalty, in units of m (1/h² + 4 g/δ): what rests is pressed by about a hundredth of δ, and
+/// its oscillations are shorter than a step and die at once (measured, see docs/validation.md).
+const CUBIC: f64 = 1000.0;
+/// The default of κ of a barrier, in the same units.
 const BARRIER: f64 = 100.0;
 
 impl Contacts {
@@ -142,10 +145,12 @@ impl Contacts {
         self.smooth.stiffness()
     }
 
-    /// κ for steps of `h` [s] unless it is set [N/m]: m (1/h² + 4 g/δ) of the mean mass m of a contact
-    /// point. A point that is pressed by δ then leaves within about a step, and points of which one in
-    /// four touches bear the weight g of all at about half the distance. A barrier, which is never raised,
-    /// has 100 times that.
+    /// κ for steps of `h` [s] unless it is set [N/m]: 1000 m (1/h² + 4 g/δ) of the mean mass m of a contact
+    /// point, and 100 m (1/h² + 4 g/δ) for a barrier, which grows by itself.
+    ///
+    /// With κ = m/h², points of which one in four touches bear the weight of all pressed by √(4 g δ h²/3) or by δ/2, and
+    /// swing with periods of many steps before they rest: what lies on a surface falls into it first, without friction
+    /// at its load. 1000 times that takes the depth and the period down by factors of 30 and 6.
     pub fn default_stiffness(&self, model: &Model, thickness: f64, h: f64) -> f64 {
         let config = self.smooth.config();
         let (mut mass, mut points) = (0.0, 0);
@@ -159,7 +164,7 @@ impl Contacts {
         let delta = config.delta.unwrap_or(thickness);
         let weight = SHARES * model.gravity.norm() / delta;
         let factor = match config.penalty {
-            Penalty::Cubic => std::env::var("STIFF").ok().and_then(|s| s.parse().ok()).unwrap_or(1000.0),
+            Penalty::Cubic => CUBIC,
             Penalty::Barrier => BARRIER,
         };
         let kappa = factor * mass / points.max(1) as f64 * (1.0 / (h * h) + weight);
@@ -311,7 +316,9 @@ impl ContactStage for Contacts {
             masses: &self.masses,
             gravity: self.gravity,
         };
-        Ok(self.smooth.settle(&among(at, &self.frames, self.chord), &load)?)
+        Ok(self
+            .smooth
+            .settle(&among(at, &self.frames, self.chord), &load)?)
     }
 
     fn is_stale(&self, at: Place<'_>) -> Result<bool, SolveError> {
