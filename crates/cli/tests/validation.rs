@@ -16,62 +16,7 @@ const REFUSED: [(&str, &str); 3] = [
 ];
 
 /// Cases that fail today, with the reason. A case that passes again must be taken out.
-const FAILING: [(&str, &str, &str); 11] = [
-    (
-        "plates",
-        "smooth",
-        "layers of coarse slabs creep faster than the smoothing of friction",
-    ),
-    (
-        "arch",
-        "smooth",
-        "the joints of the voussoirs give way by the depth of the penalty",
-    ),
-    (
-        "pedestal",
-        "smooth",
-        "the edges of the obstacle touch points of the plate, which rocks on them",
-    ),
-    (
-        "rolling",
-        "smooth",
-        "a ball of facets loses more at every facet with a stiffer contact",
-    ),
-    (
-        "bowling",
-        "smooth",
-        "a ball of facets loses more at every facet with a stiffer contact",
-    ),
-    (
-        "turntable",
-        "smooth",
-        "the velocity at the end of a step leads off the circle",
-    ),
-    (
-        "tablecloth",
-        "smooth",
-        "forces between cloth and box begin before they touch",
-    ),
-    (
-        "ghosts",
-        "smooth",
-        "blended planes of deforming bodies and of cloth act beyond the thickness",
-    ),
-    (
-        "symmetry",
-        "smooth",
-        "contact points of edges and faces are chosen by directions in space",
-    ),
-    (
-        "symmetry-bodies",
-        "smooth",
-        "contact points of edges and faces are chosen by directions in space",
-    ),
-    (
-        "momentum-rigid",
-        "smooth",
-        "friction acts across the contact thickness, which is a couple",
-    ),
+const FAILING: [(&str, &str, &str); 0] = [
 ];
 
 fn fails(case: &str, method: &str) -> bool {

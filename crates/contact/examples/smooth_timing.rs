@@ -56,6 +56,7 @@ fn run(name: &str, colliders: &[Collider], x: &[Vec3], obstacles: &[Frame]) {
         rotations: &[],
         v: &v,
         obstacles,
+        chord: 0.0,
     };
     let time = |what: &str, f: &mut dyn FnMut()| {
         f();

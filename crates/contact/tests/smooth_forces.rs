@@ -55,9 +55,20 @@ fn configs() -> Vec<SmoothConfig> {
     ]
 }
 
+/// All scenes, with velocities as rates and as displacements over a step.
+fn all() -> impl Iterator<Item = Scene> {
+    let chords = [0.0, 0.05].into_iter();
+    chords.flat_map(|chord| {
+        scenes().into_iter().map(move |mut scene| {
+            scene.state.chord = chord;
+            scene
+        })
+    })
+}
+
 #[test]
 fn products_are_differences_of_forces() {
-    for scene in scenes() {
+    for scene in all() {
         for config in configs() {
             let c = contacts(&scene, config);
             let s = &scene.state;
@@ -92,7 +103,7 @@ fn products_are_differences_of_forces() {
 
 #[test]
 fn assembled_blocks_are_the_product() {
-    for scene in scenes() {
+    for scene in all() {
         for config in configs() {
             let c = contacts(&scene, config);
             let s = &scene.state;
@@ -205,6 +216,35 @@ fn forces_and_torques_of_bodies_cancel() {
             );
         }
     }
+}
+
+/// In a step of backward Euler, x⁺ = x + h v⁺, angular momentum changes by the torque about x = x⁺ − h v⁺.
+#[test]
+fn the_angular_momentum_of_rigid_bodies_stays_in_a_step_of_backward_euler() {
+    let mut seen = 0;
+    for mut scene in scenes() {
+        let s = &mut scene.state;
+        let rigid = s.x.len() == 2 * scene.angular.len();
+        if !s.obstacles.is_empty() || !rigid {
+            continue;
+        }
+        seen += 1;
+        s.chord = 0.05;
+        let mut c = contacts(&scene, configs()[0]);
+        c.set_masses(&[3.0, 1.0, 2.0]);
+        let (f, s) = (force(&c, &scene.state), &scene.state);
+        let (mut torque, mut scale) = (Vec3::zeros(), 0.0);
+        for j in 0..f.len() {
+            if scene.angular.contains(&(j as u32)) {
+                torque += f[j];
+                continue;
+            }
+            torque += (s.x[j] - s.v[j] * s.chord).cross(&f[j]);
+            scale += f[j].norm();
+        }
+        assert!(torque.norm() < 1e-12 * scale, "{}: {torque:?}", scene.name);
+    }
+    assert!(seen > 0);
 }
 
 #[test]

@@ -56,6 +56,7 @@ fn step(c: &mut SmoothContacts, x: &mut Vec3, v: &mut Vec3, mass: f64, h: f64) {
             rotations: &[],
             v: &v,
             obstacles: &obstacles,
+            chord: 0.0,
         };
         let mut f = [Vec3::new(0.0, 0.0, -G * mass)];
         c.force(&at, &mut f).unwrap();
@@ -69,6 +70,7 @@ fn step(c: &mut SmoothContacts, x: &mut Vec3, v: &mut Vec3, mass: f64, h: f64) {
             rotations: &[],
             v: &[v0],
             obstacles: &obstacles,
+            chord: 0.0,
         };
         c.find(&at, h).unwrap();
         let mut u = v0;
@@ -90,6 +92,7 @@ fn step(c: &mut SmoothContacts, x: &mut Vec3, v: &mut Vec3, mass: f64, h: f64) {
             rotations: &[],
             v: &[u],
             obstacles: &obstacles,
+            chord: 0.0,
         };
         if c.is_stale(&at).unwrap() {
             c.find(&at, h).unwrap();
@@ -131,6 +134,7 @@ fn what_sticks_creeps_at_the_speed_that_smoothing_gives() {
                 rotations: &[],
                 v: &[v],
                 obstacles: &[Frame::default()],
+                chord: 0.0,
             };
             let (mut set, mut r) = (ContactSet::default(), Vec::new());
             c.contact_set(&at, h, &[false], &mut set, &mut r).unwrap();
@@ -187,6 +191,7 @@ fn what_slides_is_braked_by_mu_times_the_normal_force() {
                 rotations: &[],
                 v: &[v],
                 obstacles: &[Frame::default()],
+                chord: 0.0,
             };
             c.lag(&at).unwrap();
             step(&mut c, &mut x, &mut v, mass, h);

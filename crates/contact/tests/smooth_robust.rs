@@ -41,6 +41,7 @@ fn place<'a>(x: &'a [Vec3], v: &'a [Vec3], obstacles: &'a [Frame]) -> Place<'a> 
         rotations: &[],
         v,
         obstacles,
+        chord: 0.0,
     }
 }
 

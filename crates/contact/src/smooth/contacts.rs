@@ -57,6 +57,8 @@ pub struct SmoothContacts {
     pub(super) lagged: Option<Lagged>,
     /// Contacts at the start of the step, sorted by their keys.
     pub(super) rests: Vec<Rest>,
+    /// Masses of the colliders [kg]; see [`set_masses`](SmoothContacts::set_masses).
+    masses: Vec<f64>,
 }
 
 /// A query vertex and a surface that it may touch.
@@ -161,6 +163,7 @@ impl SmoothContacts {
             blocks: Vec::new(),
             lagged: None,
             rests: Vec::new(),
+            masses: Vec::new(),
             config,
         })
     }
@@ -179,6 +182,19 @@ impl SmoothContacts {
             }
         }
         self.pairs.clear();
+    }
+
+    /// Sets the masses of the colliders [kg], by which two rigid bodies share the torque that keeps the angular
+    /// momentum of a step of backward Euler.
+    pub fn set_masses(&mut self, masses: &[f64]) {
+        self.masses = masses.to_vec();
+    }
+
+    /// The mass of the first of two colliders over the sum of both; one half if none is known.
+    pub(super) fn mass_share(&self, first: u32, second: u32) -> f64 {
+        let mass = |c: u32| self.masses.get(c as usize).copied().unwrap_or(0.0);
+        let (a, b) = (mass(first), mass(second));
+        if a + b > 0.0 { a / (a + b) } else { 0.5 }
     }
 
     pub(super) fn friction(&self, a: u32, b: u32) -> Friction {

@@ -24,6 +24,10 @@
 //! - Coarse meshes have the distance to their faces as potential instead of blended planes, where
 //!   those would be wrong by more than δ, divided at sharp concave edges. At flatter concave edges the
 //!   gradient of the distance jumps.
+//! - Blended planes of bodies that deform end by distance: beyond 1.1 δ from the faces nothing acts.
+//! - In a step of backward Euler the sliding velocity is the displacement over the step, along the arcs of turning bodies
+//!   ([`Place::chord`]), and forces between two rigid bodies have the levers of the start of the step, so that their angular
+//!   momentum is conserved.
 //! - A contact that begins closer than δ, and one that is pressed while κ is raised, has an offset
 //!   instead of the penalty's energy at that gap ([`Rest`]); in the paper, raising κ pushes all contacts
 //!   apart.

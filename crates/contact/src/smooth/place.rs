@@ -16,6 +16,10 @@ pub struct Place<'a> {
     /// Where the obstacles are and how they move: one for each mesh or shape among the colliders,
     /// in their order.
     pub obstacles: &'a [Frame],
+    /// Length h of a step of backward Euler that ends here [s], whose velocities are displacements over h; zero
+    /// where they are rates. Turning at ω then moves the end ℓ of a lever by (1 − exp(−h ω×)) ℓ instead of h ω × ℓ,
+    /// and what sticks to a turning surface stays on its circle.
+    pub chord: f64,
 }
 
 /// A rigid frame and its motion.
@@ -88,6 +92,45 @@ pub(super) trait Blocks<T: Real>: Sync {
 
     /// An obstacle.
     fn obstacle(&self, i: u32) -> Frame;
+
+    /// Length of the step whose chords are the velocities [s]; zero where they are rates.
+    fn chord(&self) -> f64;
+}
+
+/// Velocity of the end ℓ of a lever that turns at ω: ω × ℓ, or its mean (1 − exp(−h ω×)) ℓ/h over the step of `h` [s]
+/// that ends there.
+pub(super) fn swing<T: Real>(omega: &Vector<T>, lever: &Vector<T>, h: f64) -> Vector<T> {
+    let turned = omega.cross(lever);
+    if h == 0.0 {
+        return turned;
+    }
+    // With the angle θ = h |ω|: sin θ/θ ω × ℓ − h (1 − cos θ)/θ² ω × (ω × ℓ), both even functions of θ.
+    let s = omega.norm_squared() * (h * h);
+    let (first, second) = (s.value(), s + (-s.value()));
+    let ([a, da], [b, db]) = even(first);
+    let (a, b) = (second * da + a, second * db + b);
+    turned.scale(a) - omega.cross(&turned).scale(b * h)
+}
+
+/// sin θ/θ and (1 − cos θ)/θ² with their derivatives by s = θ².
+fn even(s: f64) -> ([f64; 2], [f64; 2]) {
+    // Below, terms of s⁴ are less than rounding: 1e-3⁴/9!.
+    if s < 1e-3 {
+        return (
+            [
+                1.0 - s / 6.0 * (1.0 - s / 20.0 * (1.0 - s / 42.0)),
+                -1.0 / 6.0 * (1.0 - s / 10.0 * (1.0 - s / 28.0)),
+            ],
+            [
+                0.5 - s / 24.0 * (1.0 - s / 30.0 * (1.0 - s / 56.0)),
+                -1.0 / 24.0 * (1.0 - s / 15.0 * (1.0 - 3.0 * s / 112.0)),
+            ],
+        );
+    }
+    let angle = s.sqrt();
+    let (sin, cos) = angle.sin_cos();
+    let (a, b) = (sin / angle, (1.0 - cos) / s);
+    ([a, 0.5 * (cos - a) / s], [b, 0.5 * (a - 2.0 * b) / s])
 }
 
 impl Blocks<f64> for Place<'_> {
@@ -112,6 +155,10 @@ impl Blocks<f64> for Place<'_> {
 
     fn obstacle(&self, i: u32) -> Frame {
         self.obstacles[i as usize]
+    }
+
+    fn chord(&self) -> f64 {
+        self.chord
     }
 }
 
@@ -148,6 +195,10 @@ impl Blocks<Dual<1>> for Along<'_> {
 
     fn obstacle(&self, i: u32) -> Frame {
         self.at.obstacles[i as usize]
+    }
+
+    fn chord(&self) -> f64 {
+        self.at.chord
     }
 }
 
@@ -201,6 +252,10 @@ impl Blocks<Dual<LANES>> for Seeded<'_> {
     fn obstacle(&self, i: u32) -> Frame {
         self.at.obstacles[i as usize]
     }
+
+    fn chord(&self) -> f64 {
+        self.at.chord
+    }
 }
 
 /// Places that were kept, with the velocities of now: what lagged friction sees.
@@ -231,6 +286,42 @@ impl<T: Real, B: Blocks<T>> Blocks<T> for Frozen<'_, B> {
         Frame {
             pose: self.kept.obstacles[i as usize].pose,
             ..now
+        }
+    }
+
+    fn chord(&self) -> f64 {
+        self.now.chord()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_swing_is_the_chord_of_a_rotation_and_has_its_derivatives() {
+        let (h, lever) = (0.02, Vec3::new(0.3, -0.2, 0.5));
+        for size in [0.0, 1e-3, 1.0, 1.5, 1.6, 40.0, 120.0] {
+            let omega = Vec3::new(0.6, -0.64, 0.48) * size;
+            let back = Quat::from_scaled_axis(-omega * h) * lever;
+            let at = |w: &Vec3| swing(&Vector::constant(w), &Vector::constant(&lever), h).plain();
+            assert!((at(&omega) - (lever - back) / h).norm() < 1e-12 * (1.0 + size));
+            let seeded = Vector(std::array::from_fn(|k| {
+                let mut y = Dual::<3>::constant(omega[k]);
+                y.d[k] = 1.0;
+                y
+            }));
+            let found = swing(&seeded, &Vector::constant(&lever), h);
+            for k in 0..3 {
+                // Central differences: their error is of the order step² h² and rounding over the step.
+                let mut step = Vec3::zeros();
+                step[k] = 1e-4;
+                let slope = (at(&(omega + step)) - at(&(omega - step))) / 2e-4;
+                for i in 0..3 {
+                    let error = (found.0[i].d[k] - slope[i]).abs();
+                    assert!(error < 1e-8, "{size} {i} {k}: {error}");
+                }
+            }
         }
     }
 }

@@ -7,9 +7,8 @@
 //! cross. Faces are divided where there are obstacles given by formula, which have no vertices.
 //! Faces and edges that are shorter stay as they are: a fine mesh has its vertices alone.
 
-use stiction_geometry::Aabb;
 use stiction_geometry::analytic::Shape;
-use stiction_geometry::implicit::creases;
+use stiction_geometry::implicit::{borders, creases};
 use stiction_math::Vec3;
 
 use crate::detect::{Collider, Form, Points};
@@ -30,6 +29,10 @@ pub(super) type Extra = [(u32, f64); 3];
 const FRACTION: f64 = 0.5;
 /// No spacing is less than this many contact thicknesses.
 const FINEST: f64 = 2.0;
+/// Lengths within this fraction of a spacing of a whole number of spacings are whole.
+const WHOLE: f64 = 1e-6;
+/// Number of directions along which the width of a mesh is measured.
+const DIRECTIONS: usize = 64;
 /// The largest number of such points of one collider.
 const MOST: usize = 50_000;
 
@@ -87,7 +90,7 @@ impl Spacing {
         };
         for [a, b] in edges {
             let length = (rest[b as usize] - rest[a as usize]).norm();
-            let parts = (length / self.edges).ceil();
+            let parts = parts(length, self.edges);
             if parts.is_nan() || parts >= MOST as f64 - list.len() as f64 {
                 return Err(too_many(length));
             }
@@ -104,7 +107,7 @@ impl Spacing {
             let x = corners.map(|c| rest[c as usize]);
             let length = (0..3).map(|k| (x[k] - x[(k + 1) % 3]).norm());
             let length = length.fold(0.0, f64::max);
-            let parts = (length / self.faces).ceil();
+            let parts = parts(length, self.faces);
             if parts.is_nan() || 0.5 * parts * parts >= MOST as f64 - list.len() as f64 {
                 return Err(too_many(length));
             }
@@ -148,13 +151,48 @@ fn width(collider: &Collider) -> Option<f64> {
             (&body.triangles, x, body.closed)
         }
     };
-    if triangles.is_empty() {
-        return None;
-    }
-    let size = Aabb::of(x)?;
-    let mut sides: [f64; 3] = (size.max - size.min).into();
-    sides.sort_by(f64::total_cmp);
-    // A sheet is flat, a solid is not.
-    let width = if closed { sides[0] } else { sides[1] };
-    (width > 0.0).then_some(width)
+    let directions = match closed {
+        true => directions(triangles.len(), |i| normal(&triangles[i], x)),
+        // A sheet is flat: its width is that across a border edge, in the plane of its face.
+        false => {
+            let borders = borders(triangles);
+            directions(borders.len(), |i| {
+                let ([a, b], face) = borders[i];
+                let edge = x[b as usize] - x[a as usize];
+                let across = edge.cross(&normal(&triangles[face as usize], x)?);
+                across.try_normalize(f64::MIN_POSITIVE)
+            })
+        }
+    };
+    let extents = directions.iter().map(|n| extent(n, x));
+    let width = extents.fold(f64::INFINITY, f64::min);
+    (width > 0.0 && width.is_finite()).then_some(width)
+}
+
+/// Number of parts of a length [m]; a length of a whole number of spacings has that many, whatever rounding makes
+/// of it.
+fn parts(length: f64, spacing: f64) -> f64 {
+    (length / spacing - WHOLE).ceil().max(1.0)
+}
+
+/// At most [`DIRECTIONS`] of `count` directions, evenly spaced in their order: the choice does not depend on how a
+/// mesh is turned.
+fn directions(count: usize, of: impl Fn(usize) -> Option<Vec3>) -> Vec<Vec3> {
+    let step = count.div_ceil(DIRECTIONS).max(1);
+    (0..count).step_by(step).filter_map(of).collect()
+}
+
+/// The unit normal of a face; none without area.
+fn normal(corners: &[u32; 3], x: &[Vec3]) -> Option<Vec3> {
+    let [a, b, c] = corners.map(|v| x[v as usize]);
+    (b - a).cross(&(c - a)).try_normalize(f64::MIN_POSITIVE)
+}
+
+/// Extent of points along the direction `n` [m].
+fn extent(n: &Vec3, x: &[Vec3]) -> f64 {
+    let heights = x.iter().map(|p| n.dot(p));
+    let (low, high) = heights.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), z| {
+        (low.min(z), high.max(z))
+    });
+    high - low
 }

@@ -61,6 +61,11 @@ impl SmoothContacts {
         Ok(())
     }
 
+    /// The blocks that the forces of a pair with a deforming surface depend on, in no order.
+    pub(super) fn blocks_in_reach(&self, pair: &Pair, at: &Place, out: &mut Vec<u32>) {
+        self.blocks_at(pair, at, ROUNDING, out);
+    }
+
     /// The blocks of a pair whose samples are within so many of their radii, in no order.
     fn blocks_at(&self, pair: &Pair, at: &Place, radii: f64, out: &mut Vec<u32>) {
         out.clear();

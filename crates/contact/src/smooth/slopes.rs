@@ -8,7 +8,7 @@ use stiction_geometry::implicit::{Blend, Pull, TANGENT_LANES, Tangent};
 use stiction_math::{Dual, Mat3, Vec3, Vector};
 
 use super::contacts::{Pair, SmoothContacts};
-use super::place::{Blocks, COLUMNS, Frozen, LANES, Place, Seeded};
+use super::place::{Blocks, COLUMNS, Frozen, LANES, Place, Seeded, swing};
 use super::world::{Follow, FrameOf, Motion, Skin, faceted};
 
 /// A block of a Jacobian: its row, its column and its values.
@@ -42,6 +42,30 @@ enum Part {
     Friction,
 }
 
+/// Derivatives of the velocity of the end of a lever by the lever and by the angular velocity.
+struct Swing {
+    by_lever: Mat3,
+    by_spin: Mat3,
+}
+
+impl Swing {
+    fn new(spin: &Vec3, lever: &Vec3, chord: f64) -> Self {
+        let seed = |x: &Vec3, lane: usize| {
+            let mut y = Vector::<Dual<6>>::constant(x);
+            for k in 0..3 {
+                y.0[k].d[lane + k] = 1.0;
+            }
+            y
+        };
+        let v = swing(&seed(spin, 3), &seed(lever, 0), chord);
+        let by = |lane: usize| Mat3::from_fn(|i, j| v.0[i].d[lane + j]);
+        Self {
+            by_lever: by(0),
+            by_spin: by(3),
+        }
+    }
+}
+
 impl Slopes {
     /// Appends the blocks of cx ∂f/∂x + cv ∂f/∂v of a pair.
     pub fn of_pair(
@@ -68,10 +92,14 @@ impl Slopes {
                     let (kept, now) = (&lagged.kept, at);
                     take(contacts.closest_facet(pair, samples, &Frozen { kept, now }));
                 }
-                contacts.world.blocks_of(pair.query, &mut blocks);
-                blocks.sort_unstable();
-                blocks.dedup();
-                self.seeded(contacts, pair, &blocks, at, [cx, cv], which, list);
+                self.of_blocks(contacts, pair, blocks, at, [cx, cv], which, list);
+                return;
+            }
+            // Planes that end by distance are few, and may cost more.
+            Skin::Deforming(_) if fades(contacts, pair, at) => {
+                let mut blocks = Vec::new();
+                contacts.blocks_in_reach(pair, at, &mut blocks);
+                self.of_blocks(contacts, pair, blocks, at, [cx, cv], which, list);
                 return;
             }
             Skin::Deforming(_) => {}
@@ -102,6 +130,23 @@ impl Slopes {
             which,
             list,
         );
+    }
+
+    /// [`seeded`](Self::seeded) for the blocks of a surface and those of the query point.
+    fn of_blocks(
+        &mut self,
+        contacts: &SmoothContacts,
+        pair: &Pair,
+        mut blocks: Vec<u32>,
+        at: &Place,
+        rates: [f64; 2],
+        which: Which,
+        list: &mut Vec<Block>,
+    ) {
+        contacts.world.blocks_of(pair.query, &mut blocks);
+        blocks.sort_unstable();
+        blocks.dedup();
+        self.seeded(contacts, pair, &blocks, at, rates, which, list);
     }
 
     /// A few columns of the blocks that the pair depends on at a time, by dual numbers.
@@ -218,13 +263,13 @@ impl Slopes {
             Follow::Framed(FrameOf::Rigid { block, .. }) => at.v(block + 1).plain(),
             _ => Vec3::zeros(),
         };
-        let turning = [&force, &spin];
+        let swing = Swing::new(&spin, &query.lever.plain(), at.chord());
         self.carry(
             contacts,
             pair,
             &query,
             &pull,
-            turning,
+            (&force, &swing),
             [cx, cv],
             which,
             list,
@@ -253,7 +298,7 @@ impl Slopes {
         pair: &Pair,
         query: &Motion<f64>,
         pull: &Pull,
-        [force, spin]: [&Vec3; 2],
+        (force, swing): (&Vec3, &Swing),
         [cx, cv]: [f64; 2],
         which: Which,
         list: &mut Vec<Block>,
@@ -284,16 +329,16 @@ impl Slopes {
         else {
             return;
         };
-        // A query point on a rigid body: x = o + ℓ and v = V + ω × ℓ, where ℓ turns with the body,
+        // A query point on a rigid body: x = o + ℓ and v = V + ω × ℓ, or its chord, where ℓ turns with the body,
         // and the force f is a torque ℓ × f.
         let lever = query.lever.plain();
         let arm = lever.cross_matrix();
-        let spin_turn = spin.cross_matrix() * cx + Mat3::from_diagonal_element(cv);
+        let by_turn = swing.by_lever * -arm * cx + swing.by_spin * cv;
         for a in 0..points {
             let by_x = self.tangent.block(a, 0);
             let by_v = self.tangent.query_velocity(pull, a);
             let linear = by_x + by_v * cv;
-            let angular = by_x * -arm - by_v * (spin_turn) * arm;
+            let angular = by_x * -arm + by_v * by_turn;
             for &(i, wi) in shares(a) {
                 push(i, block, linear * wi);
                 push(i, block + 1, angular * wi);
@@ -314,4 +359,14 @@ impl Slopes {
             }
         }
     }
+}
+
+/// Whether the blended planes of a pair fade with the distance to the faces, now or where friction is lagged.
+fn fades(contacts: &SmoothContacts, pair: &Pair, at: &Place) -> bool {
+    let lagged = contacts.lagged.as_ref();
+    let then = lagged.map(|l| Frozen {
+        kept: &l.kept,
+        now: at,
+    });
+    contacts.is_fading(pair, at) || then.is_some_and(|then| contacts.is_fading(pair, &then))
 }

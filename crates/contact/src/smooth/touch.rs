@@ -1,6 +1,6 @@
 //! One contact: its gap, its direction, its relative velocity, and its forces.
 
-use stiction_geometry::implicit::{Blend, Closest, Patch, Sample, closest};
+use stiction_geometry::implicit::{Blend, Closest, FaceDistance, Patch, Sample, closest};
 use stiction_math::{Real, Vector};
 
 use super::contacts::{Pair, SmoothContacts};
@@ -31,7 +31,33 @@ enum Base<T> {
         v: Vec<Vector<T>>,
         /// Corners of the closest facet; none where places in the pair's list are meant.
         corners: Option<[u32; 3]>,
+        /// The end of blended planes by distance.
+        fade: Option<Fade<T>>,
     },
+}
+
+/// Where blended planes say that a point is closer than δ to a surface, and the distance D to its faces is more, the
+/// gap fades into δ: d = δ − (δ − ψ) w(D), with w = 1 up to δ and 0 from [`FADED`] δ on.
+struct Fade<T> {
+    weight: T,
+    /// −(δ − ψ) w′.
+    slope: T,
+    corners: [u32; 3],
+    by_corners: [Vector<T>; 3],
+}
+
+/// Nothing acts beyond this many δ.
+const FADED: f64 = 1.1;
+
+/// w(D) = 1 − 3t² + 2t³ with t = (D/δ − 1)/(FADED − 1) between 0 and 1, and its slope.
+fn weight<T: Real>(distance: T, delta: f64) -> (T, T) {
+    let per = 1.0 / ((FADED - 1.0) * delta);
+    let t = (distance + (-delta)) * per;
+    if t.value() >= 1.0 {
+        return (T::constant(0.0), T::constant(0.0));
+    }
+    let left = -t + 1.0;
+    (left.squared() * (t * 2.0 + 1.0), t * left * (-6.0 * per))
 }
 
 /// The forces of one contact on the query point.
@@ -101,15 +127,36 @@ impl SmoothContacts {
             let near = self.near[pair.near.clone()].iter();
             let near = near.map(|n| (&samples[n.sample as usize], n.slots));
             let patch = Patch::new(&query.x, near, &x, &blend)?;
-            let jet = patch.jet();
+            let jet = *patch.jet();
+            let (mut gap, mut gradient) = (jet.value, jet.gradient);
+            let mut fade = None;
+            if let Some((far, corners)) = self.beyond(pair, samples, jet.value.value(), blocks) {
+                let x = corners.map(|c| self.world.motion(c, blocks).x);
+                let to = FaceDistance::new(&query.x, &x, &far)?;
+                let (weight, slope) = weight(to.value, pair.delta);
+                if weight.value() == 0.0 {
+                    return None;
+                }
+                let depth = -jet.value + pair.delta;
+                let slope = -(depth * slope);
+                gap = -(depth * weight) + pair.delta;
+                gradient = jet.gradient.scale(weight) + to.gradient.scale(slope);
+                fade = Some(Fade {
+                    weight,
+                    slope,
+                    corners,
+                    by_corners: to.by_corners,
+                });
+            }
             return Some(Touch {
                 query,
-                gap: jet.value,
-                gradient: jet.gradient,
+                gap,
+                gradient,
                 base: Base::Deforming {
                     patch,
                     v,
                     corners: None,
+                    fade,
                 },
             });
         }
@@ -133,9 +180,35 @@ impl SmoothContacts {
             base: Base::Framed {
                 of,
                 arm,
-                velocity: frame.velocity + frame.spin.cross(&arm),
+                velocity: frame.velocity_at(&arm),
             },
         })
+    }
+
+    /// The face closest to the query point of a pair with blended planes, and its corners, where the point lies outside
+    /// farther from it than δ although the planes have the value `psi` < δ.
+    pub(super) fn beyond<T: Real>(
+        &self,
+        pair: &Pair,
+        samples: &[Sample],
+        psi: f64,
+        blocks: &impl Blocks<T>,
+    ) -> Option<(Closest, [u32; 3])> {
+        if psi >= pair.delta {
+            return None;
+        }
+        let (found, corners) = self.closest_facet(pair, samples, blocks)?;
+        let outside = found.border || found.sign * pair.side > 0.0;
+        (outside && found.distance > pair.delta).then_some((found, corners))
+    }
+
+    /// Whether the gap of a pair depends on the distance to faces beside blended planes.
+    pub(super) fn is_fading(&self, pair: &Pair, blocks: &impl Blocks<f64>) -> bool {
+        let touch: Option<Touch<f64>> = self.touch(pair, blocks);
+        matches!(
+            touch.map(|t| t.base),
+            Some(Base::Deforming { fade: Some(_), .. })
+        )
     }
 
     /// The closest of the facets of a pair with a deforming surface.
@@ -179,6 +252,7 @@ impl SmoothContacts {
                 patch,
                 v: motions.iter().map(|m| m.v).collect(),
                 corners: Some(corners),
+                fade: None,
             },
         })
     }
@@ -239,6 +313,8 @@ impl SmoothContacts {
             self.push_normal(pair, &touch, forces.lambda, &mut add);
             if self.lagged.is_none() {
                 self.push_friction(pair, &touch, &forces.friction, &mut add);
+                let f = touch.gradient.scale(forces.lambda) + forces.friction;
+                self.push_shift(pair, &touch, &f, blocks, &mut add);
             }
         }
         if let Some(lagged) = &self.lagged {
@@ -269,15 +345,62 @@ impl SmoothContacts {
             .pull(pair.query, &touch.query.lever, &f, &mut *add);
         match &touch.base {
             Base::Framed { of, arm, .. } => react(*of, arm, &f, add),
-            Base::Deforming { patch, corners, .. } => {
+            Base::Deforming {
+                patch,
+                corners,
+                fade,
+                ..
+            } => {
                 let vertices = &self.vertices[pair.vertices.clone()];
                 let vertices = corners.as_ref().map_or(vertices, |c| &c[..]);
-                patch.for_each_gradient(lambda, |slot, f| {
+                let weighted = fade.as_ref().map_or(lambda, |f| lambda * f.weight);
+                patch.for_each_gradient(weighted, |slot, f| {
                     let vertex = vertices[slot as usize];
                     self.world.pull(vertex, &Vector::zero(), &f, &mut *add);
                 });
+                if let Some(fade) = fade {
+                    for (vertex, by_corner) in fade.corners.iter().zip(&fade.by_corners) {
+                        let f = by_corner.scale(lambda * fade.slope);
+                        self.world.pull(*vertex, &Vector::zero(), &f, &mut *add);
+                    }
+                }
             }
         }
+    }
+
+    /// Torques that keep the angular momentum of two rigid bodies in a step of backward Euler.
+    ///
+    /// Such a step changes Σ x × p by the torque about the places where it *began*. The force f at the common point q of
+    /// its end has the lever q − x⁺ + h v there, and −f on the other body q − y⁺ + h w: together they would turn the pair
+    /// by −h (v − w) × f. The heavier body takes more of what is missing.
+    fn push_shift<T: Real>(
+        &self,
+        pair: &Pair,
+        touch: &Touch<T>,
+        f: &Vector<T>,
+        blocks: &impl Blocks<T>,
+        add: &mut impl FnMut(u32, Vector<T>),
+    ) {
+        let h = blocks.chord();
+        let query = self.world.part_of(pair.query);
+        let (
+            Follow::Framed(FrameOf::Rigid { block: a, .. }),
+            Base::Framed {
+                of: FrameOf::Rigid { block: b, .. },
+                ..
+            },
+        ) = (&query.follow, &touch.base)
+        else {
+            return;
+        };
+        if h == 0.0 {
+            return;
+        }
+        let surface = self.world.colliders[pair.surface as usize].parent;
+        let share = self.mass_share(self.world.owner[pair.query as usize], surface);
+        let missing = (blocks.v(*a) - blocks.v(*b)).cross(f).times(h);
+        add(*a + 1, missing.times(share));
+        add(*b + 1, missing.times(1.0 - share));
     }
 
     /// The friction `f` on the query point, and its reaction.

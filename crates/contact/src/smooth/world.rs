@@ -9,7 +9,7 @@ use stiction_geometry::implicit::{
 use stiction_math::{Mat3, Quat, Real, Vec3, Vector};
 
 use super::config::{SmoothConfig, SmoothError};
-use super::place::Blocks;
+use super::place::{Blocks, swing};
 use super::points::{Extra, Spacing};
 use crate::detect::{Collider, Form, Points};
 
@@ -99,9 +99,16 @@ pub(super) struct Framed<T> {
     pub turn: Vector<T>,
     pub velocity: Vector<T>,
     pub spin: Vector<T>,
+    /// Length of the step whose chords are velocities [s]; zero where they are rates.
+    pub chord: f64,
 }
 
 impl<T: Real> Framed<T> {
+    /// Velocity of the point at the end of `arm` from the origin.
+    pub fn velocity_at(&self, arm: &Vector<T>) -> Vector<T> {
+        self.velocity + swing(&self.spin, arm, self.chord)
+    }
+
     /// R z for a vector of the frame.
     pub fn outward(&self, z: &Vector<T>) -> Vector<T> {
         let z = times(&self.rotation, z);
@@ -425,6 +432,7 @@ impl World {
                 turn: blocks.turn(block + 1),
                 velocity: blocks.v(block),
                 spin: blocks.v(block + 1),
+                chord: blocks.chord(),
             },
             FrameOf::Obstacle(i) => {
                 let frame = blocks.obstacle(i);
@@ -434,6 +442,7 @@ impl World {
                     turn: Vector::zero(),
                     velocity: Vector::constant(&frame.velocity),
                     spin: Vector::constant(&frame.spin),
+                    chord: blocks.chord(),
                 }
             }
         }
@@ -458,7 +467,7 @@ impl World {
                 let lever = frame.outward(&local);
                 Motion {
                     x: frame.origin + lever,
-                    v: frame.velocity + frame.spin.cross(&lever),
+                    v: frame.velocity_at(&lever),
                     lever,
                 }
             }

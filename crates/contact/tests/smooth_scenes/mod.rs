@@ -14,6 +14,8 @@ pub struct State {
     pub rotations: Vec<Quat>,
     pub v: Vec<Vec3>,
     pub obstacles: Vec<Frame>,
+    /// Length of the step whose chords are the velocities [s].
+    pub chord: f64,
     /// The angular block of each rigid body.
     spins: Vec<u32>,
 }
@@ -25,6 +27,7 @@ impl State {
             rotations: &self.rotations,
             v: &self.v,
             obstacles: &self.obstacles,
+            chord: self.chord,
         }
     }
 
@@ -39,6 +42,7 @@ impl State {
                 .map(|(q, j)| Quat::from_scaled_axis(dx[*j as usize] * t) * q)
                 .collect(),
             obstacles: self.obstacles.clone(),
+            chord: self.chord,
             spins: self.spins.clone(),
         }
     }
@@ -180,6 +184,7 @@ impl Making {
                 rotations: Vec::new(),
                 v: Vec::new(),
                 obstacles: Vec::new(),
+                chord: 0.0,
                 spins: Vec::new(),
             },
             angular: Vec::new(),

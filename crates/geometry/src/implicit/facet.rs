@@ -18,8 +18,10 @@ pub struct Closest {
     pub face: usize,
     /// Where on it the closest point lies.
     pub feature: TriangleFeature,
-    /// 1 where the normals point, −1 on the other side, 0 beyond a border, which has no sides.
+    /// 1 where the normals point, −1 on the other side; beyond a border, those of the planes that end there.
     pub sign: f64,
+    /// Whether it lies on a border.
+    pub border: bool,
     /// The distance [m].
     pub distance: f64,
 }
@@ -65,8 +67,8 @@ pub(super) fn closest(q: &Vec3, faces: impl Iterator<Item = Face> + Clone) -> Op
             1.0
         }
     };
-    let side = match found.feature {
-        TriangleFeature::Face => sign(&area(&x)),
+    let (side, border) = match found.feature {
+        TriangleFeature::Face => (sign(&area(&x)), false),
         _ => {
             let mut normal = Vec3::zeros();
             let mut open = false;
@@ -92,13 +94,14 @@ pub(super) fn closest(q: &Vec3, faces: impl Iterator<Item = Face> + Clone) -> Op
                 open |= border & bits != 0;
                 normal += a.normalize() * angle;
             }
-            if open { 0.0 } else { sign(&normal) }
+            (sign(&normal), open)
         }
     };
     Some(Closest {
         face,
         feature: found.feature,
         sign: side,
+        border,
         distance: found.squared.sqrt(),
     })
 }
@@ -110,13 +113,52 @@ fn area(x: &[Vec3; 3]) -> Vec3 {
 /// The distance to a face and its derivatives.
 pub(super) struct Distance<T> {
     pub jet: Jet<T>,
-    /// Weights of the corners in the closest point. The derivative by a corner is −weight · gradient.
+    /// Weights of the corners in the closest point.
     pub weights: [T; 3],
+    /// Derivatives by the corners.
+    pub by_corners: [Vector<T>; 3],
     pub normal: Vector<T>,
     pub area: T,
 }
 
+/// The distance from a point to a face [m] that does not know sides, with its derivatives.
+#[derive(Clone, Copy, Debug)]
+pub struct FaceDistance<T> {
+    /// The distance [m].
+    pub value: T,
+    /// Its derivative by the point.
+    pub gradient: Vector<T>,
+    /// Its derivatives by the corners.
+    pub by_corners: [Vector<T>; 3],
+}
+
+impl<T: Real> FaceDistance<T> {
+    /// The distance from `q` to the face with the corners `x`, where [`closest`](super::closest) found it; none without
+    /// area.
+    pub fn new(q: &Vector<T>, x: &[Vector<T>; 3], closest: &Closest) -> Option<Self> {
+        let outside = Closest {
+            sign: 1.0,
+            border: false,
+            ..*closest
+        };
+        let side = match closest.feature {
+            TriangleFeature::Face => closest.sign,
+            _ => 1.0,
+        };
+        let found = distance(q, x, &outside, side)?;
+        Some(Self {
+            value: found.jet.value,
+            gradient: found.jet.gradient,
+            by_corners: found.by_corners,
+        })
+    }
+}
+
 /// The signed distance from `q` to the face `x`, on the side `side` of an open sheet.
+///
+/// Beyond a border, at the distance ρ from it and the height z over the plane of the face, it is ρ for z ≥ 0 and
+/// ρ − 2 z²/ρ below: z itself straight below the border, where a point that was pressed through the sheet lies, and
+/// continuously differentiable from there around the border.
 pub(super) fn distance<T: Real>(
     q: &Vector<T>,
     x: &[Vector<T>; 3],
@@ -131,6 +173,16 @@ pub(super) fn distance<T: Real>(
     let one = T::constant(1.0);
     let zero = T::constant(0.0);
     let normal = a.scale(one / area);
+    // Weights of the corners in the foot of q on the plane: (r × f)·n and (e × r)·n over twice the area.
+    let foot = || {
+        let (e, f, r) = (x[1] - x[0], x[2] - x[0], *q - x[0]);
+        let half = T::constant(0.5) / area;
+        let (b, c) = (
+            r.cross(&f).dot(&normal) * half,
+            e.cross(&r).dot(&normal) * half,
+        );
+        [-(b + c) + 1.0, b, c]
+    };
     let mut weights = [zero; 3];
     match closest.feature {
         TriangleFeature::Vertex(k) => weights[k as usize % 3] = one,
@@ -141,26 +193,11 @@ pub(super) fn distance<T: Real>(
             weights[l] = t;
             weights[k] = -t + 1.0;
         }
-        TriangleFeature::Face => {
-            let (e, f, r) = (x[1] - x[0], x[2] - x[0], *q - x[0]);
-            // (r × f)·n and (e × r)·n over twice the area.
-            let half = T::constant(0.5) / area;
-            let (b, c) = (
-                r.cross(&f).dot(&normal) * half,
-                e.cross(&r).dot(&normal) * half,
-            );
-            weights = [-(b + c) + 1.0, b, c];
-        }
+        TriangleFeature::Face => weights = foot(),
     }
     let c = x[0].scale(weights[0]) + x[1].scale(weights[1]) + x[2].scale(weights[2]);
     let r = *q - c;
     let length = r.norm();
-    // Beyond a border both sides are outside.
-    let sign = if closest.sign == 0.0 {
-        1.0
-    } else {
-        closest.sign * side
-    };
     let flat = matches!(closest.feature, TriangleFeature::Face) || !length.value().is_normal();
     let jet = if flat {
         Jet {
@@ -168,14 +205,40 @@ pub(super) fn distance<T: Real>(
             gradient: normal.times(side),
         }
     } else {
+        let sign = if closest.border {
+            1.0
+        } else {
+            closest.sign * side
+        };
         Jet {
             value: length * sign,
             gradient: r.scale(T::constant(sign) / length),
         }
     };
+    let mut by_corners = weights.map(|w| -jet.gradient.scale(w));
+    let height = normal.dot(&(*q - x[0])) * side;
+    if flat || !closest.border || height.value() >= 0.0 {
+        return Some(Distance {
+            jet,
+            weights,
+            by_corners,
+            normal,
+            area,
+        });
+    }
+    let slope = height / length;
+    let (by_length, by_height) = (slope.squared() * 2.0 + 1.0, slope * (-4.0));
+    let upright = normal.scale(by_height * side);
+    for (by_corner, foot) in by_corners.iter_mut().zip(foot()) {
+        *by_corner = by_corner.scale(by_length) - upright.scale(foot);
+    }
     Some(Distance {
-        jet,
+        jet: Jet {
+            value: length - height * slope * 2.0,
+            gradient: jet.gradient.scale(by_length) + upright,
+        },
         weights,
+        by_corners,
         normal,
         area,
     })

@@ -31,7 +31,7 @@
 //! above all, samples are whole faces instead ([`facets`]): ψ is the signed distance to the closest
 //! one, whatever its size, and a point farther from the mesh than some δ has ψ > δ. [`creases`] tells how
 //! far blended planes would be wrong. The distance has a continuous gradient outside of convex meshes; in front of a
-//! concave edge the gradient jumps from one face to the other. Where the edge is sharp, the two belong to different
+//! concave edge the gradient jumps from one face to the other. Around the border of a sheet it goes on continuously from one side to the other. Where the edge is sharp, the two belong to different
 //! [`pieces`] of the mesh, each with a distance of its own.
 //!
 //! # Deviations from the paper
@@ -50,11 +50,11 @@ mod tangent;
 #[cfg(test)]
 mod tests;
 
-pub use facet::Closest;
+pub use facet::{Closest, FaceDistance};
 pub use patch::{Patch, closest};
 pub use pieces::pieces;
 pub use rigid_surface::RigidSurface;
-pub use sample::{Creases, Sample, SampleConfig, SampleForm, creases, facets, samples};
+pub use sample::{Creases, Sample, SampleConfig, SampleForm, borders, creases, facets, samples};
 pub use solid::{Jet, Solid};
 pub use tangent::{Blending, Pull, TANGENT_LANES, Tangent};
 

@@ -25,8 +25,8 @@ use super::{Blend, Jet, Sample, SampleForm};
 #[derive(Debug)]
 pub struct Patch<T> {
     terms: Vec<Term<T>>,
-    /// Whether ψ is the distance to the one term.
-    distance: bool,
+    /// Derivatives by the corners of the one term, where ψ is the distance to it.
+    by_corners: Option<[Vector<T>; 3]>,
     jet: Jet<T>,
     /// 1/Σ w without the far value.
     per_mass: T,
@@ -108,7 +108,7 @@ impl<T: Real> Patch<T> {
         let per_mass = T::constant(1.0) / sums.mass;
         Some(Self {
             terms,
-            distance: false,
+            by_corners: None,
             jet: blended.jet,
             per_mass,
             tilt: blended.tilt,
@@ -156,7 +156,7 @@ impl<T: Real> Patch<T> {
                 area: found.area,
                 edges: [p[2] - p[1], p[0] - p[2], p[1] - p[0]],
             }],
-            distance: true,
+            by_corners: Some(found.by_corners),
             jet: found.jet,
             per_mass: T::constant(1.0) / found.area,
             tilt: zero,
@@ -174,11 +174,10 @@ impl<T: Real> Patch<T> {
     /// Calls `add` with s ∂ψ/∂x for the vertices in reach, by their places in the caller's list;
     /// a vertex comes once per sample that it belongs to.
     pub fn for_each_gradient(&self, s: T, mut add: impl FnMut(u32, Vector<T>)) {
-        if self.distance {
-            let pull = self.jet.gradient.scale(-s);
+        if let Some(by_corners) = &self.by_corners {
             for t in &self.terms {
-                for k in 0..3 {
-                    add(t.slots[k], pull.scale(t.weights[k]));
+                for (slot, by_corner) in t.slots.iter().zip(by_corners) {
+                    add(*slot, by_corner.scale(s));
                 }
             }
             return;

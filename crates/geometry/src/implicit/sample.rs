@@ -151,6 +151,17 @@ pub(super) fn edge_faces(triangles: &[[u32; 3]]) -> BTreeMap<[u32; 2], Vec<u32>>
     edges
 }
 
+/// Border edges of a mesh, which belong to one face, and that face, in ascending order.
+pub fn borders(triangles: &[[u32; 3]]) -> Vec<([u32; 2], u32)> {
+    let edges = edge_faces(triangles).into_iter();
+    edges
+        .filter_map(|(edge, faces)| match faces[..] {
+            [face] => Some((edge, face)),
+            _ => None,
+        })
+        .collect()
+}
+
 /// Edges of a mesh where its surface bends or ends.
 #[derive(Clone, Debug, Default)]
 pub struct Creases {

@@ -37,6 +37,10 @@ pub(super) struct Contacts {
     /// Masses of the bodies [kg], and gravity [m/s²].
     masses: Vec<f64>,
     gravity: Vec3,
+    /// Whether velocities are displacements over the step.
+    chords: bool,
+    /// Length of the step if they are [s], else zero.
+    chord: f64,
 }
 
 /// How often a first guess is shortened for a barrier.
@@ -47,7 +51,10 @@ const PART: f64 = 1e-3;
 
 /// Points of a body per point that touches, in the default of κ.
 const SHARES: f64 = 4.0;
-/// The default of κ of a barrier, in units of that of a cubic.
+/// The default of κ of a cubic penalty, in units of m (1/h² + 4 g/δ): what rests is pressed by about a hundredth of δ, and
+/// its oscillations are shorter than a step and die at once (measured, see docs/validation.md).
+const CUBIC: f64 = 1000.0;
+/// The default of κ of a barrier, in the same units.
 const BARRIER: f64 = 100.0;
 
 impl Contacts {
@@ -60,20 +67,25 @@ impl Contacts {
         for (body, rigid) in model.rigids() {
             angular[body.blocks.start + 1] = Some(rigid.index);
         }
+        let masses: Vec<f64> = model
+            .bodies
+            .iter()
+            .map(|b| b.kind.mechanics().total_mass())
+            .collect();
+        let mut smooth = SmoothContacts::new(&colliders(model, rules), &rules.laws, *config)?;
+        smooth.set_masses(&masses);
         Ok(Self {
-            smooth: SmoothContacts::new(&colliders(model, rules), &rules.laws, *config)?,
+            smooth,
             frames: Vec::new(),
             scratch: vec![Vec3::zeros(); angular.len()],
             angular,
             room: Room::default(),
             guard: None,
             limits: None,
-            masses: model
-                .bodies
-                .iter()
-                .map(|b| b.kind.mechanics().total_mass())
-                .collect(),
+            masses,
             gravity: model.gravity,
+            chords: false,
+            chord: 0.0,
         })
     }
 
@@ -93,7 +105,12 @@ impl Contacts {
     }
 
     fn at<'a>(&'a self, place: Place<'a>) -> smooth::Place<'a> {
-        among(place, &self.frames)
+        among(place, &self.frames, self.chord)
+    }
+
+    /// Sets whether velocities are displacements over the step, as in one stage of backward Euler.
+    pub fn set_chords(&mut self, chords: bool) {
+        self.chords = chords;
     }
 
     /// Whether nothing in reach is inside.
@@ -114,7 +131,7 @@ impl Contacts {
 
     /// Lowers κ again if nothing touches at `place`.
     pub fn relax(&mut self, place: Place<'_>) -> Result<(), SolveError> {
-        Ok(self.smooth.relax(&among(place, &self.frames))?)
+        Ok(self.smooth.relax(&among(place, &self.frames, self.chord))?)
     }
 
     /// The contacts at `place` as the certificate wants them, with their impulses over `h` [s].
@@ -134,10 +151,12 @@ impl Contacts {
         self.smooth.stiffness()
     }
 
-    /// κ for steps of `h` [s] unless it is set [N/m]: m (1/h² + 4 g/δ) of the mean mass m of a contact
-    /// point. A point that is pressed by δ then leaves within about a step, and points of which one in
-    /// four touches bear the weight g of all at about half the distance. A barrier, which is never raised,
-    /// has 100 times that.
+    /// κ for steps of `h` [s] unless it is set [N/m]: 1000 m (1/h² + 4 g/δ) of the mean mass m of a contact
+    /// point, and 100 m (1/h² + 4 g/δ) for a barrier, which grows by itself.
+    ///
+    /// With κ = m/h², points of which one in four touches bear the weight of all pressed by √(4 g δ h²/3) or by δ/2, and
+    /// swing with periods of many steps before they rest: what lies on a surface falls into it first, without friction
+    /// at its load. 1000 times that takes the depth and the period down by factors of 30 and 6.
     pub fn default_stiffness(&self, model: &Model, thickness: f64, h: f64) -> f64 {
         let config = self.smooth.config();
         let (mut mass, mut points) = (0.0, 0);
@@ -151,7 +170,7 @@ impl Contacts {
         let delta = config.delta.unwrap_or(thickness);
         let weight = SHARES * model.gravity.norm() / delta;
         let factor = match config.penalty {
-            Penalty::Cubic => 1.0,
+            Penalty::Cubic => CUBIC,
             Penalty::Barrier => BARRIER,
         };
         let kappa = factor * mass / points.max(1) as f64 * (1.0 / (h * h) + weight);
@@ -310,8 +329,13 @@ impl ContactForces for Contacts {
 impl ContactStage for Contacts {
     fn place(&mut self, model: &Model, time: f64, h: f64, side: Side) {
         let dt = match side {
+            Side::Before if self.chords => h,
             Side::Before => PART * h,
             Side::After => -PART * h,
+        };
+        self.chord = match side {
+            Side::Before if self.chords => h,
+            _ => 0.0,
         };
         self.frames.clear();
         self.frames.extend(model.obstacles.iter().map(|o| {
@@ -323,7 +347,7 @@ impl ContactStage for Contacts {
 
     fn find(&mut self, at: Place<'_>, h: f64) -> Result<(), SolveError> {
         self.room.clear();
-        Ok(self.smooth.find(&among(at, &self.frames), h)?)
+        Ok(self.smooth.find(&among(at, &self.frames, self.chord), h)?)
     }
 
     fn settle(&mut self, at: Place<'_>) -> Result<(), SolveError> {
@@ -331,7 +355,9 @@ impl ContactStage for Contacts {
             masses: &self.masses,
             gravity: self.gravity,
         };
-        Ok(self.smooth.settle(&among(at, &self.frames), &load)?)
+        Ok(self
+            .smooth
+            .settle(&among(at, &self.frames, self.chord), &load)?)
     }
 
     fn is_stale(&self, at: Place<'_>) -> Result<bool, SolveError> {
@@ -356,7 +382,7 @@ impl ContactStage for Contacts {
 
     /// Takes normal forces and directions of lagged friction.
     fn lag(&mut self, at: Place<'_>) -> Result<(), SolveError> {
-        Ok(self.smooth.lag(&among(at, &self.frames))?)
+        Ok(self.smooth.lag(&among(at, &self.frames, self.chord))?)
     }
 
     /// Shortens the displacement to the first guess until nothing collides along it and nothing in
@@ -436,12 +462,13 @@ impl Contacts {
     }
 }
 
-/// `place` among obstacles that stand at `obstacles`.
-fn among<'a>(place: Place<'a>, obstacles: &'a [Frame]) -> smooth::Place<'a> {
+/// `place` among obstacles that stand at `obstacles`, with velocities that are chords of `chord` [s].
+fn among<'a>(place: Place<'a>, obstacles: &'a [Frame], chord: f64) -> smooth::Place<'a> {
     smooth::Place {
         x: place.x,
         rotations: place.rotations,
         v: place.v,
         obstacles,
+        chord,
     }
 }

@@ -235,6 +235,12 @@ impl Method for Smooth {
                 true => *kappa,
                 false => self.plan.base,
             })?;
+            // Positions follow velocities as x⁺ = x + h v⁺; lagged friction takes its directions elsewhere.
+            contacts.set_chords(
+                self.config.integrator == Integrator::BackwardEuler
+                    && state.step >= self.config.startup
+                    && self.config.contact.friction == FrictionTime::Implicit,
+            );
             contacts.set_sides(sides.clone());
             contacts.set_rests(rests.clone());
         }
