@@ -41,11 +41,6 @@ fn pairs() -> Vec<(&'static str, Scene, Vec<u32>)> {
     s.nodes(moved(block(half), Vec3::new(0.0, 0.0, -0.01)), true);
     s.nodes(moved(turned(block(half)), up), true);
     all.push(("two soft blocks", s, Vec::new()));
-
-    let mut s = Scene::default();
-    s.nodes(moved(block(half), Vec3::new(0.0, 0.0, -0.01)), true);
-    s.shell(moved(turned(sheet(6, 0.07, Vec3::zeros())), above));
-    all.push(("cloth on a soft block", s, Vec::new()));
     all
 }
 

@@ -238,7 +238,7 @@ fn symmetry(lab: &Lab<'_>, on_mat: bool) -> Result<Findings, Trouble> {
         let (allowed, why) = match lab.friction {
             Friction::Exact => (
                 1e-7 * steps / change.scale,
-                "1e-7 m in every step: directions and places differ by rounding, and rounding may decide between answers that the certificate does not tell apart",
+                "1e-7 m in every step, above what a residual of 1e-9 m/s leaves",
             ),
             Friction::Smoothed { .. } if change.scale == 1.0 => (
                 1e-8 * steps * runs[0].end(),

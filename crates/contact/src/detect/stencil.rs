@@ -13,9 +13,11 @@
 //! two free rigid bodies it is the middle. As every map reproduces rigid motion exactly, its transpose
 //! applies the impulse at c: linear and angular momentum of the pair are conserved to rounding.
 //!
-//! Where both sides move node by node and one of them is the surface of a solid, the lever is that of the
-//! triangles at the second feature, see [`Spin`]: the contact thickness turns with them like a layer on the
-//! solid. Sheets, rods and particles among themselves have no lever: each side moves as its own point does.
+//! Where both sides move node by node and are surfaces of solids, the lever is that of the triangles at the
+//! second feature, see [`Spin`]: the contact thickness turns with them like a layer on the solid. Sheets, rods
+//! and particles have no lever: each side moves as its own point does. On a sheet the couple would be normal
+//! forces at light nodes, which change what friction its neighbours bear: a house of cards took twelve times
+//! the iterations with it, and soft pads on a cloth 1.3 times.
 //!
 //! # Turning
 //! A step turns a rigid body by exp(h ω), so a point at the lever ρ moves along an arc: its mean velocity
@@ -192,7 +194,7 @@ impl World {
         let turns = [a, b].map(|s| &motion.turns[s.collider as usize]);
         let offsets = match turns {
             [Turn::Nodes, Turn::Nodes] => {
-                if self.is_closed(a.collider) || self.is_closed(b.collider) {
+                if self.is_closed(a.collider) && self.is_closed(b.collider) {
                     self.lean(motion, found, &apart, stencil);
                 }
                 return;
