@@ -313,3 +313,38 @@ fn huge_impulses_hide_no_overlap() {
         assert!(c.residual > 0.99, "{size:e}: {c:?}");
     }
 }
+
+/// B v and Bᵀ r of contacts without general blocks take a shorter path than the stencil's entries.
+#[test]
+fn products_with_rows_are_those_of_their_entries() {
+    let x = |i: usize| Vec3::new(0.3, -1.7, 2.2) * (1.0 + i as f64).sqrt() + Vec3::ith(i % 3, 0.7);
+    let nodes = [Entry::weight(0, 0.4), Entry::weight(1, -1.0)];
+    let turning = [
+        Entry::weight(2, 1.0),
+        Entry::lever(3, x(5)),
+        Entry::weight(0, -0.2),
+    ];
+    let general = [Entry::matrix_at(1, x(2) * x(3).transpose())];
+    let stencils: [&[&[Entry]]; 3] = [
+        &[&nodes],
+        &[&nodes, &turning],
+        &[&nodes, &turning, &general],
+    ];
+    for stencils in stencils {
+        let mut set = ContactSet::default();
+        for entries in stencils {
+            set.push_entries(entries.iter().copied(), Contact::default());
+        }
+        let v: Vec<Vec3> = (0..4).map(x).collect();
+        for c in 0..set.len() {
+            let sum = |u: Vec3, e: Entry| u + e.mul(&v[e.node as usize]);
+            assert_eq!(set.velocity(c, &v), set.entries(c).fold(Vec3::zeros(), sum));
+            let (mut y, mut expected) = (v.clone(), v.clone());
+            set.add_transpose_of(c, &x(7), &mut y);
+            for e in set.entries(c) {
+                expected[e.node as usize] += e.tr_mul(&x(7));
+            }
+            assert_eq!(y, expected);
+        }
+    }
+}

@@ -11,8 +11,9 @@ use stiction_contact::solver::{
 use stiction_contact::{Certificate, CertifyConfig, Contact, ContactSet, FrictionProblem, certify};
 use stiction_math::{Cancel, Vec3};
 use stiction_solvers::admm::{
-    Acceleration, Admm, Config, Error, LAMBDA, Local, Sleep, Start, Velocity, Weights,
+    Acceleration, Admm, Config, Error, LAMBDA, Local, Polish, Sleep, Start, Velocity, Weights,
 };
+use stiction_solvers::newton::Newton;
 use stiction_solvers::reference::Reference;
 
 fn run(
@@ -220,6 +221,27 @@ fn rest_becomes_exact_and_stays() {
         }
         assert_eq!(last, 1, "an exact start needs one iteration");
     }
+}
+
+/// What rests under the forces of the last step is solved before anything is iterated.
+#[test]
+fn a_start_that_is_solved_is_the_answer() {
+    let problem = incline(20, 0.3, 0.5, 0.0).problem;
+    let config = Config {
+        polish: Some(Polish::to(1e-9)),
+        ..Config::default()
+    };
+    let mut solver = Admm::new(config).with_polisher(Box::new(Newton::default()));
+    let mut state = Solution::default();
+    let first = run(&mut solver, &problem, &mut state).unwrap();
+    assert!(first.converged && first.iterations > 0, "{first:?}");
+    for _ in 0..5 {
+        run(&mut solver, &problem, &mut state).unwrap();
+    }
+    let report = run(&mut solver, &problem, &mut state).unwrap();
+    assert!(report.converged, "{report:?}");
+    assert_eq!((report.iterations, report.factorisations), (0, 0));
+    assert!(judge(&problem, &state).residual < 1e-10);
 }
 
 /// Forces of a rest that has ended must not linger, not even with few iterations.

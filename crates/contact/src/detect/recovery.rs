@@ -5,10 +5,7 @@
 //! late, would be launched, the faster the smaller the step. So an overlap that two colliders have when
 //! they first touch is left to them, and taken out at a thickness in [`RELEASE`], slowly enough that its
 //! energy does not count. All that goes deeper, or is deeper than the thickness, is taken out at once: errors of a step (curved paths,
-//! turning normals) do not accumulate. But for the least of them: what rests is wedged between others, and
-//! overlaps of the size of a solver's tolerance, all to be undone within one step, contradict one another.
-//! The problem then has no solution at that accuracy. So the last [`SMALL`] of the thickness is taken out
-//! over [`EASE`].
+//! turning normals, a solver's tolerance) do not accumulate.
 //!
 //! What is left of an overlap is carried from step to step with its contact. Features that are new, because
 //! things slide, take over the largest overlap that is left to their two colliders.
@@ -21,12 +18,6 @@ use crate::{ContactKey, ContactSet};
 
 /// Time in which an overlap of a whole thickness is taken out from points at rest [s].
 const RELEASE: f64 = 5.0;
-
-/// Overlap that need not be undone at once, as a fraction of the thickness.
-const SMALL: f64 = 1e-4;
-
-/// Time constant of what is undone slowly [s].
-const EASE: f64 = 0.1;
 
 /// The overlaps that the last step left.
 #[derive(Clone, Debug, Default)]
@@ -69,11 +60,7 @@ impl Recovery {
         let own = find(&self.contacts, &key);
         let before = own.or_else(|| find(&self.pairs, &world.pair(&key)?));
         let left = before.unwrap_or(-gap).min(-gap).min(thickness);
-        let eased = h / (h + EASE);
-        let released = (h * thickness / RELEASE).min(left * eased);
-        let lost = -gap - left;
-        let undone = (lost - SMALL * thickness).max(lost * eased);
-        -released - undone
+        gap + (left - h * thickness / RELEASE).max(0.0)
     }
 
     pub(super) fn bytes(&self) -> usize {
