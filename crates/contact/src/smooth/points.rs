@@ -151,6 +151,10 @@ fn width(collider: &Collider) -> Option<f64> {
             (&body.triangles, x, body.closed)
         }
     };
+    // A broken mesh is refused elsewhere.
+    if triangles.iter().flatten().any(|&v| v as usize >= x.len()) {
+        return None;
+    }
     let directions = match closed {
         true => directions(triangles.len(), |i| normal(&triangles[i], x)),
         // A sheet is flat: its width is that across a border edge, in the plane of its face.

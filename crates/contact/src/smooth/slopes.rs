@@ -228,7 +228,9 @@ impl Slopes {
             return;
         };
         let jet = &blending.jet;
-        if jet.value.re >= pair.reach() {
+        // Where planes fade there are blocks only if something is left of them, and then not here.
+        let psi = jet.value.re;
+        if psi >= pair.reach() || contacts.beyond(pair, samples, psi, at).is_some() {
             return;
         }
         let zero = Dual::<TANGENT_LANES>::new(0.0, [0.0; TANGENT_LANES]);
