@@ -261,15 +261,22 @@ fn one(
             if let Ok(solved) = case.solve(solver, target(limit), args.warm) {
                 let seconds = begin.elapsed().as_secs_f64();
                 let found = case.judge(solved)?;
-                // More iterations take longer; if not, the machine was busy with something else.
-                let before = outcome.curve.last().map_or(0.0, |p| p.0);
-                let point = (seconds.max(before), found.iterations, found.error());
-                outcome.curve.push(point);
+                // More iterations take longer; if not, the machine was busy with something else, or
+                // `auto` had its other solvers try.
+                let before = outcome.curve.last().map_or((0.0, 0), |p| (p.0, p.1));
+                let spent = (seconds.max(before.0), found.iterations.max(before.1));
+                outcome.curve.push((spent.0, spent.1, found.error()));
             }
             limit = (limit + 1).max(limit * 5 / 4);
         }
         let error = answer.as_ref().map_or(f64::INFINITY, Answer::error);
-        outcome.curve.push((seconds, outcome.iterations, error));
+        let before = outcome.curve.last().map_or((0.0, 0), |p| (p.0, p.1));
+        let last = (
+            seconds.max(before.0),
+            outcome.iterations.max(before.1),
+            error,
+        );
+        outcome.curve.push(last);
     }
     Ok((outcome, answer))
 }

@@ -324,3 +324,26 @@ impl Matrix {
 fn difference(a: &[Vec3], b: &[Vec3]) -> Vec<Vec3> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::local::reduce::Reduced;
+    use stiction_contact::generate::{Kind, random};
+
+    /// Without a sweep before it.
+    #[test]
+    fn newton_alone_solves_what_sweeps_would() {
+        for seed in 0..6 {
+            let problem = random(Kind::Rigid, 12, seed);
+            let local = Reduced::new(&problem).unwrap().local;
+            let mut r = vec![Vec3::zeros(); local.len()];
+            let mut best = local.residual(&r);
+            let mut search = Search::new(&local);
+            let done = search.run(&mut r, &mut best, 1e-8, 400, Cancel::NEVER);
+            assert!(best <= 1e-8, "{seed}: {best:e} after {done:?}");
+            assert!(local.residual(&r) <= 1e-8);
+        }
+    }
+}
