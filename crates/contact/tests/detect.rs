@@ -596,7 +596,13 @@ fn cohesion_and_compliance_share_the_area() {
 /// Full at a gap of nothing, half at T/4, gone at T/2 where contacts end [daviet2020, Sect. 7.4].
 #[test]
 fn cohesion_falls_off_linearly_with_the_gap() {
-    for (gap, fraction) in [(-0.1, 1.0), (0.0, 1.0), (0.125, 0.75), (0.25, 0.5), (0.45, 0.1)] {
+    for (gap, fraction) in [
+        (-0.1, 1.0),
+        (0.0, 1.0),
+        (0.125, 0.75),
+        (0.25, 0.5),
+        (0.45, 0.1),
+    ] {
         let mut s = Scene::default();
         s.shell(sheet(5, 0.1, Vec3::new(0.0, 0.0, T * (1.0 + gap))));
         s.shape(floor(), [at(0.0, 0.0, 0.0); 2]);
@@ -609,7 +615,10 @@ fn cohesion_falls_off_linearly_with_the_gap() {
         let mut d = Detector::new(s.colliders.clone(), laws, DetectConfig::paper()).unwrap();
         let (c, _) = s.contacts_by(&mut d, &ContactSet::default());
         let pull: f64 = c.cohesion.iter().sum();
-        assert!((pull - fraction * 50.0 * 0.01 * H).abs() < 1e-9 * H, "{gap}: {pull}");
+        assert!(
+            (pull - fraction * 50.0 * 0.01 * H).abs() < 1e-9 * H,
+            "{gap}: {pull}"
+        );
     }
 }
 

@@ -314,7 +314,11 @@ impl Newton {
     }
 
     /// p = −J⁻¹ r.
-    pub(super) fn eliminate(&mut self, problem: &Problem<'_>, config: &Config) -> Result<f64, SolveError> {
+    pub(super) fn eliminate(
+        &mut self,
+        problem: &Problem<'_>,
+        config: &Config,
+    ) -> Result<f64, SolveError> {
         let jacobian = &*problem.jacobian;
         let pattern = &jacobian.matrix.pattern;
         let lu = match &mut self.lu {

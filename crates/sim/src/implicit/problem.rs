@@ -87,11 +87,16 @@ impl Problem<'_> {
         jacobian.keep_diagonal();
         if let Some(contacts) = self.contacts.as_ref().filter(|_| assemble) {
             let mut done = Ok(());
-            contacts.for_each_block(stage.contact_place(), &rates(stage), Blocks::All, &mut |i, j, m| {
-                if done.is_ok() {
-                    done = jacobian.add(i, j, m);
-                }
-            })?;
+            contacts.for_each_block(
+                stage.contact_place(),
+                &rates(stage),
+                Blocks::All,
+                &mut |i, j, m| {
+                    if done.is_ok() {
+                        done = jacobian.add(i, j, m);
+                    }
+                },
+            )?;
             done?;
         }
         jacobian.eliminate(self.prescribed.fixed());
@@ -131,7 +136,9 @@ impl Problem<'_> {
         base: Base<'a>,
         contacts: Option<&'a dyn Contact>,
     ) -> Result<Products<'a>, SolveError> {
-        let active = contacts.map(|c| c.active(self.stage.contact_place())).transpose()?;
+        let active = contacts
+            .map(|c| c.active(self.stage.contact_place()))
+            .transpose()?;
         Ok(Products {
             stage: self.stage,
             prescribed: self.prescribed,
@@ -248,7 +255,13 @@ impl Products<'_> {
             Some(c) => {
                 dv.iter_mut().for_each(|v| *v *= stage.slip_rate);
                 let change = Change { dq: &dq, dv: &dv };
-                c.add_product(&self.active, stage.contact_place(), change, -stage.a_contact, z)
+                c.add_product(
+                    &self.active,
+                    stage.contact_place(),
+                    change,
+                    -stage.a_contact,
+                    z,
+                )
             }
             None => Ok(()),
         }

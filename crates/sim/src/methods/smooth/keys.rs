@@ -161,7 +161,8 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
     let times = [("implicit", false), ("lagged", true)];
     let ipc = config.integrator.is_ipc();
     let contradicts = |key: &str, word: &str| {
-        let message = format!("`{key}` of [method] must be \"{word}\" for integrator \"trapezoidal-ipc\"");
+        let message =
+            format!("`{key}` of [method] must be \"{word}\" for integrator \"trapezoidal-ipc\"");
         keys.refuse(key, &message, Some("remove it"));
     };
     if ipc {
