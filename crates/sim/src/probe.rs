@@ -403,7 +403,7 @@ fn surface_positions(body: &Body, state: &State) -> Vec<Vec3> {
     out
 }
 
-fn extent(body: &Body, state: &State, axis: &Vec3) -> (f64, f64) {
+pub(crate) fn extent(body: &Body, state: &State, axis: &Vec3) -> (f64, f64) {
     surface_positions(body, state)
         .iter()
         .map(|p| p.dot(axis))

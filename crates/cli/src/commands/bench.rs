@@ -3,6 +3,7 @@
 
 mod admm;
 mod banded;
+mod block_slide;
 mod detection;
 mod hairy_ball;
 mod projection;
@@ -37,7 +38,7 @@ pub struct BenchArgs {
     /// Threads for the parallel figures; all cores by default.
     #[arg(long)]
     threads: Option<usize>,
-    /// Where `admm` writes its figures, and where `recording` writes (and removes) its runs.
+    /// Where `admm` and `block-slide` write their figures, and where `recording` writes (and removes) its runs.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Detection: go on to two million triangles (6 GB of memory). `smooth`: also the largest ball.
@@ -82,6 +83,8 @@ enum Name {
     Admm,
     /// Banded factors of many rods, eight interleaved against one by one.
     Banded,
+    /// Where a sliding block stops with four schemes of friction.
+    BlockSlide,
     /// Collision detection of two folded sheets, stage by stage, and how it scales.
     Detection,
     /// Hair on a ball that is turned, beside the paper's table: time, contacts and memory.
@@ -156,6 +159,10 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
             let folder = args.out.clone().unwrap_or_else(std::env::temp_dir);
             let rows = with_threads(args.threads, || recording::run(&folder))?;
             return show(args.json, &rows, |r| recording::print(r));
+        }
+        Some(Name::BlockSlide) => {
+            let rows = with_threads(args.threads, || block_slide::run(args.out.as_deref()))?;
+            return show(args.json, &rows, |r| block_slide::print(r));
         }
         Some(Name::Smooth) => {
             let which = smooth::Which::new(args.large, args.ball, args.filling)?;

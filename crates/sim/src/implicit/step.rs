@@ -196,7 +196,10 @@ impl Implicit {
         };
         contacts.place(model, state.time, step.h, Side::After);
         contacts.find(at, step.h)?;
-        contacts.settle(at)?;
+        // The scheme has no offsets: contacts that begin pressed press.
+        if !step.integrator.is_ipc() {
+            contacts.settle(at)?;
+        }
         if step.integrator.is_ipc() {
             let kept = step.contact_force.filter(|f| f.len() == start.v.len());
             if let Some(kept) = kept {

@@ -8,8 +8,10 @@
 //!
 //! [`Integrator::TrapezoidalIpc`]: crate::integrators::Integrator::TrapezoidalIpc
 
-use stiction_bodies::Model;
+use stiction_bodies::{Model, State};
 use stiction_math::Vec3;
+
+use crate::probe::extent;
 
 /// Relative distance below which a pair that comes closer doubles κ, in sizes of the model [li2020].
 pub(super) const CLOSE: f64 = 1e-9;
@@ -63,14 +65,16 @@ impl Limits {
     }
 }
 
-/// The diagonal of the box around all nodes of a model at `x` [m].
-pub(super) fn diagonal(model: &Model, x: &[Vec3]) -> f64 {
-    let angular: Vec<usize> = model.rigids().map(|(b, _)| b.blocks.start + 1).collect();
-    let nodes = x.iter().enumerate().filter(|(i, _)| !angular.contains(i));
-    let start = (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
-    let (low, high) = nodes.fold(start, |(low, high), (_, x)| (low.inf(x), high.sup(x)));
-    let size = (high - low).norm();
-    if size.is_finite() { size } else { 0.0 }
+/// The diagonal of the box around all bodies [m].
+pub(super) fn diagonal(model: &Model, state: &State) -> f64 {
+    let width = |axis: Vec3| {
+        let ends = model.bodies.iter().map(|b| extent(b, state, &axis));
+        let (lo, hi) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |all, one| {
+            (all.0.min(one.0), all.1.max(one.1))
+        });
+        hi - lo
+    };
+    Vec3::new(width(Vec3::x()), width(Vec3::y()), width(Vec3::z())).norm()
 }
 
 #[cfg(test)]

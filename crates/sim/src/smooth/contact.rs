@@ -1,7 +1,7 @@
 //! Smooth contact as the contact of the force-based core: obstacles at the time of the stage, rotation
 //! vectors of rigid bodies, steps that a barrier admits.
 
-use stiction_bodies::{Model, motion::Pose};
+use stiction_bodies::{Model, State, motion::Pose};
 use stiction_contact::{
     ContactSet,
     smooth::{self, Frame, Load, Penalty, Rest, Room, SmoothConfig, SmoothContacts, SmoothError},
@@ -180,26 +180,30 @@ impl Contacts {
         }
     }
 
-    /// Sets κ where a step of `h` [s] begins at `at` as [li2020] does it: so that contact forces there balance
+    /// Sets κ where a step of `h` [s] begins at `state` as [li2020] does it: so that contact forces there balance
     /// what presses on them, `pressing` [N], within limits from masses and sizes.
     pub fn balance(
         &mut self,
         model: &Model,
-        at: Place<'_>,
+        state: &State,
         pressing: &[Vec3],
         thickness: f64,
         h: f64,
     ) -> Result<(), SolveError> {
-        let still = vec![Vec3::zeros(); at.x.len()];
-        let at = Place { v: &still, ..at };
-        let mut force = vec![Vec3::zeros(); at.x.len()];
+        // Nothing slides where nothing moves: the forces are those of the barrier alone.
+        let still = vec![Vec3::zeros(); state.x.len()];
+        let at = Place {
+            v: &still,
+            ..Place::of(state)
+        };
+        let mut force = still.clone();
         self.smooth.force(&among(at, &self.frames), &mut force)?;
         let points: usize = (0..self.masses.len())
             .map(|i| self.smooth.points_of(i))
             .sum();
         let mass = self.masses.iter().sum::<f64>() / points.max(1) as f64;
         let delta = self.smooth.config().delta.unwrap_or(thickness);
-        let mut limits = Limits::new(mass, barrier::diagonal(model, at.x), delta, h);
+        let mut limits = Limits::new(mass, barrier::diagonal(model, state), delta, h);
         let squared = reduce::dot(&force, &force);
         let now = self.smooth.stiffness();
         let wanted = match squared > 0.0 {

@@ -272,8 +272,7 @@ impl Method for Smooth {
         work.core.find_contacts(&step, contacts)?;
         if adapts {
             let pressing = work.core.pressing(&step);
-            let at = Place::of(step.state);
-            contacts.balance(step.model, at, &pressing, thickness, step.h)?;
+            contacts.balance(step.model, step.state, &pressing, thickness, step.h)?;
         }
         Ok(())
     }
