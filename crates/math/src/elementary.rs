@@ -117,8 +117,10 @@ pub fn rotation_between(u: &Vec3, v: &Vec3) -> Option<Quat> {
         return Some(Quat::identity());
     };
     let cosine = a.dot(&b);
+    // Rounding may leave a cross product of opposite directions.
     match Unit::try_new(a.cross(&b), f64::EPSILON) {
-        Some(axis) => Some(rotation_about(&axis, acos(cosine.clamp(-1.0, 1.0)))),
+        _ if cosine <= -1.0 => None,
+        Some(axis) => Some(rotation_about(&axis, acos(cosine.min(1.0)))),
         None if cosine < 0.0 => None,
         None => Some(Quat::identity()),
     }
