@@ -16,7 +16,12 @@ const REFUSED: [(&str, &str); 3] = [
 ];
 
 /// Cases that fail today, with the reason. A case that passes again must be taken out.
-const FAILING: [(&str, &str, &str); 11] = [
+const FAILING: [(&str, &str, &str); 12] = [
+    (
+        "stack",
+        "admm",
+        "with `tolerance` alone the top drifts by 1.2e-12 m a step, where 1e-12 m is allowed, since aligned faces have fewer contacts",
+    ),
     (
         "plates",
         "smooth",
