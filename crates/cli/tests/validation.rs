@@ -16,8 +16,7 @@ const REFUSED: [(&str, &str); 3] = [
 ];
 
 /// Cases that fail today, with the reason. A case that passes again must be taken out.
-const FAILING: [(&str, &str, &str); 0] = [
-];
+const FAILING: [(&str, &str, &str); 0] = [];
 
 fn fails(case: &str, method: &str) -> bool {
     FAILING.iter().any(|f| (f.0, f.1) == (case, method))

@@ -305,6 +305,7 @@ fn gradient_and_residual(
         integrator: Integrator::BackwardEuler,
         tables: &tables,
         before: None,
+        contact_force: None,
         newton: &NewtonConfig::default(),
         cancel: stiction_math::Cancel::NEVER,
     };

@@ -1,6 +1,7 @@
 //! A first simulation: a box on a slope that holds it, and one that does not.
 //!
 //! `cargo run --release -p stiction --example first`
+#![allow(clippy::print_stdout)]
 
 use stiction::{Body, Error, Obstacle, SceneBuilder, World};
 

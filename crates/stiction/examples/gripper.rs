@@ -2,6 +2,7 @@
 //! and lift it.
 //!
 //! `cargo run --release -p stiction --example gripper`
+#![allow(clippy::print_stdout)]
 
 use stiction::{Body, Error, Obstacle, Pin, Pose, SceneBuilder, Vec3, World};
 

@@ -1,6 +1,7 @@
 //! A force model of one's own: charges on the nodes of a cloth, which repel one another.
 //!
 //! `cargo run --release -p stiction --example own_force`
+#![allow(clippy::print_stdout)]
 
 use stiction::{
     Body, Error, Material, Obstacle, SceneBuilder, Vec3,

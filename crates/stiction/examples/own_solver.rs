@@ -3,6 +3,7 @@
 //!
 //! `cargo run --release -p stiction --example own_solver [-- PROBLEM]`, where PROBLEM is a file that
 //! `stiction run SCENE --dump-problems` wrote. Without it, a stack of five nodes is solved.
+#![allow(clippy::print_stdout)]
 
 use stiction::{
     Vec3,

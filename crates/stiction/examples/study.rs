@@ -1,6 +1,7 @@
 //! A parameter study: from which coefficient of friction on does a house of three cards stand?
 //!
 //! `cargo run --release -p stiction --example study`
+#![allow(clippy::print_stdout)]
 
 use stiction::{Body, Error, Obstacle, SceneBuilder};
 

@@ -328,6 +328,7 @@ fn refuse(mut stream: TcpStream, status: &str) -> io::Result<()> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
 

@@ -197,7 +197,8 @@ impl Contacts {
             ..Place::of(state)
         };
         let mut force = still.clone();
-        self.smooth.force(&among(at, &self.frames), &mut force)?;
+        self.smooth
+            .force(&among(at, &self.frames, 0.0), &mut force)?;
         let points: usize = (0..self.masses.len())
             .map(|i| self.smooth.points_of(i))
             .sum();
@@ -374,7 +375,7 @@ impl ContactStage for Contacts {
         let Some(limits) = &mut self.limits else {
             return Ok(false);
         };
-        let smallest = self.smooth.deepest(&among(at, &self.frames))?;
+        let smallest = self.smooth.deepest(&among(at, &self.frames, self.chord))?;
         let gap = smallest.map_or(f64::INFINITY, |d| d.gap);
         let kappa = limits.next(self.smooth.stiffness(), gap);
         let changed = kappa > self.smooth.stiffness();

@@ -92,6 +92,7 @@ fn products_are_those_of_the_assembled_jacobian() {
         integrator: Integrator::BackwardEuler,
         tables: &tables,
         before: None,
+        contact_force: None,
         newton: &config.newton,
         cancel: stiction_math::Cancel::NEVER,
     };
