@@ -5,7 +5,7 @@ set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 cd "$here/../.."
 if [ -z "${STICTION:-}" ]; then
-    cargo build --release --locked -p stiction
+    cargo build --release --locked -p stiction-cli
     STICTION="${CARGO_TARGET_DIR:-target}/release/stiction"
 fi
 runs="$(mktemp -d)"

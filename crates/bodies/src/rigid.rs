@@ -41,7 +41,7 @@ impl Rigid {
     /// The angular momentum exp(h ω) I ω [N·m·s] at the end of a step of `h` [s] with the angular
     /// velocity `omega`, from the orientation at its start.
     pub fn end_momentum(&self, rotation: &Quat, omega: &Vec3, h: f64) -> Vec3 {
-        Quat::from_scaled_axis(omega * h) * (self.world_inertia(rotation) * omega)
+        elementary::rotation(&(omega * h)) * (self.world_inertia(rotation) * omega)
     }
 
     /// The angular velocity [rad/s] whose [`end_momentum`](Self::end_momentum) is `momentum`, close to

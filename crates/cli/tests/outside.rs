@@ -4,7 +4,7 @@
 //! Whatever it is given, the program ends by itself or on request, without a panic and not by a signal,
 //! accepts nothing with a certificate that is not a number, and writes nothing outside its output folder.
 //!
-//! The cases follow from a seed. `STICTION_FUZZ_CASES=5000 STICTION_FUZZ_SEED=7 cargo test -p stiction
+//! The cases follow from a seed. `STICTION_FUZZ_CASES=5000 STICTION_FUZZ_SEED=7 cargo test -p stiction-cli
 //! --test outside` tries more than the test suite does. The input of a case that failed is kept.
 #![cfg(target_os = "linux")]
 #![allow(

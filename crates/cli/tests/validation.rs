@@ -16,11 +16,18 @@ const REFUSED: [(&str, &str); 3] = [
 ];
 
 /// Cases that fail today, with the reason. A case that passes again must be taken out.
-const FAILING: [(&str, &str, &str); 1] = [(
-    "symmetry-bodies",
-    "smooth",
-    "soft blocks and mats that move or are turned differ by up to 0.4 mm; cause unknown, blended planes are the suspect",
-)];
+const FAILING: [(&str, &str, &str); 2] = [
+    (
+        "ghosts",
+        "smooth",
+        "blended planes of deforming bodies act up to twice the contact thickness",
+    ),
+    (
+        "symmetry-bodies",
+        "smooth",
+        "soft blocks and mats that move or are turned differ by up to 0.4 mm; cause unknown, blended planes are the suspect",
+    ),
+];
 
 fn fails(case: &str, method: &str) -> bool {
     FAILING.iter().any(|f| (f.0, f.1) == (case, method))

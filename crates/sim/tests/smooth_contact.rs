@@ -247,9 +247,11 @@ fn orders_hold_with_contact_and_friction() {
         };
         let (coarse, fine) = (error(1e-3), error(5e-4));
         let order = (coarse / fine).log2();
-        // Leaving contact out of the trapezoidal rule costs an order.
+        // Leaving contact out of the trapezoidal rule costs an order, and so does friction that lags.
         let stated = match integrator {
-            Integrator::BackwardEuler | Integrator::TrapezoidalDecoupled => 1.0,
+            Integrator::BackwardEuler
+            | Integrator::TrapezoidalDecoupled
+            | Integrator::TrapezoidalIpc => 1.0,
             _ => 2.0,
         };
         assert!((order - stated).abs() < 0.3, "{name}: order {order}");

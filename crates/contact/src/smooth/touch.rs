@@ -46,8 +46,9 @@ struct Fade<T> {
     by_corners: [Vector<T>; 3],
 }
 
-/// Nothing acts beyond this many δ.
-const FADED: f64 = 1.1;
+/// Nothing acts beyond this many δ. A steeper end (1.3, 1.1) makes the gap so stiff across it that Newton's method fails in
+/// soft grips.
+const FADED: f64 = 2.0;
 
 /// w(D) = 1 − 3t² + 2t³ with t = (D/δ − 1)/(FADED − 1) between 0 and 1, and its slope.
 fn weight<T: Real>(distance: T, delta: f64) -> (T, T) {

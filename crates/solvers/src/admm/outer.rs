@@ -35,7 +35,7 @@ const LOWERED: usize = 3;
 const SETTLED: usize = 5;
 
 /// Fraction of the bound on the certificate below which a start is taken as the answer.
-const RESTS: f64 = 0.1;
+const RESTS: f64 = 1e-4;
 
 /// The solver with its workspace: make one per model and use it in every step.
 pub struct Admm {

@@ -84,7 +84,7 @@ pub(super) const KEYS: &[Key] = &[
         "kappa",
         "N/m",
         Preset::Derived(
-            "m (1/`time.step`² + 4 g/δ), m the mean mass of a contact point; 100 times that for a barrier; adapted in every step by `\"trapezoidal-ipc\"`",
+            "1000 m (1/`time.step`² + 4 g/δ), m the mean mass of a contact point; a tenth of that for a barrier; adapted in every step by `\"trapezoidal-ipc\"`",
         ),
         "contact stiffness at the start; raised where bodies would overlap",
     ),
