@@ -13,8 +13,8 @@
 //! let mut world = SceneBuilder::new()
 //!     .step(0.01)
 //!     .friction(0.5)
-//!     .obstacle(Obstacle::plane("slope", [0.342, 0.0, 0.940]))
-//!     .body(Body::rigid_box("box", [0.2, 0.2, 0.1], 500.0).rotate([0.0, 1.0, 0.0], 20.0).translate([0.01744, 0.0, 0.04792]))
+//!     .obstacle(Obstacle::plane("slope", [0.342020143, 0.0, 0.939692621]))
+//!     .body(Body::rigid_box("box", [0.2, 0.2, 0.1], 500.0).rotate([0.0, 1.0, 0.0], 20.0).translate([0.017443027, 0.0, 0.047924324]))
 //!     .build()?;
 //! let start = world.body("box")?.position();
 //! for _ in 0..20 {

@@ -1,7 +1,7 @@
 //! Where everything is when a force is asked for, and how block derivatives enter.
 
 use stiction_geometry::analytic::Pose;
-use stiction_math::elementary::rotation_vector;
+use stiction_math::elementary::{self, rotation_vector};
 use stiction_math::{Dual, Quat, Real, Vec3, Vector};
 
 /// Positions and velocities at which a force is asked for.
@@ -128,7 +128,7 @@ fn even(s: f64) -> ([f64; 2], [f64; 2]) {
         );
     }
     let angle = s.sqrt();
-    let (sin, cos) = angle.sin_cos();
+    let (sin, cos) = elementary::sin_cos(angle);
     let (a, b) = (sin / angle, (1.0 - cos) / s);
     ([a, 0.5 * (cos - a) / s], [b, 0.5 * (a - 2.0 * b) / s])
 }

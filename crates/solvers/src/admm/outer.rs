@@ -464,10 +464,10 @@ impl Admm {
         Ok(())
     }
 
-    /// p ← A⁻¹ (f + Bᵀ r), if the answer stays below the bound: `residual` is then that of the impulses
-    /// alone, with velocities eliminated, and the momentum of rigid bodies is conserved to rounding. An
-    /// answer of elastic bodies whose momentum residual is too small to matter stays as it is. Else
-    /// lowers the bound of iterates, and says that the loop has to go on.
+    /// Whether A⁻¹ (f + Bᵀ r) is below the bound as well: the residual of the impulses alone, with velocities
+    /// eliminated. Else lowers the bound of iterates, and says that the loop has to go on. Rigid bodies
+    /// take these velocities, so that their momentum is conserved to rounding. An answer of elastic bodies
+    /// whose momentum residual is too small to matter is not asked.
     fn balance(&mut self, problem: &FrictionProblem, run: &mut Run) -> Result<bool, Error> {
         // Without a bound on the certificate, the feasible velocity comes closer to rest in every step.
         if run.config.polish.is_none() || run.config.velocity != Velocity::Feasible {
@@ -503,7 +503,11 @@ impl Admm {
         let judged = certify(problem, &v, &r, &CertifyConfig::default())?;
         let error = judged.solution_error();
         if problem.h * error <= run.asked {
-            (self.p, run.report.error) = (v, error);
+            // Velocities of elastic bodies stay the feasible ones: what sticks is at rest in them, not
+            // only to within the bound.
+            if small {
+                (self.p, run.report.error) = (v, error);
+            }
             return Ok(true);
         }
         if run.lowered == LOWERED || run.number >= run.limit {
