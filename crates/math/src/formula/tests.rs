@@ -175,12 +175,9 @@ fn what_is_printed_is_what_is_meant() {
             1 => (format!("({a} - {b})"), x - y),
             2 => (format!("({a} * {b})"), x * y),
             3 => (format!("({a} / {b})"), x / y),
-            4 => (
-                format!("abs({a})^({b})"),
-                crate::elementary::pow(x.abs(), y),
-            ),
+            4 => (format!("abs({a})^({b})"), elementary::pow(x.abs(), y)),
             5 => (format!("max({a},{b})"), greatest(x, y)),
-            _ => (format!("-cos({a})"), -crate::elementary::cos(x)),
+            _ => (format!("-cos({a})"), -elementary::cos(x)),
         }
     }
     let mut seed = 88_172_645_463_325_252_u64;

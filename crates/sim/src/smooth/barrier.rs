@@ -9,7 +9,7 @@
 //! [`Integrator::TrapezoidalIpc`]: crate::integrators::Integrator::TrapezoidalIpc
 
 use stiction_bodies::{Model, State};
-use stiction_math::Vec3;
+use stiction_math::{Vec3, elementary};
 
 use crate::probe::extent;
 
@@ -33,7 +33,7 @@ impl Limits {
     pub fn new(mass: f64, diagonal: f64, delta: f64, h: f64) -> Self {
         let (s, end) = (1e-16 * diagonal * diagonal, delta * delta);
         let beyond = (s - end) / s;
-        let second = -2.0 * (s / end).ln() - 4.0 * beyond + beyond * beyond;
+        let second = -2.0 * elementary::ln(s / end) - 4.0 * beyond + beyond * beyond;
         let paper = 1e11 * mass / (4.0 * s * second);
         let least = paper * 8.0 * end / (BETA * h * h);
         Self {

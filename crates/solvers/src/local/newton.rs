@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use stiction_contact::{LocalProblem, project_cone};
-use stiction_math::{BlockError, BlockMatrix, BlockPattern, Cancel, Lu, LuSymbolic, Mat3, Vec3};
+use stiction_math::{
+    BlockError, BlockMatrix, BlockPattern, Cancel, Lu, LuSymbolic, Mat3, Vec3, elementary,
+};
 
 use super::Error;
 
@@ -210,7 +212,7 @@ impl<'a> Search<'a> {
 /// The impulse of a contact from r − ρ u, as [alart1991] has it, and G.
 fn answer(trial: &Vec3, mu: f64, rho: f64, mode: Option<Mode>) -> (Mode, Vec3, Mat3) {
     let (push, x, y) = (trial.x, trial.y, trial.z);
-    let size = x.hypot(y);
+    let size = elementary::hypot(x, y);
     let mode = mode.unwrap_or(match push > 0.0 {
         true if mu > 0.0 && size <= mu * push => Mode::Held,
         true => Mode::Slides,

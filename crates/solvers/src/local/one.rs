@@ -11,7 +11,7 @@
 //! root of μ r_N(α) = ‖r_T(α)‖, which Newton's method finds between bounds. The ratio μ r_N/‖r_T‖
 //! is almost linear in α, so that few iterations are needed.
 
-use stiction_math::{Mat3, Vec3};
+use stiction_math::{Mat3, Vec3, elementary};
 
 /// One contact with the decomposition of its matrix, and the last α.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +41,9 @@ impl One {
         let a = w.m22 - t[0] * t[0] / normal;
         let b = 0.5 * (w.m23 + w.m32) - t[0] * t[1] / normal;
         let c = w.m33 - t[1] * t[1] / normal;
-        let turn = 0.5 * (2.0 * b).atan2(a - c);
-        let e = [turn.cos(), turn.sin()];
+        let turn = 0.5 * elementary::atan2(2.0 * b, a - c);
+        let (sin, cos) = elementary::sin_cos(turn);
+        let e = [cos, sin];
         let (mean, half) = (0.5 * (a + c), (0.25 * (a - c) * (a - c) + b * b).sqrt());
         let floor = SINGULAR * (a + c).abs().max(SINGULAR * normal);
         Self {
