@@ -1,6 +1,6 @@
 #![no_main]
 
-use stiction_scene::mesh_files::{Limits, stl};
+use stiction_meshio::{Limits, stl};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     stiction_fuzz::check_mesh(stl::read(bytes, &Limits::default()));

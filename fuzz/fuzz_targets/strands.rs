@@ -1,6 +1,6 @@
 #![no_main]
 
-use stiction_scene::mesh_files::{Limits, strands};
+use stiction_meshio::{Limits, strands};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     match strands::read(bytes, &Limits::default()) {

@@ -1,6 +1,6 @@
 #![no_main]
 
-use stiction_scene::mesh_files::{Limits, tetgen};
+use stiction_meshio::{Limits, tetgen};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     // The first zero byte separates the two files; text files hold none.

@@ -1,6 +1,6 @@
 #![no_main]
 
-use stiction_scene::mesh_files::{Limits, vtk};
+use stiction_meshio::{Limits, vtk};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     stiction_fuzz::check_mesh(vtk::read(bytes, &Limits::default()));

@@ -1,6 +1,6 @@
 #![no_main]
 
-use stiction_scene::mesh_files::{Limits, vtu};
+use stiction_meshio::{Limits, vtu};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let limits = Limits {

@@ -1,6 +1,6 @@
 //! What every reader of mesh files promises, whatever the bytes.
 
-use stiction_scene::mesh_files::{MeshError, MeshFile};
+use stiction_meshio::{MeshError, MeshFile};
 
 /// Panics when an accepted mesh breaks a promise or an error does not say what is wrong.
 pub fn check_mesh(result: Result<MeshFile, MeshError>) {

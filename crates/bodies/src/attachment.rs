@@ -6,7 +6,7 @@ use stiction_math::{Mat3, Quat, Vec3};
 
 use crate::{motion::Motion, state::State, stencil::Stencil};
 
-/// A spring E = ½ k (‖d‖ − ℓ)² with d = x_a − x_b, and a dashpot along with it.
+/// A spring E = ½ k (‖d‖ − ℓ)² with d = x_a − x_b, and a parallel dashpot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attachment {
     /// One end.
@@ -17,13 +17,14 @@ pub struct Attachment {
     pub stiffness: f64,
     /// ℓ [m]; zero holds the two points together.
     pub length: f64,
-    /// The damping of the relative velocity is this time times the stiffness [s].
+    /// Damping time [s]: the damping coefficient is this time multiplied by the stiffness.
     pub damping: f64,
-    /// How the end that is a point of the world moves; none if it is at rest or there is no such end.
+    /// Motion of the end that is a point of the world; none if it is at rest or there is no such
+    /// end.
     pub motion: Option<Arc<Motion>>,
 }
 
-/// What a spring does at its two ends.
+/// Energy and derivatives of a spring.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pull {
     /// E [J].
@@ -65,8 +66,9 @@ impl Attachment {
         }
     }
 
-    /// The damping C of the force −C ḋ [N·s/m] at the difference `d` [m]: of a spring with a length it
-    /// acts along the spring alone, so that turning a stretched spring takes no work.
+    /// The damping C of the force −C ḋ [N·s/m] at the difference `d` [m]. A spring with a rest
+    /// length is damped along its direction only, so that rotating a stretched spring takes no
+    /// work.
     pub fn dashpot(&self, d: &Vec3) -> Mat3 {
         let c = self.damping * self.stiffness;
         let l = d.norm();
@@ -79,8 +81,9 @@ impl Attachment {
 
     /// Energy, gradient and Hessian at the difference `d` = x_a − x_b [m].
     ///
-    /// Across its direction a compressed spring (‖d‖ < ℓ) softens; that part is clamped at zero.
-    /// At d = 0 with ℓ > 0 the direction is undefined: the force is zero there, the stiffness k I.
+    /// Transverse to its direction a compressed spring (‖d‖ < ℓ) softens; that term is clamped at
+    /// zero. At d = 0 with ℓ > 0 the direction is undefined: the force is zero there, the stiffness
+    /// k I.
     pub fn pull(&self, d: &Vec3) -> Pull {
         let k = self.stiffness;
         if self.length == 0.0 {

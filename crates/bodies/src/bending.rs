@@ -54,7 +54,7 @@ const FADE: [f64; 2] = [1e-4, 25e-4];
 /// The nodes of the two triangles of a hinge, each running along the edge, then to the tip.
 const SIDES: [[usize; 3]; 2] = [[0, 1, 2], [1, 0, 3]];
 
-/// Bending rigidity [N·m] by the direction that is being bent.
+/// Bending rigidity [N·m] by bending direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BendingRigidity {
     /// For bending along the warp (the fold runs along the weft) [N·m].
@@ -66,7 +66,7 @@ pub struct BendingRigidity {
 }
 
 impl BendingRigidity {
-    /// The same rigidity D [N·m] in every direction.
+    /// A direction-independent rigidity D [N·m].
     ///
     /// # Errors
     /// Unless D is finite and not negative.
@@ -165,7 +165,7 @@ impl Hinges {
         Self::patched(positions, triangles, |_| rigidity, warp)
     }
 
-    /// The same with a rigidity for every triangle; a hinge has the mean of its two.
+    /// Like [`Hinges::new`], with a rigidity for every triangle; a hinge has the mean of its two.
     pub fn patched(
         positions: &[Vec3],
         triangles: &[[u32; 3]],
@@ -209,7 +209,7 @@ impl Hinges {
         Ok(hinges)
     }
 
-    /// The same hinges with all rest angles zero: a shell that wants to be flat.
+    /// Sets all rest angles to zero: a shell with a flat rest shape.
     pub fn flattened(mut self) -> Self {
         self.rest_angles.fill(0.0);
         self
@@ -357,7 +357,7 @@ impl Hinge {
     }
 }
 
-/// One triangle of a hinge, seen along its own direction of the edge.
+/// One triangle of a hinge, in its own orientation of the edge.
 struct Side {
     n: Vec3,
     t: Vec3,
@@ -425,7 +425,7 @@ fn ramp(q: f64) -> [f64; 3] {
             60.0 * t * (t - 1.0) * (2.0 * t - 1.0) / (width * width),
         ]
     } else {
-        // Also where the ratio is not a number, as on a hinge whose edge has no length.
+        // Also for NaN ratios, as on a hinge whose edge has no length.
         [0.0; 3]
     }
 }

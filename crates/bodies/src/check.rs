@@ -15,7 +15,7 @@ use stiction_math::{Quat, Vec3};
 /// Rows of the extrapolation table.
 const ROWS: usize = 12;
 
-/// What the checker found about one element at one state, or the worst over many.
+/// Results of the checker for one element at one state, or the worst over many.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ElementReport {
     /// ‖g − ΔE‖ / (‖g‖ + 10⁻³ ‖H‖ L): gradient against differences of the energy.
@@ -32,7 +32,7 @@ pub struct ElementReport {
     pub force: f64,
     /// ‖Σ x × g‖ relative to L Σ‖g‖.
     pub torque: f64,
-    /// Largest relative difference between `energy`/`gradient` and what `local` returns.
+    /// Largest relative difference between `energy`/`gradient` and the result of `local`.
     pub agreement: f64,
 }
 
@@ -130,11 +130,11 @@ pub fn check_element<const K: usize, E: Elements<K> + ?Sized>(
     }
 }
 
-/// Relative error of the gradient that `f` returns beside its energy, against differences of the
+/// Relative error of the gradient that `f` returns with its energy, against differences of the
 /// energy: ‖g − ΔE‖ / (‖g‖ + `floor`).
 ///
-/// `f` maps positions [m] to (energy [J], gradient [N]); `length` [m] is the size over which it
-/// varies, and `floor` [N] a force that counts as small.
+/// `f` maps positions [m] to (energy [J], gradient [N]); `length` [m] is the length scale of f, and
+/// `floor` [N] a small force.
 pub fn check_gradient(
     f: impl Fn(&[Vec3]) -> (f64, Vec<Vec3>),
     x: &[Vec3],
@@ -153,11 +153,11 @@ pub fn check_gradient(
     )
 }
 
-/// Relative error of a Jacobian–vector product against differences of `g` along `direction`:
-/// ‖J d − Δg‖ / (‖J d‖ + `floor`).
+/// Relative error of a Jacobian–vector product against differences of `g` along `direction`: ‖J d −
+/// Δg‖ / (‖J d‖ + `floor`).
 ///
 /// `g` maps positions [m] (or velocities) to forces [N] and need not derive from an energy;
-/// `product` returns J(x)·d; `length` is the size over which `g` varies.
+/// `product` returns J(x)·d; `length` is the length scale of `g`.
 pub fn check_product(
     g: impl Fn(&[Vec3]) -> Vec<Vec3>,
     product: impl Fn(&[Vec3], &[Vec3]) -> Vec<Vec3>,
@@ -217,7 +217,7 @@ fn derivative(f: impl Fn(f64) -> DVector<f64>, length: f64) -> DVector<f64> {
             }
             row.push(next);
         }
-        // The coarsest difference serves where nothing finite follows, so that a NaN shows up.
+        // The coarsest difference is used if no finite one follows, so that a NaN shows up.
         if best.is_empty() {
             best = row[0].clone();
             best_error = f64::INFINITY;
@@ -240,7 +240,7 @@ fn asymmetry(m: &DMatrix<f64>) -> f64 {
     ratio((m - m.transpose()).norm(), m.norm())
 }
 
-/// a / b, where 0 / 0 is no error at all.
+/// a / b, with 0 / 0 = 0.
 fn ratio(a: f64, b: f64) -> f64 {
     if a == 0.0 { 0.0 } else { a / b }
 }

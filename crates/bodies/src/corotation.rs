@@ -1,15 +1,15 @@
-//! Velocities of an element without its rigid rotation.
+//! Projection of element velocities that removes rigid rotations.
 //!
 //! Stiffness-proportional damping must resist the rate of strain alone. The Hessian K of a stressed
-//! element also holds its geometric stiffness: K (ω × x) = ω × ∂E/∂x, which is not zero, so that a
-//! stretched element damped by β K would resist being turned. With the projection P onto velocities
+//! element also contains its geometric stiffness: K (ω × x) = ω × ∂E/∂x, which is not zero, so that
+//! a stretched element damped by β K would resist rotation. With the projection P onto velocities
 //! that are orthogonal to all ω × (x − x̄), the matrix β P K⁺ P is symmetric and positive
-//! semi-definite as β K⁺ is, gives neither force nor torque to rigid motions, and exerts no torque.
+//! semi-definite as β K⁺ is, gives no force or torque in rigid motions, and exerts no torque.
 
 use stiction_math::{Mat3, Vec3};
 
-/// A rotation whose part beyond the others is smaller than this fraction of it moves nothing of its own:
-/// that about a straight line of nodes (rounding is 1e-16, and a fraction is a sine).
+/// Relative residual after orthogonalisation below which a rotation is dependent on the others, as
+/// the rotation about a straight line of nodes (rounding is 1e-16; a fraction is a sine).
 const DEPENDENT: f64 = 1e-7;
 
 /// Rigid rotations of K nodes about their mean: an orthonormal basis of their velocities.
@@ -33,7 +33,7 @@ impl<const K: usize> Rotations<K> {
         for axis in [Vec3::x(), Vec3::y(), Vec3::z()] {
             let mut turn = x.map(|x| axis.cross(&(x - mean)));
             let before = dot(&turn, &turn);
-            // Twice is enough for orthogonality to rounding.
+            // Two passes are enough for orthogonality to rounding.
             for _ in 0..2 {
                 this.remove(&mut turn);
             }
@@ -95,7 +95,7 @@ mod tests {
             let omega = Vec3::new(0.3, -2.0, 1.1);
             let mut d = x.map(|x| omega.cross(&x) + Vec3::new(5.0, 0.0, 1.0));
             rotations.remove(&mut d);
-            // What is left is the velocity of the mean, the same for all nodes.
+            // The remainder is the mean velocity, the same for all nodes.
             assert!(d.iter().all(|v| (v - d[0]).norm() < 1e-13), "{d:?}");
             let stretch = x.map(|p| (p - x[1]) * 3.0);
             let mut kept = stretch;

@@ -10,16 +10,16 @@ pub struct Air {
     pub density: f64,
     /// The mean velocity of the air [m/s].
     pub wind: Vec3,
-    /// How the wind swells and falls [m/s]; none if it is steady.
+    /// Periodic variation of the wind; none if it is steady.
     pub gust: Option<Gust>,
 }
 
-/// A breeze that comes and goes: waves of air that travel with the wind.
+/// Gusts: waves of air that travel with the wind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gust {
-    /// The greatest change of the velocity [m/s].
+    /// Amplitude of the velocity [m/s].
     pub swing: Vec3,
-    /// From one gust to the next [s].
+    /// Period [s].
     pub period: f64,
 }
 
@@ -37,7 +37,7 @@ impl Air {
     ///
     /// wind + swing · sin(2π (time − x·e/|wind|) / period),   e = wind/|wind|:
     ///
-    /// a wave that the wind carries with it. Without a mean wind it is the same everywhere.
+    /// a wave that travels with the wind. Without a mean wind it is uniform.
     pub fn velocity(&self, x: &Vec3, time: f64) -> Vec3 {
         let Some(gust) = &self.gust else {
             return self.wind;
@@ -53,7 +53,7 @@ impl Air {
     }
 }
 
-/// How the air holds a surface.
+/// Drag coefficients of a surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drag {
     /// Coefficient across the surface [1]; about 1 to 2 for a plate.
@@ -63,13 +63,13 @@ pub struct Drag {
 }
 
 impl Drag {
-    /// The matrix C [N·s/m] of the drag force −C u of a surface vertex that stands for the area
-    /// vector `area` [m²] and moves at `u` [m/s] relative to the air:
+    /// The matrix C [N·s/m] of the drag force −C u of a surface vertex with the area vector `area`
+    /// [m²] and the velocity `u` [m/s] relative to the air:
     ///
     /// C = ½ ρ A (c_n |u_n| n nᵀ + c_t ‖u_t‖ (I − n nᵀ)).
     ///
-    /// The step keeps C at its value at the start of the step, which makes the drag the gradient
-    /// of the quadratic potential ½ uᵀ C u: it can only take energy, for any time step.
+    /// The step keeps C at its value at the start of the step, which makes the drag the gradient of
+    /// the quadratic potential ½ uᵀ C u: it dissipates energy for any time step.
     pub fn matrix(&self, air: &Air, area: &Vec3, u: &Vec3) -> Mat3 {
         let size = area.norm();
         if size == 0.0 {
@@ -122,7 +122,8 @@ mod tests {
             }),
         };
         let x = Vec3::new(0.3, -1.0, 0.2);
-        // What is here now was a second's wind upstream a second ago, and comes back with the period.
+        // The velocity here equals that one second upstream one second ago, and repeats with the
+        // period.
         let now = air.velocity(&x, 0.7);
         assert!((air.velocity(&(x - air.wind), -0.3) - now).norm() < 1e-12);
         assert!((air.velocity(&x, 2.7) - now).norm() < 1e-12);

@@ -1,14 +1,14 @@
-//! The one interface of every elastic model: many small elements, each over K nodes.
+//! The interface of every elastic model: many small elements, each over K nodes.
 
 use stiction_math::{Mat3, Vec3};
 
-/// Which Hessian an element returns.
+/// Form of an element's Hessian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hessian {
     /// The exact second derivative, possibly indefinite.
     Full,
-    /// A positive semi-definite matrix near the exact one, and equal to it where the exact one is
-    /// already positive semi-definite up to the model's stated approximation.
+    /// A positive semi-definite matrix close to the exact one, and equal to it if the exact one is
+    /// positive semi-definite up to the model's stated approximation.
     Projected,
 }
 
@@ -37,14 +37,14 @@ pub trait Elements<const K: usize>: Sync {
     /// ∂Eₑ/∂x [N] at the node positions `x` [m].
     fn gradient(&self, e: usize, x: &[Vec3; K]) -> [Vec3; K];
 
-    /// Energy, gradient and Hessian together, sharing what they have in common.
+    /// Energy, gradient and Hessian together, with shared intermediate results.
     fn local(&self, e: usize, x: &[Vec3; K], kind: Hessian) -> Local<K>;
 }
 
-/// Why a family of elements could not be built.
+/// Errors of building elements.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ElementError {
-    /// An element names a node that the body does not have.
+    /// An element refers to a node that does not exist.
     #[error("element {element} names node {node}, but there are only {count} nodes")]
     NodeOutOfRange {
         /// Index of the element.
@@ -54,10 +54,10 @@ pub enum ElementError {
         /// Number of nodes of the body.
         count: usize,
     },
-    /// More degrees of freedom than can be numbered.
+    /// More blocks than the matrix can number.
     #[error("{count} blocks are more than a matrix can number; split the body")]
     TooMany {
-        /// How many blocks there would be.
+        /// Required number of blocks.
         count: usize,
     },
     /// A rest position holds an infinity or a NaN.
@@ -98,7 +98,7 @@ pub enum ElementError {
         /// The condition that it violates.
         rule: &'static str,
     },
-    /// A list that runs parallel to the elements has another length.
+    /// A list of per-element values has the wrong length.
     #[error("{name} has {got} entries but there are {expected} elements")]
     Length {
         /// Name of the list.
@@ -124,7 +124,7 @@ pub(crate) fn require(
     }
 }
 
-/// The rest positions of one element, or the reason why they cannot be had.
+/// The rest positions of one element, or the error.
 pub(crate) fn gather_rest<const K: usize>(
     element: usize,
     nodes: &[u32; K],

@@ -63,7 +63,7 @@ pub fn volume_energy(model: &Model, state: &State) -> f64 {
 /// −Σ m a·x in gravity and the body's own acceleration [J], zero at the world's origin.
 pub fn potential_energy(model: &Model, body: &Body, state: &State) -> f64 {
     let a = model.gravity_at(state.time) + body.acceleration;
-    // The neutral element of a sum, so that a body without weight has energy +0.
+    // Negative zero, the neutral element of a sum, so that a body without weight has energy +0.
     let mut sum = -0.0;
     for_each_point(body, state, |x, _, m| sum += m * a.dot(x));
     -sum

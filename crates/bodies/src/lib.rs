@@ -1,8 +1,9 @@
-//! What moves: shells, solids, rods, frames and rigid bodies, their materials and forces.
+//! Bodies: shells, solids, rods, frames and rigid bodies, their materials and forces.
 //!
-//! A [`builder::Builder`] makes a constant [`Model`] and its first [`State`] from meshes and
-//! materials. A [`kind`] of body answers what the time step asks of bodies. Every elastic model is a family of [`elements::Elements`]; a [`term::Term`] is such a
-//! family bound to its body's matrix.
+//! A [`builder::Builder`] makes a constant [`Model`] and its initial [`State`] from meshes and
+//! materials. A [`kind`] implements the operations of the time step for one kind of body. Every
+//! elastic model is a family of [`elements::Elements`]; a [`term::Term`] is such a family bound to
+//! its body's matrix.
 
 pub mod adapt;
 mod attachment;

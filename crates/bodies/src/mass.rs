@@ -6,8 +6,8 @@ use stiction_math::{BlockMatrix, BlockPattern, Vec3};
 
 use crate::material::MassKind;
 
-/// The mass matrix of a deformable body. Every 3×3 block is a multiple of the identity, so only
-/// the multiple is kept.
+/// The mass matrix of a deformable body. Every 3×3 block is a multiple of the identity, so that
+/// only the multiple is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mass {
     /// One mass per node [kg].
@@ -22,10 +22,11 @@ pub enum Mass {
 }
 
 impl Mass {
-    /// Spreads the mass of simplices (triangles for N = 3, tetrahedra for N = 4) over `pattern`.
+    /// Distributes the mass of simplices (triangles for N = 3, tetrahedra for N = 4) over
+    /// `pattern`.
     ///
     /// Consistent masses are the exact integrals of linear shape functions: an element of mass m
-    /// gives 2m/(N(N+1)) to each of its nodes and m/(N(N+1)) to each pair.
+    /// adds 2m/(N(N+1)) to each of its nodes and m/(N(N+1)) to each pair.
     pub fn of_simplices<const N: usize>(
         kind: MassKind,
         pattern: &BlockPattern,
@@ -52,7 +53,7 @@ impl Mass {
         }
     }
 
-    /// The mass that node `i` stands for [kg].
+    /// The lumped mass of every node [kg].
     pub fn lumped(&self) -> &[f64] {
         match self {
             Self::Lumped(m) | Self::Consistent { lumped: m, .. } => m,
@@ -103,7 +104,7 @@ impl Mass {
     }
 }
 
-/// The mass of each of `n` nodes [kg] when every simplex gives equal shares to its corners.
+/// The mass of each of `n` nodes [kg], with equal fractions of every simplex for its corners.
 pub fn lump<const N: usize>(n: usize, simplices: &[[u32; N]], masses: &[f64]) -> Vec<f64> {
     let mut lumped = vec![0.0; n];
     for (simplex, m) in simplices.iter().zip(masses) {

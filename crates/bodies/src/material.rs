@@ -1,9 +1,9 @@
 //! Material parameters, validated when a body is built.
 
-/// How a body loses energy inside: Rayleigh damping C = α M + β K.
+/// Rayleigh damping C = α M + β K.
 ///
 /// K is the stiffness at the start of the step, projected to be positive semi-definite, so that
-/// damping is the gradient of a quadratic dissipation potential and can only take energy.
+/// damping is the gradient of a quadratic dissipation potential and always dissipates energy.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Damping {
     /// α [1/s], proportional to mass.
@@ -70,17 +70,17 @@ pub enum BendingLaw {
     },
 }
 
-/// Which angles between neighbouring triangles are free of stress.
+/// Stress-free angles between neighbouring triangles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestAngles {
     /// Those of the mesh.
     #[default]
     Mesh,
-    /// Zero: the sheet wants to be flat.
+    /// Zero: a flat rest shape.
     Flat,
 }
 
-/// Cloth, card, skin: anything thin.
+/// Material of a thin body: cloth, card, skin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShellMaterial {
     /// Thickness [m].
@@ -91,7 +91,7 @@ pub struct ShellMaterial {
     pub membrane: MembraneLaw,
     /// Out-of-plane law.
     pub bending: BendingLaw,
-    /// Which angles are at rest.
+    /// Stress-free angles.
     pub rest_angles: RestAngles,
     /// Inner damping.
     pub damping: Damping,
@@ -109,11 +109,11 @@ pub enum SolidLaw {
     NeoHookean,
     /// Stable neo-Hookean [smith2018].
     StableNeoHookean,
-    /// Saint Venant–Kirchhoff: for small strains; it gives way under strong compression.
+    /// Saint Venant–Kirchhoff: for small strains; it softens under strong compression.
     StVk,
 }
 
-/// Rubber, tissue, foam: anything thick.
+/// Material of a thick body: rubber, tissue, foam.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SolidMaterial {
     /// Density [kg/m³].
@@ -128,25 +128,25 @@ pub struct SolidMaterial {
     pub damping: Damping,
 }
 
-/// How mass is spread over nodes.
+/// Distribution of mass over nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MassKind {
-    /// Each element gives equal shares to its nodes; the matrix is diagonal.
+    /// Each element gives equal fractions to its nodes; the matrix is diagonal.
     #[default]
     Lumped,
     /// Integrated shape functions; the matrix is sparse.
     Consistent,
 }
 
-/// A parameter that cannot be.
+/// A material parameter out of range.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{parameter} is {value}, but {rule}")]
 pub struct MaterialError {
-    /// The parameter's name, as scenes spell it.
+    /// The parameter's name in scenes.
     pub parameter: &'static str,
-    /// What was given.
+    /// The given value.
     pub value: f64,
-    /// What would be accepted.
+    /// The allowed range.
     pub rule: &'static str,
 }
 

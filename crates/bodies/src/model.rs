@@ -1,4 +1,4 @@
-//! What does not change during a step: bodies, what holds them and what surrounds them.
+//! The data that are constant during a step: bodies, pins, attachments, obstacles and surroundings.
 
 use std::{ops::Range, sync::Arc};
 
@@ -26,9 +26,9 @@ use crate::{
 pub struct Model {
     /// In the order of the scene; body b owns the 3-blocks `bodies[b].blocks`.
     pub bodies: Vec<Body>,
-    /// The uniform acceleration of everything [m/s²].
+    /// The uniform acceleration of all bodies [m/s²].
     pub gravity: Vec3,
-    /// The same over time, if it changes; `gravity` is then its value at the start.
+    /// The uniform acceleration over time, if it changes; `gravity` is then its initial value.
     pub gravity_track: Option<Schedule<Vec3>>,
     /// The air; none means no drag.
     pub air: Option<Air>,
@@ -36,20 +36,20 @@ pub struct Model {
     pub motions: Vec<Motion>,
     /// Pinned blocks, sorted by block, at most one pin per block.
     pub pins: Vec<Pin>,
-    /// Prescribed frames at the ends of rods whose twists are no degrees of freedom.
+    /// Prescribed frames at the ends of rods with quasi-static twist.
     pub held_frames: Vec<HeldFrame>,
     /// Springs between bodies, within bodies and to the world.
     pub attachments: Vec<Attachment>,
-    /// Enclosed volumes that resist being changed.
+    /// Enclosed volumes that resist volume changes.
     pub volumes: Vec<Volume>,
     /// Kinematic obstacles.
     pub obstacles: Vec<Obstacle>,
-    /// Material points that probes follow.
+    /// Material points that probes track.
     pub points: Vec<Stencil>,
-    /// Whether things may touch. Without contact, bodies and obstacles pass through one another.
+    /// Whether contact is enabled. Without contact, bodies and obstacles pass through one another.
     pub contact: bool,
-    /// Number of topology changes so far. Whatever is made for a model and kept (matrices, factors,
-    /// detectors) is valid for one generation.
+    /// Number of topology changes so far. Cached data of a model (matrices, factors, detectors) are
+    /// valid for one generation.
     pub generation: u64,
 }
 
@@ -62,15 +62,15 @@ pub struct Body {
     pub material: String,
     /// The 3-blocks it owns.
     pub blocks: Range<usize>,
-    /// What it is.
+    /// Its kind.
     pub kind: BodyKind,
-    /// What is seen and touched.
+    /// The surface for contact and output.
     pub surface: Surface,
     /// The radius of each particle, or of the rods [m]; zero for all other bodies.
     pub radius: f64,
-    /// How far outside its surface it is touched, beside the contact thickness [m].
+    /// Offset of the contact surface from the surface, in addition to the contact thickness [m].
     pub padding: f64,
-    /// Of rods: what they grow out of.
+    /// Of rods: the body they are rooted in.
     pub rooted: Option<Rooted>,
     /// Tetrahedra of a solid (also of an embedding lattice) in the body's own numbering.
     pub tets: Vec<[u32; 4]>,
@@ -78,9 +78,9 @@ pub struct Body {
     pub damping: Damping,
     /// Air drag on the surface.
     pub drag: Option<Drag>,
-    /// An acceleration of this body alone, beside gravity [m/s²].
+    /// An acceleration of this body alone, in addition to gravity [m/s²].
     pub acceleration: Vec3,
-    /// External loads beside it.
+    /// Additional external loads.
     pub load: Option<Box<Load>>,
 }
 
@@ -89,22 +89,22 @@ pub struct Body {
 pub struct Load {
     /// An acceleration that changes over time [m/s²].
     pub acceleration: Option<Schedule<Vec3>>,
-    /// A force on the body as a whole, spread over it like its mass [N].
+    /// A force on the body as a whole, distributed in proportion to mass [N].
     pub force: Option<Schedule<Vec3>>,
     /// A torque about the centre of mass of a rigid body [N·m], in the world frame.
     pub torque: Option<Schedule<Vec3>>,
 }
 
-/// What rods grow out of.
+/// The body that rods are rooted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rooted {
     /// The body.
     pub body: usize,
-    /// How many of the first segments of every rod never touch it.
+    /// Number of first segments of every rod without contact with it.
     pub bare: usize,
 }
 
-/// What a body is.
+/// Kind of a body.
 #[derive(Clone, Debug)]
 pub enum BodyKind {
     /// Nodes held together by elastic terms.
@@ -124,15 +124,15 @@ pub struct Deformable {
     pub terms: Vec<Arc<dyn Term>>,
     /// The mass matrix.
     pub mass: Mass,
-    /// The sparsity of the body's matrix, in its own numbering.
+    /// The sparsity pattern of the body's matrix, in its own numbering.
     pub pattern: Arc<BlockPattern>,
     /// Rest positions of the nodes [m].
     pub rest: Vec<Vec3>,
-    /// Of a shell: what its terms are made from, so that its mesh can change.
+    /// Of a shell: the source of its terms, so that its mesh can change.
     pub source: Option<Arc<ShellSource>>,
 }
 
-/// What the terms and the mass of a shell are made from, beside its rest mesh.
+/// The source of the terms and the mass of a shell, in addition to its rest mesh.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShellSource {
     /// Its materials. Damping and rest angles are those of the first.
@@ -141,7 +141,7 @@ pub struct ShellSource {
     pub patch: Vec<u32>,
     /// The direction of the warp, projected into each triangle.
     pub warp: Vec3,
-    /// How mass is spread over nodes.
+    /// Distribution of mass over nodes.
     pub mass: MassKind,
 }
 
@@ -150,22 +150,22 @@ pub struct ShellSource {
 pub struct Pin {
     /// The block.
     pub block: usize,
-    /// The motion in `Model::motions`; none holds the block where it starts.
+    /// The motion in `Model::motions`; none fixes the block at its initial position.
     pub motion: Option<usize>,
-    /// Where the block starts [m]; unused for the angular block of a rigid body.
+    /// Initial position of the block [m]; unused for the angular block of a rigid body.
     pub start: Vec3,
-    /// For the angular block of a rigid body: whose orientation is prescribed.
+    /// For the angular block of a rigid body: the prescribed orientation.
     pub spin: Option<Spin>,
-    /// For the twist of the first or last edge of a rod: which frame is prescribed.
+    /// For the twist of the first or last edge of a rod: the prescribed frame.
     pub clamp: Option<Clamp>,
 }
 
 /// A prescribed frame that has no block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeldFrame {
-    /// The motion in `Model::motions`; none holds the frame as it starts.
+    /// The motion in `Model::motions`; none fixes the frame in its initial orientation.
     pub motion: Option<usize>,
-    /// Which frame.
+    /// The prescribed frame.
     pub clamp: Clamp,
 }
 
@@ -176,28 +176,28 @@ pub struct Clamp {
     pub body: usize,
     /// The edge, in the body's numbering.
     pub edge: usize,
-    /// The material director m₁ it starts with.
+    /// The initial material director m₁.
     pub director: Vec3,
 }
 
 /// The prescribed orientation of a rigid body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spin {
-    /// The body's place in `State::rotations`.
+    /// The body's index in `State::rotations`.
     pub rigid: usize,
-    /// The orientation it starts with.
+    /// The initial orientation.
     pub start: Quat,
 }
 
 impl Model {
-    /// The uniform acceleration of everything at time `t` [m/s²].
+    /// The uniform acceleration of all bodies at time `t` [m/s²].
     pub fn gravity_at(&self, t: f64) -> Vec3 {
         let track = self.gravity_track.as_ref();
         track.map_or(self.gravity, |track| track.at(t))
     }
 
-    /// Whether a step without contact is linear in the velocities: rigid bodies and particles that
-    /// nothing but prescribed forces act on. Its first linearisation is then exact.
+    /// Whether a step without contact is linear in the velocities: rigid bodies and particles on
+    /// which only prescribed forces act. Its first linearisation is then exact.
     pub fn is_linear(&self) -> bool {
         let linear = |body: &Body| {
             let free = match &body.kind {
@@ -210,12 +210,12 @@ impl Model {
         self.attachments.is_empty() && self.volumes.is_empty() && self.bodies.iter().all(linear)
     }
 
-    /// How many 3-blocks there are.
+    /// Number of 3-blocks.
     pub fn blocks(&self) -> usize {
         self.bodies.last().map_or(0, |b| b.blocks.end)
     }
 
-    /// How many scalar degrees of freedom there are.
+    /// Number of scalar degrees of freedom.
     pub fn dofs(&self) -> usize {
         3 * self.blocks()
     }
@@ -252,7 +252,7 @@ impl Body {
         self.kind.mechanics().rest()
     }
 
-    /// Whether it is made of particles.
+    /// Whether it is a particle body.
     pub fn is_particles(&self) -> bool {
         self.radius > 0.0 && self.kind.as_deformable().is_some()
     }
@@ -262,7 +262,7 @@ impl Body {
         matches!(self.surface.skin, Skin::Blended { .. })
     }
 
-    /// How many nodes it has: none for a rigid body.
+    /// Number of nodes: none for a rigid body.
     pub fn node_count(&self) -> usize {
         self.rest().len()
     }
@@ -275,14 +275,14 @@ impl Body {
         }
     }
 
-    /// Where the blocks are at rest [m]: the nodes; the origin for a rigid body, whose two blocks
-    /// have no place in a mesh, and for the twists of rods.
+    /// Rest positions of the blocks [m]: the nodes; the origin for the blocks of a rigid body and
+    /// for the twists of rods.
     pub fn block_positions(&self) -> Vec<Vec3> {
         self.kind.mechanics().block_positions()
     }
 
-    /// What each block weighs [kg]; the mean inertia [kg·m²] for the angular block of a rigid body,
-    /// the mean of its twists for a block of twists.
+    /// Mass of each block [kg]; the mean inertia [kg·m²] for the angular block of a rigid body, the
+    /// mean of its twists for a block of twists.
     pub fn block_masses(&self) -> Vec<f64> {
         self.kind.mechanics().block_masses()
     }

@@ -1,4 +1,4 @@
-//! Prescribed motion: where a pinned node, a driven rigid body or an obstacle is at a given time.
+//! Prescribed motion of pinned nodes, driven rigid bodies and obstacles.
 
 use stiction_math::elementary::{rotation_about, rotation_vector};
 use stiction_math::{Quat, Vec3, nalgebra::Unit};
@@ -7,19 +7,19 @@ pub use stiction_geometry::analytic::Pose;
 
 use crate::schedule::Schedule;
 
-/// How a track goes from one key to the next.
+/// Interpolation between the keys of a track.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interpolation {
-    /// Straight from key to key: the velocity jumps at the keys.
+    /// Linear: the velocity jumps at the keys.
     #[default]
     Linear,
-    /// Straight, with s = 3τ² − 2τ³ between keys: the motion rests at every key.
+    /// Linear with s = 3τ² − 2τ³ between keys: the velocity vanishes at every key.
     Smooth,
     /// A Catmull–Rom curve through the keys: continuous velocity along a path.
     Spline,
 }
 
-/// A value that follows keys in time and holds still before the first and after the last.
+/// A value interpolated between keys in time, and constant before the first and after the last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track<T> {
     times: Vec<f64>,
@@ -27,21 +27,21 @@ pub struct Track<T> {
     interpolation: Interpolation,
 }
 
-/// Why keys do not make a track.
+/// Errors of a track.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum TrackError {
-    /// There is no key.
+    /// No key.
     #[error("a motion needs at least one key")]
     Empty,
-    /// As many times as values are needed.
+    /// Different numbers of times and values.
     #[error("{times} times are given for {values} values; give one time per value")]
     Count {
-        /// How many times were given.
+        /// Number of times.
         times: usize,
-        /// How many values were given.
+        /// Number of values.
         values: usize,
     },
-    /// Times must be finite and increase.
+    /// Times that are not finite or do not increase.
     #[error(
         "key {index} is at {time} s, which is not after the key before it; sort the keys and give each its own time"
     )]
@@ -53,7 +53,7 @@ pub enum TrackError {
     },
 }
 
-/// What a track can carry: a vector space over f64.
+/// A value type of a track: a vector space over f64.
 pub trait Keyed: Copy + std::ops::Add<Output = Self> + std::ops::Mul<f64, Output = Self> {}
 impl<T: Copy + std::ops::Add<Output = T> + std::ops::Mul<f64, Output = T>> Keyed for T {}
 
@@ -136,7 +136,7 @@ impl<T: Keyed> Track<T> {
     }
 }
 
-/// A turn about a fixed axis through a pivot.
+/// A rotation about a fixed axis through a pivot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
     /// The direction of the axis.
@@ -156,14 +156,14 @@ pub struct Motion {
     pub turns: Vec<Turn>,
     /// The displacement over time [m], applied last.
     pub translation: Option<Schedule<Vec3>>,
-    /// From this time [s] on, nothing is prescribed any more: pins let go. Obstacles ignore it.
+    /// From this time [s] on, nothing is prescribed: pins are released. Obstacles ignore it.
     pub release: Option<f64>,
 }
 
 impl Motion {
-    /// The motion from `from` at `start` to `to` at `end` [s]: the point that starts at `about` [m] moves
-    /// straight, and the turn between the two poses has a constant axis and rate. It holds still
-    /// before and after.
+    /// The motion from `from` at `start` to `to` at `end` [s]: the point that starts at `about` [m]
+    /// moves along a straight line, and the rotation between the two poses has a constant axis and
+    /// rate. The pose is constant before and after.
     pub fn between(start: f64, from: &Pose, end: f64, to: &Pose, about: Vec3) -> Self {
         let turn = |rotation: Quat, from: f64| {
             let vector = rotation_vector(&rotation);
@@ -198,7 +198,7 @@ impl Motion {
         pose
     }
 
-    /// Whether the motion still holds at time `t` [s].
+    /// Whether the motion is prescribed at time `t` [s].
     pub fn holds(&self, t: f64) -> bool {
         self.release.is_none_or(|end| t <= end)
     }

@@ -1,4 +1,4 @@
-//! Kinematic obstacles: shapes that are where their motion puts them, whatever touches them.
+//! Kinematic obstacles: shapes with a prescribed motion, unaffected by contact.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ pub use stiction_geometry::analytic::Shape as Solid;
 /// The shape of an obstacle in its own frame.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
-    /// A solid given by formula.
+    /// An analytic shape.
     Solid(Solid),
     /// A triangle mesh.
     Mesh(TriMesh),
-    /// A closed triangle mesh that is seen as it is and touched as its sampled signed distance.
+    /// A closed triangle mesh with a sampled signed distance for contact.
     LevelSet(TriMesh, Arc<LevelSet>),
 }
 
@@ -28,14 +28,14 @@ pub struct Obstacle {
     pub material: String,
     /// The shape in its own frame.
     pub shape: Shape,
-    /// Where the frame starts.
+    /// Initial pose of the frame.
     pub placement: Pose,
-    /// How it moves from there.
+    /// Motion relative to the initial pose.
     pub motion: Option<Motion>,
 }
 
 impl Obstacle {
-    /// Where the frame is at time `t` [s].
+    /// Pose of the frame at time `t` [s].
     pub fn pose(&self, t: f64) -> Pose {
         let moved = self
             .motion

@@ -7,7 +7,7 @@ use stiction_math::{Mat3, Quat, Vec3};
 /// A rigid body: two 3-blocks, the velocity of its centre of mass and its angular velocity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rigid {
-    /// Its place in `State::rotations`.
+    /// Its index in `State::rotations`.
     pub index: usize,
     /// Mass [kg].
     pub mass: f64,
@@ -32,7 +32,8 @@ impl Rigid {
         self.driven_spin(rotation, omega, &Vec3::zeros(), h)
     }
 
-    /// The same with the angular `impulse` [N·m·s] of an external torque during the step.
+    /// Like [`free_spin`](Self::free_spin), with the angular `impulse` [N·m·s] of an external
+    /// torque during the step.
     pub fn driven_spin(&self, rotation: &Quat, omega: &Vec3, impulse: &Vec3, h: f64) -> Vec3 {
         let momentum = self.world_inertia(rotation) * omega + impulse;
         self.spin_with(rotation, &momentum, omega, h)

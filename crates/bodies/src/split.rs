@@ -31,11 +31,11 @@ use crate::{
     term::Bound,
 };
 
-/// Most unknowns of an element: four nodes.
+/// Maximum number of unknowns of an element: four nodes.
 const MOST: usize = 12;
-/// Newton iterations of an element; two or three are usual.
+/// Maximum number of Newton iterations of an element; two or three are usual.
 const ITERATIONS: usize = 20;
-/// An element is solved when a step is below this part of its size.
+/// Relative step size, compared with the size of an element, at which it is solved.
 const TOLERANCE: f64 = 1e-10;
 
 /// The elements of one term with their copies and multipliers.
@@ -49,18 +49,18 @@ pub trait Split: Send + Sync {
     /// g ← g + s Σₑ Sₑᵀ Lₑ (Sₑ x − zₑ + uₑ) [N times s].
     fn add_gradient(&self, x: &[Vec3], s: f64, g: &mut [Vec3]) -> Result<(), ScatterError>;
 
-    /// The local step at positions `x`: new copies and multipliers, and what they change,
-    /// f ← f + s Σₑ Sₑᵀ Lₑ Δ(zₑ − uₑ). Returns the largest ‖Sₑ x − zₑ‖ of a node [m].
+    /// The local step at positions `x`: new copies and multipliers, and their change, f ← f + s Σₑ
+    /// Sₑᵀ Lₑ Δ(zₑ − uₑ). Returns the largest ‖Sₑ x − zₑ‖ of a node [m].
     fn update(&mut self, x: &[Vec3], s: f64, f: &mut [Vec3]) -> Result<f64, ScatterError>;
 
-    /// The multipliers, node after node of each element [m]: all that lasts from step to step.
+    /// The multipliers, node after node of each element [m]: the state that persists between steps.
     fn multipliers(&self) -> Vec<Vec3>;
 
-    /// Takes back what `multipliers` gave; another number of them is ignored.
+    /// Restores the result of `multipliers`; a list of another length is ignored.
     fn set_multipliers(&mut self, u: &[Vec3]);
 }
 
-/// What stands for the elasticity of a body in an alternating integrator.
+/// The elasticity of a body in an alternating integrator.
 pub enum BodySplit {
     /// The terms of a deformable body; none for a rigid one.
     Terms(Vec<Box<dyn Split>>),

@@ -1,15 +1,15 @@
-//! What evolves: positions, velocities and orientations.
+//! The evolving state: positions, velocities and orientations.
 
 use stiction_math::{Quat, Vec3};
 
 use crate::rod::Frames;
 
-/// The evolving part of a simulation. The model does not change during a step; this does.
+/// The evolving state of a simulation. The model is constant during a step.
 #[derive(Debug, Default, PartialEq)]
 pub struct State {
     /// Simulated time [s].
     pub time: f64,
-    /// How many steps were taken.
+    /// Number of steps taken.
     pub step: u64,
     /// One per 3-block: a node's position [m], a rigid body's centre of mass [m], the twists of three
     /// edges of a rod times its radius [m]; zero for the angular block of a rigid body, whose
@@ -22,12 +22,12 @@ pub struct State {
     pub rotations: Vec<Quat>,
     /// The reference frames of the edges of rods, in the order of the model's rods.
     pub frames: Frames,
-    /// Columns that bodies of open kinds keep beside their blocks, one set per such body.
+    /// Columns of bodies of open kinds in addition to their blocks, one set per such body.
     pub columns: Vec<Columns>,
 }
 
-/// A named column of numbers that a body keeps from step to step: deformation gradients of particles,
-/// say, with as many numbers per particle as its kind defines.
+/// A named column of numbers that a body keeps from step to step, such as deformation gradients of
+/// particles, with a number of values per particle that its kind defines.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
     /// The name, unique within the body.
@@ -99,7 +99,7 @@ impl Clone for State {
         copy
     }
 
-    /// Reuses the memory of `self`: the step keeps a copy of the state before it, every time.
+    /// Reuses the memory of `self`, because the step copies the state every time.
     fn clone_from(&mut self, source: &Self) {
         self.time = source.time;
         self.step = source.step;
@@ -112,7 +112,7 @@ impl Clone for State {
 }
 
 impl State {
-    /// The first block that holds a number which is not finite, if there is one.
+    /// The first block with a value that is not finite, if any.
     pub fn first_non_finite(&self) -> Option<usize> {
         let bad = |p: &Vec3| !p.iter().all(|c| c.is_finite());
         (0..self.x.len()).find(|&i| bad(&self.x[i]) || bad(&self.v[i]))

@@ -17,7 +17,7 @@ pub enum Stencil {
     Rigid {
         /// The block of the centre of mass; the angular block follows it.
         block: u32,
-        /// The rigid body's place in `State::rotations`.
+        /// The rigid body's index in `State::rotations`.
         rigid: u32,
         /// The point in the body's frame, from the centre of mass [m].
         local: Vec3,
@@ -54,17 +54,17 @@ impl Arm {
 }
 
 impl Stencil {
-    /// A node by itself.
+    /// A single node.
     pub fn node(block: u32) -> Self {
         Self::Nodes(vec![(block, 1.0)])
     }
 
-    /// Where the point is [m].
+    /// Position of the point [m].
     pub fn position(&self, state: &State) -> Vec3 {
         self.position_at(&state.x, &state.rotations)
     }
 
-    /// Where the point is [m] for block positions `x` and orientations `rotations`.
+    /// Position of the point [m] for block positions `x` and orientations `rotations`.
     pub fn position_at(&self, x: &[Vec3], rotations: &[Quat]) -> Vec3 {
         match self {
             Self::Nodes(nodes) => nodes.iter().map(|&(j, b)| x[j as usize] * b).sum(),

@@ -1,4 +1,4 @@
-//! The surface of a body: what is seen, drawn, touched and blown at.
+//! The surface of a body, for contact, drag and output.
 
 use stiction_math::{Quat, Vec3};
 
@@ -11,11 +11,11 @@ pub struct Surface {
     pub triangles: Vec<[u32; 3]>,
     /// Two surface vertices per segment of a rod; empty for all bodies but rods.
     pub segments: Vec<[u32; 2]>,
-    /// How the vertices follow the body's blocks.
+    /// Map from the body's blocks to the vertices.
     pub skin: Skin,
 }
 
-/// How surface vertices follow a body.
+/// Map from blocks to surface vertices.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Skin {
     /// Each vertex is a node: its block.
@@ -33,7 +33,7 @@ pub enum Skin {
     Rigid {
         /// The block of the centre of mass.
         block: u32,
-        /// The body's place in `State::rotations`.
+        /// The body's index in `State::rotations`.
         rigid: u32,
         /// Vertex positions in the body's frame [m].
         local: Vec<Vec3>,
@@ -41,7 +41,7 @@ pub enum Skin {
 }
 
 impl Skin {
-    /// Gives every block its new number.
+    /// Renumbers every block.
     pub(crate) fn renumber(&mut self, new: impl Fn(u32) -> u32) {
         match self {
             Self::Nodes(blocks) => blocks.iter_mut().for_each(|b| *b = new(*b)),
@@ -56,7 +56,7 @@ impl Skin {
 }
 
 impl Surface {
-    /// How many vertices the surface has.
+    /// Number of vertices.
     pub fn len(&self) -> usize {
         match &self.skin {
             Skin::Nodes(blocks) => blocks.len(),
@@ -94,7 +94,7 @@ impl Surface {
         }
     }
 
-    /// Where every vertex is [m], into `out` (cleared first).
+    /// Computes the position of every vertex [m] into `out` (cleared first).
     pub fn positions(&self, x: &[Vec3], rotations: &[Quat], out: &mut Vec<Vec3>) {
         out.clear();
         match &self.skin {
@@ -112,7 +112,7 @@ impl Surface {
         }
     }
 
-    /// The velocity of every vertex [m/s], into `out` (cleared first).
+    /// Computes the velocity of every vertex [m/s] into `out` (cleared first).
     pub fn velocities(&self, state: &State, out: &mut Vec<Vec3>) {
         out.clear();
         match &self.skin {

@@ -1,4 +1,4 @@
-//! Elements bound to a body's matrix: what the time step sees of an elastic model.
+//! Elastic terms: elements bound to a body's matrix.
 
 use std::{fmt, sync::Arc};
 
@@ -56,7 +56,7 @@ pub trait Term: fmt::Debug + Send + Sync {
     /// one; `rest` are the body's positions at rest [m].
     fn split(self: Arc<Self>, rest: &[Vec3]) -> Box<dyn Split>;
 
-    /// How many elements there are.
+    /// Number of elements.
     fn len(&self) -> usize;
 
     /// Whether there are none.
@@ -65,7 +65,7 @@ pub trait Term: fmt::Debug + Send + Sync {
     }
 }
 
-/// Elements that wait for the pattern of their body's matrix.
+/// Elements that are not yet bound to the pattern of their body's matrix.
 pub trait Recipe: Send {
     /// The nodes of every element.
     fn cliques(&self) -> Box<dyn Iterator<Item = &[u32]> + '_>;
@@ -74,7 +74,7 @@ pub trait Recipe: Send {
     fn bind(self: Box<Self>, pattern: &Arc<BlockPattern>) -> Result<Arc<dyn Term>, ScatterError>;
 }
 
-/// Elements as a recipe.
+/// Wraps elements as a recipe.
 pub fn recipe<const K: usize, E: Elements<K> + fmt::Debug + Send + 'static>(
     elements: E,
 ) -> Box<dyn Recipe> {
@@ -98,7 +98,7 @@ impl<const K: usize, E: Elements<K> + fmt::Debug + Send + 'static> Recipe for Un
     }
 }
 
-/// Elements with their colouring and their places in the matrix.
+/// Elements with their colouring and their positions in the matrix.
 #[derive(Debug)]
 pub(crate) struct Bound<const K: usize, E> {
     pub(crate) elements: E,

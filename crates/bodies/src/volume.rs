@@ -1,4 +1,4 @@
-//! Enclosed volumes that resist being changed: gas, water, tissue [larionov, Sect. III-D].
+//! Enclosed volumes that resist volume changes: gas, water, tissue [larionov, Sect. III-D].
 //!
 //! A region inside a closed surface of one body holds a medium of uniform pressure. Its energy W(V)
 //! depends on the volume V alone, so that the force on every vertex is (P − P₀) ∂V/∂x, and the
@@ -12,8 +12,7 @@ use crate::{model::Body, surface::Skin};
 /// One standard atmosphere [Pa].
 pub const ATMOSPHERE: f64 = 101_325.0;
 
-/// How the medium answers to a change of its volume, from the isothermal compression coefficient
-/// κ = −(1/V) ∂V/∂P.
+/// Pressure–volume law of the medium, from the isothermal compression coefficient κ = −(1/V) ∂V/∂P.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum VolumeLaw {
     /// W₂ = (V − V₀)²/(2 V₀ κ) [larionov, Eq. 13]: near V₀ like both others, and defined for any V.
@@ -34,10 +33,10 @@ pub enum VolumeLaw {
     },
 }
 
-/// Which volume of a body is meant.
+/// A region of a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Region {
-    /// All that is inside the outer surface.
+    /// The volume inside the outer surface.
     #[default]
     Enclosed,
     /// The hollow inside a solid.
@@ -57,7 +56,7 @@ pub struct Volume {
     pub inflation: f64,
     /// V₀ [m³].
     pub rest: f64,
-    /// Which volume of the body it is.
+    /// The region of the body.
     region: Region,
     /// Vertices as weighted blocks: entries `start[i]..start[i + 1]`.
     start: Vec<u32>,
@@ -66,26 +65,26 @@ pub struct Volume {
     triangles: Vec<[u32; 3]>,
 }
 
-/// Why a body has no such volume.
+/// Errors of an enclosed volume.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum VolumeError {
     /// A rigid body keeps its volume.
     #[error("it is rigid, so that its volume never changes")]
     Rigid,
-    /// The surface has a rim.
+    /// The surface has a boundary.
     #[error("its surface is not closed: the edge ({0}, {1}) has no neighbour; close it with a lid")]
     Open(u32, u32),
-    /// The region asked for does not exist.
+    /// The requested region does not exist.
     #[error("{0}")]
     NoRegion(&'static str),
-    /// A parameter cannot be.
+    /// A parameter out of range.
     #[error("{parameter} is {value}, but {rule}")]
     Parameter {
-        /// The parameter's name, as scenes spell it.
+        /// The parameter's name in scenes.
         parameter: &'static str,
-        /// What was given.
+        /// The given value.
         value: f64,
-        /// What would be accepted.
+        /// The allowed range.
         rule: &'static str,
     },
 }
@@ -204,7 +203,7 @@ impl Volume {
         })
     }
 
-    /// The same volume on a body whose mesh has changed. V₀ is kept.
+    /// Transfers the volume to a body whose mesh has changed. V₀ is kept.
     pub(crate) fn on(&self, body: &Body) -> Result<Self, VolumeError> {
         let made = Self::new(
             self.name.clone(),
@@ -219,12 +218,12 @@ impl Volume {
         })
     }
 
-    /// A block of the body that it is of.
+    /// The first block of its body.
     pub(crate) fn first_block(&self) -> Option<u32> {
         self.entries.first().map(|e| e.0)
     }
 
-    /// Gives every block its new number.
+    /// Renumbers every block.
     pub(crate) fn renumber(&mut self, new: impl Fn(u32) -> u32) {
         self.entries.iter_mut().for_each(|e| e.0 = new(e.0));
     }
@@ -340,7 +339,7 @@ fn triangles_volume(triangles: &[[u32; 3]], at: impl Fn(u32) -> Vec3) -> f64 {
     triangles.iter().map(one).sum()
 }
 
-/// The triangles around a region, turned outward.
+/// The triangles around a region, oriented outwards.
 fn choose(
     triangles: &[[u32; 3]],
     x: &[Vec3],
@@ -360,7 +359,7 @@ fn choose(
         .iter()
         .zip(&component)
         .filter_map(|(t, &c)| match (region, solid) {
-            // A shell has no inside and outside of its own: its sides are turned outward.
+            // A shell has no inside of its own: its components are oriented outwards.
             (Region::Enclosed, false) => Some(if volume[c] < 0.0 { flipped(t) } else { *t }),
             (Region::Enclosed, true) => (volume[c] > 0.0).then_some(*t),
             (Region::Cavity, true) => (volume[c] < 0.0).then(|| flipped(t)),
@@ -392,7 +391,7 @@ fn check_closed(triangles: &[[u32; 3]]) -> Result<(), VolumeError> {
     Ok(())
 }
 
-/// Which connected part of the surface each triangle belongs to.
+/// Connected component of the surface for each triangle.
 fn components(triangles: &[[u32; 3]], vertices: usize) -> Vec<usize> {
     let mut parent: Vec<usize> = (0..vertices).collect();
     fn root(parent: &mut [usize], mut i: usize) -> usize {

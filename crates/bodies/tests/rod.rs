@@ -1,4 +1,4 @@
-//! Rods: derivatives, invariance, what is natural and the matrix of rods.
+//! Rods: derivatives, invariance, natural shapes and the matrix.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use stiction_bodies::{
@@ -254,9 +254,9 @@ fn matrices_of_rods_are_those_of_their_blocks() {
     }
 }
 
-/// A straight round rod bent to a ring, closed, and twisted by `angle` before: how many ways there are
-/// in which its energy falls. The first edge and the one that closes the ring are one and held.
-fn falling_ways(edges: usize, angle: f64, material: &RodMaterial) -> usize {
+/// Number of negative eigenvalues of the energy of a straight round rod bent to a closed ring and
+/// twisted by `angle`. The first edge and the one that closes the ring coincide and are held.
+fn falling_modes(edges: usize, angle: f64, material: &RodMaterial) -> usize {
     let at = |i: usize| {
         let a = std::f64::consts::TAU * i as f64 / edges as f64;
         Vec3::new(0.1 * a.cos(), 0.1 * a.sin(), 0.0)
@@ -306,10 +306,10 @@ fn a_twisted_ring_buckles_where_michell_says() {
         let exact = std::f64::consts::TAU * 3f64.sqrt() * section.bend[0] / section.twist;
         let critical = |edges| {
             let (mut low, mut high) = (0.5 * exact, 2.0 * exact);
-            assert_eq!(falling_ways(edges, low, &material), 0);
+            assert_eq!(falling_modes(edges, low, &material), 0);
             for _ in 0..11 {
                 let middle = 0.5 * (low + high);
-                if falling_ways(edges, middle, &material) == 0 {
+                if falling_modes(edges, middle, &material) == 0 {
                     low = middle;
                 } else {
                     high = middle;

@@ -1,4 +1,4 @@
-//! Rods whose twists are no degrees of freedom: the least energy of a centreline and its derivatives.
+//! Rods with quasi-static twist: the least energy of a centreline and its derivatives.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use stiction_bodies::{
@@ -168,9 +168,9 @@ fn the_matrix_is_the_hessian_at_fixed_twist_and_not_less_than_the_exact_one() {
     }
 }
 
-/// A ring that is closed, straight by nature and twisted by `angle`: in how many ways the least energy
-/// falls. The first edge and the one that closes the ring are one and held.
-fn falling_ways(edges: usize, angle: f64, material: &RodMaterial) -> usize {
+/// Number of directions in which the least energy of a closed, naturally straight ring twisted by
+/// `angle` falls. The first edge and the one that closes the ring coincide and are held.
+fn falling_modes(edges: usize, angle: f64, material: &RodMaterial) -> usize {
     let at = |i: usize| {
         let a = std::f64::consts::TAU * i as f64 / edges as f64;
         Vec3::new(0.1 * a.cos(), 0.1 * a.sin(), 0.0)
@@ -218,6 +218,6 @@ fn a_twisted_ring_buckles_where_michell_says() {
     };
     let section = Section::from(&material);
     let exact = std::f64::consts::TAU * 3f64.sqrt() * section.bend[0] / section.twist;
-    assert_eq!(falling_ways(60, 0.96 * exact, &material), 0);
-    assert!(falling_ways(60, 1.04 * exact, &material) > 0);
+    assert_eq!(falling_modes(60, 0.96 * exact, &material), 0);
+    assert!(falling_modes(60, 1.04 * exact, &material) > 0);
 }

@@ -1,4 +1,4 @@
-//! Rods that grow out of other bodies: where springs hold them, and what they cost at the start.
+//! Rooted rods: positions of the springs, and their initial energy.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use stiction_bodies::{
@@ -131,8 +131,8 @@ fn grounds() -> Vec<(&'static str, (Model, State))> {
     ]
 }
 
-/// Springs rest at the start and, where the whole is turned and moved, anywhere: they know places
-/// and directions in the material, not in space.
+/// Springs are at rest initially, also after a rigid motion of the whole: they refer to positions
+/// and directions in the material.
 #[test]
 fn roots_rest_wherever_the_whole_is_moved() {
     for (name, (model, state)) in grounds() {

@@ -113,13 +113,16 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
     BTreeMap::from([
         ("math", &[] as &[_]),
         ("geometry", &["math"]),
+        ("meshio", &["math", "geometry"]),
         ("bodies", &["math", "geometry"]),
         ("contact", &["math", "geometry"]),
         ("solvers", &["math", "contact"]),
         ("sim", &["math", "geometry", "bodies", "contact", "solvers"]),
         (
             "scene",
-            &["math", "geometry", "bodies", "contact", "solvers", "sim"],
+            &[
+                "math", "geometry", "meshio", "bodies", "contact", "solvers", "sim",
+            ],
         ),
         (
             "record",

@@ -85,7 +85,7 @@ const SHAPE: &str = "plant";
 const FINE: usize = 32;
 
 impl Part {
-    /// How many stations it has.
+    /// Number of stations.
     pub fn station_count(&self) -> u64 {
         u64::from(self.frames[0].max(1) - 1) * u64::from(self.cells[0]) + 1
     }

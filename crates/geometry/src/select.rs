@@ -38,7 +38,7 @@ pub enum Selection {
     Nearest {
         /// The point [m].
         point: Vec3,
-        /// How many nodes.
+        /// Number of nodes.
         count: usize,
     },
     /// The nodes on the boundary: of a surface its open edges, of a solid its surface.

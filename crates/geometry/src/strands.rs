@@ -36,7 +36,7 @@ impl Strands {
         self.starts.push(self.points.len() as u32);
     }
 
-    /// How many strands there are.
+    /// Number of strands.
     pub fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }

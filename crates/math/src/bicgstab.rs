@@ -1,13 +1,13 @@
-//! Stabilised biconjugate gradients [vandervorst1992] for matrices that are not symmetric.
+//! Stabilised biconjugate gradients [vandervorst1992] for unsymmetric matrices.
 //!
-//! The preconditioner is applied from the right, so that the residual tested is that of A x = b.
+//! The preconditioner is applied from the right, so that the tested residual is that of A x = b.
 //!
 //! # Breakdown
-//! The recurrence divides by r̂ᵀ r, r̂ᵀ A p and ‖A s‖², any of which may vanish although A is regular.
-//! Where one is negligible against the vectors in it, the search starts anew from the current x
-//! with r̂ = r; a breakdown in the first iteration after such a start cannot be helped and is an
-//! error. The iterate with the smallest residual is kept and returned in every case, because the
-//! residual of this method is not monotone.
+//! The recurrence divides by r̂ᵀ r, r̂ᵀ A p and ‖A s‖², any of which may vanish although A is
+//! regular. Where one is negligible compared with its vectors, the iteration restarts from the
+//! current x with r̂ = r. A breakdown in the first iteration after a restart is an error. The
+//! iterate with the smallest residual is returned in every case, because the residual of this
+//! method is not monotone.
 
 use crate::krylov::true_residual;
 use crate::reduce::{axpy, copy, dot, norm};
@@ -65,7 +65,7 @@ pub fn bicgstab(
     let mut smallest = residual;
     copy(x, best);
     let mut iterations = 0;
-    // How many iterations were taken since the search started anew.
+    // Number of iterations since the last restart.
     let mut age = 0;
     let mut rho = 0.0;
     loop {
@@ -135,8 +135,8 @@ struct Next {
     omega: f64,
 }
 
-/// One iteration: the step along p, then the step that makes the residual smallest. None if it
-/// would divide by zero, with x and r as they were.
+/// One iteration: the step along p, then the step that minimises the residual. Returns none, with x
+/// and r unchanged, if it would divide by zero.
 #[expect(clippy::too_many_arguments, reason = "the vectors of the workspace")]
 fn half_steps(
     a: &(impl LinearOperator + ?Sized),
@@ -162,7 +162,7 @@ fn half_steps(
     preconditioner.apply(r, z);
     a.apply(z, t);
     let square = dot(t, t);
-    // A residual that vanished half-way needs no second half.
+    // The second half is skipped if the residual vanished in the first.
     let omega = if square > 0.0 {
         dot(t, r) / square
     } else {
@@ -183,7 +183,7 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::Arc;
 
-    /// A matrix whose values are not symmetric, with a dominant diagonal.
+    /// A random unsymmetric matrix with a dominant diagonal.
     fn random_general(n: usize, cliques: &[Vec<u32>], seed: u64) -> BlockMatrix {
         let pattern = BlockPattern::from_cliques(n, cliques.iter().map(Vec::as_slice)).unwrap();
         let mut a = BlockMatrix::zeros(Arc::new(pattern));

@@ -7,7 +7,7 @@ use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Which blocks of an n×n block matrix are stored. Symmetric, and the diagonal is always there.
+/// Sparsity pattern of an n×n block matrix. Symmetric, with a full diagonal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockPattern {
     n: usize,
@@ -15,7 +15,7 @@ pub struct BlockPattern {
     cols: Vec<u32>,
 }
 
-/// A block matrix and a request to it do not fit together.
+/// Errors of block matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BlockError {
     /// A clique names a node that does not exist.
@@ -29,7 +29,7 @@ pub enum BlockError {
     /// More rows than 32-bit column indices can address.
     #[error("{n} block rows are too many: at most 2^32 − 1")]
     TooLarge {
-        /// The number of block rows asked for.
+        /// The requested number of block rows.
         n: usize,
     },
     /// The pattern has no such block.
@@ -46,7 +46,7 @@ pub enum BlockError {
 }
 
 impl BlockPattern {
-    /// The pattern in which all nodes of a clique (an element, a stencil) meet one another.
+    /// Builds the pattern that couples all nodes of each clique (an element, a stencil).
     ///
     /// `n` block rows; columns sorted in each row; diagonal added; duplicates merged. Time and
     /// memory are linear in the sum of squared clique sizes and in the size of the cliques.
@@ -122,7 +122,7 @@ impl BlockPattern {
         self.cols.len()
     }
 
-    /// Where each row starts in [`BlockPattern::cols`]; n + 1 entries.
+    /// Start of each row in [`BlockPattern::cols`]; n + 1 entries.
     pub fn row_start(&self) -> &[usize] {
         &self.row_start
     }
@@ -155,7 +155,7 @@ impl BlockPattern {
 /// A symmetric n×n matrix of 3×3 blocks on a shared pattern.
 #[derive(Clone, Debug)]
 pub struct BlockMatrix {
-    /// Which blocks are stored.
+    /// Sparsity pattern.
     pub pattern: Arc<BlockPattern>,
     /// The blocks, in the order of the pattern's columns.
     pub values: Vec<Mat3>,
@@ -255,7 +255,7 @@ impl BlockMatrix {
         });
     }
 
-    /// Heap memory of the values [bytes]; the pattern is shared and counted apart.
+    /// Heap memory of the values [bytes], without the shared pattern.
     pub fn bytes(&self) -> usize {
         self.values.capacity() * size_of::<Mat3>()
     }
@@ -275,8 +275,8 @@ pub(crate) fn for_rows_mut<T: Send>(
     for_parts_mut(row_start, values, ROWS, f);
 }
 
-/// Calls `f(i, part i of values)` for the parts that begin at `starts` and end at its last, up to
-/// `grain` of them in one task. Halves the parts until so few are left: no list of slices is allocated.
+/// Calls `f(i, slice i of values)` for the slices that begin at `starts` and end at its last entry,
+/// up to `grain` of them per task. Recursive halving avoids allocating a list of slices.
 pub(crate) fn for_parts_mut<T: Send>(
     starts: &[usize],
     values: &mut [T],

@@ -3,30 +3,30 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// A request to give long work up, shared between whoever makes it and the work.
+/// A shared cancellation request for long computations.
 ///
-/// Clones are the same request. Looking at it costs one relaxed load, so that loops can do so in every
-/// iteration. The default is a request that is never made.
+/// Clones share one request. Checking it costs one relaxed load, so that loops can check it in
+/// every iteration. The default is never requested.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Option<Arc<AtomicBool>>);
 
 impl Cancel {
-    /// A request that is never made.
+    /// A token that is never cancelled.
     pub const NEVER: &'static Self = &Self(None);
 
-    /// A request that has not been made yet.
+    /// A token that has not been cancelled yet.
     pub fn new() -> Self {
         Self(Some(Arc::default()))
     }
 
-    /// Makes the request. One that is [`Cancel::NEVER`] stays as it is.
+    /// Requests cancellation. Has no effect on [`Cancel::NEVER`].
     pub fn request(&self) {
         if let Some(flag) = &self.0 {
             flag.store(true, Ordering::SeqCst);
         }
     }
 
-    /// Whether it was made.
+    /// Whether cancellation was requested.
     pub fn is_requested(&self) -> bool {
         self.0.as_ref().is_some_and(|f| f.load(Ordering::Relaxed))
     }

@@ -1,9 +1,10 @@
-//! Groups of elements that may add to shared nodes in parallel.
+//! Block colouring of elements for parallel sums into shared nodes.
 //!
 //! Consecutive elements form blocks of a fixed size; blocks are coloured greedily so that two
-//! blocks of one colour share no node. Colours run one after another and the blocks of a colour
-//! in parallel, so that every node receives its sums in one order for any number of threads.
-//! Number elements by space: blocks are then compact, and few colours suffice.
+//! blocks of one colour share no node. Colours run one after another and the blocks of a colour in
+//! parallel, so that every node receives its sums in one order for any number of threads. Elements
+//! should be numbered along a space-filling order: blocks are then compact, and few colours
+//! suffice.
 
 use crate::BlockError;
 use std::ops::Range;

@@ -1,9 +1,10 @@
 //! Fill-reducing order by geometric nested dissection [george1973].
 //!
-//! A set of nodes is cut by a plane across one axis; the nodes of one side that touch the other
-//! are the separator. Both halves are ordered first, recursively, and the separator last, so that
-//! eliminating one half never fills the other. All cuts of an axis are judged in one pass: a node
-//! of rank r whose furthest neighbour has rank m belongs to the separator of the cuts in (r, m].
+//! A set of nodes is cut by a plane across one axis; the nodes of one side that are adjacent to the
+//! other form the separator. Both halves are ordered first, recursively, and the separator last, so
+//! that eliminating one half never fills the other. All cuts of an axis are evaluated in one pass:
+//! a node of rank r whose furthest neighbour has rank m belongs to the separator of the cuts in (r,
+//! m].
 
 use crate::{BlockPattern, Vec3};
 
@@ -41,7 +42,7 @@ struct Dissection<'a, F> {
     /// The set each node is in now; neighbours outside the current set do not count.
     label: Vec<u32>,
     labels: u32,
-    /// The place of a node within its current set.
+    /// The rank of a node within its current set.
     rank: Vec<usize>,
     order: Vec<usize>,
     order_leaf: F,

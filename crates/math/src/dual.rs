@@ -8,9 +8,9 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
 use crate::Vec3;
 
-/// A number that arithmetic can be written over: `f64` or [`Dual`].
+/// A scalar type for generic arithmetic: `f64` or [`Dual`].
 ///
-/// Comparisons and branches use [`Real::value`], so that both take the same way.
+/// Comparisons and branches use [`Real::value`], so that both types take the same branches.
 pub trait Real:
     Copy
     + Send
@@ -29,9 +29,9 @@ pub trait Real:
     /// The number without its derivatives.
     fn value(&self) -> f64;
 
-    /// The square root of a number that is not negative. At zero, where the slope is infinite, the
-    /// derivatives are set to zero: right wherever the root is multiplied by something that
-    /// vanishes there, too.
+    /// The square root of a non-negative number. At zero, where the slope is infinite, the
+    /// derivatives are set to zero, which is correct if the root is multiplied by a factor that
+    /// also vanishes there.
     fn sqrt(self) -> Self;
 
     /// The natural logarithm of a positive number.
@@ -261,7 +261,7 @@ impl<T: Real> Vector<T> {
 }
 
 impl Vector<f64> {
-    /// The same vector as a [`Vec3`].
+    /// Converts to a [`Vec3`].
     #[inline]
     pub fn plain(&self) -> Vec3 {
         Vec3::new(self.0[0], self.0[1], self.0[2])

@@ -1,11 +1,12 @@
 //! Elementary functions with the same bits on every processor.
 //!
-//! Those of the standard library are the system's: glibc chooses among variants with and without fused
-//! multiply–add when a program starts, and their last bits differ. These are the `libm` crate's, in plain
-//! arithmetic. Addition, multiplication, division and the square root are exactly rounded everywhere and need no
-//! replacement; `f64::mul_add` is exactly rounded too.
+//! The functions of the standard library are the system's: glibc chooses between variants with and
+//! without fused multiply–add at program start, and their last bits differ. These are the `libm`
+//! crate's, in plain arithmetic. Addition, multiplication, division and the square root are exactly
+//! rounded everywhere and need no replacement; so is `f64::mul_add`.
 //!
-//! Core crates call nothing else, and no function of nalgebra that does: rotations by angles are here as well.
+//! Core crates call no other elementary functions, and no nalgebra function that does; rotations by
+//! angles are therefore defined here as well.
 
 use crate::{Quat, Vec3};
 use nalgebra::{Quaternion, Unit};
@@ -110,8 +111,8 @@ pub fn rotation_vector(q: &Quat) -> Vec3 {
     }
 }
 
-/// The shortest rotation from the direction of `u` to that of `v`; none where they are opposite. Of a zero vector, the
-/// identity.
+/// The shortest rotation from the direction of `u` to that of `v`; none if they are opposite, the
+/// identity if one is zero.
 pub fn rotation_between(u: &Vec3, v: &Vec3) -> Option<Quat> {
     let Some((a, b)) = Unit::try_new(*u, 0.0).zip(Unit::try_new(*v, 0.0)) else {
         return Some(Quat::identity());

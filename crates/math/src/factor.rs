@@ -1,5 +1,5 @@
-//! Sparse Cholesky factorisation A = L Lᵀ of a block matrix; with `factor/lu.rs` for matrices that
-//! are not symmetric, the one door to the sparse library.
+//! Sparse Cholesky factorisation A = L Lᵀ of a block matrix. Together with `factor/lu.rs` for
+//! unsymmetric matrices, the only module that uses the sparse library.
 //!
 //! The analysis ([`Symbolic`]) depends on the pattern alone and is done once. A [`Factor`] owns
 //! all memory that numbers need, so that refactoring and solving allocate nothing.
@@ -33,11 +33,11 @@ use faer::{Conj, MatMut, Par};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// How the rows are ordered before elimination.
+/// Fill-reducing order of the rows before elimination.
 ///
-/// As a rule: [`Ordering::Amd`] for rods, sheets and small solids; nested dissection for solids
-/// of more than a few thousand nodes. [`Ordering::Auto`] measures instead of guessing and costs
-/// one more pass over the block graph, which is little beside one factorisation.
+/// As a rule: [`Ordering::Amd`] for rods, sheets and small solids; nested dissection for solids of
+/// more than a few thousand nodes. [`Ordering::Auto`] compares both and costs one more pass over
+/// the block graph, which is little compared with one factorisation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ordering<'a> {
     /// Approximate minimum degree.
@@ -48,7 +48,7 @@ pub enum Ordering<'a> {
     Auto(&'a [Vec3]),
 }
 
-/// Why a factorisation was not possible.
+/// Errors of a factorisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FactorError {
     /// The matrix has a non-positive pivot.
@@ -91,7 +91,7 @@ pub struct Symbolic {
     order: Vec<usize>,
     /// Ordered scalar matrix, one triangle: lower for supernodes, upper for single columns.
     structure: SymbolicSparseColMat<usize>,
-    /// Where the values of each ordered block column start.
+    /// Start of the values of each ordered block column.
     value_start: Vec<usize>,
     /// Source blocks of each ordered block column, as positions in the block matrix's values.
     sources: Vec<usize>,
@@ -441,7 +441,8 @@ struct Columns {
     rows: Vec<usize>,
 }
 
-/// Also returns where each block lies among the values of the original matrix.
+/// A triangle of the ordered graph, and the position of each of its blocks among the values of the
+/// original matrix.
 fn ordered_triangle(
     pattern: &BlockPattern,
     order: &[usize],
@@ -551,8 +552,8 @@ fn operations(counts: &[usize]) -> f64 {
     counts.iter().map(per_column).sum()
 }
 
-/// Reorders by a postorder of the elimination tree: same fill, but every subtree is contiguous,
-/// which is what lets columns be merged into supernodes.
+/// Reorders by a postorder of the elimination tree: same fill, but every subtree is contiguous, so
+/// that columns can be merged into supernodes.
 fn postordered(pattern: &BlockPattern, order: Vec<usize>) -> Result<Vec<usize>, FactorError> {
     const NONE: usize = usize::MAX;
     let n = order.len();

@@ -7,7 +7,7 @@ use crate::reduce::{axpy, copy, dot, norm, xpby};
 use crate::{BlockMatrix, Factor, Mat3, Vec3};
 use rayon::prelude::*;
 
-/// A square matrix known by its products.
+/// A square matrix given by its products.
 pub trait LinearOperator {
     /// Number of block rows.
     fn len(&self) -> usize;
@@ -48,7 +48,7 @@ impl Preconditioner for Identity {
     }
 }
 
-/// The inverses of the 3×3 diagonal blocks.
+/// Block Jacobi: the inverses of the 3×3 diagonal blocks.
 #[derive(Clone, Debug, Default)]
 pub struct BlockJacobi {
     inverses: Vec<Mat3>,
@@ -111,14 +111,14 @@ impl Preconditioner for Factor {
     }
 }
 
-/// When to stop.
+/// Stopping criteria.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CgConfig {
     /// Stop at ‖b − A x‖₂ ≤ relative · ‖b‖₂ …
     pub relative: f64,
     /// … or at ‖b − A x‖₂ ≤ absolute, in the unit of b.
     pub absolute: f64,
-    /// Products with A, the first residual aside.
+    /// Maximum number of products with A, without that of the first residual.
     pub max_iterations: usize,
 }
 
@@ -132,17 +132,18 @@ impl Default for CgConfig {
     }
 }
 
-/// How a solve went.
+/// Result of a solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CgReport {
-    /// Products with A.
+    /// Number of products with A.
     pub iterations: usize,
     /// ‖b − A x‖₂, computed from its definition at the end.
     pub residual: f64,
 }
 
-/// Why an iterative solve stopped early. `x` holds the last finite iterate of conjugate gradients, which is
-/// the best one in the energy norm of the error, and the iterate of BiCGSTAB with the smallest residual.
+/// Errors of an iterative solve. `x` holds the last finite iterate of conjugate gradients, which is
+/// the best one in the energy norm of the error, or the iterate of BiCGSTAB with the smallest
+/// residual.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum KrylovError {
     /// The tolerance was not reached.
@@ -161,7 +162,7 @@ pub enum KrylovError {
         /// ‖b − A x‖₂.
         residual: f64,
     },
-    /// BiCGSTAB: the recurrence divides by zero, even from a new start.
+    /// BiCGSTAB: the recurrence divides by zero, even after a restart.
     #[error("breakdown in iteration {iterations}, residual {residual:e}")]
     Breakdown {
         /// Iterations.
@@ -169,7 +170,7 @@ pub enum KrylovError {
         /// ‖b − A x‖₂.
         residual: f64,
     },
-    /// A number that is not finite came up.
+    /// A value that is not finite.
     #[error("a number that is not finite came up in iteration {iterations}")]
     NotFinite {
         /// Iterations.
@@ -186,7 +187,7 @@ pub enum KrylovError {
 }
 
 impl KrylovError {
-    /// Iterations taken and ‖b − A x‖₂ of `x`, which is NaN if it is not known.
+    /// Iterations taken and ‖b − A x‖₂ of `x`, NaN if it is unknown.
     pub fn reached(&self) -> (usize, f64) {
         match *self {
             Self::NotConverged {
@@ -206,7 +207,7 @@ impl KrylovError {
         }
     }
 
-    /// Refuses vectors that do not have the length `expected` of the operator.
+    /// Checks that vectors have the length `expected` of the operator.
     pub(crate) fn check_sizes(expected: usize, vectors: [&[Vec3]; 2]) -> Result<(), Self> {
         match vectors.iter().find(|v| v.len() != expected) {
             Some(vector) => Err(Self::SizeMismatch {
@@ -253,7 +254,7 @@ pub fn conjugate_gradients(
             return Err(KrylovError::NotFinite { iterations });
         }
         if residual <= target {
-            // The recurrence drifts from b − A x; believe only the latter, and go on from there.
+            // The recurrence drifts from b − A x: continue from the true residual.
             residual = true_residual(a, b, x, r, q);
             if residual <= target {
                 return Ok(CgReport {

@@ -1,7 +1,8 @@
-//! Linear algebra for Stiction: small dense kernels, block-sparse and banded matrices, one door to the
-//! sparse factorisation library, Krylov methods, colouring and ordered parallel loops.
+//! Linear algebra for Stiction: small dense kernels, block-sparse and banded matrices, the
+//! interface to the sparse factorisation library, Krylov methods, colouring and ordered parallel
+//! loops.
 //!
-//! This crate knows no physics. Everything in it gives the same bits for any number of threads.
+//! This crate contains no physics. Its results have the same bits for any number of threads.
 
 pub use nalgebra;
 

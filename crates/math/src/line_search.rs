@@ -5,11 +5,11 @@
 pub struct LineSearchConfig {
     /// First step to try.
     pub initial_step: f64,
-    /// Demanded fraction of the decrease that the slope promises.
+    /// Required fraction of the decrease predicted by the slope.
     pub sufficient_decrease: f64,
     /// Factor between steps.
     pub shrink: f64,
-    /// Values that may be asked for.
+    /// Maximum number of evaluations of f.
     pub max_evaluations: usize,
     /// Differences up to this fraction of |f(0)| count as rounding: near a minimum, f cannot
     /// resolve a decrease that the gradient still sees.
@@ -35,11 +35,11 @@ pub struct LineSearchReport {
     pub step: f64,
     /// f(s).
     pub value: f64,
-    /// Values asked for.
+    /// Number of evaluations of f.
     pub evaluations: usize,
 }
 
-/// Why no step was accepted.
+/// Errors of a line search.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum LineSearchError {
     /// The slope is not negative, or the value at zero is not finite.
@@ -59,15 +59,15 @@ pub enum LineSearchError {
         step: f64,
         /// Its value.
         value: f64,
-        /// Values asked for.
+        /// Number of evaluations of f.
         evaluations: usize,
     },
 }
 
-/// The first step s = s₀ · shrinkᵏ with f(s) ≤ f(0) + c s f′(0).
+/// Finds the first step s = s₀ · shrinkᵏ with f(s) ≤ f(0) + c s f′(0).
 ///
-/// `value` = f(0), `slope` = f′(0) < 0, and `f` gives f(s); a value that is not finite (an
-/// inverted element, say) counts as a rejected step.
+/// `value` = f(0), `slope` = f′(0) < 0, and `f` gives f(s); a value that is not finite (an inverted
+/// element, say) counts as a rejected step.
 pub fn armijo(
     value: f64,
     slope: f64,
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(calls, 40);
     }
 
-    /// A decrease below the resolution of f is accepted, not searched for forever.
+    /// A decrease below the resolution of f is accepted instead of being searched for without end.
     #[test]
     fn rounding_does_not_stall() {
         let value = 1e6;

@@ -1,9 +1,9 @@
-//! A hint that memory is needed soon.
+//! Cache prefetch hints.
 
-/// Asks for the cache line where entry `i` of a list begins; nothing happens if there is none.
+/// Prefetches the cache line of entry `i` of a list; does nothing if there is no such entry.
 ///
-/// Worth it where the places to visit are known ahead but jump about, so that the processor's own
-/// guess fails: bounding the vertices of a large surface in the order of space took half the time.
+/// Useful for irregular access in a known order, where hardware prefetching fails: bounding the
+/// vertices of a large surface in spatial order took half the time.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub fn prefetch<T>(list: &[T], i: usize) {

@@ -1,8 +1,9 @@
-//! What results may depend on in a processor.
+//! Properties of the processor that results may depend on.
 
-/// The instruction sets by which the sparse library chooses its dense kernels, such as `x86_64 avx2 fma`. Their sums
-/// have other orders and roundings, so that the last bits of sparse factorisations differ between processors
-/// that differ here. All else is the same on every processor.
+/// The instruction sets by which the sparse library chooses its dense kernels, such as `x86_64 avx2
+/// fma`. These kernels sum in different orders, so that the last bits of sparse factorisations
+/// differ between processors with different sets. All other results are the same on every
+/// processor.
 pub fn instruction_sets() -> String {
     let mut found = vec![std::env::consts::ARCH];
     #[cfg(target_arch = "x86_64")]

@@ -1,17 +1,18 @@
-//! Pentadiagonal matrices times the identity of space: the same numbers for x, y and z.
+//! Pentadiagonal matrices A ⊗ I₃, with the same values for x, y and z.
 //!
-//! Where a step's matrix is the same for all directions, as in alternating integrators with isotropic
-//! metrics, a polyline needs three numbers per vertex, and as many for its factor, where blocks of a
-//! band would need forty. All polylines of a body lie one after another in one column.
+//! Where the matrix of a step is isotropic, as in alternating integrators with isotropic metrics, a
+//! polyline needs three values per vertex, and three for its factor, instead of the forty of banded
+//! blocks. All polylines of a body are stored one after another.
 
 use std::sync::Arc;
 
 use crate::{BandedError, BlockError, BlockMatrix, BlockPattern, Mat3, Vec3, block::for_parts_mut};
 
-/// Polylines in one task: enough to hide what a task costs.
+/// Polylines per task: enough to amortise the overhead of a task.
 const GRAIN: usize = 16;
 
-/// Symmetric matrices Aᵢ ⊗ I with Aᵢ pentadiagonal, one per polyline; only the lower triangle is kept.
+/// Symmetric matrices Aᵢ ⊗ I with Aᵢ pentadiagonal, one per polyline; only the lower triangle is
+/// stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScalarBands {
     /// The first block of every matrix, and the number of blocks at the end.
@@ -30,7 +31,7 @@ impl ScalarBands {
         }
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     pub fn n(&self) -> usize {
         self.rows.len()
     }
@@ -40,13 +41,13 @@ impl ScalarBands {
         self.rows.fill([0.0; 3]);
     }
 
-    /// The entries (i, i − 2), (i, i − 1) and (i, i) of every block. Those that a matrix has no column
-    /// for must stay zero.
+    /// The entries (i, i − 2), (i, i − 1) and (i, i) of every block. Entries in columns outside a
+    /// matrix must stay zero.
     pub fn rows_mut(&mut self) -> &mut [[f64; 3]] {
         &mut self.rows
     }
 
-    /// Whether there is room for entry (i, j).
+    /// Whether entry (i, j) is within the band.
     pub fn has(&self, i: usize, j: usize) -> bool {
         let (i, j) = (i.max(j), i.min(j));
         let matrix = |b: usize| self.starts.partition_point(|&s| s <= b);
@@ -63,7 +64,7 @@ impl ScalarBands {
         }
     }
 
-    /// Adds `value` to entry (i, j) = (j, i); false if there is no room for it.
+    /// Adds `value` to entry (i, j) = (j, i); false if it lies outside the band.
     pub fn add(&mut self, i: usize, j: usize, value: f64) -> bool {
         let inside = self.has(i, j);
         if inside {
@@ -73,13 +74,14 @@ impl ScalarBands {
         inside
     }
 
-    /// Whether the numbers of a row are finite; those right of the diagonal belong to the rows below.
+    /// Whether the values of a row are finite; those right of the diagonal belong to the rows
+    /// below.
     pub fn row_is_finite(&self, i: usize) -> bool {
         self.rows[i].iter().all(|a| a.is_finite())
     }
 
-    /// Takes the blocks marked in `fixed` out of the matrices: their rows and columns become those of
-    /// the identity.
+    /// Eliminates the blocks marked in `fixed`: their rows and columns become those of the
+    /// identity.
     pub fn eliminate(&mut self, fixed: &[bool]) {
         for i in 0..self.rows.len() {
             if fixed[i] {
@@ -132,7 +134,7 @@ impl ScalarBands {
         pairs
     }
 
-    /// The same matrix by 3×3 blocks, with room for `more` pairs of blocks.
+    /// Converts to 3×3 blocks, with storage for the additional block pairs `more`.
     pub fn to_sparse(&self, more: &[[u32; 2]]) -> Result<BlockMatrix, BlockError> {
         let pairs = self.block_pairs();
         let all = pairs.iter().chain(more).map(|p| &p[..]);
@@ -150,7 +152,7 @@ impl ScalarBands {
         Ok(sparse)
     }
 
-    /// Heap memory of the numbers [bytes].
+    /// Heap memory of the values [bytes].
     pub fn bytes(&self) -> usize {
         24 * self.rows.len()
     }
@@ -165,7 +167,7 @@ pub struct ScalarFactors {
 }
 
 impl ScalarFactors {
-    /// Room for the factors of `matrices`; they are those of the identity.
+    /// Allocates factors of `matrices` and sets them to those of the identity.
     pub fn new(matrices: &ScalarBands) -> Self {
         Self {
             starts: Arc::clone(&matrices.starts),
@@ -241,7 +243,7 @@ impl ScalarFactors {
         });
     }
 
-    /// Heap memory of the numbers [bytes].
+    /// Heap memory of the values [bytes].
     pub fn bytes(&self) -> usize {
         24 * self.rows.len()
     }

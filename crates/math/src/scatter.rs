@@ -27,7 +27,7 @@ use std::marker::PhantomData;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-/// Where elements of K nodes add their contributions.
+/// Map from elements of K nodes to the nodes and matrix blocks that they add to.
 #[derive(Clone, Debug)]
 pub struct Scatter<const K: usize> {
     n_nodes: usize,
@@ -43,10 +43,10 @@ struct MatrixMap<const K: usize> {
     positions: Vec<[[u32; K]; K]>,
 }
 
-/// What one element adds: its energy, its gradient and its Hessian blocks.
+/// Contribution of one element: energy, gradient and Hessian blocks.
 pub type Contribution<const K: usize> = (f64, [Vec3; K], [[Mat3; K]; K]);
 
-/// A scatter and its arguments do not fit together.
+/// Errors of a scatter and its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScatterError {
     /// The element nodes do not fit the nodes or the pattern.
@@ -72,7 +72,7 @@ pub enum ScatterError {
 }
 
 impl<const K: usize> Scatter<K> {
-    /// For sums into one entry per node, `n_nodes` of them.
+    /// Builds a scatter for sums into one entry per node, `n_nodes` of them.
     pub fn new(n_nodes: usize, nodes: &[[u32; K]]) -> Result<Self, ScatterError> {
         // Large blocks reuse the cache (1.3 million tetrahedra: 174 ms with 512, 236 ms with 128);
         // a small mesh still needs enough blocks per colour to share out.
@@ -80,7 +80,7 @@ impl<const K: usize> Scatter<K> {
         Self::with_block_size(n_nodes, nodes, block_size)
     }
 
-    /// As [`Scatter::new`], with another number of elements per block. Results for different
+    /// Like [`Scatter::new`], with a given number of elements per block. Results for different
     /// block sizes differ by rounding.
     pub fn with_block_size(
         n_nodes: usize,

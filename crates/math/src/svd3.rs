@@ -1,8 +1,8 @@
 //! Singular values and polar rotation of a 3×3 matrix, with proper rotations on both sides.
 //!
-//! The kernel is one-sided Jacobi with the larger column of each pair moved to the front. It
-//! works on the columns of F themselves and never forms FᵀF, so a small singular value keeps its
-//! digits beside a large one, and nothing special happens for repeated or zero values.
+//! The kernel is one-sided Jacobi with the larger column of each pair moved to the front. It works
+//! on the columns of F and never forms FᵀF, so that small singular values keep full relative
+//! accuracy, and repeated or zero values need no special treatment.
 
 use crate::{Mat3, Vec3};
 
@@ -21,9 +21,9 @@ pub struct Svd3 {
 
 /// Signed singular value decomposition of `f`, see [`Svd3`].
 ///
-/// Any finite matrix is welcome: zero, rank-deficient, with repeated singular values, as small as
-/// the subnormal numbers or near overflow. If an entry is not finite, the singular values are NaN
-/// and the rotations the identity.
+/// Supports any finite matrix: zero, rank-deficient, with repeated singular values, subnormal or
+/// near overflow. If an entry is not finite, the singular values are NaN and the rotations the
+/// identity.
 pub fn svd3(f: &Mat3) -> Svd3 {
     let largest = f.amax();
     if largest == 0.0 || !f.iter().all(|x| x.is_finite()) {
@@ -331,7 +331,7 @@ mod tests {
             }
         }
         check(&Mat3::repeat(f64::MAX / 4.0));
-        // The smallest number there is: only order, rotations and the size can be asked for.
+        // At the smallest subnormal number, only order, rotations and magnitude can be checked.
         let sigma = svd3(&(Mat3::identity() * 5e-324)).sigma;
         assert_eq!(sigma, Vec3::repeat(5e-324));
     }

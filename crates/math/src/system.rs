@@ -28,14 +28,14 @@ pub struct SystemMatrix {
     parts: Vec<Part>,
     /// The first block of each part, and the number of blocks at the end.
     starts: Vec<usize>,
-    /// Blocks (i, j) with i < j that no part has room for, sorted; (j, i) is the transpose.
+    /// Blocks (i, j) with i < j outside the patterns of all parts, sorted; (j, i) is the transpose.
     pairs: Vec<(u32, u32)>,
     couplings: Vec<Mat3>,
 }
 
 impl SystemMatrix {
-    /// A zero matrix with the given parts and with room for couplings at `pairs` of blocks; pairs
-    /// inside one part are left to that part's pattern, unless they lie outside its bands.
+    /// Builds a zero matrix with the given parts and with couplings at `pairs` of blocks. Pairs
+    /// inside one part belong to that part's pattern, unless they lie outside its bands.
     pub fn new(shapes: Vec<PartShape>, pairs: &[(u32, u32)]) -> Self {
         let mut starts = vec![0];
         let mut parts = Vec::with_capacity(shapes.len());
@@ -62,7 +62,7 @@ impl SystemMatrix {
         matrix
     }
 
-    /// How many 3-blocks there are.
+    /// Number of 3-blocks.
     pub fn len(&self) -> usize {
         self.starts[self.parts.len()]
     }
@@ -104,7 +104,7 @@ impl SystemMatrix {
         self.starts.partition_point(|&s| s <= block) - 1
     }
 
-    /// Whether block (i, j) is a coupling and not part of one part.
+    /// Whether block (i, j) is a coupling and not stored in a part.
     fn couples(&self, i: usize, j: usize) -> bool {
         let p = self.part_of(i);
         let first = self.starts[p];
@@ -116,9 +116,10 @@ impl SystemMatrix {
         }
     }
 
-    /// Adds `value` to block (i, j). Both (i, j) and (j, i) must be added by the caller; of two
-    /// blocks in different parts, the one with i > j is known from the other. Blocks outside the
-    /// pattern are refused, and so is what is no multiple of the identity in a part of scalars.
+    /// Adds `value` to block (i, j). The caller must add both (i, j) and (j, i); of two blocks in
+    /// different parts, the one with i > j is implied by the other. Returns false for blocks
+    /// outside the pattern, and for blocks of a scalar part that are not a multiple of the
+    /// identity.
     pub fn add(&mut self, i: usize, j: usize, value: &Mat3) -> bool {
         if self.couples(i, j) {
             if i > j {
@@ -147,9 +148,9 @@ impl SystemMatrix {
         }
     }
 
-    /// Takes the blocks marked in `fixed` out of the system: their rows and columns become zero,
-    /// their diagonal blocks a multiple of the identity of the size the block had. A right-hand
-    /// side that is zero there then leaves them zero.
+    /// Eliminates the blocks marked in `fixed`: their rows and columns become zero, their diagonal
+    /// blocks a multiple of the identity of the previous magnitude. A right-hand side that is zero
+    /// there then leaves them zero.
     pub fn eliminate(&mut self, fixed: &[bool]) {
         let starts = &self.starts;
         self.parts.par_iter_mut().enumerate().for_each(|(p, part)| {
@@ -179,8 +180,8 @@ impl SystemMatrix {
         }
     }
 
-    /// The same matrix with banded parts by 3×3 blocks, couplings inside them included: for those
-    /// who know no bands.
+    /// Converts banded parts to 3×3 blocks, including the couplings inside them, for solvers that
+    /// do not support bands.
     pub fn without_bands(&self) -> Result<Self, BlockError> {
         let mut copy = self.clone();
         for (p, part) in copy.parts.iter_mut().enumerate() {
@@ -219,7 +220,7 @@ impl SystemMatrix {
         self.parts.iter().any(Part::has_bands)
     }
 
-    /// Heap memory of the numbers [bytes].
+    /// Heap memory of the values [bytes].
     pub fn bytes(&self) -> usize {
         let parts: usize = self
             .parts
@@ -267,7 +268,7 @@ impl LinearOperator for SystemMatrix {
     }
 }
 
-/// Why a system could not be solved.
+/// Errors of a system solve.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SystemError {
     /// A part could not be factorised.
@@ -275,7 +276,7 @@ pub enum SystemError {
     Factor {
         /// The part: the body's index.
         part: usize,
-        /// What went wrong.
+        /// The cause.
         source: FactorError,
     },
     /// Rods could not be factorised.
@@ -283,7 +284,7 @@ pub enum SystemError {
     Banded {
         /// The part: the body's index.
         part: usize,
-        /// What went wrong.
+        /// The cause.
         source: BandedError,
     },
     /// Conjugate gradients across couplings did not converge.
@@ -298,7 +299,7 @@ pub enum SystemError {
     },
 }
 
-/// The factors of all parts and what conjugate gradients need beside them.
+/// Factors of all parts and the workspace of conjugate gradients.
 pub struct SystemFactor {
     factors: PartFactors,
     elimination: Elimination,

@@ -44,7 +44,7 @@ pub fn random_symmetric(n: usize, cliques: &[Vec<u32>], seed: u64) -> BlockMatri
     a
 }
 
-/// The same, made positive definite by a dominant diagonal.
+/// A random symmetric positive definite matrix, by a dominant diagonal.
 pub fn random_spd(n: usize, cliques: &[Vec<u32>], seed: u64) -> BlockMatrix {
     let mut a = random_symmetric(n, cliques, seed);
     for i in 0..n {

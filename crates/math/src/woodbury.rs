@@ -1,12 +1,12 @@
-//! Inverses of a matrix with a few dense parts of rank one, from inverses without them.
+//! Inverse of a matrix with a few dense rank-one terms, from the inverse without them.
 //!
 //! ```text
 //! (S + G W Gᵀ)⁻¹ b = y − Z (I + W Gᵀ Z)⁻¹ W Gᵀ y,    y = S⁻¹ b,  Z = S⁻¹ G
 //! ```
 //!
-//! Enclosed volumes are such parts: each couples all of its surface. A direct solver takes S as it
-//! is, an iterative one its diagonal blocks: a preconditioner with only the diagonal of the dense
-//! parts would impede every motion that keeps the volume.
+//! Enclosed volumes are such terms: each couples all nodes of its surface. A direct solver uses S,
+//! an iterative one its diagonal blocks: a preconditioner with only the diagonal of the dense terms
+//! would impede every motion that keeps the volume.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -20,7 +20,8 @@ pub struct Woodbury {
 }
 
 impl Woodbury {
-    /// For the parts `ranks` (vectors g and weights w), with S⁻¹ by `solve`.
+    /// Computes Z and the small matrix for the terms `ranks` (vectors g and weights w), with S⁻¹ by
+    /// `solve`.
     pub fn set(&mut self, ranks: &[(Vec<Vec3>, f64)], mut solve: impl FnMut(&mut [Vec3])) {
         let k = ranks.len();
         self.columns.clear();
@@ -36,7 +37,7 @@ impl Woodbury {
         self.small = small.try_inverse();
     }
 
-    /// From S⁻¹ b to (S + G W Gᵀ)⁻¹ b. What cannot be inverted gives what is not a number.
+    /// Turns S⁻¹ b into (S + G W Gᵀ)⁻¹ b. A singular correction gives NaN.
     pub fn correct(&self, ranks: &[(Vec<Vec3>, f64)], y: &mut [Vec3]) {
         let k = ranks.len();
         if k == 0 {
@@ -53,11 +54,11 @@ impl Woodbury {
     }
 }
 
-/// Diagonal blocks and dense parts as a preconditioner.
+/// Diagonal blocks and dense terms as a preconditioner.
 pub struct BlocksAndRanks<'a> {
     /// Inverses of the diagonal blocks.
     pub blocks: &'a mut BlockJacobi,
-    /// Vectors and weights of the dense parts.
+    /// Vectors and weights of the dense terms.
     pub ranks: &'a [(Vec<Vec3>, f64)],
     /// The correction, set for `blocks` and `ranks`.
     pub woodbury: &'a Woodbury,

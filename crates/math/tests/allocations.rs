@@ -39,7 +39,7 @@ fn allocated(f: impl FnOnce()) -> usize {
 /// The scheduler's queues may grow once in a while, by amounts that do not depend on the matrix.
 const SCHEDULER: usize = 16 * 1024;
 
-/// One test: a second one running beside it would be counted too.
+/// A single test: another one running at the same time would be counted too.
 #[test]
 fn warm_solves_and_assembly_allocate_nothing() {
     let n = 60u32;

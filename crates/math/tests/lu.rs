@@ -1,4 +1,4 @@
-//! LU in fronts against dense elimination, and what happens where fronts are not enough.
+//! Multifrontal LU against dense elimination, and its fallback to unrestricted pivoting.
 #![allow(clippy::unwrap_used)]
 
 use nalgebra::{DMatrix, DVector};

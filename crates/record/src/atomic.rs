@@ -1,18 +1,18 @@
-//! Files that are either the old version or the new one, never something in between.
+//! Atomic replacement of files: a file is either the old version or the new one.
 //!
 //! The new contents go to a temporary file in the same directory, which is flushed to the disk and
 //! then renamed over the target; last, the directory entry is flushed. A process that is killed, or
 //! a machine that loses power, leaves the previous file untouched.
 //!
-//! Waiting for the disk takes longer than many a step, so it is kept for what a run cannot do
-//! without: checkpoints, summaries and the tables they promise. Frames are renamed into place as
-//! well ([`replace_with`]), so that no reader sees half of one, but reach the disk when the system
-//! sees fit: a machine that loses power may lose those of the last seconds, a process that is
-//! killed loses none.
+//! Waiting for the disk takes longer than many a step. It is therefore reserved for checkpoints,
+//! summaries and the tables that they refer to. Frames are renamed into place as well
+//! ([`replace_with`]), so that no reader sees half of one, but reach the disk when the system
+//! flushes them: a power failure may lose the frames of the last seconds, a killed process loses
+//! none.
 //!
-//! The temporary's name depends on
-//! the target alone, so a leftover is overwritten by the next write of the same file;
-//! [`remove_leftovers`] clears those of files that are never written again.
+//! The name of the temporary file depends on the target alone, so that a leftover is overwritten by
+//! the next write of the same file; [`remove_leftovers`] removes those of files that are never
+//! written again.
 
 use crate::RecordError;
 use std::ffi::{OsStr, OsString};
@@ -27,9 +27,9 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
     write_with(path, |out| out.write_all(bytes))
 }
 
-/// Replaces the file at `path` by whatever `fill` writes, atomically and durably.
+/// Replaces the file at `path` by the output of `fill`, atomically and durably.
 ///
-/// If `fill` or the disk fails, the temporary is removed and the old file stays as it was.
+/// If `fill` or the disk fails, the temporary file is removed and the old file stays unchanged.
 pub fn write_with(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -38,7 +38,7 @@ pub fn write_with(
     sync_directory(&parent(path))
 }
 
-/// As [`write_with`], but does not wait for the disk.
+/// Like [`write_with`], but does not wait for the disk.
 pub fn replace_with(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -65,9 +65,9 @@ fn rename_into_place(
     attempt
 }
 
-/// Removes the temporaries that killed processes left in `directory`, and says how many there were.
+/// Removes temporary files that killed processes left in `directory`, and returns their number.
 ///
-/// Call it before a run starts to write there, never while another one does.
+/// Call it before a run starts to write there, never while another run does.
 pub fn remove_leftovers(directory: &Path) -> Result<usize, RecordError> {
     let listing =
         fs::read_dir(directory).map_err(|error| RecordError::io("list", directory, error))?;
@@ -90,7 +90,7 @@ pub(crate) fn is_leftover(name: &OsStr) -> bool {
     name.starts_with(b".") && name.ends_with(SUFFIX.as_bytes())
 }
 
-/// A new file at `path` in the place of whatever is there. A link is replaced, not followed.
+/// Creates a new file at `path`, replacing an existing one. A link is replaced, not followed.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     match fs::symlink_metadata(path) {
         Ok(meta) if meta.is_file() || meta.is_symlink() => fs::remove_file(path)?,
@@ -128,8 +128,8 @@ fn parent(path: &Path) -> PathBuf {
     }
 }
 
-/// Without this, a rename may be forgotten when the power fails. Elsewhere than on Unix a directory
-/// cannot be opened as a file, and the file system looks after its own entries.
+/// Flushes a directory entry, so that a rename survives a power failure. On systems other than Unix
+/// a directory cannot be opened as a file, and the file system flushes its own entries.
 pub(crate) fn sync_directory(directory: &Path) -> Result<(), RecordError> {
     if cfg!(unix) {
         File::open(directory)
@@ -139,7 +139,7 @@ pub(crate) fn sync_directory(directory: &Path) -> Result<(), RecordError> {
     Ok(())
 }
 
-/// Makes a folder and those above it, if they are not there.
+/// Creates a folder and its parents, if they do not exist.
 pub fn make_folder(path: &Path) -> Result<(), RecordError> {
     fs::create_dir_all(path).map_err(|e| RecordError::io("create folder", path, e))
 }

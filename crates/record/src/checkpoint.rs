@@ -2,7 +2,7 @@
 //!
 //! Layout, all integers little-endian:
 //!
-//! | bytes | what |
+//! | bytes | contents |
 //! | --- | --- |
 //! | 8 | magic `STICTCKP` |
 //! | 4 | version of the container, `u32` |
@@ -28,19 +28,19 @@ const VERSION: u32 = 2;
 const UNVERSIONED: u32 = 1;
 const HEAD: usize = 8 + 4 + 8 + 4;
 
-/// Why a checkpoint cannot be used.
+/// Errors of a checkpoint.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
     /// The file could not be read or written.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// The file is something else.
+    /// The file is not a checkpoint.
     #[error("{} is not a checkpoint; give the one that the run wrote", path.display())]
     NotACheckpoint {
         /// The file.
         path: PathBuf,
     },
-    /// The container has another version.
+    /// The container has a different version.
     #[error(
         "{} has checkpoint version {found}, this program reads {VERSION}; resume with the program \
          that wrote it, or start the run afresh",
@@ -91,7 +91,7 @@ pub enum CheckpointError {
         /// Checksum stored in the file.
         stored: u64,
     },
-    /// The checksum is right but the sections are not laid out as they should be.
+    /// The checksum is right but the section layout is invalid.
     #[error(
         "{} is inconsistent at byte {offset}: {reason}; start the run afresh",
         path.display()
@@ -99,12 +99,12 @@ pub enum CheckpointError {
     Inconsistent {
         /// The file.
         path: PathBuf,
-        /// Where the trouble begins.
+        /// Offset of the error.
         offset: usize,
-        /// What is wrong.
+        /// Description of the error.
         reason: String,
     },
-    /// A section is not there.
+    /// A section is missing.
     #[error(
         "{} has no section \"{section}\"; it was written for another scene or method, start the \
          run afresh",
@@ -116,7 +116,7 @@ pub enum CheckpointError {
         /// Name of the section.
         section: String,
     },
-    /// A section was written by a later program.
+    /// A section was written by a newer program.
     #[error(
         "{} has version {found} of section \"{section}\", this program reads up to version {newest}; \
          resume with the program that wrote it, or start the run afresh",
@@ -129,7 +129,7 @@ pub enum CheckpointError {
         section: String,
         /// Version found.
         found: u32,
-        /// The newest version that can be read.
+        /// The newest supported version.
         newest: u32,
     },
     /// The meshes in the checkpoint do not fit the scene.
@@ -137,22 +137,23 @@ pub enum CheckpointError {
     Topology {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// The mismatch.
         source: Box<AdaptError>,
     },
-    /// A section does not hold what was expected of it.
+    /// A section has unexpected contents.
     #[error(transparent)]
     Decode(#[from] DecodeError),
 }
 
-/// A section: its name, its version, and what writes its contents, twice the same.
+/// A section: its name, its version, and a function that writes its contents, called twice with the
+/// same result.
 pub type Section<'a> = (&'a str, u32, &'a dyn Fn(&mut Encoder));
 
 /// Writes named sections to `path`. The previous checkpoint stays in place until the new one is
 /// complete and on the disk.
 ///
-/// Contents are written twice, first to learn their length: a checkpoint may be large beside what memory is
-/// left.
+/// Contents are written twice, first to determine their length, because a checkpoint may be large
+/// compared with the remaining memory.
 pub fn write_checkpoint(path: &Path, sections: &[Section]) -> Result<(), CheckpointError> {
     for (at, (name, ..)) in sections.iter().enumerate() {
         if sections[..at].iter().any(|(other, ..)| other == name) {
@@ -225,7 +226,7 @@ pub struct Checkpoint {
     sections: Vec<Stored>,
 }
 
-/// Where a section is in the file.
+/// Position of a section in the file.
 #[derive(Debug)]
 struct Stored {
     name: String,
@@ -234,7 +235,7 @@ struct Stored {
 }
 
 impl Checkpoint {
-    /// Reads and verifies the checkpoint at `path`. Memory is taken for the bytes that exist, never
+    /// Reads and verifies the checkpoint at `path`. Memory is allocated for bytes that exist, never
     /// for a length that the file merely claims.
     pub fn read(path: &Path) -> Result<Self, CheckpointError> {
         Self::from_bytes(path, read_file(path)?)
@@ -247,7 +248,7 @@ impl Checkpoint {
         pairs.map(move |s| (s.name.as_str(), &bytes[s.data.clone()]))
     }
 
-    /// A decoder of the section called `name`, of which only version 1 can be read.
+    /// A decoder of the section called `name`; only version 1 is supported.
     pub fn section(&self, name: &str) -> Result<Decoder<'_>, CheckpointError> {
         Ok(self.versioned(name, 1)?.1)
     }

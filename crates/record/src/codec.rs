@@ -1,16 +1,16 @@
-//! Little-endian encoding of plain values for checkpoint sections. Numbers keep every bit, the sign
-//! of zero and the payload of a not-a-number included.
+//! Little-endian encoding of plain values for checkpoint sections. Numbers keep every bit,
+//! including the sign of zero and NaN payloads.
 
 use stiction_math::Vec3;
 
-/// Collects values into the bytes of one section, or passes them on as they come.
+/// Encodes values into the bytes of one section, or streams them to a sink.
 #[derive(Default)]
 pub struct Encoder<'a> {
     bytes: Vec<u8>,
     sink: Option<&'a mut dyn FnMut(&[u8])>,
 }
 
-/// How many bytes are passed on at once.
+/// Number of bytes written to the sink at once.
 const PIECE: usize = 1 << 16;
 
 impl<'a> Encoder<'a> {
@@ -19,7 +19,7 @@ impl<'a> Encoder<'a> {
         Self::default()
     }
 
-    /// A section whose bytes go to `sink`, a piece at a time, and are not kept.
+    /// A section whose bytes are streamed to `sink` and not kept.
     pub fn into_sink(sink: &'a mut dyn FnMut(&[u8])) -> Self {
         Self {
             bytes: Vec::with_capacity(PIECE + 8),
@@ -46,7 +46,7 @@ impl<'a> Encoder<'a> {
         self.put(&[value]);
     }
 
-    /// Appends a truth value as one byte.
+    /// Appends a Boolean as one byte.
     pub fn bool(&mut self, value: bool) {
         self.byte(u8::from(value));
     }
@@ -106,14 +106,14 @@ impl<'a> Encoder<'a> {
         values.iter().for_each(|value| self.vec3(value));
     }
 
-    /// The section's bytes, or the last ones to their sink.
+    /// Returns the section's bytes, or flushes the last ones to the sink.
     pub fn finish(mut self) -> Vec<u8> {
         self.pass_on();
         self.bytes
     }
 }
 
-/// Why a section does not hold what was expected of it.
+/// An unexpected value in a section.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "section \"{section}\", byte {offset}: {reason}; the checkpoint was written by another version \
@@ -122,13 +122,13 @@ impl<'a> Encoder<'a> {
 pub struct DecodeError {
     /// Name of the section.
     pub section: String,
-    /// Where in the section the value begins [bytes].
+    /// Offset of the value in the section [bytes].
     pub offset: usize,
-    /// What is wrong.
+    /// Description of the error.
     pub reason: String,
 }
 
-/// Takes values out of a section in the order in which they went in.
+/// Decodes values of a section in the order of encoding.
 #[derive(Clone, Debug)]
 pub struct Decoder<'a> {
     section: &'a str,
@@ -146,7 +146,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// An error at the current offset, for values that decode but make no sense.
+    /// An error at the current offset, for values that decode but are invalid.
     pub fn error(&self, reason: impl Into<String>) -> DecodeError {
         DecodeError {
             section: self.section.to_owned(),
@@ -155,7 +155,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Takes a truth value.
+    /// Reads a Boolean.
     pub fn bool(&mut self) -> Result<bool, DecodeError> {
         match self.bytes.get(self.offset) {
             Some(0 | 1) => Ok(self.take(1)? == [1]),
@@ -164,45 +164,45 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Takes an unsigned integer.
+    /// Reads an unsigned integer.
     pub fn u64(&mut self) -> Result<u64, DecodeError> {
         self.word().map(u64::from_le_bytes)
     }
 
-    /// Takes an unsigned integer that counts or indexes.
+    /// Reads an unsigned integer that is a count or an index.
     pub fn usize(&mut self) -> Result<usize, DecodeError> {
         let at = self.clone();
         let value = self.u64()?;
         usize::try_from(value).map_err(|_| at.error(format!("{value} is too large to count to")))
     }
 
-    /// Takes a signed integer.
+    /// Reads a signed integer.
     pub fn i64(&mut self) -> Result<i64, DecodeError> {
         self.word().map(i64::from_le_bytes)
     }
 
-    /// Takes a number.
+    /// Reads a number.
     pub fn f64(&mut self) -> Result<f64, DecodeError> {
         self.u64().map(f64::from_bits)
     }
 
-    /// Takes a vector.
+    /// Reads a vector.
     pub fn vec3(&mut self) -> Result<Vec3, DecodeError> {
         Ok(Vec3::new(self.f64()?, self.f64()?, self.f64()?))
     }
 
-    /// Takes a count and as many bytes.
+    /// Reads a count and as many bytes.
     pub fn bytes(&mut self) -> Result<&'a [u8], DecodeError> {
         self.list(1)
     }
 
-    /// Takes a text.
+    /// Reads a text.
     pub fn str(&mut self) -> Result<&'a str, DecodeError> {
         let at = self.clone();
         std::str::from_utf8(self.list(1)?).map_err(|_| at.error("the text is not UTF-8"))
     }
 
-    /// Takes a count and as many integers.
+    /// Reads a count and as many integers.
     pub fn u32s(&mut self) -> Result<Vec<u32>, DecodeError> {
         let (chunks, _) = self.list(4)?.as_chunks();
         Ok(chunks
@@ -211,7 +211,7 @@ impl<'a> Decoder<'a> {
             .collect())
     }
 
-    /// Takes a count and as many integers.
+    /// Reads a count and as many integers.
     pub fn u64s(&mut self) -> Result<Vec<u64>, DecodeError> {
         let (chunks, _) = self.list(8)?.as_chunks();
         Ok(chunks
@@ -220,14 +220,14 @@ impl<'a> Decoder<'a> {
             .collect())
     }
 
-    /// Takes a count and as many numbers.
+    /// Reads a count and as many numbers.
     pub fn f64s(&mut self) -> Result<Vec<f64>, DecodeError> {
         let (chunks, _) = self.list(8)?.as_chunks();
         let bits = chunks.iter().map(|&chunk| u64::from_le_bytes(chunk));
         Ok(bits.map(f64::from_bits).collect())
     }
 
-    /// Takes a count and as many vectors.
+    /// Reads a count and as many vectors.
     pub fn vec3s(&mut self) -> Result<Vec<Vec3>, DecodeError> {
         let (words, _) = self.list(24)?.as_chunks::<8>();
         let (triples, _) = words.as_chunks::<3>();
@@ -236,12 +236,12 @@ impl<'a> Decoder<'a> {
         Ok(triples.iter().map(vector).collect())
     }
 
-    /// Bytes not taken yet.
+    /// Number of bytes that are left.
     pub fn remaining(&self) -> usize {
         self.bytes.len() - self.offset
     }
 
-    /// Makes sure that nothing is left over.
+    /// Checks that no bytes are left.
     pub fn finish(self) -> Result<(), DecodeError> {
         match self.remaining() {
             0 => Ok(()),
@@ -263,8 +263,8 @@ impl<'a> Decoder<'a> {
         Ok(taken)
     }
 
-    /// The bytes of a counted list of `width` bytes each. The count is compared with what is there
-    /// before anything is allocated, so that a lying count costs nothing.
+    /// The bytes of a counted list of `width` bytes each. The count is compared with the remaining
+    /// bytes before anything is allocated, so that a wrong count costs nothing.
     fn list(&mut self, width: usize) -> Result<&'a [u8], DecodeError> {
         let start = self.clone();
         let count = self.u64()?;

@@ -9,7 +9,7 @@ use std::path::Path;
 use stiction_contact::{ContactState, Outcome};
 use stiction_math::Vec3;
 
-/// The name of the cloud of contacts in a time series.
+/// The name of the point cloud of contacts in a time series.
 pub const CONTACTS: &str = "contacts.";
 
 const COLUMNS: [&str; 17] = [
@@ -39,7 +39,7 @@ pub struct ContactTable {
 }
 
 impl ContactTable {
-    /// Starts the table, replacing what was at `path`.
+    /// Starts the table, replacing the file at `path`.
     pub fn create(path: &Path) -> Result<Self, RecordError> {
         let table = Table::create(path, &COLUMNS)?;
         Ok(Self { table })
@@ -51,13 +51,13 @@ impl ContactTable {
         Ok(Self { table })
     }
 
-    /// Continues the table after a part of it; see [`Table::resume_at`].
+    /// Continues the table after a checkpointed length; see [`Table::resume_at`].
     pub fn resume_at(path: &Path, step: u64, mark: &TableMark) -> Result<Self, RecordError> {
         let table = Table::resume_at(path, &COLUMNS, step, mark)?;
         Ok(Self { table })
     }
 
-    /// The table as it is now, for a checkpoint.
+    /// The current extent of the table, for a checkpoint.
     pub fn mark(&self) -> TableMark {
         self.table.mark()
     }
@@ -93,7 +93,7 @@ impl ContactTable {
         self.table.rows(step, time, rows)
     }
 
-    /// Waits until all rows are on the disk itself.
+    /// Waits until all rows are on the disk.
     pub fn sync(&mut self) -> Result<(), RecordError> {
         self.table.sync()
     }
@@ -116,16 +116,16 @@ const PAIR_COLUMNS: [&str; 14] = [
     "friction_z",
 ];
 
-/// `pairs.csv`, open for appending: for every two things that press on each other, how many
-/// contacts bear a force, how many of them stick and slide, and the force on the first [N], its
-/// torque about the origin [N·m] and its friction [N].
+/// `pairs.csv`, open for appending: for every contact pair, the number of contacts that bear a
+/// force, the numbers that stick and slide, and the force on the first [N], its torque about the
+/// origin [N·m] and its friction [N].
 #[derive(Debug)]
 pub struct PairTable {
     table: Table,
 }
 
 impl PairTable {
-    /// Starts the table, replacing what was at `path`.
+    /// Starts the table, replacing the file at `path`.
     pub fn create(path: &Path) -> Result<Self, RecordError> {
         let table = Table::create(path, &PAIR_COLUMNS)?;
         Ok(Self { table })
@@ -137,19 +137,18 @@ impl PairTable {
         Ok(Self { table })
     }
 
-    /// Continues the table after a part of it; see [`Table::resume_at`].
+    /// Continues the table after a checkpointed length; see [`Table::resume_at`].
     pub fn resume_at(path: &Path, step: u64, mark: &TableMark) -> Result<Self, RecordError> {
         let table = Table::resume_at(path, &PAIR_COLUMNS, step, mark)?;
         Ok(Self { table })
     }
 
-    /// The table as it is now, for a checkpoint.
+    /// The current extent of the table, for a checkpoint.
     pub fn mark(&self) -> TableMark {
         self.table.mark()
     }
 
-    /// Appends the sums over the contacts of `step` at `time` [s], pairs in the order of their
-    /// numbers.
+    /// Appends the sums over the contacts of `step` at `time` [s], pairs in ascending order.
     pub fn append(
         &mut self,
         step: u64,
@@ -159,7 +158,7 @@ impl PairTable {
     ) -> Result<(), RecordError> {
         let mut sums: BTreeMap<[u32; 2], (u32, u32, [Vec3; 3])> = BTreeMap::new();
         for c in contacts.iter().filter(|c| c.state != ContactState::Open) {
-            // The same two things may come in either order; the force is on the one named first.
+            // A pair may come in either order; the force is that on the body named first.
             let sign = if c.pair[0] <= c.pair[1] { 1.0 } else { -1.0 };
             let pair = [c.pair[0].min(c.pair[1]), c.pair[0].max(c.pair[1])];
             let (stick, slide, sum) = sums.entry(pair).or_default();
@@ -188,7 +187,7 @@ impl PairTable {
         self.table.rows(step, time, rows)
     }
 
-    /// Waits until all rows are on the disk itself.
+    /// Waits until all rows are on the disk.
     pub fn sync(&mut self) -> Result<(), RecordError> {
         self.table.sync()
     }
@@ -201,7 +200,7 @@ fn name<'a>(names: &[&'a str], body: u32) -> Value<'a> {
     }
 }
 
-/// Writes the contacts at `time` [s] as a VTU cloud of points with the arrays `body_a`, `body_b`
+/// Writes the contacts at `time` [s] as a VTU point cloud with the arrays `body_a`, `body_b`
 /// (indices), `normal`, `gap`, `normal_force`, `tangential_force`, `force` (the sum of both),
 /// `slip` and `state` ([`ContactState::code`]).
 pub fn write_contacts_vtu(path: &Path, time: f64, contacts: &[Outcome]) -> Result<(), RecordError> {

@@ -1,7 +1,7 @@
 //! Append-only tables (`probes.csv`, `certificate.csv`, `contacts.csv`).
 //!
-//! Every row begins with `step,time`. Rows go straight to the operating system, so nothing waits in
-//! a buffer whose loss nobody would notice, and a full disk is an error of the row that hit it.
+//! Every row begins with `step,time`. Rows are written without buffering, so that a full disk is an
+//! error of the row that hits it.
 
 use crate::{RecordError, atomic, folder::refuse_link, read_text};
 use std::fmt::Write as _;
@@ -20,16 +20,16 @@ pub struct Table {
     last_step: u64,
     /// Bytes of complete rows on disk.
     length: u64,
-    /// Of those bytes.
+    /// Hash of these bytes.
     hash: Xxh64,
 }
 
-/// The part of a table that a checkpoint counts on.
+/// The extent of a table at a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableMark {
-    /// Its length [bytes].
+    /// Length [bytes].
     pub length: u64,
-    /// Its XXH64.
+    /// XXH64 of these bytes.
     pub checksum: u64,
 }
 
@@ -45,7 +45,7 @@ pub enum Value<'a> {
 }
 
 impl Table {
-    /// Starts a table with the header `step,time,COLUMNS…`, replacing what was at `path`.
+    /// Starts a table with the header `step,time,COLUMNS…`, replacing the file at `path`.
     pub fn create(path: &Path, columns: &[&str]) -> Result<Self, RecordError> {
         let file = atomic::create(path).map_err(|e| RecordError::io("create", path, e))?;
         let mut table = Self {
@@ -60,9 +60,9 @@ impl Table {
         Ok(table)
     }
 
-    /// Continues the table at `path` after the part `mark`, which ends with the rows of `step`; what
-    /// follows is removed. Refuses a table that does not begin with that part: rows would be missing,
-    /// or of another run.
+    /// Continues the table at `path` after the extent `mark`, which ends with the rows of `step`;
+    /// later rows are removed. Refuses a table that does not begin with that extent: rows would be
+    /// missing, or belong to another run.
     pub fn resume_at(
         path: &Path,
         columns: &[&str],
@@ -101,7 +101,7 @@ impl Table {
         })
     }
 
-    /// The table as it is now, for a checkpoint.
+    /// The current extent of the table, for a checkpoint.
     pub fn mark(&self) -> TableMark {
         TableMark {
             length: self.length,
@@ -114,8 +114,8 @@ impl Table {
         self.last_step
     }
 
-    /// Continues the table at `path` after the rows with a step of at most `step`; later rows and a
-    /// last line that was cut short are removed. A missing file is created.
+    /// Continues the table at `path` after the rows with a step of at most `step`; removes later
+    /// rows and a truncated last line. Creates a missing file.
     pub fn resume(path: &Path, columns: &[&str], step: u64) -> Result<Self, RecordError> {
         let fail = |error| RecordError::io("resume", path, error);
         refuse_special(path)?;
@@ -232,7 +232,7 @@ impl Table {
         Ok(())
     }
 
-    /// Waits until all rows are on the disk itself; call it before a checkpoint refers to them.
+    /// Waits until all rows are on the disk; call it before a checkpoint refers to them.
     pub fn sync(&mut self) -> Result<(), RecordError> {
         self.file
             .sync_data()
@@ -242,7 +242,7 @@ impl Table {
     fn append(&mut self, text: &str) -> Result<(), RecordError> {
         let written = self.file.write_all(text.as_bytes());
         if let Err(error) = written {
-            // Half a row would spoil the table for every reader; what was complete stays.
+            // Half a row would break every reader; complete rows stay.
             let _ = self.file.set_len(self.length);
             let _ = self.file.seek(SeekFrom::Start(self.length));
             return Err(RecordError::io("append to", &self.path, error));
@@ -253,7 +253,7 @@ impl Table {
     }
 }
 
-/// Refuses a link, which leads to another place, and what is no file, which may wait for ever.
+/// Refuses links, which lead elsewhere, and special files, which may block.
 fn refuse_special(path: &Path) -> Result<(), RecordError> {
     refuse_link(path)?;
     match path.metadata() {
@@ -292,7 +292,7 @@ fn quote(out: &mut String, text: &str) {
     }
 }
 
-/// A table as read from disk, row by row.
+/// A table read from disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredTable {
     /// Names of the columns, `step` and `time` among them.
@@ -315,7 +315,7 @@ impl StoredTable {
     }
 }
 
-/// Reads a table; a last line that was cut short is left out.
+/// Reads a table; a truncated last line is skipped.
 pub fn read_table(path: &Path) -> Result<StoredTable, RecordError> {
     let text = read_text(path)?;
     let complete = &text[..text.rfind('\n').map_or(0, |end| end + 1)];

@@ -1,13 +1,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why something could not be written to or read from disk. Every variant names the path.
+/// Errors of reading and writing files. Every variant names the path.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The operating system refused; its own words follow the path.
+    /// An error of the operating system, with its message.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was attempted: "write", "read", "rename", …
+        /// The attempted action: "write", "read", "rename", …
         action: &'static str,
         /// The file or directory concerned.
         path: PathBuf,
@@ -25,7 +25,7 @@ pub enum RecordError {
         /// The process.
         owner: String,
     },
-    /// The folder holds something else than a run.
+    /// The folder contains files that do not belong to a run.
     #[error(
         "{} holds {}, which is not of a run, and runs do not mix with other files; choose another \
          output folder, an empty one or one that does not exist",
@@ -38,20 +38,20 @@ pub enum RecordError {
         /// The first file found, relative to the folder.
         found: PathBuf,
     },
-    /// The data handed over contradict each other, so nothing was written.
+    /// Inconsistent data; nothing was written.
     #[error("cannot write {}: {reason}", path.display())]
     Invalid {
-        /// The file that was to be written.
+        /// The file to be written.
         path: PathBuf,
-        /// What is wrong with the data.
+        /// Description of the inconsistency.
         reason: String,
     },
-    /// A file on disk is not what it should be.
+    /// A file with unexpected contents.
     #[error("cannot read {}: {reason}", path.display())]
     Malformed {
         /// The file that was read.
         path: PathBuf,
-        /// What is wrong, where, and what to do.
+        /// Description, position and remedy.
         reason: String,
     },
 }

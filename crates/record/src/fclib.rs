@@ -1,13 +1,13 @@
 //! Friction problems in FCLIB's HDF5 files [acary2014], in memory.
 //!
-//! The layout is in `docs/problem-format.md`. What FCLIB has no place for (frames, time step) goes
-//! into a group of our own that its readers do not look at.
+//! The layout is in `docs/problem-format.md`. Data that FCLIB does not support (frames, time step)
+//! go into a separate group, which its readers ignore.
 
 use hdf5_pure::{File, FileBuilder, GroupBuilder};
 use stiction_contact::exchange::{Exchange, ExchangeError, Form, Global, Local, Matrix, Point};
 use stiction_math::Mat3;
 
-/// Why bytes are not an FCLIB problem, or a problem not an FCLIB file.
+/// Errors of reading or writing an FCLIB problem.
 #[derive(Debug, thiserror::Error)]
 pub enum FclibError {
     /// The container cannot be read or written.
@@ -18,18 +18,18 @@ pub enum FclibError {
     Missing {
         /// Its path in the file.
         path: String,
-        /// What the container says.
+        /// The error message of the container.
         reason: String,
     },
-    /// Something is there, but makes no sense.
+    /// An invalid value.
     #[error("`{path}`: {reason}")]
     Malformed {
         /// Its path in the file.
         path: String,
-        /// What is wrong.
+        /// Description of the error.
         reason: String,
     },
-    /// The problem in it makes no sense.
+    /// The problem is invalid.
     #[error(transparent)]
     Problem(#[from] ExchangeError),
 }
@@ -39,10 +39,10 @@ pub fn is_hdf5(bytes: &[u8]) -> bool {
     hdf5_pure::is_hdf5_bytes(bytes)
 }
 
-/// The group with what FCLIB has no place for.
+/// Name of the group with data that FCLIB does not support.
 const OURS: &str = "stiction";
 
-/// The problem as a file.
+/// Encodes a problem as a file.
 pub fn to_bytes(exchange: &Exchange) -> Result<Vec<u8>, FclibError> {
     let mut file = FileBuilder::new();
     let (name, matrices, vectors) = match &exchange.form {
@@ -109,7 +109,7 @@ pub fn to_bytes(exchange: &Exchange) -> Result<Vec<u8>, FclibError> {
     file.finish().map_err(|e| FclibError::Hdf5(e.to_string()))
 }
 
-/// Compressed columns: what FCLIB calls `nz = -1`.
+/// Compressed columns: `nz = -1` in FCLIB.
 fn write_matrix(group: &mut GroupBuilder, name: &str, matrix: &Matrix) -> Result<(), FclibError> {
     let entries = matrix.merged();
     let int = |n: usize| {
@@ -150,7 +150,7 @@ fn write_point(group: &mut GroupBuilder, point: &Point) {
     }
 }
 
-/// The problem in a file. Equality constraints (`G`, `V`, `R`) are refused.
+/// Decodes the problem in a file. Equality constraints (`G`, `V`, `R`) are not supported.
 pub fn from_bytes(bytes: &[u8]) -> Result<Exchange, FclibError> {
     let reader =
         Reader(File::from_bytes(bytes.to_vec()).map_err(|e| FclibError::Hdf5(e.to_string()))?);
@@ -278,7 +278,8 @@ impl Reader {
             .unwrap_or_default()
     }
 
-    /// In any of FCLIB's three storages: triplets (nz ≥ 0), compressed columns (−1) or rows (−2).
+    /// Reads a matrix in any of FCLIB's three storage schemes: triplets (nz ≥ 0), compressed
+    /// columns (−1) or rows (−2).
     fn matrix(&self, path: &str) -> Result<Matrix, FclibError> {
         let at = |name: &str| format!("{path}/{name}");
         let size = |name: &str| -> Result<usize, FclibError> {
@@ -298,7 +299,7 @@ impl Reader {
             if p.len() < count || i.len() < count || x.len() < count {
                 return Err(malformed(path, "there are fewer triplets than it says"));
             }
-            // As CSparse has them: p holds columns. FCLIB's header says the reverse, but no file does.
+            // As in CSparse, p holds columns. FCLIB's header states the reverse, but no file does.
             for k in 0..count {
                 entries.push((index(i[k], "i")?, index(p[k], "p")?, x[k]));
             }
@@ -367,7 +368,7 @@ mod tests {
             for there in [Exchange::global(&stored), Exchange::local(&stored)] {
                 let mut there = there.unwrap();
                 let back = from_bytes(&to_bytes(&there).unwrap()).unwrap();
-                // Entries come back sorted and added.
+                // Entries are read back sorted and summed.
                 let sorted = |m: &mut Matrix| m.entries = m.merged();
                 match &mut there.form {
                     Form::Global(g) => [&mut g.m, &mut g.h].map(sorted).len(),
@@ -378,7 +379,7 @@ mod tests {
         }
     }
 
-    /// Damage is refused or changes a number; it never panics.
+    /// Corrupted input is refused or changes a number; it never panics.
     #[test]
     fn damaged_files_do_no_harm() {
         let there = Exchange::global(&stored(Kind::Sparse, 1)).unwrap();

@@ -1,8 +1,8 @@
-//! The folder of a run: what may be written there, by whom, and how an earlier run is removed.
+//! The folder of a run: locking, refusal of foreign files, and removal of an earlier run.
 //!
 //! A folder holds one run. Before anything is written, the process takes an advisory lock on
-//! `DIR/run.lock`, which the operating system releases when the process ends, however it ends. A folder
-//! with other files than those of a run is refused, so that nothing of the user is replaced.
+//! `DIR/run.lock`, which the operating system releases when the process ends, however it ends. A
+//! folder with files that do not belong to a run is refused, so that no user files are replaced.
 
 use std::{
     ffi::OsStr,
@@ -20,7 +20,8 @@ pub const LOCK: &str = "run.lock";
 /// First line of the lock, which distinguishes it from a user's own file.
 const LOCK_HEADER: &str = "stiction run lock";
 
-/// Files that say that a run was made, removed first: what is left after them is of no run.
+/// Files that mark a complete run; they are removed first, so that an interrupted removal leaves no
+/// run.
 const FIRST: [&str; 2] = ["summary.json", "checkpoint.bin"];
 
 /// Other files of a run with fixed names. The kept scene and its meshes are replaced, not removed,
@@ -35,10 +36,10 @@ const FILES: [&str; 7] = [
     "run.glb",
 ];
 
-/// How often the lock is tried when other processes remove it in the same moment.
+/// Number of attempts to take the lock while other processes remove it.
 const ATTEMPTS: usize = 100;
 
-/// A folder that this process alone writes a run to. Clones share the lock.
+/// A run folder that is locked by this process. Clones share the lock.
 #[derive(Clone, Debug)]
 pub struct RunFolder {
     held: Arc<Held>,
@@ -47,13 +48,13 @@ pub struct RunFolder {
 #[derive(Debug)]
 struct Held {
     dir: PathBuf,
-    /// None where the file system has no locks.
+    /// None if the file system does not support locks.
     lock: Option<File>,
 }
 
 impl RunFolder {
-    /// Makes the folder if it is not there and locks it. Refuses a folder that another process writes
-    /// to, and one with files that are not of a run.
+    /// Creates the folder if it does not exist and locks it. Refuses a folder that another process
+    /// writes to, and one with files that do not belong to a run.
     pub fn claim(dir: &Path) -> Result<Self, RecordError> {
         if let Some(found) = foreign(dir)? {
             return Err(RecordError::Foreign {
@@ -74,7 +75,7 @@ impl RunFolder {
         &self.held.dir
     }
 
-    /// Whether the folder holds a run, finished or not, or what is left of one.
+    /// Whether the folder holds a run, finished or not, or its remains.
     pub fn has_run(&self) -> bool {
         let marks = FIRST.iter().chain(&FILES);
         marks
@@ -82,8 +83,8 @@ impl RunFolder {
             .any(|name| self.path().join(name).exists())
     }
 
-    /// Removes all files of an earlier run but its kept scene and meshes. After an interruption at any
-    /// moment the folder holds the whole earlier run, or no checkpoint.
+    /// Removes all files of an earlier run except its kept scene and meshes. After an interruption
+    /// at any moment the folder holds the whole earlier run, or no checkpoint.
     pub fn clear(&self) -> Result<(), RecordError> {
         for name in FIRST {
             if remove(&self.path().join(name))? {
@@ -97,12 +98,12 @@ impl RunFolder {
         self.remove_numbered("problems", 0)
     }
 
-    /// Removes the file `name` if it is there.
+    /// Removes the file `name` if it exists.
     pub fn remove(&self, name: &str) -> Result<(), RecordError> {
         remove(&self.path().join(name)).map(|_| ())
     }
 
-    /// Removes the files of a run in the folder `name` that have the number `from` or a later one.
+    /// Removes the files of a run in the folder `name` with number `from` or later.
     pub(crate) fn remove_numbered(&self, name: &str, from: u64) -> Result<(), RecordError> {
         let folder = self.path().join(name);
         if !is_plain_folder(&folder)? {
@@ -118,7 +119,7 @@ impl RunFolder {
         Ok(())
     }
 
-    /// Makes a folder inside, which must not be a link to elsewhere.
+    /// Creates a subfolder, which must not be a link.
     pub fn make(&self, name: &str) -> Result<PathBuf, RecordError> {
         let folder = self.path().join(name);
         if !is_plain_folder(&folder)? {
@@ -130,14 +131,14 @@ impl RunFolder {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // While the lock is held, so that nobody else's is removed.
+        // While the lock is held, so that no other process's lock is removed.
         if self.lock.is_some() {
             let _ = fs::remove_file(self.dir.join(LOCK));
         }
     }
 }
 
-/// Locks the file at `path`. None where the file system has no locks.
+/// Locks the file at `path`. None if the file system does not support locks.
 fn lock(path: &Path) -> Result<Option<File>, RecordError> {
     let fail = |error| RecordError::io("lock", path, error);
     for _ in 0..ATTEMPTS {
@@ -161,12 +162,13 @@ fn lock(path: &Path) -> Result<Option<File>, RecordError> {
             }
             Err(TryLockError::Error(e)) => return Err(fail(e)),
         }
-        // The owner before may have removed the file after it was opened here.
+        // The previous owner may have removed the file after it was opened here.
         if !same_file(path, &file) {
             continue;
         }
         let text = format!("{LOCK_HEADER}\nprocess {}\n", std::process::id());
-        // Written over, never emptied first: whatever is interrupted, the header marks the folder of a run.
+        // Overwritten, never truncated first: after any interruption, the header marks the folder
+        // of a run.
         file.seek(SeekFrom::Start(0))
             .and_then(|_| file.write_all(text.as_bytes()))
             .and_then(|()| file.set_len(text.len() as u64))
@@ -176,7 +178,7 @@ fn lock(path: &Path) -> Result<Option<File>, RecordError> {
     Err(fail(io::Error::from(io::ErrorKind::ResourceBusy)))
 }
 
-/// The process that a lock names, if it names one yet.
+/// The process named in a lock, if any.
 fn owner(file: &mut File) -> String {
     let mut text = String::new();
     let _ = file.take(256).read_to_string(&mut text);
@@ -200,11 +202,11 @@ fn same_file(path: &Path, _file: &File) -> bool {
     path.exists()
 }
 
-/// The first file in `dir` that is not of a run, if it is not the folder of a run.
+/// The first file in `dir` that does not belong to a run, unless `dir` is the folder of a run.
 fn foreign(dir: &Path) -> Result<Option<PathBuf>, RecordError> {
     match fs::metadata(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        // Whatever is wrong, making the folder says it.
+        // Creating the folder reports the error.
         Err(_) => return Ok(None),
         Ok(meta) if !meta.is_dir() => return Ok(None),
         Ok(_) => {}
@@ -217,7 +219,7 @@ fn foreign(dir: &Path) -> Result<Option<PathBuf>, RecordError> {
         let name = entry
             .map_err(|e| RecordError::io("list", dir, e))?
             .file_name();
-        // A process that is killed right after it made the lock leaves it empty.
+        // A process that is killed right after it created the lock leaves it empty.
         let lock = name == LOCK && dir.join(LOCK).metadata().is_ok_and(|m| m.len() == 0);
         if name != OVERLAPS && !lock && !atomic::is_leftover(&name) {
             found.push(PathBuf::from(name));
@@ -256,7 +258,7 @@ fn list(dir: &Path) -> Result<fs::ReadDir, RecordError> {
     fs::read_dir(dir).map_err(|e| RecordError::io("list", dir, e))
 }
 
-/// Removes a file or a link, and says whether there was one.
+/// Removes a file or a link; returns whether it existed.
 fn remove(path: &Path) -> Result<bool, RecordError> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -265,7 +267,7 @@ fn remove(path: &Path) -> Result<bool, RecordError> {
     }
 }
 
-/// Refuses a symbolic link, which would be written through to somewhere else.
+/// Refuses a symbolic link, through which files elsewhere would be overwritten.
 pub(crate) fn refuse_link(path: &Path) -> Result<(), RecordError> {
     match fs::symlink_metadata(path) {
         Ok(meta) if meta.is_symlink() => Err(RecordError::invalid(
@@ -289,7 +291,7 @@ fn is_plain_folder(path: &Path) -> Result<bool, RecordError> {
     }
 }
 
-/// The number of a frame `NAME_000012.vtu` or a problem `000012.problem`.
+/// The number in `NAME_000012.vtu` or `000012.problem`.
 fn number(name: &OsStr) -> Option<u64> {
     let (stem, extension) = name.to_str()?.rsplit_once('.')?;
     let digits = match extension {
@@ -320,7 +322,7 @@ mod tests {
         );
         drop(clone);
         assert_eq!(fs::read_dir(&run).unwrap().count(), 0);
-        // What a process that was killed leaves does not lock the folder.
+        // The lock of a killed process does not lock the folder.
         fs::write(run.join(LOCK), format!("{LOCK_HEADER}\nprocess 1\n")).unwrap();
         fs::write(run.join("probes.csv"), "step,time\n").unwrap();
         RunFolder::claim(&run).unwrap();
@@ -341,7 +343,7 @@ mod tests {
         fs::write(dir.path().join("probes.csv"), "my data\n").unwrap();
         let error = RunFolder::claim(dir.path()).unwrap_err().to_string();
         assert!(error.contains("probes.csv"), "{error}");
-        // Nor does a kept scene that the user copied make it the folder of a run.
+        // A kept scene that the user copied does not make it the folder of a run.
         fs::write(dir.path().join("scene.toml"), scene_file::HEADER).unwrap();
         assert!(RunFolder::claim(dir.path()).is_err());
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);

@@ -5,14 +5,14 @@ use stiction_math::Vec3;
 /// One body at one time, as plain data: the input of the VTU, OBJ and PLY writers.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// The body's name, for messages and for formats that store it (OBJ, PLY). VTU files leave it to
-    /// the collection: string arrays trouble some readers.
+    /// The body's name, for messages and for formats that store it (OBJ, PLY). VTU files leave it
+    /// to the collection: some readers do not support string arrays.
     pub name: &'a str,
-    /// Time of the frame [s]; written as the field `TimeValue`, which ParaView understands.
+    /// Time of the frame [s]; written as the field `TimeValue`, which ParaView reads.
     pub time: f64,
     /// Vertex positions [m].
     pub positions: &'a [Vec3],
-    /// What connects the vertices.
+    /// Connectivity of the vertices.
     pub cells: Cells<'a>,
     /// Named values, one per vertex.
     pub point_data: &'a [(&'a str, Data<'a>)],
@@ -31,7 +31,7 @@ pub enum Cells<'a> {
     Tets(&'a [[u32; 4]]),
     /// Rods or hair, one segment each.
     Lines(&'a [[u32; 2]]),
-    /// Every vertex is a cell of its own.
+    /// Every vertex is a cell.
     Points,
 }
 
@@ -95,8 +95,8 @@ impl Cells<'_> {
 }
 
 impl Frame<'_> {
-    /// Refuses what no reader could make sense of: indices beyond the vertices, columns of the
-    /// wrong length, two columns of one name.
+    /// Refuses invalid frames: indices out of range, columns of the wrong length, duplicate column
+    /// names.
     pub(crate) fn check(&self, path: &Path) -> Result<(), RecordError> {
         let refuse = |reason: String| {
             Err(RecordError::invalid(
@@ -140,7 +140,7 @@ impl Frame<'_> {
 
 /// The path of one body's file in a numbered sequence: `DIR/NAME_000012.EXT`.
 ///
-/// Characters of `name` that some file system would refuse become `_`.
+/// Characters of `name` that are not portable in file names become `_`.
 pub fn sequence_path(directory: &Path, name: &str, frame: usize, extension: &str) -> PathBuf {
     let safe: String = name
         .chars()
@@ -155,7 +155,7 @@ pub fn sequence_path(directory: &Path, name: &str, frame: usize, extension: &str
     directory.join(format!("{safe}_{frame:06}.{extension}"))
 }
 
-/// The faces that belong to one tetrahedron only, facing outwards, in the order of `tets`.
+/// The boundary faces, facing outwards, in the order of `tets`.
 pub(crate) fn boundary(tets: &[[u32; 4]]) -> Vec<[u32; 3]> {
     // Seen from outside, counter-clockwise, for tets with (b−a)×(c−a)·(d−a) > 0.
     const FACES: [[usize; 3]; 4] = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]];

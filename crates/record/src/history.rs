@@ -1,5 +1,5 @@
-//! What a summary needs to know of a run, and nothing more: it goes into every checkpoint, so that a
-//! resumed run ends with the summary of an uninterrupted one.
+//! Running statistics of a run for its summary. They go into every checkpoint, so that a resumed
+//! run ends with the summary of an uninterrupted one.
 
 use stiction_contact::Certificate;
 use stiction_sim::{
@@ -12,11 +12,11 @@ use crate::{
     running::Running,
 };
 
-/// The newest version of the section `history`. Version 1 had other fields of the certificate and other
-/// stages, version 2 no moving bounds of checks.
+/// The newest version of the section `history`. Version 1 had different fields of the certificate
+/// and different stages, version 2 no moving bounds of checks.
 pub const HISTORY_VERSION: u32 = 3;
 
-/// The followed numbers of a run.
+/// Running statistics of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct History {
     /// Iterations of the method per step.
@@ -29,20 +29,20 @@ pub struct History {
     pub probes: Vec<Running>,
     /// Every check, in the order of the scene.
     pub checks: Vec<Progress>,
-    /// Steps that had to be cut into parts.
+    /// Number of steps that were substepped.
     pub cut_steps: u64,
-    /// Steps in which the method missed its own stopping criterion.
+    /// Number of steps in which the method missed its own stopping criterion.
     pub unconverged_steps: u64,
-    /// Frames written.
+    /// Number of frames written.
     pub frames: u64,
-    /// Seconds of work before the last resume.
+    /// Wall-clock time before the last resume [s].
     pub wall: f64,
-    /// Seconds per stage before the last resume.
+    /// Wall-clock time per stage before the last resume [s].
     pub stages: [f64; Stage::ALL.len()],
 }
 
 impl History {
-    /// The history of a run that has not begun.
+    /// An empty history.
     pub fn new(probes: usize, checks: usize) -> Self {
         Self {
             iterations: Running::default(),
@@ -58,7 +58,7 @@ impl History {
         }
     }
 
-    /// Takes in a step of `h` [s] that ended at time `t` [s] with the given probes.
+    /// Adds a step of `h` [s] that ended at time `t` [s] with the given probes.
     pub fn step(&mut self, report: &StepReport, checks: &[Check], t: f64, h: f64, probes: &[f64]) {
         self.iterations.push(report.iterations as f64);
         self.contacts.push(report.contacts as f64);
@@ -70,7 +70,7 @@ impl History {
         self.watch(checks, t, h, probes, Some(&report.certificate));
     }
 
-    /// Takes in the probes of the state before the first step, at time `t` [s].
+    /// Adds the probes of the state before the first step, at time `t` [s].
     pub fn start(&mut self, checks: &[Check], t: f64, h: f64, probes: &[f64]) {
         self.watch(checks, t, h, probes, None);
     }
@@ -96,7 +96,7 @@ impl History {
         }
     }
 
-    /// For a checkpoint.
+    /// Writes the checkpoint section.
     pub fn encode(&self, out: &mut Encoder) {
         self.iterations.encode(out);
         self.contacts.encode(out);
@@ -117,7 +117,7 @@ impl History {
         out.f64s(&self.stages);
     }
 
-    /// From a checkpoint of a section's version, checked against what the scene expects.
+    /// Reads a checkpoint section of the given version and checks it against the scene.
     pub fn decode(
         version: u32,
         input: &mut Decoder<'_>,

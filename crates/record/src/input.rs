@@ -1,13 +1,13 @@
-//! Files that are read whole.
+//! Reading of whole files.
 
 use std::{fs, io, path::Path};
 
 use crate::RecordError;
 
-/// The largest file that is read whole [bytes]: larger than any checkpoint that fits into memory.
+/// The largest file that is read [bytes]: larger than any checkpoint that fits into memory.
 const LARGEST: u64 = 1 << 36;
 
-/// Reads a regular file. Devices and pipes, which may never end or wait for a writer, are refused.
+/// Reads a regular file. Refuses devices and pipes, which may never end or wait for a writer.
 pub fn read_file(path: &Path) -> Result<Vec<u8>, RecordError> {
     let fail = |error| RecordError::io("read", path, error);
     let meta = fs::metadata(path).map_err(fail)?;
@@ -20,7 +20,7 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, RecordError> {
     fs::read(path).map_err(fail)
 }
 
-/// Reads a regular file of text.
+/// Reads a regular text file.
 pub fn read_text(path: &Path) -> Result<String, RecordError> {
     let text = String::from_utf8(read_file(path)?);
     text.map_err(|_| RecordError::malformed(path, "it is not UTF-8 text"))

@@ -1,8 +1,8 @@
-//! What a run leaves on disk: frames (VTU with a PVD time series, OBJ, PLY), tables of probes,
-//! certificates and contacts, the summary, checkpoints and pictures.
+//! Output of a run: frames (VTU with a PVD time series, OBJ, PLY), tables of probes, certificates
+//! and contacts, the summary, checkpoints and pictures.
 //!
-//! Everything here takes plain data. Files are replaced atomically or appended to row by row, and
-//! every error carries the path and the operating system's reason.
+//! Writers take plain data. Files are replaced atomically or appended to row by row, and every
+//! error carries the path and the operating system's reason.
 
 pub mod animation;
 pub mod atomic;

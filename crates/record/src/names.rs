@@ -1,17 +1,17 @@
-//! Names of what a time series shows, and of its files: one to one.
+//! One-to-one names of time series entries and their files.
 
 use stiction_bodies::Model;
 
 use crate::{CONTACTS, OBSTACLE_PREFIX};
 
-/// Prefix of bodies whose own names could be taken for something else.
+/// Prefix of bodies whose names would be ambiguous.
 const BODY_PREFIX: &str = "body.";
 
-/// Longest stem of a file [bytes]: file systems limit names to 255, of which the number and the
-/// extension need a part.
+/// Longest file stem [bytes]: file systems limit names to 255, including the frame number and the
+/// extension.
 const LONGEST: usize = 120;
 
-/// The name in the time series and the stem of the files, for everything that frames show.
+/// The name in the time series and the file stem of every entry.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SeriesNames {
     /// Of each body.
@@ -41,8 +41,8 @@ impl SeriesNames {
     }
 }
 
-/// The name of a body in a time series: its own, with a prefix where that is the name of an obstacle or
-/// of the contacts there.
+/// The name of a body in a time series: its own, with a prefix if it collides with an obstacle or
+/// with the contacts.
 fn body_name(name: &str) -> String {
     let reserved = [OBSTACLE_PREFIX, CONTACTS, BODY_PREFIX];
     match reserved.iter().any(|prefix| name.starts_with(prefix)) {
@@ -51,15 +51,15 @@ fn body_name(name: &str) -> String {
     }
 }
 
-/// Stems of file names for `names`, each once, also where the file system ignores case.
+/// Unique file stems for `names`, also on file systems that ignore case.
 ///
-/// A name of letters, digits, `-` and `_` is its own stem. Other characters become `_`, and a number
-/// is appended to what another name has already.
+/// A name of letters, digits, `-` and `_` is its own stem. Other characters become `_`, and a
+/// number is appended to a stem that is taken.
 pub fn file_stems<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let names: Vec<&str> = names.collect();
     let mut taken = std::collections::BTreeSet::new();
     let mut stems = vec![String::new(); names.len()];
-    // Names that need no change come first, so that no other name takes theirs.
+    // Unchanged names come first, so that no other name takes theirs.
     for exact in [true, false] {
         for (name, stem) in names.iter().zip(&mut stems) {
             let plain = plain(name);
@@ -79,7 +79,7 @@ pub fn file_stems<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     stems
 }
 
-/// A name with `_` for what some file system would refuse.
+/// A name with `_` for characters that are not portable in file names.
 fn plain(name: &str) -> String {
     let fits = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     let mut plain: String = name

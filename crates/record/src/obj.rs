@@ -1,19 +1,19 @@
-//! Wavefront OBJ, one file per body and frame: positions, faces and lines for any modelling tool.
+//! Wavefront OBJ, one file per body and frame: positions, faces and lines.
 
 use crate::frame::{Cells, Frame, boundary};
 use crate::{RecordError, atomic};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes one frame of one body as OBJ, atomically. Solids show their boundary; values are left
-/// out, since OBJ has no place for them. Positions [m] are in shortest round-trip form, z up.
+/// Writes one frame of one body as OBJ, atomically. Solids are written as their boundary; OBJ does
+/// not support values. Positions [m] are in shortest round-trip form, z up.
 pub fn write_obj(path: &Path, frame: &Frame) -> Result<(), RecordError> {
     frame.check(path)?;
     atomic::replace_with(path, |out| encode(out, frame))
 }
 
 fn encode(out: &mut dyn Write, frame: &Frame) -> io::Result<()> {
-    // A line break in a name would start a statement of its own.
+    // A line break in a name would start a new statement.
     let name = frame.name.replace(char::is_control, " ");
     writeln!(out, "# t = {:?} s\no {name}", frame.time)?;
     for p in frame.positions {

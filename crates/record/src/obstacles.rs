@@ -1,4 +1,4 @@
-//! Obstacles as meshes, so that frames show what bodies lie on.
+//! Obstacles as meshes, for frames.
 
 use stiction_bodies::{
     Model, State,
@@ -33,7 +33,7 @@ pub(crate) fn meshes(model: &Model, state: &State) -> Vec<TriMesh> {
         Shape::Mesh(mesh) | Shape::LevelSet(mesh, _) => Ok(mesh.clone()),
         Shape::Solid(solid) => tessellate(solid, bounds.as_ref()),
     };
-    // A shape that cannot be meshed cannot be seen either; the run does not depend on it.
+    // A shape that cannot be meshed is not shown; the run does not depend on it.
     model
         .obstacles
         .iter()

@@ -1,4 +1,4 @@
-//! What overlaps at the start, as a picture for ParaView.
+//! Overlaps of the initial state as a VTU file.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use stiction_sim::overlap::{Element, Overlap, Place};
 
 use crate::{Cells, Data, Encoding, Frame, RecordError, write_vtu};
 
-/// The file's name.
+/// The file name.
 pub const OVERLAPS: &str = "overlaps.vtu";
 
-/// Writes both sides of every overlap as cells with the columns `body` (the number of the body, or
-/// of the obstacle behind all bodies), `element` (its triangle, or the first vertex of an edge or
-/// the vertex itself), `corners` (3, 2 or 1), `partner` (the number of the other body or obstacle),
-/// `pair` (which overlap) and `depth` [m], −1 where surfaces cross. All cells are triangles; the
-/// last corner of an edge or vertex is repeated.
+/// Writes both sides of every overlap as cells with the columns `body` (index of the body, or of
+/// the obstacle, counted after all bodies), `element` (its triangle, or the first vertex of an edge
+/// or the vertex itself), `corners` (3, 2 or 1), `partner` (index of the other body or obstacle),
+/// `pair` (index of the overlap) and `depth` [m], −1 where surfaces cross. All cells are triangles;
+/// the last corner of an edge or vertex is repeated.
 pub fn write_overlaps(path: &Path, overlaps: &[Overlap]) -> Result<(), RecordError> {
     let mut positions: Vec<Vec3> = Vec::new();
     let mut cells: Vec<[u32; 3]> = Vec::new();

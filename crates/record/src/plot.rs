@@ -1,5 +1,5 @@
-//! Curves: axes, linear or logarithmic, a legend and several series, alone or several plots on one
-//! sheet, as SVG or PNG.
+//! Line plots: linear or logarithmic axes, a legend and several series, alone or several plots on
+//! one sheet, as SVG or PNG.
 
 use std::{io::Cursor, path::Path, sync::OnceLock};
 
@@ -13,13 +13,13 @@ use plotters::{
 
 use crate::{RecordError, atomic};
 
-/// How an axis is divided.
+/// Scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Evenly.
+    /// Linear.
     #[default]
     Linear,
-    /// By powers of ten. Values that are not positive are left out.
+    /// Logarithmic. Values that are not positive are skipped.
     Logarithmic,
 }
 
@@ -35,15 +35,15 @@ pub struct Series {
 /// Curves over one pair of axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
-    /// Above the curves.
+    /// Title above the curves.
     pub title: String,
-    /// What x is, with its unit.
+    /// Label of x, with its unit.
     pub x_label: String,
-    /// What y is, with its unit.
+    /// Label of y, with its unit.
     pub y_label: String,
-    /// How x is divided.
+    /// Scale of x.
     pub x_scale: Scale,
-    /// How y is divided.
+    /// Scale of y.
     pub y_scale: Scale,
     /// The curves.
     pub series: Vec<Series>,
@@ -52,8 +52,8 @@ pub struct Plot {
 }
 
 impl Series {
-    /// A curve of at most `most` points that looks the same: of each stretch, the least and the
-    /// greatest value stay, so that no peak is lost.
+    /// A curve of at most `most` points that looks the same: of each interval, the minimum and the
+    /// maximum are kept, so that no peak is lost.
     pub fn thinned(self, most: usize) -> Self {
         let stretch = self.points.len().div_ceil((most / 2).max(1));
         if stretch <= 2 {
@@ -86,10 +86,10 @@ impl Default for Plot {
     }
 }
 
-/// Letters are registered once, and come with the program.
+/// The font is registered once, and is part of the program.
 static FONT: OnceLock<bool> = OnceLock::new();
 
-/// Distinct for most eyes, dark enough on white.
+/// Colours that are distinct for most eyes and dark enough on white.
 const COLOURS: [(u8, u8, u8); 8] = [
     (0, 114, 178),
     (213, 94, 0),
@@ -104,14 +104,14 @@ const COLOURS: [(u8, u8, u8); 8] = [
 /// Plots on one sheet, row by row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
-    /// The plots; the size of the first one is that of all.
+    /// The plots; all have the size of the first one.
     pub plots: Vec<Plot>,
-    /// How many there are in a row; at least one.
+    /// Number of plots in a row; at least one.
     pub columns: usize,
 }
 
 impl Figure {
-    /// Writes the figure as `.svg` or `.png`, by the name, atomically.
+    /// Writes the figure as `.svg` or `.png`, by the extension, atomically.
     pub fn write(&self, path: &Path) -> Result<(), RecordError> {
         match path.extension().and_then(|e| e.to_str()) {
             Some("svg") => {
@@ -156,7 +156,7 @@ impl Figure {
 }
 
 impl Plot {
-    /// Writes the plot as `.svg` or `.png`, by the name, atomically.
+    /// Writes the plot as `.svg` or `.png`, by the extension, atomically.
     pub fn write(&self, path: &Path) -> Result<(), RecordError> {
         let figure = Figure {
             plots: vec![self.clone()],
@@ -191,7 +191,7 @@ impl Plot {
     }
 
     fn shown(&self, p: &(f64, f64)) -> bool {
-        // Beyond these, axes have no ticks that a number could name.
+        // Beyond these limits, ticks cannot be labelled.
         let fits = |x: f64, scale| match scale {
             Scale::Linear => x.abs() < 1e100,
             Scale::Logarithmic => (1e-100..1e100).contains(&x),
@@ -199,7 +199,7 @@ impl Plot {
         fits(p.0, self.x_scale) && fits(p.1, self.y_scale)
     }
 
-    /// From the least to the largest value, and a little more.
+    /// The range of the values, with a margin.
     fn range(&self, scale: Scale, of: impl Fn(&(f64, f64)) -> f64) -> std::ops::Range<f64> {
         let points = self.series.iter().flat_map(|s| &s.points);
         let values = points.filter(|p| self.shown(p)).map(of);
@@ -208,7 +208,7 @@ impl Plot {
         });
         match scale {
             _ if low > high => 0.1..1.0,
-            // Whole decades, so that the ends have names.
+            // Whole decades, so that the ends have labels.
             Scale::Logarithmic => {
                 let (a, b) = (low.log10().floor(), high.log10().ceil());
                 10f64.powf(a)..10f64.powf(b.max(a + 1.0))
@@ -318,7 +318,7 @@ fn bitmap(plots: &[Plot], grid: (usize, usize), size: (u32, u32)) -> Result<Vec<
     Ok(out.into_inner())
 }
 
-/// Short, and exact where it can be, on an axis of the given length.
+/// A short label, exact if possible, on an axis of the given length.
 fn label(x: f64, span: f64) -> String {
     let size = x.abs();
     if size <= 1e-9 * span {

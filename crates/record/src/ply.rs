@@ -8,8 +8,8 @@ use std::path::Path;
 /// Writes one frame of one body as binary little-endian PLY, atomically.
 ///
 /// Positions [m] and point data become `double` properties of the vertices (vectors as `NAME_x`,
-/// `NAME_y`, `NAME_z`; PLY has no 64-bit integers, so integers beyond 2⁵³ are rounded). Solids show
-/// their boundary, lines become edges. Cell and field data are left out.
+/// `NAME_y`, `NAME_z`; PLY has no 64-bit integers, so integers beyond 2⁵³ are rounded). Solids are
+/// written as their boundary, lines as edges. Cell and field data are not supported.
 pub fn write_ply(path: &Path, frame: &Frame) -> Result<(), RecordError> {
     frame.check(path)?;
     atomic::replace_with(path, |out| encode(out, frame))

@@ -1,4 +1,4 @@
-//! Files of friction problems, of any kind that is read: by what is in them, not by their names.
+//! Files of friction problems in all supported formats, recognised by their contents.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ use stiction_contact::{
 
 use crate::{RecordError, atomic, fclib, read_file};
 
-/// A problem as its file has it.
+/// A problem in the form of its file.
 #[derive(Clone, Debug)]
 pub enum ProblemFile {
-    /// Our own form.
+    /// Stiction's own format.
     Own(Box<StoredProblem>),
     /// FCLIB's HDF5 or Siconos' text.
     Exchange(Box<Exchange>),
 }
 
-/// A problem from a file: our own form, FCLIB's HDF5 or Siconos' text.
+/// Reads a problem file: Stiction's own format, FCLIB's HDF5 or Siconos' text.
 pub fn read_problem_file(path: &Path) -> Result<ProblemFile, RecordError> {
     let bytes = read_file(path)?;
     let refused = |e: &dyn std::error::Error| RecordError::malformed(path, e.to_string());
@@ -44,7 +44,7 @@ pub fn read_problem_file(path: &Path) -> Result<ProblemFile, RecordError> {
     })))
 }
 
-/// A problem from a file, as solvers with velocities take it.
+/// Reads a problem file in the form that solvers with velocities require.
 pub fn read_problem(path: &Path) -> Result<StoredProblem, RecordError> {
     match read_problem_file(path)? {
         ProblemFile::Own(stored) => Ok(*stored),
@@ -54,8 +54,8 @@ pub fn read_problem(path: &Path) -> Result<StoredProblem, RecordError> {
     }
 }
 
-/// Writes a problem, replacing what is there when it is complete: names that end in `.hdf5` or
-/// `.h5` get FCLIB's global form, others our own.
+/// Writes a problem, atomically: in FCLIB's global form if the name ends in `.hdf5` or `.h5`, in
+/// Stiction's own format otherwise.
 pub fn write_problem(path: &Path, stored: &StoredProblem) -> Result<(), RecordError> {
     let refused = |e: &dyn std::error::Error| RecordError::invalid(path, e.to_string());
     let extension = path.extension().and_then(|e| e.to_str());
@@ -67,7 +67,7 @@ pub fn write_problem(path: &Path, stored: &StoredProblem) -> Result<(), RecordEr
     atomic::write(path, &bytes)
 }
 
-/// Writes a problem with its solution as an FCLIB file, in the form that it has.
+/// Writes a problem with its solution as an FCLIB file, in its own form.
 pub fn write_exchange(path: &Path, exchange: &Exchange) -> Result<(), RecordError> {
     let refused = |e: fclib::FclibError| RecordError::invalid(path, e.to_string());
     atomic::write(path, &fclib::to_bytes(exchange).map_err(refused)?)

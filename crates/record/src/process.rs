@@ -1,17 +1,18 @@
-//! What the system tells of this process.
+//! Memory and processor time of this process.
 
 use std::fs;
 
-/// Ticks per second of the processor times in `/proc`: the same on every Linux system that programs see.
+/// Ticks per second of the processor times in `/proc`: the same on every Linux system as seen by
+/// programs.
 const TICKS: f64 = 100.0;
 
-/// Largest memory of this process so far [bytes]; 0 where the system does not tell.
+/// Peak memory of this process so far [bytes]; 0 if unavailable.
 pub fn peak_memory() -> u64 {
     memory("VmHWM:")
 }
 
-/// Lets the record of the largest memory begin anew, so that [`peak_memory`] tells of what follows; the memory
-/// held now [bytes], or none where the system does not allow it.
+/// Resets the peak of [`peak_memory`]; returns the current memory [bytes], or none if the system
+/// does not allow it.
 pub fn reset_peak_memory() -> Option<u64> {
     fs::write("/proc/self/clear_refs", "5").ok()?;
     Some(memory("VmRSS:"))
@@ -24,11 +25,11 @@ fn memory(key: &str) -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
-/// Time that all threads of this process have spent on processors [s], to 0.01 s; 0 where the system does not
-/// tell. Beside other programs it is a better measure of work than the clock on the wall.
+/// Processor time of all threads of this process [s], to 0.01 s; 0 if unavailable. On a busy
+/// machine it is a better measure of work than wall-clock time.
 pub fn processor_time() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The second field, a name in parentheses, may hold anything.
+    // The second field, a name in parentheses, may contain any character.
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     let ticks = fields.split_whitespace().skip(11).take(2);
     ticks.filter_map(|t| t.parse::<f64>().ok()).sum::<f64>() / TICKS

@@ -1,4 +1,5 @@
-//! The section `processor` of a checkpoint: what the run's last bits may depend on.
+//! The section `processor` of a checkpoint: the instruction sets that the last bits of a run depend
+//! on.
 
 use crate::checkpoint::{Checkpoint, CheckpointError};
 use crate::codec::Encoder;
@@ -13,7 +14,8 @@ pub(crate) fn encode(out: &mut Encoder) {
     out.str(&instruction_sets());
 }
 
-/// What a person should know who resumes a run on another processor. Checkpoints of early versions have no such section.
+/// A note for users who resume a run on another processor. Checkpoints of early versions have no
+/// such section.
 pub(crate) fn note(checkpoint: &Checkpoint) -> Result<Option<String>, CheckpointError> {
     if !checkpoint.sections().any(|(name, _)| name == SECTION) {
         return Ok(None);

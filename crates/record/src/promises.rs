@@ -1,4 +1,4 @@
-//! The section `files` of a checkpoint: the other files of the run that it counts on.
+//! The section `files` of a checkpoint: the other files of the run that it depends on.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(crate) const SECTION: &str = "files";
 /// Its newest version.
 pub(crate) const VERSION: u32 = 1;
 
-/// Tables and frames that were there when a checkpoint was written.
+/// Tables and frames at the time of a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Promises {
     /// Tables by their file names.
@@ -29,7 +29,7 @@ pub(crate) struct Promises {
 }
 
 impl Promises {
-    /// The part of a table that must be there.
+    /// The required extent of a table.
     pub fn table(&self, name: &str) -> Option<&TableMark> {
         let found = self.tables.iter().find(|t| t.0 == name);
         found.map(|t| &t.1)
@@ -55,7 +55,7 @@ impl Promises {
         }
     }
 
-    /// None from checkpoints of early versions, which have no such section.
+    /// Reads the section; none from checkpoints of early versions.
     pub fn decode(checkpoint: &Checkpoint) -> Result<Option<Self>, CheckpointError> {
         if !checkpoint.has(SECTION) {
             return Ok(None);
@@ -78,7 +78,7 @@ impl Promises {
     }
 }
 
-/// The tables of a run that goes on, cut back to `step`.
+/// Opens the tables of a resumed run, truncated to `step`.
 pub(crate) fn resume_tables(
     dir: &Path,
     info: &RunInfo,
@@ -98,7 +98,7 @@ pub(crate) fn resume_tables(
                 let mark = promises.table(name).ok_or_else(missing)?;
                 Table::resume_at(&path, columns, step, mark)
             }
-            // The checkpoint of an early version does not say how long its tables are.
+            // Checkpoints of early versions do not store the lengths of tables.
             None => {
                 let table = Table::resume(&path, columns, step)?;
                 (table.last_step() == step)
@@ -134,8 +134,8 @@ pub(crate) fn resume_tables(
     Ok((probes, certificate, Some(both)))
 }
 
-/// The formats of a run that goes on, with the first frame of each. Frames that the checkpoint counts on
-/// must be there.
+/// The formats of a resumed run, with the first frame of each. Frames that the checkpoint depends
+/// on must exist.
 pub(crate) fn kept_formats(
     dir: &Path,
     info: &RunInfo,

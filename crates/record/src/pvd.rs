@@ -1,14 +1,14 @@
-//! ParaView collections (`.pvd`): which file shows which body at which time.
+//! ParaView collections (`.pvd`): the files of all bodies and times.
 
 use crate::xml::{escape, tags};
 use crate::{RecordError, atomic, read_text};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// The time series of a run, kept on disk.
+/// The time series of a run on disk.
 ///
-/// The file is rewritten atomically after every frame, so it can be opened while the run goes on,
-/// and a run that is killed leaves a valid collection of all frames announced so far.
+/// The file is rewritten atomically after every frame, so that it can be opened during the run, and
+/// a killed run leaves a valid collection of all frames so far.
 #[derive(Debug)]
 pub struct Pvd {
     path: PathBuf,
@@ -29,7 +29,7 @@ pub struct PvdEntry {
 }
 
 impl Pvd {
-    /// Starts an empty collection, replacing what was at `path`.
+    /// Starts an empty collection, replacing the file at `path`.
     pub fn create(path: &Path) -> Result<Self, RecordError> {
         let pvd = Self {
             path: path.to_owned(),
@@ -81,7 +81,7 @@ impl Pvd {
         }
         let written = self.write();
         if written.is_err() {
-            // Memory and disk stay in step, so a later frame does not announce this one.
+            // Memory and disk stay consistent, so that a later frame does not include this one.
             self.entries.truncate(kept);
             self.entries.extend(replaced);
         }
@@ -93,12 +93,12 @@ impl Pvd {
         &self.entries
     }
 
-    /// Number of frames: of different times.
+    /// Number of frames, that is, of different times.
     pub fn frames(&self) -> usize {
         self.entries.chunk_by(|a, b| a.time == b.time).count()
     }
 
-    /// Makes sure that the collection is on the disk, not only in the system's memory.
+    /// Flushes the collection to the disk.
     pub fn sync(&self) -> Result<(), RecordError> {
         File::open(&self.path)
             .and_then(|file| file.sync_all())

@@ -1,4 +1,4 @@
-//! Stage 8: what a run leaves in its folder.
+//! Stage 8: output of a run in its folder.
 //!
 //! ```text
 //! DIR/scene.toml         the scene with all overrides; it runs again
@@ -13,8 +13,8 @@
 //! DIR/run.lock           while the run goes on: the process that writes
 //! ```
 //!
-//! A checkpoint names the part of each table and the frames that belong to it. A run is not resumed where
-//! one of them is missing or of another run.
+//! A checkpoint names the extent of each table and the frames that belong to it. A run is not
+//! resumed if one of them is missing or belongs to another run.
 
 mod frames;
 
@@ -65,24 +65,24 @@ impl Format {
     }
 }
 
-/// What identifies a run.
+/// Identity and output settings of a run.
 #[derive(Clone, Debug)]
 pub struct RunInfo {
     /// The scene's name.
     pub scene: String,
     /// The scene's variant, if one was chosen.
     pub variant: Option<String>,
-    /// A hash of all that determines the trajectory; a checkpoint of another one is refused.
+    /// A hash of all that determines the trajectory; a checkpoint with a different hash is refused.
     pub hash: u64,
-    /// The scene itself, which the run keeps in its folder.
+    /// The scene, which the run keeps in its folder.
     pub source: KeptScene,
     /// The formats of frames.
     pub formats: Vec<Format>,
-    /// Whether every contact of every step is written down.
+    /// Whether every contact of every step is recorded.
     pub contacts: bool,
-    /// What is followed.
+    /// The probes.
     pub probes: Vec<Probe>,
-    /// What is checked.
+    /// The checks.
     pub checks: Vec<Check>,
 }
 
@@ -95,7 +95,7 @@ pub struct StoredScene {
     pub name: String,
     /// The method.
     pub method: String,
-    /// The scene itself; checkpoints of early versions have none.
+    /// The scene; checkpoints of early versions have none.
     pub source: Option<KeptScene>,
 }
 
@@ -121,9 +121,9 @@ pub struct Recorder {
     verdicts: Verdicts,
     /// Formats of frames with the first frame of each.
     formats: Vec<(Format, u64)>,
-    /// What a resumed run does not have from its beginning, for the user.
+    /// Data that a resumed run does not have from its beginning, for the user.
     notes: Vec<String>,
-    /// Of the last step: frames carry it.
+    /// Certificate of the last step, stored in frames.
     last: Certificate,
     values: Vec<f64>,
     points: Vec<Vec3>,
@@ -134,16 +134,16 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// The checkpoint's place in a run's folder.
+    /// The path of the checkpoint in a run's folder.
     pub fn checkpoint_path(dir: &Path) -> PathBuf {
         dir.join("checkpoint.bin")
     }
 
-    /// Starts recording: removes an earlier run from the folder and writes the state before the first
-    /// step.
+    /// Starts recording: removes an earlier run from the folder and writes the state before the
+    /// first step.
     pub fn create(folder: RunFolder, info: RunInfo, sim: &Simulation) -> Result<Self, RecordError> {
         let dir = folder.path();
-        // What the user has in the place of the scene is found before anything is removed.
+        // User files in the place of the scene are detected before anything is removed.
         info.source.check(dir)?;
         folder.clear()?;
         folder.make("frames")?;
@@ -177,8 +177,8 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Goes on after a checkpoint: puts its state into `sim` and cuts the tables back to it. Refuses a
-    /// folder in which rows or frames that the checkpoint counts on are missing.
+    /// Resumes from a checkpoint: restores its state into `sim` and truncates the tables to it.
+    /// Refuses a folder in which rows or frames that the checkpoint depends on are missing.
     pub fn resume(
         folder: RunFolder,
         info: RunInfo,
@@ -223,23 +223,23 @@ impl Recorder {
             }
             None => None,
         };
-        // The duration, the frames and the output may be new.
+        // The duration, the frames and the output may have changed.
         info.source.keep(dir)?;
         crate::atomic::remove_leftovers(dir)?;
         folder.make("frames")?;
-        // Steps after the checkpoint are taken again.
+        // Steps after the checkpoint are repeated.
         folder.remove_numbered("frames", history.frames)?;
         folder.remove_numbered("problems", step + 1)?;
-        // Obstacles come from the state before the first step, which the simulation still has: a plane's
-        // patch lies where it lay.
+        // Obstacles come from the state before the first step, which the simulation still has, so
+        // that the patch of a plane stays in place.
         let mut recorder = Self::new(folder, info, pvd, tables, history, sim);
         put(&checkpoint, state, sim)?;
         (recorder.verdicts, recorder.formats, recorder.notes) = (verdicts, formats, notes);
         Ok(recorder)
     }
 
-    /// Puts a simulation of the scene with the given fingerprint where the checkpoint of a run in `dir`
-    /// left off, and records nothing.
+    /// Restores the checkpoint of a run in `dir` into a simulation of the scene with the given
+    /// fingerprint, without recording.
     pub fn restore(dir: &Path, hash: u64, sim: &mut Simulation) -> Result<(), CheckpointError> {
         let checkpoint = of_scene(&Self::checkpoint_path(dir), hash)?;
         let state = decode_state(&checkpoint, sim.state())?;
@@ -279,22 +279,22 @@ impl Recorder {
         }
     }
 
-    /// What is known of the run so far.
+    /// Statistics of the run so far.
     pub fn history(&self) -> &History {
         &self.history
     }
 
-    /// What a resumed run does not have from its beginning, in sentences.
+    /// Notes on data that a resumed run does not have from its beginning.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// What the whole run is required to keep; the parts before a resume count.
+    /// Requirements on the whole run, including the time before a resume.
     pub fn verdicts(&self) -> &Verdicts {
         &self.verdicts
     }
 
-    /// What the whole run is required to keep.
+    /// Requirements on the whole run.
     pub fn verdicts_mut(&mut self) -> &mut Verdicts {
         &mut self.verdicts
     }
@@ -314,7 +314,7 @@ impl Recorder {
         }));
     }
 
-    /// Records a step that was just taken.
+    /// Records the last step.
     pub fn step(&mut self, sim: &Simulation, report: &StepReport) -> Result<(), RecordError> {
         let state = sim.state();
         let asked = self.info.probes.iter().any(|p| p.quantity.needs_contacts());
@@ -345,8 +345,8 @@ impl Recorder {
             .numbers(state.step, state.time, &report.certificate.values())
     }
 
-    /// Writes a checkpoint of the current state. Tables reach the disk first, so that whatever the
-    /// checkpoint promises is there.
+    /// Writes a checkpoint of the current state. Tables are flushed first, so that all data that
+    /// the checkpoint refers to are on disk.
     pub fn checkpoint(&mut self, sim: &Simulation, wall: f64) -> Result<(), CheckpointError> {
         self.probes.sync()?;
         self.certificate.sync()?;
@@ -427,7 +427,7 @@ impl Recorder {
         }
         let mut certificate = Named::default();
         for (name, running) in Certificate::FIELDS.iter().zip(&history.certificate) {
-            // Energies have a range, not an error: their mean square says nothing.
+            // Energies have a range, not an error, so that their mean square is not meaningful.
             let energy = matches!(*name, "kinetic" | "elastic" | "potential" | "contact_work");
             let bound: Bound = if energy {
                 running.max()
@@ -471,7 +471,7 @@ impl Recorder {
         summary.write(&self.folder.path().join("summary.json"))
     }
 
-    /// The checks after a run of steps of `h` [s] until `end` [s].
+    /// The results of the checks after steps of `h` [s] until `end` [s].
     fn check_results(&self, end: f64, h: f64) -> Vec<CheckResult> {
         let finite = |x: f64| x.is_finite().then_some(x);
         let names: Vec<&str> = self.info.probes.iter().map(|p| p.name.as_str()).collect();
@@ -517,7 +517,7 @@ fn scene_of(checkpoint: &Checkpoint) -> Result<StoredScene, CheckpointError> {
     Ok(stored)
 }
 
-/// The checkpoint at `path`, if it is of the scene with this fingerprint.
+/// Reads the checkpoint at `path`; refuses one of another scene.
 fn of_scene(path: &Path, hash: u64) -> Result<Checkpoint, CheckpointError> {
     let checkpoint = Checkpoint::read(path)?;
     let stored = scene_of(&checkpoint)?;

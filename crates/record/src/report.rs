@@ -1,4 +1,4 @@
-//! Reports: one HTML file that needs nothing else, with tables and curves inside.
+//! Reports as one self-contained HTML file with tables and curves.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,10 +12,10 @@ pub struct Page {
     body: String,
 }
 
-/// Whether a row of a table is good or bad.
+/// Highlighting of a table row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mark {
-    /// Neither.
+    /// None.
     #[default]
     None,
     /// Shown in green.
@@ -42,7 +42,7 @@ impl Page {
         page
     }
 
-    /// A heading of the given level from 1 to 6, with a name to link to.
+    /// Appends a heading of level 1 to 6, with an optional anchor.
     pub fn heading(&mut self, level: u8, text: &str, anchor: Option<&str>) {
         let level = level.clamp(1, 6);
         let id = anchor.map_or_else(String::new, |a| format!(" id=\"{}\"", escape(a)));
@@ -50,17 +50,17 @@ impl Page {
         let _ = writeln!(self.body, "<h{level}{id}>{}</h{level}>", escape(text));
     }
 
-    /// A paragraph; parts in backticks are set as code.
+    /// Appends a paragraph; text in backticks is set as code.
     pub fn text(&mut self, text: &str) {
         let _ = writeln!(self.body, "<p>{}</p>", inline(text));
     }
 
-    /// Text as it is, line by line.
+    /// Appends preformatted text.
     pub fn preformatted(&mut self, text: &str) {
         let _ = writeln!(self.body, "<pre>{}</pre>", escape(text));
     }
 
-    /// A table; parts of cells in backticks are set as code.
+    /// Appends a table; text in backticks is set as code.
     pub fn table(&mut self, header: &[&str], rows: &[(Mark, Vec<String>)]) {
         self.body.push_str("<table><tr>");
         for cell in header {
@@ -82,16 +82,16 @@ impl Page {
         self.body.push_str("</table>\n");
     }
 
-    /// Curves, drawn into the page.
+    /// Appends a plot.
     pub fn plot(&mut self, plot: &Plot) -> Result<(), String> {
         let svg = plot.svg()?;
-        // A page has one document; the declaration of another inside it is an error.
+        // A page has one document; the declaration of another inside it would be an error.
         let from = svg.find("<svg").unwrap_or(0);
         let _ = writeln!(self.body, "<figure>{}</figure>", &svg[from..]);
         Ok(())
     }
 
-    /// The whole file.
+    /// The complete file.
     pub fn html(&self) -> String {
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\

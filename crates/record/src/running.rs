@@ -1,8 +1,8 @@
 use crate::codec::{DecodeError, Decoder, Encoder};
 use crate::summary::{Bound, MeanMax, ProbeSummary};
 
-/// A number followed over a run without keeping its history. It can be stored in a checkpoint, so a
-/// resumed run ends with the summary of an uninterrupted one.
+/// Running statistics of a number. They can be stored in a checkpoint, so that a resumed run ends
+/// with the summary of an uninterrupted one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Running {
     count: u64,
@@ -29,8 +29,7 @@ impl Default for Running {
 }
 
 impl Running {
-    /// Adds a value. One that is not a number makes minimum, maximum and mean not numbers either:
-    /// a summary must not hide it.
+    /// Adds a value. NaN makes minimum, maximum and mean NaN, so that a summary does not hide it.
     pub fn push(&mut self, value: f64) {
         if self.count == 0 {
             self.first = value;
@@ -90,7 +89,7 @@ impl Running {
         }
     }
 
-    /// First, last, minimum and maximum in `unit`; not numbers without values.
+    /// First, last, minimum and maximum in `unit`; NaN without values.
     pub fn probe(&self, unit: &str) -> ProbeSummary {
         let seen = |value: f64| if self.count == 0 { f64::NAN } else { value };
         ProbeSummary {
@@ -102,7 +101,7 @@ impl Running {
         }
     }
 
-    /// Stores the state in a checkpoint section.
+    /// Writes the state to a checkpoint section.
     pub fn encode(&self, out: &mut Encoder) {
         out.u64(self.count);
         for value in [
@@ -117,7 +116,7 @@ impl Running {
         }
     }
 
-    /// Takes the state back from a checkpoint section.
+    /// Reads the state from a checkpoint section.
     pub fn decode(input: &mut Decoder) -> Result<Self, DecodeError> {
         Ok(Self {
             count: input.u64()?,

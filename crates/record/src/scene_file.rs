@@ -1,4 +1,4 @@
-//! The scene of a run in its folder: `scene.toml`, and copies of the mesh files that it names.
+//! The scene of a run in its folder: `scene.toml`, and copies of its mesh files.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,25 +14,25 @@ use crate::{
 /// Name of the kept scene in the folder of a run.
 pub const SCENE_FILE: &str = "scene.toml";
 
-/// First line of every kept scene, which distinguishes it from a user's own file.
+/// First line of every kept scene, which distinguishes it from a user's file.
 pub(crate) const HEADER: &str =
     "# The scene of this run with all overrides applied, kept by stiction.";
 
-/// A scene as its run keeps it.
+/// A scene as kept by its run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeptScene {
     /// One text with all overrides applied.
     pub text: String,
-    /// The mesh files that it names.
+    /// The mesh files of the scene.
     pub meshes: Vec<KeptMesh>,
 }
 
 /// A mesh file of a scene.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptMesh {
-    /// Path in the folder of the run, as the text names it.
+    /// Path in the folder of the run, as in the text.
     pub kept: String,
-    /// File that was read; empty where it is not known.
+    /// Source file; empty if unknown.
     pub path: PathBuf,
     /// XXH64 of its bytes.
     pub checksum: u64,
@@ -41,7 +41,7 @@ pub struct KeptMesh {
 impl KeptScene {
     /// Writes the scene and copies its meshes to the folder of a run, each file atomically.
     ///
-    /// Files of an earlier run are replaced, files of the user are not.
+    /// Replaces files of an earlier run, but not files of the user.
     pub(crate) fn keep(&self, dir: &Path) -> Result<(), RecordError> {
         let path = dir.join(SCENE_FILE);
         let ours = self.check(dir)?;
@@ -57,8 +57,8 @@ impl KeptScene {
         })
     }
 
-    /// Refuses a folder with a file of the user in the place of the scene or one of its meshes, and
-    /// says whether it has the kept scene of a run.
+    /// Refuses a folder with a user file in the place of the scene or one of its meshes; returns
+    /// whether it has the kept scene of a run.
     pub(crate) fn check(&self, dir: &Path) -> Result<bool, RecordError> {
         let path = dir.join(SCENE_FILE);
         let ours = is_kept(&path)?;
@@ -98,7 +98,7 @@ impl KeptScene {
 }
 
 impl KeptMesh {
-    /// The file at `path`, which the run keeps as `kept`.
+    /// Reads the file at `path`, which the run keeps as `kept`.
     pub fn read(kept: &str, path: &Path) -> Result<Self, RecordError> {
         Ok(Self {
             kept: kept.to_owned(),
@@ -107,8 +107,8 @@ impl KeptMesh {
         })
     }
 
-    /// Whether the copy below `dir` is there already. A different file is refused unless `replace`, and
-    /// so is a link in the place of its folder.
+    /// Whether the copy below `dir` already exists. A different file is refused unless `replace`,
+    /// and so is a link in the place of its folder.
     fn is_there(&self, dir: &Path, replace: bool) -> Result<bool, RecordError> {
         let target = dir.join(&self.kept);
         let mut inside = target.ancestors().skip(1).take_while(|a| *a != dir);
@@ -151,7 +151,7 @@ impl KeptMesh {
     }
 }
 
-/// Whether the file at `path` is a scene that a run has kept.
+/// Whether the file at `path` is a kept scene.
 fn is_kept(path: &Path) -> Result<bool, RecordError> {
     match begins_with(path, HEADER.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),

@@ -6,7 +6,7 @@ use stiction_sim::{Memory, Simulation};
 
 use crate::{Checkpoint, CheckpointError, Decoder, Encoder, topology};
 
-/// Puts a stored state, with its meshes and what the method remembers, into a simulation of the
+/// Restores a stored state, with its meshes and the memory of the method, into a simulation of the
 /// scene. After an error the simulation must not be used.
 pub(crate) fn put(
     checkpoint: &Checkpoint,
@@ -32,8 +32,8 @@ pub(crate) fn put(
     Ok(())
 }
 
-/// The newest version of the section `state`. Version 1 had no counts of what belongs to rods and left
-/// it out where there were none.
+/// The newest version of the section `state`. Version 1 had no counts of rod data and omitted them
+/// if there were none.
 pub(crate) const STATE_VERSION: u32 = 2;
 
 pub(crate) fn encode_state(state: &State, out: &mut Encoder) {
@@ -60,7 +60,7 @@ pub(crate) fn encode_state(state: &State, out: &mut Encoder) {
     }
 }
 
-/// The stored state, which must have the rigid bodies and rods of `like`.
+/// Reads the stored state, which must have the rigid bodies and rods of `like`.
 pub(crate) fn decode_state(
     checkpoint: &Checkpoint,
     like: &State,
@@ -77,7 +77,7 @@ pub(crate) fn decode_state(
     let mut rotations = Vec::with_capacity(count);
     for _ in 0..count {
         let c = [input.f64()?, input.f64()?, input.f64()?, input.f64()?];
-        // Stored as x, y, z, w; taken as they are, because normalising could change a bit.
+        // Stored as x, y, z, w, without normalisation, which could change a bit.
         rotations.push(Quat::new_unchecked(Quaternion::new(c[3], c[0], c[1], c[2])));
     }
     let frames = match version {
@@ -133,7 +133,7 @@ pub(crate) fn decode_state(
     })
 }
 
-/// The frames of rods in version 1 of the section `state`.
+/// Reads the frames of rods in version 1 of the section `state`.
 fn decode_frames_1(input: &mut Decoder<'_>, like: &Frames) -> Result<Frames, CheckpointError> {
     let mut frames = Frames::default();
     let edges = like.director.len();
@@ -199,7 +199,7 @@ mod tests {
         }
     }
 
-    /// The section `state` as version 1 was written.
+    /// Writes version 1 of the section `state`.
     fn encode_1(state: &State, out: &mut Encoder) {
         out.u64(state.step);
         out.f64(state.time);
@@ -243,7 +243,7 @@ mod tests {
                 let lost = Checkpoint::read(&path).unwrap();
                 let error = decode_state(&lost, &state).unwrap_err().to_string();
                 assert!(error.contains("not finite"), "{error}");
-                // Another number of rods or rigid bodies is refused.
+                // A different number of rods or rigid bodies is refused.
                 let mut other = state.clone();
                 other.frames.director.push(Vec3::z());
                 other.frames.twist.push(0.0);

@@ -1,4 +1,4 @@
-//! The summary of a run: what `--json` prints and `summary.json` keeps.
+//! The summary of a run: the output of `--json` and the contents of `summary.json`.
 
 use crate::{RecordError, atomic, read_text};
 use serde::de::{MapAccess, Visitor};
@@ -8,8 +8,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::path::Path;
 
-/// One document per run. Numbers that are not finite are written as `null`, which JSON can hold,
-/// and read back as not-a-number.
+/// Summary of one run. Numbers that are not finite are written as `null`, which JSON supports, and
+/// read back as NaN.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Version of the program.
@@ -21,63 +21,64 @@ pub struct Summary {
     pub variant: Option<String>,
     /// Name of the method.
     pub method: String,
-    /// How the run ended.
+    /// Final status of the run.
     pub status: Status,
-    /// Why it failed, if it did.
+    /// The error of a failed run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Steps taken.
+    /// Number of steps taken.
     pub steps: u64,
-    /// Frames written.
+    /// Number of frames written.
     pub frames: u64,
     /// Simulated time [s].
     #[serde(with = "number")]
     pub time: f64,
-    /// Time on the wall clock [s].
+    /// Wall-clock time [s].
     #[serde(with = "number")]
     pub wall: f64,
-    /// Time on the wall clock per stage of the step [s], in the order of the stages.
+    /// Wall-clock time per stage of the step [s], in the order of the stages.
     pub stages: Named<Number>,
     /// Contacts per step.
     pub contacts: MeanMax,
     /// Iterations of the solver per step.
     pub iterations: MeanMax,
-    /// Steps in which the method missed its own stopping criterion; the certificate says by how much.
+    /// Number of steps in which the method missed its own stopping criterion; the certificate
+    /// quantifies the error.
     #[serde(default)]
     pub unconverged_steps: u64,
-    /// Steps that were cut into parts.
+    /// Number of steps that were substepped.
     #[serde(default)]
     pub cut_steps: u64,
     /// The certificate over the run: `residual` [m/s], `penetration` [m], `cone` [1], `slip_angle`
     /// [rad], `creep` [m/s], energies [J], `dynamics` [m/s], `overlap` [1].
     pub certificate: Named<Bound>,
-    /// Degrees of freedom.
+    /// Number of degrees of freedom.
     pub dofs: u64,
-    /// Largest memory of the process [bytes]; 0 where the system does not tell.
+    /// Peak memory of the process [bytes]; 0 if unavailable.
     pub peak_memory: u64,
-    /// Threads used.
+    /// Number of threads.
     pub threads: u64,
     /// The probes, in the order of the scene.
     pub probes: Named<ProbeSummary>,
     /// The scene's own checks.
     pub checks: Vec<CheckResult>,
-    /// What the command line required of the certificate of every step.
+    /// Bounds on the certificate of every step that the command line required.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requirements: Vec<CheckResult>,
 }
 
-/// How a run ended.
+/// Status of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// Still under way, or killed before it could say otherwise.
+    /// Still running, or killed.
     #[default]
     Running,
     /// All steps were taken.
     Done,
     /// Stopped on request; it can be resumed.
     Interrupted,
-    /// A step failed beyond repair.
+    /// A step failed.
     Failed,
 }
 
@@ -92,13 +93,13 @@ pub struct MeanMax {
     pub max: f64,
 }
 
-/// Maximum over the steps and, where it makes sense, the root of the mean square.
+/// Maximum over the steps and, where meaningful, the root mean square.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
     /// Maximum.
     #[serde(with = "number")]
     pub max: f64,
-    /// Root of the mean square.
+    /// Root mean square.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rms: Option<f64>,
 }
@@ -145,10 +146,10 @@ pub struct CheckResult {
     /// End of the interval [s].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<f64>,
-    /// The part of the run in which it was not tested, if there is one. Such a check has not passed.
+    /// The time range that was not tested, if any. Such a check has not passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untested: Option<String>,
-    /// Whether the bound holds, and was tested in the whole run.
+    /// Whether the bound holds and was tested over the whole run.
     pub passed: bool,
 }
 
@@ -185,7 +186,7 @@ impl<T> Default for Named<T> {
 }
 
 impl<T> Named<T> {
-    /// Adds an entry at the end, or replaces the one of that name in its place.
+    /// Adds an entry at the end, or replaces the one of that name.
     pub fn insert(&mut self, name: impl Into<String>, value: impl Into<T>) {
         let (name, value) = (name.into(), value.into());
         match self.0.iter_mut().find(|(other, _)| *other == name) {
@@ -233,7 +234,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
     }
 }
 
-/// A number that reads `null` as not-a-number.
+/// A number that reads `null` as NaN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Number(#[serde(with = "number")] pub f64);

@@ -1,5 +1,5 @@
 //! The section `topology` of a checkpoint: meshes that have changed since the scene was built, and
-//! what is anchored to them.
+//! the data that refer to them.
 
 use stiction_bodies::{
     Pin, Stencil,
@@ -14,7 +14,7 @@ use crate::{
 
 /// Name of the section.
 pub(crate) const SECTION: &str = "topology";
-/// The newest version that is written and read.
+/// The newest supported version.
 pub(crate) const VERSION: u32 = 1;
 
 const WORLD: u64 = 0;
@@ -35,7 +35,7 @@ pub(crate) fn encode(topology: &Topology, memory: &[u64], out: &mut Encoder) {
     out.u64(topology.pins.len() as u64);
     for pin in &topology.pins {
         out.u64(pin.block as u64);
-        // Zero holds the block where it starts.
+        // Zero fixes the block at its initial position.
         out.u64(pin.motion.map_or(0, |m| m as u64 + 1));
         out.vec3(&pin.start);
     }
@@ -49,7 +49,7 @@ pub(crate) fn encode(topology: &Topology, memory: &[u64], out: &mut Encoder) {
     }
 }
 
-/// The stored topology and memory; none if the meshes are those of the scene.
+/// Reads the stored topology and memory; none if the meshes are those of the scene.
 pub(crate) fn decode(
     checkpoint: &Checkpoint,
 ) -> Result<Option<(Topology, Vec<u64>)>, CheckpointError> {
@@ -59,7 +59,7 @@ pub(crate) fn decode(
     let (_, mut input) = checkpoint.versioned(SECTION, VERSION)?;
     let generation = input.u64()?;
     let memory = input.u64s()?;
-    // Counts are only promises: nothing is reserved for them.
+    // Counts are untrusted: nothing is reserved for them.
     let mut shells = Vec::new();
     for _ in 0..input.usize()? {
         let (body, rest) = (input.usize()?, input.vec3s()?);

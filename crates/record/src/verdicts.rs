@@ -1,7 +1,8 @@
-//! Verdicts on a whole run: bounds on the certificate of every step, and the exact test of every frame.
+//! Verdicts on a whole run: bounds on the certificate of every step, and the exact test of every
+//! frame.
 //!
-//! They are kept in checkpoints. A resumed run starts from what was found before it, so that a bound that
-//! was broken stays broken, and frames that were not tested are counted.
+//! They are kept in checkpoints. A resumed run starts from the earlier verdicts, so that a broken
+//! bound stays broken, and frames that were not tested are counted.
 
 use stiction_contact::Certificate;
 
@@ -16,16 +17,16 @@ pub(crate) const VERSION: u32 = 1;
 /// Name of the quantity that the exact test of frames counts.
 pub const CROSSINGS: &str = "crossings";
 
-/// What a run is required to keep.
+/// Requirements on a run and their results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdicts {
     /// Bounds on the certificate of every step.
     pub bounds: Vec<CertificateBound>,
-    /// The exact test of frames, if it was made at any.
+    /// The exact test of frames, if any was made.
     pub exact: Option<ExactTest>,
 }
 
-/// An upper bound on a field of the certificate, which every step must stay below.
+/// An upper bound on a field of the certificate, for every step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CertificateBound {
     /// The field.
@@ -36,24 +37,24 @@ pub struct CertificateBound {
     pub text: String,
 }
 
-/// Frames that were tested by exact arithmetic for surfaces that cross.
+/// Result of the exact test of frames for crossing surfaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExactTest {
-    /// Number of frames that were tested.
+    /// Number of tested frames.
     pub frames: u64,
-    /// Most crossings in one of them.
+    /// Largest number of crossings in a frame.
     pub most: u64,
 }
 
 impl CertificateBound {
-    /// Whether a value breaks the bound. One that is not a number does.
+    /// Whether a value breaks the bound; NaN does.
     pub fn is_broken_by(&self, value: f64) -> bool {
         value.is_nan() || value >= self.bound
     }
 }
 
 impl Verdicts {
-    /// Adds bounds that are not there yet.
+    /// Adds bounds that are not present yet.
     pub fn require(&mut self, bounds: impl IntoIterator<Item = CertificateBound>) {
         for bound in bounds {
             let same = |b: &CertificateBound| b.field == bound.field && b.bound == bound.bound;
@@ -63,7 +64,7 @@ impl Verdicts {
         }
     }
 
-    /// Takes in the number of crossings of a frame.
+    /// Adds the number of crossings of a frame.
     pub fn crossings(&mut self, found: u64) {
         let exact = self.exact.get_or_insert_default();
         exact.frames += 1;
@@ -115,7 +116,7 @@ impl Verdicts {
         out.u64(exact.most);
     }
 
-    /// Nothing from checkpoints of early versions, which have no such section.
+    /// Reads the section; empty from checkpoints of early versions.
     pub(crate) fn decode(checkpoint: &Checkpoint) -> Result<Self, CheckpointError> {
         if !checkpoint.has(SECTION) {
             return Ok(Self::default());
@@ -147,7 +148,7 @@ fn worst(history: &History, field: &str) -> Option<f64> {
     match running {
         Some(running) if running.count() == 0 => None,
         Some(running) => Some(running.max().max),
-        // A field that this program does not have cannot be vouched for.
+        // A field that this program does not support cannot be verified.
         None => Some(f64::NAN),
     }
 }

@@ -10,7 +10,7 @@ use crate::{RecordError, atomic};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// How the numbers are stored.
+/// Encoding of the numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
     /// Raw bytes after the XML; small, fast and exact.
@@ -74,7 +74,7 @@ fn encode(out: &mut dyn Write, frame: &Frame, encoding: Encoding) -> io::Result<
     writer.finish()
 }
 
-/// VTK's number for the shape of a cell.
+/// VTK's cell type.
 fn vtk_type(cells: Cells) -> u8 {
     match cells {
         Cells::Points => 1,
@@ -84,7 +84,7 @@ fn vtk_type(cells: Cells) -> u8 {
     }
 }
 
-/// The arrays a file is made of; the ones that follow a rule are never stored.
+/// An array of a file; regular sequences are generated.
 #[derive(Clone, Copy)]
 enum Column<'a> {
     F64(&'a [f64]),
@@ -94,7 +94,7 @@ enum Column<'a> {
     U32(&'a [u32]),
     /// First value, increment, count; written as `Int64`.
     Range(i64, i64, usize),
-    /// The same value, so many times.
+    /// A constant value and its count.
     U8(u8, usize),
 }
 
@@ -175,7 +175,7 @@ fn each<const N: usize>(
     out: &mut dyn Write,
     mut values: impl Iterator<Item = [u8; N]>,
 ) -> io::Result<()> {
-    // Gathered into blocks, because a call through `dyn Write` per number would dominate.
+    // Buffered in blocks, because a `dyn Write` call per number would dominate.
     let mut block = [0u8; 4096];
     loop {
         let mut filled = 0;
@@ -203,7 +203,7 @@ impl<'b> Writer<'_, 'b> {
             Column::Vec3(_) => " NumberOfComponents=\"3\"",
             _ => "",
         };
-        // Points and cells fix the length of their arrays; a field's array has to say it.
+        // Points and cells imply the length of their arrays; the array of a field has to state it.
         let tuples = if field {
             format!(" NumberOfTuples=\"{}\"", column.tuples())
         } else {

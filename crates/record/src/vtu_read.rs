@@ -1,4 +1,4 @@
-//! Reads back what the writer wrote, for tests of it; programs read frames as any other VTU file.
+//! Reader of the VTU files written here, for tests of the writer.
 
 use crate::RecordError;
 use crate::frame::Cells;
@@ -14,7 +14,7 @@ pub struct StoredFrame {
     pub time: Option<f64>,
     /// Vertex positions [m].
     pub positions: Vec<Vec3>,
-    /// What connects them.
+    /// Connectivity of the vertices.
     pub cells: StoredCells,
     /// Named values, one per vertex.
     pub point_data: Vec<(String, StoredData)>,
@@ -33,12 +33,12 @@ pub enum StoredCells {
     Tets(Vec<[u32; 4]>),
     /// Line segments.
     Lines(Vec<[u32; 2]>),
-    /// Every vertex is a cell of its own.
+    /// Every vertex is a cell.
     Points,
 }
 
 impl StoredCells {
-    /// The same cells, borrowed.
+    /// Borrows the cells.
     pub fn as_cells(&self) -> Cells<'_> {
         match self {
             Self::Triangles(cells) => Cells::Triangles(cells),
@@ -70,7 +70,7 @@ impl StoredData {
     }
 }
 
-/// Reads a VTU file as [`crate::write_vtu`] makes them, in either encoding. Other programs' files
+/// Reads a VTU file written by [`crate::write_vtu`], in either encoding. Files of other programs
 /// (compressed, base64, mixed cells) are refused with the reason.
 pub fn read_vtu(path: &Path) -> Result<StoredFrame, RecordError> {
     let bytes = fs::read(path).map_err(|error| RecordError::io("read", path, error))?;

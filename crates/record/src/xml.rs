@@ -1,7 +1,7 @@
-//! The little XML that VTU and PVD files need: attributes out, tags and attributes in.
+//! The subset of XML for VTU and PVD files: writing of attributes, reading of tags and attributes.
 
-/// Text that is safe inside a double-quoted attribute. Control characters, which XML 1.0 forbids
-/// even as references, become spaces.
+/// Escapes text for a double-quoted attribute. Control characters, which XML 1.0 forbids even as
+/// references, become spaces.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -32,7 +32,7 @@ pub(crate) struct Tag<'a> {
     /// Name with its leading slash if it closes an element.
     pub name: &'a str,
     attributes: &'a str,
-    /// What stands between this tag and the next one: numbers, which only tests read back here.
+    /// The text between this tag and the next one; only tests read it.
     #[cfg(test)]
     pub text: &'a str,
 }
@@ -53,14 +53,14 @@ impl Tag<'_> {
         }
     }
 
-    /// The value of an attribute as a number or other parsed thing.
+    /// The parsed value of an attribute.
     pub fn parse<T: std::str::FromStr>(&self, key: &str) -> Option<T> {
         self.get(key)?.trim().parse().ok()
     }
 }
 
-/// All tags of `text` in order; declarations and comments are skipped. Values must not hold a bare
-/// `>`, which [`escape`] guarantees for the files written here.
+/// All tags of `text` in order; declarations and comments are skipped. Values must not contain a
+/// bare `>`, which [`escape`] guarantees for the files written here.
 pub(crate) fn tags(text: &str) -> impl Iterator<Item = Tag<'_>> {
     text.split('<').skip(1).filter_map(|piece| {
         let (inside, _text) = piece.split_once('>')?;

@@ -12,7 +12,7 @@ use stiction_math::Vec3;
 use stiction_record::{KeptScene, Recorder, RunFolder, RunInfo};
 use stiction_sim::{Simulation, Smooth, colliders::ContactRules, smooth::Config};
 
-/// Two clouds of dust that fall through one another.
+/// Two particle clouds that fall through one another.
 fn simulation() -> Simulation {
     let mut model = Model {
         gravity: Vec3::new(0.0, 0.0, -9.81),

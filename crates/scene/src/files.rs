@@ -6,11 +6,11 @@ use std::{
 };
 
 use stiction_geometry::Strands;
+use stiction_meshio::{self as mesh_files, MeshFile};
 
 use crate::{
     error::{Kind, Reporter},
     kept::{Kept, MeshSource},
-    mesh_files::{self, MeshFile},
     source::{At, Place},
     suggest,
 };
@@ -19,6 +19,8 @@ use crate::{
 pub(crate) struct Files<'a> {
     /// The scene's folder; a built-in scene has none.
     pub base: Option<&'a Path>,
+    /// Further folders that paths in the scene may lead to.
+    pub allowed: &'a [PathBuf],
     /// The folder that paths on the command line start from.
     pub cwd: &'a Path,
     pub limits: mesh_files::Limits,
@@ -90,9 +92,13 @@ impl Files<'_> {
                 "the mesh file `{}` is outside the scene's folder",
                 path.value
             );
-            let help = "copy the mesh beside the scene and name it by its relative path";
+            let help = "copy the mesh beside the scene and name it by its relative path, or allow its \
+                        folder with --allow-path DIR";
             path.fail(reporter, Kind::Path, message, Some(help.to_owned()))
         };
+        if let Some(full) = self.in_allowed(base, &path.value) {
+            return Some(full);
+        }
         let mut depth = 0i32;
         for part in Path::new(&path.value).components() {
             match part {
@@ -124,6 +130,23 @@ impl Files<'_> {
             }
         }
         Some(full)
+    }
+}
+
+impl Files<'_> {
+    /// The path, if it and its sibling really lie in one of the further folders.
+    fn in_allowed(&self, base: &Path, path: &str) -> Option<PathBuf> {
+        let full = base.join(path);
+        let folders = self.allowed.iter().filter_map(|d| d.canonicalize().ok());
+        let mut inside = folders.filter(|folder| {
+            let real = full.canonicalize();
+            real.is_ok_and(|real| real.starts_with(folder))
+                && with_sibling(&full)
+                    .iter()
+                    .filter_map(|f| f.canonicalize().ok())
+                    .all(|real| real.starts_with(folder))
+        });
+        inside.next().map(|_| full)
     }
 }
 

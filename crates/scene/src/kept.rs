@@ -11,8 +11,8 @@ use std::{
 };
 
 use crate::{
-    read::settings::is_plain_name,
-    schema,
+    format::is_plain_name,
+    read::ROOT,
     source::{Place, Sources},
     tree::{Entry, Node, Table, Value},
 };
@@ -192,7 +192,7 @@ fn rename(table: &mut Table, meshes: &[(Place, String)]) {
 /// in the shortest form that gives the same bits.
 pub(crate) fn text(root: &Table) -> String {
     let mut entries: Vec<&Entry> = root.entries.iter().collect();
-    let rank = |e: &Entry| schema::ROOT.iter().position(|key| *key == e.key);
+    let rank = |e: &Entry| ROOT.keys.iter().position(|key| key.name == e.key);
     entries.sort_by_key(|e| (rank(e).unwrap_or(usize::MAX), e.key.clone()));
     let mut out = String::new();
     // Plain values come first: behind a header they would belong to its table.

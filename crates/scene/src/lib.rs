@@ -10,25 +10,27 @@ mod canonical;
 mod differences;
 mod error;
 mod extension;
-mod fields;
 mod files;
+mod format;
 pub mod friction;
 mod kept;
 pub mod library;
 mod load;
-pub mod mesh_files;
 mod overrides;
 mod read;
-mod schema;
 mod settings;
 mod source;
 mod suggest;
 mod tree;
 mod variant;
 
+/// Readers of mesh and strand files.
+pub use stiction_meshio as mesh_files;
+
 pub use differences::{Difference, differences};
 pub use error::{Kind, Problem, SceneError};
 pub use extension::Extension;
+pub use format::json::schema;
 pub use kept::MeshSource;
 pub use load::{Limits, LoadOptions, Plan, Scene, SceneSource, load, variants};
 pub use settings::{ContactSettings, Frames, OutputSettings, Overlap, TimeSettings};

@@ -8,6 +8,7 @@ use std::{
 
 use stiction_bodies::{Model, State};
 use stiction_contact::detect::{DetectError, Law, Laws};
+use stiction_meshio::{self as mesh_files, MeshFile};
 use stiction_sim::{
     MethodConfig, Registry, Simulation, Unsupported,
     adapt::{RefineAt, Refinements},
@@ -27,9 +28,7 @@ use crate::{
     files::Files,
     friction::FrictionTable,
     kept::{Kept, MeshSource},
-    library,
-    mesh_files::{self, MeshFile},
-    overrides, read,
+    library, overrides, read,
     settings::{ContactSettings, OutputSettings, Overlap, TimeSettings},
     source::{At, Origin, Place, Sources},
     suggest,
@@ -59,6 +58,9 @@ pub struct LoadOptions {
     /// The folder that mesh files in the scene are relative to and may not leave. By default the
     /// folder of the scene's file; text and built-in scenes have none.
     pub base_dir: Option<PathBuf>,
+    /// Further folders that mesh files in the scene may lie in; paths to them may be absolute or begin
+    /// with `..`.
+    pub allowed: Vec<PathBuf>,
     /// The folder that mesh files in overrides are relative to; by default the current one.
     pub cwd: Option<PathBuf>,
     /// How large a scene may be.
@@ -297,6 +299,7 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
     };
     let files = Files {
         base,
+        allowed: &options.allowed,
         cwd: &cwd,
         limits: mesh_limits,
         memory: &options.meshes,

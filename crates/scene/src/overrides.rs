@@ -243,7 +243,7 @@ impl Walk<'_> {
 /// The index of the entry of a list that `part` names or counts.
 fn entry(items: &[Node], part: &At<String>, shown: &str, reporter: &Reporter) -> Option<usize> {
     let (first, count) = (&part.value, items.len());
-    if let Some(named) = items.iter().position(|n| name_of(n) == Some(first)) {
+    if let Some(named) = items.iter().position(|n| n.name() == Some(first)) {
         return Some(named);
     }
     match first.parse::<usize>() {
@@ -255,7 +255,7 @@ fn entry(items: &[Node], part: &At<String>, shown: &str, reporter: &Reporter) ->
             part.fail(reporter, Kind::Override, message, None)
         }
         Err(_) => {
-            let help = suggest::help(first, "names", items.iter().filter_map(name_of));
+            let help = suggest::help(first, "names", items.iter().filter_map(Node::name));
             let message = format!("in `{shown}`: no entry is called `{first}`");
             part.fail(reporter, Kind::Override, message, Some(help))
         }
@@ -283,14 +283,4 @@ fn nothing_in<T>(value: &Value, part: &At<String>, shown: &str, reporter: &Repor
         value.describe()
     );
     part.fail(reporter, Kind::Override, message, None)
-}
-
-fn name_of(node: &Node) -> Option<&str> {
-    match &node.value {
-        Value::Table(t) => match &t.get("name")?.value {
-            Value::String(s) => Some(s),
-            _ => None,
-        },
-        _ => None,
-    }
 }

@@ -71,6 +71,19 @@ impl Table {
     }
 }
 
+impl Node {
+    /// The `name` of a table.
+    pub fn name(&self) -> Option<&str> {
+        match &self.value {
+            Value::Table(t) => match &t.get("name")?.value {
+                Value::String(name) => Some(name),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
 impl Value {
     /// What it is, for messages: `a number`, `a list`, …
     pub fn describe(&self) -> String {

@@ -9,16 +9,19 @@ use toml_edit::{DocumentMut, Item, TableLike};
 
 use crate::{
     error::{Kind, Reporter},
-    fields,
+    format::{self, Type, section},
     overrides::{self, Change, Steps},
-    read::settings::plain_name,
     source::At,
     suggest,
     tree::{Entry, Node, Table, Value},
 };
 
 /// The key of a variant that removes entries.
-pub(crate) const REMOVE: &str = "remove";
+const REMOVE: &str = "remove";
+
+section! { pub(crate) VARIANT "variant";
+    "remove": List(&Text), Absent, "paths of entries and keys to be taken out, after all changes; indices count the entries before any is taken out";
+}
 
 /// The variants of a scene, in the order of the file.
 #[derive(Clone, Debug, Default)]
@@ -44,13 +47,13 @@ impl Variants {
             return variants;
         };
         for entry in all.entries {
-            let name = At::new(entry.key.as_str(), entry.key_place);
-            plain_name(reporter, name, "the name of a variant");
+            let (name, place) = (&entry.key, entry.key_place);
+            format::plain_name(reporter, name, place, "the name of a variant");
             match &entry.node.value {
                 Value::Table(_) => variants.tables.push(entry),
-                other => {
+                _ => {
                     let what = format!("variant `{}`", entry.key);
-                    fields::wrong_type::<()>(reporter, &entry.node, &what, "a table", other);
+                    format::wrong_type::<()>(reporter, &entry.node, &what, "a table");
                 }
             }
         }
@@ -136,14 +139,18 @@ fn leads_on(item: &Item) -> bool {
 
 /// Removes what the list `node` names.
 fn remove(node: &Node, root: &mut Table, reporter: &Reporter) {
-    let Some(paths) = fields::list(reporter, node, "`remove` of a variant", None) else {
+    let texts = Type::List(&Type::Text);
+    let Value::Array(paths) = &node.value else {
+        let _ = texts.check(reporter, node, "`remove` of a variant");
         return;
     };
     let mut found: Vec<Steps> = Vec::new();
     for node in paths {
-        let Some(text) = fields::string(reporter, node, "an entry of `remove`") else {
+        let Value::String(text) = &node.value else {
+            let _ = Type::Text.check(reporter, node, "an entry of `remove`");
             continue;
         };
+        let text = At::new(text.as_str(), node.place);
         let steps = overrides::path(At::new(text.value, text.place), reporter)
             .and_then(|path| overrides::locate(&path, text.value, root, reporter));
         found.extend(steps);

@@ -42,9 +42,9 @@ impl Locator {
         self.children.row(t).iter().map(|c| c.0)
     }
 
-    /// The weighted new nodes of the material point Σ w x over old nodes. A point of a triangle goes
-    /// to the child that contains it, or whose plane coordinates it is the least outside of. A point
-    /// that is in no triangle keeps to the places of its old nodes.
+    /// The weighted new nodes of the material point Σ w x over old nodes. A point of a triangle
+    /// goes to the child that contains it, or whose barycentric coordinates are the least negative.
+    /// A point in no triangle follows its old nodes.
     fn point(&self, change: &MeshChange, point: &[(u32, f64)]) -> Vec<(u32, f64)> {
         let point: Vec<(u32, f64)> = point.iter().copied().filter(|e| e.1 != 0.0).collect();
         let nodes = |p: &[(u32, f64)]| {
@@ -76,7 +76,7 @@ impl Locator {
                 continue;
             };
             let own = inverse * w;
-            // The first of equals: neighbours share points.
+            // The first of equals, because neighbours share points.
             if best.is_none_or(|(least, ..)| own.min() > least) {
                 best = Some((own.min(), child, own));
             }
@@ -118,7 +118,8 @@ impl TopologyChange {
         }
     }
 
-    /// The same for weighted blocks: those of each body that changes are one point of its mesh.
+    /// The entries of the same material points: those of each changing body form one point of its
+    /// mesh.
     fn entries(&self, entries: &[(u32, f64)]) -> Vec<(u32, f64)> {
         let mut out = Vec::with_capacity(entries.len());
         let mut own: Vec<Vec<(u32, f64)>> = vec![Vec::new(); self.changes().len()];
@@ -139,8 +140,8 @@ impl TopologyChange {
         out
     }
 
-    /// The pins after the change. A new node is pinned if all nodes that it is made of are, by the
-    /// same motion: then it was prescribed as a point of the old mesh already.
+    /// The pins after the change. A new node is pinned if all its source nodes are, by the same
+    /// motion: as a point of the old mesh it was then prescribed already.
     pub(super) fn pins(&self, pins: &[Pin]) -> Vec<Pin> {
         let mut out = Vec::with_capacity(pins.len());
         let mut of_node: Vec<Vec<Option<usize>>> = self

@@ -1,4 +1,4 @@
-//! How the meshes of shells change, as data.
+//! Changes of shell meshes, as data.
 
 use std::ops::Range;
 
@@ -23,11 +23,11 @@ pub struct MeshChange {
     pub nodes: Weights,
     /// The old nodes as points of the new mesh.
     pub old_nodes: Weights,
-    /// Where each new triangle comes from.
+    /// Source of each new triangle.
     pub origin: Vec<Origin>,
 }
 
-/// Where a new triangle comes from.
+/// Source of a new triangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Origin {
     /// The old triangle, whose material it has.
@@ -36,7 +36,7 @@ pub struct Origin {
     pub corners: [[f64; 3]; 3],
 }
 
-/// Why a topology cannot change.
+/// Errors of a topology change.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum AdaptError {
     /// Only shells have meshes that can change.
@@ -59,7 +59,7 @@ pub enum AdaptError {
     Mesh {
         /// The body.
         body: String,
-        /// Why.
+        /// The cause.
         source: MeshError,
     },
     /// The new shell cannot be built.
@@ -70,15 +70,15 @@ pub enum AdaptError {
     Volume {
         /// The volume.
         volume: String,
-        /// Why.
+        /// The cause.
         source: VolumeError,
     },
-    /// Numbers of nodes, triangles, pins or points that do not fit together.
+    /// Inconsistent numbers of nodes, triangles, pins or points.
     #[error("body `{body}`: {what}")]
     Inconsistent {
         /// The body.
         body: String,
-        /// What does not fit.
+        /// Description of the inconsistency.
         what: &'static str,
     },
 }
@@ -148,7 +148,7 @@ impl MeshChange {
     }
 }
 
-/// A shell and what it is made from.
+/// A shell and its source data.
 pub(super) fn shell(model: &Model, body: usize) -> Result<(&ShellSource, &Body), AdaptError> {
     let named = model.bodies.get(body);
     let found = named.and_then(|b| {
@@ -165,14 +165,14 @@ pub(super) fn shell(model: &Model, body: usize) -> Result<(&ShellSource, &Body),
 pub struct TopologyChange {
     changes: Vec<MeshChange>,
     pub(super) locators: Vec<Locator>,
-    /// The change of each body, by its place in `changes`.
+    /// The change of each body, as an index into `changes`.
     of_body: Vec<Option<u32>>,
     /// Blocks of each body before and after.
     blocks: Vec<[Range<usize>; 2]>,
 }
 
 impl TopologyChange {
-    /// The given changes of bodies of `model`, at most one of each.
+    /// Combines changes of bodies of `model`, at most one of each.
     pub fn new(model: &Model, changes: Vec<MeshChange>) -> Result<Self, AdaptError> {
         let mut of_body = vec![None; model.bodies.len()];
         let mut locators = Vec::with_capacity(changes.len());
@@ -218,8 +218,8 @@ impl TopologyChange {
         &self.blocks[body]
     }
 
-    /// The change of the body that owns an old block, as a place in `changes`, and the block's
-    /// number in the body; of a body that does not change, its number after the change.
+    /// The change of the body that owns an old block, as an index into `changes`, and the block's
+    /// number in the body; for a body that does not change, its number after the change.
     pub(super) fn place(&self, block: usize) -> Place {
         let b = self.blocks.partition_point(|r| r[0].end <= block);
         let Some([before, after]) = self.blocks.get(b) else {
@@ -233,7 +233,7 @@ impl TopologyChange {
     }
 }
 
-/// Where an old block is after a change.
+/// Position of an old block after a change.
 pub(super) enum Place {
     /// In a body that changes: its change, the node, and the first block after the change.
     Changed(usize, u32, u32),

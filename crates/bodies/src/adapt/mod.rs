@@ -1,24 +1,24 @@
-//! Topology that changes between steps.
+//! Topology changes between steps.
 //!
 //! A [`MeshChange`] relates the new mesh of one shell to its old one: new nodes as weighted old
-//! nodes, old nodes as points of the new mesh, new triangles as parts of old ones. A
+//! nodes, old nodes as points of the new mesh, new triangles as subsets of old ones. A
 //! [`TopologyChange`] holds those of all bodies that change together, and renumbers the blocks of
-//! the others. [`Topology`] is all of a model that a change replaces, as plain data: a model is put
-//! together from it after a change and after a restart alike. [`Adaptation`] transfers columns from
-//! the old model to the new one.
+//! the others. [`Topology`] is all of a model that a change replaces, as plain data: a model is
+//! assembled from it after a change and after a restart alike. [`Adaptation`] transfers columns
+//! from the old model to the new one.
 //!
-//! # What is conserved
-//! Positions and velocities are interpolated linearly, so that the surface stays where it is and
-//! nothing begins to overlap.
+//! # Conserved quantities
+//! Positions and velocities are interpolated linearly, so that the surface stays in place and no
+//! overlap appears.
 //! - Mass, centre of mass and linear momentum are kept: both mass matrices integrate linear
 //!   functions over each triangle exactly, and an old triangle is the union of its children.
 //! - The stretching energy is kept: children have the deformation gradient of their parent.
-//! - A consistent mass keeps angular momentum and kinetic energy, too, for it integrates quadratic
-//!   functions exactly. A lumped one does not: Σ m x × v of a triangle differs from the sum over
-//!   its children by O(h²). The velocity is therefore corrected by the least change in the mass norm
-//!   that restores both momenta, which is that of a rigid motion.
-//! - The bending energy of a crease grows by the ratio of the widths of the hinges: the angle stays
-//!   where it was while the hinges around it get narrower. It relaxes in the steps that follow.
+//! - A consistent mass also keeps angular momentum and kinetic energy, because it integrates
+//!   quadratic functions exactly. A lumped mass does not: Σ m x × v of a triangle differs from the
+//!   sum over its children by O(h²). The velocity is therefore corrected by the least change in the
+//!   mass norm that restores both momenta, which is a rigid motion.
+//! - The bending energy of a crease grows by the ratio of the hinge widths: the angle stays while
+//!   the hinges around it get narrower. It relaxes in the following steps.
 
 mod anchor;
 mod change;

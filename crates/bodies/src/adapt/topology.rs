@@ -1,4 +1,4 @@
-//! All of a model that a change of topology replaces.
+//! The data of a model that a topology change replaces.
 
 use std::{ops::Range, sync::Arc};
 
@@ -13,8 +13,8 @@ use crate::{
     surface::Skin,
 };
 
-/// Meshes of shells and what is anchored to them, as plain data: checkpoints keep it, because later
-/// changes may depend on the motion and cannot be repeated from the scene.
+/// Meshes of shells and the pins, attachments and points on them, as plain data. Checkpoints store
+/// it, because later changes may depend on the motion and cannot be repeated from the scene.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Topology {
     /// Number of changes so far.
@@ -25,7 +25,7 @@ pub struct Topology {
     pub pins: Vec<Pin>,
     /// Both ends of every attachment.
     pub attachments: Vec<[Stencil; 2]>,
-    /// The points that probes follow.
+    /// The material points of probes.
     pub points: Vec<Stencil>,
 }
 
@@ -92,9 +92,9 @@ impl Topology {
         topology
     }
 
-    /// The model with this topology: `base` with the meshes of its shells and what is anchored to
-    /// them replaced, and all blocks renumbered. Terms, masses and patterns are made as the builder
-    /// makes them.
+    /// Builds the model with this topology: `base` with new meshes of its shells, with the pins,
+    /// attachments and points on them, and with all blocks renumbered. Terms, masses and patterns
+    /// are built as in the builder.
     pub fn apply(self, base: &Model) -> Result<Model, AdaptError> {
         let mut model = base.clone();
         model.generation = self.generation;
@@ -176,7 +176,7 @@ fn is_shell(body: &Body) -> bool {
     matches!(&body.kind, BodyKind::Deformable(d) if d.source.is_some())
 }
 
-/// Pins and points must name blocks that exist, each block at most one pin.
+/// Checks that pins and points refer to existing blocks, with at most one pin per block.
 fn check_blocks(model: &Model) -> Result<(), AdaptError> {
     let n = model.blocks();
     let pins = &model.pins;
@@ -204,14 +204,13 @@ fn check_blocks(model: &Model) -> Result<(), AdaptError> {
 }
 
 impl Body {
-    /// How many blocks it needs.
+    /// Required number of blocks.
     fn node_blocks(&self) -> usize {
         let soft = self.kind.as_deformable();
         soft.map_or(self.blocks.len(), |d| d.rest.len())
     }
 
-    /// Puts another mesh in the place of a shell's. Terms and masses are those of the old one until
-    /// `rebuild`.
+    /// Replaces the mesh of a shell. Terms and masses are those of the old one until `rebuild`.
     fn replace(&mut self, mesh: ShellMesh, source: &ShellSource) -> Result<(), AdaptError> {
         let count = mesh.rest.len() as u32;
         let named = mesh.triangles.iter().flatten();
@@ -235,14 +234,14 @@ impl Body {
         Ok(())
     }
 
-    /// Gives it the blocks `blocks`.
+    /// Moves the body to the blocks `blocks`.
     fn renumber(&mut self, blocks: Range<usize>) {
         let (old, new) = (self.blocks.start as u32, blocks.start as u32);
         self.blocks = blocks;
         self.surface.skin.renumber(|b| b - old + new);
     }
 
-    /// Makes the terms, the mass and the pattern of a shell from its mesh.
+    /// Rebuilds the terms, the mass and the pattern of a shell from its mesh.
     fn rebuild(&mut self, joined: &[Vec<u32>]) -> Result<(), AdaptError> {
         let BodyKind::Deformable(soft) = &mut self.kind else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Columns from the old model to the new one.
+//! Transfer of columns from the old model to the new one.
 
 use stiction_math::{Mat3, Vec3};
 
@@ -21,8 +21,7 @@ pub struct Adaptation<'a> {
 }
 
 impl Adaptation<'_> {
-    /// The state after the change: positions interpolated, velocities with the momenta that they
-    /// had.
+    /// The state after the change: interpolated positions, and velocities with the same momenta.
     pub fn state(&self, state: &State) -> State {
         State {
             time: state.time,
@@ -69,10 +68,10 @@ impl Adaptation<'_> {
         next
     }
 
-    /// Momenta of the new blocks [kg·m/s] for momenta `p` of the old ones at positions `x` [m]: those
-    /// of the velocities that belong to them.
+    /// Momenta of the new blocks [kg·m/s] for momenta `p` of the old ones at positions `x` [m], by
+    /// the transfer of the corresponding velocities.
     pub fn momenta(&self, x: &[Vec3], p: &[Vec3]) -> Vec<Vec3> {
-        // Blocks of other bodies keep their momenta, whatever stands for them in the meantime.
+        // Blocks of other bodies keep their momenta, whatever their intermediate values.
         let mut v = p.to_vec();
         for (b, [from, _]) in self.soft() {
             let range = self.change.blocks(b)[0].clone();
@@ -149,8 +148,8 @@ impl Momenta {
         Self { linear, angular }
     }
 
-    /// Gives the nodes of a body these momenta by the least change of `v` in the norm of its mass
-    /// matrix: δv = a + ω × r.
+    /// Corrects the velocities of a body to these momenta by the least change of `v` in the norm of
+    /// its mass matrix: δv = a + ω × r.
     fn restore(&self, soft: &Deformable, x: &[Vec3], v: &mut [Vec3]) {
         let now = Self::of(soft, x, v);
         let c = centre(soft, x);
@@ -183,8 +182,8 @@ fn solve_symmetric(m: &Mat3, b: &Vec3) -> Vec3 {
     x
 }
 
-/// v ← M⁻¹ p. Conjugate gradients with the diagonal converge fast: the condition number of a
-/// consistent mass matrix scaled so does not depend on the mesh.
+/// v ← M⁻¹ p by conjugate gradients with diagonal preconditioning, which converge fast: the
+/// condition number of a scaled consistent mass matrix does not depend on the mesh.
 fn divide(soft: &Deformable, p: &[Vec3], v: &mut [Vec3]) {
     let lumped = soft.mass.lumped();
     for ((v, p), m) in v.iter_mut().zip(p).zip(lumped) {

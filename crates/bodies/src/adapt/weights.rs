@@ -2,7 +2,7 @@
 
 use stiction_math::Vec3;
 
-/// Points as weighted sums of numbered others, one row each, stored one after the other.
+/// Points as weighted sums of numbered source points, one row each, stored one after the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
     start: Vec<u32>,
@@ -19,7 +19,7 @@ impl Default for Weights {
 }
 
 impl Weights {
-    /// Points that are all among the others: point i is the other `numbers[i]`.
+    /// Points that coincide with sources: point i is source `numbers[i]`.
     pub fn among(numbers: impl IntoIterator<Item = u32>) -> Self {
         let mut weights = Self::default();
         for number in numbers {
@@ -34,7 +34,7 @@ impl Weights {
         self.start.push(self.entries.len() as u32);
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.start.len() - 1
     }
@@ -49,7 +49,7 @@ impl Weights {
         &self.entries[self.start[i] as usize..self.start[i + 1] as usize]
     }
 
-    /// The number that row `i` stands for, if it is one of the others.
+    /// The source that row `i` coincides with, if any.
     pub fn same(&self, i: usize) -> Option<u32> {
         match self.row(i) {
             [(number, weight)] if *weight == 1.0 => Some(*number),
@@ -62,13 +62,14 @@ impl Weights {
         self.entries.iter().map(|e| e.0).max()
     }
 
-    /// Row `i` of a column of the others. A row that is one of them keeps its bits.
+    /// Row `i` applied to a column of the sources. A row that coincides with a source keeps its
+    /// bits.
     pub fn value(&self, i: usize, of: &[Vec3]) -> Vec3 {
         let terms = self.row(i).iter().map(|&(j, w)| of[j as usize] * w);
         terms.reduce(|a, b| a + b).unwrap_or_default()
     }
 
-    /// The rows by number: for each of the `count` others the rows that it is in, and its weights.
+    /// The transpose: for each of the `count` sources its rows and weights.
     pub fn transposed(&self, count: usize) -> Self {
         let mut start = vec![0_u32; count + 1];
         for (j, _) in &self.entries {

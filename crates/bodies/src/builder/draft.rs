@@ -12,7 +12,7 @@ use crate::{
     term::{Recipe, Term},
 };
 
-/// What is still needed to make a deformable body's matrix pattern.
+/// A deformable body before its matrix has a pattern.
 #[derive(Default)]
 pub(crate) struct Draft {
     pub recipes: Vec<Box<dyn Recipe>>,
@@ -21,7 +21,7 @@ pub(crate) struct Draft {
     pub rest: Vec<Vec3>,
 }
 
-/// How mass is spread.
+/// Distribution of mass.
 pub(crate) enum Spread {
     Triangles(Vec<[u32; 3]>, Vec<f64>),
     Tets(Vec<[u32; 4]>, Vec<f64>),
@@ -40,7 +40,7 @@ impl Draft {
     }
 
     /// Binds the terms to the pattern of the body's matrix, in which the blocks of each list of
-    /// `joined` meet as well. `body` is a name for errors.
+    /// `joined` are coupled as well. `body` is a name for errors.
     pub fn bind(self, body: &str, joined: &[Vec<u32>]) -> Result<Bound, BuildError> {
         let elements = self.recipes.iter().flat_map(|r| r.cliques());
         let cliques = elements.chain(joined.iter().map(Vec::as_slice));
@@ -78,8 +78,8 @@ pub(crate) struct Bound {
     pub pattern: Arc<BlockPattern>,
 }
 
-/// The blocks of the body that owns `range`, in its own numbering, which meet in its matrix because
-/// an attachment joins them.
+/// The blocks of the body that owns `range`, in its own numbering, that attachments couple in its
+/// matrix.
 pub(crate) fn joined(attachments: &[Attachment], range: &Range<usize>) -> Vec<Vec<u32>> {
     let own = |spring: &Attachment| {
         let blocks = spring.a.blocks().into_iter().chain(spring.b.blocks());

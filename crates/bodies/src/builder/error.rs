@@ -5,7 +5,7 @@ use crate::{
     elements::ElementError, frames::FrameError, material::MaterialError, volume::VolumeError,
 };
 
-/// Why a model cannot be built.
+/// Errors of building a model.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BuildError {
     /// A material parameter is out of range.
@@ -24,7 +24,7 @@ pub enum BuildError {
         /// The element.
         source: ElementError,
     },
-    /// Elements act on nodes, which rigid bodies and rods do not offer.
+    /// Elements on a body without nodes, such as a rigid body or rods.
     #[error("body `{body}`: elements can be added to shells, solids and particles only")]
     NoElements {
         /// The body.
@@ -35,7 +35,7 @@ pub enum BuildError {
     Frames {
         /// The body.
         body: String,
-        /// Why.
+        /// The cause.
         source: FrameError,
     },
     /// The matrix of the body cannot be laid out.
@@ -43,18 +43,18 @@ pub enum BuildError {
     Matrix {
         /// The body.
         body: String,
-        /// Why.
+        /// The cause.
         source: ScatterError,
     },
-    /// Mass and inertia cannot be found.
+    /// Mass and inertia cannot be computed.
     #[error("body `{body}`: {source}")]
     Mass {
         /// The body.
         body: String,
-        /// Why.
+        /// The cause.
         source: MassError,
     },
-    /// A node without mass cannot be moved by the laws of motion.
+    /// A node without mass.
     #[error(
         "body `{body}`, node {node}: no element gives it mass; remove the isolated vertex (`stiction doctor` lists them)"
     )]
@@ -64,14 +64,14 @@ pub enum BuildError {
         /// The node.
         node: usize,
     },
-    /// A body has no such volume.
+    /// An invalid volume.
     #[error("volume `{volume}` of body `{body}`: {source}")]
     Volume {
         /// The volume.
         volume: String,
         /// The body.
         body: String,
-        /// Why.
+        /// The cause.
         source: VolumeError,
     },
     /// Two bodies of one name.
@@ -80,29 +80,29 @@ pub enum BuildError {
         /// The name.
         name: String,
     },
-    /// There is nothing in the body.
+    /// A body without elements.
     #[error("body `{body}` has no elements")]
     Empty {
         /// The body.
         body: String,
     },
-    /// A pin or anchor names a node that is not there.
+    /// A pin or anchor refers to a node that does not exist.
     #[error("body `{body}` has no node {node}; it has {count}")]
     Node {
         /// The body.
         body: String,
-        /// The node asked for.
+        /// The requested node.
         node: usize,
-        /// How many there are.
+        /// Number of nodes.
         count: usize,
     },
-    /// Only rods have roots.
+    /// Roots of a body without rods.
     #[error("body `{body}` is not made of rods and has no roots")]
     NotRods {
         /// The body.
         body: String,
     },
-    /// Rods cannot grow there.
+    /// An invalid position of a root.
     #[error(
         "the rods of body `{rods}` cannot grow out of body `{body}`: it needs a surface of triangles and \
          elements that are not flat"
@@ -110,7 +110,7 @@ pub enum BuildError {
     Ground {
         /// The rods.
         rods: String,
-        /// What they were to grow out of.
+        /// The body that they are rooted in.
         body: String,
     },
     /// A block is pinned twice.
@@ -121,12 +121,12 @@ pub enum BuildError {
         /// The node.
         node: usize,
     },
-    /// A number that must be finite and not negative.
+    /// A number that is negative or not finite.
     #[error("{what} is {value}; it must be finite and not negative")]
     Number {
-        /// Which number.
+        /// Name of the number.
         what: String,
-        /// What was given.
+        /// The given value.
         value: f64,
     },
 }

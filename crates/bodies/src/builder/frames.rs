@@ -1,4 +1,4 @@
-//! Frames: from the parts of a plant to a body of nodes with a blended skin.
+//! Construction of bodies of affine frames with a blended skin from the parts of a plant.
 
 use stiction_geometry::Plant;
 
@@ -14,8 +14,8 @@ use super::{
 };
 
 impl Builder {
-    /// Adds a body carried by affine frames; returns its index. Its nodes are four to a frame, as
-    /// [`crate::frames`] says, and the mass is always lumped.
+    /// Adds a body of affine frames; returns its index. Every frame has four nodes
+    /// ([`crate::frames`]), and the mass is always lumped.
     pub fn frames(
         &mut self,
         spec: BodySpec,

@@ -1,4 +1,4 @@
-//! From meshes and materials to a model and its first state.
+//! Construction of a model and its initial state from meshes and materials.
 
 pub(crate) mod draft;
 mod error;
@@ -41,13 +41,13 @@ pub use error::BuildError;
 pub use root::Rooting;
 pub use spec::{Anchor, BodySpec};
 
-/// Collects bodies and what holds them, then makes the model and its first state.
+/// Collects bodies, pins, attachments and obstacles, and builds the model and its initial state.
 #[derive(Default)]
 pub struct Builder {
     model: Model,
     state: State,
     drafts: Vec<Draft>,
-    /// Asked, never walked through: its order does not matter.
+    /// Used for lookups only, never iterated, so that its order does not matter.
     names: HashSet<String>,
 }
 
@@ -64,24 +64,24 @@ impl Builder {
         }
     }
 
-    /// Lets the uniform acceleration of everything [m/s²] follow `schedule`.
+    /// Prescribes the uniform acceleration of all bodies [m/s²] over time.
     pub fn gravity_over_time(&mut self, schedule: impl Into<Schedule<Vec3>>) {
         let schedule = schedule.into();
         self.model.gravity = schedule.at(0.0);
         self.model.gravity_track = Some(schedule);
     }
 
-    /// What has been built so far. Elastic terms are added by `finish`.
+    /// The model so far. Elastic terms are added by `finish`.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// The first state of what has been built so far.
+    /// The initial state so far.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Whether things may touch.
+    /// Enables or disables contact.
     pub fn contact(&mut self, contact: bool) {
         self.model.contact = contact;
     }
@@ -97,8 +97,8 @@ impl Builder {
         self.patched_shell(spec, mesh, std::slice::from_ref(material), &all)
     }
 
-    /// Adds a shell of several materials: `of` has the place of every triangle's. Damping and rest
-    /// angles are those of the first. Returns its index.
+    /// Adds a shell of several materials: `of` has the material index of every triangle. Damping
+    /// and rest angles are those of the first. Returns its index.
     pub fn patched_shell(
         &mut self,
         spec: BodySpec,
@@ -147,8 +147,8 @@ impl Builder {
         self.tetrahedra(spec, mesh, &weights, surface, material)
     }
 
-    /// Adds a solid that carries a closed surface in a lattice [daviet2020, Sect. 7.2]; returns its
-    /// index.
+    /// Adds a solid that carries a closed surface embedded in a lattice [daviet2020, Sect. 7.2];
+    /// returns its index.
     pub fn embedded(
         &mut self,
         spec: BodySpec,
@@ -224,7 +224,7 @@ impl Builder {
     }
 
     /// Adds particles: balls of `radius` [m] and `density` [kg/m³] around the points `positions`
-    /// [m], which move without turning and are held together by nothing. Returns the body's index.
+    /// [m], which do not rotate and have no internal forces. Returns the body's index.
     pub fn particles(
         &mut self,
         spec: BodySpec,
@@ -421,8 +421,8 @@ impl Builder {
         Ok(self.model.bodies.len() - 1)
     }
 
-    /// Fills a `region` of a body with a medium that resists changes of its volume; `inflation` is
-    /// its pressure above that of the surroundings at rest [Pa].
+    /// Fills a `region` of a body with a medium that resists volume changes; `inflation` is its
+    /// pressure above that of the surroundings at rest [Pa].
     pub fn volume(
         &mut self,
         name: &str,
@@ -444,7 +444,7 @@ impl Builder {
     }
 
     /// Prescribes the motion of nodes of a deformable body, or of a whole rigid body (`nodes` is
-    /// then ignored). Without a motion they stay where they start.
+    /// then ignored). Without a motion they stay at their initial positions.
     pub fn pin(
         &mut self,
         body: usize,
@@ -504,8 +504,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Adds a force model of one's own to a shell, solid or cloud of particles: elements over its nodes,
-    /// beside those of its material.
+    /// Adds a user-defined force model to a shell, solid or particle body: elements over its nodes,
+    /// in addition to those of its material.
     pub fn elements<const K: usize, E>(
         &mut self,
         body: usize,
@@ -571,14 +571,14 @@ impl Builder {
         Ok(self.model.attachments.len() - 1)
     }
 
-    /// Lets the end of an attachment that is a point of the world move.
+    /// Prescribes the motion of the end of an attachment that is a point of the world.
     pub fn move_attachment(&mut self, attachment: usize, motion: Motion) {
         if let Some(spring) = self.model.attachments.get_mut(attachment) {
             spring.motion = Some(Arc::new(motion));
         }
     }
 
-    /// Follows a point, also when the mesh of its body changes; returns its place in
+    /// Tracks a point, also when the mesh of its body changes; returns its index in
     /// [`Model::points`].
     pub fn track(&mut self, point: Stencil) -> usize {
         self.model.points.push(point);
@@ -621,7 +621,7 @@ impl Builder {
         }
     }
 
-    /// Builds patterns, terms and masses, and hands out the model and its first state.
+    /// Builds patterns, terms and masses, and returns the model and its initial state.
     pub fn finish(mut self) -> Result<(Model, State), BuildError> {
         self.model.pins.sort_by_key(|p| p.block);
         if let Some(pair) = self

@@ -3,7 +3,7 @@ use stiction_math::Vec3;
 
 use crate::{model::Body, state::State, stencil::Stencil};
 
-/// The point of a deformable body's surface nearest to `near`, as a stencil over its nodes.
+/// The point of a deformable body's surface closest to `near`, as a stencil over its nodes.
 pub(super) fn nearest_point(body: &Body, state: &State, near: &Vec3) -> Stencil {
     let mut positions = Vec::new();
     body.surface
@@ -19,7 +19,7 @@ pub(super) fn nearest_point(body: &Body, state: &State, near: &Vec3) -> Stencil 
         }
     }
     let Some(triangle) = body.surface.triangles.get(best.1) else {
-        // Of particles and rods, the nearest node.
+        // For particles and rods, the closest node.
         let distance = |i: &usize| (positions[*i] - near).norm_squared();
         let nearest = (0..positions.len()).min_by(|a, b| distance(a).total_cmp(&distance(b)));
         return nearest.map_or(Stencil::World(*near), |i| body.surface.stencil(i));

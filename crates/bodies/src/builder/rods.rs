@@ -1,4 +1,4 @@
-//! Rods: from polylines to a body, and what it means to hold their nodes.
+//! Construction of rods from polylines, and pins of their nodes.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ use crate::{
 use super::{BodySpec, BuildError, Builder, draft::Draft};
 
 impl Builder {
-    /// Adds rods through `strands`; returns the body's index. The material director m₁ of every first
-    /// edge is as near to `director` as can be; those of the others follow without twist.
+    /// Adds rods through `strands`; returns the body's index. The material director m₁ of every
+    /// first edge is as close to `director` as possible; the others follow without twist.
     pub fn rods(
         &mut self,
         spec: BodySpec,
@@ -90,7 +90,7 @@ impl Builder {
         Ok(body)
     }
 
-    /// Pins nodes of rods. Where both nodes of the first or last edge of a rod are held, so is its
+    /// Pins nodes of rods. If both nodes of the first or last edge of a rod are pinned, so is its
     /// frame.
     pub(super) fn pin_rods(
         &mut self,

@@ -1,4 +1,4 @@
-//! Rods that grow out of a body: springs between their first two nodes and its material.
+//! Rods rooted in a body: springs between their first two nodes and its material.
 
 use stiction_geometry::{InsideTest, TriMesh};
 use stiction_math::{Mat3, Vec3};
@@ -12,19 +12,19 @@ use crate::{
 
 use super::{BuildError, Builder};
 
-/// How rods are rooted.
+/// Parameters of rooted rods.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rooting {
-    /// The stiffness of each spring as a multiple of E A / ℓ, that of the rod's first segment against
-    /// stretching [1].
+    /// The stiffness of each spring as a multiple of E A / ℓ, the stretching stiffness of the rod's
+    /// first segment [1].
     pub stiffness: f64,
-    /// How many of the first segments of every rod never touch the body they grow out of.
+    /// Number of first segments of every rod without contact with the body it is rooted in.
     pub bare: usize,
 }
 
 impl Default for Rooting {
-    /// As stiff as a segment; two segments, for one that stands on a surface touches it and the next
-    /// one begins within reach of it.
+    /// The stiffness of a segment, and two segments: the first one touches the surface it stands
+    /// on, and the next one begins within the contact distance.
     fn default() -> Self {
         Self {
             stiffness: 1.0,
@@ -35,14 +35,14 @@ impl Default for Rooting {
 
 impl Builder {
     /// Ties the first two nodes of every rod of body `rods` to the material of body `ground` by
-    /// springs that act on both, so that roots keep their places and their directions. Nothing is
-    /// strained at the start, wherever the nodes are, and the rods start with the ground's velocity.
+    /// springs that act on both, so that roots keep their positions and directions. Nothing is
+    /// strained initially, wherever the nodes are, and the rods start with the ground's velocity.
     ///
-    /// A solid carries both nodes as if its tetrahedron at the root went on above the surface, and a
-    /// rigid body as its own points: one spring of length zero for each node. A sheet has no material
-    /// above its surface: there the second node stands on three springs from the corners of the
-    /// triangle at the root. The springs have the damping of the rods. A root may turn about its own
-    /// axis.
+    /// A solid carries both nodes by extrapolation of its tetrahedron at the root, and a rigid body
+    /// as its own points: one spring of length zero for each node. A sheet has no material above
+    /// its surface: there, three springs from the corners of the triangle at the root hold the
+    /// second node. The springs have the damping of the rods. A root is free to rotate about its
+    /// own axis.
     pub fn root(
         &mut self,
         rods: usize,
@@ -107,12 +107,12 @@ impl Builder {
     }
 }
 
-/// What rods grow out of, prepared for many questions.
+/// The body that rods are rooted in, prepared for many queries.
 struct Soil<'a> {
     body: &'a Body,
     state: &'a State,
     surface: InsideTest,
-    /// Where the vertices of the surface are [m].
+    /// Positions of the surface vertices [m].
     positions: Vec<Vec3>,
     /// The tetrahedra at each node: those of node i are `around[start[i]..start[i + 1]]`.
     start: Vec<u32>,
@@ -166,7 +166,7 @@ impl<'a> Soil<'a> {
         })
     }
 
-    /// The material at a root at `p` [m]; none where it is degenerate.
+    /// The material at a root at `p` [m]; none if it is degenerate.
     fn spot(&self, p: &Vec3) -> Option<Spot> {
         let first = self.body.blocks.start as u32;
         if let Some(r) = self.body.kind.as_rigid() {
@@ -179,8 +179,8 @@ impl<'a> Soil<'a> {
         if self.body.tets.is_empty() {
             return Some(Spot::Triangle(corners));
         }
-        // Of the tetrahedra around the triangle, the one that contains the root or is nearest to it
-        // in its own coordinates.
+        // Of the tetrahedra around the triangle, the one that contains the root or is closest to it
+        // in barycentric coordinates.
         let mut best: Option<(f64, u32)> = None;
         for corner in corners {
             for block in self.body.surface.stencil(corner as usize).blocks() {
@@ -192,7 +192,7 @@ impl<'a> Soil<'a> {
                         continue;
                     };
                     let least = weights.into_iter().fold(f64::INFINITY, f64::min);
-                    // Equal ones by number, whatever corner they were found from.
+                    // Ties are broken by index, whatever corner they were found from.
                     let better = |(other, u): (f64, u32)| least > other || least == other && t < u;
                     if best.is_none_or(better) {
                         best = Some((least, t));
@@ -212,8 +212,8 @@ impl<'a> Soil<'a> {
         weights.iter().all(|w| w.is_finite()).then_some(weights)
     }
 
-    /// Springs that hold a node at `p` [m] to the material: their other ends, their shares of the
-    /// stiffness and their lengths [m]. A node of a sheet nearer than `level` [m] is on it.
+    /// Springs that tie a node at `p` [m] to the material: their other ends, their fractions of the
+    /// stiffness and their lengths [m]. A node closer to a sheet than `level` [m] is on it.
     fn ties(&self, spot: &Spot, p: &Vec3, level: f64) -> Vec<(Stencil, f64, f64)> {
         match spot {
             Spot::Rigid { block, rigid } => {
@@ -239,8 +239,8 @@ impl<'a> Soil<'a> {
                     return vec![(Stencil::Nodes(nodes), 1.0, 0.0)];
                 }
                 let ways = corners.map(|v| p - self.positions[v as usize]);
-                // Together they are to be as stiff along the sheet as one spring; up and down the
-                // rod's own stretching holds the node.
+                // Together they are as stiff along the sheet as one spring; in the normal direction
+                // the rod's own stretching stiffness holds the node.
                 let mut sum = Mat3::zeros();
                 for way in &ways {
                     let n = way.normalize();
@@ -260,7 +260,7 @@ impl<'a> Soil<'a> {
         }
     }
 
-    /// The velocity of the material at `p` [m/s], carried on above the surface.
+    /// The velocity of the material at `p` [m/s], extrapolated above the surface.
     fn velocity(&self, spot: &Spot, p: &Vec3) -> Vec3 {
         let v = &self.state.v;
         match spot {
@@ -298,6 +298,6 @@ impl<'a> Soil<'a> {
     }
 }
 
-/// Springs from a triangle that is small beside the height of the node are not made stiffer without
-/// bound.
+/// Bound on the stiffness of springs from a triangle that is small compared with the height of the
+/// node.
 const LEAST_SHARE: f64 = 0.05;

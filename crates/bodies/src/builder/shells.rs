@@ -1,4 +1,4 @@
-//! The elastic terms of a shell, which may be of several materials.
+//! The elastic terms of a shell of one or several materials.
 
 use stiction_math::Vec3;
 
@@ -16,8 +16,8 @@ use crate::{
     term::{self, Recipe},
 };
 
-/// Terms and mass of a shell with the given rest mesh, before its matrix has a pattern. The builder
-/// and adaptation both make shells here. `body` is a name for errors.
+/// Terms and mass of a shell with the given rest mesh, before its matrix has a pattern. Used by the
+/// builder and by adaptation. `body` is a name for errors.
 pub(crate) fn shell_draft(
     body: &str,
     source: &ShellSource,
@@ -87,7 +87,7 @@ pub(crate) fn shell_draft(
     })
 }
 
-/// What resists stretching in `triangles` of the mesh.
+/// The membrane terms of `triangles` of the mesh.
 fn membrane(
     warp: Vec3,
     positions: &[Vec3],
@@ -118,7 +118,7 @@ fn membrane(
     })
 }
 
-/// What resists bending, if anything does.
+/// The bending rigidity, if any.
 fn rigidity(material: &ShellMaterial) -> Result<Option<BendingRigidity>, ElementError> {
     let plate = match material.membrane {
         MembraneLaw::StVk { young, poisson } | MembraneLaw::NeoHookean { young, poisson } => {

@@ -1,35 +1,35 @@
-//! What a builder is told: bodies and anchors.
+//! Input of the builder: bodies and anchors.
 
 use stiction_math::Vec3;
 
 use crate::{drag::Drag, material::MassKind, model::Load};
 
-/// What every body has, whatever it is made of.
+/// Properties common to all bodies.
 #[derive(Clone, Debug)]
 pub struct BodySpec {
     /// A name, unique among the bodies.
     pub name: String,
     /// The material's name in the friction table.
     pub material: String,
-    /// Its velocity at the start [m/s].
+    /// Initial velocity [m/s].
     pub velocity: Vec3,
-    /// Its spin at the start about its centre of mass [rad/s].
+    /// Initial angular velocity about the centre of mass [rad/s].
     pub angular_velocity: Vec3,
-    /// An acceleration beside gravity [m/s²].
+    /// Acceleration in addition to gravity [m/s²].
     pub acceleration: Vec3,
-    /// External loads beside it.
+    /// Additional external loads.
     pub load: Option<Box<Load>>,
     /// Air drag.
     pub drag: Option<Drag>,
-    /// How mass is spread over nodes.
+    /// Distribution of mass over nodes.
     pub mass: MassKind,
     /// The direction of the warp of a shell, projected into each triangle.
     pub warp: Vec3,
-    /// How far outside its surface it is touched [m], beside the contact thickness: half the thickness
-    /// of cloth.
+    /// Offset of the contact surface from the surface [m], in addition to the contact thickness:
+    /// half the thickness of cloth.
     pub padding: f64,
-    /// Where the nodes of a deformable body start: at rest, scaled by this about the centre of
-    /// mass [1]. Its rest shape is not scaled.
+    /// Initial scale of a deformable body about its centre of mass [1]. Its rest shape is not
+    /// scaled.
     pub start_scale: Vec3,
 }
 
@@ -58,11 +58,11 @@ impl BodySpec {
 pub enum Anchor {
     /// A point of the world [m].
     World(Vec3),
-    /// The point of a body's surface nearest to `near` [m]; of a rigid body, `near` itself.
+    /// The point of a body's surface closest to `near` [m]; for a rigid body, `near` itself.
     Body {
         /// The body.
         body: usize,
-        /// A point in the world at the start [m].
+        /// Initial position in the world [m].
         near: Vec3,
     },
     /// A node of a deformable body, in its own numbering.

@@ -1,4 +1,4 @@
-//! Cells between frames: the elastic energy of blended frames.
+//! Elastic energy of blended frames, by cells.
 
 use stiction_math::{Mat3, Svd3, Vec3, svd3};
 
@@ -7,14 +7,14 @@ use crate::{
     solid::{IsotropicLaw, Modes},
 };
 
-/// A point at which the energy density is taken.
+/// A quadrature point of the energy density.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample<const K: usize> {
     /// Shape gradients λ∇W + W∇λ of the cell's nodes [1/m].
     pub gradients: [Vec3; K],
-    /// The volume it stands for [m³].
+    /// Its volume [m³].
     pub volume: f64,
-    /// Which of the two laws it has.
+    /// Index of its law.
     pub law: usize,
 }
 
@@ -25,7 +25,7 @@ pub struct Sample<const K: usize> {
 pub struct Blended<L, const K: usize> {
     laws: [L; 2],
     nodes: Vec<[u32; K]>,
-    /// The samples of every cell: one more than there are cells.
+    /// The first sample of every cell, and the number of samples at the end.
     start: Vec<u32>,
     samples: Vec<Sample<K>>,
 }
@@ -44,8 +44,7 @@ impl<L, const K: usize> Blended<L, K> {
     /// Appends a cell.
     ///
     /// # Errors
-    /// If a sample has no volume, names a law that is not there, or has gradients that are not
-    /// finite.
+    /// If a sample has no volume, an invalid law index, or gradients that are not finite.
     pub fn push(&mut self, nodes: [u32; K], samples: &[Sample<K>]) -> Result<(), ElementError> {
         for s in samples {
             let finite = s.gradients.iter().all(|g| g.iter().all(|x| x.is_finite()));
@@ -69,7 +68,8 @@ impl<L, const K: usize> Blended<L, K> {
 }
 
 impl<const K: usize> Sample<K> {
-    /// F. Gradients sum to zero, and differences keep the digits that places far away would cost.
+    /// F. Gradients sum to zero, so that differences to one node avoid cancellation far from the
+    /// origin.
     #[inline]
     fn deformation(&self, x: &[Vec3; K]) -> Mat3 {
         let mut f = Mat3::zeros();

@@ -1,4 +1,5 @@
-//! From the parts of a plant to frames, their masses, the samples between them and the skin.
+//! Construction of frames, their masses, the samples between them and the skin from the parts of a
+//! plant.
 
 use std::f64::consts::PI;
 
@@ -13,7 +14,7 @@ use crate::{
     term::{self, Recipe},
 };
 
-/// The most frames that a cell may depend on.
+/// Maximum number of frames that a cell may depend on.
 pub const MOST_FRAMES: usize = 4;
 /// The corners of a regular tetrahedron in a cube.
 const CORNERS: [[f64; 3]; 4] = [
@@ -22,13 +23,13 @@ const CORNERS: [[f64; 3]; 4] = [
     [-1.0, 1.0, -1.0],
     [-1.0, -1.0, 1.0],
 ];
-/// Frames whose mass is flatter than this part of its length are refused.
+/// Frames whose mass is flatter than this fraction of its length are refused.
 const FLATTEST: f64 = 1e-7;
 
-/// Why a body of frames cannot be built.
+/// Errors of building a body of frames.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FrameError {
-    /// The shape itself is impossible.
+    /// The shape is invalid.
     #[error(transparent)]
     Shape(#[from] ShapeError),
     /// A cell would depend on too many frames.
@@ -38,10 +39,10 @@ pub enum FrameError {
     TooMany {
         /// The part.
         part: usize,
-        /// How many frames.
+        /// Number of frames.
         frames: usize,
     },
-    /// Cross-sections cut one another.
+    /// Cross-sections intersect.
     #[error(
         "part {part}: its spine bends so sharply that cross-sections overlap (a sample has the volume {volume:e} m³)"
     )]
@@ -51,13 +52,13 @@ pub enum FrameError {
         /// The volume [m³].
         volume: f64,
     },
-    /// A frame carries no mass, or mass that fills no space.
+    /// A frame without mass, or with mass of no extent.
     #[error("part {part}: the mass of a frame fills no space")]
     Thin {
         /// The part.
         part: usize,
     },
-    /// A law that cannot be split.
+    /// A law that does not support the split of λ.
     #[error("frames need the law `corotated` or `fixed-corotated`")]
     Law,
     /// Material or samples are out of range.
@@ -93,7 +94,7 @@ struct Frame {
 #[derive(Clone, Debug)]
 struct Cell {
     frames: Vec<u32>,
-    /// Whether several frames across let the section curve.
+    /// Whether several frames across allow the section to curve.
     curves: bool,
     points: Vec<Point>,
 }
@@ -104,11 +105,11 @@ struct Point {
     volume: f64,
     /// ∇N of the nodes of the cell's frames [1/m].
     gradients: Vec<Vec3>,
-    /// Whether it is the middle of a section.
+    /// Whether it is at the centre of a section.
     middle: bool,
 }
 
-/// A part with its stations and what stands at the places of its frames.
+/// A part with its stations and the fields of its frames.
 struct Limb<'a> {
     part: &'a Part,
     stations: Vec<Station>,
@@ -118,16 +119,16 @@ struct Limb<'a> {
 
 /// An affine field: Σ (value + slope · (X − origin)) of its items, which are frames or nodes.
 ///
-/// A frame of the part's own is itself; the root of a part with a parent follows the parent's map
-/// to first order about the place where it grows. (Not the parent's frames themselves: their slopes
-/// along the spine are not those of the material between them.)
+/// A frame of the part itself is one item; the root of a part with a parent follows the parent's
+/// map to first order about the root position. (Not the parent's frames: their slopes along the
+/// spine are not those of the material between them.)
 #[derive(Clone)]
 struct Slot {
     origin: Vec3,
     items: Vec<Item>,
 }
 
-/// A share of a frame or node at some point, and its gradient [1/m].
+/// The weight of a frame or node at some point, and its gradient [1/m].
 #[derive(Clone)]
 struct Item {
     index: u32,
@@ -135,7 +136,7 @@ struct Item {
     slope: Vec3,
 }
 
-/// A place on a part: which stations it is between, how far on, and η and ζ.
+/// A position on a part: the stations around it, the fraction between them, and η and ζ.
 #[derive(Clone, Copy)]
 struct At {
     k: usize,
@@ -145,7 +146,7 @@ struct At {
 }
 
 impl Limb<'_> {
-    /// The shares of all frames or nodes at a place.
+    /// The weights of all frames or nodes at a position.
     fn blend(&self, at: At) -> Vec<Item> {
         let (x, axes) = self.place(at);
         // Where sections meet there is no gradient; samples there have no volume and are refused.
@@ -192,7 +193,7 @@ impl Limb<'_> {
         list
     }
 
-    /// What the root of a part that grows at `p` follows.
+    /// The field that the root of a part at `p` follows.
     fn held(&self, p: &Vec3) -> Slot {
         let at = self.nearest(p);
         Slot {
@@ -201,8 +202,8 @@ impl Limb<'_> {
         }
     }
 
-    /// The point of the section `t` of the way from station `k` on, its slopes along and across,
-    /// and the second half axis.
+    /// The point of the section at the fraction `t` between station `k` and the next, its slopes
+    /// along and across, and the second half axis.
     fn place(&self, at: At) -> (Vec3, Mat3) {
         let At { k, t, eta, zeta } = at;
         let (a, b) = (&self.stations[k], &self.stations[k + 1]);
@@ -213,7 +214,7 @@ impl Limb<'_> {
         (x, Mat3::from_columns(&[at(b) - at(a), e, f]))
     }
 
-    /// Points of the section of the cells in column `j` as (η, ζ, weight), and its middles.
+    /// Points of the section of the cells in column `j` as (η, ζ, weight), and its centres.
     fn section(&self, j: usize) -> [Vec<(f64, f64, f64)>; 2] {
         let g = 1.0 / 3f64.sqrt();
         let signs = [-1.0, 1.0];
@@ -241,7 +242,7 @@ impl Limb<'_> {
         }
     }
 
-    /// The place on the middle of the part that is nearest to `p`.
+    /// The position on the centreline of the part that is closest to `p`.
     fn nearest(&self, p: &Vec3) -> At {
         let mut best = (f64::INFINITY, 0, 0.0);
         for (k, w) in self.stations.windows(2).enumerate() {
@@ -265,7 +266,7 @@ impl Limb<'_> {
 #[derive(Clone, Default)]
 struct Moments {
     part: usize,
-    /// A point nearby, about which moments keep their digits [m].
+    /// A nearby point about which moments are computed, to avoid cancellation [m].
     origin: Vec3,
     mass: f64,
     first: Vec3,
@@ -273,13 +274,13 @@ struct Moments {
 }
 
 impl Skeleton {
-    /// The frames that carry `plant`, filled with material of `density` [kg/m³].
+    /// Builds the frames of `plant`, filled with material of `density` [kg/m³].
     ///
     /// # Errors
     /// If a part cannot be built, folds over itself or depends on too many frames.
     pub fn new(plant: &Plant, density: f64) -> Result<Self, FrameError> {
         plant.check()?;
-        // First with frames, for their masses, which decide where their nodes are.
+        // First with frames, for their masses, which determine the positions of their nodes.
         let whole = |index: u32| Slot {
             origin: Vec3::zeros(),
             items: vec![Item {
@@ -321,7 +322,8 @@ impl Skeleton {
         })
     }
 
-    /// The nodes of the first frames of those parts of `plant` that have no parent: what holds it.
+    /// The nodes of the first frames of those parts of `plant` that have no parent; pinning them
+    /// holds the plant.
     pub fn roots(plant: &Plant) -> Vec<u32> {
         let mut first = 0;
         let mut roots = Vec::new();
@@ -336,7 +338,7 @@ impl Skeleton {
         roots
     }
 
-    /// How many frames there are.
+    /// Number of frames.
     pub fn frame_count(&self) -> usize {
         self.frames
     }
@@ -386,7 +388,7 @@ impl Skeleton {
         Ok(cells.map(term::recipe))
     }
 
-    /// The cells over K/4 frames whose sections can curve or not; none if there are none.
+    /// The cells over K/4 frames whose sections can curve, or cannot; none if there are none.
     ///
     /// # Errors
     /// If a sample has no volume.
@@ -416,7 +418,7 @@ impl Skeleton {
     }
 }
 
-/// μ and λ′ of samples, and λ − λ′ alone of the middles of sections.
+/// μ and λ′ of samples, and λ − λ′ alone at the centres of sections.
 pub(super) fn laws(lame: Lame, curves: bool) -> [Lame; 2] {
     let Lame { mu, lambda } = lame;
     let poisson = lambda / (2.0 * (lambda + mu));
@@ -437,8 +439,8 @@ pub(super) fn laws(lame: Lame, curves: bool) -> [Lame; 2] {
     ]
 }
 
-/// Makes shares of mass positive. Extrapolated beyond the frames of a parent some may not be; any
-/// shares that sum to one give the body its mass and moments.
+/// Makes mass fractions positive. Extrapolated beyond the frames of a parent some may be negative;
+/// any fractions that sum to one give the body its mass and moments.
 fn share_out(items: &mut [Item]) {
     items.iter_mut().for_each(|i| i.value = i.value.max(0.0));
     let sum: f64 = items.iter().map(|i| i.value).sum();
@@ -600,8 +602,8 @@ impl Limb<'_> {
     }
 }
 
-/// All parts with what stands at the places of their frames, and whose each frame is. `own` makes
-/// the slot of a frame of the part's own.
+/// All parts with the fields of their frames, and the owner of each frame. `own` makes the field of
+/// a frame of the part itself.
 fn grow<'a>(plant: &'a Plant, own: impl Fn(u32) -> Slot) -> (Vec<Limb<'a>>, Vec<usize>) {
     let mut limbs: Vec<Limb<'_>> = Vec::with_capacity(plant.parts.len());
     let mut owners = Vec::new();

@@ -1,9 +1,9 @@
-//! Kinds of bodies: the questions whose answers differ between deformable bodies, rigid bodies and
-//! rods, each answered in one file per kind.
+//! Kinds of bodies: the operations that differ between deformable bodies, rigid bodies and rods,
+//! implemented in one file per kind.
 //!
-//! The questions are grouped by role into narrow traits; [`Mechanics`] is all of them together.
-//! [`BodyKind::mechanics`] is the one place that maps the variants of [`BodyKind`] to their
-//! answers. A kind defined elsewhere joins a model as [`BodyKind::Open`].
+//! The operations are grouped by role into narrow traits; [`Mechanics`] combines them.
+//! [`BodyKind::mechanics`] is the only place that maps the variants of [`BodyKind`] to their
+//! implementations. A kind defined elsewhere joins a model as [`BodyKind::Open`].
 
 mod deformable;
 mod open;
@@ -32,7 +32,7 @@ use crate::{
 /// of positions and twists alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StepStart<'a> {
-    /// One per block [m].
+    /// Positions, one per block [m].
     pub x: &'a [Vec3],
     /// Reference directors of all edges of rods.
     pub director: &'a [Vec3],
@@ -108,18 +108,18 @@ pub struct StepDamping<'a> {
 /// Weights of g += s ∂E/∂x and A += m M + d D + t ∂²E/∂x².
 #[derive(Clone, Copy, Debug)]
 pub struct Weights<'a> {
-    /// s of the elastic gradient; zero leaves it out.
+    /// s of the elastic gradient; zero skips it.
     pub gradient: f64,
     /// m of the mass matrix.
     pub mass: f64,
     /// d of stiffness-proportional damping.
     pub damping: f64,
-    /// t of the elastic Hessian; zero leaves it out.
+    /// t of the elastic Hessian; zero skips it.
     pub stiffness: f64,
     /// Whether the elastic Hessian is exact or projected.
     pub hessian: Hessian,
-    /// Where inertia turns with the body: the Jacobian of every rotation vector and the rate of
-    /// positions with velocities [s]. M is then ∂p/∂v at positions that follow v.
+    /// Terms of an inertia that rotates with the body: the Jacobian of every rotation vector and
+    /// the rate of positions with velocities [s]. M is then ∂p/∂v at positions that follow v.
     pub turns: Option<(&'a [Mat3], f64)>,
 }
 
@@ -139,7 +139,7 @@ pub struct StepEnd<'a> {
     /// Reference frames of all rods.
     pub frames: &'a mut Frames,
     /// Quasi-static twists of all edges at the start of the step [rad], and which are prescribed;
-    /// none leaves them as they are.
+    /// none leaves them unchanged.
     pub twists: Option<(&'a [f64], &'a [bool])>,
 }
 
@@ -157,7 +157,7 @@ pub trait Structure {
     /// Total mass [kg].
     fn total_mass(&self) -> f64;
 
-    /// The form of the body's part of a system matrix.
+    /// The storage scheme of the body's part of a system matrix.
     fn part(&self) -> PartShape;
 
     /// Number of elastic elements.
@@ -237,8 +237,8 @@ pub trait Elastic {
 /// lagged positions and P, which removes the element's rigid rotation from velocities: D resists the
 /// rate of strain, and no rigid motion, however large the stress is.
 pub trait InnerDamping {
-    /// Workspace for D; none for kinds without such damping and for those that evaluate D where the
-    /// step started.
+    /// Workspace for D; none for kinds without such damping and for those that evaluate D at the
+    /// start of the step.
     fn damping_matrix(&self) -> Option<BlockMatrix>;
 
     /// D at the positions `x` of the body's blocks [m]. `scratch` has one entry per block.
@@ -261,14 +261,14 @@ pub trait InnerDamping {
     );
 }
 
-/// A body's share of the incremental potential of backward Euler,
-/// ½ (v − v̂)ᵀ M (v − v̂) + E(x) + h (½ α vᵀ M v + ½ vᵀ D v).
+/// A body's term of the incremental potential of backward Euler, ½ (v − v̂)ᵀ M (v − v̂) + E(x) + h
+/// (½ α vᵀ M v + ½ vᵀ D v).
 pub trait StepPotential {
     /// v̂ for a step of `h` [s] into `hat` (cleared first), from the start `at`; kinds that evaluate
     /// v̂ from [`Inertial`] alone leave it empty.
     fn inertial_velocity(&self, at: &BodyAt<'_>, increment: &Vec3, h: f64, hat: &mut Vec<Vec3>);
 
-    /// Whether v̂ is the first guess of the velocity, rather than the velocity at the start.
+    /// Whether v̂, rather than the velocity at the start, is the first guess of the velocity.
     fn guesses_inertial(&self) -> bool {
         false
     }
@@ -295,7 +295,7 @@ pub trait StepPotential {
 
 /// Motion of a body at the end of a step.
 pub trait Motion {
-    /// Place of the body's orientation in `State::rotations`, for a body that moves rigidly.
+    /// Index of the body's orientation in `State::rotations`, for a body that moves rigidly.
     fn orientation(&self) -> Option<usize>;
 
     /// Completes the end of a step: orientations, reference frames, blocks without a position.

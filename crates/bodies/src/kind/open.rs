@@ -17,7 +17,7 @@ pub trait OpenKind: Mechanics {
     /// Name of the kind, for messages.
     fn name(&self) -> &str;
 
-    /// Place of the body's columns in `State::columns`.
+    /// Index of the body's columns in `State::columns`.
     fn place(&self) -> usize;
 
     /// A copy, for clones of the model.
@@ -32,20 +32,20 @@ pub trait OpenKind: Mechanics {
         None
     }
 
-    /// The same, to be changed.
+    /// Mutable access to the transfers.
     fn per_step_mut(&mut self) -> Option<&mut dyn PerStep> {
         None
     }
 }
 
-/// A body whose blocks are made anew for every step, such as the grid nodes of particles.
+/// A body whose blocks are created for every step, such as the grid nodes of particles.
 ///
-/// Between steps it has no blocks and is its columns alone. Its blocks follow those of all bodies
-/// with permanent ones, so it comes after them in the model.
+/// Between steps it has no blocks, only its columns. Its blocks follow those of all bodies with
+/// permanent ones, so that it comes after them in the model.
 pub trait PerStep {
-    /// Makes the blocks of a step of `h` [s] from `columns`: appends their positions to `x` [m] and
-    /// velocities to `v` [m/s]. Their number may differ from step to step. What the step evaluates of
-    /// the columns is kept in `self`.
+    /// Creates the blocks of a step of `h` [s] from `columns`: appends their positions to `x` [m]
+    /// and velocities to `v` [m/s]. Their number may differ from step to step. Data of the columns
+    /// that the step needs are kept in `self`.
     fn open(&mut self, columns: &Columns, h: f64, x: &mut Vec<Vec3>, v: &mut Vec<Vec3>);
 
     /// Removes the blocks.
@@ -65,7 +65,7 @@ impl Clone for Box<dyn OpenKind> {
 }
 
 impl BodyKind {
-    /// The transfers of a body whose blocks exist for one step only, and the place of its columns.
+    /// The transfers of a body whose blocks exist for one step only, and the index of its columns.
     pub fn per_step(&self) -> Option<(&dyn PerStep, usize)> {
         let open = self.as_open()?;
         Some((open.per_step()?, open.place()))
@@ -78,7 +78,7 @@ impl Model {
         self.bodies.iter().any(|b| b.kind.per_step().is_some())
     }
 
-    /// Stage 1: makes the blocks of a step of `h` [s], after all permanent ones.
+    /// Stage 1: creates the blocks of a step of `h` [s], after all permanent ones.
     pub fn open_step(&mut self, state: &mut State, h: f64) {
         let State { x, v, columns, .. } = state;
         for body in &mut self.bodies {

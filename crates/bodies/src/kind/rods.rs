@@ -65,7 +65,7 @@ impl Rods {
         }
     }
 
-    /// Calls `f` with every block and its v̂ [m/s]. Gravity does not twist.
+    /// Calls `f` with every block and its v̂ [m/s]. Gravity does not act on twists.
     fn for_each_hat(&self, inertial: &Inertial<'_>, mut f: impl FnMut(usize, Vec3)) {
         let v = inertial.v;
         self.for_each_block(|i, twist| match twist {
@@ -96,7 +96,7 @@ impl Inertia for Rods {
     }
 
     fn add_weight(&self, at: &BodyAt<'_>, a: &Vec3, alpha: f64, s: f64, f: &mut [Vec3]) {
-        // Gravity does not twist.
+        // Gravity does not act on twists.
         self.for_each_block(|i, twist| {
             let a = if twist { Vec3::zeros() } else { *a };
             f[i] += self.mass()[i].component_mul(&(a - at.v[i] * alpha)) * s;
@@ -226,7 +226,7 @@ impl InnerDamping for Rods {
 }
 
 impl StepPotential for Rods {
-    /// Left empty: one vector per block of a hundred thousand strands is not worth its memory.
+    /// Left empty: one vector per block of a hundred thousand strands would cost too much memory.
     fn inertial_velocity(&self, _: &BodyAt<'_>, _: &Vec3, _: f64, _: &mut Vec<Vec3>) {}
 
     fn step_potential(

@@ -14,7 +14,7 @@ pub use stvk::{StretchModuli, StvkMembrane};
 use crate::elements::{ElementError, gather_rest};
 use stiction_math::{Mat3, Vec2, Vec3};
 
-/// The warp direction used when a cloth does not name one: the x axis of the rest pose.
+/// The warp direction of a cloth that does not specify one: the x axis of the rest pose.
 pub const DEFAULT_WARP: Vec3 = Vec3::new(1.0, 0.0, 0.0);
 
 /// A rest triangle thinner than this fraction of its longest edge is refused.
@@ -31,12 +31,12 @@ pub struct RestTriangles {
 }
 
 impl RestTriangles {
-    /// Takes the rest shape from 3D rest positions [m].
+    /// Computes the rest shape from 3D rest positions [m].
     ///
     /// The warp of each triangle is `warp` projected into its plane (see [`material_frame`]).
     ///
     /// # Errors
-    /// If a triangle names a missing node, holds a non-finite position or has no area.
+    /// If a triangle refers to a missing node, has a non-finite position or has no area.
     pub fn new(
         positions: &[Vec3],
         triangles: &[[u32; 3]],
@@ -64,12 +64,12 @@ impl RestTriangles {
         Self::from_pattern(&pattern, triangles)
     }
 
-    /// Takes the rest shape from flat patterns: for each triangle its three corners [m] in
+    /// Computes the rest shape from flat patterns: for each triangle its three corners [m] in
     /// material coordinates (warp, weft), as garments are cut.
     ///
     /// # Errors
-    /// If the lists differ in length or a pattern triangle has no area. A pattern triangle that
-    /// is clockwise is refused as inverted.
+    /// If the lists differ in length or a pattern triangle has no area. A pattern triangle that is
+    /// clockwise is refused as inverted.
     pub fn from_pattern(
         pattern: &[[Vec2; 3]],
         triangles: &[[u32; 3]],
@@ -90,7 +90,7 @@ impl RestTriangles {
                 .norm_squared()
                 .max(c.norm_squared())
                 .max((c - b).norm_squared());
-            // Written so that a NaN is refused too.
+            // Written so that NaN is refused too.
             if !(det > THINNEST * longest && det.is_finite()) {
                 return Err(ElementError::Degenerate {
                     element,

@@ -12,11 +12,11 @@ use super::{
     twist_place,
 };
 
-/// Rods handled by one task: enough to hide what a task costs.
+/// Rods per task: enough to amortise the overhead of a task.
 const CHUNK: usize = 16;
-/// Rows of the matrix that a vertex touches: x, θ, x, θ, x.
+/// Rows of the matrix that a vertex depends on: x, θ, x, θ, x.
 const ROWS: usize = 11;
-/// Those of positions.
+/// Rows of positions.
 const VERTEX: [usize; 9] = [0, 1, 2, 4, 5, 6, 8, 9, 10];
 /// Rows of positions of an edge: x, θ, x.
 const EDGE: [usize; 6] = [0, 1, 2, 4, 5, 6];
@@ -26,9 +26,9 @@ const EDGE: [usize; 6] = [0, 1, 2, 4, 5, 6];
 enum Matrix {
     /// The second derivative of the energy.
     Hessian(Hessian),
-    /// Σ k (∂s/∂x)ᵀ ∂s/∂x over all strains s: zero for rigid motions, whatever the stress, if twists
-    /// turn along. Twists that are no degrees of freedom do so from step to step only, so that a bent rod
-    /// still resists turning about its own tangent.
+    /// Σ k (∂s/∂x)ᵀ ∂s/∂x over all strains s: zero for rigid motions, whatever the stress, if
+    /// twists rotate along. Quasi-static twists do so from step to step only, so that a bent rod
+    /// still resists rotation about its own tangent.
     Strain,
 }
 
@@ -309,13 +309,13 @@ impl Rods {
         }
     }
 
-    /// Brings the twists `angle` of a rod to where they minimise the energy at the blocks `x`.
+    /// Minimises the energy over the twists `angle` of a rod at the blocks `x`.
     pub(super) fn relax(&self, strand: Strand, x: &[Vec3], at: &RodStart, angle: &mut [f64]) {
         let edges = (0..strand.n - 1).map(|e| self.edge(strand, e, x, at));
         self.relax_edges(strand, &edges.collect::<Vec<_>>(), at, angle);
     }
 
-    /// The same with the edges of the rod, whose own twists are not used.
+    /// Like `relax`, with the edges of the rod given; their own twists are not used.
     fn relax_edges(&self, strand: Strand, edges: &[Edge], at: &RodStart, angle: &mut [f64]) {
         let mut places = Vec::with_capacity(strand.n.saturating_sub(2));
         for (e, pair) in edges.windows(2).enumerate() {
@@ -347,8 +347,9 @@ impl Rods {
         match kind {
             Matrix::Strain => (k / rest, 0.0),
             Matrix::Hessian(Hessian::Full) => (k / rest, lateral),
-            // Where an edge is pressed, the size of the negative stiffness holds a kink to about the
-            // angle it has. With none, a light rod would be thrown aside by its own compression.
+            // For a compressed edge, the magnitude of the negative stiffness limits a kink to about
+            // its current angle. With none, a light rod would be thrown aside by its own
+            // compression.
             Matrix::Hessian(Hessian::Projected) => (k / rest, lateral.abs()),
         }
     }
@@ -363,7 +364,7 @@ impl Rods {
         at: &RodStart,
         mut f: impl FnMut(usize, &Edge, Option<&Edge>),
     ) {
-        // Edges that relax together are made once.
+        // Edges of quasi-static twists are computed once.
         if self.twist == Twist::QuasiStatic {
             let edges = (0..strand.n - 1).map(|e| self.edge_with(strand, e, x, at));
             let mut edges: Vec<Edge> = edges.collect();
@@ -425,7 +426,7 @@ impl Rods {
         }
     }
 
-    /// Σ f over rods, halved until few are left: in one order for any number of threads.
+    /// Σ f over rods by recursive halving, in one order for any number of threads.
     fn sum(&self, first: usize, end: usize, f: &(impl Fn(usize) -> f64 + Sync)) -> f64 {
         if end - first <= CHUNK {
             return (first..end).map(f).sum();

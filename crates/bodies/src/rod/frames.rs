@@ -16,8 +16,8 @@ pub struct Frames {
     /// The twist of the reference frames between the edge before and this one [rad], not reduced to
     /// one turn; zero for the first edge of a rod.
     pub twist: Vec<f64>,
-    /// The twists of edges that are no degrees of freedom [rad]: of rods with quasi-static twist;
-    /// unused at the places of others, and possibly shorter than the list of edges.
+    /// The quasi-static twists of edges [rad]; unused for other rods, and possibly shorter than the
+    /// list of edges.
     pub angle: Vec<f64>,
     /// Whether such a twist is prescribed.
     pub held: Vec<bool>,
@@ -64,7 +64,7 @@ pub fn reference_angle(edge: &Edge, t: &Vec3, m: &Vec3) -> f64 {
     angle + turn * ((edge.theta - angle) / turn).round()
 }
 
-/// A unit vector perpendicular to the unit vector `t`, as near to `wish` as can be.
+/// The unit vector perpendicular to the unit vector `t` that is closest to `wish`.
 pub fn perpendicular(t: &Vec3, wish: &Vec3) -> Vec3 {
     let d = wish - t * t.dot(wish);
     if d.norm_squared() > 1e-12 * wish.norm_squared() {

@@ -73,7 +73,7 @@ pub struct Rods {
     layout: Arc<BandedLayout>,
 }
 
-/// The configuration at the start of a step, which frames are transported from.
+/// The configuration at the start of a step, from which frames are transported.
 #[derive(Clone, Copy, Debug)]
 pub struct RodStart<'a> {
     /// The body's blocks [m].
@@ -82,14 +82,14 @@ pub struct RodStart<'a> {
     pub director: &'a [Vec3],
     /// The reference twists of the body's edges [rad].
     pub twist: &'a [f64],
-    /// The twists of the body's edges where they are no degrees of freedom [rad]: those that are held,
-    /// and where the search for the others begins.
+    /// The quasi-static twists of the body's edges [rad]: prescribed values, and initial guesses of
+    /// the others.
     pub angle: &'a [f64],
-    /// Which of them are held.
+    /// Whether each of them is prescribed.
     pub held: &'a [bool],
 }
 
-/// Which blocks and edges belong to one rod.
+/// The blocks and edges of one rod.
 #[derive(Clone, Copy, Debug)]
 struct Strand {
     /// Vertices.
@@ -100,7 +100,7 @@ struct Strand {
     edge: usize,
 }
 
-/// How many blocks the twists of a rod with `n` vertices take.
+/// Number of twist blocks of a rod with `n` vertices.
 fn twist_blocks(n: usize) -> usize {
     match n {
         0 | 1 => 0,
@@ -122,8 +122,9 @@ fn twist_place(n: usize, e: usize) -> (usize, usize) {
 }
 
 impl Rods {
-    /// Rods through `strands` and their reference frames; the director of every first edge is as near
-    /// to `director` as can be. `first_edge` is the number of edges of rods before this body.
+    /// Builds rods through `strands` and their reference frames; the director of every first edge
+    /// is as close to `director` as possible. `first_edge` is the number of rod edges before this
+    /// body.
     pub fn new(
         strands: Strands,
         material: &RodMaterial,
@@ -186,7 +187,7 @@ impl Rods {
                 let t = edge / length;
                 let d = match before {
                     None => perpendicular(&t, director),
-                    // Transport keeps it perpendicular but for rounding, which would add up.
+                    // Transport keeps it perpendicular up to rounding, which would accumulate.
                     Some((t0, d0)) => perpendicular(&t, &transport(&d0, &t0, &t)),
                 };
                 before = Some((t, d));
@@ -239,7 +240,7 @@ impl Rods {
         if self.twist == Twist::QuasiStatic {
             return;
         }
-        // What is never moved has a mass as well, lest something be divided by zero.
+        // Unused components have a mass as well, to avoid division by zero.
         for m in &mut self.mass[twists..twists + twist_blocks(n)] {
             m.apply(|m| {
                 if *m == 0.0 {
@@ -249,7 +250,7 @@ impl Rods {
         }
     }
 
-    /// How many rods there are.
+    /// Number of rods.
     pub fn len(&self) -> usize {
         self.nodes.len() - 1
     }
@@ -282,12 +283,12 @@ impl Rods {
         self.blocks.iter().map(|&b| b as usize)
     }
 
-    /// How many blocks the body has.
+    /// Number of blocks of the body.
     pub fn block_count(&self) -> usize {
         self.mass.len()
     }
 
-    /// How many nodes the body has.
+    /// Number of nodes of the body.
     pub fn node_count(&self) -> usize {
         self.rest.len()
     }
@@ -305,7 +306,7 @@ impl Rods {
         strands.map(|(n, b)| (b[0] + n[1] - n[0]) as usize..b[1] as usize)
     }
 
-    /// The places of the body's edges in `Frames`.
+    /// The indices of the body's edges in `Frames`.
     pub fn edges(&self) -> Range<usize> {
         self.first_edge..self.first_edge + self.length.len()
     }
@@ -420,7 +421,7 @@ impl Rods {
         self.edge_with(strand, e, |i| x[i], at)
     }
 
-    /// The same with the body's blocks as a function.
+    /// Like `edge`, with the body's blocks as a function.
     #[inline]
     fn edge_with(
         &self,
@@ -448,8 +449,8 @@ impl Rods {
         Some(self.edge(strand, edge - strand.edge, x, at))
     }
 
-    /// The twists that are no degrees of freedom, where they minimise the energy at the body's blocks
-    /// `x` [rad], with those held that are; none if all twists are degrees of freedom.
+    /// The quasi-static twists that minimise the energy at the body's blocks `x` [rad], with
+    /// prescribed ones fixed; none if twists are degrees of freedom.
     pub fn settled(&self, x: &[Vec3], at: &RodStart) -> Option<Vec<f64>> {
         if self.twist == Twist::Dynamic {
             return None;
@@ -529,7 +530,7 @@ fn layout(strands: &Strands, blocks: &[u32], twist: Twist) -> Result<BandedLayou
     .map_err(|_| ElementError::TooMany { count })
 }
 
-/// Cuts a list into parts of the given lengths.
+/// Splits a list into slices of the given lengths.
 fn split_by<T>(list: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
     let mut rest = list;
     let mut parts = Vec::new();

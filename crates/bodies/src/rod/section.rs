@@ -1,4 +1,4 @@
-//! What a rod is made of, and the stiffnesses of its cross-section.
+//! Material of a rod, and the stiffnesses of its cross-section.
 
 use std::f64::consts::PI;
 
@@ -11,15 +11,15 @@ pub struct RodMaterial {
     pub density: f64,
     /// Young's modulus that resists bending [Pa].
     pub young: f64,
-    /// The modulus that resists stretching [Pa]; usually Young's. Hair of a coarse model is given
-    /// less than it has [daviet2020, Table 4].
+    /// The stretching modulus [Pa]; usually Young's. Coarse models of hair use less [daviet2020,
+    /// Table 4].
     pub stretch: f64,
     /// The shear modulus that resists twist [Pa].
     pub shear: f64,
     /// The half axes of the elliptic cross-section along the material directors m₁ and m₂ [m]; equal
     /// for a round rod.
     pub radii: [f64; 2],
-    /// The shape in which the rod bears no stress.
+    /// The stress-free shape.
     pub natural: Natural,
     /// Whether twist is a degree of freedom.
     pub twist: Twist,
@@ -33,14 +33,14 @@ pub enum Twist {
     /// They are, with the inertia of the cross-section.
     #[default]
     Dynamic,
-    /// They have no inertia: for any centreline, they are where the energy is least.
+    /// Without inertia: they minimise the energy for any centreline.
     QuasiStatic,
 }
 
-/// The shape in which a rod bears no stress.
+/// The stress-free shape of a rod.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Natural {
-    /// The shape it is given: curls stay curls.
+    /// The given shape: curls stay curls.
     #[default]
     Given,
     /// A straight line of the same length.
@@ -86,8 +86,8 @@ pub struct Section {
     pub twist: f64,
     /// Mass per length [kg/m].
     pub mass: f64,
-    /// What a twist [rad] is multiplied by to be a degree of freedom in metres: the radius of a
-    /// round rod, √((a² + b²)/2) of an elliptic one [m]. A twist then has half the mass of its edge.
+    /// Factor from a twist [rad] to a degree of freedom in metres: the radius of a round rod, √((a²
+    /// + b²)/2) of an elliptic one [m]. A twist then has half the mass of its edge.
     pub radius: f64,
 }
 

@@ -44,13 +44,13 @@ use super::{
     strain::{Edge, strains},
 };
 
-/// ν, the part of the stiffness of bending that holds what bending leaves free.
+/// ν, the fraction of the bending stiffness for modes without bending energy.
 const FREE: f64 = 0.25;
-/// c: with (2/π)², the slowest way of a rod to stretch meets a metric as large as its inertia.
+/// c: with (2/π)², the metric of the slowest stretching mode of a rod equals its inertia.
 const ALONG: f64 = 0.4;
-/// Steps of this part of an edge, small turns, are taken without a search.
+/// Steps below this fraction of an edge, small rotations, are taken without a line search.
 const SAFE: f64 = 0.05;
-/// Rods handled by one task.
+/// Rods per task.
 const CHUNK: usize = 16;
 
 /// The copies and forces of one edge and of the vertex where it begins.
@@ -73,7 +73,7 @@ pub struct RodSplit {
     elements: Vec<Element>,
     /// The step [s].
     h: f64,
-    /// What damping does to stiffness: 1 + β/h.
+    /// Factor of stiffness due to damping: 1 + β/h.
     stiffer: f64,
 }
 
@@ -109,8 +109,8 @@ impl RodSplit {
         }
     }
 
-    /// Makes ready for a step of `h` [s] from `at`: copies are those of the guess `x` [m], forces stay
-    /// as they are. `damping` is β [s].
+    /// Prepares a step of `h` [s] from `at`: copies are those of the guess `x` [m], forces are
+    /// kept. `damping` is β [s].
     pub fn begin(&mut self, rods: &Rods, at: &RodStart, x: &[Vec3], h: f64, damping: f64) {
         self.h = h;
         let lag = damping / h;
@@ -208,8 +208,8 @@ impl RodSplit {
         walk(rods, &mut self.elements, g, &of);
     }
 
-    /// The local steps at positions `x` [m]: new copies and forces, and what they change,
-    /// f ← f + s Σ Dᵀ Δ(L z − y). Returns the largest ‖D x − z‖ of an edge [m].
+    /// The local steps at positions `x` [m]: new copies and forces, and their change, f ← f + s Σ
+    /// Dᵀ Δ(L z − y). Returns the largest ‖D x − z‖ of an edge [m].
     pub fn update(
         &mut self,
         rods: &Rods,
@@ -238,13 +238,13 @@ impl RodSplit {
         walk(rods, &mut self.elements, f, &of)
     }
 
-    /// The forces of all elements, three per edge [N]: all that lasts from step to step.
+    /// The forces of all elements, three per edge [N]: the state that persists between steps.
     pub fn forces(&self) -> Vec<Vec3> {
         let of = |e: &Element| [e.stretch[1], e.moment[0], e.moment[1]];
         self.elements.iter().flat_map(of).collect()
     }
 
-    /// Takes back what `forces` gave; another number of them is ignored.
+    /// Restores the result of `forces`; a list of another length is ignored.
     pub fn set_forces(&mut self, forces: &[Vec3]) {
         if forces.len() == 3 * self.elements.len() {
             for (e, f) in self.elements.iter_mut().zip(forces.as_chunks::<3>().0) {

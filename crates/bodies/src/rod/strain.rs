@@ -16,8 +16,8 @@ use stiction_math::{Dual, Real, Vec3, Vector};
 
 use super::frames::transport;
 
-/// How many variables the strains of a vertex depend on: the vectors of both edges and both twists,
-/// in the order eₐ, e_b, θₐ, θ_b.
+/// Number of variables of the strains of a vertex: the vectors of both edges and both twists, in
+/// the order eₐ, e_b, θₐ, θ_b.
 pub const VARIABLES: usize = 8;
 
 /// One edge at the start of a step and now.
@@ -73,14 +73,14 @@ pub struct Strain<T> {
     pub jacobian: [[T; VARIABLES]; 3],
 }
 
-/// What the generic code sees of an edge.
+/// One edge in generic arithmetic.
 struct Side<T> {
     /// Tangent, inverse length.
     t: Vector<T>,
     inverse: T,
     m1: Vector<T>,
     m2: Vector<T>,
-    /// ∂ψ/∂e of the frame's turn beside transport along the path.
+    /// ∂ψ/∂e of the frame's rotation in addition to transport along the path.
     turn: Vector<T>,
 }
 
@@ -157,7 +157,7 @@ pub fn curvature(a: &Edge, b: &Edge) -> [f64; 2] {
     [0.5 * kb.dot(&(a2 + b2)), -0.5 * kb.dot(&(a1 + b1))]
 }
 
-/// The strains between two edges, beside the twist, and the derivatives of all three.
+/// The curvatures between two edges, and the derivatives of curvatures and twist.
 #[inline]
 pub fn strains(a: &Edge, b: &Edge) -> Strain<f64> {
     let side = |edge: &Edge| {

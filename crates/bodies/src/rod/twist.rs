@@ -10,7 +10,7 @@
 //! few passes along the rod, one where the rod is round and naturally straight. Where the Hessian is
 //! not positive, its Gauss–Newton part is used, which is.
 
-/// What the angles see of an inner vertex.
+/// The coefficients of an inner vertex.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     /// κb·d₁, κb·d₂ with the reference frames of the edge before and of the edge after the vertex.
@@ -23,11 +23,11 @@ pub(super) struct Place {
     pub natural: [f64; 3],
 }
 
-/// Newton iterations; two or three are usual.
+/// Maximum number of Newton iterations; two or three are usual.
 const ITERATIONS: usize = 60;
-/// Newton's step squares the error: after a full one of this size what is left is rounding [rad].
+/// Size of a full Newton step after which the remaining error is rounding [rad].
 const LAST: f64 = 1e-7;
-/// The part of the largest stiffness that is added to the diagonal, for rods that are free to spin.
+/// Fraction of the largest stiffness added to the diagonal, for rods that are free to spin.
 const RIDGE: f64 = 1e-12;
 
 /// The strains beyond the natural ones of one vertex and their slopes.
@@ -39,7 +39,7 @@ struct Slopes {
     second: [[f64; 2]; 3],
 }
 
-/// An angle with its sine and cosine, which cost more than all else here.
+/// An angle with its sine and cosine, which dominate the cost.
 #[derive(Clone, Copy)]
 struct Angle {
     theta: f64,
@@ -87,7 +87,7 @@ fn energy(places: &[Place], angles: &[Angle]) -> f64 {
     places.iter().zip(angles.windows(2)).map(one).sum()
 }
 
-/// Gradient and Hessian: per edge the gradient, the diagonal and what couples it to the edge before.
+/// Gradient and Hessian: per edge the gradient, the diagonal and the coupling to the previous edge.
 struct System {
     gradient: Vec<f64>,
     diagonal: Vec<f64>,
@@ -115,7 +115,7 @@ impl System {
         }
     }
 
-    /// gradient ← H⁻¹ gradient with held angles left alone; false if H is not positive.
+    /// gradient ← H⁻¹ gradient with held angles unchanged; false if H is not positive definite.
     fn solve(&mut self, held: &[bool]) -> bool {
         let n = self.gradient.len();
         let largest = self.diagonal.iter().fold(0.0f64, |m, d| m.max(d.abs()));
@@ -149,8 +149,8 @@ impl System {
     }
 }
 
-/// The angles `theta` [rad], one per edge, brought to a minimum of the energy near them; those that
-/// are `held` stay.
+/// Minimises the energy over the angles `theta` [rad], one per edge, from the given values; those
+/// that are `held` are fixed.
 pub(super) fn relax(places: &[Place], held: &[bool], theta: &mut [f64]) {
     let n = theta.len();
     if places.is_empty() || held.iter().all(|h| *h) {

@@ -25,7 +25,7 @@ pub(super) fn excess_volume(s: &Vec3) -> f64 {
     e.x + e.y + e.z + e.x * e.y + e.y * e.z + e.z * e.x + e.x * e.y * e.z
 }
 
-/// The third index beside i and j.
+/// The third index, different from i and j.
 pub(super) fn third(i: usize, j: usize) -> usize {
     3 - i - j
 }

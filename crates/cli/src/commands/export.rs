@@ -22,10 +22,10 @@ pub struct ExportArgs {
     /// The folder of a run that wrote frames as vtu.
     dir: PathBuf,
     /// What to write: usd, gltf (a file of the whole run), obj, ply (a file per body and frame).
-    #[arg(long, value_delimiter = ',', required = true)]
+    #[arg(short, long, value_delimiter = ',', required = true)]
     format: Vec<String>,
     /// Where to; the folder of the run by default.
-    #[arg(long)]
+    #[arg(short, long)]
     out: Option<PathBuf>,
     /// Leave obstacles out.
     #[arg(long)]

@@ -13,13 +13,16 @@ mod curves;
 mod doctor;
 mod export;
 mod groom;
+mod init;
 mod job;
+mod pages;
 mod plot;
 mod progress;
 mod render;
 mod requirement;
 mod run;
 mod scenes;
+mod schema;
 mod signals;
 mod solve;
 mod validate;
@@ -33,12 +36,29 @@ use stiction_sim::Registry;
 
 use crate::replay::ReplayError;
 
-/// Friction that holds: a simulator of cloth, solids and rigid bodies.
+/// Friction that holds: a simulator of cloth, hair, elastic solids, rigid bodies and grains.
+///
+/// Exit codes: 0 done; 1 the run or a check failed; 2 bad usage or bad input; 130 interrupted.
 #[derive(Debug, Parser)]
 #[command(name = "stiction", version, arg_required_else_help = true)]
 pub struct Cli {
+    /// Colours in messages; NO_COLOR in the environment turns them off.
+    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    color: Colour,
     #[command(subcommand)]
     command: Command,
+}
+
+/// When messages have colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Colour {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
 }
 
 #[derive(Debug, Subcommand)]
@@ -47,6 +67,10 @@ enum Command {
     Run(run::RunArgs),
     /// List the built-in scenes, or print one.
     Scenes(scenes::ScenesArgs),
+    /// Write a first scene, with comments.
+    Init(init::InitArgs),
+    /// Print the scene format as a JSON Schema, for editors.
+    Schema(schema::SchemaArgs),
     /// Run scenes and their own checks; exit 1 if one fails.
     Check(check::CheckArgs),
     /// Examine a mesh or a scene before a run.
@@ -69,24 +93,31 @@ enum Command {
     Solve(solve::SolveArgs),
     /// Reproducible benchmarks.
     Bench(bench::BenchArgs),
+    /// Print the completions of a shell, for its own configuration.
+    Completions(pages::CompletionsArgs),
+    /// Print the manual page, or write those of all commands to a folder.
+    Man(pages::ManArgs),
 }
 
 /// What every command that loads a scene understands.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SceneArgs {
     /// The method, in place of the scene's.
-    #[arg(long, help = method_help())]
+    #[arg(short, long, help = method_help())]
     pub method: Option<String>,
     /// A variant of the scene, e.g. `quick`: changes that the scene has a name for.
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
     /// Override any key of the scene, e.g. `--set time.step=0.005`; applied after the variant. May be
     /// repeated.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    #[arg(short = 's', long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
     /// Threads to use; all cores by default. Results do not depend on it.
-    #[arg(long)]
+    #[arg(short, long)]
     pub threads: Option<usize>,
+    /// A folder outside the scene's own from which the scene may read mesh files. May be repeated.
+    #[arg(long = "allow-path", value_name = "DIR")]
+    pub allowed: Vec<PathBuf>,
 }
 
 fn method_help() -> String {
@@ -148,9 +179,12 @@ fn bad(message: &str) -> Failure {
 /// Runs a command and turns its end into an exit code.
 pub fn main(cli: Cli) -> ExitCode {
     signals::catch();
+    output::colour(cli.color);
     let result = match cli.command {
         Command::Run(args) => run::main(args),
         Command::Scenes(args) => scenes::main(args),
+        Command::Init(args) => init::main(args),
+        Command::Schema(args) => schema::main(args),
         Command::Check(args) => check::main(args),
         Command::Doctor(args) => doctor::main(args),
         Command::Groom(args) => groom::main(args),
@@ -162,6 +196,8 @@ pub fn main(cli: Cli) -> ExitCode {
         Command::Validate(args) => validate::main(args),
         Command::Solve(args) => solve::main(args),
         Command::Bench(args) => bench::main(args),
+        Command::Completions(args) => pages::completions(&args),
+        Command::Man(args) => pages::man(&args),
     };
     if let (Ok(_), Err(error)) = (&result, output::finish()) {
         eprintln!("stiction: cannot write to standard output: {error}");

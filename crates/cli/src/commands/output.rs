@@ -53,6 +53,19 @@ pub fn finish() -> io::Result<()> {
     }
 }
 
+/// Sets the colours of messages.
+pub fn colour(when: super::Colour) {
+    let on = match when {
+        super::Colour::Auto => return,
+        super::Colour::Always => true,
+        super::Colour::Never => false,
+    };
+    // Only the first hook counts, and this is the only one.
+    let _ = miette::set_hook(Box::new(move |_| {
+        Box::new(miette::MietteHandlerOpts::new().color(on).build())
+    }));
+}
+
 /// Longest line of a message [characters]: a source of one long line is not printed whole.
 const LINE: usize = 400;
 

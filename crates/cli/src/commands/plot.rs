@@ -24,7 +24,7 @@ pub struct PlotArgs {
     #[arg(long)]
     columns: Vec<String>,
     /// The picture, .png or .svg; may be repeated. `DIR/plot.png` of the first run by default.
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     out: Vec<PathBuf>,
 }
 

@@ -24,7 +24,7 @@ pub struct RenderArgs {
     #[arg(long, value_name = "COUNT", num_args = 0..=1, default_missing_value = "12")]
     all: Option<usize>,
     /// The picture to write.
-    #[arg(long, value_name = "FILE.png")]
+    #[arg(short, long, value_name = "FILE.png")]
     out: PathBuf,
     /// Where the eye stands: `AZIMUTH,ELEVATION` in degrees.
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true, num_args = 1)]

@@ -8,8 +8,8 @@ use std::{
 use clap::Args;
 use miette::miette;
 use stiction_record::{
-    CROSSINGS, Format, OVERLAPS, RecordError, RunFolder, Status, Summary, animation::Whole,
-    write_overlaps,
+    CROSSINGS, CheckResult, Format, OVERLAPS, RecordError, RunFolder, Status, Summary,
+    animation::Whole, write_overlaps,
 };
 use stiction_scene::{Kind, LoadOptions, Overlap, Scene, SceneError, SceneSource};
 
@@ -31,14 +31,14 @@ pub struct RunArgs {
     #[command(flatten)]
     with: SceneArgs,
     /// Where to write; `out/NAME` by default.
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Stop after this many frames, whatever the scene's duration.
     #[arg(long)]
     frames: Option<u64>,
     /// Formats of frames in place of the scene's: vtu, obj, ply, or none; usd
     /// and gltf add a file of the whole run.
-    #[arg(long, value_delimiter = ',')]
+    #[arg(short, long, value_delimiter = ',')]
     format: Option<Vec<String>>,
     /// Test at every frame, by exact arithmetic, that no surfaces cross.
     #[arg(long)]
@@ -62,9 +62,12 @@ pub struct RunArgs {
     /// Write over an earlier run in the output folder.
     #[arg(long, conflicts_with = "resume")]
     overwrite: bool,
-    /// Print nothing but errors.
-    #[arg(long)]
+    /// Print nothing but errors, failed checks and failed requirements.
+    #[arg(short, long)]
     quiet: bool,
+    /// Print the seconds of every stage and the scene's probes as well.
+    #[arg(short, long, conflicts_with = "quiet")]
+    verbose: bool,
     /// Print the summary as one JSON document on standard output.
     #[arg(long)]
     json: bool,
@@ -128,8 +131,10 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     }
     if args.json {
         print!("{}", summary.to_json().map_err(Failure::run)?);
-    } else if !args.quiet {
-        report(&summary, folder.path());
+    } else if args.quiet {
+        failures(&summary, args.frames.is_none());
+    } else {
+        report(&summary, folder.path(), args.verbose);
     }
     Ok(ExitCode::from(match summary.status {
         Status::Interrupted => signals::INTERRUPTED,
@@ -196,6 +201,7 @@ fn try_load(name: &str, with: &SceneArgs, overlap: Option<Overlap>) -> Result<Sc
         overrides: with.overrides.clone(),
         method: with.method.clone(),
         overlap,
+        allowed: with.allowed.clone(),
         ..LoadOptions::default()
     };
     stiction_scene::load(&source, &options)
@@ -249,8 +255,58 @@ fn formats(
     Ok((found, wholes))
 }
 
+/// What failed, on standard error: all that a quiet run says.
+fn failures(summary: &Summary, judged: bool) {
+    if !is_certified(summary) {
+        eprintln!("{NOT_A_NUMBER}");
+    }
+    let judged = |c: &&CheckResult| judged || c.of == CROSSINGS;
+    let failed = summary.checks.iter().filter(judged).filter(|c| !c.passed);
+    failed.for_each(|check| eprintln!("{}", super::check::line(check)));
+    let failed = summary.requirements.iter().filter(|r| !r.passed);
+    failed.for_each(|required| eprintln!("{}", requirement_line(required)));
+}
+
+/// The line about a certificate that overflowed.
+const NOT_A_NUMBER: &str = "  FAIL the certificate of a step has a value that is not a number";
+
+/// One requirement as a line.
+fn requirement_line(required: &CheckResult) -> String {
+    format!(
+        "{} --require {}: worst of all steps {:.9e}",
+        if required.passed { "  ok  " } else { "  FAIL" },
+        required.name,
+        required.value
+    )
+}
+
+/// The largest certificate bounds of steps whose solver stopped at its iteration limit, and whether the
+/// scene's own checks accept them.
+fn unconverged(summary: &Summary) -> String {
+    let worst = |name: &str| summary.certificate.get(name).map_or(f64::NAN, |b| b.max);
+    let of =
+        |c: &&CheckResult| matches!(c.of.as_str(), "certificate.residual" | "certificate.linear");
+    let bounds: Vec<&CheckResult> = summary.checks.iter().filter(of).collect();
+    let matters = match (bounds.is_empty(), bounds.iter().all(|c| c.passed)) {
+        (true, _) => {
+            "no check of the scene bounds them; compare them with the velocities that matter, or \
+             raise `method.max_iterations`"
+        }
+        (false, true) => "this meets the scene's checks",
+        (false, false) => "this does not meet the scene's checks; raise `method.max_iterations`",
+    };
+    format!(
+        "{} of {} steps ended at the iteration limit above the solver's tolerance; over the run the \
+         residual is at most {:.1e} m/s, of the linear problem {:.1e} m/s: {matters}",
+        summary.unconverged_steps,
+        summary.steps,
+        worst("residual"),
+        worst("linear")
+    )
+}
+
 /// The closing words of a run.
-fn report(summary: &Summary, dir: &Path) {
+fn report(summary: &Summary, dir: &Path, verbose: bool) {
     let status = match summary.status {
         Status::Done => "done",
         Status::Interrupted => "interrupted",
@@ -277,13 +333,14 @@ fn report(summary: &Summary, dir: &Path) {
         summary.contacts.mean,
         summary.contacts.max
     );
-    for (count, what) in [
-        (summary.unconverged_steps, "did not converge"),
-        (summary.cut_steps, "were cut into parts"),
-    ] {
-        if count > 0 {
-            println!("{count} of {} steps {what}", summary.steps);
-        }
+    if summary.unconverged_steps > 0 {
+        println!("{}", unconverged(summary));
+    }
+    if summary.cut_steps > 0 {
+        println!(
+            "{} of {} steps were substepped",
+            summary.cut_steps, summary.steps
+        );
     }
     if summary.contacts.max > 0.0 {
         let worst = |name: &str| summary.certificate.get(name).map_or(f64::NAN, |b| b.max);
@@ -296,18 +353,38 @@ fn report(summary: &Summary, dir: &Path) {
         );
     }
     if !is_certified(summary) {
-        println!("  FAIL the certificate of a step has a value that is not a number");
+        println!("{NOT_A_NUMBER}");
     }
     for check in &summary.checks {
         println!("{}", super::check::line(check));
     }
     for required in &summary.requirements {
-        println!(
-            "{} --require {}: worst of all steps {:.9e}",
-            if required.passed { "  ok  " } else { "  FAIL" },
-            required.name,
-            required.value
-        );
+        println!("{}", requirement_line(required));
+    }
+    if verbose {
+        for (stage, seconds) in &summary.stages.0 {
+            println!("  {stage}: {:.3} s", seconds.0);
+        }
+        for (name, probe) in &summary.probes.0 {
+            println!(
+                "  {name}: first {:.6e}, last {:.6e}",
+                probe.first, probe.last
+            );
+        }
     }
     println!("in {}", dir.display());
+    let shown = quoted(dir);
+    println!("look at it: stiction view {shown}");
+    println!("            stiction render {shown} --all --out {shown}/frames.png");
+    println!("            stiction plot {shown}");
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
+    match !text.is_empty() && text.chars().all(plain) && !text.starts_with('-') {
+        true => text,
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
 }

@@ -47,7 +47,7 @@ pub struct SolveArgs {
     warm: bool,
     /// A file for v, u, r and the certificate: FILE.json, FILE.csv or, with the problem, FILE.hdf5
     /// (FCLIB). Or a folder for the curves of error over time, as CSV, SVG and PNG.
-    #[arg(long, value_name = "FILE|DIR")]
+    #[arg(short, long, value_name = "FILE|DIR")]
     out: Option<PathBuf>,
     /// Write the problems with their answers to that folder as FCLIB's HDF5 files, too.
     #[arg(long, requires = "out")]

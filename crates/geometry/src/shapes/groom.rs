@@ -40,7 +40,7 @@ pub enum Scalp {
 pub struct Groom {
     /// What the strands stand on.
     pub scalp: Scalp,
-    /// How many strands.
+    /// Number of strands.
     pub count: u32,
     /// Length of each, along the strand [m].
     pub length: f64,

@@ -1,15 +1,15 @@
-//! Banded matrices seen as 3×3 blocks of the vector they act on: what couples bodies and what is
-//! written to files knows no bands.
+//! Access to banded matrices by 3×3 blocks of the vector that they act on, for couplings between
+//! bodies and for output.
 
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::{BandedGroup, BandedLayout, BandedMatrices, NONE};
+use super::{BandedGroup, BandedLayout, BandedMatrices, layout::NONE};
 use crate::{BlockError, BlockMatrix, BlockPattern, Mat3};
 
 impl BandedLayout {
-    /// Whether there is room for all of block (i, j).
+    /// Whether the band has storage for all of block (i, j).
     pub fn has_block(&self, i: usize, j: usize) -> bool {
         (0..9).all(|k| self.entry(3 * i + k / 3, 3 * j + k % 3).is_some())
     }
@@ -20,7 +20,7 @@ impl BandedLayout {
         self.groups[g].members.get(lane).copied()
     }
 
-    /// Group and place of the entry at two components, if it has a place.
+    /// Group and position of the entry at two components, if it is stored.
     fn entry(&self, row: usize, column: usize) -> Option<(usize, usize)> {
         let ((g, lane, r), (h, other, c)) = (self.place(row)?, self.place(column)?);
         if (g, lane) != (h, other) {
@@ -52,8 +52,8 @@ impl BandedLayout {
 }
 
 impl BandedGroup<'_> {
-    /// Adds the lower triangle of `local` to N consecutive rows of the matrix in `lane`, from `first`
-    /// on. Rows outside the matrix and entries outside the band are left out.
+    /// Adds the lower triangle of `local` to N consecutive rows of the matrix in `lane`, from
+    /// `first` on. Skips rows outside the matrix and entries outside the band.
     pub fn add_local<const N: usize>(&mut self, lane: usize, first: usize, local: &[[f64; N]; N]) {
         let (b, lanes) = (self.group.size.bandwidth, self.group.lanes);
         let rows = N.min(self.group.size.n.saturating_sub(first));
@@ -82,7 +82,7 @@ impl BandedMatrices {
 
     /// Whether all numbers are finite.
     pub fn is_finite(&self) -> bool {
-        // Without a branch, so that it runs at the speed of memory.
+        // Branch-free, so that it runs at memory bandwidth.
         let finite = |v: &[f64]| v.iter().fold(true, |all, x| all & x.is_finite());
         self.values.par_iter().with_min_len(64).all(|v| finite(v))
     }
@@ -99,11 +99,11 @@ impl BandedMatrices {
     }
 
     /// Adds `value` to block (i, j); the caller adds its transpose to (j, i) as well, unless i = j.
-    /// Numbers that there is no room for are refused.
+    /// Returns false, and skips the entry, if an entry lies outside the band.
     pub fn add_block(&mut self, i: usize, j: usize, value: &Mat3) -> bool {
         let mut inside = true;
         for (r, c) in (0..3).flat_map(|r| (0..3).map(move |c| (r, c))) {
-            // An entry stands for its mirror image as well: of each pair, one is added.
+            // Only one triangle is stored: of each mirrored pair, one entry is added.
             if (i, r) < (j, c) || value[(r, c)] == 0.0 {
                 continue;
             }
@@ -115,7 +115,7 @@ impl BandedMatrices {
         inside
     }
 
-    /// The same matrix by 3×3 blocks, with room for `more` pairs of blocks.
+    /// Converts to 3×3 blocks, with storage for the additional block pairs `more`.
     pub fn to_sparse(&self, more: &[[u32; 2]]) -> Result<BlockMatrix, BlockError> {
         let pairs = self.layout.block_pairs();
         let all = pairs.iter().chain(more).map(|p| &p[..]);

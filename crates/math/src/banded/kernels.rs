@@ -1,9 +1,9 @@
-//! What is done with `L` symmetric banded matrices of one size at once, number by number in the
-//! same order for every lane: a matrix gives the same bits alone and beside others.
+//! Kernels on `L` symmetric banded matrices of one size at once. Every lane is computed in the same
+//! order, so that a matrix gives the same bits alone and in a group.
 //!
-//! Row i of a matrix is kept as its entries in columns i − b … i, the diagonal last; `L` matrices
-//! are interleaved entry by entry. Columns left of the first are zero and never read. Plain
-//! `a * b + c` over the lanes is what the compiler turns into vector instructions.
+//! Row i of a matrix is stored as its entries in columns i − b … i, the diagonal last; `L` matrices
+//! are interleaved entry by entry. Columns left of the first are zero and never read. The compiler
+//! turns plain `a * b + c` over the lanes into vector instructions.
 
 /// One entry of `L` matrices.
 type Lane<const L: usize> = [f64; L];
@@ -47,7 +47,7 @@ pub fn factor<const L: usize>(
                 pivot[lane] -= u[lane] * l[lane];
             }
         }
-        // Written so that a pivot that is no number fails too.
+        // Written so that NaN pivots fail as well.
         if !pivot.iter().all(|&d| d > 0.0 && d < f64::INFINITY) {
             for lane in 0..L {
                 let d = pivot[lane];

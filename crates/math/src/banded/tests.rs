@@ -1,12 +1,18 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use std::sync::Arc;
+
 use nalgebra::{DMatrix, DVector};
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{random_numbers, random_vectors};
+use crate::{
+    Vec3,
+    krylov::LinearOperator,
+    testing::{random_numbers, random_vectors},
+};
 
-/// Sizes as a groom has them: many of few kinds.
+/// Sizes as in a groom: many matrices of few sizes.
 fn sizes() -> impl Strategy<Value = Vec<BandSize>> {
     let kinds = prop::collection::vec((0usize..30, 0usize..12), 1..4);
     (kinds, prop::collection::vec(0usize..4, 0..30)).prop_map(|(kinds, which)| {
@@ -48,7 +54,7 @@ fn fill(layout: &Arc<BandedLayout>, seed: u64) -> BandedMatrices {
         for i in 0..n {
             a.add(m, i, i, 1.0 + bandwidth as f64 + random()).unwrap();
             for j in i.saturating_sub(bandwidth)..i {
-                // Both triangles are one.
+                // Either triangle addresses the same entry.
                 let (i, j) = if random() > 0.0 { (i, j) } else { (j, i) };
                 a.add(m, i, j, random()).unwrap();
             }
@@ -108,7 +114,7 @@ proptest! {
 
         for block in 0..blocks {
             let expected = full.fixed_view::<3, 3>(3 * block, 3 * block);
-            // Components of two matrices in one block have nothing between them.
+            // Components of two matrices in one block are not coupled.
             prop_assert_eq!(a.diagonal(block), expected.into_owned());
         }
 
@@ -124,7 +130,7 @@ proptest! {
         prop_assert_eq!(dense(&eliminated, &map), cut);
     }
 
-    /// A matrix does not know what it is interleaved with, nor how its vector is cut.
+    /// The bits of a matrix depend neither on its group nor on the split of the vector.
     #[test]
     fn gives_the_same_bits_alone_and_beside_others(sizes in sizes(), seed in any::<u64>()) {
         let mut results = Vec::new();
@@ -150,7 +156,7 @@ proptest! {
         }
     }
 
-    /// What is cut into pieces and what is not give the same bits.
+    /// Split and unsplit vectors give the same bits.
     #[test]
     fn gives_the_same_bits_through_any_map(seed in any::<u64>()) {
         let sizes = [BandSize { n: 9, bandwidth: 4 }; 19];
@@ -222,7 +228,7 @@ fn refuses_entries_outside_the_band_and_maps_that_do_not_fit() {
         assert_eq!(a.add(matrix, row, column, 1.0), Err(error));
     }
     a.for_each_group(|mut group| {
-        // A lane that fills up the group belongs to nobody.
+        // Padding lanes belong to no matrix.
         assert_eq!(group.matrices(), [0, 1, 2, 3]);
         assert!(group.add(4, 0, 0, 1.0).is_err());
         assert!(group.add(3, 4, 2, 1.0).is_ok());

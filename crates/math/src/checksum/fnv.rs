@@ -3,7 +3,7 @@
 pub struct Fnv1a(u64);
 
 impl Fnv1a {
-    /// Hash of nothing.
+    /// Hash of the empty text.
     pub fn new() -> Self {
         Self(0xcbf2_9ce4_8422_2325)
     }

@@ -1,4 +1,4 @@
-//! Checksums of the formats on disk, against accidents and not against forgery.
+//! Checksums of the file formats; they detect accidental damage, not forgery.
 //!
 //! | checksum | used by |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-/// Streaming XXH64 with seed 0: a fast 64-bit checksum against accidents, not against forgery.
+/// Streaming XXH64 with seed 0: a fast 64-bit checksum against accidental damage, not forgery.
 ///
 /// The algorithm is public (Yann Collet, xxHash fast digest algorithm, XXH64): four lanes of
 /// multiply-and-rotate over blocks of 32 bytes, then the tail, then an avalanche.
@@ -23,7 +23,7 @@ fn round(lane: u64, word: u64) -> u64 {
 }
 
 impl Xxh64 {
-    /// Checksum of nothing.
+    /// Checksum of the empty text.
     pub fn new() -> Self {
         Self {
             lanes: [P1.wrapping_add(P2), P2, 0, P1.wrapping_neg()],

@@ -1,7 +1,7 @@
 //! Multifrontal LU factorisation of a block matrix whose pattern is symmetric [duff1983].
 //!
-//! The order is that of Cholesky on the same graph, so that the fill is that of a symmetric matrix
-//! too; an order for free exchange of rows has to reckon with the fill of AᵀA, ten times as much on
+//! The order is that of Cholesky on the same graph, so that the fill is that of a symmetric matrix.
+//! An order for unrestricted row pivoting has to allow for the fill of AᵀA, ten times as much on
 //! hollow balls of tetrahedra. Columns with one structure form a front: a dense matrix of the rows
 //! and columns that they touch,
 //!
@@ -25,13 +25,14 @@ use faer::linalg::triangular_solve::{
 use faer::prelude::{Reborrow, ReborrowMut};
 use faer::{Accum, MatMut, Par};
 
-/// A front may take in its last child if it is left with at most this many columns of blocks and
-/// this share of zeros: wide fronts are fast, zeros are not free.
+/// A front may absorb its last child if it then has at most this many block columns and this
+/// fraction of zeros: wide fronts are fast, but zeros cost time.
 const RELAXED: [(usize, f64); 3] = [(4, 0.8), (16, 0.15), (40, 0.05)];
-/// A pivot below this part of its front's largest entry counts as none.
+/// Relative pivot size, compared with the largest entry of the front, below which a pivot is
+/// rejected.
 const SMALLEST_PIVOT: f64 = 1e-14;
 
-/// Fronts, their structure and their places in memory.
+/// Fronts, their structure and their memory layout.
 #[derive(Debug)]
 pub(super) struct Analysis {
     /// Original block of each ordered block.
@@ -39,16 +40,16 @@ pub(super) struct Analysis {
     fronts: Vec<Front>,
     /// The blocks of A of all fronts.
     entries: Vec<Entry>,
-    /// Rows below the pivots of all fronts, as ordered blocks, and their places in the parent.
+    /// Rows below the pivots of all fronts, as ordered blocks, and their positions in the parent.
     below: Vec<u32>,
     up: Vec<u32>,
-    /// Numbers in all of L and U, in the largest front and in all waiting S at worst.
+    /// Number of values in L and U, in the largest front, and in all pending S at worst.
     factor: usize,
     largest: usize,
     waiting: usize,
 }
 
-/// Ranges are into the lists of [`Analysis`].
+/// One front. Ranges index the lists of [`Analysis`].
 #[derive(Debug)]
 struct Front {
     /// Ordered blocks of the pivots.
@@ -56,11 +57,11 @@ struct Front {
     below: std::ops::Range<usize>,
     entries: std::ops::Range<usize>,
     children: Vec<usize>,
-    /// Where L₁₁\U₁₁, L₂₁ and U₁₂ start.
+    /// Start of L₁₁\U₁₁, L₂₁ and U₁₂.
     at: usize,
 }
 
-/// Block `source` of A goes to block row and column of its front.
+/// Destination of block `source` of A: block row and column of its front.
 #[derive(Debug)]
 struct Entry {
     source: u32,
@@ -152,7 +153,7 @@ impl Analysis {
         Ok(analysis)
     }
 
-    /// Where blocks of A and rows of children go in each front.
+    /// Maps blocks of A and rows of children to positions in each front.
     fn place(&mut self, pattern: &BlockPattern) -> Result<(), FactorError> {
         let n = self.order.len();
         let mut place = vec![0; n];
@@ -204,18 +205,18 @@ impl Analysis {
         Ok(())
     }
 
-    /// Numbers in L and U.
+    /// Number of values in L and U.
     pub fn nnz(&self) -> usize {
         self.factor
     }
 }
 
-/// Where each front's columns start, and the end: columns with one structure, and children that fill
-/// little more.
+/// The first column of each front, and the end: columns with one structure, and children that add
+/// little fill.
 fn supernodes(parent: &[isize], counts: &[usize]) -> Vec<usize> {
     let n = parent.len();
-    // Fronts as (first column, columns, rows with pivots, zeros), in order; a front can take in
-    // only the one before it, which then is its last child.
+    // Fronts as (first column, columns, rows with pivots, zeros), in order; a front can absorb only
+    // the one before it, which is its last child.
     let mut fronts: Vec<(usize, usize, usize, f64)> = Vec::new();
     for j in 0..n {
         let mut front = (j, 1, counts[j], 0.0);
@@ -225,7 +226,7 @@ fn supernodes(parent: &[isize], counts: &[usize]) -> Vec<usize> {
             }
             let (all, below) = (columns + front.1, front.2 - front.1);
             let height = all + below;
-            // What the child's columns hold beyond their own rows.
+            // Additional zeros in the child's columns.
             let more = zeros + front.3 + (columns * (height - rows)) as f64;
             let total = (all * (all + 2 * below)) as f64;
             let share = 2.0 * more / total;
@@ -243,11 +244,11 @@ fn supernodes(parent: &[isize], counts: &[usize]) -> Vec<usize> {
     starts
 }
 
-/// Memory for the numbers of an [`Analysis`].
+/// Values of an [`Analysis`], with their memory.
 pub(super) struct Numbers {
     /// L₁₁\U₁₁, L₂₁ and U₁₂ of every front.
     factor: Vec<f64>,
-    /// Which row of its front each pivot is.
+    /// Row of its front that each pivot came from.
     rows: Vec<u32>,
     front: Vec<f64>,
     waiting: Vec<f64>,
@@ -287,10 +288,10 @@ impl Numbers {
             + 4 * self.rows.len()
     }
 
-    /// Factors `a`, whose pattern was analysed; the original block of a front without a usable pivot
-    /// is the error.
+    /// Factors `a`, whose pattern was analysed. The error names the original block of a front
+    /// without a usable pivot.
     pub fn factor(&mut self, analysis: &Analysis, a: &BlockMatrix) -> Result<(), FactorError> {
-        // Where each waiting S starts: a stack, since children come last to first.
+        // Starts of the pending S: a stack, since children come last to first.
         let mut top = 0;
         for front in &analysis.fronts {
             let (p, u) = front.size();
@@ -330,7 +331,7 @@ impl Numbers {
         Ok(())
     }
 
-    /// Eliminates the pivots of the front at hand and keeps L and U; none without usable pivots.
+    /// Eliminates the pivots of the current front and stores L and U; none without usable pivots.
     fn eliminate(&mut self, front: &Front, largest: f64) -> Option<()> {
         let (p, u) = front.size();
         let m = p + u;
@@ -349,7 +350,7 @@ impl Numbers {
         for (row, &from) in self.rows[first..first + p].iter_mut().zip(&*permutation) {
             *row = from as u32;
         }
-        // U₁₂ is permuted on its way into the factor's own memory.
+        // U₁₂ is permuted while it is copied into the factor's memory.
         let (l, rest) = self.factor[front.at..].split_at_mut(p * p);
         let (l21, u12) = rest.split_at_mut(u * p);
         let mut u12 = MatMut::from_column_major_slice_mut(&mut u12[..p * u], p, u);

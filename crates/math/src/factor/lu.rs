@@ -1,25 +1,25 @@
-//! Sparse LU factorisation of a block matrix whose pattern is symmetric and whose values are not.
+//! Sparse LU factorisation of a block matrix with symmetric pattern and unsymmetric values.
 //!
-//! Fronts in an order for symmetric fill come first (`frontal.rs`). They exchange rows within a
-//! front only; each solution is therefore checked, and refined, by its residual
+//! The multifrontal factorisation in an order for symmetric fill comes first (`frontal.rs`). It
+//! pivots within a front only; each solution is therefore checked, and refined, by its residual
 //!
 //! η = ‖b − A x‖∞ / (‖A‖∞ ‖x‖∞ + ‖b‖∞),
 //!
-//! and where that does not become small the matrix is factored again with free exchange of rows
+//! and if that does not become small the matrix is factored again with unrestricted row pivoting
 //! (`pivoting.rs`).
 
 use super::{check_len, frontal, pivoting::Pivoting};
 use crate::{BlockMatrix, BlockPattern, FactorError, Preconditioner, Vec3, reduce};
 use std::sync::Arc;
 
-/// A solution with this η is as good as rounding allows.
+/// η at the level of rounding: no refinement is needed.
 const FINE: f64 = 1e-14;
 /// The largest η that is accepted after refinement.
 const ACCEPTABLE: f64 = 1e-11;
-/// Most steps of refinement.
+/// Maximum number of refinement steps.
 const REFINEMENTS: usize = 3;
 
-/// The structure of a factorisation: order, fronts and where the matrix's values go.
+/// The structure of a factorisation: order, fronts and the map of matrix values.
 #[derive(Debug)]
 pub struct LuSymbolic {
     pattern: Arc<BlockPattern>,
@@ -40,7 +40,7 @@ impl LuSymbolic {
         &self.pattern
     }
 
-    /// Numbers that L and U hold as long as rows are exchanged within fronts.
+    /// Number of values in L and U with pivoting within fronts.
     pub fn nnz(&self) -> usize {
         self.fronts.nnz()
     }
@@ -48,9 +48,9 @@ impl LuSymbolic {
 
 /// A numeric factorisation.
 ///
-/// Until the first successful [`Lu::refactor`], and after a failed one, there is nothing to solve
-/// with and [`Lu::solve_in_place`] leaves NaN. A singular matrix is told by an error, by a solution
-/// that is not finite or, short of that, by its size.
+/// Until the first successful [`Lu::refactor`], and after a failed one, there are no factors and
+/// [`Lu::solve_in_place`] leaves NaN. A singular matrix shows as an error, as a solution that is
+/// not finite or as a very large solution.
 pub struct Lu {
     symbolic: Arc<LuSymbolic>,
     /// The matrix, for residuals.
@@ -59,7 +59,7 @@ pub struct Lu {
     norm: f64,
     fronts: frontal::Numbers,
     pivoting: Option<Box<Pivoting>>,
-    /// Which of the two holds the factors now.
+    /// The current form of the factors.
     holds: Holds,
     b: Vec<Vec3>,
     r: Vec<Vec3>,
@@ -82,7 +82,7 @@ impl std::fmt::Debug for Lu {
 }
 
 impl Lu {
-    /// Memory for the numbers of `symbolic`.
+    /// Allocates the memory for the values of `symbolic`.
     pub fn new(symbolic: Arc<LuSymbolic>) -> Result<Self, FactorError> {
         let n = symbolic.pattern.n();
         Ok(Self {
@@ -97,8 +97,8 @@ impl Lu {
         })
     }
 
-    /// Factors `a`, which must have the pattern that was analysed. Allocates nothing, unless rows
-    /// have to be exchanged freely for the first time.
+    /// Factors `a`, which must have the analysed pattern. Allocates nothing, except when
+    /// unrestricted pivoting is needed for the first time.
     pub fn refactor(&mut self, a: &BlockMatrix) -> Result<(), FactorError> {
         self.holds = Holds::Nothing;
         check_len("block rows", a.n(), self.matrix.n())?;
@@ -124,7 +124,7 @@ impl Lu {
         Ok(())
     }
 
-    /// Factors the matrix at hand with free exchange of rows.
+    /// Factors the current matrix with unrestricted row pivoting.
     fn pivot(&mut self) -> Result<(), FactorError> {
         self.holds = Holds::Nothing;
         let pivoting = match &mut self.pivoting {
@@ -160,7 +160,8 @@ impl Lu {
         }
     }
 
-    /// Brings the fronts' solution `x` as near to `self.b` as rounding allows; whether it is near.
+    /// Refines the multifrontal solution `x` of `self.b`; returns whether the residual is
+    /// acceptable.
     fn refine(&mut self, x: &mut [Vec3]) -> bool {
         let largest = |v: &[Vec3]| v.iter().fold(0.0f64, |a, v| a.max(v.amax()));
         let scale = largest(&self.b);
@@ -176,7 +177,7 @@ impl Lu {
             if eta <= FINE || !eta.is_finite() {
                 return eta <= FINE;
             }
-            // It no longer helps.
+            // Refinement no longer helps.
             if step == REFINEMENTS || eta > 0.5 * before {
                 return eta <= ACCEPTABLE;
             }
@@ -192,12 +193,12 @@ impl Lu {
         &self.symbolic
     }
 
-    /// Whether the last factorisation exchanged rows freely.
+    /// Whether the last factorisation used unrestricted pivoting.
     pub fn is_pivoting(&self) -> bool {
         self.holds == Holds::Pivoting
     }
 
-    /// Heap memory of the numbers in fronts [bytes].
+    /// Heap memory of the multifrontal values [bytes].
     pub fn bytes(&self) -> usize {
         self.fronts.bytes() + self.matrix.bytes()
     }

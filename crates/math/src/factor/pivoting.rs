@@ -1,9 +1,9 @@
-//! Sparse LU factorisation P A Q = L U with free exchange of rows, by the library.
+//! Sparse LU factorisation P A Q = L U with unrestricted row pivoting, by the sparse library.
 //!
-//! Rows are exchanged for stability while numbers are computed, so the fill of L and U is known only
-//! then: the first factorisation allocates, later ones on the same pattern reuse what is there. The
-//! order of columns has to suit any order of rows, which costs far more fill than [`super::frontal`]
-//! has; this is for what that cannot factor.
+//! Rows are exchanged for stability during the numeric phase, so that the fill of L and U is known
+//! only then: the first factorisation allocates, later ones on the same pattern reuse the memory.
+//! The column order has to suit any row order, which costs far more fill than [`super::frontal`];
+//! this is the fallback for matrices that the multifrontal method cannot factor.
 
 use super::{buffer, zeros};
 use crate::block::for_rows_mut;
@@ -14,12 +14,12 @@ use faer::sparse::linalg::lu::{LuRef, NumericLu, SymbolicLu, factorize_symbolic_
 use faer::sparse::{SparseColMatRef, SymbolicSparseColMat};
 use faer::{Conj, MatMut, Par};
 
-/// Structure and numbers of one factorisation.
+/// Structure and values of one factorisation.
 pub(super) struct Pivoting {
-    /// For each block of column j from top to bottom, its place among the matrix's values.
+    /// For each block of column j from top to bottom, its position among the matrix's values.
     sources: Vec<usize>,
     structure: SymbolicSparseColMat<usize>,
-    /// Where the scalar values of each block column start.
+    /// Start of the scalar values of each block column.
     value_start: Vec<usize>,
     symbolic: SymbolicLu<usize>,
     /// Values of the matrix, column by column.
@@ -30,7 +30,7 @@ pub(super) struct Pivoting {
 }
 
 impl Pivoting {
-    /// Orders the columns of the pattern and makes room for the numbers.
+    /// Orders the columns of the pattern and allocates the values.
     pub fn new(pattern: &BlockPattern) -> Result<Self, FactorError> {
         let n = pattern.n();
         let mut sources = Vec::with_capacity(pattern.nnz());

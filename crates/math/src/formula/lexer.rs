@@ -1,10 +1,10 @@
-//! The words of a formula.
+//! Tokens of a formula.
 
 use std::ops::Range;
 
 use super::{FormulaError, FormulaErrorKind};
 
-/// A word.
+/// A token.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
     Number(f64),
@@ -19,7 +19,7 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// What it is, for messages.
+    /// Description for error messages.
     pub fn describe(&self) -> String {
         match self {
             Self::Number(x) => format!("the number {x}"),
@@ -30,7 +30,7 @@ impl Token {
     }
 }
 
-/// Reads one word after another.
+/// Splits a text into tokens.
 pub(super) struct Lexer<'a> {
     text: &'a str,
     at: usize,
@@ -41,7 +41,7 @@ impl<'a> Lexer<'a> {
         Self { text, at: 0 }
     }
 
-    /// The next word and where it stands.
+    /// The next token and its byte range.
     pub fn next(&mut self) -> Result<(Token, Range<usize>), FormulaError> {
         let rest = &self.text[self.at..];
         let space = rest.len() - rest.trim_start().len();

@@ -24,7 +24,7 @@ pub const MOST_BYTES: usize = 10_000;
 /// Deepest nesting of parentheses, signs and powers.
 pub const DEEPEST: usize = 100;
 
-/// A formula that was parsed.
+/// A parsed formula.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
     text: String,
@@ -57,7 +57,7 @@ struct Function {
 enum Apply {
     One(fn(f64) -> f64),
     Two(fn(f64, f64) -> f64),
-    /// Any number of arguments from one, two at a time.
+    /// One or more arguments, folded pairwise.
     Fold(fn(f64, f64) -> f64),
 }
 
@@ -72,7 +72,7 @@ const fn one(name: &'static str, f: fn(f64) -> f64) -> Function {
     Function { name, apply }
 }
 
-/// All functions.
+/// All supported functions.
 const FUNCTIONS: [Function; 10] = [
     one("sqrt", f64::sqrt),
     one("abs", f64::abs),
@@ -95,7 +95,7 @@ const FUNCTIONS: [Function; 10] = [
     },
 ];
 
-/// The lesser of two numbers; not a number if one is not, which must not be hidden.
+/// The lesser of two numbers; NaN if either is NaN, so that errors are not hidden.
 fn least(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() {
         return f64::NAN;
@@ -103,7 +103,7 @@ fn least(a: f64, b: f64) -> f64 {
     a.min(b)
 }
 
-/// The greater of two numbers; not a number if one is not, which must not be hidden.
+/// The greater of two numbers; NaN if either is NaN, so that errors are not hidden.
 fn greatest(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() {
         return f64::NAN;
@@ -111,50 +111,50 @@ fn greatest(a: f64, b: f64) -> f64 {
     a.max(b)
 }
 
-/// Why a text is not a formula, and where.
+/// A parse error and its position.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{kind}")]
 pub struct FormulaError {
-    /// The offending bytes of the text.
+    /// Byte range of the error in the text.
     pub span: Range<usize>,
-    /// What is wrong with them.
+    /// Kind of the error.
     pub kind: FormulaErrorKind,
 }
 
-/// What can be wrong with a formula.
+/// Kinds of parse errors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormulaErrorKind {
-    /// Something else should stand here.
+    /// An unexpected token.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// What may stand here.
+        /// Tokens that are allowed here.
         expected: &'static str,
-        /// What does.
+        /// The token that was found.
         found: String,
     },
     /// A name that is neither a variable nor the constant `pi`.
     #[error("there is no `{0}`")]
     UnknownName(String),
-    /// A name with arguments that is no function.
+    /// A call of an unknown function.
     #[error("there is no function `{0}`")]
     UnknownFunction(String),
-    /// A function with another number of arguments.
+    /// A function with the wrong number of arguments.
     #[error("`{name}` takes {expected}, but is given {given}")]
     Arguments {
         /// The function.
         name: &'static str,
-        /// What it takes.
+        /// The number of arguments that it takes, in words.
         expected: &'static str,
-        /// How many arguments it is given.
+        /// The number of arguments given.
         given: usize,
     },
     /// A number too large to be represented.
     #[error("the number is too large")]
     Overflow,
-    /// Too deep a nesting.
+    /// Nesting deeper than [`DEEPEST`].
     #[error("parentheses, signs and powers are nested more than {DEEPEST} deep")]
     TooDeep,
-    /// Too long a text.
+    /// A text longer than [`MOST_BYTES`].
     #[error("the formula is longer than {MOST_BYTES} bytes")]
     TooLong,
 }
@@ -180,12 +180,12 @@ impl Formula {
         FUNCTIONS.iter().map(|f| f.name)
     }
 
-    /// The text it was made from.
+    /// The source text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The numbers of the variables it has, as often as they occur.
+    /// The indices of its variables, with repetitions.
     pub fn variables(&self) -> impl Iterator<Item = usize> + '_ {
         self.program.iter().filter_map(|op| match op {
             Op::Variable(i) => Some(*i),
@@ -193,7 +193,7 @@ impl Formula {
         })
     }
 
-    /// Its value if it has no variables.
+    /// Its value, if it has no variables.
     pub fn constant(&self) -> Option<f64> {
         match self.variables().next() {
             Some(_) => None,
@@ -201,8 +201,8 @@ impl Formula {
         }
     }
 
-    /// Its value where variable number i has the value `variable(i)`. Division by zero and arguments
-    /// outside a function's domain give infinities and NaN as usual.
+    /// Its value at variable values `variable(i)`. Division by zero and arguments outside a
+    /// function's domain give infinities and NaN.
     pub fn value(&self, variable: impl Fn(usize) -> f64) -> f64 {
         let mut stack: Vec<f64> = Vec::with_capacity(16);
         for op in &self.program {

@@ -1,4 +1,4 @@
-//! From words to the postfix program, by recursive descent with a bounded depth.
+//! Recursive-descent parser with bounded depth, from tokens to the postfix program.
 
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ pub(super) fn parse(
 
 struct Parser<'a, V> {
     lexer: Lexer<'a>,
-    /// The next word.
+    /// The next token.
     token: Token,
     span: Range<usize>,
     variable: V,
@@ -51,7 +51,7 @@ impl<V: FnMut(&str) -> Option<usize>> Parser<'_, V> {
         Ok((token, std::mem::replace(&mut self.span, span)))
     }
 
-    /// Takes the next word if it is one of `marks`.
+    /// Consumes the next token if it is one of `marks`.
     fn mark(&mut self, marks: &[char]) -> Result<Option<char>, FormulaError> {
         match self.token {
             Token::Mark(c) if marks.contains(&c) => self.advance().map(|_| Some(c)),
@@ -59,7 +59,7 @@ impl<V: FnMut(&str) -> Option<usize>> Parser<'_, V> {
         }
     }
 
-    /// Goes one level down; every recursion passes here.
+    /// Enters one nesting level; every recursion passes through here.
     fn deeper(
         &mut self,
         f: impl FnOnce(&mut Self) -> Result<(), FormulaError>,

@@ -128,8 +128,8 @@ fn hostile_nesting_is_refused_and_not_a_stack_overflow() {
     assert_eq!(value(&deep), 1.0);
 }
 
-/// Any mixture of the words of formulas either parses or is refused with a span inside the text that
-/// begins and ends between characters; what parses evaluates to some number.
+/// Any sequence of tokens either parses or is refused with a span inside the text that begins and
+/// ends at character boundaries; a parsed formula evaluates to some number.
 #[test]
 fn no_text_panics() {
     let words = [

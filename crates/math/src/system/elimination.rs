@@ -1,28 +1,28 @@
-//! Rods eliminated from the bodies they are tied to.
+//! Block elimination of rods from the bodies that they are tied to.
 //!
 //! With rods R, bodies H and the couplings C between them,
 //!
 //! [ H  Cᵀ ] = [ I  CᵀR⁻¹ ] [ S    ] [ I        ]
 //! [ C  R  ]   [     I     ] [    R ] [ R⁻¹C   I ],   S = H − Cᵀ R⁻¹ C.
 //!
-//! A rod that is tied to one element of one body changes only entries of S that H has room for. Where
-//! all rods are such, as hair that grows out of a solid, factors of R and S are a direct solver; other
-//! rods and other couplings are left to conjugate gradients, for which this is a preconditioner: the
-//! inverse of the same matrix without them, which is still positive definite. Factors of H and R alone
-//! would be a poor one, for light hair on stiff springs has little motion of its own.
+//! A rod that is tied to one element of one body changes only entries of S that are in the pattern
+//! of H. Where all rods are of this kind, as hair that grows on a solid, the factors of R and S are
+//! a direct solver. Other rods and couplings are left to conjugate gradients, with the inverse of
+//! the matrix without them as preconditioner, which is still positive definite. The factors of H
+//! and R alone would be a poor preconditioner for light hair on stiff springs.
 
 use super::{Part, PartFactors, SystemMatrix, Which};
 use crate::{Mat3, Vec3, krylov::Preconditioner};
 
-/// A rod with more tied blocks is left to conjugate gradients.
+/// Maximum number of tied blocks of an eliminated rod; others are left to conjugate gradients.
 const MOST: usize = 4;
 
-/// Which couplings are eliminated, and the bodies' parts without the rods.
+/// Couplings that are eliminated, and the reduced matrices of the bodies.
 #[derive(Default)]
 pub(super) struct Elimination {
     rods: Vec<Rod>,
     ties: Vec<Tie>,
-    /// How many couplings the matrix had that was analysed.
+    /// Number of couplings of the analysed matrix.
     couplings: usize,
     /// S of every body that rods are tied to.
     pub reduced: Vec<Option<Part>>,
@@ -35,17 +35,17 @@ struct Rod {
     blocks: Vec<u32>,
     /// A range of ties.
     ties: std::ops::Range<usize>,
-    /// The part that it is tied to.
+    /// The part to which it is tied.
     body: usize,
 }
 
 /// A coupling between a rod and a body.
 struct Tie {
-    /// Its number among the couplings.
+    /// Index among the couplings.
     at: usize,
     /// Blocks of the rod and of the body.
     ends: [u32; 2],
-    /// Which of the rod's tied blocks it is.
+    /// Index among the rod's tied blocks.
     slot: usize,
     /// Whether the coupling is stored as the body's row.
     turned: bool,
@@ -125,7 +125,7 @@ impl Elimination {
         this
     }
 
-    /// Whether there is something to eliminate from `matrix`.
+    /// Whether the elimination applies to `matrix`.
     pub fn applies(&self, matrix: &SystemMatrix) -> bool {
         !self.rods.is_empty() && self.couplings == matrix.pairs.len()
     }
@@ -139,7 +139,7 @@ impl Elimination {
             let part = &matrix.parts[rod.body];
             self.reduced[rod.body].get_or_insert_with(|| part.clone());
         }
-        // Rods are independent: one solve has a column of the inverse of every rod.
+        // Rods are independent: one solve gives a column of the inverse of every rod.
         let slots = self.rods.iter().map(|r| r.blocks.len()).max().unwrap_or(0);
         let mut inverses = vec![[[Mat3::zeros(); MOST]; MOST]; self.rods.len()];
         self.scratch.resize(matrix.len(), Vec3::zeros());
@@ -320,7 +320,8 @@ mod tests {
         all
     }
 
-    /// Against a dense solve, however stiff the ties are; rods that do not fit cost iterations only.
+    /// Equals a dense solve for any tie stiffness; rods that are not eliminated only cost
+    /// iterations.
     #[test]
     fn tied_rods_are_solved_directly() {
         for stiffness in [1e-2, 1.0, 1e3] {

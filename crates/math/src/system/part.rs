@@ -1,10 +1,10 @@
-//! One body's part of a system matrix, in the form that suits the body.
+//! The part of a system matrix that belongs to one body, in a storage scheme that suits the body.
 
 use std::sync::Arc;
 
 use crate::{BandedLayout, BandedMatrices, BlockMatrix, BlockPattern, Mat3, Mat6, ScalarBands};
 
-/// The form of one body's part.
+/// Storage scheme of one body's part.
 #[derive(Clone, Debug)]
 pub enum PartShape {
     /// A shell or solid: 3×3-block-sparse.
@@ -32,7 +32,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// A zero matrix of the given form.
+    /// A zero matrix with the given storage scheme.
     pub fn zeros(shape: PartShape) -> Self {
         match shape {
             PartShape::Sparse(pattern) => Self::Sparse(BlockMatrix::zeros(pattern)),
@@ -52,7 +52,7 @@ impl Part {
         }
     }
 
-    /// The blocks (i, j) that it stores, in a fixed order, mirror images included.
+    /// The stored blocks (i, j), in a fixed order, mirror images included.
     pub fn stored_blocks(&self) -> Vec<[u32; 2]> {
         let n = self.len() as u32;
         let mirrored = |pairs: Vec<[u32; 2]>| {
@@ -70,8 +70,8 @@ impl Part {
         }
     }
 
-    /// Calls `f` with the place in [`Part::stored_blocks`] and the value of every block; `stored` is
-    /// that list, which a sparse part does not need.
+    /// Calls `f` with the index in [`Part::stored_blocks`] and the value of every block; `stored`
+    /// is that list, unused by sparse parts.
     pub fn for_each_stored(&self, stored: &[[u32; 2]], mut f: impl FnMut(usize, &Mat3)) {
         let blocks = stored.iter().map(|b| b.map(|b| b as usize)).enumerate();
         match self {
@@ -79,8 +79,8 @@ impl Part {
             Self::Dense(m) => blocks.for_each(|(k, [i, j])| {
                 f(k, &m.fixed_view::<3, 3>(3 * i, 3 * j).into_owned());
             }),
-            // Entries of one triangle stand for both, and components without a row have a unit
-            // diagonal, as the factorisation takes them.
+            // Only one triangle is stored, and components without a row have a unit diagonal, as in
+            // the factorisation.
             Self::Banded(m) => blocks.for_each(|(k, [i, j])| match i > j {
                 true => f(k, &m.block(j, i).transpose()),
                 false => f(k, &m.block(i, j)),
@@ -90,7 +90,7 @@ impl Part {
             }),
         }
     }
-    /// How many blocks it has.
+    /// Number of blocks.
     pub fn len(&self) -> usize {
         match self {
             Self::Sparse(m) => m.n(),
@@ -109,13 +109,13 @@ impl Part {
         matches!(self, Self::Banded(_) | Self::Scalar(_))
     }
 
-    /// Adds `value` to block (i, j) of its own numbering; whether there is room for it.
+    /// Adds `value` to block (i, j) of its own numbering; false if it lies outside the pattern.
     pub(super) fn add(&mut self, i: usize, j: usize, value: &Mat3) -> bool {
         match self {
             Self::Banded(m) => m.add_block(i, j, value),
             Self::Scalar(m) => {
                 let same = Mat3::from_diagonal_element(value[(0, 0)]) == *value;
-                // An entry stands for its mirror image as well: of each pair, one is added.
+                // Only one triangle is stored: of each mirrored pair, one entry is added.
                 same && (i < j || m.add(i, j, value[(0, 0)]))
             }
             Self::Sparse(m) => m.add(i, j, value).is_ok(),
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::{BandSize, LinearOperator, SystemMatrix, Vec3};
 
-    /// The blocks of every form, put together, act like the matrix.
+    /// The assembled blocks of every storage scheme act like the matrix.
     #[test]
     fn stored_blocks_are_all_of_the_matrix() {
         let pattern = BlockPattern::from_cliques(4, [[0u32, 2].as_slice(), &[1, 2, 3]]).unwrap();

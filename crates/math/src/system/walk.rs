@@ -1,4 +1,4 @@
-//! Walks over the blocks of a system matrix, whatever the form of its parts.
+//! Iteration over the blocks of a system matrix, independent of the storage of its parts.
 
 use std::ops::Range;
 
@@ -104,7 +104,7 @@ mod tests {
     use crate::{BandSize, BandedLayout, BlockPattern, LinearOperator, PartShape, Vec3};
     use std::sync::Arc;
 
-    /// One part of every form, two of them coupled.
+    /// One part of every storage scheme, two of them coupled.
     fn matrix() -> SystemMatrix {
         let pattern = BlockPattern::from_cliques(4, [&[0, 1, 2][..], &[2, 3]]).unwrap();
         let size = BandSize { n: 9, bandwidth: 5 };

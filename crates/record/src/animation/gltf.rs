@@ -1,11 +1,11 @@
 //! glTF 2.0 in one binary file (`.glb`): a run as morph targets.
 //!
-//! The first frame is the mesh, every other frame a target that holds its displacements; at the time
-//! of a frame its target has the weight one and all others zero, so that programs show straight
-//! motion between frames. The format has y up: one node above all bodies turns them.
+//! The first frame is the mesh, every other frame a target that holds its displacements. At the
+//! time of a frame its target has weight one and all others zero, so that viewers interpolate
+//! linearly between frames. The format has y up; a root node above all bodies rotates them.
 //!
-//! A mesh of this format cannot change what connects its points. A body whose mesh changes has one child
-//! node for each stretch of frames with one mesh; the scale of those that are not shown is zero, which is
+//! A mesh of this format cannot change its connectivity. A body whose mesh changes has one child
+//! node for each segment of frames with one mesh; nodes that are hidden have zero scale, which is
 //! how the format animates visibility.
 
 use std::path::Path;
@@ -54,7 +54,7 @@ pub(super) fn write(animation: &Animation, path: &Path) -> Result<(), RecordErro
     })
 }
 
-/// The parts of the file as they grow.
+/// The sections of the file under construction.
 #[derive(Default)]
 struct File {
     bytes: Vec<u8>,
@@ -89,7 +89,7 @@ impl File {
         }
     }
 
-    /// The node of a body, or of a part of its frames, whose mesh stays the same.
+    /// Adds the node of a body, or of a segment of its frames, with constant connectivity.
     fn stretch(
         &mut self,
         name: &str,
@@ -154,7 +154,7 @@ impl File {
 
     fn material(&mut self, i: usize) -> usize {
         let Colour(rgb) = Colour::palette(i);
-        // Colours of the format are linear, those of pictures are not.
+        // The format stores linear colours; pictures use sRGB.
         let [r, g, b] = rgb.map(|c| (f64::from(c) / 255.0).powf(2.2));
         self.materials.push(json!({
             "doubleSided": true,

@@ -1,4 +1,4 @@
-//! A whole run as one file that other programs play: USD and glTF.
+//! A whole run as one animation file for other programs: USD and glTF.
 
 mod gltf;
 mod usd;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::RecordError;
 
-/// A format that holds a whole run.
+/// A file format for a whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Whole {
     /// Universal Scene Description, as text.
@@ -20,7 +20,7 @@ impl Whole {
     /// All such formats with their names.
     pub const ALL: [(&str, Self); 2] = [("usd", Self::Usd), ("gltf", Self::Gltf)];
 
-    /// The ending of its files.
+    /// The file extension.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Usd => "usda",
@@ -34,7 +34,7 @@ impl Whole {
 pub struct Animation {
     /// The times of the frames [s], ascending.
     pub times: Vec<f64>,
-    /// What is seen.
+    /// The visible bodies.
     pub bodies: Vec<Moving>,
 }
 
@@ -43,35 +43,35 @@ pub struct Animation {
 pub struct Moving {
     /// Its name.
     pub name: String,
-    /// Stretches of frames with one mesh, in order; together they are all frames.
+    /// Segments of frames with one mesh, in order; together they cover all frames.
     pub stretches: Vec<Stretch>,
-    /// Velocities of the points [m/s], z up, for each frame; empty, or empty for a frame, where they
-    /// are not known. Written where the mesh changes.
+    /// Velocities of the points [m/s], z up, for each frame; empty, or empty for a frame, if
+    /// unknown. Written where the mesh changes.
     pub velocities: Vec<Vec<[f32; 3]>>,
 }
 
 /// Successive frames of a body in which the same cells connect the same number of points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stretch {
-    /// What connects the points.
+    /// Connectivity of the points.
     pub shape: Shape,
     /// The points [m], z up, for each frame.
     pub frames: Vec<Vec<[f32; 3]>>,
 }
 
-/// What connects the points of a body.
+/// Connectivity of the points of a body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// A surface, counter-clockwise seen from outside.
     Triangles(Vec<[u32; 3]>),
-    /// Segments of rods of this radius [m]; zero if it is not known.
+    /// Segments of rods of this radius [m]; zero if it is unknown.
     Lines(Vec<[u32; 2]>, f32),
     /// Balls of these radii [m].
     Balls(Vec<f32>),
 }
 
 impl Shape {
-    /// The same kind without points.
+    /// An empty shape of the same kind.
     fn emptied(&self) -> Self {
         match self {
             Self::Triangles(_) => Self::Triangles(Vec::new()),
@@ -80,7 +80,7 @@ impl Shape {
         }
     }
 
-    /// What kind of body it is, for messages.
+    /// Kind of body, for messages.
     fn kind(&self) -> &'static str {
         match self {
             Self::Triangles(_) => "a surface",
@@ -100,7 +100,7 @@ impl Moving {
         }
     }
 
-    /// Appends a frame. One without points is of the kind of the others, whatever `shape` is.
+    /// Appends a frame. A frame without points has the kind of the others, whatever `shape` is.
     pub fn push(&mut self, mut shape: Shape, points: Vec<[f32; 3]>) {
         if points.is_empty() {
             shape = self.stretches.last().map_or(shape, |s| s.shape.emptied());
@@ -246,7 +246,7 @@ fn finite<'a>(name: &str, mut triples: impl Iterator<Item = &'a [f32; 3]>) -> Re
     }
 }
 
-/// Segments as polylines: a segment that starts where the one before ends continues it.
+/// Joins segments into polylines: a segment that starts where the previous one ends continues it.
 pub fn polylines(segments: &[[u32; 2]]) -> Vec<Vec<u32>> {
     let mut lines: Vec<Vec<u32>> = Vec::new();
     for [a, b] in segments {

@@ -2,8 +2,8 @@
 use super::*;
 use openusd::sdf::{self, AbstractData, Value};
 
-/// A sheet that moves, a rod that moves, balls that move and a floor that rests; numbers that a
-/// careless printer would cut short.
+/// A moving sheet, a moving rod, moving balls and a floor at rest, with numbers that lose digits if
+/// they are printed carelessly.
 fn run() -> Animation {
     let times = vec![0.0, 1.0 / 24.0, 0.1];
     let shifted = |p: [f32; 3], i: usize| [p[0] + 0.1 * i as f32, p[1] / 3.0, p[2] - 1e-7];
@@ -142,7 +142,7 @@ fn an_independent_reader_of_usd_finds_frames_points_topology_and_times() {
     // The two names become one identifier; the second gets a number.
     let counts = field("/run/my_sheet_2.curveVertexCounts", "default");
     assert_eq!(integers(&counts), [3, 2]);
-    // What rests is written once.
+    // Bodies at rest are written once.
     let floor = field("/run/obstacle_floor.points", "default");
     assert_eq!(triples(&floor), run.bodies[3].stretches[0].frames[0]);
 }

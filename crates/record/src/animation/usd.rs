@@ -98,7 +98,7 @@ fn prim(out: &mut dyn Write, body: &Moving, name: &str, codes: &[f64]) -> io::Re
     writeln!(out, "    }}")
 }
 
-/// The meshes of a body and the codes from which they hold.
+/// The meshes of a body and the time codes from which they are valid.
 fn meshes<'a>(body: &'a Moving, codes: &[f64]) -> Vec<(f64, &'a Shape)> {
     let mut first = 0;
     let mut found = Vec::new();
@@ -114,7 +114,7 @@ struct Sample<'a> {
     code: f64,
     shape: &'a Shape,
     points: &'a [[f32; 3]],
-    /// Empty where they are not known.
+    /// Empty if unknown.
     velocities: &'a [[f32; 3]],
 }
 
@@ -198,7 +198,7 @@ fn widths(shape: &Shape) -> String {
     }
 }
 
-/// The box around the points and what surrounds them.
+/// The bounding box of the points and their radii.
 fn extent(sample: &Sample) -> String {
     let reach = match sample.shape {
         Shape::Balls(radii) => radii.iter().fold(0.0f32, |m, r| m.max(*r)),
@@ -230,7 +230,7 @@ fn list(values: impl Iterator<Item = impl Display>) -> String {
     out
 }
 
-/// Numbers in the shortest form that gives back the same ones.
+/// Numbers in shortest round-trip form.
 fn triples<'a>(points: impl Iterator<Item = &'a [f32; 3]>) -> String {
     let mut out = String::from("[");
     for (i, [x, y, z]) in points.enumerate() {

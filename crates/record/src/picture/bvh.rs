@@ -9,14 +9,14 @@ pub(super) enum Shape {
     Capsule { a: V, b: V, radius: f32 },
 }
 
-/// A shape with the number that its owner knows it by.
+/// A shape with the index given by its owner.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Primitive {
     pub shape: Shape,
     pub id: u32,
 }
 
-/// Where a ray first meets a shape.
+/// First intersection of a ray with a shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Hit {
     /// Distance along the ray.
@@ -26,7 +26,8 @@ pub(super) struct Hit {
     pub id: u32,
 }
 
-/// A tree of boxes, four to a node, so that one ray is tested against four boxes side by side.
+/// A bounding volume hierarchy with four children per node, so that one ray is tested against four
+/// boxes at once.
 #[derive(Debug)]
 pub(super) struct Bvh {
     nodes: Vec<Node>,
@@ -54,8 +55,8 @@ struct Aabb {
 const INNER: u32 = u32::MAX;
 const LEAF: usize = 4;
 const BINS: usize = 12;
-/// Beyond this many cuts halves replace the surface area heuristic, which bounds the depth: 2³²
-/// primitives need at most 14 + 16 levels, each of which leaves three children waiting.
+/// Depth at which halving replaces the surface area heuristic, to bound the depth: 2³² primitives
+/// need at most 14 + 16 levels, each of which leaves three children on the stack.
 const BALANCED_CUTS: usize = 28;
 const STACK: usize = 96;
 
@@ -114,7 +115,7 @@ impl Bvh {
     }
 
     /// Visits primitives whose boxes the ray meets before `limit`, near ones first, until `visit`
-    /// says that it has seen enough.
+    /// returns true.
     fn walk(
         &self,
         origin: V,
@@ -125,8 +126,8 @@ impl Bvh {
         if self.nodes.is_empty() {
             return;
         }
-        // A direction within a coordinate plane is tilted imperceptibly: zero times infinity would
-        // not be a number.
+        // A direction within a coordinate plane is tilted imperceptibly, because zero times
+        // infinity would be NaN.
         let inverse = direction.map(|x| {
             if x.abs() < 1e-20 {
                 1e20f32.copysign(x)
@@ -214,7 +215,8 @@ impl Node {
         count: [0; 4],
     };
 
-    /// Where a ray enters each box, or infinity if it misses or the box begins beyond `limit`.
+    /// Distance at which a ray enters each box, or infinity if it misses or the box begins beyond
+    /// `limit`.
     #[inline(always)]
     fn enter(&self, origin: V, inverse: V, limit: f32) -> [f32; 4] {
         let (mut from, mut to) = ([0f32; 4], [limit; 4]);
@@ -233,7 +235,7 @@ impl Node {
         let mut entries = [f32::INFINITY; 4];
         for k in 0..4 {
             // The slack covers the rounding of the slabs, so that no ray slips between two boxes;
-            // an empty child has no primitives, whatever the slabs say.
+            // an empty child has no primitives, whatever the slabs give.
             if from[k] <= to[k] * (1.0 + 1e-6) + 1e-7 {
                 entries[k] = from[k];
             }
@@ -247,8 +249,8 @@ struct Item {
     index: u32,
 }
 
-/// Orders items into two groups of low expected cost (surface area heuristic over bins of centres)
-/// and says where the second begins.
+/// Partitions items into two groups of low expected cost (surface area heuristic over bins of
+/// centres) and returns the start of the second.
 fn partition(items: &mut [Item], cuts: usize) -> usize {
     let centres = items.iter().fold(Aabb::EMPTY, |sum, item| {
         let centre = item.bounds.centre();
@@ -355,7 +357,7 @@ impl Shape {
                 }
                 let scale = 1.0 / determinant;
                 let s = origin - a;
-                // A hair's breadth of overlap closes the cracks between neighbours.
+                // A small overlap closes the cracks between neighbours.
                 let u = s.dot(&p) * scale;
                 if !(-1e-6..=1.0 + 1e-6).contains(&u) {
                     return None;
@@ -376,9 +378,10 @@ impl Shape {
     }
 }
 
-/// The first meeting of a ray (unit direction) with a capsule, from outside.
+/// The first intersection of a ray (unit direction) with a capsule, from outside.
 fn hit_capsule(origin: V, direction: V, a: V, b: V, radius: f32) -> Option<f32> {
-    // Measured from the point of the ray nearest to `a`: thin tubes far away keep their digits.
+    // Measured from the point of the ray closest to `a`, so that thin tubes far away keep their
+    // digits.
     let shift = (a - origin).dot(&direction);
     let s = origin + direction * shift - a;
     let axis = b - a;

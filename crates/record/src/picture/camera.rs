@@ -1,10 +1,10 @@
 use super::PictureError;
 use stiction_math::Vec3;
 
-/// From where a picture is taken. z points up.
+/// Camera of a picture. z points up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Camera {
-    /// Looks at everything that is framed, from as near as it can.
+    /// Fits all framed objects, from the smallest distance.
     Auto {
         /// Direction of the eye around the vertical, from the x axis towards the y axis [degrees].
         azimuth: f64,
@@ -13,13 +13,13 @@ pub enum Camera {
         /// Vertical field of view [degrees].
         fov: f64,
     },
-    /// Stands where it is told.
+    /// A given view.
     LookAt {
-        /// Where the eye is [m].
+        /// Position of the eye [m].
         eye: Vec3,
-        /// What appears in the middle [m].
+        /// Point at the centre of the picture [m].
         target: Vec3,
-        /// What points up in the picture.
+        /// Up direction of the picture.
         up: Vec3,
         /// Vertical field of view [degrees].
         fov: f64,
@@ -36,17 +36,17 @@ impl Default for Camera {
     }
 }
 
-/// Part of the half width and height that framed points may fill.
+/// Fraction of the half width and height that framed points may fill.
 const MARGIN: f64 = 0.86;
 
 impl Camera {
     /// Turns [`Camera::Auto`] into the [`Camera::LookAt`] that shows all `points` [m] in a picture
-    /// of the given size; use one over all frames of a sequence, so that the eye stands still.
+    /// of the given size; use one for all frames of a sequence, so that the eye stands still.
     ///
     /// The fit is exact: with tangent T of the half angle, a point (x, y, z) along right, up and
-    /// forward is inside when |x − x₀| ≤ T (z + d). The two sides give d = (a + b)/2 and
-    /// x₀ = T (a − b)/2 with a = max(x/T − z), b = max(−x/T − z); height works alike, and the
-    /// larger of the two distances is taken.
+    /// forward is inside if |x − x₀| ≤ T (z + d). The two sides give d = (a + b)/2 and x₀ = T (a −
+    /// b)/2 with a = max(x/T − z), b = max(−x/T − z); the height is fitted likewise, and the larger
+    /// of the two distances is used.
     pub fn fit(
         self,
         points: impl IntoIterator<Item = Vec3>,
@@ -95,7 +95,7 @@ impl Camera {
         }
         let distance = sides.map(|[a, b]| 0.5 * (a + b));
         let [x, y] = [0, 1].map(|k| tangents[k] * 0.5 * (sides[k][0] - sides[k][1]));
-        // A lone point would otherwise sit in the eye.
+        // Keeps a single point away from the eye.
         let distance = distance[0].max(distance[1]).max(1e-3 - nearest);
         let middle = basis.right * x + basis.up * y;
         let eye = middle - basis.forward * distance;
@@ -187,7 +187,8 @@ impl View {
         (self.forward + self.right * u + self.up * v).normalize()
     }
 
-    /// Where a point appears [pixels] and how far it is from the eye; `None` behind the eye.
+    /// Position of a point in the picture [pixels] and its distance from the eye; `None` behind the
+    /// eye.
     pub fn project(&self, point: Vec3) -> Option<([f64; 2], f64)> {
         let arm = point - self.eye;
         let depth = arm.dot(&self.forward);
@@ -201,7 +202,7 @@ impl View {
         Some(([x, y], arm.norm()))
     }
 
-    /// Angle of a pixel in the middle of the picture [rad].
+    /// Angle of a pixel at the centre of the picture [rad].
     pub fn pixel_angle(&self) -> f64 {
         2.0 * self.tangents[1] / f64::from(self.size[1])
     }

@@ -5,8 +5,8 @@ pub(super) const HEIGHT: u32 = 8;
 /// Columns from one glyph to the next.
 const ADVANCE: u32 = 6;
 
-/// Writes one line with its top left corner at (x, y), each dot of the font `zoom` pixels wide, and
-/// stops before it gets wider than `limit` pixels.
+/// Writes one line with its top left corner at (x, y), each dot of the font `zoom` pixels wide, up
+/// to a width of `limit` pixels.
 pub(super) fn write(
     image: &mut Image,
     text: &str,
@@ -33,7 +33,7 @@ pub(super) fn write(
     }
 }
 
-/// Eight rows of five dots, the leftmost in bit 4; a box for what the font lacks.
+/// Eight rows of five dots, the leftmost in bit 4; a box for unsupported characters.
 fn glyph(character: char) -> [u8; 8] {
     let at = (character as usize).checked_sub(' ' as usize);
     let missing = [0x1f, 0x11, 0x11, 0x11, 0x11, 0x11, 0x1f, 0];

@@ -64,7 +64,7 @@ impl Image {
         }
     }
 
-    /// Copies another image to (x, y); what lies outside is cut off.
+    /// Copies another image to (x, y), clipped to this image.
     pub(super) fn paste(&mut self, other: &Image, x: u32, y: u32) {
         for row in 0..other.height {
             for column in 0..other.width {

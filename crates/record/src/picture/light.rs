@@ -1,18 +1,18 @@
-//! How light arrives: a key light of some width, a fill from the side of the camera, a sky, and how
-//! much of the sky each corner and each patch of the ground can see.
+//! Lighting: a wide key light, a fill light from the side of the camera, a sky, and ambient
+//! occlusion of corners and of the ground.
 
 use super::scene::{Scene, V};
 use rayon::prelude::*;
 
-/// Rays for the sky in total; scenes with many corners get fewer per corner.
+/// Total number of sky rays; scenes with many corners get fewer per corner.
 const SKY_BUDGET: usize = 500_000;
-/// How far surfaces darken one another, in units of the scene.
+/// Range of ambient occlusion, in units of the scene.
 const SKY_REACH: f32 = 0.5;
 const GROUND_CELLS: usize = 96;
 const GROUND_MARGIN: f32 = 0.7;
 
 pub(super) struct Lights {
-    /// Unit vectors towards the middle of the key light and across it.
+    /// Unit vectors towards the centre of the key light and across it.
     key: [V; 3],
     /// Towards the fill light.
     pub fill: V,
@@ -20,7 +20,7 @@ pub(super) struct Lights {
 }
 
 impl Lights {
-    /// Sets the lights and lets `scene` know how open each of its corners is.
+    /// Sets the lights and computes the openness of each corner of `scene`.
     pub fn new(scene: &mut Scene) -> Self {
         let view = &scene.view;
         let (right, back): (V, V) = (view.right.cast(), (-view.forward).cast());
@@ -29,8 +29,8 @@ impl Lights {
                 .try_normalize(1e-3)
                 .unwrap_or_else(V::zeros)
         };
-        // From the left of the camera, high and a little in front of the subject: shapes turn from
-        // light to dark across the picture and shadows fall to the right.
+        // From the left of the camera, high and slightly in front of the subject: surfaces turn
+        // from light to dark across the picture and shadows fall to the right.
         let towards = (V::z() * 1.25 - level(right) * 0.8 + level(back) * 0.45).normalize();
         let across = towards
             .cross(&V::z())
@@ -45,16 +45,16 @@ impl Lights {
         Self { key, fill, ground }
     }
 
-    /// Towards a point of the key light; `at` picks it from the unit square.
+    /// Direction towards a point of the key light, chosen by `at` in the unit square.
     pub fn key(&self, at: [f32; 2]) -> V {
-        // Tangent of the light's half angle: soft, yet sharp where things touch.
+        // Tangent of the light's half angle: soft shadows that are sharp at contacts.
         const WIDTH: f32 = 0.07;
         let (radius, angle) = (WIDTH * at[0].sqrt(), std::f32::consts::TAU * at[1]);
         let [towards, across, up] = self.key;
         (towards + across * (radius * angle.cos()) + up * (radius * angle.sin())).normalize()
     }
 
-    /// How open the ground is at a point, 0 to 1.
+    /// Openness of the ground at a point, 0 to 1.
     pub fn ground(&self, x: f32, y: f32) -> f32 {
         self.ground.get(x, y)
     }
@@ -76,7 +76,7 @@ fn sphere(count: usize) -> Vec<V> {
     (0..count).map(direction).collect()
 }
 
-/// Cosine-weighted share of `directions` above the surface that nothing blocks nearby.
+/// Cosine-weighted fraction of `directions` above the surface that nothing nearby blocks.
 fn openness(scene: &Scene, point: V, normal: V, directions: &[V]) -> f32 {
     let origin = point + normal * 2e-3;
     let (mut open, mut total) = (0.0, 0.0);
@@ -100,7 +100,7 @@ fn openness(scene: &Scene, point: V, normal: V, directions: &[V]) -> f32 {
 }
 
 fn open_corners(scene: &mut Scene) {
-    // Corners that share position and normal share the answer.
+    // Corners with the same position and normal share the result.
     let corners: Vec<(V, V)> = scene
         .triangles
         .iter()

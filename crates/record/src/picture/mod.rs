@@ -1,9 +1,9 @@
-//! Pictures of a run without a GPU: bodies under a key light on a ground with a grid, contacts drawn
-//! over them, frames side by side on a contact sheet.
+//! Pictures of a run without a GPU: bodies under a key light on a ground with a grid, contacts
+//! drawn over them, frames side by side on a contact sheet.
 //!
 //! Rays are cast through a bounding volume hierarchy; pixels on edges get more samples than pixels
-//! inside. Every pixel is a function of the picture alone, so the image has the same bits for any
-//! number of threads.
+//! inside. Every pixel is a function of the picture alone, so that the image has the same bits for
+//! any number of threads.
 
 mod bvh;
 mod camera;
@@ -27,22 +27,22 @@ pub use sheet::contact_sheet;
 use stiction_contact::ContactState;
 use stiction_math::Vec3;
 
-/// What is to be seen, and how. z points up.
+/// Contents and settings of a picture. z points up.
 #[derive(Clone, Debug)]
 pub struct Picture<'a> {
     /// Surfaces.
     pub meshes: Vec<MeshView<'a>>,
     /// Rods and hair.
     pub lines: Vec<LineView<'a>>,
-    /// Contacts, drawn over everything else; faint where a surface hides them.
+    /// Contacts, drawn over everything else; faint if a surface hides them.
     pub points: Vec<PointView>,
     /// Height of the ground [m], if it is shown.
     pub ground: Option<f64>,
-    /// From where.
+    /// Camera.
     pub camera: Camera,
     /// Width and height [pixels].
     pub size: [u32; 2],
-    /// Most samples per pixel, at least 4; pixels without edges take 4.
+    /// Maximum number of samples per pixel, at least 4; pixels without edges take 4.
     pub samples: u32,
 }
 
@@ -63,7 +63,7 @@ impl Default for Picture<'_> {
 /// A surface.
 #[derive(Clone, Copy, Debug)]
 pub struct MeshView<'a> {
-    /// Vertex positions [m]; triangles with positions that are not finite are left out.
+    /// Vertex positions [m]; triangles with positions that are not finite are skipped.
     pub positions: &'a [Vec3],
     /// Vertex indices; both sides are shown, the back a little darker.
     pub triangles: &'a [[u32; 3]],
@@ -71,7 +71,7 @@ pub struct MeshView<'a> {
     pub colour: Colour,
     /// Whether normals are averaged between triangles that meet at a blunt angle.
     pub smooth: bool,
-    /// Whether the automatic camera makes room for it; false suits large obstacles.
+    /// Whether the automatic camera includes it; false suits large obstacles.
     pub framed: bool,
 }
 
@@ -88,10 +88,10 @@ pub struct LineView<'a> {
     pub radius: f64,
 }
 
-/// A dot, with an arrow if there is something to point out.
+/// A dot, with an optional arrow.
 #[derive(Clone, Copy, Debug)]
 pub struct PointView {
-    /// Where [m].
+    /// Position [m].
     pub position: Vec3,
     /// Colour.
     pub colour: Colour,
@@ -111,10 +111,10 @@ impl PointView {
     }
 }
 
-/// Why a picture cannot be drawn.
+/// Errors of rendering.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PictureError {
-    /// The size is zero or beyond reason.
+    /// A size of zero or beyond the limit.
     #[error("a picture of {width}×{height} pixels: sides must be between 1 and 16384")]
     Size {
         /// Width [pixels].
@@ -122,21 +122,21 @@ pub enum PictureError {
         /// Height [pixels].
         height: u32,
     },
-    /// A triangle or segment names a vertex that is not there.
+    /// A triangle or segment refers to a vertex that does not exist.
     #[error("{kind} {item} of view {view} names vertex {vertex}, but there are {count}")]
     Index {
         /// "triangle" or "segment".
         kind: &'static str,
-        /// Which one.
+        /// Index of the triangle or segment.
         item: usize,
-        /// Which mesh or set of lines.
+        /// Index of the mesh or set of lines.
         view: usize,
         /// The vertex named.
         vertex: u32,
         /// Number of vertices.
         count: usize,
     },
-    /// The camera looks nowhere.
+    /// A degenerate camera.
     #[error(
         "the camera is degenerate: eye and target must be finite and apart, up must not point along \
          the view, and the field of view must lie between 1 and 150 degrees"

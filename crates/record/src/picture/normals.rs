@@ -1,13 +1,13 @@
 use super::scene::V;
 
-/// Triangles that meet at a sharper angle than this keep their edge.
+/// Angle above which triangles keep their common edge sharp.
 const CREASE: f32 = 40.0;
 
 /// Unit normals, one per corner of each triangle.
 ///
 /// With `smooth`, a corner averages the triangles around its vertex that lie within the crease
-/// angle of its own, weighted by their angle at the vertex, which does not depend on how a flat
-/// region is cut into triangles. A degenerate triangle takes what its neighbours give.
+/// angle of its own, weighted by their angle at the vertex, which does not depend on the
+/// triangulation of a flat region. A degenerate triangle uses the normals of its neighbours.
 pub(super) fn corner_normals(positions: &[V], triangles: &[[u32; 3]], smooth: bool) -> Vec<[V; 3]> {
     let faces: Vec<V> = triangles
         .iter()

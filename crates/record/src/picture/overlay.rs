@@ -6,10 +6,10 @@ use super::{Colour, Image, Picture};
 /// Radius of a dot and half the width of an arrow's shaft, for a picture 480 pixels high [pixels].
 const DOT: f64 = 3.2;
 const SHAFT: f64 = 1.0;
-/// How strongly a hidden contact shows.
+/// Opacity of a hidden contact.
 const HIDDEN: f32 = 0.35;
 
-/// Draws the picture's points, far ones first. `depth` gives the distance of the nearest surface in
+/// Draws the picture's points, far ones first. `depth` gives the distance of the closest surface in
 /// a pixel.
 pub(super) fn draw(
     image: &mut Image,
@@ -66,7 +66,7 @@ pub(super) fn draw(
     }
 }
 
-/// Fills where `distance` [pixels] is negative, with an edge one pixel wide.
+/// Fills pixels with negative `distance` [pixels], with an edge one pixel wide.
 fn paint(
     image: &mut Image,
     between: [[f64; 2]; 2],
@@ -97,8 +97,8 @@ fn segment(p: [f64; 2], a: [f64; 2], b: [f64; 2]) -> f64 {
     (p[0] - a[0] - t * dx).hypot(p[1] - a[1] - t * dy)
 }
 
-/// Signed distance, near the outline, to the triangle with its tip at `tip` and its base, of the
-/// given half width, around `base`.
+/// Signed distance, near the outline, to the triangle with its tip at `tip` and a base of the given
+/// half width around `base`.
 fn cone(p: [f64; 2], base: [f64; 2], tip: [f64; 2], half: f64) -> f64 {
     let (dx, dy) = (tip[0] - base[0], tip[1] - base[1]);
     let long = dx.hypot(dy).max(1e-9);

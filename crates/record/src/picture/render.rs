@@ -6,11 +6,12 @@ use super::{Image, Picture, PictureError};
 use rayon::prelude::*;
 use stiction_math::Vec3;
 
-/// Samples that every pixel gets.
+/// Minimum number of samples per pixel.
 const BASE: u32 = 4;
-/// Difference between samples, or to a neighbour, that calls for more of them (sRGB, 0 to 1).
+/// Difference between samples, or to a neighbour, above which a pixel gets more of them (sRGB, 0 to
+/// 1).
 const CONTRAST: f32 = 0.025;
-/// Keeps rays from meeting the surface they start on, in units of the scene.
+/// Offset that keeps rays from meeting their own surface, in units of the scene.
 const LIFT: f32 = 2e-4;
 
 pub(super) fn render(picture: &Picture) -> Result<Image, PictureError> {
@@ -53,11 +54,11 @@ pub(super) fn render(picture: &Picture) -> Result<Image, PictureError> {
 
 #[derive(Clone, Copy)]
 struct Pixel {
-    /// Mean of the samples, sRGB: averaging what the eye sees keeps edges on bright ground smooth.
+    /// Mean of the samples in sRGB: averaging perceived values keeps edges on bright ground smooth.
     colour: V,
     /// Largest difference between two samples.
     spread: f32,
-    /// Nearest surface.
+    /// Distance of the closest surface.
     depth: f32,
 }
 
@@ -85,7 +86,7 @@ impl Grid {
         let decade = 10f64.powf(wanted.log10().floor());
         let steps = [1.0, 2.0, 5.0, 10.0];
         let step = steps.into_iter().find(|step| step * decade >= 0.8 * wanted);
-        // Far from the origin, single precision could not tell one line from the next.
+        // Far from the origin, single precision could not separate the lines.
         let step = step.unwrap_or(10.0) * decade;
         let near = scene
             .scaled(Vec3::zeros())
@@ -96,7 +97,7 @@ impl Grid {
         }
     }
 
-    /// How much of a pixel of width `footprint` a line across `axis` covers, 0 to 1.
+    /// Fraction of a pixel of width `footprint` that a line across `axis` covers.
     fn line(&self, point: V, axis: usize, footprint: f32) -> f32 {
         let half = 0.008 * self.spacing;
         let x = (point[axis] - self.origin[axis]) / self.spacing;
@@ -123,7 +124,7 @@ impl Tracer<'_> {
         for index in samples {
             let [dx, dy] = net(index);
             let direction = self.scene.view.direction(x as f64 + dx, y as f64 + dy);
-            // The same net, its coordinates exchanged and turned from pixel to pixel.
+            // The same sample net, with coordinates exchanged and rotated from pixel to pixel.
             let light = [dy as f32, (dx as f32 + turn).fract()];
             let (linear, t) = self.trace(direction, light);
             let colour = linear.map(encode);
@@ -139,7 +140,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// Linear colour along a ray and the distance to what it meets.
+    /// Linear colour along a ray and the distance of its first hit.
     fn trace(&self, direction: Vec3, light: [f32; 2]) -> (V, f32) {
         let scene = self.scene;
         let origin: V = scene.view.eye.cast();
@@ -180,7 +181,7 @@ impl Tracer<'_> {
             let corner = triangle.normals[k] * sign;
             normal += corner * weights[k];
             open += triangle.openness[k][usize::from(back)] * weights[k];
-            // Shadow rays start on the smooth surface that the normals suggest, not on the flat
+            // Shadow rays start on the smooth surface given by the normals, not on the flat
             // triangle, which would shade itself in facets near the terminator. [hanika2021]
             let below = (point - triangle.corners[k]).dot(&corner).min(0.0);
             lifted -= corner * (below * weights[k]);
@@ -275,7 +276,7 @@ fn smooth(from: f32, to: f32, x: f32) -> f32 {
     t * t * (3.0 - 2.0 * t)
 }
 
-/// Bends highlights below white instead of clipping them.
+/// Compresses highlights below white instead of clipping them.
 fn shoulder(x: f32) -> f32 {
     const KNEE: f32 = 0.65;
     if x <= KNEE {
@@ -301,7 +302,7 @@ fn net(index: u32) -> [f64; 2] {
     [unit(index.reverse_bits()), unit(second)]
 }
 
-/// A number in [0, 1) per pixel whose neighbours differ strongly.
+/// A number in [0, 1) per pixel that differs strongly between neighbours.
 fn dither(x: usize, y: usize) -> f32 {
     let mixed = 0.067_110_56 * x as f64 + 0.005_837_15 * y as f64;
     (52.982_918_9 * mixed.fract()).fract() as f32

@@ -5,11 +5,11 @@ use super::{Picture, PictureError};
 use stiction_math::Vec3;
 use stiction_math::nalgebra::Vector3;
 
-/// Single precision is plenty for a picture, once the scene is moved to the origin and scaled to
-/// about one unit.
+/// Vectors in single precision, which is sufficient once the scene is moved to the origin and
+/// scaled to about one unit.
 pub(super) type V = Vector3<f32>;
 
-/// The picture's contents, ready for rays, in the scaled frame.
+/// The picture's contents, prepared for ray casting, in the scaled frame.
 pub(super) struct Scene {
     pub bvh: Bvh,
     pub triangles: Vec<Triangle>,
@@ -23,17 +23,17 @@ pub(super) struct Scene {
     scale: f64,
 }
 
-/// What shading has to know about a triangle.
+/// Shading data of a triangle.
 pub(super) struct Triangle {
     pub corners: [V; 3],
     pub normals: [V; 3],
-    /// Light that reaches each corner from all around, for the front and the back, 0 to 1.
+    /// Ambient light at each corner, for the front and the back, 0 to 1.
     pub openness: [[f32; 2]; 3],
     /// Linear colour.
     pub colour: V,
 }
 
-/// What shading has to know about a segment of a line.
+/// Shading data of a line segment.
 pub(super) struct Tube {
     pub ends: [V; 2],
     pub colour: V,
@@ -71,9 +71,9 @@ impl Scene {
         else {
             return Err(PictureError::Camera);
         };
-        // The unit is half the height seen at the target. It depends on the camera alone, so lights
-        // and grid stand still while bodies move; a target that is set right before the eye must
-        // not make the unit so small that single precision fails.
+        // The unit is half the height seen at the target. It depends on the camera alone, so that
+        // lights and grid stand still while bodies move. A target right in front of the eye must
+        // not make the unit too small for single precision.
         let seen = (target - eye).norm() * (0.5 * fov.to_radians()).tan();
         let unit = seen.max(0.05 * radius);
         let scale = if unit > 0.0 && unit.is_finite() {

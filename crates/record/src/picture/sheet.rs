@@ -4,10 +4,10 @@ const GAP: u32 = 8;
 const PAPER: Colour = Colour([250, 250, 251]);
 const INK: Colour = Colour([60, 66, 74]);
 
-/// Frames side by side, `columns` to a row, each with a label below it.
+/// Places frames side by side, `columns` to a row, each with a label below it.
 ///
-/// Every cell has the size of the largest frame. The label's text is plain ASCII; other characters
-/// show as a box.
+/// Every cell has the size of the largest frame. Labels are plain ASCII; other characters show as a
+/// box.
 pub fn contact_sheet(frames: &[(&Image, &str)], columns: usize) -> Result<Image, PictureError> {
     let columns = columns.clamp(1, frames.len().max(1)) as u32;
     let rows = (frames.len() as u32).div_ceil(columns).max(1);

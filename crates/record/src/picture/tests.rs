@@ -139,7 +139,7 @@ fn a_body_casts_a_shadow_on_the_ground() {
         .filter(|at| bright(&with, at % 160, at / 160) + 60 < bright(&without, at % 160, at / 160))
         .count();
     assert!(darker > 1500, "{darker}");
-    // The sky is the same, whatever stands on the ground.
+    // The sky does not depend on objects on the ground.
     assert!((bright(&with, 3, 2) - bright(&without, 3, 2)).abs() < 6);
 }
 

@@ -48,7 +48,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Obstacles beside the bodies: one file each, or one per frame for those that move.
+    /// Writes obstacles: one file each, or one per frame for those that move.
     fn obstacle_frames<'a>(
         &mut self,
         model: &Model,
@@ -83,7 +83,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// A body with all it has: a solid with its tetrahedra, anything else as its surface.
+    /// Writes a body with all its data: a solid with its tetrahedra, others as their surface.
     fn whole(&mut self, body: &Body, state: &State, path: &Path) -> Result<(), RecordError> {
         let values = self.last.values();
         let conforming = matches!(body.surface.skin, stiction_bodies::Skin::Nodes(_));
@@ -137,13 +137,13 @@ impl Recorder {
     }
 }
 
-/// A file of a frame as the time series names it.
+/// The path of a frame's file relative to the time series.
 fn listed(path: &Path) -> String {
     let file = path.file_name().map(|f| f.to_string_lossy().into_owned());
     format!("frames/{}", file.unwrap_or_default())
 }
 
-/// The certificate of the step that led to a frame, by name.
+/// The certificate of a frame's step, by name.
 fn fields(values: &[f64; Certificate::FIELDS.len()]) -> Vec<(&'static str, Data<'_>)> {
     let names = Certificate::FIELDS.iter().zip(values);
     names

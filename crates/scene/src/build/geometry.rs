@@ -7,13 +7,13 @@ use stiction_geometry::{
 };
 use stiction_math::elementary::cbrt;
 use stiction_math::{Quat, Vec3};
+use stiction_meshio::{Group, MeshFile};
 
 use crate::{
     Limits,
     canonical::Fingerprint,
     error::{Kind, Reporter},
     files::Files,
-    mesh_files::{Group, MeshFile},
     read::{
         Document,
         body::{BodyPlan, Geometry, Stuff},

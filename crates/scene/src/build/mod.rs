@@ -15,6 +15,7 @@ use stiction_bodies::{
 };
 use stiction_geometry::{EmbeddingConfig, EmbeddingError, LevelSet, Selection, TetMesh, TriMesh};
 use stiction_math::Vec3;
+use stiction_meshio::Group;
 use stiction_sim::{adapt::RefineAt, probe::Probe};
 
 use crate::{
@@ -23,7 +24,6 @@ use crate::{
     error::{Kind, Reporter},
     extension::Extension,
     files::Files,
-    mesh_files::Group,
     read::{
         Document, Gravity,
         adapt::AdaptPlan,

@@ -3,10 +3,10 @@
 use stiction_bodies::material::ShellMaterial;
 use stiction_geometry::{Aabb, Selection, TriMesh, select};
 use stiction_math::Vec3;
+use stiction_meshio::Group;
 
 use crate::{
     error::{Kind, Reporter},
-    mesh_files::Group,
     read::{body::BodyPlan, pin::Filter},
     source::At,
     suggest,

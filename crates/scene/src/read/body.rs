@@ -15,21 +15,75 @@ use stiction_math::Vec3;
 
 use crate::{
     error::{Kind, Reporter},
-    fields::{Fields, list, string},
+    format::{Family, Fields, section, words},
     friction::Coefficients,
     read::{
-        material::Materials,
-        motion::load,
-        pin::{Filter, selection},
-        place::{Placement, placement},
-        settings::plain_name,
+        material::{MATERIAL, Materials},
+        motion::{LOAD, load},
+        pin::{Filter, SELECT, selection},
+        place::{Placement, ROTATE, placement},
         shape::{Generator, Purpose, ShapePlan, shape},
     },
-    schema,
     source::{At, Place},
     suggest,
     tree::{Node, Table, Value},
 };
+
+words! { KINDS: Purpose = "shell" => Purpose::Shell, "solid" => Purpose::Solid, "embedded" => Purpose::Embedded, "rigid" => Purpose::Rigid,
+"particles" => Purpose::Particles, "rods" => Purpose::Rods, "frames" => Purpose::Frames }
+words! { MASS: MassKind = "lumped" => MassKind::Lumped, "consistent" => MassKind::Consistent }
+words! { REST_ANGLES: RestAngles = "mesh" => RestAngles::Mesh, "flat" => RestAngles::Flat }
+words! { NATURAL: Natural = "given" => Natural::Given, "straight" => Natural::Straight }
+words! { TWIST: Twist = "dynamic" => Twist::Dynamic, "quasi-static" => Twist::QuasiStatic }
+
+section! { pub(crate) BODY "body" [ExactlyOne(&["shape", "mesh"]), With("kind", &["particles"], &["radius"], &[]), With("kind", &["embedded"], &["cell"], &[]),
+    With("kind", &["shell", "solid", "embedded", "particles", "rods", "frames"], &[], &["torque"]), With("kind", &["rigid", "solid", "embedded", "particles", "rods", "frames"], &[], &["warp", "rest_angles", "patch"]),
+    With("kind", &["shell", "rigid", "solid", "embedded", "particles", "frames"], &[], &["natural", "twist", "director", "rooted"])];
+    "name": Name, Required, "its name, unlike all others";
+    "kind": Word(KINDS.words), Said("the material's"), "`\"shell\"` (cloth), `\"solid\"` (tetrahedra), `\"embedded\"` (a closed surface carried by a lattice of tetrahedra), `\"rigid\"`, `\"particles\"` (balls that do not turn, such as grains), `\"rods\"` (hair, ropes, wires), `\"frames\"` (branches and leaves, carried by affine frames)";
+    "shape": Union(Family::BodyShape), Absent, "a [shape](#shapes)";
+    "mesh": Text, Absent, "instead of `shape`: a [mesh file](#mesh-files)";
+    "material": Either(&[Text, Table(&MATERIAL)]), Required, "its [material](#materialname)";
+    "translate": Vector("m"), Vec(&[0.0; 3]), "moved at last";
+    "rotate": TableOrTables(&ROTATE), Absent, "turned after `scale`, one after another";
+    "scale": Either(&[Number("1", Any), Vector("1")]), Num(1.0), "applied first; negative numbers mirror";
+    "velocity": Vector("m/s"), Vec(&[0.0; 3]), "at the start";
+    "angular_velocity": Vector("°/s"), Vec(&[0.0; 3]), "at the start, about the centre of mass";
+    "acceleration": Either(&[Vector("m/s²"), Table(&LOAD)]), Said("zero"), "of this body alone, beside gravity; as a table it changes over time as [gravity](#top-level) does";
+    "force": Either(&[Vector("N"), Table(&LOAD)]), Said("zero"), "external force on the body as a whole, spread over it like its mass; as a table over time. Its potential is no part of energies. Not every [method](#method) supports forces, torques and changing accelerations";
+    "torque": Either(&[Vector("N·m"), Table(&LOAD)]), Said("zero"), "external torque on a rigid body about its centre of mass, in the world frame; as a table over time";
+    "mass": Word(MASS.words), Chosen("lumped"), "`\"lumped\"` or `\"consistent\"` mass matrix of shells and solids";
+    "drag": Table(&DRAG), Absent, "air drag";
+    "warp": Direction, Vec(&[1.0, 0.0, 0.0]), "direction of a shell's warp in its shape's own frame";
+    "rest_angles": Word(REST_ANGLES.words), Chosen("mesh"), "which angles between a shell's triangles are free of stress: those of the `\"mesh\"` or `\"flat\"` ones";
+    "cell": Number("m", Positive), Said("required for embedded"), "size of the lattice's cells";
+    "radius": Number("m", Positive), Said("required for particles"), "of each particle; surfaces stay the contact thickness apart from it";
+    "natural": Word(NATURAL.words), Chosen("given"), "in which shape rods bear no stress: the one they are `\"given\"`, or `\"straight\"`";
+    "twist": Word(TWIST.words), Chosen("dynamic"), "whether the twists of rods are degrees of freedom, or `\"quasi-static\"`: at every moment where the energy of the centreline is least, as hair is twisted, whose twist waves are far too quick to be seen. Fewer unknowns, and what the splitting integrator needs";
+    "director": Direction, Vec(&[0.0, 0.0, 1.0]), "of rods, in their shape's own frame: where the first half axis of the cross-section points at the root, as far as it is across; along a rod it follows without twist";
+    "patch": Tables(&PATCH), Absent, "of shells: where they are of another material";
+    "rooted": Table(&ROOTED), Absent, "of rods: what they grow out of";
+    "padding": Number("m", NotNegative), Num(0.0), "how far outside its surface a body is touched, beside the contact thickness: half the thickness of cloth";
+    "start_scale": Either(&[Number("1", Positive), Numbers(3, "1", Positive)]), Num(1.0), "of shells and solids: where nodes start, scaled about the centre of mass along x, y and z; the rest shape is not scaled, so that the body starts stretched";
+    "repeat": Table(&REPEAT), Absent, "copies, called `NAME-1`, `NAME-2`, …";
+}
+section! { pub(crate) DRAG "body.drag";
+    "normal": Number("1", NotNegative), Num(1.0), "across the surface";
+    "tangential": Number("1", NotNegative), Num(0.05), "along it";
+}
+section! { pub(crate) PATCH "body.patch";
+    "material": Either(&[Text, Table(&MATERIAL)]), Required, "a material of shells. Damping and friction are those of the body's own";
+    "select": Table(&SELECT), Required, "as for [pins](#pin): the triangles all of whose nodes are selected are of that material; of several patches the last counts";
+}
+section! { pub(crate) ROOTED "body.rooted";
+    "body": Text, Required, "a body listed before";
+    "stiffness": Number("1", Positive), Num(1.0), "of the springs, see below";
+    "bare": Count(0), Int(2), "number of segments that never touch that body";
+}
+section! { pub(crate) REPEAT "body.repeat";
+    "count": Count(1), Required, "number of copies";
+    "step": Vector("m"), Required, "from one copy to the next";
+}
 
 /// A body as it was read.
 pub(crate) struct BodyPlan {
@@ -100,26 +154,16 @@ impl Names {
             index: BTreeMap::new(),
         };
         for node in nodes {
-            let Value::Table(table) = &node.value else {
+            let (Value::Table(table), Some(name)) = (&node.value, node.name()) else {
                 continue;
             };
-            let Some(Node {
-                value: Value::String(name),
-                place,
-            }) = table.get("name")
-            else {
-                continue;
-            };
+            let place = table.get("name").map_or(node.place, |n| n.place);
             for copy in copies(name, repeat_count(table)) {
                 let at = names.list.len();
                 if names.index.insert(copy.clone(), at).is_some() {
                     let message = format!("two bodies are called `{copy}`");
-                    reporter.fail::<()>(
-                        Kind::Duplicate,
-                        *place,
-                        message,
-                        Some("give each its own name".to_owned()),
-                    );
+                    let help = Some("give each its own name".to_owned());
+                    reporter.fail::<()>(Kind::Duplicate, place, message, help);
                 }
                 names.list.push(copy);
             }
@@ -147,7 +191,7 @@ impl Names {
     /// The index of the body that `key` names, or the number of bodies plus the index among
     /// `obstacles`: how contacts number them.
     pub fn need_thing(&self, f: &Fields<'_>, key: &str, obstacles: &[String]) -> Option<usize> {
-        let name = string(f.reporter, f.need(key)?, &format!("`{key}` of {}", f.what))?;
+        let name = f.text(key)?;
         if let Some(body) = self.index.get(name.value) {
             return Some(*body);
         }
@@ -162,7 +206,7 @@ impl Names {
 
     /// The index of the body that `key` names.
     pub fn need(&self, f: &Fields<'_>, key: &str) -> Option<usize> {
-        let name = string(f.reporter, f.need(key)?, &format!("`{key}` of {}", f.what))?;
+        let name = f.text(key)?;
         self.find(f.reporter, &name)
     }
 }
@@ -185,66 +229,43 @@ pub(crate) fn copies(name: &str, count: Option<u32>) -> Vec<String> {
     }
 }
 
-const KINDS: &[(&str, Purpose)] = &[
-    ("shell", Purpose::Shell),
-    ("solid", Purpose::Solid),
-    ("embedded", Purpose::Embedded),
-    ("rigid", Purpose::Rigid),
-    ("particles", Purpose::Particles),
-    ("rods", Purpose::Rods),
-    ("frames", Purpose::Frames),
-];
-
 pub(crate) fn body(
     reporter: &Reporter,
     node: &Node,
     materials: &Materials<'_>,
     names: &Names,
 ) -> Option<BodyPlan> {
-    let f = Fields::named(reporter, node, "body", schema::BODY)?;
-    let name = f.need_string("name")?;
-    let name = At::new(
-        plain_name(reporter, name.clone(), "the `name` of a body")?,
-        name.place,
-    );
-    let material = f
-        .need("material")
-        .and_then(|n| materials.of(n, &name.value));
-    let purpose = match f.get("kind") {
-        Some(_) => f.choice("kind", KINDS)?,
-        None => material.as_ref()?.purpose(&f)?,
+    let f = Fields::named(reporter, node, "body", &BODY)?;
+    let name = f.name()?;
+    let material = materials.of(f.get("material")?, &name.value);
+    let purpose = match f.has("kind") {
+        true => f.choice("kind", &KINDS)?,
+        false => material.as_ref()?.purpose(&f)?,
     };
     only_for(&f, purpose);
     let placement = placement(&f);
     let spec = spec(&f, purpose, &name.value, placement.as_ref());
-    let repeat = match f.get("repeat") {
-        Some(node) => Some(repeat(reporter, node, &f.what)?),
+    let repeat = match f.sub("repeat", &REPEAT)? {
+        Some(r) => Some(repeat(&r, &f.what)?),
         None => None,
     };
-
-    let rooted = match f.get("rooted") {
-        Some(node) => Some(rooted(&f, node, names, &name.value)?),
+    let rooted = match f.sub("rooted", &ROOTED)? {
+        Some(r) => Some(rooted(&f, &r, names, &name.value)?),
         None => None,
     };
-
-    let rest_angles = f.choice(
-        "rest_angles",
-        &[("mesh", RestAngles::Mesh), ("flat", RestAngles::Flat)],
-    );
-    let patches = match f.get("patch") {
-        Some(node) => list(reporter, node, "`patch`", None)?
-            .iter()
-            .map(|node| patch(&f, node, materials, rest_angles.unwrap_or_default()))
-            .collect::<Option<_>>()?,
-        None => Vec::new(),
-    };
+    let rest_angles = f.choice("rest_angles", &REST_ANGLES)?;
+    let patches = f
+        .tables("patch")
+        .iter()
+        .map(|node| patch(&f, node, materials, rest_angles))
+        .collect::<Option<_>>()?;
     let stuff = material.as_ref().and_then(|m| {
         Some(match purpose {
-            Purpose::Shell => Stuff::Shell(m.shell(reporter, rest_angles.unwrap_or_default())?),
+            Purpose::Shell => Stuff::Shell(m.shell(reporter, rest_angles)?),
             Purpose::Solid => Stuff::Solid(m.solid(reporter)?),
             Purpose::Frames => Stuff::Frames(m.solid(reporter)?),
             Purpose::Embedded => {
-                let cell = f.need_positive("cell");
+                let cell = f.need("cell");
                 Stuff::Embedded(m.solid(reporter)?, At::new(cell?, f.place_of("cell")))
             }
             Purpose::Rigid => {
@@ -252,7 +273,7 @@ pub(crate) fn body(
                 Stuff::Rigid(density, damping)
             }
             Purpose::Particles => {
-                let radius = f.need_positive("radius");
+                let radius = f.need("radius");
                 let (density, damping) = m.rigid(reporter)?;
                 Stuff::Particles {
                     radius: radius?,
@@ -261,31 +282,18 @@ pub(crate) fn body(
                 }
             }
             Purpose::Rods => {
-                let natural = [("given", Natural::Given), ("straight", Natural::Straight)];
-                let natural = f.choice("natural", &natural).unwrap_or_default();
-                let twist = [
-                    ("dynamic", Twist::Dynamic),
-                    ("quasi-static", Twist::QuasiStatic),
-                ];
-                let twist = f.choice("twist", &twist).unwrap_or_default();
-                let director = match f.has("director") {
-                    true => f.direction("director")?,
-                    false => Vec3::z(),
-                };
-                let turned = placement.as_ref()?.pose.rotation * director;
-                Stuff::Rods(m.rod(reporter, natural, twist)?, turned)
+                let natural = f.choice("natural", &NATURAL)?;
+                let twist = f.choice("twist", &TWIST)?;
+                let director = placement.as_ref()?.pose.rotation * f.direction("director")?;
+                Stuff::Rods(m.rod(reporter, natural, twist)?, director)
             }
         })
     });
-    let geometry = if f.exactly_one(&["shape", "mesh"]) {
-        match f.get("shape") {
-            Some(node) => shape(reporter, node, &name.value, purpose).map(Geometry::Shape),
-            None => f
-                .string("mesh")
-                .map(|path| Geometry::File(At::new(path.value.to_owned(), path.place))),
-        }
-    } else {
-        None
+    let geometry = match f.get("shape") {
+        Some(node) => shape(reporter, node, &name.value, purpose).map(Geometry::Shape),
+        None => f
+            .text("mesh")
+            .map(|path| Geometry::File(At::new(path.value.to_owned(), path.place))),
     };
     if let Some(Geometry::Shape(ShapePlan {
         source: Generator::Grown(_),
@@ -337,10 +345,9 @@ fn patch(
 ) -> Option<(At<Vec<Filter>>, ShellMaterial)> {
     let reporter = body.reporter;
     let what = format!("a patch of {}", body.what);
-    let f = Fields::new(reporter, node, &what, schema::PATCH)?;
-    let select = f.need("select");
-    let material = materials.of(f.need("material")?, &what)?;
-    let select = select?;
+    let f = Fields::new(reporter, node, &what, &PATCH)?;
+    let material = materials.of(f.get("material")?, &what)?;
+    let select = f.get("select")?;
     let filters = selection(reporter, select, &what)?;
     let material = material.shell(reporter, rest_angles)?;
     Some((At::new(filters, select.place), material))
@@ -374,7 +381,7 @@ fn only_for(f: &Fields<'_>, purpose: Purpose) {
     for (key, kinds, whose) in rules {
         if f.has(key) && !kinds.contains(&purpose) {
             let message = format!("`{key}` of {} has no meaning: it is for {whose}", f.what);
-            f.fail::<()>(Kind::Value, key, message, Some(format!("remove `{key}`")));
+            f.refuse::<()>(key, message, &format!("remove `{key}`"));
         }
     }
 }
@@ -386,78 +393,29 @@ fn spec(
     placement: Option<&Placement>,
 ) -> Option<BodySpec> {
     let mut spec = BodySpec::new(name);
-    let optional = |key| {
-        if f.has(key) {
-            f.vector(key)
-        } else {
-            Some(Vec3::zeros())
-        }
-    };
-    let (velocity, spin, acceleration) = (
-        optional("velocity"),
-        optional("angular_velocity"),
-        match f.get("acceleration").map(|n| &n.value) {
-            Some(Value::Table(_)) => Some(Vec3::zeros()),
-            _ => optional("acceleration"),
-        },
-    );
     spec.load = loads(f, purpose)?;
-    if f.has("mass")
-        && !matches!(
-            purpose,
-            Purpose::Rigid | Purpose::Particles | Purpose::Rods | Purpose::Frames
-        )
-    {
-        spec.mass = f.choice(
-            "mass",
-            &[
-                ("lumped", MassKind::Lumped),
-                ("consistent", MassKind::Consistent),
-            ],
-        )?;
+    if f.has("mass") {
+        spec.mass = f.choice("mass", &MASS)?;
     }
-    if let Some(node) = f.get("drag") {
-        let d = Fields::new(
-            f.reporter,
-            node,
-            format!("`drag` of {}", f.what),
-            schema::DRAG,
-        )?;
-        let normal = if d.has("normal") {
-            d.not_negative("normal")?
-        } else {
-            1.0
-        };
-        let tangential = if d.has("tangential") {
-            d.not_negative("tangential")?
-        } else {
-            0.05
-        };
+    if let Some(d) = f.sub("drag", &DRAG)? {
+        let (normal, tangential) = (d.take("normal")?, d.take("tangential")?);
         spec.drag = Some(Drag { normal, tangential });
     }
-    if f.has("warp") {
-        spec.warp = f.direction("warp")?;
-    }
-    if f.has("padding") {
-        spec.padding = f.not_negative("padding")?;
-    }
-    if f.has("start_scale") {
-        spec.start_scale = match &f.need("start_scale")?.value {
-            Value::Array(_) => f.vector("start_scale")?,
-            _ => Vec3::repeat(f.number("start_scale")?),
-        };
-        if let Some(s) = spec.start_scale.iter().find(|s| **s <= 0.0) {
-            return f.out_of_range("start_scale", *s, "positive");
-        }
-    }
+    spec.warp = f.direction("warp")?;
     // The warp is woven into the shape and turns with it.
     if let Some(p) = placement {
         spec.warp = p.pose.rotation * spec.warp;
     }
-    spec.velocity = velocity?;
+    spec.padding = f.take("padding")?;
+    spec.start_scale = f.take("start_scale")?;
+    spec.velocity = f.take("velocity")?;
     // Angles are in degrees, also per second.
-    spec.angular_velocity = spin?.map(f64::to_radians);
-    spec.acceleration = acceleration?;
+    spec.angular_velocity = f.take::<Vec3>("angular_velocity")?.map(f64::to_radians);
+    if f.get("acceleration")
+        .is_some_and(|n| matches!(n.value, Value::Array(_)))
+    {
+        spec.acceleration = f.take("acceleration")?;
+    }
     Some(spec)
 }
 
@@ -469,14 +427,14 @@ fn loads(f: &Fields<'_>, purpose: Purpose) -> Option<Option<Box<Load>>> {
         // A constant one is a key of the specification itself.
         Some(_) if key == "acceleration" => Some(None),
         Some(_) => {
-            let constant = Track::new(vec![0.0], vec![f.vector(key)?], Interpolation::Linear);
+            let constant = Track::new(vec![0.0], vec![f.take(key)?], Interpolation::Linear);
             constant.ok().map(|track| Some(Schedule::Keys(track)))
         }
     };
     if f.has("torque") && purpose != Purpose::Rigid {
         let message = format!("{} is not rigid and takes no `torque`", f.what);
         let help = "remove `torque`, or pull at points of the body with attachments";
-        return f.fail(Kind::Value, "torque", message, Some(help.to_owned()));
+        return f.refuse("torque", message, help);
     }
     let load = Load {
         acceleration: over_time("acceleration")?,
@@ -487,55 +445,38 @@ fn loads(f: &Fields<'_>, purpose: Purpose) -> Option<Option<Box<Load>>> {
 }
 
 /// What rods grow out of, and how.
-fn rooted(f: &Fields<'_>, node: &Node, names: &Names, own: &str) -> Option<(At<usize>, Rooting)> {
-    let r = Fields::new(
-        f.reporter,
-        node,
-        format!("`rooted` of {}", f.what),
-        schema::ROOTED,
-    )?;
+fn rooted(
+    f: &Fields<'_>,
+    r: &Fields<'_>,
+    names: &Names,
+    own: &str,
+) -> Option<(At<usize>, Rooting)> {
     for key in ["velocity", "angular_velocity", "repeat"] {
         if f.has(key) {
-            let message = format!(
-                "{}: rooted rods start with their body and take no `{key}`",
-                f.what
-            );
-            return f.fail(Kind::Value, key, message, Some(format!("remove `{key}`")));
+            let what = &f.what;
+            let message = format!("{what}: rooted rods start with their body and take no `{key}`");
+            return f.refuse(key, message, &format!("remove `{key}`"));
         }
     }
-    let body = names.need(&r, "body")?;
+    let body = names.need(r, "body")?;
     // The rods' own place among the bodies; that it has a name was seen before.
     let index = names.index.get(own).copied().unwrap_or(0);
     if body >= index {
         let message = format!("{}: what it is rooted in must come before it", f.what);
-        return r.fail(Kind::Value, "body", message, None);
+        return r.refuse("body", message, "");
     }
-    let mut rooting = Rooting::default();
-    if r.has("stiffness") {
-        rooting.stiffness = r.positive("stiffness")?;
-    }
-    if r.has("bare") {
-        rooting.bare = r.count("bare", 0)? as usize;
-    }
-    Some((At::new(body, r.place_of("body")), rooting))
+    let (stiffness, bare) = (r.take("stiffness")?, r.take("bare")?);
+    Some((
+        At::new(body, r.place_of("body")),
+        Rooting { stiffness, bare },
+    ))
 }
 
-fn repeat(reporter: &Reporter, node: &Node, owner: &str) -> Option<Repeat> {
-    let f = Fields::new(
-        reporter,
-        node,
-        format!("`repeat` of {owner}"),
-        schema::REPEAT,
-    )?;
-    let (count, step) = (f.need_count("count", 1), f.need_vector("step"));
-    let count = count?;
+fn repeat(f: &Fields<'_>, owner: &str) -> Option<Repeat> {
+    let (count, step) = (f.take("count")?, f.take("step")?);
     if count > MOST_COPIES {
-        return f.fail(
-            Kind::TooLarge,
-            "count",
-            format!("{owner}: {count} copies are more than {MOST_COPIES}"),
-            None,
-        );
+        let message = format!("{owner}: {count} copies are more than {MOST_COPIES}");
+        return f.fail(Kind::TooLarge, "count", message, None);
     }
-    Some(Repeat { count, step: step? })
+    Some(Repeat { count, step })
 }

@@ -6,14 +6,29 @@ use stiction_sim::check::{Check, Moving, Reduce, Subject, When};
 
 use crate::{
     error::{Kind, Reporter},
-    fields::Fields,
-    read::{formula, settings::plain_name},
-    schema,
+    format::{Fields, section, words},
+    read::formula,
     settings::TimeSettings,
     source::{At, Place},
     suggest,
     tree::{Node, Value},
 };
+
+words! { REDUCE: Reduce = "value" => Reduce::Value, "mean" => Reduce::Mean, "drift" => Reduce::Drift, "slope" => Reduce::Slope, "spread" => Reduce::Spread }
+
+section! { pub(crate) CHECK "check" [Some(&["equals", "above", "below"]), OneGroup(&[&["equals"], &["above", "below"]]), Needs("equals", &["within", "relative"]), Needs("within", &["equals"]), Needs("relative", &["equals"])];
+    "name": Name, Said("as `of`"), "its name";
+    "of": Text, Required, "a probe, a [formula](#formulas) of probes, or a field of the certificate: `certificate.residual`, `.penetration`, `.cone`, `.slip_angle`, `.creep`, `.kinetic`, `.elastic`, `.potential`, `.contact_work`, `.dynamics`, `.overlap`";
+    "at": Number("s", NotNegative), Said("the end"), "look at this time";
+    "from": Number("s", NotNegative), Said("the start"), "look at every step from this time on";
+    "to": Number("s", NotNegative), Said("the end"), "and up to this one";
+    "reduce": Word(REDUCE.words), Chosen("value"), "what must meet the bound: every `\"value\"`, their `\"mean\"`, their `\"drift\"` (greatest minus least), `\"slope\"` (of the line through them, per second) or `\"spread\"` ((greatest − least) / (greatest + least): how far they are from being constant, as a fraction)";
+    "equals": Formula, Absent, "the value wanted, with `within` or `relative`";
+    "within": Formula, Absent, "the absolute difference allowed";
+    "relative": Formula, Absent, "the difference allowed, as a fraction of `equals`";
+    "above": Formula, Absent, "instead: the least value allowed";
+    "below": Formula, Absent, "instead: the greatest value allowed";
+}
 
 /// All checks, in order. `probes` are the probes' names in their order.
 pub(crate) fn checks(
@@ -39,12 +54,8 @@ pub(crate) fn checks(
         match checks.iter().any(|c| c.name == check.name) {
             true if check_has_name(node) => {
                 let message = format!("two checks are called `{}`", check.name);
-                reporter.fail::<()>(
-                    Kind::Duplicate,
-                    place,
-                    message,
-                    Some("give each its own name".to_owned()),
-                );
+                let help = Some("give each its own name".to_owned());
+                reporter.fail::<()>(Kind::Duplicate, place, message, help);
             }
             true => {
                 let name = (2..)
@@ -71,27 +82,22 @@ fn check(
     probes: &[String],
     end: Option<f64>,
 ) -> Option<(Check, Place)> {
-    let f = Fields::new(reporter, node, "[[check]]", schema::CHECK)?;
-    let subject = f.need_string("of");
-    let place = f.place_of("name");
-    let name = match f.string("name") {
-        Some(name) => plain_name(reporter, name, "the `name` of a check")?,
-        None => subject.as_ref()?.value.to_owned(),
+    let f = Fields::open(reporter, node, "[[check]]")?;
+    let named = match (node.name(), f.text("of")) {
+        (Some(name), _) => Some(name.to_owned()),
+        (None, of) => of.map(|of| of.value.to_owned()),
     };
-    let f = Fields {
-        what: format!("check `{name}`"),
-        ..f
+    let what = match &named {
+        Some(name) => format!("check `{name}`"),
+        None => f.what.clone(),
     };
-    let what = format!("`of` of {}", f.what);
-    let of = subject.and_then(|s| self::subject(reporter, &s, &what, probes));
-    let reduces = [
-        ("value", Reduce::Value),
-        ("mean", Reduce::Mean),
-        ("drift", Reduce::Drift),
-        ("slope", Reduce::Slope),
-        ("spread", Reduce::Spread),
-    ];
-    let reduce = f.choice("reduce", &reduces).unwrap_or_default();
+    let f = f.called(what).of(&CHECK);
+    let (name, place) = (named?, f.place_of("name"));
+    let what = f.label("of");
+    let of = f
+        .text("of")
+        .and_then(|s| subject(reporter, &s, &what, probes));
+    let reduce = f.choice("reduce", &REDUCE)?;
     let when = when(&f, reduce, end);
     let (min, max, moving) = match bounds(&f, probes, reduce)? {
         Bounds::Fixed(min, max) => (min, max, None),
@@ -185,50 +191,29 @@ fn when(f: &Fields<'_>, reduce: Reduce, end: Option<f64>) -> Option<When> {
                 "`{key}` of {} is {t} s, but the run ends at {end} s",
                 f.what
             );
-            f.fail(
-                Kind::Value,
-                key,
-                message,
-                Some("raise `time.duration` or look earlier".to_owned()),
-            )
+            f.refuse(key, message, "raise `time.duration` or look earlier")
         }
         _ => Some(t),
     };
-    if f.has("at") {
+    if let Some(at) = f.take("at")? {
         if interval || reduce != Reduce::Value {
-            let message = format!(
-                "{} looks `at` one time, where an interval or `reduce` has no meaning",
-                f.what
-            );
-            return f.fail(
-                Kind::Value,
-                "at",
-                message,
-                Some("give `from` and `to` instead of `at`".to_owned()),
-            );
+            let what = &f.what;
+            let message =
+                format!("{what} looks `at` one time, where an interval or `reduce` has no meaning");
+            return f.refuse("at", message, "give `from` and `to` instead of `at`");
         }
-        return late("at", f.not_negative("at")?).map(When::At);
+        return late("at", at).map(When::At);
     }
     if !interval && reduce == Reduce::Value {
         return Some(When::End);
     }
-    let from = if f.has("from") {
-        late("from", f.not_negative("from")?)?
-    } else {
-        0.0
-    };
-    let to = if f.has("to") {
-        late("to", f.not_negative("to")?)?
-    } else {
-        f64::INFINITY
+    let from = late("from", f.take::<Option<f64>>("from")?.unwrap_or(0.0))?;
+    let to = match f.take("to")? {
+        Some(to) => late("to", to)?,
+        None => f64::INFINITY,
     };
     if to < from {
-        return f.fail(
-            Kind::Value,
-            "to",
-            format!("`to` of {} is before `from`", f.what),
-            None,
-        );
+        return f.refuse("to", format!("`to` of {} is before `from`", f.what), "");
     }
     Some(When::Between(from, to))
 }
@@ -241,9 +226,9 @@ enum Bounds {
 
 /// A number or a formula; a formula without variables is a number.
 fn bound(f: &Fields<'_>, key: &str, probes: &[String]) -> Option<Subject> {
-    let node = f.need(key)?;
+    let node = f.get(key)?;
     let Value::String(text) = &node.value else {
-        return f.number(key).map(Subject::Number);
+        return f.take(key).map(Subject::Number);
     };
     let what = format!("`{key}` of {}", f.what);
     let text = At::new(text.as_str(), node.place);
@@ -264,7 +249,7 @@ fn bounds(f: &Fields<'_>, probes: &[String], reduce: Reduce) -> Option<Bounds> {
             f.what
         );
         let help = "remove `reduce`, or move the bound into `of`: `of = \"a - b\"`, `below = 0`";
-        return f.fail(Kind::Value, key, message, Some(help.to_owned()));
+        return f.refuse(key, message, help);
     }
     Some(made)
 }
@@ -274,12 +259,7 @@ fn read_bounds(f: &Fields<'_>, probes: &[String]) -> Option<Bounds> {
         for key in ["above", "below"] {
             if f.has(key) {
                 let message = format!("{} gives both `equals` and `{key}`", f.what);
-                return f.fail(
-                    Kind::Value,
-                    key,
-                    message,
-                    Some("remove one of them".to_owned()),
-                );
+                return f.refuse(key, message, "remove one of them");
             }
         }
         if !f.exactly_one(&["within", "relative"]) {
@@ -344,12 +324,8 @@ fn read_bounds(f: &Fields<'_>, probes: &[String]) -> Option<Bounds> {
         return Some(Bounds::Moving(Moving::Between(above, below)));
     };
     if min > max {
-        return f.fail(
-            Kind::Value,
-            "below",
-            format!("{}: no number is above {min} and below {max}", f.what),
-            None,
-        );
+        let message = format!("{}: no number is above {min} and below {max}", f.what);
+        return f.refuse("below", message, "");
     }
     Some(Bounds::Fixed(min, max))
 }

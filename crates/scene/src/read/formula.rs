@@ -4,6 +4,7 @@ use stiction_math::formula::{Formula, FormulaError, FormulaErrorKind};
 
 use crate::{
     error::{Kind, Reporter},
+    format::{FromValue, Type},
     source::{At, Place},
     suggest,
     tree::{Node, Value},
@@ -15,12 +16,13 @@ pub(crate) fn of_time(reporter: &Reporter, node: &Node, what: &str) -> Option<Fo
     let text = match &node.value {
         Value::String(s) => s.as_str(),
         Value::Integer(_) | Value::Float(_) => {
-            number = crate::fields::number(reporter, node, what)?.to_string();
+            Type::Formula.check(reporter, node, what)?;
+            number = f64::of(&node.value)?.to_string();
             &number
         }
-        other => {
-            let wanted = "a formula in quotes or a number";
-            return crate::fields::wrong_type(reporter, node, what, wanted, other);
+        _ => {
+            Type::Formula.check(reporter, node, what)?;
+            return None;
         }
     };
     let text = At::new(text, node.place);

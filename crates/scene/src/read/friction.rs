@@ -2,121 +2,111 @@
 
 use crate::{
     error::{Kind, Reporter},
-    fields::{Fields, list, string},
+    format::{Fields, section, words, wrong_type},
     friction::{Coefficients, Combine, FrictionTable, ordered},
-    schema,
     source::At,
     tree::{Node, Value},
 };
+
+section! { pub(crate) COEFFICIENTS "coefficients";
+    "static": Number("1", NotNegative), Required, "μ at rest";
+    "kinetic": Number("1", NotNegative), Said("`static`"), "μ in sliding; not above `static`";
+    "cohesion": Number("Pa", NotNegative), Num(0.0), "the pull of closed contacts; it falls off linearly with the gap, to nothing at half the contact thickness [daviet2020, Sect. 7.4]; the area it stands for is shared by vertices: triangles, or the width of rods";
+    "compliance": Number("m/Pa", NotNegative), Num(0.0), "how far a contact gives way under pressure";
+}
+
+section! { pub(crate) PAIR "friction.pair";
+    "materials": List(&Text), Required, "the names of the two materials";
+    "static": Number("1", NotNegative), Required, "as above";
+    "kinetic": Number("1", NotNegative), Said("`static`"), "as above";
+    "cohesion": Number("Pa", NotNegative), Num(0.0), "as above";
+    "compliance": Number("m/Pa", NotNegative), Num(0.0), "as above";
+}
+
+words! { COMBINE: Combine = "geometric-mean" => Combine::GeometricMean, "min" => Combine::Min, "max" => Combine::Max,
+"average" => Combine::Average, "multiply" => Combine::Multiply }
+
+section! { pub(crate) FRICTION "friction";
+    "default": Either(&[Number("1", NotNegative), Table(&COEFFICIENTS)]), Said("0.5"), "coefficients of materials without their own";
+    "combine": Word(COMBINE.words), Chosen("geometric-mean"), "how two materials make a pair: `\"geometric-mean\"`, `\"min\"`, `\"max\"`, `\"average\"`, `\"multiply\"`";
+    "pair": Tables(&PAIR), Absent, "pairs with coefficients of their own";
+}
 
 /// The table, and the names in its pairs for a later check against the materials in use.
 pub(crate) fn friction<'a>(
     reporter: &'a Reporter,
     node: Option<&'a Node>,
 ) -> (FrictionTable, Vec<At<&'a str>>) {
-    let mut table = FrictionTable::default();
-    let mut names = Vec::new();
-    let Some(f) = node.and_then(|n| Fields::new(reporter, n, "[friction]", schema::FRICTION))
-    else {
+    let (mut table, mut names) = (FrictionTable::default(), Vec::new());
+    let Some(f) = node.and_then(|n| Fields::new(reporter, n, "[friction]", &FRICTION)) else {
         return (table, names);
     };
-    if let Some(c) = f
-        .get("default")
-        .and_then(|n| coefficients(reporter, n, "`default` of [friction]"))
-    {
+    let own = f.get("default");
+    if let Some(c) = own.and_then(|n| coefficients(reporter, n, "`default` of [friction]")) {
         table.default = c;
     }
-    let rules = [
-        ("geometric-mean", Combine::GeometricMean),
-        ("min", Combine::Min),
-        ("max", Combine::Max),
-        ("average", Combine::Average),
-        ("multiply", Combine::Multiply),
-    ];
-    table.combine = f.choice("combine", &rules).unwrap_or_default();
+    table.combine = f.choice("combine", &COMBINE).unwrap_or_default();
     for node in f.tables("pair") {
-        let Some(p) = Fields::new(reporter, node, "[[friction.pair]]", schema::PAIR) else {
+        let Some(p) = Fields::new(reporter, node, "[[friction.pair]]", &PAIR) else {
             continue;
         };
-        let Some(pair) = p.need("materials").and_then(|n| two_names(reporter, n)) else {
+        let (Some([a, b]), Some(c)) = (two_names(&p), from_table(&p)) else {
             continue;
         };
-        let Some(c) = from_table(&p) else { continue };
-        let key = ordered(pair[0].value, pair[1].value);
-        if table.pairs.insert(key, c).is_some() {
-            let message = format!(
-                "friction between `{}` and `{}` is given twice",
-                pair[0].value, pair[1].value
-            );
-            p.fail::<()>(
-                Kind::Duplicate,
-                "materials",
-                message,
-                Some("keep one of the two".to_owned()),
-            );
+        if table.pairs.insert(ordered(a.value, b.value), c).is_some() {
+            let (a, b) = (a.value, b.value);
+            let message = format!("friction between `{a}` and `{b}` is given twice");
+            let help = "keep one of the two".to_owned();
+            p.fail::<()>(Kind::Duplicate, "materials", message, Some(help));
         }
-        names.extend(pair);
+        names.extend([a, b]);
     }
     (table, names)
 }
 
-fn two_names<'a>(reporter: &Reporter, node: &'a Node) -> Option<[At<&'a str>; 2]> {
-    let what = "`materials` of [[friction.pair]]";
-    let items = list(reporter, node, what, None)?;
-    let names: Option<Vec<_>> = items.iter().map(|n| string(reporter, n, what)).collect();
-    match <[_; 2]>::try_from(names?) {
-        Ok(pair) => Some(pair),
-        Err(names) => {
-            let message = format!("{what} must be two names, but there are {}", names.len());
-            reporter.fail(Kind::Value, node.place, message, None)
-        }
-    }
+fn two_names<'a>(f: &Fields<'a>) -> Option<[At<&'a str>; 2]> {
+    let Value::Array(items) = &f.get("materials")?.value else {
+        return None;
+    };
+    let name = |n: &'a Node| match &n.value {
+        Value::String(s) => Some(At::new(s.as_str(), n.place)),
+        _ => None,
+    };
+    let names: Option<Vec<_>> = items.iter().map(name).collect();
+    <[_; 2]>::try_from(names?).ok().or_else(|| {
+        let (what, n) = (f.label("materials"), items.len());
+        f.refuse(
+            "materials",
+            format!("{what} must be two names, but there are {n}"),
+            "",
+        )
+    })
 }
 
 /// A number, or a table of coefficients.
 pub(crate) fn coefficients(reporter: &Reporter, node: &Node, what: &str) -> Option<Coefficients> {
     match &node.value {
-        Value::Integer(_) | Value::Float(_) => {
-            let mu = crate::fields::number(reporter, node, what)?;
-            if mu >= 0.0 {
-                Some(Coefficients::uniform(mu))
-            } else {
-                let message = format!("{what} is {mu}, but must be zero or positive");
-                reporter.fail(Kind::Value, node.place, message, None)
-            }
-        }
-        Value::Table(_) => from_table(&Fields::new(reporter, node, what, schema::COEFFICIENTS)?),
-        other => crate::fields::wrong_type(reporter, node, what, "a number or a table", other),
+        // Its range has been checked with the table that it stands in.
+        Value::Integer(mu) => Some(Coefficients::uniform(*mu as f64)),
+        Value::Float(mu) => Some(Coefficients::uniform(*mu)),
+        Value::Table(_) => from_table(&Fields::new(reporter, node, what, &COEFFICIENTS)?),
+        _ => wrong_type(reporter, node, what, "a number or a table"),
     }
 }
 
 fn from_table(f: &Fields<'_>) -> Option<Coefficients> {
-    f.need("static")?;
-    let static_ = f.not_negative("static")?;
-    let kinetic = if f.has("kinetic") {
-        f.not_negative("kinetic")?
-    } else {
-        static_
-    };
+    let static_: f64 = f.take("static")?;
+    let kinetic = f.take::<Option<f64>>("kinetic")?.unwrap_or(static_);
     if kinetic > static_ {
-        let message = format!(
-            "`kinetic` of {} is {kinetic}, above `static` = {static_}",
-            f.what
-        );
+        let what = f.label("kinetic");
+        let message = format!("{what} is {kinetic}, above `static` = {static_}");
         let help = "friction in sliding does not exceed friction at rest";
-        return f.fail(Kind::Value, "kinetic", message, Some(help.to_owned()));
+        return f.refuse("kinetic", message, help);
     }
-    let optional = |key| {
-        if f.has(key) {
-            f.not_negative(key)
-        } else {
-            Some(0.0)
-        }
-    };
     Some(Coefficients {
         static_,
         kinetic,
-        cohesion: optional("cohesion")?,
-        compliance: optional("compliance")?,
+        cohesion: f.take("cohesion")?,
+        compliance: f.take("compliance")?,
     })
 }

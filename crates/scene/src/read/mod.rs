@@ -27,9 +27,8 @@ use stiction_sim::{MethodConfig, Registry, check::Check};
 
 use crate::{
     error::{Kind, Reporter},
-    fields::Fields,
+    format::{Family, Fields, section},
     friction::FrictionTable,
-    schema,
     settings::{ContactSettings, OutputSettings, Overlap, TimeSettings},
     source::{At, Place},
     suggest,
@@ -42,6 +41,29 @@ use obstacle::ObstaclePlan;
 use pin::{AttachmentPlan, PinPlan};
 use probe::ProbePlan;
 use volume::VolumePlan;
+
+section! { /// The document itself.
+    pub(crate) ROOT "top level";
+    "name": Name, Said("the file's name"), "names the run";
+    "description": Text, Said("empty"), "one sentence, shown in lists";
+    "gravity": Either(&[Vector("m/s²"), Table(&motion::LOAD)]), Said("`[0, 0, -9.81]`"), "the acceleration of everything; as a table it changes over time, which not every [method](#method) supports";
+    "time": Table(&settings::TIME), Required, "[`[time]`](#time)";
+    "method": Union(Family::Method), Said("depends on whether bodies can touch"), "[`[method]`](#method)";
+    "air": Table(&settings::AIR), Absent, "[`[air]`](#air)";
+    "contact": Table(&settings::CONTACT), Said("see there"), "[`[contact]`](#contact)";
+    "friction": Table(&friction::FRICTION), Said("μ = 0.5"), "[`[friction]`](#friction)";
+    "material": Named(&material::MATERIAL), Absent, "[`[material.NAME]`](#materialname)";
+    "body": Tables(&body::BODY), Said("required"), "[`[[body]]`](#body)";
+    "pin": Tables(&pin::PIN), Absent, "[`[[pin]]`](#pin)";
+    "attachment": Tables(&pin::ATTACHMENT), Absent, "[`[[attachment]]`](#attachment)";
+    "volume": Tables(&volume::VOLUME), Absent, "[`[[volume]]`](#volume)";
+    "adapt": Tables(&adapt::ADAPT), Absent, "[`[[adapt]]`](#adapt)";
+    "obstacle": Tables(&obstacle::OBSTACLE), Absent, "[`[[obstacle]]`](#obstacle)";
+    "probe": Unions(Family::Probe), Absent, "[`[[probe]]`](#probe)";
+    "check": Tables(&check::CHECK), Absent, "[`[[check]]`](#check)";
+    "output": Table(&settings::OUTPUT), Absent, "[`[output]`](#output)";
+    "variant": Named(&crate::variant::VARIANT), Absent, "[`[variant.NAME]`](#variantname)";
+}
 
 /// The acceleration of everything [m/s²].
 pub(crate) enum Gravity {
@@ -80,13 +102,7 @@ pub(crate) fn document(
 ) -> Option<Document> {
     // The document has no header of its own: errors about it point at its first line.
     let place = Place::new(0, 0..0);
-    let f = Fields {
-        reporter,
-        table: root,
-        place,
-        what: "the scene".to_owned(),
-    };
-    f.allow(schema::ROOT);
+    let f = Fields::over(reporter, root, place, "the scene".to_owned()).of(&ROOT);
 
     let materials = Materials {
         reporter,
@@ -190,31 +206,18 @@ pub(crate) fn document(
         f.get("time"),
     );
     let output = settings::output(&f);
-    let gravity = match f.get("gravity") {
+    let gravity = match f.get("gravity").map(|n| &n.value) {
         None => Some(Gravity::Constant(Vec3::new(0.0, 0.0, -9.81))),
-        Some(Node {
-            value: Value::Table(_),
-            ..
-        }) => motion::load(&f, "gravity").map(Gravity::Changing),
-        Some(_) => f.vector("gravity").map(Gravity::Constant),
+        Some(Value::Table(_)) => motion::load(&f, "gravity").map(Gravity::Changing),
+        Some(_) => f.take("gravity").map(Gravity::Constant),
     };
-    let name = match f.string("name") {
-        Some(name) => Some(settings::plain_name(reporter, name, "the scene's `name`")?),
-        None => None,
-    };
-    let description = f
-        .string("description")
-        .map(|d| d.value.to_owned())
-        .unwrap_or_default();
+    let name = f.take("name")?;
+    let description = f.take::<Option<String>>("description")?.unwrap_or_default();
     // A key of another type has been reported.
-    if bodies.is_empty() && !f.has_other_than_list("body") {
-        let message = "the scene has no body";
-        reporter.fail::<()>(
-            Kind::MissingKey,
-            place,
-            message,
-            Some("add a [[body]] table".to_owned()),
-        );
+    let another = |n: &Node| !matches!(n.value, Value::Array(_));
+    if bodies.is_empty() && !f.get("body").is_some_and(another) {
+        let help = Some("add a [[body]] table".to_owned());
+        reporter.fail::<()>(Kind::MissingKey, place, "the scene has no body", help);
     }
     Some(Document {
         name,
@@ -233,7 +236,7 @@ pub(crate) fn document(
         obstacles,
         probes,
         checks,
-        output,
+        output: output?,
     })
 }
 
@@ -273,13 +276,7 @@ fn friction_of_obstacle(
 
 /// The `name` of every entry of a list that has one, in order; empty text where it has none.
 fn names_in(nodes: &[Node]) -> Vec<String> {
-    let name = |n: &Node| match &n.value {
-        Value::Table(t) => match t.get("name").map(|n| &n.value) {
-            Some(Value::String(s)) => s.clone(),
-            _ => String::new(),
-        },
-        _ => String::new(),
-    };
+    let name = |n: &Node| n.name().unwrap_or_default().to_owned();
     nodes.iter().map(name).collect()
 }
 

@@ -1,18 +1,59 @@
-//! Prescribed motion of pins and obstacles.
+//! Prescribed motion of pins and obstacles, and loads over time.
 
 use stiction_bodies::{
-    motion::{Interpolation, Keyed, Motion, Track, TrackError, Turn},
-    schedule::Schedule,
+    motion::{Interpolation, Motion, Track, TrackError, Turn},
+    schedule::{Schedule, Scheduled},
 };
 use stiction_math::{Vec3, nalgebra::Unit};
 
 use crate::{
     error::{Kind, Reporter},
-    fields::{Fields, list, vector, wrong_type},
+    format::{Fields, section, words, wrong_type},
     read::formula::of_time,
-    schema,
     tree::{Node, Value},
 };
+
+words! { INTERPOLATION: Interpolation = "linear" => Interpolation::Linear, "smooth" => Interpolation::Smooth, "spline" => Interpolation::Spline }
+
+section! { pub(crate) MOTION "motion";
+    "translate": Table(&TRANSLATE), Absent, "the displacement [m], in one of the ways below";
+    "rotate": TableOrTables(&TURN), Absent, "turns, one after another, each in one of the ways below";
+    "release": Number("s", NotNegative), Said("never"), "pins let go after this time; not for obstacles and attachments";
+}
+
+section! { pub(crate) TRANSLATE "motion.translate" [OneGroup(&[&["times", "values", "interpolation"], &["velocity", "acceleration"], &["amplitude", "frequency", "phase"], &["formula"]]), Needs("times", &["values"]), Needs("values", &["times"]), Needs("amplitude", &["frequency"]), Needs("frequency", &["amplitude"])];
+    "times": List(&Number("s", Any)), Absent, "keys: their times";
+    "values": List(&Vector("m")), Absent, "keys: the displacements at these times; before the first and after the last one nothing moves";
+    "interpolation": Word(INTERPOLATION.words), Chosen("linear"), "between keys: `\"linear\"`, `\"smooth\"` (rests at every key) or `\"spline\"` (through the keys with continuous velocity)";
+    "velocity": Vector("m/s"), Vec(&[0.0; 3]), "uniform: v in v t + ½ a t²";
+    "acceleration": Vector("m/s²"), Vec(&[0.0; 3]), "uniform: a";
+    "amplitude": Vector("m"), Absent, "sine: A in A sin(2π f t + φ)";
+    "frequency": Number("1/s", Positive), Absent, "sine: f";
+    "phase": Number("°", Any), Num(0.0), "sine: φ";
+    "formula": List(&Formula), Absent, "three [formulas](#formulas) in the time `t` or numbers, one per component";
+}
+
+section! { pub(crate) TURN "motion.rotate" [OneGroup(&[&["times", "angles", "interpolation"], &["angular_velocity", "angular_acceleration"], &["amplitude", "frequency", "phase"], &["formula"]]), Needs("times", &["angles"]), Needs("angles", &["times"]), Needs("amplitude", &["frequency"]), Needs("frequency", &["amplitude"])];
+    "axis": Direction, Required, "the axis";
+    "pivot": Vector("m"), Vec(&[0.0; 3]), "a point of the axis";
+    "times": List(&Number("s", Any)), Absent, "keys: their times";
+    "angles": List(&Number("°", Any)), Absent, "keys: the angles at these times";
+    "interpolation": Word(INTERPOLATION.words), Chosen("linear"), "between keys, as above";
+    "angular_velocity": Number("°/s", Any), Num(0.0), "uniform: v in v t + ½ a t²";
+    "angular_acceleration": Number("°/s²", Any), Num(0.0), "uniform: a";
+    "amplitude": Number("°", Any), Absent, "sine: A in A sin(2π f t + φ)";
+    "frequency": Number("1/s", Positive), Absent, "sine: f";
+    "phase": Number("°", Any), Num(0.0), "sine: φ";
+    "formula": Formula, Absent, "a [formula](#formulas) in the time `t`, in degrees";
+}
+
+section! { /// A vector over time: gravity and loads.
+    pub(crate) LOAD "load" [AtMostOne(&["formula", "times"]), AtMostOne(&["formula", "values"]), AtMostOne(&["formula", "interpolation"]), Some(&["formula", "times"]), Needs("times", &["values"]), Needs("values", &["times"])];
+    "times": List(&Number("s", Any)), Absent, "keys: their times";
+    "values": List(&Vector("")), Absent, "keys: the vectors at these times";
+    "interpolation": Word(INTERPOLATION.words), Chosen("linear"), "between keys, as in a [motion](#motion)";
+    "formula": List(&Formula), Absent, "instead: three [formulas](#formulas) in the time `t` or numbers, one per component";
+}
 
 /// A motion; `may_release` says whether it may end.
 pub(crate) fn motion(
@@ -21,176 +62,109 @@ pub(crate) fn motion(
     owner: &str,
     may_release: bool,
 ) -> Option<Motion> {
-    let f = Fields::new(
-        reporter,
-        node,
-        format!("`motion` of {owner}"),
-        schema::MOTION,
-    )?;
+    let f = Fields::new(reporter, node, format!("`motion` of {owner}"), &MOTION)?;
     let mut motion = Motion::default();
     if let Some(node) = f.get("translate") {
-        let t = Fields::new(
-            reporter,
-            node,
-            format!("`translate` in the motion of {owner}"),
-            schema::TRANSLATE,
-        )?;
-        motion.translation = Some(displacement(&t)?);
+        let what = format!("`translate` in the motion of {owner}");
+        motion.translation = Some(displacement(&Fields::new(
+            reporter, node, what, &TRANSLATE,
+        )?)?);
     }
-    let turns: &[Node] = match f.get("rotate") {
-        None => &[],
-        Some(Node {
-            value: Value::Array(items),
-            ..
-        }) => items,
-        Some(node) => std::slice::from_ref(node),
-    };
-    for node in turns {
-        let t = Fields::new(
-            reporter,
-            node,
-            format!("`rotate` in the motion of {owner}"),
-            schema::TURN,
-        )?;
-        let (axis, angle) = (t.need_direction("axis"), angle(&t));
-        let pivot = if t.has("pivot") {
-            t.vector("pivot")?
-        } else {
-            Vec3::zeros()
-        };
+    for node in f.one_or_more("rotate") {
+        let what = format!("`rotate` in the motion of {owner}");
+        let t = Fields::new(reporter, node, what, &TURN)?;
+        let (axis, angle) = (t.direction("axis"), angle(&t));
         motion.turns.push(Turn {
             axis: Unit::new_unchecked(axis?),
-            pivot,
+            pivot: t.take("pivot")?,
             angle: angle?,
         });
     }
-    if f.has("release") {
-        if !may_release {
-            let message =
-                format!("{owner} cannot be released: it is always where its motion puts it");
-            return f.fail(
-                Kind::Value,
-                "release",
-                message,
-                Some("remove `release`; only pins let go".to_owned()),
-            );
-        }
-        motion.release = Some(f.not_negative("release")?);
+    motion.release = f.take("release")?;
+    if f.has("release") && !may_release {
+        let message = format!("{owner} cannot be released: it is always where its motion puts it");
+        return f.refuse("release", message, "remove `release`; only pins let go");
     }
     Some(motion)
 }
 
-/// Keys that tell the ways apart in which a value is prescribed over time.
-const KEYS: &str = "times";
-const SINE: [&str; 3] = ["amplitude", "frequency", "phase"];
-const FORMULA: &str = "formula";
-
-/// Which of the ways is taken; `values` are the keys beside `times`, `uniform` velocity and
-/// acceleration.
-fn way(f: &Fields<'_>, values: &str, uniform: &[&'static str; 2]) -> Option<&'static str> {
-    let ways: [(&'static str, Vec<&str>); 4] = [
-        (KEYS, vec![KEYS, values, "interpolation"]),
-        (uniform[0], uniform.to_vec()),
-        (SINE[0], SINE.to_vec()),
-        (FORMULA, vec![FORMULA]),
-    ];
-    let used = |keys: &[&str]| keys.iter().any(|k| f.has(k));
-    let taken: Vec<&(&'static str, Vec<&str>)> = ways.iter().filter(|w| used(&w.1)).collect();
-    let all = ways.each_ref().map(|w| format!("`{}`", w.0)).join(", ");
+/// Which of the ways to prescribe a value over time is taken; `groups` are the keys of each.
+fn way(f: &Fields<'_>, groups: [&[&'static str]; 4]) -> Option<&'static str> {
+    let taken: Vec<&[&'static str]> = groups
+        .into_iter()
+        .filter(|keys| keys.iter().any(|k| f.has(k)))
+        .collect();
+    let all = groups.map(|keys| format!("`{}`", keys[0])).join(", ");
     match taken[..] {
-        [(way, _)] => Some(way),
+        [keys] => Some(keys[0]),
         [] => {
             let message = format!("{} needs one of {all}", f.what);
             f.reporter.fail(Kind::MissingKey, f.place, message, None)
         }
-        [_, (_, keys), ..] => {
-            let key = keys.iter().find(|k| f.has(k)).copied().unwrap_or(KEYS);
+        [_, keys, ..] => {
+            let key = keys.iter().find(|k| f.has(k)).copied().unwrap_or(keys[0]);
             let message = format!("{} takes only one of {all}", f.what);
             let help = format!("remove `{key}`, or what goes with the other");
-            f.fail(Kind::Value, key, message, Some(help))
+            f.refuse(key, message, &help)
         }
     }
 }
 
+const SINE: &[&str] = &["amplitude", "frequency", "phase"];
+const FORMULA: &[&str] = &["formula"];
+
 /// A displacement over time [m].
 fn displacement(f: &Fields<'_>) -> Option<Schedule<Vec3>> {
-    let uniform = ["velocity", "acceleration"];
-    let vector = |key: &str| match f.has(key) {
-        true => f.vector(key),
-        false => Some(Vec3::zeros()),
-    };
-    match way(f, "values", &uniform)? {
-        KEYS => vectors(f).map(Schedule::Keys),
-        FORMULA => formulas(f),
-        "amplitude" => {
-            let (frequency, phase) = wave(f)?;
-            Some(Schedule::Sine {
-                amplitude: f.need_vector("amplitude")?,
-                frequency,
-                phase,
-            })
-        }
+    let keys = &["times", "values", "interpolation"];
+    match way(f, [keys, &["velocity", "acceleration"], SINE, FORMULA])? {
+        "times" => vectors(f),
+        "formula" => formulas(f),
+        "amplitude" => sine(f, f.need("amplitude")?),
         _ => Some(Schedule::Uniform {
-            velocity: vector("velocity")?,
-            acceleration: vector("acceleration")?,
+            velocity: f.take("velocity")?,
+            acceleration: f.take("acceleration")?,
         }),
     }
 }
 
 /// An angle over time, given in degrees [rad].
 fn angle(f: &Fields<'_>) -> Option<Schedule<f64>> {
-    let uniform = ["angular_velocity", "angular_acceleration"];
-    let degrees = |key: &str| match f.has(key) {
-        true => f.number(key).map(f64::to_radians),
-        false => Some(0.0),
-    };
-    match way(f, "angles", &uniform)? {
-        KEYS => {
-            let (times, angles) = (f.number_list("times"), f.number_list("angles"));
+    let keys = &["times", "angles", "interpolation"];
+    let uniform = &["angular_velocity", "angular_acceleration"];
+    match way(f, [keys, uniform, SINE, FORMULA])? {
+        "times" => {
+            let (times, angles) = (f.need("times"), f.need::<Vec<f64>>("angles"));
             let angles = angles?.into_iter().map(f64::to_radians).collect();
-            track(f, times?, angles, "angles").map(Schedule::Keys)
+            track(f, times?, angles, "angles")
         }
-        FORMULA => {
-            let what = format!("`{FORMULA}` of {}", f.what);
-            Some(Schedule::Formula {
-                of: of_time(f.reporter, f.need(FORMULA)?, &what)?,
-                scale: 1f64.to_radians(),
-            })
-        }
-        "amplitude" => {
-            let (frequency, phase) = wave(f)?;
-            Some(Schedule::Sine {
-                amplitude: f.need_number("amplitude")?.to_radians(),
-                frequency,
-                phase,
-            })
-        }
+        "formula" => Some(Schedule::Formula {
+            of: of_time(f.reporter, f.get("formula")?, &f.label("formula"))?,
+            scale: 1f64.to_radians(),
+        }),
+        "amplitude" => sine(f, f.need::<f64>("amplitude")?.to_radians()),
         _ => Some(Schedule::Uniform {
-            velocity: degrees(uniform[0])?,
-            acceleration: degrees(uniform[1])?,
+            velocity: f.take::<f64>(uniform[0])?.to_radians(),
+            acceleration: f.take::<f64>(uniform[1])?.to_radians(),
         }),
     }
 }
 
-/// Frequency [1/s] and phase [rad] of a sine.
-fn wave(f: &Fields<'_>) -> Option<(f64, f64)> {
-    let frequency = f.need_positive("frequency")?;
-    let phase = match f.has("phase") {
-        true => f.number("phase")?.to_radians(),
-        false => 0.0,
-    };
-    Some((frequency, phase))
+fn sine<T: Scheduled>(f: &Fields<'_>, amplitude: T) -> Option<Schedule<T>> {
+    Some(Schedule::Sine {
+        amplitude,
+        frequency: f.need("frequency")?,
+        phase: f.take::<f64>("phase")?.to_radians(),
+    })
 }
 
 /// One formula, or number, per component.
 fn formulas(f: &Fields<'_>) -> Option<Schedule<Vec3>> {
-    let what = format!("`{FORMULA}` of {}", f.what);
-    let node = f.need(FORMULA)?;
+    let (node, what) = (f.get("formula")?, f.label("formula"));
     let items = match &node.value {
         Value::Array(items) if items.len() == 3 => items,
-        other => {
+        _ => {
             let wanted = "a list of three formulas or numbers, one per component";
-            return wrong_type(f.reporter, node, &what, wanted, other);
+            return wrong_type(f.reporter, node, &what, wanted);
         }
     };
     let all: Option<Vec<_>> = items
@@ -205,53 +179,37 @@ fn formulas(f: &Fields<'_>) -> Option<Schedule<Vec3>> {
 pub(crate) fn load(f: &Fields<'_>, key: &str) -> Option<Schedule<Vec3>> {
     let what = match f.what.as_str() {
         "the scene" => format!("`{key}`"),
-        owner => format!("`{key}` of {owner}"),
+        _ => f.label(key),
     };
-    let f = Fields::new(f.reporter, f.get(key)?, what, schema::LOAD)?;
-    if f.has(FORMULA) {
-        if !f.exactly_one(&[FORMULA, "times", "values", "interpolation"]) {
-            return None;
-        }
-        return formulas(&f);
+    let f = Fields::new(f.reporter, f.get(key)?, what, &LOAD)?;
+    match f.has("formula") {
+        true => formulas(&f),
+        false => vectors(&f),
     }
-    vectors(&f).map(Schedule::Keys)
 }
 
 /// The vectors `values` at `times`.
-fn vectors(f: &Fields<'_>) -> Option<Track<Vec3>> {
-    let times = f.number_list("times");
-    let what = format!("`values` of {}", f.what);
-    let values = f
-        .need("values")
-        .and_then(|n| list(f.reporter, n, &what, None))?;
-    let values: Option<Vec<Vec3>> = values
-        .iter()
-        .map(|n| vector(f.reporter, n, &what))
-        .collect();
+fn vectors(f: &Fields<'_>) -> Option<Schedule<Vec3>> {
+    let (times, values) = (f.need("times"), f.need("values"));
     track(f, times?, values?, "values")
 }
 
-fn track<T: Keyed>(f: &Fields<'_>, times: Vec<f64>, values: Vec<T>, of: &str) -> Option<Track<T>> {
-    let kinds = [
-        ("linear", Interpolation::Linear),
-        ("smooth", Interpolation::Smooth),
-        ("spline", Interpolation::Spline),
-    ];
-    let interpolation = f.choice("interpolation", &kinds).unwrap_or_default();
+fn track<T: Scheduled>(
+    f: &Fields<'_>,
+    times: Vec<f64>,
+    values: Vec<T>,
+    of: &str,
+) -> Option<Schedule<T>> {
+    let interpolation = f.choice("interpolation", &INTERPOLATION)?;
     let error = match Track::new(times, values, interpolation) {
-        Ok(track) => return Some(track),
+        Ok(track) => return Some(Schedule::Keys(track)),
         Err(error) => error,
     };
     let message = format!("{}: {error}", f.what);
-    match error {
-        TrackError::Order { index, .. } => {
-            let key = match f.get("times").map(|n| &n.value) {
-                Some(Value::Array(items)) => items.get(index),
-                _ => None,
-            };
-            let place = key.map_or_else(|| f.place_of("times"), |n| n.place);
-            f.reporter.fail(Kind::Value, place, message, None)
-        }
-        TrackError::Empty | TrackError::Count { .. } => f.fail(Kind::Value, of, message, None),
+    match (error, f.get("times").map(|n| &n.value)) {
+        (TrackError::Order { index, .. }, Some(Value::Array(items))) if index < items.len() => f
+            .reporter
+            .fail(Kind::Value, items[index].place, message, None),
+        _ => f.refuse(of, message, ""),
     }
 }

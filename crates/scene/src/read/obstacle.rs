@@ -4,16 +4,14 @@ use stiction_bodies::{motion::Motion, obstacle::Solid as Shape};
 use stiction_math::Vec3;
 
 use crate::{
-    error::{Kind, Reporter},
-    fields::Fields,
+    error::Reporter,
+    format::{Family, Fields, Key, keys, section},
     read::{
-        motion::motion,
-        place::{Placement, placement},
-        settings::plain_name,
-        shape::{Generator, Purpose, Reader, ShapePlan, allow, open},
+        motion::{MOTION, motion},
+        place::{Placement, ROTATE, placement},
+        shape::{Generator, ShapePlan, open},
         shapes,
     },
-    schema,
     source::At,
     suggest,
     tree::Node,
@@ -38,47 +36,39 @@ pub(crate) enum ObstacleGeometry {
     File(At<String>),
 }
 
+section! { pub(crate) OBSTACLE "obstacle" [ExactlyOne(&["shape", "mesh"]), With("collide", &["level-set"], &["cell"], &[]), Needs("cell", &["collide"])];
+    "name": Name, Required, "its name";
+    "shape": Union(Family::ObstacleShape), Absent, "a [shape](#shapes) of obstacles";
+    "mesh": Text, Absent, "instead of `shape`: a [mesh file](#mesh-files)";
+    "translate": Vector("m"), Vec(&[0.0; 3]), "where it starts, as for bodies";
+    "rotate": TableOrTables(&ROTATE), Absent, "how it starts, as for bodies";
+    "scale": Either(&[Number("1", Any), Vector("1")]), Num(1.0), "of a mesh";
+    "motion": Table(&MOTION), Said("at rest"), "a [motion](#motion) without `release`";
+    "material": Text, Said("its own name"), "a name for the [friction](#friction) table; need not be defined";
+    "collide": Word(&["mesh", "level-set"]), Said("`\"mesh\"`"), "what of a mesh is touched: its triangles, or with `\"level-set\"` its signed distance sampled on a grid";
+    "cell": Number("m", Positive), Said("required with `\"level-set\"`"), "the side of the grid's cells";
+}
+
 pub(crate) fn obstacle(reporter: &Reporter, node: &Node) -> Option<ObstaclePlan> {
-    let f = Fields::named(reporter, node, "obstacle", schema::OBSTACLE)?;
-    let name = f.need_string("name")?;
-    let name = At::new(
-        plain_name(reporter, name.clone(), "the `name` of an obstacle")?,
-        name.place,
-    );
-    let what = f.what.clone();
-    if !f.exactly_one(&["shape", "mesh"]) {
-        return None;
-    }
+    let f = Fields::named(reporter, node, "obstacle", &OBSTACLE)?;
+    let (name, what) = (f.name()?, f.what.clone());
     let placement = placement(&f);
     let motion = match f.get("motion") {
         Some(node) => Some(motion(reporter, node, &what, false)?),
         None => None,
     };
-    let material_at = f
-        .string("material")
-        .map(|m| At::new(m.value.to_owned(), m.place));
+    let owned = |m: At<&str>| At::new(m.value.to_owned(), m.place);
+    let material_at = f.text("material").map(owned);
     let shape = match f.get("shape") {
-        Some(node) => {
-            if f.has("scale") {
-                let message = format!("{what} has a shape, which takes its size from its own keys");
-                return f.fail(
-                    Kind::Value,
-                    "scale",
-                    message,
-                    Some("remove `scale`".to_owned()),
-                );
-            }
-            ObstacleGeometry::Shape(obstacle_shape(reporter, node, &what)?)
+        Some(_) if f.has("scale") => {
+            let message = format!("{what} has a shape, which takes its size from its own keys");
+            return f.refuse("scale", message, "remove `scale`");
         }
-        None => {
-            let path = f.string("mesh")?;
-            ObstacleGeometry::File(At::new(path.value.to_owned(), path.place))
-        }
+        Some(node) => ObstacleGeometry::Shape(obstacle_shape(reporter, node, &what)?),
+        None => ObstacleGeometry::File(owned(f.text("mesh")?)),
     };
     let cell = level_set(&f, &shape)?;
-    let material = material_at
-        .as_ref()
-        .map_or_else(|| name.value.clone(), |m| m.value.clone());
+    let material = material_at.as_ref().unwrap_or(&name).value.clone();
     Some(ObstaclePlan {
         material,
         name,
@@ -92,28 +82,24 @@ pub(crate) fn obstacle(reporter: &Reporter, node: &Node) -> Option<ObstaclePlan>
 
 /// `collide` and `cell`; `None` if they make no sense.
 fn level_set(f: &Fields<'_>, shape: &ObstacleGeometry) -> Option<Option<At<f64>>> {
-    let sampled = match f.has("collide") {
-        true => f.choice("collide", &[("mesh", false), ("level-set", true)])?,
-        false => false,
-    };
-    if f.has("collide") && matches!(shape, ObstacleGeometry::Shape(ObstacleShape::Exact(_))) {
-        let message = format!(
-            "{} is given by a formula, which is what bodies touch",
-            f.what
-        );
-        let help = Some("remove `collide`; it is for meshes".to_owned());
-        return f.fail(Kind::Value, "collide", message, help);
+    let collide: Option<String> = f.take("collide")?;
+    let what = &f.what;
+    if collide.is_some() && matches!(shape, ObstacleGeometry::Shape(ObstacleShape::Exact(_))) {
+        let message = format!("{what} is given by a formula, which is what bodies touch");
+        return f.refuse("collide", message, "remove `collide`; it is for meshes");
     }
-    if !sampled {
-        if f.has("cell") {
-            let message = format!("{} has no level set, whose resolution `cell` is", f.what);
-            let help = Some("add `collide = \"level-set\"`, or remove `cell`".to_owned());
-            return f.fail(Kind::Value, "cell", message, help);
+    match collide.as_deref() {
+        Some("level-set") => match f.has("cell") {
+            true => f.number_at("cell").map(Some),
+            false => f.missing("cell"),
+        },
+        _ if f.has("cell") => {
+            let message = format!("{what} has no level set, whose resolution `cell` is");
+            let help = "add `collide = \"level-set\"`, or remove `cell`";
+            f.refuse("cell", message, help)
         }
-        return Some(None);
+        _ => Some(None),
     }
-    let cell = f.need_positive("cell")?;
-    Some(Some(At::new(cell, f.place_of("cell"))))
 }
 
 /// The shape of an obstacle: exact where there is a formula, a mesh otherwise.
@@ -127,88 +113,71 @@ pub(crate) struct ObstacleKind {
     /// The word after `type`.
     pub name: &'static str,
     /// Its keys beside `type`.
-    pub keys: &'static [&'static str],
-    read: fn(&Reader<'_, '_>) -> Option<ObstacleShape>,
+    pub keys: &'static [Key],
+    pub doc: &'static str,
+    read: fn(&Fields<'_>) -> Option<ObstacleShape>,
+}
+
+macro_rules! obstacles {
+    ($($name:literal $doc:literal { $($keys:tt)* } $f:ident => $read:expr;)*) => {
+        &[$(ObstacleKind { name: $name, doc: $doc, keys: obstacles!(@keys $($keys)*), read: |$f: &Fields<'_>| $read }),*]
+    };
+    (@keys $known:path) => { $known };
+    (@keys $($keys:tt)*) => { keys!($($keys)*) };
 }
 
 /// All shapes of obstacles.
-pub(crate) const KINDS: &[ObstacleKind] = &[
-    kind("plane", &["normal", "offset"], |r| {
-        let normal = match r.f.has("normal") {
-            true => r.f.direction("normal")?,
-            false => Vec3::z(),
-        };
-        let offset = match r.f.has("offset") {
-            true => r.f.number("offset")?,
-            false => 0.0,
-        };
-        exact(Shape::Plane { normal, offset })
-    }),
-    kind("box", &["size"], |r| {
-        let half = Vec3::from(r.lengths::<3>("size")?) * 0.5;
-        exact(Shape::Box { half })
-    }),
-    kind("sphere", &["radius"], |r| {
-        let radius = r.length("radius")?;
-        exact(Shape::Sphere { radius })
-    }),
-    kind("capsule", &["radius", "length"], |r| {
-        let ([radius, length], []) = r.sizes(["radius", "length"], [])?;
-        let half = 0.5 * length;
-        exact(Shape::Capsule { radius, half })
-    }),
-    kind("cylinder", &["radius", "length"], |r| {
-        let ([radius, length], []) = r.sizes(["radius", "length"], [])?;
-        let half = 0.5 * length;
-        exact(Shape::Cylinder { radius, half })
-    }),
-    kind("cone", &["radius", "height", "around", "along"], |r| {
-        // A cone with a number of sides is a pyramid, which has no formula of its own here.
-        if r.f.has("around") {
-            return mesh(r, shapes::cone(r)?);
-        }
-        let ([radius, height], []) = r.sizes(["radius", "height"], [])?;
-        exact(Shape::Cone { radius, height })
-    }),
-    kind("torus", &["major", "minor"], |r| {
-        let (major, minor) = (r.length("major")?, r.length("minor")?);
+pub(crate) const KINDS: &[ObstacleKind] = obstacles! {
+    "plane" "all points below" {
+        "normal": Direction, Vec(&[0.0, 0.0, 1.0]), "";
+        "offset": Number("m", Any), Num(0.0), "along the normal";
+    } f => exact(Shape::Plane { normal: f.direction("normal")?, offset: f.take("offset")? });
+    "box" "a block" {
+        "size": Numbers(3, "m", Positive), Required, "";
+    } f => exact(Shape::Box { half: f.take::<Vec3>("size")? * 0.5 });
+    "sphere" "a ball" {
+        "radius": Number("m", Positive), Required, "";
+    } f => exact(Shape::Sphere { radius: f.take("radius")? });
+    "capsule" "a cylinder with round ends; `length` is that of the cylinder" {
+        "radius": Number("m", Positive), Required, "";
+        "length": Number("m", Positive), Required, "";
+    } f => exact(Shape::Capsule { radius: f.take("radius")?, half: 0.5 * f.take::<f64>("length")? });
+    "cylinder" "a cylinder" {
+        "radius": Number("m", Positive), Required, "";
+        "length": Number("m", Positive), Required, "";
+    } f => exact(Shape::Cylinder { radius: f.take("radius")?, half: 0.5 * f.take::<f64>("length")? });
+    "cone" "a cone, or a pyramid with `around` sides, which is a mesh; base at z = 0" { shapes::CONE } f => match f.has("around") {
+        true => mesh(f, shapes::cone(f)?),
+        false => exact(Shape::Cone { radius: f.take("radius")?, height: f.take("height")? }),
+    };
+    "torus" "a ring round the z axis" {
+        "major": Number("m", Positive), Required, "";
+        "minor": Number("m", Positive), Required, "";
+    } f => {
+        let (major, minor) = (f.take("major")?, f.take("minor")?);
         if minor >= major {
-            return r.f.out_of_range("minor", minor, "below `major`");
+            return f.out_of_range("minor", minor, "below `major`");
         }
         exact(Shape::Torus { major, minor })
-    }),
-    kind("bowl", shapes::BOWL, |r| mesh(r, shapes::bowl_surface(r)?)),
-];
-
-const fn kind(
-    name: &'static str,
-    keys: &'static [&'static str],
-    read: fn(&Reader<'_, '_>) -> Option<ObstacleShape>,
-) -> ObstacleKind {
-    ObstacleKind { name, keys, read }
-}
+    };
+    "bowl" "a mesh: a bowl open upwards, the centre of its sphere at the origin" { shapes::BOWL } f => mesh(f, shapes::bowl_surface(f)?);
+};
 
 fn exact(shape: Shape) -> Option<ObstacleShape> {
     Some(ObstacleShape::Exact(shape))
 }
 
-fn mesh(r: &Reader<'_, '_>, source: Generator) -> Option<ObstacleShape> {
-    Some(ObstacleShape::Mesh(ShapePlan::new(r.f, source)))
+fn mesh(f: &Fields<'_>, source: Generator) -> Option<ObstacleShape> {
+    Some(ObstacleShape::Mesh(ShapePlan::new(f, source)))
 }
 
 /// The shape of an obstacle.
-pub(crate) fn obstacle_shape(
-    reporter: &Reporter,
-    node: &Node,
-    owner: &str,
-) -> Option<ObstacleShape> {
+fn obstacle_shape(reporter: &Reporter, node: &Node, owner: &str) -> Option<ObstacleShape> {
     let (f, name) = open(reporter, node, owner)?;
     let Some(kind) = KINDS.iter().find(|k| k.name == name) else {
         let help = suggest::help(name, "shapes of obstacles", KINDS.iter().map(|k| k.name));
         let message = format!("{owner} cannot have the shape `{name}`");
-        return f.fail(Kind::Value, "type", message, Some(help));
+        return f.refuse("type", message, &help);
     };
-    allow(&f, kind.keys);
-    let purpose = Purpose::Rigid;
-    (kind.read)(&Reader { f: &f, purpose })
+    (kind.read)(&f.of_shape(kind.keys, true))
 }

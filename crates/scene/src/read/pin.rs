@@ -6,12 +6,69 @@ use stiction_math::Vec3;
 
 use crate::{
     error::{Kind, Reporter},
-    fields::{Fields, count, list},
-    read::{body::Names, motion::motion},
-    schema,
+    format::{Fields, section},
+    read::{
+        body::Names,
+        motion::{MOTION, motion},
+    },
     source::{At, Place},
     tree::Node,
 };
+
+section! { pub(crate) PIN "pin";
+    "name": Text, Absent, "for overrides";
+    "body": Text, Required, "whose nodes";
+    "select": Table(&SELECT), Said("required, but for rigid bodies"), "which nodes; those that fulfil all conditions given";
+    "motion": Table(&MOTION), Said("at rest"), "a [motion](#motion)";
+}
+section! { pub(crate) SELECT "select" [Some(&["all", "boundary", "box", "sphere", "half_space", "nearest", "nodes", "group", "roots", "tips"])];
+    "all": Flag, Absent, "`true`: every node";
+    "boundary": Flag, Absent, "`true`: the rim of a shell, the surface of a solid";
+    "box": Table(&BOX), Absent, "nodes in a box";
+    "sphere": Table(&SPHERE), Absent, "nodes in a sphere";
+    "half_space": Table(&HALF_SPACE), Absent, "nodes on the side of a plane to which its normal points";
+    "nearest": Vector("m"), Absent, "a point: of the nodes that fulfil the other conditions, the nearest one";
+    "nodes": List(&Count(0)), Absent, "the numbers of nodes";
+    "group": Text, Absent, "the name of a group in the mesh file";
+    "roots": Flag, Absent, "`true`: the first two nodes of every rod";
+    "tips": Flag, Absent, "`true`: the last two nodes of every rod";
+}
+section! { pub(crate) BOX "select.box";
+    "min": Vector("m"), Required, "least coordinates";
+    "max": Vector("m"), Required, "greatest coordinates";
+}
+section! { pub(crate) SPHERE "select.sphere";
+    "center": Vector("m"), Required, "the centre";
+    "radius": Number("m", NotNegative), Required, "the radius";
+}
+section! { pub(crate) HALF_SPACE "select.half_space" [AtMostOne(&["point", "offset"])];
+    "normal": Direction, Required, "the normal";
+    "point": Vector("m"), Said("the origin"), "a point of the plane";
+    "offset": Number("m", Any), Absent, "instead: the distance of the plane from the origin along the normal";
+}
+section! { pub(crate) ATTACHMENT "attachment";
+    "name": Text, Absent, "for probes and overrides";
+    "a": Table(&MOVING_ANCHOR), Required, "one point";
+    "b": Table(&MOVING_ANCHOR), Required, "the other";
+    "stiffness": Number("N/m", NotNegative), Required, "k";
+    "length": Number("m", NotNegative), Num(0.0), "ℓ; zero holds the points together";
+    "damping": Number("s", NotNegative), Num(0.0), "resistance to the relative velocity: this time times k; with a `length`, to the part of it along the spring, so that turning does not count";
+}
+section! { /// A point of an attachment.
+    pub(crate) MOVING_ANCHOR "point" [ExactlyOne(&["world", "near", "node"]), Needs("near", &["body"]), Needs("node", &["body"])];
+    "body": Text, Absent, "the body that the point belongs to, with `near` or `node`";
+    "near": Vector("m"), Absent, "the nearest point of the body's surface; of a rigid body, the point itself";
+    "node": Count(0), Absent, "a node of a shell or solid";
+    "world": Vector("m"), Absent, "instead: a point of the world";
+    "motion": Table(&MOTION), Said("at rest"), "of a point of the world: a [motion](#motion) without `release`; not every [method](#method) supports it";
+}
+section! { /// A point of a probe: also a body alone, for its centre of mass.
+    pub(crate) ANCHOR "probe.point" [AtMostOne(&["world", "near", "node"]), Some(&["body", "world"])];
+    "body": Text, Absent, "the body that the point belongs to; alone: its centre of mass";
+    "near": Vector("m"), Absent, "as in attachments";
+    "node": Count(0), Absent, "as in attachments";
+    "world": Vector("m"), Absent, "as in attachments";
+}
 
 /// A pin as it was read.
 pub(crate) struct PinPlan {
@@ -64,10 +121,9 @@ pub(crate) struct AttachmentPlan {
 }
 
 pub(crate) fn pin(reporter: &Reporter, node: &Node, names: &Names) -> Option<PinPlan> {
-    let f = Fields::new(reporter, node, "[[pin]]", schema::PIN)?;
-    f.string("name");
+    let f = Fields::new(reporter, node, "[[pin]]", &PIN)?;
     let body = names.need(&f, "body");
-    let what = match f.string("body") {
+    let what = match f.text("body") {
         Some(body) => format!("the pin of body `{}`", body.value),
         None => f.what.clone(),
     };
@@ -88,12 +144,11 @@ pub(crate) fn pin(reporter: &Reporter, node: &Node, names: &Names) -> Option<Pin
 }
 
 pub(crate) fn selection(reporter: &Reporter, node: &Node, owner: &str) -> Option<Vec<Filter>> {
-    let f = Fields::new(
-        reporter,
-        node,
-        format!("`select` of {owner}"),
-        schema::SELECT,
-    )?;
+    let f = Fields::new(reporter, node, format!("`select` of {owner}"), &SELECT)?;
+    let inner = |key: &str, section| {
+        let what = format!("`{key}` in `select` of {owner}");
+        f.get(key).map(|n| Fields::new(reporter, n, what, section))
+    };
     let mut filters = Vec::new();
     let whole = [
         ("all", Filter::Region(Selection::All)),
@@ -102,87 +157,54 @@ pub(crate) fn selection(reporter: &Reporter, node: &Node, owner: &str) -> Option
         ("tips", Filter::Ends(End::Tip)),
     ];
     for (key, filter) in whole {
-        match f.bool(key) {
+        match f.take(key)? {
             Some(true) => filters.push(filter),
             Some(false) => {
                 let message = format!("`{key} = false` selects nothing");
-                return f.fail(Kind::Value, key, message, Some(format!("remove `{key}`")));
+                return f.refuse(key, message, &format!("remove `{key}`"));
             }
             None => {}
         }
     }
-    if let Some(node) = f.get("box") {
-        let b = Fields::new(
-            reporter,
-            node,
-            format!("`box` in `select` of {owner}"),
-            schema::SELECT_BOX,
-        )?;
-        let (min, max) = (b.need_vector("min"), b.need_vector("max"));
-        let (min, max) = (min?, max?);
+    if let Some(b) = inner("box", &BOX) {
+        let b = b?;
+        let (min, max): (Vec3, Vec3) = (b.take("min")?, b.take("max")?);
         if (0..3).any(|k| min[k] > max[k]) {
             let message = format!(
                 "the box in `select` of {owner} is empty: a coordinate of `min` exceeds that of `max`"
             );
-            return b.fail(
-                Kind::Value,
-                "min",
-                message,
-                Some("exchange the two numbers".to_owned()),
-            );
+            return b.refuse("min", message, "exchange the two numbers");
         }
         filters.push(Filter::Region(Selection::Box { min, max }));
     }
-    if let Some(node) = f.get("sphere") {
-        let s = Fields::new(
-            reporter,
-            node,
-            format!("`sphere` in `select` of {owner}"),
-            schema::SELECT_SPHERE,
-        )?;
-        let center = s.need_vector("center");
-        s.need("radius")?;
-        let radius = s.not_negative("radius");
-        filters.push(Filter::Region(Selection::Sphere {
-            centre: center?,
-            radius: radius?,
-        }));
+    if let Some(s) = inner("sphere", &SPHERE) {
+        let s = s?;
+        let (centre, radius) = (s.take("center")?, s.take("radius")?);
+        filters.push(Filter::Region(Selection::Sphere { centre, radius }));
     }
-    if let Some(node) = f.get("half_space") {
-        let h = Fields::new(
-            reporter,
-            node,
-            format!("`half_space` in `select` of {owner}"),
-            schema::SELECT_HALF_SPACE,
-        )?;
-        let normal = h.need_direction("normal")?;
-        if h.has("point") && h.has("offset") && !h.exactly_one(&["point", "offset"]) {
-            return None;
-        }
-        let point = match (h.has("point"), h.has("offset")) {
-            (true, _) => h.vector("point")?,
-            (_, true) => normal * h.number("offset")?,
-            _ => Vec3::zeros(),
+    if let Some(h) = inner("half_space", &HALF_SPACE) {
+        let h = h?;
+        let normal = h.direction("normal")?;
+        let point = match (h.take("point")?, h.take::<Option<f64>>("offset")?) {
+            (Some(point), _) => point,
+            (None, offset) => normal * offset.unwrap_or(0.0),
         };
         filters.push(Filter::Region(Selection::HalfSpace { point, normal }));
     }
-    if let Some(node) = f.get("nodes") {
-        let what = format!("`nodes` in `select` of {owner}");
-        let items = list(reporter, node, &what, None)?;
-        let nodes: Option<Vec<u32>> = items.iter().map(|n| count(reporter, n, &what, 0)).collect();
-        filters.push(Filter::Region(Selection::Indices(nodes?)));
+    if let Some(nodes) = f.take("nodes")? {
+        filters.push(Filter::Region(Selection::Indices(nodes)));
     }
-    if f.has("group") {
-        let group = f.string("group")?;
+    if let Some(group) = f.text("group") {
         filters.push(Filter::Group(At::new(group.value.to_owned(), group.place)));
     }
     // Last: it chooses among what the others leave.
-    if f.has("nearest") {
-        filters.push(Filter::Nearest(f.vector("nearest")?));
+    if let Some(point) = f.take("nearest")? {
+        filters.push(Filter::Nearest(point));
     }
     if filters.is_empty() {
         let message = format!("`select` of {owner} says nothing");
-        let help = format!("give one or more of {}", schema::SELECT.join(", "));
+        let keys: Vec<&str> = SELECT.keys.iter().map(|k| k.name).collect();
+        let help = format!("give one or more of {}", keys.join(", "));
         return reporter.fail(Kind::MissingKey, node.place, message, Some(help));
     }
     Some(filters)
@@ -193,45 +215,21 @@ pub(crate) fn attachment(
     node: &Node,
     names: &Names,
 ) -> Option<AttachmentPlan> {
-    let f = Fields::new(reporter, node, "[[attachment]]", schema::ATTACHMENT)?;
-    let name = f
-        .string("name")
-        .map(|n| At::new(n.value.to_owned(), n.place));
-    let a = f
-        .need("a")
-        .and_then(|n| moving_anchor(reporter, n, "`a` of [[attachment]]", names));
-    let b = f
-        .need("b")
-        .and_then(|n| moving_anchor(reporter, n, "`b` of [[attachment]]", names));
-    f.need("stiffness")?;
-    let stiffness = f.not_negative("stiffness");
-    let length = if f.has("length") {
-        f.not_negative("length")
-    } else {
-        Some(0.0)
-    };
-    let damping = if f.has("damping") {
-        f.not_negative("damping")
-    } else {
-        Some(0.0)
-    };
+    let f = Fields::new(reporter, node, "[[attachment]]", &ATTACHMENT)?;
+    let point = |key: &str| moving_anchor(reporter, f.get(key)?, &f.label(key), names);
+    let (a, b) = (point("a"), point("b"));
     let ((a, a_motion), (b, b_motion)) = (a?, b?);
     if matches!((&a.value, &b.value), (Anchor::World(_), Anchor::World(_))) {
         let message = "[[attachment]] joins the world to itself";
-        return reporter.fail(
-            Kind::Value,
-            b.place,
-            message,
-            Some("let `a` or `b` name a body".to_owned()),
-        );
+        return f.refuse("b", message, "let `a` or `b` name a body");
     }
     Some(AttachmentPlan {
-        name,
+        name: f.name(),
         a,
         b,
-        stiffness: stiffness?,
-        length: length?,
-        damping: damping?,
+        stiffness: f.take("stiffness")?,
+        length: f.take("length")?,
+        damping: f.take("damping")?,
         motion: a_motion.or(b_motion),
     })
 }
@@ -243,63 +241,42 @@ fn moving_anchor(
     what: &str,
     names: &Names,
 ) -> Option<(At<Anchor>, Option<Motion>)> {
-    let f = Fields::new(reporter, node, what, schema::MOVING_ANCHOR)?;
-    let point = anchor_of(&f, names)?;
+    let f = Fields::new(reporter, node, what, &MOVING_ANCHOR)?;
+    let point = anchor(&f, names)?;
     let Some(moves) = f.get("motion") else {
         return Some((point, None));
     };
     if !matches!(point.value, Anchor::World(_)) {
         let message = format!("{what} moves with its body and takes no `motion`");
         let help = "remove `motion`; it is for points of the world";
-        return f.fail(Kind::Value, "motion", message, Some(help.to_owned()));
+        return f.refuse("motion", message, help);
     }
     let motion = motion(reporter, moves, what, false)?;
     Some((point, Some(motion)))
 }
 
 /// `{ world = … }`, `{ body, near = … }` or `{ body, node = … }`.
-pub(crate) fn anchor(
-    reporter: &Reporter,
-    node: &Node,
-    what: &str,
-    names: &Names,
-) -> Option<At<Anchor>> {
-    anchor_of(&Fields::new(reporter, node, what, schema::ANCHOR)?, names)
-}
-
-fn anchor_of(f: &Fields<'_>, names: &Names) -> Option<At<Anchor>> {
+pub(crate) fn anchor(f: &Fields<'_>, names: &Names) -> Option<At<Anchor>> {
     let what = &f.what;
-    if !f.exactly_one(&["world", "near", "node"]) {
-        return None;
-    }
-    let anchor = if f.has("world") {
-        if f.has("body") {
+    let anchor = match f.take("world")? {
+        Some(_) if f.has("body") => {
             let message = format!("{what}: a point of the world belongs to no body");
-            return f.fail(
-                Kind::Value,
-                "body",
-                message,
-                Some("remove `body`, or write `near` for `world`".to_owned()),
-            );
+            let help = "remove `body`, or write `near` for `world`";
+            return f.refuse("body", message, help);
         }
-        Anchor::World(f.vector("world")?)
-    } else {
-        let body = names.need(f, "body")?;
-        point(f, body)?
+        Some(point) => Anchor::World(point),
+        None if !f.has("body") => return f.missing("body"),
+        None => point(f, names.need(f, "body")?)?,
     };
     Some(At::new(anchor, f.place))
 }
 
 /// A point of a body: `near` or `node`.
 pub(crate) fn point(f: &Fields<'_>, body: usize) -> Option<Anchor> {
-    if f.has("node") {
-        return Some(Anchor::Node {
-            body,
-            node: f.count("node", 0)? as usize,
-        });
+    match f.take("node")? {
+        Some(node) => Some(Anchor::Node { body, node }),
+        None => f
+            .take::<Option<Vec3>>("near")?
+            .map(|near| Anchor::Body { body, near }),
     }
-    Some(Anchor::Body {
-        body,
-        near: f.vector("near")?,
-    })
 }

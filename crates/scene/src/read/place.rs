@@ -4,12 +4,7 @@ use stiction_bodies::motion::Pose;
 use stiction_math::elementary::rotation_about;
 use stiction_math::{Vec3, nalgebra::Unit};
 
-use crate::{
-    error::Kind,
-    fields::{Fields, vector},
-    schema,
-    tree::{Node, Value},
-};
+use crate::format::{Fields, section};
 
 /// x ↦ R (s ∘ x) + t.
 #[derive(Clone, Copy, Debug)]
@@ -18,53 +13,30 @@ pub(crate) struct Placement {
     pub pose: Pose,
 }
 
+section! { pub(crate) ROTATE "rotate";
+    "axis": Direction, Required, "the axis";
+    "angle": Number("°", Any), Required, "the angle";
+    "about": Vector("m"), Vec(&[0.0; 3]), "a point of the axis";
+}
+
 /// `scale`, `rotate` and `translate` of a body or obstacle.
 pub(crate) fn placement(f: &Fields<'_>) -> Option<Placement> {
-    let scale = match f.get("scale") {
-        None => Some(Vec3::repeat(1.0)),
-        Some(Node {
-            value: Value::Array(_),
-            ..
-        }) => f.vector("scale"),
-        Some(_) => f.number("scale").map(Vec3::repeat),
-    };
     let mut pose = Pose::default();
-    let turns: &[Node] = match f.get("rotate") {
-        None => &[],
-        Some(Node {
-            value: Value::Array(items),
-            ..
-        }) => items,
-        Some(node) => std::slice::from_ref(node),
-    };
-    for node in turns {
-        let t = Fields::new(
-            f.reporter,
-            node,
-            format!("`rotate` of {}", f.what),
-            schema::ROTATE,
-        )?;
-        let (axis, angle) = (t.need_direction("axis"), t.need_number("angle"));
-        let about = if t.has("about") {
-            t.vector("about")?
-        } else {
-            Vec3::zeros()
-        };
-        let r = rotation_about(&Unit::new_unchecked(axis?), angle?.to_radians());
+    for node in f.one_or_more("rotate") {
+        let t = Fields::new(f.reporter, node, f.label("rotate"), &ROTATE)?;
+        let (angle, about): (f64, Vec3) = (t.take("angle")?, t.take("about")?);
+        let r = rotation_about(
+            &Unit::new_unchecked(t.direction("axis")?),
+            angle.to_radians(),
+        );
         pose.rotation = r * pose.rotation;
         pose.translation = r * (pose.translation - about) + about;
     }
-    if let Some(node) = f.get("translate") {
-        pose.translation += vector(f.reporter, node, &format!("`translate` of {}", f.what))?;
-    }
-    let scale = scale?;
+    pose.translation += f.take::<Vec3>("translate")?;
+    let scale: Vec3 = f.take("scale")?;
     if scale.iter().any(|s| *s == 0.0) {
-        return f.fail(
-            Kind::Value,
-            "scale",
-            format!("`scale` of {} is zero, which leaves nothing", f.what),
-            None,
-        );
+        let message = format!("`scale` of {} is zero, which leaves nothing", f.what);
+        return f.refuse("scale", message, "");
     }
     Some(Placement { scale, pose })
 }

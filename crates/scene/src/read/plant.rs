@@ -1,16 +1,14 @@
 //! Shapes of bodies carried by frames.
 
 use stiction_geometry::{
-    Part, Plant, Section,
+    Part, Plant, Section as CrossSection,
     shapes::{Palm, ShapeError},
 };
-use stiction_math::Vec3;
 
 use crate::{
     error::Kind,
-    fields::{Fields, list, number, vector},
-    read::shape::{Generate, Generator, Purpose, Reader, ShapeKind},
-    schema,
+    format::{Fields, keys, section},
+    read::shape::{Generate, Generator, Purpose, ShapeKind},
     tree::{Node, Value},
 };
 
@@ -32,167 +30,107 @@ impl Generate<Plant> for Plant {
     }
 }
 
+section! { pub(crate) PART "part" [ExactlyOne(&["radius", "width"]), Needs("width", &["thickness"])];
+    "name": Text, Absent, "for parts that grow on it";
+    "on": Text, Absent, "the part, listed before, that its root moves with; the two need not touch";
+    "points": List(&Vector("m")), Required, "its spine runs through them, smoothly";
+    "radius": Either(&[Number("m", Any), List(&Number("m", Any))]), Absent, "of a round part; a list is spread evenly from root to tip";
+    "width": Either(&[Number("m", Any), List(&Number("m", Any))]), Absent, "instead of `radius`: of a flat part";
+    "thickness": Number("m", Positive), Said("required with `width`"), "of a flat part";
+    "up": Direction, Vec(&[0.0, 0.0, 1.0]), "the normal of a flat part at its root, as far as it is across the spine";
+    "frames": Either(&[Count(2), Counts(2, 1)]), Required, "along the spine, and across it (default 1). The first row of a part that grows on another is that other's. With one frame across, a flat part stays straight across and twists only by shear; two or more let it curl and twist as a thin plate";
+    "cells": Counts(2, 1), Said("`[2, 8]` round, `[2, 4]` flat"), "of the surface: along the spine between two frames, and around or across";
+    "stiffness": Number("1", Positive), Num(1.0), "multiplies Young's modulus";
+}
+
 /// The shapes of bodies carried by frames.
 pub(super) const KINDS: &[ShapeKind] = &[
     ShapeKind {
         name: "plant",
         purposes: &[Purpose::Frames],
-        keys: &["parts"],
+        doc: "the parts listed above",
+        keys: keys! {
+            "parts": Tables(&PART), Required, "";
+        },
         read: plant,
     },
     ShapeKind {
         name: "palm",
         purposes: &[Purpose::Frames],
-        keys: &[
-            "height",
-            "radius",
-            "leaves",
-            "leaf_length",
-            "leaflets",
-            "leaflet_length",
-            "thickness",
-            "droop",
-            "leaf_stiffness",
-            "seed",
-        ],
+        doc: "a palm tree on the origin: a trunk of the given `height` and `radius` at its root, `leaves` in two tiers that bend down by `droop` leaf lengths, `leaflets` of at most `leaflet_length` on each side of a leaf (with 0 of them blades of twice that width); `leaf_stiffness` multiplies Young's modulus in leaves, `seed` makes small differences",
+        keys: keys! {
+            "height": Number("m", Positive), Required, "";
+            "radius": Number("m", Positive), Required, "";
+            "leaves": Count(3), Required, "";
+            "leaf_length": Number("m", Positive), Required, "";
+            "leaflets": Count(0), Required, "";
+            "leaflet_length": Number("m", Positive), Required, "";
+            "thickness": Number("m", Positive), Required, "";
+            "droop": Number("1", NotNegative), Num(0.5), "";
+            "leaf_stiffness": Number("1", Positive), Num(1.0), "";
+            "seed": Count(0), Int(0), "";
+        },
         read: palm,
     },
 ];
 
-fn plant(r: &Reader<'_, '_>) -> Option<Generator> {
-    let f = r.f;
-    f.need("parts")?;
+fn plant(f: &Fields<'_>) -> Option<Generator> {
     let nodes = f.tables("parts");
     let parts: Vec<Option<Part>> = (0..nodes.len()).map(|i| part(f, nodes, i)).collect();
     let parts: Option<Vec<Part>> = parts.into_iter().collect();
     Some(Generator::Plant(Box::new(Plant { parts: parts? })))
 }
 
-fn palm(r: &Reader<'_, '_>) -> Option<Generator> {
-    let f = r.f;
-    let lengths = [
-        "height",
-        "radius",
-        "leaf_length",
-        "leaflet_length",
-        "thickness",
-    ];
-    let [height, radius, leaf_length, leaflet_length, thickness] =
-        lengths.map(|key| f.need_positive(key));
-    let leaves = f.need_count("leaves", 3);
-    let leaflets = f.need_count("leaflets", 0);
-    let mut palm = Palm {
-        height: height?,
-        radius: radius?,
-        leaves: leaves?,
-        leaf_length: leaf_length?,
-        leaflets: leaflets?,
-        leaflet_length: leaflet_length?,
-        thickness: thickness?,
-        droop: 0.5,
-        leaf_stiffness: 1.0,
-        seed: 0,
-    };
-    if f.has("droop") {
-        palm.droop = f.not_negative("droop")?;
-    }
-    if f.has("leaf_stiffness") {
-        palm.leaf_stiffness = f.positive("leaf_stiffness")?;
-    }
-    palm.seed = r.seed()?;
-    Some(Generator::Plant(Box::new(palm)))
-}
-
-/// The name of a part, which later parts grow on.
-fn name(node: &Node) -> Option<&str> {
-    let Value::Table(table) = &node.value else {
-        return None;
-    };
-    match &table.get("name")?.value {
-        Value::String(name) => Some(name),
-        _ => None,
-    }
+fn palm(f: &Fields<'_>) -> Option<Generator> {
+    Some(Generator::Plant(Box::new(Palm {
+        height: f.take("height")?,
+        radius: f.take("radius")?,
+        leaves: f.take("leaves")?,
+        leaf_length: f.take("leaf_length")?,
+        leaflets: f.take("leaflets")?,
+        leaflet_length: f.take("leaflet_length")?,
+        thickness: f.take("thickness")?,
+        droop: f.take("droop")?,
+        leaf_stiffness: f.take("leaf_stiffness")?,
+        seed: f.take("seed")?,
+    })))
 }
 
 fn part(shape: &Fields<'_>, nodes: &[Node], index: usize) -> Option<Part> {
     let what = format!("part {index} of {}", shape.what);
-    let f = Fields::new(shape.reporter, &nodes[index], what, schema::PART)?;
-    let points = points(&f);
-    let frames = pair(&f, "frames");
-    let parent = match f.string("on") {
-        None if f.has("on") => return None,
+    let f = Fields::new(shape.reporter, &nodes[index], what, &PART)?;
+    let parent = match f.text("on") {
         None => None,
         Some(on) => {
-            let found = nodes[..index]
-                .iter()
-                .position(|n| name(n) == Some(on.value));
-            let Some(found) = found else {
-                let message = format!(
-                    "{} grows on `{}`, but no part before it has that name",
-                    f.what, on.value
-                );
+            let before = &nodes[..index];
+            let Some(found) = before.iter().position(|n| n.name() == Some(on.value)) else {
+                let (what, on) = (&f.what, on.value);
+                let message =
+                    format!("{what} grows on `{on}`, but no part before it has that name");
                 return f.fail(Kind::UnknownName, "on", message, None);
             };
             Some(found as u32)
         }
     };
-    if !f.exactly_one(&["radius", "width"]) {
-        return None;
-    }
-    let (section, cells) = if f.has("radius") {
-        let radii = numbers(&f, "radius")?;
-        (Section::Round { radii }, [2, 8])
-    } else {
-        let (widths, thickness) = (numbers(&f, "width"), f.need_positive("thickness"));
-        let (widths, thickness) = (widths?, thickness?);
-        (Section::Flat { widths, thickness }, [2, 4])
+    let (section, cells) = match f.take("radius")? {
+        Some(radii) => (CrossSection::Round { radii }, [2, 8]),
+        None => {
+            let (widths, thickness) = (f.take("width")?, f.need("thickness")?);
+            (CrossSection::Flat { widths, thickness }, [2, 4])
+        }
     };
-    let cells = match f.has("cells") {
-        true => f.counts("cells", 1)?,
-        false => cells,
-    };
-    let up = match f.has("up") {
-        true => f.direction("up")?,
-        false => Vec3::z(),
-    };
-    let stiffness = match f.has("stiffness") {
-        true => f.positive("stiffness")?,
-        false => 1.0,
+    // A count along the spine, or two: along and across.
+    let frames = match f.get("frames").map(|n| &n.value) {
+        Some(Value::Integer(_)) => [f.take("frames")?, 1],
+        _ => f.take("frames")?,
     };
     Some(Part {
-        points: points?,
+        points: f.take("points")?,
         section,
-        up,
-        frames: frames?,
-        cells,
-        stiffness,
+        up: f.direction("up")?,
+        frames,
+        cells: f.take::<Option<_>>("cells")?.unwrap_or(cells),
+        stiffness: f.take("stiffness")?,
         parent,
     })
-}
-
-fn points(f: &Fields<'_>) -> Option<Vec<Vec3>> {
-    let what = format!("`points` of {}", f.what);
-    let items = list(f.reporter, f.need("points")?, &what, None)?;
-    items.iter().map(|n| vector(f.reporter, n, &what)).collect()
-}
-
-/// A number, or a list of them.
-fn numbers(f: &Fields<'_>, key: &str) -> Option<Vec<f64>> {
-    let node = f.need(key)?;
-    match &node.value {
-        Value::Array(_) => f.number_list(key),
-        _ => Some(vec![number(
-            f.reporter,
-            node,
-            &format!("`{key}` of {}", f.what),
-        )?]),
-    }
-}
-
-/// A count along the spine, or two: along and across.
-fn pair(f: &Fields<'_>, key: &str) -> Option<[u32; 2]> {
-    match &f.need(key)?.value {
-        Value::Array(_) => f.counts(key, 1),
-        _ => f.count(key, 2).map(|n| [n, 1]),
-    }
 }

@@ -6,13 +6,11 @@ use stiction_sim::probe::{Axis, ContactSum, End, Quantity, Resultant};
 
 use crate::{
     error::{Kind, Reporter},
-    fields::{Fields, direction},
+    format::{Fields, Key, Type, keys, section},
     read::{
         body::Names,
-        pin::{anchor, point},
-        settings::plain_name,
+        pin::{ANCHOR, anchor, point},
     },
-    schema,
     source::{At, Place},
     suggest,
     tree::{Node, Value},
@@ -85,88 +83,105 @@ pub(crate) enum Reading {
 
 const NORM: Option<Axis> = Some(Axis::Norm);
 
+/// A type of probes.
+pub(crate) struct ProbeKind {
+    /// The word after `type`.
+    pub name: &'static str,
+    pub unit: &'static str,
+    pub doc: &'static str,
+    pub reading: Reading,
+}
+
+macro_rules! probes {
+    ($($name:literal $unit:literal $reading:expr, $doc:literal;)*) => {
+        &[$(ProbeKind { name: $name, unit: $unit, doc: $doc, reading: $reading }),*]
+    };
+}
+
 /// All types of probes.
-pub(crate) const KINDS: &[(&str, Reading)] = &[
-    ("position", Reading::Point(Followed::Position, None)),
-    ("displacement", Reading::Point(Followed::Displacement, NORM)),
-    ("velocity", Reading::Point(Followed::Velocity, NORM)),
-    ("distance", Reading::Distance),
-    (
-        "relative-position",
-        Reading::Relative(Followed::RelativePosition, None),
-    ),
-    (
-        "relative-velocity",
-        Reading::Relative(Followed::RelativeVelocity, NORM),
-    ),
-    (
-        "angular-velocity",
-        Reading::RigidAlong(Followed::AngularVelocity, NORM),
-    ),
-    ("angle", Reading::Angle),
-    ("centroid", Reading::BodiesAlong(Quantity::Centroid, None)),
-    (
-        "centroid-velocity",
-        Reading::BodiesAlong(Quantity::CentroidVelocity, NORM),
-    ),
-    ("travel", Reading::Bodies(Followed::Travel)),
-    ("radius", Reading::Radius),
-    ("min", Reading::Extent(End::Min)),
-    ("max", Reading::Extent(End::Max)),
-    ("size", Reading::Extent(End::Size)),
-    ("volume", Reading::ClosedBody),
-    ("area", Reading::Body(Quantity::Area)),
-    (
-        "kinetic-energy",
-        Reading::Bodies(|b| Followed::Quantity(Quantity::Kinetic(b))),
-    ),
-    (
-        "elastic-energy",
-        Reading::Bodies(|b| Followed::Quantity(Quantity::Elastic(b))),
-    ),
-    (
-        "potential-energy",
-        Reading::Bodies(|b| Followed::Quantity(Quantity::Potential(b))),
-    ),
-    (
-        "energy",
-        Reading::Bodies(|b| Followed::Quantity(Quantity::Energy(b))),
-    ),
-    ("momentum", Reading::BodiesAlong(Quantity::Momentum, NORM)),
-    (
-        "angular-momentum",
-        Reading::BodiesAlong(Quantity::AngularMomentum, NORM),
-    ),
-    ("spin", Reading::BodiesAlong(Quantity::Spin, NORM)),
-    ("tension", Reading::Attachment(Quantity::Tension)),
-    ("speed", Reading::Body(Quantity::Speed)),
-    ("contact-force", Reading::ContactAlong(Resultant::Force)),
-    ("friction-force", Reading::ContactAlong(Resultant::Friction)),
-    ("contact-torque", Reading::ContactAlong(Resultant::Torque)),
-    ("normal-force", Reading::Contact(Resultant::Normal)),
-    ("contacts", Reading::Contact(Resultant::Count)),
-    ("contact-work", Reading::Scene(Quantity::ContactWork)),
-    ("enclosed-volume", Reading::Volume(Quantity::EnclosedVolume)),
-    ("pressure", Reading::Volume(Quantity::Pressure)),
-];
+pub(crate) const KINDS: &[ProbeKind] = probes! {
+    "position" "m" Reading::Point(Followed::Position, None), "of a point";
+    "displacement" "m" Reading::Point(Followed::Displacement, NORM), "of a point from its start";
+    "velocity" "m/s" Reading::Point(Followed::Velocity, NORM), "of a point";
+    "distance" "m" Reading::Distance, "between two points";
+    "relative-position" "m" Reading::Relative(Followed::RelativePosition, None), "of `a` from `b`";
+    "relative-velocity" "m/s" Reading::Relative(Followed::RelativeVelocity, NORM), "of `a` relative to `b`, in the world frame";
+    "angular-velocity" "°/s" Reading::RigidAlong(Followed::AngularVelocity, NORM), "of a rigid body, in the world frame";
+    "angle" "°" Reading::Angle, "by which a rigid body has turned since the start: the twist of its turn about a fixed direction of the world. It goes on over full turns if the body turns by less than half a turn per step; where the axis itself tips over by 180°, the twist is not defined";
+    "centroid" "m" Reading::BodiesAlong(Quantity::Centroid, None), "centre of mass";
+    "centroid-velocity" "m/s" Reading::BodiesAlong(Quantity::CentroidVelocity, NORM), "of the centre of mass";
+    "travel" "m" Reading::Bodies(Followed::Travel), "distance of the centre of mass from its start";
+    "radius" "m" Reading::Radius, "distance of the centre of mass from the line through the point along the axis";
+    "min" "m" Reading::Extent(End::Min), "least extent of the surface along the axis";
+    "max" "m" Reading::Extent(End::Max), "greatest extent";
+    "size" "m" Reading::Extent(End::Size), "the difference of the two";
+    "volume" "m³" Reading::ClosedBody, "inside a closed surface";
+    "area" "m²" Reading::Body(Quantity::Area), "of the surface";
+    "kinetic-energy" "J" Reading::Bodies(|b| Followed::Quantity(Quantity::Kinetic(b))), "kinetic energy";
+    "elastic-energy" "J" Reading::Bodies(|b| Followed::Quantity(Quantity::Elastic(b))), "elastic energy";
+    "potential-energy" "J" Reading::Bodies(|b| Followed::Quantity(Quantity::Potential(b))), "potential energy in gravity";
+    "energy" "J" Reading::Bodies(|b| Followed::Quantity(Quantity::Energy(b))), "the sum of the three";
+    "momentum" "kg·m/s" Reading::BodiesAlong(Quantity::Momentum, NORM), "linear momentum";
+    "angular-momentum" "kg·m²/s" Reading::BodiesAlong(Quantity::AngularMomentum, NORM), "about the origin";
+    "spin" "kg·m²/s" Reading::BodiesAlong(Quantity::Spin, NORM), "angular momentum about its own centre of mass, of any kind of body";
+    "tension" "N" Reading::Attachment(Quantity::Tension), "force in a spring, positive when it pulls";
+    "speed" "m/s" Reading::Body(Quantity::Speed), "of its fastest node, or of the fastest point of a rigid body's surface";
+    "contact-force" "N" Reading::ContactAlong(Resultant::Force), "sum of the contact forces on the body";
+    "friction-force" "N" Reading::ContactAlong(Resultant::Friction), "sum of their friction";
+    "contact-torque" "N·m" Reading::ContactAlong(Resultant::Torque), "their torque about the origin";
+    "normal-force" "N" Reading::Contact(Resultant::Normal), "sum of the sizes of the normal forces";
+    "contacts" "1" Reading::Contact(Resultant::Count), "how many contacts bear a force";
+    "contact-work" "J" Reading::Scene(Quantity::ContactWork), "work of all contacts so far: the sum of `certificate.contact_work`, also over a resume; negative where friction takes energy";
+    "enclosed-volume" "m³" Reading::Volume(Quantity::EnclosedVolume), "of a [`[[volume]]`](#volume)";
+    "pressure" "Pa" Reading::Volume(Quantity::Pressure), "in it: absolute for a gas, above that of the surroundings otherwise";
+};
+
+section! { /// The keys of every probe.
+    pub(crate) PROBE "probe";
+    "name": Name, Required, "its column";
+    "type": Text, Required, "what it measures";
+}
+
+/// A key by which probes differ: the same for all that have it, but for its default.
+macro_rules! key {
+    ("body") => { keys!("body": Text, Required, "a body";) };
+    ("body?") => { keys!("body": Text, Said("all bodies"), "a body";) };
+    ("axis") => { keys!("axis": AXIS, Required, "an axis or a direction";) };
+    ("axis?") => { keys!("axis": AXIS, Said("`\"norm\"`"), "an axis or a direction";) };
+    ("a") => { keys!("a": Table(&ANCHOR), Required, "a point";) };
+    ("b") => { keys!("b": Table(&ANCHOR), Required, "a point";) };
+    ("node") => { keys!("node": Count(0), Absent, "a node, or:";) };
+    ("near") => { keys!("near": Vector("m"), Absent, "the nearest point";) };
+    ("point") => { keys!("point": Vector("m"), Vec(&[0.0; 3]), "a point of the line";) };
+    ("with") => { keys!("with": Text, Said("all"), "a body or an obstacle";) };
+    ("attachment") => { keys!("attachment": Text, Required, "an attachment";) };
+    ("volume") => { keys!("volume": Text, Required, "an enclosed volume";) };
+}
+const AXIS: Type = Type::Either(&[Type::Word(&["x", "y", "z", "norm"]), Type::Direction]);
 
 impl Reading {
     /// The keys beside `name` and `type`.
-    pub fn keys(&self) -> &'static [&'static str] {
-        match self {
-            Self::Point(..) => &["body", "node", "near", "axis"],
-            Self::Distance => &["a", "b"],
-            Self::Relative(..) => &["a", "b", "axis"],
-            Self::RigidAlong(..) | Self::Angle => &["body", "axis"],
+    pub fn keys(&self) -> Vec<&'static Key> {
+        let lists: &[&'static [Key]] = match self {
+            Self::Point(_, None) => &[key!("body"), key!("node"), key!("near"), key!("axis")],
+            Self::Point(..) => &[key!("body"), key!("node"), key!("near"), key!("axis?")],
+            Self::Distance => &[key!("a"), key!("b")],
+            Self::Relative(_, None) => &[key!("a"), key!("b"), key!("axis")],
+            Self::Relative(..) => &[key!("a"), key!("b"), key!("axis?")],
+            Self::RigidAlong(..) => &[key!("body"), key!("axis?")],
+            Self::Angle | Self::Extent(_) => &[key!("body"), key!("axis")],
             Self::Scene(_) => &[],
-            Self::Body(_) | Self::ClosedBody | Self::Bodies(_) => &["body"],
-            Self::Extent(_) | Self::BodiesAlong(..) => &["body", "axis"],
-            Self::Radius => &["body", "axis", "point"],
-            Self::Attachment(_) => &["attachment"],
-            Self::Volume(_) => &["volume"],
-            Self::Contact(_) => &["body", "with"],
-            Self::ContactAlong(_) => &["body", "with", "axis"],
-        }
+            Self::Body(_) | Self::ClosedBody => &[key!("body")],
+            Self::Bodies(_) => &[key!("body?")],
+            Self::BodiesAlong(_, None) => &[key!("body?"), key!("axis")],
+            Self::BodiesAlong(..) => &[key!("body?"), key!("axis?")],
+            Self::Radius => &[key!("body?"), key!("axis"), key!("point")],
+            Self::Attachment(_) => &[key!("attachment")],
+            Self::Volume(_) => &[key!("volume")],
+            Self::Contact(_) => &[key!("body"), key!("with")],
+            Self::ContactAlong(_) => &[key!("body"), key!("with"), key!("axis?")],
+        };
+        lists.iter().flat_map(|l| l.iter()).collect()
     }
 }
 
@@ -179,35 +194,28 @@ pub(crate) fn probe(
     volumes: &[String],
 ) -> Option<ProbePlan> {
     let f = Fields::open(reporter, node, "[[probe]]")?;
-    let name = f.need_string("name")?;
-    let name = At::new(
-        plain_name(reporter, name.clone(), "the `name` of a probe")?,
-        name.place,
-    );
-    let f = Fields {
-        what: format!("probe `{}`", name.value),
-        ..f
+    let what = match node.name() {
+        Some(name) => format!("probe `{name}`"),
+        None => f.what.clone(),
     };
+    let f = f.called(what);
+    let word = f.checked::<String>("type", Type::Text);
+    let kind = word.and_then(|word| {
+        let found = KINDS.iter().find(|k| k.name == word);
+        found.or_else(|| {
+            let help = suggest::help(&word, "types", KINDS.iter().map(|k| k.name));
+            let message = format!("there is no probe of type `{word}`");
+            f.fail(Kind::UnknownName, "type", message, Some(help))
+        })
+    });
+    let own = kind.map_or_else(Vec::new, |k| k.reading.keys());
+    // Of a probe of an unknown type, no key is wrong.
+    let f = f.with_keys(PROBE.keys.iter().chain(own), kind.is_some());
+    let (name, reading) = (f.name()?, &kind?.reading);
     if name.value.starts_with("certificate.") {
         let message = format!("{} would hide a field of the certificate", f.what);
-        return name.fail(
-            reporter,
-            Kind::Value,
-            message,
-            Some("choose another name".to_owned()),
-        );
+        return f.refuse("name", message, "choose another name");
     }
-    let word = f.need_string("type")?;
-    let Some((_, reading)) = KINDS.iter().find(|k| k.0 == word.value) else {
-        let help = suggest::help(word.value, "types", KINDS.iter().map(|k| k.0));
-        return word.fail(
-            reporter,
-            Kind::UnknownName,
-            format!("there is no probe of type `{}`", word.value),
-            Some(help),
-        );
-    };
-    f.allow(&[&["name", "type"], reading.keys()].concat());
     let reader = Reader {
         f: &f,
         names,
@@ -264,10 +272,7 @@ impl Reader<'_, '_> {
             Reading::Extent(end) => Quantity::Extent(self.body()?, self.direction()?, *end),
             Reading::BodiesAlong(make, default) => make(self.any_body()?, axis(self.f, *default)?),
             Reading::Radius => {
-                let point = match self.f.has("point") {
-                    true => self.f.vector("point")?,
-                    false => Vec3::zeros(),
-                };
+                let point = self.f.take("point")?;
                 Quantity::Radius(self.any_body()?, point, self.direction()?)
             }
             Reading::Attachment(make) => make(named(self.f, "attachment", self.springs)?),
@@ -297,19 +302,29 @@ impl Reader<'_, '_> {
         }
     }
 
+    fn fields(&self, key: &str) -> Option<Fields<'_>> {
+        Fields::new(
+            self.f.reporter,
+            self.f.get(key)?,
+            self.f.label(key),
+            &ANCHOR,
+        )
+    }
+
     fn anchor(&self, key: &str) -> Option<Anchor> {
-        let what = format!("`{key}` of {}", self.f.what);
-        let found = anchor(self.f.reporter, self.f.need(key)?, &what, self.names)?;
-        Some(found.value)
+        let f = self.fields(key)?;
+        match f.exactly_one(&["world", "near", "node"]) {
+            true => anchor(&f, self.names).map(|a| a.value),
+            false => None,
+        }
     }
 
     /// A point, or a body alone for its centre of mass.
     fn spot(&self, key: &str) -> Option<SpotPlan> {
-        let what = format!("`{key}` of {}", self.f.what);
-        let node = self.f.need(key)?;
-        let f = Fields::new(self.f.reporter, node, what, schema::ANCHOR)?;
+        let f = self.fields(key)?;
         match ["world", "near", "node"].iter().any(|k| f.has(k)) {
-            true => self.anchor(key).map(SpotPlan::Point),
+            true => anchor(&f, self.names).map(|a| SpotPlan::Point(a.value)),
+            false if !f.has("body") => f.missing("body"),
             false => self.names.need(&f, "body").map(SpotPlan::Centre),
         }
     }
@@ -320,7 +335,7 @@ impl Reader<'_, '_> {
             Axis::Along(d) => Some(d),
             Axis::Norm => {
                 let message = format!("`axis` of {} must be a direction", f.what);
-                f.fail(Kind::Value, "axis", message, None)
+                f.refuse("axis", message, "")
             }
         }
     }
@@ -337,7 +352,7 @@ impl Reader<'_, '_> {
 
 /// The attachment or volume that `key` names, by its index.
 fn named(f: &Fields<'_>, key: &str, all: &[String]) -> Option<usize> {
-    let name = f.need_string(key)?;
+    let name = f.text(key)?;
     let found = all.iter().position(|s| !s.is_empty() && s == name.value);
     found.or_else(|| {
         let named = all.iter().map(String::as_str).filter(|s| !s.is_empty());
@@ -352,21 +367,14 @@ fn named(f: &Fields<'_>, key: &str, all: &[String]) -> Option<usize> {
 }
 
 fn axis(f: &Fields<'_>, default: Option<Axis>) -> Option<Axis> {
-    let node = match (f.get("axis"), default) {
-        (Some(node), _) => node,
-        (None, Some(axis)) => return Some(axis),
-        (None, None) => f.need("axis")?,
-    };
-    if let Value::Array(_) = node.value {
-        let v = f.vector("axis")?;
-        return direction(f.reporter, v, node.place, &format!("`axis` of {}", f.what))
-            .map(Axis::Along);
+    match f.get("axis").map(|n| &n.value) {
+        None => default,
+        Some(Value::Array(_)) => f.direction("axis").map(Axis::Along),
+        Some(_) => Some(match f.text("axis")?.value {
+            "x" => Axis::Along(Vec3::x()),
+            "y" => Axis::Along(Vec3::y()),
+            "z" => Axis::Along(Vec3::z()),
+            _ => Axis::Norm,
+        }),
     }
-    let axes = [
-        ("x", Axis::Along(Vec3::x())),
-        ("y", Axis::Along(Vec3::y())),
-        ("z", Axis::Along(Vec3::z())),
-        ("norm", Axis::Norm),
-    ];
-    f.choice("axis", &axes)
 }

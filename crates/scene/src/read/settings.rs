@@ -4,48 +4,63 @@ use stiction_bodies::drag::{Air, Gust};
 use stiction_math::Vec3;
 use stiction_sim::{
     MethodConfig, Registry,
-    keys::{KeySource, Range},
+    keys::{KeySource, Range as MethodRange},
 };
 
 use crate::{
-    error::{Kind, Reporter},
-    fields::{Fields, list, string},
-    schema,
+    error::Kind,
+    format::{Fields, Range, Type, section, words},
     settings::{ContactSettings, Frames, OutputSettings, Overlap, TimeSettings},
     source::At,
     suggest,
+    tree::Value,
 };
 
 /// Nobody waits for so many steps.
 const MOST_STEPS: f64 = 1e10;
 
+section! { pub(crate) TIME "time" [AtMostOne(&["frames_per_second", "frame_every"])];
+    "step": Number("s", Positive), Required, "the time step";
+    "duration": Number("s", Positive), Required, "how long the run lasts; rounded up to whole steps";
+    "frames_per_second": Number("1/s", Positive), Said("25"), "frames are written at the first step that reaches their time, at most one per step";
+    "frame_every": Count(1), Absent, "instead: a frame every so many steps";
+}
+
+section! { pub(crate) AIR "air" [Needs("gust", &["period"]), Needs("period", &["gust"])];
+    "density": Number("kg/m³", NotNegative), Num(1.2), "of the air";
+    "wind": Vector("m/s"), Vec(&[0.0; 3]), "the mean velocity of the air";
+    "gust": Vector("m/s"), Absent, "how far the wind swells and falls, as a sine of time; gusts travel with the wind. Not every [method](#method) supports them";
+    "period": Number("s", Positive), Said("required with `gust`"), "from one gust to the next";
+}
+
+words! { OVERLAP: Overlap = "refuse" => Overlap::Refuse, "resolve" => Overlap::Resolve, "ignore" => Overlap::Ignore }
+
+section! { pub(crate) CONTACT "contact";
+    "enabled": Flag, Said("see above"), "whether things touch";
+    "thickness": Number("m", Positive), Num(1e-3), "how near surfaces come before they count as touching";
+    "overlap": Word(OVERLAP.words), Chosen("refuse"), "things that overlap at the start: `\"refuse\"` the scene, naming bodies and triangles; `\"resolve\"`: move them apart; or `\"ignore\"` it";
+}
+
+section! { pub(crate) OUTPUT "output";
+    "formats": List(&Word(&OutputSettings::FORMATS)), Said("`[\"vtu\"]`"), "formats of frames: `\"vtu\"`, `\"obj\"`, `\"ply\"`; `\"usd\"` and `\"gltf\"` add a file of the whole run, made from its vtu frames";
+    "contacts": Flag, Bool(false), "write `contacts.csv` and `pairs.csv`: every contact of every step, and sums per pair";
+    "checkpoint_every": Count(1), Absent, "a checkpoint every so many frames";
+}
+
 pub(crate) fn time(root: &Fields<'_>) -> Option<TimeSettings> {
-    let f = Fields::new(root.reporter, root.need("time")?, "[time]", schema::TIME)?;
-    let (step, duration) = (f.need_positive("step"), f.need_positive("duration"));
-    let frames = if f.has("frames_per_second") || f.has("frame_every") {
-        if !f.exactly_one(&["frames_per_second", "frame_every"]) {
-            return None;
-        }
-        match f.positive("frames_per_second") {
-            Some(rate) => Frames::PerSecond(rate),
-            None => Frames::EverySteps(u64::from(f.count("frame_every", 1)?)),
-        }
-    } else {
+    let f = Fields::new(root.reporter, root.get("time")?, "[time]", &TIME)?;
+    let (step, duration): (f64, f64) = (f.take("step")?, f.take("duration")?);
+    let frames = match (f.take("frames_per_second")?, f.take("frame_every")?) {
+        (Some(rate), _) => Frames::PerSecond(rate),
+        (None, Some(steps)) => Frames::EverySteps(steps),
         // Divides the common steps of 1, 2, 5 and 10 ms evenly.
-        Frames::PerSecond(25.0)
+        (None, None) => Frames::PerSecond(25.0),
     };
-    let (step, duration) = (step?, duration?);
-    if duration / step > MOST_STEPS {
-        let message = format!(
-            "{duration} s in steps of {step} s are {:.1e} steps",
-            duration / step
-        );
-        return f.fail(
-            Kind::TooLarge,
-            "duration",
-            message,
-            Some("use a larger step or a shorter duration".to_owned()),
-        );
+    let steps = duration / step;
+    if steps > MOST_STEPS {
+        let message = format!("{duration} s in steps of {step} s are {steps:.1e} steps");
+        let help = "use a larger step or a shorter duration".to_owned();
+        return f.fail(Kind::TooLarge, "duration", message, Some(help));
     }
     Some(TimeSettings {
         step,
@@ -66,7 +81,10 @@ pub(crate) fn method(
         Some(node) => Some(Fields::open(root.reporter, node, "[method]")?),
         None => None,
     };
-    let own = f.as_ref().and_then(|f| f.string("name"));
+    if let Some(f) = &f {
+        f.checked::<String>("name", Type::Text);
+    }
+    let own = f.as_ref().and_then(|f| f.text("name"));
     let name = match (&chosen, &own) {
         (Some(chosen), _) => chosen.clone(),
         (None, Some(own)) => own.clone(),
@@ -79,8 +97,7 @@ pub(crate) fn method(
     };
     // Settings without a name are those of the default.
     let named = own.map_or_else(|| methods.default_for(contact), |own| own.value);
-    let f = f.filter(|_| named == name.value);
-    let config = match f {
+    let config = match f.filter(|_| named == name.value) {
         Some(f) => {
             let keys = entry.keys.iter().map(|k| k.name);
             let known: Vec<&str> = std::iter::once("name").chain(keys).collect();
@@ -100,151 +117,103 @@ impl KeySource for MethodTable<'_> {
         self.0.has(key)
     }
 
-    fn number(&self, key: &str, range: Range) -> Option<f64> {
-        match range {
-            Range::Positive => self.0.positive(key),
-            Range::NotNegative => self.0.not_negative(key),
-        }
+    fn number(&self, key: &str, range: MethodRange) -> Option<f64> {
+        self.0.checked(key, Type::Number("", range.into()))
     }
 
     fn count(&self, key: &str, least: u32) -> Option<u32> {
-        self.0.count(key, least)
+        self.0.checked(key, Type::Count(least))
     }
 
     fn is_word(&self, key: &str, word: &str) -> bool {
-        let found = self.0.get(key).map(|node| &node.value);
-        matches!(found, Some(crate::tree::Value::String(text)) if text == word)
+        matches!(self.0.get(key).map(|n| &n.value), Some(Value::String(text)) if text == word)
     }
 
     fn flag(&self, key: &str) -> Option<bool> {
-        self.0.bool(key)
+        self.0.checked(key, Type::Flag)
     }
 
     fn word(&self, key: &str, words: &[&str]) -> Option<usize> {
-        let numbered: Vec<(&str, usize)> = words.iter().copied().zip(0..).collect();
-        self.0.choice(key, &numbered)
+        let word: String = self.0.checked(key, Type::Text)?;
+        let found = words.iter().position(|w| *w == word);
+        found.or_else(|| {
+            let help = suggest::help(&word, "values", words.iter().copied());
+            let message = format!("{} cannot be `{word}`", self.0.label(key));
+            self.0.fail(Kind::UnknownName, key, message, Some(help))
+        })
     }
 
     fn refuse(&self, key: &str, message: &str, help: Option<&str>) {
-        let help = help.map(str::to_owned);
-        self.0.fail::<()>(Kind::Value, key, message, help);
+        self.0.refuse::<()>(key, message, help.unwrap_or_default());
+    }
+}
+
+impl From<MethodRange> for Range {
+    fn from(range: MethodRange) -> Self {
+        match range {
+            MethodRange::Positive => Self::Positive,
+            MethodRange::NotNegative => Self::NotNegative,
+        }
     }
 }
 
 /// The air: given, or at rest if a body has drag.
 pub(crate) fn air(root: &Fields<'_>, drag: bool) -> Option<Air> {
-    let still = Air::steady(1.2, Vec3::zeros());
     let Some(node) = root.get("air") else {
-        return drag.then_some(still);
+        return drag.then(|| Air::steady(1.2, Vec3::zeros()));
     };
-    let f = Fields::new(root.reporter, node, "[air]", schema::AIR)?;
-    let density = if f.has("density") {
-        f.not_negative("density")?
-    } else {
-        still.density
-    };
-    let wind = if f.has("wind") {
-        f.vector("wind")?
-    } else {
-        still.wind
-    };
-    let gust = if f.has("gust") {
-        let (swing, period) = (f.vector("gust"), f.need_positive("period"));
-        Some(Gust {
-            swing: swing?,
-            period: period?,
-        })
-    } else {
-        if f.has("period") {
+    let f = Fields::new(root.reporter, node, "[air]", &AIR)?;
+    let gust = match f.take("gust")? {
+        Some(swing) => Some(Gust {
+            swing,
+            period: f.need("period")?,
+        }),
+        None if f.has("period") => {
             let message = "`period` of [air] has no meaning without `gust`";
-            return f.fail(
-                Kind::Value,
-                "period",
-                message,
-                Some("remove `period`".to_owned()),
-            );
+            return f.refuse("period", message, "remove `period`");
         }
-        None
+        None => None,
     };
     Some(Air {
-        density,
-        wind,
+        density: f.take("density")?,
+        wind: f.take("wind")?,
         gust,
     })
 }
 
 pub(crate) fn contact(root: &Fields<'_>, obstacles: bool) -> Option<ContactSettings> {
     let asked = obstacles || root.has("friction") || root.has("contact");
-    let mut settings = ContactSettings {
-        enabled: asked,
-        ..ContactSettings::default()
-    };
     let Some(node) = root.get("contact") else {
-        return Some(settings);
+        return Some(ContactSettings {
+            enabled: asked,
+            ..ContactSettings::default()
+        });
     };
-    let f = Fields::new(root.reporter, node, "[contact]", schema::CONTACT)?;
-    if let Some(enabled) = f.bool("enabled") {
-        settings.enabled = enabled;
-    }
-    if f.has("thickness") {
-        settings.thickness = f.positive("thickness")?;
-    }
-    let overlaps = [
-        ("refuse", Overlap::Refuse),
-        ("resolve", Overlap::Resolve),
-        ("ignore", Overlap::Ignore),
-    ];
-    if let Some(overlap) = f.choice("overlap", &overlaps) {
-        settings.overlap = overlap;
-    }
-    Some(settings)
+    let f = Fields::new(root.reporter, node, "[contact]", &CONTACT)?;
+    Some(ContactSettings {
+        enabled: f.take::<Option<bool>>("enabled")?.unwrap_or(asked),
+        thickness: f.take("thickness")?,
+        overlap: f.choice("overlap", &OVERLAP)?,
+    })
 }
 
-pub(crate) fn output(root: &Fields<'_>) -> OutputSettings {
-    let mut settings = OutputSettings::default();
-    let Some(f) = root
-        .get("output")
-        .and_then(|n| Fields::new(root.reporter, n, "[output]", schema::OUTPUT))
-    else {
-        return settings;
+pub(crate) fn output(root: &Fields<'_>) -> Option<OutputSettings> {
+    let Some(node) = root.get("output") else {
+        return Some(OutputSettings::default());
     };
-    let what = "`formats` of [output]";
-    if let Some(items) = f
-        .get("formats")
-        .and_then(|n| list(root.reporter, n, what, None))
+    let f = Fields::new(root.reporter, node, "[output]", &OUTPUT)?;
+    let mut formats = Vec::new();
+    for format in f
+        .take::<Option<Vec<String>>>("formats")?
+        .unwrap_or_else(|| vec!["vtu".to_owned()])
     {
-        settings.formats.clear();
-        for format in items.iter().filter_map(|n| string(root.reporter, n, what)) {
-            if !OutputSettings::FORMATS.contains(&format.value) {
-                let help = suggest::help(format.value, "formats", OutputSettings::FORMATS);
-                let message = format!("frames cannot be written as `{}`", format.value);
-                format.fail::<()>(root.reporter, Kind::UnknownName, message, Some(help));
-            } else if !settings.formats.iter().any(|f| f == format.value) {
-                settings.formats.push(format.value.to_owned());
-            }
+        if !formats.contains(&format) {
+            formats.push(format);
         }
     }
-    settings.contacts = f.bool("contacts").unwrap_or(false);
-    settings.checkpoint_every = f.count("checkpoint_every", 1).map(u64::from);
-    settings
-}
-
-/// Whether a name may become a file name, a column and a word of an override.
-pub(crate) fn is_plain_name(name: &str) -> bool {
-    let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ' | ':' | ',');
-    let long = name.chars().count() > 100;
-    !name.trim().is_empty() && name.chars().all(good) && !long && !name.starts_with('.')
-}
-
-/// A name that may become a file name, a column and a word of an override.
-pub(crate) fn plain_name(reporter: &Reporter, name: At<&str>, what: &str) -> Option<String> {
-    if !is_plain_name(name.value) {
-        let message = format!(
-            "{what} cannot be \"{}\"",
-            name.value.chars().take(100).collect::<String>()
-        );
-        let help = "use up to 100 letters, digits, spaces, and - _ : , . (the dot not first)";
-        return name.fail(reporter, Kind::Value, message, Some(help.to_owned()));
-    }
-    Some(name.value.to_owned())
+    Some(OutputSettings {
+        formats,
+        contacts: f.take("contacts")?,
+        checkpoint_every: f.take("checkpoint_every")?,
+    })
 }

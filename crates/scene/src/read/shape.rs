@@ -7,7 +7,7 @@ use stiction_geometry::{
 
 use crate::{
     error::{Kind, Reporter},
-    fields::Fields,
+    format::{Fields, Key, Type},
     read::{obstacle, plant, rod, shapes},
     source::Place,
     suggest,
@@ -64,9 +64,11 @@ pub(crate) struct ShapeKind {
     /// What its mesh can be for.
     pub purposes: &'static [Purpose],
     /// Its keys beside `type`.
-    pub keys: &'static [&'static str],
-    /// Reads them.
-    pub read: fn(&Reader<'_, '_>) -> Option<Generator>,
+    pub keys: &'static [Key],
+    /// The meaning, for the documentation.
+    pub doc: &'static str,
+    /// Reads the keys.
+    pub read: fn(&Fields<'_>) -> Option<Generator>,
 }
 
 /// All shapes of bodies.
@@ -89,7 +91,7 @@ pub(crate) fn names() -> Vec<&'static str> {
 
 impl Purpose {
     /// A body of this purpose, in messages.
-    fn body(self) -> &'static str {
+    pub fn body(self) -> &'static str {
         match self {
             Self::Shell => "a shell",
             Self::Solid => "a solid",
@@ -151,14 +153,14 @@ pub(crate) fn shape(
     let (f, name) = open(reporter, node, &format!("body `{body}`"))?;
     let mut fitting = kinds().filter(|k| k.purposes.contains(&purpose));
     if let Some(kind) = fitting.find(|k| k.name == name) {
-        allow(&f, kind.keys);
-        let source = (kind.read)(&Reader { f: &f, purpose })?;
+        let lenient = matches!(purpose, Purpose::Rigid | Purpose::Embedded);
+        let f = f.of_shape(kind.keys, lenient);
+        let source = (kind.read)(&f)?;
         return Some(ShapePlan::new(&f, source));
     }
     if name == "tube" && matches!(purpose, Purpose::Rigid | Purpose::Embedded) {
         let message = format!("{} is an open tube; a closed one is a `cylinder`", f.what);
-        let help = Some("use `type = \"cylinder\"`".to_owned());
-        return f.fail(Kind::Value, "type", message, help);
+        return f.refuse("type", message, "use `type = \"cylinder\"`");
     }
     let what = purpose.body();
     let known = kinds().filter(|k| k.purposes.contains(&purpose));
@@ -174,7 +176,11 @@ pub(super) fn open<'a>(
     owner: &str,
 ) -> Option<(Fields<'a>, &'a str)> {
     let f = Fields::open(reporter, node, format!("the shape of {owner}"))?;
-    let name = f.need_string("type")?;
+    if !f.has("type") {
+        return f.missing("type");
+    }
+    f.checked::<String>("type", Type::Text)?;
+    let name = f.text("type")?;
     let names = names();
     if !names.contains(&name.value) {
         let help = suggest::help(name.value, "shapes", names);
@@ -182,70 +188,4 @@ pub(super) fn open<'a>(
         return name.fail(reporter, Kind::UnknownName, message, Some(help));
     }
     Some((f, name.value))
-}
-
-/// Reports keys that are neither `type` nor among `keys`.
-pub(super) fn allow(f: &Fields<'_>, keys: &[&str]) {
-    f.allow(&[&["type"], keys].concat());
-}
-
-/// Reads the keys of a shape.
-pub(crate) struct Reader<'f, 'a> {
-    pub f: &'f Fields<'a>,
-    pub purpose: Purpose,
-}
-
-impl Reader<'_, '_> {
-    pub fn length(&self, key: &str) -> Option<f64> {
-        self.f.need_positive(key)
-    }
-
-    /// A resolution. A shape that only needs to look right has a default; one that deforms does not.
-    fn cells(&self, key: &str, default: u32) -> Option<u32> {
-        if !self.f.has(key) && matches!(self.purpose, Purpose::Rigid | Purpose::Embedded) {
-            return Some(default);
-        }
-        self.f.need_count(key, 1)
-    }
-
-    /// Lengths and resolutions with their defaults. All that is wrong with them is reported.
-    pub fn sizes<const N: usize, const M: usize>(
-        &self,
-        lengths: [&str; N],
-        cells: [(&str, u32); M],
-    ) -> Option<([f64; N], [u32; M])> {
-        let lengths = lengths.map(|key| self.length(key));
-        let cells = cells.map(|(key, default)| self.cells(key, default));
-        if lengths.contains(&None) || cells.contains(&None) {
-            return None;
-        }
-        Some((
-            lengths.map(Option::unwrap_or_default),
-            cells.map(Option::unwrap_or_default),
-        ))
-    }
-
-    pub fn lengths<const N: usize>(&self, key: &str) -> Option<[f64; N]> {
-        let all = self.f.need_numbers(key)?;
-        match all.iter().find(|x| **x <= 0.0) {
-            Some(x) => self.f.out_of_range(key, *x, "positive"),
-            None => Some(all),
-        }
-    }
-
-    /// A number that is zero or positive, with a default.
-    pub fn amount(&self, key: &str, default: f64) -> Option<f64> {
-        match self.f.has(key) {
-            true => self.f.not_negative(key),
-            false => Some(default),
-        }
-    }
-
-    /// The seed of random numbers, 0 by default.
-    pub fn seed(&self) -> Option<u64> {
-        match self.f.has("seed") {
-            true => self.f.count("seed", 0).map(u64::from),
-            false => Some(0),
-        }
-    }
 }

@@ -12,7 +12,8 @@ use stiction_geometry::{
 
 use crate::{
     error::Kind,
-    read::shape::{Generate, Generator, Purpose, Reader, ShapeKind},
+    format::{Fields, Key, keys, words},
+    read::shape::{Generate, Generator, Purpose, ShapeKind},
 };
 
 macro_rules! generators {
@@ -33,187 +34,168 @@ generators!(TetMesh: BoxSolid, BoxShell, BallSolid, BallShell, CapsuleSolid, Cyl
 
 const SHELL: &[Purpose] = &[Purpose::Shell];
 const SOLID: &[Purpose] = &[Purpose::Solid];
-const SHELL_OR_CLOSED: &[Purpose] = &[Purpose::Shell, Purpose::Embedded, Purpose::Rigid];
+const PARTICLES: &[Purpose] = &[Purpose::Particles];
+const SURFACE: &[Purpose] = &[Purpose::Shell, Purpose::Embedded, Purpose::Rigid];
 const CLOSED: &[Purpose] = &[Purpose::Embedded, Purpose::Rigid];
-const ROUND: &[&str] = &["radius", "length", "rings", "along"];
-pub(super) const BOWL: &[&str] = &["radius", "depth", "thickness", "rings", "layers"];
+
+#[derive(Clone, Copy)]
+enum Pattern {
+    Regular,
+    Alternating,
+    Irregular,
+}
+words! { SHEET: Pattern = "regular" => Pattern::Regular, "alternating" => Pattern::Alternating, "irregular" => Pattern::Irregular }
+words! { TETS: TetPattern = "kuhn" => TetPattern::Kuhn, "five" => TetPattern::Five }
+words! { ENDS: TubeEnds = "open" => TubeEnds::Open, "closed" => TubeEnds::Closed }
+
+const ROUND: &[Key] = keys! {
+    "radius": Number("m", Positive), Required, "";
+    "length": Number("m", Positive), Required, "of the straight part";
+    "rings": Count(1), Resolution(6), "";
+    "along": Count(1), Resolution(4), "";
+};
+pub(super) const BOWL: &[Key] = keys! {
+    "radius": Number("m", Positive), Required, "";
+    "depth": Number("m", Positive), Required, "";
+    "thickness": Number("m", Positive), Required, "";
+    "rings": Count(1), Resolution(12), "";
+    "layers": Count(1), Resolution(1), "";
+};
+pub(super) const CONE: &[Key] = keys! {
+    "radius": Number("m", Positive), Required, "";
+    "height": Number("m", Positive), Required, "";
+    "around": Count(1), Resolution(48), "";
+    "along": Count(1), Resolution(1), "";
+};
+
+macro_rules! shapes {
+    ($($name:literal $purposes:ident $doc:literal { $($keys:tt)* } $f:ident => $read:expr;)*) => {
+        &[$(ShapeKind { name: $name, purposes: $purposes, doc: $doc, keys: shapes!(@keys $($keys)*), read: |$f: &Fields<'_>| $read }),*]
+    };
+    (@keys $known:ident) => { $known };
+    (@keys $($keys:tt)*) => { keys!($($keys)*) };
+}
 
 /// Shapes of shells, solids, rigid bodies and particles.
-pub(super) const KINDS: &[ShapeKind] = &[
-    kind(
-        "sheet",
-        SHELL,
-        &["size", "cells", "pattern", "jitter", "seed"],
-        sheet,
-    ),
-    kind("card", SHELL, &["size", "refinements"], card),
-    kind(
-        "grid",
-        &[Purpose::Particles],
-        &["count", "spacing", "jitter", "seed"],
-        grid,
-    ),
-    kind("disc", SHELL, &["radius", "rings"], |r| {
-        let ([radius], [rings]) = r.sizes(["radius"], [("rings", 8)])?;
-        surface(Disc { radius, rings })
-    }),
-    kind(
-        "tube",
-        SHELL,
-        &["radius", "length", "around", "along", "ends"],
-        tube,
-    ),
-    kind(
-        "band",
-        SHELL,
-        &["radius", "straight", "width", "around", "across"],
-        band,
-    ),
-    kind("bowl", SHELL, &["radius", "depth", "rings"], |r| {
-        let ([radius, depth], [rings]) = r.sizes(["radius", "depth"], [("rings", 12)])?;
-        surface(Bowl {
-            radius,
-            depth,
-            rings,
-        })
-    }),
-    kind(
-        "box",
-        SHELL_OR_CLOSED,
-        &["size", "cells", "taper"],
-        box_surface,
-    ),
-    kind(
-        "box",
-        SOLID,
-        &["size", "cells", "walls", "pattern"],
-        box_solid,
-    ),
-    kind("sphere", SHELL_OR_CLOSED, &["radius", "frequency"], |r| {
-        let ([radius], [frequency]) = r.sizes(["radius"], [("frequency", 8)])?;
-        surface(BallSurface { radius, frequency })
-    }),
-    kind(
-        "sphere",
-        SOLID,
-        &["radius", "thickness", "frequency", "layers"],
-        sphere_solid,
-    ),
-    kind(
-        "blob",
-        SHELL_OR_CLOSED,
-        &["radius", "bumps", "seed", "frequency"],
-        blob,
-    ),
-    kind("capsule", SHELL_OR_CLOSED, ROUND, |r| {
-        let cells = [("rings", 6), ("along", 4)];
-        let ([radius, length], [rings, along]) = r.sizes(["radius", "length"], cells)?;
-        surface(CapsuleSurface {
-            radius,
-            length,
-            rings,
-            along,
-        })
-    }),
-    kind("capsule", SOLID, ROUND, |r| {
-        let cells = [("rings", 6), ("along", 4)];
-        let ([radius, length], [rings, along]) = r.sizes(["radius", "length"], cells)?;
-        solid(CapsuleSolid {
-            radius,
-            length,
-            rings,
-            along,
-        })
-    }),
-    kind(
-        "cylinder",
-        SHELL_OR_CLOSED,
-        &["radius", "length", "around", "along"],
-        |r| {
-            let cells = [("around", 48), ("along", 1)];
-            let ([radius, length], [around, along]) = r.sizes(["radius", "length"], cells)?;
-            surface(CylinderSurface {
-                radius,
-                length,
-                around,
-                along,
-            })
-        },
-    ),
-    kind("cylinder", SOLID, ROUND, |r| {
-        let cells = [("rings", 6), ("along", 4)];
-        let ([radius, length], [rings, along]) = r.sizes(["radius", "length"], cells)?;
-        solid(CylinderSolid {
-            radius,
-            length,
-            rings,
-            along,
-        })
-    }),
-    kind(
-        "cone",
-        SHELL_OR_CLOSED,
-        &["radius", "height", "around", "along"],
-        cone,
-    ),
-    kind(
-        "torus",
-        SHELL_OR_CLOSED,
-        &["major", "minor", "around", "across"],
-        |r| {
-            let cells = [("around", 48), ("across", 16)];
-            let ([major, minor], [around, across]) = r.sizes(["major", "minor"], cells)?;
-            surface(TorusSurface {
-                major,
-                minor,
-                around,
-                across,
-            })
-        },
-    ),
-    kind(
-        "torus",
-        SOLID,
-        &["major", "minor", "around", "rings"],
-        |r| {
-            let cells = [("around", 48), ("rings", 3)];
-            let ([major, minor], [around, rings]) = r.sizes(["major", "minor"], cells)?;
-            solid(TorusSolid {
-                major,
-                minor,
-                around,
-                rings,
-            })
-        },
-    ),
-    kind("bowl", CLOSED, BOWL, bowl_surface),
-    kind("bowl", SOLID, BOWL, |r| {
-        let lengths = ["radius", "depth", "thickness"];
-        let cells = [("rings", 12), ("layers", 1)];
-        let ([radius, depth, thickness], [rings, layers]) = r.sizes(lengths, cells)?;
-        solid(BowlSolid {
-            radius,
-            depth,
-            thickness,
-            rings,
-            layers,
-        })
-    }),
-];
-
-const fn kind(
-    name: &'static str,
-    purposes: &'static [Purpose],
-    keys: &'static [&'static str],
-    read: fn(&Reader<'_, '_>) -> Option<Generator>,
-) -> ShapeKind {
-    ShapeKind {
-        name,
-        purposes,
-        keys,
-        read,
-    }
-}
+pub(super) const KINDS: &[ShapeKind] = shapes! {
+    "sheet" SHELL "a rectangle in the xy plane" {
+        "size": Numbers(2, "m", Positive), Required, "";
+        "cells": Counts(2, 1), Required, "";
+        "pattern": Word(SHEET.words), Chosen("regular"), "";
+        "jitter": Number("1", Any), Num(0.5), "of the irregular pattern, from 0 to 1";
+        "seed": Count(0), Int(0), "";
+    } f => {
+        let pattern = match f.choice("pattern", &SHEET)? {
+            Pattern::Regular => SheetPattern::Regular,
+            Pattern::Alternating => SheetPattern::Alternating,
+            Pattern::Irregular => SheetPattern::Irregular { jitter: f.take("jitter")?, seed: f.take("seed")? },
+        };
+        surface(Sheet { size: f.take("size")?, cells: f.take("cells")?, pattern })
+    };
+    "card" SHELL "a rectangle of two triangles, each cut into four so many times" {
+        "size": Numbers(2, "m", Positive), Required, "";
+        "refinements": Count(0), Required, "";
+    } f => surface(Card { size: f.take("size")?, refinements: f.take("refinements")? });
+    "grid" PARTICLES "points on a regular grid; each is moved at random by up to `jitter` (at most 1) times half the spacing along every axis" {
+        "count": Counts(3, 1), Required, "";
+        "spacing": Number("m", Positive), Required, "";
+        "jitter": Number("1", NotNegative), Num(0.0), "";
+        "seed": Count(0), Int(0), "";
+    } f => surface(Grid { count: f.take("count")?, spacing: f.take("spacing")?, jitter: f.take("jitter")?, seed: f.take("seed")? });
+    "disc" SHELL "a disc in the xy plane" {
+        "radius": Number("m", Positive), Required, "";
+        "rings": Count(1), Resolution(8), "";
+    } f => surface(Disc { radius: f.take("radius")?, rings: f.take("rings")? });
+    "tube" SHELL "a sleeve" {
+        "radius": Number("m", Positive), Required, "";
+        "length": Number("m", Positive), Required, "";
+        "around": Count(1), Resolution(32), "";
+        "along": Count(1), Resolution(1), "";
+        "ends": Word(ENDS.words), Chosen("open"), "";
+    } f => surface(Tube { radius: f.take("radius")?, length: f.take("length")?, around: f.take("around")?, along: f.take("along")?, ends: f.choice("ends", &ENDS)? });
+    "band" SHELL "a belt round the z axis: two half circles joined by runs of length `straight` along x" {
+        "radius": Number("m", Positive), Required, "";
+        "width": Number("m", Positive), Required, "";
+        "around": Count(1), Resolution(32), "";
+        "across": Count(1), Resolution(1), "";
+        "straight": Number("m", NotNegative), Num(0.0), "";
+    } f => surface(Band { radius: f.take("radius")?, straight: f.take("straight")?, width: f.take("width")?, around: f.take("around")?, across: f.take("across")? });
+    "bowl" SHELL "a bowl open upwards, the centre of its sphere at the origin" {
+        "radius": Number("m", Positive), Required, "";
+        "depth": Number("m", Positive), Required, "";
+        "rings": Count(1), Resolution(12), "";
+    } f => surface(Bowl { radius: f.take("radius")?, depth: f.take("depth")?, rings: f.take("rings")? });
+    "bowl" CLOSED "the same with a thickness" { BOWL } f => bowl_surface(f);
+    "bowl" SOLID "the same" { BOWL } f => solid(BowlSolid { radius: f.take("radius")?, depth: f.take("depth")?, thickness: f.take("thickness")?, rings: f.take("rings")?, layers: f.take("layers")? });
+    "box" SURFACE "a block; `taper`: the size of its upper face along x and y as a multiple of the lower one's, for wedges and voussoirs" {
+        "size": Numbers(3, "m", Positive), Required, "";
+        "cells": Counts(3, 1), Said("required for shells, else 1"), "";
+        "taper": Numbers(2, "1", Positive), Absent, "";
+    } f => {
+        let cells = match f.has("cells") || f.is_lenient() {
+            true => f.take::<Option<_>>("cells")?.unwrap_or([1; 3]),
+            false => f.missing("cells")?,
+        };
+        let base = BoxSurface { size: f.take("size")?, cells };
+        match f.take("taper")? {
+            None => surface(base),
+            Some(taper) => surface(TaperedBox { base, taper }),
+        }
+    };
+    "box" SOLID "`walls`: hollow, with walls so many cells thick; the patterns have six or five tetrahedra per cell" {
+        "size": Numbers(3, "m", Positive), Required, "";
+        "cells": Counts(3, 1), Required, "";
+        "walls": Count(1), Absent, "";
+        "pattern": Word(TETS.words), Chosen("kuhn"), "";
+    } f => {
+        let (size, cells, pattern) = (f.take("size")?, f.take("cells")?, f.choice("pattern", &TETS)?);
+        match f.take("walls")? {
+            Some(walls) => solid(BoxShell { size, cells, walls, pattern }),
+            None => solid(BoxSolid { size, cells, pattern }),
+        }
+    };
+    "sphere" SURFACE "a ball" {
+        "radius": Number("m", Positive), Required, "";
+        "frequency": Count(1), Resolution(8), "";
+    } f => surface(BallSurface { radius: f.take("radius")?, frequency: f.take("frequency")? });
+    "sphere" SOLID "a full ball, or with `thickness` a hollow one, which also has a `frequency`" {
+        "radius": Number("m", Positive), Required, "";
+        "thickness": Number("m", Positive), Absent, "";
+        "frequency": Count(1), Said("required with `thickness`"), "";
+        "layers": Count(1), Resolution(8), "";
+    } f => sphere_solid(f);
+    "blob" SURFACE "a ball with six lobes, `bumps` (at most 2) radii high at most, chosen by `seed`" {
+        "radius": Number("m", Positive), Required, "";
+        "bumps": Number("1", NotNegative), Num(1.0), "";
+        "seed": Count(0), Int(0), "";
+        "frequency": Count(1), Resolution(8), "";
+    } f => surface(Blob { radius: f.take("radius")?, bumps: f.take("bumps")?, seed: f.take("seed")?, frequency: f.take("frequency")? });
+    "capsule" SURFACE "a cylinder with round ends; `length` is that of the cylinder" { ROUND } f =>
+        surface(CapsuleSurface { radius: f.take("radius")?, length: f.take("length")?, rings: f.take("rings")?, along: f.take("along")? });
+    "capsule" SOLID "the same" { ROUND } f =>
+        solid(CapsuleSolid { radius: f.take("radius")?, length: f.take("length")?, rings: f.take("rings")?, along: f.take("along")? });
+    "cylinder" SURFACE "a closed cylinder" {
+        "radius": Number("m", Positive), Required, "";
+        "length": Number("m", Positive), Required, "";
+        "around": Count(1), Resolution(48), "";
+        "along": Count(1), Resolution(1), "";
+    } f => surface(CylinderSurface { radius: f.take("radius")?, length: f.take("length")?, around: f.take("around")?, along: f.take("along")? });
+    "cylinder" SOLID "the same" { ROUND } f =>
+        solid(CylinderSolid { radius: f.take("radius")?, length: f.take("length")?, rings: f.take("rings")?, along: f.take("along")? });
+    "cone" SURFACE "a cone with its base at z = 0" { CONE } f => cone(f);
+    "torus" SURFACE "a ring round the z axis" {
+        "major": Number("m", Positive), Required, "";
+        "minor": Number("m", Positive), Required, "";
+        "around": Count(1), Resolution(48), "";
+        "across": Count(1), Resolution(16), "";
+    } f => surface(TorusSurface { major: f.take("major")?, minor: f.take("minor")?, around: f.take("around")?, across: f.take("across")? });
+    "torus" SOLID "the same" {
+        "major": Number("m", Positive), Required, "";
+        "minor": Number("m", Positive), Required, "";
+        "around": Count(1), Resolution(48), "";
+        "rings": Count(1), Resolution(3), "";
+    } f => solid(TorusSolid { major: f.take("major")?, minor: f.take("minor")?, around: f.take("around")?, rings: f.take("rings")? });
+};
 
 fn surface(shape: impl Generate<TriMesh> + 'static) -> Option<Generator> {
     Some(Generator::Surface(Box::new(shape)))
@@ -223,128 +205,10 @@ fn solid(shape: impl Generate<TetMesh> + 'static) -> Option<Generator> {
     Some(Generator::Solid(Box::new(shape)))
 }
 
-fn sheet(r: &Reader<'_, '_>) -> Option<Generator> {
-    let f = r.f;
-    let size = r.lengths("size");
-    f.need("cells")?;
-    let cells = f.counts("cells", 1);
-    let jitter = f.number("jitter").unwrap_or(0.5);
-    let seed = r.seed().unwrap_or(0);
-    let patterns = [
-        ("regular", SheetPattern::Regular),
-        ("alternating", SheetPattern::Alternating),
-        ("irregular", SheetPattern::Irregular { jitter, seed }),
-    ];
-    let pattern = f
-        .choice("pattern", &patterns)
-        .unwrap_or(SheetPattern::Regular);
-    surface(Sheet {
-        size: size?,
-        cells: cells?,
-        pattern,
-    })
-}
-
-fn card(r: &Reader<'_, '_>) -> Option<Generator> {
-    let (size, refinements) = (r.lengths("size"), r.f.need_count("refinements", 0));
-    surface(Card {
-        size: size?,
-        refinements: refinements?,
-    })
-}
-
-fn grid(r: &Reader<'_, '_>) -> Option<Generator> {
-    let spacing = r.length("spacing");
-    r.f.need("count")?;
-    let count = r.f.counts("count", 1);
-    let (jitter, seed) = (r.amount("jitter", 0.0), r.seed());
-    surface(Grid {
-        count: count?,
-        spacing: spacing?,
-        jitter: jitter?,
-        seed: seed?,
-    })
-}
-
-fn tube(r: &Reader<'_, '_>) -> Option<Generator> {
-    let ends = [("open", TubeEnds::Open), ("closed", TubeEnds::Closed)];
-    let ends = r.f.choice("ends", &ends).unwrap_or(TubeEnds::Open);
-    let cells = [("around", 32), ("along", 1)];
-    let ([radius, length], [around, along]) = r.sizes(["radius", "length"], cells)?;
-    surface(Tube {
-        radius,
-        length,
-        around,
-        along,
-        ends,
-    })
-}
-
-fn band(r: &Reader<'_, '_>) -> Option<Generator> {
-    let straight = r.amount("straight", 0.0);
-    let cells = [("around", 32), ("across", 1)];
-    let ([radius, width], [around, across]) = r.sizes(["radius", "width"], cells)?;
-    surface(Band {
-        radius,
-        straight: straight?,
-        width,
-        around,
-        across,
-    })
-}
-
-fn box_surface(r: &Reader<'_, '_>) -> Option<Generator> {
-    let size = r.lengths("size");
-    let cells = if !r.f.has("cells") && r.purpose != Purpose::Shell {
-        Some([1; 3])
-    } else {
-        r.f.need("cells")?;
-        r.f.counts("cells", 1)
-    };
-    let taper = match r.f.has("taper") {
-        true => Some(r.lengths("taper")),
-        false => None,
-    };
-    let base = BoxSurface {
-        size: size?,
-        cells: cells?,
-    };
-    match taper {
-        None => surface(base),
-        Some(taper) => surface(TaperedBox {
-            base,
-            taper: taper?,
-        }),
-    }
-}
-
-fn box_solid(r: &Reader<'_, '_>) -> Option<Generator> {
-    let f = r.f;
-    let size = r.lengths("size");
-    f.need("cells")?;
-    let cells = f.counts("cells", 1);
-    let patterns = [("kuhn", TetPattern::Kuhn), ("five", TetPattern::Five)];
-    let pattern = f.choice("pattern", &patterns).unwrap_or(TetPattern::Kuhn);
-    if f.has("walls") {
-        return solid(BoxShell {
-            size: size?,
-            cells: cells?,
-            walls: f.count("walls", 1)?,
-            pattern,
-        });
-    }
-    solid(BoxSolid {
-        size: size?,
-        cells: cells?,
-        pattern,
-    })
-}
-
-fn sphere_solid(r: &Reader<'_, '_>) -> Option<Generator> {
-    let f = r.f;
-    if f.has("thickness") {
-        let cells = [("frequency", 8), ("layers", 1)];
-        let ([radius, thickness], [frequency, layers]) = r.sizes(["radius", "thickness"], cells)?;
+fn sphere_solid(f: &Fields<'_>) -> Option<Generator> {
+    let (radius, layers) = (f.take("radius")?, f.take("layers")?);
+    if let Some(thickness) = f.take("thickness")? {
+        let frequency = f.need("frequency")?;
         return solid(BallShell {
             radius,
             thickness,
@@ -357,42 +221,24 @@ fn sphere_solid(r: &Reader<'_, '_>) -> Option<Generator> {
         let help = Some("remove it, or add `thickness` for a hollow sphere".to_owned());
         return f.fail(Kind::UnknownKey, "frequency", message, help);
     }
-    let ([radius], [layers]) = r.sizes(["radius"], [("layers", 8)])?;
     solid(BallSolid { radius, layers })
 }
 
-fn blob(r: &Reader<'_, '_>) -> Option<Generator> {
-    let sizes = r.sizes(["radius"], [("frequency", 8)]);
-    let (bumps, seed) = (r.amount("bumps", 1.0)?, r.seed()?);
-    let ([radius], [frequency]) = sizes?;
-    surface(Blob {
-        radius,
-        bumps,
-        seed,
-        frequency,
-    })
-}
-
-pub(super) fn cone(r: &Reader<'_, '_>) -> Option<Generator> {
-    let cells = [("around", 48), ("along", 1)];
-    let ([radius, height], [around, along]) = r.sizes(["radius", "height"], cells)?;
+pub(super) fn cone(f: &Fields<'_>) -> Option<Generator> {
     surface(Cone {
-        radius,
-        height,
-        around,
-        along,
+        radius: f.take("radius")?,
+        height: f.take("height")?,
+        around: f.take("around")?,
+        along: f.take("along")?,
     })
 }
 
-pub(super) fn bowl_surface(r: &Reader<'_, '_>) -> Option<Generator> {
-    let lengths = ["radius", "depth", "thickness"];
-    let cells = [("rings", 12), ("layers", 1)];
-    let ([radius, depth, thickness], [rings, layers]) = r.sizes(lengths, cells)?;
+pub(super) fn bowl_surface(f: &Fields<'_>) -> Option<Generator> {
     surface(BowlSurface {
-        radius,
-        depth,
-        thickness,
-        rings,
-        layers,
+        radius: f.take("radius")?,
+        depth: f.take("depth")?,
+        thickness: f.take("thickness")?,
+        rings: f.take("rings")?,
+        layers: f.take("layers")?,
     })
 }

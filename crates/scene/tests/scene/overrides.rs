@@ -35,10 +35,10 @@ fn overrides_reach_tables_lists_and_entries_by_name_or_index() {
 #[test]
 fn a_mesh_takes_the_place_of_a_shape_and_the_reverse() {
     // Paths on the command line start at the current folder, here that of the crate.
-    let mesh = "body.strip.mesh=tests/mesh_files_peers/meshio.obj";
+    let mesh = "body.strip.mesh=../meshio/tests/peers/meshio.obj";
     let pin = "pin.top.select={ nodes = [0] }";
     let scene = ok_with(STRIP, &[mesh, pin]);
-    let text = std::fs::read_to_string("tests/mesh_files_peers/meshio.obj").unwrap();
+    let text = std::fs::read_to_string("../meshio/tests/peers/meshio.obj").unwrap();
     let vertices = text.lines().filter(|l| l.starts_with("v ")).count();
     assert_eq!(scene.model.bodies[0].blocks.len(), vertices);
     let shape = r#"body.strip.shape={ type = "sheet", size = [1, 1], cells = [2, 2] }"#;

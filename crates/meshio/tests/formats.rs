@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use stiction_scene::mesh_files::{
-    Limits, MeshError, MeshFile, Place, gmsh, obj, ply, stl, tetgen, vtk, vtu,
-};
+use stiction_meshio::{Limits, MeshError, MeshFile, Place, gmsh, obj, ply, stl, tetgen, vtk, vtu};
 
 type Read = fn(&[u8], &Limits) -> Result<MeshFile, MeshError>;
 

@@ -7,7 +7,7 @@ use stiction_geometry::{
     shapes::{Groom, Scalp},
 };
 use stiction_math::Vec3;
-use stiction_scene::mesh_files::{
+use stiction_meshio::{
     Limits, MeshError, Problem,
     strands::{Form, load, read, save, write},
 };

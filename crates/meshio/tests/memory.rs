@@ -3,12 +3,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod mesh_files_writers;
+mod writers;
 
-use mesh_files_writers::{base64, cube, surface_files, tet_box, tet_files, tetgen};
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use peak_alloc::PeakAlloc;
-use stiction_scene::mesh_files::{Limits, gmsh, obj, ply, stl, tetgen as tetgen_reader, vtk, vtu};
+use stiction_meshio::{Limits, gmsh, obj, ply, stl, tetgen as tetgen_reader, vtk, vtu};
+use writers::{base64, cube, surface_files, tet_box, tet_files, tetgen};
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;

@@ -3,12 +3,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod mesh_files_writers;
+mod writers;
 
-use mesh_files_writers::{Written, cube, surface_files, tet_box, tet_files, tetgen};
 use proptest::prelude::*;
-use stiction_scene::mesh_files::tetgen as tetgen_reader;
-use stiction_scene::mesh_files::{Limits, MeshError, MeshFile, gmsh, obj, ply, stl, vtk, vtu};
+use stiction_meshio::tetgen as tetgen_reader;
+use stiction_meshio::{Limits, MeshError, MeshFile, gmsh, obj, ply, stl, vtk, vtu};
+use writers::{Written, cube, surface_files, tet_box, tet_files, tetgen};
 
 fn readers() -> [(
     &'static str,

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use stiction_scene::mesh_files::{Limits, load};
+use stiction_meshio::{Limits, load};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenes/broken/meshes")

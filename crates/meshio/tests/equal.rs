@@ -2,15 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod mesh_files_writers;
+mod writers;
 
-use mesh_files_writers::{
-    Data, Order, VtuStyle, cube, surface_files, tet_box, tet_files, tetgen, vtu,
-};
-use stiction_scene::mesh_files::{Group, Limits, MeshError, MeshFile, load};
-use stiction_scene::mesh_files::{
-    gmsh, obj, ply, stl, tetgen as tetgen_reader, vtk, vtu as vtu_reader,
-};
+use stiction_meshio::{Group, Limits, MeshError, MeshFile, load};
+use stiction_meshio::{gmsh, obj, ply, stl, tetgen as tetgen_reader, vtk, vtu as vtu_reader};
+use writers::{Data, Order, VtuStyle, cube, surface_files, tet_box, tet_files, tetgen, vtu};
 
 fn read(extension: &str, bytes: &[u8]) -> Result<MeshFile, MeshError> {
     let limits = Limits::default();

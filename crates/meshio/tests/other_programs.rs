@@ -3,17 +3,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod mesh_files_writers;
+mod writers;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use mesh_files_writers::tet_box;
 use stiction_math::Vec3;
-use stiction_scene::mesh_files::{Limits, MeshFile, load, vtu};
+use stiction_meshio::{Limits, MeshFile, load, vtu};
+use writers::tet_box;
 
 fn peer(name: &str) -> MeshFile {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mesh_files_peers");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers");
     load(&folder.join(name), &Limits::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -89,7 +89,7 @@ fn triangles_written_by_meshio_and_vtk() {
 
 #[test]
 fn arrays_written_by_vtk() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mesh_files_peers");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers");
     let twice: Vec<f64> = tet_box()
         .positions
         .iter()

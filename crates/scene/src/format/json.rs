@@ -1,0 +1,446 @@
+//! The scene format as a JSON Schema (draft 2020-12), for editors and other programs.
+//!
+//! A variant has the keys of a scene without anything required, and addresses entries of lists by name or
+//! index; every table is therefore described twice, whole and as a part (`NAME.part`).
+
+use serde_json::{Map, Value as Json, json};
+use stiction_sim::{
+    Registry,
+    keys::{Kind as MethodKind, Preset as MethodPreset, Value as MethodValue},
+};
+
+use super::{Family, Key, Preset, Range, Rule, Section, Type};
+use crate::{
+    read::{ROOT, obstacle, probe, shape},
+    variant::VARIANT,
+};
+
+/// The schema of scenes whose methods are those of `methods`.
+pub fn schema(methods: &Registry) -> Json {
+    let mut schema = Schema {
+        methods,
+        definitions: Map::new(),
+    };
+    let mut root = schema.table(&ROOT, false);
+    schema.table(&ROOT, true);
+    let mut variant = schema.properties(VARIANT.keys.iter(), true);
+    if let Some(Json::Object(part)) = schema.definitions.get("top level.part") {
+        let keys = part.get("properties").and_then(Json::as_object);
+        for (key, value) in keys.into_iter().flatten().filter(|(k, _)| *k != "variant") {
+            variant.insert(key.clone(), value.clone());
+        }
+    }
+    let variant = json!({ "type": "object", "properties": variant, "additionalProperties": false });
+    schema.definitions.remove("top level.part");
+    schema.definitions.insert("variant".to_owned(), variant);
+    if let Some(whole) = schema.definitions.remove("top level") {
+        root = whole;
+    }
+    root["required"] = json!(["time", "body"]);
+    root["properties"]["body"]["minItems"] = json!(1);
+    // Editors name the schema in the file itself.
+    root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    root["title"] = json!("Stiction scene");
+    root["description"] = json!("A scene of Stiction; docs/scenes.md describes the format.");
+    root["$defs"] = Json::Object(schema.definitions);
+    root
+}
+
+/// A member of a family: its word, its meaning and its table without the word.
+type Member = (&'static str, String, Json);
+
+struct Schema<'a> {
+    methods: &'a Registry,
+    definitions: Map<String, Json>,
+}
+
+impl Schema<'_> {
+    /// A reference to the definition of a table, which is added if it is missing.
+    fn table(&mut self, section: &'static Section, part: bool) -> Json {
+        let name = match part {
+            true => format!("{}.part", section.name),
+            false => section.name.to_owned(),
+        };
+        if !self.definitions.contains_key(&name) {
+            // Known before it is made, so that a table may hold tables of its own kind.
+            self.definitions.insert(name.clone(), Json::Null);
+            let made = self.object(section.keys.iter(), section.rules, part);
+            self.definitions.insert(name.clone(), made);
+        }
+        json!({ "$ref": format!("#/$defs/{}", name.replace(' ', "%20")) })
+    }
+
+    fn object(
+        &mut self,
+        keys: impl Iterator<Item = &'static Key> + Clone,
+        rules: &[Rule],
+        part: bool,
+    ) -> Json {
+        let properties = self.properties(keys.clone(), part);
+        let mut object =
+            json!({ "type": "object", "properties": properties, "additionalProperties": false });
+        if part {
+            return object;
+        }
+        let required: Vec<&str> = keys
+            .filter(|k| matches!(k.default, Preset::Required))
+            .map(|k| k.name)
+            .collect();
+        if !required.is_empty() {
+            object["required"] = json!(required);
+        }
+        let rules: Vec<Json> = rules.iter().map(rule).collect();
+        if !rules.is_empty() {
+            object["allOf"] = json!(rules);
+        }
+        object
+    }
+
+    fn properties(
+        &mut self,
+        keys: impl Iterator<Item = &'static Key>,
+        part: bool,
+    ) -> Map<String, Json> {
+        let mut properties = Map::new();
+        for key in keys {
+            let mut value = self.value(&key.takes, part);
+            describe(&mut value, key.doc, unit(&key.takes));
+            match (preset(key.default), key.default) {
+                (Some(default), _) => value["default"] = default,
+                (None, Preset::Said(text)) => {
+                    let known = value["description"].as_str().unwrap_or_default();
+                    value["description"] = json!(format!("{known}. Default: {}", plain(text)));
+                }
+                _ => {}
+            }
+            properties.insert(key.name.to_owned(), value);
+        }
+        properties
+    }
+
+    fn value(&mut self, takes: &Type, part: bool) -> Json {
+        match takes {
+            Type::Number(_, range) => number(*range),
+            Type::Count(least) => {
+                json!({ "type": "integer", "minimum": least, "maximum": u32::MAX })
+            }
+            Type::Flag => json!({ "type": "boolean" }),
+            Type::Text => json!({ "type": "string" }),
+            Type::Name => {
+                json!({ "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^[^.]" })
+            }
+            Type::Word(words) => json!({ "type": "string", "enum": words }),
+            Type::Vector(_) => list(number(Range::Any), Some(3)),
+            Type::Direction => {
+                let mut vector = list(number(Range::Any), Some(3));
+                vector["contains"] = json!({ "not": { "const": 0 } });
+                vector
+            }
+            Type::Numbers(n, _, range) => list(number(*range), Some(*n)),
+            Type::Counts(n, least) => list(self.value(&Type::Count(*least), part), Some(*n)),
+            Type::List(of) => list(self.value(of, part), None),
+            Type::Formula => json!({ "type": ["number", "string"] }),
+            Type::Table(section) => self.table(section, part),
+            Type::Tables(section) => {
+                let whole = list(self.table(section, false), None);
+                match part {
+                    true => entries(whole, self.table(section, true)),
+                    false => whole,
+                }
+            }
+            Type::TableOrTables(section) => {
+                let whole = self.table(section, false);
+                let whole = json!({ "anyOf": [whole, list(whole.clone(), None)] });
+                match part {
+                    true => {
+                        let part = self.table(section, true);
+                        json!({ "anyOf": [part, entries(whole, part.clone())] })
+                    }
+                    false => whole,
+                }
+            }
+            Type::Named(section) => {
+                json!({ "type": "object", "additionalProperties": self.table(section, part) })
+            }
+            Type::Union(family) => self.family(*family, part),
+            Type::Unions(family) => {
+                let whole = list(self.family(*family, false), None);
+                match part {
+                    true => entries(whole, self.family(*family, true)),
+                    false => whole,
+                }
+            }
+            Type::Either(types) => {
+                let all: Vec<Json> = types.iter().map(|t| self.value(t, part)).collect();
+                json!({ "anyOf": all })
+            }
+        }
+    }
+
+    /// A reference to the definition of a family of tables.
+    fn family(&mut self, family: Family, part: bool) -> Json {
+        let name = match family {
+            Family::Method => "method",
+            Family::BodyShape => "shape",
+            Family::ObstacleShape => "obstacle.shape",
+            Family::Probe => "probe",
+        };
+        let full = if part {
+            format!("{name}.part")
+        } else {
+            name.to_owned()
+        };
+        if !self.definitions.contains_key(&full) {
+            let members = self.members(family, part);
+            let tag = if family == Family::Method {
+                "name"
+            } else {
+                "type"
+            };
+            let made = match part {
+                true => merged(&members, tag),
+                false => json!({ "type": "object", "anyOf": group(members, tag) }),
+            };
+            self.definitions.insert(full.clone(), made);
+        }
+        json!({ "$ref": format!("#/$defs/{full}") })
+    }
+
+    /// The members of a family: word, meaning and table without the word.
+    fn members(&mut self, family: Family, part: bool) -> Vec<Member> {
+        match family {
+            Family::Method => {
+                let entries = self.methods.entries().iter();
+                let members = entries.map(|e| {
+                    let properties = e.keys.iter().map(|k| (k.name.to_owned(), method_key(k)));
+                    let properties: Map<String, Json> = properties.collect();
+                    let table = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+                    (e.name, e.description.to_owned(), table)
+                });
+                members.collect()
+            }
+            Family::BodyShape => shape::kinds()
+                .map(|k| {
+                    (
+                        k.name,
+                        k.doc.to_owned(),
+                        self.object(k.keys.iter(), &[], part),
+                    )
+                })
+                .collect(),
+            Family::ObstacleShape => obstacle::KINDS
+                .iter()
+                .map(|k| {
+                    (
+                        k.name,
+                        k.doc.to_owned(),
+                        self.object(k.keys.iter(), &[], part),
+                    )
+                })
+                .collect(),
+            Family::Probe => {
+                let kinds = probe::KINDS.iter();
+                let members = kinds.map(|k| {
+                    let name = probe::PROBE.keys.iter().filter(|key| key.name == "name");
+                    let keys: Vec<&'static Key> = name.chain(k.reading.keys()).collect();
+                    let rules: &[Rule] = match keys.iter().any(|key| key.name == "near") {
+                        true => &[Rule::ExactlyOne(&["node", "near"])],
+                        false => &[],
+                    };
+                    (
+                        k.name,
+                        format!("{} [{}]", k.doc, k.unit),
+                        self.object(keys.into_iter(), rules, part),
+                    )
+                });
+                members.collect()
+            }
+        }
+    }
+}
+
+/// Members of a family with their words; those with the same word are alternatives.
+fn group(members: Vec<Member>, tag: &str) -> Vec<Json> {
+    let mut groups: Vec<(&str, Vec<Json>)> = Vec::new();
+    for (word, doc, mut table) in members {
+        table["properties"][tag] = json!({ "const": word, "description": plain(&doc) });
+        // A table `[method]` without a name is that of the default; editors show the keys of all.
+        let required = table["required"].as_array().cloned().unwrap_or_default();
+        let tagged = std::iter::once(json!(tag))
+            .filter(|_| tag != "name")
+            .chain(required);
+        table["required"] = tagged.collect();
+        match groups.iter_mut().find(|g| g.0 == word) {
+            Some(group) => group.1.push(table),
+            None => groups.push((word, vec![table])),
+        }
+    }
+    let one = |(_, mut tables): (&str, Vec<Json>)| match tables.len() {
+        1 => tables.remove(0),
+        _ => json!({ "anyOf": tables }),
+    };
+    groups.into_iter().map(one).collect()
+}
+
+/// A table with the keys of all members, none of them required.
+fn merged(members: &[Member], tag: &str) -> Json {
+    let mut properties: Map<String, Json> = Map::new();
+    for (_, _, table) in members {
+        for (key, value) in table["properties"].as_object().into_iter().flatten() {
+            match properties.get_mut(key) {
+                None => {
+                    properties.insert(key.clone(), value.clone());
+                }
+                Some(known) if known == value => {}
+                Some(known) => *known = json!({ "anyOf": [known.clone(), value] }),
+            }
+        }
+    }
+    let words: Vec<&str> = members.iter().map(|m| m.0).collect();
+    properties.insert(
+        tag.to_owned(),
+        json!({ "type": "string", "enum": unique(words), "description": "the kind of this table" }),
+    );
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+fn unique(words: Vec<&str>) -> Vec<&str> {
+    let mut found: Vec<&str> = Vec::new();
+    for word in words {
+        if !found.contains(&word) {
+            found.push(word);
+        }
+    }
+    found
+}
+
+/// A whole list, or some of its entries by name or index.
+fn entries(whole: Json, entry: Json) -> Json {
+    json!({ "anyOf": [whole, { "type": "object", "additionalProperties": entry }] })
+}
+
+fn list(items: Json, count: Option<usize>) -> Json {
+    match count {
+        Some(n) => json!({ "type": "array", "items": items, "minItems": n, "maxItems": n }),
+        None => json!({ "type": "array", "items": items }),
+    }
+}
+
+fn number(range: Range) -> Json {
+    let most = f64::MAX;
+    match range {
+        Range::Any => json!({ "type": "number", "minimum": -most, "maximum": most }),
+        Range::Positive => json!({ "type": "number", "exclusiveMinimum": 0, "maximum": most }),
+        Range::NotNegative => json!({ "type": "number", "minimum": 0, "maximum": most }),
+    }
+}
+
+fn rule(rule: &Rule) -> Json {
+    let has = |key: &&str| json!({ "required": [key] });
+    let any = |keys: &[&str]| -> Vec<Json> { keys.iter().map(has).collect() };
+    match rule {
+        Rule::ExactlyOne(keys) => json!({ "oneOf": any(keys) }),
+        Rule::AtMostOne(keys) => {
+            let pairs = keys.iter().enumerate().flat_map(|(i, a)| {
+                let after = keys[i + 1..].iter();
+                after.map(move |b| json!({ "required": [a, b] }))
+            });
+            let pairs: Vec<Json> = pairs.collect();
+            json!({ "not": { "anyOf": pairs } })
+        }
+        Rule::Some(keys) => json!({ "anyOf": any(keys) }),
+        Rule::OneGroup(groups) => {
+            let all: Vec<Json> = groups.iter().map(|g| json!({ "anyOf": any(g) })).collect();
+            json!({ "oneOf": all })
+        }
+        Rule::With(key, words, needed, refused) => {
+            let chosen = json!({ "required": [key], "properties": { *key: { "enum": words } } });
+            let mut needed = json!({ "required": needed });
+            if !refused.is_empty() {
+                needed["not"] = json!({ "anyOf": any(refused) });
+            }
+            json!({ "if": chosen, "then": needed })
+        }
+        Rule::Needs(key, others) => json!({ "if": has(key), "then": { "anyOf": any(others) } }),
+    }
+}
+
+fn unit(takes: &Type) -> &'static str {
+    match takes {
+        Type::Number(unit, _) | Type::Vector(unit) | Type::Numbers(_, unit, _) => unit,
+        Type::List(of) => unit(of),
+        Type::Either(types) => types.first().map_or("", unit),
+        _ => "",
+    }
+}
+
+/// Adds the meaning and the unit.
+fn describe(value: &mut Json, doc: &str, unit: &str) {
+    let unit = match unit {
+        "" => String::new(),
+        unit => format!("[{unit}]"),
+    };
+    let text = match (doc.is_empty(), unit.is_empty()) {
+        (true, _) => unit,
+        (false, true) => plain(doc),
+        (false, false) => format!("{} {unit}", plain(doc)),
+    };
+    if !text.is_empty() {
+        value["description"] = json!(text);
+    }
+}
+
+/// A text of the documentation without links.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(end) = rest.find("](#") {
+        let start = rest[..end].rfind('[').unwrap_or(end);
+        // A link of a heading in brackets, such as [`[time]`](#time).
+        let start = rest[..start].strip_suffix("[`").map_or(start, str::len);
+        out.push_str(&rest[..start]);
+        out.push_str(
+            rest[start..end]
+                .trim_start_matches("[`")
+                .trim_start_matches('[')
+                .trim_end_matches('`'),
+        );
+        rest = rest[end..].split_once(')').map_or("", |r| r.1);
+    }
+    out.push_str(rest);
+    out
+}
+
+fn preset(default: Preset) -> Option<Json> {
+    Some(match default {
+        Preset::Num(x) => json!(x),
+        Preset::Int(n) | Preset::Resolution(n) => json!(n),
+        Preset::Bool(flag) => json!(flag),
+        Preset::Chosen(word) => json!(word),
+        Preset::Vec(numbers) => json!(numbers),
+        Preset::Required | Preset::Absent | Preset::Said(_) => return None,
+    })
+}
+
+fn method_key(key: &stiction_sim::keys::Key) -> Json {
+    let count = |least: u32| json!({ "type": "integer", "minimum": least, "maximum": u32::MAX });
+    let (mut value, unit) = match key.kind {
+        MethodKind::Number { unit, range } => (number(range.into()), unit),
+        MethodKind::Count { least } => (count(least), ""),
+        MethodKind::CountOr { least, word } => {
+            (json!({ "anyOf": [count(least), { "const": word }] }), "")
+        }
+        MethodKind::Flag => (json!({ "type": "boolean" }), ""),
+        MethodKind::Word(words) => (json!({ "type": "string", "enum": words }), ""),
+    };
+    describe(&mut value, key.meaning, unit);
+    if let MethodPreset::Value(default) = key.default {
+        value["default"] = match default {
+            MethodValue::Number(x) => json!(x),
+            MethodValue::Count(n) => json!(n),
+            MethodValue::Flag(flag) => json!(flag),
+            MethodValue::Word(word) => json!(word),
+        };
+    }
+    value
+}
