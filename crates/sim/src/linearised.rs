@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use stiction_bodies::{Body, Model, State, adapt::Adaptation};
 use stiction_contact::{
     ContactKey, ContactSet, FrictionProblem,
-    detect::{ContactSource, DetectConfig, Detector, Placement, Step},
+    detect::{ContactSource, DetectConfig, Detector, HeldPoint, Placement, Step},
     solver::{ContactSolver, Solution, SolverError, Task, TaskStart},
 };
 use stiction_math::{LinearOperator, Vec3};
@@ -111,6 +111,8 @@ struct Kept {
     solution: Solution,
     /// Keys, normals, gaps and corrections of the contacts.
     contacts: ContactSet,
+    /// Where those of them that bore a load and did not slip acted.
+    held: Vec<HeldPoint>,
     /// Multipliers of elastic elements, by body and term.
     multipliers: Vec<(String, Vec<Vec3>)>,
 }
@@ -371,7 +373,7 @@ impl Method for Linearised {
         else {
             return Ok(());
         };
-        work.detect(step, &kept.contacts)?;
+        work.detect(step, &kept.contacts, &kept.held)?;
         // The solver works in the columns that it starts from: it is given copies.
         let Solution { v, r, columns } = &mut trial.solution;
         v.clone_from(&step.state.v);
@@ -413,6 +415,8 @@ impl Method for Linearised {
         trial.contacts.gap.clone_from(&found.gap);
         trial.contacts.correction.clone_from(&found.correction);
         step.time(Stage::Detect, |_| {
+            let solution = &trial.solution;
+            trial.held = work.detector.hold(found, &solution.v, &solution.r);
             work.detector.follow_sides(v, &mut trial.contacts);
         });
         if let Some(elements) = &work.elements {
@@ -491,11 +495,13 @@ impl Persistent for Linearised {
         let Kept {
             solution,
             contacts,
+            held,
             multipliers,
         } = &self.kept;
         let own = [("r", &solution.r[..]), ("normal", &contacts.normal[..])];
         let gaps = contacts.gap.iter().zip(&contacts.correction);
         let gaps = gaps.map(|(gap, correction)| Vec3::new(*gap, *correction, 0.0));
+        let held = held.iter().map(|p| Vec3::new(p.at[0], p.at[1], p.load));
         let columns = self.solver.columns().iter();
         let columns = columns.map(|name| (*name, solution.column(name)));
         Memory {
@@ -503,7 +509,7 @@ impl Persistent for Linearised {
                 .into_iter()
                 .chain(columns)
                 .map(|(name, c)| (name.to_owned(), c.to_vec()))
-                .chain([("gap".to_owned(), gaps.collect())])
+                .chain([("gap".to_owned(), gaps.collect()), ("held".to_owned(), held.collect())])
                 .chain(multipliers.iter().cloned())
                 .collect(),
             keys: contacts
@@ -527,6 +533,12 @@ impl Persistent for Linearised {
             second: key[1],
         });
         let gaps = memory.column("gap");
+        let held = memory.column("held");
+        let held = held.iter().map(|p| HeldPoint {
+            at: [p.x, p.y],
+            load: p.z,
+        });
+        let held = held.collect();
         let mut contacts = ContactSet {
             key: keys.collect(),
             normal: memory.column("normal"),
@@ -542,6 +554,7 @@ impl Persistent for Linearised {
         self.kept = Kept {
             solution,
             contacts,
+            held,
             multipliers: multipliers.filter(|c| splitting::is_column(&c.0)).collect(),
         };
         self.answer = Where::Nowhere;
@@ -556,6 +569,7 @@ impl Persistent for Linearised {
         let Kept {
             solution,
             contacts,
+            held,
             multipliers,
         } = &mut self.kept;
         let carried = keys::Carried {
@@ -578,6 +592,7 @@ impl Persistent for Linearised {
         (contacts.key, contacts.normal) = (carried.key, carried.normal);
         // Of the new features no gap is known.
         (contacts.gap, contacts.correction) = (Vec::new(), Vec::new());
+        held.clear();
         // Elements of a new mesh start from nothing.
         let kept = |body: usize| change.change.of_body(body).is_none();
         multipliers.retain(|c| splitting::belongs(&c.0, kept));
@@ -687,6 +702,7 @@ impl Work {
         &mut self,
         step: &mut StepContext<'_>,
         previous: &ContactSet,
+        held: &[HeldPoint],
     ) -> Result<(), SolveError> {
         let (state, h) = (step.state, step.h);
         self.placements.clear();
@@ -703,6 +719,7 @@ impl Work {
             fixed: &self.problem.fixed,
             obstacles: &self.placements,
             previous,
+            held,
         };
         self.detector.detect(&step, &mut self.problem.contacts)?;
         Ok(())

@@ -103,6 +103,8 @@ pub struct Detector {
     pub(super) recovery: Recovery,
     /// Keys of all contacts of the step, sorted.
     pub(super) seen: Vec<ContactKey>,
+    /// Where contacts between meshes act on their features, in ascending order of keys.
+    pub(super) points: Vec<(ContactKey, [f64; 2])>,
     pub(super) shares: Shares,
     /// The start of the step as seen from solids.
     starts: Vec<Start>,
@@ -137,6 +139,7 @@ impl Detector {
             arcs: Vec::new(),
             recovery: Recovery::default(),
             seen: Vec::new(),
+            points: Vec::new(),
             shares: Shares::default(),
             starts: Vec::new(),
             open: false,
@@ -169,6 +172,7 @@ impl Detector {
     pub fn detect(&mut self, step: &Step, out: &mut ContactSet) -> Result<Report, DetectError> {
         out.clear();
         self.seen.clear();
+        self.points.clear();
         self.arcs.clear();
         self.recovery.set(&self.world, step.previous);
         self.close();
@@ -178,6 +182,8 @@ impl Detector {
         let mut found = self.world.near(&self.motion, &self.candidates)?;
         self.world
             .settle_sides(&self.motion, step.previous, &mut found);
+        let held = self.world.held(&self.motion, step, &mut found);
+        self.seen.extend(held.iter().map(|h| h.0));
         let pairs = (&self.candidates, &mut self.leave);
         self.world
             .meeting(&self.motion, pairs, &self.seen, false, &mut found);
@@ -185,10 +191,11 @@ impl Detector {
         found.extend(self.world.on_shapes(&self.motion, starts, Pass::First));
         found.extend(self.world.on_particles(&self.motion, false)?);
         self.shares.clear(self.world.owner.len());
-        let depth = found.iter().filter(|f| !f.continuous);
+        let all = held.iter().map(|h| &h.1).chain(&found);
+        let depth = all.filter(|f| !f.continuous);
         let depth = depth.map(|f| f.thickness - f.distance);
         let penetration = depth.fold(0.0, f64::max);
-        let near = self.write(found, step.v, out);
+        let near = self.write(held, found, step.v, out);
         Ok(Report {
             contacts: out.len(),
             near,
@@ -304,10 +311,16 @@ impl Detector {
         way * edges.len() as f64 > FAR * long * x0.len() as f64
     }
 
-    /// Writes what was not written yet in the order of [`Found::order`]; how many of it is near.
+    /// Writes what is `held`, with its names, and what was `found` and not written yet in the order of [`Found::order`]; how many of it is near.
     /// A pair that was listed before and comes deep all the same is listed again, unless the
     /// velocities `v` still violate what is listed.
-    fn write(&mut self, found: Vec<Found>, v: &[Vec3], out: &mut ContactSet) -> usize {
+    fn write(
+        &mut self,
+        held: Vec<(ContactKey, Found)>,
+        mut found: Vec<Found>,
+        v: &[Vec3],
+        out: &mut ContactSet,
+    ) -> usize {
         let keys: Vec<ContactKey> = found.iter().map(|f| f.key(&self.world)).collect();
         // Numbers are sorted, not what they stand for, which is large.
         let mut order: Vec<u32> = (0..found.len() as u32).collect();
@@ -351,6 +364,15 @@ impl Detector {
             }
         }
         drop((keys, order, first, again, listed));
+        self.seen.extend(fresh.iter().map(|f| f.0));
+        if !held.is_empty() {
+            for (key, f) in held {
+                self.shares.add(&f);
+                fresh.push((key, found.len() as u32));
+                found.push(f);
+            }
+            fresh.sort_by_key(|(_, i)| found[*i as usize].order());
+        }
         let mut near = 0;
         let mut emission = Emission {
             motion: &self.motion,
@@ -362,10 +384,12 @@ impl Detector {
             let f = &found[*i as usize];
             if self.world.emit(&mut emission, f, *key, out) {
                 near += usize::from(!f.continuous);
+                let at = self.world.coordinates(key, f);
+                self.points.extend(at.map(|at| (*key, at)));
             }
         }
-        self.seen.extend(fresh.iter().map(|f| f.0));
         self.seen.sort_unstable();
+        self.points.sort_by_key(|p| p.0);
         near
     }
 
@@ -579,7 +603,7 @@ impl ContactSource for Detector {
                 .unwrap_or_default(),
         );
         let (last, found): (Vec<Found>, Vec<Found>) = found.into_iter().partition(|f| f.last);
-        self.write(found, v, contacts);
+        self.write(Vec::new(), found, v, contacts);
         // While listed contacts are violated, they may yet keep these pairs apart.
         let thinnest = last
             .iter()
@@ -591,7 +615,7 @@ impl ContactSource for Detector {
             u.dot(&contacts.normal[c]) >= limit
         };
         if !last.is_empty() && contacts.len() == before && (0..before).all(holds) {
-            self.write(last, v, contacts);
+            self.write(Vec::new(), last, v, contacts);
         }
         contacts.len() - before
     }

@@ -6,6 +6,7 @@ use stiction_math::elementary::rotation;
 use stiction_math::{Quat, Vec3};
 
 use super::collider::{Collider, Form, Points};
+use super::held::HeldPoint;
 use super::world::{DetectError, NONE, World};
 use crate::ContactSet;
 
@@ -28,6 +29,8 @@ pub struct Step<'a> {
     pub obstacles: &'a [Placement<'a>],
     /// The contacts of the step before, or none: they remember on which side things were.
     pub previous: &'a ContactSet,
+    /// Where those contacts acted, in the same order, or nothing: what bore a load and did not slip stays.
+    pub held: &'a [HeldPoint],
 }
 
 /// Where an obstacle is at the start and at the end of a step.

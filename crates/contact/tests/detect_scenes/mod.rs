@@ -170,6 +170,7 @@ impl Scene {
             fixed: &self.fixed,
             obstacles: &ways,
             previous,
+            held: &[],
         })
     }
 
