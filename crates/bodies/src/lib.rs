@@ -41,7 +41,7 @@ pub use elements::Hessian;
 pub use model::{
     Body, BodyKind, Clamp, Deformable, HeldFrame, Load, Model, Pin, Rooted, ShellSource, Spin,
 };
-pub use rod::{Frames, Rods};
+pub use rod::{RodFrames, Rods};
 pub use split::{BodySplit, Split};
 pub use state::{Column, Columns, State};
 pub use stencil::{Arm, Stencil};

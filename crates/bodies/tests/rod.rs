@@ -5,7 +5,7 @@ use stiction_bodies::{
     Hessian,
     check::{check_gradient, check_product},
     material::Damping,
-    rod::{Frames, Natural, RodMaterial, Rods, Twist, shear_modulus},
+    rod::{Natural, RodFrames, RodMaterial, Rods, Twist, shear_modulus},
 };
 use stiction_geometry::{SplitMix, Strands};
 use stiction_math::{BandedMatrices, LinearOperator, Quat, Vec3, nalgebra::DMatrix};
@@ -43,7 +43,7 @@ fn curls() -> Strands {
 }
 
 /// The rods far from rest and far from the start of the step, twisted as well.
-fn shaken(seed: u64, kind: Natural) -> (Rods, Frames, Vec<Vec3>, Vec<Vec3>) {
+fn shaken(seed: u64, kind: Natural) -> (Rods, RodFrames, Vec<Vec3>, Vec<Vec3>) {
     let material = RodMaterial {
         natural: kind,
         ..material()
@@ -77,7 +77,7 @@ fn hessian(
     rods: &Rods,
     x: &[Vec3],
     start: &[Vec3],
-    frames: &Frames,
+    frames: &RodFrames,
     kind: Hessian,
 ) -> BandedMatrices {
     let mut a = BandedMatrices::zeros(rods.layout().clone());

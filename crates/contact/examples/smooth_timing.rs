@@ -8,7 +8,7 @@
 use std::time::Instant;
 
 use stiction_contact::detect::{Body, Collider, Form, Law, Laws, Points};
-use stiction_contact::smooth::{Frame, Place, SmoothConfig, SmoothContacts};
+use stiction_contact::smooth::{ContactKinematics, Frame, SmoothConfig, SmoothContacts};
 use stiction_geometry::analytic::Shape;
 use stiction_math::Vec3;
 
@@ -51,7 +51,7 @@ fn run(name: &str, colliders: &[Collider], x: &[Vec3], obstacles: &[Frame]) {
     });
     let mut c = SmoothContacts::new(colliders, &laws, SmoothConfig::default()).unwrap();
     let v: Vec<Vec3> = x.iter().map(|p| p.cross(&Vec3::z()) * 0.1).collect();
-    let at = Place {
+    let at = ContactKinematics {
         x,
         rotations: &[],
         v: &v,

@@ -4,7 +4,7 @@
 
 mod smooth_scenes;
 
-use smooth_scenes::{Scene, State, scenes};
+use smooth_scenes::{Scene, SceneState, scenes};
 use stiction_contact::smooth::{FrictionTime, Penalty, Room, SmoothConfig, SmoothContacts};
 use stiction_math::{Mat3, Vec3};
 
@@ -16,13 +16,13 @@ fn contacts(scene: &Scene, config: SmoothConfig) -> SmoothContacts {
     c
 }
 
-fn force(c: &SmoothContacts, s: &State) -> Vec<Vec3> {
+fn force(c: &SmoothContacts, s: &SceneState) -> Vec<Vec3> {
     let mut f = vec![Vec3::zeros(); s.x.len()];
     c.force(&s.place(), &mut f).unwrap();
     f
 }
 
-fn product(c: &SmoothContacts, s: &State, dx: &[Vec3], dv: &[Vec3]) -> Vec<Vec3> {
+fn product(c: &SmoothContacts, s: &SceneState, dx: &[Vec3], dv: &[Vec3]) -> Vec<Vec3> {
     let mut y = vec![Vec3::zeros(); s.x.len()];
     c.product(&s.place(), dx, dv, &mut y).unwrap();
     y

@@ -3,7 +3,7 @@
 
 use stiction_contact::detect::{Body, Collider, Form, Law, Laws, Points};
 use stiction_contact::smooth::{
-    Frame, FrictionTime, Place, SmoothConfig, SmoothContacts, transition,
+    ContactKinematics, Frame, FrictionTime, SmoothConfig, SmoothContacts, transition,
 };
 use stiction_contact::{CertifyConfig, ContactSet, FrictionProblem, certify};
 use stiction_geometry::analytic::Shape;
@@ -51,7 +51,7 @@ fn step(c: &mut SmoothContacts, x: &mut Vec3, v: &mut Vec3, mass: f64, h: f64) {
     let (x0, v0) = (*x, *v);
     let residual = |c: &SmoothContacts, v: Vec3| {
         let (x, v) = ([x0 + v * h], [v]);
-        let at = Place {
+        let at = ContactKinematics {
             x: &x,
             rotations: &[],
             v: &v,
@@ -65,7 +65,7 @@ fn step(c: &mut SmoothContacts, x: &mut Vec3, v: &mut Vec3, mass: f64, h: f64) {
         ((v[0] - v0) * mass - f[0] * h, j)
     };
     for _ in 0..20 {
-        let at = Place {
+        let at = ContactKinematics {
             x: &[x0],
             rotations: &[],
             v: &[v0],
@@ -87,7 +87,7 @@ fn step(c: &mut SmoothContacts, x: &mut Vec3, v: &mut Vec3, mass: f64, h: f64) {
             u += p * a;
         }
         let end = [x0 + u * h];
-        let at = Place {
+        let at = ContactKinematics {
             x: &end,
             rotations: &[],
             v: &[u],
@@ -129,7 +129,7 @@ fn what_sticks_creeps_at_the_speed_that_smoothing_gives() {
             assert!((ratio - 1.0).abs() < 1e-6, "{angle}°, ε {epsilon}: {ratio}");
             assert!(v.dot(&normal).abs() < 1e-9 * v.norm().max(epsilon));
             // The certificate shows the creep instead of hiding it.
-            let at = Place {
+            let at = ContactKinematics {
                 x: &[x],
                 rotations: &[],
                 v: &[v],
@@ -186,7 +186,7 @@ fn what_slides_is_braked_by_mu_times_the_normal_force() {
         let (mut x, mut v) = (Vec3::new(0.0, 0.0, 0.5 * DELTA), Vec3::new(2.0, 1.0, 0.0));
         for i in 0..40 {
             let before = v;
-            let at = Place {
+            let at = ContactKinematics {
                 x: &[x],
                 rotations: &[],
                 v: &[v],

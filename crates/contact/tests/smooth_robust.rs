@@ -5,7 +5,9 @@ mod smooth_scenes;
 
 use smooth_scenes::{DELTA, scenes, sheet, sphere, strip, vector};
 use stiction_contact::detect::{Body, Collider, Form, Law, Laws, Points};
-use stiction_contact::smooth::{Frame, Penalty, Place, SmoothConfig, SmoothContacts, SmoothError};
+use stiction_contact::smooth::{
+    ContactKinematics, Frame, Penalty, SmoothConfig, SmoothContacts, SmoothError,
+};
 use stiction_geometry::analytic::{Pose, Shape};
 use stiction_geometry::{SplitMix, TriMesh};
 use stiction_math::Vec3;
@@ -35,8 +37,8 @@ fn soft(id: u32, mesh: &TriMesh, first: u32, closed: bool, self_contact: bool) -
     }
 }
 
-fn place<'a>(x: &'a [Vec3], v: &'a [Vec3], obstacles: &'a [Frame]) -> Place<'a> {
-    Place {
+fn place<'a>(x: &'a [Vec3], v: &'a [Vec3], obstacles: &'a [Frame]) -> ContactKinematics<'a> {
+    ContactKinematics {
         x,
         rotations: &[],
         v,
@@ -46,7 +48,7 @@ fn place<'a>(x: &'a [Vec3], v: &'a [Vec3], obstacles: &'a [Frame]) -> Place<'a> 
 }
 
 /// Force, product and blocks at a place, all of which must be finite. The force.
-fn all_finite(c: &SmoothContacts, at: &Place) -> Vec<Vec3> {
+fn all_finite(c: &SmoothContacts, at: &ContactKinematics) -> Vec<Vec3> {
     let n = at.x.len();
     let mut f = vec![Vec3::zeros(); n];
     c.force(at, &mut f).unwrap();

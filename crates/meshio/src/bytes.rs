@@ -1,6 +1,6 @@
 //! A cursor over a file's bytes that reads words and binary numbers and knows its line.
 
-use super::error::{MeshError, Place, Problem};
+use super::error::{FileLocation, MeshError, Problem};
 
 /// A number type in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Encoding {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'a> {
     pub text: &'a [u8],
-    pub place: Place,
+    pub place: FileLocation,
 }
 
 impl<'a> Token<'a> {
@@ -119,7 +119,7 @@ impl<'a> Cursor<'a> {
     /// Fails when there is nothing but white space, the one problem that every format shares.
     pub fn new(bytes: &'a [u8]) -> Result<Self, MeshError> {
         if bytes.iter().all(u8::is_ascii_whitespace) {
-            return Err(MeshError::new(Place::File, Problem::Empty));
+            return Err(MeshError::new(FileLocation::File, Problem::Empty));
         }
         Ok(Cursor {
             bytes,
@@ -154,15 +154,15 @@ impl<'a> Cursor<'a> {
     }
 
     /// The place of the next byte of binary data.
-    pub fn byte_place(&self) -> Place {
-        Place::Byte {
+    pub fn byte_place(&self) -> FileLocation {
+        FileLocation::Byte {
             offset: self.position,
         }
     }
 
     /// The place of the next byte of text.
-    pub fn text_place(&self) -> Place {
-        Place::Text {
+    pub fn text_place(&self) -> FileLocation {
+        FileLocation::Text {
             line: self.line,
             offset: self.position,
             length: 0,
@@ -170,7 +170,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The place of the next word or number.
-    pub fn place(&self, encoding: Encoding) -> Place {
+    pub fn place(&self, encoding: Encoding) -> FileLocation {
         match encoding {
             Encoding::Text => self.text_place(),
             Encoding::Little | Encoding::Big => self.byte_place(),
@@ -215,7 +215,7 @@ impl<'a> Cursor<'a> {
         }
         let token = Token {
             text: &rest[..length],
-            place: Place::Text {
+            place: FileLocation::Text {
                 line: self.line,
                 offset: self.position,
                 length,
@@ -265,7 +265,7 @@ impl<'a> Cursor<'a> {
         let line = &rest[..length.unwrap_or(rest.len())];
         let token = Token {
             text: line.trim_ascii(),
-            place: Place::Text {
+            place: FileLocation::Text {
                 line: self.line,
                 offset: self.position,
                 length: line.len(),
@@ -282,7 +282,7 @@ impl<'a> Cursor<'a> {
                 Ok(bytes)
             }
             None => Err(MeshError::new(
-                Place::Byte {
+                FileLocation::Byte {
                     offset: self.bytes.len(),
                 },
                 Problem::Ended { expected },
@@ -296,7 +296,7 @@ impl<'a> Cursor<'a> {
         scalar: Scalar,
         encoding: Encoding,
         expected: &'static str,
-    ) -> Result<(f64, Place), MeshError> {
+    ) -> Result<(f64, FileLocation), MeshError> {
         if encoding == Encoding::Text {
             let token = self.token(expected)?;
             return Ok((token.real(expected)?, token.place));
@@ -312,7 +312,7 @@ impl<'a> Cursor<'a> {
         scalar: Scalar,
         encoding: Encoding,
         expected: &'static str,
-    ) -> Result<(i64, Place), MeshError> {
+    ) -> Result<(i64, FileLocation), MeshError> {
         if encoding == Encoding::Text {
             let token = self.token(expected)?;
             return Ok((token.integer(expected)?, token.place));
@@ -337,7 +337,7 @@ impl<'a> Cursor<'a> {
         scalar: Scalar,
         encoding: Encoding,
         expected: &'static str,
-    ) -> Result<(u64, Place), MeshError> {
+    ) -> Result<(u64, FileLocation), MeshError> {
         let (value, place) = self.integer(scalar, encoding, expected)?;
         match u64::try_from(value) {
             Ok(count) => Ok((count, place)),
@@ -386,7 +386,7 @@ impl<'a> Cursor<'a> {
         count: u64,
         least_bytes: u64,
         limit: u64,
-        place: Place,
+        place: FileLocation,
     ) -> Result<usize, MeshError> {
         if count > limit {
             return Err(MeshError::new(
@@ -413,7 +413,12 @@ impl<'a> Cursor<'a> {
 }
 
 /// Refuses a coordinate that is infinite or not a number.
-pub(super) fn finite(value: f64, axis: char, vertex: u64, place: Place) -> Result<f64, MeshError> {
+pub(super) fn finite(
+    value: f64,
+    axis: char,
+    vertex: u64,
+    place: FileLocation,
+) -> Result<f64, MeshError> {
     if value.is_finite() {
         Ok(value)
     } else {

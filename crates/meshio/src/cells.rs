@@ -1,6 +1,6 @@
 //! VTK cell types, shared by the legacy and the XML reader.
 
-use super::error::{MeshError, Place, Problem};
+use super::error::{FileLocation, MeshError, Problem};
 use super::soup::Soup;
 
 /// Adds the VTK cell of type `kind` whose corners are in range. Points and lines make no element
@@ -10,7 +10,7 @@ pub(super) fn push(
     kind: i64,
     corners: &[u32],
     number: u64,
-    place: Place,
+    place: FileLocation,
 ) -> Result<(), MeshError> {
     let at_cell = |error: MeshError| error.at("cell", number);
     let has = |count: usize| {

@@ -18,14 +18,14 @@ pub struct MeshError(Box<Detail>);
 #[derive(Clone, Debug, PartialEq)]
 struct Detail {
     file: Option<PathBuf>,
-    place: Place,
+    place: FileLocation,
     element: Option<Element>,
     problem: Problem,
 }
 
 /// A place in a mesh file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FileLocation {
     /// The file as a whole.
     File,
     /// A piece of a text file.
@@ -226,7 +226,7 @@ impl Problem {
 }
 
 impl MeshError {
-    pub(super) fn new(place: Place, problem: Problem) -> Self {
+    pub(super) fn new(place: FileLocation, problem: Problem) -> Self {
         MeshError(Box::new(Detail {
             file: None,
             place,
@@ -252,7 +252,7 @@ impl MeshError {
     }
 
     /// Where in the file.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> FileLocation {
         self.0.place
     }
 
@@ -274,16 +274,16 @@ impl MeshError {
     /// Line in a text file, from 1.
     pub fn line(&self) -> Option<u64> {
         match self.0.place {
-            Place::Text { line, .. } => Some(line),
-            Place::File | Place::Byte { .. } => None,
+            FileLocation::Text { line, .. } => Some(line),
+            FileLocation::File | FileLocation::Byte { .. } => None,
         }
     }
 
     /// The bytes to underline in a report, as (offset, length); only for text.
     pub fn span(&self) -> Option<(usize, usize)> {
         match self.0.place {
-            Place::Text { offset, length, .. } => Some((offset, length)),
-            Place::File | Place::Byte { .. } => None,
+            FileLocation::Text { offset, length, .. } => Some((offset, length)),
+            FileLocation::File | FileLocation::Byte { .. } => None,
         }
     }
 }
@@ -295,9 +295,9 @@ impl fmt::Display for Detail {
             None => write!(f, "mesh")?,
         }
         match self.place {
-            Place::File => write!(f, ": ")?,
-            Place::Text { line, .. } => write!(f, ":{line}: ")?,
-            Place::Byte { offset } => write!(f, ", byte {offset}: ")?,
+            FileLocation::File => write!(f, ": ")?,
+            FileLocation::Text { line, .. } => write!(f, ":{line}: ")?,
+            FileLocation::Byte { offset } => write!(f, ", byte {offset}: ")?,
         }
         if let Some(element) = self.element {
             write!(f, "{} {}: ", element.kind, element.number)?;

@@ -42,7 +42,7 @@ use std::path::{Path, PathBuf};
 
 use stiction_geometry::{TetMesh, TriMesh};
 
-pub use error::{Element, MeshError, Place, Problem};
+pub use error::{Element, FileLocation, MeshError, Problem};
 
 /// What a mesh file holds. At least one of `surface` and `tets` is present.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -179,7 +179,8 @@ impl Format {
             "vtk" => Ok(Format::Vtk),
             "vtu" => Ok(Format::Vtu),
             _ => Err(
-                MeshError::new(Place::File, Problem::UnknownExtension { extension }).in_file(path),
+                MeshError::new(FileLocation::File, Problem::UnknownExtension { extension })
+                    .in_file(path),
             ),
         }
     }
@@ -227,7 +228,7 @@ fn load_tetgen(path: &Path, limits: &Limits) -> Result<MeshFile, MeshError> {
 }
 
 fn read_bytes(path: &Path, limits: &Limits) -> Result<Vec<u8>, MeshError> {
-    let refuse = |problem| MeshError::new(Place::File, problem).in_file(path);
+    let refuse = |problem| MeshError::new(FileLocation::File, problem).in_file(path);
     let failed = |error: std::io::Error| {
         refuse(Problem::Unreadable {
             reason: error.to_string(),

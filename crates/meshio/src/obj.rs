@@ -4,7 +4,7 @@
 //! Points (`p`) and lines (`l`) make no elements, but their vertices join the current groups.
 
 use super::bytes::{Cursor, Token, finite};
-use super::error::{MeshError, Place, Problem};
+use super::error::{FileLocation, MeshError, Problem};
 use super::soup::Soup;
 use super::{Limits, MeshFile};
 
@@ -33,7 +33,7 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
 
 fn read_vertex(
     statements: &mut Statements,
-    place: Place,
+    place: FileLocation,
     number: u64,
 ) -> Result<[f64; 3], MeshError> {
     let mut position = [0.0; 3];
@@ -81,7 +81,7 @@ impl Faces {
     fn read_statement(
         &mut self,
         keyword: &[u8],
-        place: Place,
+        place: FileLocation,
         statements: &mut Statements,
     ) -> Result<(), MeshError> {
         match keyword {
@@ -172,7 +172,7 @@ impl Faces {
         Err(MeshError::new(token.place, problem))
     }
 
-    fn join_groups(&mut self, place: Place) -> Result<(), MeshError> {
+    fn join_groups(&mut self, place: FileLocation) -> Result<(), MeshError> {
         for &handle in self.object.iter().chain(&self.groups) {
             self.soup.groups.add(handle, &self.corners, place)?;
         }
@@ -199,7 +199,7 @@ impl<'a> Statements<'a> {
     }
 
     /// Skips what is left of the current statement and gives the first word of the next one.
-    fn next_statement(&mut self) -> Option<(&'a [u8], Place)> {
+    fn next_statement(&mut self) -> Option<(&'a [u8], FileLocation)> {
         while self.inside && self.next_word().is_some() {}
         self.inside = true;
         let token = self.cursor.next()?;

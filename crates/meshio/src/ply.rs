@@ -2,7 +2,7 @@
 //! vertex coordinates and the face indices are skipped, whatever their order.
 
 use super::bytes::{Cursor, Encoding, Scalar, finite, shorten};
-use super::error::{MeshError, Place, Problem};
+use super::error::{FileLocation, MeshError, Problem};
 use super::soup::Soup;
 use super::{Limits, MeshFile};
 
@@ -62,7 +62,7 @@ struct Header {
 struct ElementKind {
     role: Role,
     count: u64,
-    place: Place,
+    place: FileLocation,
     properties: Vec<Property>,
 }
 
@@ -111,7 +111,7 @@ impl Header {
             .ok_or_else(|| {
                 let what = format!("`element {name}`");
                 let remedy = "export the mesh with vertices and faces";
-                MeshError::new(Place::File, Problem::Missing { what, remedy })
+                MeshError::new(FileLocation::File, Problem::Missing { what, remedy })
             })
     }
 }
@@ -129,7 +129,7 @@ fn read_header(cursor: &mut Cursor) -> Result<Header, MeshError> {
     if !cursor.rest().starts_with(b"ply") {
         let found = shorten(cursor.rest_of_line().text);
         let expected = "`ply`";
-        let place = Place::Text {
+        let place = FileLocation::Text {
             line: 1,
             offset: 0,
             length: found.len(),
@@ -199,7 +199,7 @@ fn read_header(cursor: &mut Cursor) -> Result<Header, MeshError> {
     let encoding = encoding.ok_or_else(|| {
         let what = "`format`".to_string();
         let remedy = "add a line such as `format ascii 1.0` to the header";
-        MeshError::new(Place::File, Problem::Missing { what, remedy })
+        MeshError::new(FileLocation::File, Problem::Missing { what, remedy })
     })?;
     for element in &elements {
         element.check_properties()?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use stiction_geometry::{TetMesh, TriMesh};
 use stiction_math::Vec3;
 
-use super::error::{MeshError, Place, Problem};
+use super::error::{FileLocation, MeshError, Problem};
 use super::polygon::triangulate;
 use super::{Group, Limits, MeshFile};
 
@@ -37,7 +37,11 @@ impl Soup {
         }
     }
 
-    pub fn push_position(&mut self, position: [f64; 3], place: Place) -> Result<(), MeshError> {
+    pub fn push_position(
+        &mut self,
+        position: [f64; 3],
+        place: FileLocation,
+    ) -> Result<(), MeshError> {
         let count = self.positions.len() as u64 + 1;
         // Indices are 32 bits wide, and the last one marks "none".
         let limit = self.limits.max_nodes.min(u64::from(u32::MAX) - 1);
@@ -53,7 +57,7 @@ impl Soup {
     }
 
     /// Adds a polygon, cut into triangles. Its corners are in range.
-    pub fn push_polygon(&mut self, corners: &[u32], place: Place) -> Result<(), MeshError> {
+    pub fn push_polygon(&mut self, corners: &[u32], place: FileLocation) -> Result<(), MeshError> {
         self.check_elements(corners.len().saturating_sub(2), place)?;
         triangulate(&self.positions, corners, &mut self.triangles).map_err(|reason| {
             let corners = corners.len();
@@ -62,7 +66,7 @@ impl Soup {
     }
 
     /// Adds a triangle strip. Its corners are in range.
-    pub fn push_strip(&mut self, corners: &[u32], place: Place) -> Result<(), MeshError> {
+    pub fn push_strip(&mut self, corners: &[u32], place: FileLocation) -> Result<(), MeshError> {
         self.check_elements(corners.len().saturating_sub(2), place)?;
         for (i, w) in corners.windows(3).enumerate() {
             // Every other triangle of a strip runs the other way round.
@@ -76,13 +80,13 @@ impl Soup {
         Ok(())
     }
 
-    pub fn push_tet(&mut self, corners: [u32; 4], place: Place) -> Result<(), MeshError> {
+    pub fn push_tet(&mut self, corners: [u32; 4], place: FileLocation) -> Result<(), MeshError> {
         self.check_elements(1, place)?;
         self.tets.push(corners);
         Ok(())
     }
 
-    fn check_elements(&self, more: usize, place: Place) -> Result<(), MeshError> {
+    fn check_elements(&self, more: usize, place: FileLocation) -> Result<(), MeshError> {
         let count = (self.triangles.len() + self.tets.len()) as u64 + more as u64;
         let limit = self.limits.max_elements;
         if count > limit {
@@ -99,7 +103,7 @@ impl Soup {
         if self.triangles.is_empty() && self.tets.is_empty() {
             let vertices = self.positions.len() as u64;
             return Err(MeshError::new(
-                Place::File,
+                FileLocation::File,
                 Problem::NoElements { vertices },
             ));
         }
@@ -177,7 +181,12 @@ impl Groups {
         handle
     }
 
-    pub fn add(&mut self, handle: usize, vertices: &[u32], place: Place) -> Result<(), MeshError> {
+    pub fn add(
+        &mut self,
+        handle: usize,
+        vertices: &[u32],
+        place: FileLocation,
+    ) -> Result<(), MeshError> {
         self.members += vertices.len();
         if self.members > self.budget {
             return Err(MeshError::new(

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::bytes::{Cursor, Encoding, Scalar};
-use super::error::{MeshError, Place, Problem};
+use super::error::{FileLocation, MeshError, Problem};
 use super::soup::Soup;
 use super::{Limits, MeshFile};
 
@@ -55,12 +55,12 @@ fn looks_like_text(bytes: &[u8]) -> bool {
 fn read_binary(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
     let Some(declared) = declared_triangles(bytes) else {
         let expected = "the 84-byte header of a binary STL file";
-        let place = Place::Byte {
+        let place = FileLocation::Byte {
             offset: bytes.len(),
         };
         return Err(MeshError::new(place, Problem::Ended { expected }));
     };
-    let place = Place::Byte { offset: HEADER - 4 };
+    let place = FileLocation::Byte { offset: HEADER - 4 };
     let mut cursor = Cursor::new(bytes)?;
     cursor.take(HEADER, "the header")?;
     let count = cursor.check_count(
@@ -177,7 +177,7 @@ impl Weld {
         &mut self,
         position: [f64; 3],
         soup: &mut Soup,
-        place: Place,
+        place: FileLocation,
     ) -> Result<u32, MeshError> {
         self.seen += 1;
         // Adding zero turns −0 into +0, which is the same place.

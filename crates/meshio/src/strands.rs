@@ -12,7 +12,7 @@ use stiction_math::{Vec3, checksum::crc32};
 use super::{
     Limits,
     bytes::{Cursor, Encoding, Scalar, finite},
-    error::{MeshError, Place, Problem},
+    error::{FileLocation, MeshError, Problem},
     read_bytes,
 };
 
@@ -109,7 +109,7 @@ fn read_binary(bytes: &[u8], limits: &Limits) -> Result<Strands, MeshError> {
     let magic = cursor.take(MAGIC.len(), "the name of the format")?;
     if magic != MAGIC {
         let what = "the file does not begin with `STRANDS` and a zero byte".to_string();
-        return Err(broken(Place::Byte { offset: 0 }, what));
+        return Err(broken(FileLocation::Byte { offset: 0 }, what));
     }
     let (version, place) = cursor.count(Scalar::U32, little, "the version")?;
     if version != u64::from(VERSION) {
@@ -134,7 +134,7 @@ fn read_binary(bytes: &[u8], limits: &Limits) -> Result<Strands, MeshError> {
     // Both are within limits, so that nothing overflows.
     let expected = HEADER as u64 + 4 * count + 3 * width * total + SUM as u64;
     if expected != bytes.len() as u64 {
-        let place = Place::Byte {
+        let place = FileLocation::Byte {
             offset: bytes.len(),
         };
         let what = format!(
@@ -146,7 +146,7 @@ fn read_binary(bytes: &[u8], limits: &Limits) -> Result<Strands, MeshError> {
     let (body, sum) = bytes.split_at(bytes.len() - SUM);
     if crc32(body).to_le_bytes() != *sum {
         let what = "the sum of the file is not the one it names".to_string();
-        return Err(broken(Place::Byte { offset: body.len() }, what));
+        return Err(broken(FileLocation::Byte { offset: body.len() }, what));
     }
     let mut strands = Strands {
         points: Vec::with_capacity(total as usize),
@@ -181,12 +181,12 @@ fn read_binary(bytes: &[u8], limits: &Limits) -> Result<Strands, MeshError> {
     Ok(strands)
 }
 
-fn broken(place: Place, what: String) -> MeshError {
+fn broken(place: FileLocation, what: String) -> MeshError {
     let remedy = "the file is truncated or corrupt: copy or write it again";
     MeshError::new(place, Problem::Inconsistent { what, remedy })
 }
 
-fn limit(what: &'static str, count: u64, limit: u64, place: Place) -> Result<(), MeshError> {
+fn limit(what: &'static str, count: u64, limit: u64, place: FileLocation) -> Result<(), MeshError> {
     if count > limit {
         return Err(MeshError::new(
             place,
@@ -196,7 +196,7 @@ fn limit(what: &'static str, count: u64, limit: u64, place: Place) -> Result<(),
     Ok(())
 }
 
-fn enough(points: u64, place: Place) -> Result<(), MeshError> {
+fn enough(points: u64, place: FileLocation) -> Result<(), MeshError> {
     if points >= 2 {
         return Ok(());
     }
@@ -209,7 +209,7 @@ fn enough(points: u64, place: Place) -> Result<(), MeshError> {
 }
 
 /// Refuses a last segment without length.
-fn check(strand: &[Vec3], place: Place) -> Result<(), MeshError> {
+fn check(strand: &[Vec3], place: FileLocation) -> Result<(), MeshError> {
     match strand {
         [.., a, b] if a == b => {
             let what = format!(
@@ -247,7 +247,7 @@ pub fn save(path: &Path, strands: &Strands, form: Form) -> Result<(), MeshError>
         // What is half-written is of no use; that it may not be there either is no matter.
         let _ = fs::remove_file(&partial);
         let reason = error.to_string();
-        MeshError::new(Place::File, Problem::Unwritable { reason }).in_file(path)
+        MeshError::new(FileLocation::File, Problem::Unwritable { reason }).in_file(path)
     })
 }
 

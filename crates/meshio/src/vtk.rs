@@ -3,7 +3,7 @@
 
 use super::bytes::{Cursor, Encoding, Scalar, Token, shorten};
 use super::cells;
-use super::error::{MeshError, Place, Problem};
+use super::error::{FileLocation, MeshError, Problem};
 use super::soup::Soup;
 use super::{Limits, MeshFile};
 
@@ -63,7 +63,7 @@ struct Lists {
     indices: Vec<i64>,
     /// Where each list begins, and where the last one ends.
     bounds: Vec<usize>,
-    place: Option<Place>,
+    place: Option<FileLocation>,
 }
 
 impl Reader<'_> {
@@ -174,7 +174,7 @@ impl Reader<'_> {
         cursor: &mut Cursor,
         count: u64,
         what: &'static str,
-        place: Place,
+        place: FileLocation,
     ) -> Result<Vec<i64>, MeshError> {
         let name = cursor.token("a number type")?;
         let scalar = scalar_type(&name)?;
@@ -290,7 +290,7 @@ impl Reader<'_> {
                 if kinds.len() != cells {
                     let what = format!("{cells} cells but {} cell types", kinds.len());
                     let remedy = "export the mesh again";
-                    let place = lists.place.unwrap_or(Place::File);
+                    let place = lists.place.unwrap_or(FileLocation::File);
                     return Err(MeshError::new(
                         place,
                         Problem::Inconsistent { what, remedy },
@@ -309,7 +309,7 @@ impl Reader<'_> {
 
     fn push(&mut self, lists: &Lists, kind: impl Fn(usize) -> i64) -> Result<(), MeshError> {
         let vertices = self.soup.positions.len() as u64;
-        let place = lists.place.unwrap_or(Place::File);
+        let place = lists.place.unwrap_or(FileLocation::File);
         let mut corners = Vec::new();
         for (cell, ends) in lists.bounds.windows(2).enumerate() {
             corners.clear();
@@ -334,7 +334,11 @@ impl Reader<'_> {
 }
 
 /// Offsets must begin at 0, never fall and end at `length`.
-fn check_offsets(offsets: &[i64], length: usize, place: Place) -> Result<Vec<usize>, MeshError> {
+fn check_offsets(
+    offsets: &[i64],
+    length: usize,
+    place: FileLocation,
+) -> Result<Vec<usize>, MeshError> {
     let wrong = |what: String| {
         let remedy = "export the mesh again";
         MeshError::new(place, Problem::Inconsistent { what, remedy })
@@ -423,5 +427,5 @@ fn once(seen: bool, word: &Token) -> Result<(), MeshError> {
 fn missing(what: &str) -> MeshError {
     let what = format!("the section {what}");
     let remedy = "export the mesh again as an unstructured grid or poly data";
-    MeshError::new(Place::File, Problem::Missing { what, remedy })
+    MeshError::new(FileLocation::File, Problem::Missing { what, remedy })
 }

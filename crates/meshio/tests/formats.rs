@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use stiction_meshio::{Limits, MeshError, MeshFile, Place, gmsh, obj, ply, stl, tetgen, vtk, vtu};
+use stiction_meshio::{
+    FileLocation, Limits, MeshError, MeshFile, gmsh, obj, ply, stl, tetgen, vtk, vtu,
+};
 
 type Read = fn(&[u8], &Limits) -> Result<MeshFile, MeshError>;
 
@@ -377,7 +379,7 @@ fn the_place_of_a_binary_error_is_a_byte() {
     bytes.extend([0; 50]);
     bytes[84 + 12..84 + 16].copy_from_slice(&f32::NAN.to_le_bytes());
     let error = stl::read(&bytes, &Limits::default()).unwrap_err();
-    assert_eq!(error.place(), Place::Byte { offset: 96 });
+    assert_eq!(error.place(), FileLocation::Byte { offset: 96 });
     assert_eq!(
         error.to_string(),
         "mesh, byte 96: vertex 0: coordinate x is NaN"

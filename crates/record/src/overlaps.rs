@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use stiction_math::Vec3;
-use stiction_sim::overlap::{Element, Overlap, Place};
+use stiction_sim::overlap::{BodyPart, Element, Overlap};
 
 use crate::{Cells, Data, Encoding, Frame, RecordError, write_vtu};
 
@@ -67,7 +67,7 @@ pub fn write_overlaps(path: &Path, overlaps: &[Overlap]) -> Result<(), RecordErr
     write_vtu(path, &frame, Encoding::Raw)
 }
 
-fn element(place: &Place) -> u32 {
+fn element(place: &BodyPart) -> u32 {
     match place.element {
         Element::Vertex(v) => v,
         Element::Edge([a, _]) => a,

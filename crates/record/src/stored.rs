@@ -1,6 +1,6 @@
 //! The sections `state` and `method` of a checkpoint.
 
-use stiction_bodies::{Columns, Frames, State};
+use stiction_bodies::{Columns, RodFrames, State};
 use stiction_math::{Quat, Vec3, nalgebra::Quaternion};
 use stiction_sim::{Memory, Simulation};
 
@@ -82,14 +82,14 @@ pub(crate) fn decode_state(
     }
     let frames = match version {
         1 => decode_frames_1(&mut input, &like.frames)?,
-        _ => Frames {
+        _ => RodFrames {
             director: input.vec3s()?,
             twist: input.f64s()?,
             angle: input.f64s()?,
             held: input.u64s()?.iter().map(|h| *h != 0).collect(),
         },
     };
-    let lengths = |f: &Frames| [f.director.len(), f.twist.len(), f.angle.len(), f.held.len()];
+    let lengths = |f: &RodFrames| [f.director.len(), f.twist.len(), f.angle.len(), f.held.len()];
     if lengths(&frames) != lengths(&like.frames) {
         return Err(input
             .error("the stored state has another number of edges of rods than the scene")
@@ -134,8 +134,11 @@ pub(crate) fn decode_state(
 }
 
 /// Reads the frames of rods in version 1 of the section `state`.
-fn decode_frames_1(input: &mut Decoder<'_>, like: &Frames) -> Result<Frames, CheckpointError> {
-    let mut frames = Frames::default();
+fn decode_frames_1(
+    input: &mut Decoder<'_>,
+    like: &RodFrames,
+) -> Result<RodFrames, CheckpointError> {
+    let mut frames = RodFrames::default();
     let edges = like.director.len();
     if edges > 0 {
         frames.director = input.vec3s()?;
@@ -190,7 +193,7 @@ mod tests {
             x: (0..5).map(|i| Vec3::repeat(0.1 * f64::from(i))).collect(),
             v: vec![Vec3::new(0.0, -0.0, 1e-300); 5],
             rotations: vec![Quat::from_euler_angles(0.1, 0.2, 0.3)],
-            frames: Frames {
+            frames: RodFrames {
                 director: vec![Vec3::x(), Vec3::y()],
                 twist: vec![0.1, -0.2],
                 angle: vec![0.3, 0.4],
@@ -224,7 +227,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("checkpoint.bin");
         let plain = State {
-            frames: Frames::default(),
+            frames: RodFrames::default(),
             rotations: Vec::new(),
             ..state()
         };

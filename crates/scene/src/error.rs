@@ -4,7 +4,7 @@ use std::{cell::RefCell, fmt, sync::Arc};
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 
-use crate::source::{At, Place, Sources, line_column};
+use crate::source::{At, SourceSpan, Sources, line_column};
 
 /// Why a scene was refused: one problem or several.
 ///
@@ -259,7 +259,7 @@ impl Diagnostic for SceneError {
 /// Collects problems while a scene is read, so that several are reported at once.
 pub(crate) struct Reporter {
     pub sources: Sources,
-    found: RefCell<Vec<(Option<Place>, Problem)>>,
+    found: RefCell<Vec<(Option<SourceSpan>, Problem)>>,
 }
 
 /// More problems than this help nobody.
@@ -277,7 +277,7 @@ impl Reporter {
     pub fn fail<T>(
         &self,
         kind: Kind,
-        place: Place,
+        place: SourceSpan,
         message: impl Into<String>,
         help: Option<String>,
     ) -> Option<T> {

@@ -11,7 +11,7 @@ use stiction_meshio::{self as mesh_files, MeshFile};
 use crate::{
     error::{Kind, Reporter},
     kept::{Kept, MeshSource},
-    source::{At, Place},
+    source::{At, SourceSpan},
     suggest,
 };
 
@@ -27,7 +27,7 @@ pub(crate) struct Files<'a> {
     /// Meshes in memory, by the path that the scene names.
     pub memory: &'a [(String, MeshFile)],
     /// The files that were read, and where their paths stand.
-    pub used: RefCell<Vec<(Place, PathBuf)>>,
+    pub used: RefCell<Vec<(SourceSpan, PathBuf)>>,
 }
 
 impl Files<'_> {

@@ -13,7 +13,7 @@ use std::{
 use crate::{
     format::is_plain_name,
     read::ROOT,
-    source::{Place, Sources},
+    source::{SourceSpan, Sources},
     tree::{Entry, Node, Table, Value},
 };
 
@@ -36,7 +36,7 @@ pub struct MeshSource {
 pub(crate) struct Kept {
     pub root: Table,
     /// Place of each mesh path in the texts of the scene, and its path in the folder of a run.
-    meshes: Vec<(Place, String)>,
+    meshes: Vec<(SourceSpan, String)>,
 }
 
 impl Kept {
@@ -45,7 +45,7 @@ impl Kept {
     pub fn new(root: &Table, method: Option<&str>, default: &str, sources: &Sources) -> Self {
         let mut root = root.clone();
         if let Some(method) = method.filter(|m| *m != own_method(&root).unwrap_or(default)) {
-            let place = Place::new(0, 0..0);
+            let place = SourceSpan::new(0, 0..0);
             let entry = |key: &str, value| Entry {
                 key: key.to_owned(),
                 key_place: place,
@@ -63,7 +63,7 @@ impl Kept {
     }
 
     /// Path in the folder of a run of the mesh that is named at `place`.
-    pub fn path(&self, place: Place) -> Option<&str> {
+    pub fn path(&self, place: SourceSpan) -> Option<&str> {
         let found = self.meshes.iter().find(|(at, _)| *at == place);
         found.map(|(_, path)| path.as_str())
     }
@@ -71,7 +71,7 @@ impl Kept {
     /// The canonical text; a scene without a name of its own is called `name`, if it can be.
     pub fn text(mut self, name: &str) -> String {
         if self.root.get("name").is_none() && is_plain_name(name) {
-            let place = Place::new(0, 0..0);
+            let place = SourceSpan::new(0, 0..0);
             let value = Value::String(name.to_owned());
             self.root.set(Entry {
                 key: "name".to_owned(),
@@ -97,7 +97,7 @@ fn own_method(root: &Table) -> Option<&str> {
 
 /// A mesh path, where it stands and whether it was typed on the command line.
 struct MeshPath {
-    place: Place,
+    place: SourceSpan,
     path: String,
     typed: bool,
 }
@@ -124,7 +124,7 @@ fn mesh_paths(table: &Table, sources: &Sources, found: &mut Vec<MeshPath>) {
 }
 
 /// Paths in the folder of a run, distinct for distinct files.
-fn destinations(found: &[MeshPath]) -> Vec<(Place, String)> {
+fn destinations(found: &[MeshPath]) -> Vec<(SourceSpan, String)> {
     let (stay, moved): (Vec<&MeshPath>, Vec<&MeshPath>) = found.iter().partition(|m| stays(m));
     let mut taken: Vec<(&str, bool, String)> = Vec::new();
     let mut chosen = Vec::new();
@@ -166,7 +166,7 @@ fn stays(mesh: &MeshPath) -> bool {
     inside && !mesh.typed && !RESERVED.contains(&first.as_ref())
 }
 
-fn rename(table: &mut Table, meshes: &[(Place, String)]) {
+fn rename(table: &mut Table, meshes: &[(SourceSpan, String)]) {
     for entry in &mut table.entries {
         let place = entry.node.place;
         match &mut entry.node.value {

@@ -33,4 +33,4 @@ pub use extension::Extension;
 pub use format::json::schema;
 pub use kept::MeshSource;
 pub use load::{Limits, LoadOptions, Plan, Scene, SceneSource, load, variants};
-pub use settings::{ContactSettings, Frames, OutputSettings, Overlap, TimeSettings};
+pub use settings::{ContactSettings, OutputFrames, OutputSettings, OverlapPolicy, TimeSettings};

@@ -29,8 +29,8 @@ use crate::{
     friction::FrictionTable,
     kept::{Kept, MeshSource},
     library, overrides, read,
-    settings::{ContactSettings, OutputSettings, Overlap, TimeSettings},
-    source::{At, Origin, Place, Sources},
+    settings::{ContactSettings, OutputSettings, OverlapPolicy, TimeSettings},
+    source::{At, Origin, SourceSpan, Sources},
     suggest,
     tree::{self, Table},
     variant::Variants,
@@ -74,7 +74,7 @@ pub struct LoadOptions {
     /// The methods that a scene can name; the built-in ones by default.
     pub methods: Registry,
     /// What to do about overlap at the start instead of what the scene says.
-    pub overlap: Option<Overlap>,
+    pub overlap: Option<OverlapPolicy>,
     /// Meshes in memory, by the path that the scene names them by (`mesh = "memory:NAME"`).
     pub meshes: Vec<(String, MeshFile)>,
     /// Changes of the model that a scene cannot express.
@@ -238,7 +238,7 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
         sources.add(Origin::Argument, "--set", text);
     }
     let method = options.method.as_ref().map(|name| {
-        let place = Place::new(
+        let place = SourceSpan::new(
             sources.add(Origin::Argument, "--method", name),
             0..name.len(),
         );
@@ -246,7 +246,7 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
     });
     let variant = options.variant.as_ref().map(|name| {
         let number = sources.add(Origin::Argument, "--variant", name);
-        At::new(name.as_str(), Place::new(number, 0..name.len()))
+        At::new(name.as_str(), SourceSpan::new(number, 0..name.len()))
     });
     let reporter = Reporter::new(sources);
 
@@ -330,7 +330,7 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
         reporter.fail::<()>(Kind::Unsupported, culprit(&read), message, help);
         reporter.verdict()?;
     }
-    if read.contact.enabled && read.contact.overlap == Overlap::Refuse {
+    if read.contact.enabled && read.contact.overlap == OverlapPolicy::Refuse {
         refuse_overlap(&reporter, &read, &built.model, &built.state);
         reporter.verdict()?;
     }
@@ -400,7 +400,7 @@ fn check_variants(
     for name in variants.names() {
         let scratch = Reporter::new(reporter.sources.clone());
         let mut root = unchanged.clone();
-        let at = At::new(name, Place::new(0, 0..0));
+        let at = At::new(name, SourceSpan::new(0, 0..0));
         let _ = variants.apply(at, &mut root, document, &scratch);
         if scratch.clean() {
             read::document(&scratch, &root, library, None, &options.methods);
@@ -465,7 +465,7 @@ pub(crate) fn resolve_overlap(
 
 /// What to underline when the method cannot run the scene: its name if it was given, or else the
 /// first thing that would be touched.
-fn culprit(read: &read::Document) -> Place {
+fn culprit(read: &read::Document) -> SourceSpan {
     if read.method.place.end > read.method.place.start {
         return read.method.place;
     }

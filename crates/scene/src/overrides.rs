@@ -10,7 +10,7 @@ use toml_edit::Key;
 
 use crate::{
     error::{Kind, Reporter},
-    source::{At, Place},
+    source::{At, SourceSpan},
     suggest,
     tree::{Entry, Node, Table, Value, parse_value},
 };
@@ -38,7 +38,7 @@ pub(crate) type Steps = Vec<Step>;
 
 /// Applies override `text`, which is source number `source`, to the tree.
 pub(crate) fn apply(text: &str, source: u32, root: &mut Table, reporter: &Reporter) -> Option<()> {
-    let whole = Place::new(source, 0..text.len());
+    let whole = SourceSpan::new(source, 0..text.len());
     let Some(equals) = find_equals(text) else {
         let help = "write KEY=VALUE, for example `time.step=0.005`";
         return reporter.fail(
@@ -48,7 +48,7 @@ pub(crate) fn apply(text: &str, source: u32, root: &mut Table, reporter: &Report
             Some(help.to_owned()),
         );
     };
-    let key_place = Place::new(source, 0..equals);
+    let key_place = SourceSpan::new(source, 0..equals);
     let path = path(At::new(&text[..equals], key_place), reporter)?;
     if path.first().is_some_and(|k| k.value == "variant") {
         let help = "choose a variant with --variant NAME";
@@ -171,7 +171,7 @@ fn find_equals(text: &str) -> Option<usize> {
 fn value(text: &str, offset: usize, source: u32, reporter: &Reporter) -> Option<Node> {
     let trimmed = text.trim();
     let offset = offset + (text.len() - text.trim_start().len());
-    let place = Place::new(source, offset..offset + trimmed.len());
+    let place = SourceSpan::new(source, offset..offset + trimmed.len());
     match parse_value(trimmed, offset, source, reporter) {
         Ok(node) => node,
         Err(message) if trimmed.starts_with(['[', '{', '"', '\'']) => {

@@ -7,13 +7,13 @@ use toml::{
 
 use crate::{
     error::{Kind, Reporter},
-    source::Place,
+    source::SourceSpan,
 };
 
 /// A value and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
-    pub place: Place,
+    pub place: SourceSpan,
     pub value: Value,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Table {
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub key: String,
-    pub key_place: Place,
+    pub key_place: SourceSpan,
     pub node: Node,
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn syntax_at<T>(
 ) -> Option<T> {
     let span = span.unwrap_or(0..0);
     let end = span.end.min(text.len());
-    let place = Place::new(source, span.start.min(end)..end);
+    let place = SourceSpan::new(source, span.start.min(end)..end);
     let message = message.trim().replace('\n', "; ");
     let help = if message.contains("duplicate key") {
         "give every key once; tables of a list start with [[name]]"
@@ -155,7 +155,7 @@ pub(crate) fn syntax_at<T>(
 }
 
 fn shift(node: &mut Node, offset: u32) {
-    let moved = |p: &mut Place| {
+    let moved = |p: &mut SourceSpan| {
         p.start += offset;
         p.end += offset;
     };
@@ -177,7 +177,7 @@ fn table(from: &DeTable<'_>, source: u32, reporter: &Reporter) -> Option<Table> 
     for (key, value) in from.iter() {
         entries.push(Entry {
             key: key.get_ref().to_string(),
-            key_place: Place::new(source, key.span()),
+            key_place: SourceSpan::new(source, key.span()),
             node: convert(value, source, reporter)?,
         });
     }
@@ -187,7 +187,7 @@ fn table(from: &DeTable<'_>, source: u32, reporter: &Reporter) -> Option<Table> 
 }
 
 fn convert(from: &Spanned<DeValue<'_>>, source: u32, reporter: &Reporter) -> Option<Node> {
-    let place = Place::new(source, from.span());
+    let place = SourceSpan::new(source, from.span());
     let value = match from.get_ref() {
         DeValue::String(s) => Value::String(s.to_string()),
         DeValue::Integer(i) => match i64::from_str_radix(i.as_str(), i.radix()) {

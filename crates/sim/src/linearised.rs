@@ -39,7 +39,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// How the elastic step is solved.
-    pub integrator: Integrator,
+    pub integrator: ElasticSolver,
     /// The detector.
     pub detect: DetectConfig,
     /// Whether a step that would make surfaces touch or pass is refused.
@@ -51,7 +51,7 @@ pub struct Config {
 
 /// How the elastic step is solved.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Integrator {
+pub enum ElasticSolver {
     /// Projected Newton.
     Newton(Linearisations),
     /// One alternating loop in which every elastic element is a constraint with its own local step
@@ -246,9 +246,9 @@ impl Linearised {
         report: &mut SolveReport,
     ) -> Result<(), SolveError> {
         let (most, tolerance) = match self.config.integrator {
-            Integrator::Splitting => (1, None),
-            Integrator::Newton(Linearisations::Fixed(count)) => (count, None),
-            Integrator::Newton(Linearisations::Converge { tolerance, max }) => {
+            ElasticSolver::Splitting => (1, None),
+            ElasticSolver::Newton(Linearisations::Fixed(count)) => (count, None),
+            ElasticSolver::Newton(Linearisations::Converge { tolerance, max }) => {
                 (max, Some(tolerance))
             }
         };
@@ -329,7 +329,7 @@ impl Method for Linearised {
         self.kept.solution.v = Vec::new();
         let work = Self::work(&mut self.work, step.model, &self.rules, &self.config)?;
         step.dynamics.lag(step.model, step.state)?;
-        if self.config.integrator == Integrator::Splitting {
+        if self.config.integrator == ElasticSolver::Splitting {
             let multipliers = &self.kept.multipliers;
             // Without multipliers to start from there is no step before this one.
             let elements = match work.elements.take().filter(|_| !multipliers.is_empty()) {
@@ -604,8 +604,8 @@ impl Work {
     fn new(model: &Model, rules: &ContactRules, config: &Config) -> Result<Self, SolveError> {
         let n = model.blocks();
         let a = match config.integrator {
-            Integrator::Newton(_) => Dynamics::matrix(model),
-            Integrator::Splitting => Dynamics::split_matrix(model),
+            ElasticSolver::Newton(_) => Dynamics::matrix(model),
+            ElasticSolver::Splitting => Dynamics::split_matrix(model),
         };
         let mut problem = FrictionProblem::new(a, vec![Vec3::zeros(); n], 1.0);
         // Rods are eliminated from end to end wherever they are.

@@ -21,9 +21,9 @@ pub const TOLERANCE: f64 = 0.01;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overlap {
     /// A part of a body.
-    pub first: Place,
+    pub first: BodyPart,
     /// A part of another body, of the same, or of an obstacle.
-    pub second: Place,
+    pub second: BodyPart,
     /// How far they are below the contact thickness [m]; none where surfaces cross.
     pub depth: Option<f64>,
     /// Whether they overlap, and are not merely closer than the contact thickness.
@@ -32,7 +32,7 @@ pub struct Overlap {
 
 /// A part of a body or obstacle.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct BodyPart {
     /// Its name.
     pub name: String,
     /// Its number: bodies in the order of the model, then obstacles.
@@ -43,7 +43,7 @@ pub struct Place {
     pub corners: Vec<Vec3>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for BodyPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.element {
             Element::Vertex(v) => write!(f, "vertex {v} of `{}`", self.name),
@@ -149,7 +149,7 @@ impl Surfaces {
         }
     }
 
-    fn place(&self, model: &Model, (number, element): (u32, Element)) -> Place {
+    fn place(&self, model: &Model, (number, element): (u32, Element)) -> BodyPart {
         let at = number as usize;
         let name = match model.bodies.get(at) {
             Some(body) => body.name.clone(),
@@ -162,7 +162,7 @@ impl Surfaces {
             Element::Triangle(t) => triangles[t as usize].to_vec(),
             Element::Whole => Vec::new(),
         };
-        Place {
+        BodyPart {
             name,
             number,
             element,

@@ -143,7 +143,7 @@ fn impulses_are_spread_over_the_new_nodes() {
     let (model, state) = at_rest(0.3, plane());
     // One linearisation, so that its start is that of the step.
     let config = admm::Config {
-        integrator: linearised::Integrator::Newton(linearised::Linearisations::Fixed(1)),
+        integrator: linearised::ElasticSolver::Newton(linearised::Linearisations::Fixed(1)),
         ..exact()
     };
     let method = admm(config, rules(&model, 0.5));
@@ -250,7 +250,7 @@ fn flying(mass: MassKind) -> (Model, State) {
 
 fn methods(model: &Model) -> Vec<Box<dyn Method>> {
     let mut accurate = admm::Config {
-        integrator: linearised::Integrator::Newton(linearised::Linearisations::Fixed(6)),
+        integrator: linearised::ElasticSolver::Newton(linearised::Linearisations::Fixed(6)),
         ..admm::Config::default()
     };
     accurate.solver.tolerance = Tolerance::Displacement(1e-12);
@@ -558,7 +558,7 @@ fn the_splitting_integrator_goes_on_through_a_refinement() {
     b.shell(BodySpec::new("other"), other, &cloth()).unwrap();
     let (model, state) = b.finish().unwrap();
     let config = admm::Config {
-        integrator: linearised::Integrator::Splitting,
+        integrator: linearised::ElasticSolver::Splitting,
         ..admm::Config::default()
     };
     let method = admm(config, rules(&model, 0.5));

@@ -20,7 +20,7 @@ use stiction_sim::{
     Simulation,
     admm::{Config, admm},
     colliders::{ContactRules, material_names},
-    linearised::{Integrator, Linearisations},
+    linearised::{ElasticSolver, Linearisations},
     probe::{Axis, ContactSum, Quantity, Resultant},
 };
 use stiction_solvers::admm::Tolerance;
@@ -374,7 +374,7 @@ fn cloth_stays_outside_a_ball() {
 /// as with Newton's method, run to the end.
 #[test]
 fn the_splitting_integrator_finds_newtons_step() {
-    let run = |integrator: Integrator| {
+    let run = |integrator: ElasticSolver| {
         let mut config = accurate();
         config.integrator = integrator;
         config.solver.tolerance = Tolerance::Displacement(1e-11);
@@ -387,8 +387,8 @@ fn the_splitting_integrator_finds_newtons_step() {
         });
         sim.state().clone()
     };
-    let newton = run(Integrator::Newton(Linearisations::Fixed(12)));
-    let splitting = run(Integrator::Splitting);
+    let newton = run(ElasticSolver::Newton(Linearisations::Fixed(12)));
+    let splitting = run(ElasticSolver::Splitting);
     let worst = newton
         .x
         .iter()
@@ -401,7 +401,7 @@ fn the_splitting_integrator_finds_newtons_step() {
 #[test]
 fn the_splitting_integrator_holds_and_goes_on() {
     let mut config = Config {
-        integrator: Integrator::Splitting,
+        integrator: ElasticSolver::Splitting,
         ..accurate()
     };
     config.solver.tolerance = Tolerance::Displacement(1e-10);

@@ -15,7 +15,7 @@ use stiction_math::{LinearOperator, Mat3, Quat, Vec3};
 use stiction_sim::{
     dynamics::Dynamics,
     forces::{
-        Attachments, Change, Dissipation, ForceTerm, Forces, Form, Place, Rates, Volumes,
+        Attachments, Change, Dissipation, ForceState, ForceTerm, Forces, Form, Rates, Volumes,
         add_momentum_product, momentum,
     },
     implicit::{Implicit, Jacobian, NewtonConfig, Step},
@@ -110,10 +110,10 @@ fn elastic_forces_are_derivatives_of_their_energies() {
     for (name, term) in terms {
         let f = |d: &[Vec3]| {
             let (x, rotations, turns) = moved(&model, &state, d);
-            let at = Place {
+            let at = ForceState {
                 x: &x,
                 rotations: &rotations,
-                ..Place::of(&state)
+                ..ForceState::of(&state)
             };
             let (mut energy, mut g) = (0.0, vec![Vec3::zeros(); n]);
             term.add_energy(&model, at, 1.0, &mut energy);
@@ -131,9 +131,9 @@ fn the_lagged_dissipation_potential_has_the_force_as_derivative() {
     let mut dissipation = Dissipation::new(&model);
     dissipation.lag_linear(&model, &state, state.time + 0.01);
     let f = |v: &[Vec3]| {
-        let at = Place {
+        let at = ForceState {
             v,
-            ..Place::of(&state)
+            ..ForceState::of(&state)
         };
         let (mut potential, mut g) = (0.0, vec![Vec3::zeros(); v.len()]);
         dissipation.add_energy(&model, at, 1.0, &mut potential);
@@ -152,11 +152,11 @@ fn products_of_every_term_are_derivatives_and_sums_of_its_blocks() {
         let force = |v: &[Vec3]| {
             let d: Vec<Vec3> = v.iter().map(|v| v * a).collect();
             let (x, rotations, _) = moved(&model, &state, &d);
-            let at = Place {
+            let at = ForceState {
                 x: &x,
                 rotations: &rotations,
                 v,
-                ..Place::of(&state)
+                ..ForceState::of(&state)
             };
             let mut f = vec![Vec3::zeros(); n];
             term.add_force(&model, at, Form::Balance, 1.0, &mut f);
@@ -165,11 +165,11 @@ fn products_of_every_term_are_derivatives_and_sums_of_its_blocks() {
         let both = |v: &[Vec3], d: &[Vec3]| {
             let step: Vec<Vec3> = v.iter().map(|v| v * a).collect();
             let (x, rotations, turns) = moved(&model, &state, &step);
-            let at = Place {
+            let at = ForceState {
                 x: &x,
                 rotations: &rotations,
                 v,
-                ..Place::of(&state)
+                ..ForceState::of(&state)
             };
             let dq: Vec<Vec3> = d.iter().map(|d| d * a).collect();
             let dq = turned(&model, &turns, &dq);
@@ -226,11 +226,11 @@ fn the_jacobian_of_all_kinds_is_a_derivative_and_its_product_the_assembled_one()
     let residual = |v: &[Vec3]| {
         let d: Vec<Vec3> = v.iter().map(|v| v * a).collect();
         let (x, rotations, _) = moved(&model, &state, &d);
-        let at = Place {
+        let at = ForceState {
             x: &x,
             rotations: &rotations,
             v,
-            ..Place::of(&state)
+            ..ForceState::of(&state)
         };
         let mut r = vec![Vec3::zeros(); n];
         momentum(&model, at, &mut r);
@@ -240,11 +240,11 @@ fn the_jacobian_of_all_kinds_is_a_derivative_and_its_product_the_assembled_one()
     let both = |v: &[Vec3], d: &[Vec3], hessian: Hessian| {
         let step: Vec<Vec3> = v.iter().map(|v| v * a).collect();
         let (x, rotations, turns) = moved(&model, &state, &step);
-        let at = Place {
+        let at = ForceState {
             x: &x,
             rotations: &rotations,
             v,
-            ..Place::of(&state)
+            ..ForceState::of(&state)
         };
         let mut jacobian = Jacobian::new(&model).unwrap();
         let mut forces = forces.borrow_mut();

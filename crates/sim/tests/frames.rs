@@ -137,7 +137,7 @@ fn the_splitting_integrator_refuses_frames() {
         laws: stiction_contact::detect::Laws::uniform(Default::default()),
     };
     let config = admm::Config {
-        integrator: linearised::Integrator::Splitting,
+        integrator: linearised::ElasticSolver::Splitting,
         ..admm::Config::default()
     };
     let refused = admm(config, rules.clone()).needs(&model).unwrap_err();

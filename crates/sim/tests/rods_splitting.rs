@@ -35,7 +35,7 @@ fn material() -> RodMaterial {
 
 fn splitting(tolerance: f64, iterations: usize) -> Box<dyn Method> {
     let mut config = admm::Config {
-        integrator: linearised::Integrator::Splitting,
+        integrator: linearised::ElasticSolver::Splitting,
         safe: false,
         ..admm::Config::default()
     };

@@ -20,7 +20,7 @@ use stiction_math::{Quat, Vec3};
 use stiction_sim::{
     Memory, Simulation, Smooth,
     colliders::{ContactRules, material_names},
-    forces::{Forces, Place},
+    forces::{ForceState, Forces},
     integrators::Integrator,
     smooth::{Config, Solver},
 };
@@ -315,7 +315,9 @@ fn gas_in_a_squeezed_ball_keeps_pressure_times_volume() {
             let mut forces = Forces::new(&without);
             forces.lag(&without, &state.x, &state.rotations).unwrap();
             let mut f = vec![Vec3::zeros(); state.x.len()];
-            forces.add(&without, Place::of(state), 1.0, &mut f).unwrap();
+            forces
+                .add(&without, ForceState::of(state), 1.0, &mut f)
+                .unwrap();
             let solved = sim.method().contacts().unwrap();
             for (c, r) in solved.r.iter().enumerate() {
                 for e in solved.contacts.entries(c) {

@@ -108,7 +108,7 @@ fn with_step(name: &str, h: f64) -> Simulation {
             // A stiff sheet under a box takes the alternating loop longer than the test has time.
             config.solver.max_iterations = 40;
             config.safe = false;
-            config.integrator = linearised::Integrator::Splitting;
+            config.integrator = linearised::ElasticSolver::Splitting;
             of_admm(config)
         }
         "admm, nested relaxation" => {

@@ -3,7 +3,7 @@
 use stiction_math::{Mat3, Vec3};
 
 use super::{
-    change::{MeshChange, Place, TopologyChange},
+    change::{BlockPosition, MeshChange, TopologyChange},
     weights::Weights,
 };
 use crate::{
@@ -108,8 +108,8 @@ impl TopologyChange {
                 local,
             } => Stencil::Rigid {
                 block: match self.place(*block as usize) {
-                    Place::Same(block) => block as u32,
-                    Place::Changed(..) => *block,
+                    BlockPosition::Same(block) => block as u32,
+                    BlockPosition::Changed(..) => *block,
                 },
                 rigid: *rigid,
                 local: *local,
@@ -126,8 +126,8 @@ impl TopologyChange {
         let mut first = vec![0; self.changes().len()];
         for &(block, w) in entries {
             match self.place(block as usize) {
-                Place::Same(block) => out.push((block as u32, w)),
-                Place::Changed(change, node, after) => {
+                BlockPosition::Same(block) => out.push((block as u32, w)),
+                BlockPosition::Changed(change, node, after) => {
                     own[change].push((node, w));
                     first[change] = after;
                 }
@@ -151,11 +151,11 @@ impl TopologyChange {
             .collect();
         for (i, pin) in pins.iter().enumerate() {
             match self.place(pin.block) {
-                Place::Same(block) => out.push(Pin {
+                BlockPosition::Same(block) => out.push(Pin {
                     block,
                     ..pin.clone()
                 }),
-                Place::Changed(change, node, _) => of_node[change][node as usize] = Some(i),
+                BlockPosition::Changed(change, node, _) => of_node[change][node as usize] = Some(i),
             }
         }
         for (change, of_node) in self.changes().iter().zip(&of_node) {

@@ -220,21 +220,21 @@ impl TopologyChange {
 
     /// The change of the body that owns an old block, as an index into `changes`, and the block's
     /// number in the body; for a body that does not change, its number after the change.
-    pub(super) fn place(&self, block: usize) -> Place {
+    pub(super) fn place(&self, block: usize) -> BlockPosition {
         let b = self.blocks.partition_point(|r| r[0].end <= block);
         let Some([before, after]) = self.blocks.get(b) else {
-            return Place::Same(block);
+            return BlockPosition::Same(block);
         };
         let own = block - before.start;
         match self.of_body[b] {
-            Some(change) => Place::Changed(change as usize, own as u32, after.start as u32),
-            None => Place::Same(after.start + own),
+            Some(change) => BlockPosition::Changed(change as usize, own as u32, after.start as u32),
+            None => BlockPosition::Same(after.start + own),
         }
     }
 }
 
 /// Position of an old block after a change.
-pub(super) enum Place {
+pub(super) enum BlockPosition {
     /// In a body that changes: its change, the node, and the first block after the change.
     Changed(usize, u32, u32),
     /// In another body: its number after the change.

@@ -21,7 +21,7 @@ use crate::{
     material::Damping,
     model::{BodyKind, Deformable},
     rigid::Rigid,
-    rod::{Frames, Rods},
+    rod::{RodFrames, Rods},
     split::BodySplit,
     state::State,
 };
@@ -46,7 +46,7 @@ pub struct StepStart<'a> {
 
 impl<'a> StepStart<'a> {
     /// The start of a step from positions `x` [m] with the reference frames `frames`.
-    pub fn new(x: &'a [Vec3], frames: &'a Frames) -> Self {
+    pub fn new(x: &'a [Vec3], frames: &'a RodFrames) -> Self {
         Self {
             x,
             director: &frames.director,
@@ -137,7 +137,7 @@ pub struct StepEnd<'a> {
     /// Orientations of all rigid bodies.
     pub rotations: &'a mut [Quat],
     /// Reference frames of all rods.
-    pub frames: &'a mut Frames,
+    pub frames: &'a mut RodFrames,
     /// Quasi-static twists of all edges at the start of the step [rad], and which are prescribed;
     /// none leaves them unchanged.
     pub twists: Option<(&'a [f64], &'a [bool])>,

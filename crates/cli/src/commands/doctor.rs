@@ -12,7 +12,7 @@ use stiction_geometry::{Finding, Severity, Strands, TetMesh, TriMesh};
 use stiction_math::Vec3;
 use stiction_record::{OVERLAPS, write_overlaps};
 use stiction_scene::{
-    Overlap, Scene, SceneSource,
+    OverlapPolicy, Scene, SceneSource,
     mesh_files::{self, strands},
 };
 
@@ -148,7 +148,7 @@ fn scene(args: &DoctorArgs, report: &mut Report) -> Result<(), Failure> {
         )));
     }
     // Overlap is what a doctor is asked about: it is a finding, not a reason to leave.
-    let scene = load_with(&args.file, &args.with, Some(Overlap::Ignore))?;
+    let scene = load_with(&args.file, &args.with, Some(OverlapPolicy::Ignore))?;
     let (model, state) = (&scene.model, &scene.state);
     let mut surface = TriMesh::default();
     for body in &model.bodies {

@@ -11,7 +11,7 @@ use stiction_record::{
     CROSSINGS, CheckResult, Format, OVERLAPS, RecordError, RunFolder, Status, Summary,
     animation::Whole, write_overlaps,
 };
-use stiction_scene::{Kind, LoadOptions, Overlap, Scene, SceneError, SceneSource};
+use stiction_scene::{Kind, LoadOptions, OverlapPolicy, Scene, SceneError, SceneSource};
 
 use super::{
     Failure, SceneArgs, export, fresh_folders,
@@ -85,7 +85,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         Err(error) => {
             // The message names one pair; the file shows them all.
             if error.problems().iter().any(|p| p.kind() == Kind::Overlap)
-                && let Ok(scene) = try_load(name, &args.with, Some(Overlap::Ignore))
+                && let Ok(scene) = try_load(name, &args.with, Some(OverlapPolicy::Ignore))
                 && let Ok(folder) = claim(args, &scene)
                 && !folder.has_run()
             {
@@ -110,7 +110,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
             folder.path().display()
         )));
     }
-    if !args.resume && scene.plan.contact.overlap == Overlap::Ignore {
+    if !args.resume && scene.plan.contact.overlap == OverlapPolicy::Ignore {
         show_overlaps(&scene, &folder, quiet)?;
     }
     let job = Job {
@@ -190,11 +190,19 @@ pub fn load(name: &str, with: &SceneArgs) -> Result<Scene, Failure> {
 }
 
 /// The same with another answer to overlap at the start than the scene's.
-pub fn load_with(name: &str, with: &SceneArgs, overlap: Option<Overlap>) -> Result<Scene, Failure> {
+pub fn load_with(
+    name: &str,
+    with: &SceneArgs,
+    overlap: Option<OverlapPolicy>,
+) -> Result<Scene, Failure> {
     try_load(name, with, overlap).map_err(Failure::input)
 }
 
-fn try_load(name: &str, with: &SceneArgs, overlap: Option<Overlap>) -> Result<Scene, SceneError> {
+fn try_load(
+    name: &str,
+    with: &SceneArgs,
+    overlap: Option<OverlapPolicy>,
+) -> Result<Scene, SceneError> {
     let source = SceneSource::from_argument(name);
     let options = LoadOptions {
         variant: with.variant.clone(),

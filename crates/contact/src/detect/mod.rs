@@ -58,7 +58,7 @@ use crate::{ContactKey, ContactSet};
 pub use collider::{Body, Collider, Exempt, Form, Law, Laws, Mesh, Points};
 pub use detector::{DetectConfig, Detector, Report};
 pub use feature::Feature;
-pub use overlap::{Crossing, Overlap};
+pub use overlap::{Crossing, OverlapDepth};
 pub use revise::{MOST_TURN, Revision};
 pub use step::{Placement, Step};
 pub use untangle::{Element, Offence, Sides, Tangle};

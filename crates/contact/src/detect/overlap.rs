@@ -22,7 +22,7 @@ const RODS: f64 = 0.5;
 
 /// How far things overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Overlap {
+pub struct OverlapDepth {
     /// At the deepest place [m].
     pub depth: f64,
     /// Of the distance at which the two touch, where that is most of it [1]: 1 where middle lines,
@@ -45,14 +45,14 @@ impl Detector {
     /// surfaces, contacts that `step.previous` names). Velocities are not used.
     ///
     /// It takes the memory of the last [`Detector::detect`], whose step ends with it.
-    pub fn overlap(&mut self, step: &Step) -> Result<Overlap, DetectError> {
+    pub fn overlap(&mut self, step: &Step) -> Result<OverlapDepth, DetectError> {
         self.close();
         self.motion.set(&self.world, step)?;
         self.motion.stand_still();
         let swept = self.world.trees_at_rest(&self.motion, self.swept.take())?;
         let found = self.world.all_at_rest(&self.motion, step, &swept)?;
         self.swept = Some(swept);
-        let mut deepest = Overlap::default();
+        let mut deepest = OverlapDepth::default();
         for f in &found {
             let depth = f.thickness - f.distance;
             deepest.depth = deepest.depth.max(depth);

@@ -4,7 +4,7 @@ use stiction_math::{Vec3, Vector};
 
 use super::config::SmoothError;
 use super::contacts::{Pair, SmoothContacts};
-use super::place::{Frozen, Place};
+use super::place::{ContactKinematics, Frozen};
 use super::world::{Follow, FrameOf};
 use crate::{Contact, ContactKey, ContactSet, Entry};
 
@@ -43,7 +43,7 @@ pub struct Touching {
 impl SmoothContacts {
     /// All contacts that have a force at `at`, in the order of vertices. With lagged friction, the
     /// friction of each is that of the directions and normal forces that were kept.
-    pub fn touching(&self, at: &Place) -> Result<Vec<Touching>, SmoothError> {
+    pub fn touching(&self, at: &ContactKinematics) -> Result<Vec<Touching>, SmoothError> {
         self.check(at)?;
         let mut list = Vec::new();
         self.gather(
@@ -53,7 +53,7 @@ impl SmoothContacts {
         Ok(list)
     }
 
-    fn touching_pair(&self, pair: &Pair, at: &Place) -> Option<Touching> {
+    fn touching_pair(&self, pair: &Pair, at: &ContactKinematics) -> Option<Touching> {
         let touch = self.touch(pair, at)?;
         if touch.gap >= pair.reach() {
             return None;
@@ -89,7 +89,7 @@ impl SmoothContacts {
     }
 
     /// The entries of the relative velocity of a pair.
-    fn stencil(&self, pair: &Pair, at: &Place) -> Option<Vec<Entry>> {
+    fn stencil(&self, pair: &Pair, at: &ContactKinematics) -> Option<Vec<Entry>> {
         let mut entries = Vec::new();
         let query = self.world.motion(pair.query, at);
         let mut add = |entry: Entry| {
@@ -146,7 +146,7 @@ impl SmoothContacts {
     /// contact, and how far it gives way is its `compliance`, of which `gap` is the other part.
     pub fn contact_set(
         &self,
-        at: &Place,
+        at: &ContactKinematics,
         h: f64,
         fixed: &[bool],
         set: &mut ContactSet,

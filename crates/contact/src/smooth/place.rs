@@ -6,7 +6,7 @@ use stiction_math::{Dual, Quat, Real, Vec3, Vector};
 
 /// Positions and velocities at which a force is asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct ContactKinematics<'a> {
     /// Positions of all blocks [m]; what stands at the angular block of a rigid body is not read.
     pub x: &'a [Vec3],
     /// Orientations of the rigid bodies.
@@ -57,7 +57,7 @@ impl Frame {
     }
 }
 
-/// A copy of a [`Place`], kept by lagged friction.
+/// A copy of a [`ContactKinematics`], kept by lagged friction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kept {
     x: Vec<Vec3>,
@@ -66,7 +66,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub(super) fn set(&mut self, at: &Place) {
+    pub(super) fn set(&mut self, at: &ContactKinematics) {
         self.x.clear();
         self.x.extend_from_slice(at.x);
         self.rotations.clear();
@@ -133,7 +133,7 @@ fn even(s: f64) -> ([f64; 2], [f64; 2]) {
     ([a, 0.5 * (cos - a) / s], [b, 0.5 * (a - 2.0 * b) / s])
 }
 
-impl Blocks<f64> for Place<'_> {
+impl Blocks<f64> for ContactKinematics<'_> {
     #[inline]
     fn x(&self, j: u32) -> Vector<f64> {
         Vector::constant(&self.x[j as usize])
@@ -164,7 +164,7 @@ impl Blocks<f64> for Place<'_> {
 
 /// Blocks that move along one direction.
 pub(super) struct Along<'a> {
-    pub at: &'a Place<'a>,
+    pub at: &'a ContactKinematics<'a>,
     pub dx: &'a [Vec3],
     pub dv: &'a [Vec3],
 }
@@ -209,7 +209,7 @@ pub(super) const LANES: usize = 3 * COLUMNS;
 
 /// Blocks of which a few move along the three axes, each by `cx` in place and `cv` in velocity.
 pub(super) struct Seeded<'a> {
-    pub at: &'a Place<'a>,
+    pub at: &'a ContactKinematics<'a>,
     pub cx: f64,
     pub cv: f64,
     /// At most [`COLUMNS`] blocks.

@@ -2,7 +2,7 @@
 
 use super::config::SmoothError;
 use super::contacts::{Pair, SmoothContacts};
-use super::place::{Blocks, Frozen, Place};
+use super::place::{Blocks, ContactKinematics, Frozen};
 use super::world::{Follow, FrameOf, Skin, faceted};
 use stiction_geometry::collide::point_triangle;
 
@@ -36,7 +36,7 @@ impl Room {
 
 impl SmoothContacts {
     /// Grows `room` until all that [`assemble`](Self::assemble) gives at `at` has its place.
-    pub fn make_room(&self, at: &Place, room: &mut Room) -> Result<(), SmoothError> {
+    pub fn make_room(&self, at: &ContactKinematics, room: &mut Room) -> Result<(), SmoothError> {
         let mut needed = Vec::new();
         let mut grown = Vec::new();
         for k in self.active(at)? {
@@ -62,12 +62,12 @@ impl SmoothContacts {
     }
 
     /// The blocks that the forces of a pair with a deforming surface depend on, in no order.
-    pub(super) fn blocks_in_reach(&self, pair: &Pair, at: &Place, out: &mut Vec<u32>) {
+    pub(super) fn blocks_in_reach(&self, pair: &Pair, at: &ContactKinematics, out: &mut Vec<u32>) {
         self.blocks_at(pair, at, ROUNDING, out);
     }
 
     /// The blocks of a pair whose samples are within so many of their radii, in no order.
-    fn blocks_at(&self, pair: &Pair, at: &Place, radii: f64, out: &mut Vec<u32>) {
+    fn blocks_at(&self, pair: &Pair, at: &ContactKinematics, radii: f64, out: &mut Vec<u32>) {
         out.clear();
         self.world.blocks_of(pair.query, out);
         let part = &self.world.colliders[pair.surface as usize];

@@ -10,7 +10,7 @@ use stiction_math::{Quat, Vec3};
 
 use super::config::SmoothError;
 use super::contacts::{Near, Pair, SmoothContacts};
-use super::place::Place;
+use super::place::ContactKinematics;
 use super::world::{Follow, FrameOf, Part, Skin, World, faceted};
 
 /// Places and velocities at the last search, and what was allowed for.
@@ -62,7 +62,7 @@ impl SmoothContacts {
     /// Lists the pairs that may touch while things move from `at`, for about `h` [s]: everything is
     /// allowed to move by twice its velocity times `h` and a margin more. Motion is relative to the
     /// mean motion of all vertices, so that a scene that moves as a whole has the same pairs.
-    pub fn find(&mut self, at: &Place, h: f64) -> Result<(), SmoothError> {
+    pub fn find(&mut self, at: &ContactKinematics, h: f64) -> Result<(), SmoothError> {
         self.check(at)?;
         if !(h >= 0.0 && h.is_finite()) {
             let (name, value, rule) = ("h", h, "zero or more and finite");
@@ -77,7 +77,7 @@ impl SmoothContacts {
 
     /// Whether something has moved farther than the last [`find`](Self::find) allowed for: pairs
     /// may then be missing, and it is to be called again.
-    pub fn is_stale(&self, at: &Place) -> Result<bool, SmoothError> {
+    pub fn is_stale(&self, at: &ContactKinematics) -> Result<bool, SmoothError> {
         self.check(at)?;
         let s = &self.search;
         if s.x.len() != self.world.rest.len() || s.frames.len() != self.world.colliders.len() {
@@ -243,7 +243,7 @@ fn delta(contacts: &SmoothContacts, a: &Part, b: &Part) -> f64 {
 }
 
 /// Origin and rotation of the frame of a collider, if it has one.
-fn pose(part: &Part, at: &Place) -> Option<(Vec3, Quat)> {
+fn pose(part: &Part, at: &ContactKinematics) -> Option<(Vec3, Quat)> {
     match part.follow {
         Follow::Framed(FrameOf::Rigid { block, rigid }) => {
             Some((at.x[block as usize], at.rotations[rigid as usize]))
@@ -260,7 +260,7 @@ impl Search {
     fn run(
         &mut self,
         contacts: &SmoothContacts,
-        at: &Place,
+        at: &ContactKinematics,
         h: f64,
     ) -> Result<Vec<Found>, SmoothError> {
         let world = &contacts.world;
@@ -315,7 +315,13 @@ impl Search {
     }
 
     /// Where everything is and how far it may move.
-    fn place(&mut self, world: &World, at: &Place, h: f64, margin: f64) -> Result<(), SmoothError> {
+    fn place(
+        &mut self,
+        world: &World,
+        at: &ContactKinematics,
+        h: f64,
+        margin: f64,
+    ) -> Result<(), SmoothError> {
         let placed: Vec<(Vec3, Vec3)> = (0..world.rest.len() as u32)
             .into_par_iter()
             .with_min_len(1024)

@@ -2,14 +2,14 @@
 #![allow(dead_code)]
 
 use stiction_contact::detect::{Body, Collider, Form, Law, Laws, Mesh, Points};
-use stiction_contact::smooth::{Frame, Place};
+use stiction_contact::smooth::{ContactKinematics, Frame};
 use stiction_geometry::analytic::{Pose, Shape};
 use stiction_geometry::{SplitMix, TriMesh};
 use stiction_math::{Quat, Vec3};
 
 pub const DELTA: f64 = 0.02;
 
-pub struct State {
+pub struct SceneState {
     pub x: Vec<Vec3>,
     pub rotations: Vec<Quat>,
     pub v: Vec<Vec3>,
@@ -20,9 +20,9 @@ pub struct State {
     spins: Vec<u32>,
 }
 
-impl State {
-    pub fn place(&self) -> Place<'_> {
-        Place {
+impl SceneState {
+    pub fn place(&self) -> ContactKinematics<'_> {
+        ContactKinematics {
             x: &self.x,
             rotations: &self.rotations,
             v: &self.v,
@@ -32,10 +32,10 @@ impl State {
     }
 
     /// The state moved by t along (dx, dv); rotations by the exponential.
-    pub fn moved(&self, dx: &[Vec3], dv: &[Vec3], t: f64) -> State {
+    pub fn moved(&self, dx: &[Vec3], dv: &[Vec3], t: f64) -> SceneState {
         let shift = |a: &[Vec3], d: &[Vec3]| a.iter().zip(d).map(|(a, d)| a + d * t).collect();
         let turned = self.rotations.iter().zip(&self.spins);
-        State {
+        SceneState {
             x: shift(&self.x, dx),
             v: shift(&self.v, dv),
             rotations: turned
@@ -52,7 +52,7 @@ pub struct Scene {
     pub name: &'static str,
     pub colliders: Vec<Collider>,
     pub laws: Laws,
-    pub state: State,
+    pub state: SceneState,
     pub angular: Vec<u32>,
     /// Numbers of colliders that are obstacles.
     pub worlds: Vec<u32>,
@@ -169,7 +169,7 @@ pub fn strip(size: [f64; 2], n: [u32; 2]) -> TriMesh {
 
 struct Making {
     colliders: Vec<Collider>,
-    state: State,
+    state: SceneState,
     angular: Vec<u32>,
     worlds: Vec<u32>,
     random: SplitMix,
@@ -179,7 +179,7 @@ impl Making {
     fn new(seed: u64) -> Self {
         Making {
             colliders: Vec::new(),
-            state: State {
+            state: SceneState {
                 x: Vec::new(),
                 rotations: Vec::new(),
                 v: Vec::new(),

@@ -11,7 +11,7 @@ mod v4;
 use std::collections::BTreeMap;
 
 use super::bytes::{Cursor, Encoding, Scalar, shorten};
-use super::error::{MeshError, Place, Problem};
+use super::error::{FileLocation, MeshError, Problem};
 use super::soup::Soup;
 use super::{Limits, MeshFile};
 use nodes::Nodes;
@@ -82,7 +82,7 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
             let what = format!("the section `{name}`");
             let remedy = "mesh the model before saving it";
             return Err(MeshError::new(
-                Place::File,
+                FileLocation::File,
                 Problem::Missing { what, remedy },
             ));
         }
@@ -170,7 +170,7 @@ fn read_format(cursor: &mut Cursor) -> Result<FileFormat, MeshError> {
 
 /// Passes over a section that holds no mesh. The search for its end starts where the last one
 /// stopped, so that all sections together are read once.
-fn skip_section(cursor: &mut Cursor, name: &[u8], place: Place) -> Result<(), MeshError> {
+fn skip_section(cursor: &mut Cursor, name: &[u8], place: FileLocation) -> Result<(), MeshError> {
     const LONGEST_NAME: usize = 64;
     if name.len() > LONGEST_NAME {
         // Looking for the end of a section with an endless name could take quadratic time.
@@ -204,7 +204,7 @@ enum Shape {
 }
 
 impl Shape {
-    fn of(kind: i64, place: Place) -> Result<Shape, MeshError> {
+    fn of(kind: i64, place: FileLocation) -> Result<Shape, MeshError> {
         const SPLIT: &str =
             "mesh with triangles and tetrahedra (no recombination, no extrusion in layers)";
         const FIRST: &str = "save a mesh of first order (gmsh -order 1)";
@@ -313,7 +313,7 @@ impl Reader<'_> {
         shape: Shape,
         corners: &[u32; 4],
         number: u64,
-        place: Place,
+        place: FileLocation,
     ) -> Result<(), MeshError> {
         let result = match shape {
             Shape::Point | Shape::Line => Ok(()),

@@ -1,6 +1,6 @@
 //! From Gmsh's node tags, which may have gaps and any order, to vertex indices.
 
-use super::super::error::{MeshError, Place, Problem};
+use super::super::error::{FileLocation, MeshError, Problem};
 
 #[derive(Default)]
 pub(super) struct Nodes {
@@ -19,7 +19,7 @@ impl Nodes {
             let what = format!("node {} is defined twice", twice[0].0);
             let remedy = "give every node its own tag";
             return Err(MeshError::new(
-                Place::File,
+                FileLocation::File,
                 Problem::Inconsistent { what, remedy },
             ));
         }

@@ -1,7 +1,7 @@
 //! The sections of MSH 2.2.
 
 use super::super::bytes::{Cursor, Encoding, Scalar};
-use super::super::error::{MeshError, Place};
+use super::super::error::{FileLocation, MeshError};
 use super::{Nodes, Reader, Shape};
 
 impl Reader<'_> {
@@ -127,7 +127,7 @@ struct ElementV2 {
     corners: [u32; 4],
     physical: i64,
     number: u64,
-    place: Place,
+    place: FileLocation,
 }
 
 /// Counts are text even in binary files, on a line of their own.
@@ -135,7 +135,7 @@ fn read_count(
     cursor: &mut Cursor,
     what: &'static str,
     encoding: Encoding,
-) -> Result<(u64, Place), MeshError> {
+) -> Result<(u64, FileLocation), MeshError> {
     let token = cursor.token(what)?;
     if encoding != Encoding::Text {
         cursor.rest_of_line();

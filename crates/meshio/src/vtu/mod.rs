@@ -10,7 +10,7 @@ use stiction_math::Vec3;
 
 use super::bytes::{Cursor, Scalar, finite};
 use super::cells;
-use super::error::{MeshError, Place, Problem};
+use super::error::{FileLocation, MeshError, Problem};
 use super::soup::Soup;
 use super::{Limits, MeshFile};
 use data::Decoder;
@@ -111,7 +111,7 @@ pub fn read_mesh(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
     let file = read(bytes, limits)?;
     let mut soup = Soup::new(limits, bytes.len());
     for point in &file.points {
-        soup.push_position([point.x, point.y, point.z], Place::File)?;
+        soup.push_position([point.x, point.y, point.z], FileLocation::File)?;
     }
     for (number, (kind, corners)) in file.cells.iter().enumerate() {
         cells::push(
@@ -119,7 +119,7 @@ pub fn read_mesh(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
             i64::from(kind),
             corners,
             number as u64,
-            Place::File,
+            FileLocation::File,
         )?;
     }
     soup.finish()
@@ -134,7 +134,7 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<VtuFile, MeshError> {
         cells,
     } = scan(bytes, limits)?;
     let mut file = VtuFile::default();
-    let mut parts: [Option<(DataArray, Place)>; 4] = [None, None, None, None];
+    let mut parts: [Option<(DataArray, FileLocation)>; 4] = [None, None, None, None];
     for (section, declared) in arrays {
         // Names and other texts cannot be used; skipping them costs nothing.
         let Some(scalar) = declared.scalar else {
@@ -201,7 +201,7 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<VtuFile, MeshError> {
     Ok(file)
 }
 
-fn read_points(array: Option<(DataArray, Place)>) -> Result<Vec<Vec3>, MeshError> {
+fn read_points(array: Option<(DataArray, FileLocation)>) -> Result<Vec<Vec3>, MeshError> {
     let (array, place) = array.ok_or_else(|| missing("the array of point positions"))?;
     if array.components != 3 {
         let what = format!("points have {} components instead of 3", array.components);
@@ -224,9 +224,9 @@ fn read_points(array: Option<(DataArray, Place)>) -> Result<Vec<Vec3>, MeshError
 fn read_cells(
     points: u64,
     count: u64,
-    connectivity: Option<(DataArray, Place)>,
-    offsets: Option<(DataArray, Place)>,
-    types: Option<(DataArray, Place)>,
+    connectivity: Option<(DataArray, FileLocation)>,
+    offsets: Option<(DataArray, FileLocation)>,
+    types: Option<(DataArray, FileLocation)>,
 ) -> Result<Cells, MeshError> {
     let (connectivity, connectivity_place) = integers(connectivity, "connectivity")?;
     let (offsets, offsets_place) = integers(offsets, "offsets")?;
@@ -287,7 +287,10 @@ fn read_cells(
     Ok(cells)
 }
 
-fn integers(array: Option<(DataArray, Place)>, name: &str) -> Result<(Vec<i64>, Place), MeshError> {
+fn integers(
+    array: Option<(DataArray, FileLocation)>,
+    name: &str,
+) -> Result<(Vec<i64>, FileLocation), MeshError> {
     let (array, place) = array.ok_or_else(|| missing(&format!("the array `{name}`")))?;
     match array.values {
         Values::Integer(values) => Ok((values, place)),
@@ -322,7 +325,7 @@ struct Declared<'a> {
     scalar: Option<Scalar>,
     components: usize,
     source: Source<'a>,
-    place: Place,
+    place: FileLocation,
 }
 
 enum Source<'a> {
@@ -457,7 +460,7 @@ fn declare<'a>(attributes: &Attributes, text: Cursor<'a>) -> Result<Declared<'a>
     })
 }
 
-fn inconsistent(place: Place, what: String) -> MeshError {
+fn inconsistent(place: FileLocation, what: String) -> MeshError {
     let remedy = "the file is damaged: write it again";
     MeshError::new(place, Problem::Inconsistent { what, remedy })
 }
@@ -465,5 +468,5 @@ fn inconsistent(place: Place, what: String) -> MeshError {
 fn missing(what: &str) -> MeshError {
     let what = what.to_string();
     let remedy = "write the file again as a VTK XML unstructured grid";
-    MeshError::new(Place::File, Problem::Missing { what, remedy })
+    MeshError::new(FileLocation::File, Problem::Missing { what, remedy })
 }

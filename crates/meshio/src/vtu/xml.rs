@@ -1,7 +1,7 @@
 //! The little of XML that VTU files need: elements, attributes and the text that follows a tag.
 
 use super::super::bytes::{Cursor, shorten};
-use super::super::error::{MeshError, Place, Problem};
+use super::super::error::{FileLocation, MeshError, Problem};
 
 /// More attributes than any VTK element has; bounds the look-up of one.
 const MOST_ATTRIBUTES: usize = 64;
@@ -30,7 +30,7 @@ pub(super) struct Attributes {
     list: Vec<(String, String)>,
     element: String,
     /// The tag.
-    pub place: Place,
+    pub place: FileLocation,
 }
 
 impl<'a> Xml<'a> {
@@ -84,7 +84,7 @@ impl<'a> Xml<'a> {
         let rest = self.cursor.rest();
         let length = tag_length(rest).ok_or_else(|| self.ended())?;
         let place = match self.cursor.text_place() {
-            Place::Text { line, offset, .. } => Place::Text {
+            FileLocation::Text { line, offset, .. } => FileLocation::Text {
                 line,
                 offset,
                 length,
@@ -129,7 +129,7 @@ fn tag_length(bytes: &[u8]) -> Option<usize> {
 }
 
 impl Attributes {
-    fn read(name: &[u8], mut rest: &[u8], place: Place) -> Result<Self, MeshError> {
+    fn read(name: &[u8], mut rest: &[u8], place: FileLocation) -> Result<Self, MeshError> {
         let element = shorten(name);
         let wrong = |rest: &[u8]| {
             let expected = "an attribute such as `Name=\"x\"`";

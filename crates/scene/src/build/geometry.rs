@@ -20,7 +20,7 @@ use crate::{
         place::Placement,
         shape::{Generator, ShapePlan},
     },
-    source::{At, Place},
+    source::{At, SourceSpan},
 };
 
 /// The mesh of a body.
@@ -76,7 +76,7 @@ impl Budget {
         reporter: &Reporter,
         nodes: u128,
         what: &str,
-        place: Place,
+        place: SourceSpan,
     ) -> Option<()> {
         self.spend(reporter, nodes, SHELL_BYTES, what, place)
     }
@@ -87,7 +87,7 @@ impl Budget {
         reporter: &Reporter,
         nodes: u128,
         body: &str,
-        place: Place,
+        place: SourceSpan,
     ) -> Option<()> {
         self.spend(reporter, nodes, SOLID_BYTES, body, place)
     }
@@ -98,7 +98,7 @@ impl Budget {
         reporter: &Reporter,
         edges: u128,
         body: &str,
-        place: Place,
+        place: SourceSpan,
     ) -> Option<()> {
         self.spend(reporter, edges, SHELL_BYTES, body, place)
     }
@@ -109,7 +109,7 @@ impl Budget {
         nodes: u128,
         bytes: f64,
         body: &str,
-        place: Place,
+        place: SourceSpan,
     ) -> Option<()> {
         self.nodes = self.nodes.saturating_add(nodes);
         if self.nodes <= self.limit {
@@ -147,7 +147,7 @@ pub(super) fn mesh(
     files: &Files<'_>,
     budget: &mut Budget,
     fingerprint: &mut Fingerprint,
-) -> Option<(Mesh, Vec<Group>, Place)> {
+) -> Option<(Mesh, Vec<Group>, SourceSpan)> {
     match &plan.geometry {
         Geometry::Shape(shape) => {
             let mesh = match &shape.source {
@@ -227,7 +227,7 @@ impl Mesh {
         &self,
         reporter: &Reporter,
         placement: &Placement,
-        place: Place,
+        place: SourceSpan,
         body: &str,
     ) -> Option<Mesh> {
         let mut mesh = self.clone();
@@ -444,7 +444,7 @@ pub(super) fn scaled(
     reporter: &Reporter,
     mut mesh: TriMesh,
     scale: &Vec3,
-    place: Place,
+    place: SourceSpan,
     what: &str,
 ) -> Option<TriMesh> {
     mesh.transform(&Quat::identity(), scale, &Vec3::zeros());

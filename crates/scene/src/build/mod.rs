@@ -32,8 +32,8 @@ use crate::{
         pin::{AttachmentPlan, Filter, PinPlan},
         volume::VolumePlan,
     },
-    settings::Overlap,
-    source::{At, Place},
+    settings::OverlapPolicy,
+    source::{At, SourceSpan},
 };
 use geometry::{Budget, Mesh};
 use nodes::{Nodes, patches};
@@ -139,7 +139,7 @@ pub(crate) fn build(
         return None;
     }
     // Before probes remember where things start.
-    if document.contact.enabled && document.contact.overlap == Overlap::Resolve {
+    if document.contact.enabled && document.contact.overlap == OverlapPolicy::Resolve {
         crate::load::resolve_overlap(reporter, document, &model, &mut state);
     }
     let probes = drafts
@@ -197,7 +197,7 @@ fn largest_particle(document: &Document) -> f64 {
 }
 
 /// Where the body called `name`, or the body it is a copy of, is named in the scene.
-fn place_of(document: &Document, name: &str) -> Place {
+fn place_of(document: &Document, name: &str) -> SourceSpan {
     let own = |b: &&BodyPlan| {
         copies(&b.name.value, b.repeat.map(|r| r.count))
             .iter()
@@ -207,7 +207,7 @@ fn place_of(document: &Document, name: &str) -> Place {
         .bodies
         .iter()
         .find(own)
-        .map_or(Place::new(0, 0..0), |b| b.place)
+        .map_or(SourceSpan::new(0, 0..0), |b| b.place)
 }
 
 /// The scene while it is put together.
@@ -217,7 +217,7 @@ struct Assembly<'a> {
     /// Named vertex sets of each body.
     groups: Vec<Vec<Group>>,
     /// Which pin holds a node of a body.
-    pinned: BTreeMap<(usize, u32), Place>,
+    pinned: BTreeMap<(usize, u32), SourceSpan>,
     /// How far from an obstacle bodies are held [m].
     reach: f64,
 }
@@ -301,7 +301,7 @@ impl Assembly<'_> {
         spec: BodySpec,
         mesh: Mesh,
         groups: &[Group],
-        place: Place,
+        place: SourceSpan,
         budget: &mut Budget,
     ) -> Option<Result<usize, BuildError>> {
         let builder = &mut self.builder;
@@ -516,7 +516,7 @@ impl Assembly<'_> {
     }
 
     /// The stencil of a point, or a report at `place`.
-    fn stencil(&self, anchor: &Anchor, place: Place) -> Option<stiction_bodies::Stencil> {
+    fn stencil(&self, anchor: &Anchor, place: SourceSpan) -> Option<stiction_bodies::Stencil> {
         if let Anchor::Node { body, .. } = anchor {
             let body = &self.builder.model().bodies[*body];
             if body.kind.as_rigid().is_some() {

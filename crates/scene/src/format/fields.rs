@@ -6,7 +6,7 @@ use super::section;
 use super::{Key, Preset, Rule, Section, Type, Words, values::FromValue, wrong_type};
 use crate::{
     error::{Kind, Reporter},
-    source::{At, Place},
+    source::{At, SourceSpan},
     suggest,
     tree::{Node, Table, Value},
 };
@@ -22,7 +22,7 @@ section! { /// The keys of every shape.
 pub(crate) struct Fields<'a> {
     pub reporter: &'a Reporter,
     pub table: &'a Table,
-    pub place: Place,
+    pub place: SourceSpan,
     /// What the table is, for messages: ``body `strip` ``.
     pub what: String,
     /// The keys that it may have.
@@ -68,7 +68,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A table that is no node of its own, such as the document.
-    pub fn over(reporter: &'a Reporter, table: &'a Table, place: Place, what: String) -> Self {
+    pub fn over(reporter: &'a Reporter, table: &'a Table, place: SourceSpan, what: String) -> Self {
         Self {
             reporter,
             table,
@@ -167,7 +167,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The place of a key's value, or of the whole table.
-    pub fn place_of(&self, key: &str) -> Place {
+    pub fn place_of(&self, key: &str) -> SourceSpan {
         self.get(key).map_or(self.place, |n| n.place)
     }
 

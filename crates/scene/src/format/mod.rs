@@ -11,7 +11,7 @@ mod values;
 
 use crate::{
     error::{Kind, Reporter},
-    source::Place,
+    source::SourceSpan,
     suggest,
     tree::{Node, Value},
 };
@@ -345,7 +345,12 @@ pub(crate) fn is_plain_name(name: &str) -> bool {
 }
 
 /// Reports a name that is not plain.
-pub(crate) fn plain_name(reporter: &Reporter, name: &str, place: Place, what: &str) -> Option<()> {
+pub(crate) fn plain_name(
+    reporter: &Reporter,
+    name: &str,
+    place: SourceSpan,
+    what: &str,
+) -> Option<()> {
     if is_plain_name(name) {
         return Some(());
     }
@@ -356,7 +361,7 @@ pub(crate) fn plain_name(reporter: &Reporter, name: &str, place: Place, what: &s
 }
 
 /// A place in the file at which nothing stands.
-pub(crate) const NOWHERE: Place = Place {
+pub(crate) const NOWHERE: SourceSpan = SourceSpan {
     source: 0,
     start: 0,
     end: 0,

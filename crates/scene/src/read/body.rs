@@ -24,7 +24,7 @@ use crate::{
         place::{Placement, ROTATE, placement},
         shape::{Generator, Purpose, ShapePlan, shape},
     },
-    source::{At, Place},
+    source::{At, SourceSpan},
     suggest,
     tree::{Node, Table, Value},
 };
@@ -105,7 +105,7 @@ pub(crate) struct BodyPlan {
     /// What rods grow out of: the body's index.
     pub rooted: Option<(At<usize>, Rooting)>,
     /// Where errors about the built body point.
-    pub place: Place,
+    pub place: SourceSpan,
 }
 
 /// What it is made of.

@@ -9,7 +9,7 @@ use crate::{
     format::{Fields, section, words},
     read::formula,
     settings::TimeSettings,
-    source::{At, Place},
+    source::{At, SourceSpan},
     suggest,
     tree::{Node, Value},
 };
@@ -81,7 +81,7 @@ fn check(
     node: &Node,
     probes: &[String],
     end: Option<f64>,
-) -> Option<(Check, Place)> {
+) -> Option<(Check, SourceSpan)> {
     let f = Fields::open(reporter, node, "[[check]]")?;
     let named = match (node.name(), f.text("of")) {
         (Some(name), _) => Some(name.to_owned()),

@@ -5,7 +5,7 @@ use stiction_math::formula::{Formula, FormulaError, FormulaErrorKind};
 use crate::{
     error::{Kind, Reporter},
     format::{FromValue, Type},
-    source::{At, Place},
+    source::{At, SourceSpan},
     suggest,
     tree::{Node, Value},
 };
@@ -87,7 +87,7 @@ pub(crate) fn unquoted(
 }
 
 /// The place in the file of an error in `text`; all of the text where it is written with escapes.
-fn place_in(reporter: &Reporter, text: &At<&str>, error: &FormulaError) -> Place {
+fn place_in(reporter: &Reporter, text: &At<&str>, error: &FormulaError) -> SourceSpan {
     let written = reporter.sources.get(text.place).and_then(|source| {
         let (start, end) = (text.place.start as usize, text.place.end as usize);
         source.named.inner().get(start..end)
@@ -98,7 +98,7 @@ fn place_in(reporter: &Reporter, text: &At<&str>, error: &FormulaError) -> Place
             // An error at the end of the text still underlines something.
             let from = error.span.start.min(text.value.len().saturating_sub(1));
             let to = error.span.end.max(from + 1);
-            Place::new(text.place.source, start + from..start + to)
+            SourceSpan::new(text.place.source, start + from..start + to)
         }
         _ => text.place,
     }

@@ -16,7 +16,7 @@ use crate::{
         friction::{COEFFICIENTS, coefficients},
         shape::Purpose,
     },
-    source::{At, Place},
+    source::{At, SourceSpan},
     suggest,
     tree::{Node, Table, Value},
 };
@@ -35,7 +35,7 @@ pub(crate) struct Materials<'a> {
 pub(crate) struct Material {
     pub name: String,
     /// Where the body names it.
-    pub place: Place,
+    pub place: SourceSpan,
     pub table: Table,
 }
 
@@ -145,7 +145,7 @@ impl<'a> Materials<'a> {
         }
     }
 
-    fn named(&self, name: &str, place: Place, trail: &mut Vec<String>) -> Option<Table> {
+    fn named(&self, name: &str, place: SourceSpan, trail: &mut Vec<String>) -> Option<Table> {
         // A material may build on the library's of the same name.
         let own = self
             .scene

@@ -29,8 +29,8 @@ use crate::{
     error::{Kind, Reporter},
     format::{Family, Fields, section},
     friction::FrictionTable,
-    settings::{ContactSettings, OutputSettings, Overlap, TimeSettings},
-    source::{At, Place},
+    settings::{ContactSettings, OutputSettings, OverlapPolicy, TimeSettings},
+    source::{At, SourceSpan},
     suggest,
     tree::{Node, Table, Value},
 };
@@ -101,7 +101,7 @@ pub(crate) fn document(
     methods: &Registry,
 ) -> Option<Document> {
     // The document has no header of its own: errors about it point at its first line.
-    let place = Place::new(0, 0..0);
+    let place = SourceSpan::new(0, 0..0);
     let f = Fields::over(reporter, root, place, "the scene".to_owned()).of(&ROOT);
 
     let materials = Materials {
@@ -166,7 +166,7 @@ pub(crate) fn document(
     let mut method = settings::method(&f, method, methods, touching);
     let ignores = contact
         .as_ref()
-        .is_some_and(|c| c.overlap == Overlap::Ignore);
+        .is_some_and(|c| c.overlap == OverlapPolicy::Ignore);
     if let Some(method) = method.as_mut().filter(|_| ignores) {
         method.value.allow_overlap();
     }

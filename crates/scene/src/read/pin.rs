@@ -11,7 +11,7 @@ use crate::{
         body::Names,
         motion::{MOTION, motion},
     },
-    source::{At, Place},
+    source::{At, SourceSpan},
     tree::Node,
 };
 
@@ -76,7 +76,7 @@ pub(crate) struct PinPlan {
     /// `None` holds a whole rigid body.
     pub select: Option<At<Vec<Filter>>>,
     pub motion: Option<Motion>,
-    pub place: Place,
+    pub place: SourceSpan,
 }
 
 /// One condition on nodes; a selection holds the nodes that fulfil all of them.

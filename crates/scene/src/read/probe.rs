@@ -11,7 +11,7 @@ use crate::{
         body::Names,
         pin::{ANCHOR, anchor, point},
     },
-    source::{At, Place},
+    source::{At, SourceSpan},
     suggest,
     tree::{Node, Value},
 };
@@ -19,7 +19,7 @@ use crate::{
 /// A probe as it was read.
 pub(crate) struct ProbePlan {
     pub name: At<String>,
-    pub place: Place,
+    pub place: SourceSpan,
     pub of: Followed,
 }
 

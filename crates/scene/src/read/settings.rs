@@ -10,7 +10,7 @@ use stiction_sim::{
 use crate::{
     error::Kind,
     format::{Fields, Range, Type, section, words},
-    settings::{ContactSettings, Frames, OutputSettings, Overlap, TimeSettings},
+    settings::{ContactSettings, OutputFrames, OutputSettings, OverlapPolicy, TimeSettings},
     source::At,
     suggest,
     tree::Value,
@@ -33,7 +33,7 @@ section! { pub(crate) AIR "air" [Needs("gust", &["period"]), Needs("period", &["
     "period": Number("s", Positive), Said("required with `gust`"), "from one gust to the next";
 }
 
-words! { OVERLAP: Overlap = "refuse" => Overlap::Refuse, "resolve" => Overlap::Resolve, "ignore" => Overlap::Ignore }
+words! { OVERLAP: OverlapPolicy = "refuse" => OverlapPolicy::Refuse, "resolve" => OverlapPolicy::Resolve, "ignore" => OverlapPolicy::Ignore }
 
 section! { pub(crate) CONTACT "contact";
     "enabled": Flag, Said("see above"), "whether things touch";
@@ -51,10 +51,10 @@ pub(crate) fn time(root: &Fields<'_>) -> Option<TimeSettings> {
     let f = Fields::new(root.reporter, root.get("time")?, "[time]", &TIME)?;
     let (step, duration): (f64, f64) = (f.take("step")?, f.take("duration")?);
     let frames = match (f.take("frames_per_second")?, f.take("frame_every")?) {
-        (Some(rate), _) => Frames::PerSecond(rate),
-        (None, Some(steps)) => Frames::EverySteps(steps),
+        (Some(rate), _) => OutputFrames::PerSecond(rate),
+        (None, Some(steps)) => OutputFrames::EverySteps(steps),
         // Divides the common steps of 1, 2, 5 and 10 ms evenly.
-        (None, None) => Frames::PerSecond(25.0),
+        (None, None) => OutputFrames::PerSecond(25.0),
     };
     let steps = duration / step;
     if steps > MOST_STEPS {

@@ -9,17 +9,17 @@ use crate::{
     error::{Kind, Reporter},
     format::{Fields, Key, Type},
     read::{obstacle, plant, rod, shapes},
-    source::Place,
+    source::SourceSpan,
     suggest,
     tree::{Entry, Node},
 };
 
 /// A shape that can say how large its mesh is before it is built.
 pub(crate) struct ShapePlan {
-    pub place: Place,
+    pub place: SourceSpan,
     pub source: Generator,
     /// Places of the shape's keys, for errors about them.
-    pub keys: Vec<(String, Place)>,
+    pub keys: Vec<(String, SourceSpan)>,
 }
 
 /// What makes the mesh.

@@ -2,7 +2,7 @@
 
 use stiction_bodies::{BodyKind, obstacle::Shape};
 use stiction_math::Vec3;
-use stiction_scene::{Frames, Kind, Limits, LoadOptions, Scene, SceneSource, builtin, load};
+use stiction_scene::{Kind, Limits, LoadOptions, OutputFrames, Scene, SceneSource, builtin, load};
 use stiction_sim::check::{Moment, Progress, Subject};
 use stiction_sim::newton::{self, Stop};
 
@@ -51,7 +51,7 @@ fn a_small_scene_has_the_documented_defaults() {
     assert_eq!(scene.model.gravity, Vec3::new(0.0, 0.0, -9.81));
     assert!(scene.model.air.is_none());
     assert!(!scene.model.contact);
-    assert_eq!(scene.plan.time.frames, Frames::PerSecond(25.0));
+    assert_eq!(scene.plan.time.frames, OutputFrames::PerSecond(25.0));
     assert_eq!(scene.plan.time.steps(), 100);
     let config = scene.plan.method.downcast_ref::<newton::Config>().unwrap();
     assert_eq!(

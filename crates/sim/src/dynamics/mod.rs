@@ -25,7 +25,9 @@ use stiction_bodies::{
 use stiction_math::{Mat3, Part, PartShape, Quat, ScatterError, SystemMatrix, Vec3};
 
 use crate::error::SolveError;
-use crate::forces::{Attachments, BodyForces, Dissipation, ForceTerm, Form, Place, Rates, split};
+use crate::forces::{
+    Attachments, BodyForces, Dissipation, ForceState, ForceTerm, Form, Rates, split,
+};
 
 /// The potential of the current step. Scratch: made once, filled anew by every step.
 pub struct Dynamics {
@@ -221,8 +223,8 @@ impl Dynamics {
     }
 
     /// The trial configuration as a place to evaluate forces between points at.
-    fn place<'a>(&'a self, state: &'a State, v: &'a [Vec3]) -> Place<'a> {
-        Place {
+    fn place<'a>(&'a self, state: &'a State, v: &'a [Vec3]) -> ForceState<'a> {
+        ForceState {
             x: &self.x,
             rotations: &self.rotations,
             v,

@@ -3,24 +3,24 @@
 use stiction_bodies::{Arm, Attachment, Model};
 use stiction_math::{Mat3, Vec3};
 
-use super::{Change, ForceTerm, Form, Place, Rates, turn_of, turned};
+use super::{Change, ForceState, ForceTerm, Form, Rates, turn_of, turned};
 
 /// The springs of all attachments of a model.
 pub struct Attachments;
 
 /// From the second end of a spring to the first [m].
-fn difference(spring: &Attachment, at: Place<'_>) -> Vec3 {
+fn difference(spring: &Attachment, at: ForceState<'_>) -> Vec3 {
     spring.difference(at.x, at.rotations, at.time)
 }
 
 impl ForceTerm for Attachments {
-    fn add_energy(&self, model: &Model, at: Place<'_>, s: f64, sum: &mut f64) {
+    fn add_energy(&self, model: &Model, at: ForceState<'_>, s: f64, sum: &mut f64) {
         for spring in &model.attachments {
             *sum += s * spring.pull(&difference(spring, at)).energy;
         }
     }
 
-    fn add_force(&self, model: &Model, at: Place<'_>, form: Form<'_>, s: f64, f: &mut [Vec3]) {
+    fn add_force(&self, model: &Model, at: ForceState<'_>, form: Form<'_>, s: f64, f: &mut [Vec3]) {
         for spring in &model.attachments {
             let pull = spring.pull(&difference(spring, at)).gradient;
             let pull = match form {
@@ -44,7 +44,7 @@ impl ForceTerm for Attachments {
     fn for_each_block(
         &self,
         model: &Model,
-        at: Place<'_>,
+        at: ForceState<'_>,
         rates: &Rates<'_>,
         sink: &mut dyn FnMut(u32, u32, &Mat3),
     ) {
@@ -85,7 +85,7 @@ impl ForceTerm for Attachments {
     fn add_product(
         &self,
         model: &Model,
-        at: Place<'_>,
+        at: ForceState<'_>,
         change: Change<'_>,
         s: f64,
         y: &mut [Vec3],

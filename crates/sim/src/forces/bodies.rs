@@ -7,7 +7,7 @@ use stiction_bodies::{
 };
 use stiction_math::{BlockMatrix, Mat3, ScatterError, Vec3};
 
-use super::{Change, Place, split};
+use super::{Change, ForceState, split};
 use crate::implicit::Jacobian;
 
 /// Forces within bodies, with the lagged matrices of stiffness-proportional damping.
@@ -74,7 +74,7 @@ impl BodyForces {
     pub fn add(
         &self,
         model: &Model,
-        at: Place<'_>,
+        at: ForceState<'_>,
         s: f64,
         f: &mut [Vec3],
     ) -> Result<(), ScatterError> {
@@ -93,7 +93,7 @@ impl BodyForces {
     pub fn add_product(
         &self,
         model: &Model,
-        at: Place<'_>,
+        at: ForceState<'_>,
         hessian: Hessian,
         change: Change<'_>,
         s: f64,
@@ -115,7 +115,7 @@ impl BodyForces {
     pub(super) fn linearise(
         &mut self,
         model: &Model,
-        at: Place<'_>,
+        at: ForceState<'_>,
         turns: &[Mat3],
         a: f64,
         hessian: Hessian,

@@ -33,7 +33,7 @@ pub use contact::{Blocks, Contact, ContactForces, ContactRates, ContactStage, Tr
 pub use jacobian::Jacobian;
 pub use newton::{Config as NewtonConfig, Solver, VolumeJacobian};
 pub use problem::{Problem, Products};
-pub use stage::{Knot, Stage};
+pub use stage::{ImplicitStage, Knot};
 pub use step::{History, Implicit, Step};
 
 use crate::error::SolveError;

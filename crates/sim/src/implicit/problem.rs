@@ -8,7 +8,7 @@ use stiction_math::{LinearOperator, Mat3, ScatterError, Vec3, reduce};
 use super::{
     contact::{Blocks, Contact, ContactRates, Trial},
     jacobian::Jacobian,
-    stage::{Knot, Stage},
+    stage::{ImplicitStage, Knot},
 };
 use crate::{
     error::SolveError,
@@ -23,7 +23,7 @@ pub struct Problem<'a> {
     /// Prescribed motions at the end of the stage.
     pub prescribed: &'a Prescribed,
     /// The stage and its trial.
-    pub stage: &'a mut Stage,
+    pub stage: &'a mut ImplicitStage,
     /// All forces but contact.
     pub forces: &'a mut Forces,
     /// Contact, if things may touch.
@@ -208,7 +208,7 @@ impl Problem<'_> {
     }
 }
 
-fn rates(stage: &Stage) -> ContactRates<'_> {
+fn rates(stage: &ImplicitStage) -> ContactRates<'_> {
     ContactRates {
         a: stage.a,
         a_contact: stage.a_contact,
@@ -219,7 +219,7 @@ fn rates(stage: &Stage) -> ContactRates<'_> {
 
 /// J p at the trial of a stage.
 pub struct Products<'a> {
-    stage: &'a Stage,
+    stage: &'a ImplicitStage,
     prescribed: &'a Prescribed,
     base: Base<'a>,
     contacts: Option<&'a dyn Contact>,

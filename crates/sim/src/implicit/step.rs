@@ -8,11 +8,11 @@ use super::{
     jacobian::Jacobian,
     newton::{self, Newton, Solver},
     problem::Problem,
-    stage::{Knot, Stage},
+    stage::{ImplicitStage, Knot},
 };
 use crate::{
     error::SolveError,
-    forces::{Forces, Place, momentum},
+    forces::{ForceState, Forces, momentum},
     integrators::{self, Integrator},
     method::SolveReport,
     prescribed::{Prescribed, Side},
@@ -36,7 +36,7 @@ pub struct Step<'a> {
     /// The integrator.
     pub integrator: Integrator,
     /// Its stages in this step.
-    pub tables: &'a [integrators::Stage],
+    pub tables: &'a [integrators::SchemeStage],
     /// The start of the step before, as seen from its end, for integrators of two steps.
     pub before: Option<&'a Knot>,
     /// Contact forces that ended the step before, for integrators that keep them [N].
@@ -52,7 +52,7 @@ pub struct Implicit {
     forces: Forces,
     jacobian: Jacobian,
     newton: Newton,
-    stage: Stage,
+    stage: ImplicitStage,
     prescribed: Prescribed,
     start: Knot,
     first: Knot,
@@ -71,7 +71,7 @@ impl Implicit {
             forces: Forces::new(model),
             jacobian: Jacobian::new(model).map_err(assembly)?,
             newton: Newton::default(),
-            stage: Stage::default(),
+            stage: ImplicitStage::default(),
             prescribed: Prescribed::default(),
             start: Knot::default(),
             first: Knot::default(),
@@ -82,7 +82,7 @@ impl Implicit {
     }
 
     /// The last stage, with its trial where the last evaluation was.
-    pub fn stage(&self) -> &Stage {
+    pub fn stage(&self) -> &ImplicitStage {
         &self.stage
     }
 
@@ -165,9 +165,9 @@ impl Implicit {
         start.v.clone_from(&state.v);
         prescribed.set(model, state, step.fixed, state.time, step.h, Side::After);
         prescribed.drive(&mut start.v);
-        let at = Place {
+        let at = ForceState {
             v: &start.v,
-            ..Place::of(state)
+            ..ForceState::of(state)
         };
         start.p.resize(n, Vec3::zeros());
         momentum(model, at, &mut start.p);
@@ -190,9 +190,9 @@ impl Implicit {
     ) -> Result<(), SolveError> {
         let Step { model, state, .. } = *step;
         let start = &mut self.start;
-        let at = Place {
+        let at = ForceState {
             v: &start.v,
-            ..Place::of(state)
+            ..ForceState::of(state)
         };
         contacts.place(model, state.time, step.h, Side::After);
         contacts.find(at, step.h)?;

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     colliders::{ContactRules, colliders},
     error::SolveError,
-    forces::{Change, Place},
+    forces::{Change, ForceState},
     implicit::{Blocks, ContactForces, ContactRates, ContactStage, Trial},
     prescribed::Side,
 };
@@ -104,7 +104,7 @@ impl Contacts {
         })
     }
 
-    fn at<'a>(&'a self, place: Place<'a>) -> smooth::Place<'a> {
+    fn at<'a>(&'a self, place: ForceState<'a>) -> smooth::ContactKinematics<'a> {
         among(place, &self.frames, self.chord)
     }
 
@@ -114,30 +114,30 @@ impl Contacts {
     }
 
     /// Whether nothing in reach is inside.
-    pub fn is_feasible(&self, place: Place<'_>) -> Result<bool, SolveError> {
+    pub fn is_feasible(&self, place: ForceState<'_>) -> Result<bool, SolveError> {
         Ok(self.smooth.is_feasible(&self.at(place))?)
     }
 
     /// How many contacts press at `place`.
-    pub fn count(&self, place: Place<'_>) -> Result<usize, SolveError> {
+    pub fn count(&self, place: ForceState<'_>) -> Result<usize, SolveError> {
         Ok(self.smooth.in_contact(&self.at(place))?)
     }
 
     /// Raises κ if something penetrates at `place`; whether it did.
-    pub fn stiffen(&mut self, place: Place<'_>) -> Result<bool, SolveError> {
+    pub fn stiffen(&mut self, place: ForceState<'_>) -> Result<bool, SolveError> {
         let deepest = self.smooth.deepest(&self.at(place))?;
         Ok(self.smooth.raise_stiffness(deepest))
     }
 
     /// Lowers κ again if nothing touches at `place`.
-    pub fn relax(&mut self, place: Place<'_>) -> Result<(), SolveError> {
+    pub fn relax(&mut self, place: ForceState<'_>) -> Result<(), SolveError> {
         Ok(self.smooth.relax(&among(place, &self.frames, self.chord))?)
     }
 
     /// The contacts at `place` as the certificate wants them, with their impulses over `h` [s].
     pub fn contact_set(
         &self,
-        place: Place<'_>,
+        place: ForceState<'_>,
         h: f64,
         fixed: &[bool],
         set: &mut ContactSet,
@@ -192,9 +192,9 @@ impl Contacts {
     ) -> Result<(), SolveError> {
         // Nothing slides where nothing moves: the forces are those of the barrier alone.
         let still = vec![Vec3::zeros(); state.x.len()];
-        let at = Place {
+        let at = ForceState {
             v: &still,
-            ..Place::of(state)
+            ..ForceState::of(state)
         };
         let mut force = still.clone();
         self.smooth
@@ -228,7 +228,7 @@ impl Contacts {
     }
 
     /// The contacts with which a step ends at `place`.
-    pub fn rests(&self, place: Place<'_>) -> Result<Vec<Rest>, SolveError> {
+    pub fn rests(&self, place: ForceState<'_>) -> Result<Vec<Rest>, SolveError> {
         Ok(self.smooth.rests(&self.at(place))?)
     }
 
@@ -250,7 +250,7 @@ impl Contacts {
 }
 
 impl ContactForces for Contacts {
-    fn add(&mut self, at: Place<'_>, s: f64, f: &mut [Vec3]) -> Result<(), SolveError> {
+    fn add(&mut self, at: ForceState<'_>, s: f64, f: &mut [Vec3]) -> Result<(), SolveError> {
         let mut forces = std::mem::take(&mut self.scratch);
         forces.fill(Vec3::zeros());
         let done = self.smooth.force(&self.at(at), &mut forces);
@@ -259,7 +259,7 @@ impl ContactForces for Contacts {
         Ok(done?)
     }
 
-    fn cliques(&mut self, at: Place<'_>) -> Result<Vec<Vec<u32>>, SolveError> {
+    fn cliques(&mut self, at: ForceState<'_>) -> Result<Vec<Vec<u32>>, SolveError> {
         let mut room = std::mem::take(&mut self.room);
         let made = self.smooth.make_room(&self.at(at), &mut room);
         self.room = room;
@@ -269,7 +269,7 @@ impl ContactForces for Contacts {
 
     fn for_each_block(
         &self,
-        at: Place<'_>,
+        at: ForceState<'_>,
         rates: &ContactRates<'_>,
         blocks: Blocks,
         sink: &mut dyn FnMut(usize, usize, &Mat3),
@@ -306,14 +306,14 @@ impl ContactForces for Contacts {
         Ok(())
     }
 
-    fn active(&self, at: Place<'_>) -> Result<Vec<u32>, SolveError> {
+    fn active(&self, at: ForceState<'_>) -> Result<Vec<u32>, SolveError> {
         Ok(self.smooth.active(&self.at(at))?)
     }
 
     fn add_product(
         &self,
         active: &[u32],
-        at: Place<'_>,
+        at: ForceState<'_>,
         change: Change<'_>,
         s: f64,
         y: &mut [Vec3],
@@ -350,12 +350,12 @@ impl ContactStage for Contacts {
         self.room.clear();
     }
 
-    fn find(&mut self, at: Place<'_>, h: f64) -> Result<(), SolveError> {
+    fn find(&mut self, at: ForceState<'_>, h: f64) -> Result<(), SolveError> {
         self.room.clear();
         Ok(self.smooth.find(&among(at, &self.frames, self.chord), h)?)
     }
 
-    fn settle(&mut self, at: Place<'_>) -> Result<(), SolveError> {
+    fn settle(&mut self, at: ForceState<'_>) -> Result<(), SolveError> {
         let load = Load {
             masses: &self.masses,
             gravity: self.gravity,
@@ -365,13 +365,13 @@ impl ContactStage for Contacts {
             .settle(&among(at, &self.frames, self.chord), &load)?)
     }
 
-    fn is_stale(&self, at: Place<'_>) -> Result<bool, SolveError> {
+    fn is_stale(&self, at: ForceState<'_>) -> Result<bool, SolveError> {
         Ok(self.smooth.is_stale(&self.at(at))?)
     }
 
     /// Doubles κ, up to its limit, where the closest pair is closer than [`barrier::CLOSE`] of the size of the
     /// model and has come closer still [li2020].
-    fn accept(&mut self, at: Place<'_>) -> Result<bool, SolveError> {
+    fn accept(&mut self, at: ForceState<'_>) -> Result<bool, SolveError> {
         let Some(limits) = &mut self.limits else {
             return Ok(false);
         };
@@ -386,7 +386,7 @@ impl ContactStage for Contacts {
     }
 
     /// Takes normal forces and directions of lagged friction.
-    fn lag(&mut self, at: Place<'_>) -> Result<(), SolveError> {
+    fn lag(&mut self, at: ForceState<'_>) -> Result<(), SolveError> {
         Ok(self.smooth.lag(&among(at, &self.frames, self.chord))?)
     }
 
@@ -468,8 +468,12 @@ impl Contacts {
 }
 
 /// `place` among obstacles that stand at `obstacles`, with velocities that are chords of `chord` [s].
-fn among<'a>(place: Place<'a>, obstacles: &'a [Frame], chord: f64) -> smooth::Place<'a> {
-    smooth::Place {
+fn among<'a>(
+    place: ForceState<'a>,
+    obstacles: &'a [Frame],
+    chord: f64,
+) -> smooth::ContactKinematics<'a> {
+    smooth::ContactKinematics {
         x: place.x,
         rotations: place.rotations,
         v: place.v,

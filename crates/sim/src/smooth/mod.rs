@@ -33,7 +33,7 @@ use crate::{
     capabilities::Unsupported,
     colliders::ContactRules,
     error::SolveError,
-    forces::Place,
+    forces::ForceState,
     implicit::{Contact, ContactStage, History, Implicit, Knot, Step},
     integrators::{self, Integrator},
     method::{Answer, Memory, Method, Persistent, SolveReport, SolvedContacts, StepContext},
@@ -81,7 +81,7 @@ pub struct Smooth {
 /// The rule of one step.
 #[derive(Clone, Debug, Default)]
 struct Plan {
-    tables: Vec<integrators::Stage>,
+    tables: Vec<integrators::SchemeStage>,
     /// Whether the step follows the last one, so that multistep schemes may use it.
     follows: bool,
     /// κ where nothing has penetrated yet [N/m]; zero without contact.
@@ -488,7 +488,7 @@ impl Work {
                 if solve == 0 {
                     contacts.place(model, state.time, step.h, Side::After);
                     // Whatever κ was raised to, forces at the start are those that ended the last step.
-                    contacts.lag(Place::of(state))?;
+                    contacts.lag(ForceState::of(state))?;
                 } else {
                     contacts.lag(self.core.stage().place())?;
                 }

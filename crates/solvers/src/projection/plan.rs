@@ -55,7 +55,7 @@ impl Group {
 
 /// Groups between two synchronisations.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stage {
+pub struct SweepStage {
     /// The groups, as a range of `Plan::groups`.
     pub groups: Range<usize>,
     /// Whether no two groups share a node.
@@ -72,7 +72,7 @@ pub struct Plan {
     /// All groups.
     pub groups: Vec<Group>,
     /// All stages.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<SweepStage>,
     entries: usize,
     general: usize,
     /// The group, counted from one, that last claimed each node.
@@ -172,7 +172,7 @@ impl Plan {
     fn push_stage(&mut self, begin: usize, parallel: bool) {
         let groups = begin..self.groups.len();
         if !groups.is_empty() {
-            self.stages.push(Stage { groups, parallel });
+            self.stages.push(SweepStage { groups, parallel });
         }
     }
 

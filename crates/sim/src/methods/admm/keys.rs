@@ -7,7 +7,7 @@ use stiction_solvers::admm::{
 use crate::{
     admm::{Config, SolverChoice},
     keys::{Key, Keys, Preset},
-    linearised::{Integrator, Linearisations},
+    linearised::{ElasticSolver, Linearisations},
 };
 
 /// The default of `newton_tolerance` [m/s]: a micron per second.
@@ -125,10 +125,10 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
     let mut config = Config::default();
     let integrators = [
         ("newton", config.integrator),
-        ("splitting", Integrator::Splitting),
+        ("splitting", ElasticSolver::Splitting),
     ];
     keys.set_choice("integrator", &integrators, &mut config.integrator);
-    if config.integrator != Integrator::Splitting {
+    if config.integrator != ElasticSolver::Splitting {
         let linearisations = match keys.count_or("newton_iterations") {
             Some(Some(count)) => Some(Linearisations::Fixed(count as usize)),
             Some(None) => Some(Linearisations::Converge {
@@ -148,7 +148,7 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
             );
         }
         if let Some(linearisations) = linearisations {
-            config.integrator = Integrator::Newton(linearisations);
+            config.integrator = ElasticSolver::Newton(linearisations);
         }
     } else if keys.has("newton_iterations") {
         let message = "`newton_iterations` means nothing to the splitting integrator";
@@ -192,7 +192,8 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
     let momentum = Acceleration::Momentum { restart: 0.999 };
     let accelerations = [("none", None), ("momentum", Some(momentum))];
     keys.set_choice("acceleration", &accelerations, &mut solver.acceleration);
-    let linear = config.by == SolverChoice::Splitting && config.integrator != Integrator::Splitting;
+    let linear =
+        config.by == SolverChoice::Splitting && config.integrator != ElasticSolver::Splitting;
     if keys.has("residual") && !linear {
         let message = "`residual` of [method] needs the linear problems of \"newton\" and their \
                        solver \"admm\"";
@@ -200,7 +201,7 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
         keys.refuse("residual", message, Some(help));
     } else if let Some(residual) = keys.number("residual") {
         solver.polish = Some(Polish::to(residual));
-    } else if let (Integrator::Newton(Linearisations::Converge { tolerance, .. }), true) =
+    } else if let (ElasticSolver::Newton(Linearisations::Converge { tolerance, .. }), true) =
         (config.integrator, linear)
     {
         // What the linear problems leave counts by masses there, which stiff elements make much larger.

@@ -7,7 +7,7 @@ use crate::{
     capabilities::{Capabilities, Features, Restriction},
     colliders::ContactRules,
     keys::Value,
-    linearised::Integrator,
+    linearised::ElasticSolver,
     method::Method,
     needs::Feature,
     registry::{Accuracy, FrictionModel, MethodConfig, MethodEntry, Validation},
@@ -67,7 +67,7 @@ impl MethodConfig for Config {
             Feature::PerStep,
             Feature::PerStepContact,
         ]));
-        if self.integrator == Integrator::Splitting {
+        if self.integrator == ElasticSolver::Splitting {
             capabilities.restrictions.push(SPLITTING);
         }
         capabilities.separates_surfaces = true;
