@@ -302,7 +302,7 @@ fn a_twisted_ring_buckles_where_michell_says() {
             natural: Natural::Straight,
             ..material()
         };
-        let section = stiction_bodies::rod::Section::from(&material);
+        let section = stiction_bodies::rod::RodSection::from(&material);
         let exact = std::f64::consts::TAU * 3f64.sqrt() * section.bend[0] / section.twist;
         let critical = |edges| {
             let (mut low, mut high) = (0.5 * exact, 2.0 * exact);

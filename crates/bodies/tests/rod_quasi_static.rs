@@ -5,7 +5,7 @@ use stiction_bodies::{
     Hessian,
     check::{check_gradient, check_product},
     material::Damping,
-    rod::{Natural, RodFrames, RodMaterial, RodStart, Rods, Section, Twist, shear_modulus},
+    rod::{Natural, RodFrames, RodMaterial, RodSection, RodStart, Rods, Twist, shear_modulus},
 };
 use stiction_geometry::{SplitMix, Strands};
 use stiction_math::{BandedMatrices, LinearOperator, Vec3, nalgebra::DMatrix};
@@ -216,7 +216,7 @@ fn a_twisted_ring_buckles_where_michell_says() {
         radii: [1e-3; 2],
         ..material(Natural::Straight, Twist::QuasiStatic)
     };
-    let section = Section::from(&material);
+    let section = RodSection::from(&material);
     let exact = std::f64::consts::TAU * 3f64.sqrt() * section.bend[0] / section.twist;
     assert_eq!(falling_modes(60, 0.96 * exact, &material), 0);
     assert!(falling_modes(60, 1.04 * exact, &material) > 0);

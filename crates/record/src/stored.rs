@@ -4,12 +4,12 @@ use stiction_bodies::{Columns, RodFrames, State};
 use stiction_math::{Quat, Vec3, nalgebra::Quaternion};
 use stiction_sim::{Memory, Simulation};
 
-use crate::{Checkpoint, CheckpointError, Decoder, Encoder, topology};
+use crate::{CheckpointError, CheckpointFile, Decoder, Encoder, topology};
 
 /// Restores a stored state, with its meshes and the memory of the method, into a simulation of the
 /// scene. After an error the simulation must not be used.
 pub(crate) fn put(
-    checkpoint: &Checkpoint,
+    checkpoint: &CheckpointFile,
     state: State,
     sim: &mut Simulation,
 ) -> Result<(), CheckpointError> {
@@ -62,7 +62,7 @@ pub(crate) fn encode_state(state: &State, out: &mut Encoder) {
 
 /// Reads the stored state, which must have the rigid bodies and rods of `like`.
 pub(crate) fn decode_state(
-    checkpoint: &Checkpoint,
+    checkpoint: &CheckpointFile,
     like: &State,
 ) -> Result<State, CheckpointError> {
     let (version, mut input) = checkpoint.versioned("state", STATE_VERSION)?;
@@ -167,7 +167,7 @@ pub(crate) fn encode_memory(memory: &Memory, out: &mut Encoder) {
     out.u64s(&memory.keys);
 }
 
-pub(crate) fn decode_memory(checkpoint: &Checkpoint) -> Result<Memory, CheckpointError> {
+pub(crate) fn decode_memory(checkpoint: &CheckpointFile) -> Result<Memory, CheckpointError> {
     let mut input = checkpoint.section("method")?;
     let mut memory = Memory::default();
     for _ in 0..input.usize()? {
@@ -237,13 +237,13 @@ mod tests {
             let both: [(u32, &dyn Fn(&mut Encoder)); 2] = [(1, &old), (STATE_VERSION, &new)];
             for (version, contents) in both {
                 write_checkpoint(&path, &[("state", version, contents)]).unwrap();
-                let checkpoint = Checkpoint::read(&path).unwrap();
+                let checkpoint = CheckpointFile::read(&path).unwrap();
                 assert_eq!(decode_state(&checkpoint, &state).unwrap(), state);
                 let mut lost = state.clone();
                 lost.v[2].y = f64::NAN;
                 let lost = |out: &mut Encoder| encode_state(&lost, out);
                 write_checkpoint(&path, &[("state", STATE_VERSION, &lost)]).unwrap();
-                let lost = Checkpoint::read(&path).unwrap();
+                let lost = CheckpointFile::read(&path).unwrap();
                 let error = decode_state(&lost, &state).unwrap_err().to_string();
                 assert!(error.contains("not finite"), "{error}");
                 // A different number of rods or rigid bodies is refused.

@@ -14,7 +14,7 @@ use crate::{
     format::is_plain_name,
     read::ROOT,
     source::{SourceSpan, Sources},
-    tree::{Entry, Node, Table, Value},
+    tree::{Node, Table, TableEntry, Value},
 };
 
 /// Names in the folder of a run that belong to the recorder.
@@ -46,7 +46,7 @@ impl Kept {
         let mut root = root.clone();
         if let Some(method) = method.filter(|m| *m != own_method(&root).unwrap_or(default)) {
             let place = SourceSpan::new(0, 0..0);
-            let entry = |key: &str, value| Entry {
+            let entry = |key: &str, value| TableEntry {
                 key: key.to_owned(),
                 key_place: place,
                 node: Node { place, value },
@@ -73,7 +73,7 @@ impl Kept {
         if self.root.get("name").is_none() && is_plain_name(name) {
             let place = SourceSpan::new(0, 0..0);
             let value = Value::String(name.to_owned());
-            self.root.set(Entry {
+            self.root.set(TableEntry {
                 key: "name".to_owned(),
                 key_place: place,
                 node: Node { place, value },
@@ -191,8 +191,8 @@ fn rename(table: &mut Table, meshes: &[(SourceSpan, String)]) {
 /// The document as canonical TOML: tables in the order of the documentation, keys in one order, numbers
 /// in the shortest form that gives the same bits.
 pub(crate) fn text(root: &Table) -> String {
-    let mut entries: Vec<&Entry> = root.entries.iter().collect();
-    let rank = |e: &Entry| ROOT.keys.iter().position(|key| key.name == e.key);
+    let mut entries: Vec<&TableEntry> = root.entries.iter().collect();
+    let rank = |e: &TableEntry| ROOT.keys.iter().position(|key| key.name == e.key);
     entries.sort_by_key(|e| (rank(e).unwrap_or(usize::MAX), e.key.clone()));
     let mut out = String::new();
     // Plain values come first: behind a header they would belong to its table.
@@ -244,13 +244,13 @@ fn block(out: &mut String, header: &str, table: &Table) {
     sorted(table).into_iter().for_each(|e| line(out, e));
 }
 
-fn line(out: &mut String, entry: &Entry) {
+fn line(out: &mut String, entry: &TableEntry) {
     let _ = writeln!(out, "{} = {}", key(&entry.key), inline(&entry.node));
 }
 
 /// Names and kinds first, then the alphabet.
-fn sorted(table: &Table) -> Vec<&Entry> {
-    let mut entries: Vec<&Entry> = table.entries.iter().collect();
+fn sorted(table: &Table) -> Vec<&TableEntry> {
+    let mut entries: Vec<&TableEntry> = table.entries.iter().collect();
     let rank = |key: &str| match key {
         "name" => 0,
         "kind" | "type" => 1,

@@ -6,7 +6,7 @@ use toml::{
 };
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     source::SourceSpan,
 };
 
@@ -31,11 +31,11 @@ pub(crate) enum Value {
 /// Keys and values. Keys are distinct.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
-    pub entries: Vec<Entry>,
+    pub entries: Vec<TableEntry>,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct TableEntry {
     pub key: String,
     pub key_place: SourceSpan,
     pub node: Node,
@@ -58,7 +58,7 @@ impl Table {
     }
 
     /// Sets or adds a key.
-    pub fn set(&mut self, entry: Entry) {
+    pub fn set(&mut self, entry: TableEntry) {
         match self.entries.iter_mut().find(|e| e.key == entry.key) {
             Some(old) => *old = entry,
             None => self.entries.push(entry),
@@ -147,7 +147,7 @@ pub(crate) fn syntax_at<T>(
         "scenes are TOML: text in quotes, lists in [ ], tables in { } or under [name]"
     };
     reporter.fail(
-        Kind::Syntax,
+        ProblemKind::Syntax,
         place,
         format!("not valid TOML: {message}"),
         Some(help.to_owned()),
@@ -175,7 +175,7 @@ fn shift(node: &mut Node, offset: u32) {
 fn table(from: &DeTable<'_>, source: u32, reporter: &Reporter) -> Option<Table> {
     let mut entries = Vec::with_capacity(from.len());
     for (key, value) in from.iter() {
-        entries.push(Entry {
+        entries.push(TableEntry {
             key: key.get_ref().to_string(),
             key_place: SourceSpan::new(source, key.span()),
             node: convert(value, source, reporter)?,
@@ -194,7 +194,7 @@ fn convert(from: &Spanned<DeValue<'_>>, source: u32, reporter: &Reporter) -> Opt
             Ok(i) => Value::Integer(i),
             Err(_) => {
                 return reporter.fail(
-                    Kind::Value,
+                    ProblemKind::Value,
                     place,
                     format!("the integer {i} is too large"),
                     None,
@@ -204,7 +204,7 @@ fn convert(from: &Spanned<DeValue<'_>>, source: u32, reporter: &Reporter) -> Opt
         DeValue::Float(x) => match x.as_str().parse::<f64>() {
             Ok(inf) if inf.is_infinite() && !x.as_str().contains("inf") => {
                 return reporter.fail(
-                    Kind::Value,
+                    ProblemKind::Value,
                     place,
                     format!("the number {x} is too large"),
                     None,
@@ -212,7 +212,12 @@ fn convert(from: &Spanned<DeValue<'_>>, source: u32, reporter: &Reporter) -> Opt
             }
             Ok(x) => Value::Float(x),
             Err(_) => {
-                return reporter.fail(Kind::Syntax, place, format!("`{x}` is not a number"), None);
+                return reporter.fail(
+                    ProblemKind::Syntax,
+                    place,
+                    format!("`{x}` is not a number"),
+                    None,
+                );
             }
         },
         DeValue::Boolean(b) => Value::Bool(*b),

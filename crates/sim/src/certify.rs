@@ -7,7 +7,7 @@
 use stiction_bodies::{Body, Model, State, energy};
 use stiction_contact::{
     Certificate,
-    detect::{OverlapDepth, Placement, Step},
+    detect::{DetectStep, OverlapDepth, Placement},
 };
 use stiction_math::Vec3;
 
@@ -80,7 +80,7 @@ fn overlap(
     };
     place(step.model, step.end, step.end, placements);
     let (x, rotations) = step.dynamics.end();
-    let now = Step {
+    let now = DetectStep {
         h: step.h,
         x,
         rotations,

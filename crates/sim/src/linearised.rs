@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use stiction_bodies::{Body, Model, State, adapt::Adaptation};
 use stiction_contact::{
     ContactKey, ContactSet, FrictionProblem,
-    detect::{ContactSource, DetectConfig, Detector, Placement, Step},
+    detect::{ContactSource, DetectConfig, DetectStep, Detector, Placement},
     solver::{ContactSolver, Solution, SolverError, Task, TaskStart},
 };
 use stiction_math::{LinearOperator, Vec3};
@@ -27,11 +27,11 @@ use crate::{
     dynamics::Dynamics,
     error::SolveError,
     method::{
-        Answer, Footprint, Memory, Method, Persistent, SolveReport, SolvedContacts, StepContext,
-        System,
+        Footprint, Memory, Method, Persistent, SolveReport, SolvedContacts, SolvedStep,
+        StepContext, System,
     },
     needs::needs,
-    splitting::{self, Elements},
+    splitting::{self, SplitElements},
     stages::{Stage, Stages},
 };
 
@@ -130,7 +130,7 @@ struct Work {
     detector: Detector,
     problem: FrictionProblem,
     /// For the alternating integrator.
-    elements: Option<Elements>,
+    elements: Option<SplitElements>,
     placements: Vec<Placement<'static>>,
 }
 
@@ -334,7 +334,7 @@ impl Method for Linearised {
             // Without multipliers to start from there is no step before this one.
             let elements = match work.elements.take().filter(|_| !multipliers.is_empty()) {
                 Some(elements) => elements,
-                None => Elements::new(step.model),
+                None => SplitElements::new(step.model),
             };
             let elements = work.elements.insert(elements);
             elements.begin(
@@ -423,7 +423,7 @@ impl Method for Linearised {
     }
 }
 
-impl Answer for Linearised {
+impl SolvedStep for Linearised {
     fn momentum_residual(
         &mut self,
         step: &mut StepContext<'_>,
@@ -637,7 +637,7 @@ impl Work {
         let problem = &mut self.problem;
         let dynamics = &mut *step.dynamics;
         let at = (step.model, step.state);
-        let splits = self.elements.as_mut().map(Elements::splits_mut);
+        let splits = self.elements.as_mut().map(SplitElements::splits_mut);
         // The gradient is where f will be.
         dynamics.linearise_with(at, v, &mut problem.f, &mut problem.a, splits)?;
         dynamics.momentum_of_lone(step.model, v, &mut problem.f);
@@ -694,7 +694,7 @@ impl Work {
         if step.model.contact {
             place(step.model, state.time, state.time + h, &mut self.placements);
         }
-        let step = Step {
+        let step = DetectStep {
             h,
             x: &state.x,
             rotations: &state.rotations,

@@ -15,10 +15,10 @@ use stiction_math::{LinearOperator, Mat3, Quat, Vec3};
 use stiction_sim::{
     dynamics::Dynamics,
     forces::{
-        Attachments, Change, Dissipation, ForceState, ForceTerm, Forces, Form, Rates, Volumes,
-        add_momentum_product, momentum,
+        Attachments, Change, Dissipation, ForceState, ForceTerm, Forces, Rates, TorqueForm,
+        Volumes, add_momentum_product, momentum,
     },
-    implicit::{Implicit, Jacobian, NewtonConfig, Step},
+    implicit::{Implicit, Jacobian, NewtonConfig, StepAttempt},
     integrators::Integrator,
 };
 
@@ -117,7 +117,7 @@ fn elastic_forces_are_derivatives_of_their_energies() {
             };
             let (mut energy, mut g) = (0.0, vec![Vec3::zeros(); n]);
             term.add_energy(&model, at, 1.0, &mut energy);
-            term.add_force(&model, at, Form::Potential(&turns), -1.0, &mut g);
+            term.add_force(&model, at, TorqueForm::Potential(&turns), -1.0, &mut g);
             (energy, g)
         };
         let error = check_gradient(f, &random(n, 0.01, 5), 0.1, 1e-6);
@@ -137,7 +137,7 @@ fn the_lagged_dissipation_potential_has_the_force_as_derivative() {
         };
         let (mut potential, mut g) = (0.0, vec![Vec3::zeros(); v.len()]);
         dissipation.add_energy(&model, at, 1.0, &mut potential);
-        dissipation.add_force(&model, at, Form::Balance, -1.0, &mut g);
+        dissipation.add_force(&model, at, TorqueForm::Balance, -1.0, &mut g);
         (potential, g)
     };
     let error = check_gradient(f, &state.v, 1.0, 1e-6);
@@ -159,7 +159,7 @@ fn products_of_every_term_are_derivatives_and_sums_of_its_blocks() {
                 ..ForceState::of(&state)
             };
             let mut f = vec![Vec3::zeros(); n];
-            term.add_force(&model, at, Form::Balance, 1.0, &mut f);
+            term.add_force(&model, at, TorqueForm::Balance, 1.0, &mut f);
             f
         };
         let both = |v: &[Vec3], d: &[Vec3]| {
@@ -180,7 +180,7 @@ fn products_of_every_term_are_derivatives_and_sums_of_its_blocks() {
                 position: a,
                 velocity: 1.0,
                 turns: &turns,
-                form: Form::Balance,
+                form: TorqueForm::Balance,
             };
             let mut blocks = vec![Vec3::zeros(); n];
             term.for_each_block(&model, at, &rates, &mut |i, j, m| {
@@ -297,7 +297,7 @@ fn gradient_and_residual(
     let mut g = vec![Vec3::zeros(); n];
     dynamics.gradient(model, state, &trial, &mut g).unwrap();
     let tables = Integrator::BackwardEuler.stages(None);
-    let step = Step {
+    let step = StepAttempt {
         model,
         state,
         h,

@@ -8,11 +8,11 @@ use stiction_bodies::{
     builder::{BodySpec, Builder},
     material::{BendingLaw, Damping, MembraneLaw, RestAngles, ShellMaterial},
     motion::{Interpolation, Motion, Pose, Track},
-    obstacle::{Obstacle, Shape, Solid},
+    obstacle::{Obstacle, ObstacleShape, Solid},
     volume::{ATMOSPHERE, Region, VolumeLaw},
 };
 use stiction_contact::{
-    detect::{Law, Laws},
+    detect::{Laws, PairLaw},
     smooth::{FrictionTime, Penalty},
 };
 use stiction_geometry::shapes::{BallSurface, BoxSolid, TetPattern};
@@ -32,16 +32,16 @@ fn plane(name: &str, normal: Vec3, offset: f64, motion: Option<Motion>) -> Obsta
     Obstacle {
         name: name.to_owned(),
         material: "floor".to_owned(),
-        shape: Shape::Solid(Solid::Plane { normal, offset }),
+        shape: ObstacleShape::Solid(Solid::Plane { normal, offset }),
         placement: Pose::default(),
         motion,
     }
 }
 
 fn simulation((model, state): (Model, State), mu: f64, h: f64, config: Config) -> Simulation {
-    let law = Law {
+    let law = PairLaw {
         mu,
-        ..Law::default()
+        ..PairLaw::default()
     };
     let laws = Laws::new(material_names(&model).len() as u32, |_, _| law);
     let rules = ContactRules {
@@ -406,7 +406,7 @@ fn shot(onto_a_body: bool) -> (Model, State) {
     } else {
         let half = Vec3::from(size) * 0.5;
         b.obstacle(Obstacle {
-            shape: Shape::Solid(Solid::Box { half }),
+            shape: ObstacleShape::Solid(Solid::Box { half }),
             ..plane("slab", Vec3::z(), 0.0, None)
         });
     }

@@ -11,7 +11,7 @@ use stiction_bodies::{
     rigid::left_jacobian,
     volume::{Region, VolumeLaw},
 };
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{Laws, PairLaw};
 use stiction_geometry::shapes::{BoxSolid, TetPattern};
 use stiction_math::{LinearOperator, Mat3, Quat, Vec3};
 use stiction_sim::{
@@ -27,7 +27,7 @@ use stiction_sim::{
 fn rules() -> ContactRules {
     ContactRules {
         thickness: 1e-3,
-        laws: Laws::uniform(Law::default()),
+        laws: Laws::uniform(PairLaw::default()),
     }
 }
 
@@ -205,7 +205,7 @@ fn backward_euler_is_what_method_newton_does() {
         (model, state)
     };
     let config = newton::Config {
-        stop: newton::Stop::Tolerance {
+        stop: newton::NewtonStop::Tolerance {
             tolerance: 1e-13,
             max: 50,
         },

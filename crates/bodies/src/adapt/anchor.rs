@@ -4,7 +4,7 @@ use stiction_math::{Mat3, Vec3};
 
 use super::{
     change::{BlockPosition, MeshChange, TopologyChange},
-    weights::Weights,
+    weights::WeightRows,
 };
 use crate::{
     model::{Body, Pin},
@@ -17,19 +17,19 @@ pub(super) struct Locator {
     /// The old triangles.
     triangles: Vec<[u32; 3]>,
     /// The old triangles at each old node.
-    around: Weights,
+    around: WeightRows,
     /// The new triangles that come from each old one.
-    children: Weights,
+    children: WeightRows,
 }
 
 impl Locator {
     pub fn new(change: &MeshChange, body: &Body) -> Self {
         let triangles = body.surface.triangles.clone();
-        let mut corners = Weights::default();
+        let mut corners = WeightRows::default();
         for t in &triangles {
             corners.push(t.map(|i| (i, 1.0)));
         }
-        let parents = Weights::among(change.origin.iter().map(|o| o.triangle));
+        let parents = WeightRows::among(change.origin.iter().map(|o| o.triangle));
         Self {
             around: corners.transposed(body.node_count()),
             children: parents.transposed(triangles.len()),

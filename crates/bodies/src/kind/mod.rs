@@ -12,7 +12,7 @@ mod rods;
 
 use std::fmt;
 
-use stiction_math::{BlockMatrix, Mat3, Part, PartShape, Quat, ScatterError, Vec3};
+use stiction_math::{BlockMatrix, Mat3, MatrixPart, PartShape, Quat, ScatterError, Vec3};
 
 pub use open::{OpenKind, PerStep};
 
@@ -107,7 +107,7 @@ pub struct StepDamping<'a> {
 
 /// Weights of g += s ∂E/∂x and A += m M + d D + t ∂²E/∂x².
 #[derive(Clone, Copy, Debug)]
-pub struct Weights<'a> {
+pub struct TermWeights<'a> {
     /// s of the elastic gradient; zero skips it.
     pub gradient: f64,
     /// m of the mass matrix.
@@ -221,9 +221,9 @@ pub trait Elastic {
         &self,
         at: &BodyAt<'_>,
         damping: &StepDamping<'_>,
-        weights: &Weights<'_>,
+        weights: &TermWeights<'_>,
         g: &mut [Vec3],
-        part: &mut Part,
+        part: &mut MatrixPart,
     ) -> Result<(), ScatterError>;
 
     /// The elements with copies of their nodes, for integrators that solve elements one by one;
@@ -294,7 +294,7 @@ pub trait StepPotential {
 }
 
 /// Motion of a body at the end of a step.
-pub trait Motion {
+pub trait StepMotion {
     /// Index of the body's orientation in `State::rotations`, for a body that moves rigidly.
     fn orientation(&self) -> Option<usize>;
 
@@ -304,7 +304,7 @@ pub trait Motion {
 
 /// Everything that differs between kinds of bodies.
 pub trait Mechanics:
-    Structure + Inertia + Elastic + InnerDamping + StepPotential + Motion + fmt::Debug + Send + Sync
+    Structure + Inertia + Elastic + InnerDamping + StepPotential + StepMotion + fmt::Debug + Send + Sync
 {
 }
 
@@ -314,7 +314,7 @@ impl<T> Mechanics for T where
         + Elastic
         + InnerDamping
         + StepPotential
-        + Motion
+        + StepMotion
         + fmt::Debug
         + Send
         + Sync

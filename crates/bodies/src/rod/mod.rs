@@ -37,7 +37,7 @@ use stiction_geometry::Strands;
 use stiction_math::{BandSize, BandedLayout, Vec3};
 
 pub use frames::{RodFrames, perpendicular, reference_angle, reference_twist, transport};
-pub use section::{Natural, RodMaterial, Section, Twist, shear_modulus};
+pub use section::{Natural, RodMaterial, RodSection, Twist, shear_modulus};
 pub use split::RodSplit;
 pub use strain::{Edge, Strain, VARIABLES, second_derivatives, strains};
 
@@ -58,7 +58,7 @@ pub struct Rods {
     /// The first edge in `RodFrames`.
     first_edge: usize,
     /// Stiffness and mass.
-    section: Section,
+    section: RodSection,
     /// Whether twists are degrees of freedom.
     twist: Twist,
     /// Rest positions of the nodes [m].
@@ -131,7 +131,7 @@ impl Rods {
         director: &Vec3,
         first_edge: usize,
     ) -> Result<(Self, RodFrames), ElementError> {
-        let section = Section::from(material);
+        let section = RodSection::from(material);
         let mut blocks = vec![0];
         for s in 0..strands.len() {
             let n = strands.strand(s).len();
@@ -371,7 +371,7 @@ impl Rods {
     }
 
     /// Stiffness and mass of the cross-section.
-    pub fn section(&self) -> &Section {
+    pub fn section(&self) -> &RodSection {
         &self.section
     }
 

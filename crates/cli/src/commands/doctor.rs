@@ -60,7 +60,7 @@ pub fn main(args: DoctorArgs) -> Result<ExitCode, Failure> {
         warnings: 0,
     };
     if is_strands(&args.file) {
-        let strands = strands::load(Path::new(&args.file), &mesh_files::Limits::default());
+        let strands = strands::load(Path::new(&args.file), &mesh_files::MeshLimits::default());
         let strands = strands.map_err(|e| Failure::Input(miette!("{e}")))?;
         report.strands("strands", &strands);
     } else if is_mesh(&args.file) {
@@ -113,7 +113,7 @@ fn is_mesh(file: &str) -> bool {
 }
 
 fn mesh(file: &str, report: &mut Report) -> Result<(), Failure> {
-    let loaded = mesh_files::load(Path::new(file), &mesh_files::Limits::default())
+    let loaded = mesh_files::load(Path::new(file), &mesh_files::MeshLimits::default())
         .map_err(|e| Failure::Input(miette!("{e}")))?;
     for note in &loaded.notes {
         report.push("file", "note", note.clone(), "");

@@ -6,13 +6,13 @@ use rayon::prelude::*;
 use stiction_math::{Dual, Mat3, Vec3, Vector};
 
 use super::config::{FrictionTime, SmoothConfig, SmoothError};
-use super::law::{Friction, Penalty};
+use super::law::{Penalty, SmoothFriction};
 use super::place::{Along, ContactKinematics, Kept};
 use super::rest::Rest;
 use super::search::Search;
 use super::slopes::{Slopes, Which};
 use super::world::{Skin, World};
-use crate::detect::{Collider, Law, Laws};
+use crate::detect::{Collider, Laws, PairLaw};
 
 /// Contact and friction as smooth forces f(x, v) on blocks, with their derivatives.
 ///
@@ -40,7 +40,7 @@ pub struct SmoothContacts {
     pub(super) world: World,
     pub(super) config: SmoothConfig,
     /// One law per pair of materials.
-    frictions: Vec<Friction>,
+    frictions: Vec<SmoothFriction>,
     materials: u32,
     /// κ [N/m].
     pub(super) stiffness: f64,
@@ -70,7 +70,7 @@ pub(super) struct Pair {
     pub delta: f64,
     /// By how much less than δ the distance is at which forces begin [m]; see [`Rest`].
     pub rest: f64,
-    pub friction: Friction,
+    pub friction: SmoothFriction,
     /// In `near` or in `samples`.
     pub near: Range<usize>,
     pub vertices: Range<usize>,
@@ -174,7 +174,10 @@ impl SmoothContacts {
     }
 
     /// Sets another friction law for every pair of materials, asked from `law` once per pair.
-    pub fn set_friction(&mut self, mut law: impl FnMut(u32, u32, Friction) -> Friction) {
+    pub fn set_friction(
+        &mut self,
+        mut law: impl FnMut(u32, u32, SmoothFriction) -> SmoothFriction,
+    ) {
         for a in 0..self.materials {
             for b in 0..self.materials {
                 let at = (a * self.materials + b) as usize;
@@ -197,7 +200,7 @@ impl SmoothContacts {
         if a + b > 0.0 { a / (a + b) } else { 0.5 }
     }
 
-    pub(super) fn friction(&self, a: u32, b: u32) -> Friction {
+    pub(super) fn friction(&self, a: u32, b: u32) -> SmoothFriction {
         self.frictions[(a * self.materials + b) as usize]
     }
 
@@ -583,9 +586,9 @@ fn slope(f: Vector<Dual<1>>) -> Vec3 {
 fn friction(
     first: u32,
     second: u32,
-    law: Law,
+    law: PairLaw,
     config: &SmoothConfig,
-) -> Result<Friction, SmoothError> {
+) -> Result<SmoothFriction, SmoothError> {
     let unknown = |what| SmoothError::Law {
         first,
         second,
@@ -597,7 +600,7 @@ fn friction(
     if law.compliance != 0.0 {
         return Err(unknown("compliance"));
     }
-    Ok(Friction {
+    Ok(SmoothFriction {
         dynamic: law.kinetic.unwrap_or(law.mu),
         stat: law.mu,
         viscous: config.stribeck.viscous,

@@ -47,8 +47,8 @@ mod world;
 
 pub use config::{FrictionTime, SmoothConfig, SmoothError};
 pub use contacts::{Deepest, SmoothContacts};
-pub use evidence::Touching;
-pub use law::{Friction, Penalty, Stribeck, transition};
-pub use place::{ContactKinematics, Frame};
-pub use rest::{Load, Rest};
-pub use room::Room;
+pub use evidence::ContactSample;
+pub use law::{Penalty, SmoothFriction, Stribeck, transition};
+pub use place::{ContactKinematics, RigidFrame};
+pub use rest::{ContactLoad, Rest};
+pub use room::JacobianPattern;

@@ -15,7 +15,7 @@ pub struct ContactKinematics<'a> {
     pub v: &'a [Vec3],
     /// Where the obstacles are and how they move: one for each mesh or shape among the colliders,
     /// in their order.
-    pub obstacles: &'a [Frame],
+    pub obstacles: &'a [RigidFrame],
     /// Length h of a step of backward Euler that ends here [s], whose velocities are displacements over h; zero
     /// where they are rates. Turning at ω then moves the end ℓ of a lever by (1 − exp(−h ω×)) ℓ instead of h ω × ℓ,
     /// and what sticks to a turning surface stays on its circle.
@@ -24,7 +24,7 @@ pub struct ContactKinematics<'a> {
 
 /// A rigid frame and its motion.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Frame {
+pub struct RigidFrame {
     /// Where it is.
     pub pose: Pose,
     /// The velocity of its origin [m/s].
@@ -33,7 +33,7 @@ pub struct Frame {
     pub spin: Vec3,
 }
 
-impl Frame {
+impl RigidFrame {
     /// A frame at rest.
     pub fn still(pose: Pose) -> Self {
         Self {
@@ -62,7 +62,7 @@ impl Frame {
 pub(super) struct Kept {
     x: Vec<Vec3>,
     rotations: Vec<Quat>,
-    obstacles: Vec<Frame>,
+    obstacles: Vec<RigidFrame>,
 }
 
 impl Kept {
@@ -91,7 +91,7 @@ pub(super) trait Blocks<T: Real>: Sync {
     fn rotation(&self, rigid: u32) -> Quat;
 
     /// An obstacle.
-    fn obstacle(&self, i: u32) -> Frame;
+    fn obstacle(&self, i: u32) -> RigidFrame;
 
     /// Length of the step whose chords are the velocities [s]; zero where they are rates.
     fn chord(&self) -> f64;
@@ -153,7 +153,7 @@ impl Blocks<f64> for ContactKinematics<'_> {
         self.rotations[rigid as usize]
     }
 
-    fn obstacle(&self, i: u32) -> Frame {
+    fn obstacle(&self, i: u32) -> RigidFrame {
         self.obstacles[i as usize]
     }
 
@@ -193,7 +193,7 @@ impl Blocks<Dual<1>> for Along<'_> {
         self.at.rotations[rigid as usize]
     }
 
-    fn obstacle(&self, i: u32) -> Frame {
+    fn obstacle(&self, i: u32) -> RigidFrame {
         self.at.obstacles[i as usize]
     }
 
@@ -249,7 +249,7 @@ impl Blocks<Dual<LANES>> for Seeded<'_> {
         self.at.rotations[rigid as usize]
     }
 
-    fn obstacle(&self, i: u32) -> Frame {
+    fn obstacle(&self, i: u32) -> RigidFrame {
         self.at.obstacles[i as usize]
     }
 
@@ -281,9 +281,9 @@ impl<T: Real, B: Blocks<T>> Blocks<T> for Frozen<'_, B> {
         self.kept.rotations[rigid as usize]
     }
 
-    fn obstacle(&self, i: u32) -> Frame {
+    fn obstacle(&self, i: u32) -> RigidFrame {
         let now = self.now.obstacle(i);
-        Frame {
+        RigidFrame {
             pose: self.kept.obstacles[i as usize].pose,
             ..now
         }

@@ -2,9 +2,9 @@
 
 use rayon::prelude::*;
 use stiction_geometry::Aabb;
-use stiction_geometry::collide::bvh::{Bound, Bvh};
+use stiction_geometry::collide::bvh::{Aabb32, Bvh};
 use stiction_geometry::collide::point_triangle;
-use stiction_geometry::implicit::{Sample, SampleForm, closest};
+use stiction_geometry::implicit::{SampleForm, SurfaceSample, closest};
 use stiction_math::elementary::rotation_angle;
 use stiction_math::{Quat, Vec3};
 
@@ -202,7 +202,7 @@ impl SmoothContacts {
 }
 
 /// Whether a sample is so near to a vertex of the same body at rest that the two never touch.
-fn is_neighbour(vertex: &Vec3, s: &Sample, rest: &[Vec3]) -> bool {
+fn is_neighbour(vertex: &Vec3, s: &SurfaceSample, rest: &[Vec3]) -> bool {
     let p = s.corners.map(|c| rest[c as usize]);
     let middle = p[0] * s.weights[0] + p[1] * s.weights[1] + p[2] * s.weights[2];
     match s.form {
@@ -282,7 +282,7 @@ impl Search {
                 Extent::All => everywhere.push(c as u32),
                 Extent::Box(b) => {
                     bounded.push(c as u32);
-                    boxes.push(Bound::from(&b));
+                    boxes.push(Aabb32::from(&b));
                 }
             }
         }
@@ -296,7 +296,7 @@ impl Search {
                 for query in task * GRAIN as u32..((task + 1) * GRAIN as u32).min(count) {
                     let a = self.allowed[query as usize];
                     let x = self.x[query as usize];
-                    let around = Bound::from(&Aabb {
+                    let around = Aabb32::from(&Aabb {
                         min: x.add_scalar(-a),
                         max: x.add_scalar(a),
                     });
@@ -400,10 +400,10 @@ impl Search {
             let Skin::Deforming(samples) = &part.skin else {
                 continue;
             };
-            let boxes: Vec<Bound> = samples
+            let boxes: Vec<Aabb32> = samples
                 .par_iter()
                 .with_min_len(512)
-                .map(|s| Bound::from(&self.around(s)))
+                .map(|s| Aabb32::from(&self.around(s)))
                 .collect();
             let refitted = match tree {
                 Some(t) => t.refit(&boxes).is_ok() && t.degradation() < REBUILD,
@@ -418,7 +418,7 @@ impl Search {
     }
 
     /// The box outside which a sample has no say.
-    fn around(&self, s: &Sample) -> Aabb {
+    fn around(&self, s: &SurfaceSample) -> Aabb {
         let reach = s.radius + self.slack(s);
         let c = self.point(s);
         let mut around = Aabb { min: c, max: c };
@@ -435,7 +435,7 @@ impl Search {
     }
 
     /// The distance of `x` from a sample [m].
-    fn distance(&self, x: &Vec3, s: &Sample) -> f64 {
+    fn distance(&self, x: &Vec3, s: &SurfaceSample) -> f64 {
         match s.form {
             SampleForm::Plane => (x - self.point(s)).norm(),
             SampleForm::Facet { .. } => {
@@ -446,13 +446,13 @@ impl Search {
     }
 
     /// Where a sample is [m].
-    fn point(&self, s: &Sample) -> Vec3 {
+    fn point(&self, s: &SurfaceSample) -> Vec3 {
         let x = s.corners.map(|c| self.x[c as usize]);
         x[0] * s.weights[0] + x[1] * s.weights[1] + x[2] * s.weights[2]
     }
 
     /// How far a sample may move [m].
-    fn slack(&self, s: &Sample) -> f64 {
+    fn slack(&self, s: &SurfaceSample) -> f64 {
         let slack = s.corners.map(|c| self.allowed[c as usize]);
         slack.into_iter().fold(0.0, f64::max)
     }
@@ -526,7 +526,7 @@ impl Search {
                 mesh.height(&q, &samples)?
             }
             Skin::Deforming(all) => {
-                let around = Bound::from(&Aabb {
+                let around = Aabb32::from(&Aabb {
                     min: x.add_scalar(-a),
                     max: x.add_scalar(a),
                 });

@@ -4,7 +4,7 @@
 //! One that deforms has many, and [`Tangent`] takes its samples apart. Its result, between the query
 //! point and vertices of the surface, is then carried to the blocks that these follow.
 
-use stiction_geometry::implicit::{Blend, Pull, TANGENT_LANES, Tangent};
+use stiction_geometry::implicit::{Blend, TANGENT_LANES, Tangent, TangentForce};
 use stiction_math::{Dual, Mat3, Vec3, Vector};
 
 use super::contacts::{Pair, SmoothContacts};
@@ -249,7 +249,7 @@ impl Slopes {
             Part::Normal => forces.friction = Vector([zero; 3]),
             Part::Friction => forces.lambda = zero,
         }
-        let pull = Pull {
+        let pull = TangentForce {
             s: forces.lambda,
             f: forces.friction,
         };
@@ -299,7 +299,7 @@ impl Slopes {
         contacts: &SmoothContacts,
         pair: &Pair,
         query: &Motion<f64>,
-        pull: &Pull,
+        pull: &TangentForce,
         (force, swing): (&Vec3, &Swing),
         [cx, cv]: [f64; 2],
         which: Which,

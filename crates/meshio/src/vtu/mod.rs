@@ -10,9 +10,9 @@ use stiction_math::Vec3;
 
 use super::bytes::{Cursor, Scalar, finite};
 use super::cells;
-use super::error::{FileLocation, MeshError, Problem};
+use super::error::{FileLocation, MeshFileError, MeshFileProblem};
 use super::soup::Soup;
-use super::{Limits, MeshFile};
+use super::{MeshFile, MeshLimits};
 use data::Decoder;
 use xml::{Attributes, Event, Xml};
 
@@ -22,7 +22,7 @@ pub struct VtuFile {
     /// Point positions [m], finite.
     pub points: Vec<Vec3>,
     /// The cells.
-    pub cells: Cells,
+    pub cells: VtuCells,
     /// Arrays with one tuple per point.
     pub point_data: Vec<DataArray>,
     /// Arrays with one tuple per cell.
@@ -34,7 +34,7 @@ pub struct VtuFile {
 /// Cells of an unstructured grid. Cell `i` has the points
 /// `connectivity[offsets[i − 1] .. offsets[i]]` (from 0 for the first cell).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cells {
+pub struct VtuCells {
     /// Point indices, all in range.
     pub connectivity: Vec<u32>,
     /// One end per cell, ascending, the last one the length of `connectivity`.
@@ -43,7 +43,7 @@ pub struct Cells {
     pub types: Vec<u8>,
 }
 
-impl Cells {
+impl VtuCells {
     /// Type and points of each cell.
     pub fn iter(&self) -> impl Iterator<Item = (u8, &[u32])> {
         let starts = std::iter::once(0).chain(self.offsets.iter().copied());
@@ -107,7 +107,7 @@ impl VtuFile {
 }
 
 /// Reads a VTU file as triangles and tetrahedra; points and lines are passed over.
-pub fn read_mesh(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
+pub fn read_mesh(bytes: &[u8], limits: &MeshLimits) -> Result<MeshFile, MeshFileError> {
     let file = read(bytes, limits)?;
     let mut soup = Soup::new(limits, bytes.len());
     for point in &file.points {
@@ -126,7 +126,7 @@ pub fn read_mesh(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
 }
 
 /// Reads a VTU file with all its arrays.
-pub fn read(bytes: &[u8], limits: &Limits) -> Result<VtuFile, MeshError> {
+pub fn read(bytes: &[u8], limits: &MeshLimits) -> Result<VtuFile, MeshFileError> {
     let Scan {
         mut decoder,
         arrays,
@@ -201,7 +201,7 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<VtuFile, MeshError> {
     Ok(file)
 }
 
-fn read_points(array: Option<(DataArray, FileLocation)>) -> Result<Vec<Vec3>, MeshError> {
+fn read_points(array: Option<(DataArray, FileLocation)>) -> Result<Vec<Vec3>, MeshFileError> {
     let (array, place) = array.ok_or_else(|| missing("the array of point positions"))?;
     if array.components != 3 {
         let what = format!("points have {} components instead of 3", array.components);
@@ -227,7 +227,7 @@ fn read_cells(
     connectivity: Option<(DataArray, FileLocation)>,
     offsets: Option<(DataArray, FileLocation)>,
     types: Option<(DataArray, FileLocation)>,
-) -> Result<Cells, MeshError> {
+) -> Result<VtuCells, MeshFileError> {
     let (connectivity, connectivity_place) = integers(connectivity, "connectivity")?;
     let (offsets, offsets_place) = integers(offsets, "offsets")?;
     let (types, types_place) = integers(types, "types")?;
@@ -240,7 +240,7 @@ fn read_cells(
             return Err(inconsistent(place, what));
         }
     }
-    let mut cells = Cells::default();
+    let mut cells = VtuCells::default();
     let mut cell_end = 0;
     for (number, &end) in offsets.iter().enumerate() {
         let in_range = end >= cell_end && end <= connectivity.len() as i64;
@@ -256,13 +256,13 @@ fn read_cells(
                 Ok(vertex) if vertex < points => cells.connectivity.push(vertex as u32),
                 _ => {
                     let (first, count) = (0, points);
-                    let problem = Problem::IndexOutOfRange {
+                    let problem = MeshFileProblem::IndexOutOfRange {
                         index,
                         first,
                         count,
                     };
                     return Err(
-                        MeshError::new(connectivity_place, problem).at("cell", number as u64)
+                        MeshFileError::new(connectivity_place, problem).at("cell", number as u64)
                     );
                 }
             }
@@ -290,7 +290,7 @@ fn read_cells(
 fn integers(
     array: Option<(DataArray, FileLocation)>,
     name: &str,
-) -> Result<(Vec<i64>, FileLocation), MeshError> {
+) -> Result<(Vec<i64>, FileLocation), MeshFileError> {
     let (array, place) = array.ok_or_else(|| missing(&format!("the array `{name}`")))?;
     match array.values {
         Values::Integer(values) => Ok((values, place)),
@@ -334,7 +334,7 @@ enum Source<'a> {
     Appended(u64),
 }
 
-fn scan<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Scan<'a>, MeshError> {
+fn scan<'a>(bytes: &'a [u8], limits: &MeshLimits) -> Result<Scan<'a>, MeshFileError> {
     let mut xml = Xml::new(bytes)?;
     let mut decoder = None;
     let mut counts: Option<(u64, u64)> = None;
@@ -356,8 +356,8 @@ fn scan<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Scan<'a>, MeshError> {
             b"Piece" if counts.is_some() => {
                 let what = "a file of several pieces".to_string();
                 let remedy = "merge the pieces before saving (in ParaView: Merge Blocks)";
-                let problem = Problem::Unsupported { what, remedy };
-                return Err(MeshError::new(attributes.place, problem));
+                let problem = MeshFileProblem::Unsupported { what, remedy };
+                return Err(MeshFileError::new(attributes.place, problem));
             }
             b"Piece" => {
                 let points = attributes.count("NumberOfPoints")?;
@@ -372,9 +372,9 @@ fn scan<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Scan<'a>, MeshError> {
                     ("cells", cells, limits.max_elements),
                 ] {
                     if count > limit {
-                        return Err(MeshError::new(
+                        return Err(MeshFileError::new(
                             place,
-                            Problem::TooMany { what, count, limit },
+                            MeshFileProblem::TooMany { what, count, limit },
                         ));
                     }
                 }
@@ -421,7 +421,7 @@ fn section_of(name: &[u8]) -> Option<Section> {
     }
 }
 
-fn declare<'a>(attributes: &Attributes, text: Cursor<'a>) -> Result<Declared<'a>, MeshError> {
+fn declare<'a>(attributes: &Attributes, text: Cursor<'a>) -> Result<Declared<'a>, MeshFileError> {
     let name = attributes.get("Name").unwrap_or_default().to_string();
     let kind = attributes.require("type")?;
     let scalar = match kind {
@@ -460,13 +460,16 @@ fn declare<'a>(attributes: &Attributes, text: Cursor<'a>) -> Result<Declared<'a>
     })
 }
 
-fn inconsistent(place: FileLocation, what: String) -> MeshError {
+fn inconsistent(place: FileLocation, what: String) -> MeshFileError {
     let remedy = "the file is damaged: write it again";
-    MeshError::new(place, Problem::Inconsistent { what, remedy })
+    MeshFileError::new(place, MeshFileProblem::Inconsistent { what, remedy })
 }
 
-fn missing(what: &str) -> MeshError {
+fn missing(what: &str) -> MeshFileError {
     let what = what.to_string();
     let remedy = "write the file again as a VTK XML unstructured grid";
-    MeshError::new(FileLocation::File, Problem::Missing { what, remedy })
+    MeshFileError::new(
+        FileLocation::File,
+        MeshFileProblem::Missing { what, remedy },
+    )
 }

@@ -7,7 +7,7 @@ use stiction_bodies::{
 use stiction_math::Vec3;
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     read::{Document, Gravity},
     source::SourceSpan,
 };
@@ -98,7 +98,7 @@ impl<T: Iterator<Item = f64> + Clone> Run<'_, T> {
             let message = format!("{what} is not finite at t = {t} s");
             let help = "keep the formula finite for the whole run, for example with min and max";
             self.reporter
-                .fail::<()>(Kind::Value, place, message, Some(help.to_owned()));
+                .fail::<()>(ProblemKind::Value, place, message, Some(help.to_owned()));
         }
     }
 }

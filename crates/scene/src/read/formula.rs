@@ -3,7 +3,7 @@
 use stiction_math::formula::{Formula, FormulaError, FormulaErrorKind};
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     format::{FromValue, Type},
     source::{At, SourceSpan},
     suggest,
@@ -43,7 +43,7 @@ pub(crate) fn of_time(reporter: &Reporter, node: &Node, what: &str) -> Option<Fo
     if !start.is_finite() {
         let message = format!("{what} is {start} at t = 0, but must be finite");
         let help = "avoid division by zero, roots of negative numbers and overflow";
-        return text.fail(reporter, Kind::Value, message, Some(help.to_owned()));
+        return text.fail(reporter, ProblemKind::Value, message, Some(help.to_owned()));
     }
     Some(formula)
 }
@@ -58,12 +58,12 @@ pub(crate) fn refuse<T>(
     help: Option<String>,
 ) -> Option<T> {
     let (kind, own) = match &error.kind {
-        FormulaErrorKind::UnknownName(_) => (Kind::UnknownName, None),
+        FormulaErrorKind::UnknownName(_) => (ProblemKind::UnknownName, None),
         FormulaErrorKind::UnknownFunction(name) => {
             let known = suggest::help(name, "functions", Formula::functions());
-            (Kind::UnknownName, Some(known))
+            (ProblemKind::UnknownName, Some(known))
         }
-        _ => (Kind::Value, None),
+        _ => (ProblemKind::Value, None),
     };
     let place = place_in(reporter, text, error);
     let column = text.value[..error.span.start].chars().count() + 1;

@@ -26,7 +26,7 @@ use stiction_math::Vec3;
 use stiction_sim::{MethodConfig, Registry, check::Check};
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     format::{Family, Fields, section},
     friction::FrictionTable,
     settings::{ContactSettings, OutputSettings, OverlapPolicy, TimeSettings},
@@ -192,7 +192,7 @@ pub(crate) fn document(
             let help = suggest::help(name.value, "materials", used.iter().copied());
             name.fail::<()>(
                 reporter,
-                Kind::UnknownName,
+                ProblemKind::UnknownName,
                 format!("nothing is made of `{}`", name.value),
                 Some(help),
             );
@@ -217,7 +217,12 @@ pub(crate) fn document(
     let another = |n: &Node| !matches!(n.value, Value::Array(_));
     if bodies.is_empty() && !f.get("body").is_some_and(another) {
         let help = Some("add a [[body]] table".to_owned());
-        reporter.fail::<()>(Kind::MissingKey, place, "the scene has no body", help);
+        reporter.fail::<()>(
+            ProblemKind::MissingKey,
+            place,
+            "the scene has no body",
+            help,
+        );
     }
     Some(Document {
         name,
@@ -250,8 +255,12 @@ fn material_table<'a>(f: &Fields<'a>) -> Option<&'a Table> {
                 other.describe()
             );
             let help = "write [material.NAME] above the material's keys";
-            f.reporter
-                .fail(Kind::Type, node.place, message, Some(help.to_owned()))
+            f.reporter.fail(
+                ProblemKind::Type,
+                node.place,
+                message,
+                Some(help.to_owned()),
+            )
         }
     }
 }
@@ -288,7 +297,7 @@ fn unique<'a>(reporter: &Reporter, names: impl Iterator<Item = &'a At<String>>, 
             let message = format!("two {what} are called `{}`", name.value);
             name.fail::<()>(
                 reporter,
-                Kind::Duplicate,
+                ProblemKind::Duplicate,
                 message,
                 Some("give each its own name".to_owned()),
             );

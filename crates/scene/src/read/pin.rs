@@ -5,7 +5,7 @@ use stiction_geometry::Selection;
 use stiction_math::Vec3;
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     format::{Fields, section},
     read::{
         body::Names,
@@ -205,7 +205,7 @@ pub(crate) fn selection(reporter: &Reporter, node: &Node, owner: &str) -> Option
         let message = format!("`select` of {owner} says nothing");
         let keys: Vec<&str> = SELECT.keys.iter().map(|k| k.name).collect();
         let help = format!("give one or more of {}", keys.join(", "));
-        return reporter.fail(Kind::MissingKey, node.place, message, Some(help));
+        return reporter.fail(ProblemKind::MissingKey, node.place, message, Some(help));
     }
     Some(filters)
 }

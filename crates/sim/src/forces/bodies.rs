@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use stiction_bodies::{
     Body, Hessian, Model,
-    kind::{StepDamping, Weights},
+    kind::{StepDamping, TermWeights},
 };
 use stiction_math::{BlockMatrix, Mat3, ScatterError, Vec3};
 
@@ -124,7 +124,7 @@ impl BodyForces {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.resize(at.x.len(), Vec3::zeros());
         let done = jacobian.add_bodies(model, &mut scratch, |b, body, g, part| {
-            let weights = Weights {
+            let weights = TermWeights {
                 gradient: 0.0,
                 mass: 1.0 + a * body.damping.mass,
                 damping: a,

@@ -7,7 +7,7 @@
 use stiction_bodies::{Model, State, Stencil, drag::Drag, surface::vertex_areas};
 use stiction_math::{Mat3, Quat, Vec3};
 
-use super::{Change, ForceState, ForceTerm, Form, Rates};
+use super::{Change, ForceState, ForceTerm, Rates, TorqueForm};
 
 /// All damped points of a model, with their lagged coefficients.
 pub struct Dissipation {
@@ -215,7 +215,14 @@ impl ForceTerm for Dissipation {
     }
 
     /// The same in both forms: levers are lagged, so that rotation vectors turn at the rate of v.
-    fn add_force(&self, model: &Model, at: ForceState<'_>, _: Form<'_>, s: f64, f: &mut [Vec3]) {
+    fn add_force(
+        &self,
+        model: &Model,
+        at: ForceState<'_>,
+        _: TorqueForm<'_>,
+        s: f64,
+        f: &mut [Vec3],
+    ) {
         self.for_each_point(model, at.v, |ends, u, law| {
             let force = law.force(u) * -s;
             for (stencil, sign) in ends.iter().flatten() {

@@ -72,7 +72,7 @@ impl<'a> ForceState<'a> {
 
 /// The space in which forces on the angular blocks of rigid bodies are expressed.
 #[derive(Clone, Copy, Debug)]
-pub enum Form<'a> {
+pub enum TorqueForm<'a> {
     /// Torques in the world frame, as the balance of momentum needs them.
     Balance,
     /// Tᵀ times the torque, with the Jacobian T of every rotation vector: derivatives of a potential
@@ -90,7 +90,7 @@ pub struct Rates<'a> {
     /// T: the Jacobian of every rotation vector.
     pub turns: &'a [Mat3],
     /// The form of the forces that are differentiated.
-    pub form: Form<'a>,
+    pub form: TorqueForm<'a>,
 }
 
 /// Changes of positions and velocities; world rotations and angular velocities for angular blocks.
@@ -109,7 +109,14 @@ pub trait ForceTerm {
     fn add_energy(&self, model: &Model, at: ForceState<'_>, s: f64, sum: &mut f64);
 
     /// f += s f(q, v).
-    fn add_force(&self, model: &Model, at: ForceState<'_>, form: Form<'_>, s: f64, f: &mut [Vec3]);
+    fn add_force(
+        &self,
+        model: &Model,
+        at: ForceState<'_>,
+        form: TorqueForm<'_>,
+        s: f64,
+        f: &mut [Vec3],
+    );
 
     /// Calls `sink` with blocks (i, j) whose sum is −(b ∂f/∂v + c (∂f/∂q) T).
     fn for_each_block(
@@ -120,7 +127,7 @@ pub trait ForceTerm {
         sink: &mut dyn FnMut(u32, u32, &Mat3),
     );
 
-    /// y += s (∂f/∂q dq + ∂f/∂v dv), in the form [`Form::Balance`].
+    /// y += s (∂f/∂q dq + ∂f/∂v dv), in the form [`TorqueForm::Balance`].
     fn add_product(
         &self,
         model: &Model,
@@ -173,7 +180,7 @@ impl Forces {
     ) -> Result<(), ScatterError> {
         self.bodies.add(model, at, s, f)?;
         for term in self.terms() {
-            term.add_force(model, at, Form::Balance, s, f);
+            term.add_force(model, at, TorqueForm::Balance, s, f);
         }
         Ok(())
     }
@@ -214,7 +221,7 @@ impl Forces {
             position: a * a,
             velocity: a,
             turns,
-            form: Form::Balance,
+            form: TorqueForm::Balance,
         };
         let mut done = Ok(());
         for term in self.terms() {

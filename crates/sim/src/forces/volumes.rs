@@ -3,7 +3,7 @@
 use stiction_bodies::Model;
 use stiction_math::{Mat3, Vec3, reduce};
 
-use super::{Change, ForceState, ForceTerm, Form, Rates};
+use super::{Change, ForceState, ForceTerm, Rates, TorqueForm};
 use crate::implicit::Jacobian;
 
 /// The pressures of all enclosed volumes of a model.
@@ -27,7 +27,14 @@ impl ForceTerm for Volumes {
         }
     }
 
-    fn add_force(&self, model: &Model, at: ForceState<'_>, _: Form<'_>, s: f64, f: &mut [Vec3]) {
+    fn add_force(
+        &self,
+        model: &Model,
+        at: ForceState<'_>,
+        _: TorqueForm<'_>,
+        s: f64,
+        f: &mut [Vec3],
+    ) {
         for volume in &model.volumes {
             let slope = volume.energy(volume.measure(at.x))[1];
             volume.add_gradient(at.x, -s * slope, f);

@@ -96,9 +96,9 @@ pub trait ContactStage {
 }
 
 /// A contact model of a force-based method.
-pub trait Contact: ContactForces + ContactStage {}
+pub trait ContactModel: ContactForces + ContactStage {}
 
-impl<T: ContactForces + ContactStage> Contact for T {}
+impl<T: ContactForces + ContactStage> ContactModel for T {}
 
 /// A stage whose trial may be moved.
 pub struct Trial<'a> {

@@ -6,7 +6,7 @@ use stiction_bodies::{Body, Hessian, Model};
 use stiction_math::{LinearOperator, Mat3, ScatterError, Vec3, reduce};
 
 use super::{
-    contact::{Blocks, Contact, ContactRates, Trial},
+    contact::{Blocks, ContactModel, ContactRates, Trial},
     jacobian::Jacobian,
     stage::{ImplicitStage, Knot},
 };
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A stage with everything its residual needs.
-pub struct Problem<'a> {
+pub struct StageProblem<'a> {
     /// The model.
     pub model: &'a Model,
     /// Prescribed motions at the end of the stage.
@@ -27,12 +27,12 @@ pub struct Problem<'a> {
     /// All forces but contact.
     pub forces: &'a mut Forces,
     /// Contact, if things may touch.
-    pub contacts: Option<&'a mut dyn Contact>,
+    pub contacts: Option<&'a mut dyn ContactModel>,
     /// The Jacobian of the last linearisation.
     pub jacobian: &'a mut Jacobian,
 }
 
-impl Problem<'_> {
+impl StageProblem<'_> {
     /// r ← r(v); its Euclidean norm.
     pub fn residual(&mut self, v: &[Vec3], r: &mut [Vec3]) -> Result<f64, SolveError> {
         let Self { model, stage, .. } = self;
@@ -134,7 +134,7 @@ impl Problem<'_> {
     fn products<'a>(
         &'a self,
         base: Base<'a>,
-        contacts: Option<&'a dyn Contact>,
+        contacts: Option<&'a dyn ContactModel>,
     ) -> Result<Products<'a>, SolveError> {
         let active = contacts
             .map(|c| c.active(self.stage.contact_place()))
@@ -222,7 +222,7 @@ pub struct Products<'a> {
     stage: &'a ImplicitStage,
     prescribed: &'a Prescribed,
     base: Base<'a>,
-    contacts: Option<&'a dyn Contact>,
+    contacts: Option<&'a dyn ContactModel>,
     active: Vec<u32>,
     model: &'a Model,
 }

@@ -4,12 +4,15 @@
 use stiction_bodies::{Model, State, motion::Pose};
 use stiction_contact::{
     ContactSet,
-    smooth::{self, Frame, Load, Penalty, Rest, Room, SmoothConfig, SmoothContacts, SmoothError},
+    smooth::{
+        self, ContactLoad, JacobianPattern, Penalty, Rest, RigidFrame, SmoothConfig,
+        SmoothContacts, SmoothError,
+    },
 };
 use stiction_math::{Mat3, Vec3, reduce};
 
 use super::{
-    barrier::{self, Limits},
+    barrier::{self, BarrierLimits},
     guard::{Configuration, Guard},
 };
 use crate::{
@@ -24,16 +27,16 @@ use crate::{
 pub(super) struct Contacts {
     smooth: SmoothContacts,
     /// Obstacles at the time of the stage.
-    frames: Vec<Frame>,
+    frames: Vec<RigidFrame>,
     /// The rigid body of each angular block.
     angular: Vec<Option<usize>>,
     scratch: Vec<Vec3>,
     /// Blocks that contacts have coupled since the last detection.
-    room: Room,
+    room: JacobianPattern,
     /// Admissible steps of a barrier.
     guard: Option<Guard>,
     /// Limits of κ in the step, where it adapts as in [li2020].
-    limits: Option<Limits>,
+    limits: Option<BarrierLimits>,
     /// Masses of the bodies [kg], and gravity [m/s²].
     masses: Vec<f64>,
     gravity: Vec3,
@@ -79,7 +82,7 @@ impl Contacts {
             frames: Vec::new(),
             scratch: vec![Vec3::zeros(); angular.len()],
             angular,
-            room: Room::default(),
+            room: JacobianPattern::default(),
             guard: None,
             limits: None,
             masses,
@@ -204,7 +207,7 @@ impl Contacts {
             .sum();
         let mass = self.masses.iter().sum::<f64>() / points.max(1) as f64;
         let delta = self.smooth.config().delta.unwrap_or(thickness);
-        let mut limits = Limits::new(mass, barrier::diagonal(model, state), delta, h);
+        let mut limits = BarrierLimits::new(mass, barrier::diagonal(model, state), delta, h);
         let squared = reduce::dot(&force, &force);
         let now = self.smooth.stiffness();
         let wanted = match squared > 0.0 {
@@ -345,7 +348,7 @@ impl ContactStage for Contacts {
         self.frames.clear();
         self.frames.extend(model.obstacles.iter().map(|o| {
             let now: Pose = o.pose(time);
-            Frame::reached(&o.pose(time - dt), &now, dt)
+            RigidFrame::reached(&o.pose(time - dt), &now, dt)
         }));
         self.room.clear();
     }
@@ -356,7 +359,7 @@ impl ContactStage for Contacts {
     }
 
     fn settle(&mut self, at: ForceState<'_>) -> Result<(), SolveError> {
-        let load = Load {
+        let load = ContactLoad {
             masses: &self.masses,
             gravity: self.gravity,
         };
@@ -470,7 +473,7 @@ impl Contacts {
 /// `place` among obstacles that stand at `obstacles`, with velocities that are chords of `chord` [s].
 fn among<'a>(
     place: ForceState<'a>,
-    obstacles: &'a [Frame],
+    obstacles: &'a [RigidFrame],
     chord: f64,
 ) -> smooth::ContactKinematics<'a> {
     smooth::ContactKinematics {
