@@ -25,7 +25,7 @@ use stiction_math::Vec3;
 use super::detector::Detector;
 use super::emit::{AGAIN, EDGE, FACE, Found, KIND, Kind, VERTEX};
 use super::pairs::REACH;
-use super::step::{Motion, Step};
+use super::step::{DetectStep, Motion};
 use super::world::World;
 use crate::{ContactKey, ContactSet};
 
@@ -119,7 +119,7 @@ impl World {
     pub(super) fn held(
         &self,
         motion: &Motion,
-        step: &Step,
+        step: &DetectStep,
         found: &mut Vec<Found>,
     ) -> Vec<(ContactKey, Found)> {
         let previous = step.previous;
@@ -131,7 +131,11 @@ impl World {
         let rank = |c: &usize| (pair_of(&previous.key[*c]), previous.key[*c]);
         all.sort_by(|a, b| {
             let load = step.held[*b].load.total_cmp(&step.held[*a].load);
-            rank(a).0.cmp(&rank(b).0).then(load).then(rank(a).cmp(&rank(b)))
+            rank(a)
+                .0
+                .cmp(&rank(b).0)
+                .then(load)
+                .then(rank(a).cmp(&rank(b)))
         });
         let mut held: Vec<(ContactKey, Found)> = Vec::new();
         for pair in all.chunk_by(|a, b| rank(a).0 == rank(b).0) {
