@@ -19,7 +19,7 @@
 //!
 //! The closest points are listed as well where they are closer by more than [`SAME`].
 
-use stiction_geometry::collide::ContactKind;
+use stiction_geometry::collide::ProximityKind;
 use stiction_math::Vec3;
 
 use super::detector::Detector;
@@ -51,36 +51,39 @@ pub struct HeldPoint {
 }
 
 /// The vertices of the two features of a key; none if one is a solid.
-fn features(world: &World, key: &ContactKey) -> Option<(ContactKind, [u32; 4])> {
+fn features(world: &World, key: &ContactKey) -> Option<(ProximityKind, [u32; 4])> {
     let number = |name: u64| (name & ((1 << AGAIN) - 1)) as usize;
     let (i, j) = (number(key.first), number(key.second));
     let (edges, triangles) = (world.surface.edges(), world.surface.triangles());
     let p = i as u32;
     Some(match (key.first >> KIND, key.second >> KIND) {
-        (VERTEX, VERTEX) => (ContactKind::VertexVertex, [p, j as u32, j as u32, j as u32]),
+        (VERTEX, VERTEX) => (
+            ProximityKind::VertexVertex,
+            [p, j as u32, j as u32, j as u32],
+        ),
         (VERTEX, EDGE) => {
             let [a, b] = *edges.get(j)?;
-            (ContactKind::VertexEdge, [p, a, b, b])
+            (ProximityKind::VertexEdge, [p, a, b, b])
         }
         (VERTEX, FACE) => {
             let [a, b, c] = *triangles.get(j)?;
-            (ContactKind::VertexFace, [p, a, b, c])
+            (ProximityKind::VertexFace, [p, a, b, c])
         }
         (EDGE, EDGE) => {
             let ([a, b], [c, d]) = (*edges.get(i)?, *edges.get(j)?);
-            (ContactKind::EdgeEdge, [a, b, c, d])
+            (ProximityKind::EdgeEdge, [a, b, c, d])
         }
         _ => return None,
     })
 }
 
 /// Signed weights of the vertices of two features at given coordinates.
-fn weights(kind: ContactKind, [s, t]: [f64; 2]) -> [f64; 4] {
+fn weights(kind: ProximityKind, [s, t]: [f64; 2]) -> [f64; 4] {
     match kind {
-        ContactKind::VertexVertex => [1.0, -1.0, 0.0, 0.0],
-        ContactKind::VertexEdge => [1.0, s - 1.0, -s, 0.0],
-        ContactKind::VertexFace => [1.0, s + t - 1.0, -s, -t],
-        ContactKind::EdgeEdge => [1.0 - s, s, t - 1.0, -t],
+        ProximityKind::VertexVertex => [1.0, -1.0, 0.0, 0.0],
+        ProximityKind::VertexEdge => [1.0, s - 1.0, -s, 0.0],
+        ProximityKind::VertexFace => [1.0, s + t - 1.0, -s, -t],
+        ProximityKind::EdgeEdge => [1.0 - s, s, t - 1.0, -t],
     }
 }
 
@@ -106,10 +109,10 @@ impl World {
             all.filter(|(w, _)| **w == v).map(|(_, w)| w.abs()).sum()
         };
         Some(match kind {
-            ContactKind::VertexVertex => [0.0, 0.0],
-            ContactKind::VertexEdge => [weight(v[2]), 0.0],
-            ContactKind::VertexFace => [weight(v[2]), weight(v[3])],
-            ContactKind::EdgeEdge => [weight(v[1]), weight(v[3])],
+            ProximityKind::VertexVertex => [0.0, 0.0],
+            ProximityKind::VertexEdge => [weight(v[2]), 0.0],
+            ProximityKind::VertexFace => [weight(v[2]), weight(v[3])],
+            ProximityKind::EdgeEdge => [weight(v[1]), weight(v[3])],
         })
     }
 
