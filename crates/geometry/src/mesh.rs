@@ -27,7 +27,7 @@ pub struct TetMesh {
     pub tets: Vec<[u32; 4]>,
 }
 
-/// Why a mesh cannot be used.
+/// Reason for which a mesh cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MeshError {
     /// An element refers to a vertex that does not exist.
@@ -49,7 +49,7 @@ pub enum MeshError {
     /// Indices are 32-bit: the mesh would need more.
     #[error("the mesh has {count} vertices or elements, more than 32-bit indices can name")]
     TooLarge {
-        /// The number asked for.
+        /// The requested number.
         count: usize,
     },
     /// The surface should be closed, but has an edge with a triangle on one side only.

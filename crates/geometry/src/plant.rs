@@ -20,18 +20,18 @@ pub struct Plant {
 pub struct PlantPart {
     /// The spine runs through these points, smoothly [m].
     pub points: Vec<Vec3>,
-    /// What is swept along it.
+    /// Cross-section swept along the spine.
     pub section: PlantSection,
     /// The second axis of the section, which is the normal of a flat one, is as near to this
     /// direction at the root as can be; along the spine it follows without twist.
     pub up: Vec3,
-    /// How many frames carry it: along the spine, the first of a part with a parent being the
-    /// parent's, and across it. A round section has one across.
+    /// Number of frames along the spine, the first of a part with a parent being the parent's, and
+    /// across it. A round section has one across.
     pub frames: [u32; 2],
-    /// How fine its surface is: cells along the spine between two frames, and cells around a round
+    /// Resolution of the surface: cells along the spine between two frames, and cells around a round
     /// section or across a flat one.
     pub cells: [u32; 2],
-    /// What multiplies Young's modulus of the body's material [1].
+    /// Factor of Young's modulus of the body's material [1].
     pub stiffness: f64,
     /// The part that its root moves with.
     pub parent: Option<u32>,
@@ -90,7 +90,7 @@ impl PlantPart {
         u64::from(self.frames[0].max(1) - 1) * u64::from(self.cells[0]) + 1
     }
 
-    /// How many vertices its surface has.
+    /// Number of vertices of the surface.
     fn vertex_count(&self) -> u128 {
         let along = u128::from(self.station_count());
         match self.section {

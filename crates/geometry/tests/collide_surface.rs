@@ -149,11 +149,11 @@ fn what_moves_together_meets_no_more_than_at_rest() {
         let (apart, together) = (count(end), count(&moved(end)));
         assert!(apart.abs_diff(together) * 100 < apart, "{apart} {together}");
     }
-    // Boxes around whole ways meet all that is there.
+    // Boxes around whole trajectories contain all positions.
     let moved = moved(&end);
     let swept = SweptSurface::build(surface.clone(), &start, &moved, 0.01).unwrap();
     assert!(Candidates::within(&swept, any).len() > 5 * count(&moved));
-    // Ends that are known to a box cover all that may happen in it.
+    // Ends that are bounded by a box cover all positions in it.
     let corners = |(a, b): (&Vec3, &Vec3)| [a.inf(b), a.sup(b)];
     let ends: Vec<[Vec3; 2]> = start.iter().zip(&end).map(corners).collect();
     let all = SweptSurface::build_moving(surface.clone(), &start, ends.as_slice(), 0.0).unwrap();
@@ -407,7 +407,7 @@ fn what_is_streamed_is_what_candidates_hold() {
     }
 }
 
-/// Single precision costs a little room and no corner.
+/// Single precision enlarges boxes slightly and loses no corner.
 #[test]
 fn boxes_of_ends_contain_their_corners() {
     let mut random = SplitMix::new(3);

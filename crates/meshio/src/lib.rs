@@ -44,7 +44,7 @@ use stiction_geometry::{TetMesh, TriMesh};
 
 pub use error::{FileElement, FileLocation, MeshFileError, MeshFileProblem};
 
-/// What a mesh file holds. At least one of `surface` and `tets` is present.
+/// Contents of a mesh file. At least one of `surface` and `tets` is present.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MeshFile {
     /// The triangles of the file; polygons are triangulated.
@@ -53,7 +53,7 @@ pub struct MeshFile {
     pub tets: Option<TetMesh>,
     /// Named vertex sets, in the order in which the file first names them.
     pub groups: Vec<VertexGroup>,
-    /// What the reader changed, in sentences for the user (for example "all 12 tetrahedra were
+    /// Changes made by the reader, in sentences for the user (for example "all 12 tetrahedra were
     /// turned").
     pub notes: Vec<String>,
 }
@@ -117,7 +117,7 @@ impl MeshFile {
     }
 }
 
-/// How much a mesh file may hold.
+/// Limits on the contents of a mesh file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeshLimits {
     /// Most vertices.

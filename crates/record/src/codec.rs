@@ -270,7 +270,7 @@ impl<'a> Decoder<'a> {
         let count = self.u64()?;
         let room = (self.remaining() / width) as u64;
         if count > room {
-            return Err(start.error(format!("{count} entries announced, room for {room}")));
+            return Err(start.error(format!("{count} entries announced, but only {room} fit")));
         }
         self.take(count as usize * width)
     }

@@ -8,7 +8,7 @@ use stiction_math::Vec3;
 use super::{ShapeError, at_least_one, limited, positive, require, room::SegmentGrid};
 use crate::{mesh::TriMesh, place::by_place, random::SplitMix, strands::Strands};
 
-/// What hair grows on.
+/// The surface on which hair grows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scalp {
     /// A sphere round the origin.
@@ -29,7 +29,7 @@ pub enum Scalp {
 /// scalp; strands are numbered by the places of their roots along a Morton curve, so that
 /// neighbours in space are neighbours in memory.
 ///
-/// Before clumping, a strand follows, with s the way along its middle line, n its root's normal and
+/// Before clumping, a strand follows, with s the arc length of its centreline, n its root's normal and
 /// t₁, t₂ two tangents,
 ///
 /// root + s n + Σₖ frizz L/(2πk) aₖ sin(2πk s/L + φₖ) t + curl (cos θ t₁ + sin θ t₂),  θ = 2πs/pitch + φ
@@ -38,7 +38,7 @@ pub enum Scalp {
 /// everywhere, so that it never enters a convex scalp.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Groom {
-    /// What the strands stand on.
+    /// The surface on which the strands stand.
     pub scalp: Scalp,
     /// Number of strands.
     pub count: u32,
@@ -54,17 +54,17 @@ pub struct Groom {
     pub curl_pitch: f64,
     /// Into how many clumps strands are gathered; 0 for none.
     pub clumps: u32,
-    /// How far the tip of a strand is moved towards that of its clump, from 0 to 1; less towards
-    /// the root.
+    /// Fraction of the distance to the tip of its clump by which the tip of a strand is moved; less
+    /// towards the root.
     pub clumping: f64,
-    /// How far the middle lines of strands are from one another at least [m]; 0 for as they come.
-    /// A strand that comes nearer to those before gets other waves and another turn.
+    /// Least distance between the centrelines of strands [m]; 0 for no limit. A strand that comes
+    /// closer to earlier ones gets other waves and another rotation.
     pub apart: f64,
     /// Chooses waves, turns and places.
     pub seed: u64,
 }
 
-/// Where a strand begins.
+/// The start of a strand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Root {
     /// The point on the scalp [m].
@@ -76,7 +76,7 @@ pub struct Root {
 const SHAPE: &str = "groom";
 /// Waves of frizz per strand.
 const WAVES: usize = 3;
-/// How many shapes a strand may try to keep its distance.
+/// Number of shapes that a strand may try to keep its distance.
 const TRIES: u64 = 1000;
 /// Sine of the flattest angle between a strand and the tangent plane of its root.
 const LEAST_RISE: f64 = 0.2;
@@ -138,7 +138,7 @@ impl Groom {
         };
         let mut room = (self.apart > 0.0)
             .then(|| SegmentGrid::new(self.apart, nodes - roots.len(), self.length / n as f64));
-        // Those first who lead a clump: the others follow them.
+        // Strands that lead a clump come first: the others follow them.
         let leads = |s: &usize| self.leader(*s, roots.len()) == *s;
         let all = 0..roots.len();
         let others = all.clone().filter(|s| !leads(s));
@@ -183,7 +183,7 @@ impl Groom {
     fn grow(&self, own: (&Root, &Style), leader: (&Root, &Style), points: &mut [Vec3]) {
         let (root, n) = (own.0, self.segments as usize);
         let step = self.length / n as f64;
-        // A curl takes more way than its middle line.
+        // A curl is longer than its centreline.
         let slope = TAU * self.curl_radius / self.curl_pitch;
         let rise = step / (1.0 + slope * slope).sqrt();
         let gathered = if self.clumps > 0 { self.clumping } else { 0.0 };
@@ -209,7 +209,7 @@ impl Groom {
         }
     }
 
-    /// Where the strands begin, in their order.
+    /// The starts of the strands, in their order.
     pub fn roots(&self) -> Result<Vec<Root>, ShapeError> {
         self.node_count()?;
         let count = self.count as usize;
@@ -246,7 +246,7 @@ impl Groom {
     }
 }
 
-/// The direction of `way`, raised where it would go down or too flat: a strand that always rises
+/// The direction `way`, raised where it would go down or too flat: a strand that always rises
 /// from its root's tangent plane never enters a convex scalp, however far away its clump is.
 fn rising(way: Vec3, normal: Vec3) -> Vec3 {
     let direction = way.try_normalize(0.0).unwrap_or(normal);
@@ -260,7 +260,7 @@ fn rising(way: Vec3, normal: Vec3) -> Vec3 {
     }
 }
 
-/// What is random about a strand.
+/// Random properties of a strand.
 struct Style {
     tangents: [Vec3; 2],
     phase: f64,

@@ -3,17 +3,17 @@
 use super::{BoxSolid, ShapeError, TetPattern, at_least_one, limited};
 use crate::mesh::TetMesh;
 
-/// A box with an empty room inside, centred at the origin. Vertices come in the order of
-/// [`BoxSolid`], without those inside the room.
+/// A box with a cavity, centred at the origin. Vertices come in the order of
+/// [`BoxSolid`], without those inside the cavity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoxShell {
     /// Outer edge lengths [m].
     pub size: [f64; 3],
     /// Number of cells along each outer edge.
     pub cells: [u32; 3],
-    /// How many cells thick the walls are.
+    /// Thickness of the walls in cells.
     pub walls: u32,
-    /// How a cell is cut into tetrahedra.
+    /// Subdivision of a cell into tetrahedra.
     pub pattern: TetPattern,
 }
 
@@ -107,7 +107,7 @@ mod tests {
                 let volume: f64 = shape.size.iter().product::<f64>() - room;
                 assert!((mesh.volume() - volume).abs() < 1e-12);
                 assert!((0..mesh.tets.len()).all(|t| mesh.tet_volume(t) > 0.0));
-                // Outside counts the whole box, the wall of the room counts negative.
+                // Outside counts the whole box, the wall of the cavity counts negative.
                 let (skin, _) = mesh.surface();
                 assert!((skin.volume() - volume).abs() < 1e-12);
                 assert!(skin.boundary_edges().is_empty());

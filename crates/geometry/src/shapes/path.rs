@@ -11,7 +11,7 @@ use crate::strands::Strands;
 pub enum Move {
     /// Straight on.
     Run {
-        /// How far [m].
+        /// Length [m].
         length: f64,
     },
     /// Round a circle in the xy plane, to the left for positive angles.
@@ -20,19 +20,19 @@ pub enum Move {
         radius: f64,
         /// Angle [rad]; more than a turn is a coil.
         angle: f64,
-        /// How far it rises along z meanwhile [m].
+        /// Rise along z [m].
         rise: f64,
     },
 }
 
-/// One strand of equally long pieces of way, from the origin along x at first.
+/// One strand of segments of equal arc length, from the origin along x at first.
 ///
 /// Nodes lie on the path, so that edges are chords of its arcs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
     /// The parts, one after another.
     pub moves: Vec<Move>,
-    /// How many segments the whole has.
+    /// Number of segments of the whole path.
     pub segments: u32,
 }
 
@@ -101,7 +101,7 @@ impl Move {
         }
     }
 
-    /// Where one is after `way`, and heading where [rad].
+    /// Position after the arc length `way`, and the heading there [rad].
     fn go(&self, from: &Vec3, heading: f64, way: f64) -> (Vec3, f64) {
         let ahead = |h: f64| Vec3::new(cos(h), sin(h), 0.0);
         match *self {

@@ -74,7 +74,7 @@ pub(crate) struct Tree<R> {
     cost_at_build: f64,
 }
 
-/// Why a hierarchy cannot be built or refitted.
+/// Reason for which a hierarchy cannot be built or refitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BvhError {
     /// Indices are 32-bit.

@@ -55,7 +55,7 @@ pub const ROUNDING: f64 = 96.0;
 pub struct CcdConfig {
     /// Minimum separation d [m], not negative: coming closer than this is an impact.
     pub d_min: f64,
-    /// A query stops when the gap beyond `d_min` has fallen to this part of its initial value.
+    /// A query stops when the gap beyond `d_min` has fallen to this fraction of its initial value.
     /// Smaller answers later, at the price of more rounds.
     pub leave: f64,
     /// Largest number of rounds of one query. A query that needs more answers the time reached.
@@ -140,7 +140,7 @@ fn query(pair: Pair, start: &[Vec3; 4], end: &[Vec3; 4], config: &CcdConfig) -> 
     advance(pair, start, end, config, rounding(largest), f64::INFINITY)
 }
 
-/// What to add to d so that rounding is covered, for coordinates up to `largest` [m].
+/// Addition to d that covers rounding, for coordinates up to `largest` [m].
 pub(crate) fn rounding(largest: f64) -> f64 {
     ROUNDING * 0.5 * f64::EPSILON * largest
 }
