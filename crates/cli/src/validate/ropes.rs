@@ -30,7 +30,7 @@ pub fn cases() -> [ValidationCase; 3] {
     ]
 }
 
-/// The radius of the rope's middle line round the cylinder at the start [m].
+/// The radius of the rope's centreline round the cylinder at the start [m].
 const WAY: f64 = 0.0514;
 /// The straight run before and after it [m].
 const RUN: f64 = 0.08;
@@ -129,7 +129,8 @@ fn capstan(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     Ok(findings)
 }
 
-/// The rod's length, and how far its middle line is above the edge [m]: its radius and the contact thickness.
+/// The rod's length, and the height of its centreline above the edge [m]: its radius and the
+/// contact thickness.
 const ROD: (f64, f64) = (0.3, 0.00021);
 
 /// The angle at which a thin rod whose middle is `d` [m] beyond the edge begins to slide. It turns about the edge as
@@ -162,7 +163,7 @@ fn edge(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     let mut findings = Findings::default();
     for (&(d, mu), run) in cases.iter().zip(lab.run_all(&experiments)?) {
         let columns = ["x", "z", "root-x", "root-z"].map(|name| run.points(name));
-        // Time, angle, and how far the rod has slid along itself: it sticks by its middle line.
+        // Time, angle, and the displacement of the rod along itself: it sticks at its centreline.
         let way: Vec<(f64, f64, f64)> = (0..columns[0].len())
             .map(|i| {
                 let [x, z, root_x, root_z] = [0, 1, 2, 3].map(|c| columns[c][i].1);

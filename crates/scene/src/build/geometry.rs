@@ -203,7 +203,7 @@ pub(super) fn mesh(
                     (Mesh::Surface(mesh), Vec::new())
                 }
             };
-            // The copies beside the first one.
+            // The copies of the first one.
             let nodes = match &mesh {
                 Mesh::Surface(m) => m.positions.len(),
                 Mesh::Solid(m) => m.positions.len(),
@@ -269,7 +269,7 @@ impl Mesh {
     }
 }
 
-/// What holds a plant, as a group that can be pinned.
+/// The root of a plant, as a group that can be pinned.
 fn roots(mesh: &Mesh) -> Vec<VertexGroup> {
     match mesh {
         Mesh::Plant(plant) => vec![VertexGroup {

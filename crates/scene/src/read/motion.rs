@@ -16,8 +16,8 @@ use crate::{
 words! { INTERPOLATION: Interpolation = "linear" => Interpolation::Linear, "smooth" => Interpolation::Smooth, "spline" => Interpolation::Spline }
 
 section! { pub(crate) MOTION "motion";
-    "translate": Table(&TRANSLATE), Absent, "the displacement [m], in one of the ways below";
-    "rotate": TableOrTables(&TURN), Absent, "turns, one after another, each in one of the ways below";
+    "translate": Table(&TRANSLATE), Absent, "the displacement [m], in one of the forms below";
+    "rotate": TableOrTables(&TURN), Absent, "turns, one after another, each in one of the forms below";
     "release": Number("s", NotNegative), Said("never"), "pins let go after this time; not for obstacles and attachments";
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn motion(
     Some(motion)
 }
 
-/// Which of the ways to prescribe a value over time is taken; `groups` are the keys of each.
+/// Selects the form in which a value is prescribed over time; `groups` are the keys of each.
 fn way(f: &Fields<'_>, groups: [&[&'static str]; 4]) -> Option<&'static str> {
     let taken: Vec<&[&'static str]> = groups
         .into_iter()

@@ -9,11 +9,11 @@ use stiction_scene::{LoadOptions, SceneSource};
 
 use super::Failure;
 
-/// Where and when Coulomb's law stops it [m, s].
+/// Position and time at which Coulomb's law stops it [m, s].
 const EXACT: (f64, f64) = (0.769, 15.38);
 /// It has stopped where it is slower than this [m/s].
 const STOPPED: f64 = 1e-4;
-/// How long it is watched [s]; the paper's limit.
+/// Duration of the run [s]; the paper's limit.
 const DURATION: f64 = 50.0;
 
 /// A scheme: its name, and what it sets in `[method]`.
@@ -47,11 +47,11 @@ const STEPS: [f64; 3] = [0.1, 0.05, 0.01];
 pub struct Row {
     scheme: &'static str,
     step: f64,
-    /// How far it went, and when it stopped; none if it did not.
+    /// Distance and time of the stop; none if it did not stop.
     stops: Option<(f64, f64)>,
-    /// How far it was in the end [m], and when [s].
+    /// Position [m] and time [s] at the end.
     end: (f64, f64),
-    /// Why the run ended early.
+    /// Error that ended the run early.
     failure: Option<String>,
     /// Distance over time, a point every 0.1 s.
     #[serde(skip)]
