@@ -137,7 +137,7 @@ fn a_sheet_that_lies_too_close_is_lifted_and_no_more() {
     shell(&mut b, "upper", 6, Vec3::zeros(), up);
     let (model, state, before, report) = judged(b);
     assert!(report.moved < 1.5 * T, "{report:?}");
-    // Both give way, and the upper one stays above.
+    // Both yield, and the upper one stays above.
     let height = |s: &State, body: usize| {
         let x = &s.x[model.bodies[body].blocks.clone()];
         x.iter().map(|x| x.z).sum::<f64>() / x.len() as f64
@@ -209,7 +209,7 @@ fn a_box_deep_in_another_leaves_through_the_nearest_side() {
         b.rigid(spec, &mesh, 500.0, Damping::default()).unwrap();
     }
     let (_, state, before, _) = judged(b);
-    // Equal masses share the way.
+    // Equal masses share the displacement.
     assert!(state.x[2].z - before.x[2].z > 0.004);
     assert!(before.x[0].z - state.x[0].z > 0.004);
 }

@@ -97,7 +97,7 @@ fn a_bar_rests_across_another() {
     assert!(speed < 1e-3, "{speed}");
 }
 
-/// What probes say of contact, against the balance of forces and of torques. The floor bears both bars
+/// Contact probes against the balance of forces and of torques. The floor bears both bars
 /// whole. The upper bar, of weight w and half length a = 6 cm, leans: its middle is d = 2 mm past where it
 /// crosses the lower one and the end beyond stands on the floor, so that torques about that end give
 /// w a cos θ / (a + d) for the crossing.

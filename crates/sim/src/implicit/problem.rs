@@ -26,7 +26,7 @@ pub struct StageProblem<'a> {
     pub stage: &'a mut ImplicitStage,
     /// All forces but contact.
     pub forces: &'a mut Forces,
-    /// Contact, if things may touch.
+    /// Contact, if bodies collide.
     pub contacts: Option<&'a mut dyn ContactModel>,
     /// The Jacobian of the last linearisation.
     pub jacobian: &'a mut Jacobian,

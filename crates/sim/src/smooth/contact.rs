@@ -46,13 +46,13 @@ pub(super) struct Contacts {
     chord: f64,
 }
 
-/// How often a first guess is shortened for a barrier.
+/// Largest number of times that a first guess is shortened for a barrier.
 const MOST_SHORTENINGS: i32 = 30;
 
-/// The velocity of an obstacle is a difference over this part of the step.
+/// The velocity of an obstacle is a difference over this fraction of the step.
 const PART: f64 = 1e-3;
 
-/// Points of a body per point that touches, in the default of κ.
+/// Points of a body per point in contact, in the default of κ.
 const SHARES: f64 = 4.0;
 /// The default of κ of a cubic penalty, in units of m (1/h² + 4 g/δ): what rests is pressed by about a hundredth of δ, and
 /// its oscillations are shorter than a step and die at once (measured, see docs/validation.md).
@@ -92,7 +92,7 @@ impl Contacts {
         })
     }
 
-    /// The same with the admissible steps that a barrier needs.
+    /// Contacts with the admissible steps that a barrier needs.
     pub fn guarded(
         model: &Model,
         rules: &ContactRules,
@@ -121,7 +121,7 @@ impl Contacts {
         Ok(self.smooth.is_feasible(&self.at(place))?)
     }
 
-    /// How many contacts press at `place`.
+    /// Number of contacts with a force at `place`.
     pub fn count(&self, place: ForceState<'_>) -> Result<usize, SolveError> {
         Ok(self.smooth.in_contact(&self.at(place))?)
     }

@@ -1,9 +1,9 @@
 //! Steps that a barrier can follow: from one iterate of Newton's method to the next, no surface
 //! passes through another [li2020].
 //!
-//! A barrier has a force outside only, so that whatever was outside must be kept there on the way.
+//! A barrier has a force outside only, so that points outside must stay there during the solve.
 //! Continuous collision detection says how far an iterate may go; every iterate is reached from the
-//! one before on a way without collision, and the first one from the state at the start of the step.
+//! one before on a path without collision, and the first one from the state at the start of the step.
 
 use stiction_bodies::Model;
 use stiction_contact::{
@@ -18,12 +18,12 @@ use crate::{
     error::SolveError,
 };
 
-/// Surfaces stay this part of the contact thickness apart, or of a tenth of it and so on if they are
+/// Surfaces stay this fraction of the contact thickness apart, or of a tenth of it and so on if they are
 /// closer already.
 const CLEARANCE: f64 = 0.01;
-/// How often that part is divided by ten.
+/// Largest number of divisions of that fraction by ten.
 const CLOSER: i32 = 8;
-/// A way that would collide is taken up to this part of the way there.
+/// A colliding displacement is taken up to this fraction of the collision-free part.
 const SAFETY: f64 = 0.9;
 
 /// Continuous collision detection between iterates.
@@ -37,7 +37,7 @@ pub(super) struct Guard {
     none: ContactSet,
 }
 
-/// Where things are: one position per block, one orientation per rigid body.
+/// A configuration: one position per block, one orientation per rigid body.
 pub(super) struct Configuration<'a> {
     pub x: &'a [Vec3],
     pub rotations: &'a [Quat],
@@ -58,7 +58,7 @@ impl Guard {
         })
     }
 
-    /// The part of the way between two configurations that is free of collisions: 1 if all of it
+    /// The fraction of the path between two configurations that is free of collisions: 1 if all of it
     /// is, else less than where it collides. Obstacles move from where they are at the first of
     /// `times` [s] to where they are at the second.
     pub fn fraction(
@@ -76,7 +76,7 @@ impl Guard {
             let turned = to.rotations[rigid.index] * from.rotations[rigid.index].inverse();
             self.way[body.blocks.start + 1] = rotation_vector(&turned);
         }
-        // In a step of one second, the way is the velocity.
+        // In a step of one second, the displacement is the velocity.
         let step = DetectStep {
             h: 1.0,
             x: from.x,
