@@ -227,7 +227,7 @@ fn rest_becomes_exact_and_stays() {
     }
 }
 
-/// What rests under the forces of the last step is solved before anything is iterated.
+/// Rest under the forces of the last step is solved before anything is iterated.
 #[test]
 fn a_start_that_is_solved_is_the_answer() {
     let problem = incline(20, 0.3, 0.5, 0.0).problem;
@@ -520,7 +520,7 @@ impl ContactSource for Watchful {
     }
 }
 
-/// However few iterations there are, the velocity that is returned was asked about.
+/// However few iterations there are, the returned velocity was checked.
 #[test]
 fn an_answer_that_is_not_finished_does_not_run_into_what_it_never_asked_about() {
     let known = incline(12, 0.3, 0.5, 0.0);

@@ -28,7 +28,7 @@ const CLOSING: usize = 2;
 /// matter.
 const UNBALANCED: f64 = 0.05;
 
-/// How often the bound of iterates is lowered because of the momentum residual.
+/// Largest number of reductions of the bound of iterates because of the momentum residual.
 const LOWERED: usize = 3;
 
 /// Iterations before polishing where a solve starts from another one of the same step: what holds and
@@ -75,9 +75,9 @@ struct Run {
     tolerance: f64,
     /// Bound on the certificate of the answer [m].
     asked: f64,
-    /// The same for iterates: less where an answer was above `asked` with velocities eliminated.
+    /// Bound of iterates: less where an answer was above `asked` with velocities eliminated.
     bound: f64,
-    /// How often it was lowered.
+    /// Number of its reductions.
     lowered: usize,
     /// Whether an answer that is not converged at the limit gets closing detection passes.
     closes: bool,

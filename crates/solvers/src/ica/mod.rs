@@ -26,7 +26,7 @@ use stiction_math::{Cancel, Mat3, MatrixPart, SystemMatrix, Vec3, reduce};
 
 use crate::projection::{Metric, Projection};
 
-/// How long and how far to go.
+/// Stopping criteria.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Done when ‖v − v before‖∞, the changes of the last sweep, and `residual` and `linear` of the

@@ -22,7 +22,7 @@ const FALL: f64 = 0.25;
 const RANGE: (f64, f64) = (1e-3, 1e8);
 /// Newton steps in one round.
 const STEPS: usize = 20;
-/// A round is done when the imbalance is below this fraction of what it leaves of the law, or of the
+/// A round is done when the momentum residual is below this fraction of its error in the law, or of the
 /// tolerance.
 const INNER: f64 = 0.1;
 /// The shortest fraction of a step.
@@ -30,7 +30,7 @@ const SHORTEST: f64 = 1.0 / 64.0;
 /// A fraction α of a step must shorten the next one by the fraction α times this.
 const DECREASE: f64 = 0.25;
 
-/// What a contact does.
+/// State of a contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Open,
@@ -38,7 +38,7 @@ enum Mode {
     Slides,
 }
 
-/// What all contacts answer to impulses y.
+/// Responses of all contacts to impulses y.
 #[derive(Clone, Default)]
 struct Answers {
     mode: Vec<Mode>,
@@ -164,8 +164,8 @@ impl<'a> Search<'a> {
         Ok(false)
     }
 
-    /// What contacts answer to the impulses `y` after `center`; what they would if they did what
-    /// `modes` says.
+    /// Responses of contacts to the impulses `y` after `center`; with `modes`, those of the given
+    /// modes.
     fn answers(&self, y: &[Vec3], center: &[Vec3], modes: Option<&[Mode]>) -> Answers {
         let mut all = Answers::default();
         for (c, r) in center.iter().enumerate() {

@@ -12,11 +12,11 @@ use super::{
     matrix::NewtonMatrix,
 };
 
-/// A round that leaves more than this part of the last one's error is slow: ρ grows.
+/// A round that leaves more than this fraction of the last one's error is slow: ρ grows.
 const SLOW: f64 = 0.1;
-/// By how much.
+/// Growth factor of ρ.
 const GROWTH: f64 = 6.0;
-/// ρ falls by this factor where a round fails. Not the inverse of `GROWTH`, lest two values are
+/// ρ falls by this factor where a round fails. Not the inverse of `GROWTH`, so that two values are not
 /// tried in turns.
 const FALL: f64 = 0.25;
 /// The range of ρ, in inverses of the local Delassus scale: above it r − ρ u has no digits left of
@@ -24,13 +24,13 @@ const FALL: f64 = 0.25;
 const RANGE: (f64, f64) = (1e-3, 1e8);
 /// Newton steps in one round.
 const STEPS: usize = 20;
-/// A round is done when the imbalance is below this part of what it leaves of the law, ...
+/// A round is done when the momentum residual is below this fraction of its error in the law, ...
 const INNER: f64 = 0.1;
-/// ... or below this part of the tolerance.
+/// ... or below this fraction of the tolerance.
 const ENOUGH: f64 = 0.1;
-/// The shortest part of a step.
+/// The shortest fraction of a step.
 const SHORTEST: f64 = 1.0 / 64.0;
-/// A part α of a step must shorten the next one by the part α times this.
+/// A fraction α of a step must shorten the next one by the fraction α times this.
 const DECREASE: f64 = 0.25;
 
 /// See the module. The state and the settings have been checked.
@@ -102,7 +102,7 @@ struct Search<'a> {
     best: (f64, Vec<Vec3>, Vec<Vec3>),
 }
 
-/// What all contacts answer to velocities.
+/// Responses of all contacts to velocities.
 #[derive(Clone, Default)]
 struct Answers {
     mode: Vec<Mode>,
@@ -200,7 +200,7 @@ impl<'a> Search<'a> {
         Ok(false)
     }
 
-    /// Takes as much of the step −`way` as leads nearer.
+    /// Takes as much of the step −`way` as reduces the error.
     fn shorten(&mut self, way: &[Vec3], length: f64, free: bool) -> bool {
         let mut part = 1.0;
         while part >= SHORTEST {
@@ -222,7 +222,7 @@ impl<'a> Search<'a> {
         false
     }
 
-    /// What contacts answer to `v`; what they would if they did what `modes` says.
+    /// Responses of contacts to `v`; with `modes`, those of the given modes.
     fn answers(&self, v: &[Vec3], modes: Option<&[Mode]>) -> Answers {
         let set = &self.problem.contacts;
         let count = set.len();
@@ -258,7 +258,7 @@ impl<'a> Search<'a> {
 
     /// `residual` and `linear` [m/s] as in the certificate, for what there is now, which is kept if it
     /// is the best so far. What has been computed for the step serves again; the certificate itself is
-    /// asked about answers that seem to be below the tolerance.
+    /// evaluated for answers that seem to be below the tolerance.
     fn judge(&mut self) -> Result<(f64, f64), Error> {
         let set = &self.problem.contacts;
         let now = &self.now;

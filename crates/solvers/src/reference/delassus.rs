@@ -20,7 +20,7 @@ pub(super) struct Reduced {
     pub rho: Vec<f64>,
 }
 
-/// The reduced problem of the impulses r + ξ n that Coulomb's law is about, and the way back.
+/// The reduced problem of the impulses r + ξ n of Coulomb's law, and the recovery of velocities.
 pub(super) struct Delassus {
     /// The problem of the contacts.
     pub reduced: Reduced,
