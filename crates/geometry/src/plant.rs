@@ -196,15 +196,15 @@ impl PlantPart {
     /// frames.
     pub fn stations(&self) -> Vec<Station> {
         let curve = fine(&self.points);
-        let mut way = vec![0.0];
+        let mut arc = vec![0.0];
         for w in curve.windows(2) {
-            way.push(way[way.len() - 1] + (w[1] - w[0]).norm());
+            arc.push(arc[arc.len() - 1] + (w[1] - w[0]).norm());
         }
-        let length = way[way.len() - 1];
+        let length = arc[arc.len() - 1];
         let count = self.station_count() as usize;
         let at = |s: f64| {
-            let k = way.partition_point(|w| *w <= s).clamp(1, way.len() - 1);
-            let t = ((s - way[k - 1]) / (way[k] - way[k - 1])).clamp(0.0, 1.0);
+            let k = arc.partition_point(|w| *w <= s).clamp(1, arc.len() - 1);
+            let t = ((s - arc[k - 1]) / (arc[k] - arc[k - 1])).clamp(0.0, 1.0);
             curve[k - 1] + (curve[k] - curve[k - 1]) * t
         };
         let centres: Vec<Vec3> = (0..count)

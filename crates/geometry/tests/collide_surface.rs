@@ -104,9 +104,10 @@ fn candidates_contain_every_pair_that_comes_within_the_margin_and_none_whose_way
             times.any(|t| overlap(&at(first, t), &at(second, t), margin))
         };
         // At no time, however different.
-        let way = |v: &[u32]| [at(v, 0.0), at(v, 1.0)].concat();
-        let apart =
-            |first: &[u32], second: &[u32]| !overlap(&way(first), &way(second), 1.01 * margin);
+        let motion = |v: &[u32]| [at(v, 0.0), at(v, 1.0)].concat();
+        let apart = |first: &[u32], second: &[u32]| {
+            !overlap(&motion(first), &motion(second), 1.01 * margin)
+        };
         let mut least = all_pairs(&surface);
         let mut most = least.clone();
         least.vertex_face.retain(|v| comes(&v[..1], &v[1..]));
@@ -139,8 +140,8 @@ fn candidates_contain_every_pair_that_comes_within_the_margin_and_none_whose_way
 #[test]
 fn what_moves_together_meets_no_more_than_at_rest() {
     let (surface, start, end) = scene(5);
-    let way = Vec3::new(2.0, -3.0, 1.0);
-    let moved = |x: &[Vec3]| x.iter().map(|x| x + way).collect::<Vec<_>>();
+    let motion = Vec3::new(2.0, -3.0, 1.0);
+    let moved = |x: &[Vec3]| x.iter().map(|x| x + motion).collect::<Vec<_>>();
     let count = |end: &Vec<Vec3>| {
         let swept = SweptSurface::build_moving(surface.clone(), &start, end, 0.01).unwrap();
         Candidates::within(&swept, any).len()
@@ -628,9 +629,9 @@ fn what_is_said_to_stay_apart_meets_nowhere_in_its_corners() {
     let mut proven = 0;
     for round in 0..4000 {
         let start: [Vec3; 4] = std::array::from_fn(|_| Vec3::new(unit(), unit(), unit()));
-        let way = Vec3::new(unit(), unit(), unit()) * 3.0;
+        let motion = Vec3::new(unit(), unit(), unit()) * 3.0;
         let ends = start.map(|x| {
-            let end = x + way + Vec3::new(unit(), unit(), unit()) * 0.3;
+            let end = x + motion + Vec3::new(unit(), unit(), unit()) * 0.3;
             let half = Vec3::new(unit(), unit(), unit()).abs() * 0.1;
             [end - half, end + half]
         });

@@ -188,8 +188,11 @@ fn a_rigid_box_that_is_sunk_in_a_plane_rises_straight() {
     floor(&mut b);
     let (model, state, before, report) = judged(b);
     assert!(matches!(model.bodies[0].kind, BodyKind::Rigid(_)));
-    let way = state.x[0] - before.x[0];
-    assert!((way - Vec3::z() * (0.02 + T)).norm() < 1e-4, "{way}");
+    let displacement = state.x[0] - before.x[0];
+    assert!(
+        (displacement - Vec3::z() * (0.02 + T)).norm() < 1e-4,
+        "{displacement}"
+    );
     assert!(state.rotations[0].angle() < 1e-3 && report.rounds < 20);
 }
 

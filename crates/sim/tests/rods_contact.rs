@@ -88,8 +88,8 @@ fn a_bar_rests_across_another() {
     assert!((at(6).z - lower).abs() < 1e-4, "{}", at(6).z);
     // The upper bar leans: where it crosses is between its nodes 5 and 6.
     let (a, b) = (at(13 + 5), at(13 + 6));
-    let way = (b - a).normalize();
-    let normal = way.cross(&Vec3::x()).normalize();
+    let along = (b - a).normalize();
+    let normal = along.cross(&Vec3::x()).normalize();
     let apart = normal.dot(&(a - at(6))).abs();
     let touching = 2.0 * RADIUS + THICKNESS;
     assert!((apart - touching).abs() < 1e-5, "{apart}");

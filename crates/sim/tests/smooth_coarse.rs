@@ -309,11 +309,11 @@ fn a_start_inside_the_thickness_adds_no_energy() {
 #[test]
 fn a_box_in_the_corner_of_a_coarse_room_is_held_by_all_walls() {
     // The walls of a cavity are faces of one mesh that meet at concave edges.
-    let mut room = slab([0.4, 0.4, 0.4], Vec3::zeros());
-    room.triangles.iter_mut().for_each(|t| t.swap(1, 2));
+    let mut cavity = slab([0.4, 0.4, 0.4], Vec3::zeros());
+    cavity.triangles.iter_mut().for_each(|t| t.swap(1, 2));
     let mut b = Builder::new(Vec3::new(4.0, 3.0, -8.0), None);
     b.contact(true);
-    obstacle(&mut b, ObstacleShape::Mesh(room));
+    obstacle(&mut b, ObstacleShape::Mesh(cavity));
     let corner = 0.2 - 0.05 - 1.5 * THICKNESS;
     let at = Vec3::new(corner, corner, -corner);
     rigid(&mut b, "box", &slab([0.1, 0.1, 0.1], at), Vec3::zeros());

@@ -51,7 +51,7 @@ fn wrapped(angle: f64, mu: f64, ratio: f64) -> Experiment {
         WAY * cos - WAY + RUN * ahead[1],
         rise,
     ];
-    let beyond = |way: f64| std::array::from_fn(|c| end[c] + way * ahead[c]);
+    let beyond = |slid: f64| std::array::from_fn(|c| end[c] + slid * ahead[c]);
     let moves = format!(
         "[[{RUN}], [{WAY}, {:?}, {rise:?}], [{RUN}]]",
         -angle.to_degrees()
@@ -164,7 +164,7 @@ fn edge(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     for (&(d, mu), run) in cases.iter().zip(lab.run_all(&experiments)?) {
         let columns = ["x", "z", "root-x", "root-z"].map(|name| run.points(name));
         // Time, angle, and the displacement of the rod along itself: it sticks at its centreline.
-        let way: Vec<(f64, f64, f64)> = (0..columns[0].len())
+        let slid: Vec<(f64, f64, f64)> = (0..columns[0].len())
             .map(|i| {
                 let [x, z, root_x, root_z] = [0, 1, 2, 3].map(|c| columns[c][i].1);
                 let theta = (root_z - z).atan2(x - root_x);
@@ -180,7 +180,7 @@ fn edge(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             .map(|(t, n)| *n > 0.0 && *t >= 0.999 * mu * n)
             .collect();
         let begins = limit.windows(LASTS).position(|w| w.iter().all(|l| *l));
-        let angle = begins.map(|i| way[i].1);
+        let angle = begins.map(|i| slid[i].1);
         findings.rows.push(Row::near(
             format!(
                 "middle {:.1} mm beyond the edge, μ = {mu}: begins to slide at",
@@ -197,7 +197,7 @@ fn edge(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             ),
             &run.command,
         ));
-        let before = way.iter().filter(|w| w.1 < 0.95 * expected);
+        let before = slid.iter().filter(|w| w.1 < 0.95 * expected);
         let most = before.map(|w| w.2.abs()).fold(0.0, f64::max);
         findings.rows.push(Row::at_most(
             format!(

@@ -245,7 +245,9 @@ fn sliding(name: &str, all: &[(f64, f64, &LabRun)]) -> Row {
     let (error, command) = worst(slides().map(|p| (off(p), p.2)));
     let count = slides().count();
     Row::at_most(
-        format!("{name}: acceleration compared with g (sin θ − μ cos θ), worst relative error of {count}"),
+        format!(
+            "{name}: acceleration compared with g (sin θ − μ cos θ), worst relative error of {count}"
+        ),
         "",
         error,
         (

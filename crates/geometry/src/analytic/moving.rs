@@ -107,10 +107,10 @@ impl MovingSolid {
     pub fn edge_impact(&self, a: &[Vec3; 2], b: &[Vec3; 2], d: f64) -> Option<f64> {
         let at = |x: &[Vec3; 2], t: f64| x[0] + (x[1] - x[0]) * t;
         // The middle and the Lipschitz bound settle most edges without a search.
-        let way = self.travel(&[*a, *b]) + 0.5 * (a[0] - b[0]).norm();
+        let travel = self.travel(&[*a, *b]) + 0.5 * (a[0] - b[0]).norm();
         let middle = self.start.invert(&(0.5 * (a[0] + b[0])));
-        let room = self.shape.clearance(&middle) - self.shape.slope() * way;
-        if room > d + self.rounding(&[*a, *b]) {
+        let clearance_left = self.shape.clearance(&middle) - self.shape.slope() * travel;
+        if clearance_left > d + self.rounding(&[*a, *b]) {
             return None;
         }
         self.advance(&[*a, *b], d, |pose, t| {
@@ -131,9 +131,9 @@ impl MovingSolid {
         let [a, b, c] = corners.map(|x| x[0]);
         let middle = (a + b + c) / 3.0;
         let size = [a, b, c].map(|x| (x - middle).norm());
-        let way = self.travel(corners) + size[0].max(size[1]).max(size[2]);
-        let room = shape.nearest(&self.start.invert(&middle)).distance - way;
-        if room > d + self.rounding(corners) {
+        let travel = self.travel(corners) + size[0].max(size[1]).max(size[2]);
+        let clearance_left = shape.nearest(&self.start.invert(&middle)).distance - travel;
+        if clearance_left > d + self.rounding(corners) {
             return None;
         }
         self.advance(corners, d, |pose, t| {

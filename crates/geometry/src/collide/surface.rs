@@ -653,7 +653,7 @@ fn set_paths<H: Hull>(
                 Margin::Same(m) => m,
                 Margin::Each(all) => all[*v as usize],
             };
-            *path = H::way(a, [&b, &c], 0.5 * margin);
+            *path = H::path(a, [&b, &c], 0.5 * margin);
         }
         zero == 0.0
     };

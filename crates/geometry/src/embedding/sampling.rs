@@ -85,12 +85,12 @@ fn crossing(surface: &TriMesh, nodes: [u32; 3], p: &Vec3, q: &Vec3) -> f64 {
     if from == to {
         return 0.0;
     }
-    let way = q - p;
+    let segment = q - p;
     let left = |i: usize, j: usize| {
         if nodes[i] < nodes[j] {
-            way.cross(&(x[i] - p)).dot(&(x[j] - p)) >= 0.0
+            segment.cross(&(x[i] - p)).dot(&(x[j] - p)) >= 0.0
         } else {
-            way.cross(&(x[j] - p)).dot(&(x[i] - p)) < 0.0
+            segment.cross(&(x[j] - p)).dot(&(x[i] - p)) < 0.0
         }
     };
     let first = left(0, 1);

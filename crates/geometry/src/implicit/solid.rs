@@ -51,7 +51,7 @@ impl SmoothSolid {
     /// The solid with edges rounded to the radius `rounding` [m], or to 0.9 of the radius of the
     /// largest ball that fits inside if that is less. Shapes without edges stay as they are.
     pub fn rounded(shape: Shape, rounding: f64) -> Self {
-        let rho = |room: f64| rounding.clamp(0.0, ROUNDEST * room);
+        let rho = |limit: f64| rounding.clamp(0.0, ROUNDEST * limit);
         match shape {
             Shape::Box { half } => {
                 let rounding = rho(half.min());

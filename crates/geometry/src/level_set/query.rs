@@ -162,9 +162,9 @@ impl LevelSet {
                     inside: within,
                     block,
                 } => {
-                    let room = distance - self.error();
-                    let jump = (room - best.0).max(0.25 * self.cell);
-                    least = least.min(if within { -self.band } else { room - jump });
+                    let free = distance - self.error();
+                    let jump = (free - best.0).max(0.25 * self.cell);
+                    least = least.min(if within { -self.band } else { free - jump });
                     let (value, _) = away(&(ends[0] + direction * inside), block, within);
                     if value < best.0 {
                         best = (value, inside / length);
@@ -258,13 +258,13 @@ impl Cell {
     /// Distance along `direction` to the border of the cell [cells].
     fn exit(&self, direction: &Vec3) -> f64 {
         let one = |k: usize| {
-            let room = if direction[k] > 0.0 {
+            let free = if direction[k] > 0.0 {
                 1.0 - self.at[k]
             } else {
                 self.at[k]
             };
             // Zero speed never leaves: infinite.
-            room.max(0.0) / direction[k].abs()
+            free.max(0.0) / direction[k].abs()
         };
         let times = [one(0), one(1), one(2)].into_iter();
         times.filter(|t| !t.is_nan()).fold(f64::INFINITY, f64::min)

@@ -5,7 +5,7 @@ use stiction_math::elementary::{cos, sin, sin_cos};
 
 use stiction_math::Vec3;
 
-use super::{ShapeError, at_least_one, limited, positive, require, room::SegmentGrid};
+use super::{ShapeError, at_least_one, limited, positive, require, segment_grid::SegmentGrid};
 use crate::{mesh::TriMesh, place::by_place, random::SplitMix, strands::Strands};
 
 /// The surface on which hair grows.
@@ -136,7 +136,7 @@ impl Groom {
             points: vec![Vec3::zeros(); nodes],
             starts: (0..=roots.len()).map(|s| (s * (n + 1)) as u32).collect(),
         };
-        let mut room = (self.apart > 0.0)
+        let mut grid = (self.apart > 0.0)
             .then(|| SegmentGrid::new(self.apart, nodes - roots.len(), self.length / n as f64));
         // Strands that lead a clump come first: the others follow them.
         let leads = |s: &usize| self.leader(*s, roots.len()) == *s;
@@ -149,7 +149,7 @@ impl Groom {
             loop {
                 let (own, other) = ((&roots[s], &styles[s]), (&roots[leader], &styles[leader]));
                 self.grow(own, other, points);
-                if room.as_ref().is_none_or(|r| r.has(points)) {
+                if grid.as_ref().is_none_or(|r| r.has(points)) {
                     break;
                 }
                 let Some(again) = tries.next() else {
@@ -161,8 +161,8 @@ impl Groom {
                 };
                 styles[s] = Style::new(&roots[s], self.seed, s, again);
             }
-            if let Some(room) = &mut room {
-                room.take(points);
+            if let Some(grid) = &mut grid {
+                grid.take(points);
             }
         }
         Ok(strands)
@@ -188,9 +188,9 @@ impl Groom {
         let rise = step / (1.0 + slope * slope).sqrt();
         let gathered = if self.clumps > 0 { self.clumping } else { 0.0 };
         let place = |i: usize| {
-            let way = rise * i as f64;
-            let own = self.place(own.0, own.1, way);
-            let other = self.place(leader.0, leader.1, way);
+            let arc = rise * i as f64;
+            let own = self.place(own.0, own.1, arc);
+            let other = self.place(leader.0, leader.1, arc);
             own + (other - own) * (gathered * i as f64 / n as f64)
         };
         let (mut at, mut last) = (root.position, root.position);
@@ -227,18 +227,18 @@ impl Groom {
     }
 
     /// The curve of a strand before clumping.
-    fn place(&self, root: &Root, style: &Style, way: f64) -> Vec3 {
-        let mut x = root.position + root.normal * way;
+    fn place(&self, root: &Root, style: &Style, arc: f64) -> Vec3 {
+        let mut x = root.position + root.normal * arc;
         if self.frizz > 0.0 {
             for (k, wave) in style.waves.iter().enumerate() {
                 let number = TAU * (k + 1) as f64 / self.length;
-                let swing = sin(number * way + wave.phase) - sin(wave.phase);
+                let swing = sin(number * arc + wave.phase) - sin(wave.phase);
                 x += wave.direction * (self.frizz / number * swing);
             }
         }
         if self.curl_radius > 0.0 {
-            let angle = TAU * way / self.curl_pitch + style.phase;
-            let grown = (2.0 * way / self.curl_pitch).min(1.0);
+            let angle = TAU * arc / self.curl_pitch + style.phase;
+            let grown = (2.0 * arc / self.curl_pitch).min(1.0);
             let [a, b] = style.tangents;
             x += (a * cos(angle) + b * sin(angle)) * (self.curl_radius * grown);
         }
@@ -246,10 +246,10 @@ impl Groom {
     }
 }
 
-/// The direction `way`, raised where it would go down or too flat: a strand that always rises
+/// The direction `along`, raised where it would go down or too flat: a strand that always rises
 /// from its root's tangent plane never enters a convex scalp, however far away its clump is.
-fn rising(way: Vec3, normal: Vec3) -> Vec3 {
-    let direction = way.try_normalize(0.0).unwrap_or(normal);
+fn rising(along: Vec3, normal: Vec3) -> Vec3 {
+    let direction = along.try_normalize(0.0).unwrap_or(normal);
     let rise = direction.dot(&normal);
     if rise >= LEAST_RISE {
         return direction;
@@ -557,8 +557,8 @@ mod tests {
             let mut near = f64::INFINITY;
             for s in 0..strands.len() {
                 for (a, t) in segments(s).flat_map(|a| (0..s).map(move |t| (a, t))) {
-                    let ways = segments(t).map(|b| crate::collide::edge_edge(&a, &b).squared);
-                    near = near.min(ways.fold(f64::INFINITY, f64::min).sqrt());
+                    let distances = segments(t).map(|b| crate::collide::edge_edge(&a, &b).squared);
+                    near = near.min(distances.fold(f64::INFINITY, f64::min).sqrt());
                 }
             }
             near

@@ -45,14 +45,14 @@ impl BoxShell {
         self.node_count()?;
         let mut mesh = self.solid().build()?;
         let [nx, ny, nz] = self.cells;
-        let room = |c: u32, n: u32| c >= self.walls && c + self.walls < n;
+        let cavity = |c: u32, n: u32| c >= self.walls && c + self.walls < n;
         let per_cell = mesh.tets.len() / (nx as usize * ny as usize * nz as usize);
         let mut cell = 0;
         let mut tets = Vec::new();
         for k in 0..nz {
             for j in 0..ny {
                 for i in 0..nx {
-                    if !(room(i, nx) && room(j, ny) && room(k, nz)) {
+                    if !(cavity(i, nx) && cavity(j, ny) && cavity(k, nz)) {
                         tets.extend_from_slice(&mesh.tets[cell * per_cell..][..per_cell]);
                     }
                     cell += 1;
@@ -103,8 +103,8 @@ mod tests {
                 mesh.check().unwrap();
                 assert_eq!(mesh.positions.len() as u64, shape.node_count().unwrap());
                 let kept = |size: f64, n: u32| size * f64::from(n - 2 * walls) / f64::from(n);
-                let room: f64 = (0..3).map(|a| kept(shape.size[a], cells[a])).product();
-                let volume: f64 = shape.size.iter().product::<f64>() - room;
+                let cavity: f64 = (0..3).map(|a| kept(shape.size[a], cells[a])).product();
+                let volume: f64 = shape.size.iter().product::<f64>() - cavity;
                 assert!((mesh.volume() - volume).abs() < 1e-12);
                 assert!((0..mesh.tets.len()).all(|t| mesh.tet_volume(t) > 0.0));
                 // Outside counts the whole box, the wall of the cavity counts negative.

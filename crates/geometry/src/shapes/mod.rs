@@ -30,7 +30,7 @@ mod palm;
 mod path;
 mod plane;
 mod revolve;
-mod room;
+mod segment_grid;
 mod sheet;
 mod simplex;
 mod sweep;

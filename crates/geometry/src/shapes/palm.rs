@@ -64,10 +64,10 @@ impl Palm {
         let parts = u128::from(self.leaves) * (2 * u128::from(self.leaflets) + 1) + 1;
         let nodes = limited(SHAPE, parts * 16)?;
         // Stems stand side by side on the trunk.
-        let room = 2.0 * PI * self.stem_start() / f64::from(self.leaves);
+        let space = 2.0 * PI * self.stem_start() / f64::from(self.leaves);
         let need = 2.0 * self.stem_radius() + self.gap();
         let rule = "few enough for their stems to fit round the top of the trunk";
-        require(room > need, SHAPE, "leaves", rule, f64::from(self.leaves))?;
+        require(space > need, SHAPE, "leaves", rule, f64::from(self.leaves))?;
         if self.leaflets > 1 {
             let width = self.leaflet_width();
             let rule = "few enough for them to lie side by side";
@@ -207,8 +207,8 @@ impl Palm {
     fn leaflet_width(&self) -> f64 {
         let spacing = (LEAFLETS[1] - LEAFLETS[0]) * self.leaf_length;
         let spacing = spacing / f64::from((self.leaflets.max(2) - 1).max(1));
-        let room = spacing * sin(LEAFLET_ANGLE) - self.gap();
-        room.min(0.15 * self.leaflet_length)
+        let space = spacing * sin(LEAFLET_ANGLE) - self.gap();
+        space.min(0.15 * self.leaflet_length)
     }
 }
 

@@ -71,10 +71,10 @@ impl Path {
         let (mut at, mut heading, mut begun) = (Vec3::zeros(), 0.0, 0.0);
         let mut points = Vec::with_capacity(self.segments as usize + 1);
         for i in 0..=self.segments {
-            let way = whole * f64::from(i) / f64::from(self.segments);
+            let arc = whole * f64::from(i) / f64::from(self.segments);
             while let Some(p) = part {
                 // The last part goes on to the end, whatever rounding says.
-                if way <= begun + p.length() || parts.len() == 0 {
+                if arc <= begun + p.length() || parts.len() == 0 {
                     break;
                 }
                 (at, heading) = p.go(&at, heading, p.length());
@@ -82,7 +82,7 @@ impl Path {
                 part = parts.next();
             }
             if let Some(p) = part {
-                points.push(p.go(&at, heading, way - begun).0);
+                points.push(p.go(&at, heading, arc - begun).0);
             }
         }
         Ok(Strands::single(points))
@@ -101,17 +101,17 @@ impl Move {
         }
     }
 
-    /// Position after the arc length `way`, and the heading there [rad].
-    fn go(&self, from: &Vec3, heading: f64, way: f64) -> (Vec3, f64) {
+    /// Position after the arc length `arc`, and the heading there [rad].
+    fn go(&self, from: &Vec3, heading: f64, arc: f64) -> (Vec3, f64) {
         let ahead = |h: f64| Vec3::new(cos(h), sin(h), 0.0);
         match *self {
-            Self::Run { .. } => (from + ahead(heading) * way, heading),
+            Self::Run { .. } => (from + ahead(heading) * arc, heading),
             Self::Arc {
                 radius,
                 angle,
                 rise,
             } => {
-                let part = way / self.length();
+                let part = arc / self.length();
                 let turned = heading + angle * part;
                 let side = radius * angle.signum();
                 let aside = |h: f64| Vec3::new(-sin(h), cos(h), 0.0) * side;

@@ -276,7 +276,7 @@ impl StageNewton {
             // A direction that is short enough may have been shortened further by rounding.
             let mut done = exact && alpha == 1.0 && norm <= noise;
             if exact && size <= config.tolerance {
-                let balanced = problem.imbalance(&self.r) <= config.tolerance;
+                let balanced = problem.momentum_residual(&self.r) <= config.tolerance;
                 done |= balanced || settling == MOST_SETTLING;
                 settling += 1;
             }

@@ -180,7 +180,7 @@ impl StageProblem<'_> {
 
     /// The largest speed that the residual `r` [N·s] would give to a single block [m/s]: what a
     /// certificate calls the momentum residual.
-    pub fn imbalance(&self, r: &[Vec3]) -> f64 {
+    pub fn momentum_residual(&self, r: &[Vec3]) -> f64 {
         let rotations = &self.stage.rotations;
         let of = |body: &Body| body.largest_speed(&r[body.blocks.clone()], rotations);
         self.model.bodies.iter().map(of).fold(0.0, f64::max)

@@ -32,7 +32,7 @@ pub(super) struct Contacts {
     angular: Vec<Option<usize>>,
     scratch: Vec<Vec3>,
     /// Blocks that contacts have coupled since the last detection.
-    room: JacobianPattern,
+    pattern: JacobianPattern,
     /// Admissible steps of a barrier.
     guard: Option<Guard>,
     /// Limits of κ in the step, where it adapts as in [li2020].
@@ -82,7 +82,7 @@ impl Contacts {
             frames: Vec::new(),
             scratch: vec![Vec3::zeros(); angular.len()],
             angular,
-            room: JacobianPattern::default(),
+            pattern: JacobianPattern::default(),
             guard: None,
             limits: None,
             masses,
@@ -263,11 +263,11 @@ impl ContactForces for Contacts {
     }
 
     fn cliques(&mut self, at: ForceState<'_>) -> Result<Vec<Vec<u32>>, SolveError> {
-        let mut room = std::mem::take(&mut self.room);
-        let made = self.smooth.make_room(&self.at(at), &mut room);
-        self.room = room;
+        let mut pattern = std::mem::take(&mut self.pattern);
+        let made = self.smooth.grow_pattern(&self.at(at), &mut pattern);
+        self.pattern = pattern;
         made?;
-        Ok(self.room.cliques().map(<[u32]>::to_vec).collect())
+        Ok(self.pattern.cliques().map(<[u32]>::to_vec).collect())
     }
 
     fn for_each_block(
@@ -350,11 +350,11 @@ impl ContactStage for Contacts {
             let now: Pose = o.pose(time);
             RigidFrame::reached(&o.pose(time - dt), &now, dt)
         }));
-        self.room.clear();
+        self.pattern.clear();
     }
 
     fn find(&mut self, at: ForceState<'_>, h: f64) -> Result<(), SolveError> {
-        self.room.clear();
+        self.pattern.clear();
         Ok(self.smooth.find(&among(at, &self.frames, self.chord), h)?)
     }
 

@@ -32,7 +32,7 @@ pub(super) struct Guard {
     thickness: f64,
     placements: Vec<Placement<'static>>,
     free: Vec<bool>,
-    way: Vec<Vec3>,
+    displacement: Vec<Vec3>,
     found: ContactSet,
     none: ContactSet,
 }
@@ -52,7 +52,7 @@ impl Guard {
             thickness: rules.thickness,
             placements: Vec::new(),
             free: vec![false; model.blocks()],
-            way: Vec::new(),
+            displacement: Vec::new(),
             found: ContactSet::default(),
             none: ContactSet::default(),
         })
@@ -69,20 +69,20 @@ impl Guard {
         times: [f64; 2],
     ) -> Result<f64, SolveError> {
         place(model, times[0], times[1], &mut self.placements);
-        self.way.clear();
-        self.way
+        self.displacement.clear();
+        self.displacement
             .extend(from.x.iter().zip(to.x).map(|(from, to)| to - from));
         for (body, rigid) in model.rigids() {
             let turned = to.rotations[rigid.index] * from.rotations[rigid.index].inverse();
-            self.way[body.blocks.start + 1] = rotation_vector(&turned);
+            self.displacement[body.blocks.start + 1] = rotation_vector(&turned);
         }
         // In a step of one second, the displacement is the velocity.
         let step = DetectStep {
             h: 1.0,
             x: from.x,
             rotations: from.rotations,
-            v: &self.way,
-            start: &self.way,
+            v: &self.displacement,
+            start: &self.displacement,
             fixed: &self.free,
             obstacles: &self.placements,
             previous: &self.none,
@@ -90,7 +90,7 @@ impl Guard {
         self.detector.detect(&step, &mut self.found)?;
         for k in 0..CLOSER {
             let clearance = CLEARANCE * self.thickness * 10f64.powi(-k);
-            let fraction = self.detector.safe_fraction(&self.way, clearance)?;
+            let fraction = self.detector.safe_fraction(&self.displacement, clearance)?;
             if fraction >= 1.0 {
                 return Ok(1.0);
             }

@@ -126,9 +126,9 @@ impl Anderson {
             && dot(df, df, w).sqrt() <= DRIFT * size
             && self.drifts < DRIFTS
         {
-            let way = reach(&f);
-            if way < f64::INFINITY {
-                add(x, way, &f);
+            let multiple = reach(&f);
+            if multiple < f64::INFINITY {
+                add(x, multiple, &f);
                 self.clear();
                 self.drifts += 1;
                 return Step::Drift;

@@ -482,17 +482,17 @@ impl Admm {
         let (factor, _) = self.factor.of(problem)?;
         if !small {
             // A⁻¹ ≤ (1 + max w/m) (A + W)⁻¹, whose factor is there.
-            let mut way = vec![Vec3::zeros(); problem.blocks()];
-            problem.imbalance(&self.p, &r, &mut way);
+            let mut correction = vec![Vec3::zeros(); problem.blocks()];
+            problem.momentum_residual(&self.p, &r, &mut correction);
             factor.solve(
                 run.shifted.as_ref().unwrap_or(&problem.a),
-                &mut way,
+                &mut correction,
                 tolerance,
             )?;
             let ratio = |j: usize| self.w[j] / problem.mass[j];
             let ratio = 1.0 + reduce::max_ordered(self.w.len(), ratio);
             let set = &problem.contacts;
-            let change = reduce::max_ordered(set.len(), |c| set.velocity(c, &way).norm());
+            let change = reduce::max_ordered(set.len(), |c| set.velocity(c, &correction).norm());
             if problem.h * ratio * change <= UNBALANCED * run.asked {
                 return Ok(true);
             }

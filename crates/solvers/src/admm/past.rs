@@ -77,14 +77,14 @@ impl Admm {
             x,
             weights,
         } = known;
-        let reach = |way: &[f64]| until_open(set, &g[3 * n..], &way[3 * n..]);
+        let reach = |direction: &[f64]| until_open(set, &g[3 * n..], &direction[3 * n..]);
         let step = anderson.next(x, &g, weights, reach);
         if step == Step::Combined {
-            let way: Vec<f64> = x.iter().zip(&g).map(|(x, g)| x - g).collect();
-            let part = reach(&way);
+            let direction: Vec<f64> = x.iter().zip(&g).map(|(x, g)| x - g).collect();
+            let part = reach(&direction);
             let part = if part < LEAST { 1.0 } else { part.min(1.0) };
-            for ((x, g), way) in x.iter_mut().zip(&g).zip(&way) {
-                *x = g + way * part;
+            for ((x, g), direction) in x.iter_mut().zip(&g).zip(&direction) {
+                *x = g + direction * part;
             }
         }
         let (z, impulses) = known.x.split_at(3 * n);
@@ -174,14 +174,18 @@ impl Known {
     }
 }
 
-/// Multiple of `way` from the impulses `r` at which the first closed contact opens.
-fn until_open(set: &ContactSet, r: &[f64], way: &[f64]) -> f64 {
-    let pairs = r.as_chunks::<3>().0.iter().zip(way.as_chunks::<3>().0);
+/// Multiple of `direction` from the impulses `r` at which the first closed contact opens.
+fn until_open(set: &ContactSet, r: &[f64], direction: &[f64]) -> f64 {
+    let pairs = r
+        .as_chunks::<3>()
+        .0
+        .iter()
+        .zip(direction.as_chunks::<3>().0);
     let mut part = f64::INFINITY;
-    for (c, (r, way)) in pairs.enumerate() {
+    for (c, (r, direction)) in pairs.enumerate() {
         let n = set.normal[c];
         let push = Vec3::from(*r).dot(&n) + set.cohesion[c];
-        let change = Vec3::from(*way).dot(&n);
+        let change = Vec3::from(*direction).dot(&n);
         if push > 0.0 && change < 0.0 {
             part = part.min(-push / change);
         }

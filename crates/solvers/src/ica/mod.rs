@@ -157,7 +157,7 @@ fn relax_all(
         Error::unless(cancel)?;
         before.copy_from_slice(&v);
         for _ in 0..config.relaxations {
-            problem.imbalance(&v, &r, &mut residual);
+            problem.momentum_residual(&v, &r, &mut residual);
             relax(matrix, &inverse, &mut residual);
             reduce::axpy(-1.0, &residual, &mut v);
         }

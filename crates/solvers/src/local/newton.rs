@@ -101,13 +101,13 @@ impl<'a> Search<'a> {
                     *best = error;
                     r.clone_from(&now.impulse);
                 }
-                let imbalance = self.length(&difference(&y, &now.impulse));
+                let momentum_residual = self.length(&difference(&y, &now.impulse));
                 let left = (0..y.len()).map(|c| {
                     let rho = self.multiple * self.problem.rho(c);
                     (now.impulse[c] - center[c]).norm() / rho
                 });
                 let left = left.fold(0.0, f64::max);
-                if imbalance <= INNER * left.max(tolerance) || *best <= tolerance {
+                if momentum_residual <= INNER * left.max(tolerance) || *best <= tolerance {
                     ended = true;
                     break;
                 }
@@ -143,14 +143,18 @@ impl<'a> Search<'a> {
         if !self.factor(&now.stiffness)? {
             return Ok(false);
         }
-        let way = self.solve(&now.stiffness, &difference(y, &now.impulse));
-        let length = self.length(&way);
+        let direction = self.solve(&now.stiffness, &difference(y, &now.impulse));
+        let length = self.length(&direction);
         if !length.is_finite() {
             return Ok(false);
         }
         let mut part = 1.0;
         while part >= SHORTEST {
-            let next: Vec<Vec3> = y.iter().zip(&way).map(|(y, w)| y - w * part).collect();
+            let next: Vec<Vec3> = y
+                .iter()
+                .zip(&direction)
+                .map(|(y, w)| y - w * part)
+                .collect();
             let answers = self.answers(&next, center, None);
             let rest = self.solve(&now.stiffness, &difference(&next, &answers.impulse));
             let rest = self.length(&rest);
@@ -181,12 +185,12 @@ impl<'a> Search<'a> {
     }
 
     fn factor(&mut self, g: &[Mat3]) -> Result<bool, Error> {
-        let room = |m: &Matrix| {
+        let fits = |m: &Matrix| {
             let both = g.iter().zip(&m.place);
             both.into_iter()
                 .all(|(g, place)| *g == Mat3::zeros() || *place != NOWHERE)
         };
-        let matrix = match self.matrix.take().filter(room) {
+        let matrix = match self.matrix.take().filter(fits) {
             Some(matrix) => matrix,
             None => Matrix::new(self.problem, g)?,
         };

@@ -61,9 +61,12 @@ impl NewtonMatrix {
         let acts = |g: &Mat3| *g != Mat3::zeros();
         if g.iter()
             .zip(&self.closed)
-            .any(|(g, &room)| acts(g) && !room)
+            .any(|(g, &listed)| acts(g) && !listed)
         {
-            let both = g.iter().zip(&self.closed).map(|(g, &room)| room || acts(g));
+            let both = g
+                .iter()
+                .zip(&self.closed)
+                .map(|(g, &listed)| listed || acts(g));
             *self = Self::new(problem, both.collect())?;
         }
         self.sum.values.copy_from_slice(&self.plain.values);

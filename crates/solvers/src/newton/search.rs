@@ -111,7 +111,7 @@ struct Answers {
     impulse: Vec<Vec3>,
     stiffness: Vec<Mat3>,
     /// A v − f − Bᵀ r⁺ [N·s].
-    imbalance: Vec<Vec3>,
+    momentum_residual: Vec<Vec3>,
 }
 
 impl<'a> Search<'a> {
@@ -183,12 +183,12 @@ impl<'a> Search<'a> {
             if !self.matrix.factor(self.problem, &self.now.stiffness)? {
                 return Ok(false);
             }
-            let mut way = self.now.imbalance.clone();
-            self.matrix.solve(&mut way);
-            let length = self.length(&way);
+            let mut direction = self.now.momentum_residual.clone();
+            self.matrix.solve(&mut direction);
+            let length = self.length(&direction);
             // The first step of a round is taken as it is: where it leads, contacts decide anew.
             let free = step == 0 && modes.is_some();
-            if !(length.is_finite() && self.shorten(&way, length, free)) {
+            if !(length.is_finite() && self.shorten(&direction, length, free)) {
                 return Ok(false);
             }
             let (residual, dynamics) = self.judge()?;
@@ -200,14 +200,14 @@ impl<'a> Search<'a> {
         Ok(false)
     }
 
-    /// Takes as much of the step −`way` as reduces the error.
-    fn shorten(&mut self, way: &[Vec3], length: f64, free: bool) -> bool {
+    /// Takes as much of the step −`direction` as reduces the error.
+    fn shorten(&mut self, direction: &[Vec3], length: f64, free: bool) -> bool {
         let mut part = 1.0;
         while part >= SHORTEST {
             let mut v = self.v.clone();
-            reduce::axpy(-part, way, &mut v);
+            reduce::axpy(-part, direction, &mut v);
             let answers = self.answers(&v, None);
-            let mut next = answers.imbalance.clone();
+            let mut next = answers.momentum_residual.clone();
             self.matrix.solve(&mut next);
             let next = self.length(&next);
             let nearer = next <= (1.0 - DECREASE * part) * length;
@@ -231,10 +231,10 @@ impl<'a> Search<'a> {
             u: Vec::with_capacity(count),
             impulse: Vec::with_capacity(count),
             stiffness: Vec::with_capacity(count),
-            imbalance: vec![Vec3::zeros(); v.len()],
+            momentum_residual: vec![Vec3::zeros(); v.len()],
         };
-        self.problem.a.apply(v, &mut all.imbalance);
-        reduce::axpy(-1.0, &self.f, &mut all.imbalance);
+        self.problem.a.apply(v, &mut all.momentum_residual);
+        reduce::axpy(-1.0, &self.f, &mut all.momentum_residual);
         for c in 0..set.len() {
             let law = AugmentedLaw {
                 n: set.normal[c],
@@ -251,7 +251,7 @@ impl<'a> Search<'a> {
             all.u.push(u);
             all.impulse.push(answer.impulse);
             all.stiffness.push(answer.stiffness);
-            set.add_transpose_of(c, &-answer.impulse, &mut all.imbalance);
+            set.add_transpose_of(c, &-answer.impulse, &mut all.momentum_residual);
         }
         all
     }
@@ -267,7 +267,8 @@ impl<'a> Search<'a> {
             let u = now.u[c] + n * (set.compliance[c] * n.dot(r));
             coulomb_residual(&u, r, n, set.mu[c], self.scale[c])
         };
-        let missing = |j: usize| (self.inverse[j] * now.imbalance[j]).norm() * self.reach[j];
+        let missing =
+            |j: usize| (self.inverse[j] * now.momentum_residual[j]).norm() * self.reach[j];
         let worst = |n: usize, f: &(dyn Fn(usize) -> f64 + Sync)| {
             let max = reduce::max_ordered(n, f);
             if max.is_nan() {

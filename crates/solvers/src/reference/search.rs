@@ -167,10 +167,10 @@ impl Search<'_> {
 /// Multiple of `change` from `r` at which the first closed contact opens; zero if none does.
 fn until_open(r: &Vector, change: &Vector) -> f64 {
     let closing = (0..r.len()).step_by(3);
-    let ways = closing
+    let multiples = closing
         .filter(|&i| r[i] > 0.0 && change[i] < 0.0)
         .map(|i| -r[i] / change[i]);
-    let least = ways.fold(f64::INFINITY, f64::min);
+    let least = multiples.fold(f64::INFINITY, f64::min);
     if least.is_finite() { least } else { 0.0 }
 }
 

@@ -82,7 +82,9 @@ type Made = fn() -> Result<(ContactSet, usize), DetectError>;
 
 /// As a table of text.
 pub fn print(rows: &[Row]) {
-    println!("contact projection: million contact updates per second, compared with a memory triad");
+    println!(
+        "contact projection: million contact updates per second, compared with a memory triad"
+    );
     println!(
         "{:<14} {:>9} {:>8} {:>7} {:>8} {:>8} {:>8} {:>9} {:>9} {:>8} {:>6}",
         "set",

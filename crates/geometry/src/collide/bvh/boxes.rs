@@ -66,7 +66,7 @@ pub(crate) trait Hull: Copy + Send + Sync {
     /// The covered region in the co-moving frame.
     fn own(&self) -> Aabb32;
     /// The box of a trajectory from a point to any point between two corners, `reach` larger on all sides.
-    fn way(start: &Vec3, ends: [&Vec3; 2], reach: f64) -> Self;
+    fn path(start: &Vec3, ends: [&Vec3; 2], reach: f64) -> Self;
 }
 
 /// Eight of them side by side; lanes that are not used overlap nothing.
@@ -128,7 +128,7 @@ impl Hull for Padded {
     }
 
     #[inline]
-    fn way(start: &Vec3, [low, high]: [&Vec3; 2], reach: f64) -> Padded {
+    fn path(start: &Vec3, [low, high]: [&Vec3; 2], reach: f64) -> Padded {
         let less = |k: usize| if start[k] < low[k] { start[k] } else { low[k] };
         let more = |k: usize| {
             if start[k] > high[k] {
@@ -321,7 +321,7 @@ impl Hull for MovingBox {
     }
 
     #[inline]
-    fn way(start: &Vec3, [low, high]: [&Vec3; 2], reach: f64) -> MovingBox {
+    fn path(start: &Vec3, [low, high]: [&Vec3; 2], reach: f64) -> MovingBox {
         let start = <[f64; 3]>::from(*start);
         MovingBox {
             start: grown(start, start, reach),

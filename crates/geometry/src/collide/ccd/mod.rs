@@ -36,7 +36,7 @@
 //!
 //! # Work
 //! A query does at most [`CcdConfig::rounds`] rounds. It stops earlier when the remaining gap
-//! is at most [`CcdConfig::leave`] of the initial one, and then answers the time reached so far.
+//! is at most [`CcdConfig::remaining`] of the initial one, and then answers the time reached so far.
 //! Positions that are not finite admit no proof, so that the answer is an impact at time 0.
 
 mod slab;
@@ -57,7 +57,7 @@ pub struct CcdConfig {
     pub d_min: f64,
     /// A query stops when the gap beyond `d_min` has fallen to this fraction of its initial value.
     /// Smaller answers later, at the price of more rounds.
-    pub leave: f64,
+    pub remaining: f64,
     /// Largest number of rounds of one query. A query that needs more answers the time reached.
     pub rounds: u32,
 }
@@ -67,7 +67,7 @@ impl CcdConfig {
     pub fn new(d_min: f64) -> Self {
         CcdConfig {
             d_min,
-            leave: 0.01,
+            remaining: 0.01,
             rounds: 64,
         }
     }

@@ -58,7 +58,7 @@ pub(crate) fn advance(
     }
     let path = Path::new(start, end);
     let mut enough = match first_gap {
-        Some(gap) => target + config.leave * (gap - target),
+        Some(gap) => target + config.remaining * (gap - target),
         None => f64::NEG_INFINITY,
     };
     let mut work = 0;
@@ -97,7 +97,7 @@ pub(crate) fn advance(
             };
         }
         if work == 1 && first_gap.is_none() {
-            enough = target + config.leave * (slab.gap - target);
+            enough = target + config.remaining * (slab.gap - target);
         }
         if work >= config.rounds || slab.until <= time {
             return stop(work);

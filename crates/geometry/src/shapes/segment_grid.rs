@@ -74,10 +74,10 @@ impl SegmentGrid {
 
     /// The chains of all cells that are within `margin` of a segment, and some more.
     fn cells(&self, [a, b]: &[Vec3; 2], margin: f64) -> impl Iterator<Item = usize> + '_ {
-        let way = (b - a) / PIECES as f64;
+        let piece = (b - a) / PIECES as f64;
         let a = *a;
         (0..PIECES).flat_map(move |i| {
-            let (from, to) = (a + way * i as f64, a + way * (i + 1) as f64);
+            let (from, to) = (a + piece * i as f64, a + piece * (i + 1) as f64);
             let pad = Vec3::repeat(margin);
             let low = (from.inf(&to) - pad) / self.cell;
             let high = (from.sup(&to) + pad) / self.cell;
