@@ -543,7 +543,7 @@ fn isotropy(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     }
     let mean = along.iter().map(|a| a.0).sum::<f64>() / 16.0;
     let (spread, off) = worst(along.iter().map(|a| ((a.0 / mean - 1.0).abs(), a.1)));
-    let (astray, askew) = worst(aside.into_iter());
+    let (sideways, askew) = worst(aside.into_iter());
     let rows = vec![
         Row::near(
             "mean distance in 16 directions",
@@ -568,7 +568,7 @@ fn isotropy(lab: &Lab<'_>) -> Result<Findings, Trouble> {
         Row::at_most(
             "sideways displacement over the distance",
             "",
-            astray,
+            sideways,
             (
                 1e-3,
                 "friction is opposite to the motion; 0.1 % for landing on corners",

@@ -60,7 +60,7 @@ impl Budget {
                 continue;
             };
             let all = nodes.saturating_mul(copies(plan));
-            let bytes = if matches!(plan.stuff, BodyMaterial::Shell(_)) {
+            let bytes = if matches!(plan.material_model, BodyMaterial::Shell(_)) {
                 SHELL_BYTES
             } else {
                 SOLID_BYTES
@@ -174,7 +174,7 @@ pub(super) fn mesh(
         }
         Geometry::File(path) => {
             let what = format!("body `{}`", plan.name.value);
-            let (mesh, groups) = match plan.stuff {
+            let (mesh, groups) = match plan.material_model {
                 BodyMaterial::Solid(_) => {
                     let (mesh, groups) =
                         solid_of_file(reporter, path, files, &what, budget, fingerprint)?;

@@ -193,7 +193,7 @@ fn refinements(
 
 /// The largest radius of particles and rods [m]: the distance field of obstacles must reach that far.
 fn largest_particle(document: &Document) -> f64 {
-    let radius = |b: &BodyPlan| match b.stuff {
+    let radius = |b: &BodyPlan| match b.material_model {
         BodyMaterial::Particles { radius, .. } => radius,
         BodyMaterial::Rods(material, _) => material.radii[0].max(material.radii[1]),
         _ => 0.0,
@@ -311,7 +311,7 @@ impl Assembly<'_> {
         budget: &mut Budget,
     ) -> Option<Result<usize, BuildError>> {
         let builder = &mut self.builder;
-        Some(match (&plan.stuff, mesh) {
+        Some(match (&plan.material_model, mesh) {
             (BodyMaterial::Shell(material), Mesh::Surface(mesh)) => {
                 let (materials, of) = patches(self.reporter, plan, material, &mesh, groups)?;
                 builder.patched_shell(spec, mesh, &materials, &of)

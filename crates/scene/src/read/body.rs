@@ -88,7 +88,7 @@ section! { pub(crate) REPEAT "body.repeat";
 /// A body as it was read.
 pub(crate) struct BodyPlan {
     pub name: At<String>,
-    pub stuff: BodyMaterial,
+    pub material_model: BodyMaterial,
     pub geometry: Geometry,
     pub placement: Placement,
     /// All of it but names.
@@ -259,7 +259,7 @@ pub(crate) fn body(
         .iter()
         .map(|node| patch(&f, node, materials, rest_angles))
         .collect::<Option<_>>()?;
-    let stuff = material.as_ref().and_then(|m| {
+    let material_model = material.as_ref().and_then(|m| {
         Some(match purpose {
             Purpose::Shell => BodyMaterial::Shell(m.shell(reporter, rest_angles)?),
             Purpose::Solid => BodyMaterial::Solid(m.solid(reporter)?),
@@ -321,7 +321,7 @@ pub(crate) fn body(
     let (material, spec) = (material?, spec?);
     Some(BodyPlan {
         rooted,
-        stuff: stuff?,
+        material_model: material_model?,
         geometry: geometry?,
         placement: placement?,
         drag: spec.drag,
