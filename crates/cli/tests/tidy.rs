@@ -2,6 +2,9 @@
 //! are in the bibliography.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "tidy/words.rs"]
+mod words;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,

@@ -14,7 +14,7 @@
 //!
 //! Readers are pure functions of the bytes. None of them trusts a count that the file declares:
 //! it is compared with [`MeshLimits`] and with the bytes that are really there before any memory is
-//! asked for. Memory and time are linear in the size of the file (for compressed data, in the
+//! allocated. Memory and time are linear in the size of the file (for compressed data, in the
 //! size that the compressed bytes can expand to).
 //!
 //! A reader refuses what cannot be represented: a coordinate that is not finite, an index out of
@@ -242,7 +242,7 @@ fn read_bytes(path: &Path, limits: &MeshLimits) -> Result<Vec<u8>, MeshFileError
             limit: limits.max_bytes,
         })
     };
-    // Opening a pipe would wait for whoever writes to it, and a device may never end.
+    // Opening a pipe would wait for its writer, and a device may never end.
     let metadata = std::fs::metadata(path).map_err(failed)?;
     if !metadata.is_file() {
         return Err(failed(std::io::Error::other("it is not a regular file")));

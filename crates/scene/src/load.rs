@@ -538,7 +538,7 @@ impl Text {
             ))
         };
         let told = |error: std::io::Error| refuse(error.to_string());
-        // Opening a pipe would wait for whoever writes to it.
+        // Opening a pipe would wait for its writer.
         if !std::fs::metadata(path).map_err(told)?.is_file() {
             return Err(refuse("it is not a file".to_owned()));
         }

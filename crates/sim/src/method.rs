@@ -130,7 +130,7 @@ pub struct SolvedContacts<'a> {
     pub r: &'a [Vec3],
     /// The system that they belong to.
     pub system: System<'a>,
-    /// Velocities and impulses that the solver started from, if it was told to keep them; contacts
+    /// Velocities and impulses that the solver started from, if it was set to keep them; contacts
     /// found during the solve have none.
     pub start: Option<(&'a [Vec3], &'a [Vec3])>,
 }

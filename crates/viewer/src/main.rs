@@ -67,7 +67,7 @@ enum Error {
 
 /// Set by Ctrl-C and by a request to terminate.
 static STOP: AtomicBool = AtomicBool::new(false);
-/// Set when the run that is followed has ended: whoever started it closes our standard input, even
+/// Set when the run that is followed has ended: the program that started it closes our standard input, even
 /// when it dies.
 static ENDED: AtomicBool = AtomicBool::new(false);
 

@@ -34,7 +34,7 @@ pub(super) struct Start {
 }
 
 /// For each element of a list, how far its ends may have wandered since the step was set for it to be
-/// worth another look [m]. Each of them is read and written by whoever looks at the element.
+/// worth another look [m]. Each of them is read and written by the thread that checks the element.
 #[derive(Debug, Default)]
 pub(super) struct Leaves(Vec<AtomicU32>);
 

@@ -186,7 +186,7 @@ impl Range {
 }
 
 impl Type {
-    /// Reports a value that is not of this type. Tables are checked by whoever reads them.
+    /// Reports a value that is not of this type. Tables are checked by their readers.
     pub fn check(&self, reporter: &Reporter, node: &Node, what: &str) -> Option<()> {
         let wrong = |wanted: &str| wrong_type(reporter, node, what, wanted);
         match (self, &node.value) {
