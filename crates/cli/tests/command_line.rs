@@ -415,7 +415,7 @@ fn requirements_stop_a_run_and_its_problems_are_solved_alone() {
     assert!(summary.contains("\"failed\""), "{summary}");
 }
 
-/// What overlaps at the start is named and shown in a file.
+/// Initial overlaps are named and shown in a file.
 #[test]
 fn doctor_and_run_show_what_overlaps() {
     let scene = root().join("scenes/broken/overlap-that-is-held.toml");

@@ -62,7 +62,7 @@ pub trait ContactSolver: Send + Sync {
     }
 }
 
-/// Where a solve starts, and its answer.
+/// Starting point of a solve, and its answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Solution {
     /// Velocities of the blocks [m/s], zero where prescribed.
@@ -79,12 +79,12 @@ pub struct Task<'a> {
     pub problem: &'a mut FrictionProblem,
     /// Contacts that appear while velocities change.
     pub source: &'a mut dyn ContactSource,
-    /// Where to start.
+    /// Starting point.
     pub start: TaskStart,
     /// Whether a configured polishing solver may be used. Only the last linearisation of a step is
     /// polished.
     pub polish: bool,
-    /// How far to go, where that differs from the solver's configuration.
+    /// Target of the solve, where that differs from the solver's configuration.
     pub target: Option<Target>,
     /// Other constraints of an alternating loop. A solver without such a loop refuses them.
     pub local: Option<&'a mut dyn LocalStep>,
@@ -94,7 +94,7 @@ pub struct Task<'a> {
     pub observer: &'a mut dyn FnMut(&Iteration),
 }
 
-/// Where a solve starts.
+/// Starting point of a solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TaskStart {
     /// As the solver's configuration says: the first solve of a step.
@@ -104,7 +104,7 @@ pub enum TaskStart {
     Given,
 }
 
-/// How far a solve goes.
+/// Target of a solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target {
     /// Done when `residual` and `linear` of the certificate are below this [m/s].
@@ -164,7 +164,7 @@ pub struct Iteration {
     pub projection: f64,
 }
 
-/// How a solve went.
+/// Report of a solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SolverReport {
     /// Iterations taken.
@@ -202,7 +202,7 @@ pub struct SolverBytes {
     pub contacts: usize,
 }
 
-/// Why there is no answer.
+/// Reason for which there is no answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SolverError {
     /// The problem is not sound, or became so by contacts that were added during the solve.

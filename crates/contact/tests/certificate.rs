@@ -1,4 +1,4 @@
-//! The certificate against answers by hand: a right solution passes, and every way to break
+//! The certificate against answers by hand: a right solution passes, and every violation of
 //! Coulomb's law is reported with the magnitude it has.
 #![allow(clippy::unwrap_used)]
 
@@ -59,7 +59,7 @@ impl Case {
     fn balance(&mut self) {
         self.problem.f = vec![Vec3::zeros(); 3];
         let mut f = vec![Vec3::zeros(); 3];
-        self.problem.imbalance(&self.v, &self.r, &mut f);
+        self.problem.momentum_residual(&self.v, &self.r, &mut f);
         self.problem.f = f;
     }
 
@@ -292,7 +292,7 @@ proptest! {
 }
 
 /// Two planes that close on a node from both sides have no solution, however hard they press: the
-/// velocity that breaks the law must not be lost beside the impulses.
+/// velocity that breaks the law must not be lost next to the impulses.
 #[test]
 fn huge_impulses_hide_no_overlap() {
     let mut p = incline(1, 0.0, 0.5, 0.0).problem;

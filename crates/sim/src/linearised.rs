@@ -35,10 +35,10 @@ use crate::{
     stages::{Stage, Stages},
 };
 
-/// How the step is linearised and made safe.
+/// Settings of the linearisation and of the safeguard against collisions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// How the elastic step is solved.
+    /// Solution of the elastic step.
     pub integrator: ElasticSolver,
     /// The detector.
     pub detect: DetectConfig,
@@ -49,7 +49,7 @@ pub struct Config {
     pub residual: Option<f64>,
 }
 
-/// How the elastic step is solved.
+/// Solution of the elastic step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ElasticSolver {
     /// Projected Newton.
@@ -105,7 +105,7 @@ pub struct Linearised {
     held: Footprint,
 }
 
-/// What is carried from step to step.
+/// Data carried from step to step.
 #[derive(Default)]
 struct Kept {
     solution: Solution,
@@ -117,7 +117,7 @@ struct Kept {
     multipliers: Vec<(String, Vec<Vec3>)>,
 }
 
-/// Where the answer to the last problem is.
+/// Location of the answer to the last problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Where {
     #[default]

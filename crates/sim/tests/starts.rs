@@ -93,7 +93,7 @@ fn scene(what: What, overlap: f64) -> (Model, State) {
     b.finish().unwrap()
 }
 
-/// How fast an overlap is taken out at most [m/s]: the distance at which the body touches the floor in
+/// Largest speed at which an overlap is removed [m/s]: the distance at which the body touches the floor in
 /// five seconds.
 fn release(what: What) -> f64 {
     let radius = match what {

@@ -26,7 +26,7 @@ use stiction_math::{Cancel, Mat3, MatrixPart, SystemMatrix, Vec3, reduce};
 
 use crate::projection::{Metric, Projection};
 
-/// How long and how far to go.
+/// Stopping criteria.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Done when ‖v − v before‖∞, the changes of the last sweep, and `residual` and `linear` of the
@@ -157,7 +157,7 @@ fn relax_all(
         Error::unless(cancel)?;
         before.copy_from_slice(&v);
         for _ in 0..config.relaxations {
-            problem.imbalance(&v, &r, &mut residual);
+            problem.momentum_residual(&v, &r, &mut residual);
             relax(matrix, &inverse, &mut residual);
             reduce::axpy(-1.0, &residual, &mut v);
         }
