@@ -45,8 +45,8 @@ pub struct Config {
     pub detect: DetectConfig,
     /// Whether a step that would make surfaces touch or pass is refused.
     pub safe: bool,
-    /// Bound on `residual` and `linear` of the certificate [m/s] to which the solver goes, if there is
-    /// one: turning bodies are followed to it, and the momentum of rigid bodies is then balanced exactly.
+    /// Bound on `residual`, `linear` and `eliminated` of the certificate [m/s] to which the solver goes, if
+    /// there is one: turning bodies are followed to it, and the momentum of rigid bodies is then balanced exactly.
     pub residual: Option<f64>,
 }
 
