@@ -4,7 +4,7 @@
 //! They are kept in checkpoints. A resumed run starts from the earlier verdicts, so that a broken
 //! bound stays broken, and frames that were not tested are counted.
 
-use crate::{CheckResult, Checkpoint, CheckpointError, Encoder, History};
+use crate::{CheckResult, CheckpointError, CheckpointFile, Encoder, History};
 
 /// Name of the section in a checkpoint.
 pub(crate) const SECTION: &str = "verdicts";
@@ -121,7 +121,7 @@ impl Verdicts {
     }
 
     /// Reads the section; empty from checkpoints of early versions.
-    pub(crate) fn decode(checkpoint: &Checkpoint) -> Result<Self, CheckpointError> {
+    pub(crate) fn decode(checkpoint: &CheckpointFile) -> Result<Self, CheckpointError> {
         if !checkpoint.has(SECTION) {
             return Ok(Self::default());
         }

@@ -10,7 +10,7 @@ use stiction_bodies::{
 };
 use stiction_contact::{
     CertifyConfig,
-    detect::{Law, Laws},
+    detect::{Laws, PairLaw},
     eliminated_residual,
 };
 use stiction_geometry::shapes::{BoxSolid, BoxSurface, TetPattern};
@@ -19,7 +19,7 @@ use stiction_sim::{
     Method, Simulation, Smooth, StepReport,
     admm::{Config, SolverChoice, admm},
     colliders::{ContactRules, material_names},
-    linearised::Integrator,
+    linearised::ElasticSolver,
     smooth,
 };
 use stiction_solvers::admm::Polish;
@@ -54,9 +54,9 @@ fn scene() -> (Model, State) {
 
 fn simulation(method: impl FnOnce(ContactRules) -> Box<dyn Method>) -> Simulation {
     let (model, state) = scene();
-    let law = Law {
+    let law = PairLaw {
         mu: 0.5,
-        ..Law::default()
+        ..PairLaw::default()
     };
     let rules = ContactRules {
         thickness: 1e-3,
@@ -69,7 +69,7 @@ fn simulation(method: impl FnOnce(ContactRules) -> Box<dyn Method>) -> Simulatio
 #[test]
 fn it_is_the_residual_of_the_impulses_alone() {
     let mut splitting = Config {
-        integrator: Integrator::Splitting,
+        integrator: ElasticSolver::Splitting,
         ..Config::default()
     };
     let mut nested = Config {

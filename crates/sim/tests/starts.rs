@@ -11,9 +11,9 @@ use stiction_bodies::{
     material::{Damping, SolidLaw, SolidMaterial},
     rod::{Natural, RodMaterial, Twist, shear_modulus},
 };
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{Laws, PairLaw};
 use stiction_geometry::{
-    EmbeddingConfig, Part, Plant, Section, Strands,
+    EmbeddingConfig, Plant, PlantPart, PlantSection, Strands,
     shapes::{BoxSolid, BoxSurface, TetPattern},
 };
 use stiction_math::{Quat, Vec3};
@@ -21,7 +21,7 @@ use stiction_sim::{
     Method, Simulation, Smooth,
     admm::{self, admm},
     colliders::{ContactRules, material_names},
-    linearised::Integrator,
+    linearised::ElasticSolver,
     smooth,
 };
 
@@ -163,9 +163,9 @@ fn add(b: &mut Builder, name: &str, what: What, z: f64) {
                 damping: Damping::default(),
             };
             // The surface of a flat section is its middle.
-            let strip = Part {
+            let strip = PlantPart {
                 points: vec![lift(0.0), lift(0.0) + Vec3::x() * SIZE],
-                section: Section::Flat {
+                section: PlantSection::Flat {
                     widths: vec![0.3 * SIZE],
                     thickness: 0.05 * SIZE,
                 },
@@ -193,9 +193,9 @@ fn method(how: How, model: &Model, safe: bool) -> Box<dyn Method> {
     let mu = 0.5;
     let rules = ContactRules {
         thickness: THICKNESS,
-        laws: Laws::new(count, |_, _| Law {
+        laws: Laws::new(count, |_, _| PairLaw {
             mu,
-            ..Law::default()
+            ..PairLaw::default()
         }),
     };
     match how {
@@ -208,7 +208,7 @@ fn method(how: How, model: &Model, safe: bool) -> Box<dyn Method> {
         }
         How::Splitting => {
             let mut config = admm::Config {
-                integrator: Integrator::Splitting,
+                integrator: ElasticSolver::Splitting,
                 safe,
                 ..admm::Config::default()
             };
