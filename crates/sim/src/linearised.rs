@@ -13,11 +13,12 @@ use std::borrow::Cow;
 
 use stiction_bodies::{Body, Model, State, adapt::Adaptation};
 use stiction_contact::{
-    ContactKey, ContactSet, FrictionProblem,
+    CertifyConfig, ContactKey, ContactSet, FrictionProblem,
     detect::{ContactSource, DetectConfig, DetectStep, Detector, HeldPoint, Placement},
+    eliminated_residual_near,
     solver::{ContactSolver, Solution, SolverError, Task, TaskStart},
 };
-use stiction_math::{LinearOperator, Vec3};
+use stiction_math::{LinearOperator, SystemFactor, Vec3};
 
 use crate::{
     adapt::keys,
@@ -44,8 +45,8 @@ pub struct Config {
     pub detect: DetectConfig,
     /// Whether a step that would make surfaces touch or pass is refused.
     pub safe: bool,
-    /// Bound on `residual` and `linear` of the certificate [m/s] to which the solver goes, if there is
-    /// one: turning bodies are followed to it, and the momentum of rigid bodies is then balanced exactly.
+    /// Bound on `residual`, `linear` and `eliminated` of the certificate [m/s] to which the solver goes, if
+    /// there is one: turning bodies are followed to it, and the momentum of rigid bodies is then balanced exactly.
     pub residual: Option<f64>,
 }
 
@@ -99,6 +100,8 @@ pub struct Linearised {
     trial: Kept,
     /// Velocities and impulses that the last contact problem was started from, if they are kept.
     start: Option<(Vec<Vec3>, Vec<Vec3>)>,
+    /// `eliminated` of the certificate of the last answer [m/s].
+    eliminated: Option<f64>,
     /// Whether `trial` holds the answer to the problem in `work`, or `kept` does.
     answer: Where,
     /// The memory of the last solve.
@@ -155,6 +158,7 @@ impl Linearised {
             kept: Kept::default(),
             trial: Kept::default(),
             start: None,
+            eliminated: None,
             answer: Where::Nowhere,
             held: Footprint::default(),
         }
@@ -408,6 +412,12 @@ impl Method for Linearised {
             return Ok(report);
         };
         self.held = work.held(&**solver, trial, kept);
+        let eliminated = step.time(Stage::Certify, |_| {
+            work.eliminated(&mut **solver, &trial.solution)
+        })?;
+        // A bound on the certificate is one on both norms.
+        report.converged &= self.config.residual.is_none_or(|bound| eliminated <= bound);
+        self.eliminated = Some(eliminated);
         solver.release();
         let found = &work.problem.contacts;
         trial.contacts.key.clone_from(&found.key);
@@ -462,6 +472,7 @@ impl SolvedStep for Linearised {
             v: &solution.v,
             r: &solution.r,
             system: System::Problem(problem),
+            eliminated: self.eliminated,
             start,
         })
     }
@@ -726,6 +737,25 @@ impl Work {
         };
         self.detector.detect(&step, &mut self.problem.contacts)?;
         Ok(())
+    }
+
+    /// The residual of the impulses alone [m/s], with the factor that the solver left behind.
+    fn eliminated(
+        &self,
+        solver: &mut dyn ContactSolver,
+        solution: &Solution,
+    ) -> Result<f64, SolverError> {
+        let (problem, config) = (&self.problem, CertifyConfig::default());
+        let Solution { v, r, .. } = solution;
+        match solver.factor_at_hand(problem) {
+            Some(factor) => eliminated_residual_near(problem, v, r, factor, &config),
+            None if problem.contacts.is_empty() => Ok(0.0),
+            None => {
+                let mut factor = SystemFactor::new(&problem.a, &problem.part_positions())?;
+                factor.refactor(&problem.a, None)?;
+                eliminated_residual_near(problem, v, r, &mut factor, &config)
+            }
+        }
     }
 
     /// Memory at the end of a solve, with the columns of this step and of the one before.
