@@ -151,7 +151,7 @@ pub fn eliminated_residual_near(
         return Ok(0.0);
     }
     let mut missing = vec![Vec3::zeros(); problem.blocks()];
-    problem.imbalance(v, r, &mut missing);
+    problem.momentum_residual(v, r, &mut missing);
     if !missing.iter().all(|x| x.iter().all(|x| x.is_finite())) {
         return Ok(f64::INFINITY);
     }
