@@ -248,7 +248,8 @@ impl Detector {
         let candidates = size_of_val(&self.candidates.vertex_face[..])
             + size_of_val(&self.candidates.edge_edge[..])
             + self.candidates.len() * size_of::<f32>();
-        let keys = size_of_val(&self.seen[..]) + size_of_val(&self.ends[..]);
+        let keys = size_of_val(&self.seen[..]) + size_of_val(&self.points[..]);
+        let keys = keys + size_of_val(&self.ends[..]);
         let keys = keys + size_of_val(&self.arcs[..]) + self.recovery.bytes();
         self.world.bytes() + self.motion.bytes() + trees + candidates + keys
     }
