@@ -285,7 +285,7 @@ impl Linearised {
         Ok(())
     }
 
-    /// Solves the step again with contacts against what would pass, until nothing does.
+    /// Solves the step again with contacts of the pairs that would pass, until there are none.
     fn make_safe(
         &mut self,
         step: &mut StepContext<'_>,

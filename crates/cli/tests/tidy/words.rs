@@ -34,7 +34,7 @@ const RETIRED: &[(&str, &str)] = &[
         "collider, contact pair",
     ),
     (
-        r"\b(answers?|solutions?|solves?) (is|are|was|need not be|must be) finished\b|\bfinishes the (answer|solve|solution)\b",
+        r"\b(answers?|solutions?|solves?) (is|are|was|need not be|must be) finished\b|\bfinishes the (answer|solve|solution)\b|\bwith(out)? the finish\b",
         "polished",
     ),
     (r"\bcuts? in(to)? halves\b|\bcut in two\b|\bparts of a step\b", "substeps"),
@@ -42,6 +42,7 @@ const RETIRED: &[(&str, &str)] = &[
         r"\broom (for|among|to)\b|\b(has|have|needs?|makes?|no|enough) room\b",
         "workspace, capacity, margin",
     ),
+    (r"\bwhere its motion puts it\b", "kinematic obstacle"),
     (r"\bin fronts\b", "multifrontal LU"),
     (r"\bwhat is not symmetric\b", "unsymmetric matrices"),
     (r"\bimbalances?\b", "momentum residual"),
@@ -208,7 +209,7 @@ fn retired_terms_stay_out() {
 fn retired_terms_are_found() {
     let rust = Path::new("a.rs");
     for text in [
-        "/// Closer than this part of the thickness.",
+        "/// The gap is below this part of the thickness.",
         "/// Contacts found on\n/// the way of an iterate.",
         "let message = \"method `x` does not know particles\";",
         "    let x = 1; // beside the other",
@@ -223,7 +224,7 @@ fn retired_terms_are_found() {
     assert!(!retired(document, "Solids by\nformula and meshes.").is_empty());
     assert!(!retired(Path::new("a.toml"), "# the middle lines of hairs").is_empty());
     for text in [
-        "/// This part of the module, a unit of the program, in this way.",
+        "/// That part of the module, a unit of the program, in this way.",
         "/// What is known of the pattern.",
         "let away = leave();",
         "/// A mushroom, and the bodies besides.",

@@ -54,7 +54,7 @@ impl DetectConfig {
 }
 
 impl Default for DetectConfig {
-    /// Boxes half as long again as the prediction: what leaves them is searched again, so that a
+    /// Boxes half as long again as the prediction: features that leave them are searched again, so that a
     /// smaller number costs time at most. In dense hair half of the wander leaves half of the pairs,
     /// and twice as many vertices to be searched again.
     fn default() -> Self {
@@ -311,7 +311,7 @@ impl Detector {
 
     /// Writes contacts that are not listed yet in the order of [`Found::order`]. Returns the number within reach.
     /// A listed pair that penetrates deeply in spite of its contact is relisted, unless the
-    /// velocities `v` still violate what is listed.
+    /// velocities `v` still violate listed contacts.
     fn write(&mut self, found: Vec<Found>, v: &[Vec3], out: &mut ContactSet) -> usize {
         let keys: Vec<ContactKey> = found.iter().map(|f| f.key(&self.world)).collect();
         // Numbers are sorted, not what they stand for, which is large.
@@ -374,7 +374,7 @@ impl Detector {
         near
     }
 
-    /// New velocities: end positions, and a search around what leaves its box.
+    /// New velocities: end positions, and a search around vertices that leave their box.
     fn repredict(&mut self, v: &[Vec3]) -> Result<(), DetectError> {
         if v.len() < self.world.blocks {
             return Err(DetectError::Length {

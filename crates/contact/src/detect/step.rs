@@ -20,7 +20,7 @@ pub struct DetectStep<'a> {
     pub rotations: &'a [Quat],
     /// Predicted velocities of all blocks [m/s, rad/s]; prescribed ones where `fixed`.
     pub v: &'a [Vec3],
-    /// Velocities of all blocks at the start [m/s, rad/s]: what slides then has kinetic friction.
+    /// Velocities of all blocks at the start [m/s, rad/s]: contacts that slide then have kinetic friction.
     pub start: &'a [Vec3],
     /// Which blocks are prescribed.
     pub fixed: &'a [bool],
