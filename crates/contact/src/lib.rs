@@ -17,8 +17,8 @@ pub mod solver;
 pub use certificate::Certificate;
 pub use contact_set::{Contact, ContactKey, ContactSet, StencilEntry};
 pub use coulomb::{
-    CertifyConfig, balanced_velocities, certify, coulomb_residual, eliminated_residual, judge,
-    project_cone,
+    CertifyConfig, balanced_velocities, certify, coulomb_residual, eliminated_residual,
+    eliminated_residual_near, judge, project_cone,
 };
 pub use local::LocalProblem;
 pub use outcome::{ContactOutcome, ContactState, outcomes};

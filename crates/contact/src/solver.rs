@@ -42,6 +42,13 @@ pub trait ContactSolver: Send + Sync {
         Ok(KeptFactor::default().unconstrained(problem, x, tolerance)?)
     }
 
+    /// A factor that the last solve of `problem` left behind, if any: of A, or of A plus a positive
+    /// diagonal. It serves the certificate (see
+    /// [`eliminated_residual_near`](crate::eliminated_residual_near)) until the next solve.
+    fn factor_at_hand(&mut self, _problem: &FrictionProblem) -> Option<&mut SystemFactor> {
+        None
+    }
+
     /// The names of the further columns of a [`Solution`] that the solver carries from step to step.
     fn columns(&self) -> &'static [&'static str] {
         &[]

@@ -42,7 +42,7 @@ pub struct Config {
     pub safe: bool,
 }
 
-/// Default bound on `residual` and `linear` of the certificate of every step [m/s]: a tenth of the
+/// Default bound on `residual`, `linear` and `eliminated` of the certificate of every step [m/s]: a tenth of the
 /// creep at which a body counts as resting, because a body may be faster than its worst contact.
 pub const RESIDUAL: f64 = 1e-9;
 

@@ -130,6 +130,8 @@ pub struct SolvedContacts<'a> {
     pub r: &'a [Vec3],
     /// The system that they belong to.
     pub system: System<'a>,
+    /// `eliminated` of the certificate [m/s]; none where the method solves no friction problem.
+    pub eliminated: Option<f64>,
     /// Velocities and impulses that the solver started from, if it was set to keep them; contacts
     /// found during the solve have none.
     pub start: Option<(&'a [Vec3], &'a [Vec3])>,
@@ -156,7 +158,7 @@ impl<'a> SolvedContacts<'a> {
     /// The fields of the certificate that follow from contacts.
     pub fn judge(&self) -> Result<Certificate, ProblemError> {
         let config = CertifyConfig::default();
-        match self.system {
+        let judged = match self.system {
             System::Problem(problem) => certify(problem, self.v, self.r, &config),
             System::Diagonal(blocks) => {
                 let inverse = |j: usize| {
@@ -165,7 +167,11 @@ impl<'a> SolvedContacts<'a> {
                 };
                 judge(self.contacts, self.h, self.v, self.r, inverse, &config)
             }
-        }
+        };
+        Ok(Certificate {
+            eliminated: self.eliminated,
+            ..judged?
+        })
     }
 }
 

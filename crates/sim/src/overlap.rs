@@ -112,6 +112,7 @@ fn still<T>(
         fixed: &vec![false; state.x.len()],
         obstacles: &placements,
         previous: &ContactSet::default(),
+        held: &[],
     };
     ask(&detector, &step)
 }

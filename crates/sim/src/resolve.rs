@@ -132,6 +132,7 @@ pub fn resolve(
             start: &v,
             obstacles: &placements,
             previous: &none,
+            held: &[],
         };
         let tangle = detector.untangle(&step, &mut sides, &mut problem.contacts)?;
         let left = match problem.contacts.is_empty() || round == config.rounds {

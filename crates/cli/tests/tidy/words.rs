@@ -10,12 +10,18 @@ use super::{all, root};
 /// Terms that are no longer used, as regular expressions over prose, with the terms of the field that
 /// replace them. The text is in lower case and has single spaces.
 const RETIRED: &[(&str, &str)] = &[
-    (r"\bas an? part of (the|its|it|an?|what|that|those)\b", "as a fraction of"),
+    (
+        r"\bas an? part of (the|its|it|an?|what|that|those)\b",
+        "as a fraction of",
+    ),
     (
         r"\b(by|than|below|over|under|within|above|only|stay|takes?) this part\b",
         "this fraction",
     ),
-    (r"\bthis part of (the|an?|its|their|half|what|that|δ)\b", "this fraction of"),
+    (
+        r"\bthis part of (the|an?|its|their|half|what|that|δ)\b",
+        "this fraction of",
+    ),
     (
         r"\bon (its|their) ways?\b|\bon the way\b|\bby way of\b|\bgives? way\b",
         "moving, during the solve, through, yields",
@@ -37,7 +43,10 @@ const RETIRED: &[(&str, &str)] = &[
         r"\b(answers?|solutions?|solves?) (is|are|was|need not be|must be) finished\b|\bfinishes the (answer|solve|solution)\b|\bwith(out)? the finish\b",
         "polished",
     ),
-    (r"\bcuts? in(to)? halves\b|\bcut in two\b|\bparts of a step\b", "substeps"),
+    (
+        r"\bcuts? in(to)? halves\b|\bcut in two\b|\bparts of a step\b",
+        "substeps",
+    ),
     (
         r"\broom (for|among|to)\b|\b(has|have|needs?|makes?|no|enough) room\b",
         "workspace, capacity, margin",
@@ -47,13 +56,19 @@ const RETIRED: &[(&str, &str)] = &[
     (r"\bwhat is not symmetric\b", "unsymmetric matrices"),
     (r"\bimbalances?\b", "momentum residual"),
     (r"\bevidence\b", "solved contact problem"),
-    (r"\b(its|their|the|a|each) leave\b", "clearance, relisting threshold"),
+    (
+        r"\b(its|their|the|a|each) leave\b",
+        "clearance, relisting threshold",
+    ),
     (r"\bstuff\b", "material model"),
     (
         r"\bhold and (do not|no longer) push\b|\bpush of (external|gravity)\b",
         "apply no penetration correction; velocity increment from external forces",
     ),
-    (r"\bknows\b|\b(do|does|did) not know\b", "supports, does not support"),
+    (
+        r"\bknows\b|\b(do|does|did) not know\b",
+        "supports, does not support",
+    ),
     (
         r"\bheeds?\b|\basks? for\b|\basked (for|about)\b|\b(is|are|was|were) told\b",
         "uses, requires, requests, is checked, is given by",
@@ -63,7 +78,10 @@ const RETIRED: &[(&str, &str)] = &[
         "detected, re-detected, relisted, checked",
     ),
     (r"\bastray\b", "diverged"),
-    (r"\bin the mean\b|\bas often as may be\b", "on average; up to the limit"),
+    (
+        r"\bin the mean\b|\bas often as may be\b",
+        "on average; up to the limit",
+    ),
     (r"\bbeside\b", "compared with, next to, in addition to"),
     (
         r"\b(those|he|nobody|somebody|anybody) who\b|\bwhoever\b|\bnobody to\b",
@@ -73,8 +91,7 @@ const RETIRED: &[(&str, &str)] = &[
 ];
 
 /// Identifiers that are no longer used.
-const RETIRED_NAMES: &str =
-    r"\b(ways?|\w*_room|room|room_\w*|stuff|evidence|imbalances?|middle_lines?|astray|listed_again)\b";
+const RETIRED_NAMES: &str = r"\b(ways?|\w*_room|room|room_\w*|stuff|evidence|imbalances?|middle_lines?|astray|listed_again)\b";
 
 /// Prose of a file: comments and literals of programs, comments and strings of scenes, all of a
 /// document; each with the number of its first line. Lines of one paragraph are joined, so that a
@@ -201,7 +218,12 @@ fn retired_terms_stay_out() {
         let uses = retired(&path, &text);
         found.extend(uses.iter().map(|u| format!("{}:{u}", shown(&path))));
     }
-    assert!(found.is_empty(), "{} uses:\n{}", found.len(), found.join("\n"));
+    assert!(
+        found.is_empty(),
+        "{} uses:\n{}",
+        found.len(),
+        found.join("\n")
+    );
 }
 
 /// The search finds what it is for, also across a line break, and leaves alone what is English.
@@ -229,7 +251,11 @@ fn retired_terms_are_found() {
         "let away = leave();",
         "/// A mushroom, and the bodies besides.",
     ] {
-        assert!(retired(rust, text).is_empty(), "{text}: {:?}", retired(rust, text));
+        assert!(
+            retired(rust, text).is_empty(),
+            "{text}: {:?}",
+            retired(rust, text)
+        );
     }
     assert_eq!(questions("/// How far.\nx\n/// A.\n/// Why not.").len(), 1);
     assert_eq!(questions("//! What.\n\n/// The same.\n/// Thus.").len(), 2);
@@ -257,11 +283,20 @@ fn doc_comments_begin_with_a_statement() {
 /// Names of public types that are defined more than once, with the reason.
 const NAMESAKES: &[(&str, &str)] = &[
     ("Config", "settings of the algorithm whose module it is in"),
-    ("Row", "a row of the table of one command, private to its module"),
+    (
+        "Row",
+        "a row of the table of one command, private to its module",
+    ),
     ("Body", "`stiction::Body` describes a body of the model"),
-    ("Obstacle", "`stiction::Obstacle` describes an obstacle of the model"),
+    (
+        "Obstacle",
+        "`stiction::Obstacle` describes an obstacle of the model",
+    ),
     ("Pin", "`stiction::Pin` describes a pin of the model"),
-    ("Probe", "`stiction::Probe` describes a probe of the simulation"),
+    (
+        "Probe",
+        "`stiction::Probe` describes a probe of the simulation",
+    ),
 ];
 
 /// A public type name means one thing in the workspace.

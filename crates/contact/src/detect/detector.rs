@@ -104,6 +104,8 @@ pub struct Detector {
     pub(super) recovery: Recovery,
     /// Keys of all contacts of the step, sorted.
     pub(super) seen: Vec<ContactKey>,
+    /// Points of action of contacts between meshes on their features, in ascending order of keys.
+    pub(super) points: Vec<(ContactKey, [f64; 2])>,
     pub(super) shares: Shares,
     /// The start of the step as seen from solids.
     starts: Vec<Start>,
@@ -138,6 +140,7 @@ impl Detector {
             arcs: Vec::new(),
             recovery: Recovery::default(),
             seen: Vec::new(),
+            points: Vec::new(),
             shares: Shares::default(),
             starts: Vec::new(),
             open: false,
@@ -174,6 +177,7 @@ impl Detector {
     ) -> Result<DetectReport, DetectError> {
         out.clear();
         self.seen.clear();
+        self.points.clear();
         self.arcs.clear();
         self.recovery.set(&self.world, step.previous);
         self.close();
@@ -183,6 +187,8 @@ impl Detector {
         let mut found = self.world.near(&self.motion, &self.candidates)?;
         self.world
             .settle_sides(&self.motion, step.previous, &mut found);
+        let held = self.world.held(&self.motion, step, &mut found);
+        self.seen.extend(held.iter().map(|h| h.0));
         let pairs = (&self.candidates, &mut self.clearance);
         self.world
             .meeting(&self.motion, pairs, &self.seen, false, &mut found);
@@ -190,10 +196,11 @@ impl Detector {
         found.extend(self.world.on_shapes(&self.motion, starts, Pass::First));
         found.extend(self.world.on_particles(&self.motion, false)?);
         self.shares.clear(self.world.owner.len());
-        let depth = found.iter().filter(|f| !f.continuous);
+        let all = held.iter().map(|h| &h.1).chain(&found);
+        let depth = all.filter(|f| !f.continuous);
         let depth = depth.map(|f| f.thickness - f.distance);
         let penetration = depth.fold(0.0, f64::max);
-        let near = self.write(found, step.v, out);
+        let near = self.write(held, found, step.v, out);
         Ok(DetectReport {
             contacts: out.len(),
             near,
@@ -309,10 +316,17 @@ impl Detector {
         displacement * edges.len() as f64 > FAR * long * x0.len() as f64
     }
 
-    /// Writes contacts that are not listed yet in the order of [`Found::order`]. Returns the number within reach.
+    /// Writes the `held` contacts under their keys and those `found` that are not listed yet, in the order of
+    /// [`Found::order`]. Returns the number within reach.
     /// A listed pair that penetrates deeply in spite of its contact is relisted, unless the
     /// velocities `v` still violate listed contacts.
-    fn write(&mut self, found: Vec<Found>, v: &[Vec3], out: &mut ContactSet) -> usize {
+    fn write(
+        &mut self,
+        held: Vec<(ContactKey, Found)>,
+        mut found: Vec<Found>,
+        v: &[Vec3],
+        out: &mut ContactSet,
+    ) -> usize {
         let keys: Vec<ContactKey> = found.iter().map(|f| f.key(&self.world)).collect();
         // Numbers are sorted, not what they stand for, which is large.
         let mut order: Vec<u32> = (0..found.len() as u32).collect();
@@ -356,6 +370,15 @@ impl Detector {
             }
         }
         drop((keys, order, first, again, listed));
+        self.seen.extend(fresh.iter().map(|f| f.0));
+        if !held.is_empty() {
+            for (key, f) in held {
+                self.shares.add(&f);
+                fresh.push((key, found.len() as u32));
+                found.push(f);
+            }
+            fresh.sort_by_key(|(_, i)| found[*i as usize].order());
+        }
         let mut near = 0;
         let mut emission = Emission {
             motion: &self.motion,
@@ -367,10 +390,12 @@ impl Detector {
             let f = &found[*i as usize];
             if self.world.emit(&mut emission, f, *key, out) {
                 near += usize::from(!f.continuous);
+                let at = self.world.coordinates(key, f);
+                self.points.extend(at.map(|at| (*key, at)));
             }
         }
-        self.seen.extend(fresh.iter().map(|f| f.0));
         self.seen.sort_unstable();
+        self.points.sort_by_key(|p| p.0);
         near
     }
 
@@ -587,7 +612,7 @@ impl ContactSource for Detector {
                 .unwrap_or_default(),
         );
         let (last, found): (Vec<Found>, Vec<Found>) = found.into_iter().partition(|f| f.last);
-        self.write(found, v, contacts);
+        self.write(Vec::new(), found, v, contacts);
         // While listed contacts are violated, they may yet keep these pairs apart.
         let thinnest = last
             .iter()
@@ -599,7 +624,7 @@ impl ContactSource for Detector {
             u.dot(&contacts.normal[c]) >= limit
         };
         if !last.is_empty() && contacts.len() == before && (0..before).all(holds) {
-            self.write(last, v, contacts);
+            self.write(Vec::new(), last, v, contacts);
         }
         contacts.len() - before
     }

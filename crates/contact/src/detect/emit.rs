@@ -144,6 +144,21 @@ impl Found {
         }
     }
 
+    /// Predicted relative displacement of the two points across the normal and against it [m]: parting is no
+    /// approach. `drift` is the velocity that obstacles add [m/s].
+    fn approach(&self, motion: &Motion, drift: &Vec3) -> f64 {
+        let still = match self.touch {
+            Some(_) => drift * motion.h,
+            None => Vec3::zeros(),
+        };
+        let moves = self.vertices.iter().zip(&self.weights);
+        let moved = moves.fold(still, |sum, (&v, w)| {
+            sum + (motion.x1[v as usize] - motion.x0[v as usize]) * *w
+        });
+        let along = moved.dot(&self.normal);
+        (moved - self.normal * along).norm() + (-along).max(0.0)
+    }
+
     /// The order of contacts: by place in the meshes, so that neighbours are near in memory.
     pub(super) fn order(&self) -> ([u32; 4], Kind, Option<(u32, u32)>, [bool; 3]) {
         let touch = self.touch.as_ref().map(|t| (t.collider, t.part));
@@ -228,7 +243,8 @@ impl World {
         }
         let correction = match with.overlaps {
             Overlaps::By(recovery) if gap < 0.0 && !found.spare => {
-                recovery.correction(self, key, gap, found.thickness, motion.h)
+                let lost = || found.approach(motion, drift);
+                recovery.correction(self, key, gap, found.thickness, motion.h, lost)
             }
             Overlaps::AllBut(left) => gap + left,
             Overlaps::By(_) | Overlaps::AtOnce => gap,

@@ -35,6 +35,7 @@ mod collider;
 mod detector;
 mod emit;
 mod feature;
+mod held;
 mod overlap;
 mod pairs;
 mod particles;
@@ -60,6 +61,7 @@ pub use collider::{
 };
 pub use detector::{DetectConfig, DetectReport, Detector};
 pub use feature::Feature;
+pub use held::HeldPoint;
 pub use overlap::{Crossing, OverlapDepth};
 pub use revise::{MOST_TURN, Revision};
 pub use step::{DetectStep, Placement};

@@ -9,7 +9,10 @@
 //! not accumulate.
 //!
 //! The rest of an overlap is carried from step to step with its contact. Features that are new, because
-//! bodies slide, take over the largest remaining overlap of their two colliders.
+//! bodies slide, take over the largest remaining overlap of their two colliders. They may be deeper than
+//! that because the step lost it, by no more than their displacement, which is removed at once, or because
+//! they were not listed while others were released, as where bodies bend: that overlap is released as one
+//! that is new.
 //!
 //! All of this is independent of the time step and of scale.
 
@@ -49,7 +52,8 @@ impl Recovery {
         self.pairs.dedup_by_key(|p| p.0);
     }
 
-    /// The part of an overlap `gap` [m], both below zero, that a step of `h` [s] takes out.
+    /// The part of an overlap `gap` [m], both below zero, that a step of `h` [s] takes out. `lost` is the most
+    /// that a step may have lost where the points are [m].
     pub(super) fn correction(
         &self,
         world: &World,
@@ -57,10 +61,17 @@ impl Recovery {
         gap: f64,
         thickness: f64,
         h: f64,
+        lost: impl FnOnce() -> f64,
     ) -> f64 {
         let own = find(&self.contacts, &key);
-        let before = own.or_else(|| find(&self.pairs, &world.pair(&key)?));
-        let left = before.unwrap_or(-gap).min(-gap).min(thickness);
+        let of_pair = || find(&self.pairs, &world.pair(&key)?);
+        let left = match own.or_else(of_pair) {
+            // Taken out within a step, all of it would launch bodies in a short one.
+            Some(left) if own.is_none() && left < -gap => left.max(-gap - lost()),
+            Some(left) => left,
+            None => -gap,
+        };
+        let left = left.min(-gap).min(thickness);
         gap + (left - h * thickness / RELEASE).max(0.0)
     }
 

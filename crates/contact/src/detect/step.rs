@@ -6,6 +6,7 @@ use stiction_math::elementary::rotation;
 use stiction_math::{Quat, Vec3};
 
 use super::collider::{Collider, ColliderForm, Points};
+use super::held::HeldPoint;
 use super::world::{DetectError, NONE, World};
 use crate::ContactSet;
 
@@ -28,6 +29,9 @@ pub struct DetectStep<'a> {
     pub obstacles: &'a [Placement<'a>],
     /// The contacts of the step before, or none: they record the sides of pairs.
     pub previous: &'a ContactSet,
+    /// Points of action of those contacts, in the same order, or nothing: loaded contacts that did
+    /// not slip stay.
+    pub held: &'a [HeldPoint],
 }
 
 /// Positions of an obstacle at the start and at the end of a step.

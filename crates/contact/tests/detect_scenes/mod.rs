@@ -171,6 +171,7 @@ impl Scene {
             fixed: &self.fixed,
             obstacles: &placements,
             previous,
+            held: &[],
         })
     }
 

@@ -86,6 +86,7 @@ impl Guard {
             fixed: &self.free,
             obstacles: &self.placements,
             previous: &self.none,
+            held: &[],
         };
         self.detector.detect(&step, &mut self.found)?;
         for k in 0..CLOSER {

@@ -9,7 +9,9 @@ use stiction_contact::{
         ContactSolver, Iteration, KeptFactor, Solution, SolverBytes, SolverReport, Task, TaskStart,
     },
 };
-use stiction_math::{Cancel, LinearOperator, Mat3, MatrixPart, SystemMatrix, Vec3, reduce};
+use stiction_math::{
+    Cancel, LinearOperator, Mat3, MatrixPart, SystemFactor, SystemMatrix, Vec3, reduce,
+};
 
 use super::{
     Acceleration, AdmmStop, Config, Error, Metric, Nap, Projection, ProjectionKernel, Start,
@@ -79,6 +81,8 @@ struct Run {
     bound: f64,
     /// Number of its reductions.
     lowered: usize,
+    /// The error with velocities eliminated of an answer that is above `asked` and cannot be improved [m/s].
+    unbalanced: Option<f64>,
     /// Whether an answer that is not converged at the limit gets closing detection passes.
     closes: bool,
     limit: usize,
@@ -181,6 +185,9 @@ impl ContactSolver for Admm {
         self.conclude(task, solution, &mut run)?;
         Ok(SolverReport {
             asked: run.asked / task.problem.h,
+            // Below the bound in both norms, or not converged.
+            converged: run.report.converged && run.unbalanced.is_none(),
+            error: run.unbalanced.unwrap_or(run.report.error),
             linear_seconds: self.linear_seconds,
             projection_seconds: self.projection_seconds,
             ..run.report
@@ -196,6 +203,11 @@ impl ContactSolver for Admm {
         self.factor.unconstrained(problem, x, tolerance)?;
         self.fresh = true;
         Ok(())
+    }
+
+    fn factor_at_hand(&mut self, problem: &FrictionProblem) -> Option<&mut SystemFactor> {
+        let (factor, new) = self.factor.of(problem).ok()?;
+        (!new).then_some(factor)
     }
 
     fn columns(&self) -> &'static [&'static str] {
@@ -240,6 +252,7 @@ impl Run {
             asked,
             bound: asked,
             lowered: 0,
+            unbalanced: None,
             closes: config.contacts_every > 0 && config.velocity == Velocity::Feasible,
             limit: config.max_iterations,
             number: 0,
@@ -466,7 +479,8 @@ impl Admm {
     }
 
     /// Whether A⁻¹ (f + Bᵀ r) is below the bound as well: the residual of the impulses alone, with velocities
-    /// eliminated. Else lowers the bound of iterates, and says that the loop has to go on. Rigid bodies
+    /// eliminated. Else lowers the bound of iterates, and says that the loop has to go on, unless it was
+    /// lowered often enough: the answer is then not converged. Rigid bodies
     /// take these velocities, so that their momentum is conserved to rounding. An answer of elastic bodies
     /// whose momentum residual is too small to matter is not asked.
     fn balance(&mut self, problem: &FrictionProblem, run: &mut Run) -> Result<bool, Error> {
@@ -512,6 +526,7 @@ impl Admm {
             return Ok(true);
         }
         if run.lowered == LOWERED || run.number >= run.limit {
+            run.unbalanced = Some(error);
             return Ok(true);
         }
         match &run.shifted {

@@ -22,7 +22,7 @@ use stiction_contact::{
     CertifyConfig, FrictionProblem, ProblemError, certify,
     solver::{ContactSolver, Iteration, KeptFactor, Solution, SolverReport, Task, Tolerance},
 };
-use stiction_math::{Cancel, Mat3, MatrixPart, SystemMatrix, Vec3, reduce};
+use stiction_math::{Cancel, Mat3, MatrixPart, SystemFactor, SystemMatrix, Vec3, reduce};
 
 use crate::projection::{Metric, Projection};
 
@@ -109,6 +109,11 @@ impl ContactSolver for Ica {
         tolerance: f64,
     ) -> Result<(), Error> {
         Ok(self.factor.unconstrained(problem, x, tolerance)?)
+    }
+
+    fn factor_at_hand(&mut self, problem: &FrictionProblem) -> Option<&mut SystemFactor> {
+        let (factor, new) = self.factor.of(problem).ok()?;
+        (!new).then_some(factor)
     }
 }
 

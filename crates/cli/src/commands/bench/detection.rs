@@ -400,6 +400,7 @@ fn whole(cells: u32) -> Result<Whole, SceneError> {
         fixed: &fixed,
         obstacles: &[],
         previous: &ContactSet::default(),
+        held: &[],
         start: &v,
     };
     let mut contacts = ContactSet::default();

@@ -263,6 +263,7 @@ fn wrinkled(n: u32) -> Result<(ContactSet, usize), DetectError> {
         fixed: &fixed,
         obstacles: &[],
         previous: &ContactSet::default(),
+        held: &[],
     };
     detector.detect(&step, &mut set)?;
     Ok((set, x.len()))
