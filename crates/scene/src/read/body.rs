@@ -462,7 +462,10 @@ fn rooted(
     // The rods' own place among the bodies; that it has a name was seen before.
     let index = names.index.get(own).copied().unwrap_or(0);
     if body >= index {
-        let message = format!("{}: the body in which it is rooted must come before it", f.what);
+        let message = format!(
+            "{}: the body in which it is rooted must come before it",
+            f.what
+        );
         return r.refuse("body", message, "");
     }
     let (stiffness, bare) = (r.take("stiffness")?, r.take("bare")?);
