@@ -163,7 +163,7 @@ fn touches(frame: &VtuFile) -> Vec<RecordedContact> {
     frame.points.iter().enumerate().filter_map(touch).collect()
 }
 
-/// A stored body: its points and what connects them.
+/// A stored body: its points and their connectivity.
 fn seen(mut frame: VtuFile, name: &str) -> Seen {
     const LINE: u8 = 3;
     const TRIANGLE: u8 = 5;

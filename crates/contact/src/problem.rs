@@ -1,4 +1,4 @@
-//! A frictional contact problem as plain data, and what can be wrong with it.
+//! A frictional contact problem as plain data, and its possible defects.
 
 use rayon::prelude::*;
 use stiction_math::{

@@ -1,4 +1,4 @@
-//! One trait for what solves a friction problem.
+//! The trait of contact solvers.
 //!
 //! A [`ContactSolver`] takes a [`Task`] (the problem, where contacts that appear during the solve
 //! come from, where to start, how far to go) and improves a [`Solution`]. Solvers keep workspaces

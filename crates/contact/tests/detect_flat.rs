@@ -1,4 +1,4 @@
-//! Contacts of flat pairs: all of what a body touches a solid with is supported by what is listed.
+//! Contacts of flat pairs: the listed contacts support all of the area of contact with a solid.
 //!
 //! A body and a solid are placed at random, half of the time with faces or edges along each other.
 //! Samples of both surfaces say where they touch; each is a wrench on the body, and the contacts must

@@ -1,4 +1,4 @@
-//! Contacts as constraints: what B, k and the order promise.
+//! Contacts as constraints: properties of B, k and the order.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod detect_scenes;

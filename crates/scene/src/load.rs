@@ -459,7 +459,7 @@ pub(crate) fn resolve_overlap(
         };
         let place = read.bodies.iter().find(|b| Some(&b.name.value) == name);
         let place = place.map_or_else(|| culprit(read), |b| b.name.place);
-        let help = "move them apart in the scene; `stiction doctor` lists all that overlaps";
+        let help = "move them apart in the scene; `stiction doctor` lists all overlaps";
         let message = error.to_string();
         reporter.fail::<()>(ProblemKind::Overlap, place, message, Some(help.to_owned()));
     }

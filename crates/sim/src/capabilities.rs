@@ -70,7 +70,7 @@ impl Capabilities {
         self.restrictions.iter().find(|r| r.lacks.has(feature))
     }
 
-    /// Refuses needs that are not supported, and says what to do about it.
+    /// Refuses needs that are not supported, with remedies.
     pub fn check(&self, method: &'static str, needs: &[Need]) -> Result<(), Unsupported> {
         let missing: Vec<&Need> = needs.iter().filter(|n| !self.has(n.feature)).collect();
         if missing.is_empty() {

@@ -126,7 +126,7 @@ pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
     list
 }
 
-/// The first segments of rods never touch what they grow out of.
+/// The first segments of rods never touch the body in which they are rooted.
 fn exempt(body: &stiction_bodies::Body) -> Option<Exempt> {
     let (rooted, rods) = (body.rooted?, body.kind.as_rods()?);
     let first = |w: &[u32]| w[0]..w[1].min(w[0].saturating_add(rooted.bare as u32));

@@ -41,8 +41,8 @@ pub enum SolveError {
     /// The detector was given something it cannot search.
     #[error("collision detection: {0}")]
     Detect(#[from] DetectError),
-    /// The contact problem of the step is not sound, so that nothing can be said of its solution.
-    #[error("the contact problem of the step is not sound: {0}")]
+    /// The contact problem of the step is not valid, so that it has no certified solution.
+    #[error("the contact problem of the step is not valid: {0}")]
     Problem(#[from] ProblemError),
     /// Smooth contact could not be evaluated.
     #[error("smooth contact: {0}")]

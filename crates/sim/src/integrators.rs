@@ -18,7 +18,7 @@ pub enum Integrator {
     /// First order, L-stable [larionov, Eq. 16].
     #[default]
     BackwardEuler,
-    /// Second order, not L-stable: what a step cannot resolve rings on [larionov, Eq. 17].
+    /// Second order, not L-stable: modes that a step cannot resolve keep ringing [larionov, Eq. 17].
     Trapezoidal,
     /// The trapezoidal rule for all forces but contact and friction, which are taken at the end of
     /// the step alone, as incremental potential contact does it [larionov, Sect. V-A3]. Of first order in

@@ -114,7 +114,7 @@ struct Kept {
     solution: Solution,
     /// Keys, normals, gaps and corrections of the contacts.
     contacts: ContactSet,
-    /// Where those of them that bore a load and did not slip acted.
+    /// Points of action of the loaded contacts that did not slip.
     held: Vec<HeldPoint>,
     /// Multipliers of elastic elements, by body and term.
     multipliers: Vec<(String, Vec<Vec3>)>,
@@ -291,7 +291,7 @@ impl Linearised {
         Ok(())
     }
 
-    /// Solves the step again with contacts against what would pass, until nothing does.
+    /// Solves the step again with contacts of the pairs that would pass, until there are none.
     fn make_safe(
         &mut self,
         step: &mut StepContext<'_>,

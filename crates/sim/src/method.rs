@@ -2,8 +2,8 @@
 //!
 //! The step is the same for all of them: [`Simulation::step`](crate::Simulation::step) goes through
 //! the stages, and a method supplies [`build`](Method::build), [`predict`](Method::predict),
-//! [`detect`](Method::detect) and [`solve`](Method::solve). [`SolvedStep`] is what the certificate judges,
-//! [`Persistent`] what a method carries from step to step.
+//! [`detect`](Method::detect) and [`solve`](Method::solve). [`SolvedStep`] is the input of the certificate,
+//! [`Persistent`] the data that a method carries from step to step.
 
 use std::borrow::Cow;
 
@@ -71,7 +71,7 @@ pub trait SolvedStep {
         None
     }
 
-    /// The contacts and what they did. None for a method without contact, and before the first step.
+    /// The contacts and their impulses. None for a method without contact, and before the first step.
     fn contacts(&self) -> Option<SolvedContacts<'_>> {
         None
     }
@@ -87,7 +87,7 @@ pub trait SolvedStep {
         Footprint::default()
     }
 
-    /// Lets the method keep what its solves start from, for [`SolvedContacts::start`].
+    /// Lets the method keep the starting points of its solves, for [`SolvedContacts::start`].
     fn keep_start(&mut self) {}
 }
 
@@ -101,7 +101,7 @@ pub trait Persistent {
         Memory::default()
     }
 
-    /// Takes back what `save` gave.
+    /// Restores the columns of `save`.
     fn recall(&mut self, _memory: Memory) {}
 
     /// Follows a change of topology from the state `before` to the state `after`: transfers what is
@@ -117,7 +117,7 @@ pub trait Persistent {
     }
 }
 
-/// Contacts of a substep and what they did.
+/// Contacts of a substep and their impulses.
 #[derive(Clone, Copy, Debug)]
 pub struct SolvedContacts<'a> {
     /// The contacts.

@@ -223,7 +223,7 @@ fn clause(feature: ModelFeature, model: &Model, rules: Option<&ContactRules>) ->
             first.map(|v| format!("volume `{}` is enclosed", v.name))
         }
         ModelFeature::Contact => model.contact.then(|| match model.obstacles.first() {
-            Some(o) => format!("obstacle `{}` would be touched", o.name),
+            Some(o) => format!("obstacle `{}` collides with bodies", o.name),
             None => "contact between bodies is enabled".to_owned(),
         }),
         ModelFeature::ParticleContact => body(

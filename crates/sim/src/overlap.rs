@@ -72,7 +72,7 @@ impl fmt::Display for Overlap {
     }
 }
 
-/// All overlaps in `state`: first surfaces that cross, by exact tests, and what is inside something
+/// All overlaps in `state`: first surfaces that cross, by exact tests, and bodies inside something
 /// else, then pairs that are closer
 /// than the contact thickness, deepest first.
 pub fn overlaps(

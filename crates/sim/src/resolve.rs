@@ -1,6 +1,6 @@
 //! Things that overlap at the start, moved apart.
 //!
-//! Each round finds what crosses or is closer than the contact thickness
+//! Each round finds pairs that cross or are closer than the contact thickness
 //! ([`Detector::untangle`]) and takes one backward Euler step from rest, without gravity, friction,
 //! damping and attachments: the displacement h v that minimises ½ vᵀ M v + E(x + h v) such that the
 //! contacts hold. Nodes thus move as little as their mass and elasticity allow, pinned nodes and
@@ -59,7 +59,7 @@ pub struct ResolveReport {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ResolveError {
     /// Nothing that overlaps can move: it is all pinned, or an obstacle.
-    #[error("{0}, and all that overlaps is held: nothing can move it apart")]
+    #[error("{0}, and all overlapping bodies are pinned: they cannot be moved apart")]
     Held(Box<Overlap>),
     /// Something still overlaps after all rounds.
     #[error("{first} after {rounds} rounds of moving bodies apart, and {} more pairs do", .pairs - 1)]
@@ -85,7 +85,7 @@ pub enum ResolveError {
     Solver(#[from] SolverError),
 }
 
-/// Moves what overlaps in `state` apart; on error the state is untouched.
+/// Separates overlapping bodies in `state`; on error the state is untouched.
 pub fn resolve(
     model: &Model,
     state: &mut State,

@@ -83,7 +83,7 @@ pub enum StepError {
         source: Box<ChangeError>,
     },
     /// A stage failed even in the smallest substep.
-    #[error("step {step} at t = {time} s failed, also when cut into parts of {h:e} s: {source}")]
+    #[error("step {step} at t = {time} s failed, also with substeps of {h:e} s: {source}")]
     Solve {
         /// The step, counted from 1.
         step: u64,
@@ -184,7 +184,7 @@ impl Simulation {
         self.method.recall(memory);
     }
 
-    /// Lets the method keep what its solves start from, for
+    /// Lets the method keep the starting points of its solves, for
     /// [`SolvedContacts::start`](crate::SolvedContacts).
     pub fn keep_start(&mut self) {
         self.method.keep_start();
@@ -244,7 +244,7 @@ impl Simulation {
         stepped
     }
 
-    /// Stage adapt: all changes of topology that are due. Returns what was before, if one was made.
+    /// Stage adapt: all changes of topology that are due. Returns the former model and state, if one was made.
     fn adapt(&mut self) -> Result<Option<Before>, StepError> {
         let (step, time) = (self.state.step + 1, self.state.time);
         let failed = |source: ChangeError| StepError::Adapt {

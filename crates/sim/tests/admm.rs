@@ -173,7 +173,7 @@ fn slopes_stick_and_slide_as_coulomb_says() {
     }
 }
 
-/// Between the two coefficients what rests stays and what slides goes on sliding, slower and slower
+/// Between the two coefficients bodies at rest stay and sliding bodies go on sliding, slower and slower
 /// or faster and faster as the kinetic one says; what stops is held by the static one again.
 #[test]
 fn two_coefficients_start_and_stop() {

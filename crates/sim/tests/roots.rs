@@ -179,7 +179,7 @@ fn roots_bear_their_strands() {
     assert!(error < 0.02, "{force} {expected}");
 }
 
-/// Roots turn with what they grow out of: after a third of a turn they stand on it as at first.
+/// Roots turn with the body in which they are rooted: after a third of a turn they stand on it as at first.
 #[test]
 fn roots_keep_their_direction_in_a_turning_body() {
     for ground in [block, sheet] {

@@ -62,7 +62,7 @@ pub fn polished_admm(config: admm::Config) -> admm::Admm {
     admm::Admm::new(config).with_polisher(Box::new(newton::NewtonSolver::default()))
 }
 
-/// One solver after another until one has solved the problem: it solves what any of them solves. Each
+/// One solver after another until one has solved the problem: it solves every problem that any of them solves. Each
 /// starts from the answer of the one before.
 pub struct Auto {
     solvers: Vec<Box<dyn ContactSolver>>,

@@ -55,9 +55,9 @@ enum Error {
     Replay(#[from] ReplayError),
     #[error("the viewer's log: {0}")]
     Log(#[from] rerun::RecordingStreamError),
-    #[error("cannot encode what is shown: {0}")]
+    #[error("cannot encode the recording: {0}")]
     Encode(#[from] rerun::SerializationError),
-    #[error("cannot write what is shown: {0}")]
+    #[error("cannot write the recording: {0}")]
     Flush(#[from] rerun::sink::SinkFlushError),
     #[error("cannot serve on this machine: {0}")]
     Serve(String),

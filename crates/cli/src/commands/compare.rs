@@ -73,7 +73,7 @@ impl FromStr for Contenders {
             let methods = text.split(',').map(str::trim).map(|method| {
                 if method.is_empty() || !word(method) {
                     return Err(format!(
-                        "`{method}` is no method; settings come after a colon: 'METHOD: KEY=VALUE; KEY=VALUE'"
+                        "`{method}` is not a method; settings come after a colon: 'METHOD: KEY=VALUE; KEY=VALUE'"
                     ));
                 }
                 Ok(Contender {
@@ -86,7 +86,7 @@ impl FromStr for Contenders {
         };
         let method = method.trim();
         if !word(method) {
-            return Err(format!("`{method}` before the colon is no method"));
+            return Err(format!("`{method}` before the colon is not a method"));
         }
         let settings: Vec<String> = split_settings(settings)
             .into_iter()
@@ -94,7 +94,7 @@ impl FromStr for Contenders {
             .filter(|s| !s.is_empty())
             .collect();
         if let Some(bad) = settings.iter().find(|s| !s.contains('=')) {
-            return Err(format!("`{bad}` is no KEY=VALUE"));
+            return Err(format!("`{bad}` is not of the form KEY=VALUE"));
         }
         let label = match (method, settings.join(", ")) {
             ("", all) => all,

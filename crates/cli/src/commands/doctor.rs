@@ -225,7 +225,7 @@ fn overlap(args: &DoctorArgs, scene: &Scene, report: &mut Report) -> Result<(), 
             ),
             false => (
                 "warning",
-                "they are pushed apart in the first step; `contact.overlap = \"resolve\"` does it gently",
+                "the run moves them apart; `contact.overlap = \"resolve\"` does so before the first step",
             ),
         };
         let part = format!("bodies `{}` and `{}`", o.first.name, o.second.name);

@@ -242,7 +242,8 @@ fn with_threads<T: Send>(
     let mut builder = rayon::ThreadPoolBuilder::new();
     if let Some(n) = threads {
         if n == 0 || n > 1024 {
-            let message = format!("--threads {n}: between 1 and 1024 threads make sense");
+            let message =
+                format!("--threads {n}: the number of threads must be between 1 and 1024");
             return Err(Failure::Input(miette::miette!(
                 help = "leave it out to use all cores",
                 "{message}"

@@ -48,7 +48,7 @@ pub struct ColliderBody {
     pub closed: bool,
     /// Whether the surface can touch itself. Rigid ones never do.
     pub self_contact: bool,
-    /// Another body that parts of this one never touch, such as what hair grows out of.
+    /// Another body that parts of this one never touch, such as the body in which hair is rooted.
     pub exempt: Option<Exempt>,
 }
 

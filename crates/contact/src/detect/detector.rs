@@ -54,7 +54,7 @@ impl DetectConfig {
 }
 
 impl Default for DetectConfig {
-    /// Boxes half as long again as the prediction: what leaves them is searched again, so that a
+    /// Boxes half as long again as the prediction: features that leave them are searched again, so that a
     /// smaller number costs time at most. In dense hair half of the wander leaves half of the pairs,
     /// and twice as many vertices to be searched again.
     fn default() -> Self {
@@ -104,7 +104,7 @@ pub struct Detector {
     pub(super) recovery: Recovery,
     /// Keys of all contacts of the step, sorted.
     pub(super) seen: Vec<ContactKey>,
-    /// Where contacts between meshes act on their features, in ascending order of keys.
+    /// Points of action of contacts between meshes on their features, in ascending order of keys.
     pub(super) points: Vec<(ContactKey, [f64; 2])>,
     pub(super) shares: Shares,
     /// The start of the step as seen from solids.
@@ -320,7 +320,7 @@ impl Detector {
     /// Writes the `held` contacts under their keys and those `found` that are not listed yet, in the order of
     /// [`Found::order`]. Returns the number within reach.
     /// A listed pair that penetrates deeply in spite of its contact is relisted, unless the
-    /// velocities `v` still violate what is listed.
+    /// velocities `v` still violate listed contacts.
     fn write(
         &mut self,
         held: Vec<(ContactKey, Found)>,
@@ -400,7 +400,7 @@ impl Detector {
         near
     }
 
-    /// New velocities: end positions, and a search around what leaves its box.
+    /// New velocities: end positions, and a search around vertices that leave their box.
     fn repredict(&mut self, v: &[Vec3]) -> Result<(), DetectError> {
         if v.len() < self.world.blocks {
             return Err(DetectError::Length {

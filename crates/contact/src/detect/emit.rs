@@ -1,4 +1,4 @@
-//! From what was found to the columns of a contact set.
+//! Writes detected contacts to the columns of a contact set.
 
 use stiction_geometry::collide::ProximityKind;
 use stiction_math::Vec3;
@@ -189,7 +189,7 @@ impl Shares {
 pub(super) enum Overlaps<'a> {
     /// At once.
     AtOnce,
-    /// Slowly, but for what the last step lost.
+    /// Slowly, except for the error of the last step.
     By(&'a Recovery),
     /// All but this much [m]: what a contact that is written again left for later steps.
     AllBut(f64),

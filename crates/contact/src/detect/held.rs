@@ -41,7 +41,7 @@ const TURNED: f64 = 0.966;
 /// Most contacts of one pair of features that stay: along a line two of them bear any load.
 const MOST: usize = 2;
 
-/// Where a contact acts on its features, and what it bore.
+/// Point of action of a contact on its features, and its load.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HeldPoint {
     /// Coordinates on the features [1]: one along each of two edges, two on a face, one on an edge.

@@ -1,4 +1,4 @@
-//! Contacts among meshes: what is near at the start, and what would meet during the step.
+//! Contacts among meshes: pairs that are close at the start, and pairs that would meet during the step.
 
 use rayon::prelude::*;
 use stiction_geometry::collide::ccd::{self, CcdConfig, Impact};
@@ -172,7 +172,7 @@ impl World {
     }
 
     /// Whether a pair of features is to be searched and may come within reach, wherever its vertices
-    /// end between two corners: boxes of rods and of what moves far meet, but most that is in them
+    /// end between two corners: boxes of rods and of long displacements meet, but most that is in them
     /// passes one another by.
     pub(super) fn may_meet(
         &self,
@@ -414,7 +414,7 @@ impl World {
         let moved = Self::moved(motion, kind, v);
         if moved >= *clearance {
             let proven = self.meet(motion, kind, v, pass, found);
-            // Less than what rounding takes.
+            // Less by the rounding error.
             *clearance = moved + (proven * (1.0 - 1e-6)) as f32;
         }
     }

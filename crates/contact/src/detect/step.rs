@@ -21,7 +21,7 @@ pub struct DetectStep<'a> {
     pub rotations: &'a [Quat],
     /// Predicted velocities of all blocks [m/s, rad/s]; prescribed ones where `fixed`.
     pub v: &'a [Vec3],
-    /// Velocities of all blocks at the start [m/s, rad/s]: what slides then has kinetic friction.
+    /// Velocities of all blocks at the start [m/s, rad/s]: contacts that slide then have kinetic friction.
     pub start: &'a [Vec3],
     /// Which blocks are prescribed.
     pub fixed: &'a [bool],
@@ -29,7 +29,8 @@ pub struct DetectStep<'a> {
     pub obstacles: &'a [Placement<'a>],
     /// The contacts of the step before, or none: they record the sides of pairs.
     pub previous: &'a ContactSet,
-    /// Where those contacts acted, in the same order, or nothing: what bore a load and did not slip stays.
+    /// Points of action of those contacts, in the same order, or nothing: loaded contacts that did
+    /// not slip stay.
     pub held: &'a [HeldPoint],
 }
 

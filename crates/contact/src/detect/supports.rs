@@ -50,7 +50,7 @@ impl Leaves {
 
     /// Nothing happens to an element before its ends have wandered by `margin` [m] more.
     pub(super) fn set(&self, element: usize, moved: f32, margin: f64) {
-        // Less than what rounding takes.
+        // Less by the rounding error.
         let clearance = moved + (margin * (1.0 - 1e-6)) as f32;
         self.0[element].store(clearance.to_bits(), Relaxed);
     }

@@ -118,7 +118,7 @@ impl Detector {
         Ok(all)
     }
 
-    /// Fills `out` with contacts that move what overlaps at the start of `step` apart, and tells
+    /// Fills `out` with contacts that separate overlapping bodies at the start of `step`, and tells
     /// how bad it is. Velocities are not used; the contacts are those of a step of `step.h`.
     pub fn untangle(
         &self,

@@ -34,7 +34,7 @@ pub enum DetectError {
     #[error("obstacle {0} is an analytic shape and has no vertices to place")]
     Placement(usize),
     /// The pose of an obstacle is not finite.
-    #[error("obstacle {0} is placed at something that is not finite")]
+    #[error("the placement of obstacle {0} is not finite")]
     NotFinite(usize),
     /// The time step is not a positive number.
     #[error("the time step is {0} s")]

@@ -1,4 +1,4 @@
-//! Friction problems as bytes: what a bug report holds and what `stiction solve` takes.
+//! Friction problems as bytes: the input of `stiction solve`, and part of bug reports.
 //!
 //! The layout is in `docs/problem-format.md`. Numbers come back with the same bits. This module
 //! reads and writes memory only.
@@ -16,7 +16,7 @@ pub const MAGIC: [u8; 8] = *b"STICTION";
 /// The version of the layout that is written. Those from 1 on are read.
 pub const VERSION: u32 = 4;
 
-/// A problem with what is needed to solve it as it was solved.
+/// A problem with the starting point and settings of its solve.
 #[derive(Clone, Debug)]
 pub struct StoredProblem {
     /// The problem.

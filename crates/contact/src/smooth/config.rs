@@ -16,7 +16,7 @@ pub struct SmoothConfig {
     pub stiffness: f64,
     /// Law of the normal force.
     pub penalty: Penalty,
-    /// The speed ε below which friction is smoothed [m/s]: what sticks creeps at up to ε.
+    /// The speed ε below which friction is smoothed [m/s]: sticking contacts creep at up to ε.
     pub epsilon: f64,
     /// When the normal force and the sliding basis of friction are taken.
     pub friction: FrictionTime,

@@ -23,8 +23,8 @@ use crate::detect::{Collider, Laws, PairLaw};
 /// A pair is a vertex q of one collider and the potential d = ψ(q) of another. Its use in a step:
 ///
 /// 1. [`find`](Self::find) lists the pairs that may touch. Again whenever
-///    [`is_stale`](Self::is_stale): what moved farther than was allowed for. The list changes
-///    nothing of f but what would be missing.
+///    [`is_stale`](Self::is_stale): something moved farther than the margin. The
+///    list changes f only by missing pairs.
 /// 2. With lagged friction, [`lag`](Self::lag), and again between solves.
 /// 3. The solver calls [`force`](Self::force), [`product`](Self::product) or
 ///    [`assemble`](Self::assemble) as often as it likes.

@@ -13,7 +13,7 @@ use super::contacts::{Near, Pair, SmoothContacts};
 use super::place::ContactKinematics;
 use super::world::{Follow, FrameOf, Part, Skin, World, faceted};
 
-/// Places and velocities at the last search, and what was allowed for.
+/// Positions and velocities at the last search, and its margins.
 #[derive(Debug, Default)]
 pub(super) struct Search {
     /// Vertices of bodies and obstacles [m].

@@ -287,7 +287,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// Ties rods to what they grow out of.
+    /// Ties rods to the bodies in which they are rooted.
     fn root(&mut self, body: usize, plan: &BodyPlan) -> Option<()> {
         let Some((ground, rooting)) = &plan.rooted else {
             return Some(());

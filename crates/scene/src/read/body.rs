@@ -62,7 +62,7 @@ section! { pub(crate) BODY "body" [ExactlyOne(&["shape", "mesh"]), With("kind", 
     "twist": Word(TWIST.words), Chosen("dynamic"), "whether the twists of rods are degrees of freedom, or `\"quasi-static\"`: at every moment where the energy of the centreline is least, as hair is twisted, whose twist waves are far too quick to be seen. Fewer unknowns, and what the splitting integrator needs";
     "director": Direction, Vec(&[0.0, 0.0, 1.0]), "of rods, in their shape's own frame: where the first half axis of the cross-section points at the root, as far as it is across; along a rod it follows without twist";
     "patch": Tables(&PATCH), Absent, "of shells: where they are of another material";
-    "rooted": Table(&ROOTED), Absent, "of rods: what they grow out of";
+    "rooted": Table(&ROOTED), Absent, "of rods: the body in which they are rooted";
     "padding": Number("m", NotNegative), Num(0.0), "offset of the contact surface, in addition to the contact thickness: half the thickness of cloth";
     "start_scale": Either(&[Number("1", Positive), Numbers(3, "1", Positive)]), Num(1.0), "of shells and solids: where nodes start, scaled about the centre of mass along x, y and z; the rest shape is not scaled, so that the body starts stretched";
     "repeat": Table(&REPEAT), Absent, "copies, called `NAME-1`, `NAME-2`, …";
@@ -462,7 +462,10 @@ fn rooted(
     // The rods' own place among the bodies; that it has a name was seen before.
     let index = names.index.get(own).copied().unwrap_or(0);
     if body >= index {
-        let message = format!("{}: what it is rooted in must come before it", f.what);
+        let message = format!(
+            "{}: the body in which it is rooted must come before it",
+            f.what
+        );
         return r.refuse("body", message, "");
     }
     let (stiffness, bare) = (r.take("stiffness")?, r.take("bare")?);

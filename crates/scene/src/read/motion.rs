@@ -82,7 +82,7 @@ pub(crate) fn motion(
     }
     motion.release = f.take("release")?;
     if f.has("release") && !may_release {
-        let message = format!("{owner} cannot be released: it is always where its motion puts it");
+        let message = format!("{owner} cannot be released: its motion is prescribed at all times");
         return f.refuse("release", message, "remove `release`; only pins let go");
     }
     Some(motion)

@@ -45,7 +45,7 @@ section! { pub(crate) OBSTACLE "obstacle" [ExactlyOne(&["shape", "mesh"]), With(
     "scale": Either(&[Number("1", Any), Vector("1")]), Num(1.0), "of a mesh";
     "motion": Table(&MOTION), Said("at rest"), "a [motion](#motion) without `release`";
     "material": Text, Said("its own name"), "a name for the [friction](#friction) table; need not be defined";
-    "collide": Word(&["mesh", "level-set"]), Said("`\"mesh\"`"), "what of a mesh is touched: its triangles, or with `\"level-set\"` its signed distance sampled on a grid";
+    "collide": Word(&["mesh", "level-set"]), Said("`\"mesh\"`"), "contact geometry of a mesh: its triangles, or with `\"level-set\"` its signed distance sampled on a grid";
     "cell": Number("m", Positive), Said("required with `\"level-set\"`"), "the side of the grid's cells";
 }
 

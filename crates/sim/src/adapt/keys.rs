@@ -1,4 +1,4 @@
-//! Contacts of the last step after a change of topology: what warm starts and sides go on from.
+//! Contacts of the last step after a change of topology, for warm starts and sides.
 //!
 //! - A feature that survives keeps its contact under its new name.
 //! - Vertices on an analytic shape or level set: impulse per mass is interpolated to the new nodes,

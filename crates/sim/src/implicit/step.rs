@@ -377,7 +377,7 @@ impl IntegratorHistory {
         follows.then(|| h / self.h)
     }
 
-    /// Takes what the next step needs of a step of `h` [s] from `state`.
+    /// Takes the data for the next step of a step of `h` [s] from `state`.
     pub fn set(&mut self, model: &Model, core: &Implicit, state: &State, h: f64) {
         let shift = &core.stage.moved;
         self.mean.clear();

@@ -432,7 +432,7 @@ fn collider_name(model: &Model, collider: usize) -> String {
 }
 
 impl Kept {
-    /// Takes what the step after this one needs.
+    /// Takes the data for the next step.
     fn set(&mut self, step: &StepContext<'_>, work: &Work) -> Result<(), SolveError> {
         self.history.set(step.model, &work.core, step.state, step.h);
         let contacts = work.contacts.as_ref();

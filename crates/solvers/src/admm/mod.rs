@@ -37,7 +37,7 @@
 //! certificate is below the tolerance, too, and with `AdmmStop::Certificate` the loop goes on until it
 //! is.
 //!
-//! # What is slow, and what is done about it
+//! # Slow convergence and its remedies
 //! Sweeps over contacts pass on a part m/M of a load between masses m and M, whatever W is: weights
 //! that help the sweeps make the outer loop as much slower. Contacts with almost parallel normals
 //! pass loads on by their angle. And wedges with high friction send plain iterations round in
@@ -76,7 +76,7 @@ pub use outer::Admm;
 pub use polish::Polish;
 pub use stiction_contact::solver::{SolverError as Error, Tolerance};
 
-/// The column of the dual variable λ = W⁻¹ Bᵀ r of each block [m/s]: what contact does to it. It
+/// The column of the dual variable λ = W⁻¹ Bᵀ r of each block [m/s]: the effect of contact on it. It
 /// lives on blocks, so that it stays useful when contacts come and go [daviet2020, Sect. 6.2.2].
 pub const LAMBDA: &str = "lambda";
 

@@ -1,4 +1,4 @@
-//! Sweeps, Newton steps and what to do when neither gets anywhere.
+//! Sweeps, Newton steps and a proximal method where both stall.
 
 use stiction_math::nalgebra;
 

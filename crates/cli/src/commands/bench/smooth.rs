@@ -101,7 +101,7 @@ impl Which {
         let unknown = |option: &str, value: &str, known: &[&str]| {
             Failure::Input(miette::miette!(
                 help = format!("one of {}", known.join(", ")),
-                "--{option} {value}: there is none of that"
+                "--{option} {value}: there is no such value"
             ))
         };
         let sizes = match ball {
