@@ -149,7 +149,20 @@ fn scenes_are_listed_and_printed() {
             "{} has no description",
             scene.name
         );
-        assert_eq!(stdout(&stiction(&["scenes", scene.name])), scene.text);
+        let printed = stdout(&stiction(&["scenes", scene.name]));
+        let listed = printed.strip_prefix(scene.text).unwrap();
+        // What follows the scene is comments, one for each variant.
+        assert!(listed.lines().all(|l| l.is_empty() || l.starts_with('#')));
+        let variants = scene.variants();
+        assert_eq!(listed.is_empty(), variants.is_empty(), "{listed}");
+        for variant in variants {
+            let (name, description) = (&variant.name, &variant.description);
+            assert!(!description.is_empty(), "{} {name}", scene.name);
+            let found = listed.lines().any(|l| {
+                l.starts_with(&format!("#   {name} ")) && l.ends_with(description.as_str())
+            });
+            assert!(found, "{listed}");
+        }
     }
 }
 

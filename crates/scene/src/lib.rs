@@ -32,5 +32,5 @@ pub use error::{Kind, Problem, SceneError};
 pub use extension::Extension;
 pub use format::json::schema;
 pub use kept::MeshSource;
-pub use load::{Limits, LoadOptions, Plan, Scene, SceneSource, load, variants};
+pub use load::{Limits, LoadOptions, Plan, Scene, SceneSource, VariantInfo, load, variants};
 pub use settings::{ContactSettings, Frames, OutputSettings, Overlap, TimeSettings};
