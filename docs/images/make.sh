@@ -31,7 +31,7 @@ cards - -1 -55,15
 box-and-cone - 16 -55,20
 shirt-stack - -1 -55,20
 bunnies - 8 -55,22
-slope - -1 -60,18
+slope - 20 -60,18
 drag - 90 -60,25
 hairy-ball quick 8 -55,15
 capstan - -1 -80,10
