@@ -3,7 +3,7 @@
 
 use stiction_bodies::{
     Body, BodyKind, Model, State, Stencil,
-    adapt::{AdaptError, Adaptation, MeshChange, Origin, Topology, TopologyChange, Weights},
+    adapt::{AdaptError, Adaptation, MeshChange, Origin, Topology, TopologyChange, WeightRows},
     builder::{Anchor, BodySpec, Builder, Rooting},
     energy::{
         angular_momentum, attachment_energy, elastic_energy, kinetic_energy, momentum,
@@ -405,7 +405,7 @@ fn a_change_that_removes_nodes_keeps_momenta_and_points() {
     let back = MeshChange {
         body,
         triangles: coarse.bodies[body].surface.triangles.clone(),
-        nodes: Weights::among(0..n as u32),
+        nodes: WeightRows::among(0..n as u32),
         old_nodes: refinement.nodes.clone(),
         // The corners of a triangle in the coordinates of its inner child.
         origin: (0..coarse.bodies[body].surface.triangles.len() as u32)

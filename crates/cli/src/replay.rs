@@ -7,7 +7,7 @@ use stiction_geometry::TetMesh;
 use stiction_math::Vec3;
 use stiction_record::{CONTACTS, OBSTACLE_PREFIX, PvdEntry, read_file, read_pvd};
 use stiction_scene::mesh_files::{
-    Limits,
+    MeshLimits,
     vtu::{self, Values, VtuFile},
 };
 
@@ -41,12 +41,12 @@ pub struct Shot {
     /// Bodies and obstacles.
     pub bodies: Vec<Seen>,
     /// What touches.
-    pub contacts: Vec<Touch>,
+    pub contacts: Vec<RecordedContact>,
 }
 
 /// A contact.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Touch {
+pub struct RecordedContact {
     /// Where [m].
     pub point: Vec3,
     /// What it does.
@@ -124,7 +124,7 @@ impl Replay {
         for entry in entries {
             let path = self.dir.join(inside(&entry.file)?);
             let bytes = read_file(&path).map_err(|e| bad(&e.to_string()))?;
-            let stored = vtu::read(&bytes, &Limits::default());
+            let stored = vtu::read(&bytes, &MeshLimits::default());
             let stored = stored.map_err(|e| bad(&e.in_file(&path).to_string()))?;
             if entry.name == CONTACTS {
                 shot.contacts = touches(&stored);
@@ -137,7 +137,7 @@ impl Replay {
 }
 
 /// The contacts of a frame.
-fn touches(frame: &VtuFile) -> Vec<Touch> {
+fn touches(frame: &VtuFile) -> Vec<RecordedContact> {
     let column = |name: &str| {
         let found = frame.point_data.iter().find(|a| a.name == name);
         found.map(|a| &a.values)
@@ -154,7 +154,7 @@ fn touches(frame: &VtuFile) -> Vec<Touch> {
             _ => ContactState::Open,
         };
         let force = Vec3::from_column_slice(force.get(3 * i..3 * i + 3)?);
-        Some(Touch {
+        Some(RecordedContact {
             point: *point,
             state,
             force,

@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 
 use common::{code, root, stderr, stdout, stiction};
 use stiction_cli::record::Summary;
-use stiction_cli::scene::mesh_files::{Limits, vtu};
+use stiction_cli::scene::mesh_files::{MeshLimits, vtu};
 
 #[test]
 fn every_broken_scene_exits_with_2_and_names_its_culprit() {
@@ -444,7 +444,7 @@ fn doctor_and_run_show_what_overlaps() {
             "{command}: {said}"
         );
         let file = fs::read(out.path().join("overlaps.vtu")).unwrap();
-        let stored = vtu::read(&file, &Limits::default()).unwrap();
+        let stored = vtu::read(&file, &MeshLimits::default()).unwrap();
         let column = |name: &str| stored.cell_data.iter().any(|a| a.name == name);
         assert!(stored.cells.types.len() > 1, "{command}");
         assert!(

@@ -84,7 +84,7 @@ fn solve(name: &str, problem: &FrictionProblem) -> bool {
         ..newton::Config::default()
     };
     let mut other = Solution::default();
-    if let Ok(report) = run(&mut newton::Newton::new(config), problem, &mut other) {
+    if let Ok(report) = run(&mut newton::NewtonSolver::new(config), problem, &mut other) {
         let of_newton = error(problem, &other.v, &other.r);
         honest("newton", report.converged, of_newton);
     }

@@ -160,7 +160,7 @@ fn what_cannot_be_is_refused_and_says_what_can() {
 fn creep_is_not_rest() {
     let smooth = validate::Lab::new("smooth", true);
     let judged_as_exact = validate::Lab {
-        friction: validate::Friction::Exact,
+        friction: validate::FrictionAccuracy::Exact,
         ..smooth
     };
     let groove = validate::cases()

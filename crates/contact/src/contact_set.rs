@@ -93,7 +93,7 @@ pub struct Contact {
 
 /// One entry of B: the block b I − [ρ]× + G at a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Entry {
+pub struct StencilEntry {
     /// The block column.
     pub node: u32,
     /// The weight b [1].
@@ -144,7 +144,7 @@ impl Default for ContactSet {
     }
 }
 
-impl Entry {
+impl StencilEntry {
     /// A node with weight b.
     pub fn weight(node: u32, weight: f64) -> Self {
         Self {
@@ -267,12 +267,16 @@ impl ContactSet {
     /// Appends a contact between nodes: pairs of block and weight, positive on the first body and
     /// negative on the second. Blocks that are named twice are merged.
     pub fn push(&mut self, nodes: &[(u32, f64)], contact: Contact) {
-        let entries = nodes.iter().map(|&(node, b)| Entry::weight(node, b));
+        let entries = nodes.iter().map(|&(node, b)| StencilEntry::weight(node, b));
         self.push_entries(entries, contact);
     }
 
     /// Appends a contact between points of any bodies. Blocks that are named twice are merged.
-    pub fn push_entries(&mut self, entries: impl IntoIterator<Item = Entry>, contact: Contact) {
+    pub fn push_entries(
+        &mut self,
+        entries: impl IntoIterator<Item = StencilEntry>,
+        contact: Contact,
+    ) {
         let begin = self.nodes.len();
         for entry in entries {
             let found = self.nodes[begin..].iter().position(|&n| n == entry.node);
@@ -331,8 +335,8 @@ impl ContactSet {
     }
 
     /// The stencil of contact `c`.
-    pub fn entries(&self, c: usize) -> impl ExactSizeIterator<Item = Entry> + '_ {
-        (self.start[c] as usize..self.start[c + 1] as usize).map(|e| Entry {
+    pub fn entries(&self, c: usize) -> impl ExactSizeIterator<Item = StencilEntry> + '_ {
+        (self.start[c] as usize..self.start[c + 1] as usize).map(|e| StencilEntry {
             node: self.nodes[e],
             weight: self.weights[e],
             lever: self.levers.get(e).copied().unwrap_or_default(),

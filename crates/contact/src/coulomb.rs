@@ -79,7 +79,7 @@ pub fn judge(
 ) -> Result<Certificate, ProblemError> {
     length("r", set.len(), r.len())?;
     let rho = |c: usize| 3.0 / (set.local_delassus(c, inverse).trace() + set.compliance[c]);
-    let laws = judge_laws(set.len(), |c| State::new(set, v, r, c), rho, config);
+    let laws = judge_laws(set.len(), |c| SolvedContact::new(set, v, r, c), rho, config);
     Ok(Certificate {
         contact_work: reduce::sum_ordered(set.len(), |c| contact_work(set, h, v, r, c)),
         ..laws
@@ -90,7 +90,7 @@ pub fn judge(
 /// `cone`, `slip_angle` and `creep`.
 pub(crate) fn judge_laws(
     n: usize,
-    state: impl Fn(usize) -> State + Sync,
+    state: impl Fn(usize) -> SolvedContact + Sync,
     rho: impl Fn(usize) -> f64 + Sync,
     config: &CertifyConfig,
 ) -> Certificate {
@@ -102,7 +102,7 @@ pub(crate) fn judge_laws(
             coulomb_residual(&s.u, &s.force, &s.n, s.mu, rho(c))
         }),
         cone: worst(n, |c| {
-            let State { force, n, mu, .. } = state(c);
+            let SolvedContact { force, n, mu, .. } = state(c);
             let distance = (force - project_cone(&force, &n, mu)).norm();
             // Without any force there is nothing to violate.
             if distance == 0.0 {
@@ -187,7 +187,7 @@ pub fn project_cone(x: &Vec3, n: &Vec3, mu: f64) -> Vec3 {
 }
 
 /// One contact of a solution.
-pub(crate) struct State {
+pub(crate) struct SolvedContact {
     pub n: Vec3,
     pub mu: f64,
     /// u = B v + k + C r.
@@ -196,7 +196,7 @@ pub(crate) struct State {
     pub force: Vec3,
 }
 
-impl State {
+impl SolvedContact {
     fn new(set: &ContactSet, v: &[Vec3], r: &[Vec3], c: usize) -> Self {
         let n = set.normal[c];
         Self {

@@ -15,11 +15,11 @@ pub mod smooth;
 pub mod solver;
 
 pub use certificate::Certificate;
-pub use contact_set::{Contact, ContactKey, ContactSet, Entry};
+pub use contact_set::{Contact, ContactKey, ContactSet, StencilEntry};
 pub use coulomb::{
     CertifyConfig, balanced_velocities, certify, coulomb_residual, eliminated_residual, judge,
     project_cone,
 };
 pub use local::LocalProblem;
-pub use outcome::{ContactState, Outcome, outcomes};
+pub use outcome::{ContactOutcome, ContactState, outcomes};
 pub use problem::{BlockFault, ContactFault, FrictionProblem, ProblemError};

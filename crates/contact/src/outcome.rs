@@ -37,7 +37,7 @@ impl ContactState {
 
 /// One contact of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outcome {
+pub struct ContactOutcome {
     /// The two bodies or obstacles, as the contact set numbers them.
     pub pair: [u32; 2],
     /// Where they touch at the start of the step [m].
@@ -57,7 +57,7 @@ pub struct Outcome {
     pub state: ContactState,
 }
 
-impl Outcome {
+impl ContactOutcome {
     /// The whole force on the first body [N].
     pub fn force(&self) -> Vec3 {
         self.normal * self.normal_force + self.tangential_force
@@ -75,7 +75,7 @@ pub fn outcomes(
     v: &[Vec3],
     r: &[Vec3],
     config: &CertifyConfig,
-) -> Vec<Outcome> {
+) -> Vec<ContactOutcome> {
     let inner = |c: usize| r[c] + set.normal[c] * set.cohesion[c];
     let largest = (0..r.len()).map(|c| inner(c).norm()).fold(0.0, f64::max);
     let outcome = |c: usize| {
@@ -91,7 +91,7 @@ pub fn outcomes(
         } else {
             ContactState::Stick
         };
-        Outcome {
+        ContactOutcome {
             pair: set.pair[c],
             point: set.point[c],
             normal: n,

@@ -1,7 +1,9 @@
 //! A frictional contact problem as plain data, and what can be wrong with it.
 
 use rayon::prelude::*;
-use stiction_math::{BlockError, LinearOperator, Part, SystemMatrix, Vec3, is_positive_definite3};
+use stiction_math::{
+    BlockError, LinearOperator, MatrixPart, SystemMatrix, Vec3, is_positive_definite3,
+};
 
 use crate::ContactSet;
 
@@ -204,7 +206,7 @@ impl FrictionProblem {
     pub fn radii(&self) -> Vec<f64> {
         let mut radii = vec![1.0; self.blocks()];
         for (range, part) in self.a.ranges() {
-            if let Part::Dense(_) = part {
+            if let MatrixPart::Dense(_) = part {
                 let [mass, inertia] = [range.start, range.start + 1].map(|i| self.a.diagonal(i));
                 radii[range.start + 1] = (inertia.trace() / mass.trace()).sqrt();
             }
@@ -216,16 +218,16 @@ impl FrictionProblem {
         for (range, part) in self.a.ranges() {
             let first = range.start;
             // Bands are looked through at once, and row by row only to say which one it is.
-            let sound = matches!(part, Part::Banded(m) if m.is_finite());
+            let sound = matches!(part, MatrixPart::Banded(m) if m.is_finite());
             let finite = |i: usize| match part {
                 _ if sound => true,
-                Part::Sparse(m) => {
+                MatrixPart::Sparse(m) => {
                     let rows = m.pattern.row_start();
                     m.values[rows[i]..rows[i + 1]].iter().all(all_finite)
                 }
-                Part::Dense(m) => all_finite(m.iter()),
-                Part::Banded(m) => m.block_is_finite(i),
-                Part::Scalar(m) => m.row_is_finite(i),
+                MatrixPart::Dense(m) => all_finite(m.iter()),
+                MatrixPart::Banded(m) => m.block_is_finite(i),
+                MatrixPart::Scalar(m) => m.row_is_finite(i),
             };
             let fault = (0..part.len())
                 .into_par_iter()
@@ -382,7 +384,7 @@ mod tests {
     use stiction_math::{BlockPattern, Mat3, PartShape};
 
     use super::*;
-    use crate::{Contact, Entry};
+    use crate::{Contact, StencilEntry};
 
     /// Three nodes in a row and a rigid body: blocks 0–2 and 3–4.
     fn small() -> FrictionProblem {
@@ -407,10 +409,10 @@ mod tests {
         // A point of the rigid body against the middle of the edge (1, 2).
         let arm = Vec3::new(0.1, -0.2, 0.3);
         let entries = [
-            Entry::weight(3, 1.0),
-            Entry::lever(4, arm),
-            Entry::weight(1, -0.25),
-            Entry::weight(2, -0.75),
+            StencilEntry::weight(3, 1.0),
+            StencilEntry::lever(4, arm),
+            StencilEntry::weight(1, -0.25),
+            StencilEntry::weight(2, -0.75),
         ];
         p.contacts.push_entries(entries, contact);
         p

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use stiction_math::{
-    BlockError, BlockPattern, Cancel, FactorError, Part, SystemError, SystemFactor, Vec3,
+    BlockError, BlockPattern, Cancel, FactorError, MatrixPart, SystemError, SystemFactor, Vec3,
 };
 
 use crate::{
@@ -297,14 +297,14 @@ impl KeptFactor {
         &mut self,
         problem: &FrictionProblem,
     ) -> Result<(&mut SystemFactor, bool), SystemError> {
-        let pattern = |part: &Part| match part {
-            Part::Sparse(m) => Some(m.pattern.clone()),
+        let pattern = |part: &MatrixPart| match part {
+            MatrixPart::Sparse(m) => Some(m.pattern.clone()),
             _ => None,
         };
-        let same = |(part, (len, known)): (&Part, &(usize, Option<Arc<BlockPattern>>))| {
+        let same = |(part, (len, known)): (&MatrixPart, &(usize, Option<Arc<BlockPattern>>))| {
             let known = match (part, known) {
-                (Part::Sparse(m), Some(known)) => Arc::ptr_eq(&m.pattern, known),
-                (Part::Sparse(_), None) | (_, Some(_)) => false,
+                (MatrixPart::Sparse(m), Some(known)) => Arc::ptr_eq(&m.pattern, known),
+                (MatrixPart::Sparse(_), None) | (_, Some(_)) => false,
                 (_, None) => true,
             };
             known && part.len() == *len

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use stiction_contact::{
-    Certificate, CertifyConfig, Contact, ContactSet, Entry, FrictionProblem, certify,
+    Certificate, CertifyConfig, Contact, ContactSet, FrictionProblem, StencilEntry, certify,
     generate::incline, project_cone,
 };
 use stiction_math::{BlockPattern, Mat3, PartShape, SystemMatrix, Vec3};
@@ -179,7 +179,7 @@ fn a_rigid_bodys_torque_counts_at_its_radius_of_gyration() {
     let mut problem = FrictionProblem::new(a, vec![Vec3::zeros(); 2], 0.1);
     let arm = Vec3::new(0.0, 0.3, 0.0);
     problem.contacts.push_entries(
-        [Entry::weight(0, 1.0), Entry::lever(1, arm)],
+        [StencilEntry::weight(0, 1.0), StencilEntry::lever(1, arm)],
         Contact::default(),
     );
     // An impulse that nothing balances: 1 N·s gives ½ m/s, its torque 0.3 N·m·s gives 0.6 rad/s
@@ -318,14 +318,14 @@ fn huge_impulses_hide_no_overlap() {
 #[test]
 fn products_with_rows_are_those_of_their_entries() {
     let x = |i: usize| Vec3::new(0.3, -1.7, 2.2) * (1.0 + i as f64).sqrt() + Vec3::ith(i % 3, 0.7);
-    let nodes = [Entry::weight(0, 0.4), Entry::weight(1, -1.0)];
+    let nodes = [StencilEntry::weight(0, 0.4), StencilEntry::weight(1, -1.0)];
     let turning = [
-        Entry::weight(2, 1.0),
-        Entry::lever(3, x(5)),
-        Entry::weight(0, -0.2),
+        StencilEntry::weight(2, 1.0),
+        StencilEntry::lever(3, x(5)),
+        StencilEntry::weight(0, -0.2),
     ];
-    let general = [Entry::matrix_at(1, x(2) * x(3).transpose())];
-    let stencils: [&[&[Entry]]; 3] = [
+    let general = [StencilEntry::matrix_at(1, x(2) * x(3).transpose())];
+    let stencils: [&[&[StencilEntry]]; 3] = [
         &[&nodes],
         &[&nodes, &turning],
         &[&nodes, &turning, &general],
@@ -337,7 +337,7 @@ fn products_with_rows_are_those_of_their_entries() {
         }
         let v: Vec<Vec3> = (0..4).map(x).collect();
         for c in 0..set.len() {
-            let sum = |u: Vec3, e: Entry| u + e.mul(&v[e.node as usize]);
+            let sum = |u: Vec3, e: StencilEntry| u + e.mul(&v[e.node as usize]);
             assert_eq!(set.velocity(c, &v), set.entries(c).fold(Vec3::zeros(), sum));
             let (mut y, mut expected) = (v.clone(), v.clone());
             set.add_transpose_of(c, &x(7), &mut y);

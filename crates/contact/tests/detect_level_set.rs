@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use detect_scenes::{H, Scene, T, at, sheet};
 use stiction_contact::ContactSet;
-use stiction_contact::detect::{ContactSource, Form};
+use stiction_contact::detect::{ColliderForm, ContactSource};
 use stiction_geometry::analytic::{Pose, Shape};
 use stiction_geometry::shapes::{BallSurface, BoxSurface, Cone};
 use stiction_geometry::{LevelSet, TriMesh};
@@ -17,7 +17,7 @@ const CELL: f64 = 0.005;
 
 fn sampled(s: &mut Scene, mesh: &TriMesh, poses: [Pose; 2]) -> Arc<LevelSet> {
     let set = Arc::new(LevelSet::new(mesh, CELL, 4.0 * CELL).unwrap());
-    s.add(Form::LevelSet(set.clone()));
+    s.add(ColliderForm::LevelSet(set.clone()));
     s.poses.push(poses);
     set
 }

@@ -5,7 +5,7 @@ mod detect_scenes;
 
 use detect_scenes::{H, Scene, T, at, block, sheet};
 use stiction_contact::ContactSet;
-use stiction_contact::detect::{Body, ContactSource, Form, Points};
+use stiction_contact::detect::{ColliderBody, ColliderForm, ContactSource, Points};
 use stiction_math::Vec3;
 
 /// The diameter of the particles [m].
@@ -174,7 +174,7 @@ fn particles_touch_rods_along_and_at_their_ends() {
         (Vec3::new(0.2 + 0.5 * t, 0.0, 0.5 * t), 2),
     ] {
         let mut s = Scene::default();
-        s.add(Form::Body(Body {
+        s.add(ColliderForm::Body(ColliderBody {
             triangles: Vec::new(),
             rods: rods.clone(),
             points: Points::nodes(0..3),

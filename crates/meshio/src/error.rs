@@ -5,27 +5,27 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::Format;
+use super::MeshFormat;
 
 /// Why a mesh file was refused: the file, the place in it, the element and the problem.
 ///
-/// Displays as `cube.obj:12: face 3: vertex index 9 is out of range …`. [`MeshError::remedy`] says
+/// Displays as `cube.obj:12: face 3: vertex index 9 is out of range …`. [`MeshFileError::remedy`] says
 /// what to do; it is also the help text of the `miette` report.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{0}")]
-pub struct MeshError(Box<Detail>);
+pub struct MeshFileError(Box<Detail>);
 
 #[derive(Clone, Debug, PartialEq)]
 struct Detail {
     file: Option<PathBuf>,
-    place: Place,
-    element: Option<Element>,
-    problem: Problem,
+    place: FileLocation,
+    element: Option<FileElement>,
+    problem: MeshFileProblem,
 }
 
 /// A place in a mesh file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FileLocation {
     /// The file as a whole.
     File,
     /// A piece of a text file.
@@ -47,7 +47,7 @@ pub enum Place {
 /// The element of the mesh that is at fault, numbered as its file numbers it: from 1 in OBJ, by
 /// tag in Gmsh, by index in TetGen, from 0 elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Element {
+pub struct FileElement {
     /// For example `vertex`, `face`, `tetrahedron`.
     pub kind: &'static str,
     /// Number in the file.
@@ -56,7 +56,7 @@ pub struct Element {
 
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Error)]
-pub enum Problem {
+pub enum MeshFileProblem {
     /// The operating system refused.
     #[error("cannot be read: {reason}")]
     Unreadable {
@@ -78,7 +78,7 @@ pub enum Problem {
     /// Nothing but white space.
     #[error("the file is empty")]
     Empty,
-    /// More than [`super::Limits`] allows.
+    /// More than [`super::MeshLimits`] allows.
     #[error("{count} {what} exceed the limit of {limit}")]
     TooMany {
         /// What was counted.
@@ -191,43 +191,45 @@ fn numbered(count: u64, first: i64) -> String {
     }
 }
 
-impl Problem {
+impl MeshFileProblem {
     fn remedy(&self) -> String {
         match self {
-            Problem::Unreadable { .. } | Problem::Unwritable { .. } => {
+            MeshFileProblem::Unreadable { .. } | MeshFileProblem::Unwritable { .. } => {
                 "check the path and its permissions".into()
             }
-            Problem::UnknownExtension { .. } => {
-                format!("known extensions: {}", Format::EXTENSIONS.join(", "))
+            MeshFileProblem::UnknownExtension { .. } => {
+                format!("known extensions: {}", MeshFormat::EXTENSIONS.join(", "))
             }
-            Problem::Empty => "export the mesh again".into(),
-            Problem::TooMany { what, .. } => {
+            MeshFileProblem::Empty => "export the mesh again".into(),
+            MeshFileProblem::TooMany { what, .. } => {
                 format!("use a coarser mesh, or raise the limit on {what} if the count is right")
             }
-            Problem::Short { .. } | Problem::Ended { .. } => {
+            MeshFileProblem::Short { .. } | MeshFileProblem::Ended { .. } => {
                 "the file is truncated or its header lies: copy or export it again".into()
             }
-            Problem::Expected { .. } => "correct this place, or export the mesh again".into(),
-            Problem::NonFinite { .. } => {
+            MeshFileProblem::Expected { .. } => {
+                "correct this place, or export the mesh again".into()
+            }
+            MeshFileProblem::NonFinite { .. } => {
                 "repair the vertex in the program that made the mesh".into()
             }
-            Problem::IndexOutOfRange { .. } | Problem::UnknownNode { .. } => {
+            MeshFileProblem::IndexOutOfRange { .. } | MeshFileProblem::UnknownNode { .. } => {
                 "correct the index, or export the mesh with all its vertices".into()
             }
-            Problem::Polygon { .. } => "triangulate the mesh before export".into(),
-            Problem::NoElements { .. } => {
+            MeshFileProblem::Polygon { .. } => "triangulate the mesh before export".into(),
+            MeshFileProblem::NoElements { .. } => {
                 "export the faces or the volume elements together with the vertices".into()
             }
-            Problem::Unsupported { remedy, .. }
-            | Problem::Inconsistent { remedy, .. }
-            | Problem::Missing { remedy, .. } => (*remedy).into(),
+            MeshFileProblem::Unsupported { remedy, .. }
+            | MeshFileProblem::Inconsistent { remedy, .. }
+            | MeshFileProblem::Missing { remedy, .. } => (*remedy).into(),
         }
     }
 }
 
-impl MeshError {
-    pub(super) fn new(place: Place, problem: Problem) -> Self {
-        MeshError(Box::new(Detail {
+impl MeshFileError {
+    pub(super) fn new(place: FileLocation, problem: MeshFileProblem) -> Self {
+        MeshFileError(Box::new(Detail {
             file: None,
             place,
             element: None,
@@ -236,7 +238,7 @@ impl MeshError {
     }
 
     pub(super) fn at(mut self, kind: &'static str, number: u64) -> Self {
-        self.0.element = Some(Element { kind, number });
+        self.0.element = Some(FileElement { kind, number });
         self
     }
 
@@ -252,17 +254,17 @@ impl MeshError {
     }
 
     /// Where in the file.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> FileLocation {
         self.0.place
     }
 
     /// The element at fault, where there is one.
-    pub fn element(&self) -> Option<Element> {
+    pub fn element(&self) -> Option<FileElement> {
         self.0.element
     }
 
     /// What is wrong.
-    pub fn problem(&self) -> &Problem {
+    pub fn problem(&self) -> &MeshFileProblem {
         &self.0.problem
     }
 
@@ -274,16 +276,16 @@ impl MeshError {
     /// Line in a text file, from 1.
     pub fn line(&self) -> Option<u64> {
         match self.0.place {
-            Place::Text { line, .. } => Some(line),
-            Place::File | Place::Byte { .. } => None,
+            FileLocation::Text { line, .. } => Some(line),
+            FileLocation::File | FileLocation::Byte { .. } => None,
         }
     }
 
     /// The bytes to underline in a report, as (offset, length); only for text.
     pub fn span(&self) -> Option<(usize, usize)> {
         match self.0.place {
-            Place::Text { offset, length, .. } => Some((offset, length)),
-            Place::File | Place::Byte { .. } => None,
+            FileLocation::Text { offset, length, .. } => Some((offset, length)),
+            FileLocation::File | FileLocation::Byte { .. } => None,
         }
     }
 }
@@ -295,9 +297,9 @@ impl fmt::Display for Detail {
             None => write!(f, "mesh")?,
         }
         match self.place {
-            Place::File => write!(f, ": ")?,
-            Place::Text { line, .. } => write!(f, ":{line}: ")?,
-            Place::Byte { offset } => write!(f, ", byte {offset}: ")?,
+            FileLocation::File => write!(f, ": ")?,
+            FileLocation::Text { line, .. } => write!(f, ":{line}: ")?,
+            FileLocation::Byte { offset } => write!(f, ", byte {offset}: ")?,
         }
         if let Some(element) = self.element {
             write!(f, "{} {}: ", element.kind, element.number)?;
@@ -306,7 +308,7 @@ impl fmt::Display for Detail {
     }
 }
 
-impl miette::Diagnostic for MeshError {
+impl miette::Diagnostic for MeshFileError {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         Some(Box::new("mesh_file"))
     }

@@ -4,7 +4,7 @@
 use stiction_contact::Certificate;
 use stiction_sim::{
     Stage, StepReport,
-    check::{Check, Moment, Progress, accepted},
+    check::{Check, CheckProgress, Moment, accepted},
 };
 
 use crate::{
@@ -28,7 +28,7 @@ pub struct History {
     /// Every probe, in the order of the scene.
     pub probes: Vec<Running>,
     /// Every check, in the order of the scene.
-    pub checks: Vec<Progress>,
+    pub checks: Vec<CheckProgress>,
     /// Number of steps that were substepped.
     pub cut_steps: u64,
     /// Number of steps in which the method missed its own stopping criterion, and whose certificate does not meet
@@ -50,7 +50,7 @@ impl History {
             contacts: Running::default(),
             certificate: vec![Running::default(); Certificate::FIELDS.len()],
             probes: vec![Running::default(); probes],
-            checks: vec![Progress::default(); checks],
+            checks: vec![CheckProgress::default(); checks],
             cut_steps: 0,
             unconverged_steps: 0,
             frames: 0,
@@ -143,12 +143,12 @@ impl History {
         }
         expect(input, "checks", checks)?;
         for progress in &mut history.checks {
-            let mut numbers = Progress::default().numbers();
+            let mut numbers = CheckProgress::default().numbers();
             let stored = if version < 3 { 9 } else { numbers.len() };
             for value in &mut numbers[..stored] {
                 *value = input.f64()?;
             }
-            *progress = Progress::from_numbers(numbers);
+            *progress = CheckProgress::from_numbers(numbers);
         }
         history.cut_steps = input.u64()?;
         history.unconverged_steps = input.u64()?;

@@ -6,7 +6,7 @@
 
 use stiction_contact::Certificate;
 
-use crate::{CheckResult, Checkpoint, CheckpointError, Encoder, History};
+use crate::{CheckResult, CheckpointError, CheckpointFile, Encoder, History};
 
 /// Name of the section in a checkpoint.
 pub(crate) const SECTION: &str = "verdicts";
@@ -117,7 +117,7 @@ impl Verdicts {
     }
 
     /// Reads the section; empty from checkpoints of early versions.
-    pub(crate) fn decode(checkpoint: &Checkpoint) -> Result<Self, CheckpointError> {
+    pub(crate) fn decode(checkpoint: &CheckpointFile) -> Result<Self, CheckpointError> {
         if !checkpoint.has(SECTION) {
             return Ok(Self::default());
         }

@@ -7,7 +7,7 @@ pub const TEXT: &str = include_str!("../materials.toml");
 
 /// What the library says about a material.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct LibraryEntry {
     /// The name by which scenes use it.
     pub name: String,
     /// `shell`, `solid`, `rigid` or `rod`.
@@ -19,7 +19,7 @@ pub struct Entry {
 }
 
 /// The materials of the library, in alphabetical order.
-pub fn list() -> Vec<Entry> {
+pub fn list() -> Vec<LibraryEntry> {
     let table: Table = TEXT.parse().unwrap_or_default();
     let text = |t: &Value, key: &str| {
         t.get(key)
@@ -29,7 +29,7 @@ pub fn list() -> Vec<Entry> {
     };
     table
         .iter()
-        .map(|(name, t)| Entry {
+        .map(|(name, t)| LibraryEntry {
             name: name.clone(),
             kind: text(t, "kind"),
             description: text(t, "description"),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use stiction_bodies::{Model, State};
-use stiction_contact::detect::{DetectError, Law, Laws};
+use stiction_contact::detect::{DetectError, Laws, PairLaw};
 use stiction_meshio::{self as mesh_files, MeshFile};
 use stiction_sim::{
     MethodConfig, Registry, Simulation, Unsupported,
@@ -23,14 +23,14 @@ use toml_edit::DocumentMut;
 
 use crate::{
     build, builtin, canonical,
-    error::{Kind, Problem, Reporter, SceneError},
+    error::{ProblemKind, Reporter, SceneError, SceneProblem},
     extension::Extension,
     files::Files,
     friction::FrictionTable,
     kept::{Kept, MeshSource},
     library, overrides, read,
-    settings::{ContactSettings, OutputSettings, Overlap, TimeSettings},
-    source::{At, Origin, Place, Sources},
+    settings::{ContactSettings, OutputSettings, OverlapPolicy, TimeSettings},
+    source::{At, Origin, SourceSpan, Sources},
     suggest,
     tree::{self, Table},
     variant::Variants,
@@ -64,7 +64,7 @@ pub struct LoadOptions {
     /// The folder that mesh files in overrides are relative to; by default the current one.
     pub cwd: Option<PathBuf>,
     /// How large a scene may be.
-    pub limits: Limits,
+    pub limits: SceneLimits,
     /// The scene's variant to load; the scene as it is by default.
     pub variant: Option<String>,
     /// Changes, each `KEY=VALUE`, applied in order, after the variant.
@@ -74,7 +74,7 @@ pub struct LoadOptions {
     /// The methods that a scene can name; the built-in ones by default.
     pub methods: Registry,
     /// What to do about overlap at the start instead of what the scene says.
-    pub overlap: Option<Overlap>,
+    pub overlap: Option<OverlapPolicy>,
     /// Meshes in memory, by the path that the scene names them by (`mesh = "memory:NAME"`).
     pub meshes: Vec<(String, MeshFile)>,
     /// Changes of the model that a scene cannot express.
@@ -83,19 +83,19 @@ pub struct LoadOptions {
 
 /// How large a scene may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct SceneLimits {
     /// Most nodes of all bodies together.
     pub max_nodes: u64,
     /// Most bytes of a mesh file.
     pub max_mesh_bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for SceneLimits {
     /// Twenty million nodes fill a large workstation.
     fn default() -> Self {
         Self {
             max_nodes: 20_000_000,
-            max_mesh_bytes: mesh_files::Limits::default().max_bytes,
+            max_mesh_bytes: mesh_files::MeshLimits::default().max_bytes,
         }
     }
 }
@@ -108,12 +108,12 @@ pub struct Scene {
     /// The first state.
     pub state: State,
     /// All the rest.
-    pub plan: Plan,
+    pub plan: RunPlan,
 }
 
 /// What a scene says beside the model and its first state.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct RunPlan {
     /// The scene's name: given, or from the file's.
     pub name: String,
     /// A sentence about it; may be empty.
@@ -165,7 +165,7 @@ impl Scene {
     }
 
     /// Puts the simulation together.
-    pub fn simulation(self) -> Result<(Simulation, Plan), SceneError> {
+    pub fn simulation(self) -> Result<(Simulation, RunPlan), SceneError> {
         let Self { model, state, plan } = self;
         let method = plan
             .method
@@ -178,8 +178,8 @@ impl Scene {
                 }
                 Ok((simulation, plan))
             }
-            Err(refused) => Err(SceneError::one(Problem::new(
-                Kind::Unsupported,
+            Err(refused) => Err(SceneError::one(SceneProblem::new(
+                ProblemKind::Unsupported,
                 refused.to_string(),
                 Some(refused.remedy()),
             ))),
@@ -211,7 +211,7 @@ pub(crate) fn rules(
     let names = material_names(model);
     let law = |a: u32, b: u32| {
         let c = friction.between(&names[a as usize], &names[b as usize]);
-        Law {
+        PairLaw {
             mu: c.static_,
             kinetic: (c.kinetic < c.static_).then_some(c.kinetic),
             cohesion: c.cohesion,
@@ -238,7 +238,7 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
         sources.add(Origin::Argument, "--set", text);
     }
     let method = options.method.as_ref().map(|name| {
-        let place = Place::new(
+        let place = SourceSpan::new(
             sources.add(Origin::Argument, "--method", name),
             0..name.len(),
         );
@@ -246,7 +246,7 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
     });
     let variant = options.variant.as_ref().map(|name| {
         let number = sources.add(Origin::Argument, "--variant", name);
-        At::new(name.as_str(), Place::new(number, 0..name.len()))
+        At::new(name.as_str(), SourceSpan::new(number, 0..name.len()))
     });
     let reporter = Reporter::new(sources);
 
@@ -292,10 +292,10 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
 
     let cwd = options.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
     let base = options.base_dir.as_deref().or(text.folder.as_deref());
-    let mesh_limits = mesh_files::Limits {
+    let mesh_limits = mesh_files::MeshLimits {
         max_nodes: options.limits.max_nodes,
         max_bytes: options.limits.max_mesh_bytes,
-        ..mesh_files::Limits::default()
+        ..mesh_files::MeshLimits::default()
     };
     let files = Files {
         base,
@@ -327,16 +327,16 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
 
     if let Err(refused) = supported(&read, &built.model, &options.methods) {
         let (message, help) = (refused.to_string(), Some(refused.remedy()));
-        reporter.fail::<()>(Kind::Unsupported, culprit(&read), message, help);
+        reporter.fail::<()>(ProblemKind::Unsupported, culprit(&read), message, help);
         reporter.verdict()?;
     }
-    if read.contact.enabled && read.contact.overlap == Overlap::Refuse {
+    if read.contact.enabled && read.contact.overlap == OverlapPolicy::Refuse {
         refuse_overlap(&reporter, &read, &built.model, &built.state);
         reporter.verdict()?;
     }
     let meshes = files.sources(&kept);
     let name = read.name.unwrap_or(text.stem);
-    let plan = Plan {
+    let plan = RunPlan {
         text: kept.text(&name),
         name,
         description: read.description,
@@ -409,7 +409,7 @@ fn check_variants(
     for name in variants.names() {
         let scratch = Reporter::new(reporter.sources.clone());
         let mut root = unchanged.clone();
-        let at = At::new(name, Place::new(0, 0..0));
+        let at = At::new(name, SourceSpan::new(0, 0..0));
         let _ = variants.apply(at, &mut root, document, &scratch);
         if scratch.clean() {
             read::document(&scratch, &root, library, None, &options.methods);
@@ -424,7 +424,7 @@ fn refuse_overlap(reporter: &Reporter, read: &read::Document, model: &Model, sta
         Ok(found) => found,
         Err(error) => {
             let message = format!("contact cannot be searched for: {error}");
-            reporter.fail::<()>(Kind::Build, culprit(read), message, None);
+            reporter.fail::<()>(ProblemKind::Build, culprit(read), message, None);
             return;
         }
     };
@@ -444,7 +444,7 @@ fn refuse_overlap(reporter: &Reporter, read: &read::Document, model: &Model, sta
     };
     let message = format!("{first} at the start{more}");
     let help = "move them apart, let `contact.overlap = \"resolve\"` do it, or set it to \"ignore\" to start all the same";
-    reporter.fail::<()>(Kind::Overlap, place, message, Some(help.to_owned()));
+    reporter.fail::<()>(ProblemKind::Overlap, place, message, Some(help.to_owned()));
 }
 
 /// Moves what overlaps at the start apart.
@@ -461,20 +461,22 @@ pub(crate) fn resolve_overlap(
     let rules = rules(model, &read.contact, &read.friction);
     if let Err(error) = resolve::resolve(model, state, &rules, &config) {
         let name = match &error {
-            resolve::Error::Held(o) | resolve::Error::Stuck { first: o, .. } => Some(&o.first.name),
+            resolve::ResolveError::Held(o) | resolve::ResolveError::Stuck { first: o, .. } => {
+                Some(&o.first.name)
+            }
             _ => None,
         };
         let place = read.bodies.iter().find(|b| Some(&b.name.value) == name);
         let place = place.map_or_else(|| culprit(read), |b| b.name.place);
         let help = "move them apart in the scene; `stiction doctor` lists all that overlaps";
         let message = error.to_string();
-        reporter.fail::<()>(Kind::Overlap, place, message, Some(help.to_owned()));
+        reporter.fail::<()>(ProblemKind::Overlap, place, message, Some(help.to_owned()));
     }
 }
 
 /// What to underline when the method cannot run the scene: its name if it was given, or else the
 /// first thing that would be touched.
-fn culprit(read: &read::Document) -> Place {
+fn culprit(read: &read::Document) -> SourceSpan {
     if read.method.place.end > read.method.place.start {
         return read.method.place;
     }
@@ -485,7 +487,11 @@ fn culprit(read: &read::Document) -> Place {
 
 /// Readers that give nothing have said why; this is what remains if one has not.
 fn unexplained() -> SceneError {
-    SceneError::one(Problem::new(Kind::Value, "the scene cannot be read", None))
+    SceneError::one(SceneProblem::new(
+        ProblemKind::Value,
+        "the scene cannot be read",
+        None,
+    ))
 }
 
 /// A scene's text and what it is called.
@@ -519,8 +525,8 @@ impl Text {
                     let help = suggest::help(name, "built-in scenes", names);
                     let message =
                         format!("there is no built-in scene `{name}`, and no file of that name");
-                    Err(SceneError::one(Problem::new(
-                        Kind::UnknownName,
+                    Err(SceneError::one(SceneProblem::new(
+                        ProblemKind::UnknownName,
                         message,
                         Some(help),
                     )))
@@ -534,7 +540,11 @@ impl Text {
         let refuse = |why: String| {
             let message = format!("the scene `{}` cannot be read: {why}", path.display());
             let help = "check the path; `stiction scenes` lists the built-in scenes";
-            SceneError::one(Problem::new(Kind::Read, message, Some(help.to_owned())))
+            SceneError::one(SceneProblem::new(
+                ProblemKind::Read,
+                message,
+                Some(help.to_owned()),
+            ))
         };
         let told = |error: std::io::Error| refuse(error.to_string());
         // Opening a pipe would wait for whoever writes to it.

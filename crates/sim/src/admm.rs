@@ -21,7 +21,7 @@ use stiction_solvers::{
 
 use crate::{
     colliders::ContactRules,
-    linearised::{self, Integrator, Linearisations, Linearised},
+    linearised::{self, ElasticSolver, Linearisations, Linearised},
     methods::admm::NAME,
     registry::MethodConfig,
 };
@@ -30,7 +30,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// How the elastic step is solved.
-    pub integrator: Integrator,
+    pub integrator: ElasticSolver,
     /// The solver of the linear problems; the splitting integrator has its own.
     pub by: SolverChoice,
     /// Its settings; nested relaxation uses only `tolerance`, `max_iterations` and `sweeps`.
@@ -64,7 +64,7 @@ impl Config {
     /// The paper's settings.
     pub fn paper() -> Self {
         Self {
-            integrator: Integrator::Newton(Linearisations::Fixed(2)), // [daviet2020, Table 5]
+            integrator: ElasticSolver::Newton(Linearisations::Fixed(2)), // [daviet2020, Table 5]
             by: SolverChoice::Splitting,
             solver: solver::Config::paper(),
             detect: DetectConfig::default(),
@@ -99,7 +99,7 @@ pub fn admm(config: Config, rules: ContactRules) -> Linearised {
         safe: config.safe,
         residual: config.solver.polish.and_then(|p| p.residual),
     };
-    let splitting = config.integrator == Integrator::Splitting;
+    let splitting = config.integrator == ElasticSolver::Splitting;
     let solver: Box<dyn ContactSolver> = match config.by {
         SolverChoice::NestedRelaxation if !splitting => Box::new(ica::Ica::new(ica::Config {
             tolerance: config.solver.tolerance,

@@ -20,7 +20,7 @@ pub struct Check {
     /// The greatest accepted value; not used if the bounds move.
     pub max: f64,
     /// Bounds that change from step to step, for single values only.
-    pub moving: Option<Box<Moving>>,
+    pub moving: Option<Box<MovingBound>>,
 }
 
 /// What a check follows.
@@ -40,7 +40,7 @@ pub enum Subject {
 
 /// Bounds that change from step to step.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Moving {
+pub enum MovingBound {
     /// From the first to the second; absent ones do not bound.
     Between(Option<Subject>, Option<Subject>),
     /// Around a value.
@@ -93,7 +93,7 @@ impl Subject {
     }
 }
 
-impl Moving {
+impl MovingBound {
     /// The least and the greatest accepted value; none before the first step if they need a
     /// certificate.
     fn bounds(&self, at: &Moment<'_>) -> Option<[f64; 2]> {
@@ -151,7 +151,7 @@ pub enum Reduce {
 
 /// A check on its way through a run: all that must be remembered is in these numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
+pub struct CheckProgress {
     /// How many values were seen.
     pub count: f64,
     /// Least and greatest value seen.
@@ -180,7 +180,7 @@ pub struct Progress {
     pub worst_max: f64,
 }
 
-impl Default for Progress {
+impl Default for CheckProgress {
     fn default() -> Self {
         Self {
             count: 0.0,
@@ -200,7 +200,7 @@ impl Default for Progress {
     }
 }
 
-impl Progress {
+impl CheckProgress {
     /// The numbers in the order of the fields, for a checkpoint.
     pub fn numbers(&self) -> [f64; 13] {
         [
@@ -220,7 +220,7 @@ impl Progress {
         ]
     }
 
-    /// From what [`Progress::numbers`] gave.
+    /// From what [`CheckProgress::numbers`] gave.
     pub fn from_numbers(numbers: [f64; 13]) -> Self {
         let [count, min, max, last, mean_t, mean_y, s_tt, s_ty, rest @ ..] = numbers;
         let [poisoned, excess, worst, worst_min, worst_max] = rest;
@@ -273,7 +273,7 @@ pub fn accepted(checks: &[Check], t: f64, h: f64, certificate: &Certificate) -> 
 
 /// How a check ended.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct CheckOutcome {
     /// The check's name.
     pub name: String,
     /// The reduced value, or the worst one; NaN if nothing was seen.
@@ -289,7 +289,7 @@ pub struct Outcome {
 impl Check {
     /// Takes in a moment after a step of `h` [s]; does nothing before the first step if what is
     /// followed needs a certificate.
-    pub fn watch(&self, progress: &mut Progress, at: &Moment<'_>, h: f64) {
+    pub fn watch(&self, progress: &mut CheckProgress, at: &Moment<'_>, h: f64) {
         let bounds = match &self.moving {
             Some(moving) => moving.bounds(at).map(Some),
             None => Some(None),
@@ -300,7 +300,7 @@ impl Check {
     }
 
     /// Takes in the value at time `t` [s] after a step of `h` [s].
-    pub fn observe(&self, progress: &mut Progress, t: f64, h: f64, value: f64) {
+    pub fn observe(&self, progress: &mut CheckProgress, t: f64, h: f64, value: f64) {
         self.take(progress, t, h, value, None);
     }
 
@@ -315,12 +315,19 @@ impl Check {
         }
     }
 
-    fn take(&self, progress: &mut Progress, t: f64, h: f64, value: f64, bounds: Option<[f64; 2]>) {
+    fn take(
+        &self,
+        progress: &mut CheckProgress,
+        t: f64,
+        h: f64,
+        value: f64,
+        bounds: Option<[f64; 2]>,
+    ) {
         if !self.sees(t, h) {
             return;
         }
         if matches!(self.when, When::End) {
-            *progress = Progress::default();
+            *progress = CheckProgress::default();
         }
         if value.is_nan() {
             progress.poisoned = 1.0;
@@ -348,7 +355,7 @@ impl Check {
 
     /// The part of its time that a run of steps of `h` [s] until `end` [s] has not reached, in words; none if
     /// it was all seen. A check that was not reached has not passed.
-    pub fn unreached(&self, progress: &Progress, end: f64, h: f64) -> Option<String> {
+    pub fn unreached(&self, progress: &CheckProgress, end: f64, h: f64) -> Option<String> {
         let slack = 0.5 * h;
         match self.when {
             When::At(_) | When::End if progress.count == 0.0 => {
@@ -365,7 +372,7 @@ impl Check {
     }
 
     /// The verdict after a run. A check that saw nothing fails: it would otherwise pass by accident.
-    pub fn outcome(&self, progress: &Progress) -> Outcome {
+    pub fn outcome(&self, progress: &CheckProgress) -> CheckOutcome {
         let (min, max) = match &self.moving {
             Some(_) => (progress.worst_min, progress.worst_max),
             None => (self.min, self.max),
@@ -391,7 +398,7 @@ impl Check {
             }
         };
         let passed = measured >= min && measured <= max;
-        Outcome {
+        CheckOutcome {
             name: self.name.clone(),
             measured,
             min,
@@ -417,8 +424,8 @@ mod tests {
         }
     }
 
-    fn run(c: &Check, f: impl Fn(f64) -> f64) -> Outcome {
-        let mut p = Progress::default();
+    fn run(c: &Check, f: impl Fn(f64) -> f64) -> CheckOutcome {
+        let mut p = CheckProgress::default();
         for k in 0..=100 {
             let t = f64::from(k) * 0.01;
             c.observe(&mut p, t, 0.01, f(t));
@@ -469,7 +476,7 @@ mod tests {
     fn what_a_run_did_not_reach_is_said() {
         let reached = |when: When, end: f64| {
             let c = check(when, Reduce::Value, -1.0, 1.0);
-            let mut p = Progress::default();
+            let mut p = CheckProgress::default();
             for k in 0..=(end / 0.01).round() as u32 {
                 c.observe(&mut p, f64::from(k) * 0.01, 0.01, 0.0);
             }
@@ -578,8 +585,8 @@ mod tests {
         }
     }
 
-    fn watch(c: &Check, f: impl Fn(f64) -> [f64; 2]) -> Outcome {
-        let mut p = Progress::default();
+    fn watch(c: &Check, f: impl Fn(f64) -> [f64; 2]) -> CheckOutcome {
+        let mut p = CheckProgress::default();
         for k in 0..=100 {
             let time = f64::from(k) * 0.01;
             let at = Moment {
@@ -588,7 +595,7 @@ mod tests {
                 certificate: None,
             };
             // As after a checkpoint.
-            p = Progress::from_numbers(p.numbers());
+            p = CheckProgress::from_numbers(p.numbers());
             c.watch(&mut p, &at, 0.01);
         }
         c.outcome(&p)
@@ -605,7 +612,7 @@ mod tests {
     #[test]
     fn a_bound_that_moves_is_met_at_every_step_and_the_worst_is_told() {
         let mut c = check(When::Between(0.0, 1.0), Reduce::Value, f64::NAN, f64::NAN);
-        c.moving = Some(Box::new(Moving::Between(None, Some(formula("1 + t")))));
+        c.moving = Some(Box::new(MovingBound::Between(None, Some(formula("1 + t")))));
         // Below 1 + t but where t = 0.5, where it is 0.25 above.
         let bump = |t: f64| [if (t - 0.5).abs() < 1e-9 { 1.75 } else { t }, 0.0];
         let o = watch(&c, bump);
@@ -614,7 +621,7 @@ mod tests {
             "{o:?}"
         );
         assert!(watch(&c, |t| [0.9 + t, 0.0]).passed);
-        c.moving = Some(Box::new(Moving::Around {
+        c.moving = Some(Box::new(MovingBound::Around {
             value: Subject::Probe(1),
             margin: Subject::Number(0.1),
             relative: true,
@@ -622,7 +629,7 @@ mod tests {
         assert!(watch(&c, |t| [1.0 + t, 1.05 + t]).passed);
         assert!(!watch(&c, |t| [1.0 + t, 1.2 * (1.0 + t)]).passed);
         // Before the first step there is no certificate, and nothing is seen.
-        c.moving = Some(Box::new(Moving::Between(
+        c.moving = Some(Box::new(MovingBound::Between(
             Some(Subject::Certificate("residual".into())),
             None,
         )));

@@ -2,9 +2,11 @@
 
 use stiction_bodies::{
     Model, Skin,
-    obstacle::{Obstacle, Shape},
+    obstacle::{Obstacle, ObstacleShape},
 };
-use stiction_contact::detect::{Body, Collider, Exempt, Form, Laws, Mesh, Placement, Points};
+use stiction_contact::detect::{
+    Collider, ColliderBody, ColliderForm, ColliderMesh, Exempt, Laws, Placement, Points,
+};
 use stiction_geometry::{TriMesh, analytic};
 
 /// How things touch.
@@ -101,7 +103,7 @@ pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
             material: material(&body.material),
             // So that particles and rods, too, stay the thickness away from all surfaces.
             thickness: rules.thickness + 2.0 * (body.radius + body.padding),
-            form: Form::Body(Body {
+            form: ColliderForm::Body(ColliderBody {
                 triangles: surface.triangles.clone(),
                 rods: surface.segments.clone(),
                 points,
@@ -134,15 +136,15 @@ fn exempt(body: &stiction_bodies::Body) -> Option<Exempt> {
     })
 }
 
-fn form(obstacle: &Obstacle) -> Form {
+fn form(obstacle: &Obstacle) -> ColliderForm {
     match &obstacle.shape {
-        Shape::Mesh(mesh) => Form::Mesh(Mesh {
+        ObstacleShape::Mesh(mesh) => ColliderForm::Mesh(ColliderMesh {
             triangles: mesh.triangles.clone(),
             vertices: mesh.positions.clone(),
             closed: is_closed(mesh),
         }),
-        Shape::Solid(solid) => Form::Shape(*solid),
-        Shape::LevelSet(_, set) => Form::LevelSet(set.clone()),
+        ObstacleShape::Solid(solid) => ColliderForm::Shape(*solid),
+        ObstacleShape::LevelSet(_, set) => ColliderForm::LevelSet(set.clone()),
     }
 }
 

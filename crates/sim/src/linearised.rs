@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use stiction_bodies::{Body, Model, State, adapt::Adaptation};
 use stiction_contact::{
     ContactKey, ContactSet, FrictionProblem,
-    detect::{ContactSource, DetectConfig, Detector, Placement, Step},
+    detect::{ContactSource, DetectConfig, DetectStep, Detector, Placement},
     solver::{ContactSolver, Solution, SolverError, Task, TaskStart},
 };
 use stiction_math::{LinearOperator, Vec3};
@@ -27,11 +27,11 @@ use crate::{
     dynamics::Dynamics,
     error::SolveError,
     method::{
-        Answer, Footprint, Memory, Method, Persistent, SolveReport, SolvedContacts, StepContext,
-        System,
+        Footprint, Memory, Method, Persistent, SolveReport, SolvedContacts, SolvedStep,
+        StepContext, System,
     },
     needs::needs,
-    splitting::{self, Elements},
+    splitting::{self, SplitElements},
     stages::{Stage, Stages},
 };
 
@@ -39,7 +39,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// How the elastic step is solved.
-    pub integrator: Integrator,
+    pub integrator: ElasticSolver,
     /// The detector.
     pub detect: DetectConfig,
     /// Whether a step that would make surfaces touch or pass is refused.
@@ -51,7 +51,7 @@ pub struct Config {
 
 /// How the elastic step is solved.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Integrator {
+pub enum ElasticSolver {
     /// Projected Newton.
     Newton(Linearisations),
     /// One alternating loop in which every elastic element is a constraint with its own local step
@@ -130,7 +130,7 @@ struct Work {
     detector: Detector,
     problem: FrictionProblem,
     /// For the alternating integrator.
-    elements: Option<Elements>,
+    elements: Option<SplitElements>,
     placements: Vec<Placement<'static>>,
 }
 
@@ -246,9 +246,9 @@ impl Linearised {
         report: &mut SolveReport,
     ) -> Result<(), SolveError> {
         let (most, tolerance) = match self.config.integrator {
-            Integrator::Splitting => (1, None),
-            Integrator::Newton(Linearisations::Fixed(count)) => (count, None),
-            Integrator::Newton(Linearisations::Converge { tolerance, max }) => {
+            ElasticSolver::Splitting => (1, None),
+            ElasticSolver::Newton(Linearisations::Fixed(count)) => (count, None),
+            ElasticSolver::Newton(Linearisations::Converge { tolerance, max }) => {
                 (max, Some(tolerance))
             }
         };
@@ -330,12 +330,12 @@ impl Method for Linearised {
         self.kept.solution.v = Vec::new();
         let work = Self::work(&mut self.work, step.model, &self.rules, &self.config)?;
         step.dynamics.lag(step.model, step.state)?;
-        if self.config.integrator == Integrator::Splitting {
+        if self.config.integrator == ElasticSolver::Splitting {
             let multipliers = &self.kept.multipliers;
             // Without multipliers to start from there is no step before this one.
             let elements = match work.elements.take().filter(|_| !multipliers.is_empty()) {
                 Some(elements) => elements,
-                None => Elements::new(step.model),
+                None => SplitElements::new(step.model),
             };
             let elements = work.elements.insert(elements);
             elements.begin(
@@ -424,7 +424,7 @@ impl Method for Linearised {
     }
 }
 
-impl Answer for Linearised {
+impl SolvedStep for Linearised {
     fn momentum_residual(
         &mut self,
         step: &mut StepContext<'_>,
@@ -605,8 +605,8 @@ impl Work {
     fn new(model: &Model, rules: &ContactRules, config: &Config) -> Result<Self, SolveError> {
         let n = model.blocks();
         let a = match config.integrator {
-            Integrator::Newton(_) => Dynamics::matrix(model),
-            Integrator::Splitting => Dynamics::split_matrix(model),
+            ElasticSolver::Newton(_) => Dynamics::matrix(model),
+            ElasticSolver::Splitting => Dynamics::split_matrix(model),
         };
         let mut problem = FrictionProblem::new(a, vec![Vec3::zeros(); n], 1.0);
         // Rods are eliminated from end to end wherever they are.
@@ -638,7 +638,7 @@ impl Work {
         let problem = &mut self.problem;
         let dynamics = &mut *step.dynamics;
         let at = (step.model, step.state);
-        let splits = self.elements.as_mut().map(Elements::splits_mut);
+        let splits = self.elements.as_mut().map(SplitElements::splits_mut);
         // The gradient is where f will be.
         dynamics.linearise_with(at, v, &mut problem.f, &mut problem.a, splits)?;
         dynamics.momentum_of_lone(step.model, v, &mut problem.f);
@@ -695,7 +695,7 @@ impl Work {
         if step.model.contact {
             place(step.model, state.time, state.time + h, &mut self.placements);
         }
-        let step = Step {
+        let step = DetectStep {
             h,
             x: &state.x,
             rotations: &state.rotations,

@@ -2,7 +2,7 @@
 //!
 //! The step is the same for all of them: [`Simulation::step`](crate::Simulation::step) goes through
 //! the stages, and a method supplies [`build`](Method::build), [`predict`](Method::predict),
-//! [`detect`](Method::detect) and [`solve`](Method::solve). [`Answer`] is what the certificate judges,
+//! [`detect`](Method::detect) and [`solve`](Method::solve). [`SolvedStep`] is what the certificate judges,
 //! [`Persistent`] what a method carries from step to step.
 
 use std::borrow::Cow;
@@ -26,7 +26,7 @@ use crate::{
 /// The stages are called in the order of the methods below. Each works on `v`: stage begin leaves the
 /// first guess there, with prescribed blocks as they are prescribed, and `solve` the answer [m/s].
 /// A method changes nothing that [`Persistent::save`] would show before [`Persistent::commit`].
-pub trait Method: Answer + Persistent + Send {
+pub trait Method: SolvedStep + Persistent + Send {
     /// The name used in scenes and on the command line.
     fn name(&self) -> &'static str;
 
@@ -55,7 +55,7 @@ pub trait Method: Answer + Persistent + Send {
 }
 
 /// What the last solve of a method found, for the certificate and for reports.
-pub trait Answer {
+pub trait SolvedStep {
     /// The momentum residual at the velocities `v` [N·s], one vector per block, zero where motion is
     /// prescribed: what is left of Newton's second law by the nonlinear force models and the rule of
     /// the integrator, with the contact impulses that were found.

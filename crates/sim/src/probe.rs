@@ -7,7 +7,7 @@ use stiction_bodies::{
         momentum, potential_energy, volume_energy,
     },
 };
-use stiction_contact::{Certificate, ContactState, Outcome};
+use stiction_contact::{Certificate, ContactOutcome, ContactState};
 use stiction_math::elementary::atan2;
 use stiction_math::{Quat, Vec3};
 
@@ -40,7 +40,7 @@ impl Axis {
 
 /// Which end of an extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ExtentEnd {
     /// The lowest coordinate.
     Min,
     /// The highest coordinate.
@@ -96,7 +96,7 @@ pub enum Quantity {
     /// [m].
     Radius(Option<usize>, Vec3, Vec3),
     /// The surface's extent along an axis [m].
-    Extent(usize, Vec3, End),
+    Extent(usize, Vec3, ExtentEnd),
     /// The volume inside a body's closed surface [m³].
     Volume(usize),
     /// The area of a body's surface [m²].
@@ -168,7 +168,7 @@ pub enum Resultant {
 }
 
 impl ContactSum {
-    fn measure(&self, contacts: &[Outcome]) -> f64 {
+    fn measure(&self, contacts: &[ContactOutcome]) -> f64 {
         let mut vector = Vec3::zeros();
         let mut scalar = 0.0;
         // A contact of a body with itself moves nothing as a whole, and counts only if asked for: half on
@@ -247,7 +247,7 @@ impl Quantity {
         &self,
         model: &Model,
         state: &State,
-        contacts: &[Outcome],
+        contacts: &[ContactOutcome],
         certificate: Option<&Certificate>,
         previous: Option<f64>,
     ) -> f64 {
@@ -264,7 +264,7 @@ impl Quantity {
     /// The number in the given state, with the contacts of the step that led to it if
     /// `needs_contacts`. Of what goes on from step to step ([`Quantity::follow`]) it is the beginning:
     /// no work, and an angle from −180° to 180°.
-    pub fn measure(&self, model: &Model, state: &State, contacts: &[Outcome]) -> f64 {
+    pub fn measure(&self, model: &Model, state: &State, contacts: &[ContactOutcome]) -> f64 {
         let chosen = |body: &Option<usize>| -> Vec<&Body> {
             match body {
                 Some(b) => vec![&model.bodies[*b]],
@@ -291,9 +291,9 @@ impl Quantity {
             Self::Extent(body, axis, end) => {
                 let (lo, hi) = extent(&model.bodies[*body], state, axis);
                 match end {
-                    End::Min => lo,
-                    End::Max => hi,
-                    End::Size => hi - lo,
+                    ExtentEnd::Min => lo,
+                    ExtentEnd::Max => hi,
+                    ExtentEnd::Size => hi - lo,
                 }
             }
             Self::Volume(body) => over_triangles(&model.bodies[*body], state, |a, b, c| {

@@ -9,10 +9,10 @@ use std::{any::Any, fmt::Debug};
 use crate::{
     capabilities::Capabilities,
     colliders::ContactRules,
-    keys::{Key, KeySource, Keys, NoKeys, Value},
+    keys::{Key, KeySource, KeyValue, Keys, NoKeys},
     method::Method,
     methods,
-    needs::{Feature, Need},
+    needs::{ModelFeature, Need},
 };
 
 /// A method as the registry lists it.
@@ -66,7 +66,7 @@ pub struct Validation {
     /// The law that the method solves.
     pub friction: FrictionModel,
     /// The settings with which the method reaches an accuracy.
-    pub settings: fn(&Accuracy) -> Vec<(&'static str, Value)>,
+    pub settings: fn(&Accuracy) -> Vec<(&'static str, KeyValue)>,
 }
 
 /// The law of friction that a method solves.
@@ -148,7 +148,7 @@ impl Registry {
     /// The name of the method of scenes that choose none: the first, or the first that solves contact
     /// where things touch.
     pub fn default_for(&self, contact: bool) -> &'static str {
-        let solves = |e: &&&MethodEntry| e.defaults().capabilities().has(Feature::Contact);
+        let solves = |e: &&&MethodEntry| e.defaults().capabilities().has(ModelFeature::Contact);
         let able = self.entries.iter().find(solves).filter(|_| contact);
         able.or(self.entries.first()).map_or("", |e| e.name)
     }

@@ -11,7 +11,7 @@ use stiction_bodies::{
 };
 use stiction_contact::{
     ContactSet, FrictionProblem,
-    detect::{DetectConfig, DetectError, Detector, Law, Laws, Sides, Step},
+    detect::{DetectConfig, DetectError, DetectStep, Detector, Laws, PairLaw, Sides},
     solver::{ContactSolver, Solution, SolverError, Task, TaskStart},
 };
 use stiction_math::{Cancel, ScatterError, Vec3};
@@ -48,7 +48,7 @@ impl Default for Config {
 
 /// What was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Report {
+pub struct ResolveReport {
     /// Rounds taken; zero if nothing overlapped.
     pub rounds: usize,
     /// The largest way of a node or centre of mass [m].
@@ -57,7 +57,7 @@ pub struct Report {
 
 /// Why things cannot be moved apart. The state is as it was.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum Error {
+pub enum ResolveError {
     /// Nothing that overlaps can move: it is all pinned, or an obstacle.
     #[error("{0}, and all that overlaps is held: nothing can move it apart")]
     Held(Box<Overlap>),
@@ -91,9 +91,9 @@ pub fn resolve(
     state: &mut State,
     rules: &ContactRules,
     config: &Config,
-) -> Result<Report, Error> {
+) -> Result<ResolveReport, ResolveError> {
     let model = standing(model, state);
-    let laws = Laws::new(rules.laws.count(), |_, _| Law::default());
+    let laws = Laws::new(rules.laws.count(), |_, _| PairLaw::default());
     let mut detector = Detector::new(colliders(&model, rules), laws, DetectConfig::default())?;
     let mut placements = Vec::new();
     place(&model, state.time, state.time, &mut placements);
@@ -123,7 +123,7 @@ pub fn resolve(
         dynamics.begin(&model, &now, config.h, &mut v)?;
         dynamics.lag(&model, &now)?;
         v.fill(Vec3::zeros());
-        let step = Step {
+        let step = DetectStep {
             h: config.h,
             x: &now.x,
             rotations: &now.rotations,
@@ -143,8 +143,8 @@ pub fn resolve(
             let pairs = left.len();
             let first = Box::new(Surfaces::new(&model, &now).name(&model, first));
             return Err(match problem.contacts.is_empty() {
-                true => Error::Held(first),
-                false => Error::Stuck {
+                true => ResolveError::Held(first),
+                false => ResolveError::Stuck {
                     first,
                     pairs,
                     rounds: round,
@@ -156,7 +156,7 @@ pub fn resolve(
             let moved = moved.fold(0.0, f64::max);
             now.v.copy_from_slice(&state.v);
             *state = now;
-            return Ok(Report {
+            return Ok(ResolveReport {
                 rounds: round,
                 moved,
             });
@@ -178,7 +178,7 @@ pub fn resolve(
         solver.solve(&mut task, &mut found)?;
         advance(&model, &mut now, &found.v, config.h, &problem.fixed);
     }
-    Ok(Report::default())
+    Ok(ResolveReport::default())
 }
 
 /// The model with all that moves by itself taken out, and prescribed things where they are.

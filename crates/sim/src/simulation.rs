@@ -4,7 +4,7 @@ use stiction_bodies::{
     Model, State,
     adapt::{AdaptError, Topology},
 };
-use stiction_contact::{Certificate, CertifyConfig, Outcome, detect::Placement, outcomes};
+use stiction_contact::{Certificate, CertifyConfig, ContactOutcome, detect::Placement, outcomes};
 use stiction_math::{Cancel, Vec3};
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     dynamics::Dynamics,
     error::SolveError,
     method::{Memory, Method, SolveReport, StepContext},
-    observer::{Observer, Verdict},
+    observer::{Observer, StepVerdict},
     stages::{Stage, Stages},
 };
 
@@ -209,7 +209,7 @@ impl Simulation {
 
     /// What every contact of the last step did; the bodies are numbered first, then the obstacles.
     /// Of a step that was cut into substeps, the last one.
-    pub fn contacts(&self) -> Vec<Outcome> {
+    pub fn contacts(&self) -> Vec<ContactOutcome> {
         match self.method.contacts() {
             Some(c) => outcomes(c.contacts, c.h, c.v, c.r, &CertifyConfig::default()),
             None => Vec::new(),
@@ -253,7 +253,7 @@ impl Simulation {
             source: Box::new(source),
         };
         if let Some(observer) = &mut self.observer
-            && observer.enter(Stage::Adapt, self.h) != Verdict::Continue
+            && observer.enter(Stage::Adapt, self.h) != StepVerdict::Continue
         {
             let source = SolveError::Stopped(Stage::Adapt);
             return Err(StepError::Final { step, time, source });
@@ -440,12 +440,12 @@ impl<'a> Substep<'a> {
         SolveError::unless(self.context.cancel)?;
         let verdict = match &mut self.observer {
             Some(observer) => observer.enter(stage, self.context.h),
-            None => Verdict::Continue,
+            None => StepVerdict::Continue,
         };
         match verdict {
-            Verdict::Continue => self.context.time(stage, work),
-            Verdict::Reject => Err(SolveError::Rejected(stage)),
-            Verdict::Stop => Err(SolveError::Stopped(stage)),
+            StepVerdict::Continue => self.context.time(stage, work),
+            StepVerdict::Reject => Err(SolveError::Rejected(stage)),
+            StepVerdict::Stop => Err(SolveError::Stopped(stage)),
         }
     }
 }

@@ -8,25 +8,25 @@ use stiction_bodies::{
     BodyKind, Model, State,
     builder::{BodySpec, Builder},
     material::Damping,
-    obstacle::{Obstacle, Shape, Solid},
+    obstacle::{Obstacle, ObstacleShape, Solid},
 };
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{Laws, PairLaw};
 use stiction_geometry::collide::triangles_intersect;
 use stiction_geometry::shapes::{BoxSolid, BoxSurface, TetPattern};
 use stiction_math::{Quat, Vec3};
 use stiction_sim::{
     colliders::{ContactRules, material_names},
     overlap::overlaps,
-    resolve::{Config, Error, Report, resolve},
+    resolve::{Config, ResolveError, ResolveReport, resolve},
 };
 
 const T: f64 = 2e-3;
 
 fn rules(model: &Model) -> ContactRules {
     let count = material_names(model).len() as u32;
-    let law = Law {
+    let law = PairLaw {
         mu: 0.5,
-        ..Law::default()
+        ..PairLaw::default()
     };
     ContactRules {
         thickness: T,
@@ -49,7 +49,7 @@ fn solid(b: &mut Builder, name: &str, solid: Solid, at: Vec3) {
     b.obstacle(Obstacle {
         name: name.to_owned(),
         material: name.to_owned(),
-        shape: Shape::Solid(solid),
+        shape: ObstacleShape::Solid(solid),
         placement,
         motion: None,
     });
@@ -95,7 +95,7 @@ fn rest(model: &Model) -> Vec<Vec3> {
 }
 
 /// Resolves and judges with code of its own; what was done, the state and the state before.
-fn judged(b: Builder) -> (Model, State, State, Report) {
+fn judged(b: Builder) -> (Model, State, State, ResolveReport) {
     let (model, mut state) = b.finish().unwrap();
     let (before, shapes) = (state.clone(), rest(&model));
     assert!(!overlaps(&model, &state, &rules(&model)).unwrap().is_empty());
@@ -230,7 +230,7 @@ fn what_is_held_is_refused_with_its_names() {
     let before = state.clone();
     let error = resolve(&model, &mut state, &rules(&model), &Config::default());
     let error = error.unwrap_err();
-    assert!(matches!(error, Error::Held(_)));
+    assert!(matches!(error, ResolveError::Held(_)));
     let text = error.to_string();
     assert!(text.contains("of `flag` overlaps `post`"), "{text}");
     assert_eq!(state.x, before.x);
@@ -252,5 +252,8 @@ fn what_cannot_come_apart_is_refused_after_bounded_work() {
         ..Config::default()
     };
     let error = resolve(&model, &mut state, &rules(&model), &config).unwrap_err();
-    assert!(matches!(error, Error::Stuck { rounds: 5, .. }), "{error}");
+    assert!(
+        matches!(error, ResolveError::Stuck { rounds: 5, .. }),
+        "{error}"
+    );
 }

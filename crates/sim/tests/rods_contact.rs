@@ -9,7 +9,7 @@ use stiction_bodies::{
     material::Damping,
     rod::{Natural, RodMaterial, Twist, shear_modulus},
 };
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{Laws, PairLaw};
 use stiction_geometry::Strands;
 use stiction_math::Vec3;
 use stiction_sim::{
@@ -60,9 +60,9 @@ fn simulate(steps: usize) -> Simulation {
     let (model, state) = crossed();
     let rules = ContactRules {
         thickness: THICKNESS,
-        laws: Laws::new(2, |_, _| Law {
+        laws: Laws::new(2, |_, _| PairLaw {
             mu: 0.4,
-            ..Law::default()
+            ..PairLaw::default()
         }),
     };
     let method = Box::new(admm(admm::Config::default(), rules));

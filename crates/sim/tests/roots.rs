@@ -10,7 +10,7 @@ use stiction_bodies::{
     },
     rod::{Natural, RodMaterial, Twist, shear_modulus},
 };
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{Laws, PairLaw};
 use stiction_geometry::{
     TriMesh,
     shapes::{BoxSolid, Groom, Scalp, Sheet, SheetPattern, TetPattern},
@@ -227,7 +227,9 @@ fn bare_segments_do_not_touch_what_they_grow_out_of() {
         let (model, state) = grown(block, BodySpec::new("ground"), &rooting);
         let rules = ContactRules {
             thickness: 1e-4,
-            laws: Laws::new(material_names(&model).len() as u32, |_, _| Law::default()),
+            laws: Laws::new(material_names(&model).len() as u32, |_, _| {
+                PairLaw::default()
+            }),
         };
         overlaps(&model, &state, &rules).unwrap().len()
     };

@@ -10,7 +10,7 @@ use stiction_bodies::{
     material::Damping,
     rod::{Natural, RodMaterial, Twist, shear_modulus},
 };
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{Laws, PairLaw};
 use stiction_geometry::{
     Strands,
     shapes::{BoxSolid, BoxSurface, TetPattern},
@@ -134,9 +134,9 @@ fn overlaps_within_the_thickness_add_no_energy_at_any_time_step() {
                 let mu = 0.5;
                 let rules = ContactRules {
                     thickness: THICKNESS,
-                    laws: Laws::new(count, |_, _| Law {
+                    laws: Laws::new(count, |_, _| PairLaw {
                         mu,
-                        ..Law::default()
+                        ..PairLaw::default()
                     }),
                 };
                 let method = Box::new(admm(Config::default(), rules));

@@ -37,12 +37,12 @@ pub const SOLVERS: &[SolverEntry] = &[
     SolverEntry {
         name: "local",
         about: "relaxation contact by contact and Newton's method, in the form u = W r + q",
-        make: || Box::new(local::Local::default()),
+        make: || Box::new(local::LocalSolver::default()),
     },
     SolverEntry {
         name: "newton",
         about: "Newton's method inside a loop on the impulses; iterations are factorisations",
-        make: || Box::new(newton::Newton::default()),
+        make: || Box::new(newton::NewtonSolver::default()),
     },
     SolverEntry {
         name: "reference",
@@ -59,7 +59,7 @@ pub fn solver(name: &str) -> Option<Box<dyn ContactSolver>> {
 /// The splitting with Newton's method as its polishing solver, which is used where
 /// [`admm::Config::polish`] asks for it.
 pub fn polished_admm(config: admm::Config) -> admm::Admm {
-    admm::Admm::new(config).with_polisher(Box::new(newton::Newton::default()))
+    admm::Admm::new(config).with_polisher(Box::new(newton::NewtonSolver::default()))
 }
 
 /// One solver after another until one has solved the problem: it solves what any of them solves. Each
@@ -74,7 +74,8 @@ const SPLITTING: usize = 2000;
 impl Default for Auto {
     fn default() -> Self {
         let mut auto = Self::with_velocities();
-        auto.solvers.insert(0, Box::new(local::Local::default()));
+        auto.solvers
+            .insert(0, Box::new(local::LocalSolver::default()));
         auto
     }
 }
@@ -85,7 +86,7 @@ impl Auto {
         Self {
             solvers: vec![
                 Box::new(admm::Admm::new(admm::Config::accurate())),
-                Box::new(newton::Newton::default()),
+                Box::new(newton::NewtonSolver::default()),
             ],
         }
     }

@@ -1,7 +1,7 @@
 //! Bodies and obstacles by name: reading and setting them between steps.
 
 use stiction_bodies::{
-    Body as ModelBody, Load, Model, State,
+    Body as ModelBody, BodyLoad, Model, State,
     energy::{angular_momentum, elastic_energy, kinetic_energy, momentum},
     motion::{Motion, Pose, Track},
     obstacle,
@@ -264,7 +264,7 @@ impl BodyMut<'_> {
         }
     }
 
-    fn load(&mut self, change: impl FnOnce(&mut Load)) {
+    fn load(&mut self, change: impl FnOnce(&mut BodyLoad)) {
         let mut load = self.body().load.as_deref().cloned().unwrap_or_default();
         change(&mut load);
         self.simulation.set_load(self.index, load);

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use stiction_bodies::{State, obstacle::Obstacle};
-use stiction_contact::{Certificate, ContactState, Outcome};
+use stiction_contact::{Certificate, ContactOutcome, ContactState};
 use stiction_math::Vec3;
-use stiction_scene::{LoadOptions, Plan, Scene, SceneSource, load};
+use stiction_scene::{LoadOptions, RunPlan, Scene, SceneSource, load};
 use stiction_sim::{Controls, Memory, Simulation, StepReport};
 
 use crate::{
@@ -18,9 +18,9 @@ use crate::{
 /// Steps have the scene's length. A step either succeeds as a whole or changes nothing.
 pub struct World {
     simulation: Simulation,
-    plan: Plan,
+    plan: RunPlan,
     certificate: Certificate,
-    contacts: Vec<Outcome>,
+    contacts: Vec<ContactOutcome>,
     /// The value of each probe.
     probes: Vec<f64>,
 }
@@ -62,7 +62,7 @@ pub struct Checkpoint {
     memory: Memory,
     controls: Controls,
     certificate: Certificate,
-    contacts: Vec<Outcome>,
+    contacts: Vec<ContactOutcome>,
     probes: Vec<f64>,
 }
 
@@ -280,7 +280,7 @@ impl World {
     }
 
     /// The scene's settings, probes and checks.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &RunPlan {
         &self.plan
     }
 

@@ -146,7 +146,7 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
             return show(args.json, &rows, |r| banded::print(r));
         }
         Some(Name::HairyBall) => {
-            let plan = hairy_ball::Plan {
+            let plan = hairy_ball::HairyBallPlan {
                 after: args.after,
                 frames: args.frames,
             };

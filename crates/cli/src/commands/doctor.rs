@@ -12,7 +12,7 @@ use stiction_geometry::{Finding, Severity, Strands, TetMesh, TriMesh};
 use stiction_math::Vec3;
 use stiction_record::{OVERLAPS, write_overlaps};
 use stiction_scene::{
-    Overlap, Scene, SceneSource,
+    OverlapPolicy, Scene, SceneSource,
     mesh_files::{self, strands},
 };
 
@@ -60,7 +60,7 @@ pub fn main(args: DoctorArgs) -> Result<ExitCode, Failure> {
         warnings: 0,
     };
     if is_strands(&args.file) {
-        let strands = strands::load(Path::new(&args.file), &mesh_files::Limits::default());
+        let strands = strands::load(Path::new(&args.file), &mesh_files::MeshLimits::default());
         let strands = strands.map_err(|e| Failure::Input(miette!("{e}")))?;
         report.strands("strands", &strands);
     } else if is_mesh(&args.file) {
@@ -113,7 +113,7 @@ fn is_mesh(file: &str) -> bool {
 }
 
 fn mesh(file: &str, report: &mut Report) -> Result<(), Failure> {
-    let loaded = mesh_files::load(Path::new(file), &mesh_files::Limits::default())
+    let loaded = mesh_files::load(Path::new(file), &mesh_files::MeshLimits::default())
         .map_err(|e| Failure::Input(miette!("{e}")))?;
     for note in &loaded.notes {
         report.push("file", "note", note.clone(), "");
@@ -148,7 +148,7 @@ fn scene(args: &DoctorArgs, report: &mut Report) -> Result<(), Failure> {
         )));
     }
     // Overlap is what a doctor is asked about: it is a finding, not a reason to leave.
-    let scene = load_with(&args.file, &args.with, Some(Overlap::Ignore))?;
+    let scene = load_with(&args.file, &args.with, Some(OverlapPolicy::Ignore))?;
     let (model, state) = (&scene.model, &scene.state);
     let mut surface = TriMesh::default();
     for body in &model.bodies {

@@ -4,7 +4,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, ValueEnum};
 use stiction_geometry::shapes::{Groom, Scalp};
-use stiction_scene::mesh_files::{self, Limits, strands};
+use stiction_scene::mesh_files::{self, MeshLimits, strands};
 
 use super::{Failure, bad};
 
@@ -67,7 +67,7 @@ pub fn main(args: GroomArgs) -> Result<ExitCode, Failure> {
         "sphere" => Scalp::Sphere { radius },
         "half-sphere" => Scalp::HalfSphere { radius },
         file => {
-            let mesh = mesh_files::load(file.as_ref(), &Limits::default());
+            let mesh = mesh_files::load(file.as_ref(), &MeshLimits::default());
             let mesh = mesh.map_err(Failure::input)?;
             let tets = || mesh.tets.as_ref().map(|tets| tets.surface().0);
             let surface = mesh.compact_surface().map(|(surface, _)| surface);
@@ -90,9 +90,9 @@ pub fn main(args: GroomArgs) -> Result<ExitCode, Failure> {
     }
     let made = groom.build().map_err(|e| bad(&e.to_string()))?;
     let form = match args.form {
-        Form::Text => strands::Form::Text,
-        Form::Double => strands::Form::Double,
-        Form::Single => strands::Form::Single,
+        Form::Text => strands::StrandFormat::Text,
+        Form::Double => strands::StrandFormat::Double,
+        Form::Single => strands::StrandFormat::Single,
     };
     // Numbers may overflow while strands grow, and in the form of half as many bytes.
     let fits = |x: &f64| match args.form {

@@ -6,10 +6,10 @@ use std::{
 };
 
 use miette::miette;
-use stiction_contact::file::{Solution, StoredProblem};
+use stiction_contact::file::{StoredProblem, StoredSolution};
 use stiction_record::{
-    Format, KeptMesh, KeptScene, RecordError, Recorder, RunFolder, RunInfo, SCENE_FILE, Status,
-    Summary,
+    FrameFormat, KeptMesh, KeptScene, RecordError, Recorder, RunFolder, RunInfo, SCENE_FILE,
+    Status, Summary,
 };
 use stiction_scene::{Scene, TimeSettings};
 use stiction_sim::{
@@ -33,7 +33,7 @@ pub struct Job {
     /// Look at it in the browser.
     pub view: bool,
     /// Formats of frames.
-    pub formats: Vec<Format>,
+    pub formats: Vec<FrameFormat>,
     /// Write down every contact of every step.
     pub contacts: bool,
     /// Test by exact arithmetic at every frame that no surfaces cross, and make it a check.
@@ -418,7 +418,7 @@ fn dump(dir: &Path, scene: &str, sim: &Simulation) -> Result<(), RecordError> {
             r.resize(solved.r.len(), Default::default());
             r
         }),
-        solution: Some(Solution {
+        solution: Some(StoredSolution {
             v: solved.v.to_vec(),
             r: solved.r.to_vec(),
         }),

@@ -43,15 +43,15 @@ use crate::replay::ReplayError;
 #[command(name = "stiction", version, arg_required_else_help = true)]
 pub struct Cli {
     /// Colours in messages; NO_COLOR in the environment turns them off.
-    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
-    color: Colour,
+    #[arg(long, global = true, value_enum, default_value_t = ColourChoice::Auto, value_name = "WHEN")]
+    color: ColourChoice,
     #[command(subcommand)]
     command: Command,
 }
 
 /// When messages have colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Colour {
+pub enum ColourChoice {
     /// On a terminal, unless NO_COLOR is set.
     #[default]
     Auto,

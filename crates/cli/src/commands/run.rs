@@ -8,10 +8,10 @@ use std::{
 use clap::Args;
 use miette::miette;
 use stiction_record::{
-    CROSSINGS, CheckResult, Format, OVERLAPS, RecordError, RunFolder, Status, Summary,
+    CROSSINGS, CheckResult, FrameFormat, OVERLAPS, RecordError, RunFolder, Status, Summary,
     animation::Whole, write_overlaps,
 };
-use stiction_scene::{Kind, LoadOptions, Overlap, Scene, SceneError, SceneSource};
+use stiction_scene::{LoadOptions, OverlapPolicy, ProblemKind, Scene, SceneError, SceneSource};
 
 use super::{
     Failure, SceneArgs, export, fresh_folders,
@@ -84,8 +84,11 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         Ok(scene) => scene,
         Err(error) => {
             // The message names one pair; the file shows them all.
-            if error.problems().iter().any(|p| p.kind() == Kind::Overlap)
-                && let Ok(scene) = try_load(name, &args.with, Some(Overlap::Ignore))
+            if error
+                .problems()
+                .iter()
+                .any(|p| p.kind() == ProblemKind::Overlap)
+                && let Ok(scene) = try_load(name, &args.with, Some(OverlapPolicy::Ignore))
                 && let Ok(folder) = claim(args, &scene)
                 && !folder.has_run()
             {
@@ -98,8 +101,8 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     if args.view {
         // Before hours of work, not after.
         view::find()?;
-        if !formats.contains(&Format::Vtu) {
-            formats.push(Format::Vtu);
+        if !formats.contains(&FrameFormat::Vtu) {
+            formats.push(FrameFormat::Vtu);
         }
     }
     let folder = claim(args, &scene)?;
@@ -110,7 +113,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
             folder.path().display()
         )));
     }
-    if !args.resume && scene.plan.contact.overlap == Overlap::Ignore {
+    if !args.resume && scene.plan.contact.overlap == OverlapPolicy::Ignore {
         show_overlaps(&scene, &folder, quiet)?;
     }
     let job = Job {
@@ -190,11 +193,19 @@ pub fn load(name: &str, with: &SceneArgs) -> Result<Scene, Failure> {
 }
 
 /// The same with another answer to overlap at the start than the scene's.
-pub fn load_with(name: &str, with: &SceneArgs, overlap: Option<Overlap>) -> Result<Scene, Failure> {
+pub fn load_with(
+    name: &str,
+    with: &SceneArgs,
+    overlap: Option<OverlapPolicy>,
+) -> Result<Scene, Failure> {
     try_load(name, with, overlap).map_err(Failure::input)
 }
 
-fn try_load(name: &str, with: &SceneArgs, overlap: Option<Overlap>) -> Result<Scene, SceneError> {
+fn try_load(
+    name: &str,
+    with: &SceneArgs,
+    overlap: Option<OverlapPolicy>,
+) -> Result<Scene, SceneError> {
     let source = SceneSource::from_argument(name);
     let options = LoadOptions {
         variant: with.variant.clone(),
@@ -230,17 +241,17 @@ fn show_overlaps(scene: &Scene, folder: &RunFolder, quiet: bool) -> Result<(), F
 fn formats(
     asked: Option<&[String]>,
     of_scene: &[String],
-) -> Result<(Vec<Format>, Vec<Whole>), Failure> {
+) -> Result<(Vec<FrameFormat>, Vec<Whole>), Failure> {
     let (mut found, mut wholes) = (Vec::new(), Vec::new());
     for name in asked.unwrap_or(of_scene) {
-        let format = Format::ALL.iter().find(|(n, _)| n == name);
+        let format = FrameFormat::ALL.iter().find(|(n, _)| n == name);
         let whole = Whole::ALL.iter().find(|(n, _)| n == name);
         match (format, whole) {
             (Some((_, format)), _) => found.push(*format),
             (None, Some((_, whole))) => wholes.push(*whole),
             (None, None) if name == "none" => {}
             (None, None) => {
-                let frames = Format::ALL.iter().map(|(n, _)| *n);
+                let frames = FrameFormat::ALL.iter().map(|(n, _)| *n);
                 let known: Vec<&str> = frames.chain(Whole::ALL.iter().map(|(n, _)| *n)).collect();
                 return Err(Failure::Input(miette!(
                     help = format!("known formats: {}, none", known.join(", ")),
@@ -249,8 +260,8 @@ fn formats(
             }
         }
     }
-    if !wholes.is_empty() && !found.contains(&Format::Vtu) {
-        found.push(Format::Vtu);
+    if !wholes.is_empty() && !found.contains(&FrameFormat::Vtu) {
+        found.push(FrameFormat::Vtu);
     }
     Ok((found, wholes))
 }

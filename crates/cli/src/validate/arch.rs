@@ -1,12 +1,12 @@
 //! A masonry arch: rigid voussoirs held by nothing but contact and friction.
 
 use super::{
-    Case, Experiment, Findings, Lab, Row, Trouble,
+    Experiment, Findings, Lab, Row, Trouble, ValidationCase,
     lab::{REST, over_time},
 };
 
-pub fn cases() -> [Case; 1] {
-    [Case {
+pub fn cases() -> [ValidationCase; 1] {
+    [ValidationCase {
         name: "arch",
         title: "A semicircular arch of voussoirs stands if it is thick enough.",
         closed_form: "It stands iff a line of thrust fits into it: for many voussoirs iff t/R > 0.1075 (Milankovitch, Heyman).",

@@ -1,37 +1,37 @@
 //! Things that friction holds: between walls, in grooves, on one another.
 
 use super::{
-    Case, Experiment, Findings, Friction, Lab, Row, Trouble,
+    Experiment, Findings, FrictionAccuracy, Lab, Row, Trouble, ValidationCase,
     lab::{GRAVITY, REST, over_time},
 };
 
-pub fn cases() -> [Case; 5] {
+pub fn cases() -> [ValidationCase; 5] {
     [
-        Case {
+        ValidationCase {
             name: "pinch",
             title: "A cube between two walls is held exactly when friction can bear its weight.",
             closed_form: "Two walls press with F each: rest iff 2 μ F > m g; else a = g − 2 μ F/m.",
             run: pinch,
         },
-        Case {
+        ValidationCase {
             name: "wedge",
             title: "A block between two walls that lean outwards by α stays iff μ > tan α.",
             closed_form: "Each wall pushes out with N sin α and holds with at most μ N cos α: rest iff μ > tan α; else it rises until free, by s/tan α.",
             run: wedge,
         },
-        Case {
+        ValidationCase {
             name: "groove",
             title: "A bar slides along a groove: wedging raises friction.",
             closed_form: "Each wall presses with N = m g cos θ/(2 sin β): a = g (sin θ − μ cos θ/sin β), β = 45°.",
             run: groove,
         },
-        Case {
+        ValidationCase {
             name: "layers",
             title: "Of three layers of cloth with three coefficients, only the one that must slides.",
             closed_form: "The upper one, with μ = 0.2 < tan θ = 0.3, slides with g (sin θ − μ cos θ); the others rest.",
             run: layers,
         },
-        Case {
+        ValidationCase {
             name: "stack",
             title: "Ten bodies on one another on a slope neither sink nor drift over many steps.",
             closed_form: "tan 10° < μ in every joint: nothing moves. Smoothed friction lets every joint creep: the top moves ten times as fast as the lowest.",
@@ -56,8 +56,8 @@ fn pinch(lab: &Lab<'_>) -> Result<Findings, Trouble> {
         "N",
         (force, press),
         match lab.friction {
-            Friction::Exact => (0.01 * force, "1 %: the weight bends the cube a little"),
-            Friction::Smoothed { .. } => (
+            FrictionAccuracy::Exact => (0.01 * force, "1 %: the weight bends the cube a little"),
+            FrictionAccuracy::Smoothed { .. } => (
                 0.15 * force,
                 "15 %: a penalty of 1e5 N/m gives way by up to 0.15 mm of 1 mm",
             ),
@@ -70,8 +70,8 @@ fn pinch(lab: &Lab<'_>) -> Result<Findings, Trouble> {
         "m/s",
         (creep, runs[0].last("speed").abs()),
         match lab.friction {
-            Friction::Exact => (REST, "exact friction"),
-            Friction::Smoothed { .. } => (
+            FrictionAccuracy::Exact => (REST, "exact friction"),
+            FrictionAccuracy::Smoothed { .. } => (
                 0.05 * creep,
                 "5 % of the creep at which s(v; ε) = m g/(2 μ F)",
             ),
@@ -118,8 +118,8 @@ fn wedge(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             "m/s",
             (creep, runs[0].last("speed")),
             match lab.friction {
-                Friction::Exact => (REST, "exact friction"),
-                Friction::Smoothed { .. } => (
+                FrictionAccuracy::Exact => (REST, "exact friction"),
+                FrictionAccuracy::Smoothed { .. } => (
                     0.1 * creep,
                     "10 % of the creep: the block loses its strain on the way",
                 ),
@@ -190,8 +190,8 @@ fn groove(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             "m/s",
             (creep, runs[1].last("speed").abs()),
             match lab.friction {
-                Friction::Exact => (REST, "exact friction"),
-                Friction::Smoothed { .. } => (0.02 * creep, "2 % of the creep"),
+                FrictionAccuracy::Exact => (REST, "exact friction"),
+                FrictionAccuracy::Smoothed { .. } => (0.02 * creep, "2 % of the creep"),
             },
             &runs[1].command,
         ),
@@ -218,8 +218,8 @@ fn layers(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             .friction
             .creep((areas[1] * 0.3 + areas[2] * 0.2) / (0.4 * (areas[1] + areas[2])));
     let at_rest = |creep: f64| match lab.friction {
-        Friction::Exact => (REST, "exact friction"),
-        Friction::Smoothed { .. } => (
+        FrictionAccuracy::Exact => (REST, "exact friction"),
+        FrictionAccuracy::Smoothed { .. } => (
             0.05 * creep,
             "5 % of the creep: the load of the upper sheet is local",
         ),
@@ -260,7 +260,7 @@ fn layers(lab: &Lab<'_>) -> Result<Findings, Trouble> {
 /// triangles per face; a potential that is blended over faces rounds such plates off, so that methods
 /// with smooth contact stack sheets of cloth. The whole form takes 10⁵ steps, the quick one 300.
 fn stack(lab: &Lab<'_>) -> Result<Findings, Trouble> {
-    let exact = lab.friction == Friction::Exact;
+    let exact = lab.friction == FrictionAccuracy::Exact;
     let (scene, thickness) = match exact {
         true => ("validation/stack", 0.001),
         false => ("validation/stack-cloth", 0.001),
@@ -276,7 +276,7 @@ fn stack(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     let change = |name: &str| run.last(name) - run.first(name);
     let drift = f64::hypot(change("top_x"), change("top_y"));
     let rows = match lab.friction {
-        Friction::Exact => {
+        FrictionAccuracy::Exact => {
             let most = (
                 tolerance * steps,
                 "a certificate of 1e-10 m/s in every step of 10 ms",
@@ -306,7 +306,7 @@ fn stack(lab: &Lab<'_>) -> Result<Findings, Trouble> {
                 ),
             ]
         }
-        Friction::Smoothed { .. } => {
+        FrictionAccuracy::Smoothed { .. } => {
             let creep = lab.friction.creep(10f64.to_radians().tan() / 0.5);
             let why = "2 % of ten (one) times the creep of a joint";
             let half = (0.5 * run.end(), run.end());

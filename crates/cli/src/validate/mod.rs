@@ -1,6 +1,6 @@
 //! The analytic friction suite: experiments whose outcome is known in closed form, for every method.
 //!
-//! A [`Case`] is a name, a closed form and a function that runs scenes in a [`Lab`] and compares.
+//! A [`ValidationCase`] is a name, a closed form and a function that runs scenes in a [`Lab`] and compares.
 //! The scenes are built in (`validation/NAME`) and changed key by key, so that every row of the
 //! report names a command that repeats its run. Tolerances are stated with their reasons where they
 //! are used: the order of the integrator, the tolerance of the solver, or the smoothing of a method
@@ -29,11 +29,11 @@ use rayon::prelude::*;
 use serde::Serialize;
 use stiction_record::plot::Plot;
 
-pub use lab::{Experiment, Friction, Lab, Run, Trouble};
+pub use lab::{Experiment, FrictionAccuracy, Lab, LabRun, Trouble};
 
 /// An experiment with a known outcome.
 #[derive(Clone, Copy)]
-pub struct Case {
+pub struct ValidationCase {
     /// Its name on the command line.
     pub name: &'static str,
     /// What it shows, in a sentence.
@@ -119,7 +119,7 @@ impl Row {
 
 /// What became of one case with one method.
 #[derive(Clone, Debug, Serialize)]
-pub struct Verdict {
+pub struct CaseVerdict {
     /// The case.
     pub case: &'static str,
     /// The method.
@@ -139,7 +139,7 @@ pub struct Verdict {
 }
 
 /// All cases, in the order of the report.
-pub fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<ValidationCase> {
     [
         slopes::cases().as_slice(),
         motion::cases().as_slice(),
@@ -158,12 +158,12 @@ pub fn cases() -> Vec<Case> {
 
 /// Runs cases with methods, side by side; `done` hears of each as it ends.
 pub fn run(
-    cases: &[Case],
+    cases: &[ValidationCase],
     methods: &[String],
     quick: bool,
-    done: impl Fn(&Verdict) + Sync,
-) -> Vec<Verdict> {
-    let pairs: Vec<(&Case, &String)> = cases
+    done: impl Fn(&CaseVerdict) + Sync,
+) -> Vec<CaseVerdict> {
+    let pairs: Vec<(&ValidationCase, &String)> = cases
         .iter()
         .flat_map(|c| methods.iter().map(move |m| (c, m)))
         .collect();
@@ -178,10 +178,10 @@ pub fn run(
         .collect()
 }
 
-fn judge(case: &Case, lab: &Lab<'_>) -> Verdict {
+fn judge(case: &ValidationCase, lab: &Lab<'_>) -> CaseVerdict {
     let start = Instant::now();
     let found = (case.run)(lab);
-    let mut verdict = Verdict {
+    let mut verdict = CaseVerdict {
         case: case.name,
         method: lab.method.to_owned(),
         status: "failed",
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_case_without_rows_has_not_passed_and_a_refusal_is_not_a_failure() {
-        let case = |run| Case {
+        let case = |run| ValidationCase {
             name: "x",
             title: "",
             closed_form: "",

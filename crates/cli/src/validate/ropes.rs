@@ -3,24 +3,25 @@
 use std::f64::consts::PI;
 
 use super::{
-    Case, Experiment, Findings, Friction, Lab, Row, Trouble, cloths::hangs, lab::over_time,
+    Experiment, Findings, FrictionAccuracy, Lab, Row, Trouble, ValidationCase, cloths::hangs,
+    lab::over_time,
 };
 
-pub fn cases() -> [Case; 3] {
+pub fn cases() -> [ValidationCase; 3] {
     [
-        Case {
+        ValidationCase {
             name: "capstan",
             title: "A rope round a cylinder slips when one end is pulled e^(μφ) times as hard as the other.",
             closed_form: "T₂/T₁ = e^(μφ) while it slides (Euler, Eytelwein); below, it rests.",
             run: capstan,
         },
-        Case {
+        ValidationCase {
             name: "edge",
             title: "A rod tips over an edge and slides off.",
             closed_form: "It begins to slide where tan θ = μ k²/(k² + 3 d²), k² = ℓ²/12, for a thin rod whose middle is d beyond the edge.",
             run: edge,
         },
-        Case {
+        ValidationCase {
             name: "rope",
             title: "A rope over the edge of a table slides off when it hangs too far.",
             closed_form: "As overhang, with a slick edge: rest iff h + a < μ (L − π a/2 − h).",
@@ -109,8 +110,8 @@ fn capstan(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             "m/s",
             speed,
             match lab.friction {
-                Friction::Exact => (1e-6, "exact friction, while the weights come to rest"),
-                Friction::Smoothed { epsilon } => (epsilon, "smoothed friction creeps"),
+                FrictionAccuracy::Exact => (1e-6, "exact friction, while the weights come to rest"),
+                FrictionAccuracy::Smoothed { epsilon } => (epsilon, "smoothed friction creeps"),
             },
             &pair[1].command,
         ));
@@ -205,11 +206,13 @@ fn edge(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             "m",
             most,
             match lab.friction {
-                Friction::Exact => (
+                FrictionAccuracy::Exact => (
                     1e-6,
                     "exact friction; the rod bends and stretches as the load on it changes",
                 ),
-                Friction::Smoothed { epsilon } => (epsilon * run.end(), "smoothed friction creeps"),
+                FrictionAccuracy::Smoothed { epsilon } => {
+                    (epsilon * run.end(), "smoothed friction creeps")
+                }
             },
             &run.command,
         ));

@@ -6,7 +6,7 @@ use stiction_contact::ContactState;
 use stiction_math::Vec3;
 use stiction_record::{OBSTACLE_PREFIX, animation::polylines, picture::Colour};
 
-use crate::replay::{Seen, SeenCells, Shot, Touch};
+use crate::replay::{RecordedContact, Seen, SeenCells, Shot};
 
 /// The longest arrow of a force, as a part of the size of the bodies in the first frame.
 const ARROW: f64 = 0.15;
@@ -19,7 +19,7 @@ const SHARP: f64 = 0.8;
 
 /// One thing to draw or to plot.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mark {
+pub struct ViewMark {
     /// What it is, from the general to the particular.
     pub path: Vec<String>,
     /// Its looks.
@@ -95,7 +95,7 @@ pub struct Scribe {
 
 impl Scribe {
     /// The marks of a frame. Obstacles that stay where they are are drawn once.
-    pub fn frame(&mut self, shot: &Shot) -> Vec<Mark> {
+    pub fn frame(&mut self, shot: &Shot) -> Vec<ViewMark> {
         if self.corners.is_none() {
             self.corners = corners(shot);
         }
@@ -190,7 +190,7 @@ impl Scribe {
         }
     }
 
-    fn contacts(&mut self, contacts: &[Touch], marks: &mut Vec<Mark>) {
+    fn contacts(&mut self, contacts: &[RecordedContact], marks: &mut Vec<ViewMark>) {
         let size = self.size();
         let forces = contacts.iter().map(|c| c.force.norm());
         self.largest = forces.fold(self.largest, f64::max);
@@ -230,9 +230,9 @@ impl Scribe {
     }
 }
 
-fn mark(path: &[&str], what: What) -> Mark {
+fn mark(path: &[&str], what: What) -> ViewMark {
     let path = path.iter().map(|part| (*part).to_owned()).collect();
-    Mark { path, what }
+    ViewMark { path, what }
 }
 
 fn single(p: &Vec3) -> [f32; 3] {

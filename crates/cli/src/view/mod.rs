@@ -12,7 +12,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use crate::replay::{Replay, ReplayError};
-pub use marks::{Eye, Mark, Scribe, What};
+pub use marks::{Eye, Scribe, ViewMark, What};
 use tail::Tail;
 pub use tail::is_logarithmic;
 
@@ -24,7 +24,7 @@ pub enum News {
         /// Its time [s].
         time: f64,
         /// What is seen and counted then.
-        marks: Vec<Mark>,
+        marks: Vec<ViewMark>,
     },
     /// Numbers followed over time.
     Numbers {

@@ -74,13 +74,13 @@ impl Growing {
 
 /// A page that is served until it is dropped.
 #[derive(Debug)]
-pub struct Page {
+pub struct ServedPage {
     address: SocketAddr,
     site: Arc<Site>,
     accepting: Option<thread::JoinHandle<()>>,
 }
 
-impl Page {
+impl ServedPage {
     /// Serves `assets` and a recording at `port` of 127.0.0.1, or at any free one for 0.
     pub fn serve(port: u16, assets: Vec<Asset>, recording: Arc<Growing>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
@@ -109,7 +109,7 @@ impl Page {
     }
 }
 
-impl Drop for Page {
+impl Drop for ServedPage {
     fn drop(&mut self) {
         self.site.stopping.store(true, SeqCst);
         // Wakes the thread that waits for connections.
@@ -333,7 +333,7 @@ mod tests {
     use super::*;
 
     /// A page with one file, and the writing end of its recording.
-    fn page() -> (Page, File, Arc<Growing>, tempfile::TempDir) {
+    fn page() -> (ServedPage, File, Arc<Growing>, tempfile::TempDir) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(RECORDING);
         let written = File::create(&path).unwrap();
@@ -350,11 +350,11 @@ mod tests {
                 bytes: Cow::Owned(vec![b'x'; 300_000]),
             },
         ];
-        let page = Page::serve(0, assets, Arc::clone(&recording)).unwrap();
+        let page = ServedPage::serve(0, assets, Arc::clone(&recording)).unwrap();
         (page, written, recording, dir)
     }
 
-    fn ask(page: &Page, text: &str) -> String {
+    fn ask(page: &ServedPage, text: &str) -> String {
         let mut stream = TcpStream::connect(page.address).unwrap();
         stream.write_all(text.as_bytes()).unwrap();
         let mut answer = Vec::new();
@@ -364,7 +364,7 @@ mod tests {
     }
 
     /// The status of a request for `path` below the token, with further lines.
-    fn status(page: &Page, method: &str, path: &str, more: &str) -> String {
+    fn status(page: &ServedPage, method: &str, path: &str, more: &str) -> String {
         let text = format!("{method} {path} HTTP/1.1\r\n{more}\r\n");
         ask(page, &text)
             .split(' ')

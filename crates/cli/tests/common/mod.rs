@@ -100,7 +100,8 @@ pub fn contents(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 
 /// The bytes of the state in a run's checkpoint.
 pub fn stored_state(dir: &Path) -> Vec<u8> {
-    let checkpoint = stiction_cli::record::Checkpoint::read(&dir.join("checkpoint.bin")).unwrap();
+    let checkpoint =
+        stiction_cli::record::CheckpointFile::read(&dir.join("checkpoint.bin")).unwrap();
     checkpoint
         .sections()
         .find(|s| s.0 == "state")

@@ -16,16 +16,16 @@ pub struct Collider {
     /// Contact thickness [m]: two colliders touch at the mean of their thicknesses.
     pub thickness: f64,
     /// What it is.
-    pub form: Form,
+    pub form: ColliderForm,
 }
 
 /// The kinds of colliders.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Form {
+pub enum ColliderForm {
     /// A surface that follows 3-blocks.
-    Body(Body),
+    Body(ColliderBody),
     /// A mesh on a prescribed way.
-    Mesh(Mesh),
+    Mesh(ColliderMesh),
     /// A solid given by formula, on a prescribed way.
     Shape(Shape),
     /// A solid given by its sampled signed distance, on a prescribed way.
@@ -35,7 +35,7 @@ pub enum Form {
 /// A surface that follows 3-blocks. Without triangles and rods its vertices are particles: balls
 /// whose diameter is the thickness, which touch one another as well if `self_contact` says so.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Body {
+pub struct ColliderBody {
     /// Three vertices per triangle, counter-clockwise from outside.
     pub triangles: Vec<[u32; 3]>,
     /// Edges that belong to no triangle.
@@ -85,7 +85,7 @@ pub enum Points {
 
 /// A mesh on a prescribed way.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mesh {
+pub struct ColliderMesh {
     /// Three vertices per triangle, counter-clockwise from outside.
     pub triangles: Vec<[u32; 3]>,
     /// Positions in its own frame [m].
@@ -96,7 +96,7 @@ pub struct Mesh {
 
 /// How two materials touch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Law {
+pub struct PairLaw {
     /// Coefficient of friction at rest [1].
     pub mu: f64,
     /// Coefficient of friction in sliding [1], for contacts whose points slide along each other at
@@ -112,12 +112,12 @@ pub struct Law {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Laws {
     count: u32,
-    table: Vec<Law>,
+    table: Vec<PairLaw>,
 }
 
 impl Laws {
     /// A table over `count` materials, asked from `law` once per pair.
-    pub fn new(count: u32, mut law: impl FnMut(u32, u32) -> Law) -> Self {
+    pub fn new(count: u32, mut law: impl FnMut(u32, u32) -> PairLaw) -> Self {
         let mut table = Vec::with_capacity((count as usize).pow(2));
         for a in 0..count {
             for b in 0..count {
@@ -128,7 +128,7 @@ impl Laws {
     }
 
     /// The same law between all things.
-    pub fn uniform(law: Law) -> Self {
+    pub fn uniform(law: PairLaw) -> Self {
         let (count, table) = (1, vec![law]);
         Self { count, table }
     }
@@ -139,7 +139,7 @@ impl Laws {
     }
 
     /// The law between materials `a` and `b`.
-    pub fn between(&self, a: u32, b: u32) -> Law {
+    pub fn between(&self, a: u32, b: u32) -> PairLaw {
         self.table[(a * self.count + b) as usize]
     }
 

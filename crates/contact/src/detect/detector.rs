@@ -5,20 +5,21 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use stiction_geometry::collide::ccd::CcdConfig;
 use stiction_geometry::collide::{
-    Candidate, Candidates, End, EndBox, Surface, SurfaceError, SweptSurface, earliest_step,
+    Candidate, Candidates, CollisionSurface, EndBox, EndPosition, SurfaceError, SweptSurface,
+    earliest_step,
 };
 use stiction_math::{Vec3, reduce};
 
 use super::ContactSource;
 use super::collider::{Collider, Laws};
 use super::emit::{Emission, Found, Overlaps, Shares};
-use super::pairs::Leave;
+use super::pairs::Clearance;
 use super::quota::Quota;
 use super::recovery::Recovery;
 use super::revise::Revision;
 use super::shapes::Pass;
 use super::stencil::Arc as TurnArc;
-use super::step::{Motion, Step};
+use super::step::{DetectStep, Motion};
 use super::supports::Start;
 use super::world::{DetectError, World};
 use crate::{ContactKey, ContactSet};
@@ -72,7 +73,7 @@ const FAR: f64 = 0.1;
 
 /// What a search found.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Report {
+pub struct DetectReport {
     /// Contacts listed.
     pub contacts: usize,
     /// Of these, by distance at the start of the step; the others by their motion.
@@ -95,7 +96,7 @@ pub struct Detector {
     /// Pairs to look at during the step.
     candidates: Candidates,
     /// When each of them is worth another look.
-    leave: Leave,
+    leave: Clearance,
     /// Where each vertex may end for no pair to be missed.
     ends: Vec<EndBox>,
     /// Arcs of free rigid bodies in the contacts of the step.
@@ -132,7 +133,7 @@ impl Detector {
             motion: Motion::default(),
             swept: None,
             candidates: Candidates::default(),
-            leave: Leave::default(),
+            leave: Clearance::default(),
             ends: Vec::new(),
             arcs: Vec::new(),
             recovery: Recovery::default(),
@@ -152,7 +153,7 @@ impl Detector {
     /// Ends the step: its candidates are dropped, and its trees and positions may serve others.
     pub(super) fn close(&mut self) {
         self.candidates = Candidates::default();
-        self.leave = Leave::default();
+        self.leave = Clearance::default();
         self.starts = Vec::new();
         self.open = false;
     }
@@ -166,7 +167,11 @@ impl Detector {
     ///
     /// Listed are pairs within 1.5 thicknesses at the start and pairs that would come closer than
     /// one during the step at the predicted velocities.
-    pub fn detect(&mut self, step: &Step, out: &mut ContactSet) -> Result<Report, DetectError> {
+    pub fn detect(
+        &mut self,
+        step: &DetectStep,
+        out: &mut ContactSet,
+    ) -> Result<DetectReport, DetectError> {
         out.clear();
         self.seen.clear();
         self.arcs.clear();
@@ -189,7 +194,7 @@ impl Detector {
         let depth = depth.map(|f| f.thickness - f.distance);
         let penetration = depth.fold(0.0, f64::max);
         let near = self.write(found, step.v, out);
-        Ok(Report {
+        Ok(DetectReport {
             contacts: out.len(),
             near,
             candidates: self.candidates.len(),
@@ -435,7 +440,7 @@ impl Detector {
         let edges: Vec<[u32; 2]> = edges.copied().collect();
         let particles = self.world.particles.iter().copied().filter(out);
         let particles: Vec<u32> = particles.collect();
-        let part = Surface::new(&triangles, &edges)?.with_points(&particles);
+        let part = CollisionSurface::new(&triangles, &edges)?.with_points(&particles);
         let part = part.with_groups(self.world.groups.clone());
         let of_part = part
             .edges()
@@ -496,7 +501,7 @@ impl Detector {
 /// Hierarchies of the kind that suits the motion.
 fn trees(
     moving: bool,
-    surface: Arc<Surface>,
+    surface: Arc<CollisionSurface>,
     start: &[Vec3],
     ends: &[EndBox],
     margin: &[f64],

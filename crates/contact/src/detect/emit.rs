@@ -1,6 +1,6 @@
 //! From what was found to the columns of a contact set.
 
-use stiction_geometry::collide::ContactKind;
+use stiction_geometry::collide::ProximityKind;
 use stiction_math::Vec3;
 
 use super::pairs::REACH;
@@ -18,7 +18,7 @@ const SLIDING: f64 = 1e-5;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// Two features of meshes.
-    Pair(ContactKind),
+    Pair(ProximityKind),
     /// A vertex, edge or face and a solid.
     VertexShape,
     EdgeShape,
@@ -38,7 +38,7 @@ pub(super) struct Found {
     pub distance: f64,
     pub thickness: f64,
     /// The solid's side. Apart, as most contacts have none and lists of them are long.
-    pub touch: Option<Box<Touch>>,
+    pub touch: Option<Box<SolidPoint>>,
     /// Found by its motion, not by its distance at the start.
     pub continuous: bool,
     /// Found deep within the thickness: listed even if its pair is.
@@ -51,7 +51,7 @@ pub(super) struct Found {
 
 /// A point of a solid on its way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Touch {
+pub(super) struct SolidPoint {
     pub collider: u32,
     /// Which point of the solid: zero if it is simply the closest.
     pub part: u32,
@@ -70,18 +70,21 @@ pub(super) const KIND: u32 = 60;
 pub(super) const AGAIN: u32 = 56;
 
 /// The vertices of two features that stay a pair while they slide: vertex and face or two edges.
-pub(super) fn lasting_vertices(world: &World, key: &ContactKey) -> Option<(ContactKind, [u32; 4])> {
+pub(super) fn lasting_vertices(
+    world: &World,
+    key: &ContactKey,
+) -> Option<(ProximityKind, [u32; 4])> {
     let number = |name: u64| (name & ((1 << AGAIN) - 1)) as usize;
     let (i, j) = (number(key.first), number(key.second));
     match (key.first >> KIND, key.second >> KIND) {
         (VERTEX, FACE) => {
             let [a, b, c] = *world.surface.triangles().get(j)?;
-            Some((ContactKind::VertexFace, [i as u32, a, b, c]))
+            Some((ProximityKind::VertexFace, [i as u32, a, b, c]))
         }
         (EDGE, EDGE) => {
             let edges = world.surface.edges();
             let ([a, b], [c, d]) = (*edges.get(i)?, *edges.get(j)?);
-            Some((ContactKind::EdgeEdge, [a, b, c, d]))
+            Some((ProximityKind::EdgeEdge, [a, b, c, d]))
         }
         _ => None,
     }
@@ -122,10 +125,10 @@ impl Found {
         });
         let [a, b, c, d] = self.vertices;
         let (first, second) = match self.kind {
-            Kind::Pair(ContactKind::VertexVertex) => (vertex(a), vertex(b)),
-            Kind::Pair(ContactKind::VertexEdge) => (vertex(a), edge(b, c)),
-            Kind::Pair(ContactKind::VertexFace) => (vertex(a), face(b, c, d)),
-            Kind::Pair(ContactKind::EdgeEdge) => (edge(a, b), edge(c, d)),
+            Kind::Pair(ProximityKind::VertexVertex) => (vertex(a), vertex(b)),
+            Kind::Pair(ProximityKind::VertexEdge) => (vertex(a), edge(b, c)),
+            Kind::Pair(ProximityKind::VertexFace) => (vertex(a), face(b, c, d)),
+            Kind::Pair(ProximityKind::EdgeEdge) => (edge(a, b), edge(c, d)),
             Kind::VertexShape => (vertex(a), solid),
             Kind::EdgeShape => (edge(a, b), solid),
             Kind::FaceShape => (face(a, b, c), solid),
@@ -215,7 +218,7 @@ impl World {
         let first = self.owner[found.vertices[0] as usize];
         let second = match (&found.touch, found.kind) {
             (Some(t), _) => t.collider,
-            (None, Kind::Pair(ContactKind::EdgeEdge)) => self.owner[found.vertices[2] as usize],
+            (None, Kind::Pair(ProximityKind::EdgeEdge)) => self.owner[found.vertices[2] as usize],
             _ => self.owner[found.vertices[1] as usize],
         };
         let mut gap = found.normal.dot(&stencil.separation) - found.thickness;
@@ -274,7 +277,7 @@ impl World {
     fn contact_area(&self, shares: &Shares, found: &Found) -> f64 {
         let mut sides = [(0.0, false); 2];
         for (&v, &w) in found.vertices.iter().zip(&found.weights) {
-            let body = matches!(self.owner(v).form, super::Form::Body(_));
+            let body = matches!(self.owner(v).form, super::ColliderForm::Body(_));
             if w != 0.0 && body {
                 let side = &mut sides[usize::from(w < 0.0)];
                 let share = w.abs() / shares.0[v as usize].max(1.0);

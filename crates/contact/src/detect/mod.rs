@@ -55,13 +55,15 @@ use stiction_math::Vec3;
 
 use crate::{ContactKey, ContactSet};
 
-pub use collider::{Body, Collider, Exempt, Form, Law, Laws, Mesh, Points};
-pub use detector::{DetectConfig, Detector, Report};
+pub use collider::{
+    Collider, ColliderBody, ColliderForm, ColliderMesh, Exempt, Laws, PairLaw, Points,
+};
+pub use detector::{DetectConfig, DetectReport, Detector};
 pub use feature::Feature;
-pub use overlap::{Crossing, Overlap};
+pub use overlap::{Crossing, OverlapDepth};
 pub use revise::{MOST_TURN, Revision};
-pub use step::{Placement, Step};
-pub use untangle::{Element, Offence, Sides, Tangle};
+pub use step::{DetectStep, Placement};
+pub use untangle::{Offence, Sides, SurfaceElement, Tangle};
 pub use world::{ColliderFault, DetectError};
 
 /// Where a solver gets contacts that appear while it works [daviet2020, Sect. 6.2.3],

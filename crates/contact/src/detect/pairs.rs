@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 use stiction_geometry::collide::ccd::{self, CcdConfig, Impact};
 use stiction_geometry::collide::{
-    Candidate, Candidates, Contact as Near, ContactKind, End, EndBox, SweptSurface, edge_edge,
-    edge_edge_normal, point_edge, point_edge_normal, point_triangle, point_triangle_normal,
-    proximity_as, proximity_within_as,
+    Candidate, Candidates, EndBox, EndPosition, ProximityKind, ProximityPair as Near, SweptSurface,
+    edge_edge, edge_edge_normal, point_edge, point_edge_normal, point_triangle,
+    point_triangle_normal, proximity_as, proximity_within_as,
 };
 use stiction_math::Vec3;
 
@@ -34,7 +34,7 @@ pub(super) fn listed_again(thickness: f64, start: f64) -> f64 {
 /// its thickness, if nothing else asks for it earlier: other features of it may be closest then.
 const SETTLED: f64 = 0.05;
 
-/// What [`Leave`] proves at least: that a pair keeps this fraction of its full thickness.
+/// What [`Clearance`] proves at least: that a pair keeps this fraction of its full thickness.
 const PROVEN: f64 = 1e-3;
 
 /// Pairs that others are nearer than get a contact of their own at this part of the thickness, or of where
@@ -47,8 +47,8 @@ const ON_BOUNDARY: f64 = 1e-9;
 
 impl Found {
     /// Names a contact on the boundary of its features by the vertices and edges there.
-    fn lower(&mut self, kind: ContactKind) {
-        use ContactKind::{EdgeEdge, VertexEdge, VertexFace, VertexVertex};
+    fn lower(&mut self, kind: ProximityKind) {
+        use ProximityKind::{EdgeEdge, VertexEdge, VertexFace, VertexVertex};
         let counts = match kind {
             VertexVertex => return,
             VertexEdge => [1, 2],
@@ -106,7 +106,7 @@ fn arranged(mut first: Vec<(u32, f64)>, mut second: Vec<(u32, f64)>) -> ([u32; 4
 /// For each candidate, how far the ends of its two features may have wandered together since the step
 /// was set for it to be worth another look [m].
 #[derive(Debug, Default)]
-pub(super) struct Leave {
+pub(super) struct Clearance {
     pub vertex_face: Vec<f32>,
     pub edge_edge: Vec<f32>,
 }
@@ -137,7 +137,7 @@ fn each<P: Sync>(
 }
 
 /// Nothing is known of the side that features at zero distance come from.
-fn no_side(_: ContactKind, _: &[u32; 4]) -> Vec3 {
+fn no_side(_: ProximityKind, _: &[u32; 4]) -> Vec3 {
     Vec3::zeros()
 }
 
@@ -203,8 +203,8 @@ impl World {
 
     /// The thickness of a pair of features and the places of their colliders. Features of one body
     /// have at most half their rest distance; those of two rods of one body all of it.
-    pub(super) fn pair_thickness(&self, kind: ContactKind, v: &[u32; 4], full: f64) -> f64 {
-        let second = if kind == ContactKind::EdgeEdge {
+    pub(super) fn pair_thickness(&self, kind: ProximityKind, v: &[u32; 4], full: f64) -> f64 {
+        let second = if kind == ProximityKind::EdgeEdge {
             v[2]
         } else {
             v[1]
@@ -214,10 +214,10 @@ impl World {
         }
         let [a, b, c, d] = v.map(|v| self.rest[v as usize]);
         let squared = match kind {
-            ContactKind::VertexVertex => (a - b).norm_squared(),
-            ContactKind::VertexEdge => point_edge(&a, &[b, c]).squared,
-            ContactKind::VertexFace => point_triangle(&a, &[b, c, d]).squared,
-            ContactKind::EdgeEdge => edge_edge(&[a, b], &[c, d]).squared,
+            ProximityKind::VertexVertex => (a - b).norm_squared(),
+            ProximityKind::VertexEdge => point_edge(&a, &[b, c]).squared,
+            ProximityKind::VertexFace => point_triangle(&a, &[b, c, d]).squared,
+            ProximityKind::EdgeEdge => edge_edge(&[a, b], &[c, d]).squared,
         };
         // Two rods of a body are no neighbours, however near they start.
         let strand = |v: u32| self.strand.get(v as usize);
@@ -228,8 +228,8 @@ impl World {
         full.min(part * squared.sqrt())
     }
 
-    pub(super) fn full_thickness(&self, kind: ContactKind, v: &[u32; 4]) -> f64 {
-        let second = if kind == ContactKind::EdgeEdge {
+    pub(super) fn full_thickness(&self, kind: ProximityKind, v: &[u32; 4]) -> f64 {
+        let second = if kind == ProximityKind::EdgeEdge {
             v[2]
         } else {
             v[1]
@@ -329,7 +329,7 @@ impl World {
     pub(super) fn meeting(
         &self,
         motion: &Motion,
-        (candidates, leave): (&Candidates, &mut Leave),
+        (candidates, leave): (&Candidates, &mut Clearance),
         seen: &[ContactKey],
         deep: bool,
         found: &mut Vec<Found>,
@@ -339,7 +339,7 @@ impl World {
         let face = |v: &[u32; 4], leave: &mut f32, found: &mut Vec<Found>| {
             self.look(
                 motion,
-                ContactKind::VertexFace,
+                ProximityKind::VertexFace,
                 v,
                 (seen, deep),
                 leave,
@@ -350,7 +350,7 @@ impl World {
             let v = self.surface.ends(*e);
             self.look(
                 motion,
-                ContactKind::EdgeEdge,
+                ProximityKind::EdgeEdge,
                 &v,
                 (seen, deep),
                 leave,
@@ -363,8 +363,12 @@ impl World {
 
     /// How far the ends of a pair have moved since the step was set, together [m].
     #[inline]
-    fn moved(motion: &Motion, kind: ContactKind, v: &[u32; 4]) -> f32 {
-        let split = if kind == ContactKind::EdgeEdge { 2 } else { 1 };
+    fn moved(motion: &Motion, kind: ProximityKind, v: &[u32; 4]) -> f32 {
+        let split = if kind == ProximityKind::EdgeEdge {
+            2
+        } else {
+            1
+        };
         let (first, second) = v.split_at(split);
         let most = |v: &[u32]| {
             let moved = v.iter().map(|v| motion.moved[*v as usize]);
@@ -377,19 +381,19 @@ impl World {
     pub(super) fn unproven(
         &self,
         motion: &Motion,
-        (candidates, leave): (&Candidates, &Leave),
+        (candidates, leave): (&Candidates, &Clearance),
         d_min: f64,
     ) -> Candidates {
-        let open = |kind: ContactKind, v: &[u32; 4], leave: f32| {
+        let open = |kind: ProximityKind, v: &[u32; 4], leave: f32| {
             let proven = d_min <= PROVEN * self.full_thickness(kind, v) * (1.0 + 1e-9);
             !proven || Self::moved(motion, kind, v) >= leave
         };
         let faces = candidates.vertex_face.iter().zip(&leave.vertex_face);
-        let faces = faces.filter(|(v, leave)| open(ContactKind::VertexFace, v, **leave));
+        let faces = faces.filter(|(v, leave)| open(ProximityKind::VertexFace, v, **leave));
         let edges = candidates.edge_edge.iter().zip(&leave.edge_edge);
         let edges = edges.filter(|(e, leave)| {
             let v = self.surface.ends(**e);
-            open(ContactKind::EdgeEdge, &v, **leave)
+            open(ProximityKind::EdgeEdge, &v, **leave)
         });
         Candidates {
             vertex_face: faces.map(|f| *f.0).collect(),
@@ -402,7 +406,7 @@ impl World {
     fn look(
         &self,
         motion: &Motion,
-        kind: ContactKind,
+        kind: ProximityKind,
         v: &[u32; 4],
         pass: (&[ContactKey], bool),
         leave: &mut f32,
@@ -421,7 +425,7 @@ impl World {
     fn meet(
         &self,
         motion: &Motion,
-        kind: ContactKind,
+        kind: ProximityKind,
         v: &[u32; 4],
         (seen, deep): (&[ContactKey], bool),
         found: &mut Vec<Found>,
@@ -431,7 +435,7 @@ impl World {
         let query = |d_min: f64| {
             let config = CcdConfig::new(d_min);
             match kind {
-                ContactKind::EdgeEdge => ccd::edge_edge(&x0, &x1, &config),
+                ProximityKind::EdgeEdge => ccd::edge_edge(&x0, &x1, &config),
                 _ => ccd::vertex_face(&x0, &x1, &config),
             }
         };
@@ -495,13 +499,13 @@ impl World {
     fn reduce(
         &self,
         motion: &Motion,
-        kind: ContactKind,
+        kind: ProximityKind,
         v: &[u32; 4],
         impact: &Impact,
         full: f64,
         level: Level,
     ) -> Option<Found> {
-        use ContactKind::{EdgeEdge, VertexEdge, VertexFace, VertexVertex};
+        use ProximityKind::{EdgeEdge, VertexEdge, VertexFace, VertexVertex};
         let at = |v: u32| motion.at(v, impact.time);
         let split = if kind == EdgeEdge { 2 } else { 1 };
         let active = |range: std::ops::Range<usize>| -> Vec<(u32, f64)> {
@@ -566,7 +570,7 @@ impl World {
     /// Faces with a vertex of the other feature do not count: neighbours have no pair of their own.
     pub(super) fn is_nearest(
         &self,
-        kind: ContactKind,
+        kind: ProximityKind,
         v: &[u32; 4],
         normal: &Vec3,
         at: impl Fn(u32) -> Vec3,
@@ -581,23 +585,23 @@ impl World {
             })
         };
         match kind {
-            ContactKind::VertexVertex => {
+            ProximityKind::VertexVertex => {
                 let (p, q) = (v[0], v[1]);
                 !beyond(q, self.neighbours.of(q as usize), normal)
                     && !beyond(p, self.neighbours.of(p as usize), &-normal)
             }
-            ContactKind::VertexEdge => {
+            ProximityKind::VertexEdge => {
                 let (p, edge) = (v[0] as usize, self.edge(v[1], v[2]));
                 // Along a rod there is no pair of vertex and face to fall back on.
                 let rod = self.fans.of(p).is_empty();
                 !beyond(v[1], self.wings.of(edge), normal)
                     && (rod || !beyond(v[0], self.neighbours.of(p), &-normal))
             }
-            ContactKind::EdgeEdge => {
+            ProximityKind::EdgeEdge => {
                 let (a, b) = (self.edge(v[0], v[1]), self.edge(v[2], v[3]));
                 !beyond(v[0], self.wings.of(a), &-normal) && !beyond(v[2], self.wings.of(b), normal)
             }
-            ContactKind::VertexFace => true,
+            ProximityKind::VertexFace => true,
         }
     }
 }

@@ -10,10 +10,10 @@
 
 use rayon::prelude::*;
 use stiction_geometry::Aabb;
-use stiction_geometry::collide::bvh::{Bound, Bvh};
+use stiction_geometry::collide::bvh::{Aabb32, Bvh};
 use stiction_geometry::collide::ccd::{self, CcdConfig, Impact};
 use stiction_geometry::collide::{
-    ContactKind, EdgeFeature, SurfaceError, point_edge, point_edge_normal,
+    EdgeFeature, ProximityKind, SurfaceError, point_edge, point_edge_normal,
 };
 use stiction_math::Vec3;
 
@@ -88,11 +88,11 @@ impl World {
                 min = min.inf(&(a.inf(&b) - reach));
                 max = max.sup(&(a.sup(&b) + reach));
             }
-            Bound::from(&Aabb { min, max })
+            Aabb32::from(&Aabb { min, max })
         };
         let free = |vertices: &[u32]| vertices.iter().any(|v| motion.free[*v as usize]);
         let owner = |v: u32| self.owner[v as usize];
-        let points: Vec<Bound> = self.particles.iter().map(|p| bound(&[*p])).collect();
+        let points: Vec<Aabb32> = self.particles.iter().map(|p| bound(&[*p])).collect();
         let points = Bvh::build(&points).map_err(SurfaceError::from)?;
         let touch = |i: u32, j: u32| {
             let (p, q) = (self.particles[i as usize], self.particles[j as usize]);
@@ -113,7 +113,7 @@ impl World {
         let two = two.iter().map(|[i, j]| (particle(*i), particle(*j)));
         let mut pairs: Vec<Pair> = two.map(|(p, q)| [p.min(q), p.max(q), p.max(q)]).collect();
         if !self.rods.is_empty() {
-            let rods: Vec<Bound> = self.rods.iter().map(|r| bound(r)).collect();
+            let rods: Vec<Aabb32> = self.rods.iter().map(|r| bound(r)).collect();
             let rods = Bvh::build(&rods).map_err(SurfaceError::from)?;
             let touch = |i: u32, j: u32| {
                 let (p, [a, b]) = (particle(i), self.rods[j as usize]);
@@ -201,19 +201,19 @@ fn touching(motion: &Motion, pair: &Pair, thickness: f64, time: f64) -> Found {
     let (kind, vertices, weights, separation) = match end {
         // The lower vertex comes first, as everywhere.
         Some(q) if q < p => (
-            ContactKind::VertexVertex,
+            ProximityKind::VertexVertex,
             [q, p, p, p],
             [1.0, -1.0, 0.0, 0.0],
             -on.separation,
         ),
         Some(q) => (
-            ContactKind::VertexVertex,
+            ProximityKind::VertexVertex,
             [p, q, q, q],
             [1.0, -1.0, 0.0, 0.0],
             on.separation,
         ),
         None => (
-            ContactKind::VertexEdge,
+            ProximityKind::VertexEdge,
             [p, a, b, b],
             [1.0, -w, -s, 0.0],
             on.separation,

@@ -23,13 +23,13 @@
 //! go deep.
 
 use stiction_geometry::collide::{
-    ContactKind, edge_edge, edge_edge_normal, point_triangle, point_triangle_normal,
+    ProximityKind, edge_edge, edge_edge_normal, point_triangle, point_triangle_normal,
 };
 use stiction_math::Vec3;
 use stiction_math::elementary::{rotation_about, rotation_angle, rotation_between};
 
 use super::emit::{
-    Emission, Found, Kind, Overlaps, Touch, feature, is_again, lasting_vertices, solid_of,
+    Emission, Found, Kind, Overlaps, SolidPoint, feature, is_again, lasting_vertices, solid_of,
 };
 use super::pairs::REACH;
 use super::{ContactSource, Detector};
@@ -174,7 +174,7 @@ impl Detector {
             normal: turned(normal, &n),
             distance: near.distance,
             thickness: world.thickness(owner, collider),
-            touch: Some(Box::new(Touch {
+            touch: Some(Box::new(SolidPoint {
                 collider,
                 part: 0,
                 from: moving.pose(0.0).apply(&near.point),
@@ -199,9 +199,9 @@ struct Closest {
     on_boundary: bool,
 }
 
-fn closest(kind: ContactKind, x: &[Vec3; 4], hint: &Vec3) -> Closest {
+fn closest(kind: ProximityKind, x: &[Vec3; 4], hint: &Vec3) -> Closest {
     let (weights, separation, normal, inner) = match kind {
-        ContactKind::EdgeEdge => {
+        ProximityKind::EdgeEdge => {
             let (a, b) = ([x[0], x[1]], [x[2], x[3]]);
             let near = edge_edge(&a, &b);
             let [[p, q], [r, s]] = near.weights;

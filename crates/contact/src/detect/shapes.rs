@@ -2,11 +2,11 @@
 //! edges (`shape_edges`) and faces (`shape_faces`).
 
 use rayon::prelude::*;
-use stiction_geometry::analytic::{Moving, Nearest};
+use stiction_geometry::analytic::{MovingSolid, Nearest};
 use stiction_math::Vec3;
 
-use super::collider::Form;
-use super::emit::{Found, Kind, Touch};
+use super::collider::ColliderForm;
+use super::emit::{Found, Kind, SolidPoint};
 use super::pairs::{REACH, listed_again};
 use super::step::Motion;
 use super::supports::{Start, Supports};
@@ -84,7 +84,7 @@ impl World {
         if motion.shapes.is_empty() {
             return;
         }
-        let bodies = |b: &usize| matches!(self.colliders[*b].form, Form::Body(_));
+        let bodies = |b: &usize| matches!(self.colliders[*b].form, ColliderForm::Body(_));
         let bodies: Vec<(usize, [Vec3; 2])> = (0..self.colliders.len())
             .filter(bodies)
             .filter(|b| self.first_vertex[*b] < self.first_vertex[b + 1])
@@ -148,7 +148,7 @@ impl World {
 
 /// Whether a box comes within `reach` of a solid, by the distance of its middle at the start. What is
 /// not finite is near.
-fn is_near(moving: &Moving, [low, high]: &[Vec3; 2], reach: f64) -> bool {
+fn is_near(moving: &MovingSolid, [low, high]: &[Vec3; 2], reach: f64) -> bool {
     let middle = 0.5 * (low + high);
     // As if the middle of the box stood still while the solid moves.
     let travel = moving.travel(&[[middle; 2]]) + moving.angle() * 0.5 * (high - low).norm();
@@ -164,9 +164,9 @@ pub(super) struct Search<'a> {
     pub world: &'a World,
     pub motion: &'a Motion,
     /// The solid, without a turn about its own axis.
-    pub moving: &'a Moving,
+    pub moving: &'a MovingSolid,
     /// The motion of its points.
-    real: &'a Moving,
+    real: &'a MovingSolid,
     collider: u32,
     body: usize,
     pub thickness: f64,
@@ -365,7 +365,7 @@ impl Search<'_> {
             normal: (pose.rotation * near.normal).normalize(),
             distance: near.distance,
             thickness: self.thickness,
-            touch: Some(Box::new(Touch {
+            touch: Some(Box::new(SolidPoint {
                 collider: self.collider,
                 part,
                 from: self.real.pose(0.0).apply(&point),

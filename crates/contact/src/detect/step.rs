@@ -1,17 +1,17 @@
 //! Where everything is during a step.
 
 use rayon::prelude::*;
-use stiction_geometry::analytic::{Moving, Pose, Solid};
+use stiction_geometry::analytic::{MovingSolid, Pose, Solid};
 use stiction_math::elementary::rotation;
 use stiction_math::{Quat, Vec3};
 
-use super::collider::{Collider, Form, Points};
+use super::collider::{Collider, ColliderForm, Points};
 use super::world::{DetectError, NONE, World};
 use crate::ContactSet;
 
 /// A step to search: state, prediction and prescribed motion.
 #[derive(Clone, Copy, Debug)]
-pub struct Step<'a> {
+pub struct DetectStep<'a> {
     /// The time step h [s].
     pub h: f64,
     /// Positions of all blocks at the start [m].
@@ -78,12 +78,12 @@ pub(super) struct Motion {
     /// Velocities of the blocks at the start [m/s]; empty if no law asks for them.
     pub start: Vec<Vec3>,
     /// Solids by formula, with the places of their colliders.
-    pub shapes: Vec<(u32, Moving)>,
+    pub shapes: Vec<(u32, MovingSolid)>,
 }
 
 impl Motion {
     /// Places everything for a step; on an error `self` is not to be used.
-    pub(super) fn set(&mut self, world: &World, step: &Step) -> Result<(), DetectError> {
+    pub(super) fn set(&mut self, world: &World, step: &DetectStep) -> Result<(), DetectError> {
         check(world, step)?;
         self.h = step.h;
         self.fixed.clear();
@@ -111,9 +111,11 @@ impl Motion {
             self.turns
                 .push(turn(collider, step, placements.as_slice().first()));
             match &collider.form {
-                Form::Shape(shape) => self.solid(c, (*shape).into(), placements.next())?,
-                Form::LevelSet(set) => self.solid(c, set.clone().into(), placements.next())?,
-                Form::Mesh(mesh) => {
+                ColliderForm::Shape(shape) => self.solid(c, (*shape).into(), placements.next())?,
+                ColliderForm::LevelSet(set) => {
+                    self.solid(c, set.clone().into(), placements.next())?
+                }
+                ColliderForm::Mesh(mesh) => {
                     for (i, v) in range.enumerate() {
                         let (a, b) = match placements.as_slice().first() {
                             Some(Placement::Poses([a, b])) => {
@@ -127,7 +129,7 @@ impl Motion {
                     }
                     placements.next();
                 }
-                Form::Body(body) => match &body.points {
+                ColliderForm::Body(body) => match &body.points {
                     Points::Rigid {
                         block,
                         rigid,
@@ -164,7 +166,7 @@ impl Motion {
         self.x1.clone_from(&self.x0);
         for (_, moving) in &mut self.shapes {
             let pose = moving.pose(0.0);
-            *moving = Moving::new(moving.shape.clone(), pose, pose);
+            *moving = MovingSolid::new(moving.shape.clone(), pose, pose);
         }
     }
 
@@ -177,7 +179,7 @@ impl Motion {
         let Some(Placement::Poses([a, b])) = placement else {
             return Err(DetectError::Placement(collider));
         };
-        let moving = Moving::new(solid, *a, *b);
+        let moving = MovingSolid::new(solid, *a, *b);
         self.shapes.push((collider as u32, moving));
         Ok(())
     }
@@ -283,9 +285,9 @@ impl World {
 }
 
 /// How a collider turns; `placement` is that of an obstacle.
-fn turn(collider: &Collider, step: &Step, placement: Option<&Placement>) -> Turn {
+fn turn(collider: &Collider, step: &DetectStep, placement: Option<&Placement>) -> Turn {
     match (&collider.form, placement) {
-        (Form::Body(body), _) => match body.points {
+        (ColliderForm::Body(body), _) => match body.points {
             Points::Rigid { block, .. } => {
                 let block = block + 1;
                 let omega = step.start[block as usize];
@@ -306,7 +308,7 @@ fn turn(collider: &Collider, step: &Step, placement: Option<&Placement>) -> Turn
     }
 }
 
-fn check(world: &World, step: &Step) -> Result<(), DetectError> {
+fn check(world: &World, step: &DetectStep) -> Result<(), DetectError> {
     if !(step.h > 0.0 && step.h.is_finite()) {
         return Err(DetectError::TimeStep(step.h));
     }
@@ -329,9 +331,9 @@ fn check(world: &World, step: &Step) -> Result<(), DetectError> {
     let mut placements = step.obstacles.iter();
     for (i, c) in world.colliders.iter().enumerate() {
         let count = match &c.form {
-            Form::Body(_) => continue,
-            Form::Mesh(m) => m.vertices.len(),
-            Form::Shape(_) | Form::LevelSet(_) => 0,
+            ColliderForm::Body(_) => continue,
+            ColliderForm::Mesh(m) => m.vertices.len(),
+            ColliderForm::Shape(_) | ColliderForm::LevelSet(_) => 0,
         };
         match placements.next() {
             Some(Placement::Vertices([a, b])) => {
@@ -349,7 +351,7 @@ fn check(world: &World, step: &Step) -> Result<(), DetectError> {
             None => {}
         }
     }
-    let obstacles = |c: &&Collider| !matches!(c.form, Form::Body(_));
+    let obstacles = |c: &&Collider| !matches!(c.form, ColliderForm::Body(_));
     at_least(
         "obstacles",
         world.colliders.iter().filter(obstacles).count(),

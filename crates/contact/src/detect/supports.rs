@@ -9,7 +9,7 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
-use stiction_geometry::analytic::{Moving, Nearest};
+use stiction_geometry::analytic::{MovingSolid, Nearest};
 use stiction_math::Vec3;
 
 use super::shapes::{DEEPER, SHARP};
@@ -60,7 +60,7 @@ impl Start {
     pub(super) fn new(
         world: &World,
         motion: &Motion,
-        (collider, moving): &(u32, Moving),
+        (collider, moving): &(u32, MovingSolid),
         body: usize,
     ) -> Self {
         let range = world.first_vertex[body] as usize..world.first_vertex[body + 1] as usize;
@@ -93,7 +93,12 @@ pub(super) struct Supports<'a> {
 }
 
 impl<'a> Supports<'a> {
-    pub(super) fn new(world: &World, motion: &Motion, moving: &Moving, start: &'a Start) -> Self {
+    pub(super) fn new(
+        world: &World,
+        motion: &Motion,
+        moving: &MovingSolid,
+        start: &'a Start,
+    ) -> Self {
         let body = start.body as usize;
         let first = world.first_vertex[body];
         let range = first as usize..world.first_vertex[body + 1] as usize;

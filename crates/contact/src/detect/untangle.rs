@@ -18,15 +18,15 @@
 
 use std::collections::BTreeMap;
 
-use stiction_geometry::collide::{ContactKind, segment_meets_triangle};
+use stiction_geometry::collide::{ProximityKind, segment_meets_triangle};
 use stiction_geometry::{InsideTest, TriMesh};
 use stiction_math::Vec3;
 
-use super::collider::Form;
+use super::collider::ColliderForm;
 use super::detector::Detector;
 use super::emit::{Emission, Found, Kind, Overlaps, Shares};
 use super::overlap::Crossing;
-use super::step::{Motion, Step};
+use super::step::{DetectStep, Motion};
 use super::world::{DetectError, World};
 use crate::ContactSet;
 
@@ -34,9 +34,9 @@ use crate::ContactSet;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offence {
     /// The place of a collider in the list, and its element.
-    pub first: (u32, Element),
+    pub first: (u32, SurfaceElement),
     /// The other one.
-    pub second: (u32, Element),
+    pub second: (u32, SurfaceElement),
     /// How far they are below their contact thickness [m]; none where surfaces cross, whose depth
     /// is not known.
     pub depth: Option<f64>,
@@ -47,7 +47,7 @@ pub struct Offence {
 
 /// A part of a collider, by its own numbers of vertices and triangles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Element {
+pub enum SurfaceElement {
     /// A vertex.
     Vertex(u32),
     /// An edge.
@@ -82,14 +82,16 @@ struct Side {
 impl Detector {
     /// All crossings and all else that overlaps, then all pairs that are closer than their thickness by more than the part
     /// `tolerance` of it, deepest first.
-    pub fn offences(&self, step: &Step, tolerance: f64) -> Result<Vec<Offence>, DetectError> {
+    pub fn offences(&self, step: &DetectStep, tolerance: f64) -> Result<Vec<Offence>, DetectError> {
         let motion = self.at_rest(step)?;
         let world = &self.world;
         let crossing = |c: Crossing| Offence {
-            first: (c.first.0, Element::Triangle(c.first.1)),
+            first: (c.first.0, SurfaceElement::Triangle(c.first.1)),
             second: (
                 c.second.0,
-                c.second.1.map_or(Element::Whole, Element::Triangle),
+                c.second
+                    .1
+                    .map_or(SurfaceElement::Whole, SurfaceElement::Triangle),
             ),
             depth: None,
             overlaps: true,
@@ -120,7 +122,7 @@ impl Detector {
     /// how bad it is. Velocities are not used; the contacts are those of a step of `step.h`.
     pub fn untangle(
         &self,
-        step: &Step,
+        step: &DetectStep,
         sides: &mut Sides,
         out: &mut ContactSet,
     ) -> Result<Tangle, DetectError> {
@@ -204,18 +206,21 @@ impl World {
         let own = |v: u32| v - self.first_vertex[self.owner[v as usize] as usize];
         let triangle = |v: [u32; 3]| {
             let first = self.first_triangle[self.owner[v[0] as usize] as usize];
-            Element::Triangle(self.triangle(v) as u32 - first)
+            SurfaceElement::Triangle(self.triangle(v) as u32 - first)
         };
         let owner = |v: u32| self.owner[v as usize];
         let [a, b, c, d] = f.vertices;
-        let vertex = |v: u32| (owner(v), Element::Vertex(own(v)));
-        let edge = |a: u32, b: u32| (owner(a), Element::Edge([own(a), own(b)]));
-        let solid = (f.touch.as_ref().map_or(0, |t| t.collider), Element::Whole);
+        let vertex = |v: u32| (owner(v), SurfaceElement::Vertex(own(v)));
+        let edge = |a: u32, b: u32| (owner(a), SurfaceElement::Edge([own(a), own(b)]));
+        let solid = (
+            f.touch.as_ref().map_or(0, |t| t.collider),
+            SurfaceElement::Whole,
+        );
         let (first, second) = match f.kind {
-            Kind::Pair(ContactKind::VertexVertex) => (vertex(a), vertex(b)),
-            Kind::Pair(ContactKind::VertexEdge) => (vertex(a), edge(b, c)),
-            Kind::Pair(ContactKind::VertexFace) => (vertex(a), (owner(b), triangle([b, c, d]))),
-            Kind::Pair(ContactKind::EdgeEdge) => (edge(a, b), edge(c, d)),
+            Kind::Pair(ProximityKind::VertexVertex) => (vertex(a), vertex(b)),
+            Kind::Pair(ProximityKind::VertexEdge) => (vertex(a), edge(b, c)),
+            Kind::Pair(ProximityKind::VertexFace) => (vertex(a), (owner(b), triangle([b, c, d]))),
+            Kind::Pair(ProximityKind::EdgeEdge) => (edge(a, b), edge(c, d)),
             Kind::VertexShape => (vertex(a), solid),
             Kind::EdgeShape => (edge(a, b), solid),
             Kind::FaceShape => ((owner(a), triangle([a, b, c])), solid),
@@ -235,7 +240,7 @@ impl World {
         for closed in 0..self.colliders.len() {
             let solid = matches!(
                 self.colliders[closed].form,
-                Form::Shape(_) | Form::LevelSet(_)
+                ColliderForm::Shape(_) | ColliderForm::LevelSet(_)
             );
             if solid || !self.is_closed(closed as u32) || range(closed).is_empty() {
                 continue;
@@ -287,7 +292,7 @@ impl World {
                         continue;
                     };
                     found.push(Found {
-                        kind: Kind::Pair(ContactKind::VertexFace),
+                        kind: Kind::Pair(ProximityKind::VertexFace),
                         vertices: [v as u32, t[0] + base, t[1] + base, t[2] + base],
                         weights: [1.0, -w[0], -w[1], -w[2]],
                         normal,
@@ -427,7 +432,7 @@ impl World {
                 let distance = normal.dot(&(at(v) - on));
                 if distance < thickness {
                     found.push(Found {
-                        kind: Kind::Pair(ContactKind::VertexFace),
+                        kind: Kind::Pair(ProximityKind::VertexFace),
                         vertices: [v, other[0], other[1], other[2]],
                         weights: [1.0, -w[0], -w[1], -w[2]],
                         normal,
@@ -521,7 +526,7 @@ impl World {
             let normal = -across * side.signum();
             let distance = normal.dot(&(x - c[0] * w[0] - c[1] * w[1] - c[2] * w[2]));
             Some(Found {
-                kind: Kind::Pair(ContactKind::VertexFace),
+                kind: Kind::Pair(ProximityKind::VertexFace),
                 vertices: [*v, t[0] + base, t[1] + base, t[2] + base],
                 weights: [1.0, -w[0], -w[1], -w[2]],
                 normal,
@@ -602,7 +607,7 @@ impl World {
             // From where it is, this point is to go on by the thickness along g.
             let distance = normal.dot(&(end - on));
             found.push(Found {
-                kind: Kind::Pair(ContactKind::VertexFace),
+                kind: Kind::Pair(ProximityKind::VertexFace),
                 vertices: [v, other[0], other[1], other[2]],
                 weights: [1.0, -w[0], -w[1], -w[2]],
                 normal,

@@ -22,15 +22,15 @@ pub mod siconos;
 use stiction_math::{Mat3, Vec3};
 
 use crate::ProblemError;
-pub use matrix::Matrix;
+pub use matrix::TripletMatrix;
 
 /// M v = H r + f, u = Hᵀ v + w.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Global {
+pub struct GlobalProblem {
     /// M [kg], symmetric and positive definite, n × n.
-    pub m: Matrix,
+    pub m: TripletMatrix,
     /// H [1], n × 3 per contact.
-    pub h: Matrix,
+    pub h: TripletMatrix,
     /// f [N·s].
     pub f: Vec<f64>,
     /// w [m/s], 3 per contact.
@@ -41,9 +41,9 @@ pub struct Global {
 
 /// u = W r + q.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Local {
+pub struct ReducedProblem {
     /// W [1/kg], symmetric and positive semi-definite.
-    pub w: Matrix,
+    pub w: TripletMatrix,
     /// q [m/s], 3 per contact.
     pub q: Vec<f64>,
     /// Coefficients of friction, one per contact.
@@ -52,11 +52,11 @@ pub struct Local {
 
 /// Either form.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Form {
+pub enum ProblemForm {
     /// With the velocities of the bodies.
-    Global(Global),
+    Global(GlobalProblem),
     /// Reduced to the contacts.
-    Local(Local),
+    Local(ReducedProblem),
 }
 
 /// Velocities and impulses in contact frames: a guess or a solution.
@@ -74,7 +74,7 @@ pub struct Point {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange {
     /// The problem.
-    pub form: Form,
+    pub form: ProblemForm,
     /// Contact frames with the columns n, t, t; empty if they are not known. Then problems made
     /// of this one have the frames' own coordinates, with normals along x.
     pub frames: Vec<Mat3>,

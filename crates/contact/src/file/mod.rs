@@ -28,12 +28,12 @@ pub struct StoredProblem {
     /// Impulses to start from [N·s], one vector per contact.
     pub r: Option<Vec<Vec3>>,
     /// What was found, if anything.
-    pub solution: Option<Solution>,
+    pub solution: Option<StoredSolution>,
 }
 
 /// An answer to a problem.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Solution {
+pub struct StoredSolution {
     /// Velocities of the blocks [m/s].
     pub v: Vec<Vec3>,
     /// Impulses at the contacts [N·s], world frame.
@@ -97,9 +97,9 @@ mod tests {
     use stiction_math::LinearOperator;
 
     use super::*;
-    use crate::generate::{Kind, random};
+    use crate::generate::{RandomProblem, random};
 
-    fn stored(kind: Kind, size: usize, seed: u64) -> StoredProblem {
+    fn stored(kind: RandomProblem, size: usize, seed: u64) -> StoredProblem {
         let problem = random(kind, size, seed);
         let v = seed
             .is_multiple_of(2)
@@ -107,7 +107,7 @@ mod tests {
         let r = seed
             .is_multiple_of(3)
             .then(|| vec![Vec3::new(1.0, 2.0, 1e-300); problem.contacts.len()]);
-        let solution = seed.is_multiple_of(5).then(|| Solution {
+        let solution = seed.is_multiple_of(5).then(|| StoredSolution {
             v: vec![Vec3::new(0.3, 0.0, -1e-20); problem.blocks()],
             r: vec![Vec3::new(-1.0, 0.5, 2.0); problem.contacts.len()],
         });
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn what_is_written_comes_back_with_the_same_bits() {
-        for kind in Kind::ALL {
+        for kind in RandomProblem::ALL {
             for seed in 0..6 {
                 let there = stored(kind, 9, seed);
                 let bytes = there.to_bytes().unwrap();
@@ -163,7 +163,7 @@ mod tests {
     /// Files of versions 1 to 3, without what they lack: corrections, solution and blocks, points.
     #[test]
     fn older_versions_are_read() {
-        let mut there = stored(Kind::Rigid, 6, 1);
+        let mut there = stored(RandomProblem::Rigid, 6, 1);
         there.v = None;
         there.r = None;
         there.solution = None;
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn any_damage_is_noticed() {
-        let bytes = stored(Kind::Rigid, 4, 0).to_bytes().unwrap();
+        let bytes = stored(RandomProblem::Rigid, 4, 0).to_bytes().unwrap();
         for length in 0..bytes.len() {
             assert!(StoredProblem::from_bytes(&bytes[..length]).is_err());
         }
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn errors_say_what_is_wrong() {
-        let bytes = stored(Kind::Sparse, 4, 0).to_bytes().unwrap();
+        let bytes = stored(RandomProblem::Sparse, 4, 0).to_bytes().unwrap();
         let after = |change: &dyn Fn(&mut Vec<u8>)| {
             let mut bytes = bytes.clone();
             change(&mut bytes);
@@ -236,13 +236,13 @@ mod tests {
             }
         );
         assert_eq!(after(&|b| b[60] ^= 1), FileError::Checksum);
-        let mut unsound = stored(Kind::Sparse, 4, 0);
+        let mut unsound = stored(RandomProblem::Sparse, 4, 0);
         unsound.problem.contacts.mu[1] = -1.0;
         assert!(matches!(
             StoredProblem::from_bytes(&unsound.to_bytes().unwrap()),
             Err(FileError::Problem(ProblemError::Contact { contact: 1, .. }))
         ));
-        let mut ragged = stored(Kind::Sparse, 4, 0);
+        let mut ragged = stored(RandomProblem::Sparse, 4, 0);
         ragged.r = Some(Vec::new());
         assert!(ragged.to_bytes().is_err());
     }
@@ -251,7 +251,7 @@ mod tests {
     /// numbers, and cannot have the memory that is asked for.
     #[test]
     fn lengths_that_lie_allocate_nothing() {
-        let bytes = stored(Kind::Coupled, 4, 6).to_bytes().unwrap();
+        let bytes = stored(RandomProblem::Coupled, 4, 6).to_bytes().unwrap();
         for claim in [u64::MAX, 1 << 60, 1 << 45, 1 << 32, 0] {
             for at in 16..bytes.len() - 16 {
                 let mut lying = bytes.clone();
@@ -270,7 +270,7 @@ mod tests {
             seed in 0..40u64,
             changes in prop::collection::vec((24usize..4000, any::<u8>()), 1..6),
         ) {
-            let kind = Kind::ALL[seed as usize % Kind::ALL.len()];
+            let kind = RandomProblem::ALL[seed as usize % RandomProblem::ALL.len()];
             let mut bytes = stored(kind, 4, seed).to_bytes().unwrap();
             let end = bytes.len() - 8;
             for (at, value) in changes {

@@ -26,7 +26,7 @@
 //!   gradient of the distance jumps.
 //! - Blended planes of bodies that deform end by distance: beyond 2 δ from the faces nothing acts.
 //! - In a step of backward Euler the sliding velocity is the displacement over the step, along the arcs of turning bodies
-//!   ([`Place::chord`]), and forces between two rigid bodies have the levers of the start of the step, so that their angular
+//!   ([`ContactKinematics::chord`]), and forces between two rigid bodies have the levers of the start of the step, so that their angular
 //!   momentum is conserved.
 //! - A contact that begins closer than δ, and one that is pressed while κ is raised, has an offset
 //!   instead of the penalty's energy at that gap ([`Rest`]); in the paper, raising κ pushes all contacts
@@ -47,8 +47,8 @@ mod world;
 
 pub use config::{FrictionTime, SmoothConfig, SmoothError};
 pub use contacts::{Deepest, SmoothContacts};
-pub use evidence::Touching;
-pub use law::{Friction, Penalty, Stribeck, transition};
-pub use place::{Frame, Place};
-pub use rest::{Load, Rest};
-pub use room::Room;
+pub use evidence::ContactSample;
+pub use law::{Penalty, SmoothFriction, Stribeck, transition};
+pub use place::{ContactKinematics, RigidFrame};
+pub use rest::{ContactLoad, Rest};
+pub use room::JacobianPattern;

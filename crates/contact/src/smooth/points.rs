@@ -11,7 +11,7 @@ use stiction_geometry::analytic::Shape;
 use stiction_geometry::implicit::{borders, creases};
 use stiction_math::Vec3;
 
-use crate::detect::{Collider, Form, Points};
+use crate::detect::{Collider, ColliderForm, Points};
 
 /// Distances of points on edges and faces [m].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,7 +54,7 @@ impl Spacing {
                 let finest = FINEST * delta;
                 spacing.narrowest = spacing.narrowest.min(width);
                 spacing.edges = spacing.edges.min(half.max(finest));
-                if matches!(collider.form, Form::Shape(_)) {
+                if matches!(collider.form, ColliderForm::Shape(_)) {
                     // A face that spans this far over a ball of that width sinks in by δ/4.
                     let sag = (width * delta).sqrt().min(half);
                     spacing.faces = spacing.faces.min(sag.max(finest));
@@ -131,7 +131,7 @@ impl Spacing {
 /// How wide a collider is where it is narrowest [m]; none if it has no faces or no bounds.
 fn width(collider: &Collider) -> Option<f64> {
     let (triangles, x, closed) = match &collider.form {
-        Form::Shape(shape) => {
+        ColliderForm::Shape(shape) => {
             return match *shape {
                 Shape::Plane { .. } => None,
                 Shape::Box { half } => Some(2.0 * half.min()),
@@ -141,9 +141,9 @@ fn width(collider: &Collider) -> Option<f64> {
                 Shape::Torus { minor, .. } => Some(2.0 * minor),
             };
         }
-        Form::LevelSet(_) => return None,
-        Form::Mesh(mesh) => (&mesh.triangles, &mesh.vertices, mesh.closed),
-        Form::Body(body) => {
+        ColliderForm::LevelSet(_) => return None,
+        ColliderForm::Mesh(mesh) => (&mesh.triangles, &mesh.vertices, mesh.closed),
+        ColliderForm::Body(body) => {
             let x = match &body.points {
                 Points::Rigid { local, .. } => local,
                 Points::Weighted { .. } => &body.rest,

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use super::config::SmoothError;
 use super::contacts::{Pair, SmoothContacts};
 use super::law::Penalty;
-use super::place::Place;
+use super::place::ContactKinematics;
 use super::world::{Follow, FrameOf};
 use stiction_math::{Real, Vec3};
 
@@ -39,14 +39,14 @@ pub struct Rest {
 
 /// What contacts may have to bear where a run begins.
 #[derive(Clone, Copy, Debug)]
-pub struct Load<'a> {
+pub struct ContactLoad<'a> {
     /// Masses of the colliders [kg]; zero beyond the list.
     pub masses: &'a [f64],
     /// Gravity [m/s²].
     pub gravity: Vec3,
 }
 
-impl Load<'_> {
+impl ContactLoad<'_> {
     fn mass(&self, collider: u32) -> f64 {
         self.masses.get(collider as usize).copied().unwrap_or(0.0)
     }
@@ -102,7 +102,11 @@ impl SmoothContacts {
     /// Sets the offsets of all contacts where the step begins, after [`find`](Self::find) there:
     /// those of the contacts that the last step left, and of new ones so that they bear no more than
     /// `load`: masses of the colliders [kg], zero for obstacles, and gravity [m/s²].
-    pub fn settle(&mut self, at: &Place, load: &Load<'_>) -> Result<(), SmoothError> {
+    pub fn settle(
+        &mut self,
+        at: &ContactKinematics,
+        load: &ContactLoad<'_>,
+    ) -> Result<(), SmoothError> {
         let gaps = self.gaps(at)?;
         let known = |key: [u32; 2]| self.rests.binary_search_by_key(&key, |r| r.key).is_ok();
         let bodies = |pair: &Pair| {
@@ -160,7 +164,7 @@ impl SmoothContacts {
     }
 
     /// The contacts with which a step ends at `at`, for the next one.
-    pub fn rests(&self, at: &Place) -> Result<Vec<Rest>, SmoothError> {
+    pub fn rests(&self, at: &ContactKinematics) -> Result<Vec<Rest>, SmoothError> {
         let gaps = self.gaps(at)?;
         let mut rests = Vec::with_capacity(gaps.len());
         for (i, gap, _) in gaps {
@@ -210,7 +214,7 @@ impl SmoothContacts {
     }
 
     /// Pairs whose gap is less than δ, the gap [m] and the normal from the surface to the query point.
-    fn gaps(&self, at: &Place) -> Result<Vec<(usize, f64, Vec3)>, SmoothError> {
+    fn gaps(&self, at: &ContactKinematics) -> Result<Vec<(usize, f64, Vec3)>, SmoothError> {
         self.check(at)?;
         let mut gaps = Vec::new();
         let mut place = 0;

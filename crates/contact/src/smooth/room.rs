@@ -2,7 +2,7 @@
 
 use super::config::SmoothError;
 use super::contacts::{Pair, SmoothContacts};
-use super::place::{Blocks, Frozen, Place};
+use super::place::{Blocks, ContactKinematics, Frozen};
 use super::world::{Follow, FrameOf, Skin, faceted};
 use stiction_geometry::collide::point_triangle;
 
@@ -11,7 +11,7 @@ use stiction_geometry::collide::point_triangle;
 /// A pair lists every sample that its vertex may come to feel while things move, which in a long
 /// step are thousands; at one place it feels a few dozen. Room for those alone keeps a matrix sparse.
 #[derive(Clone, Debug, Default)]
-pub struct Room {
+pub struct JacobianPattern {
     /// By pair, in ascending order: its blocks, ascending.
     cliques: Vec<(u32, Vec<u32>)>,
 }
@@ -22,7 +22,7 @@ const ROUNDING: f64 = 1.0 + 1e-9;
 /// as something slides.
 const SPARE: f64 = 1.1;
 
-impl Room {
+impl JacobianPattern {
     /// Forgets all. Needed after every [`SmoothContacts::find`], which numbers pairs anew.
     pub fn clear(&mut self) {
         self.cliques.clear();
@@ -36,7 +36,11 @@ impl Room {
 
 impl SmoothContacts {
     /// Grows `room` until all that [`assemble`](Self::assemble) gives at `at` has its place.
-    pub fn make_room(&self, at: &Place, room: &mut Room) -> Result<(), SmoothError> {
+    pub fn make_room(
+        &self,
+        at: &ContactKinematics,
+        room: &mut JacobianPattern,
+    ) -> Result<(), SmoothError> {
         let mut needed = Vec::new();
         let mut grown = Vec::new();
         for k in self.active(at)? {
@@ -62,12 +66,12 @@ impl SmoothContacts {
     }
 
     /// The blocks that the forces of a pair with a deforming surface depend on, in no order.
-    pub(super) fn blocks_in_reach(&self, pair: &Pair, at: &Place, out: &mut Vec<u32>) {
+    pub(super) fn blocks_in_reach(&self, pair: &Pair, at: &ContactKinematics, out: &mut Vec<u32>) {
         self.blocks_at(pair, at, ROUNDING, out);
     }
 
     /// The blocks of a pair whose samples are within so many of their radii, in no order.
-    fn blocks_at(&self, pair: &Pair, at: &Place, radii: f64, out: &mut Vec<u32>) {
+    fn blocks_at(&self, pair: &Pair, at: &ContactKinematics, radii: f64, out: &mut Vec<u32>) {
         out.clear();
         self.world.blocks_of(pair.query, out);
         let part = &self.world.colliders[pair.surface as usize];

@@ -4,14 +4,15 @@
 use stiction_geometry::Aabb;
 use stiction_geometry::analytic::Shape;
 use stiction_geometry::implicit::{
-    RigidSurface, Sample, SampleConfig, SampleForm, Solid, creases, facets, pieces, samples,
+    RigidSurface, SampleConfig, SampleForm, SmoothSolid, SurfaceSample, creases, facets, pieces,
+    samples,
 };
 use stiction_math::{Mat3, Quat, Real, Vec3, Vector};
 
 use super::config::{SmoothConfig, SmoothError};
 use super::place::{Blocks, swing};
 use super::points::{Extra, Spacing};
-use crate::detect::{Collider, Form, Points};
+use crate::detect::{Collider, ColliderForm, Points};
 
 /// All colliders.
 #[derive(Debug)]
@@ -74,11 +75,11 @@ pub(super) enum Skin {
     /// Nothing: only its vertices count.
     None,
     /// A solid by formula.
-    Solid(Solid, Shape),
+    Solid(SmoothSolid, Shape),
     /// A mesh that moves as a whole.
     Rigid(Box<RigidSurface>),
     /// A mesh that deforms; corners of samples are vertices of the world.
-    Deforming(Vec<Sample>),
+    Deforming(Vec<SurfaceSample>),
 }
 
 /// A point and its motion.
@@ -140,7 +141,7 @@ fn surfaces(
     closed: bool,
     deforms: bool,
     sampling: &SampleConfig,
-) -> Vec<Vec<Sample>> {
+) -> Vec<Vec<SurfaceSample>> {
     // The radius of a divided face is that of its parts.
     let undivided = sampling.spacing.is_infinite();
     if (closed || !deforms) && undivided {
@@ -216,7 +217,7 @@ fn follow_corners(point: &Extra, start: &mut Vec<u32>, entries: &mut Vec<(u32, f
 }
 
 /// Whether samples are whole faces.
-pub(super) fn faceted(samples: &[Sample]) -> bool {
+pub(super) fn faceted(samples: &[SurfaceSample]) -> bool {
     samples.first().is_some_and(|s| s.form != SampleForm::Plane)
 }
 
@@ -313,19 +314,19 @@ impl World {
             None => Ok(()),
         };
         let (follow, skin, closed, self_contact) = match &c.form {
-            Form::Shape(shape) => {
+            ColliderForm::Shape(shape) => {
                 shape.check().map_err(|e| e.to_string())?;
                 let frame = self.obstacle();
-                let skin = Skin::Solid(Solid::rounded(*shape, config.rounding), *shape);
+                let skin = Skin::Solid(SmoothSolid::rounded(*shape, config.rounding), *shape);
                 (Follow::Framed(frame), skin, true, false)
             }
             // Smooth potentials need surfaces with second derivatives.
-            Form::LevelSet(_) => {
+            ColliderForm::LevelSet(_) => {
                 return Err(
                     "a level set has no smooth surface; let its mesh be touched instead".into(),
                 );
             }
-            Form::Mesh(mesh) => {
+            ColliderForm::Mesh(mesh) => {
                 known(&mesh.triangles, mesh.vertices.len())?;
                 finite(&mesh.vertices)?;
                 self.rest.extend(&mesh.vertices);
@@ -336,7 +337,7 @@ impl World {
                 let skin = rigid(&mesh.triangles, &mesh.vertices, mesh.closed, &mut further)?;
                 (Follow::Framed(frame), skin, mesh.closed, false)
             }
-            Form::Body(body) => {
+            ColliderForm::Body(body) => {
                 known(&body.triangles, body.points.len())?;
                 let own = body.self_contact;
                 match &body.points {

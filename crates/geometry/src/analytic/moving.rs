@@ -22,7 +22,7 @@ const ROUNDING: f64 = 64.0;
 /// A shape that moves from a pose to another during a step: its origin along a straight line, its
 /// rotation about a fixed axis by the smaller angle, both evenly.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Moving {
+pub struct MovingSolid {
     /// The shape.
     pub shape: Solid,
     start: Pose,
@@ -31,7 +31,7 @@ pub struct Moving {
     turn: Vec3,
 }
 
-impl Moving {
+impl MovingSolid {
     /// A shape that goes from `start` to `end`.
     pub fn new(shape: impl Into<Solid>, start: Pose, end: Pose) -> Self {
         let shape = shape.into();

@@ -1,6 +1,6 @@
 //! Smooth potentials of surfaces: what is outside, how far, and in which direction.
 //!
-//! [`Solid`] is the signed distance of an obstacle given by formula, with edges that can be
+//! [`SmoothSolid`] is the signed distance of an obstacle given by formula, with edges that can be
 //! rounded. [`Patch`] is the potential of a deforming triangle mesh near one point and
 //! [`RigidSurface`] that of a mesh in its own frame: planes of faces, blended by moving least
 //! squares with local support [larionov2021]. Everything is written over
@@ -54,9 +54,11 @@ pub use facet::{Closest, FaceDistance};
 pub use patch::{Patch, closest};
 pub use pieces::pieces;
 pub use rigid_surface::RigidSurface;
-pub use sample::{Creases, Sample, SampleConfig, SampleForm, borders, creases, facets, samples};
-pub use solid::{Jet, Solid};
-pub use tangent::{Blending, Pull, TANGENT_LANES, Tangent};
+pub use sample::{
+    Creases, SampleConfig, SampleForm, SurfaceSample, borders, creases, facets, samples,
+};
+pub use solid::{Jet, SmoothSolid};
+pub use tangent::{Blending, TANGENT_LANES, Tangent, TangentForce};
 
 /// How samples become one value.
 #[derive(Clone, Copy, Debug, PartialEq)]

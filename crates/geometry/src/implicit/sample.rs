@@ -20,7 +20,7 @@ pub enum SampleForm {
 
 /// A point on a face that carries its plane, or a whole face.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample {
+pub struct SurfaceSample {
     /// Whether its plane is blended or its distance counts.
     pub form: SampleForm,
     /// The corners of the face, counter-clockwise from outside.
@@ -33,7 +33,7 @@ pub struct Sample {
     pub radius: f64,
 }
 
-impl Sample {
+impl SurfaceSample {
     /// Bits of the border edges of a facet; none of a plane.
     pub(super) fn border(&self) -> u8 {
         match self.form {
@@ -71,7 +71,7 @@ const PARTS: f64 = 64.0;
 
 /// The samples of a mesh, face after face. `rest` are its vertices at rest [m]; faces that name
 /// vertices beyond it are left out.
-pub fn samples(triangles: &[[u32; 3]], rest: &[Vec3], config: &SampleConfig) -> Vec<Sample> {
+pub fn samples(triangles: &[[u32; 3]], rest: &[Vec3], config: &SampleConfig) -> Vec<SurfaceSample> {
     let mut list = Vec::with_capacity(triangles.len());
     for corners in triangles {
         if corners.iter().any(|&c| c as usize >= rest.len()) {
@@ -89,7 +89,7 @@ pub fn samples(triangles: &[[u32; 3]], rest: &[Vec3], config: &SampleConfig) -> 
         let mut push = |i: u32, j: u32, offset: f64| {
             let b = (f64::from(i) + offset) / parts;
             let c = (f64::from(j) + offset) / parts;
-            list.push(Sample {
+            list.push(SurfaceSample {
                 form: SampleForm::Plane,
                 corners: *corners,
                 weights: [1.0 - b - c, b, c],
@@ -111,7 +111,7 @@ pub fn samples(triangles: &[[u32; 3]], rest: &[Vec3], config: &SampleConfig) -> 
 
 /// The faces of a mesh as facets that reach `reach` [m], face after face. Faces that name vertices
 /// beyond `count` are left out.
-pub fn facets(triangles: &[[u32; 3]], count: usize, reach: f64) -> Vec<Sample> {
+pub fn facets(triangles: &[[u32; 3]], count: usize, reach: f64) -> Vec<SurfaceSample> {
     let edges = edge_faces(triangles);
     let known = |c: &[u32; 3]| c.iter().all(|&v| (v as usize) < count);
     let faces = triangles.iter().filter(|c| known(c));
@@ -123,7 +123,7 @@ pub fn facets(triangles: &[[u32; 3]], count: usize, reach: f64) -> Vec<Sample> {
                 border |= 1 << k;
             }
         }
-        Sample {
+        SurfaceSample {
             form: SampleForm::Facet { border },
             corners: *corners,
             weights: [1.0 / 3.0; 3],

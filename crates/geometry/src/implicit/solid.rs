@@ -28,7 +28,7 @@ pub struct Jet<T> {
 /// The solid is shrunk by ρ and thickened by ρ, which leaves flat faces where they are and takes
 /// (√2 − 1) ρ off right-angled edges, (√3 − 1) ρ off corners of a box.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Solid {
+pub struct SmoothSolid {
     core: Shape,
     rounding: f64,
     /// How far up the z axis the core's origin lies [m].
@@ -38,7 +38,7 @@ pub struct Solid {
 /// The largest rounding, as a part of what the solid can be shrunk by before it vanishes.
 const ROUNDEST: f64 = 0.9;
 
-impl Solid {
+impl SmoothSolid {
     /// The exact solid.
     pub fn new(shape: Shape) -> Self {
         Self {

@@ -5,7 +5,7 @@ use stiction_math::elementary::{cos, sin, sin_cos};
 
 use stiction_math::Vec3;
 
-use super::{ShapeError, at_least_one, limited, positive, require, room::Room};
+use super::{ShapeError, at_least_one, limited, positive, require, room::SegmentGrid};
 use crate::{mesh::TriMesh, place::by_place, random::SplitMix, strands::Strands};
 
 /// What hair grows on.
@@ -137,7 +137,7 @@ impl Groom {
             starts: (0..=roots.len()).map(|s| (s * (n + 1)) as u32).collect(),
         };
         let mut room = (self.apart > 0.0)
-            .then(|| Room::new(self.apart, nodes - roots.len(), self.length / n as f64));
+            .then(|| SegmentGrid::new(self.apart, nodes - roots.len(), self.length / n as f64));
         // Those first who lead a clump: the others follow them.
         let leads = |s: &usize| self.leader(*s, roots.len()) == *s;
         let all = 0..roots.len();

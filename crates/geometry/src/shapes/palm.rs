@@ -7,7 +7,7 @@ use stiction_math::Vec3;
 
 use super::{ShapeError, at_least_one, at_least_three, limited, positive, require};
 use crate::{
-    plant::{Part, Plant, Section},
+    plant::{Plant, PlantPart, PlantSection},
     random::SplitMix,
 };
 
@@ -87,9 +87,9 @@ impl Palm {
         self.node_count()?;
         at_least_one(SHAPE, "leaves", self.leaves)?;
         let top = Vec3::new(0.05 * self.height, 0.0, self.height);
-        let mut parts = vec![Part {
+        let mut parts = vec![PlantPart {
             points: vec![Vec3::zeros(), Vec3::new(0.01, 0.0, 0.5) * self.height, top],
-            section: Section::Round {
+            section: PlantSection::Round {
                 radii: vec![self.radius, 0.7 * self.radius, 0.6 * self.radius],
             },
             up: Vec3::y(),
@@ -119,7 +119,7 @@ impl Palm {
         Ok(Plant { parts })
     }
 
-    fn leaf(&self, stem: &Stem, parts: &mut Vec<Part>) {
+    fn leaf(&self, stem: &Stem, parts: &mut Vec<PlantPart>) {
         let number = parts.len() as u32;
         let points = (0..5).map(|i| stem.at(0.25 * f64::from(i))).collect();
         let side = Vec3::z().cross(&stem.out);
@@ -128,9 +128,9 @@ impl Palm {
         if self.leaflets == 0 {
             let width =
                 |along: f64| 2.0 * (self.leaflet_length * profile(along)).min(sector(along));
-            parts.push(Part {
+            parts.push(PlantPart {
                 points,
-                section: Section::Flat {
+                section: PlantSection::Flat {
                     widths: (0..9).map(|i| width(0.125 * f64::from(i))).collect(),
                     thickness: self.thickness,
                 },
@@ -143,9 +143,9 @@ impl Palm {
             return;
         }
         let radius = |along: f64| self.stem_radius() * (1.0 - 0.7 * along);
-        parts.push(Part {
+        parts.push(PlantPart {
             points,
-            section: Section::Round {
+            section: PlantSection::Round {
                 radii: vec![radius(0.0), radius(1.0)],
             },
             up,
@@ -173,9 +173,9 @@ impl Palm {
                 let root = stem.at(along) + side * (hand * off);
                 let point = |s: f64| root + out * (s * length) - up * (0.15 * s * s * length);
                 let w = self.leaflet_width();
-                parts.push(Part {
+                parts.push(PlantPart {
                     points: vec![point(0.0), point(0.5), point(1.0)],
-                    section: Section::Flat {
+                    section: PlantSection::Flat {
                         widths: vec![0.5 * w, w, 0.8 * w, 0.2 * w],
                         thickness: self.thickness,
                     },

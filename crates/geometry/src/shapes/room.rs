@@ -11,7 +11,7 @@ const END: u32 = u32::MAX;
 
 /// Segments of strands, found by place: a table of chains, one for each cell of a grid (cells may
 /// share a chain, which costs a look at most).
-pub(super) struct Room {
+pub(super) struct SegmentGrid {
     /// How far segments of different strands are to be from one another [m].
     apart: f64,
     /// Edge of a cell [m].
@@ -22,7 +22,7 @@ pub(super) struct Room {
     segments: Vec<[Vec3; 2]>,
 }
 
-impl Room {
+impl SegmentGrid {
     /// Room for so many segments of the given length [m].
     pub(super) fn new(apart: f64, segments: usize, length: f64) -> Self {
         Self {

@@ -6,7 +6,7 @@ use stiction_bodies::{Body, Model, State};
 use stiction_contact::Certificate;
 use stiction_sim::Simulation;
 
-use super::{Format, Recorder};
+use super::{FrameFormat, Recorder};
 use crate::{
     Cells, Data, Encoding, Frame, RecordError, names::SeriesNames, sequence_path,
     write_contacts_vtu, write_obj, write_ply, write_vtu,
@@ -24,12 +24,12 @@ impl Recorder {
             for format in self.info.formats.clone() {
                 let path = sequence_path(&folder, stem, number, format.name());
                 match format {
-                    Format::Vtu => {
+                    FrameFormat::Vtu => {
                         self.whole(body, state, &path)?;
                         files.push((name, listed(&path)));
                     }
-                    Format::Obj => self.surface(body, state, |f| write_obj(&path, f))?,
-                    Format::Ply => self.surface(body, state, |f| write_ply(&path, f))?,
+                    FrameFormat::Obj => self.surface(body, state, |f| write_obj(&path, f))?,
+                    FrameFormat::Ply => self.surface(body, state, |f| write_ply(&path, f))?,
                 }
             }
         }

@@ -10,8 +10,8 @@ pub mod json;
 mod values;
 
 use crate::{
-    error::{Kind, Reporter},
-    source::Place,
+    error::{ProblemKind, Reporter},
+    source::SourceSpan,
     suggest,
     tree::{Node, Value},
 };
@@ -198,7 +198,7 @@ impl Type {
                     false => "finite",
                 };
                 let message = format!("{what} is {x}, but must be {rule}");
-                reporter.fail(Kind::Value, node.place, message, None)
+                reporter.fail(ProblemKind::Value, node.place, message, None)
             }
             (Self::Count(least), Value::Integer(i)) => match u32::try_from(*i) {
                 Ok(n) if n >= *least => Some(()),
@@ -206,7 +206,7 @@ impl Type {
                     let most = u32::MAX;
                     let message =
                         format!("{what} is {i}, but must be a whole number from {least} to {most}");
-                    reporter.fail(Kind::Value, node.place, message, None)
+                    reporter.fail(ProblemKind::Value, node.place, message, None)
                 }
             },
             (Self::Flag, Value::Bool(_)) | (Self::Text, Value::String(_)) => Some(()),
@@ -216,7 +216,7 @@ impl Type {
                 false => {
                     let help = suggest::help(word, "values", words.iter().copied());
                     let message = format!("{what} cannot be `{word}`");
-                    reporter.fail(Kind::UnknownName, node.place, message, Some(help))
+                    reporter.fail(ProblemKind::UnknownName, node.place, message, Some(help))
                 }
             },
             (Self::Vector(_) | Self::Direction, Value::Array(items)) if items.len() == 3 => {
@@ -225,7 +225,12 @@ impl Type {
                 if matches!(self, Self::Direction) && zero {
                     let message = format!("{what} has length zero and gives no direction");
                     let help = "give the vector along the direction, for example [0, 0, 1]";
-                    return reporter.fail(Kind::Value, node.place, message, Some(help.to_owned()));
+                    return reporter.fail(
+                        ProblemKind::Value,
+                        node.place,
+                        message,
+                        Some(help.to_owned()),
+                    );
                 }
                 Some(())
             }
@@ -334,7 +339,7 @@ pub(crate) fn wrong_type<T>(
     wanted: &str,
 ) -> Option<T> {
     let message = format!("{what} must be {wanted}, but is {}", node.value.describe());
-    reporter.fail(Kind::Type, node.place, message, None)
+    reporter.fail(ProblemKind::Type, node.place, message, None)
 }
 
 /// Whether a name may become a file name, a column and a word of an override.
@@ -345,18 +350,23 @@ pub(crate) fn is_plain_name(name: &str) -> bool {
 }
 
 /// Reports a name that is not plain.
-pub(crate) fn plain_name(reporter: &Reporter, name: &str, place: Place, what: &str) -> Option<()> {
+pub(crate) fn plain_name(
+    reporter: &Reporter,
+    name: &str,
+    place: SourceSpan,
+    what: &str,
+) -> Option<()> {
     if is_plain_name(name) {
         return Some(());
     }
     let shown: String = name.chars().take(100).collect();
     let message = format!("{what} cannot be \"{shown}\"");
     let help = "use up to 100 letters, digits, spaces, and - _ : , . (the dot not first)";
-    reporter.fail(Kind::Value, place, message, Some(help.to_owned()))
+    reporter.fail(ProblemKind::Value, place, message, Some(help.to_owned()))
 }
 
 /// A place in the file at which nothing stands.
-pub(crate) const NOWHERE: Place = Place {
+pub(crate) const NOWHERE: SourceSpan = SourceSpan {
     source: 0,
     start: 0,
     end: 0,

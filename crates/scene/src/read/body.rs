@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use stiction_bodies::{
-    Load,
+    BodyLoad,
     builder::{BodySpec, Rooting},
     drag::Drag,
     material::{Damping, MassKind, RestAngles, ShellMaterial, SolidMaterial},
@@ -14,7 +14,7 @@ use stiction_bodies::{
 use stiction_math::Vec3;
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     format::{Family, Fields, section, words},
     friction::Coefficients,
     read::{
@@ -24,7 +24,7 @@ use crate::{
         place::{Placement, ROTATE, placement},
         shape::{Generator, Purpose, ShapePlan, shape},
     },
-    source::{At, Place},
+    source::{At, SourceSpan},
     suggest,
     tree::{Node, Table, Value},
 };
@@ -88,7 +88,7 @@ section! { pub(crate) REPEAT "body.repeat";
 /// A body as it was read.
 pub(crate) struct BodyPlan {
     pub name: At<String>,
-    pub stuff: Stuff,
+    pub stuff: BodyMaterial,
     pub geometry: Geometry,
     pub placement: Placement,
     /// All of it but names.
@@ -105,11 +105,11 @@ pub(crate) struct BodyPlan {
     /// What rods grow out of: the body's index.
     pub rooted: Option<(At<usize>, Rooting)>,
     /// Where errors about the built body point.
-    pub place: Place,
+    pub place: SourceSpan,
 }
 
 /// What it is made of.
-pub(crate) enum Stuff {
+pub(crate) enum BodyMaterial {
     Shell(ShellMaterial),
     Solid(SolidMaterial),
     Embedded(SolidMaterial, At<f64>),
@@ -163,7 +163,7 @@ impl Names {
                 if names.index.insert(copy.clone(), at).is_some() {
                     let message = format!("two bodies are called `{copy}`");
                     let help = Some("give each its own name".to_owned());
-                    reporter.fail::<()>(Kind::Duplicate, place, message, help);
+                    reporter.fail::<()>(ProblemKind::Duplicate, place, message, help);
                 }
                 names.list.push(copy);
             }
@@ -180,7 +180,7 @@ impl Names {
                     suggest::help(name.value, "bodies", self.list.iter().map(String::as_str));
                 name.fail(
                     reporter,
-                    Kind::UnknownName,
+                    ProblemKind::UnknownName,
                     format!("there is no body `{}`", name.value),
                     Some(help),
                 )
@@ -201,7 +201,7 @@ impl Names {
         let known = self.list.iter().chain(obstacles).map(String::as_str);
         let help = suggest::help(name.value, "bodies and obstacles", known);
         let message = format!("there is no body or obstacle `{}`", name.value);
-        name.fail(f.reporter, Kind::UnknownName, message, Some(help))
+        name.fail(f.reporter, ProblemKind::UnknownName, message, Some(help))
     }
 
     /// The index of the body that `key` names.
@@ -261,21 +261,21 @@ pub(crate) fn body(
         .collect::<Option<_>>()?;
     let stuff = material.as_ref().and_then(|m| {
         Some(match purpose {
-            Purpose::Shell => Stuff::Shell(m.shell(reporter, rest_angles)?),
-            Purpose::Solid => Stuff::Solid(m.solid(reporter)?),
-            Purpose::Frames => Stuff::Frames(m.solid(reporter)?),
+            Purpose::Shell => BodyMaterial::Shell(m.shell(reporter, rest_angles)?),
+            Purpose::Solid => BodyMaterial::Solid(m.solid(reporter)?),
+            Purpose::Frames => BodyMaterial::Frames(m.solid(reporter)?),
             Purpose::Embedded => {
                 let cell = f.need("cell");
-                Stuff::Embedded(m.solid(reporter)?, At::new(cell?, f.place_of("cell")))
+                BodyMaterial::Embedded(m.solid(reporter)?, At::new(cell?, f.place_of("cell")))
             }
             Purpose::Rigid => {
                 let (density, damping) = m.rigid(reporter)?;
-                Stuff::Rigid(density, damping)
+                BodyMaterial::Rigid(density, damping)
             }
             Purpose::Particles => {
                 let radius = f.need("radius");
                 let (density, damping) = m.rigid(reporter)?;
-                Stuff::Particles {
+                BodyMaterial::Particles {
                     radius: radius?,
                     density,
                     damping,
@@ -285,7 +285,7 @@ pub(crate) fn body(
                 let natural = f.choice("natural", &NATURAL)?;
                 let twist = f.choice("twist", &TWIST)?;
                 let director = placement.as_ref()?.pose.rotation * f.direction("director")?;
-                Stuff::Rods(m.rod(reporter, natural, twist)?, director)
+                BodyMaterial::Rods(m.rod(reporter, natural, twist)?, director)
             }
         })
     });
@@ -315,7 +315,7 @@ pub(crate) fn body(
             _ => String::new(),
         };
         if !message.is_empty() {
-            return reporter.fail(Kind::Value, *place, message, None);
+            return reporter.fail(ProblemKind::Value, *place, message, None);
         }
     }
     let (material, spec) = (material?, spec?);
@@ -420,7 +420,7 @@ fn spec(
 }
 
 /// `force`, `torque` and an `acceleration` that changes over time; inner `None` without any.
-fn loads(f: &Fields<'_>, purpose: Purpose) -> Option<Option<Box<Load>>> {
+fn loads(f: &Fields<'_>, purpose: Purpose) -> Option<Option<Box<BodyLoad>>> {
     let over_time = |key: &str| match f.get(key).map(|n| &n.value) {
         None => Some(None),
         Some(Value::Table(_)) => load(f, key).map(Some),
@@ -436,12 +436,12 @@ fn loads(f: &Fields<'_>, purpose: Purpose) -> Option<Option<Box<Load>>> {
         let help = "remove `torque`, or pull at points of the body with attachments";
         return f.refuse("torque", message, help);
     }
-    let load = Load {
+    let load = BodyLoad {
         acceleration: over_time("acceleration")?,
         force: over_time("force")?,
         torque: over_time("torque")?,
     };
-    Some((load != Load::default()).then(|| Box::new(load)))
+    Some((load != BodyLoad::default()).then(|| Box::new(load)))
 }
 
 /// What rods grow out of, and how.
@@ -476,7 +476,7 @@ fn repeat(f: &Fields<'_>, owner: &str) -> Option<Repeat> {
     let (count, step) = (f.take("count")?, f.take("step")?);
     if count > MOST_COPIES {
         let message = format!("{owner}: {count} copies are more than {MOST_COPIES}");
-        return f.fail(Kind::TooLarge, "count", message, None);
+        return f.fail(ProblemKind::TooLarge, "count", message, None);
     }
     Some(Repeat { count, step })
 }

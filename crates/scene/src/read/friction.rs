@@ -1,7 +1,7 @@
 //! `[friction]`.
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     format::{Fields, section, words, wrong_type},
     friction::{Coefficients, Combine, FrictionTable, ordered},
     source::At,
@@ -57,7 +57,7 @@ pub(crate) fn friction<'a>(
             let (a, b) = (a.value, b.value);
             let message = format!("friction between `{a}` and `{b}` is given twice");
             let help = "keep one of the two".to_owned();
-            p.fail::<()>(Kind::Duplicate, "materials", message, Some(help));
+            p.fail::<()>(ProblemKind::Duplicate, "materials", message, Some(help));
         }
         names.extend([a, b]);
     }

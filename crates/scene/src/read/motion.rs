@@ -7,7 +7,7 @@ use stiction_bodies::{
 use stiction_math::{Vec3, nalgebra::Unit};
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     format::{Fields, section, words, wrong_type},
     read::formula::of_time,
     tree::{Node, Value},
@@ -99,7 +99,8 @@ fn way(f: &Fields<'_>, groups: [&[&'static str]; 4]) -> Option<&'static str> {
         [keys] => Some(keys[0]),
         [] => {
             let message = format!("{} needs one of {all}", f.what);
-            f.reporter.fail(Kind::MissingKey, f.place, message, None)
+            f.reporter
+                .fail(ProblemKind::MissingKey, f.place, message, None)
         }
         [_, keys, ..] => {
             let key = keys.iter().find(|k| f.has(k)).copied().unwrap_or(keys[0]);
@@ -209,7 +210,7 @@ fn track<T: Scheduled>(
     match (error, f.get("times").map(|n| &n.value)) {
         (TrackError::Order { index, .. }, Some(Value::Array(items))) if index < items.len() => f
             .reporter
-            .fail(Kind::Value, items[index].place, message, None),
+            .fail(ProblemKind::Value, items[index].place, message, None),
         _ => f.refuse(of, message, ""),
     }
 }

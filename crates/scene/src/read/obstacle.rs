@@ -32,7 +32,7 @@ pub(crate) struct ObstaclePlan {
 }
 
 pub(crate) enum ObstacleGeometry {
-    Shape(ObstacleShape),
+    Shape(ObstacleForm),
     File(At<String>),
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn obstacle(reporter: &Reporter, node: &Node) -> Option<ObstaclePlan>
 fn level_set(f: &Fields<'_>, shape: &ObstacleGeometry) -> Option<Option<At<f64>>> {
     let collide: Option<String> = f.take("collide")?;
     let what = &f.what;
-    if collide.is_some() && matches!(shape, ObstacleGeometry::Shape(ObstacleShape::Exact(_))) {
+    if collide.is_some() && matches!(shape, ObstacleGeometry::Shape(ObstacleForm::Exact(_))) {
         let message = format!("{what} is given by a formula, which is what bodies touch");
         return f.refuse("collide", message, "remove `collide`; it is for meshes");
     }
@@ -103,7 +103,7 @@ fn level_set(f: &Fields<'_>, shape: &ObstacleGeometry) -> Option<Option<At<f64>>
 }
 
 /// The shape of an obstacle: exact where there is a formula, a mesh otherwise.
-pub(crate) enum ObstacleShape {
+pub(crate) enum ObstacleForm {
     Exact(Shape),
     Mesh(ShapePlan),
 }
@@ -115,7 +115,7 @@ pub(crate) struct ObstacleKind {
     /// Its keys beside `type`.
     pub keys: &'static [Key],
     pub doc: &'static str,
-    read: fn(&Fields<'_>) -> Option<ObstacleShape>,
+    read: fn(&Fields<'_>) -> Option<ObstacleForm>,
 }
 
 macro_rules! obstacles {
@@ -163,16 +163,16 @@ pub(crate) const KINDS: &[ObstacleKind] = obstacles! {
     "bowl" "a mesh: a bowl open upwards, the centre of its sphere at the origin" { shapes::BOWL } f => mesh(f, shapes::bowl_surface(f)?);
 };
 
-fn exact(shape: Shape) -> Option<ObstacleShape> {
-    Some(ObstacleShape::Exact(shape))
+fn exact(shape: Shape) -> Option<ObstacleForm> {
+    Some(ObstacleForm::Exact(shape))
 }
 
-fn mesh(f: &Fields<'_>, source: Generator) -> Option<ObstacleShape> {
-    Some(ObstacleShape::Mesh(ShapePlan::new(f, source)))
+fn mesh(f: &Fields<'_>, source: Generator) -> Option<ObstacleForm> {
+    Some(ObstacleForm::Mesh(ShapePlan::new(f, source)))
 }
 
 /// The shape of an obstacle.
-fn obstacle_shape(reporter: &Reporter, node: &Node, owner: &str) -> Option<ObstacleShape> {
+fn obstacle_shape(reporter: &Reporter, node: &Node, owner: &str) -> Option<ObstacleForm> {
     let (f, name) = open(reporter, node, owner)?;
     let Some(kind) = KINDS.iter().find(|k| k.name == name) else {
         let help = suggest::help(name, "shapes of obstacles", KINDS.iter().map(|k| k.name));

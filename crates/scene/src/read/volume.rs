@@ -6,7 +6,7 @@ use crate::{
     error::Reporter,
     format::{Fields, section, words},
     read::body::Names,
-    source::{At, Place},
+    source::{At, SourceSpan},
     tree::Node,
 };
 
@@ -17,7 +17,7 @@ pub(crate) struct VolumePlan {
     pub region: Region,
     pub law: VolumeLaw,
     pub inflation: f64,
-    pub place: Place,
+    pub place: SourceSpan,
 }
 
 words! { REGION: Region = "enclosed" => Region::Enclosed, "cavity" => Region::Cavity, "solid" => Region::Solid }

@@ -11,7 +11,7 @@
 use stiction_bodies::{
     Body, Model, State,
     adapt::{Adaptation, MeshChange},
-    obstacle::Shape,
+    obstacle::ObstacleShape,
 };
 use stiction_contact::{
     ContactKey,
@@ -264,8 +264,8 @@ fn points(model: &Model, state: &State, feature: &Feature) -> Vec<Vec3> {
         let list = match body(collider) {
             Some(body) => &body.surface.triangles,
             None => match &model.obstacles.get(collider as usize - bodies)?.shape {
-                Shape::Mesh(mesh) | Shape::LevelSet(mesh, _) => &mesh.triangles,
-                Shape::Solid(_) => return None,
+                ObstacleShape::Mesh(mesh) | ObstacleShape::LevelSet(mesh, _) => &mesh.triangles,
+                ObstacleShape::Solid(_) => return None,
             },
         };
         list.get(triangle as usize).copied()
@@ -274,7 +274,8 @@ fn points(model: &Model, state: &State, feature: &Feature) -> Vec<Vec3> {
         Some(body) => vertex_of(body, state, vertex),
         None => {
             let obstacle = model.obstacles.get(collider as usize - bodies)?;
-            let (Shape::Mesh(mesh) | Shape::LevelSet(mesh, _)) = &obstacle.shape else {
+            let (ObstacleShape::Mesh(mesh) | ObstacleShape::LevelSet(mesh, _)) = &obstacle.shape
+            else {
                 return None;
             };
             let local = mesh.positions.get(vertex as usize)?;

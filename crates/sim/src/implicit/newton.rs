@@ -34,7 +34,7 @@ use stiction_math::{
     Preconditioner, Vec3, Woodbury, bicgstab, reduce,
 };
 
-use super::{is_infeasible, problem::Problem};
+use super::{is_infeasible, problem::StageProblem};
 use crate::{error::SolveError, method::SolveReport};
 
 /// How directions are found.
@@ -103,7 +103,7 @@ impl Default for Config {
 
 /// Vectors and factors kept from solve to solve.
 #[derive(Default)]
-pub(super) struct Newton {
+pub(super) struct StageNewton {
     lu: Option<Lu>,
     jacobi: BlockJacobi,
     woodbury: Woodbury,
@@ -188,11 +188,11 @@ impl Rescue {
     }
 }
 
-impl Newton {
+impl StageNewton {
     /// Improves `v` until it solves the stage.
     pub fn solve(
         &mut self,
-        problem: &mut Problem<'_>,
+        problem: &mut StageProblem<'_>,
         config: &Config,
         cancel: &Cancel,
         v: &mut [Vec3],
@@ -317,7 +317,7 @@ impl Newton {
     /// p = −J⁻¹ r.
     pub(super) fn eliminate(
         &mut self,
-        problem: &Problem<'_>,
+        problem: &StageProblem<'_>,
         config: &Config,
     ) -> Result<f64, SolveError> {
         let jacobian = &*problem.jacobian;
@@ -343,7 +343,7 @@ impl Newton {
     /// p with ‖r + J p‖ ≤ σ_k ‖r‖; the relative residual that was reached.
     fn iterate(
         &mut self,
-        problem: &Problem<'_>,
+        problem: &StageProblem<'_>,
         config: &Config,
         assembled: bool,
         sigma: f64,
@@ -395,7 +395,7 @@ impl Newton {
     /// enough.
     fn search(
         &mut self,
-        problem: &mut Problem<'_>,
+        problem: &mut StageProblem<'_>,
         config: &Config,
         limit: Limit,
         v: &[Vec3],
@@ -428,7 +428,7 @@ impl Newton {
     }
 }
 
-pub(super) fn finite(norm: f64, problem: &Problem<'_>, v: &[Vec3]) -> Result<f64, SolveError> {
+pub(super) fn finite(norm: f64, problem: &StageProblem<'_>, v: &[Vec3]) -> Result<f64, SolveError> {
     if norm.is_finite() {
         Ok(norm)
     } else {

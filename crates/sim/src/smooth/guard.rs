@@ -8,7 +8,7 @@
 use stiction_bodies::Model;
 use stiction_contact::{
     ContactSet,
-    detect::{DetectConfig, Detector, Placement, Step},
+    detect::{DetectConfig, DetectStep, Detector, Placement},
 };
 use stiction_math::elementary::rotation_vector;
 use stiction_math::{Quat, Vec3};
@@ -77,7 +77,7 @@ impl Guard {
             self.way[body.blocks.start + 1] = rotation_vector(&turned);
         }
         // In a step of one second, the way is the velocity.
-        let step = Step {
+        let step = DetectStep {
             h: 1.0,
             x: from.x,
             rotations: from.rotations,

@@ -33,10 +33,10 @@ use crate::{
     capabilities::Unsupported,
     colliders::ContactRules,
     error::SolveError,
-    forces::Place,
-    implicit::{Contact, ContactStage, History, Implicit, Knot, Step},
+    forces::ForceState,
+    implicit::{ContactModel, ContactStage, Implicit, IntegratorHistory, Knot, StepAttempt},
     integrators::{self, Integrator},
-    method::{Answer, Memory, Method, Persistent, SolveReport, SolvedContacts, StepContext},
+    method::{Memory, Method, Persistent, SolveReport, SolvedContacts, SolvedStep, StepContext},
     methods::smooth::NAME,
     needs::needs,
     prescribed::Side,
@@ -81,7 +81,7 @@ pub struct Smooth {
 /// The rule of one step.
 #[derive(Clone, Debug, Default)]
 struct Plan {
-    tables: Vec<integrators::Stage>,
+    tables: Vec<integrators::SchemeStage>,
     /// Whether the step follows the last one, so that multistep schemes may use it.
     follows: bool,
     /// κ where nothing has penetrated yet [N/m]; zero without contact.
@@ -94,7 +94,7 @@ type SideOf = ([u32; 2], f64);
 /// What is carried from step to step.
 #[derive(Clone, Debug, Default)]
 struct Kept {
-    history: History,
+    history: IntegratorHistory,
     /// The contact stiffness κ [N/m]; zero until it is set.
     kappa: f64,
     /// κ where nothing has penetrated yet [N/m]; zero until it is set.
@@ -132,9 +132,9 @@ impl Smooth {
     fn step<'a>(
         &'a mut self,
         context: &'a mut StepContext<'_>,
-    ) -> Option<(&'a mut Work, Step<'a>, &'a mut Stages)> {
+    ) -> Option<(&'a mut Work, StepAttempt<'a>, &'a mut Stages)> {
         let work = self.work.as_mut()?;
-        let step = Step {
+        let step = StepAttempt {
             model: context.model,
             state: context.state,
             h: context.h,
@@ -321,7 +321,7 @@ impl Method for Smooth {
     }
 }
 
-impl Answer for Smooth {
+impl SolvedStep for Smooth {
     fn momentum_residual(
         &mut self,
         step: &mut StepContext<'_>,
@@ -330,7 +330,7 @@ impl Answer for Smooth {
         let Some(work) = self.work.as_mut() else {
             return Ok(Cow::Borrowed(&[]));
         };
-        let contacts = work.contacts.as_mut().map(|c| c as &mut dyn Contact);
+        let contacts = work.contacts.as_mut().map(|c| c as &mut dyn ContactModel);
         let residual = work.core.momentum_residual(step.model, contacts, v)?;
         Ok(Cow::Borrowed(residual))
     }
@@ -364,7 +364,7 @@ impl Persistent for Smooth {
             rests,
             contact_force,
         } = &self.kept;
-        let History { h, before, end, .. } = history;
+        let IntegratorHistory { h, before, end, .. } = history;
         let numbers = vec![Vec3::new(*h, *kappa, *base)];
         let columns = [
             ("numbers", &numbers),
@@ -389,7 +389,7 @@ impl Persistent for Smooth {
         self.kept = Kept {
             kappa: numbers.y,
             base: numbers.z,
-            history: History {
+            history: IntegratorHistory {
                 h: numbers.x,
                 mean: Vec::new(),
                 before: Knot {
@@ -468,12 +468,12 @@ impl Work {
     /// All stages of a step, with friction lagged as often as asked for.
     fn solve(
         &mut self,
-        step: &Step<'_>,
+        step: &StepAttempt<'_>,
         friction: FrictionTime,
         v: &mut [Vec3],
         stages: &mut Stages,
     ) -> Result<SolveReport, SolveError> {
-        let Step { model, state, .. } = *step;
+        let StepAttempt { model, state, .. } = *step;
         let solves = match friction {
             FrictionTime::Lagged { iterations } => iterations.max(1),
             FrictionTime::Implicit => 1,
@@ -488,12 +488,12 @@ impl Work {
                 if solve == 0 {
                     contacts.place(model, state.time, step.h, Side::After);
                     // Whatever κ was raised to, forces at the start are those that ended the last step.
-                    contacts.lag(Place::of(state))?;
+                    contacts.lag(ForceState::of(state))?;
                 } else {
                     contacts.lag(self.core.stage().place())?;
                 }
             }
-            let contacts = self.contacts.as_mut().map(|c| c as &mut dyn Contact);
+            let contacts = self.contacts.as_mut().map(|c| c as &mut dyn ContactModel);
             let done = self.core.solve(step, contacts, v, stages)?;
             report.iterations += done.iterations;
             report.linear_iterations += done.linear_iterations;

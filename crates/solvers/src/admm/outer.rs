@@ -9,10 +9,11 @@ use stiction_contact::{
         ContactSolver, Iteration, KeptFactor, Solution, SolverBytes, SolverReport, Task, TaskStart,
     },
 };
-use stiction_math::{Cancel, LinearOperator, Mat3, Part, SystemMatrix, Vec3, reduce};
+use stiction_math::{Cancel, LinearOperator, Mat3, MatrixPart, SystemMatrix, Vec3, reduce};
 
 use super::{
-    Acceleration, Config, Error, Local, Metric, Nap, Projection, Start, Stop, Tolerance, Velocity,
+    Acceleration, AdmmStop, Config, Error, Metric, Nap, Projection, ProjectionKernel, Start,
+    Tolerance, Velocity,
     anderson::Step,
     past::{Known, Momentum, Past},
     polish::Attempts,
@@ -139,7 +140,7 @@ impl Admm {
             && let Some(polish) = config.polish.take()
         {
             // Another linearisation follows, which starts from what has settled by then.
-            config.stop = Stop::Change;
+            config.stop = AdmmStop::Change;
             config.max_iterations = config.max_iterations.min(polish.after);
         }
         if let (Some(polish), TaskStart::Given) = (&mut config.polish, task.start) {
@@ -395,7 +396,7 @@ impl Admm {
         let config = &run.config;
         run.report.error = self.error(task.problem, config.velocity)?;
         let certified = task.problem.h * run.report.error <= run.bound;
-        if certified || config.stop == Stop::Change && config.polish.is_none() {
+        if certified || config.stop == AdmmStop::Change && config.polish.is_none() {
             let more = self.ask(task, config.velocity)?;
             run.report.new_contacts += more;
             run.ended = more == 0 && (!certified || self.balance(task.problem, run)?);
@@ -475,7 +476,7 @@ impl Admm {
         }
         let mut r = vec![Vec3::zeros(); problem.contacts.len()];
         self.projection.impulses(&problem.contacts, &mut r);
-        let is_small = |part: &Part| matches!(part, Part::Dense(_));
+        let is_small = |part: &MatrixPart| matches!(part, MatrixPart::Dense(_));
         let small = !problem.a.is_coupled() && problem.a.parts().iter().all(is_small);
         let tolerance = run.config.linear_tolerance;
         let (factor, _) = self.factor.of(problem)?;
@@ -608,7 +609,7 @@ impl Admm {
             }
         }
         self.inverse.clear();
-        if config.local == Local::Blocks {
+        if config.local == ProjectionKernel::Blocks {
             let blocks = self.w.iter().map(|w| Mat3::from_diagonal_element(1.0 / w));
             self.inverse.extend(blocks);
         }

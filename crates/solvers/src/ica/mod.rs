@@ -22,7 +22,7 @@ use stiction_contact::{
     CertifyConfig, FrictionProblem, ProblemError, certify,
     solver::{ContactSolver, Iteration, KeptFactor, Solution, SolverReport, Task, Tolerance},
 };
-use stiction_math::{Cancel, Mat3, Part, SystemMatrix, Vec3, reduce};
+use stiction_math::{Cancel, Mat3, MatrixPart, SystemMatrix, Vec3, reduce};
 
 use crate::projection::{Metric, Projection};
 
@@ -218,7 +218,7 @@ fn relax(matrix: &SystemMatrix, inverse: &[Mat3], x: &mut [Vec3]) {
         for i in 0..part.len() {
             let mut sum = x[first + i];
             match part {
-                Part::Sparse(m) => {
+                MatrixPart::Sparse(m) => {
                     let rows = m.pattern.row_start();
                     for at in rows[i]..rows[i + 1] {
                         let j = m.pattern.cols()[at] as usize;
@@ -227,11 +227,11 @@ fn relax(matrix: &SystemMatrix, inverse: &[Mat3], x: &mut [Vec3]) {
                         }
                     }
                 }
-                Part::Dense(m) if i == 1 => {
+                MatrixPart::Dense(m) if i == 1 => {
                     sum -= m.fixed_view::<3, 3>(3, 0) * x[first];
                 }
                 // There is none in a matrix without bands.
-                Part::Dense(_) | Part::Banded(_) | Part::Scalar(_) => {}
+                MatrixPart::Dense(_) | MatrixPart::Banded(_) | MatrixPart::Scalar(_) => {}
             }
             x[first + i] = inverse[first + i] * sum;
         }

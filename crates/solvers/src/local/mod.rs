@@ -104,18 +104,18 @@ pub fn solve(
 
 /// The solver for problems with velocities, which it reduces. It keeps nothing between solves.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Local {
+pub struct LocalSolver {
     config: Config,
 }
 
-impl Local {
+impl LocalSolver {
     /// A solver with the given settings.
     pub fn new(config: Config) -> Self {
         Self { config }
     }
 }
 
-impl ContactSolver for Local {
+impl ContactSolver for LocalSolver {
     fn name(&self) -> &'static str {
         "local"
     }

@@ -332,13 +332,13 @@ fn difference(a: &[Vec3], b: &[Vec3]) -> Vec<Vec3> {
 mod tests {
     use super::*;
     use crate::local::reduce::Reduced;
-    use stiction_contact::generate::{Kind, random};
+    use stiction_contact::generate::{RandomProblem, random};
 
     /// Without a sweep before it.
     #[test]
     fn newton_alone_solves_what_sweeps_would() {
         for seed in 0..6 {
-            let problem = random(Kind::Rigid, 12, seed);
+            let problem = random(RandomProblem::Rigid, 12, seed);
             let local = Reduced::new(&problem).unwrap().local;
             let mut r = vec![Vec3::zeros(); local.len()];
             let mut best = local.residual(&r);

@@ -174,7 +174,7 @@ impl Component {
                 .entries(c as usize)
                 .filter(|e| of[e.node as usize].0 == k);
             let frame = &frames[c as usize];
-            let block = |e: stiction_contact::Entry| {
+            let block = |e: stiction_contact::StencilEntry| {
                 (of[e.node as usize].1 as usize, frame.tr_mul(&e.matrix()))
             };
             entries.map(block).collect()

@@ -9,7 +9,7 @@ use super::Error;
 
 /// A + Bᵀ G B of one problem. The pattern has room for the contacts that were closed so far: most
 /// of those that detection reports stay open, and would only make the factor larger.
-pub struct Matrix {
+pub struct NewtonMatrix {
     /// A alone.
     plain: BlockMatrix,
     /// A + Bᵀ G B.
@@ -23,7 +23,7 @@ pub struct Matrix {
     start: Vec<usize>,
 }
 
-impl Matrix {
+impl NewtonMatrix {
     /// Room for the contacts marked in `closed`.
     pub fn new(problem: &FrictionProblem, closed: Vec<bool>) -> Result<Self, Error> {
         let set = &problem.contacts;

@@ -8,8 +8,8 @@ use stiction_math::{Cancel, LinearOperator, Mat3, Vec3, reduce};
 
 use super::{
     Config, Error,
-    law::{Law, Mode},
-    matrix::Matrix,
+    law::{AugmentedLaw, Mode},
+    matrix::NewtonMatrix,
 };
 
 /// A round that leaves more than this part of the last one's error is slow: ρ grows.
@@ -79,7 +79,7 @@ struct Search<'a> {
     problem: &'a FrictionProblem,
     tolerance: f64,
     limit: usize,
-    matrix: Matrix,
+    matrix: NewtonMatrix,
     /// Inverses of the local Delassus scales [kg].
     scale: Vec<f64>,
     /// ρ in multiples of them [1].
@@ -149,7 +149,7 @@ impl<'a> Search<'a> {
         }
         let closed = r.iter().map(|r| *r != Vec3::zeros()).collect();
         Ok(Self {
-            matrix: Matrix::new(problem, closed)?,
+            matrix: NewtonMatrix::new(problem, closed)?,
             scale,
             multiple: config.stiffness,
             inverse,
@@ -236,7 +236,7 @@ impl<'a> Search<'a> {
         self.problem.a.apply(v, &mut all.imbalance);
         reduce::axpy(-1.0, &self.f, &mut all.imbalance);
         for c in 0..set.len() {
-            let law = Law {
+            let law = AugmentedLaw {
                 n: set.normal[c],
                 mu: set.mu[c],
                 compliance: set.compliance[c],

@@ -19,7 +19,7 @@ const PAPER: [(usize, f64, f64, f64); 4] = [
 
 /// What is measured.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct HairyBallPlan {
     /// Frames that are run but not measured: hair that has just been let go touches little.
     pub after: u64,
     /// Frames that are measured.
@@ -63,7 +63,11 @@ pub struct Row {
 }
 
 /// A row per size, from the checkpoint in `from` if there is one.
-pub fn run(strands: &[usize], plan: Plan, from: Option<&Path>) -> Result<Vec<Row>, Failure> {
+pub fn run(
+    strands: &[usize],
+    plan: HairyBallPlan,
+    from: Option<&Path>,
+) -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     for &count in strands {
         reset_peak_memory();
@@ -83,7 +87,7 @@ pub fn run(strands: &[usize], plan: Plan, from: Option<&Path>) -> Result<Vec<Row
     Ok(rows)
 }
 
-fn measure(strands: usize, sim: &mut Simulation, plan: Plan) -> Result<Row, Failure> {
+fn measure(strands: usize, sim: &mut Simulation, plan: HairyBallPlan) -> Result<Row, Failure> {
     let steps_per_frame = (1.0 / 24.0 / sim.time_step()).round().max(1.0) as u64;
     for frame in 0..plan.after {
         let mut contacts = 0;

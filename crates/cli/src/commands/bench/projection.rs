@@ -10,7 +10,10 @@ use std::time::Instant;
 use serde::Serialize;
 use stiction_contact::{
     Contact, ContactSet,
-    detect::{Body, Collider, DetectConfig, DetectError, Detector, Form, Law, Laws, Points, Step},
+    detect::{
+        Collider, ColliderBody, ColliderForm, DetectConfig, DetectError, DetectStep, Detector,
+        Laws, PairLaw, Points,
+    },
 };
 use stiction_geometry::{
     SplitMix,
@@ -231,7 +234,7 @@ fn wrinkled(n: u32) -> Result<(ContactSet, usize), DetectError> {
             id: layer,
             material: 0,
             thickness,
-            form: Form::Body(Body {
+            form: ColliderForm::Body(ColliderBody {
                 triangles: mesh.triangles,
                 rods: Vec::new(),
                 points: Points::nodes(blocks),
@@ -242,14 +245,14 @@ fn wrinkled(n: u32) -> Result<(ContactSet, usize), DetectError> {
             }),
         });
     }
-    let law = Law {
+    let law = PairLaw {
         mu: 0.3,
-        ..Law::default()
+        ..PairLaw::default()
     };
     let mut detector = Detector::new(colliders, Laws::uniform(law), DetectConfig::default())?;
     let (v, fixed) = (vec![Vec3::zeros(); x.len()], vec![false; x.len()]);
     let mut set = ContactSet::default();
-    let step = Step {
+    let step = DetectStep {
         h: 0.005,
         x: &x,
         rotations: &[],

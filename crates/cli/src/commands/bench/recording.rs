@@ -4,7 +4,7 @@
 use std::{path::Path, time::Instant};
 
 use serde::Serialize;
-use stiction_record::{Format, RunFolder};
+use stiction_record::{FrameFormat, RunFolder};
 
 use super::Failure;
 use crate::commands::{
@@ -35,7 +35,7 @@ pub struct Row {
 /// Runs the default scene, with frames and without.
 pub fn run(folder: &Path) -> Result<Vec<Row>, Failure> {
     let kinds = [
-        ("vtu", vec![Format::Vtu], 0.10),
+        ("vtu", vec![FrameFormat::Vtu], 0.10),
         ("no frames", Vec::new(), 0.05),
     ];
     let mut rows = Vec::new();
@@ -73,7 +73,7 @@ pub fn print(rows: &[Row]) {
 fn measure(
     folder: &Path,
     output: &'static str,
-    formats: &[Format],
+    formats: &[FrameFormat],
     limit: f64,
 ) -> Result<Row, Failure> {
     let dir = folder.join("stiction-bench-recording");

@@ -79,7 +79,7 @@ pub struct ContactRow {
 }
 
 #[derive(Debug, Serialize)]
-pub struct Tables {
+pub struct SmoothTables {
     ball: Vec<Row>,
     contact: Vec<ContactRow>,
 }
@@ -130,7 +130,7 @@ impl Which {
 }
 
 /// The tables that are asked for.
-pub fn run(which: &Which) -> Result<Tables, Failure> {
+pub fn run(which: &Which) -> Result<SmoothTables, Failure> {
     let mut ball = Vec::new();
     eprintln!("{}", Row::HEAD);
     for size in &which.sizes {
@@ -179,7 +179,7 @@ pub fn run(which: &Which) -> Result<Tables, Failure> {
             });
         }
     }
-    Ok(Tables { ball, contact })
+    Ok(SmoothTables { ball, contact })
 }
 
 fn measure(
@@ -248,7 +248,7 @@ impl Row {
     }
 }
 
-impl Tables {
+impl SmoothTables {
     pub fn print(&self) {
         println!("{}", Row::HEAD);
         for r in &self.ball {

@@ -19,7 +19,7 @@ mod groups;
 mod pairs;
 mod sort;
 
-pub use boxes::Bound;
+pub use boxes::Aabb32;
 pub(crate) use boxes::{Hull, Padded, Row, Wide, WideMoving};
 pub(crate) use build::{along_curve, bound_together, leaf};
 pub(crate) use groups::{Groups, MIXED};

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Bound, Bvh, Groups, Leaves, MIXED, Padded, Row, Tree, WIDTH};
+use super::{Aabb32, Bvh, Groups, Leaves, MIXED, Padded, Row, Tree, WIDTH};
 
 /// Leaf groups per parallel task: enough for a task to be worth starting, few enough for its pairs
 /// to stay in the cache.
@@ -47,7 +47,7 @@ impl Bvh {
     }
 
     /// Calls `found` for each box that overlaps `query`, in no particular order.
-    pub fn overlapping(&self, query: &Bound, mut found: impl FnMut(u32)) {
+    pub fn overlapping(&self, query: &Aabb32, mut found: impl FnMut(u32)) {
         let Tree { items, levels, .. } = &self.tree;
         let query = &Padded::from(query);
         let mut stack = Vec::with_capacity(64);
