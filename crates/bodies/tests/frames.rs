@@ -132,7 +132,7 @@ fn derivatives_of_every_cell() {
     let corotated = || [lame, rest].map(|lame| Corotated { lame });
     checked::<_, 8>("two frames", corotated(), false);
     checked::<_, 12>("three frames", corotated(), false);
-    // Its root follows two frames of the trunk beside its own.
+    // Its root follows two frames of the trunk in addition to its own.
     checked::<_, 16>("leaf", corotated(), true);
     let fixed = [lame, rest].map(|lame| FixedCorotated { lame });
     checked::<_, 8>("fixed, two frames", fixed, false);

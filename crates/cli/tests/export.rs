@@ -112,7 +112,7 @@ fn exports_hold_what_was_simulated() {
     }
 }
 
-/// How many files below a folder have this ending.
+/// Number of files with this ending below a folder.
 fn walk(folder: &Path, ending: &str) -> usize {
     let entries = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
     let count = |path: std::path::PathBuf| match path.is_dir() {

@@ -294,7 +294,7 @@ fn prescribed_blocks_move_contacts_and_are_not_named() {
     assert_eq!(c.nodes, [4]);
     let k = Vec3::new(-0.3, 0.0, -0.02 + c.correction[0] / H);
     assert!((c.k[0] - k).norm() < 1e-12, "{:?}", c.k[0]);
-    // The solver's velocities of prescribed blocks are not looked at.
+    // The solver's velocities of prescribed blocks are not used.
     let mut d = s.detector();
     let (mut c, _) = s.contacts_by(&mut d, &ContactSet::default());
     assert_eq!(d.more_contacts(&[Vec3::zeros(); 7], &mut c), 0);
@@ -555,7 +555,7 @@ fn what_leaves_its_box_is_searched_again() {
     let added = d.more_contacts(&v, &mut c);
     assert!(added > 36 && added == c.len(), "{added}");
     detect_scenes::check(&c, &s);
-    // As found at once by a search that knows these velocities.
+    // As found at once by a search with these velocities.
     s.v = v.clone();
     let (direct, _) = s.contacts();
     let sorted = |c: &ContactSet| {

@@ -174,7 +174,7 @@ fn heap(seed: u64) -> Scene {
     s
 }
 
-/// Pushes velocities until no listed contact approaches, and lists new ones.
+/// Corrects velocities until no listed contact approaches, and lists new ones.
 fn resolve(s: &Scene, d: &mut Detector, c: &mut ContactSet) -> Vec<Vec3> {
     let mut v = s.v.clone();
     for _ in 0..60 {
@@ -287,7 +287,7 @@ fn a_step_that_keeps_the_listed_contacts_and_is_clipped_never_intersects() {
         assert!(s.step(&none, |x| d.intersections(x)).unwrap().is_empty());
         let (mut c, _) = s.contacts_by(&mut d, &none);
         assert!(c.len() > 20);
-        // Without contacts things would pass through one another.
+        // Without contacts bodies would pass through one another.
         let free = d.safe_fraction(&s.v, 0.05 * T).unwrap();
         assert!(free < 0.9, "seed {seed}: {free}");
         let v = resolve(&s, &mut d, &mut c);
@@ -403,7 +403,7 @@ fn distance(a: &(Vec<Vec3>, Vec<[u32; 3]>), b: &(Vec<Vec3>, Vec<[u32; 3]>)) -> f
     least.sqrt()
 }
 
-/// Contacts are found along the way of iterates, and an iterate may fling light things anywhere. What it
+/// Contacts are found during the iterations, and an iterate may fling light bodies anywhere. What it
 /// finds there may keep them from going on, but not forbid them to stay where they are.
 #[test]
 fn contacts_found_on_a_wild_way_let_things_rest() {

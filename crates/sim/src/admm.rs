@@ -26,10 +26,10 @@ use crate::{
     registry::MethodConfig,
 };
 
-/// How the method is run.
+/// Settings of the method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// How the elastic step is solved.
+    /// Solution of the elastic step.
     pub integrator: ElasticSolver,
     /// The solver of the linear problems; the splitting integrator has its own.
     pub by: SolverChoice,
@@ -42,8 +42,8 @@ pub struct Config {
     pub safe: bool,
 }
 
-/// Default bound on `residual` and `linear` of the certificate of every step [m/s]: a tenth of the
-/// creep at which a thing counts as resting, because a body may be faster than its worst contact.
+/// Default bound on `residual`, `linear` and `eliminated` of the certificate of every step [m/s]: a tenth of the
+/// creep at which a body counts as resting, because a body may be faster than its worst contact.
 pub const RESIDUAL: f64 = 1e-9;
 
 /// Default bound on the changes of an iteration [m/s], for linearisations that another one follows:

@@ -1,4 +1,4 @@
-//! What a method supports, as data, and the refusal of scenes that follows from it.
+//! Capabilities of methods as data, and the refusal of scenes that follows from them.
 
 use crate::needs::{ModelFeature, Need};
 
@@ -39,10 +39,10 @@ pub struct Restriction {
     pub lacks: Features,
 }
 
-/// What a method supports with its settings.
+/// Capabilities of a method with its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// What the method supports, whatever its settings.
+    /// Features supported with any settings.
     pub supports: Features,
     /// The settings that take from it.
     pub restrictions: Vec<Restriction>,
@@ -118,7 +118,7 @@ pub struct Unsupported {
     pub method: &'static str,
     /// Which body or obstacle, and why.
     pub reason: String,
-    /// What to do about it: each of these helps.
+    /// Advice: each of these helps.
     pub remedies: Vec<String>,
 }
 

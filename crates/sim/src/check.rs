@@ -9,11 +9,11 @@ use stiction_math::formula::Formula;
 pub struct Check {
     /// The name shown in tables; unique in a scene.
     pub name: String,
-    /// What is followed.
+    /// Measured quantity.
     pub of: Subject,
-    /// When it is looked at.
+    /// Time at which it is evaluated.
     pub when: When,
-    /// What is made of the values seen in that time.
+    /// Reduction of the values in that time.
     pub reduce: Reduce,
     /// The least accepted value; not used if the bounds move.
     pub min: f64,
@@ -23,7 +23,7 @@ pub struct Check {
     pub moving: Option<Box<MovingBound>>,
 }
 
-/// What a check follows.
+/// Quantity of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Subject {
     /// A probe, by its index.
@@ -132,7 +132,7 @@ pub enum When {
     End,
 }
 
-/// What a check makes of the values it sees.
+/// Reduction of the values of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reduce {
     /// Every value must lie in the bound; the worst one is reported.
@@ -149,10 +149,10 @@ pub enum Reduce {
     Spread,
 }
 
-/// A check on its way through a run: all that must be remembered is in these numbers.
+/// A check in progress: all that must be remembered is in these numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CheckProgress {
-    /// How many values were seen.
+    /// Number of values.
     pub count: f64,
     /// Least and greatest value seen.
     pub min: f64,
@@ -170,7 +170,7 @@ pub struct CheckProgress {
     pub s_ty: f64,
     /// One if a value was not a number.
     pub poisoned: f64,
-    /// Where bounds move: how far the worst value was outside them, negative inside.
+    /// For moving bounds: largest distance of a value outside them, negative inside.
     pub excess: f64,
     /// See `excess`: that value.
     pub worst: f64,
@@ -271,7 +271,7 @@ pub fn accepted(checks: &[Check], t: f64, h: f64, certificate: &Certificate) -> 
     demanded
 }
 
-/// How a check ended.
+/// Result of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckOutcome {
     /// The check's name.

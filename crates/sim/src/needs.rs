@@ -46,7 +46,7 @@ pub enum ModelFeature {
     ParticleContact,
     /// Contacts that resist being pulled apart.
     Cohesion,
-    /// Contacts that give way.
+    /// Compliant contacts.
     Compliance,
     /// Bodies of kinds defined outside the library.
     OpenKinds,
@@ -153,7 +153,7 @@ impl ModelFeature {
             Self::Gusts => "remove `gust` from [air]",
             Self::Volumes => "remove the [[volume]] table",
             Self::Contact | Self::ParticleContact | Self::PerStepContact => {
-                "set `contact.enabled = false` to let things pass through one another"
+                "set `contact.enabled = false` to let bodies pass through one another"
             }
             Self::Cohesion => "remove `cohesion` from [friction]",
             Self::Compliance => "remove `compliance` from [friction]",

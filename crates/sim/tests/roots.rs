@@ -115,7 +115,7 @@ fn total(model: &Model, state: &State) -> Vec3 {
     model.bodies.iter().map(|b| momentum(b, state)).sum()
 }
 
-/// How far each spring is from its length [m].
+/// Deviation of each spring from its length [m].
 fn slack(sim: &Simulation) -> impl Iterator<Item = (&Attachment, f64)> {
     let at = |s: &Attachment| s.a.position(sim.state()) - s.b.position(sim.state());
     let springs = sim.model().attachments.iter();

@@ -94,7 +94,7 @@ fn smooth(integrator: Integrator, epsilon: f64) -> Config {
     config
 }
 
-/// How far the block slides on 10° with μ = 0.177 from 0.1 m/s, and when it has stopped: the first
+/// Sliding distance of the block on 10° with μ = 0.177 from 0.1 m/s, and its stopping time: the first
 /// time from which on a step moves it by less than 1 mm/s.
 fn slide(scene: (Model, State), config: Config, h: f64) -> (f64, f64) {
     stops(simulation(scene, 0.177, h, config), h)

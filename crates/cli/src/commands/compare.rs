@@ -27,7 +27,7 @@ use super::{
 pub struct CompareArgs {
     /// A scene file, or the name of a built-in scene.
     scene: String,
-    /// What to compare: methods `admm,smooth`, or one with settings `'admm: method.sweeps=5;
+    /// Variants to compare: methods `admm,smooth`, or one with settings `'admm: method.sweeps=5;
     /// time.step=0.005'`. An empty method is the scene's own: `': time.step=0.005'`. May be repeated.
     #[arg(long = "with", value_name = "METHOD[: KEY=VALUE; …]", required = true)]
     with: Vec<Contenders>,
@@ -43,7 +43,7 @@ pub struct CompareArgs {
     /// Columns to plot, as for `stiction plot`.
     #[arg(long, value_delimiter = ',')]
     columns: Vec<String>,
-    /// Where to write runs, table and plots; `out/compare-NAME` by default.
+    /// Folder of runs, table and plots; `out/compare-NAME` by default.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print one JSON document: a list of rows.
@@ -60,7 +60,7 @@ struct Contender {
     settings: Vec<String>,
 }
 
-/// What one `--with` names.
+/// Contents of one `--with`.
 #[derive(Clone, Debug, PartialEq)]
 struct Contenders(Vec<Contender>);
 

@@ -57,7 +57,7 @@ fn forms_keep_the_problem() {
     }
 }
 
-/// Nothing is computed on the way through the global form but the frames' turning, so points of
+/// The conversion through the global form computes nothing but the rotation of frames, so points of
 /// bodies come back as they were.
 #[test]
 fn the_global_form_comes_back_to_the_last_digits() {
@@ -160,7 +160,7 @@ fn local_of(text: &str) -> ReducedProblem {
 
 #[test]
 fn blocks_with_their_numbers_and_dense_text_are_read() {
-    // The lower block is missing, so only the reading is looked at.
+    // The lower block is missing, so only the reading is checked.
     let local = local_of(TEXT);
     assert_eq!(local.mu, [0.3, 0.7]);
     assert_eq!(local.q, [-1.0, 0.0, 0.0, -2.0, 1.0, 0.0]);
@@ -234,7 +234,7 @@ fn what_siconos_does_not_write_is_refused_with_the_reason() {
     assert!(message("5 1 0 5 5").contains("rolling friction"));
 }
 
-/// What Siconos' files have: an asymmetry of a thousandth is averaged, and reported.
+/// As in files of Siconos: an asymmetry of a thousandth is averaged, and reported.
 #[test]
 fn a_small_asymmetry_is_averaged_and_reported() {
     let text = "3 1 0 3 3 3 3 2 0.004 0 0 2 0 0 0 2 -1 0.1 0 0.5";

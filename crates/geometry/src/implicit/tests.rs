@@ -383,7 +383,7 @@ fn subdivided_faces_keep_their_area_and_follow_a_box() {
     let share: f64 = list.iter().map(|s| s.share).sum();
     assert!((share - 12.0).abs() < 1e-9);
     let surface = RigidSurface::new(&list, &positions).unwrap();
-    // Away from edges the faces are exact; at an edge the potential is off by a part of a radius.
+    // Away from edges the faces are exact; at an edge the potential is off by a fraction of a radius.
     let value = |q: Vec3| {
         let mut near = Vec::new();
         surface.near(&q, 0.0, &mut near);

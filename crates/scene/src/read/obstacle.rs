@@ -25,7 +25,7 @@ pub(crate) struct ObstaclePlan {
     pub motion: Option<Motion>,
     /// The name in the friction table.
     pub material: String,
-    /// The same where it is given.
+    /// Its span, if it is given.
     pub material_at: Option<At<String>>,
     /// The cells of a level set [m], if its mesh is to be touched as one.
     pub cell: Option<At<f64>>,
@@ -85,7 +85,7 @@ fn level_set(f: &Fields<'_>, shape: &ObstacleGeometry) -> Option<Option<At<f64>>
     let collide: Option<String> = f.take("collide")?;
     let what = &f.what;
     if collide.is_some() && matches!(shape, ObstacleGeometry::Shape(ObstacleForm::Exact(_))) {
-        let message = format!("{what} is given by a formula, which is what bodies touch");
+        let message = format!("{what} is an analytic shape and has no level set");
         return f.refuse("collide", message, "remove `collide`; it is for meshes");
     }
     match collide.as_deref() {
@@ -112,7 +112,7 @@ pub(crate) enum ObstacleForm {
 pub(crate) struct ObstacleKind {
     /// The word after `type`.
     pub name: &'static str,
-    /// Its keys beside `type`.
+    /// Its keys in addition to `type`.
     pub keys: &'static [Key],
     pub doc: &'static str,
     read: fn(&Fields<'_>) -> Option<ObstacleForm>,

@@ -51,7 +51,7 @@
 //! - `Start::Held` is not in the paper, which starts from A v = f in every step and then has to
 //!   find rest again each time. `Start::Unconstrained` is the paper's.
 //! - The changes of the last sweep count in the test for the end, see above.
-//! - New contacts are asked for once more before the end: the answer must not run into any. One that ran out
+//! - Contacts are re-detected once more before the end: the answer must not run into any. One that ran out
 //!   of iterations is projected again with them.
 //! - λ is updated before the loop ends, such that it fits the impulses returned.
 //! - The linear systems are solved for the change of v, with A v computed afresh: their error then
@@ -85,29 +85,29 @@ pub const LAMBDA: &str = "lambda";
 /// one stopped.
 pub const BALANCE: &str = "balance";
 
-/// How the solver works.
+/// Settings of the solver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Done when δ∞ and the changes of the last sweep are below this.
     pub tolerance: Tolerance,
-    /// What must be below the tolerance for the loop to end.
+    /// Stopping criterion.
     pub stop: AdmmStop,
     /// Iterations before giving up.
     pub max_iterations: usize,
     /// Gauss–Seidel sweeps per projection.
     pub sweeps: usize,
-    /// How W is chosen.
+    /// Choice of W.
     pub weights: AdmmWeights,
-    /// Where conjugate gradients across couplings stop, as a part of the change of v.
+    /// Tolerance of conjugate gradients across couplings, as a fraction of the change of v.
     pub linear_tolerance: f64,
-    /// New contacts are asked for every so many iterations and when the loop ends; 0 for only where it
+    /// Contacts are re-detected every so many iterations and when the loop ends; 0 for only where it
     /// ends because it is done.
     pub contacts_every: usize,
-    /// Where to start.
+    /// Starting point.
     pub start: Start,
     /// Which velocity to return.
     pub velocity: Velocity,
-    /// How each contact is solved.
+    /// Solver of each contact.
     pub local: ProjectionKernel,
     /// Contacts that hardly change are left alone for a while.
     pub sleep: Option<Sleep>,
@@ -128,15 +128,15 @@ pub enum AdmmStop {
     Certificate,
 }
 
-/// How the diagonal W is chosen from A.
+/// Choice of the diagonal W from A.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AdmmWeights {
     /// w_j = max(σ η_j, min(β m_j, η_j)), with η_j the least eigenvalue of A_jj and m_j the mass
     /// [daviet2020, Sect. 6.2.6].
     Mass {
-        /// The least part σ of the eigenvalue.
+        /// The least fraction σ of the eigenvalue.
         sigma: f64,
-        /// How many masses β at most.
+        /// Upper bound β in masses.
         beta: f64,
     },
     /// w_j = part · η_j [daviet2020, Sect. 7.1].
@@ -146,7 +146,7 @@ pub enum AdmmWeights {
     },
 }
 
-/// Where a solve starts; λ is that of the solution in each case.
+/// Starting point of a solve; λ is that of the solution in each case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// A v = f [daviet2020, Sect. 6.2.1].
@@ -168,7 +168,7 @@ pub enum Velocity {
     Balanced,
 }
 
-/// How a projection solves one contact. The results agree; the costs do not.
+/// Solver of one contact in a projection. The results agree; the costs do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProjectionKernel {
     /// In closed form: local matrices are multiples of the identity [daviet2020, Sect. 5.2].
@@ -181,18 +181,18 @@ pub enum ProjectionKernel {
 /// When contacts sleep inside one projection [daviet2020, Sect. 6.3.3].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sleep {
-    /// Contacts whose velocity changes by less than this part of δ∞/h fall asleep.
+    /// Contacts whose velocity changes by less than this fraction of δ∞/h fall asleep.
     pub threshold: f64,
     /// For how many sweeps.
     pub sweeps: u8,
 }
 
-/// How iterations learn from those before.
+/// Acceleration by earlier iterations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Acceleration {
     /// Momentum with restart [daviet2020, Alg. 4].
     Momentum {
-        /// Momentum is dropped when the residual is not below this part of the one before.
+        /// Momentum is dropped when the residual is not below this fraction of the one before.
         restart: f64,
     },
     /// The best combination of the last iterations, from some iteration on: easy problems are

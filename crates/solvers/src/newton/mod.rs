@@ -50,7 +50,7 @@ mod search;
 
 use stiction_contact::solver::{ContactSolver, Solution, SolverReport, Task};
 
-/// How far and how long to go.
+/// Stopping criteria.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Done when the certificate's `residual` and `linear` are below this [m/s].

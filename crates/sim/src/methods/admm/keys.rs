@@ -112,7 +112,7 @@ pub(super) const KEYS: &[Key] = &[
         "residual",
         "m/s",
         KeyDefault::Derived("1e-9; none with `tolerance`"),
-        "solve friction until the certificate's `residual` and `linear` are below this in every step, whatever the step's length: splitting, then Newton's method. Its factorisations count as iterations",
+        "solve friction until the certificate's `residual`, `linear` and `eliminated` are below this in every step, whatever the step's length: splitting, then Newton's method, whose factorisations count as iterations. A step that does not get there counts as unconverged",
     ),
     Key::flag(
         "safe",
