@@ -164,7 +164,7 @@ fn every_package_has_what_a_registry_wants() {
     assert!(packages.len() >= 12);
     for package in packages {
         let name = &package["name"];
-        for key in ["description", "license", "rust_version", "readme"] {
+        for key in ["description", "license", "rust_version", "readme", "documentation"] {
             let text = package[key].as_str().unwrap_or("");
             assert!(!text.is_empty(), "{name} has no {key}");
         }

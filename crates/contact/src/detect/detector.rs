@@ -244,7 +244,7 @@ impl Detector {
         }
         self.repredict(v)?;
         let (world, motion) = (&self.world, &self.motion);
-        let open = world.unproven(motion, (&self.candidates, &self.leave), d_min);
+        let open = world.unproven(motion, (&self.candidates, &self.clearance), d_min);
         let config = CcdConfig::new(d_min);
         let meshes = earliest_step(&open, &world.surface, &motion.x0, &motion.x1, &config)?;
         let owners = |a: u32, b: u32| [a, b].map(|v| world.owner[v as usize]);

@@ -109,6 +109,6 @@ impl Guard {
     /// The names of the bodies or obstacles that limit the last [`Self::fraction`].
     pub fn limiting_pair(&mut self) -> Result<Option<[String; 2]>, SolveError> {
         let clearance = CLEARANCE * self.thickness * 10f64.powi(1 - CLOSER);
-        Ok(self.detector.limiting_pair(&self.way, clearance)?)
+        Ok(self.detector.limiting_pair(&self.displacement, clearance)?)
     }
 }
