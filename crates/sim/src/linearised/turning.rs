@@ -16,7 +16,7 @@ use stiction_contact::{
     CertifyConfig, FrictionProblem, certify,
     solver::{Solution, TaskStart},
 };
-use stiction_math::{LinearOperator, Part, Vec3};
+use stiction_math::{LinearOperator, MatrixPart, Vec3};
 
 use super::Linearised;
 use crate::{
@@ -100,7 +100,7 @@ impl Linearised {
 
     /// Whether all bodies are rigid and none is attached to another.
     fn is_rigid(&self) -> bool {
-        let is_rigid = |part: &Part| matches!(part, Part::Dense(_));
+        let is_rigid = |part: &MatrixPart| matches!(part, MatrixPart::Dense(_));
         let matrix = self.work.as_ref().map(|w| &w.problem.a);
         matrix.is_some_and(|a| !a.is_coupled() && a.parts().iter().all(is_rigid))
     }

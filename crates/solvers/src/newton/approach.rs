@@ -60,13 +60,13 @@ impl Search<'_> {
             if !self.matrix.factor(self.problem, &self.now.stiffness)? {
                 break;
             }
-            let (way, steps) = self.predict_and_correct(&pairs, &linear);
+            let (direction, steps) = self.predict_and_correct(&pairs, &linear);
             let length = (INSIDE * reach(&pairs, &steps, 1.0 / INSIDE)).min(1.0);
-            let finite = way.iter().all(|x| x.iter().all(|x| x.is_finite()));
+            let finite = direction.iter().all(|x| x.iter().all(|x| x.is_finite()));
             if !finite || derivative == 1.0 && length < SHORTEST {
                 break;
             }
-            reduce::axpy(length, &way, &mut self.v);
+            reduce::axpy(length, &direction, &mut self.v);
             for (pair, step) in pairs.iter_mut().zip(&steps) {
                 pair.x += step.0 * length;
                 pair.z += step.1 * length;
@@ -112,20 +112,20 @@ impl Search<'_> {
 
     /// Impulses, momentum residual and matrices of a point inside the cones.
     fn inside(&self, pairs: &[Pair], linear: &[Linear]) -> Answers {
-        let mut imbalance = vec![Vec3::zeros(); self.v.len()];
-        self.problem.a.apply(&self.v, &mut imbalance);
-        reduce::axpy(-1.0, &self.f, &mut imbalance);
+        let mut residual = vec![Vec3::zeros(); self.v.len()];
+        self.problem.a.apply(&self.v, &mut residual);
+        reduce::axpy(-1.0, &self.f, &mut residual);
         let impulse: Vec<Vec3> = pairs.iter().map(Pair::impulse).collect();
         for (c, r) in impulse.iter().enumerate() {
             let set = &self.problem.contacts;
-            set.add_transpose_of(c, &-r, &mut imbalance);
+            set.add_transpose_of(c, &-r, &mut residual);
         }
         Answers {
             mode: vec![Mode::Slides; pairs.len()],
             u: self.u.clone(),
             impulse,
             stiffness: linear.iter().map(|l| l.stiffness).collect(),
-            imbalance,
+            momentum_residual: residual,
         }
     }
 
@@ -151,14 +151,14 @@ impl Search<'_> {
     /// dv and the steps of the contacts for dx + H dz = `aims`, with the present factor.
     fn step(&mut self, pairs: &[Pair], linear: &[Linear], aims: &[Vec3]) -> (Vec<Vec3>, Steps) {
         let set = &self.problem.contacts;
-        let mut way: Vec<Vec3> = self.now.imbalance.iter().map(|x| -x).collect();
+        let mut direction: Vec<Vec3> = self.now.momentum_residual.iter().map(|x| -x).collect();
         for (c, (linear, aim)) in linear.iter().zip(aims).enumerate() {
-            set.add_transpose_of(c, &linear.push(aim), &mut way);
+            set.add_transpose_of(c, &linear.push(aim), &mut direction);
         }
-        self.matrix.solve(&mut way);
-        let step = |c: usize| linear[c].step(&pairs[c], &aims[c], &set.velocity(c, &way));
+        self.matrix.solve(&mut direction);
+        let step = |c: usize| linear[c].step(&pairs[c], &aims[c], &set.velocity(c, &direction));
         let steps = (0..pairs.len()).map(step).collect();
-        (way, steps)
+        (direction, steps)
     }
 }
 
