@@ -4,7 +4,7 @@ use stiction_contact::{
     CertifyConfig, FrictionProblem, certify, coulomb_residual, project_cone,
     solver::{Solution, SolverReport},
 };
-use stiction_math::{Cancel, LinearOperator, Mat3, Vec3, reduce};
+use stiction_math::{Cancel, LinearOperator, Mat3, MatrixPart, Vec3, reduce};
 
 use super::{
     Config, Error,
@@ -39,7 +39,8 @@ const WARM: usize = 4;
 const NEAR: f64 = 100.0;
 /// Turns of the proximal loop, with the interior-point method between them.
 const TURNS: usize = 4;
-/// Factorisations of the second turn of the proximal loop; four times as many in each later one.
+/// Factorisations of the second turn of the proximal loop, and of the first one for elastic bodies with
+/// impulses; four times as many in each later turn.
 const PATIENCE: usize = 60;
 
 /// See the module. The state and the settings have been checked.
@@ -53,9 +54,13 @@ pub fn search(
     let mut report = SolverReport::default();
     // The start as it was given is an answer, too.
     search.best.0 = search.certified(&search.best.1, &search.best.2)?;
-    let mut patience = match search.best.0 <= NEAR * config.tolerance {
-        true => WARM,
-        false => 0,
+    let near = search.best.0 <= NEAR * config.tolerance;
+    // Impulses of elastic bodies come from a splitting that has settled which contacts hold.
+    let settled = !is_rigid(problem) && search.r.iter().any(|r| *r != Vec3::zeros());
+    let mut patience = match (settled, near) {
+        (true, _) => PATIENCE,
+        (false, true) => WARM,
+        (false, false) => 0,
     };
     for turn in 0..TURNS {
         let left = config.max_iterations - report.iterations;
@@ -81,6 +86,12 @@ pub fn search(
     report.asked = config.tolerance;
     report.converged = certificate <= config.tolerance;
     Ok(report)
+}
+
+/// Whether all bodies are rigid and none is attached to another.
+fn is_rigid(problem: &FrictionProblem) -> bool {
+    let is_rigid = |part: &MatrixPart| matches!(part, MatrixPart::Dense(_));
+    !problem.a.is_coupled() && problem.a.parts().iter().all(is_rigid)
 }
 
 pub(super) struct Search<'a> {
