@@ -4,7 +4,7 @@ use stiction_math::{Cancel, LinearOperator, Vec3, reduce};
 
 use super::{
     Error,
-    interior::{Linear, Pair},
+    interior::{ConePair, LinearLaw},
     law::Mode,
     search::{Answers, Search},
 };
@@ -49,7 +49,7 @@ impl Search<'_> {
         let mut derivative = 1.0;
         for _ in 0..STEPS {
             let laws = pairs.iter().zip(&self.u);
-            let linear: Vec<Linear> = laws.map(|(p, u)| p.linearise(u, derivative)).collect();
+            let linear: Vec<LinearLaw> = laws.map(|(p, u)| p.linearise(u, derivative)).collect();
             self.now = self.inside(&pairs, &linear);
             let (residual, dynamics) = self.judge()?;
             if residual.max(dynamics) <= near || *iterations == self.limit {
@@ -74,7 +74,7 @@ impl Search<'_> {
             self.evaluate_u();
             derivative = if length < SHORT { DAMPED } else { 1.0 };
         }
-        self.r = pairs.iter().map(Pair::impulse).collect();
+        self.r = pairs.iter().map(ConePair::impulse).collect();
         Ok(())
     }
 
@@ -87,7 +87,7 @@ impl Search<'_> {
     }
 
     /// The present state of every contact, moved into its cones by `error` [m/s].
-    fn pairs(&self, error: f64) -> Vec<Pair> {
+    fn pairs(&self, error: f64) -> Vec<ConePair> {
         let set = &self.problem.contacts;
         let speed = self.u.iter().fold(self.tolerance, |m, u| m.max(u.norm()));
         let depth = speed.min(error);
@@ -99,7 +99,7 @@ impl Search<'_> {
                 true => (self.r[c] - n * r_n) / mu,
                 false => Vec3::zeros(),
             };
-            Pair {
+            ConePair {
                 n,
                 mu,
                 compliance: set.compliance[c],
@@ -111,11 +111,11 @@ impl Search<'_> {
     }
 
     /// Impulses, momentum residual and matrices of a point inside the cones.
-    fn inside(&self, pairs: &[Pair], linear: &[Linear]) -> Answers {
+    fn inside(&self, pairs: &[ConePair], linear: &[LinearLaw]) -> Answers {
         let mut residual = vec![Vec3::zeros(); self.v.len()];
         self.problem.a.apply(&self.v, &mut residual);
         reduce::axpy(-1.0, &self.f, &mut residual);
-        let impulse: Vec<Vec3> = pairs.iter().map(Pair::impulse).collect();
+        let impulse: Vec<Vec3> = pairs.iter().map(ConePair::impulse).collect();
         for (c, r) in impulse.iter().enumerate() {
             let set = &self.problem.contacts;
             set.add_transpose_of(c, &-r, &mut residual);
@@ -131,7 +131,11 @@ impl Search<'_> {
 
     /// A step in two solves with one factor [mehrotra1992]: how far one towards τ = 0 leads tells what τ
     /// to aim at, and gives the second order.
-    fn predict_and_correct(&mut self, pairs: &[Pair], linear: &[Linear]) -> (Vec<Vec3>, Steps) {
+    fn predict_and_correct(
+        &mut self,
+        pairs: &[ConePair],
+        linear: &[LinearLaw],
+    ) -> (Vec<Vec3>, Steps) {
         let both = || pairs.iter().zip(linear);
         let power = |steps: &[(Vec3, Vec3)], length: f64| {
             let left = pairs.iter().zip(steps);
@@ -149,7 +153,12 @@ impl Search<'_> {
     }
 
     /// dv and the steps of the contacts for dx + H dz = `aims`, with the present factor.
-    fn step(&mut self, pairs: &[Pair], linear: &[Linear], aims: &[Vec3]) -> (Vec<Vec3>, Steps) {
+    fn step(
+        &mut self,
+        pairs: &[ConePair],
+        linear: &[LinearLaw],
+        aims: &[Vec3],
+    ) -> (Vec<Vec3>, Steps) {
         let set = &self.problem.contacts;
         let mut direction: Vec<Vec3> = self.now.momentum_residual.iter().map(|x| -x).collect();
         for (c, (linear, aim)) in linear.iter().zip(aims).enumerate() {
@@ -163,7 +172,7 @@ impl Search<'_> {
 }
 
 /// The longest step, at most `most`, that stays in all cones.
-fn reach(pairs: &[Pair], steps: &[(Vec3, Vec3)], most: f64) -> f64 {
+fn reach(pairs: &[ConePair], steps: &[(Vec3, Vec3)], most: f64) -> f64 {
     let both = pairs.iter().zip(steps);
     both.fold(most, |most, (p, s)| p.reach(s, most))
 }
