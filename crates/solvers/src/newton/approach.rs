@@ -10,7 +10,7 @@ use super::{
 };
 
 /// Steps before the iterate is handed over as it is.
-const STEPS: usize = 60;
+const STEPS: usize = 40;
 /// Fraction of the distance to the boundary of a cone that a step may go.
 const INSIDE: f64 = 0.99;
 /// Multiple of the tolerance below which the proximal loop takes over: it needs fewer steps there, ...
@@ -25,6 +25,10 @@ const SHORT: f64 = 0.3;
 const DAMPED: f64 = 0.9;
 /// Length of an undamped step below which the method has failed.
 const SHORTEST: f64 = 1e-9;
+
+/// Relative rounding of an impulse in the certificate. Contradictory contacts let impulses grow without
+/// bound, until rounding hides the velocities that violate the law.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
 /// (dx, dz) of every contact.
 type Steps = Vec<(Vec3, Vec3)>;
@@ -51,6 +55,13 @@ impl Search<'_> {
             let laws = pairs.iter().zip(&self.u);
             let linear: Vec<LinearLaw> = laws.map(|(p, u)| p.linearise(u, derivative)).collect();
             self.now = self.inside(&pairs, &linear);
+            let impulses = self.now.impulse.iter().zip(&self.scale);
+            let largest = impulses.fold(0.0f64, |m, (r, scale)| m.max(r.norm() / scale));
+            if !(ROUNDING * largest <= self.tolerance) {
+                self.restart(self.multiple, false);
+                self.evaluate_u();
+                return Ok(());
+            }
             let (residual, dynamics) = self.judge()?;
             if residual.max(dynamics) <= near || *iterations == self.limit {
                 break;

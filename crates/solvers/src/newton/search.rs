@@ -216,7 +216,7 @@ impl<'a> Search<'a> {
 
     /// Goes back to the best answer, without its impulses if they are to be forgotten, and to the first
     /// ρ. Returns the error of the answer [m/s].
-    fn restart(&mut self, stiffness: f64, forget: bool) -> f64 {
+    pub(super) fn restart(&mut self, stiffness: f64, forget: bool) -> f64 {
         let set = &self.problem.contacts;
         let (error, v, r) = &self.best;
         self.v.clone_from(v);
