@@ -17,7 +17,7 @@
 //! - Further contacts of a pair, listed because it had left the place of its first one, are replaced by
 //!   the first one at its new place.
 //! - A contact is dropped when it has slid off: the closest points at the end lie on the boundary of a
-//! feature, out of the reach of contacts. It may be relisted later.
+//!   feature, out of the reach of contacts. It may be relisted later.
 //!
 //! Contacts of edges and faces with solids are left as they are: detection lists them anew where they
 //! go deep.
