@@ -149,7 +149,20 @@ fn scenes_are_listed_and_printed() {
             "{} has no description",
             scene.name
         );
-        assert_eq!(stdout(&stiction(&["scenes", scene.name])), scene.text);
+        let printed = stdout(&stiction(&["scenes", scene.name]));
+        let listed = printed.strip_prefix(scene.text).unwrap();
+        // What follows the scene is comments, one for each variant.
+        assert!(listed.lines().all(|l| l.is_empty() || l.starts_with('#')));
+        let variants = scene.variants();
+        assert_eq!(listed.is_empty(), variants.is_empty(), "{listed}");
+        for variant in variants {
+            let (name, description) = (&variant.name, &variant.description);
+            assert!(!description.is_empty(), "{} {name}", scene.name);
+            let found = listed.lines().any(|l| {
+                l.starts_with(&format!("#   {name} ")) && l.ends_with(description.as_str())
+            });
+            assert!(found, "{listed}");
+        }
     }
 }
 
@@ -248,6 +261,55 @@ within = 1e-3
         said.contains("FAIL it floats") && said.contains("1 scenes failed"),
         "{said}"
     );
+}
+
+/// A rigid box between a floor and a press has nowhere to go.
+const SQUEEZE: &str = r#"
+[time]
+step = 0.005
+duration = 0.2
+
+[contact]
+thickness = 0.002
+
+[[body]]
+name = "crate"
+kind = "rigid"
+shape = { type = "box", size = [0.1, 0.1, 0.1] }
+material = "steel"
+translate = [0, 0, 0.052]
+
+[[obstacle]]
+name = "floor"
+shape = { type = "plane" }
+
+[[obstacle]]
+name = "press"
+shape = { type = "box", size = [0.3, 0.3, 0.02] }
+translate = [0, 0, 0.12]
+motion = { translate = { times = [0, 0.1], values = [[0, 0, 0], [0, 0, -0.03]] } }
+"#;
+
+#[test]
+fn surfaces_that_would_pass_are_named_with_the_remedy() {
+    let dir = tempfile::tempdir().unwrap();
+    let scene = dir.path().join("squeeze.toml");
+    fs::write(&scene, SQUEEZE).unwrap();
+    let out = dir.path().join("out").to_string_lossy().into_owned();
+    let run = |more: &[&str]| {
+        let scene = scene.to_string_lossy();
+        let args = ["run", &scene, "--out", &out, "--overwrite", "--quiet"];
+        stiction(&[&args[..], more].concat())
+    };
+    let output = run(&[]);
+    assert_eq!(code(&output), 1);
+    let said = stderr(&output);
+    let named = ["press", "floor"].map(|other| format!("surfaces of `crate` and `{other}` would"));
+    assert!(named.iter().any(|n| said.contains(n)), "{said}");
+    assert!(said.contains("`compliance` in [friction]"), "{said}");
+    // The remedy helps.
+    let output = run(&["--set", "method={ name = \"admm\", safe = false }"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
 }
 
 #[test]

@@ -131,24 +131,23 @@ fn solve(name: &str, problem: &FrictionProblem) -> bool {
 /// and in how many the reference took part.
 fn dump(scene: &str, part: f64, most: usize, dir: &Path) -> (usize, usize) {
     let source = SceneSource::Builtin(scene.to_owned());
-    let plan = load(&source, &LoadOptions::default()).unwrap().plan;
+    let quick = builtin::get(scene).is_some_and(|s| s.has_variant("quick"));
+    let options = LoadOptions {
+        variant: quick.then(|| "quick".to_owned()),
+        ..LoadOptions::default()
+    };
+    let plan = load(&source, &options).unwrap().plan;
     let steps = (plan.time.steps() as f64 * part).ceil();
     let every = format!("every={}", (steps as usize / (3 * most)).max(1));
     let duration = format!("time.duration={}", steps * plan.time.step);
     let out = dir.join(scene).to_string_lossy().into_owned();
-    let output = stiction(&[
-        "run",
-        scene,
-        "--set",
-        &duration,
-        "--dump-problems",
-        &every,
-        "--format",
-        "none",
-        "--quiet",
-        "--out",
-        &out,
-    ]);
+    let mut args = vec!["run", scene, "--set", &duration];
+    args.extend(["--dump-problems", &every, "--format", "none"]);
+    args.extend(["--quiet", "--out", &out]);
+    if quick {
+        args.extend(["--variant", "quick"]);
+    }
+    let output = stiction(&args);
     if plan.method.name() == "smooth" {
         // Its friction is a force: there is no friction problem to write.
         assert_eq!(code(&output), 2, "{scene}: {}", stderr(&output));

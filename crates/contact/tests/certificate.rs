@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use stiction_contact::{
     Certificate, CertifyConfig, Contact, ContactSet, FrictionProblem, StencilEntry, certify,
     eliminated_residual, eliminated_residual_near,
-    generate::{Kind, incline, random},
+    generate::{RandomProblem, incline, random},
     project_cone,
 };
 use stiction_math::{BlockPattern, Mat3, PartShape, SystemFactor, SystemMatrix, Vec3};
@@ -356,7 +356,7 @@ fn products_with_rows_are_those_of_their_entries() {
 #[test]
 fn eliminated_velocities_do_not_depend_on_the_factor_at_hand() {
     let config = CertifyConfig::default();
-    for kind in Kind::ALL {
+    for kind in RandomProblem::ALL {
         let problem = random(kind, 12, 3);
         // Any impulses do, and velocities that are not theirs.
         let r = vec![Vec3::new(0.1, -0.2, 1.0); problem.contacts.len()];

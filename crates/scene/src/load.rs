@@ -369,8 +369,17 @@ fn supported(read: &read::Document, model: &Model, methods: &Registry) -> Result
     })
 }
 
-/// The names of a scene's variants, in the order of the file.
-pub fn variants(source: &SceneSource) -> Result<Vec<String>, SceneError> {
+/// A variant of a scene.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariantInfo {
+    /// Its name, as `--variant` takes it.
+    pub name: String,
+    /// Its `description`; empty if it has none of its own.
+    pub description: String,
+}
+
+/// The variants of a scene, in the order of the file.
+pub fn variants(source: &SceneSource) -> Result<Vec<VariantInfo>, SceneError> {
     let text = Text::read(source)?;
     let mut sources = Sources::default();
     sources.add(Origin::Scene, &text.shown, &text.text);
@@ -379,7 +388,7 @@ pub fn variants(source: &SceneSource) -> Result<Vec<String>, SceneError> {
     reporter.verdict()?;
     let variants = Variants::take(&mut root.ok_or_else(unexplained)?, &reporter);
     reporter.verdict()?;
-    Ok(variants.names().map(str::to_owned).collect())
+    Ok(variants.infos().collect())
 }
 
 /// Reads every variant of a scene, so that a mistake in one is reported whichever is loaded. A

@@ -242,6 +242,35 @@ impl CheckProgress {
     }
 }
 
+/// Whether the scene itself says that the certificate of a step at time `t` [s] is good enough: a check bounds
+/// the `residual` there, and the step keeps within all such bounds on its fields.
+pub fn accepted(checks: &[Check], t: f64, h: f64, certificate: &Certificate) -> bool {
+    let at = Moment {
+        time: t,
+        probes: &[],
+        certificate: Some(certificate),
+    };
+    let mut demanded = false;
+    for check in checks {
+        let Subject::Certificate(field) = &check.of else {
+            continue;
+        };
+        // Which step is the last one is not known before.
+        let bounds_steps = check.reduce == Reduce::Value
+            && check.moving.is_none()
+            && !matches!(check.when, When::End);
+        if !bounds_steps || !check.sees(t, h) {
+            continue;
+        }
+        demanded |= field == "residual";
+        match check.of.value(&at) {
+            Some(value) if value >= check.min && value <= check.max => {}
+            _ => return false,
+        }
+    }
+    demanded
+}
+
 /// Result of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckOutcome {
@@ -275,6 +304,17 @@ impl Check {
         self.take(progress, t, h, value, None);
     }
 
+    /// Whether the check looks at a step of `h` [s] that ends at `t` [s].
+    fn sees(&self, t: f64, h: f64) -> bool {
+        let slack = 1e-9 * h;
+        match self.when {
+            // Steps at t₁ and t₁ + h are equally near only at the midpoint, which the first takes.
+            When::At(at) => at > t - 0.5 * h - slack && at <= t + 0.5 * h - slack,
+            When::Between(from, to) => t >= from - slack && t <= to + slack,
+            When::End => true,
+        }
+    }
+
     fn take(
         &self,
         progress: &mut CheckProgress,
@@ -283,14 +323,7 @@ impl Check {
         value: f64,
         bounds: Option<[f64; 2]>,
     ) {
-        let slack = 1e-9 * h;
-        let sees = match self.when {
-            // Steps at t₁ and t₁ + h are equally near only at the midpoint, which the first takes.
-            When::At(at) => at > t - 0.5 * h - slack && at <= t + 0.5 * h - slack,
-            When::Between(from, to) => t >= from - slack && t <= to + slack,
-            When::End => true,
-        };
-        if !sees {
+        if !self.sees(t, h) {
             return;
         }
         if matches!(self.when, When::End) {
@@ -412,6 +445,31 @@ mod tests {
             |t| t,
         );
         assert!(o.passed, "{o:?}");
+    }
+
+    #[test]
+    fn the_scene_accepts_steps_within_its_bounds_on_the_certificate() {
+        let bound = |field: &str, when: When, max: f64| Check {
+            of: Subject::Certificate(field.to_owned()),
+            ..check(when, Reduce::Value, f64::NEG_INFINITY, max)
+        };
+        let certificate = Certificate {
+            residual: 1e-3,
+            linear: 1e-2,
+            ..Certificate::default()
+        };
+        let whole = When::Between(0.0, 1.0);
+        let is_accepted = |checks: &[Check]| accepted(checks, 0.5, 0.01, &certificate);
+        assert!(is_accepted(&[bound("residual", whole, 2e-3)]));
+        assert!(!is_accepted(&[bound("residual", whole, 5e-4)]));
+        let linear = bound("linear", whole, 5e-3);
+        assert!(!is_accepted(&[bound("residual", whole, 2e-3), linear]));
+        // No demand, none at that time, none before the end.
+        assert!(!is_accepted(&[]));
+        assert!(!is_accepted(&[bound("penetration", whole, 1.0)]));
+        let later = When::Between(0.6, 1.0);
+        assert!(!is_accepted(&[bound("residual", later, 2e-3)]));
+        assert!(!is_accepted(&[bound("residual", When::End, 2e-3)]));
     }
 
     #[test]

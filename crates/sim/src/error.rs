@@ -60,11 +60,14 @@ pub enum SolveError {
     },
     /// Surfaces would pass through one another, and contacts against it did not help.
     #[error(
-        "surfaces would touch or pass through one another after {fraction:.3} of the step; a larger contact thickness, a smaller time step or more iterations may help, or `safe = false` in [method] lets it happen"
+        "surfaces{} would touch or pass through one another after {fraction:.3} of the step; a smaller `time.step`, a larger `contact.thickness` or a larger `method.max_iterations` may help. Where rigid or prescribed bodies squeeze something that cannot yield, `compliance` in [friction] shares the overlap, and `safe = false` in [method] lets surfaces pass",
+        of_pair(pair)
     )]
     Passes {
-        /// The part of the step before it happens.
+        /// The fraction of the step before it happens.
         fraction: f64,
+        /// The two bodies or obstacles, where they are known.
+        pair: Option<[String; 2]>,
     },
     /// The contacts of a stage kept changing.
     #[error(
@@ -170,5 +173,14 @@ impl SolveError {
             body,
             node: block - first,
         }
+    }
+}
+
+/// The owners of surfaces, in a message.
+fn of_pair(pair: &Option<[String; 2]>) -> String {
+    match pair {
+        None => String::new(),
+        Some([a, b]) if a == b => format!(" of {a}"),
+        Some([a, b]) => format!(" of {a} and {b}"),
     }
 }

@@ -311,7 +311,8 @@ impl Linearised {
                 work.detector.more_contacts(v, &mut work.problem.contacts)
             });
             if more == 0 || round == ROUNDS {
-                return Err(SolveError::Passes { fraction });
+                let pair = work.limiting_pair(v, clearance)?;
+                return Err(SolveError::Passes { fraction, pair });
             }
             self.solve_turning(step, TaskStart::Given, true, v, report)?;
         }
@@ -773,6 +774,23 @@ impl Work {
                 + size_of_val(&trial.solution.r[..])
                 + size_of_val(&kept.solution.r[..]),
         }
+    }
+
+    /// The names of the bodies or obstacles that limit [`Self::safe_fraction`].
+    fn limiting_pair(
+        &mut self,
+        v: &[Vec3],
+        clearance: f64,
+    ) -> Result<Option<[String; 2]>, SolveError> {
+        let mut pair = None;
+        for k in 0..6 {
+            let d = clearance * 10f64.powi(-k);
+            pair = self.detector.limiting_pair(v, d)?;
+            if self.detector.safe_fraction(v, d)? > 0.0 {
+                break;
+            }
+        }
+        Ok(pair)
     }
 
     /// The fraction of the step at `v` in which all surfaces stay `clearance` [m] apart. What starts

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use stiction_geometry::collide::ccd::CcdConfig;
 use stiction_geometry::collide::{
-    Candidates, CollisionSurface, EndBox, EndPosition, SurfaceError, SweptSurface, earliest_step,
+    Candidate, Candidates, CollisionSurface, EndBox, EndPosition, SurfaceError, SweptSurface,
+    earliest_step,
 };
 use stiction_math::{Vec3, reduce};
 
@@ -231,6 +232,36 @@ impl Detector {
         Ok(meshes.min(shapes).min(particles))
     }
 
+    /// The names of the two colliders that limit [`Detector::safe_fraction`], for messages; `None` if the whole
+    /// step is safe. It repeats the search of that function.
+    pub fn limiting_pair(
+        &mut self,
+        v: &[Vec3],
+        d_min: f64,
+    ) -> Result<Option<[String; 2]>, DetectError> {
+        if !self.open {
+            return Ok(None);
+        }
+        self.repredict(v)?;
+        let (world, motion) = (&self.world, &self.motion);
+        let open = world.unproven(motion, (&self.candidates, &self.clearance), d_min);
+        let config = CcdConfig::new(d_min);
+        let meshes = earliest_step(&open, &world.surface, &motion.x0, &motion.x1, &config)?;
+        let owners = |a: u32, b: u32| [a, b].map(|v| world.owner[v as usize]);
+        let meshes = meshes.limited_by.map(|pair| {
+            let pair = match pair {
+                Candidate::VertexFace(p, [a, ..]) => owners(p, a),
+                Candidate::EdgeEdge([a, _], [b, _]) => owners(a, b),
+            };
+            (meshes.fraction, pair)
+        });
+        let particles = world.first_of_particles(motion, d_min)?;
+        let shapes = world.first_of_shapes(motion, &mut self.starts, d_min);
+        let all = [meshes, particles, shapes].into_iter().flatten();
+        let first = all.min_by(|a, b| a.0.total_cmp(&b.0));
+        Ok(first.map(|(_, pair)| pair.map(|c| world.name(c))))
+    }
+
     /// Brings the contacts of the step up to date with the angular velocities of rigid bodies in `v`
     /// [rad/s]: the points of a body that turns move along arcs. For another linearisation of the same
     /// step. Returns the largest change of a relative velocity [m/s].
@@ -248,7 +279,8 @@ impl Detector {
         let candidates = size_of_val(&self.candidates.vertex_face[..])
             + size_of_val(&self.candidates.edge_edge[..])
             + self.candidates.len() * size_of::<f32>();
-        let keys = size_of_val(&self.seen[..]) + size_of_val(&self.ends[..]);
+        let keys = size_of_val(&self.seen[..]) + size_of_val(&self.points[..]);
+        let keys = keys + size_of_val(&self.ends[..]);
         let keys = keys + size_of_val(&self.arcs[..]) + self.recovery.bytes();
         self.world.bytes() + self.motion.bytes() + trees + candidates + keys
     }

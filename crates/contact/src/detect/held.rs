@@ -206,6 +206,14 @@ impl World {
 }
 
 impl Detector {
+    /// Records that a listed contact acts at another place of its features.
+    pub(super) fn move_point(&mut self, key: ContactKey, found: &Found) {
+        let place = self.points.binary_search_by_key(&key, |p| p.0);
+        if let (Ok(place), Some(at)) = (place, self.world.coordinates(&key, found)) {
+            self.points[place].1 = at;
+        }
+    }
+
     /// For each contact of the step's solution `v` [m/s], `r` [N·s], whether and where it stays in the next
     /// step.
     pub fn hold(&self, contacts: &ContactSet, v: &[Vec3], r: &[Vec3]) -> Vec<HeldPoint> {

@@ -54,6 +54,24 @@ impl World {
         Ok(times.reduce(|| 1.0, f64::min))
     }
 
+    /// The fraction of [`World::safe_from_particles`], with the colliders of the pair that limits it.
+    pub(super) fn first_of_particles(
+        &self,
+        motion: &Motion,
+        d: f64,
+    ) -> Result<Option<(f64, [u32; 2])>, DetectError> {
+        let mut first: Option<(f64, [u32; 2])> = None;
+        for pair in self.particle_pairs(motion)? {
+            if let Some(impact) = impact(motion, &pair, d)
+                && first.is_none_or(|f| impact.time < f.0)
+            {
+                let owners = [pair[0], pair[1]].map(|v| self.owner[v as usize]);
+                first = Some((impact.time, owners));
+            }
+        }
+        Ok(first)
+    }
+
     /// All pairs whose boxes overlap, in ascending order.
     fn particle_pairs(&self, motion: &Motion) -> Result<Vec<Pair>, DetectError> {
         if self.particles.is_empty() {

@@ -106,7 +106,10 @@ impl Detector {
                         arcs: &mut self.arcs,
                     };
                     match self.world.emit(&mut emission, &found, key, contacts) {
-                        true => revision.changed += 1,
+                        true => {
+                            revision.changed += 1;
+                            self.move_point(key, &found);
+                        }
                         // Weights that cancel at the new place: nothing could move it there.
                         false => keep(contacts),
                     }

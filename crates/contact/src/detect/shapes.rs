@@ -63,6 +63,23 @@ impl World {
         fraction
     }
 
+    /// The fraction of [`World::safe_from_shapes`], with the colliders of the pair that limits it.
+    pub(super) fn first_of_shapes(
+        &self,
+        motion: &Motion,
+        starts: &mut Vec<Start>,
+        d: f64,
+    ) -> Option<(f64, [u32; 2])> {
+        let mut first: Option<(f64, [u32; 2])> = None;
+        self.for_each_near(motion, starts, |search| {
+            let fraction = search.earliest(d);
+            if fraction < first.map_or(1.0, |f| f.0) {
+                first = Some((fraction, [search.body as u32, search.collider]));
+            }
+        });
+        first
+    }
+
     /// Calls `f` for each body and solid that may touch.
     fn for_each_near(&self, motion: &Motion, starts: &mut Vec<Start>, mut f: impl FnMut(&Search)) {
         if motion.shapes.is_empty() {

@@ -466,7 +466,8 @@ impl Contacts {
             }
             prescribed.drive(v);
         }
-        Err(SolveError::Passes { fraction })
+        let pair = guard.limiting_pair()?;
+        Err(SolveError::Passes { fraction, pair })
     }
 }
 

@@ -99,6 +99,16 @@ impl Guard {
                 return Ok(SAFETY * fraction);
             }
         }
-        Err(SolveError::Passes { fraction: 0.0 })
+        let pair = self.limiting_pair()?;
+        Err(SolveError::Passes {
+            fraction: 0.0,
+            pair,
+        })
+    }
+
+    /// The names of the bodies or obstacles that limit the last [`Self::fraction`].
+    pub fn limiting_pair(&mut self) -> Result<Option<[String; 2]>, SolveError> {
+        let clearance = CLEARANCE * self.thickness * 10f64.powi(1 - CLOSER);
+        Ok(self.detector.limiting_pair(&self.displacement, clearance)?)
     }
 }

@@ -64,7 +64,7 @@ const CASES: [Case; 5] = [
     Case {
         name: "drag",
         scene: "drag",
-        overrides: &[],
+        overrides: &["body.cloth.shape.cells=[10, 10]"],
         at: 1.6,
         paper: [0.4, 8.2],
     },
