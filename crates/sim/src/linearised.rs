@@ -16,7 +16,7 @@ use stiction_contact::{
     CertifyConfig, ContactKey, ContactSet, FrictionProblem,
     detect::{ContactSource, DetectConfig, DetectStep, Detector, HeldPoint, Placement},
     eliminated_residual_near,
-    solver::{ContactSolver, Solution, SolverError, Task, TaskStart},
+    solver::{ContactSolver, Solution, SolverError, Target, Task, TaskStart},
 };
 use stiction_math::{LinearOperator, SystemFactor, Vec3};
 
@@ -178,12 +178,14 @@ impl Linearised {
         Ok(work.insert(made))
     }
 
-    /// One solve of the linear problem in `work`, from the trial solution to it and to `v`.
+    /// One solve of the linear problem in `work`, from the trial solution to it and to `v`, until its
+    /// certificate is below `bound` [m/s] if that is given, else as configured.
     fn solve_linear(
         &mut self,
         step: &mut StepContext<'_>,
         start: TaskStart,
         polish: bool,
+        bound: Option<f64>,
         v: &mut [Vec3],
         report: &mut SolveReport,
     ) -> Result<(), SolveError> {
@@ -220,7 +222,7 @@ impl Linearised {
             source: &mut source,
             start,
             polish,
-            target: None,
+            target: bound.map(Target::to),
             local: elastic.as_mut().map(|e| e as _),
             cancel: step.cancel,
             observer: &mut |_| {},
