@@ -267,7 +267,7 @@ const OFF: &[(&str, &[&str], &str)] = &[
 ];
 
 #[test]
-fn a_check_of_every_scene_fails_without_what_the_scene_shows() {
+fn a_check_of_every_scene_fails_without_its_main_effect() {
     let shown: BTreeSet<&str> = OFF.iter().map(|o| o.0).collect();
     for scene in builtin::list() {
         assert!(shown.contains(scene.name), "{}", scene.name);

@@ -20,7 +20,7 @@ fn summary(dir: &Path) -> Summary {
 }
 
 #[test]
-fn a_run_goes_on_when_nobody_reads_its_log() {
+fn a_run_continues_when_its_log_is_closed() {
     let dir = tempfile::tempdir().unwrap();
     let (whole, cut) = (dir.path().join("whole"), dir.path().join("cut"));
     let args = |out: &Path| {
@@ -42,7 +42,7 @@ fn a_run_goes_on_when_nobody_reads_its_log() {
 }
 
 #[test]
-fn exit_codes_do_not_depend_on_who_reads() {
+fn exit_codes_do_not_depend_on_the_reader() {
     for (args, expected) in [
         (&["scenes"][..], 0),
         (&["--help"], 0),

@@ -127,7 +127,7 @@ fn shell_words(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_says_what_can() {
+fn impossible_settings_are_refused_with_the_possible_ones() {
     let output = stiction(&["validate", "--case", "slop-grid"]);
     assert_eq!(code(&output), 2);
     assert!(

@@ -116,8 +116,26 @@ pub enum TaskStart {
 pub struct Target {
     /// Done when `residual` and `linear` of the certificate are below this [m/s].
     pub error: f64,
-    /// Iterations before giving up.
+    /// Iterations before giving up; `usize::MAX` for as many as are configured.
     pub max_iterations: usize,
+}
+
+impl Target {
+    /// Done below `error` [m/s], with as many iterations as are configured.
+    pub fn to(error: f64) -> Self {
+        Self {
+            error,
+            max_iterations: usize::MAX,
+        }
+    }
+
+    /// Iterations before giving up, where `configured` is the solver's own limit.
+    pub fn iterations(&self, configured: usize) -> usize {
+        match self.max_iterations {
+            usize::MAX => configured,
+            given => given,
+        }
+    }
 }
 
 /// A bound on the change of an iterate.

@@ -3,9 +3,9 @@
 //! Each Newton iteration linearises the step to A v = f + Bᵀ r and hands it, with the contacts, to
 //! a [`ContactSolver`]. Contacts are detected once per step along the unconstrained motion, again by
 //! the solver while it works, and at last along the whole motion of the answer: a step that is not
-//! safe is solved again with contacts against what passes, and then refused.
+//! safe is solved again with contacts of the passing pairs, and then refused.
 //!
-//! The last linear problem is what the certificate judges for the laws of contact.
+//! The certificate evaluates the laws of contact on the last linear problem.
 
 mod turning;
 
@@ -16,7 +16,7 @@ use stiction_contact::{
     CertifyConfig, ContactKey, ContactSet, FrictionProblem,
     detect::{ContactSource, DetectConfig, DetectStep, Detector, HeldPoint, Placement},
     eliminated_residual_near,
-    solver::{ContactSolver, Solution, SolverError, Task, TaskStart},
+    solver::{ContactSolver, Solution, SolverError, Target, Task, TaskStart},
 };
 use stiction_math::{LinearOperator, SystemFactor, Vec3};
 
@@ -178,12 +178,14 @@ impl Linearised {
         Ok(work.insert(made))
     }
 
-    /// One solve of the linear problem in `work`, from the trial solution to it and to `v`.
+    /// One solve of the linear problem in `work`, from the trial solution to it and to `v`, until its
+    /// certificate is below `bound` [m/s] if that is given, else as configured.
     fn solve_linear(
         &mut self,
         step: &mut StepContext<'_>,
         start: TaskStart,
         polish: bool,
+        bound: Option<f64>,
         v: &mut [Vec3],
         report: &mut SolveReport,
     ) -> Result<(), SolveError> {
@@ -220,7 +222,7 @@ impl Linearised {
             source: &mut source,
             start,
             polish,
-            target: None,
+            target: bound.map(Target::to),
             local: elastic.as_mut().map(|e| e as _),
             cancel: step.cancel,
             observer: &mut |_| {},

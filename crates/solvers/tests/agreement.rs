@@ -85,7 +85,7 @@ fn splitting_and_the_slow_solver_solve_all_problems_and_agree_where_one_answer_e
 
 /// For any tolerance, «converged» means that the certificate is below it.
 #[test]
-fn no_solver_claims_what_the_certificate_denies() {
+fn no_solver_claims_convergence_against_the_certificate() {
     let mut claims = 0;
     for (kind, seed, problem) in problems() {
         for tolerance in [1e-3, 1e-6, 1e-10] {

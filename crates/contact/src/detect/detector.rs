@@ -94,7 +94,7 @@ pub struct Detector {
     config: DetectConfig,
     pub(super) motion: Motion,
     pub(super) swept: Option<SweptSurface>,
-    /// Pairs to look at during the step.
+    /// Pairs to check during the step.
     candidates: Candidates,
     /// When each of them is worth another look.
     clearance: Clearance,

@@ -103,8 +103,8 @@ fn arranged(mut first: Vec<(u32, f64)>, mut second: Vec<(u32, f64)>) -> ([u32; 4
     (vertices, weights, turned)
 }
 
-/// For each candidate, how far the ends of its two features may have wandered together since the step
-/// was set for it to be worth another look [m].
+/// For each candidate, the displacement of the ends of its two features since the step was set, summed,
+/// below which it need not be checked again [m].
 #[derive(Debug, Default)]
 pub(super) struct Clearance {
     pub vertex_face: Vec<f32>,

@@ -251,7 +251,7 @@ fn rigid_motions_are_carried_exactly_and_forces_keep_their_torque() {
 }
 
 #[test]
-fn the_potential_ends_smoothly_beside_an_open_sheet() {
+fn the_potential_ends_smoothly_next_to_an_open_sheet() {
     let mesh = grid(8);
     let list = samples(&mesh.triangles, &mesh.positions, &SampleConfig::default());
     let far = 0.02;

@@ -138,7 +138,10 @@ impl Admm {
         }
         if let Some(target) = task.target {
             config.tolerance = Tolerance::Velocity(target.error);
-            config.max_iterations = target.max_iterations;
+            config.max_iterations = target.iterations(config.max_iterations);
+            if let Some(polish) = &mut config.polish {
+                polish.residual = Some(target.error);
+            }
         }
         if !task.polish
             && let Some(polish) = config.polish.take()
@@ -149,6 +152,11 @@ impl Admm {
         }
         if let (Some(polish), TaskStart::Given) = (&mut config.polish, task.start) {
             polish.after = polish.after.min(SETTLED);
+        }
+        if is_small(&task.problem.a)
+            && let Some(polish) = &mut config.polish
+        {
+            polish.after = 0;
         }
         if task.local.is_some() {
             // Neither supports a right-hand side that changes.
@@ -490,8 +498,7 @@ impl Admm {
         }
         let mut r = vec![Vec3::zeros(); problem.contacts.len()];
         self.projection.impulses(&problem.contacts, &mut r);
-        let is_small = |part: &MatrixPart| matches!(part, MatrixPart::Dense(_));
-        let small = !problem.a.is_coupled() && problem.a.parts().iter().all(is_small);
+        let small = is_small(&problem.a);
         let tolerance = run.config.linear_tolerance;
         let (factor, _) = self.factor.of(problem)?;
         if !small {
@@ -735,6 +742,13 @@ impl Admm {
         }
         reduce::max_ordered(self.w.len(), largest).max(0.0)
     }
+}
+
+/// Whether A is that of rigid bodies alone. A factor of A + Bᵀ G B then costs less than a projection, so
+/// that the polishing solver takes over at once.
+fn is_small(a: &SystemMatrix) -> bool {
+    let small = |part: &MatrixPart| matches!(part, MatrixPart::Dense(_));
+    !a.is_coupled() && a.parts().iter().all(small)
 }
 
 /// The first iteration has no δ∞ to measure by, so nothing sleeps in it.

@@ -95,7 +95,7 @@ impl ContactSolver for Ica {
         let mut config = self.config;
         if let Some(target) = task.target {
             config.tolerance = Tolerance::Velocity(target.error);
-            config.max_iterations = target.max_iterations;
+            config.max_iterations = target.iterations(config.max_iterations);
         }
         task.problem.check()?;
         solution.check()?;

@@ -133,7 +133,7 @@ impl ContactSolver for LocalSolver {
         let mut config = self.config;
         if let Some(target) = task.target {
             config.tolerance = target.error;
-            config.max_iterations = target.max_iterations;
+            config.max_iterations = target.iterations(config.max_iterations);
         }
         let asked = config.tolerance;
         // Margin for the rounding of the reduction.

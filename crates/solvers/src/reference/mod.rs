@@ -86,7 +86,7 @@ impl ContactSolver for Reference {
         }
         let mut config = self.config;
         if let Some(target) = task.target {
-            config.max_iterations = target.max_iterations;
+            config.max_iterations = target.iterations(config.max_iterations);
         }
         let problem = &*task.problem;
         let m = problem.contacts.len();
