@@ -197,8 +197,8 @@ impl Table {
         time: f64,
         values: &[Option<f64>],
     ) -> Result<(), RecordError> {
-        let cell = |value: &Option<f64>| value.map_or(Value::Text(""), Value::Number);
-        let row: Vec<Value> = values.iter().map(cell).collect();
+        let cell = |value: &Option<f64>| value.map_or(TableValue::Text(""), TableValue::Number);
+        let row: Vec<TableValue> = values.iter().map(cell).collect();
         self.rows(step, time, [row])
     }
 
