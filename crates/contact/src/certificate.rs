@@ -1,6 +1,6 @@
 //! The numbers that say how well a step kept the laws.
 
-/// How well a step kept the laws: one definition of every field for all methods. Zero is perfect
+/// Accuracy of a step: one definition of every field for all methods. Zero is perfect
 /// for all of them but the energies and `contact_work`.
 ///
 /// [`judge`](crate::judge) computes what follows from contacts and what they did: `residual`, `cone`,
@@ -27,14 +27,14 @@ pub struct Certificate {
     /// Potential energy [J].
     pub potential: f64,
     /// Work of contact on the bodies over the step, by relative velocity [J]: negative where
-    /// friction or an impact takes energy, positive only where overlap is pushed out.
+    /// friction or an impact takes energy, positive only where penetration is corrected.
     pub contact_work: f64,
     /// The momentum residual: max over blocks of ‖M_jj⁻¹ g_j‖ [m/s], where g is what is left of
     /// Newton's second law at the end of the step, by the nonlinear force models and the rule of
     /// the integrator [N·s]. Angular blocks count with the speed at the radius of gyration.
     pub dynamics: f64,
-    /// The deepest overlap as a part of the distance at which the two touch [1]: 1 where middle
-    /// lines, middle surfaces or the faces of solids meet, more where they have passed.
+    /// The deepest overlap as a fraction of the contact distance of the pair [1]: 1 where centrelines,
+    /// mid-surfaces or the faces of solids meet, more where they have passed.
     pub overlap: f64,
     /// The residual of the last linearised problem: max over blocks of ‖A_jj⁻¹ (A v − f − Bᵀ r)_j‖
     /// [m/s]. It says how far the contact solver went, not how well the step was solved.
@@ -114,8 +114,7 @@ impl Certificate {
         }
     }
 
-    /// How far a solution of a friction problem is from solving it [m/s]: the worse of `residual`
-    /// and `linear`.
+    /// Error of a solution of a friction problem [m/s]: the worse of `residual` and `linear`.
     pub fn solution_error(&self) -> f64 {
         self.residual.max(self.linear)
     }

@@ -9,7 +9,7 @@ use crate::{
     Certificate, ContactSet, FrictionProblem, ProblemError, problem::length, solver::SolverError,
 };
 
-/// Where the judgement draws lines.
+/// Thresholds of the certificate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CertifyConfig {
     /// Contacts slide if ‖u_T‖ is above this [m/s]. The direction of a slower slip is rounding, so
@@ -18,7 +18,7 @@ pub struct CertifyConfig {
     /// A force is strictly inside the cone if ‖r_T‖ < (1 − `margin`) μ r_N. Iterative solvers
     /// leave sliding forces this close to the cone, and those must not count as `creep`.
     pub margin: f64,
-    /// Impulses below this part of the largest one are rounding: relative to nothing smaller are
+    /// Impulses below this fraction of the largest one are rounding: relative to nothing smaller are
     /// violations of the cone measured, and contacts with less do not count as held.
     pub floor: f64,
 }
@@ -151,7 +151,7 @@ pub fn eliminated_residual_near(
         return Ok(0.0);
     }
     let mut missing = vec![Vec3::zeros(); problem.blocks()];
-    problem.imbalance(v, r, &mut missing);
+    problem.momentum_residual(v, r, &mut missing);
     if !missing.iter().all(|x| x.iter().all(|x| x.is_finite())) {
         return Ok(f64::INFINITY);
     }
@@ -196,7 +196,7 @@ pub fn balanced_velocities(
     problem.contacts.add_transpose(r, &mut v);
     factor.solve(&problem.a, &mut v, BALANCED)?;
     let mut missing = vec![Vec3::zeros(); problem.blocks()];
-    problem.imbalance(&v, r, &mut missing);
+    problem.momentum_residual(&v, r, &mut missing);
     factor.solve(&problem.a, &mut missing, BALANCED)?;
     reduce::axpy(-1.0, &missing, &mut v);
     Ok(v)
@@ -213,7 +213,7 @@ pub fn coulomb_residual(u: &Vec3, r: &Vec3, n: &Vec3, mu: f64, rho: f64) -> f64 
     let x = r - modified * rho;
     let along = x.dot(n);
     if (x - n * along).norm() <= mu * along {
-        // r − P(r − ρ ũ) = ρ ũ, but a difference would lose a velocity beside the huge impulses
+        // r − P(r − ρ ũ) = ρ ũ, but a difference would lose a velocity next to the huge impulses
         // with which contacts that contradict one another are jammed.
         return modified.norm();
     }
@@ -294,7 +294,7 @@ fn linear_residual(
     inverse: impl Fn(usize) -> Mat3 + Sync,
 ) -> f64 {
     let mut missing = vec![Vec3::zeros(); problem.blocks()];
-    problem.imbalance(v, r, &mut missing);
+    problem.momentum_residual(v, r, &mut missing);
     let radius = problem.radii();
     worst(missing.len(), |j| {
         (inverse(j) * missing[j]).norm() * radius[j]

@@ -1,5 +1,5 @@
-//! What touches: contact sets, friction problems and the certificate that says how well Coulomb's
-//! law was kept. It shares no code with the solvers that it judges.
+//! Contact sets, friction problems and the certificate, which measures the error in Coulomb's law. It
+//! shares no code with the solvers that it checks.
 
 mod certificate;
 mod contact_set;

@@ -1,4 +1,4 @@
-//! The certificate against answers by hand: a right solution passes, and every way to break
+//! The certificate against answers by hand: a right solution passes, and every violation of
 //! Coulomb's law is reported with the magnitude it has.
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use stiction_contact::{
     Certificate, CertifyConfig, Contact, ContactSet, FrictionProblem, StencilEntry, certify,
     eliminated_residual, eliminated_residual_near,
-    generate::{Kind, incline, random},
+    generate::{RandomProblem, incline, random},
     project_cone,
 };
 use stiction_math::{BlockPattern, Mat3, PartShape, SystemFactor, SystemMatrix, Vec3};
@@ -61,7 +61,7 @@ impl Case {
     fn balance(&mut self) {
         self.problem.f = vec![Vec3::zeros(); 3];
         let mut f = vec![Vec3::zeros(); 3];
-        self.problem.imbalance(&self.v, &self.r, &mut f);
+        self.problem.momentum_residual(&self.v, &self.r, &mut f);
         self.problem.f = f;
     }
 
@@ -220,7 +220,7 @@ fn cohesion_bears_a_pull_up_to_its_strength() {
 }
 
 #[test]
-fn a_compliant_contact_gives_way_along_its_normal_only() {
+fn a_compliant_contact_yields_along_its_normal_only() {
     // 1 N·s on a compliance of 0.1 per kg lets the node sink by 0.1 m/s.
     let c = Case::after(|case| {
         case.problem.contacts.compliance[0] = 0.1;
@@ -294,7 +294,7 @@ proptest! {
 }
 
 /// Two planes that close on a node from both sides have no solution, however hard they press: the
-/// velocity that breaks the law must not be lost beside the impulses.
+/// velocity that breaks the law must not be lost next to the impulses.
 #[test]
 fn huge_impulses_hide_no_overlap() {
     let mut p = incline(1, 0.0, 0.5, 0.0).problem;
@@ -356,7 +356,7 @@ fn products_with_rows_are_those_of_their_entries() {
 #[test]
 fn eliminated_velocities_do_not_depend_on_the_factor_at_hand() {
     let config = CertifyConfig::default();
-    for kind in Kind::ALL {
+    for kind in RandomProblem::ALL {
         let problem = random(kind, 12, 3);
         // Any impulses do, and velocities that are not theirs.
         let r = vec![Vec3::new(0.1, -0.2, 1.0); problem.contacts.len()];

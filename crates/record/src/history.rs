@@ -4,7 +4,7 @@
 use stiction_contact::Certificate;
 use stiction_sim::{
     Stage, StepReport,
-    check::{Check, CheckProgress, Moment},
+    check::{Check, CheckProgress, Moment, accepted},
 };
 
 use crate::{
@@ -32,7 +32,8 @@ pub struct History {
     pub checks: Vec<CheckProgress>,
     /// Number of steps that were substepped.
     pub cut_steps: u64,
-    /// Number of steps in which the method missed its own stopping criterion.
+    /// Number of steps in which the method missed its own stopping criterion, and whose certificate does not meet
+    /// the scene's demands either ([`accepted`]).
     pub unconverged_steps: u64,
     /// Number of frames written.
     pub frames: u64,
@@ -64,7 +65,8 @@ impl History {
         self.iterations.push(report.iterations as f64);
         self.contacts.push(report.contacts as f64);
         self.cut_steps += u64::from(report.parts > 1);
-        self.unconverged_steps += u64::from(!report.converged);
+        let accepted = accepted(checks, t, h, &report.certificate);
+        self.unconverged_steps += u64::from(!report.converged && !accepted);
         for (running, value) in self.certificate.iter_mut().zip(report.certificate.values()) {
             if let Some(value) = value {
                 running.push(value);

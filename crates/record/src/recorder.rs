@@ -7,7 +7,7 @@
 //! DIR/probes.csv         one row per step
 //! DIR/certificate.csv    one row per step
 //! DIR/contacts.csv       on request, one row per step and contact
-//! DIR/pairs.csv          on request, one row per step and pair of things that touch
+//! DIR/pairs.csv          on request, one row per step and pair of bodies in contact
 //! DIR/summary.json       rewritten whenever a checkpoint is
 //! DIR/checkpoint.bin     the last complete state
 //! DIR/run.lock           while the run goes on: the process that writes

@@ -12,13 +12,13 @@
 //! alike; only [`Integrator::TrapezoidalDecoupled`] and [`Integrator::TrapezoidalIpc`] treat contact apart, for
 //! comparison.
 
-/// How time is advanced.
+/// Time integration scheme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Integrator {
     /// First order, L-stable [larionov, Eq. 16].
     #[default]
     BackwardEuler,
-    /// Second order, not L-stable: what a step cannot resolve rings on [larionov, Eq. 17].
+    /// Second order, not L-stable: modes that a step cannot resolve keep ringing [larionov, Eq. 17].
     Trapezoidal,
     /// The trapezoidal rule for all forces but contact and friction, which are taken at the end of
     /// the step alone, as incremental potential contact does it [larionov, Sect. V-A3]. Of first order in
@@ -42,7 +42,7 @@ pub enum Integrator {
 /// One implicit stage: the weights of the formula above.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SchemeStage {
-    /// When the stage ends, as a part of the step.
+    /// End of the stage, as a fraction of the step.
     pub time: f64,
     /// α₋, of the end of the step before.
     pub before: f64,

@@ -59,7 +59,7 @@ enum How {
     Smooth,
 }
 
-/// What a body of its kind meets.
+/// The counterpart of a body of its kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Below {
     Floor,

@@ -30,7 +30,7 @@ pub struct RunArgs {
     scene: Option<String>,
     #[command(flatten)]
     with: SceneArgs,
-    /// Where to write; `out/NAME` by default.
+    /// Folder to write to; `out/NAME` by default.
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Stop after this many frames, whatever the scene's duration.
@@ -192,7 +192,7 @@ pub fn load(name: &str, with: &SceneArgs) -> Result<Scene, Failure> {
     load_with(name, with, None)
 }
 
-/// The same with another answer to overlap at the start than the scene's.
+/// Loads the scene with another policy for initial overlap than the scene's.
 pub fn load_with(
     name: &str,
     with: &SceneArgs,
@@ -266,7 +266,7 @@ fn formats(
     Ok((found, wholes))
 }
 
-/// What failed, on standard error: all that a quiet run says.
+/// Prints failures on standard error: all output of a quiet run.
 fn failures(summary: &Summary, judged: bool) {
     if !is_certified(summary) {
         eprintln!("{NOT_A_NUMBER}");

@@ -76,7 +76,7 @@ impl Tail {
         }
         let mut rows = text.lines();
         if self.offset == 0 {
-            // Names may be quoted; the reader of tables knows how.
+            // Names may be quoted; the reader of tables handles that.
             self.columns = read_table(&self.path).map_err(|e| broken(&e))?.columns;
             rows.next();
         }

@@ -1,4 +1,4 @@
-//! From what was found to the columns of a contact set.
+//! Writes detected contacts to the columns of a contact set.
 
 use stiction_geometry::collide::ProximityKind;
 use stiction_math::Vec3;
@@ -10,8 +10,8 @@ use super::step::Motion;
 use super::world::World;
 use crate::{Contact, ContactKey, ContactSet};
 
-/// Points that move faster along each other at the start of a step slide [m/s]: above what solvers
-/// leave of a held contact, and far below any motion that a person would see.
+/// Points that move faster along each other at the start of a step slide [m/s]: above the residual
+/// of solvers at a sticking contact, and far below any visible motion.
 const SLIDING: f64 = 1e-5;
 
 /// Which features touch.
@@ -45,17 +45,17 @@ pub(super) struct Found {
     pub deep: bool,
     /// To be listed only if nothing nearer is left to list.
     pub last: bool,
-    /// Deep at the end of the step: listed if its pair was listed again as often as may be.
+    /// Deep at the end of the step: listed if its pair reached the relisting limit.
     pub spare: bool,
 }
 
-/// A point of a solid on its way.
+/// A moving point of a solid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SolidPoint {
     pub collider: u32,
     /// Which point of the solid: zero if it is simply the closest.
     pub part: u32,
-    /// Where it is at the start and at the end of the step [m].
+    /// Positions at the start and at the end of the step [m].
     pub from: Vec3,
     pub to: Vec3,
 }
@@ -167,7 +167,7 @@ impl Found {
     }
 }
 
-/// How many contacts already lean on each vertex: areas are shared among them.
+/// Number of contacts at each vertex: areas are shared among them.
 #[derive(Debug, Default)]
 pub(super) struct Shares(Vec<f64>);
 
@@ -184,18 +184,18 @@ impl Shares {
     }
 }
 
-/// How overlaps are taken out.
+/// Treatment of overlaps.
 #[derive(Clone, Copy)]
 pub(super) enum Overlaps<'a> {
     /// At once.
     AtOnce,
-    /// Slowly, but for what the last step lost.
+    /// Slowly, except for the error of the last step.
     By(&'a Recovery),
     /// All but this much [m]: what a contact that is written again left for later steps.
     AllBut(f64),
 }
 
-/// What contacts are written with.
+/// Context in which contacts are written.
 pub(super) struct Emission<'a> {
     pub motion: &'a Motion,
     pub shares: &'a Shares,
@@ -216,7 +216,7 @@ impl World {
     /// no gap below zero: it applies no penetration correction. Its plane may belong to a diverging
     /// iterate, such as light hair that springs from under a load, and one that requires more than rest
     /// would drive bodies that rest. (The spare plane at the end of the step, [`Found::spare`], must
-    /// push: see `stays_beside`.)
+    /// correct penetration: see `stays_on_side`.)
     pub(super) fn emit(
         &self,
         with: &mut Emission,

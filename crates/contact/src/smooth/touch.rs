@@ -36,7 +36,7 @@ enum Base<T> {
     },
 }
 
-/// Where blended planes say that a point is closer than δ to a surface, and the distance D to its faces is more, the
+/// If blended planes are closer than δ to a point, and the distance D to its faces is more, the
 /// gap fades into δ: d = δ − (δ − ψ) w(D), with w = 1 up to δ and 0 from [`FADED`] δ on.
 struct Fade<T> {
     weight: T,
@@ -207,7 +207,7 @@ impl SmoothContacts {
         (outside && found.distance > pair.delta).then_some((found, corners))
     }
 
-    /// Whether the gap of a pair depends on the distance to faces beside blended planes.
+    /// Whether the gap of a pair depends on the distance to faces in addition to blended planes.
     pub(super) fn is_fading(&self, pair: &Pair, blocks: &impl Blocks<f64>) -> bool {
         let touch: Option<QueryContact<f64>> = self.touch(pair, blocks);
         matches!(
@@ -274,7 +274,7 @@ impl SmoothContacts {
         self.forces_at(pair, touch.gap, &touch.gradient, velocity, kappa)
     }
 
-    /// The same for a gap and its gradient, with the relative velocity where it is needed.
+    /// Forces for a gap and its gradient, with the relative velocity where it is needed.
     pub(super) fn forces_at<T: Real>(
         &self,
         pair: &Pair,
@@ -313,7 +313,7 @@ impl SmoothContacts {
         mut add: impl FnMut(u32, Vector<T>),
     ) -> bool {
         let active = |t: &QueryContact<T>| t.gap.value() < pair.reach();
-        // What one way of summing puts outside another may put inside.
+        // A point that one order of summation puts outside, another may put inside.
         let near = |t: &QueryContact<T>| t.gap.value() < pair.reach() + pair.delta * ROUNDING;
         let mut any = false;
         let touch = self.touch(pair, blocks).filter(near);

@@ -25,11 +25,11 @@ pub struct SurfaceSample {
     pub form: SampleForm,
     /// The corners of the face, counter-clockwise from outside.
     pub corners: [u32; 3],
-    /// Where on the face the point is [1]; not read for facets.
+    /// Barycentric coordinates of the point on the face [1]; not read for facets.
     pub weights: [f64; 3],
     /// Its share of the area of the face [1].
     pub share: f64,
-    /// How far it reaches [m]: from the point, or from the whole face of a facet.
+    /// Radius of influence [m]: from the point, or from the whole face of a facet.
     pub radius: f64,
 }
 
@@ -43,7 +43,7 @@ impl SurfaceSample {
     }
 }
 
-/// How faces are sampled.
+/// Settings of the sampling of faces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampleConfig {
     /// The radius of a sample, in units of the distance from the middle of its (part of a) face to
@@ -187,7 +187,7 @@ const BEYOND: f64 = 0.15;
 /// The creases of a mesh, and the deviation of the blended potential of samples with radii of
 /// `radius_of_size` face sizes from the distance to the mesh.
 ///
-/// Beside a crease between planes at an angle θ, the blended value falls below the distance by up
+/// Next to a crease between planes at an angle θ, the blended value falls below the distance by up
 /// to a fraction of R sin θ: the plane of each face goes on beyond the crease. With R two face
 /// sizes, this is harmless for a fine mesh of a smooth surface, where θ is small, and wrong by
 /// decimetres for a box of two triangles per side.

@@ -251,7 +251,7 @@ fn rigid_motions_are_carried_exactly_and_forces_keep_their_torque() {
 }
 
 #[test]
-fn the_potential_ends_smoothly_beside_an_open_sheet() {
+fn the_potential_ends_smoothly_next_to_an_open_sheet() {
     let mesh = grid(8);
     let list = samples(&mesh.triangles, &mesh.positions, &SampleConfig::default());
     let far = 0.02;
@@ -383,7 +383,7 @@ fn subdivided_faces_keep_their_area_and_follow_a_box() {
     let share: f64 = list.iter().map(|s| s.share).sum();
     assert!((share - 12.0).abs() < 1e-9);
     let surface = RigidSurface::new(&list, &positions).unwrap();
-    // Away from edges the faces are exact; at an edge the potential is off by a part of a radius.
+    // Away from edges the faces are exact; at an edge the potential is off by a fraction of a radius.
     let value = |q: Vec3| {
         let mut near = Vec::new();
         surface.near(&q, 0.0, &mut near);

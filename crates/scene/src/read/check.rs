@@ -117,7 +117,7 @@ fn check(
     ))
 }
 
-/// What a check follows: a probe, a field of the certificate, or a formula of them.
+/// Subject of a check: a probe, a field of the certificate, or a formula of them.
 fn subject(reporter: &Reporter, of: &At<&str>, what: &str, probes: &[String]) -> Option<Subject> {
     // The whole text first: names need no quotes where they stand alone.
     if let Some(subject) = named(of.value, probes) {

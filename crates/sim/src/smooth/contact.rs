@@ -32,7 +32,7 @@ pub(super) struct Contacts {
     angular: Vec<Option<usize>>,
     scratch: Vec<Vec3>,
     /// Blocks that contacts have coupled since the last detection.
-    room: JacobianPattern,
+    pattern: JacobianPattern,
     /// Admissible steps of a barrier.
     guard: Option<Guard>,
     /// Limits of κ in the step, where it adapts as in [li2020].
@@ -46,13 +46,13 @@ pub(super) struct Contacts {
     chord: f64,
 }
 
-/// How often a first guess is shortened for a barrier.
+/// Largest number of times that a first guess is shortened for a barrier.
 const MOST_SHORTENINGS: i32 = 30;
 
-/// The velocity of an obstacle is a difference over this part of the step.
+/// The velocity of an obstacle is a difference over this fraction of the step.
 const PART: f64 = 1e-3;
 
-/// Points of a body per point that touches, in the default of κ.
+/// Points of a body per point in contact, in the default of κ.
 const SHARES: f64 = 4.0;
 /// The default of κ of a cubic penalty, in units of m (1/h² + 4 g/δ): what rests is pressed by about a hundredth of δ, and
 /// its oscillations are shorter than a step and die at once (measured, see docs/validation.md).
@@ -82,7 +82,7 @@ impl Contacts {
             frames: Vec::new(),
             scratch: vec![Vec3::zeros(); angular.len()],
             angular,
-            room: JacobianPattern::default(),
+            pattern: JacobianPattern::default(),
             guard: None,
             limits: None,
             masses,
@@ -92,7 +92,7 @@ impl Contacts {
         })
     }
 
-    /// The same with the admissible steps that a barrier needs.
+    /// Contacts with the admissible steps that a barrier needs.
     pub fn guarded(
         model: &Model,
         rules: &ContactRules,
@@ -121,7 +121,7 @@ impl Contacts {
         Ok(self.smooth.is_feasible(&self.at(place))?)
     }
 
-    /// How many contacts press at `place`.
+    /// Number of contacts with a force at `place`.
     pub fn count(&self, place: ForceState<'_>) -> Result<usize, SolveError> {
         Ok(self.smooth.in_contact(&self.at(place))?)
     }
@@ -263,11 +263,11 @@ impl ContactForces for Contacts {
     }
 
     fn cliques(&mut self, at: ForceState<'_>) -> Result<Vec<Vec<u32>>, SolveError> {
-        let mut room = std::mem::take(&mut self.room);
-        let made = self.smooth.make_room(&self.at(at), &mut room);
-        self.room = room;
+        let mut pattern = std::mem::take(&mut self.pattern);
+        let made = self.smooth.grow_pattern(&self.at(at), &mut pattern);
+        self.pattern = pattern;
         made?;
-        Ok(self.room.cliques().map(<[u32]>::to_vec).collect())
+        Ok(self.pattern.cliques().map(<[u32]>::to_vec).collect())
     }
 
     fn for_each_block(
@@ -350,11 +350,11 @@ impl ContactStage for Contacts {
             let now: Pose = o.pose(time);
             RigidFrame::reached(&o.pose(time - dt), &now, dt)
         }));
-        self.room.clear();
+        self.pattern.clear();
     }
 
     fn find(&mut self, at: ForceState<'_>, h: f64) -> Result<(), SolveError> {
-        self.room.clear();
+        self.pattern.clear();
         Ok(self.smooth.find(&among(at, &self.frames, self.chord), h)?)
     }
 
@@ -466,7 +466,8 @@ impl Contacts {
             }
             prescribed.drive(v);
         }
-        Err(SolveError::Passes { fraction })
+        let pair = guard.limiting_pair()?;
+        Err(SolveError::Passes { fraction, pair })
     }
 }
 

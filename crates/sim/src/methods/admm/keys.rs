@@ -151,7 +151,7 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
             config.integrator = ElasticSolver::Newton(linearisations);
         }
     } else if keys.has("newton_iterations") {
-        let message = "`newton_iterations` means nothing to the splitting integrator";
+        let message = "`newton_iterations` has no meaning with the splitting integrator";
         let help = "remove it, or set `integrator = \"newton\"`";
         keys.refuse("newton_iterations", message, Some(help));
     }
