@@ -121,10 +121,10 @@ pub(super) struct Distance<T> {
     pub area: T,
 }
 
-/// The distance from a point to a face [m] that does not know sides, with its derivatives.
+/// The signed distance from a point to a face [m], with its derivatives.
 #[derive(Clone, Copy, Debug)]
 pub struct FaceDistance<T> {
-    /// The distance [m].
+    /// The distance [m]; negative inside.
     pub value: T,
     /// Its derivative by the point.
     pub gradient: Vector<T>,
@@ -133,19 +133,10 @@ pub struct FaceDistance<T> {
 }
 
 impl<T: Real> FaceDistance<T> {
-    /// The distance from `q` to the face with the corners `x`, where [`closest`](super::closest) found it; none without
-    /// area.
-    pub fn new(q: &Vector<T>, x: &[Vector<T>; 3], closest: &Closest) -> Option<Self> {
-        let outside = Closest {
-            sign: 1.0,
-            border: false,
-            ..*closest
-        };
-        let side = match closest.feature {
-            TriangleFeature::Face => closest.sign,
-            _ => 1.0,
-        };
-        let found = distance(q, x, &outside, side)?;
+    /// The distance from `q` to the face with the corners `x`, where [`closest`](super::closest) found it, on the side
+    /// `side` of an open sheet; none without area.
+    pub fn new(q: &Vector<T>, x: &[Vector<T>; 3], closest: &Closest, side: f64) -> Option<Self> {
+        let found = distance(q, x, closest, side)?;
         Some(Self {
             value: found.jet.value,
             gradient: found.jet.gradient,

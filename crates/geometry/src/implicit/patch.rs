@@ -253,6 +253,6 @@ pub fn closest<'a>(
 ) -> Option<Closest> {
     facet::closest(
         q,
-        facets.map(|(s, slots)| (slots.map(&x), s.border(), s.radius)),
+        facets.map(|(s, slots)| (slots.map(&x), s.border, s.radius)),
     )
 }

@@ -98,6 +98,7 @@ fn planes_are_reproduced_exactly() {
                 let blend = Blend {
                     side,
                     far: Some(0.5),
+                    end: None,
                 };
                 let jets = [
                     *patch(&list, &x, &q, &blend).unwrap().jet(),
@@ -258,6 +259,7 @@ fn the_potential_ends_smoothly_beside_an_open_sheet() {
     let blend = Blend {
         side: 1.0,
         far: Some(far),
+        end: None,
     };
     // Along a line out of the sheet, 5 mm above it.
     let value = |y: f64| {
