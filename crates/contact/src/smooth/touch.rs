@@ -116,7 +116,7 @@ impl SmoothContacts {
             let mut fade = None;
             if let Some((found, corners)) = self.ends(pair, samples, jet.value.value(), blocks) {
                 let x = corners.map(|c| self.world.motion(c, blocks).x);
-                let to = FaceDistance::new(&query.x, &x, &found, pair.side)?;
+                let to = FaceDistance::new(&query.x, &x, &found, pair.side, pair.delta)?;
                 let end = End::new(jet.value, to.value, pair.delta)?;
                 gap = end.gap;
                 gradient = jet.gradient.scale(end.by_planes) + to.gradient.scale(end.by_distance);
@@ -178,7 +178,7 @@ impl SmoothContacts {
         let (found, corners) = self.closest_facet(pair, samples, blocks)?;
         let q = Vector::constant(&self.world.motion(pair.query, blocks).x.value());
         let x = corners.map(|c| Vector::constant(&self.world.motion(c, blocks).x.value()));
-        let distance = FaceDistance::<f64>::new(&q, &x, &found, pair.side)?.value;
+        let distance = FaceDistance::<f64>::new(&q, &x, &found, pair.side, pair.delta)?.value;
         End::<f64>::is_felt(psi, distance, pair.delta).then_some((found, corners))
     }
 

@@ -134,7 +134,7 @@ impl RigidSurface {
     /// ψ and ∂ψ/∂q at `q` from the samples `near`; none if none is in reach.
     pub fn jet<T: Real>(&self, q: &Vector<T>, near: &[u32], blend: &Blend) -> Option<Jet<T>> {
         if self.is_faceted() {
-            return self.distance(q, near, blend.side);
+            return self.distance(q, near, blend.side, 0.0);
         }
         let at = q.value();
         let mut sums = Sums::zero();
@@ -154,7 +154,7 @@ impl RigidSurface {
         if psi.value.value() >= end {
             return Some(psi);
         }
-        let distance = self.distance(q, near, blend.side)?;
+        let distance = self.distance(q, near, blend.side, end)?;
         let ended = End::new(psi.value, distance.value, end)?;
         Some(Jet {
             value: ended.gap,
@@ -163,11 +163,18 @@ impl RigidSurface {
         })
     }
 
-    /// The signed distance to the closest of the faces of the samples `near`, on the side `side` of an open sheet.
-    fn distance<T: Real>(&self, q: &Vector<T>, near: &[u32], side: f64) -> Option<Jet<T>> {
+    /// The signed distance to the closest of the faces of the samples `near`, on the side `side` of an open sheet
+    /// that goes on level for a fraction of `level` [m] beyond its border.
+    fn distance<T: Real>(
+        &self,
+        q: &Vector<T>,
+        near: &[u32],
+        side: f64,
+        level: f64,
+    ) -> Option<Jet<T>> {
         let closest = facet::closest(&q.value(), self.faces(near))?;
         let (corners, ..) = self.faces(near).nth(closest.face)?;
         let x = corners.map(|p| Vector::constant(&p));
-        facet::distance(q, &x, &closest, side).map(|d| d.jet)
+        facet::distance(q, &x, &closest, side, level).map(|d| d.jet)
     }
 }
