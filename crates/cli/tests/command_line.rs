@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 
 use common::{code, root, stderr, stdout, stiction};
 use stiction_cli::record::Summary;
-use stiction_cli::scene::mesh_files::{Limits, vtu};
+use stiction_cli::scene::mesh_files::{MeshLimits, vtu};
 
 #[test]
 fn every_broken_scene_exits_with_2_and_names_its_culprit() {
@@ -274,13 +274,13 @@ fn steps_that_do_not_converge_are_counted_and_told() {
     let (said, summary) = run("1");
     assert!(summary.unconverged_steps > 0);
     let line = format!(
-        "{} of {} steps ended at the iteration limit",
+        "{} of {} steps ended above the solver's tolerance",
         summary.unconverged_steps, summary.steps
     );
     assert!(said.contains(&line), "{said}");
     let (said, summary) = run("2000");
     assert_eq!(summary.unconverged_steps, 0);
-    assert!(!said.contains("iteration limit"), "{said}");
+    assert!(!said.contains("above the solver's tolerance"), "{said}");
 }
 
 #[test]
@@ -415,7 +415,7 @@ fn requirements_stop_a_run_and_its_problems_are_solved_alone() {
     assert!(summary.contains("\"failed\""), "{summary}");
 }
 
-/// What overlaps at the start is named and shown in a file.
+/// Initial overlaps are named and shown in a file.
 #[test]
 fn doctor_and_run_show_what_overlaps() {
     let scene = root().join("scenes/broken/overlap-that-is-held.toml");
@@ -431,7 +431,7 @@ fn doctor_and_run_show_what_overlaps() {
             "{command}: {said}"
         );
         let file = fs::read(out.path().join("overlaps.vtu")).unwrap();
-        let stored = vtu::read(&file, &Limits::default()).unwrap();
+        let stored = vtu::read(&file, &MeshLimits::default()).unwrap();
         let column = |name: &str| stored.cell_data.iter().any(|a| a.name == name);
         assert!(stored.cells.types.len() > 1, "{command}");
         assert!(

@@ -92,7 +92,7 @@ fn every_built_in_scene_passes_its_quick_checks() {
     }
 }
 
-/// What each scene shows, switched off, and the check that must notice.
+/// Settings that switch off the main effect of each scene, and the check that must fail.
 const OFF: &[(&str, &[&str], &str)] = &[
     (
         "ball-squish",

@@ -2,6 +2,9 @@
 //! are in the bibliography.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "tidy/words.rs"]
+mod words;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -108,7 +111,7 @@ fn architecture_is_one_page() {
     );
 }
 
-/// What each crate may use, directly or through another.
+/// Crates that each crate may use, directly or through another.
 fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
     BTreeMap::from([
         ("math", &[] as &[_]),
@@ -206,7 +209,7 @@ fn the_core_does_no_input_or_output() {
     }
 }
 
-/// Functions of the system's library, and of nalgebra by way of it, whose last bits depend on the processor.
+/// Functions of the system's library, and those of nalgebra that call them, whose last bits depend on the processor.
 const OF_THE_SYSTEM: [&str; 40] = [
     ".sin()",
     ".cos()",
@@ -550,7 +553,7 @@ fn tables_of_results_name_their_commands() {
                 let same = section.to_lowercase().contains("the same command");
                 assert!(
                     has_command(section) || same && has_command(above),
-                    "{file}: no command beside the table of `{}`",
+                    "{file}: no command with the table of `{}`",
                     section.lines().next().unwrap()
                 );
             }

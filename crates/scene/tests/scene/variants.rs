@@ -1,6 +1,6 @@
 //! `[variant.NAME]` and `--variant`.
 
-use stiction_scene::{Kind, LoadOptions, Scene, SceneError, load, variants};
+use stiction_scene::{LoadOptions, ProblemKind, Scene, SceneError, load, variants};
 
 use crate::{STRIP, fails, ok, ok_with, text};
 
@@ -174,7 +174,7 @@ fn the_text_of_a_variant_is_a_scene_without_variants() {
 #[test]
 fn a_variant_that_does_not_exist_is_refused_with_those_that_do() {
     let error = with(&scene(), "qiuck", &[]).unwrap_err();
-    assert_eq!(error.kind(), Kind::UnknownName);
+    assert_eq!(error.kind(), ProblemKind::UnknownName);
     let told = error.plain();
     assert!(
         told.contains(
