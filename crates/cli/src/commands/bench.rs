@@ -2,6 +2,7 @@
 //! differ and are noisy; times are the least of several repetitions.
 
 mod admm;
+mod ball_in_box;
 mod banded;
 mod block_slide;
 mod detection;
@@ -38,7 +39,7 @@ pub struct BenchArgs {
     /// Threads for the parallel figures; all cores by default.
     #[arg(long)]
     threads: Option<usize>,
-    /// Folder in which `admm` and `block-slide` write their figures, and `recording` writes (and
+    /// Folder in which `admm`, `ball-in-box` and `block-slide` write their figures, and `recording` writes (and
     /// removes) its runs.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -82,6 +83,8 @@ enum Name {
     Factor,
     /// The method `admm` compared with nested relaxation on model scenes, and the effect of its parts.
     Admm,
+    /// Energy of a ball in a box with two trapezoidal rules.
+    BallInBox,
     /// Banded factors of many rods, eight interleaved against one by one.
     Banded,
     /// Stopping point of a sliding block with four friction schemes.
@@ -160,6 +163,10 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
             let folder = args.out.clone().unwrap_or_else(std::env::temp_dir);
             let rows = with_threads(args.threads, || recording::run(&folder))?;
             return show(args.json, &rows, |r| recording::print(r));
+        }
+        Some(Name::BallInBox) => {
+            let rows = with_threads(args.threads, || ball_in_box::run(args.out.as_deref()))?;
+            return show(args.json, &rows, |r| ball_in_box::print(r));
         }
         Some(Name::BlockSlide) => {
             let rows = with_threads(args.threads, || block_slide::run(args.out.as_deref()))?;
