@@ -62,6 +62,7 @@ const SCENES: &[Builtin] = scenes![
     "pinch",
     "pinched-spheres",
     "refine",
+    "rings",
     "self-lock",
     "shirt-stack",
     "slope",
