@@ -1,4 +1,4 @@
-//! What every reader of mesh files promises, whatever the bytes.
+//! Guarantees of every reader of mesh files, whatever the bytes.
 
 use stiction_meshio::{MeshFileError, MeshFile};
 

@@ -135,7 +135,7 @@ fn mass_and_momenta_are_kept() {
                     .map(|(m, s)| kinetic_energy(&m.bodies[body], s));
                 assert!((a - b).abs() <= 1e-12 * a, "{a} {b}");
             }
-            // Momenta of an earlier time are carried the same way.
+            // Momenta of an earlier time are carried likewise.
             let d = |m: &Model, s: &State| -> Vec<Vec3> {
                 let b = &m.bodies[body];
                 let BodyKind::Deformable(soft) = &b.kind else {
@@ -269,7 +269,7 @@ fn pins_attachments_roots_volumes_and_points_stay_on_their_material() {
         .unwrap();
     b.root(hair, body, &Rooting::default()).unwrap();
     b.pin(hair, &[3], None).unwrap();
-    // The whole rim at x = −0.5, and one node of its own motion beside it.
+    // The whole rim at x = −0.5, and one more node with its own motion.
     let rest = b.model().bodies[body].rest().to_vec();
     let rim: Vec<u32> = (0..rest.len() as u32)
         .filter(|i| (rest[*i as usize].x + 0.5).abs() < 1e-9)
@@ -455,7 +455,7 @@ fn a_change_that_removes_nodes_keeps_momenta_and_points() {
 }
 
 #[test]
-fn what_cannot_change_says_so() {
+fn unchangeable_data_are_refused() {
     let (mut b, body) = world(MassKind::Lumped);
     let mut material = cloth(0.2);
     material.membrane = MembraneLaw::Springs {

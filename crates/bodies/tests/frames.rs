@@ -132,7 +132,7 @@ fn derivatives_of_every_cell() {
     let corotated = || [lame, rest].map(|lame| Corotated { lame });
     checked::<_, 8>("two frames", corotated(), false);
     checked::<_, 12>("three frames", corotated(), false);
-    // Its root follows two frames of the trunk beside its own.
+    // Its root follows two frames of the trunk in addition to its own.
     checked::<_, 16>("leaf", corotated(), true);
     let fixed = [lame, rest].map(|lame| FixedCorotated { lame });
     checked::<_, 8>("fixed, two frames", fixed, false);
@@ -407,7 +407,7 @@ fn a_strip_bends_as_a_plate_and_several_frames_across_let_it_twist() {
 }
 
 #[test]
-fn what_frames_cannot_carry_is_refused() {
+fn unsupported_parts_of_frames_are_refused() {
     let mut b = Builder::new(Vec3::zeros(), None);
     let plant = Plant {
         parts: vec![rod(1.0, 0.1, 3)],

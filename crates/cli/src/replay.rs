@@ -11,7 +11,7 @@ use stiction_scene::mesh_files::{
     vtu::{self, Values, VtuFile},
 };
 
-/// Why a run cannot be read back.
+/// Reason for which a run cannot be read back.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The folder has no series of frames.
@@ -40,16 +40,16 @@ pub struct Shot {
     pub time: f64,
     /// Bodies and obstacles.
     pub bodies: Vec<Seen>,
-    /// What touches.
+    /// Contacts.
     pub contacts: Vec<RecordedContact>,
 }
 
 /// A contact.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedContact {
-    /// Where [m].
+    /// Contact point [m].
     pub point: Vec3,
-    /// What it does.
+    /// Sticking, sliding or open.
     pub state: ContactState,
     /// Its force on the first body [N].
     pub force: Vec3,
@@ -64,13 +64,13 @@ pub struct Seen {
     pub positions: Vec<Vec3>,
     /// Velocities of the points [m/s]; empty if the run did not record any.
     pub velocities: Vec<Vec3>,
-    /// What connects them.
+    /// Connectivity of the points.
     pub cells: SeenCells,
     /// Whether it is an obstacle.
     pub obstacle: bool,
 }
 
-/// What connects the points of a body; of tetrahedra, their surface.
+/// Connectivity of the points of a body; for tetrahedra, their surface.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SeenCells {
     /// A surface.
@@ -102,7 +102,7 @@ impl Replay {
         Ok(Replay { dir, frames })
     }
 
-    /// How many frames there are, at least one.
+    /// Number of frames, at least one.
     #[allow(clippy::len_without_is_empty)] // it never is
     pub fn len(&self) -> usize {
         self.frames.len()
@@ -163,7 +163,7 @@ fn touches(frame: &VtuFile) -> Vec<RecordedContact> {
     frame.points.iter().enumerate().filter_map(touch).collect()
 }
 
-/// A stored body: its points and what connects them.
+/// A stored body: its points and their connectivity.
 fn seen(mut frame: VtuFile, name: &str) -> Seen {
     const LINE: u8 = 3;
     const TRIANGLE: u8 = 5;

@@ -112,7 +112,7 @@ fn exports_hold_what_was_simulated() {
     }
 }
 
-/// How many files below a folder have this ending.
+/// Number of files with this ending below a folder.
 fn walk(folder: &Path, ending: &str) -> usize {
     let entries = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
     let count = |path: std::path::PathBuf| match path.is_dir() {
@@ -123,7 +123,7 @@ fn walk(folder: &Path, ending: &str) -> usize {
 }
 
 #[test]
-fn what_cannot_be_exported_is_refused_by_name() {
+fn problems_that_cannot_be_exported_are_refused_by_name() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().to_string_lossy();
     let refused = stiction(&["export", &out, "--format", "fbx"]);

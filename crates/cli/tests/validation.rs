@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, fs};
 use common::{code, root, stderr, stdout, stiction};
 use stiction_cli::{scene::builtin, validate};
 
-/// Cases that a method cannot run and says so: `smooth` knows no rods.
+/// Cases that a method refuses: `smooth` does not support rods.
 const REFUSED: [(&str, &str); 3] = [
     ("capstan", "smooth"),
     ("edge", "smooth"),
@@ -16,18 +16,7 @@ const REFUSED: [(&str, &str); 3] = [
 ];
 
 /// Cases that fail today, with the reason. A case that passes again must be taken out.
-const FAILING: [(&str, &str, &str); 2] = [
-    (
-        "ghosts",
-        "smooth",
-        "blended planes of deforming bodies act up to twice the contact thickness",
-    ),
-    (
-        "symmetry-bodies",
-        "smooth",
-        "a scene that moves with 10 m/s differs from one at rest by up to 0.06 mm: cause unknown",
-    ),
-];
+const FAILING: [(&str, &str, &str); 0] = [];
 
 fn fails(case: &str, method: &str) -> bool {
     FAILING.iter().any(|f| (f.0, f.1) == (case, method))
@@ -96,7 +85,7 @@ fn every_method_passes_the_quick_suite_and_the_report_stands_alone() {
         assert!(html.contains(&format!("<h2 id=\"{}\">", case.name)));
     }
 
-    // A command of the report, taken as it stands, gives the number beside it.
+    // A command of the report gives the number in its row.
     let groove = verdicts.iter().find(|v| v["case"] == "groove").unwrap();
     let rows = groove["rows"].as_array().unwrap();
     let row = rows.iter().find(|r| r["unit"] == "N").unwrap();
@@ -127,7 +116,7 @@ fn shell_words(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_says_what_can() {
+fn impossible_settings_are_refused_with_the_possible_ones() {
     let output = stiction(&["validate", "--case", "slop-grid"]);
     assert_eq!(code(&output), 2);
     assert!(
@@ -203,7 +192,7 @@ fn every_case_is_in_the_document_with_its_command() {
         assert!(section.contains(&command), "{}", case.name);
         for method in ["admm", "smooth"] {
             let shown = match REFUSED.contains(&(case.name, method)) {
-                true => format!("`{method}` knows no rods and refuses"),
+                true => format!("`{method}` does not support rods and refuses"),
                 false => format!("| `{method}` |"),
             };
             assert!(section.contains(&shown), "{}: {shown}", case.name);

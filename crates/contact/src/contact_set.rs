@@ -1,4 +1,4 @@
-//! Where bodies touch, in columns.
+//! Contacts in columns.
 
 use stiction_math::{Mat3, Vec3};
 
@@ -30,7 +30,7 @@ pub struct ContactSet {
     /// Any other part of each entry [1]; empty if no contact has any. Bodies have none; problems
     /// that come from elsewhere, in coordinates of their own, do.
     pub blocks: Vec<Mat3>,
-    /// Where they touch at the start of the step [m]: the middle of the two closest points. The
+    /// Contact point at the start of the step [m]: the midpoint of the two closest points. The
     /// solution does not depend on it; tables, pictures and torques do.
     pub point: Vec<Vec3>,
     /// Unit normals from the second body to the first.
@@ -43,7 +43,7 @@ pub struct ContactSet {
     /// The pull ξ that a contact bears [N·s]: a force times the time step [daviet2020,
     /// Sect. 6.3.1].
     pub cohesion: Vec<f64>,
-    /// How a contact gives way along its normal [1/kg]: velocity per impulse, that is metres per
+    /// Normal compliance of a contact [1/kg]: velocity per impulse, that is metres per
     /// newton divided by h² [daviet2020, Sect. 6.3.2].
     pub compliance: Vec<f64>,
     /// The gap at the start of the step [m], not below zero where a contact was found by its motion.
@@ -69,7 +69,7 @@ pub struct ContactKey {
 /// One contact without its stencil: the columns of a [`ContactSet`] by the same names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contact {
-    /// Where they touch at the start of the step [m].
+    /// Contact point at the start of the step [m].
     pub point: Vec3,
     /// Unit normal from the second body to the first.
     pub normal: Vec3,
@@ -235,7 +235,7 @@ impl ContactSet {
             + size_of_val(&self.pair[..])
     }
 
-    /// How many contacts there are.
+    /// Number of contacts.
     pub fn len(&self) -> usize {
         self.normal.len()
     }
@@ -344,7 +344,7 @@ impl ContactSet {
         })
     }
 
-    /// The same contacts in another order: contact `order[i]` becomes the i-th.
+    /// Permutes the contacts: contact `order[i]` becomes the i-th.
     pub fn permuted(&self, order: &[u32]) -> Self {
         let mut set = Self::default();
         for &c in order {

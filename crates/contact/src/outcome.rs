@@ -1,10 +1,10 @@
-//! What each contact did in a step, for tables, pictures and probes.
+//! Outcome of each contact of a step, for tables, pictures and probes.
 
 use stiction_math::Vec3;
 
 use crate::{CertifyConfig, ContactSet};
 
-/// What a contact does according to Coulomb's law.
+/// State of a contact according to Coulomb's law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContactState {
     /// No force.
@@ -40,7 +40,7 @@ impl ContactState {
 pub struct ContactOutcome {
     /// The two bodies or obstacles, as the contact set numbers them.
     pub pair: [u32; 2],
-    /// Where they touch at the start of the step [m].
+    /// Contact point at the start of the step [m].
     pub point: Vec3,
     /// Unit normal, from the second body to the first.
     pub normal: Vec3,
@@ -53,7 +53,7 @@ pub struct ContactOutcome {
     pub tangential_force: Vec3,
     /// Tangential velocity of the first body relative to the second [m/s].
     pub slip: Vec3,
-    /// What the contact does.
+    /// State of the contact.
     pub state: ContactState,
 }
 
@@ -64,7 +64,7 @@ impl ContactOutcome {
     }
 }
 
-/// What every contact of a step of `h` [s] did, from velocities `v` [m/s] and impulses `r` [N·s].
+/// Outcome of every contact of a step of `h` [s], from velocities `v` [m/s] and impulses `r` [N·s].
 ///
 /// The lines between open, stick and slide are those of the certificate: impulses below
 /// `config.floor` of the largest are none, slower than `config.slip_speed` is no slip. A contact

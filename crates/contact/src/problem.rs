@@ -1,4 +1,4 @@
-//! A frictional contact problem as plain data, and what can be wrong with it.
+//! A frictional contact problem as plain data, and its possible defects.
 
 use rayon::prelude::*;
 use stiction_math::{
@@ -15,7 +15,7 @@ use crate::ContactSet;
 /// ```
 ///
 /// r is the impulse on the first body in the world frame, 3 numbers per contact. C is zero for
-/// hard contacts; a compliant one has C_cc = c n nᵀ, which lets it give way along the normal and
+/// hard contacts; a compliant one has C_cc = c n nᵀ, which lets it yield along the normal and
 /// still stick along the tangent. ξ is zero without cohesion. C_μ is the set of pairs that keep the
 /// laws of Signorini and Coulomb,
 ///
@@ -43,11 +43,11 @@ pub struct FrictionProblem {
     pub mass: Vec<f64>,
     /// Which blocks are prescribed and hence out of the system.
     pub fixed: Vec<bool>,
-    /// Where bodies touch: B, k, μ and the rest.
+    /// Contacts: B, k, μ and the rest.
     pub contacts: ContactSet,
 }
 
-/// What is wrong with a problem.
+/// A defect of a problem.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProblemError {
     /// A column has the wrong length.
@@ -55,9 +55,9 @@ pub enum ProblemError {
     Length {
         /// The column's name.
         column: &'static str,
-        /// How many entries there should be.
+        /// Expected number of entries.
         expected: usize,
-        /// How many there are.
+        /// Number of entries.
         found: usize,
     },
     /// The matrix cannot be laid out by blocks.
@@ -71,7 +71,7 @@ pub enum ProblemError {
     Block {
         /// The block.
         block: usize,
-        /// What is wrong with it.
+        /// Its defect.
         fault: BlockFault,
     },
     /// A contact is at fault.
@@ -79,12 +79,12 @@ pub enum ProblemError {
     Contact {
         /// The contact.
         contact: usize,
-        /// What is wrong with it.
+        /// Its defect.
         fault: ContactFault,
     },
 }
 
-/// What is wrong with a block.
+/// A defect of a block.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BlockFault {
     /// f, position or mass is not finite.
@@ -101,7 +101,7 @@ pub enum BlockFault {
     FixedForce,
 }
 
-/// What is wrong with a contact.
+/// A defect of a contact.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum ContactFault {
     /// `start` falls, or leads outside the entries.
@@ -133,7 +133,7 @@ pub enum ContactFault {
     Negative(&'static str),
 }
 
-/// How far a normal's length may be from 1: some roundings, and readers of text files.
+/// Tolerance of the length of a normal: some roundings, and readers of text files.
 const NORMAL: f64 = 1e-9;
 
 impl FrictionProblem {
@@ -152,7 +152,7 @@ impl FrictionProblem {
         }
     }
 
-    /// How many 3-blocks v has.
+    /// Number of 3-blocks of v.
     pub fn blocks(&self) -> usize {
         self.a.len()
     }
@@ -169,7 +169,7 @@ impl FrictionProblem {
     }
 
     /// y ← A v − f − Bᵀ r [N·s, N·m·s]: the impulse that is missing at every block.
-    pub fn imbalance(&self, v: &[Vec3], r: &[Vec3], y: &mut [Vec3]) {
+    pub fn momentum_residual(&self, v: &[Vec3], r: &[Vec3], y: &mut [Vec3]) {
         self.a.apply(v, y);
         for (y, f) in y.iter_mut().zip(&self.f) {
             *y -= f;
@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn defects_are_named() {
         assert_eq!(small().check(), Ok(()));
         let contact = |contact, fault| Err(ProblemError::Contact { contact, fault });
         let block = |block, fault| Err(ProblemError::Block { block, fault });

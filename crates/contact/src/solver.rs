@@ -1,4 +1,4 @@
-//! One trait for what solves a friction problem.
+//! The trait of contact solvers.
 //!
 //! A [`ContactSolver`] takes a [`Task`] (the problem, where contacts that appear during the solve
 //! come from, where to start, how far to go) and improves a [`Solution`]. Solvers keep workspaces
@@ -42,6 +42,13 @@ pub trait ContactSolver: Send + Sync {
         Ok(KeptFactor::default().unconstrained(problem, x, tolerance)?)
     }
 
+    /// A factor that the last solve of `problem` left behind, if any: of A, or of A plus a positive
+    /// diagonal. It serves the certificate (see
+    /// [`eliminated_residual_near`](crate::eliminated_residual_near)) until the next solve.
+    fn factor_at_hand(&mut self, _problem: &FrictionProblem) -> Option<&mut SystemFactor> {
+        None
+    }
+
     /// The names of the further columns of a [`Solution`] that the solver carries from step to step.
     fn columns(&self) -> &'static [&'static str] {
         &[]
@@ -62,7 +69,7 @@ pub trait ContactSolver: Send + Sync {
     }
 }
 
-/// Where a solve starts, and its answer.
+/// Starting point of a solve, and its answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Solution {
     /// Velocities of the blocks [m/s], zero where prescribed.
@@ -79,12 +86,12 @@ pub struct Task<'a> {
     pub problem: &'a mut FrictionProblem,
     /// Contacts that appear while velocities change.
     pub source: &'a mut dyn ContactSource,
-    /// Where to start.
+    /// Starting point.
     pub start: TaskStart,
     /// Whether a configured polishing solver may be used. Only the last linearisation of a step is
     /// polished.
     pub polish: bool,
-    /// How far to go, where that differs from the solver's configuration.
+    /// Target of the solve, where that differs from the solver's configuration.
     pub target: Option<Target>,
     /// Other constraints of an alternating loop. A solver without such a loop refuses them.
     pub local: Option<&'a mut dyn LocalStep>,
@@ -94,7 +101,7 @@ pub struct Task<'a> {
     pub observer: &'a mut dyn FnMut(&Iteration),
 }
 
-/// Where a solve starts.
+/// Starting point of a solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TaskStart {
     /// As the solver's configuration says: the first solve of a step.
@@ -104,13 +111,31 @@ pub enum TaskStart {
     Given,
 }
 
-/// How far a solve goes.
+/// Target of a solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target {
     /// Done when `residual` and `linear` of the certificate are below this [m/s].
     pub error: f64,
-    /// Iterations before giving up.
+    /// Iterations before giving up; `usize::MAX` for as many as are configured.
     pub max_iterations: usize,
+}
+
+impl Target {
+    /// Done below `error` [m/s], with as many iterations as are configured.
+    pub fn to(error: f64) -> Self {
+        Self {
+            error,
+            max_iterations: usize::MAX,
+        }
+    }
+
+    /// Iterations before giving up, where `configured` is the solver's own limit.
+    pub fn iterations(&self, configured: usize) -> usize {
+        match self.max_iterations {
+            usize::MAX => configured,
+            given => given,
+        }
+    }
 }
 
 /// A bound on the change of an iterate.
@@ -164,7 +189,7 @@ pub struct Iteration {
     pub projection: f64,
 }
 
-/// How a solve went.
+/// Report of a solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SolverReport {
     /// Iterations taken.
@@ -202,7 +227,7 @@ pub struct SolverBytes {
     pub contacts: usize,
 }
 
-/// Why there is no answer.
+/// Reason for which there is no answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SolverError {
     /// The problem is not sound, or became so by contacts that were added during the solve.

@@ -1,4 +1,4 @@
-//! Contacts with sampled meshes, compared with solids given by formula.
+//! Contacts with sampled meshes, compared with analytic shapes.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod detect_scenes;
@@ -87,7 +87,7 @@ fn a_bullet_does_not_pass_and_arrives_when_it_does_at_the_formula() {
     };
     let (early, contacts) = safe(&s);
     let (exactly, _) = safe(&exact);
-    // The relative way is 0.6 m: the bound on the field as a part of it, and what is left undone
+    // The relative displacement is 0.6 m: the bound on the field as a fraction of it, and what is left undone
     // when an advancement ends.
     let slack = (set.error() + 0.5e-3) / 0.6;
     assert!(
@@ -172,7 +172,7 @@ fn edges_and_faces_are_held_where_their_vertices_are_clear() {
 }
 
 #[test]
-fn a_solver_that_pushes_through_is_told_and_overlap_is_seen() {
+fn a_solver_that_passes_through_is_reported_and_overlap_is_measured() {
     let pose = at(0.0, 0.0, -0.06);
     let mut s = Scene::default();
     s.shell(sheet(4, 0.03, Vec3::zeros()));

@@ -1,4 +1,4 @@
-//! Contacts as constraints: what B, k and the order promise.
+//! Contacts as constraints: properties of B, k and the order.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod detect_scenes;
@@ -174,7 +174,7 @@ fn heap(seed: u64) -> Scene {
     s
 }
 
-/// Pushes velocities until no listed contact approaches, and lists new ones.
+/// Corrects velocities until no listed contact approaches, and lists new ones.
 fn resolve(s: &Scene, d: &mut Detector, c: &mut ContactSet) -> Vec<Vec3> {
     let mut v = s.v.clone();
     for _ in 0..60 {
@@ -210,7 +210,7 @@ fn resolve(s: &Scene, d: &mut Detector, c: &mut ContactSet) -> Vec<Vec3> {
 /// A point of a ball that turns by φ about its centre comes R φ²/2 below where its surface was: 7.5 mm
 /// here, more than the thickness. What stays in place and is pressed on must not follow it.
 #[test]
-fn what_slides_on_a_ball_that_turns_does_not_sink_into_it() {
+fn bodies_sliding_on_a_turning_ball_do_not_sink_into_it() {
     let (radius, angle) = (0.06, 0.5);
     let pose = |angle: f64| Pose {
         rotation: Quat::from_scaled_axis(Vec3::z() * angle),
@@ -287,7 +287,7 @@ fn a_step_that_keeps_the_listed_contacts_and_is_clipped_never_intersects() {
         assert!(s.step(&none, |x| d.intersections(x)).unwrap().is_empty());
         let (mut c, _) = s.contacts_by(&mut d, &none);
         assert!(c.len() > 20);
-        // Without contacts things would pass through one another.
+        // Without contacts bodies would pass through one another.
         let free = d.safe_fraction(&s.v, 0.05 * T).unwrap();
         assert!(free < 0.9, "seed {seed}: {free}");
         let v = resolve(&s, &mut d, &mut c);
@@ -403,10 +403,10 @@ fn distance(a: &(Vec<Vec3>, Vec<[u32; 3]>), b: &(Vec<Vec3>, Vec<[u32; 3]>)) -> f
     least.sqrt()
 }
 
-/// Contacts are found along the way of iterates, and an iterate may fling light things anywhere. What it
+/// Contacts are found during the iterations, and an iterate may fling light bodies anywhere. What it
 /// finds there may keep them from going on, but not forbid them to stay where they are.
 #[test]
-fn contacts_found_on_a_wild_way_let_things_rest() {
+fn contacts_found_in_diverging_iterates_let_bodies_rest() {
     let mut added = 0;
     for seed in 0..24 {
         let mut random = SplitMix::new(seed);

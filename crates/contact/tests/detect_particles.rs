@@ -28,9 +28,9 @@ impl Numbers {
     }
 }
 
-/// The least distance of two points on straight ways, by its parabola.
-fn least_distance(x: [Vec3; 2], way: [Vec3; 2]) -> f64 {
-    let (d, w) = (x[0] - x[1], way[0] - way[1]);
+/// The least distance of two points on straight paths, by its parabola.
+fn least_distance(x: [Vec3; 2], path: [Vec3; 2]) -> f64 {
+    let (d, w) = (x[0] - x[1], path[0] - path[1]);
     let time = if w.norm_squared() > 0.0 {
         (-d.dot(&w) / w.norm_squared()).clamp(0.0, 1.0)
     } else {
@@ -110,7 +110,7 @@ fn two_particles_that_meet_at_speed_stay_a_diameter_apart() {
 #[test]
 fn a_particle_touches_faces_edges_and_vertices_of_a_mesh() {
     let t = 0.5 * (D + T);
-    // Over a face, beside the border of the sheet, and beyond its corner.
+    // Over a face, outside the border of the sheet, and beyond its corner.
     let cases = [
         (Vec3::new(0.035, -0.03, 0.9 * t), 3),
         (Vec3::new(0.1 + 0.6 * t, 0.013, 0.6 * t), 2),

@@ -1,6 +1,6 @@
 //! Motion as a whole: a step to the reported earliest time never intersects.
 //!
-//! Random scenes of crumpled sheets, rods and obstacles (solids by formula and meshes, moving and
+//! Random scenes of crumpled sheets, rods and obstacles (analytic shapes and meshes, moving and
 //! at rest, of different thickness) take three steps each, every one clipped at the reported
 //! fraction. What is there afterwards is judged by tests that share nothing with the search: exact
 //! predicates over all pairs of triangles and of segments and triangles, and samples of all
@@ -164,7 +164,7 @@ impl Judge {
         j
     }
 
-    /// What intersects, in words.
+    /// Description of an intersection.
     fn fault(&self) -> Option<String> {
         let at = |t: &[usize; 3]| t.map(|v| self.x[v]);
         let prescribed = |v: usize| v >= self.obstacles;

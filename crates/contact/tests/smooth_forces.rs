@@ -113,9 +113,9 @@ fn assembled_blocks_are_the_product() {
             let (cx, cv) = (0.3, -1.7);
             let scaled = |d: &[Vec3], c: f64| d.iter().map(|v| v * c).collect::<Vec<_>>();
             let exact = product(&c, s, &scaled(&dx, cx), &scaled(&dx, cv));
-            let mut room = JacobianPattern::default();
-            c.make_room(&s.place(), &mut room).unwrap();
-            let cliques: Vec<&[u32]> = room.cliques().collect();
+            let mut pattern = JacobianPattern::default();
+            c.grow_pattern(&s.place(), &mut pattern).unwrap();
+            let cliques: Vec<&[u32]> = pattern.cliques().collect();
             let mut y = vec![Vec3::zeros(); s.x.len()];
             let mut sizes = 0.0;
             c.assemble(&s.place(), cx, cv, |i, j, b: Mat3| {
@@ -272,7 +272,7 @@ fn friction_takes_energy_and_opposes_slip() {
 }
 
 #[test]
-fn evidence_is_what_acts() {
+fn samples_have_the_forces_that_act() {
     for scene in scenes() {
         let c = contacts(&scene, configs()[0]);
         let s = &scene.state;

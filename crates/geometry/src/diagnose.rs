@@ -13,32 +13,32 @@ use checks::Examination;
 /// One thing that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// How serious it is.
+    /// Severity.
     pub severity: Severity,
-    /// What it is.
+    /// Kind of the finding.
     pub kind: FindingKind,
-    /// Where it is: the first elements concerned, at most [`MAX_LISTED`].
+    /// The first elements concerned, at most [`MAX_LISTED`].
     pub elements: FindingElements,
-    /// How many elements are concerned in all; 0 if it concerns the mesh as a whole.
+    /// Number of elements concerned; 0 if it concerns the mesh as a whole.
     pub count: usize,
-    /// What is wrong, in one sentence with the elements named.
+    /// Description in one sentence with the elements named.
     pub message: String,
-    /// What to do about it.
+    /// Advice on a correction.
     pub remedy: &'static str,
 }
 
-/// How serious a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// A simulation of this mesh cannot work.
     Error,
     /// Probably not intended.
     Warning,
-    /// Good to know.
+    /// For information.
     Note,
 }
 
-/// What was found.
+/// Kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FindingKind {
     /// There are no elements.

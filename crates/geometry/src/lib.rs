@@ -1,5 +1,5 @@
 //! Geometry for Stiction: meshes, procedural shapes, topology, mass properties, embedding
-//! lattices and the examination of meshes. It knows no forces and does no input or output.
+//! lattices and the examination of meshes. It has no forces and does no input or output.
 
 pub mod analytic;
 mod bounds;

@@ -20,18 +20,18 @@ pub struct Plant {
 pub struct PlantPart {
     /// The spine runs through these points, smoothly [m].
     pub points: Vec<Vec3>,
-    /// What is swept along it.
+    /// Cross-section swept along the spine.
     pub section: PlantSection,
     /// The second axis of the section, which is the normal of a flat one, is as near to this
     /// direction at the root as can be; along the spine it follows without twist.
     pub up: Vec3,
-    /// How many frames carry it: along the spine, the first of a part with a parent being the
-    /// parent's, and across it. A round section has one across.
+    /// Number of frames along the spine, the first of a part with a parent being the parent's, and
+    /// across it. A round section has one across.
     pub frames: [u32; 2],
-    /// How fine its surface is: cells along the spine between two frames, and cells around a round
+    /// Resolution of the surface: cells along the spine between two frames, and cells around a round
     /// section or across a flat one.
     pub cells: [u32; 2],
-    /// What multiplies Young's modulus of the body's material [1].
+    /// Factor of Young's modulus of the body's material [1].
     pub stiffness: f64,
     /// The part that its root moves with.
     pub parent: Option<u32>,
@@ -90,7 +90,7 @@ impl PlantPart {
         u64::from(self.frames[0].max(1) - 1) * u64::from(self.cells[0]) + 1
     }
 
-    /// How many vertices its surface has.
+    /// Number of vertices of the surface.
     fn vertex_count(&self) -> u128 {
         let along = u128::from(self.station_count());
         match self.section {
@@ -196,15 +196,15 @@ impl PlantPart {
     /// frames.
     pub fn stations(&self) -> Vec<Station> {
         let curve = fine(&self.points);
-        let mut way = vec![0.0];
+        let mut arc = vec![0.0];
         for w in curve.windows(2) {
-            way.push(way[way.len() - 1] + (w[1] - w[0]).norm());
+            arc.push(arc[arc.len() - 1] + (w[1] - w[0]).norm());
         }
-        let length = way[way.len() - 1];
+        let length = arc[arc.len() - 1];
         let count = self.station_count() as usize;
         let at = |s: f64| {
-            let k = way.partition_point(|w| *w <= s).clamp(1, way.len() - 1);
-            let t = ((s - way[k - 1]) / (way[k] - way[k - 1])).clamp(0.0, 1.0);
+            let k = arc.partition_point(|w| *w <= s).clamp(1, arc.len() - 1);
+            let t = ((s - arc[k - 1]) / (arc[k] - arc[k - 1])).clamp(0.0, 1.0);
             curve[k - 1] + (curve[k] - curve[k - 1]) * t
         };
         let centres: Vec<Vec3> = (0..count)
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_grow_is_refused_by_name() {
+    fn grooms_that_cannot_grow_are_refused_by_name() {
         let good = branch(vec![Vec3::zeros(), Vec3::x()]);
         let name = |part: PlantPart| match (Plant { parts: vec![part] }).check() {
             Err(ShapeError::Parameter { parameter, .. }) => parameter,

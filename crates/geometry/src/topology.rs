@@ -1,4 +1,4 @@
-//! Who is next to whom: edges, hinges, boundaries, components, adjacency and the surface of a
+//! Mesh connectivity: edges, hinges, boundaries, components, adjacency and the surface of a
 //! tetrahedral mesh.
 //!
 //! Everything is found by sorting, in O(n log n), and returned in an order that depends on the
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn closedness_tells_holes_from_flips() {
+    fn closedness_distinguishes_holes_from_flips() {
         let mut m = crate::shapes::BoxSurface {
             size: [1.0; 3],
             cells: [1; 3],

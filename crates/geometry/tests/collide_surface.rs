@@ -79,7 +79,7 @@ fn scene(seed: u64) -> (CollisionSurface, Vec<Vec3>, Vec<Vec3>) {
 }
 
 #[test]
-fn candidates_contain_every_pair_that_comes_within_the_margin_and_none_whose_ways_stay_apart() {
+fn candidates_contain_every_pair_that_comes_within_the_margin_and_none_whose_paths_stay_apart() {
     for seed in 0..20 {
         let (surface, start, end) = scene(seed);
         let margin = 0.01;
@@ -104,9 +104,10 @@ fn candidates_contain_every_pair_that_comes_within_the_margin_and_none_whose_way
             times.any(|t| overlap(&at(first, t), &at(second, t), margin))
         };
         // At no time, however different.
-        let way = |v: &[u32]| [at(v, 0.0), at(v, 1.0)].concat();
-        let apart =
-            |first: &[u32], second: &[u32]| !overlap(&way(first), &way(second), 1.01 * margin);
+        let motion = |v: &[u32]| [at(v, 0.0), at(v, 1.0)].concat();
+        let apart = |first: &[u32], second: &[u32]| {
+            !overlap(&motion(first), &motion(second), 1.01 * margin)
+        };
         let mut least = all_pairs(&surface);
         let mut most = least.clone();
         least.vertex_face.retain(|v| comes(&v[..1], &v[1..]));
@@ -137,10 +138,10 @@ fn candidates_contain_every_pair_that_comes_within_the_margin_and_none_whose_way
 }
 
 #[test]
-fn what_moves_together_meets_no_more_than_at_rest() {
+fn features_moving_together_have_no_more_pairs_than_at_rest() {
     let (surface, start, end) = scene(5);
-    let way = Vec3::new(2.0, -3.0, 1.0);
-    let moved = |x: &[Vec3]| x.iter().map(|x| x + way).collect::<Vec<_>>();
+    let motion = Vec3::new(2.0, -3.0, 1.0);
+    let moved = |x: &[Vec3]| x.iter().map(|x| x + motion).collect::<Vec<_>>();
     let count = |end: &Vec<Vec3>| {
         let swept = SweptSurface::build_moving(surface.clone(), &start, end, 0.01).unwrap();
         Candidates::within(&swept, any).len()
@@ -149,11 +150,11 @@ fn what_moves_together_meets_no_more_than_at_rest() {
         let (apart, together) = (count(end), count(&moved(end)));
         assert!(apart.abs_diff(together) * 100 < apart, "{apart} {together}");
     }
-    // Boxes around whole ways meet all that is there.
+    // Boxes around whole trajectories contain all positions.
     let moved = moved(&end);
     let swept = SweptSurface::build(surface.clone(), &start, &moved, 0.01).unwrap();
     assert!(Candidates::within(&swept, any).len() > 5 * count(&moved));
-    // Ends that are known to a box cover all that may happen in it.
+    // Ends that are bounded by a box cover all positions in it.
     let corners = |(a, b): (&Vec3, &Vec3)| [a.inf(b), a.sup(b)];
     let ends: Vec<[Vec3; 2]> = start.iter().zip(&end).map(corners).collect();
     let all = SweptSurface::build_moving(surface.clone(), &start, ends.as_slice(), 0.0).unwrap();
@@ -368,7 +369,7 @@ fn the_same_bits_for_any_number_of_threads() {
 }
 
 #[test]
-fn what_is_streamed_is_what_candidates_hold() {
+fn streamed_pairs_are_those_of_the_candidates() {
     let rods = [[0, 700], [3, 500], [40, 41], [9, 230]];
     for seed in 0..8 {
         let mut random = SplitMix::new(seed);
@@ -407,7 +408,7 @@ fn what_is_streamed_is_what_candidates_hold() {
     }
 }
 
-/// Single precision costs a little room and no corner.
+/// Single precision enlarges boxes slightly and loses no corner.
 #[test]
 fn boxes_of_ends_contain_their_corners() {
     let mut random = SplitMix::new(3);
@@ -622,15 +623,15 @@ fn bad_input_is_refused_by_name() {
 }
 
 #[test]
-fn what_is_said_to_stay_apart_meets_nowhere_in_its_corners() {
+fn features_proven_apart_meet_nowhere_in_their_corners() {
     let mut random = SplitMix::new(11);
     let mut unit = move || 2.0 * random.uniform() - 1.0;
     let mut proven = 0;
     for round in 0..4000 {
         let start: [Vec3; 4] = std::array::from_fn(|_| Vec3::new(unit(), unit(), unit()));
-        let way = Vec3::new(unit(), unit(), unit()) * 3.0;
+        let motion = Vec3::new(unit(), unit(), unit()) * 3.0;
         let ends = start.map(|x| {
-            let end = x + way + Vec3::new(unit(), unit(), unit()) * 0.3;
+            let end = x + motion + Vec3::new(unit(), unit(), unit()) * 0.3;
             let half = Vec3::new(unit(), unit(), unit()).abs() * 0.1;
             [end - half, end + half]
         });

@@ -266,6 +266,9 @@ const ROWS: usize = 256;
 /// Blocks per parallel task of entry-wise operations.
 const BLOCKS: usize = 4096;
 
+/// Values below which slices are visited in turn: waking another thread takes longer.
+const SEQUENTIAL: usize = 512;
+
 /// Calls `f(i, values of row i)` for every row of a CSR layout, rows in parallel.
 pub(crate) fn for_rows_mut<T: Send>(
     row_start: &[usize],
@@ -291,7 +294,7 @@ pub(crate) fn for_parts_mut<T: Send>(
         f: &(impl Fn(usize, &mut [T]) + Sync),
     ) {
         let parts = starts.len() - 1;
-        if parts <= grain {
+        if parts <= grain || values.len() <= SEQUENTIAL {
             let mut rest = values;
             for k in 0..parts {
                 let (part, tail) = rest.split_at_mut(starts[k + 1] - starts[k]);

@@ -94,6 +94,9 @@ pub fn copy(x: &[Vec3], y: &mut [Vec3]) {
 
 fn zip_chunks(x: &[Vec3], y: &mut [Vec3], f: impl Fn(&Vec3, &mut Vec3) + Sync) {
     debug_assert_eq!(x.len(), y.len());
+    if y.len() <= CHUNK {
+        return y.iter_mut().zip(x).for_each(|(y, x)| f(x, y));
+    }
     y.par_chunks_mut(CHUNK)
         .zip(x.par_chunks(CHUNK))
         .for_each(|(y, x)| y.iter_mut().zip(x).for_each(|(y, x)| f(x, y)));

@@ -391,13 +391,25 @@ impl SystemFactor {
             self.factors.solve(x, Which::All);
             return Ok(0);
         }
-        self.rhs.clear();
-        self.rhs.extend_from_slice(x);
         let config = CgConfig {
             relative: tolerance,
             absolute: 0.0,
             max_iterations: 1000,
         };
+        self.solve_near(matrix, x, &config)
+    }
+
+    /// x ← A⁻¹ x by conjugate gradients, preconditioned with the last factor, which may be that of A
+    /// plus a positive diagonal: with the factor of A itself it is one solve and one product. Returns
+    /// the iterations. On error x is the last iterate.
+    pub fn solve_near(
+        &mut self,
+        matrix: &SystemMatrix,
+        x: &mut [Vec3],
+        config: &CgConfig,
+    ) -> Result<usize, SystemError> {
+        self.rhs.clear();
+        self.rhs.extend_from_slice(x);
         let mut eliminated;
         let preconditioner: &mut dyn Preconditioner = match self.elimination.applies(matrix) {
             false => &mut self.factors,
@@ -416,7 +428,7 @@ impl SystemFactor {
             preconditioner,
             &self.rhs,
             x,
-            &config,
+            config,
             &mut self.workspace,
         ) {
             Ok(report) => Ok(report.iterations),

@@ -1,4 +1,4 @@
-//! A cursor over a file's bytes that reads words and binary numbers and knows its line.
+//! A cursor over a file's bytes that reads words and binary numbers and tracks its line.
 
 use super::error::{FileLocation, MeshFileError, MeshFileProblem};
 
@@ -32,7 +32,7 @@ impl Scalar {
     }
 }
 
-/// How numbers are written.
+/// Encoding of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
     Text,
@@ -138,7 +138,7 @@ impl<'a> Cursor<'a> {
         self
     }
 
-    /// The same file, cut off at `end`: nothing behind it can be read.
+    /// Limits the cursor to the bytes before `end`.
     pub fn until(mut self, end: usize) -> Self {
         self.bytes = &self.bytes[..end.min(self.bytes.len())];
         self

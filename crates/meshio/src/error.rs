@@ -1,4 +1,4 @@
-//! What can be wrong with a mesh file, where, and what to do about it.
+//! Problems of mesh files, their location and remedy.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::MeshFormat;
 
-/// Why a mesh file was refused: the file, the place in it, the element and the problem.
+/// A refused mesh file: the file, the location in it, the element and the problem.
 ///
 /// Displays as `cube.obj:12: face 3: vertex index 9 is out of range …`. [`MeshFileError::remedy`] says
 /// what to do; it is also the help text of the `miette` report.
@@ -54,7 +54,7 @@ pub struct FileElement {
     pub number: u64,
 }
 
-/// What is wrong.
+/// The problem of a mesh file.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum MeshFileProblem {
     /// The operating system refused.
@@ -81,7 +81,7 @@ pub enum MeshFileProblem {
     /// More than [`super::MeshLimits`] allows.
     #[error("{count} {what} exceed the limit of {limit}")]
     TooMany {
-        /// What was counted.
+        /// The items counted.
         what: &'static str,
         /// The count that was declared or reached.
         count: u64,
@@ -93,7 +93,7 @@ pub enum MeshFileProblem {
         "{count} {what} are declared, which need at least {needed} bytes, but only {present} follow"
     )]
     Short {
-        /// What was declared.
+        /// The items declared.
         what: &'static str,
         /// The declared count.
         count: u64,
@@ -105,15 +105,15 @@ pub enum MeshFileProblem {
     /// The file stops in the middle.
     #[error("the file ends where {expected} should be")]
     Ended {
-        /// What should follow.
+        /// The expected continuation.
         expected: &'static str,
     },
     /// Something else stands where a word or number should be.
     #[error("expected {expected}, found `{found}`")]
     Expected {
-        /// What should stand here.
+        /// The expected text.
         expected: &'static str,
-        /// What stands here, shortened.
+        /// The text found, shortened.
         found: String,
     },
     /// A coordinate is infinite or not a number.
@@ -131,7 +131,7 @@ pub enum MeshFileProblem {
         index: i64,
         /// The number of the first vertex.
         first: i64,
-        /// How many vertices there are.
+        /// Number of vertices.
         count: u64,
     },
     /// An element names a node tag that does not exist.
@@ -143,9 +143,9 @@ pub enum MeshFileProblem {
     /// The file is sound but holds something that Stiction cannot use.
     #[error("{what} cannot be read")]
     Unsupported {
-        /// What the file holds.
+        /// Contents of the file.
         what: String,
-        /// What to do.
+        /// Advice on a correction.
         remedy: &'static str,
     },
     /// Two parts of the file contradict each other.
@@ -153,7 +153,7 @@ pub enum MeshFileProblem {
     Inconsistent {
         /// The contradiction.
         what: String,
-        /// What to do.
+        /// Advice on a correction.
         remedy: &'static str,
     },
     /// A part that the format requires is absent.
@@ -161,7 +161,7 @@ pub enum MeshFileProblem {
     Missing {
         /// The absent part.
         what: String,
-        /// What to do.
+        /// Advice on a correction.
         remedy: &'static str,
     },
     /// A polygon that cannot be cut into triangles.
@@ -169,13 +169,13 @@ pub enum MeshFileProblem {
     Polygon {
         /// Number of corners.
         corners: usize,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
     /// A file without triangles or tetrahedra.
     #[error("the file holds {vertices} vertices but neither triangles nor tetrahedra")]
     NoElements {
-        /// How many vertices it holds.
+        /// Number of vertices.
         vertices: u64,
     },
 }
@@ -242,7 +242,7 @@ impl MeshFileError {
         self
     }
 
-    /// The same error with the file named.
+    /// Adds the file name.
     pub fn in_file(mut self, path: &Path) -> Self {
         self.0.file = Some(path.to_path_buf());
         self
@@ -253,7 +253,7 @@ impl MeshFileError {
         self.0.file.as_deref()
     }
 
-    /// Where in the file.
+    /// Location in the file.
     pub fn place(&self) -> FileLocation {
         self.0.place
     }
@@ -263,12 +263,12 @@ impl MeshFileError {
         self.0.element
     }
 
-    /// What is wrong.
+    /// The problem.
     pub fn problem(&self) -> &MeshFileProblem {
         &self.0.problem
     }
 
-    /// What to do about it.
+    /// Advice on a correction.
     pub fn remedy(&self) -> String {
         self.0.problem.remedy()
     }

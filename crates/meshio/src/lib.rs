@@ -14,7 +14,7 @@
 //!
 //! Readers are pure functions of the bytes. None of them trusts a count that the file declares:
 //! it is compared with [`MeshLimits`] and with the bytes that are really there before any memory is
-//! asked for. Memory and time are linear in the size of the file (for compressed data, in the
+//! allocated. Memory and time are linear in the size of the file (for compressed data, in the
 //! size that the compressed bytes can expand to).
 //!
 //! A reader refuses what cannot be represented: a coordinate that is not finite, an index out of
@@ -44,7 +44,7 @@ use stiction_geometry::{TetMesh, TriMesh};
 
 pub use error::{FileElement, FileLocation, MeshFileError, MeshFileProblem};
 
-/// What a mesh file holds. At least one of `surface` and `tets` is present.
+/// Contents of a mesh file. At least one of `surface` and `tets` is present.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MeshFile {
     /// The triangles of the file; polygons are triangulated.
@@ -53,7 +53,7 @@ pub struct MeshFile {
     pub tets: Option<TetMesh>,
     /// Named vertex sets, in the order in which the file first names them.
     pub groups: Vec<VertexGroup>,
-    /// What the reader changed, in sentences for the user (for example "all 12 tetrahedra were
+    /// Changes made by the reader, in sentences for the user (for example "all 12 tetrahedra were
     /// turned").
     pub notes: Vec<String>,
 }
@@ -117,7 +117,7 @@ impl MeshFile {
     }
 }
 
-/// How much a mesh file may hold.
+/// Limits on the contents of a mesh file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeshLimits {
     /// Most vertices.
@@ -242,7 +242,7 @@ fn read_bytes(path: &Path, limits: &MeshLimits) -> Result<Vec<u8>, MeshFileError
             limit: limits.max_bytes,
         })
     };
-    // Opening a pipe would wait for whoever writes to it, and a device may never end.
+    // Opening a pipe would wait for its writer, and a device may never end.
     let metadata = std::fs::metadata(path).map_err(failed)?;
     if !metadata.is_file() {
         return Err(failed(std::io::Error::other("it is not a regular file")));

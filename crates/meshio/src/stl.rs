@@ -146,7 +146,7 @@ fn read_text(
     soup.finish()
 }
 
-/// What stands between `facet` and `endfacet`, both included.
+/// Reads from `facet` to `endfacet`, both included.
 fn read_facet(
     cursor: &mut Cursor,
     weld: &mut Weld,

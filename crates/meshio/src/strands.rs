@@ -16,7 +16,7 @@ use super::{
     read_bytes,
 };
 
-/// How strands are written.
+/// Format of strand files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StrandFormat {
     /// Text, exact.
@@ -27,7 +27,7 @@ pub enum StrandFormat {
     Single,
 }
 
-/// How the binary form begins.
+/// First bytes of the binary form.
 const MAGIC: &[u8; 8] = b"STRANDS\0";
 const VERSION: u32 = 1;
 /// Bytes of a binary file before its counts.

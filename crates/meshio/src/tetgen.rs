@@ -1,4 +1,4 @@
-//! TetGen: vertices in a `.node` file, tetrahedra in an `.ele` file beside it.
+//! TetGen: vertices in a `.node` file, tetrahedra in an `.ele` file next to it.
 //!
 //! Boundary markers other than 0 make groups `marker_<m>`, region attributes other than 0 make
 //! groups `region_<a>`; other attributes are skipped.

@@ -61,7 +61,7 @@ struct Reader<'a> {
 #[derive(Default)]
 struct Lists {
     indices: Vec<i64>,
-    /// Where each list begins, and where the last one ends.
+    /// Start of each list, and the end of the last one.
     bounds: Vec<usize>,
     place: Option<FileLocation>,
 }

@@ -171,7 +171,7 @@ proptest! {
 }
 
 /// Files that would take quadratic time or worse if read carelessly. Linear reading takes a few
-/// milliseconds; the bound leaves room for slow machines and still fails at quadratic cost.
+/// milliseconds; the bound allows for slow machines and still fails at quadratic cost.
 #[test]
 fn hostile_files_are_read_in_linear_time() {
     let n = 60_000;

@@ -1,4 +1,4 @@
-//! The same mesh written in every format and variant reads back the same.
+//! One mesh, written in every format and variant, reads back as one mesh.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

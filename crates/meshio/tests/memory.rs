@@ -1,4 +1,4 @@
-//! Readers ask for memory in proportion to the bytes that are there, not to what headers claim.
+//! Readers allocate memory in proportion to the bytes that are there, not to the claims of headers.
 //! One test alone in its process, so that the peak belongs to it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

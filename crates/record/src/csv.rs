@@ -189,6 +189,19 @@ impl Table {
         self.rows(step, time, [row])
     }
 
+    /// Appends one row of numbers for `step` at `time` [s]; the cell of a number that does not apply is
+    /// empty.
+    pub fn numbers_that_apply(
+        &mut self,
+        step: u64,
+        time: f64,
+        values: &[Option<f64>],
+    ) -> Result<(), RecordError> {
+        let cell = |value: &Option<f64>| value.map_or(TableValue::Text(""), TableValue::Number);
+        let row: Vec<TableValue> = values.iter().map(cell).collect();
+        self.rows(step, time, [row])
+    }
+
     /// Appends one row for `step` at `time` [s].
     pub fn row(&mut self, step: u64, time: f64, values: &[TableValue]) -> Result<(), RecordError> {
         self.rows(step, time, [values])

@@ -3,6 +3,8 @@
 //!
 //! Writers take plain data. Files are replaced atomically or appended to row by row, and every
 //! error carries the path and the operating system's reason.
+//!
+//! Features, both on by default: `render` (PNG, curves and reports), `fclib` (friction problems as HDF5).
 
 pub mod animation;
 pub mod atomic;
@@ -11,6 +13,7 @@ mod codec;
 mod contact_table;
 mod csv;
 mod error;
+#[cfg(feature = "fclib")]
 pub mod fclib;
 mod folder;
 mod frame;
@@ -21,6 +24,7 @@ mod obj;
 mod obstacles;
 mod overlaps;
 pub mod picture;
+#[cfg(feature = "render")]
 pub mod plot;
 mod ply;
 pub mod problems;
@@ -29,6 +33,7 @@ mod processor;
 mod promises;
 mod pvd;
 mod recorder;
+#[cfg(feature = "render")]
 pub mod report;
 mod running;
 mod scene_file;

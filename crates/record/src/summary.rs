@@ -42,8 +42,8 @@ pub struct Summary {
     pub contacts: MeanMax,
     /// Iterations of the solver per step.
     pub iterations: MeanMax,
-    /// Number of steps in which the method missed its own stopping criterion; the certificate
-    /// quantifies the error.
+    /// Number of steps in which the method missed its own stopping criterion, and that no check on the certificate
+    /// accepts; the certificate quantifies the error.
     #[serde(default)]
     pub unconverged_steps: u64,
     /// Number of steps that were substepped.

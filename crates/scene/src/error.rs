@@ -1,4 +1,4 @@
-//! What can be wrong with a scene, where, and what to do about it.
+//! Problems of scenes, their location and remedy.
 
 use std::{cell::RefCell, fmt, sync::Arc};
 
@@ -6,7 +6,7 @@ use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 
 use crate::source::{At, SourceSpan, Sources, line_column};
 
-/// Why a scene was refused: one problem or several.
+/// A refused scene: one problem or several.
 ///
 /// It displays as the first problem. As a [`miette::Diagnostic`] it underlines the offending text
 /// of every problem; [`SceneError::plain`] gives one line of plain text for each.
@@ -15,7 +15,7 @@ pub struct SceneError {
     problems: Vec<SceneProblem>,
 }
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Clone, Debug)]
 pub struct SceneProblem {
     kind: ProblemKind,
@@ -32,7 +32,7 @@ struct Spot {
     end: usize,
 }
 
-/// What kind of problem it is.
+/// Kind of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProblemKind {
@@ -118,17 +118,17 @@ impl SceneProblem {
         }
     }
 
-    /// What kind of problem it is.
+    /// Kind of the problem.
     pub fn kind(&self) -> ProblemKind {
         self.kind
     }
 
-    /// What is wrong.
+    /// Description of the problem.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What to do about it.
+    /// Advice on a correction.
     pub fn help_text(&self) -> Option<&str> {
         self.help.as_deref()
     }

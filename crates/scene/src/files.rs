@@ -15,7 +15,7 @@ use crate::{
     suggest,
 };
 
-/// Where mesh files are looked for.
+/// Search path of mesh files.
 pub(crate) struct Files<'a> {
     /// The scene's folder; a built-in scene has none.
     pub base: Option<&'a Path>,
@@ -84,7 +84,7 @@ impl Files<'_> {
     fn inside(&self, reporter: &Reporter, path: &At<String>) -> Option<PathBuf> {
         let Some(base) = self.base else {
             let message = "a scene without a folder of its own cannot name a mesh file";
-            let help = "save the scene to a file beside its meshes";
+            let help = "save the scene to a file next to its meshes";
             return path.fail(reporter, ProblemKind::Path, message, Some(help.to_owned()));
         };
         let escapes = || {

@@ -32,5 +32,7 @@ pub use error::{ProblemKind, SceneError, SceneProblem};
 pub use extension::Extension;
 pub use format::json::schema;
 pub use kept::MeshSource;
-pub use load::{LoadOptions, RunPlan, Scene, SceneLimits, SceneSource, load, variants};
+pub use load::{
+    LoadOptions, RunPlan, Scene, SceneLimits, SceneSource, VariantInfo, load, variants,
+};
 pub use settings::{ContactSettings, OutputFrames, OutputSettings, OverlapPolicy, TimeSettings};

@@ -5,16 +5,16 @@ use toml::{Table, Value};
 /// The library as it is written, `crates/scene/materials.toml`.
 pub const TEXT: &str = include_str!("../materials.toml");
 
-/// What the library says about a material.
+/// A material of the library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LibraryEntry {
     /// The name by which scenes use it.
     pub name: String,
     /// `shell`, `solid`, `rigid` or `rod`.
     pub kind: String,
-    /// What it is.
+    /// Description.
     pub description: String,
-    /// Where the numbers come from.
+    /// Source of the numbers.
     pub source: String,
 }
 

@@ -36,7 +36,7 @@ use crate::{
     variant::Variants,
 };
 
-/// Where a scene comes from.
+/// Source of a scene.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SceneSource {
     /// A file.
@@ -45,14 +45,14 @@ pub enum SceneSource {
     Builtin(String),
     /// Text, with a name for messages.
     Text {
-        /// What to call it.
+        /// Its name.
         name: String,
         /// The scene.
         text: String,
     },
 }
 
-/// How a scene is loaded.
+/// Options of loading a scene.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
     /// The folder that mesh files in the scene are relative to and may not leave. By default the
@@ -63,7 +63,7 @@ pub struct LoadOptions {
     pub allowed: Vec<PathBuf>,
     /// The folder that mesh files in overrides are relative to; by default the current one.
     pub cwd: Option<PathBuf>,
-    /// How large a scene may be.
+    /// Limits on the size of a scene.
     pub limits: SceneLimits,
     /// The scene's variant to load; the scene as it is by default.
     pub variant: Option<String>,
@@ -73,7 +73,7 @@ pub struct LoadOptions {
     pub method: Option<String>,
     /// The methods that a scene can name; the built-in ones by default.
     pub methods: Registry,
-    /// What to do about overlap at the start instead of what the scene says.
+    /// Policy for initial overlap that replaces the scene's.
     pub overlap: Option<OverlapPolicy>,
     /// Meshes in memory, by the path that the scene names them by (`mesh = "memory:NAME"`).
     pub meshes: Vec<(String, MeshFile)>,
@@ -81,7 +81,7 @@ pub struct LoadOptions {
     pub extensions: Vec<Extension>,
 }
 
-/// How large a scene may be.
+/// Limits on the size of a scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SceneLimits {
     /// Most nodes of all bodies together.
@@ -103,7 +103,7 @@ impl Default for SceneLimits {
 /// A loaded scene.
 #[derive(Debug)]
 pub struct Scene {
-    /// What does not change during a step.
+    /// The constant model.
     pub model: Model,
     /// The first state.
     pub state: State,
@@ -111,7 +111,7 @@ pub struct Scene {
     pub plan: RunPlan,
 }
 
-/// What a scene says beside the model and its first state.
+/// Settings of a scene other than the model and its initial state.
 #[derive(Clone, Debug)]
 pub struct RunPlan {
     /// The scene's name: given, or from the file's.
@@ -129,17 +129,17 @@ pub struct RunPlan {
     pub method: Box<dyn MethodConfig>,
     /// Steps and frames.
     pub time: TimeSettings,
-    /// How contact is looked for.
+    /// Settings of contact detection.
     pub contact: ContactSettings,
     /// Friction between every two materials.
     pub friction: FrictionTable,
     /// Which shells are refined, and when.
     pub adaptations: Vec<RefineAt>,
-    /// What is followed.
+    /// Recorded quantities.
     pub probes: Vec<Probe>,
-    /// What must hold.
+    /// Conditions that must hold.
     pub checks: Vec<Check>,
-    /// What is written.
+    /// Output settings.
     pub output: OutputSettings,
     /// A fingerprint of all that decides the motion, meshes and materials included. Name,
     /// description, duration, frames and output are left out, so that a run may be continued.
@@ -147,8 +147,8 @@ pub struct RunPlan {
 }
 
 impl Scene {
-    /// What overlaps at the start: what crosses first, then what is closer than the contact
-    /// thickness. Nothing if things do not touch.
+    /// Initial overlaps: crossings first, then pairs closer than the contact thickness. Empty if
+    /// bodies do not collide.
     pub fn overlaps(&self) -> Result<Vec<Overlapping>, DetectError> {
         let Self { model, state, plan } = self;
         if !plan.contact.enabled {
@@ -157,7 +157,7 @@ impl Scene {
         overlaps(model, state, &rules(model, &plan.contact, &plan.friction))
     }
 
-    /// How things touch; none if they do not.
+    /// Contact rules; none if bodies do not collide.
     pub fn contact_rules(&self) -> Option<ContactRules> {
         let Self { model, plan, .. } = self;
         let touching = plan.contact.enabled;
@@ -188,7 +188,7 @@ impl Scene {
 }
 
 impl SceneSource {
-    /// What the argument of a command means: a file, or the name of a built-in scene. Anything
+    /// The scene that the argument of a command names: a file, or a built-in scene. Anything
     /// with a separator or an extension is a file.
     pub fn from_argument(argument: &str) -> Self {
         let path = Path::new(argument);
@@ -202,7 +202,7 @@ impl SceneSource {
     }
 }
 
-/// How the materials of a model touch.
+/// Contact rules of the materials of a model.
 pub(crate) fn rules(
     model: &Model,
     contact: &ContactSettings,
@@ -369,8 +369,17 @@ fn supported(read: &read::Document, model: &Model, methods: &Registry) -> Result
     })
 }
 
-/// The names of a scene's variants, in the order of the file.
-pub fn variants(source: &SceneSource) -> Result<Vec<String>, SceneError> {
+/// A variant of a scene.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariantInfo {
+    /// Its name, as `--variant` takes it.
+    pub name: String,
+    /// Its `description`; empty if it has none of its own.
+    pub description: String,
+}
+
+/// The variants of a scene, in the order of the file.
+pub fn variants(source: &SceneSource) -> Result<Vec<VariantInfo>, SceneError> {
     let text = Text::read(source)?;
     let mut sources = Sources::default();
     sources.add(Origin::Scene, &text.shown, &text.text);
@@ -379,7 +388,7 @@ pub fn variants(source: &SceneSource) -> Result<Vec<String>, SceneError> {
     reporter.verdict()?;
     let variants = Variants::take(&mut root.ok_or_else(unexplained)?, &reporter);
     reporter.verdict()?;
-    Ok(variants.names().map(str::to_owned).collect())
+    Ok(variants.infos().collect())
 }
 
 /// Reads every variant of a scene, so that a mistake in one is reported whichever is loaded. A
@@ -459,14 +468,14 @@ pub(crate) fn resolve_overlap(
         };
         let place = read.bodies.iter().find(|b| Some(&b.name.value) == name);
         let place = place.map_or_else(|| culprit(read), |b| b.name.place);
-        let help = "move them apart in the scene; `stiction doctor` lists all that overlaps";
+        let help = "move them apart in the scene; `stiction doctor` lists all overlaps";
         let message = error.to_string();
         reporter.fail::<()>(ProblemKind::Overlap, place, message, Some(help.to_owned()));
     }
 }
 
-/// What to underline when the method cannot run the scene: its name if it was given, or else the
-/// first thing that would be touched.
+/// Span to underline if the method does not support the scene: its name if it was given, or else the
+/// first contact pair.
 fn culprit(read: &read::Document) -> SourceSpan {
     if read.method.place.end > read.method.place.start {
         return read.method.place;
@@ -538,7 +547,7 @@ impl Text {
             ))
         };
         let told = |error: std::io::Error| refuse(error.to_string());
-        // Opening a pipe would wait for whoever writes to it.
+        // Opening a pipe would wait for its writer.
         if !std::fs::metadata(path).map_err(told)?.is_file() {
             return Err(refuse("it is not a file".to_owned()));
         }

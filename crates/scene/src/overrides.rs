@@ -139,8 +139,8 @@ pub(crate) fn locate(
 
 /// Removes the value at `steps` from the tree.
 pub(crate) fn remove(steps: &[PathStep], root: &mut Table) -> Option<()> {
-    let (last, way) = steps.split_last()?;
-    let Some((PathStep::Key(first), way)) = way.split_first() else {
+    let (last, path) = steps.split_last()?;
+    let Some((PathStep::Key(first), path)) = path.split_first() else {
         let PathStep::Key(key) = last else {
             return None;
         };
@@ -148,7 +148,7 @@ pub(crate) fn remove(steps: &[PathStep], root: &mut Table) -> Option<()> {
         return Some(());
     };
     let mut node = root.get_mut(first)?;
-    for step in way {
+    for step in path {
         node = match (step, &mut node.value) {
             (PathStep::Key(key), Value::Table(table)) => table.get_mut(key)?,
             (PathStep::Index(index), Value::Array(items)) => items.get_mut(*index)?,

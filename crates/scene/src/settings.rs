@@ -1,11 +1,11 @@
-//! What a scene says beside the model: time, method, contact, friction, output.
+//! Settings of a scene other than the model: time, method, contact, friction, output.
 
 /// Steps and frames.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeSettings {
     /// The time step [s].
     pub step: f64,
-    /// How long the run lasts [s].
+    /// Duration of the run [s].
     pub duration: f64,
     /// When frames are written.
     pub frames: OutputFrames,
@@ -21,7 +21,7 @@ pub enum OutputFrames {
 }
 
 impl TimeSettings {
-    /// How many steps the run takes.
+    /// Number of steps of the run.
     pub fn steps(&self) -> u64 {
         // A duration that is a multiple of the step up to rounding takes exactly that many steps.
         (self.duration / self.step * (1.0 - 1e-12) - 1e-9)
@@ -29,7 +29,7 @@ impl TimeSettings {
             .max(0.0) as u64
     }
 
-    /// How many frames are due after `step` steps, the one at the start not counted.
+    /// Number of frames due after `step` steps, the one at the start not counted.
     pub fn frames_until(&self, step: u64) -> u64 {
         match self.frames {
             OutputFrames::EverySteps(n) => step / n.max(1),
@@ -51,18 +51,18 @@ impl TimeSettings {
     }
 }
 
-/// How contact is looked for.
+/// Settings of contact detection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactSettings {
-    /// Whether things may touch.
+    /// Whether bodies collide.
     pub enabled: bool,
-    /// How near surfaces come before they count as touching [m].
+    /// Distance between surfaces at which they are in contact [m].
     pub thickness: f64,
-    /// What is done about things that overlap at the start.
+    /// Policy for bodies that overlap at the start.
     pub overlap: OverlapPolicy,
 }
 
-/// What is done about things that overlap at the start.
+/// Policy for bodies that overlap at the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OverlapPolicy {
     /// The scene is refused.
@@ -85,7 +85,7 @@ impl Default for ContactSettings {
     }
 }
 
-/// What a run writes.
+/// Output of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputSettings {
     /// The formats of frames, by their names.
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_come_at_the_rate_asked_for() {
+    fn frames_come_at_the_requested_rate() {
         let t = time(0.01, 2.0, OutputFrames::PerSecond(24.0));
         let frames: Vec<u64> = (0..=200).filter(|s| t.is_frame(*s)).collect();
         assert_eq!(frames.len(), 49);

@@ -1,4 +1,4 @@
-//! Where text comes from, and places in it.
+//! Sources of text, and spans in them.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) struct At<T> {
     pub place: SourceSpan,
 }
 
-/// What kind of text a source is.
+/// Kind of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// The scene file or built-in scene.

@@ -1,4 +1,4 @@
-//! The document as a tree of values that know where they stand.
+//! The document as a tree of values with their spans.
 
 use toml::{
     Spanned,
@@ -85,7 +85,7 @@ impl Node {
 }
 
 impl Value {
-    /// What it is, for messages: `a number`, `a list`, …
+    /// Description for messages: `a number`, `a list`, …
     pub fn describe(&self) -> String {
         match self {
             Self::String(s) if s.chars().count() <= 40 => format!("the text \"{s}\""),

@@ -10,6 +10,7 @@ use toml_edit::{DocumentMut, Item, TableLike};
 use crate::{
     error::{ProblemKind, Reporter},
     format::{self, Type, section},
+    load::VariantInfo,
     overrides::{self, Change, Steps},
     source::At,
     suggest,
@@ -68,6 +69,24 @@ impl Variants {
     /// Their names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tables.iter().map(|e| e.key.as_str())
+    }
+
+    /// Their names with their descriptions.
+    pub fn infos(&self) -> impl Iterator<Item = VariantInfo> {
+        self.tables.iter().map(|entry| {
+            let description = match &entry.node.value {
+                Value::Table(table) => table.get("description").map(|n| &n.value),
+                _ => None,
+            };
+            let description = match description {
+                Some(Value::String(text)) => text.clone(),
+                _ => String::new(),
+            };
+            VariantInfo {
+                name: entry.key.clone(),
+                description,
+            }
+        })
     }
 
     /// Applies variant `name` to the tree. `document` is the file, which tells headings and dotted

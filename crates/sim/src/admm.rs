@@ -5,8 +5,8 @@
 //!
 //! **Deviations from the paper**
 //! - A step whose end is not reached safely, by conservative detection along the whole motion, is
-//!   solved again with contacts against what passes, and at last refused: it is then cut into
-//!   substeps. The paper accepts it.
+//!   solved again with contacts of the passing pairs, and at last refused: it is then divided
+//!   into substeps. The paper accepts it.
 //! - No line search: the contact solve replaces the step that a line search would shorten.
 //! - The solver's own deviations are listed at [`stiction_solvers::admm`].
 //!
@@ -26,10 +26,10 @@ use crate::{
     registry::MethodConfig,
 };
 
-/// How the method is run.
+/// Settings of the method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// How the elastic step is solved.
+    /// Solution of the elastic step.
     pub integrator: ElasticSolver,
     /// The solver of the linear problems; the splitting integrator has its own.
     pub by: SolverChoice,
@@ -42,8 +42,8 @@ pub struct Config {
     pub safe: bool,
 }
 
-/// Default bound on `residual` and `linear` of the certificate of every step [m/s]: a tenth of the
-/// creep at which a thing counts as resting, because a body may be faster than its worst contact.
+/// Default bound on `residual`, `linear` and `eliminated` of the certificate of every step [m/s]: a tenth of the
+/// creep at which a body counts as resting, because a body may be faster than its worst contact.
 pub const RESIDUAL: f64 = 1e-9;
 
 /// Default bound on the changes of an iteration [m/s], for linearisations that another one follows:

@@ -1,4 +1,4 @@
-//! What a method supports, as data, and the refusal of scenes that follows from it.
+//! Capabilities of methods as data, and the refusal of scenes that follows from them.
 
 use crate::needs::{ModelFeature, Need};
 
@@ -39,10 +39,10 @@ pub struct Restriction {
     pub lacks: Features,
 }
 
-/// What a method supports with its settings.
+/// Capabilities of a method with its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// What the method supports, whatever its settings.
+    /// Features supported with any settings.
     pub supports: Features,
     /// The settings that take from it.
     pub restrictions: Vec<Restriction>,
@@ -70,7 +70,7 @@ impl Capabilities {
         self.restrictions.iter().find(|r| r.lacks.has(feature))
     }
 
-    /// Refuses needs that are not supported, and says what to do about it.
+    /// Refuses needs that are not supported, with remedies.
     pub fn check(&self, method: &'static str, needs: &[Need]) -> Result<(), Unsupported> {
         let missing: Vec<&Need> = needs.iter().filter(|n| !self.has(n.feature)).collect();
         if missing.is_empty() {
@@ -118,7 +118,7 @@ pub struct Unsupported {
     pub method: &'static str,
     /// Which body or obstacle, and why.
     pub reason: String,
-    /// What to do about it: each of these helps.
+    /// Advice: each of these helps.
     pub remedies: Vec<String>,
 }
 

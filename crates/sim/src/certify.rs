@@ -89,6 +89,7 @@ fn overlap(
         fixed: step.dynamics.fixed(),
         obstacles: placements,
         previous,
+        held: &[],
     };
     Ok(detector.overlap(&now)?)
 }

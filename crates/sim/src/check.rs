@@ -9,11 +9,11 @@ use stiction_math::formula::Formula;
 pub struct Check {
     /// The name shown in tables; unique in a scene.
     pub name: String,
-    /// What is followed.
+    /// Measured quantity.
     pub of: Subject,
-    /// When it is looked at.
+    /// Time at which it is evaluated.
     pub when: When,
-    /// What is made of the values seen in that time.
+    /// Reduction of the values in that time.
     pub reduce: Reduce,
     /// The least accepted value; not used if the bounds move.
     pub min: f64,
@@ -23,7 +23,7 @@ pub struct Check {
     pub moving: Option<Box<MovingBound>>,
 }
 
-/// What a check follows.
+/// Quantity of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Subject {
     /// A probe, by its index.
@@ -132,7 +132,7 @@ pub enum When {
     End,
 }
 
-/// What a check makes of the values it sees.
+/// Reduction of the values of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reduce {
     /// Every value must lie in the bound; the worst one is reported.
@@ -149,10 +149,10 @@ pub enum Reduce {
     Spread,
 }
 
-/// A check on its way through a run: all that must be remembered is in these numbers.
+/// A check in progress: all that must be remembered is in these numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CheckProgress {
-    /// How many values were seen.
+    /// Number of values.
     pub count: f64,
     /// Least and greatest value seen.
     pub min: f64,
@@ -170,7 +170,7 @@ pub struct CheckProgress {
     pub s_ty: f64,
     /// One if a value was not a number.
     pub poisoned: f64,
-    /// Where bounds move: how far the worst value was outside them, negative inside.
+    /// For moving bounds: largest distance of a value outside them, negative inside.
     pub excess: f64,
     /// See `excess`: that value.
     pub worst: f64,
@@ -242,7 +242,36 @@ impl CheckProgress {
     }
 }
 
-/// How a check ended.
+/// Whether the scene itself says that the certificate of a step at time `t` [s] is good enough: a check bounds
+/// the `residual` there, and the step keeps within all such bounds on its fields.
+pub fn accepted(checks: &[Check], t: f64, h: f64, certificate: &Certificate) -> bool {
+    let at = Moment {
+        time: t,
+        probes: &[],
+        certificate: Some(certificate),
+    };
+    let mut demanded = false;
+    for check in checks {
+        let Subject::Certificate(field) = &check.of else {
+            continue;
+        };
+        // Which step is the last one is not known before.
+        let bounds_steps = check.reduce == Reduce::Value
+            && check.moving.is_none()
+            && !matches!(check.when, When::End);
+        if !bounds_steps || !check.sees(t, h) {
+            continue;
+        }
+        demanded |= field == "residual";
+        match check.of.value(&at) {
+            Some(value) if value >= check.min && value <= check.max => {}
+            _ => return false,
+        }
+    }
+    demanded
+}
+
+/// Result of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckOutcome {
     /// The check's name.
@@ -275,6 +304,17 @@ impl Check {
         self.take(progress, t, h, value, None);
     }
 
+    /// Whether the check looks at a step of `h` [s] that ends at `t` [s].
+    fn sees(&self, t: f64, h: f64) -> bool {
+        let slack = 1e-9 * h;
+        match self.when {
+            // Steps at t₁ and t₁ + h are equally near only at the midpoint, which the first takes.
+            When::At(at) => at > t - 0.5 * h - slack && at <= t + 0.5 * h - slack,
+            When::Between(from, to) => t >= from - slack && t <= to + slack,
+            When::End => true,
+        }
+    }
+
     fn take(
         &self,
         progress: &mut CheckProgress,
@@ -283,14 +323,7 @@ impl Check {
         value: f64,
         bounds: Option<[f64; 2]>,
     ) {
-        let slack = 1e-9 * h;
-        let sees = match self.when {
-            // Steps at t₁ and t₁ + h are equally near only at the midpoint, which the first takes.
-            When::At(at) => at > t - 0.5 * h - slack && at <= t + 0.5 * h - slack,
-            When::Between(from, to) => t >= from - slack && t <= to + slack,
-            When::End => true,
-        };
-        if !sees {
+        if !self.sees(t, h) {
             return;
         }
         if matches!(self.when, When::End) {
@@ -415,7 +448,32 @@ mod tests {
     }
 
     #[test]
-    fn what_a_run_did_not_reach_is_said() {
+    fn the_scene_accepts_steps_within_its_bounds_on_the_certificate() {
+        let bound = |field: &str, when: When, max: f64| Check {
+            of: Subject::Certificate(field.to_owned()),
+            ..check(when, Reduce::Value, f64::NEG_INFINITY, max)
+        };
+        let certificate = Certificate {
+            residual: 1e-3,
+            linear: 1e-2,
+            ..Certificate::default()
+        };
+        let whole = When::Between(0.0, 1.0);
+        let is_accepted = |checks: &[Check]| accepted(checks, 0.5, 0.01, &certificate);
+        assert!(is_accepted(&[bound("residual", whole, 2e-3)]));
+        assert!(!is_accepted(&[bound("residual", whole, 5e-4)]));
+        let linear = bound("linear", whole, 5e-3);
+        assert!(!is_accepted(&[bound("residual", whole, 2e-3), linear]));
+        // No demand, none at that time, none before the end.
+        assert!(!is_accepted(&[]));
+        assert!(!is_accepted(&[bound("penetration", whole, 1.0)]));
+        let later = When::Between(0.6, 1.0);
+        assert!(!is_accepted(&[bound("residual", later, 2e-3)]));
+        assert!(!is_accepted(&[bound("residual", When::End, 2e-3)]));
+    }
+
+    #[test]
+    fn checks_that_a_run_did_not_reach_are_reported() {
         let reached = |when: When, end: f64| {
             let c = check(when, Reduce::Value, -1.0, 1.0);
             let mut p = CheckProgress::default();
@@ -552,7 +610,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_that_moves_is_met_at_every_step_and_the_worst_is_told() {
+    fn a_moving_bound_is_met_at_every_step_and_the_worst_is_reported() {
         let mut c = check(When::Between(0.0, 1.0), Reduce::Value, f64::NAN, f64::NAN);
         c.moving = Some(Box::new(MovingBound::Between(None, Some(formula("1 + t")))));
         // Below 1 + t but where t = 0.5, where it is 0.25 above.

@@ -1,4 +1,4 @@
-//! From a model to what the detector knows: surfaces that follow blocks, and obstacles on their ways.
+//! Colliders of a model for the detector: surfaces that follow blocks, and kinematic obstacles.
 
 use stiction_bodies::{
     Model, Skin,
@@ -9,10 +9,10 @@ use stiction_contact::detect::{
 };
 use stiction_geometry::{TriMesh, analytic};
 
-/// How things touch.
+/// Contact rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContactRules {
-    /// How near surfaces come before they count as touching [m].
+    /// Distance between surfaces at which they are in contact [m].
     pub thickness: f64,
     /// Friction, cohesion and compliance between every two materials, in the order of
     /// [`material_names`].
@@ -126,7 +126,7 @@ pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
     list
 }
 
-/// The first segments of rods never touch what they grow out of.
+/// The first segments of rods never touch the body in which they are rooted.
 fn exempt(body: &stiction_bodies::Body) -> Option<Exempt> {
     let (rooted, rods) = (body.rooted?, body.kind.as_rods()?);
     let first = |w: &[u32]| w[0]..w[1].min(w[0].saturating_add(rooted.bare as u32));
@@ -152,7 +152,7 @@ fn is_closed(mesh: &TriMesh) -> bool {
     mesh.check_closed().is_ok()
 }
 
-/// Where every obstacle is at the two times [s], into `out` (cleared first).
+/// Pose of every obstacle at the two times [s], into `out` (cleared first).
 pub fn place(model: &Model, from: f64, to: f64, out: &mut Vec<Placement<'static>>) {
     out.clear();
     out.extend(

@@ -1,4 +1,4 @@
-//! What may change between steps without a change of topology: the state, loads and prescribed motion.
+//! Changes between steps that keep the topology: the state, loads and prescribed motion.
 
 use stiction_bodies::{BodyLoad, State, motion::Motion, schedule::Schedule};
 use stiction_math::Vec3;

@@ -46,7 +46,7 @@ pub enum ModelFeature {
     ParticleContact,
     /// Contacts that resist being pulled apart.
     Cohesion,
-    /// Contacts that give way.
+    /// Compliant contacts.
     Compliance,
     /// Bodies of kinds defined outside the library.
     OpenKinds,
@@ -153,7 +153,7 @@ impl ModelFeature {
             Self::Gusts => "remove `gust` from [air]",
             Self::Volumes => "remove the [[volume]] table",
             Self::Contact | Self::ParticleContact | Self::PerStepContact => {
-                "set `contact.enabled = false` to let things pass through one another"
+                "set `contact.enabled = false` to let bodies pass through one another"
             }
             Self::Cohesion => "remove `cohesion` from [friction]",
             Self::Compliance => "remove `compliance` from [friction]",
@@ -223,7 +223,7 @@ fn clause(feature: ModelFeature, model: &Model, rules: Option<&ContactRules>) ->
             first.map(|v| format!("volume `{}` is enclosed", v.name))
         }
         ModelFeature::Contact => model.contact.then(|| match model.obstacles.first() {
-            Some(o) => format!("obstacle `{}` would be touched", o.name),
+            Some(o) => format!("obstacle `{}` collides with bodies", o.name),
             None => "contact between bodies is enabled".to_owned(),
         }),
         ModelFeature::ParticleContact => body(

@@ -36,7 +36,7 @@ pub enum NewtonStop {
     },
 }
 
-/// How Newton is run.
+/// Settings of the method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// When to stop.

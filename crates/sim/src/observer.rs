@@ -9,12 +9,12 @@ pub trait Observer: Send {
     fn enter(&mut self, stage: Stage, h: f64) -> StepVerdict;
 }
 
-/// What an observer makes of a step.
+/// Verdict of an observer on a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepVerdict {
     /// The step goes on.
     Continue,
-    /// The substep counts as failed: it is cut in halves and tried again.
+    /// The substep counts as failed: it is repeated in two smaller ones.
     Reject,
     /// The step ends with an error.
     Stop,

@@ -1,4 +1,4 @@
-//! What overlaps in a state, by name and place: for messages and for pictures.
+//! Overlaps of a state, by name and place: for messages and for pictures.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::colliders::{ContactRules, collider_names, colliders, place};
 
 pub use stiction_contact::detect::SurfaceElement;
 
-/// Pairs that are closer than this part of the contact thickness below it are left alone: that is
+/// Penetrations below this fraction of the contact thickness are ignored: that is
 /// rounding, not an overlap.
 pub const TOLERANCE: f64 = 0.01;
 
@@ -24,7 +24,7 @@ pub struct Overlap {
     pub first: BodyPart,
     /// A part of another body, of the same, or of an obstacle.
     pub second: BodyPart,
-    /// How far they are below the contact thickness [m]; none where surfaces cross.
+    /// Penetration below the contact thickness [m]; none where surfaces cross.
     pub depth: Option<f64>,
     /// Whether they overlap, and are not merely closer than the contact thickness.
     pub overlaps: bool,
@@ -39,7 +39,7 @@ pub struct BodyPart {
     pub number: u32,
     /// Which vertex, edge or triangle of its surface.
     pub element: SurfaceElement,
-    /// Where the vertices of that are [m]; none for a solid without a mesh.
+    /// Positions of its vertices [m]; none for a solid without a mesh.
     pub corners: Vec<Vec3>,
 }
 
@@ -72,7 +72,7 @@ impl fmt::Display for Overlap {
     }
 }
 
-/// All overlaps in `state`: first surfaces that cross, by exact tests, and what is inside something
+/// All overlaps in `state`: first surfaces that cross, by exact tests, and bodies inside something
 /// else, then pairs that are closer
 /// than the contact thickness, deepest first.
 pub fn overlaps(
@@ -85,8 +85,8 @@ pub fn overlaps(
     Ok(found.iter().map(|o| surfaces.name(model, o)).collect())
 }
 
-/// How many pairs of triangles cross in `state`, by exact tests, and how many triangles reach into
-/// solids.
+/// Number of pairs of triangles that cross in `state`, by exact tests, and number of triangles that
+/// reach into solids.
 pub fn crossings(model: &Model, state: &State, rules: &ContactRules) -> Result<usize, DetectError> {
     still(model, state, rules, |d, step| d.intersections(step)).map(|found| found.len())
 }
@@ -112,11 +112,12 @@ fn still<T>(
         fixed: &vec![false; state.x.len()],
         obstacles: &placements,
         previous: &ContactSet::default(),
+        held: &[],
     };
     ask(&detector, &step)
 }
 
-/// Where the vertices of all colliders are, and their triangles.
+/// Positions of the vertices of all colliders, and their triangles.
 pub(crate) struct Surfaces(Vec<(Vec<Vec3>, Vec<[u32; 3]>)>);
 
 impl Surfaces {

@@ -1,5 +1,5 @@
-//! The elastic elements of a model as constraints of an alternating loop [narain2016], beside which
-//! contact is one more [daviet2020, Sect. 6.1].
+//! The elastic elements of a model as constraints of an alternating loop [narain2016], with
+//! contact as one more [daviet2020, Sect. 6.1].
 
 use stiction_bodies::{BodySplit, Model, State};
 use stiction_contact::solver::LocalStep;

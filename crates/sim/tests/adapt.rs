@@ -52,7 +52,7 @@ fn refine_at(sim: &mut Simulation, body: usize, times: &[f64]) {
     sim.adapt_by(Box::new(Refinements::new(vec![rule])));
 }
 
-/// A residual of 1e-8 m/s, as `residual = 1e-8` in a scene asks for.
+/// A residual of 1e-8 m/s, as `residual = 1e-8` in a scene requires.
 fn exact() -> admm::Config {
     let mut config = admm::Config::default();
     config.solver.polish = Some(Polish::to(1e-8));
@@ -105,7 +105,7 @@ fn slab() -> ObstacleShape {
 }
 
 #[test]
-fn what_rests_on_a_slope_rests_through_a_refinement() {
+fn a_body_at_rest_on_a_slope_rests_through_a_refinement() {
     for floor in [plane(), slab()] {
         let (model, state) = at_rest(20f64.to_radians(), floor);
         let method = admm(exact(), rules(&model, 0.5));

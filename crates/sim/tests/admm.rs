@@ -132,7 +132,7 @@ fn speed(sim: &Simulation) -> f64 {
     stiction_bodies::energy::momentum(body, sim.state()).x / body.total_mass()
 }
 
-/// What sticks sticks, what slides slides with g (sin θ − μ cos θ), for every kind of body.
+/// Bodies below the cone stick, others slide with g (sin θ − μ cos θ), for every kind of body.
 #[test]
 fn slopes_stick_and_slide_as_coulomb_says() {
     let h = 0.005;
@@ -173,7 +173,7 @@ fn slopes_stick_and_slide_as_coulomb_says() {
     }
 }
 
-/// Between the two coefficients what rests stays and what slides goes on sliding, slower and slower
+/// Between the two coefficients bodies at rest stay and sliding bodies go on sliding, slower and slower
 /// or faster and faster as the kinetic one says; what stops is held by the static one again.
 #[test]
 fn two_coefficients_start_and_stop() {

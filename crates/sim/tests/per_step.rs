@@ -21,7 +21,7 @@ use stiction_sim::{
     smooth::{Config, NewtonConfig, Solver},
 };
 
-/// A pinned sheet and a cloud of dust beside it.
+/// A pinned sheet and a cloud of dust next to it.
 fn cloud() -> (Model, State) {
     let mut b = Builder::new(GRAVITY, None);
     let body = b.shell(BodySpec::new("cloth"), sheet(3), &cloth()).unwrap();

@@ -128,7 +128,7 @@ fn documented_defaults_are_the_defaults() {
     }
 }
 
-/// A key that changes nothing would be one that nobody reads. Some have a meaning only beside others.
+/// A key that changes nothing would be one that nobody reads. Some have a meaning only together with others.
 #[test]
 fn every_documented_key_is_read() {
     for entry in Registry::default().entries() {

@@ -137,7 +137,7 @@ fn a_sheet_that_lies_too_close_is_lifted_and_no_more() {
     shell(&mut b, "upper", 6, Vec3::zeros(), up);
     let (model, state, before, report) = judged(b);
     assert!(report.moved < 1.5 * T, "{report:?}");
-    // Both give way, and the upper one stays above.
+    // Both yield, and the upper one stays above.
     let height = |s: &State, body: usize| {
         let x = &s.x[model.bodies[body].blocks.clone()];
         x.iter().map(|x| x.z).sum::<f64>() / x.len() as f64
@@ -188,8 +188,11 @@ fn a_rigid_box_that_is_sunk_in_a_plane_rises_straight() {
     floor(&mut b);
     let (model, state, before, report) = judged(b);
     assert!(matches!(model.bodies[0].kind, BodyKind::Rigid(_)));
-    let way = state.x[0] - before.x[0];
-    assert!((way - Vec3::z() * (0.02 + T)).norm() < 1e-4, "{way}");
+    let displacement = state.x[0] - before.x[0];
+    assert!(
+        (displacement - Vec3::z() * (0.02 + T)).norm() < 1e-4,
+        "{displacement}"
+    );
     assert!(state.rotations[0].angle() < 1e-3 && report.rounds < 20);
 }
 
@@ -209,13 +212,13 @@ fn a_box_deep_in_another_leaves_through_the_nearest_side() {
         b.rigid(spec, &mesh, 500.0, Damping::default()).unwrap();
     }
     let (_, state, before, _) = judged(b);
-    // Equal masses share the way.
+    // Equal masses share the displacement.
     assert!(state.x[2].z - before.x[2].z > 0.004);
     assert!(before.x[0].z - state.x[0].z > 0.004);
 }
 
 #[test]
-fn what_is_held_is_refused_with_its_names() {
+fn overlaps_of_pinned_bodies_are_refused_with_their_names() {
     let mut b = Builder::new(GRAVITY, None);
     let body = shell(&mut b, "flag", 4, Vec3::zeros(), Vec3::zeros());
     let all: Vec<u32> = (0..25).collect();
@@ -237,7 +240,7 @@ fn what_is_held_is_refused_with_its_names() {
 }
 
 #[test]
-fn what_cannot_come_apart_is_refused_after_bounded_work() {
+fn inseparable_overlaps_are_refused_after_bounded_work() {
     // A sheet between two plates that are closer than two thicknesses.
     let mut b = Builder::new(GRAVITY, None);
     shell(&mut b, "sheet", 4, Vec3::zeros(), Vec3::zeros());

@@ -37,7 +37,7 @@ fn simulate(built: (Model, State), h: f64, steps: usize) -> Simulation {
     sim
 }
 
-/// Where the tip of a heavy elastica is: B φ″ = w (L − s) cos φ, φ(0) = 0, φ′(L) = 0, by shooting.
+/// Tip of a heavy elastica: B φ″ = w (L − s) cos φ, φ(0) = 0, φ′(L) = 0, by shooting.
 fn elastica(bend: f64, weight: f64, length: f64) -> [f64; 2] {
     let steps = 4000;
     let ds = length / f64::from(steps);
@@ -226,7 +226,7 @@ fn helix_at_rest(twist: Twist) {
     }
 }
 
-/// Where the nodes of a curled strand, clamped at its upper end, hang at last.
+/// Equilibrium positions of the nodes of a curled strand, clamped at its upper end.
 fn hanging_curl(twist: Twist) -> Vec<Vec3> {
     let mut b = Builder::new(Vec3::new(0.0, 0.0, -9.81), None);
     let points = (0..40).map(|i| {
@@ -256,7 +256,7 @@ fn hanging_curl(twist: Twist) -> Vec<Vec3> {
 }
 
 #[test]
-fn a_hanging_curl_does_not_see_how_it_came_to_its_twist() {
+fn a_hanging_curl_does_not_depend_on_the_history_of_its_twist() {
     let [dynamic, quasi_static] = TWISTS.map(hanging_curl);
     let length = 0.4 * 39.0 * 0.02f64.hypot(0.003);
     assert!(dynamic[39].z < -0.12, "{}", dynamic[39].z);

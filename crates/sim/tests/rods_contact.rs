@@ -88,8 +88,8 @@ fn a_bar_rests_across_another() {
     assert!((at(6).z - lower).abs() < 1e-4, "{}", at(6).z);
     // The upper bar leans: where it crosses is between its nodes 5 and 6.
     let (a, b) = (at(13 + 5), at(13 + 6));
-    let way = (b - a).normalize();
-    let normal = way.cross(&Vec3::x()).normalize();
+    let along = (b - a).normalize();
+    let normal = along.cross(&Vec3::x()).normalize();
     let apart = normal.dot(&(a - at(6))).abs();
     let touching = 2.0 * RADIUS + THICKNESS;
     assert!((apart - touching).abs() < 1e-5, "{apart}");
@@ -97,12 +97,12 @@ fn a_bar_rests_across_another() {
     assert!(speed < 1e-3, "{speed}");
 }
 
-/// What probes say of contact, against the balance of forces and of torques. The floor bears both bars
+/// Contact probes against the balance of forces and of torques. The floor bears both bars
 /// whole. The upper bar, of weight w and half length a = 6 cm, leans: its middle is d = 2 mm past where it
 /// crosses the lower one and the end beyond stands on the floor, so that torques about that end give
 /// w a cos θ / (a + d) for the crossing.
 #[test]
-fn probes_tell_contacts_of_a_body_with_itself_from_others() {
+fn probes_distinguish_contacts_of_a_body_with_itself_from_others() {
     let sim = simulate(300);
     let contacts = sim.contacts();
     let sum = |with, what| {

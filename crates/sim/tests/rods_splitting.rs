@@ -92,7 +92,7 @@ fn a_hanging_curl_rests_where_newton_finds_it() {
     }
 }
 
-/// On the way, splitting that is iterated far enough makes Newton's steps, but for twists that lag behind
+/// During the motion, splitting that is iterated far enough makes Newton's steps, but for twists that lag behind
 /// by one step and for damping by finite changes of strains: the shorter the steps, the nearer they are.
 #[test]
 fn a_falling_curl_comes_nearer_to_newtons_with_shorter_steps() {

@@ -115,7 +115,7 @@ fn total(model: &Model, state: &State) -> Vec3 {
     model.bodies.iter().map(|b| momentum(b, state)).sum()
 }
 
-/// How far each spring is from its length [m].
+/// Deviation of each spring from its length [m].
 fn slack(sim: &Simulation) -> impl Iterator<Item = (&Attachment, f64)> {
     let at = |s: &Attachment| s.a.position(sim.state()) - s.b.position(sim.state());
     let springs = sim.model().attachments.iter();
@@ -179,7 +179,7 @@ fn roots_bear_their_strands() {
     assert!(error < 0.02, "{force} {expected}");
 }
 
-/// Roots turn with what they grow out of: after a third of a turn they stand on it as at first.
+/// Roots turn with the body in which they are rooted: after a third of a turn they stand on it as at first.
 #[test]
 fn roots_keep_their_direction_in_a_turning_body() {
     for ground in [block, sheet] {
@@ -218,7 +218,7 @@ fn roots_keep_their_direction_in_a_turning_body() {
 }
 
 #[test]
-fn bare_segments_do_not_touch_what_they_grow_out_of() {
+fn bare_segments_do_not_touch_the_body_they_are_rooted_in() {
     let count = |bare: usize| {
         let rooting = Rooting {
             bare,

@@ -83,7 +83,7 @@ fn builder(gravity: f64) -> Builder {
 
 #[test]
 fn boards_farther_apart_than_the_thickness_feel_nothing() {
-    // Beside one another, end to end, above one another and askew, from 1.05 thicknesses on.
+    // Side by side, end to end, above one another and askew, from 1.05 thicknesses on.
     let size = [1.0, 0.1, 0.02];
     for apart in [1.05 * THICKNESS, 0.01, 0.2] {
         let places = [
@@ -134,7 +134,7 @@ fn stacked_slabs_come_to_rest_where_they_are() {
             .map(|v| v.norm())
             .fold(fastest, f64::max);
     }
-    // They sink by a part of three thicknesses at most: v² < 2 g 3 δ.
+    // They sink by a fraction of three thicknesses at most: v² < 2 g 3 δ.
     assert!(fastest < (6.0 * G * THICKNESS).sqrt(), "{fastest} m/s");
     let moved = sim
         .state()
@@ -308,12 +308,12 @@ fn a_start_inside_the_thickness_adds_no_energy() {
 
 #[test]
 fn a_box_in_the_corner_of_a_coarse_room_is_held_by_all_walls() {
-    // The walls of a room are faces of one mesh that meet at concave edges.
-    let mut room = slab([0.4, 0.4, 0.4], Vec3::zeros());
-    room.triangles.iter_mut().for_each(|t| t.swap(1, 2));
+    // The walls of a cavity are faces of one mesh that meet at concave edges.
+    let mut cavity = slab([0.4, 0.4, 0.4], Vec3::zeros());
+    cavity.triangles.iter_mut().for_each(|t| t.swap(1, 2));
     let mut b = Builder::new(Vec3::new(4.0, 3.0, -8.0), None);
     b.contact(true);
-    obstacle(&mut b, ObstacleShape::Mesh(room));
+    obstacle(&mut b, ObstacleShape::Mesh(cavity));
     let corner = 0.2 - 0.05 - 1.5 * THICKNESS;
     let at = Vec3::new(corner, corner, -corner);
     rigid(&mut b, "box", &slab([0.1, 0.1, 0.1], at), Vec3::zeros());

@@ -94,7 +94,7 @@ fn smooth(integrator: Integrator, epsilon: f64) -> Config {
     config
 }
 
-/// How far the block slides on 10° with μ = 0.177 from 0.1 m/s, and when it has stopped: the first
+/// Sliding distance of the block on 10° with μ = 0.177 from 0.1 m/s, and its stopping time: the first
 /// time from which on a step moves it by less than 1 mm/s.
 fn slide(scene: (Model, State), config: Config, h: f64) -> (f64, f64) {
     stops(simulation(scene, 0.177, h, config), h)
@@ -169,7 +169,7 @@ fn a_block_stops_where_and_when_coulomb_says() {
 }
 
 #[test]
-fn what_sticks_creeps_as_the_smoothing_says() {
+fn sticking_contacts_creep_as_the_smoothing_says() {
     // s(v) = 1 − (1 − v/ε)² = tan θ/μ. Friction is spread over the nodes by creeping a few elastic
     // displacements, which takes the longer the smaller ε is: so do the steps.
     let theta = 20f64.to_radians();

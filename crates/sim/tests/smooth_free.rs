@@ -198,7 +198,7 @@ fn every_integrator_has_its_order() {
 
 #[test]
 fn backward_euler_is_what_method_newton_does() {
-    // The volume's law aside, which only this method knows.
+    // Without the volume's law, which only this method supports.
     let scene = || {
         let (mut model, state) = swinging();
         model.volumes.clear();

@@ -122,7 +122,7 @@ fn with_step(name: &str, h: f64) -> Simulation {
     Simulation::new(model, state, method, h).unwrap()
 }
 
-/// What an observer does, and how many substeps it has seen begin.
+/// Action of an observer, and the number of substeps that began.
 #[derive(Default)]
 struct Script {
     /// Substep, counted from 1, stage and verdict.

@@ -11,7 +11,7 @@ use crate::{admm, cr, ica, local, newton, reference};
 pub struct SolverEntry {
     /// The name used on the command line.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// Description in one line.
     pub about: &'static str,
     /// Makes it, with settings for stored problems: accurate, from any start.
     pub make: fn() -> Box<dyn ContactSolver>,
@@ -62,12 +62,12 @@ pub fn solver(name: &str) -> Option<Box<dyn ContactSolver>> {
 }
 
 /// The splitting with Newton's method as its polishing solver, which is used where
-/// [`admm::Config::polish`] asks for it.
+/// [`admm::Config::polish`] requires it.
 pub fn polished_admm(config: admm::Config) -> admm::Admm {
     admm::Admm::new(config).with_polisher(Box::new(newton::NewtonSolver::default()))
 }
 
-/// One solver after another until one has solved the problem: it solves what any of them solves. Each
+/// One solver after another until one has solved the problem: it solves every problem that any of them solves. Each
 /// starts from the answer of the one before.
 pub struct Auto {
     solvers: Vec<Box<dyn ContactSolver>>,

@@ -77,7 +77,7 @@ fn random_problems_are_solved_as_the_slow_solver_solves_them() {
 }
 
 #[test]
-fn what_is_not_solved_is_reported_and_finite() {
+fn unsolved_problems_are_reported_and_finite() {
     let config = Config {
         max_iterations: 40,
         ..Config::accurate()
@@ -176,24 +176,30 @@ fn a_block_slides_to_a_stop_where_it_should() {
     let (angle, mu, h) = (10f64.to_radians(), 0.177, 0.01);
     let downhill = Vec3::new(angle.cos(), 0.0, -angle.sin());
     let mut speed = 0.1;
-    let (mut way, mut stop) = (0.0, None);
+    let (mut distance, mut stop) = (0.0, None);
     let mut state = Solution::default();
     let mut solver = Admm::new(Config::default());
     for step in 1..=2000 {
         let problem = incline(4, angle, mu, speed).problem;
         run(&mut solver, &problem, &mut state).unwrap();
         speed = state.v.iter().map(|v| v.dot(&downhill)).sum::<f64>() / 4.0;
-        way += h * speed;
+        distance += h * speed;
         if speed < 1e-9 && stop.is_none() {
-            stop = Some((f64::from(step) * h, way));
+            stop = Some((f64::from(step) * h, distance));
         }
     }
     let (time, stopped_at) = stop.unwrap();
     let deceleration = 9.81 * (mu * angle.cos() - angle.sin());
     assert!((time / (0.1 / deceleration) - 1.0).abs() < 0.01, "{time} s");
     let exact = 0.005 / deceleration;
-    assert!((way / exact - 1.0).abs() < 0.01, "{way} m of {exact}");
-    assert!((way - stopped_at).abs() < 1e-12, "creep after the stop");
+    assert!(
+        (distance / exact - 1.0).abs() < 0.01,
+        "{distance} m of {exact}"
+    );
+    assert!(
+        (distance - stopped_at).abs() < 1e-12,
+        "creep after the stop"
+    );
 }
 
 /// The paper's own tolerance, step after step: what holds must come to hold exactly.
@@ -227,7 +233,7 @@ fn rest_becomes_exact_and_stays() {
     }
 }
 
-/// What rests under the forces of the last step is solved before anything is iterated.
+/// Rest under the forces of the last step is solved before anything is iterated.
 #[test]
 fn a_start_that_is_solved_is_the_answer() {
     let problem = incline(20, 0.3, 0.5, 0.0).problem;
@@ -254,7 +260,7 @@ fn a_start_that_is_solved_is_the_answer() {
 
 /// Forces of a rest that has ended must not linger, not even with few iterations.
 #[test]
-fn what_lifts_off_is_free_at_once() {
+fn bodies_that_lift_off_are_free_at_once() {
     let rest = incline(12, 0.2, 0.5, 0.0).problem;
     let mut thrown = rest.clone();
     thrown.f.iter_mut().for_each(|f| *f += Vec3::z() * 0.1);
@@ -520,9 +526,9 @@ impl ContactSource for Watchful {
     }
 }
 
-/// However few iterations there are, the velocity that is returned was asked about.
+/// However few iterations there are, the returned velocity was checked.
 #[test]
-fn an_answer_that_is_not_finished_does_not_run_into_what_it_never_asked_about() {
+fn an_unconverged_answer_does_not_run_into_undetected_contacts() {
     let known = incline(12, 0.3, 0.5, 0.0);
     for max_iterations in [1, 3, 5] {
         let config = Config {

@@ -1,4 +1,4 @@
-//! Nested relaxation finds the same answers, on its own way.
+//! Nested relaxation finds the same answers by other iterations.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use stiction_contact::generate::{RandomProblem, incline, pulled_chain, random};

@@ -13,7 +13,7 @@ use stiction_contact::{CertifyConfig, FrictionProblem, certify};
 use stiction_math::Vec3;
 use stiction_solvers::{admm, cr, ica, newton, reference};
 
-/// What is asked for, in residual and in dynamics [m/s].
+/// Required tolerance of `residual` and `linear` [m/s].
 const ASKED: f64 = 1e-9;
 
 fn problems() -> Vec<(RandomProblem, u64, FrictionProblem)> {
@@ -83,9 +83,9 @@ fn splitting_and_the_slow_solver_solve_all_problems_and_agree_where_one_answer_e
     assert!(several.len() * 40 < count, "second answers: {several:?}");
 }
 
-/// Whatever a solver is asked for, «converged» means that the certificate is below it.
+/// For any tolerance, «converged» means that the certificate is below it.
 #[test]
-fn no_solver_claims_what_the_certificate_denies() {
+fn no_solver_claims_convergence_against_the_certificate() {
     let mut claims = 0;
     for (kind, seed, problem) in problems() {
         for tolerance in [1e-3, 1e-6, 1e-10] {

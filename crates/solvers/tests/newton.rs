@@ -31,7 +31,7 @@ fn solve(
     run(&mut NewtonSolver::new(*config), problem, state)
 }
 
-/// What is asked for, in residual and in dynamics [m/s].
+/// Required tolerance of `residual` and `linear` [m/s].
 const ASKED: f64 = 1e-9;
 
 fn asked() -> Config {
@@ -154,9 +154,9 @@ fn extremes() {
     assert!(state.v.iter().all(|v| v.iter().all(|v| v.is_finite())));
 }
 
-/// What is kept is the best answer: a limit that ends the search early can only make it worse.
+/// The best answer is kept: a limit that ends the search early can only make it worse.
 #[test]
-fn what_is_not_solved_is_reported_and_never_worse_than_the_start() {
+fn unsolved_problems_are_reported_and_never_worse_than_the_start() {
     for seed in 0..24 {
         let kind = RandomProblem::ALL[seed as usize % RandomProblem::ALL.len()];
         let problem = random(kind, 25, seed);
@@ -269,7 +269,7 @@ fn a_polished_answer_rests() {
         };
         let mut after = state.clone();
         run(&mut admm::Admm::new(one), &problem, &mut after).unwrap();
-        // Masses that differ by a million make as much of an imbalance.
+        // Masses that differ by a million make as large a momentum residual.
         let moved = distance(&after.v, &state.v);
         assert!(moved < 1e4 * ASKED, "{name}: {moved:e}");
     }

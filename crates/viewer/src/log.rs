@@ -1,4 +1,4 @@
-//! From marks to the log calls of Rerun: the only way in which anything comes on the screen.
+//! From marks to the log calls of Rerun: the only place that draws.
 
 use rerun::{
     Arrows3D, Color, EntityPath, EntityPathPart, LineStrips3D, Mesh3D, Points3D, RecordingStream,

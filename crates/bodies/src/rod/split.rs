@@ -23,7 +23,7 @@
 //!
 //! **Frames** are transported from the start of the step as everywhere, at the twists that minimise the
 //! energy there: θ lags behind x by one step. Both halves of a step then only lower the energy, and rest
-//! is the same as with any other integrator; on the way there is an error of first order in the step.
+//! is the same as with any other integrator; before that there is an error of first order in the step.
 //!
 //! **Rest.** Where a step begins within the tolerance of the loop, the loop ends after one iteration, which
 //! does not damp rounding: it grows until it reaches the tolerance, and a rod at rest moves by some hundred

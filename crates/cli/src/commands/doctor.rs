@@ -24,7 +24,7 @@ pub struct DoctorArgs {
     file: String,
     #[command(flatten)]
     with: SceneArgs,
-    /// Where `overlaps.vtu` is written if things of a scene overlap; the current folder by default.
+    /// Folder of `overlaps.vtu`, which is written if bodies overlap; the current folder by default.
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
     /// Print one JSON document.
@@ -147,7 +147,7 @@ fn scene(args: &DoctorArgs, report: &mut Report) -> Result<(), Failure> {
             path.display()
         )));
     }
-    // Overlap is what a doctor is asked about: it is a finding, not a reason to leave.
+    // An overlap is a finding here, not a reason to stop.
     let scene = load_with(&args.file, &args.with, Some(OverlapPolicy::Ignore))?;
     let (model, state) = (&scene.model, &scene.state);
     let mut surface = TriMesh::default();
@@ -208,7 +208,7 @@ fn scene(args: &DoctorArgs, report: &mut Report) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How many overlaps are listed one by one.
+/// Number of overlaps listed one by one.
 const LISTED: usize = 20;
 
 fn overlap(args: &DoctorArgs, scene: &Scene, report: &mut Report) -> Result<(), Failure> {
@@ -225,7 +225,7 @@ fn overlap(args: &DoctorArgs, scene: &Scene, report: &mut Report) -> Result<(), 
             ),
             false => (
                 "warning",
-                "they are pushed apart in the first step; `contact.overlap = \"resolve\"` does it gently",
+                "the run moves them apart; `contact.overlap = \"resolve\"` does so before the first step",
             ),
         };
         let part = format!("bodies `{}` and `{}`", o.first.name, o.second.name);

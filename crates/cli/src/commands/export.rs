@@ -21,10 +21,10 @@ use crate::replay::{Replay, SeenCells};
 pub struct ExportArgs {
     /// The folder of a run that wrote frames as vtu.
     dir: PathBuf,
-    /// What to write: usd, gltf (a file of the whole run), obj, ply (a file per body and frame).
+    /// Formats: usd, gltf (a file of the whole run), obj, ply (a file per body and frame).
     #[arg(short, long, value_delimiter = ',', required = true)]
     format: Vec<String>,
-    /// Where to; the folder of the run by default.
+    /// Folder to write to; the folder of the run by default.
     #[arg(short, long)]
     out: Option<PathBuf>,
     /// Leave obstacles out.

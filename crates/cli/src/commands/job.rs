@@ -215,7 +215,7 @@ impl Job {
     }
 }
 
-/// A run on its way.
+/// A run in progress.
 struct Run {
     sim: Simulation,
     recorder: Recorder,
@@ -228,7 +228,7 @@ struct Run {
     every: Option<u64>,
 }
 
-/// How the steps of a run ended.
+/// End of the steps of a run.
 enum End {
     Done,
     Interrupted,
@@ -356,7 +356,7 @@ fn explain(dir: &Path, error: &StepError) -> Failure {
 }
 
 /// Refusal to resume a run of another scene than the one given, which names the differences; none if
-/// the checkpoint is of that scene, cannot be read or does not know its scene.
+/// the checkpoint is of that scene, cannot be read or does not contain its scene.
 fn another_scene(dir: &Path, hash: u64, now: &KeptScene) -> Option<Failure> {
     let stored = Recorder::stored_scene(dir).ok()?;
     let then = stored.source.filter(|_| stored.hash != hash)?;

@@ -30,7 +30,7 @@ macro_rules! eprintln {
     };
 }
 
-/// Why standard output ended, if it did.
+/// Error that ended standard output, if any.
 static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
 
 /// Writes to standard output until that fails.

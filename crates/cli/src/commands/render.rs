@@ -26,7 +26,7 @@ pub struct RenderArgs {
     /// The picture to write.
     #[arg(short, long, value_name = "FILE.png")]
     out: PathBuf,
-    /// Where the eye stands: `AZIMUTH,ELEVATION` in degrees.
+    /// Direction of the camera: `AZIMUTH,ELEVATION` in degrees.
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true, num_args = 1)]
     camera: Option<Vec<f64>>,
     /// Width and height in pixels.

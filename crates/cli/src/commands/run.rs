@@ -30,7 +30,7 @@ pub struct RunArgs {
     scene: Option<String>,
     #[command(flatten)]
     with: SceneArgs,
-    /// Where to write; `out/NAME` by default.
+    /// Folder to write to; `out/NAME` by default.
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Stop after this many frames, whatever the scene's duration.
@@ -192,7 +192,7 @@ pub fn load(name: &str, with: &SceneArgs) -> Result<Scene, Failure> {
     load_with(name, with, None)
 }
 
-/// The same with another answer to overlap at the start than the scene's.
+/// Loads the scene with another policy for initial overlap than the scene's.
 pub fn load_with(
     name: &str,
     with: &SceneArgs,
@@ -266,7 +266,7 @@ fn formats(
     Ok((found, wholes))
 }
 
-/// What failed, on standard error: all that a quiet run says.
+/// Prints failures on standard error: all output of a quiet run.
 fn failures(summary: &Summary, judged: bool) {
     if !is_certified(summary) {
         eprintln!("{NOT_A_NUMBER}");
@@ -283,20 +283,20 @@ const NOT_A_NUMBER: &str = "  FAIL the certificate of a step has a value that is
 
 /// One requirement as a line.
 fn requirement_line(required: &CheckResult) -> String {
-    format!(
-        "{} --require {}: worst of all steps {:.9e}",
-        if required.passed { "  ok  " } else { "  FAIL" },
-        required.name,
-        required.value
-    )
+    let found = match &required.untested {
+        Some(reason) => format!("not tested, {reason}"),
+        None => format!("worst of all steps {:.9e}", required.value),
+    };
+    let verdict = if required.passed { "  ok  " } else { "  FAIL" };
+    format!("{verdict} --require {}: {found}", required.name)
 }
 
-/// The largest certificate bounds of steps whose solver stopped at its iteration limit, and whether the
+/// The largest certificate bounds of steps that the solver did not solve to its tolerance, and whether the
 /// scene's own checks accept them.
 fn unconverged(summary: &Summary) -> String {
     let worst = |name: &str| summary.certificate.get(name).map_or(f64::NAN, |b| b.max);
-    let of =
-        |c: &&CheckResult| matches!(c.of.as_str(), "certificate.residual" | "certificate.linear");
+    let bounded = ["residual", "linear", "eliminated"].map(|f| format!("certificate.{f}"));
+    let of = |c: &&CheckResult| bounded.contains(&c.of);
     let bounds: Vec<&CheckResult> = summary.checks.iter().filter(of).collect();
     let matters = match (bounds.is_empty(), bounds.iter().all(|c| c.passed)) {
         (true, _) => {
@@ -306,9 +306,13 @@ fn unconverged(summary: &Summary) -> String {
         (false, true) => "this meets the scene's checks",
         (false, false) => "this does not meet the scene's checks; raise `method.max_iterations`",
     };
+    let eliminated = match summary.certificate.get("eliminated") {
+        Some(bound) => format!(", with velocities eliminated {:.1e} m/s", bound.max),
+        None => String::new(),
+    };
     format!(
-        "{} of {} steps ended at the iteration limit above the solver's tolerance; over the run the \
-         residual is at most {:.1e} m/s, of the linear problem {:.1e} m/s: {matters}",
+        "{} of {} steps ended above the solver's tolerance; over the run the residual is at most {:.1e} \
+         m/s{eliminated}, of the linear problem {:.1e} m/s: {matters}",
         summary.unconverged_steps,
         summary.steps,
         worst("residual"),
@@ -355,8 +359,12 @@ fn report(summary: &Summary, dir: &Path, verbose: bool) {
     }
     if summary.contacts.max > 0.0 {
         let worst = |name: &str| summary.certificate.get(name).map_or(f64::NAN, |b| b.max);
+        let eliminated = match summary.certificate.get("eliminated") {
+            Some(bound) => format!(" ({:.1e} m/s with velocities eliminated)", bound.max),
+            None => String::new(),
+        };
         println!(
-            "certificate, worst step: residual {:.1e} m/s, creep {:.1e} m/s, penetration {:.1e} m, momentum residual {:.1e} m/s",
+            "certificate, worst step: residual {:.1e} m/s{eliminated}, creep {:.1e} m/s, penetration {:.1e} m, momentum residual {:.1e} m/s",
             worst("residual"),
             worst("creep"),
             worst("penetration"),

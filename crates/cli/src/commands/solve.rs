@@ -72,7 +72,7 @@ fn solver_names() -> PossibleValuesParser {
         .into()
 }
 
-/// What a solver made of a problem.
+/// Result of a solver for a problem.
 #[derive(Debug, Serialize)]
 struct Outcome {
     file: String,
@@ -97,7 +97,7 @@ struct Outcome {
     warnings: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    /// Time [s], iterations and error [m/s] on the way.
+    /// Time [s], iterations and error [m/s] during the solve.
     #[serde(skip)]
     curve: Vec<(f64, usize, f64)>,
 }

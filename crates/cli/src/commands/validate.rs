@@ -31,7 +31,7 @@ pub struct ValidateArgs {
     /// List the cases and run nothing.
     #[arg(long)]
     list: bool,
-    /// Where to write report.html and report.json; `out/validation` by default.
+    /// Folder of report.html and report.json; `out/validation` by default.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Threads to use; all cores by default.
@@ -42,7 +42,7 @@ pub struct ValidateArgs {
     json: bool,
 }
 
-/// What `report.json` holds.
+/// Contents of `report.json`.
 #[derive(Serialize)]
 struct Report<'a> {
     version: &'static str,

@@ -18,7 +18,7 @@ pub fn cases() -> [ValidationCase; 1] {
 const VOUSSOIRS: usize = 16;
 const SIZE: (f64, f64, f64) = (1.0, 0.001, 0.2);
 
-/// How well a line of thrust fits into the arch of thickness `t`: not negative if one does.
+/// Margin of the line of thrust in the arch of thickness `t`: not negative if one fits.
 ///
 /// By symmetry the crown bears a horizontal thrust H at the height y, without shear. Voussoirs 1 to k from there have the
 /// weight k and centres x_j; moments about the point at the radius ρ of joint k, at the angle θ from the crown:

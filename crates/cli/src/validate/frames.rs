@@ -1,4 +1,4 @@
-//! What the laws do not contain: a frame of reference, a handedness, a direction, a size, action at a distance.
+//! Invariances of the laws: frame of reference, handedness, direction, size, no action at a distance.
 
 use stiction_math::{Mat3, Vec3, nalgebra};
 
@@ -68,7 +68,7 @@ struct Thing {
     nodes: bool,
 }
 
-/// Bodies of the scene; with the block on the mat or beside it.
+/// Bodies of the scene; with the block on the mat or next to it.
 fn things(on_mat: bool) -> [Thing; 4] {
     let (y, z) = if on_mat { (0.7, 0.022) } else { (0.4, 0.021) };
     let thing = |name, place, velocity, turn, nodes| Thing {
@@ -86,7 +86,7 @@ fn things(on_mat: bool) -> [Thing; 4] {
     ]
 }
 
-/// How the scene is changed: x' = λ Q x(t) + V t'.
+/// The change of the scene: x' = λ Q x(t) + V t'.
 struct Change {
     name: &'static str,
     /// A turn (axis, angle [°]).
@@ -248,7 +248,7 @@ fn symmetry(lab: &Lab<'_>, on_mat: bool) -> Result<Findings, Trouble> {
             ),
             FrictionAccuracy::Smoothed { epsilon } => (
                 0.001 + 10.0 * epsilon / change.scale.sqrt() * runs[0].end(),
-                "a penalty that sinks differently, by less than the contact thickness, and creep of ε, which is larger beside the smaller speeds",
+                "a penalty that sinks differently, by less than the contact thickness, and creep of ε, which is larger relative to the smaller speeds",
             ),
         };
         for thing in &things {

@@ -41,7 +41,7 @@ pub fn cases() -> [ValidationCase; 5] {
 }
 
 /// A soft cube with ν = 0 between walls that have closed by s = 1 mm each: strain 2s/L, F = E A 2s/L
-/// = 20 N. A penalty gives way, so that F is the measured one in accelerations; whether it holds is
+/// = 20 N. A penalty yields, so that F is the measured one in accelerations; whether it holds is
 /// asked 25 % from the border.
 fn pinch(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     let (force, mass) = (20.0, 1.0);
@@ -59,7 +59,7 @@ fn pinch(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             FrictionAccuracy::Exact => (0.01 * force, "1 %: the weight bends the cube a little"),
             FrictionAccuracy::Smoothed { .. } => (
                 0.15 * force,
-                "15 %: a penalty of 1e5 N/m gives way by up to 0.15 mm of 1 mm",
+                "15 %: a penalty of 1e5 N/m yields by up to 0.15 mm of 1 mm",
             ),
         },
         &runs[0].command,
@@ -121,23 +121,23 @@ fn wedge(lab: &Lab<'_>) -> Result<Findings, Trouble> {
                 FrictionAccuracy::Exact => (REST, "exact friction"),
                 FrictionAccuracy::Smoothed { .. } => (
                     0.1 * creep,
-                    "10 % of the creep: the block loses its strain on the way",
+                    "10 % of the creep: the block loses its strain while it moves",
                 ),
             },
             &runs[0].command,
         ),
         Row::at_most(
-            "μ = 1.1 tan α: way upwards over s/tan α",
+            "μ = 1.1 tan α: displacement upwards over s/tan α",
             "",
             (runs[0].last("rise") - runs[0].first("rise")) / free,
             (
                 0.25,
-                "a quarter: pressed at its lower edges, the block bends, and its middle rises by a part of s",
+                "a quarter: pressed at its lower edges, the block bends, and its middle rises by a fraction of s",
             ),
             &runs[0].command,
         ),
         Row::at_most(
-            "μ = 0.9 tan α: s/tan α, less the way upwards, over s/tan α",
+            "μ = 0.9 tan α: s/tan α, less the displacement upwards, over s/tan α",
             "",
             1.0 - rise / free,
             (0.0, "squeezed out for good"),
@@ -229,7 +229,7 @@ fn layers(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             "upper sheet: acceleration",
             "m/s²",
             (expected, run.line("upper", 0.2, 0.4).1),
-            (2e-3 * expected, "0.2 %: the layers below give way a little"),
+            (2e-3 * expected, "0.2 %: the layers below yield a little"),
             &run.command,
         ),
         Row::near(
@@ -332,7 +332,7 @@ fn stack(lab: &Lab<'_>) -> Result<Findings, Trouble> {
                     (0.0, change("top_height")),
                     (
                         10.0 * thickness,
-                        "ten joints that give way by less than the contact thickness",
+                        "ten joints that yield by less than the contact thickness",
                     ),
                     &run.command,
                 ),

@@ -1,4 +1,4 @@
-//! Where experiments are run: scenes with changes, and what was followed in them.
+//! The runs of experiments: scenes with changes, and their recorded quantities.
 
 use std::fmt::Display;
 
@@ -14,7 +14,7 @@ use stiction_sim::{
 /// The standard acceleration of the scenes [m/s²].
 pub const GRAVITY: f64 = 9.81;
 
-/// What rests exactly is no faster than this [m/s]: a hundredth of the velocity that the solver's
+/// Speed limit of exact rest [m/s]: a hundredth of the velocity that the solver's
 /// tolerance of 1e-10 m allows in a step of 10 ms.
 pub const REST: f64 = 1e-8;
 
@@ -22,10 +22,10 @@ pub const REST: f64 = 1e-8;
 /// by about a tenth of the contact thickness.
 const STIFFNESS: f64 = 1e5;
 
-/// What a method makes of friction at rest.
+/// Accuracy of a method's friction at rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FrictionAccuracy {
-    /// What holds does not move.
+    /// Sticking contacts do not move.
     Exact,
     /// Friction is smoothed below this speed [m/s]: what holds creeps.
     Smoothed {
@@ -44,7 +44,7 @@ impl FrictionAccuracy {
         }
     }
 
-    /// The same with two coefficients: the least v with μ(v) s(v; ε) = `ratio`, by bisection.
+    /// Creep with two coefficients: the least v with μ(v) s(v; ε) = `ratio`, by bisection.
     pub fn creep_of_two(self, rest: f64, sliding: f64, ratio: f64) -> f64 {
         let Self::Smoothed { epsilon } = self else {
             return 0.0;
@@ -89,7 +89,7 @@ pub struct Lab<'a> {
     pub method: &'a str,
     /// Fewer and shorter runs.
     pub quick: bool,
-    /// What it makes of friction.
+    /// Accuracy of its friction at rest.
     pub friction: FrictionAccuracy,
 }
 
@@ -168,7 +168,7 @@ pub struct LabRun {
     reports: Vec<StepReport>,
 }
 
-/// Why there is no run.
+/// Reason for which there is no run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Trouble {
     /// The method cannot run the scene, and says so.
@@ -204,8 +204,9 @@ impl<'a> Lab<'a> {
         if self.quick { quick } else { whole }
     }
 
-    /// How far below the contact thickness [m] a thing begins that bears `force` [N] on each of its
-    /// contacts from the start: a penalty of stiffness κ pushes with 3κ d²/δ [larionov, Sect. III-B].
+    /// Initial penetration below the contact thickness [m] of a body that carries `force` [N] on
+    /// each of its
+    /// contacts from the start: the force of a penalty of stiffness κ is 3κ d²/δ [larionov, Sect. III-B].
     pub fn sunk(&self, force: f64, thickness: f64) -> f64 {
         match self.friction {
             FrictionAccuracy::Exact => 0.0,

@@ -7,7 +7,7 @@
 //! whose friction is smooth. For such a method the closed form is that of its own law: what should
 //! rest creeps with the speed v at which s(v; ε) = T/(μN) [larionov, Eq. 7].
 //!
-//! A new family of cases gets a file of its own beside the others, and a line in [`cases`].
+//! A new family of cases gets a file of its own in this folder, and a line in [`cases`].
 
 mod arch;
 mod cloths;
@@ -36,37 +36,37 @@ pub use lab::{Experiment, FrictionAccuracy, Lab, LabRun, Trouble};
 pub struct ValidationCase {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it shows, in a sentence.
+    /// Title in one sentence.
     pub title: &'static str,
-    /// What must come out.
+    /// The expected result.
     pub closed_form: &'static str,
     /// Runs it.
     pub run: fn(&Lab<'_>) -> Result<Findings, Trouble>,
 }
 
-/// What a case found with one method.
+/// Results of a case with one method.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// What was measured.
+    /// Measured quantities.
     pub rows: Vec<Row>,
     /// Curves for the report.
     pub plots: Vec<Plot>,
 }
 
-/// One number beside what it should be.
+/// One number compared with its expected value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// What was measured.
+    /// Name of the quantity.
     pub quantity: String,
     /// Its unit; empty for plain numbers.
     pub unit: &'static str,
-    /// What it should be.
+    /// Expected value.
     pub expected: f64,
-    /// What it is.
+    /// Measured value.
     pub measured: f64,
     /// The difference allowed, in the same unit.
     pub tolerance: f64,
-    /// Why that much.
+    /// Reason for the tolerance.
     pub reason: String,
     /// Whether it is within the tolerance.
     pub passed: bool,
@@ -117,7 +117,7 @@ impl Row {
     }
 }
 
-/// What became of one case with one method.
+/// Result of one case with one method.
 #[derive(Clone, Debug, Serialize)]
 pub struct CaseVerdict {
     /// The case.
@@ -126,12 +126,12 @@ pub struct CaseVerdict {
     pub method: String,
     /// `passed`, `failed`, or `refused` by a method that cannot run it.
     pub status: &'static str,
-    /// Why it was refused, or what stopped it.
+    /// Reason for the refusal, or the error that stopped it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// Time on the wall clock [s]; cases run side by side.
     pub seconds: f64,
-    /// What was measured.
+    /// Measured quantities.
     pub rows: Vec<Row>,
     /// Curves for the report.
     #[serde(skip)]

@@ -60,7 +60,7 @@ fn energy(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             "energy at the end over the one at the start, less 1",
             "",
             run.last("energy") / start - 1.0,
-            (0.0, "things that were thrown have lost energy"),
+            (0.0, "thrown bodies have lost energy"),
             &run.command,
         ),
     ];
@@ -78,7 +78,7 @@ fn energy(lab: &Lab<'_>) -> Result<Findings, Trouble> {
         ));
     }
     let plots = vec![over_time(
-        &format!("three things thrown on a floor, {}", lab.method),
+        &format!("three bodies thrown on a floor, {}", lab.method),
         "energy [J]",
         vec![
             run.curve("energy", "total"),
@@ -209,7 +209,7 @@ fn oscillates(lab: &Lab<'_>, experiment: Experiment) -> Result<Findings, Trouble
                 amplitude: f64::hypot(delta, belt / omega),
                 middle: centre,
             };
-            let why = "π ω h, twice what backward Euler damps while it slips, and the belt's way until a speed of 1e-5 m/s tells that it slides";
+            let why = "π ω h, twice what backward Euler damps while it slips, and the belt's displacement until a speed of 1e-5 m/s tells that it slides";
             (expected, curve, f64::sqrt(2.0 * 1e-5 / (k * belt)), why)
         }
         FrictionAccuracy::Smoothed { .. } => {
@@ -256,7 +256,7 @@ fn oscillates(lab: &Lab<'_>, experiment: Experiment) -> Result<Findings, Trouble
     Ok(Findings { rows, plots })
 }
 
-/// What repeats, after the first second.
+/// The periodic motion after the first second.
 #[derive(Clone, Copy, Debug)]
 struct Cycle {
     period: f64,

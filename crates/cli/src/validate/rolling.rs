@@ -161,7 +161,7 @@ fn bowling(lab: &Lab<'_>) -> Result<Findings, Trouble> {
 /// Initial angular velocity of ring and disc [rad/s], their radius [m] and μ.
 const SPIN: (f64, f64, f64) = (4.0 * std::f64::consts::PI, 0.05, 0.2);
 
-/// Stops a spinning thing: when, and that it rests then.
+/// Stopping time of a spinning body, and that it rests then.
 fn stops(
     lab: &Lab<'_>,
     experiment: &Experiment,

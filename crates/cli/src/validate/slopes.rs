@@ -49,7 +49,7 @@ pub fn cases() -> [ValidationCase; 6] {
     ]
 }
 
-/// What lies on the slope.
+/// The body on the slope.
 #[derive(Clone, Copy, PartialEq)]
 enum Thing {
     Box,
@@ -174,7 +174,7 @@ fn exact(mu: f64, steepness: f64) -> f64 {
     GRAVITY * (sin - mu * cos)
 }
 
-/// Of the second half: things first come to bear.
+/// Of the second half: contact forces first build up.
 fn acceleration(run: &LabRun) -> f64 {
     run.line("speed", 0.5 * run.end(), run.end()).1
 }
@@ -227,7 +227,7 @@ fn resting(lab: &Lab<'_>, name: &str, thing: Thing, all: &[(f64, f64, &LabRun)])
                 };
                 let (error, command) = worst(rest().map(|p| (off(p), p.2)));
                 rows.push(Row::at_most(
-                    format!("{name}: creep beside ε (1 − √(1 − tan θ/μ)), worst relative error of {count}"),
+                    format!("{name}: creep compared with ε (1 − √(1 − tan θ/μ)), worst relative error of {count}"),
                     "",
                     error,
                     (0.02, "2 %: stretching is still under way; the root is steep near the border"),
@@ -245,7 +245,9 @@ fn sliding(name: &str, all: &[(f64, f64, &LabRun)]) -> Row {
     let (error, command) = worst(slides().map(|p| (off(p), p.2)));
     let count = slides().count();
     Row::at_most(
-        format!("{name}: acceleration beside g (sin θ − μ cos θ), worst relative error of {count}"),
+        format!(
+            "{name}: acceleration compared with g (sin θ − μ cos θ), worst relative error of {count}"
+        ),
         "",
         error,
         (
@@ -541,7 +543,7 @@ fn isotropy(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     }
     let mean = along.iter().map(|a| a.0).sum::<f64>() / 16.0;
     let (spread, off) = worst(along.iter().map(|a| ((a.0 / mean - 1.0).abs(), a.1)));
-    let (astray, askew) = worst(aside.into_iter());
+    let (sideways, askew) = worst(aside.into_iter());
     let rows = vec![
         Row::near(
             "mean distance in 16 directions",
@@ -564,9 +566,9 @@ fn isotropy(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             &off,
         ),
         Row::at_most(
-            "way aside over the distance",
+            "sideways displacement over the distance",
             "",
-            astray,
+            sideways,
             (
                 1e-3,
                 "friction is opposite to the motion; 0.1 % for landing on corners",

@@ -74,7 +74,8 @@ fn leaning(scene: &'static str, theta: f64) -> Experiment {
         .with_vector("body.board.translate", middle)
 }
 
-/// How far the foot of the sliding board has moved after `time` [m]: both ends slide. With the corners on floor and wall,
+/// Distance of the foot of the sliding board after `time` [m]: both ends slide. With the corners on
+/// floor and wall,
 /// x = d + ½ L cos θ + ½ t sin θ and z = d + ½ L sin θ + ½ t cos θ; N₁, N₂ and θ'' follow from m x'' = N₂ − μ N₁,
 /// m z'' = N₁ + μ N₂ − m g and I θ'' = Σ (r × f)_y.
 fn slides(theta: f64, mu: f64, time: f64) -> f64 {

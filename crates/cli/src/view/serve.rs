@@ -3,7 +3,7 @@
 //! Everything lies below a path that cannot be guessed: `http://127.0.0.1:PORT/TOKEN/`. A request is refused unless it
 //! calls this machine by its own name (`Host`: a name that was led here is somebody else's page) and comes from this
 //! page or from the address bar (`Origin`, `Sec-Fetch-Site`). Files are read and never written: any method but GET is
-//! refused. A recording that grows is sent as it grows, in chunks, until it is finished.
+//! refused. A recording that grows is sent as it grows, in chunks, until it is complete.
 
 use std::{
     borrow::Cow,
@@ -61,7 +61,7 @@ impl Growing {
         self.finished.store(true, SeqCst);
     }
 
-    /// Reads from an offset [bytes]; none at the end of a finished file.
+    /// Reads from an offset [bytes]; none at the end of a complete file.
     fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         // Asked before, so that what was written before the end is not missed.
         let finished = self.finished.load(SeqCst);
@@ -185,7 +185,7 @@ impl Site {
         }
     }
 
-    /// What a request asks for, or the status of a refusal.
+    /// Finds the answer to a request, or the status of a refusal.
     fn find(&self, head: &str) -> Result<Found<'_>, &'static str> {
         const FORBIDDEN: &str = "403 Forbidden";
         let request = Request::parse(head).ok_or("400 Bad Request")?;
@@ -232,7 +232,7 @@ impl Site {
         )
     }
 
-    /// Sends the recording from its beginning, and goes on until it is finished.
+    /// Sends the recording from its beginning until it is complete.
     fn send_recording(&self, stream: &mut TcpStream) -> io::Result<()> {
         let mut buffer = vec![0; 64 << 10];
         let mut offset = 0;
@@ -395,7 +395,7 @@ mod tests {
             ),
             (&script, "Sec-Fetch-Site: same-origin\r\n".into(), "200"),
             (&base, "Sec-Fetch-Site: none\r\n".into(), "200"),
-            // Without the secret, or beside the files.
+            // Without the secret, or outside the files.
             ("/", String::new(), "404"),
             ("/page.js", String::new(), "404"),
             (&format!("/{RECORDING}"), String::new(), "404"),
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_is_refused() {
+    fn invalid_requests_are_refused() {
         let (page, ..) = page();
         let host = format!("Host: 127.0.0.1:{}\r\n", page.address.port());
         for text in [
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_is_sent_as_it_grows_and_whole_to_who_comes_late() {
+    fn a_recording_is_sent_as_it_grows_and_whole_to_late_clients() {
         let (page, mut written, recording, _dir) = page();
         let base = page
             .url()

@@ -54,7 +54,7 @@ pub fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// What was said on standard error, with line breaks and the frames of boxes folded to spaces.
+/// Standard error, with line breaks and the frames of boxes folded to spaces.
 pub fn stderr(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let plain: String = text

@@ -1,4 +1,4 @@
-//! What can touch.
+//! Colliders.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use stiction_geometry::LevelSet;
 use stiction_geometry::analytic::Shape;
 use stiction_math::Vec3;
 
-/// Something that can touch other things.
+/// A collider.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collider {
     /// The caller's number; it appears in `ContactSet::pair`.
@@ -15,7 +15,7 @@ pub struct Collider {
     pub material: u32,
     /// Contact thickness [m]: two colliders touch at the mean of their thicknesses.
     pub thickness: f64,
-    /// What it is.
+    /// Its form.
     pub form: ColliderForm,
 }
 
@@ -24,11 +24,11 @@ pub struct Collider {
 pub enum ColliderForm {
     /// A surface that follows 3-blocks.
     Body(ColliderBody),
-    /// A mesh on a prescribed way.
+    /// A mesh with prescribed motion: a kinematic obstacle.
     Mesh(ColliderMesh),
-    /// A solid given by formula, on a prescribed way.
+    /// An analytic shape with prescribed motion.
     Shape(Shape),
-    /// A solid given by its sampled signed distance, on a prescribed way.
+    /// A solid given by its sampled signed distance, with prescribed motion.
     LevelSet(Arc<LevelSet>),
 }
 
@@ -40,7 +40,7 @@ pub struct ColliderBody {
     pub triangles: Vec<[u32; 3]>,
     /// Edges that belong to no triangle.
     pub rods: Vec<[u32; 2]>,
-    /// How vertices follow blocks.
+    /// Dependence of vertices on blocks.
     pub points: Points,
     /// Positions of the vertices at rest [m]; for a rigid body those in its frame.
     pub rest: Vec<Vec3>,
@@ -48,7 +48,7 @@ pub struct ColliderBody {
     pub closed: bool,
     /// Whether the surface can touch itself. Rigid ones never do.
     pub self_contact: bool,
-    /// Another body that parts of this one never touch, such as what hair grows out of.
+    /// Another body that parts of this one never touch, such as the body in which hair is rooted.
     pub exempt: Option<Exempt>,
 }
 
@@ -61,7 +61,7 @@ pub struct Exempt {
     pub vertices: Vec<u32>,
 }
 
-/// How the vertices of a surface follow 3-blocks.
+/// Dependence of the vertices of a surface on 3-blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Points {
     /// Vertex i is Σ b x over the entries `start[i]..start[i + 1]` of blocks and weights b: one
@@ -83,7 +83,7 @@ pub enum Points {
     },
 }
 
-/// A mesh on a prescribed way.
+/// A mesh with prescribed motion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColliderMesh {
     /// Three vertices per triangle, counter-clockwise from outside.
@@ -94,7 +94,7 @@ pub struct ColliderMesh {
     pub closed: bool,
 }
 
-/// How two materials touch.
+/// Contact law of two materials.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PairLaw {
     /// Coefficient of friction at rest [1].
@@ -104,7 +104,7 @@ pub struct PairLaw {
     pub kinetic: Option<f64>,
     /// The pull that a closed contact bears [Pa]; it falls off linearly to zero at a gap of half the thickness.
     pub cohesion: f64,
-    /// How far a contact gives way under pressure [m/Pa].
+    /// Compliance of a contact under pressure [m/Pa].
     pub compliance: f64,
 }
 
@@ -127,7 +127,7 @@ impl Laws {
         Self { count, table }
     }
 
-    /// The same law between all things.
+    /// One law between all materials.
     pub fn uniform(law: PairLaw) -> Self {
         let (count, table) = (1, vec![law]);
         Self { count, table }
@@ -143,7 +143,7 @@ impl Laws {
         self.table[(a * self.count + b) as usize]
     }
 
-    /// How many materials there are.
+    /// Number of materials.
     pub fn count(&self) -> u32 {
         self.count
     }

@@ -1,4 +1,4 @@
-//! From what was found to the columns of a contact set.
+//! Writes detected contacts to the columns of a contact set.
 
 use stiction_geometry::collide::ProximityKind;
 use stiction_math::Vec3;
@@ -10,8 +10,8 @@ use super::step::Motion;
 use super::world::World;
 use crate::{Contact, ContactKey, ContactSet};
 
-/// Points that move faster along each other at the start of a step slide [m/s]: above what solvers
-/// leave of a held contact, and far below any motion that a person would see.
+/// Points that move faster along each other at the start of a step slide [m/s]: above the residual
+/// of solvers at a sticking contact, and far below any visible motion.
 const SLIDING: f64 = 1e-5;
 
 /// Which features touch.
@@ -45,17 +45,17 @@ pub(super) struct Found {
     pub deep: bool,
     /// To be listed only if nothing nearer is left to list.
     pub last: bool,
-    /// Deep at the end of the step: listed if its pair was listed again as often as may be.
+    /// Deep at the end of the step: listed if its pair reached the relisting limit.
     pub spare: bool,
 }
 
-/// A point of a solid on its way.
+/// A moving point of a solid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SolidPoint {
     pub collider: u32,
     /// Which point of the solid: zero if it is simply the closest.
     pub part: u32,
-    /// Where it is at the start and at the end of the step [m].
+    /// Positions at the start and at the end of the step [m].
     pub from: Vec3,
     pub to: Vec3,
 }
@@ -144,6 +144,21 @@ impl Found {
         }
     }
 
+    /// Predicted relative displacement of the two points across the normal and against it [m]: parting is no
+    /// approach. `drift` is the velocity that obstacles add [m/s].
+    fn approach(&self, motion: &Motion, drift: &Vec3) -> f64 {
+        let still = match self.touch {
+            Some(_) => drift * motion.h,
+            None => Vec3::zeros(),
+        };
+        let moves = self.vertices.iter().zip(&self.weights);
+        let moved = moves.fold(still, |sum, (&v, w)| {
+            sum + (motion.x1[v as usize] - motion.x0[v as usize]) * *w
+        });
+        let along = moved.dot(&self.normal);
+        (moved - self.normal * along).norm() + (-along).max(0.0)
+    }
+
     /// The order of contacts: by place in the meshes, so that neighbours are near in memory.
     pub(super) fn order(&self) -> ([u32; 4], Kind, Option<(u32, u32)>, [bool; 3]) {
         let touch = self.touch.as_ref().map(|t| (t.collider, t.part));
@@ -152,7 +167,7 @@ impl Found {
     }
 }
 
-/// How many contacts already lean on each vertex: areas are shared among them.
+/// Number of contacts at each vertex: areas are shared among them.
 #[derive(Debug, Default)]
 pub(super) struct Shares(Vec<f64>);
 
@@ -169,18 +184,18 @@ impl Shares {
     }
 }
 
-/// How overlaps are taken out.
+/// Treatment of overlaps.
 #[derive(Clone, Copy)]
 pub(super) enum Overlaps<'a> {
     /// At once.
     AtOnce,
-    /// Slowly, but for what the last step lost.
+    /// Slowly, except for the error of the last step.
     By(&'a Recovery),
     /// All but this much [m]: what a contact that is written again left for later steps.
     AllBut(f64),
 }
 
-/// What contacts are written with.
+/// Context in which contacts are written.
 pub(super) struct Emission<'a> {
     pub motion: &'a Motion,
     pub shares: &'a Shares,
@@ -201,7 +216,7 @@ impl World {
     /// no gap below zero: it applies no penetration correction. Its plane may belong to a diverging
     /// iterate, such as light hair that springs from under a load, and one that requires more than rest
     /// would drive bodies that rest. (The spare plane at the end of the step, [`Found::spare`], must
-    /// push: see `stays_beside`.)
+    /// correct penetration: see `stays_on_side`.)
     pub(super) fn emit(
         &self,
         with: &mut Emission,
@@ -228,7 +243,8 @@ impl World {
         }
         let correction = match with.overlaps {
             Overlaps::By(recovery) if gap < 0.0 && !found.spare => {
-                recovery.correction(self, key, gap, found.thickness, motion.h)
+                let lost = || found.approach(motion, drift);
+                recovery.correction(self, key, gap, found.thickness, motion.h, lost)
             }
             Overlaps::AllBut(left) => gap + left,
             Overlaps::By(_) | Overlaps::AtOnce => gap,

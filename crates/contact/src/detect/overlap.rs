@@ -1,4 +1,4 @@
-//! What overlaps: the depth for the certificate, and the triangles for a report.
+//! Overlaps: the depth for the certificate, and the triangles for a report.
 
 use stiction_geometry::analytic::MovingSolid;
 use stiction_geometry::collide::bvh::{Aabb32, Bvh};
@@ -20,13 +20,13 @@ const PARTICLES: f64 = 0.1;
 /// So do rods of different bodies. Hair is planted closer than its thickness.
 const RODS: f64 = 0.5;
 
-/// How far things overlap.
+/// Depth of overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OverlapDepth {
     /// At the deepest place [m].
     pub depth: f64,
-    /// Of the distance at which the two touch, where that is most of it [1]: 1 where middle lines,
-    /// middle surfaces or the faces of solids meet. Pairs that touch at no distance do not count.
+    /// As a fraction of the contact distance of the pair, where that is largest [1]: 1 where centrelines,
+    /// mid-surfaces or the faces of solids meet. Pairs in contact at no distance do not count.
     pub share: f64,
 }
 
@@ -35,7 +35,7 @@ pub struct OverlapDepth {
 pub struct Crossing {
     /// The place of the first collider in the list, and its triangle.
     pub first: (u32, u32),
-    /// The place of the second collider, and its triangle; none for a solid given by formula.
+    /// The place of the second collider, and its triangle; none for an analytic shape.
     pub second: (u32, Option<u32>),
 }
 
@@ -95,7 +95,7 @@ impl World {
         }
     }
 
-    /// What is within reach in a motion that stands still.
+    /// Pairs within reach in a motion at rest.
     pub(super) fn all_at_rest(
         &self,
         motion: &Motion,
@@ -109,8 +109,8 @@ impl World {
         Ok(found)
     }
 
-    /// Whether one thing is inside a solid, or two round things reach deep into each other. Rods that
-    /// touch a solid without a mesh are pushed out of it.
+    /// Whether a feature is inside a solid, or two round bodies reach deep into each other. Rods in
+    /// contact with a solid without a mesh are moved out of it.
     pub(super) fn are_inside(&self, f: &Found, tolerance: f64) -> bool {
         let particle = |v: u32| self.particles.binary_search(&v).is_ok();
         let inside = f.distance < -tolerance * f.thickness;

@@ -1,4 +1,4 @@
-//! Contacts among meshes: what is near at the start, and what would meet during the step.
+//! Contacts among meshes: pairs that are close at the start, and pairs that would meet during the step.
 
 use rayon::prelude::*;
 use stiction_geometry::collide::ccd::{self, CcdConfig, Impact};
@@ -18,27 +18,27 @@ use crate::ContactKey;
 /// Contacts are listed from this multiple of the thickness [li2018, Sect. 5.2].
 pub(super) const REACH: f64 = 1.5;
 
-/// A listed pair that comes closer than this part of the thickness is listed again.
+/// A listed pair is relisted below this fraction of the thickness.
 const DEEP: f64 = 0.5;
 
-/// So is one that starts closer than the thickness and comes closer than this part of that: half of it step
-/// after step would end at nothing.
+/// A pair that starts closer than the thickness is relisted below this fraction of its initial gap;
+/// halving it every step would let the gap vanish.
 const KEPT: f64 = 0.9;
 
-/// Where a pair is listed again that starts at a distance and has a thickness [m].
-pub(super) fn listed_again(thickness: f64, start: f64) -> f64 {
+/// Relisting threshold of a pair with an initial gap and a thickness [m].
+pub(super) fn relisting_threshold(thickness: f64, start: f64) -> f64 {
     (DEEP * thickness).min(KEPT * start)
 }
 
-/// A pair whose contact is listed is looked at again when its ends have moved by this fraction of
-/// its thickness, if nothing else asks for it earlier: other features of it may be closest then.
+/// A listed pair is re-detected when its ends have moved by this fraction of its thickness, or
+/// earlier if something else requires it: other features of it may be closest then.
 const SETTLED: f64 = 0.05;
 
-/// What [`Clearance`] proves at least: that a pair keeps this fraction of its full thickness.
+/// Least clearance that [`Clearance`] proves, as a fraction of the full thickness of a pair.
 const PROVEN: f64 = 1e-3;
 
-/// Pairs that others are nearer than get a contact of their own at this part of the thickness, or of where
-/// they start.
+/// Pairs that are not the closest of their vertex get a contact of their own at this fraction of the
+/// thickness, or of their initial gap.
 const LAST: f64 = 0.1;
 
 /// Weights below this are rounding: the closest point is on the boundary of its feature. Features of
@@ -103,31 +103,31 @@ fn arranged(mut first: Vec<(u32, f64)>, mut second: Vec<(u32, f64)>) -> ([u32; 4
     (vertices, weights, turned)
 }
 
-/// For each candidate, how far the ends of its two features may have wandered together since the step
-/// was set for it to be worth another look [m].
+/// For each candidate, the displacement of the ends of its two features since the step was set, summed,
+/// below which it need not be checked again [m].
 #[derive(Debug, Default)]
 pub(super) struct Clearance {
     pub vertex_face: Vec<f32>,
     pub edge_edge: Vec<f32>,
 }
 
-/// Pairs that are looked at before what was found is put together: memory for both is short.
+/// Pairs per batch, after which results are combined, so that memory for both is short.
 const SLAB: usize = 1 << 18;
 
-/// Adds what is found among pairs, each with its leave, in their order, if it is wanted.
+/// Adds the contacts of pairs, each with its clearance, in their order, if they are wanted.
 fn each<P: Sync>(
     list: &[P],
-    leave: &mut [f32],
+    clearance: &mut [f32],
     look: impl Fn(&P, &mut f32, &mut Vec<Found>) + Sync,
     wanted: impl Fn(&Found) -> bool + Sync,
     all: &mut Vec<Found>,
 ) {
-    for (list, leave) in list.chunks(SLAB).zip(leave.chunks_mut(SLAB)) {
-        let parts = list.par_chunks(512).zip(leave.par_chunks_mut(512));
-        let parts = parts.map(|(list, leave)| {
+    for (list, clearance) in list.chunks(SLAB).zip(clearance.chunks_mut(SLAB)) {
+        let parts = list.par_chunks(512).zip(clearance.par_chunks_mut(512));
+        let parts = parts.map(|(list, clearance)| {
             let mut found = Vec::new();
-            let pairs = list.iter().zip(leave);
-            pairs.for_each(|(pair, leave)| look(pair, leave, &mut found));
+            let pairs = list.iter().zip(clearance);
+            pairs.for_each(|(pair, clearance)| look(pair, clearance, &mut found));
             found.retain(&wanted);
             found
         });
@@ -141,7 +141,7 @@ fn no_side(_: ProximityKind, _: &[u32; 4]) -> Vec3 {
     Vec3::zeros()
 }
 
-/// How near a pair comes.
+/// Closeness of a pair.
 #[derive(Clone, Copy, PartialEq)]
 enum Level {
     /// Its thickness.
@@ -172,7 +172,7 @@ impl World {
     }
 
     /// Whether a pair of features is to be searched and may come within reach, wherever its vertices
-    /// end between two corners: boxes of rods and of what moves far meet, but most that is in them
+    /// end between two corners: boxes of rods and of long displacements meet, but most that is in them
     /// passes one another by.
     pub(super) fn may_meet(
         &self,
@@ -274,7 +274,7 @@ impl World {
         )?)
     }
 
-    /// The same at rest, without a list of candidates.
+    /// Close pairs at rest, without a list of candidates.
     pub(super) fn near_at_rest(
         &self,
         motion: &Motion,
@@ -320,48 +320,47 @@ impl World {
     }
 
     /// Adds the contacts of pairs that would come closer than their thickness during the step. If `deep`,
-    /// also the contacts, at the place and time of it, of pairs that would come closer than half
-    /// of it, or than they start: if such a pair is listed already, its contact looks at a place that
-    /// it has left.
+    /// also the contacts, at the position and time of the approach, of pairs that would come closer than
+    /// half of it, or than they start: the listed contact of such a pair is at a position that it has left.
     ///
-    /// `leave` has for each pair how far its ends may wander before it is worth another look. What has
-    /// a key that was `seen`, which is ascending, and is not deep, is left out.
+    /// `clearance` has the clearance of each pair: the displacement of its ends below which it is not checked
+    /// again. Contacts whose key was `seen`, which is ascending, and that are not deep are left out.
     pub(super) fn meeting(
         &self,
         motion: &Motion,
-        (candidates, leave): (&Candidates, &mut Clearance),
+        (candidates, clearance): (&Candidates, &mut Clearance),
         seen: &[ContactKey],
         deep: bool,
         found: &mut Vec<Found>,
     ) {
         let wanted = |f: &Found| f.deep || seen.binary_search(&f.key(self)).is_err();
         let (faces, edges) = (&candidates.vertex_face, &candidates.edge_edge);
-        let face = |v: &[u32; 4], leave: &mut f32, found: &mut Vec<Found>| {
+        let face = |v: &[u32; 4], clearance: &mut f32, found: &mut Vec<Found>| {
             self.look(
                 motion,
                 ProximityKind::VertexFace,
                 v,
                 (seen, deep),
-                leave,
+                clearance,
                 found,
             );
         };
-        let edge = |e: &[u32; 2], leave: &mut f32, found: &mut Vec<Found>| {
+        let edge = |e: &[u32; 2], clearance: &mut f32, found: &mut Vec<Found>| {
             let v = self.surface.ends(*e);
             self.look(
                 motion,
                 ProximityKind::EdgeEdge,
                 &v,
                 (seen, deep),
-                leave,
+                clearance,
                 found,
             );
         };
-        each(faces, &mut leave.vertex_face, face, wanted, found);
-        each(edges, &mut leave.edge_edge, edge, wanted, found);
+        each(faces, &mut clearance.vertex_face, face, wanted, found);
+        each(edges, &mut clearance.edge_edge, edge, wanted, found);
     }
 
-    /// How far the ends of a pair have moved since the step was set, together [m].
+    /// Displacement of the ends of a pair since the step was set, together [m].
     #[inline]
     fn moved(motion: &Motion, kind: ProximityKind, v: &[u32; 4]) -> f32 {
         let split = if kind == ProximityKind::EdgeEdge {
@@ -381,19 +380,19 @@ impl World {
     pub(super) fn unproven(
         &self,
         motion: &Motion,
-        (candidates, leave): (&Candidates, &Clearance),
+        (candidates, clearance): (&Candidates, &Clearance),
         d_min: f64,
     ) -> Candidates {
-        let open = |kind: ProximityKind, v: &[u32; 4], leave: f32| {
+        let open = |kind: ProximityKind, v: &[u32; 4], clearance: f32| {
             let proven = d_min <= PROVEN * self.full_thickness(kind, v) * (1.0 + 1e-9);
-            !proven || Self::moved(motion, kind, v) >= leave
+            !proven || Self::moved(motion, kind, v) >= clearance
         };
-        let faces = candidates.vertex_face.iter().zip(&leave.vertex_face);
-        let faces = faces.filter(|(v, leave)| open(ProximityKind::VertexFace, v, **leave));
-        let edges = candidates.edge_edge.iter().zip(&leave.edge_edge);
-        let edges = edges.filter(|(e, leave)| {
+        let faces = candidates.vertex_face.iter().zip(&clearance.vertex_face);
+        let faces = faces.filter(|(v, clearance)| open(ProximityKind::VertexFace, v, **clearance));
+        let edges = candidates.edge_edge.iter().zip(&clearance.edge_edge);
+        let edges = edges.filter(|(e, clearance)| {
             let v = self.surface.ends(**e);
-            open(ProximityKind::EdgeEdge, &v, **leave)
+            open(ProximityKind::EdgeEdge, &v, **clearance)
         });
         Candidates {
             vertex_face: faces.map(|f| *f.0).collect(),
@@ -401,7 +400,7 @@ impl World {
         }
     }
 
-    /// Looks at one pair if its ends have wandered far enough.
+    /// Checks one pair if its ends have moved far enough.
     #[inline]
     fn look(
         &self,
@@ -409,19 +408,19 @@ impl World {
         kind: ProximityKind,
         v: &[u32; 4],
         pass: (&[ContactKey], bool),
-        leave: &mut f32,
+        clearance: &mut f32,
         found: &mut Vec<Found>,
     ) {
         let moved = Self::moved(motion, kind, v);
-        if moved >= *leave {
-            let clearance = self.meet(motion, kind, v, pass, found);
-            // Less than what rounding takes.
-            *leave = moved + (clearance * (1.0 - 1e-6)) as f32;
+        if moved >= *clearance {
+            let proven = self.meet(motion, kind, v, pass, found);
+            // Less by the rounding error.
+            *clearance = moved + (proven * (1.0 - 1e-6)) as f32;
         }
     }
 
-    /// Looks at one pair. Returns how much nearer it could come without being worth another look
-    /// [m]: without meeting, or, if what it meets with is listed, without being listed again.
+    /// Checks one pair. Returns the approach [m] below which it need not be checked again: without
+    /// meeting, or, if its contact is listed, without being relisted.
     fn meet(
         &self,
         motion: &Motion,
@@ -472,7 +471,7 @@ impl World {
         if !close && !deep {
             return 0.0;
         }
-        let again = listed_again(thickness, from);
+        let again = relisting_threshold(thickness, from);
         let answer = query(again);
         let Some(impact) = answer.impact.filter(|i| i.time > 0.0) else {
             let proven = again >= PROVEN * full;
@@ -562,12 +561,12 @@ impl World {
         part(0) + part(1) + part(2) + part(3)
     }
 
-    /// Whether a vertex or edge is the closest place of its own surface. If a face beside it is
+    /// Whether a vertex or edge is the closest feature of its own surface. If an adjacent face is
     /// closer, then a pair with that face is listed as well, and a contact here, whose normal leans
-    /// to the side, would hold up what only slides past. Pairs of vertex and face always stay (and
-    /// of vertex and edge on rods), so that nothing near is left without a contact: from any other
-    /// pair the way to a closer one ends at such a pair or at one that is closest on both sides.
-    /// Faces with a vertex of the other feature do not count: neighbours have no pair of their own.
+    /// to the side, would obstruct sliding. Pairs of vertex and face always stay (and of vertex and edge
+    /// on rods), so that no close pair is left without a contact: from any other pair, the sequence of
+    /// closer ones ends at such a pair or at one that is closest on both sides. Faces with a vertex of the
+    /// other feature do not count: neighbours have no pair of their own.
     pub(super) fn is_nearest(
         &self,
         kind: ProximityKind,
@@ -580,8 +579,8 @@ impl World {
         let beyond = |from: u32, to: &[u32], n: &Vec3| {
             let x = at(from);
             to.iter().filter(|r| !v.contains(r)).any(|r| {
-                let way = at(*r) - x;
-                way.dot(n) > LEVEL * way.norm()
+                let apart = at(*r) - x;
+                apart.dot(n) > LEVEL * apart.norm()
             })
         };
         match kind {

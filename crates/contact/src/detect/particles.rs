@@ -1,7 +1,7 @@
 //! Contacts of particles with one another and with rods.
 //!
 //! Particles are vertices without a mesh: with faces they are paired like all vertices (`pairs`),
-//! with solids too (`shapes`). What those leave out are pairs in which neither side has a face.
+//! with solids too (`shapes`). The remaining pairs are those in which neither side has a face.
 //! They are found anew in every search, around the paths as they are then, so that nothing has to
 //! be kept when velocities change during a solve.
 //!
@@ -18,7 +18,7 @@ use stiction_geometry::collide::{
 use stiction_math::Vec3;
 
 use super::emit::{Found, Kind};
-use super::pairs::listed_again;
+use super::pairs::relisting_threshold;
 use super::quota::Quota;
 use super::shapes::gather;
 use super::step::Motion;
@@ -34,7 +34,7 @@ type Pair = [u32; 3];
 
 impl World {
     /// Contacts within reach at the start, and those that would come closer than the thickness
-    /// during the step; if `deep`, also those of what is listed again, as among meshes.
+    /// during the step; if `deep`, also those of relisted pairs, as among meshes.
     pub(super) fn on_particles(
         &self,
         motion: &Motion,
@@ -52,6 +52,24 @@ impl World {
         let time = |pair: &Pair| impact(motion, pair, d).map(|i| i.time);
         let times = pairs.par_iter().with_min_len(512).filter_map(time);
         Ok(times.reduce(|| 1.0, f64::min))
+    }
+
+    /// The fraction of [`World::safe_from_particles`], with the colliders of the pair that limits it.
+    pub(super) fn first_of_particles(
+        &self,
+        motion: &Motion,
+        d: f64,
+    ) -> Result<Option<(f64, [u32; 2])>, DetectError> {
+        let mut first: Option<(f64, [u32; 2])> = None;
+        for pair in self.particle_pairs(motion)? {
+            if let Some(impact) = impact(motion, &pair, d)
+                && first.is_none_or(|f| impact.time < f.0)
+            {
+                let owners = [pair[0], pair[1]].map(|v| self.owner[v as usize]);
+                first = Some((impact.time, owners));
+            }
+        }
+        Ok(first)
     }
 
     /// All pairs whose boxes overlap, in ascending order.
@@ -138,14 +156,14 @@ impl World {
         } else {
             return;
         }
-        let again = listed_again(thickness, distance);
+        let again = relisting_threshold(thickness, distance);
         if deep && let Some(impact) = impact(motion, pair, again).filter(|i| i.time > 0.0) {
             add(impact.time, true);
         }
     }
 }
 
-/// How early an impact may be answered, as a part of the distance asked for: what passes a ball
+/// Tolerance of the time of impact, as a fraction of the contact distance: what passes a ball
 /// farther off is no contact, and the normal of one that is hit is that of the place where it is.
 const EARLY: f64 = 0.01;
 
@@ -156,7 +174,7 @@ fn impact(motion: &Motion, [p, a, b]: &Pair, d: f64) -> Option<Impact> {
     let (x0, x1) = (at(&motion.x0), at(&motion.x1));
     let gap = point_edge(&x0[0], &[x0[1], x0[2]]).squared.sqrt() - d;
     if gap > d {
-        config.leave = EARLY * d / gap;
+        config.remaining = EARLY * d / gap;
     }
     let answer = if a == b {
         ccd::vertex_vertex(&[x0[0], x0[1]], &[x1[0], x1[1]], &config)

@@ -17,7 +17,7 @@
 //! - Further contacts of a pair, listed because it had left the place of its first one, are replaced by
 //!   the first one at its new place.
 //! - A contact is dropped when it has slid off: the closest points at the end lie on the boundary of a
-//!   feature, out of the reach of contacts. It may be listed again later.
+//!   feature, out of the reach of contacts. It may be relisted later.
 //!
 //! Contacts of edges and faces with solids are left as they are: detection lists them anew where they
 //! go deep.
@@ -38,7 +38,7 @@ use crate::{ContactKey, ContactSet};
 /// The largest turn of a normal in one revision [rad]: 15° [verschoor2019, Sect. 3.3].
 pub const MOST_TURN: f64 = 15.0 * std::f64::consts::PI / 180.0;
 
-/// What a revision did.
+/// Result of a revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Revision {
     /// For each contact that was listed before, its place now; none if it was dropped or replaced by
@@ -60,13 +60,13 @@ impl Revision {
         }
     }
 
-    /// How many contacts are gone.
+    /// Number of dropped contacts.
     pub fn dropped(&self) -> usize {
         self.places.iter().filter(|p| p.is_none()).count()
     }
 }
 
-/// What becomes of a contact.
+/// Change of a contact.
 enum Fate {
     Stays,
     Changes(Found),
@@ -106,7 +106,10 @@ impl Detector {
                         arcs: &mut self.arcs,
                     };
                     match self.world.emit(&mut emission, &found, key, contacts) {
-                        true => revision.changed += 1,
+                        true => {
+                            revision.changed += 1;
+                            self.move_point(key, &found);
+                        }
                         // Weights that cancel at the new place: nothing could move it there.
                         false => keep(contacts),
                     }

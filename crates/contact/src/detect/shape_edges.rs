@@ -10,7 +10,7 @@ use stiction_geometry::analytic::{Nearest, SharpPlace};
 use stiction_math::Vec3;
 
 use super::emit::{Found, Kind};
-use super::pairs::{REACH, listed_again};
+use super::pairs::{REACH, relisting_threshold};
 use super::shapes::{DEEPER, Pass, SHARP, Search};
 
 /// On a sampled mesh, what is deeper than the deepest place plus this fraction of the thickness
@@ -41,8 +41,8 @@ impl Search<'_> {
         let ends = e.map(|v| self.supports.near(v).distance);
         let length = (paths[0][0] - paths[1][0]).norm();
         let slope = self.moving.shape.slope();
-        let room = 0.5 * (ends[0] + ends[1] - slope * length);
-        if room - slope * self.moving.travel(&paths) > reach {
+        let free = 0.5 * (ends[0] + ends[1] - slope * length);
+        if free - slope * self.moving.travel(&paths) > reach {
             return;
         }
         let impact = |d: f64| self.moving.edge_impact(&paths[0], &paths[1], d);
@@ -104,7 +104,7 @@ impl Search<'_> {
                 }));
             };
             add(time, false);
-            if self.stays_beside(e, time) {
+            if self.stays_on_side(e, time) {
                 add(1.0, true);
             }
         }
@@ -113,7 +113,7 @@ impl Search<'_> {
     /// Whether nothing happens to an edge that is listed already, wherever its ends are within `margin`
     /// [m] of the given ones: none of the `places` that count at the start comes down to the
     /// thickness from beyond reach, the edge does not do so if there is none within reach, and it does not come
-    /// so close that it is listed again. Distances change no more than ends do.
+    /// so close that it is relisted. Distances change no more than ends do.
     fn is_quiet(
         &self,
         places: &[EdgeContact],
@@ -139,7 +139,7 @@ impl Search<'_> {
             let impact = self.moving.point_impact(&path, self.thickness + slack);
             impact.is_none()
         };
-        let again = listed_again(self.thickness, distance);
+        let again = relisting_threshold(self.thickness, distance);
         beyond.all(keeps) && (distance <= 0.0 || stays(again))
     }
 

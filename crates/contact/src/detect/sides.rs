@@ -1,8 +1,8 @@
-//! On which side things are.
+//! Sides of sheets and solids.
 //!
 //! A distance has no sign. If a vertex has slipped through a face by a little, its separation
-//! points to the wrong side and a contact would hold it there. Two things tell: the contact of the
-//! same features in the step before, and the outside of a closed surface.
+//! points to the wrong side and a contact would hold it there. Two sources tell the side: the contact
+//! of the same features in the step before, and the outside of a closed surface.
 //!
 //! Thin rods roll around one another within a step: their normal turns over although they never met.
 //! At the end of a step such normals are turned along, so that the next step does not take it for
@@ -23,10 +23,10 @@ use crate::ContactSet;
 /// Normals of the same pair that differ by more than this cosine mean that a side was changed.
 const REVERSED: f64 = -0.5;
 
-/// Distances below this part of the thickness have no direction of their own.
+/// Distances below this fraction of the thickness have no direction of their own.
 const TOUCHING: f64 = 1e-6;
 
-/// Features that come nearer than this part of their thickness may have passed.
+/// Features that come closer than this fraction of their thickness may have passed.
 const PASSED: f64 = 1e-3;
 
 impl Detector {
@@ -144,7 +144,7 @@ impl World {
     }
 
     /// The unit separation of two features at the end of the step, if it is opposite to the `normal`
-    /// they had and they never met on the way.
+    /// they had and they never met in between.
     fn came_around(
         &self,
         motion: &Motion,

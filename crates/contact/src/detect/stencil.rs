@@ -33,7 +33,7 @@ use super::step::{Motion, Turn};
 use super::world::{NONE, World};
 use crate::{ContactKey, ContactSet, StencilEntry};
 
-/// Where a contact acts, and how what it joins moves there.
+/// Point of action of a contact, and the motion of both sides there.
 #[derive(Debug, Default)]
 pub(super) struct Stencil {
     /// B of the contact.
@@ -123,7 +123,7 @@ fn arc(h: f64, omega: &Vec3, lever: &Vec3) -> Vec3 {
     chord(h, &rotation(&(omega * h)), lever) - omega.cross(lever)
 }
 
-/// How fast the end of a lever moves on average when it turns in a step [m/s].
+/// Mean velocity of the end of a lever that turns in a step [m/s].
 fn chord(h: f64, turn: &Quat, lever: &Vec3) -> Vec3 {
     (turn * lever - lever) / h
 }

@@ -1,4 +1,4 @@
-//! Where everything is during a step.
+//! Positions during a step.
 
 use rayon::prelude::*;
 use stiction_geometry::analytic::{MovingSolid, Pose, Solid};
@@ -6,6 +6,7 @@ use stiction_math::elementary::rotation;
 use stiction_math::{Quat, Vec3};
 
 use super::collider::{Collider, ColliderForm, Points};
+use super::held::HeldPoint;
 use super::world::{DetectError, NONE, World};
 use crate::ContactSet;
 
@@ -20,17 +21,20 @@ pub struct DetectStep<'a> {
     pub rotations: &'a [Quat],
     /// Predicted velocities of all blocks [m/s, rad/s]; prescribed ones where `fixed`.
     pub v: &'a [Vec3],
-    /// Velocities of all blocks at the start [m/s, rad/s]: what slides then has kinetic friction.
+    /// Velocities of all blocks at the start [m/s, rad/s]: contacts that slide then have kinetic friction.
     pub start: &'a [Vec3],
     /// Which blocks are prescribed.
     pub fixed: &'a [bool],
-    /// The ways of the obstacles: one for each mesh or shape among the colliders, in their order.
+    /// The motions of the obstacles: one for each mesh or shape among the colliders, in their order.
     pub obstacles: &'a [Placement<'a>],
-    /// The contacts of the step before, or none: they remember on which side things were.
+    /// The contacts of the step before, or none: they record the sides of pairs.
     pub previous: &'a ContactSet,
+    /// Points of action of those contacts, in the same order, or nothing: loaded contacts that did
+    /// not slip stay.
+    pub held: &'a [HeldPoint],
 }
 
-/// Where an obstacle is at the start and at the end of a step.
+/// Positions of an obstacle at the start and at the end of a step.
 #[derive(Clone, Copy, Debug)]
 pub enum Placement<'a> {
     /// It moves as a whole.
@@ -39,7 +43,7 @@ pub enum Placement<'a> {
     Vertices([&'a [Vec3]; 2]),
 }
 
-/// How a collider turns as a whole in a step.
+/// Rotation of a collider as a whole in a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Turn {
     /// Not as a whole: its nodes move one by one.
@@ -55,29 +59,29 @@ pub(super) enum Turn {
     },
 }
 
-/// Vertices of all colliders, and solids on their ways.
+/// Vertices of all colliders, and moving solids.
 #[derive(Debug, Default)]
 pub(super) struct Motion {
     pub h: f64,
     /// Positions of the vertices at the start and the predicted end [m].
     pub x0: Vec<Vec3>,
     pub x1: Vec<Vec3>,
-    /// A bound on how far the predicted end has wandered since the step was set [m].
+    /// A bound on the displacement of the predicted end since the step was set [m].
     pub moved: Vec<f32>,
-    /// What prescribed blocks and obstacles add to the velocity of vertices [m/s], where they do, in
-    /// ascending order.
+    /// Contribution of prescribed blocks and obstacles to the velocity of vertices [m/s], where there is
+    /// one, in ascending order.
     drift: Vec<(u32, Vec3)>,
     drifts: Vec<bool>,
     /// From the centre of mass to each vertex of a rigid body [m]; empty if there is none.
     pub lever: Vec<Vec3>,
-    /// How each collider turns as a whole.
+    /// Rotation of each collider as a whole.
     pub turns: Vec<Turn>,
     /// Which vertices follow a block that is not prescribed.
     pub free: Vec<bool>,
     pub fixed: Vec<bool>,
-    /// Velocities of the blocks at the start [m/s]; empty if no law asks for them.
+    /// Velocities of the blocks at the start [m/s]; empty if no law needs them.
     pub start: Vec<Vec3>,
-    /// Solids by formula, with the places of their colliders.
+    /// Analytic shapes, with the places of their colliders.
     pub shapes: Vec<(u32, MovingSolid)>,
 }
 
@@ -212,7 +216,7 @@ impl Motion {
         }
     }
 
-    /// What prescribed blocks and obstacles add to the velocity of a vertex [m/s].
+    /// Contribution of prescribed blocks and obstacles to the velocity of a vertex [m/s].
     pub(super) fn drift(&self, v: usize) -> Vec3 {
         if !self.drifts[v] {
             return Vec3::zeros();
@@ -254,7 +258,7 @@ impl Motion {
         u
     }
 
-    /// The same for the turn of a rigid body about its centre: the step turns it by exp(h ω).
+    /// Contribution of the rotation of a rigid body about its centre: the step turns it by exp(h ω).
     fn turn(&self, vertex: usize, omega: &Vec3) -> Vec3 {
         let lever = self.lever[vertex];
         (rotation(&(omega * self.h)) * lever - lever) / self.h
@@ -284,7 +288,7 @@ impl World {
     }
 }
 
-/// How a collider turns; `placement` is that of an obstacle.
+/// Rotation of a collider; `placement` is that of an obstacle.
 fn turn(collider: &Collider, step: &DetectStep, placement: Option<&Placement>) -> Turn {
     match (&collider.form, placement) {
         (ColliderForm::Body(body), _) => match body.points {

@@ -1,12 +1,12 @@
-//! What is wrong with a state before the first step, and contacts that put it right.
+//! Defects of an initial state, and contacts that correct them.
 //!
-//! At the start nothing tells on which side things were. For solids (by formula, sampled, or
-//! closed meshes) the outside does: what is inside is pushed to the closest point of the surface,
-//! however deep. Open sheets have no outside. Where the contour of a crossing cuts a sheet in
-//! parts, the largest part is taken to be where it belongs, and the others are pushed back through
-//! the other sheet. Where it cuts nothing off, the side on which more of the one lies over the
-//! other decides. [`Sides`] remembers this for what still crosses in later rounds. What is
-//! left (a sheet that crosses itself, a solid without a vertex inside another) has its contour made
+//! At the start the side of a pair is unknown. For solids (analytic, sampled, or closed meshes) it is
+//! the outside: points inside are moved to the closest point of the surface, however deep. Open sheets
+//! have no outside. If the contour of a crossing cuts a sheet into parts, the largest part is taken to
+//! be in its place, and the others are moved back through the other sheet. If it cuts nothing off, the
+//! side with more of the one sheet over the other decides. [`Sides`] stores this for crossings of later
+//! rounds. The rest (a sheet that crosses itself, a solid without a vertex inside another) has its
+//! contour made
 //! shorter in the manner of [volino2006]: if an edge with unit direction e pierces a triangle with
 //! unit normal n, and R is the direction in which the contour goes on from there in
 //! a face at the edge, then moving the edge by δ moves the end of the contour by
@@ -37,11 +37,11 @@ pub struct Offence {
     pub first: (u32, SurfaceElement),
     /// The other one.
     pub second: (u32, SurfaceElement),
-    /// How far they are below their contact thickness [m]; none where surfaces cross, whose depth
-    /// is not known.
+    /// Penetration below the contact thickness [m]; none where surfaces cross, whose depth is
+    /// unknown.
     pub depth: Option<f64>,
-    /// Whether they overlap, and are not merely closer than their thickness: surfaces that cross,
-    /// what is inside a solid, round things (particles, and rods of two bodies) of which one is deep in the other.
+    /// Whether they overlap, and are not merely closer than their thickness: crossing surfaces, points
+    /// inside a solid, round bodies (particles, and rods of two bodies) of which one is deep in the other.
     pub overlaps: bool,
 }
 
@@ -58,12 +58,12 @@ pub enum SurfaceElement {
     Whole,
 }
 
-/// How far a state is from order.
+/// Amount of overlap of a state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tangle {
     /// Pairs of triangles that cross, and triangles that reach into a solid.
     pub crossings: usize,
-    /// The deepest overlap as a part of the contact thickness [1], of what does not cross.
+    /// The deepest overlap as a fraction of the contact thickness [1], of pairs that do not cross.
     pub depth: f64,
 }
 
@@ -118,7 +118,7 @@ impl Detector {
         Ok(all)
     }
 
-    /// Fills `out` with contacts that move what overlaps at the start of `step` apart, and tells
+    /// Fills `out` with contacts that separate overlapping bodies at the start of `step`, and tells
     /// how bad it is. Velocities are not used; the contacts are those of a step of `step.h`.
     pub fn untangle(
         &self,
@@ -361,15 +361,15 @@ impl World {
             return none;
         };
         let [from, to] = [own, own + 1].map(|c| self.first_vertex[c as usize]);
-        // Heights over the other's surface, where they are over it and not beside it.
+        // Heights over the other's surface, where they project onto it.
         let height = |v: u32| {
             let x = motion.x0[v as usize];
             let (t, w) = surface.closest_triangle(&x, f64::INFINITY)?;
             let c = t.map(|v| mesh.positions[v as usize]);
-            let way = x - c[0] * w[0] - c[1] * w[1] - c[2] * w[2];
+            let apart = x - c[0] * w[0] - c[1] * w[1] - c[2] * w[2];
             let across = (c[1] - c[0]).cross(&(c[2] - c[0])).try_normalize(0.0)?;
-            let height = across.dot(&way);
-            (height.abs() >= 0.9 * way.norm()).then_some(height)
+            let height = across.dot(&apart);
+            (height.abs() >= 0.9 * apart.norm()).then_some(height)
         };
         let heights: Vec<Option<f64>> = (from..to).map(height).collect();
         let home: f64 = heights.iter().flatten().sum();
@@ -417,12 +417,12 @@ impl World {
             return;
         };
         // From the second triangle to the first, along the normal of either.
-        let way = if side.of_second {
+        let apart = if side.of_second {
             n_b * side.sign
         } else {
             -n_a * side.sign
         };
-        let up = |n: Vec3| n * n.dot(&way).signum();
+        let up = |n: Vec3| n * n.dot(&apart).signum();
         let thickness = self.thickness(self.owner[a[0] as usize], self.owner[b[0] as usize]);
         for (own, other, normal) in [(a, b, up(n_b)), (b, a, -up(n_a))] {
             let x = other.map(at);
@@ -543,7 +543,7 @@ impl World {
     }
 
     /// Contacts that make the contour of two crossing triangles shorter, unless one of them is
-    /// being pushed out of a solid already.
+    /// being moved out of a solid already.
     fn shorten(
         &self,
         motion: &Motion,

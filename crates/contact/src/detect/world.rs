@@ -1,4 +1,4 @@
-//! All colliders in one numbering: vertices, edges, triangles and who lies next to whom.
+//! All colliders in one numbering: vertices, edges, triangles and their adjacency.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use stiction_math::Vec3;
 use super::collider::{Collider, ColliderForm, Laws, Points};
 use super::pairs::REACH;
 
-/// Why colliders or a step cannot be used.
+/// Reason for which colliders or a step cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DetectError {
     /// A column has the wrong length.
@@ -17,9 +17,9 @@ pub enum DetectError {
     Length {
         /// The column's name.
         column: &'static str,
-        /// How many entries there should be.
+        /// Expected number of entries.
         expected: usize,
-        /// How many there are.
+        /// Number of entries.
         found: usize,
     },
     /// A collider's numbers are wrong.
@@ -27,14 +27,14 @@ pub enum DetectError {
     Collider {
         /// Its place in the list.
         collider: usize,
-        /// What is wrong.
+        /// The defect.
         fault: ColliderFault,
     },
-    /// An obstacle is placed in a way that does not fit its kind.
-    #[error("obstacle {0} is a solid given by formula and has no vertices to place")]
+    /// The placement of an obstacle does not fit its kind.
+    #[error("obstacle {0} is an analytic shape and has no vertices to place")]
     Placement(usize),
     /// The pose of an obstacle is not finite.
-    #[error("obstacle {0} is placed at something that is not finite")]
+    #[error("the placement of obstacle {0} is not finite")]
     NotFinite(usize),
     /// The time step is not a positive number.
     #[error("the time step is {0} s")]
@@ -70,7 +70,7 @@ pub enum DetectError {
     TooMany,
 }
 
-/// What is wrong with a collider.
+/// A defect of a collider.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum ColliderFault {
     /// The thickness is negative or not finite.
@@ -90,7 +90,7 @@ pub enum ColliderFault {
     Shape(ShapeFault),
 }
 
-/// Boxes are this part of the thickness larger than contacts need, so that velocities can change a
+/// Boxes are this fraction of the thickness larger than contacts need, so that velocities can change a
 /// little without a new search.
 const PAD: f64 = 0.25;
 
@@ -123,7 +123,7 @@ impl Lists {
     }
 }
 
-/// What does not change from step to step.
+/// Data that do not change from step to step.
 #[derive(Debug)]
 pub(super) struct World {
     pub colliders: Vec<Collider>,
@@ -162,12 +162,12 @@ pub(super) struct World {
     pub rods: Vec<[u32; 2]>,
     /// The largest contact thickness of any pair [m].
     pub thickest: f64,
-    /// How far the box of each vertex reaches for others, twice [m]: its own thickness decides, so
+    /// Margin of the box of each vertex, twice [m]: its own thickness decides, so
     /// that one thick collider does not make all boxes large.
     pub margin: Vec<f64>,
     /// One more than the largest block named.
     pub blocks: usize,
-    /// How many rotations are named.
+    /// Number of rotations.
     pub rotations: usize,
     triangle_order: Vec<u32>,
 }
@@ -423,8 +423,8 @@ impl World {
             .map_or(triangles.len(), |i| *i as usize)
     }
 
-    /// How far a vertex may leave the box of its path before its surroundings are searched
-    /// again [m].
+    /// Distance by which a vertex may be outside the box of its path before its surroundings are
+    /// searched again [m].
     pub(super) fn pad(&self, vertex: usize) -> f64 {
         let owner = self.owner[vertex] as usize;
         0.5 * PAD * self.colliders[owner].thickness

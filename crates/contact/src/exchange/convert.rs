@@ -189,7 +189,7 @@ impl GlobalProblem {
                 h.push((more as u32, 3 * c as u32, 1.0));
                 f.push(0.0);
                 more += 1;
-                // The impulse r, not r + ξ n, makes it give way.
+                // The impulse r, not r + ξ n, compresses it.
                 k.x -= set.compliance[c] * set.cohesion[c];
             }
             w.extend(&k);

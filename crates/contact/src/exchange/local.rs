@@ -119,8 +119,8 @@ impl ReducedProblem {
 /// largest diagonal entry.
 const INDEFINITE: f64 = 1e-5;
 
-/// The global problem v = Yᵀ r, u = Y v + q with W = Y Yᵀ: unit masses that move as the contacts
-/// push. Y is Cholesky's factor with the largest pivot first, as long as there is one: W need not
+/// The global problem v = Yᵀ r, u = Y v + q with W = Y Yᵀ: unit masses that move as the impulses
+/// require. Y is Cholesky's factor with the largest pivot first, as long as there is one: W need not
 /// have full rank.
 pub(super) fn factor(local: &ReducedProblem) -> Result<GlobalProblem, ExchangeError> {
     let rows = 3 * local.mu.len();

@@ -1,6 +1,6 @@
 //! Friction problems in the forms that others use, as plain data.
 //!
-//! FCLIB [acary2014] knows two: the **global** one, with the velocities of the bodies, and the
+//! FCLIB [acary2014] has two: the **global** one, with the velocities of the bodies, and the
 //! **local** one, reduced to the contacts,
 //!
 //! ```text
@@ -80,25 +80,25 @@ pub struct Exchange {
     pub frames: Vec<Mat3>,
     /// The time step [s]; 1 if it is not known, so that lengths of tolerances are velocities.
     pub h: f64,
-    /// Where it comes from, for people.
+    /// Description of the source.
     pub origin: String,
-    /// Where to start from.
+    /// Starting point.
     pub guess: Option<Point>,
-    /// What was found.
+    /// Solution.
     pub solution: Option<Point>,
 }
 
-/// Why a problem cannot be exchanged.
+/// Reason for which a problem cannot be exchanged.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExchangeError {
     /// A column or matrix has the wrong size.
     #[error("`{what}` has {found} entries instead of {expected}")]
     Size {
-        /// What.
+        /// The quantity.
         what: &'static str,
-        /// How many there should be.
+        /// Expected number.
         expected: usize,
-        /// How many there are.
+        /// Number found.
         found: usize,
     },
     /// A matrix has an entry outside, or one that is not finite.
@@ -140,9 +140,9 @@ pub enum ExchangeError {
     /// Text that is not what it should be.
     #[error("{what} at line {line}")]
     Text {
-        /// What is wrong.
+        /// The defect.
         what: String,
-        /// Where, from 1.
+        /// Line, from 1.
         line: usize,
     },
     /// The problem is not sound.

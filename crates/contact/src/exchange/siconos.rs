@@ -199,7 +199,7 @@ fn sparse(words: &mut Words<'_>, rows: usize, columns: usize) -> Result<Entries,
         return Err(words.wrong("sizes that differ from those before"));
     }
     words.expect("nzmax:")?;
-    words.count("the room for entries")?;
+    words.count("the capacity for entries")?;
     words.expect("nnz:")?;
     let word = words.word("the number of entries")?;
     let Some(count) = word.trim_end_matches(',').parse().ok() else {

@@ -57,7 +57,7 @@ fn forms_keep_the_problem() {
     }
 }
 
-/// Nothing is computed on the way through the global form but the frames' turning, so points of
+/// The conversion through the global form computes nothing but the rotation of frames, so points of
 /// bodies come back as they were.
 #[test]
 fn the_global_form_comes_back_to_the_last_digits() {
@@ -100,7 +100,7 @@ fn a_problem_without_frames_has_normals_along_x() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn meaningless_settings_are_refused() {
     let good = Exchange::local(&stored(RandomProblem::Dense, 0)).unwrap();
     let change = |change: &dyn Fn(&mut ReducedProblem)| {
         let mut bad = good.clone();
@@ -160,7 +160,7 @@ fn local_of(text: &str) -> ReducedProblem {
 
 #[test]
 fn blocks_with_their_numbers_and_dense_text_are_read() {
-    // The lower block is missing, so only the reading is looked at.
+    // The lower block is missing, so only the reading is checked.
     let local = local_of(TEXT);
     assert_eq!(local.mu, [0.3, 0.7]);
     assert_eq!(local.q, [-1.0, 0.0, 0.0, -2.0, 1.0, 0.0]);
@@ -221,7 +221,7 @@ fn sparse_text_is_read_in_every_storage() {
 }
 
 #[test]
-fn what_siconos_does_not_write_is_refused_with_the_reason() {
+fn problems_that_siconos_does_not_write_are_refused_with_the_reason() {
     let message = |text: &str| siconos::read(text).unwrap_err().to_string();
     // Numbers after the end.
     assert!(message(&format!("{TEXT} 1.0")).contains("after the end"));
@@ -234,7 +234,7 @@ fn what_siconos_does_not_write_is_refused_with_the_reason() {
     assert!(message("5 1 0 5 5").contains("rolling friction"));
 }
 
-/// What Siconos' files have: an asymmetry of a thousandth is averaged, and reported.
+/// As in files of Siconos: an asymmetry of a thousandth is averaged, and reported.
 #[test]
 fn a_small_asymmetry_is_averaged_and_reported() {
     let text = "3 1 0 3 3 3 3 2 0.004 0 0 2 0 0 0 2 -1 0.1 0 0.5";

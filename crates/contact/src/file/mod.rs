@@ -1,4 +1,4 @@
-//! Friction problems as bytes: what a bug report holds and what `stiction solve` takes.
+//! Friction problems as bytes: the input of `stiction solve`, and part of bug reports.
 //!
 //! The layout is in `docs/problem-format.md`. Numbers come back with the same bits. This module
 //! reads and writes memory only.
@@ -16,18 +16,18 @@ pub const MAGIC: [u8; 8] = *b"STICTION";
 /// The version of the layout that is written. Those from 1 on are read.
 pub const VERSION: u32 = 4;
 
-/// A problem with what is needed to solve it as it was solved.
+/// A problem with the starting point and settings of its solve.
 #[derive(Clone, Debug)]
 pub struct StoredProblem {
     /// The problem.
     pub problem: FrictionProblem,
-    /// Where it comes from, for people: scene, method, step, version of the program.
+    /// Description of the source: scene, method, step, version of the program.
     pub origin: String,
     /// Velocities to start from [m/s], one vector per block.
     pub v: Option<Vec<Vec3>>,
     /// Impulses to start from [N·s], one vector per contact.
     pub r: Option<Vec<Vec3>>,
-    /// What was found, if anything.
+    /// Solution, if any.
     pub solution: Option<StoredSolution>,
 }
 
@@ -40,13 +40,13 @@ pub struct StoredSolution {
     pub r: Vec<Vec3>,
 }
 
-/// Why bytes are not a problem.
+/// Reason for which bytes are not a problem.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FileError {
     /// The bytes do not start as a problem file does.
     #[error("this is not a friction problem")]
     NotAProblem,
-    /// A version of the layout that this program does not know.
+    /// A version of the layout that this program does not support.
     #[error("the layout has version {found}; this program reads versions 1 to {VERSION}")]
     Version {
         /// The version in the file.
@@ -55,9 +55,9 @@ pub enum FileError {
     /// There are fewer or more bytes than the file says.
     #[error("the file says it has {expected} bytes, but there are {found}")]
     Length {
-        /// What the header says.
+        /// Number in the header.
         expected: u64,
-        /// How many there are.
+        /// Number found.
         found: u64,
     },
     /// The bytes are not those that were written.
@@ -66,9 +66,9 @@ pub enum FileError {
     /// The checksum matches, but the contents make no sense.
     #[error("{what} at byte {at}")]
     Corrupt {
-        /// What is wrong.
+        /// The defect.
         what: &'static str,
-        /// Where.
+        /// Position [bytes].
         at: usize,
     },
     /// The bytes hold a problem that is not sound.
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_comes_back_with_the_same_bits() {
+    fn written_values_come_back_with_the_same_bits() {
         for kind in RandomProblem::ALL {
             for seed in 0..6 {
                 let there = stored(kind, 9, seed);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     /// Every eight bytes in turn claim to be an enormous length; reading must fail or give other
-    /// numbers, and cannot have the memory that is asked for.
+    /// numbers, and cannot allocate the memory that it needs.
     #[test]
     fn lengths_that_lie_allocate_nothing() {
         let bytes = stored(RandomProblem::Coupled, 4, 6).to_bytes().unwrap();

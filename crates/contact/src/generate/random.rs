@@ -8,7 +8,7 @@ use stiction_math::{BlockPattern, LinearOperator, Mat3, PartShape, SystemMatrix,
 
 use crate::{Contact, ContactKey, FrictionProblem, StencilEntry};
 
-/// What makes a random problem difficult.
+/// Family of random problems by difficulty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RandomProblem {
     /// Few contacts on a sparse elastic body: the easy case.
@@ -33,7 +33,7 @@ pub enum RandomProblem {
     Coupled,
     /// Contacts that bear a pull.
     Cohesive,
-    /// Contacts that give way.
+    /// Compliant contacts.
     Compliant,
 }
 
@@ -201,7 +201,7 @@ fn matrix(kind: RandomProblem, nodes: usize, rng: &mut Random) -> (SystemMatrix,
     (a, mass)
 }
 
-/// How many rigid bodies a problem of their kind has.
+/// Number of rigid bodies of a problem of their kind.
 const RIGID: usize = 4;
 
 /// A node or rigid point against an obstacle, or against up to three other nodes.
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_have_what_they_are_named_for() {
+    fn kinds_have_the_property_they_are_named_for() {
         let p = |kind| random(kind, 20, 3);
         assert!(p(RandomProblem::RankDeficient).contacts.len() >= 2 * 20);
         assert!(

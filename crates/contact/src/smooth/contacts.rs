@@ -23,10 +23,10 @@ use crate::detect::{Collider, Laws, PairLaw};
 /// A pair is a vertex q of one collider and the potential d = ψ(q) of another. Its use in a step:
 ///
 /// 1. [`find`](Self::find) lists the pairs that may touch. Again whenever
-///    [`is_stale`](Self::is_stale): what moved farther than was allowed for. The list changes
-///    nothing of f but what would be missing.
+///    [`is_stale`](Self::is_stale): something moved farther than the margin. The
+///    list changes f only by missing pairs.
 /// 2. With lagged friction, [`lag`](Self::lag), and again between solves.
-/// 3. The solver asks for [`force`](Self::force), [`product`](Self::product) or
+/// 3. The solver calls [`force`](Self::force), [`product`](Self::product) or
 ///    [`assemble`](Self::assemble) as often as it likes.
 /// 4. At the end, [`deepest`](Self::deepest); if that is below zero,
 ///    [`raise_stiffness`](Self::raise_stiffness) and solve again [larionov, Sect. IV-D].
@@ -48,7 +48,7 @@ pub struct SmoothContacts {
     pub(super) pairs: Vec<Pair>,
     /// Samples in reach of the pairs, with places of their corners in the pair's vertices.
     pub(super) near: Vec<Near>,
-    /// The same for surfaces that move as a whole.
+    /// Samples of surfaces that move as a whole.
     pub(super) samples: Vec<u32>,
     /// Vertices of deforming surfaces that take part in the pairs.
     pub(super) vertices: Vec<u32>,
@@ -84,7 +84,7 @@ pub(super) struct Near {
     pub slots: [u32; 3],
 }
 
-/// Where lagged friction takes its normal forces and directions.
+/// State at which lagged friction takes its normal forces and directions.
 #[derive(Debug)]
 pub(super) struct Lagged {
     pub kept: Kept,
@@ -96,11 +96,11 @@ pub(super) struct Lagged {
 pub struct Deepest {
     /// Its gap [m].
     pub gap: f64,
-    /// How much farther it may be pressed [m]; negative if it penetrates. The gap, unless the contact
+    /// Remaining compression [m]; negative if it penetrates. The gap, unless the contact
     /// began closer than δ.
     pub clearance: f64,
-    /// How far it may be pressed in all [m]: δ, unless the contact began closer than that.
-    pub room: f64,
+    /// Largest possible compression [m]: δ, unless the contact began closer than that.
+    pub range: f64,
     /// Its tolerance δ [m].
     pub delta: f64,
     /// The colliders of the vertex and of the surface, by their numbers.
@@ -301,7 +301,7 @@ impl SmoothContacts {
 
     /// Calls `sink` with the 3×3 blocks (row, column, block) of cx ∂f/∂x + cv ∂f/∂v: the columns of
     /// [`product`](Self::product). Not symmetric; a place may come several times; all have their
-    /// place in the [`Room`](super::Room) made at `at`.
+    /// place in the [`JacobianPattern`](super::JacobianPattern) made at `at`.
     pub fn assemble(
         &self,
         at: &ContactKinematics,
@@ -350,7 +350,7 @@ impl SmoothContacts {
         self.pairs.iter().any(deforms)
     }
 
-    /// How many pairs are listed.
+    /// Number of pairs in the list.
     pub fn len(&self) -> usize {
         self.pairs.len()
     }
@@ -385,7 +385,7 @@ impl SmoothContacts {
                     gap: t.gap,
                     clearance: pair.clearance(self.config.penalty, t.gap),
                     delta: pair.delta,
-                    room: pair.room(),
+                    range: pair.range(),
                     pair: self.names(pair),
                 }));
             },
@@ -443,7 +443,7 @@ impl SmoothContacts {
     pub fn raise_stiffness(&mut self, deepest: Option<Deepest>) -> bool {
         match deepest {
             Some(d) if d.clearance < 0.0 => {
-                let factor = Penalty::bump(d.clearance, d.room);
+                let factor = Penalty::bump(d.clearance, d.range);
                 self.stiffness *= factor;
                 self.rebase(factor);
                 true
@@ -468,7 +468,7 @@ impl SmoothContacts {
         Ok(self.deepest(at)?.is_none_or(|d| d.clearance > 0.0))
     }
 
-    /// How many pairs have a force at `at`.
+    /// Number of pairs with a force at `at`.
     pub fn in_contact(&self, at: &ContactKinematics) -> Result<usize, SmoothError> {
         self.check(at)?;
         let mut count = 0;

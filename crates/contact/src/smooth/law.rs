@@ -1,4 +1,4 @@
-//! How forces depend on the gap and on the velocity, for one contact.
+//! Forces as functions of the gap and of the velocity, for one contact.
 
 use stiction_math::Real;
 
@@ -51,7 +51,7 @@ impl Penalty {
     }
 }
 
-/// What friction does beyond Coulomb's law [larionov, Eq. 8]. Static and dynamic coefficients are
+/// Friction beyond Coulomb's law [larionov, Eq. 8]. Static and dynamic coefficients are
 /// those of the table of laws.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stribeck {

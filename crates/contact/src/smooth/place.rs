@@ -1,10 +1,10 @@
-//! Where everything is when a force is asked for, and how block derivatives enter.
+//! Positions and velocities at which a force is evaluated, and block derivatives.
 
 use stiction_geometry::analytic::Pose;
 use stiction_math::elementary::{self, rotation_vector};
 use stiction_math::{Dual, Quat, Real, Vec3, Vector};
 
-/// Positions and velocities at which a force is asked for.
+/// Positions and velocities at which a force is evaluated.
 #[derive(Clone, Copy, Debug)]
 pub struct ContactKinematics<'a> {
     /// Positions of all blocks [m]; what stands at the angular block of a rigid body is not read.
@@ -13,7 +13,7 @@ pub struct ContactKinematics<'a> {
     pub rotations: &'a [Quat],
     /// Velocities of all blocks [m/s, rad/s].
     pub v: &'a [Vec3],
-    /// Where the obstacles are and how they move: one for each mesh or shape among the colliders,
+    /// Poses and velocities of the obstacles: one for each mesh or shape among the colliders,
     /// in their order.
     pub obstacles: &'a [RigidFrame],
     /// Length h of a step of backward Euler that ends here [s], whose velocities are displacements over h; zero
@@ -25,7 +25,7 @@ pub struct ContactKinematics<'a> {
 /// A rigid frame and its motion.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RigidFrame {
-    /// Where it is.
+    /// Its pose.
     pub pose: Pose,
     /// The velocity of its origin [m/s].
     pub velocity: Vec3,
@@ -42,7 +42,7 @@ impl RigidFrame {
         }
     }
 
-    /// The frame at `to`, with the mean velocities of its way from `from` within `h` [s].
+    /// The frame at `to`, with the mean velocities of its motion from `from` within `h` [s].
     pub fn reached(from: &Pose, to: &Pose, h: f64) -> Self {
         let turn = if from.rotation == to.rotation {
             Vec3::zeros()

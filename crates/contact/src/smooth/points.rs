@@ -4,7 +4,7 @@
 //! Two surfaces can meet without a vertex of either near the other: two planks that cross, a plank
 //! over a ball. Edges along which a surface bends or ends are therefore divided finer than half of
 //! the narrowest other collider, so that a point of the one lies on a face of the other wherever edges
-//! cross. Faces are divided where there are obstacles given by formula, which have no vertices.
+//! cross. Faces are divided where there are analytic shapes, which have no vertices.
 //! Faces and edges that are shorter stay as they are: a fine mesh has its vertices alone.
 
 use stiction_geometry::analytic::Shape;
@@ -65,7 +65,7 @@ impl Spacing {
         (0..colliders.len()).map(of).collect()
     }
 
-    /// The spacing of obstacles, which do not touch obstacles given by formula.
+    /// The spacing for obstacles, which do not collide with analytic shapes.
     pub fn of_obstacle(self) -> Self {
         Self {
             faces: f64::INFINITY,
@@ -73,7 +73,7 @@ impl Spacing {
         }
     }
 
-    /// The points of a mesh beside its vertices; an error if there are too many.
+    /// The query points of a mesh in addition to its vertices; an error if there are too many.
     pub fn points(&self, triangles: &[[u32; 3]], rest: &[Vec3]) -> Result<Vec<Extra>, String> {
         let mut list: Vec<Extra> = Vec::new();
         let too_many = |length: f64| {
@@ -128,7 +128,7 @@ impl Spacing {
     }
 }
 
-/// How wide a collider is where it is narrowest [m]; none if it has no faces or no bounds.
+/// Smallest width of a collider [m]; none if it has no faces or no bounds.
 fn width(collider: &Collider) -> Option<f64> {
     let (triangles, x, closed) = match &collider.form {
         ColliderForm::Shape(shape) => {

@@ -33,11 +33,11 @@ pub struct Rest {
     pub key: [u32; 2],
     /// The offset o [m].
     pub offset: f64,
-    /// How far it was pressed, c = δ − o − gap or zero [m].
+    /// Compression of the contact, c = δ − o − gap or zero [m].
     pub pressed: f64,
 }
 
-/// What contacts may have to bear where a run begins.
+/// Largest load of contacts where a run begins.
 #[derive(Clone, Copy, Debug)]
 pub struct ContactLoad<'a> {
     /// Masses of the colliders [kg]; zero beyond the list.
@@ -70,15 +70,15 @@ impl Pair {
         }
     }
 
-    /// How far the contact may be pressed [m].
-    pub fn room(&self) -> f64 {
+    /// Largest possible compression of the contact [m].
+    pub fn range(&self) -> f64 {
         self.reach().max(LEAST * self.delta)
     }
 
-    /// How much farther it may be pressed than at `gap` [m]: the gap, unless it began closer.
+    /// Remaining compression beyond that at `gap` [m]: the gap, unless it began closer.
     pub fn clearance(&self, penalty: Penalty, gap: f64) -> f64 {
         match penalty {
-            Penalty::Cubic => self.room() - (self.reach() - gap),
+            Penalty::Cubic => self.range() - (self.reach() - gap),
             Penalty::Barrier => gap,
         }
     }
@@ -131,7 +131,7 @@ impl SmoothContacts {
                 let [a, b] = bodies(pair);
                 let down = -load.gravity.dot(&normal);
                 let (above, below) = if down > 0.0 { (a, b) } else { (b, a) };
-                // A body below would give way, and so would single nodes above: the contact would push
+                // A body below would yield, and so would single nodes above: the contact would move
                 // them.
                 let follow = &self.world.colliders[above as usize].follow;
                 let rigid = matches!(follow, Follow::Framed(FrameOf::Rigid { .. }));
@@ -155,7 +155,7 @@ impl SmoothContacts {
         Ok(())
     }
 
-    /// How far a force [N] presses a contact [m]; nothing for a barrier.
+    /// Compression of a contact under a force [N] [m]; nothing for a barrier.
     fn depth(&self, pair: &Pair, force: f64) -> f64 {
         match self.config.penalty {
             Penalty::Cubic => (force * pair.delta / (3.0 * self.stiffness)).sqrt(),

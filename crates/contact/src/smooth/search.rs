@@ -13,12 +13,12 @@ use super::contacts::{Near, Pair, SmoothContacts};
 use super::place::ContactKinematics;
 use super::world::{Follow, FrameOf, Part, Skin, World, faceted};
 
-/// Places and velocities at the last search, and what was allowed for.
+/// Positions and velocities at the last search, and its margins.
 #[derive(Debug, Default)]
 pub(super) struct Search {
     /// Vertices of bodies and obstacles [m].
     x: Vec<Vec3>,
-    /// How far each may move before the pairs are stale [m].
+    /// Largest displacement of each before the pairs are stale [m].
     allowed: Vec<f64>,
     frames: Vec<Reach>,
     /// Trees over the samples of deforming surfaces, one per collider.
@@ -30,17 +30,17 @@ pub(super) struct Search {
     begins: bool,
 }
 
-/// Where the frame of a collider was.
+/// Former position of the frame of a collider.
 #[derive(Clone, Copy, Debug)]
 struct Reach {
     origin: Vec3,
     rotation: Quat,
-    /// How far from the origin points matter [m].
+    /// Radius about the origin of the relevant points [m].
     radius: f64,
     allowed: f64,
 }
 
-/// How much of the predicted motion is allowed for.
+/// Factor of the predicted motion that the search covers.
 const EXTEND: f64 = 2.0;
 /// Trees are built anew when their cost has grown by this factor.
 const REBUILD: f64 = 1.6;
@@ -52,14 +52,14 @@ struct Found {
     query: u32,
     surface: u32,
     samples: Vec<u32>,
-    /// Where the side is not given: the sign of the height at the search.
+    /// Without a given side: the sign of the height at the search.
     above: bool,
     /// Whether it is farther away than contacts begin.
     apart: bool,
 }
 
 impl SmoothContacts {
-    /// Lists the pairs that may touch while things move from `at`, for about `h` [s]: everything is
+    /// Lists the pairs that may touch in motions from `at`, for about `h` [s]: everything is
     /// allowed to move by twice its velocity times `h` and a margin more. Motion is relative to the
     /// mean motion of all vertices, so that a scene that moves as a whole has the same pairs.
     pub fn find(&mut self, at: &ContactKinematics, h: f64) -> Result<(), SmoothError> {
@@ -83,17 +83,17 @@ impl SmoothContacts {
         if s.x.len() != self.world.rest.len() || s.frames.len() != self.world.colliders.len() {
             return Ok(true);
         }
-        let ways: Vec<Vec3> = (0..s.x.len())
+        let displacements: Vec<Vec3> = (0..s.x.len())
             .into_par_iter()
             .with_min_len(1024)
             .map(|i| self.world.motion(i as u32, at).x.plain() - s.x[i])
             .collect();
-        let together = mean(ways.iter().copied());
-        let far = |(way, allowed): (&Vec3, &f64)| {
-            let way = (way - together).norm();
-            way.is_nan() || way > *allowed
+        let together = mean(displacements.iter().copied());
+        let far = |(displacement, allowed): (&Vec3, &f64)| {
+            let displacement = (displacement - together).norm();
+            displacement.is_nan() || displacement > *allowed
         };
-        if ways.iter().zip(&s.allowed).any(far) {
+        if displacements.iter().zip(&s.allowed).any(far) {
             return Ok(true);
         }
         let parts = self.world.colliders.iter().zip(&s.frames);
@@ -101,8 +101,8 @@ impl SmoothContacts {
             if let Some((origin, rotation)) = pose(part, at) {
                 let angle = rotation_angle(&(was.rotation * rotation.inverse()));
                 let turned = if angle > 0.0 { angle * was.radius } else { 0.0 };
-                let way = (origin - was.origin - together).norm() + turned;
-                if way.is_nan() || way > was.allowed {
+                let displacement = (origin - was.origin - together).norm() + turned;
+                if displacement.is_nan() || displacement > was.allowed {
                     return Ok(true);
                 }
             }
@@ -207,7 +207,7 @@ fn is_neighbour(vertex: &Vec3, s: &SurfaceSample, rest: &[Vec3]) -> bool {
     let middle = p[0] * s.weights[0] + p[1] * s.weights[1] + p[2] * s.weights[2];
     match s.form {
         SampleForm::Plane => (vertex - middle).norm() < 2.0 * s.radius,
-        SampleForm::Facet { .. } => {
+        SampleForm::Facet => {
             let size = p.iter().map(|p| (p - middle).norm()).fold(0.0, f64::max);
             let limit = 2.0 * s.radius.max(size);
             point_triangle(vertex, &p).squared < limit * limit
@@ -314,7 +314,7 @@ impl Search {
         Ok(tasks.into_iter().flatten().collect())
     }
 
-    /// Where everything is and how far it may move.
+    /// Positions, and the allowed displacements.
     fn place(
         &mut self,
         world: &World,
@@ -438,20 +438,20 @@ impl Search {
     fn distance(&self, x: &Vec3, s: &SurfaceSample) -> f64 {
         match s.form {
             SampleForm::Plane => (x - self.point(s)).norm(),
-            SampleForm::Facet { .. } => {
+            SampleForm::Facet => {
                 let corners = s.corners.map(|c| self.x[c as usize]);
                 point_triangle(x, &corners).squared.sqrt()
             }
         }
     }
 
-    /// Where a sample is [m].
+    /// Position of a sample [m].
     fn point(&self, s: &SurfaceSample) -> Vec3 {
         let x = s.corners.map(|c| self.x[c as usize]);
         x[0] * s.weights[0] + x[1] * s.weights[1] + x[2] * s.weights[2]
     }
 
-    /// How far a sample may move [m].
+    /// Allowed displacement of a sample [m].
     fn slack(&self, s: &SurfaceSample) -> f64 {
         let slack = s.corners.map(|c| self.allowed[c as usize]);
         slack.into_iter().fold(0.0, f64::max)

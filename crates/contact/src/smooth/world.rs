@@ -1,4 +1,4 @@
-//! What can touch, in one numbering: vertices that follow blocks or obstacles, and surfaces with
+//! Colliders in one numbering: vertices that follow blocks or obstacles, and surfaces with
 //! potentials.
 
 use stiction_geometry::Aabb;
@@ -48,7 +48,7 @@ pub(super) struct Part {
     pub parent: u32,
 }
 
-/// How vertices follow blocks.
+/// Dependence of vertices on blocks.
 #[derive(Debug)]
 pub(super) enum Follow {
     /// Σ b x over entries.
@@ -69,12 +69,12 @@ pub(super) enum FrameOf {
     Obstacle(u32),
 }
 
-/// What others can touch.
+/// Surface of a collider.
 #[derive(Debug)]
 pub(super) enum Skin {
     /// Nothing: only its vertices count.
     None,
-    /// A solid by formula.
+    /// An analytic shape.
     Solid(SmoothSolid, Shape),
     /// A mesh that moves as a whole.
     Rigid(Box<RigidSurface>),
@@ -184,7 +184,7 @@ fn first_of(skins: Vec<Skin>, more: &mut Vec<Skin>) -> Skin {
 /// Facets reach at least this many δ.
 const DEEP: f64 = 4.0;
 
-/// How far inside a facet is still felt [m]: to the middle of a solid where it is thin.
+/// Depth inside a facet at which it still acts [m]: to the middle of a solid where it is thin.
 fn depth(rest: &[Vec3], closed: bool) -> f64 {
     let size = Aabb::of(rest).map_or(0.0, |b| (b.max - b.min).min());
     if closed { 0.5 * size } else { 0.0 }
@@ -193,7 +193,7 @@ fn depth(rest: &[Vec3], closed: bool) -> f64 {
 /// Largest deviation of blended planes from the distance where they are preferred, in units of δ.
 const CURVED: f64 = 10.0;
 
-/// Where a point on a face is at rest [m].
+/// Position of a point on a face at rest [m].
 fn at(point: &Extra, rest: &[Vec3]) -> Vec3 {
     point.iter().map(|&(v, b)| rest[v as usize] * b).sum()
 }
@@ -423,7 +423,7 @@ impl World {
         FrameOf::Obstacle(self.obstacles as u32 - 1)
     }
 
-    /// Where a frame is and how it moves.
+    /// Pose and velocity of a frame.
     pub fn frame<T: Real>(&self, of: FrameOf, blocks: &impl Blocks<T>) -> Framed<T> {
         let matrix = |q: &Quat| q.to_rotation_matrix().into_inner();
         match of {
@@ -449,7 +449,7 @@ impl World {
         }
     }
 
-    /// Where a vertex is and how it moves.
+    /// Position and velocity of a vertex.
     pub fn motion<T: Real>(&self, vertex: u32, blocks: &impl Blocks<T>) -> Motion<T> {
         let part = self.part_of(vertex);
         match &part.follow {

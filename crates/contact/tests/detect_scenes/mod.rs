@@ -161,7 +161,7 @@ impl Scene {
 
     /// Calls `f` with the scene as a step.
     pub fn step<R>(&self, previous: &ContactSet, f: impl FnOnce(&DetectStep) -> R) -> R {
-        let ways: Vec<Placement> = self.poses.iter().map(|p| Placement::Poses(*p)).collect();
+        let placements: Vec<Placement> = self.poses.iter().map(|p| Placement::Poses(*p)).collect();
         f(&DetectStep {
             h: H,
             x: &self.x,
@@ -169,8 +169,9 @@ impl Scene {
             v: &self.v,
             start: &self.v,
             fixed: &self.fixed,
-            obstacles: &ways,
+            obstacles: &placements,
             previous,
+            held: &[],
         })
     }
 
@@ -191,7 +192,7 @@ impl Scene {
     }
 }
 
-/// What holds for every contact set.
+/// Conditions of every contact set.
 pub fn check(c: &ContactSet, scene: &Scene) {
     assert_eq!(c.start.len(), c.len() + 1);
     for i in 0..c.len() {

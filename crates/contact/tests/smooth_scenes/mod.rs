@@ -225,7 +225,7 @@ impl Making {
         }));
     }
 
-    /// The same mesh carried by four nodes each, the corners of a large tetrahedron.
+    /// The mesh carried by four nodes each, the corners of a large tetrahedron.
     fn embedded(&mut self, mesh: &TriMesh, shift: Vec3) {
         let first = self.state.x.len() as u32;
         let corners = [

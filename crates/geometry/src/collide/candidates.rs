@@ -9,7 +9,7 @@ use super::bvh::ordered;
 use super::ccd::{self, CcdConfig, Pair};
 use super::surface::{CollisionSurface, SurfaceError, SweptSurface};
 
-/// A pair of features that a filter is asked about, by their vertices.
+/// A pair of features that a filter accepts or rejects, by their vertices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Candidate {
     /// A vertex and the corners of a triangle.
@@ -183,7 +183,7 @@ fn edges_touch(a: &[u32; 2], b: &[u32; 2]) -> bool {
     (a[0] == b[0]) | (a[0] == b[1]) | (a[1] == b[0]) | (a[1] == b[1])
 }
 
-/// How far a step may go.
+/// The admissible fraction of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SafeStep {
     /// The largest provably safe fraction of the step, in [0, 1]; 1 if nothing is hit.

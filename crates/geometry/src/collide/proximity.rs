@@ -60,7 +60,7 @@ pub fn proximity(
     proximity_as(candidates, surface, x, distance, hint, Some)
 }
 
-/// What `make` makes of each of them, in the same order: the contacts themselves are not stored.
+/// Collects `make` of every contact, in the same order: the contacts themselves are not stored.
 pub fn proximity_as<T: Send>(
     candidates: &Candidates,
     surface: &CollisionSurface,
@@ -99,7 +99,7 @@ pub fn proximity_within(
     proximity_within_as(s, x, distance, keep, hint, Some)
 }
 
-/// What `make` makes of each of them, in the same order: the contacts themselves are not stored.
+/// Collects `make` of every contact, in the same order: the contacts themselves are not stored.
 pub fn proximity_within_as<T: Clone + Send + Sync>(
     s: &SweptSurface,
     x: &[Vec3],
@@ -134,7 +134,7 @@ pub fn proximity_within_as<T: Clone + Send + Sync>(
     Ok(found)
 }
 
-/// What was found among the pairs of one task.
+/// Result of the pairs of one task.
 struct Task<T> {
     found: Found<T>,
     /// The place in the list of each full contact.
@@ -188,8 +188,8 @@ fn check_distance(distance: f64) -> Result<(), SurfaceError> {
 /// Makes the spheres a little larger than rounding could make them too small.
 const ROUNDING: f64 = 1.0 + 1e-12;
 
-/// What was found among some candidates: contacts of full kind, and the vertices of those that
-/// reduce to an edge or a point.
+/// Results of some candidates: contacts of full kind, and the vertices of those that reduce to an
+/// edge or a point.
 struct Found<T> {
     full: Vec<T>,
     sides: Vec<[u32; 3]>,
@@ -222,7 +222,7 @@ impl<T> Found<T> {
     }
 }
 
-/// Candidates that are looked at before what was found is put together: memory for both is short.
+/// Candidates per batch, after which results are combined, so that memory for both is short.
 const SLAB: usize = 1 << 18;
 
 fn gather<P: Sync, T: Send>(list: &[P], one: impl Fn(&P, &mut Found<T>) + Sync) -> Found<T> {

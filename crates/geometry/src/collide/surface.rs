@@ -21,7 +21,7 @@ pub struct CollisionSurface {
     groups: Arc<[u32]>,
 }
 
-/// Why a surface cannot be used.
+/// Reason for which a surface cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum SurfaceError {
     /// A triangle or edge names a vertex twice.
@@ -99,7 +99,7 @@ impl CollisionSurface {
         })
     }
 
-    /// The same surface with a group for each position, or [`CollisionSurface::NO_GROUP`]. Candidates leave out
+    /// This surface with a group for each position, or [`CollisionSurface::NO_GROUP`]. Candidates omit
     /// pairs of features of one group as far as groups are apart in the hierarchies; which of
     /// those around others are met all the same is up to the caller's filter. The vertices of a
     /// feature must be of one group.
@@ -115,7 +115,7 @@ impl CollisionSurface {
         self.groups.get(vertex as usize).copied().unwrap_or(MIXED)
     }
 
-    /// The same surface with vertices that may belong to no edge or triangle (particles): they are
+    /// This surface with vertices that may belong to no edge or triangle (particles): they are
     /// paired with faces.
     pub fn with_points(mut self, points: &[u32]) -> Self {
         self.vertices.extend(points);
@@ -162,10 +162,10 @@ impl CollisionSurface {
     }
 }
 
-/// How far from each other features may be for their boxes to overlap all the same.
+/// Distance between features up to which their boxes overlap.
 #[derive(Clone, Copy, Debug)]
 pub enum Margin<'a> {
-    /// The same distance for all [m].
+    /// One distance for all [m].
     Same(f64),
     /// A distance for each vertex [m]; for two features, the mean of the distances of any vertex
     /// of the one and any of the other.
@@ -238,12 +238,12 @@ impl Apart {
     }
 }
 
-/// What is kept of the ways of features.
+/// Representation of the trajectories of features.
 #[derive(Clone, Debug)]
 enum Kind {
     /// The box around all of it: best for what moves less than it is long.
     Swept(Forest<Wide>),
-    /// Boxes at the start and at the end, compared as those see them who move along: twice the
+    /// Boxes at the start and at the end, compared in the co-moving frame: twice the
     /// memory, and what moves far together meets no more than at rest.
     Moving(Forest<WideMoving>),
 }
@@ -253,7 +253,7 @@ enum Kind {
 struct Forest<R: Row> {
     edges: Tree<R>,
     triangles: Tree<R>,
-    /// The way of each vertex in the order of space. It bounds edges and triangles, and vertices ask
+    /// The trajectory of each vertex in the order of space. It bounds edges and triangles, and vertices ask
     /// the tree of triangles with it: a tree of their own would have no use.
     paths: Vec<R::One>,
 }
@@ -292,9 +292,9 @@ impl SweptSurface {
         Self::of_kind(surface.into(), start, end, margin.into(), Kind::Swept)
     }
 
-    /// The same for what moves farther than it is long: two features have overlapping boxes whose
-    /// paths come within `margin` at one time, and few that move together otherwise. Which others do
-    /// depends on the hierarchies.
+    /// Candidates for features that move farther than their size: two features have overlapping boxes
+    /// whose paths come within `margin` at one time, and few that move together otherwise. Which others
+    /// do depends on the hierarchies.
     pub fn build_moving<'a>(
         surface: impl Into<Arc<CollisionSurface>>,
         start: &[Vec3],
@@ -320,7 +320,7 @@ impl SweptSurface {
         })
     }
 
-    /// The same for new positions, keeping the trees. On an error nothing changes.
+    /// Sets new positions, keeping the trees. On an error nothing changes.
     pub fn refit<'a>(
         &mut self,
         start: &[Vec3],
@@ -392,7 +392,7 @@ impl SweptSurface {
         each_kind!(&self.forest, |f| f.triangles.items())
     }
 
-    /// Hierarchies of boxes around whole ways.
+    /// Hierarchies of boxes around whole trajectories.
     fn around(&self) -> Forest<Wide> {
         let paths: Vec<Padded> = match &self.forest {
             Kind::Swept(f) => f.paths.clone(),
@@ -416,8 +416,7 @@ impl SweptSurface {
         &self.surface
     }
 
-    /// How much the trees have lost since they were built, see [`Bvh::degradation`]; the worse
-    /// of the two.
+    /// Degradation of the trees since they were built, see [`Bvh::degradation`]; the worse of the two.
     pub fn degradation(&self) -> f64 {
         each_kind!(&self.forest, |f| {
             f.edges.degradation().max(f.triangles.degradation())
@@ -585,12 +584,12 @@ fn around<H: Hull, const N: usize>(paths: &[H], slots: &[u32; N]) -> H {
     all
 }
 
-/// How many entries ahead memory is asked for.
+/// Number of entries that are prefetched.
 const AHEAD: usize = 24;
 
-/// Where a vertex ends: at a place, or somewhere in a box.
+/// End position of a vertex: a point, or any point of a box.
 pub trait EndPosition: Sync {
-    /// The lowest and the highest corner of where it may end [m].
+    /// The lowest and the highest corner of the possible end positions [m].
     fn corners(&self) -> [Vec3; 2];
 }
 
@@ -630,7 +629,7 @@ impl EndPosition for EndBox {
     }
 }
 
-/// Sets the way of each vertex. On an error `paths` is not to be used.
+/// Sets the trajectory of each vertex. On an error `paths` is not to be used.
 fn set_paths<H: Hull>(
     vertices: &[u32],
     start: &[Vec3],
@@ -654,7 +653,7 @@ fn set_paths<H: Hull>(
                 Margin::Same(m) => m,
                 Margin::Each(all) => all[*v as usize],
             };
-            *path = H::way(a, [&b, &c], 0.5 * margin);
+            *path = H::path(a, [&b, &c], 0.5 * margin);
         }
         zero == 0.0
     };

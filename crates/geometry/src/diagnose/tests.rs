@@ -321,7 +321,7 @@ fn inward_orientation_but_not_of_cavities() {
     m.flip();
     let f = expect(m.diagnose(), &[Kind::InwardOrientation]);
     assert_eq!(f.elements, FindingElements::Triangles(vec![0]));
-    // The flipped cube as the cavity of a larger one is right, beside it wrong.
+    // The flipped cube as the cavity of a larger one is right, next to it wrong.
     let mut hollow = moved(cube(), 3.0, 0.0);
     hollow.append(&m).unwrap();
     expect(hollow.diagnose(), &[Kind::SeveralComponents]);

@@ -26,7 +26,8 @@ const POTENTIAL: usize = 8;
 pub const TANGENT_LANES: usize = POTENTIAL + 3;
 /// All sums: those of the potential, the arm, the mean velocity, and its gradient.
 const SUMS: usize = POTENTIAL + 15;
-/// What forces on the corners of a sample depend on beside the sample: s, tilt, f, arm, 1/mass.
+/// Number of variables on which forces on the corners of a sample depend in addition to the sample:
+/// s, tilt, f, arm, 1/mass.
 const THROUGH: usize = 9;
 
 /// A matrix of three rows and [`THROUGH`] columns, column after column.
@@ -45,7 +46,7 @@ pub struct Tangent {
     slopes: Vec<[f64; SUMS]>,
     /// By how much forces on vertices in `used` change with what they depend on.
     thin: Vec<Thin>,
-    /// The same for what they depend on, by the query point and the vertices: three columns each.
+    /// Derivatives of these variables by the query point and the vertices: three columns each.
     through: Vec<[[f64; 3]; THROUGH]>,
     blocks: Vec<Mat3>,
     blend: Blend,
@@ -72,7 +73,7 @@ pub struct Blending {
     pub jet: Jet<Dual<TANGENT_LANES>>,
     /// Of dψ = (dmoment − tilt dmass) scale.
     pub tilt: Dual<TANGENT_LANES>,
-    /// The same.
+    /// Factor of dψ above.
     pub scale: Dual<TANGENT_LANES>,
 }
 

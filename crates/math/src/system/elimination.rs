@@ -97,13 +97,13 @@ impl Elimination {
             let ends: Vec<usize> = group.iter().map(|t| t.1[1] as usize).collect();
             let body = matrix.part_of(ends[0]);
             let first = matrix.starts[body];
-            let room = |&a: &usize, &b: &usize| match &matrix.parts[body] {
+            let present = |&a: &usize, &b: &usize| match &matrix.parts[body] {
                 _ if matrix.part_of(a) != body || matrix.part_of(b) != body => false,
                 MatrixPart::Sparse(m) => m.pattern.find(a - first, b - first).is_some(),
                 MatrixPart::Dense(_) => true,
                 MatrixPart::Banded(_) | MatrixPart::Scalar(_) => false,
             };
-            let fits = ends.iter().all(|a| ends.iter().all(|b| room(a, b)));
+            let fits = ends.iter().all(|a| ends.iter().all(|b| present(a, b)));
             if blocks.len() > MOST || !fits {
                 continue;
             }

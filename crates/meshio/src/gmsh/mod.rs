@@ -180,7 +180,7 @@ fn skip_section(
 ) -> Result<(), MeshFileError> {
     const LONGEST_NAME: usize = 64;
     if name.len() > LONGEST_NAME {
-        // Looking for the end of a section with an endless name could take quadratic time.
+        // Searching for the end of a section with an endless name could take quadratic time.
         let (expected, found) = ("a section such as `$Nodes`", shorten(name));
         return Err(MeshFileError::new(
             place,

@@ -11,7 +11,7 @@ use super::{Declared, Source, Values, inconsistent};
 /// DEFLATE cannot do better than 258 bytes from two bits, 1032 to 1.
 const BEST_RATIO: u64 = 1032;
 
-/// Knows the file's byte order, header type and compressor, and what memory is left to spend.
+/// Decoder of data arrays: the byte order, header type and compressor of the file, and the memory that is left.
 pub(super) struct Decoder<'a> {
     order: Encoding,
     header: Scalar,

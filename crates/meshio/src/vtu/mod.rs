@@ -75,7 +75,7 @@ pub enum Values {
 }
 
 impl Values {
-    /// How many numbers there are.
+    /// Number of values.
     pub fn len(&self) -> usize {
         match self {
             Values::Real(values) => values.len(),
@@ -310,7 +310,7 @@ enum Section {
     FieldData,
 }
 
-/// What the XML declares, before any data is decoded.
+/// Declarations of the XML, before any data is decoded.
 struct Scan<'a> {
     decoder: Decoder<'a>,
     arrays: Vec<(Section, Declared<'a>)>,

@@ -22,7 +22,7 @@ pub(super) struct Element<'a> {
     pub attributes: Attributes,
     /// Whether the tag ends with `/>`.
     pub closed: bool,
-    /// What stands between this tag and the next.
+    /// The text between this tag and the next.
     pub text: Cursor<'a>,
 }
 

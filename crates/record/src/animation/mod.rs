@@ -217,7 +217,7 @@ impl Stretch {
         let count = self.frames.first().map_or(0, Vec::len);
         if self.frames.iter().any(|f| f.len() != count) {
             return Err(format!(
-                "the number of points of body {name} changes, but not what connects them"
+                "the number of points of body {name} changes, but not their connectivity"
             ));
         }
         finite(name, self.frames.iter().flatten())?;

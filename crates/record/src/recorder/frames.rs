@@ -143,10 +143,11 @@ fn listed(path: &Path) -> String {
     format!("frames/{}", file.unwrap_or_default())
 }
 
-/// The certificate of a frame's step, by name.
-fn fields(values: &[f64; Certificate::FIELDS.len()]) -> Vec<(&'static str, Data<'_>)> {
+/// The certificate of a frame's step, by name, as far as its fields apply to the method.
+fn fields(values: &[Option<f64>; Certificate::FIELDS.len()]) -> Vec<(&'static str, Data<'_>)> {
     let names = Certificate::FIELDS.iter().zip(values);
     names
-        .map(|(name, value)| (*name, Data::Scalars(std::slice::from_ref(value))))
+        .filter(|(_, value)| value.is_some())
+        .map(|(name, value)| (*name, Data::Scalars(value.as_slice())))
         .collect()
 }

@@ -60,7 +60,7 @@ impl Budget {
                 continue;
             };
             let all = nodes.saturating_mul(copies(plan));
-            let bytes = if matches!(plan.stuff, BodyMaterial::Shell(_)) {
+            let bytes = if matches!(plan.material_model, BodyMaterial::Shell(_)) {
                 SHELL_BYTES
             } else {
                 SOLID_BYTES
@@ -174,7 +174,7 @@ pub(super) fn mesh(
         }
         Geometry::File(path) => {
             let what = format!("body `{}`", plan.name.value);
-            let (mesh, groups) = match plan.stuff {
+            let (mesh, groups) = match plan.material_model {
                 BodyMaterial::Solid(_) => {
                     let (mesh, groups) =
                         solid_of_file(reporter, path, files, &what, budget, fingerprint)?;
@@ -203,7 +203,7 @@ pub(super) fn mesh(
                     (Mesh::Surface(mesh), Vec::new())
                 }
             };
-            // The copies beside the first one.
+            // The copies of the first one.
             let nodes = match &mesh {
                 Mesh::Surface(m) => m.positions.len(),
                 Mesh::Solid(m) => m.positions.len(),
@@ -269,7 +269,7 @@ impl Mesh {
     }
 }
 
-/// What holds a plant, as a group that can be pinned.
+/// The root of a plant, as a group that can be pinned.
 fn roots(mesh: &Mesh) -> Vec<VertexGroup> {
     match mesh {
         Mesh::Plant(plant) => vec![VertexGroup {

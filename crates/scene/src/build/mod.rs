@@ -38,7 +38,7 @@ use crate::{
 use geometry::{Budget, Mesh};
 use nodes::{Nodes, patches};
 
-/// What a scene is built into.
+/// Result of building a scene.
 pub(crate) struct Built {
     pub model: Model,
     pub state: State,
@@ -98,7 +98,7 @@ pub(crate) fn build(
     for plan in &document.volumes {
         scene.volume(plan);
     }
-    // After the springs of the scene, which probes know by their numbers.
+    // After the springs of the scene, which probes refer to by their numbers.
     let mut first = 0;
     for plan in &document.bodies {
         scene.root(first, plan);
@@ -143,7 +143,7 @@ pub(crate) fn build(
     if !reporter.clean() {
         return None;
     }
-    // Before probes remember where things start.
+    // Before probes store initial positions.
     if document.contact.enabled && document.contact.overlap == OverlapPolicy::Resolve {
         crate::load::resolve_overlap(reporter, document, &model, &mut state);
     }
@@ -191,9 +191,9 @@ fn refinements(
     })
 }
 
-/// The largest radius of particles and rods [m]: obstacles must know their distance that far out.
+/// The largest radius of particles and rods [m]: the distance field of obstacles must reach that far.
 fn largest_particle(document: &Document) -> f64 {
-    let radius = |b: &BodyPlan| match b.stuff {
+    let radius = |b: &BodyPlan| match b.material_model {
         BodyMaterial::Particles { radius, .. } => radius,
         BodyMaterial::Rods(material, _) => material.radii[0].max(material.radii[1]),
         _ => 0.0,
@@ -201,7 +201,7 @@ fn largest_particle(document: &Document) -> f64 {
     document.bodies.iter().map(radius).fold(0.0, f64::max)
 }
 
-/// Where the body called `name`, or the body it is a copy of, is named in the scene.
+/// Span of the name of the body called `name`, or of the body it is a copy of.
 fn place_of(document: &Document, name: &str) -> SourceSpan {
     let own = |b: &&BodyPlan| {
         copies(&b.name.value, b.repeat.map(|r| r.count))
@@ -223,7 +223,7 @@ struct Assembly<'a> {
     groups: Vec<Vec<VertexGroup>>,
     /// Which pin holds a node of a body.
     pinned: BTreeMap<(usize, u32), SourceSpan>,
-    /// How far from an obstacle bodies are held [m].
+    /// Distance to which the field of an obstacle must reach [m].
     reach: f64,
 }
 
@@ -287,7 +287,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// Ties rods to what they grow out of.
+    /// Ties rods to the bodies in which they are rooted.
     fn root(&mut self, body: usize, plan: &BodyPlan) -> Option<()> {
         let Some((ground, rooting)) = &plan.rooted else {
             return Some(());
@@ -311,7 +311,7 @@ impl Assembly<'_> {
         budget: &mut Budget,
     ) -> Option<Result<usize, BuildError>> {
         let builder = &mut self.builder;
-        Some(match (&plan.stuff, mesh) {
+        Some(match (&plan.material_model, mesh) {
             (BodyMaterial::Shell(material), Mesh::Surface(mesh)) => {
                 let (materials, of) = patches(self.reporter, plan, material, &mesh, groups)?;
                 builder.patched_shell(spec, mesh, &materials, &of)
@@ -417,7 +417,7 @@ impl Assembly<'_> {
         Some(())
     }
 
-    /// A mesh that is touched as a level set; fine as far as contact looks.
+    /// Level set of a mesh; fine within the reach of contact.
     fn level_set(
         &self,
         plan: &ObstaclePlan,

@@ -15,7 +15,7 @@ use crate::{
 /// The nodes of a body, to be selected from.
 pub(super) struct Nodes<'a> {
     pub body: &'a str,
-    /// Where they are at the start [m].
+    /// Initial positions [m].
     pub positions: &'a [Vec3],
     pub groups: &'a [VertexGroup],
     /// The first nodes of its rods and the number of nodes, if it is made of rods.

@@ -23,7 +23,7 @@ pub(crate) struct Fields<'a> {
     pub reporter: &'a Reporter,
     pub table: &'a Table,
     pub place: SourceSpan,
-    /// What the table is, for messages: ``body `strip` ``.
+    /// Name of the table in messages: ``body `strip` ``.
     pub what: String,
     /// The keys that it may have.
     keys: Vec<&'static Key>,
@@ -80,7 +80,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The same table, called so in messages.
+    /// Sets the name of the table in messages.
     pub fn called(self, what: String) -> Self {
         Self { what, ..self }
     }
@@ -234,7 +234,7 @@ impl<'a> Fields<'a> {
         Some((v / v.amax()).normalize())
     }
 
-    /// What a word stands for.
+    /// The meaning of a word.
     pub fn choice<T: Copy>(&self, key: &str, words: &Words<T>) -> Option<T> {
         let word: String = self.take(key)?;
         let index = words.words.iter().position(|w| *w == word)?;

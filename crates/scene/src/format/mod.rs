@@ -1,7 +1,7 @@
 //! The description of the scene format: what tables there are, and which keys each of them has.
 //!
 //! Every table is a [`Section`], every key a [`Key`] with its type, unit, default and meaning. They stand
-//! beside the readers in `read`, and everything else follows from them: which keys and values are
+//! next to the readers in `read`, and everything else follows from them: which keys and values are
 //! accepted ([`Fields`]), the tables of `docs/scenes.md` ([`docs`]) and the JSON Schema ([`json`]).
 
 pub(crate) mod docs;
@@ -71,7 +71,7 @@ pub(crate) enum Type {
     Union(Family),
     /// A list of such tables.
     Unions(Family),
-    /// Any of these; their values are told apart by their form.
+    /// Any of these; their values are distinguished by their form.
     Either(&'static [Type]),
 }
 
@@ -108,7 +108,7 @@ pub(crate) enum Preset {
     Vec(&'static [f64]),
 }
 
-/// What holds between keys. Readers have messages of their own for all but the first two.
+/// Conditions between keys. Readers have messages of their own for all but the first two.
 pub(crate) enum Rule {
     ExactlyOne(&'static [&'static str]),
     AtMostOne(&'static [&'static str]),
@@ -186,7 +186,7 @@ impl Range {
 }
 
 impl Type {
-    /// Reports a value that is not of this type. Tables are checked by whoever reads them.
+    /// Reports a value that is not of this type. Tables are checked by their readers.
     pub fn check(&self, reporter: &Reporter, node: &Node, what: &str) -> Option<()> {
         let wrong = |wanted: &str| wrong_type(reporter, node, what, wanted);
         match (self, &node.value) {

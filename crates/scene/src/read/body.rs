@@ -49,7 +49,7 @@ section! { pub(crate) BODY "body" [ExactlyOne(&["shape", "mesh"]), With("kind", 
     "scale": Either(&[Number("1", Any), Vector("1")]), Num(1.0), "applied first; negative numbers mirror";
     "velocity": Vector("m/s"), Vec(&[0.0; 3]), "at the start";
     "angular_velocity": Vector("°/s"), Vec(&[0.0; 3]), "at the start, about the centre of mass";
-    "acceleration": Either(&[Vector("m/s²"), Table(&LOAD)]), Said("zero"), "of this body alone, beside gravity; as a table it changes over time as [gravity](#top-level) does";
+    "acceleration": Either(&[Vector("m/s²"), Table(&LOAD)]), Said("zero"), "of this body alone, in addition to gravity; as a table it changes over time as [gravity](#top-level) does";
     "force": Either(&[Vector("N"), Table(&LOAD)]), Said("zero"), "external force on the body as a whole, spread over it like its mass; as a table over time. Its potential is no part of energies. Not every [method](#method) supports forces, torques and changing accelerations";
     "torque": Either(&[Vector("N·m"), Table(&LOAD)]), Said("zero"), "external torque on a rigid body about its centre of mass, in the world frame; as a table over time";
     "mass": Word(MASS.words), Chosen("lumped"), "`\"lumped\"` or `\"consistent\"` mass matrix of shells and solids";
@@ -62,8 +62,8 @@ section! { pub(crate) BODY "body" [ExactlyOne(&["shape", "mesh"]), With("kind", 
     "twist": Word(TWIST.words), Chosen("dynamic"), "whether the twists of rods are degrees of freedom, or `\"quasi-static\"`: at every moment where the energy of the centreline is least, as hair is twisted, whose twist waves are far too quick to be seen. Fewer unknowns, and what the splitting integrator needs";
     "director": Direction, Vec(&[0.0, 0.0, 1.0]), "of rods, in their shape's own frame: where the first half axis of the cross-section points at the root, as far as it is across; along a rod it follows without twist";
     "patch": Tables(&PATCH), Absent, "of shells: where they are of another material";
-    "rooted": Table(&ROOTED), Absent, "of rods: what they grow out of";
-    "padding": Number("m", NotNegative), Num(0.0), "how far outside its surface a body is touched, beside the contact thickness: half the thickness of cloth";
+    "rooted": Table(&ROOTED), Absent, "of rods: the body in which they are rooted";
+    "padding": Number("m", NotNegative), Num(0.0), "offset of the contact surface, in addition to the contact thickness: half the thickness of cloth";
     "start_scale": Either(&[Number("1", Positive), Numbers(3, "1", Positive)]), Num(1.0), "of shells and solids: where nodes start, scaled about the centre of mass along x, y and z; the rest shape is not scaled, so that the body starts stretched";
     "repeat": Table(&REPEAT), Absent, "copies, called `NAME-1`, `NAME-2`, …";
 }
@@ -88,7 +88,7 @@ section! { pub(crate) REPEAT "body.repeat";
 /// A body as it was read.
 pub(crate) struct BodyPlan {
     pub name: At<String>,
-    pub stuff: BodyMaterial,
+    pub material_model: BodyMaterial,
     pub geometry: Geometry,
     pub placement: Placement,
     /// All of it but names.
@@ -100,15 +100,15 @@ pub(crate) struct BodyPlan {
     /// The material with all that it inherits.
     pub material_table: Table,
     pub repeat: Option<Repeat>,
-    /// Where a shell is of another material; of several that hold a triangle, the last counts.
+    /// Regions of a shell with another material; of several that contain a triangle, the last counts.
     pub patches: Vec<(At<Vec<Filter>>, ShellMaterial)>,
-    /// What rods grow out of: the body's index.
+    /// The body that rods are rooted in, by index.
     pub rooted: Option<(At<usize>, Rooting)>,
-    /// Where errors about the built body point.
+    /// Span for errors about the built body.
     pub place: SourceSpan,
 }
 
-/// What it is made of.
+/// Material model of a body.
 pub(crate) enum BodyMaterial {
     Shell(ShellMaterial),
     Solid(SolidMaterial),
@@ -124,7 +124,7 @@ pub(crate) enum BodyMaterial {
     Rods(RodMaterial, Vec3),
 }
 
-/// Where its mesh comes from.
+/// Source of its mesh.
 pub(crate) enum Geometry {
     Shape(ShapePlan),
     File(At<String>),
@@ -259,7 +259,7 @@ pub(crate) fn body(
         .iter()
         .map(|node| patch(&f, node, materials, rest_angles))
         .collect::<Option<_>>()?;
-    let stuff = material.as_ref().and_then(|m| {
+    let material_model = material.as_ref().and_then(|m| {
         Some(match purpose {
             Purpose::Shell => BodyMaterial::Shell(m.shell(reporter, rest_angles)?),
             Purpose::Solid => BodyMaterial::Solid(m.solid(reporter)?),
@@ -321,7 +321,7 @@ pub(crate) fn body(
     let (material, spec) = (material?, spec?);
     Some(BodyPlan {
         rooted,
-        stuff: stuff?,
+        material_model: material_model?,
         geometry: geometry?,
         placement: placement?,
         drag: spec.drag,
@@ -444,7 +444,7 @@ fn loads(f: &Fields<'_>, purpose: Purpose) -> Option<Option<Box<BodyLoad>>> {
     Some((load != BodyLoad::default()).then(|| Box::new(load)))
 }
 
-/// What rods grow out of, and how.
+/// The body that rods are rooted in, and the rooting.
 fn rooted(
     f: &Fields<'_>,
     r: &Fields<'_>,
@@ -462,7 +462,10 @@ fn rooted(
     // The rods' own place among the bodies; that it has a name was seen before.
     let index = names.index.get(own).copied().unwrap_or(0);
     if body >= index {
-        let message = format!("{}: what it is rooted in must come before it", f.what);
+        let message = format!(
+            "{}: the body in which it is rooted must come before it",
+            f.what
+        );
         return r.refuse("body", message, "");
     }
     let (stiffness, bare) = (r.take("stiffness")?, r.take("bare")?);

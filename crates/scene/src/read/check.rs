@@ -18,7 +18,7 @@ words! { REDUCE: Reduce = "value" => Reduce::Value, "mean" => Reduce::Mean, "dri
 
 section! { pub(crate) CHECK "check" [Some(&["equals", "above", "below"]), OneGroup(&[&["equals"], &["above", "below"]]), Needs("equals", &["within", "relative"]), Needs("within", &["equals"]), Needs("relative", &["equals"])];
     "name": Name, Said("as `of`"), "its name";
-    "of": Text, Required, "a probe, a [formula](#formulas) of probes, or a field of the certificate: `certificate.residual`, `.penetration`, `.cone`, `.slip_angle`, `.creep`, `.kinetic`, `.elastic`, `.potential`, `.contact_work`, `.dynamics`, `.overlap`";
+    "of": Text, Required, "a probe, a [formula](#formulas) of probes, or a field of the certificate: `certificate.residual`, `.penetration`, `.cone`, `.slip_angle`, `.creep`, `.kinetic`, `.elastic`, `.potential`, `.contact_work`, `.dynamics`, `.overlap`, `.linear`, `.eliminated`";
     "at": Number("s", NotNegative), Said("the end"), "look at this time";
     "from": Number("s", NotNegative), Said("the start"), "look at every step from this time on";
     "to": Number("s", NotNegative), Said("the end"), "and up to this one";
@@ -117,7 +117,7 @@ fn check(
     ))
 }
 
-/// What a check follows: a probe, a field of the certificate, or a formula of them.
+/// Subject of a check: a probe, a field of the certificate, or a formula of them.
 fn subject(reporter: &Reporter, of: &At<&str>, what: &str, probes: &[String]) -> Option<Subject> {
     // The whole text first: names need no quotes where they stand alone.
     if let Some(subject) = named(of.value, probes) {

@@ -71,7 +71,7 @@ pub(crate) fn refuse<T>(
     reporter.fail(kind, place, message, help.or(own))
 }
 
-/// What to do about an unknown name that is the beginning of a known one: `a-b` reads as a difference.
+/// Advice on an unknown name that is the beginning of a known one: `a-b` reads as a difference.
 pub(crate) fn unquoted(
     text: &At<&str>,
     error: &FormulaError,

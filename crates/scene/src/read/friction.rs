@@ -12,7 +12,7 @@ section! { pub(crate) COEFFICIENTS "coefficients";
     "static": Number("1", NotNegative), Required, "μ at rest";
     "kinetic": Number("1", NotNegative), Said("`static`"), "μ in sliding; not above `static`";
     "cohesion": Number("Pa", NotNegative), Num(0.0), "the pull of closed contacts; it falls off linearly with the gap, to nothing at half the contact thickness [daviet2020, Sect. 7.4]; the area it stands for is shared by vertices: triangles, or the width of rods";
-    "compliance": Number("m/Pa", NotNegative), Num(0.0), "how far a contact gives way under pressure";
+    "compliance": Number("m/Pa", NotNegative), Num(0.0), "displacement of a contact under pressure";
 }
 
 section! { pub(crate) PAIR "friction.pair";

@@ -34,7 +34,7 @@ pub(crate) struct Materials<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Material {
     pub name: String,
-    /// Where the body names it.
+    /// Span of its name in the body.
     pub place: SourceSpan,
     pub table: Table,
 }
@@ -50,7 +50,7 @@ const LAWS: &[&str] = &[
     "fixed-corotated",
     "stable-neo-hookean",
 ];
-/// Groups of keys that say the same thing in different ways: giving one drops what is inherited of
+/// Groups of keys that are alternatives of one property: giving one drops what is inherited of
 /// the others.
 const ALTERNATIVES: &[&[&[&str]]] = &[
     &[&["density"], &["area_density"]],

@@ -193,7 +193,7 @@ pub(crate) fn document(
             name.fail::<()>(
                 reporter,
                 ProblemKind::UnknownName,
-                format!("nothing is made of `{}`", name.value),
+                format!("no body or obstacle has the material `{}`", name.value),
                 Some(help),
             );
         }

@@ -25,7 +25,7 @@ pub(crate) struct ObstaclePlan {
     pub motion: Option<Motion>,
     /// The name in the friction table.
     pub material: String,
-    /// The same where it is given.
+    /// Its span, if it is given.
     pub material_at: Option<At<String>>,
     /// The cells of a level set [m], if its mesh is to be touched as one.
     pub cell: Option<At<f64>>,
@@ -45,7 +45,7 @@ section! { pub(crate) OBSTACLE "obstacle" [ExactlyOne(&["shape", "mesh"]), With(
     "scale": Either(&[Number("1", Any), Vector("1")]), Num(1.0), "of a mesh";
     "motion": Table(&MOTION), Said("at rest"), "a [motion](#motion) without `release`";
     "material": Text, Said("its own name"), "a name for the [friction](#friction) table; need not be defined";
-    "collide": Word(&["mesh", "level-set"]), Said("`\"mesh\"`"), "what of a mesh is touched: its triangles, or with `\"level-set\"` its signed distance sampled on a grid";
+    "collide": Word(&["mesh", "level-set"]), Said("`\"mesh\"`"), "contact geometry of a mesh: its triangles, or with `\"level-set\"` its signed distance sampled on a grid";
     "cell": Number("m", Positive), Said("required with `\"level-set\"`"), "the side of the grid's cells";
 }
 
@@ -85,7 +85,7 @@ fn level_set(f: &Fields<'_>, shape: &ObstacleGeometry) -> Option<Option<At<f64>>
     let collide: Option<String> = f.take("collide")?;
     let what = &f.what;
     if collide.is_some() && matches!(shape, ObstacleGeometry::Shape(ObstacleForm::Exact(_))) {
-        let message = format!("{what} is given by a formula, which is what bodies touch");
+        let message = format!("{what} is an analytic shape and has no level set");
         return f.refuse("collide", message, "remove `collide`; it is for meshes");
     }
     match collide.as_deref() {
@@ -112,7 +112,7 @@ pub(crate) enum ObstacleForm {
 pub(crate) struct ObstacleKind {
     /// The word after `type`.
     pub name: &'static str,
-    /// Its keys beside `type`.
+    /// Its keys in addition to `type`.
     pub keys: &'static [Key],
     pub doc: &'static str,
     read: fn(&Fields<'_>) -> Option<ObstacleForm>,

@@ -1,4 +1,4 @@
-//! `[[pin]]` and `[[attachment]]`, and the ways to say where they hold.
+//! `[[pin]]` and `[[attachment]]`, and the forms of their locations.
 
 use stiction_bodies::{builder::Anchor, motion::Motion};
 use stiction_geometry::Selection;
@@ -116,7 +116,7 @@ pub(crate) struct AttachmentPlan {
     pub stiffness: f64,
     pub length: f64,
     pub damping: f64,
-    /// How its point of the world moves.
+    /// Motion of its point of the world.
     pub motion: Option<Motion>,
 }
 

@@ -23,9 +23,9 @@ pub(crate) struct ProbePlan {
     pub of: Followed,
 }
 
-/// What it follows, bodies and attachments by their indices.
+/// Measured quantity, bodies and attachments by their indices.
 pub(crate) enum Followed {
-    /// What is known without the model.
+    /// Independent of the model.
     Quantity(Quantity),
     Position(Anchor, Axis),
     Displacement(Anchor, Axis),
@@ -45,7 +45,7 @@ pub(crate) enum SpotPlan {
     Centre(usize),
 }
 
-/// How a type of probes is read: its keys, and what they make.
+/// Reader of a type of probes: its keys, and the function that uses them.
 pub(crate) enum Reading {
     /// A point of a body, and an axis with its default.
     Point(fn(Anchor, Axis) -> Followed, Option<Axis>),
@@ -160,7 +160,7 @@ macro_rules! key {
 const AXIS: Type = Type::Either(&[Type::Word(&["x", "y", "z", "norm"]), Type::Direction]);
 
 impl Reading {
-    /// The keys beside `name` and `type`.
+    /// The keys in addition to `name` and `type`.
     pub fn keys(&self) -> Vec<&'static Key> {
         let lists: &[&'static [Key]] = match self {
             Self::Point(_, None) => &[key!("body"), key!("node"), key!("near"), key!("axis")],

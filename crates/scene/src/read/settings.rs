@@ -36,9 +36,9 @@ section! { pub(crate) AIR "air" [Needs("gust", &["period"]), Needs("period", &["
 words! { OVERLAP: OverlapPolicy = "refuse" => OverlapPolicy::Refuse, "resolve" => OverlapPolicy::Resolve, "ignore" => OverlapPolicy::Ignore }
 
 section! { pub(crate) CONTACT "contact";
-    "enabled": Flag, Said("see above"), "whether things touch";
+    "enabled": Flag, Said("see above"), "whether bodies collide";
     "thickness": Number("m", Positive), Num(1e-3), "how near surfaces come before they count as touching";
-    "overlap": Word(OVERLAP.words), Chosen("refuse"), "things that overlap at the start: `\"refuse\"` the scene, naming bodies and triangles; `\"resolve\"`: move them apart; or `\"ignore\"` it";
+    "overlap": Word(OVERLAP.words), Chosen("refuse"), "bodies that overlap at the start: `\"refuse\"` the scene, naming bodies and triangles; `\"resolve\"`: move them apart; or `\"ignore\"` it";
 }
 
 section! { pub(crate) OUTPUT "output";

@@ -22,7 +22,7 @@ pub(crate) struct ShapePlan {
     pub keys: Vec<(String, SourceSpan)>,
 }
 
-/// What makes the mesh.
+/// Generator of the mesh.
 pub(crate) enum Generator {
     Surface(Box<dyn Generate<TriMesh>>),
     Solid(Box<dyn Generate<TetMesh>>),
@@ -38,7 +38,7 @@ pub(crate) trait Generate<M> {
     fn mesh(&self) -> Result<M, ShapeError>;
 }
 
-/// What the mesh of a shape is for.
+/// Use of the mesh of a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// A surface of nodes, open or closed; its resolution must be given.
@@ -61,9 +61,9 @@ pub(crate) enum Purpose {
 pub(crate) struct ShapeKind {
     /// The word after `type`.
     pub name: &'static str,
-    /// What its mesh can be for.
+    /// Possible uses of its mesh.
     pub purposes: &'static [Purpose],
-    /// Its keys beside `type`.
+    /// Its keys in addition to `type`.
     pub keys: &'static [Key],
     /// The meaning, for the documentation.
     pub doc: &'static str,

@@ -60,7 +60,7 @@ pub(crate) fn volume(reporter: &Reporter, node: &Node, names: &Names) -> Option<
             return f.refuse(key, message, &help);
         }
         _ if pressure.is_some() => {
-            let message = format!("{}: only a gas needs to know the `pressure` around", f.what);
+            let message = format!("{}: only a gas uses the surrounding `pressure`", f.what);
             let help = "remove `pressure`, or set `law = \"gas\"`";
             return f.refuse("pressure", message, help);
         }

@@ -184,10 +184,16 @@ fn a_variant_that_does_not_exist_is_refused_with_those_that_do() {
     );
     let told = with(STRIP, "quick", &[]).unwrap_err().plain();
     assert!(told.contains("there are no variants"), "{told}");
-    assert_eq!(
-        variants(&text(&scene())).unwrap(),
-        ["quick", "fine", "bare"]
-    );
+    let described = scene().replace("[variant.fine]", "[variant.fine]\ndescription = \"Finer.\"");
+    let found = variants(&text(&described)).unwrap();
+    let found: Vec<(&str, &str)> = found
+        .iter()
+        .map(|v| (v.name.as_str(), v.description.as_str()))
+        .collect();
+    assert_eq!(found, [("quick", ""), ("fine", "Finer."), ("bare", "")]);
+    // Chosen, it is the description of the scene.
+    let fine = with(&described, "fine", &[]).unwrap();
+    assert_eq!(fine.plan.description, "Finer.");
 }
 
 #[test]

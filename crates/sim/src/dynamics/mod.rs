@@ -196,7 +196,7 @@ impl Dynamics {
         self.body_with(body, state, &self.x, v)
     }
 
-    /// The same at given positions `x` of all blocks [m].
+    /// Equations of a body at given positions `x` of all blocks [m].
     pub(crate) fn body_with<'a>(
         &'a self,
         body: &Body,
@@ -367,7 +367,7 @@ impl Dynamics {
         self.linearise_with((model, state), v, g, a, None)
     }
 
-    /// The same with elastic terms replaced by what stands for them in an alternating integrator,
+    /// Matrix and right-hand side with elastic terms replaced by those of an alternating integrator,
     /// given for every body.
     pub fn linearise_with(
         &mut self,

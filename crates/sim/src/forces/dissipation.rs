@@ -214,7 +214,8 @@ impl ForceTerm for Dissipation {
         });
     }
 
-    /// The same in both forms: levers are lagged, so that rotation vectors turn at the rate of v.
+    /// Forces are the same in both forms: levers are lagged, so that rotation vectors turn at the
+    /// rate of v.
     fn add_force(
         &self,
         model: &Model,

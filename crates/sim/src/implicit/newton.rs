@@ -37,21 +37,21 @@ use stiction_math::{
 use super::{is_infeasible, problem::StageProblem};
 use crate::{error::SolveError, method::SolveReport};
 
-/// How directions are found.
+/// Solver for search directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Solver {
     /// Sparse LU of the assembled Jacobian.
     #[default]
     Direct,
-    /// BiCGSTAB with products of the Jacobian. Contact and friction are differentiated on the way, or
+    /// BiCGSTAB with products of the Jacobian. Contact and friction are differentiated in the products, or
     /// assembled where bodies that deform touch one another.
     Iterative,
-    /// Sparse LU of the projected Jacobian and descent on the potential of the stage ([`super::minimise`]), for
+    /// Sparse LU of the projected Jacobian and descent on the potential of the stage (`minimise`), for
     /// steps far longer than what moves can resolve. Exact where friction is lagged.
     Descent,
 }
 
-/// What the direct solver makes of the dense Jacobian of enclosed volumes.
+/// Treatment of the dense Jacobian of enclosed volumes by the direct solver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VolumeJacobian {
     /// Exact, by one more solve per volume.
@@ -64,9 +64,9 @@ pub enum VolumeJacobian {
 /// Settings of Newton's method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// How directions are found.
+    /// Solver for search directions.
     pub solver: Solver,
-    /// What the direct solver makes of enclosed volumes.
+    /// Treatment of enclosed volumes by the direct solver.
     pub volume: VolumeJacobian,
     /// A full step that changes no velocity by more than this ends the solve [m/s].
     pub tolerance: f64,
@@ -80,7 +80,7 @@ pub struct Config {
     pub decrease: f64,
     /// ρ, by which a step is shortened.
     pub shorten: f64,
-    /// How often.
+    /// Largest number of such reductions.
     pub max_shorten: usize,
 }
 
@@ -115,7 +115,7 @@ pub(super) struct StageNewton {
     pub(super) trial: Vec<Vec3>,
 }
 
-/// What a step may make of the residual.
+/// Acceptance rule for the residual of a step.
 #[derive(Clone, Copy)]
 enum Limit {
     /// Less than `norm`, in keeping with the relative residual `reached` of the direction
@@ -127,10 +127,10 @@ enum Limit {
 
 /// Most directions with a projected Jacobian in a stage: leaving a saddle takes many, at first short.
 const RESCUE: usize = 30;
-/// They end where the residual has fallen to this part of what it was.
+/// They end where the residual has fallen to this fraction of its initial value.
 const RESCUED: f64 = 0.1;
 /// They begin where no length lowers the residual, or so many directions in a row lower it by less than
-/// this part.
+/// this fraction.
 const STALL: (usize, f64) = (4, 3e-3);
 /// After a direction that was shortened below this the direct solver iterates once.
 const SHORT: f64 = 0.1;
@@ -146,11 +146,11 @@ const MOST_SETTLING: usize = 3;
 struct Rescue {
     /// Whether they are taken now.
     on: bool,
-    /// How many are left.
+    /// Number left.
     left: usize,
     /// The residual that began them [N·s].
     began: f64,
-    /// How many exact directions in a row have brought little.
+    /// Number of exact directions in a row with little progress.
     slow: usize,
 }
 
@@ -276,7 +276,7 @@ impl StageNewton {
             // A direction that is short enough may have been shortened further by rounding.
             let mut done = exact && alpha == 1.0 && norm <= noise;
             if exact && size <= config.tolerance {
-                let balanced = problem.imbalance(&self.r) <= config.tolerance;
+                let balanced = problem.momentum_residual(&self.r) <= config.tolerance;
                 done |= balanced || settling == MOST_SETTLING;
                 settling += 1;
             }
@@ -383,7 +383,7 @@ impl StageNewton {
         );
         let (iterations, residual) = match solved {
             Ok(done) => (done.iterations, done.residual),
-            // A direction that is less exact than asked for may still lead down.
+            // A direction that is less exact than required may still be a descent direction.
             Err(error) if error.reached().1 < 0.9 * size => error.reached(),
             Err(error) => return Err(SolveError::Direction(error)),
         };

@@ -26,7 +26,7 @@ pub struct StageProblem<'a> {
     pub stage: &'a mut ImplicitStage,
     /// All forces but contact.
     pub forces: &'a mut Forces,
-    /// Contact, if things may touch.
+    /// Contact, if bodies collide.
     pub contacts: Option<&'a mut dyn ContactModel>,
     /// The Jacobian of the last linearisation.
     pub jacobian: &'a mut Jacobian,
@@ -180,7 +180,7 @@ impl StageProblem<'_> {
 
     /// The largest speed that the residual `r` [N·s] would give to a single block [m/s]: what a
     /// certificate calls the momentum residual.
-    pub fn imbalance(&self, r: &[Vec3]) -> f64 {
+    pub fn momentum_residual(&self, r: &[Vec3]) -> f64 {
         let rotations = &self.stage.rotations;
         let of = |body: &Body| body.largest_speed(&r[body.blocks.clone()], rotations);
         self.model.bodies.iter().map(of).fold(0.0, f64::max)

@@ -22,7 +22,7 @@ use crate::{
 /// Largest number of detection passes in a stage.
 const MOST_SEARCHES: usize = 5;
 
-/// What does not change during one attempt at a step.
+/// Constant data of one attempt at a step.
 #[derive(Clone, Copy)]
 pub struct StepAttempt<'a> {
     /// The model.
@@ -356,7 +356,7 @@ fn reborrow<'b>(
     }
 }
 
-/// What integrators carry from step to step.
+/// Data that integrators carry from step to step.
 #[derive(Clone, Debug, Default)]
 pub struct IntegratorHistory {
     /// The length of the last step [s]; zero if there was none.
@@ -377,7 +377,7 @@ impl IntegratorHistory {
         follows.then(|| h / self.h)
     }
 
-    /// Takes what the next step needs of a step of `h` [s] from `state`.
+    /// Takes the data for the next step of a step of `h` [s] from `state`.
     pub fn set(&mut self, model: &Model, core: &Implicit, state: &State, h: f64) {
         let shift = &core.stage.moved;
         self.mean.clear();

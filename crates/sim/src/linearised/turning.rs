@@ -5,15 +5,18 @@
 //! the step. A solution is therefore put in once more: its impulses give the rigid bodies their exact
 //! momentum (see `dynamics::momentum`), k and f are evaluated there, and the certificate of the new problem
 //! says whether another solve is needed. Each one shortens the error by the angle of a step, so that a
-//! body at rest needs none.
+//! body at rest needs none. Where impulses answer small changes of the problem by large ones (wedges, impacts
+//! in a heap), repeated solves go round in circles: the next problem then follows a part of the change.
+//!
+//! As the problem changes, it is solved no better than a fraction of what the last solution was off by.
 //!
 //! At the end the momentum of every such body is L + Σ ρ × r to rounding, whatever the tolerance.
 
 use stiction_contact::{
-    CertifyConfig, certify,
+    CertifyConfig, FrictionProblem, certify,
     solver::{Solution, TaskStart},
 };
-use stiction_math::{LinearOperator, Vec3};
+use stiction_math::{LinearOperator, MatrixPart, Vec3};
 
 use super::Linearised;
 use crate::{
@@ -23,6 +26,15 @@ use crate::{
 
 /// Most further solves for bodies that turn. An angle of 0.3 rad in a step takes about so many.
 const TURNS: usize = 20;
+/// Bound on the error of the first solution [m/s].
+const ROUGH: f64 = 1e-3;
+/// Bound on the error of the next solution, as a fraction of that of the last one.
+const NEXT: f64 = 0.03;
+/// Fraction of the error above which a repetition has not helped: the next one follows half the share of
+/// the change.
+const SLOW: f64 = 0.5;
+/// Least share of the change of f and k that a problem follows.
+const LEAST: f64 = 1.0 / 16.0;
 
 impl Linearised {
     /// One solve of the linear problem, repeated until it agrees with the spin that it gives to rigid
@@ -35,26 +47,77 @@ impl Linearised {
         v: &mut [Vec3],
         report: &mut SolveReport,
     ) -> Result<(), SolveError> {
-        self.solve_linear(step, start, polish, v, report)?;
-        let follows = polish && step.dynamics.has_lone() && report.contacts > 0;
-        let Some(bound) = self.config.residual.filter(|_| follows) else {
+        let follows = polish && step.dynamics.has_lone();
+        let bound = self.config.residual.filter(|_| follows);
+        // Of a problem that is going to change a rough solution will do. Elastic bodies turn little: their
+        // first solution is the last one more often than not.
+        let rough = self.is_rigid();
+        let target = |error: f64| bound.map(|bound| bound.max(error)).filter(|_| rough);
+        self.solve_linear(step, start, polish, target(ROUGH), v, report)?;
+        let Some(bound) = bound.filter(|_| report.contacts > 0) else {
             return Ok(());
         };
+        let (mut last, mut share) = (f64::INFINITY, 1.0f64);
         for _ in 0..TURNS {
             // An answer that was not reached is not balanced: its own velocities are closer to rest.
-            if !report.converged || self.balance(step, v)? <= bound {
+            if !report.converged {
                 return Ok(());
             }
+            let solved = self.loads();
+            let error = self.balance(step, v)?;
+            if error <= bound {
+                return Ok(());
+            }
+            share = match error > SLOW * last {
+                true => (0.5 * share).max(LEAST),
+                false => (2.0 * share).min(1.0),
+            };
+            last = error;
+            let whole = self.loads();
+            self.set_loads(solved, share);
             let before = self.trial.solution.clone();
             let velocities = v.to_vec();
-            self.solve_linear(step, TaskStart::Given, polish, v, report)?;
-            if !report.converged && self.go_back(before)? {
-                v.copy_from_slice(&velocities);
-                return Ok(());
+            let next = target(NEXT * error);
+            self.solve_linear(step, TaskStart::Given, polish, next, v, report)?;
+            if !report.converged {
+                // The certificate judges the answer to the whole problem.
+                self.set_loads(whole, 0.0);
+                if self.go_back(before)? {
+                    v.copy_from_slice(&velocities);
+                    return Ok(());
+                }
             }
         }
         report.converged &= self.balance(step, v)? <= bound;
         Ok(())
+    }
+
+    /// f and k of the problem.
+    fn loads(&self) -> (Vec<Vec3>, Vec<Vec3>) {
+        let problem = self.work.as_ref().map(|w| &w.problem);
+        problem.map_or_else(Default::default, |p| (p.f.clone(), p.contacts.k.clone()))
+    }
+
+    /// Whether all bodies are rigid and none is attached to another.
+    fn is_rigid(&self) -> bool {
+        let is_rigid = |part: &MatrixPart| matches!(part, MatrixPart::Dense(_));
+        let matrix = self.work.as_ref().map(|w| &w.problem.a);
+        matrix.is_some_and(|a| !a.is_coupled() && a.parts().iter().all(is_rigid))
+    }
+
+    /// Sets f and k to the given ones, which may lack the last contacts, plus a share of their change to
+    /// the present ones.
+    fn set_loads(&mut self, (f, k): (Vec<Vec3>, Vec<Vec3>), share: f64) {
+        let Some(work) = self.work.as_mut().filter(|_| share < 1.0) else {
+            return;
+        };
+        let FrictionProblem {
+            f: own, contacts, ..
+        } = &mut work.problem;
+        let loads = own.iter_mut().zip(f);
+        for (new, old) in loads.chain(contacts.k.iter_mut().zip(k)) {
+            *new = old + (*new - old) * share;
+        }
     }
 
     /// Goes back to an earlier solution if that is closer to one of the present problem, and says so.

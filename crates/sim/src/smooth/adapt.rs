@@ -1,4 +1,4 @@
-//! What `smooth` carries from step to step, after a change of topology.
+//! Data that `smooth` carries from step to step, after a change of topology.
 
 use stiction_bodies::{
     Model,

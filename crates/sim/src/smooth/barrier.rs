@@ -1,4 +1,4 @@
-//! How the stiffness of a barrier adapts in [`Integrator::TrapezoidalIpc`], after [li2020] and its released
+//! Adaptive stiffness of the barrier in [`Integrator::TrapezoidalIpc`], after [li2020] and its released
 //! program.
 //!
 //! There the barrier is b(s) = −(s − ŝ)² ln(s/ŝ) of the squared distance s, and κ b is added to ½ ‖x − x̃‖²_M

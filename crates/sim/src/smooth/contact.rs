@@ -32,7 +32,7 @@ pub(super) struct Contacts {
     angular: Vec<Option<usize>>,
     scratch: Vec<Vec3>,
     /// Blocks that contacts have coupled since the last detection.
-    room: JacobianPattern,
+    pattern: JacobianPattern,
     /// Admissible steps of a barrier.
     guard: Option<Guard>,
     /// Limits of κ in the step, where it adapts as in [li2020].
@@ -46,19 +46,22 @@ pub(super) struct Contacts {
     chord: f64,
 }
 
-/// How often a first guess is shortened for a barrier.
+/// Largest number of times that a first guess is shortened for a barrier.
 const MOST_SHORTENINGS: i32 = 30;
 
-/// The velocity of an obstacle is a difference over this part of the step.
+/// The velocity of an obstacle is a difference over this fraction of the step.
 const PART: f64 = 1e-3;
 
-/// Points of a body per point that touches, in the default of κ.
+/// Points of a body per point in contact, in the default of κ.
 const SHARES: f64 = 4.0;
 /// The default of κ of a cubic penalty, in units of m (1/h² + 4 g/δ): what rests is pressed by about a hundredth of δ, and
 /// its oscillations are shorter than a step and die at once (measured, see docs/validation.md).
 const CUBIC: f64 = 1000.0;
 /// The default of κ of a barrier, in the same units.
 const BARRIER: f64 = 100.0;
+/// The default of κ in a trapezoidal rule, as a fraction of those: there a contact that a step does not resolve gives back
+/// up to three times the velocity that it took (see [`Contacts::default_stiffness`]).
+const RINGING: f64 = 0.01;
 
 impl Contacts {
     pub fn new(
@@ -82,7 +85,7 @@ impl Contacts {
             frames: Vec::new(),
             scratch: vec![Vec3::zeros(); angular.len()],
             angular,
-            room: JacobianPattern::default(),
+            pattern: JacobianPattern::default(),
             guard: None,
             limits: None,
             masses,
@@ -92,7 +95,7 @@ impl Contacts {
         })
     }
 
-    /// The same with the admissible steps that a barrier needs.
+    /// Contacts with the admissible steps that a barrier needs.
     pub fn guarded(
         model: &Model,
         rules: &ContactRules,
@@ -121,7 +124,7 @@ impl Contacts {
         Ok(self.smooth.is_feasible(&self.at(place))?)
     }
 
-    /// How many contacts press at `place`.
+    /// Number of contacts with a force at `place`.
     pub fn count(&self, place: ForceState<'_>) -> Result<usize, SolveError> {
         Ok(self.smooth.in_contact(&self.at(place))?)
     }
@@ -160,23 +163,34 @@ impl Contacts {
     /// With κ = m/h², points of which one in four touches bear the weight of all pressed by √(4 g δ h²/3) or by δ/2, and
     /// swing with periods of many steps before they rest: what lies on a surface falls into it first, without friction
     /// at its load. 1000 times that takes the depth and the period down by factors of 30 and 6.
-    pub fn default_stiffness(&self, model: &Model, thickness: f64, h: f64) -> f64 {
+    ///
+    /// In the trapezoidal rule nothing dies. A point that meets a stiff contact at the velocity v, with the fraction s of the
+    /// step left, ends that step at the surface with (1 − 2s) v outwards, and the explicit half of the next step adds the same
+    /// force once more: it leaves with (3 − 4s) v, on average with more than twice its energy. Only contact that a step
+    /// resolves conserves it: there κ is a hundredth of the above, of the body with the lightest points, and grows where
+    /// bodies would overlap [larionov, Sect. IV-D].
+    pub fn default_stiffness(&self, model: &Model, thickness: f64, h: f64, dies: bool) -> f64 {
         let config = self.smooth.config();
-        let (mut mass, mut points) = (0.0, 0);
+        let (mut mass, mut points, mut lightest) = (0.0, 0, f64::INFINITY);
         for (i, own) in self.masses.iter().enumerate() {
             let count = self.smooth.points_of(i);
             if count > 0 {
                 mass += own;
                 points += count;
+                lightest = lightest.min(own / count as f64);
             }
         }
+        let (point, fraction) = match dies {
+            true => (mass / points.max(1) as f64, 1.0),
+            false => (lightest, RINGING),
+        };
         let delta = config.delta.unwrap_or(thickness);
         let weight = SHARES * model.gravity.norm() / delta;
         let factor = match config.penalty {
             Penalty::Cubic => CUBIC,
             Penalty::Barrier => BARRIER,
         };
-        let kappa = factor * mass / points.max(1) as f64 * (1.0 / (h * h) + weight);
+        let kappa = fraction * factor * point * (1.0 / (h * h) + weight);
         match kappa > 0.0 && kappa.is_finite() {
             true => kappa,
             false => SmoothConfig::default().stiffness,
@@ -263,11 +277,11 @@ impl ContactForces for Contacts {
     }
 
     fn cliques(&mut self, at: ForceState<'_>) -> Result<Vec<Vec<u32>>, SolveError> {
-        let mut room = std::mem::take(&mut self.room);
-        let made = self.smooth.make_room(&self.at(at), &mut room);
-        self.room = room;
+        let mut pattern = std::mem::take(&mut self.pattern);
+        let made = self.smooth.grow_pattern(&self.at(at), &mut pattern);
+        self.pattern = pattern;
         made?;
-        Ok(self.room.cliques().map(<[u32]>::to_vec).collect())
+        Ok(self.pattern.cliques().map(<[u32]>::to_vec).collect())
     }
 
     fn for_each_block(
@@ -350,11 +364,11 @@ impl ContactStage for Contacts {
             let now: Pose = o.pose(time);
             RigidFrame::reached(&o.pose(time - dt), &now, dt)
         }));
-        self.room.clear();
+        self.pattern.clear();
     }
 
     fn find(&mut self, at: ForceState<'_>, h: f64) -> Result<(), SolveError> {
-        self.room.clear();
+        self.pattern.clear();
         Ok(self.smooth.find(&among(at, &self.frames, self.chord), h)?)
     }
 
@@ -466,7 +480,8 @@ impl Contacts {
             }
             prescribed.drive(v);
         }
-        Err(SolveError::Passes { fraction })
+        let pair = guard.limiting_pair()?;
+        Err(SolveError::Passes { fraction, pair })
     }
 }
 

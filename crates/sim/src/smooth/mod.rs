@@ -10,7 +10,7 @@
 //! - Rigid bodies take part: their momentum is integrated, and rotation vectors stand for positions.
 //! - Stiffness-proportional damping has its matrix from where the stage is predicted to end, so that
 //!   it needs no third derivatives; see [`crate::forces`].
-//! - A failed step is cut in halves like with every method; BDF2 then has coefficients for steps of
+//! - A failed step is repeated in two substeps as with every method; BDF2 then has coefficients for steps of
 //!   changing length.
 
 mod adapt;
@@ -46,14 +46,14 @@ use crate::{
 
 pub use crate::implicit::{NewtonConfig, Solver, VolumeJacobian};
 
-/// How the method is run.
+/// Settings of the method.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Config {
-    /// How time is advanced.
+    /// Time integration scheme.
     pub integrator: Integrator,
     /// So many first steps are taken by halves of backward Euler ([`Integrator::startup`]).
     pub startup: u64,
-    /// How stages are solved.
+    /// Settings of the solver of stages.
     pub newton: NewtonConfig,
     /// The contact stiffness κ at the start [N/m]; `None` takes it from masses, gravity, δ and the time
     /// step.
@@ -62,7 +62,7 @@ pub struct Config {
     pub contact: SmoothConfig,
 }
 
-/// How often a step may be repeated with a stiffer contact.
+/// Largest number of repetitions of a step with a stiffer contact.
 const MOST_STIFFENINGS: usize = 20;
 
 /// Contact and friction as smooth forces.
@@ -91,7 +91,7 @@ struct Plan {
 /// The side of a sheet on which a vertex is: vertex and surface, and 1, −1 or 0.
 type SideOf = ([u32; 2], f64);
 
-/// What is carried from step to step.
+/// Data carried from step to step.
 #[derive(Clone, Debug, Default)]
 struct Kept {
     history: IntegratorHistory,
@@ -128,7 +128,7 @@ impl Smooth {
         }
     }
 
-    /// What does not change during the step, and the rest.
+    /// The constant data of the step, and the rest.
     fn step<'a>(
         &'a mut self,
         context: &'a mut StepContext<'_>,
@@ -227,7 +227,8 @@ impl Method for Smooth {
         if let Some(contacts) = &mut work.contacts {
             if self.plan.base <= 0.0 {
                 let thickness = self.rules.thickness;
-                let derived = || contacts.default_stiffness(model, thickness, h);
+                let dies = self.config.integrator.is_l_stable();
+                let derived = || contacts.default_stiffness(model, thickness, h, dies);
                 self.plan.base = self.config.kappa.unwrap_or_else(derived);
             }
             contacts.set_base_stiffness(self.plan.base)?;
@@ -432,7 +433,7 @@ fn collider_name(model: &Model, collider: usize) -> String {
 }
 
 impl Kept {
-    /// Takes what the step after this one needs.
+    /// Takes the data for the next step.
     fn set(&mut self, step: &StepContext<'_>, work: &Work) -> Result<(), SolveError> {
         self.history.set(step.model, &work.core, step.state, step.h);
         let contacts = work.contacts.as_ref();
@@ -465,7 +466,7 @@ impl Work {
         })
     }
 
-    /// All stages of a step, with friction lagged as often as asked for.
+    /// All stages of a step, with the configured number of friction lags.
     fn solve(
         &mut self,
         step: &StepAttempt<'_>,

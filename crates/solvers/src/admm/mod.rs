@@ -9,7 +9,7 @@
 //!
 //! until δ∞ = h (‖v − v before‖∞ + ‖v − p‖∞) is below the tolerance.
 //!
-//! # Which velocities and impulses are the answer
+//! # Choice of the answer
 //! The second line says Bᵀ r = W (p − v + λ): after the third, λ = W⁻¹ Bᵀ r. So the impulses of the
 //! last projection are the impulses of the step, and with them
 //!
@@ -21,15 +21,15 @@
 //! Both pairs (v, r) and (p, r) tend to the solution together. [`Velocity`] chooses.
 //!
 //! # Rest
-//! With `Start::Held` a solve starts from A v = f + (A p − f of the last solve): the velocity under
-//! new loads if contact gave what it gave. In free flight that is the unconstrained velocity. Under
+//! With `Start::Held` a solve starts from A v = f + (A p − f of the last solve): the velocity under new
+//! loads with the contact forces of the last solve. In free flight that is the unconstrained velocity. Under
 //! constant load it is the last p, so that a body at rest stays, and one that was only held to the
 //! tolerance comes closer to exact rest in every step. (With Bᵀ r in place of A p − f, each solve
 //! would begin with an undamped step on λ, and a tolerance that is soon met would let the error
-//! circle at its size for ever.) A body whose contacts would be nearer to the law without those
-//! forces starts without: it lifts off, or hits for the first time.
+//! circle at its size for ever.) A body whose contacts would be closer to the law without those
+//! forces starts without them: it lifts off, or hits for the first time.
 //!
-//! # When it is done
+//! # Stopping criterion
 //! δ∞ and h times the largest change of a relative velocity in the last sweep are both below the
 //! tolerance. Without the second, constraints that contradict one another would pass as solved: p
 //! is then the same after every sweep, with the last contact satisfied and the others not. Small
@@ -37,26 +37,25 @@
 //! certificate is below the tolerance, too, and with `AdmmStop::Certificate` the loop goes on until it
 //! is.
 //!
-//! # What is slow, and what is done about it
-//! Sweeps over contacts pass on a part m/M of a load between masses m and M, whatever W is: weights
+//! # Slow convergence and its remedies
+//! Sweeps over contacts pass on a fraction m/M of a load between masses m and M, whatever W is: weights
 //! that help the sweeps make the outer loop as much slower. Contacts with almost parallel normals
 //! pass loads on by their angle. And wedges with high friction send plain iterations round in
-//! circles. All are few modes of an almost linear map, which `Acceleration::Anderson` takes out. What is left,
-//! above all loads that redundant contacts share, `Polish` leaves to a
-//! second-order solver.
+//! circles. All are few modes of an almost linear map, which `Acceleration::Anderson` removes. The rest,
+//! above all loads that redundant contacts share, `Polish` leaves to a second-order solver.
 //!
 //! **Deviations from the paper**
 //! - `Acceleration::Anderson`, `AdmmStop::Certificate` and `Polish` are not in the paper; its settings,
 //!   `Config::paper()`, use none of them.
 //! - `Start::Held` is not in the paper, which starts from A v = f in every step and then has to
 //!   find rest again each time. `Start::Unconstrained` is the paper's.
-//! - The changes of the last sweep count in the test for the end, see above.
-//! - New contacts are asked for once more before the end: the answer must not run into any. One that ran out
+//! - The changes of the last sweep are part of the stopping criterion, see above.
+//! - Contacts are re-detected once more before the end: the answer must not run into any. One that ran out
 //!   of iterations is projected again with them.
 //! - λ is updated before the loop ends, such that it fits the impulses returned.
 //! - The linear systems are solved for the change of v, with A v computed afresh: their error then
 //!   shrinks with the change, down to rounding.
-//! - Conjugate gradients across couplings stop at a part of that change, which is itself part of δ∞.
+//! - Conjugate gradients across couplings stop at a fraction of that change, which is itself part of δ∞.
 //! - Contacts of rigid bodies, which the paper excludes, are projected with the least multiple of
 //!   the identity that bounds their local matrix.
 //! - Compliance acts along the normal alone (see `FrictionProblem`).
@@ -76,7 +75,7 @@ pub use outer::Admm;
 pub use polish::Polish;
 pub use stiction_contact::solver::{SolverError as Error, Tolerance};
 
-/// The column of the dual variable λ = W⁻¹ Bᵀ r of each block [m/s]: what contact does to it. It
+/// The column of the dual variable λ = W⁻¹ Bᵀ r of each block [m/s]: the effect of contact on it. It
 /// lives on blocks, so that it stays useful when contacts come and go [daviet2020, Sect. 6.2.2].
 pub const LAMBDA: &str = "lambda";
 
@@ -85,29 +84,29 @@ pub const LAMBDA: &str = "lambda";
 /// one stopped.
 pub const BALANCE: &str = "balance";
 
-/// How the solver works.
+/// Settings of the solver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Done when δ∞ and the changes of the last sweep are below this.
     pub tolerance: Tolerance,
-    /// What must be below the tolerance for the loop to end.
+    /// Stopping criterion.
     pub stop: AdmmStop,
     /// Iterations before giving up.
     pub max_iterations: usize,
     /// Gauss–Seidel sweeps per projection.
     pub sweeps: usize,
-    /// How W is chosen.
+    /// Choice of W.
     pub weights: AdmmWeights,
-    /// Where conjugate gradients across couplings stop, as a part of the change of v.
+    /// Tolerance of conjugate gradients across couplings, as a fraction of the change of v.
     pub linear_tolerance: f64,
-    /// New contacts are asked for every so many iterations and when the loop ends; 0 for only where it
+    /// Contacts are re-detected every so many iterations and when the loop ends; 0 for only where it
     /// ends because it is done.
     pub contacts_every: usize,
-    /// Where to start.
+    /// Starting point.
     pub start: Start,
     /// Which velocity to return.
     pub velocity: Velocity,
-    /// How each contact is solved.
+    /// Solver of each contact.
     pub local: ProjectionKernel,
     /// Contacts that hardly change are left alone for a while.
     pub sleep: Option<Sleep>,
@@ -128,15 +127,15 @@ pub enum AdmmStop {
     Certificate,
 }
 
-/// How the diagonal W is chosen from A.
+/// Choice of the diagonal W from A.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AdmmWeights {
     /// w_j = max(σ η_j, min(β m_j, η_j)), with η_j the least eigenvalue of A_jj and m_j the mass
     /// [daviet2020, Sect. 6.2.6].
     Mass {
-        /// The least part σ of the eigenvalue.
+        /// The least fraction σ of the eigenvalue.
         sigma: f64,
-        /// How many masses β at most.
+        /// Upper bound β in masses.
         beta: f64,
     },
     /// w_j = part · η_j [daviet2020, Sect. 7.1].
@@ -146,7 +145,7 @@ pub enum AdmmWeights {
     },
 }
 
-/// Where a solve starts; λ is that of the solution in each case.
+/// Starting point of a solve; λ is that of the solution in each case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// A v = f [daviet2020, Sect. 6.2.1].
@@ -168,7 +167,7 @@ pub enum Velocity {
     Balanced,
 }
 
-/// How a projection solves one contact. The results agree; the costs do not.
+/// Solver of one contact in a projection. The results agree; the costs do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProjectionKernel {
     /// In closed form: local matrices are multiples of the identity [daviet2020, Sect. 5.2].
@@ -181,18 +180,18 @@ pub enum ProjectionKernel {
 /// When contacts sleep inside one projection [daviet2020, Sect. 6.3.3].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sleep {
-    /// Contacts whose velocity changes by less than this part of δ∞/h fall asleep.
+    /// Contacts whose velocity changes by less than this fraction of δ∞/h fall asleep.
     pub threshold: f64,
     /// For how many sweeps.
     pub sweeps: u8,
 }
 
-/// How iterations learn from those before.
+/// Acceleration by earlier iterations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Acceleration {
     /// Momentum with restart [daviet2020, Alg. 4].
     Momentum {
-        /// Momentum is dropped when the residual is not below this part of the one before.
+        /// Momentum is dropped when the residual is not below this fraction of the one before.
         restart: f64,
     },
     /// The best combination of the last iterations, from some iteration on: easy problems are

@@ -22,11 +22,11 @@ use stiction_contact::{
     CertifyConfig, FrictionProblem, ProblemError, certify,
     solver::{ContactSolver, Iteration, KeptFactor, Solution, SolverReport, Task, Tolerance},
 };
-use stiction_math::{Cancel, Mat3, MatrixPart, SystemMatrix, Vec3, reduce};
+use stiction_math::{Cancel, Mat3, MatrixPart, SystemFactor, SystemMatrix, Vec3, reduce};
 
 use crate::projection::{Metric, Projection};
 
-/// How long and how far to go.
+/// Stopping criteria.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Done when ‖v − v before‖∞, the changes of the last sweep, and `residual` and `linear` of the
@@ -95,7 +95,7 @@ impl ContactSolver for Ica {
         let mut config = self.config;
         if let Some(target) = task.target {
             config.tolerance = Tolerance::Velocity(target.error);
-            config.max_iterations = target.max_iterations;
+            config.max_iterations = target.iterations(config.max_iterations);
         }
         task.problem.check()?;
         solution.check()?;
@@ -109,6 +109,11 @@ impl ContactSolver for Ica {
         tolerance: f64,
     ) -> Result<(), Error> {
         Ok(self.factor.unconstrained(problem, x, tolerance)?)
+    }
+
+    fn factor_at_hand(&mut self, problem: &FrictionProblem) -> Option<&mut SystemFactor> {
+        let (factor, new) = self.factor.of(problem).ok()?;
+        (!new).then_some(factor)
     }
 }
 
@@ -157,7 +162,7 @@ fn relax_all(
         Error::unless(cancel)?;
         before.copy_from_slice(&v);
         for _ in 0..config.relaxations {
-            problem.imbalance(&v, &r, &mut residual);
+            problem.momentum_residual(&v, &r, &mut residual);
             relax(matrix, &inverse, &mut residual);
             reduce::axpy(-1.0, &residual, &mut v);
         }

@@ -35,7 +35,7 @@ use stiction_math::{Cancel, Vec3};
 
 pub use stiction_contact::solver::SolverError as Error;
 
-/// How far and how long to go.
+/// Stopping criteria.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Done when the residual is below this [m/s].
@@ -133,10 +133,10 @@ impl ContactSolver for LocalSolver {
         let mut config = self.config;
         if let Some(target) = task.target {
             config.tolerance = target.error;
-            config.max_iterations = target.max_iterations;
+            config.max_iterations = target.iterations(config.max_iterations);
         }
         let asked = config.tolerance;
-        // Room for the rounding of the reduction.
+        // Margin for the rounding of the reduction.
         config.tolerance *= 0.5;
         let problem = &*task.problem;
         problem.check()?;

@@ -18,7 +18,7 @@ const COMPONENT: usize = 3000;
 /// The largest number of blocks of W.
 const BLOCKS: usize = 2_000_000;
 
-/// A problem reduced to its contacts, and the way back.
+/// A problem reduced to its contacts, and the recovery of velocities.
 pub struct Reduced {
     pub local: LocalProblem,
     /// Contact frames with the columns n, t, t.

@@ -15,7 +15,7 @@ pub struct AugmentedLaw {
     pub rho: f64,
 }
 
-/// What a contact does.
+/// State of a contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Open,
@@ -47,7 +47,7 @@ impl AugmentedLaw {
         }
     }
 
-    /// The same if the contact did what `mode` says; the impulse may then leave the cone.
+    /// Response in the given mode; the impulse may then be outside the cone.
     pub fn answer_as(&self, mode: Mode, r: &Vec3, u: &Vec3) -> ContactResponse {
         let Self { n, mu, rho, .. } = *self;
         let (push, y) = self.trial(r, u);
@@ -127,11 +127,11 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_the_law_is_its_own_answer() {
+    fn velocities_that_satisfy_the_law_are_their_own_solution() {
         let law = law();
         let t = Vec3::new(2.0, -1.0, 0.0) / 5.0f64.sqrt();
         let keeps = [
-            // Lifts off; rests inside the cone; slides against the drag. Compliance gives way.
+            // Lifts off; rests inside the cone; slides against the drag. With compliance.
             (law.n * 0.4 + t, Vec3::zeros()),
             (-law.n * 0.3 * 1.5, law.n * 1.5 + t * 0.5),
             (-law.n * 0.3 * 1.5 - t * 0.2, law.n * 1.5 + t * 1.5 * 0.7),

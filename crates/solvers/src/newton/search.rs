@@ -12,11 +12,11 @@ use super::{
     matrix::NewtonMatrix,
 };
 
-/// A round that leaves more than this part of the last one's error is slow: ρ grows.
+/// A round that leaves more than this fraction of the last one's error is slow: ρ grows.
 const SLOW: f64 = 0.1;
-/// By how much.
+/// Growth factor of ρ.
 const GROWTH: f64 = 6.0;
-/// ρ falls by this factor where a round fails. Not the inverse of `GROWTH`, lest two values are
+/// ρ falls by this factor where a round fails. Not the inverse of `GROWTH`, so that two values are not
 /// tried in turns.
 const FALL: f64 = 0.25;
 /// The range of ρ, in inverses of the local Delassus scale: above it r − ρ u has no digits left of
@@ -24,14 +24,23 @@ const FALL: f64 = 0.25;
 const RANGE: (f64, f64) = (1e-3, 1e8);
 /// Newton steps in one round.
 const STEPS: usize = 20;
-/// A round is done when the imbalance is below this part of what it leaves of the law, ...
+/// A round is done when the momentum residual is below this fraction of its error in the law, ...
 const INNER: f64 = 0.1;
-/// ... or below this part of the tolerance.
+/// ... or below this fraction of the tolerance.
 const ENOUGH: f64 = 0.1;
-/// The shortest part of a step.
+/// The shortest fraction of a step.
 const SHORTEST: f64 = 1.0 / 64.0;
-/// A part α of a step must shorten the next one by the part α times this.
+/// A fraction α of a step must shorten the next one by the fraction α times this.
 const DECREASE: f64 = 0.25;
+
+/// Factorisations from a start that is near an answer before the interior-point method is tried.
+const WARM: usize = 4;
+/// Multiple of the tolerance below which a start is near.
+const NEAR: f64 = 100.0;
+/// Turns of the proximal loop, with the interior-point method between them.
+const TURNS: usize = 4;
+/// Factorisations of the second turn of the proximal loop; four times as many in each later one.
+const PATIENCE: usize = 60;
 
 /// See the module. The state and the settings have been checked.
 pub fn search(
@@ -44,28 +53,27 @@ pub fn search(
     let mut report = SolverReport::default();
     // The start as it was given is an answer, too.
     search.best.0 = search.certified(&search.best.1, &search.best.2)?;
-    let mut before = f64::INFINITY;
-    // What the contacts did at the end of the last round.
-    let mut modes: Option<Vec<Mode>> = None;
-    while search.best.0 > config.tolerance
-        && report.iterations < config.max_iterations
-        && search.multiple >= RANGE.0
-    {
-        let start = search.v.clone();
-        if search.round(modes.as_deref(), &mut report.iterations, cancel)? {
-            let (residual, dynamics) = search.judge()?;
-            let error = residual.max(dynamics);
-            if error > SLOW * before {
-                search.multiple = (search.multiple * GROWTH).min(RANGE.1);
-            }
-            before = error;
-            search.r.copy_from_slice(&search.now.impulse);
-            modes = Some(search.now.mode.clone());
-        } else {
-            search.v = start;
-            search.multiple *= FALL;
-            before = f64::INFINITY;
+    let mut patience = match search.best.0 <= NEAR * config.tolerance {
+        true => WARM,
+        false => 0,
+    };
+    for turn in 0..TURNS {
+        let left = config.max_iterations - report.iterations;
+        search.limit = match turn + 1 == TURNS {
+            true => config.max_iterations,
+            false => report.iterations + patience.min(left),
+        };
+        search.rounds(&mut report.iterations, cancel)?;
+        search.limit = config.max_iterations;
+        if search.best.0 <= config.tolerance || report.iterations >= config.max_iterations {
+            break;
         }
+        if turn + 1 < TURNS {
+            // Every other turn starts from nothing: impulses that jam must be forgotten.
+            let error = search.restart(config.stiffness, turn % 2 == 1);
+            search.approach(error, turn == 0, &mut report.iterations, cancel)?;
+        }
+        patience = if turn == 0 { PATIENCE } else { 4 * patience };
     }
     let certificate = search.certified(&search.best.1, &search.best.2)?;
     (_, state.v, state.r) = search.best;
@@ -75,43 +83,46 @@ pub fn search(
     Ok(report)
 }
 
-struct Search<'a> {
-    problem: &'a FrictionProblem,
-    tolerance: f64,
-    limit: usize,
-    matrix: NewtonMatrix,
+pub(super) struct Search<'a> {
+    pub(super) problem: &'a FrictionProblem,
+    pub(super) tolerance: f64,
+    pub(super) limit: usize,
+    pub(super) matrix: NewtonMatrix,
     /// Inverses of the local Delassus scales [kg].
-    scale: Vec<f64>,
+    pub(super) scale: Vec<f64>,
     /// ρ in multiples of them [1].
-    multiple: f64,
+    pub(super) multiple: f64,
     /// Inverses of the diagonal blocks of A [1/kg].
-    inverse: Vec<Mat3>,
+    pub(super) inverse: Vec<Mat3>,
     /// The radius of gyration [m] where a block is a spin, else 1: makes all velocities m/s.
-    reach: Vec<f64>,
+    pub(super) reach: Vec<f64>,
     /// f without the pull of cohesion [N·s].
-    f: Vec<Vec3>,
+    pub(super) f: Vec<Vec3>,
     /// k without what compliance makes of cohesion [m/s].
-    k: Vec<Vec3>,
-    v: Vec<Vec3>,
+    pub(super) k: Vec<Vec3>,
+    pub(super) v: Vec<Vec3>,
+    /// B v + k [m/s]. It follows the steps of v by increments: computed from v it would have the rounding
+    /// of v, which ρ makes an error of impulses.
+    pub(super) u: Vec<Vec3>,
     /// Impulses at the start of the round, shifted by cohesion [N·s].
-    r: Vec<Vec3>,
+    pub(super) r: Vec<Vec3>,
     /// The answers to `v`.
-    now: Answers,
+    pub(super) now: Answers,
     /// Error [m/s], velocities and impulses of the best answer; an error below the tolerance is that of
     /// the certificate.
-    best: (f64, Vec<Vec3>, Vec<Vec3>),
+    pub(super) best: (f64, Vec<Vec3>, Vec<Vec3>),
 }
 
-/// What all contacts answer to velocities.
+/// Responses of all contacts to velocities.
 #[derive(Clone, Default)]
-struct Answers {
-    mode: Vec<Mode>,
+pub(super) struct Answers {
+    pub(super) mode: Vec<Mode>,
     /// B v + k [m/s].
-    u: Vec<Vec3>,
-    impulse: Vec<Vec3>,
-    stiffness: Vec<Mat3>,
+    pub(super) u: Vec<Vec3>,
+    pub(super) impulse: Vec<Vec3>,
+    pub(super) stiffness: Vec<Mat3>,
     /// A v − f − Bᵀ r⁺ [N·s].
-    imbalance: Vec<Vec3>,
+    pub(super) momentum_residual: Vec<Vec3>,
 }
 
 impl<'a> Search<'a> {
@@ -160,10 +171,58 @@ impl<'a> Search<'a> {
             now: Answers::default(),
             problem,
             f,
+            u: (0..set.len()).map(|c| set.velocity(c, &v) + k[c]).collect(),
             k,
             v,
             r,
         })
+    }
+
+    /// Rounds of the proximal loop until the answer is found or the limit is reached.
+    fn rounds(&mut self, iterations: &mut usize, cancel: &Cancel) -> Result<(), Error> {
+        let mut before = f64::INFINITY;
+        // What the contacts did at the end of the last round.
+        let mut modes: Option<Vec<Mode>> = None;
+        while self.best.0 > self.tolerance && *iterations < self.limit && self.multiple >= RANGE.0 {
+            let start = (self.v.clone(), self.u.clone());
+            if self.round(modes.as_deref(), iterations, cancel)? {
+                let (residual, dynamics) = self.judge()?;
+                let error = residual.max(dynamics);
+                if error > SLOW * before {
+                    self.multiple = (self.multiple * GROWTH).min(RANGE.1);
+                }
+                before = error;
+                self.r.copy_from_slice(&self.now.impulse);
+                modes = Some(self.now.mode.clone());
+            } else {
+                (self.v, self.u) = start;
+                self.multiple *= FALL;
+                before = f64::INFINITY;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes back to the best answer, without its impulses if they are to be forgotten, and to the first
+    /// ρ. Returns the error of the answer [m/s].
+    fn restart(&mut self, stiffness: f64, forget: bool) -> f64 {
+        let set = &self.problem.contacts;
+        let (error, v, r) = &self.best;
+        self.v.clone_from(v);
+        for (v, fixed) in self.v.iter_mut().zip(&self.problem.fixed) {
+            if *fixed {
+                *v = Vec3::zeros();
+            }
+        }
+        for (c, own) in self.r.iter_mut().enumerate() {
+            let n = set.normal[c];
+            *own = match forget {
+                true => Vec3::zeros(),
+                false => project_cone(&(r[c] + n * set.cohesion[c]), &n, set.mu[c]),
+            };
+        }
+        self.multiple = stiffness;
+        if forget { f64::INFINITY } else { *error }
     }
 
     /// Newton's method from the velocities of the last round. Says whether it came to an end.
@@ -173,7 +232,7 @@ impl<'a> Search<'a> {
         iterations: &mut usize,
         cancel: &Cancel,
     ) -> Result<bool, Error> {
-        self.now = self.answers(&self.v, modes);
+        self.now = self.answers(&self.v, self.u.clone(), modes);
         for step in 0..STEPS {
             if *iterations == self.limit {
                 return Ok(false);
@@ -183,12 +242,12 @@ impl<'a> Search<'a> {
             if !self.matrix.factor(self.problem, &self.now.stiffness)? {
                 return Ok(false);
             }
-            let mut way = self.now.imbalance.clone();
-            self.matrix.solve(&mut way);
-            let length = self.length(&way);
+            let mut direction = self.now.momentum_residual.clone();
+            self.matrix.solve(&mut direction);
+            let length = self.length(&direction);
             // The first step of a round is taken as it is: where it leads, contacts decide anew.
             let free = step == 0 && modes.is_some();
-            if !(length.is_finite() && self.shorten(&way, length, free)) {
+            if !(length.is_finite() && self.shorten(&direction, length, free)) {
                 return Ok(false);
             }
             let (residual, dynamics) = self.judge()?;
@@ -200,20 +259,24 @@ impl<'a> Search<'a> {
         Ok(false)
     }
 
-    /// Takes as much of the step −`way` as leads nearer.
-    fn shorten(&mut self, way: &[Vec3], length: f64, free: bool) -> bool {
+    /// Takes as much of the step −`direction` as reduces the error.
+    fn shorten(&mut self, direction: &[Vec3], length: f64, free: bool) -> bool {
+        let set = &self.problem.contacts;
+        let du: Vec<Vec3> = (0..set.len()).map(|c| set.velocity(c, direction)).collect();
         let mut part = 1.0;
         while part >= SHORTEST {
-            let mut v = self.v.clone();
-            reduce::axpy(-part, way, &mut v);
-            let answers = self.answers(&v, None);
-            let mut next = answers.imbalance.clone();
+            let (mut v, mut u) = (self.v.clone(), self.u.clone());
+            reduce::axpy(-part, direction, &mut v);
+            reduce::axpy(-part, &du, &mut u);
+            let answers = self.answers(&v, u, None);
+            let mut next = answers.momentum_residual.clone();
             self.matrix.solve(&mut next);
             let next = self.length(&next);
             let nearer = next <= (1.0 - DECREASE * part) * length;
             // Nothing can be told apart below that.
             let there = next <= 1e-3 * self.tolerance;
             if nearer || there || (free && next.is_finite()) {
+                self.u.copy_from_slice(&answers.u);
                 (self.v, self.now) = (v, answers);
                 return true;
             }
@@ -222,19 +285,19 @@ impl<'a> Search<'a> {
         false
     }
 
-    /// What contacts answer to `v`; what they would if they did what `modes` says.
-    fn answers(&self, v: &[Vec3], modes: Option<&[Mode]>) -> Answers {
+    /// Responses of contacts to `v` with `u` = B v + k; with `modes`, those of the given modes.
+    fn answers(&self, v: &[Vec3], u: Vec<Vec3>, modes: Option<&[Mode]>) -> Answers {
         let set = &self.problem.contacts;
         let count = set.len();
         let mut all = Answers {
             mode: Vec::with_capacity(count),
-            u: Vec::with_capacity(count),
+            u,
             impulse: Vec::with_capacity(count),
             stiffness: Vec::with_capacity(count),
-            imbalance: vec![Vec3::zeros(); v.len()],
+            momentum_residual: vec![Vec3::zeros(); v.len()],
         };
-        self.problem.a.apply(v, &mut all.imbalance);
-        reduce::axpy(-1.0, &self.f, &mut all.imbalance);
+        self.problem.a.apply(v, &mut all.momentum_residual);
+        reduce::axpy(-1.0, &self.f, &mut all.momentum_residual);
         for c in 0..set.len() {
             let law = AugmentedLaw {
                 n: set.normal[c],
@@ -242,24 +305,23 @@ impl<'a> Search<'a> {
                 compliance: set.compliance[c],
                 rho: self.multiple * self.scale[c],
             };
-            let u = set.velocity(c, v) + self.k[c];
+            let u = all.u[c];
             let answer = match modes {
                 Some(modes) => law.answer_as(modes[c], &self.r[c], &u),
                 None => law.answer(&self.r[c], &u),
             };
             all.mode.push(answer.mode);
-            all.u.push(u);
             all.impulse.push(answer.impulse);
             all.stiffness.push(answer.stiffness);
-            set.add_transpose_of(c, &-answer.impulse, &mut all.imbalance);
+            set.add_transpose_of(c, &-answer.impulse, &mut all.momentum_residual);
         }
         all
     }
 
     /// `residual` and `linear` [m/s] as in the certificate, for what there is now, which is kept if it
     /// is the best so far. What has been computed for the step serves again; the certificate itself is
-    /// asked about answers that seem to be below the tolerance.
-    fn judge(&mut self) -> Result<(f64, f64), Error> {
+    /// evaluated for answers that seem to be below the tolerance.
+    pub(super) fn judge(&mut self) -> Result<(f64, f64), Error> {
         let set = &self.problem.contacts;
         let now = &self.now;
         let broken = |c: usize| {
@@ -267,7 +329,8 @@ impl<'a> Search<'a> {
             let u = now.u[c] + n * (set.compliance[c] * n.dot(r));
             coulomb_residual(&u, r, n, set.mu[c], self.scale[c])
         };
-        let missing = |j: usize| (self.inverse[j] * now.imbalance[j]).norm() * self.reach[j];
+        let missing =
+            |j: usize| (self.inverse[j] * now.momentum_residual[j]).norm() * self.reach[j];
         let worst = |n: usize, f: &(dyn Fn(usize) -> f64 + Sync)| {
             let max = reduce::max_ordered(n, f);
             if max.is_nan() {

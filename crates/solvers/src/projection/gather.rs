@@ -156,7 +156,7 @@ impl SweepColumns {
         s
     }
 
-    /// Beside a lever, if any contact of the set has more.
+    /// In addition to a lever, if any contact of the set has more.
     fn push_rest(&mut self, set: &ContactSet, block: Option<Mat3>) {
         if !set.blocks.is_empty() {
             self.general_block.push(block.unwrap_or_default());

@@ -27,7 +27,7 @@ use super::{lanes::Four, local::solve_block, plan::ContactRun};
 #[repr(C, align(32))]
 pub struct Node(pub [f64; 4]);
 
-/// What sweeps read: columns in the order of the plan.
+/// Input of sweeps: columns in the order of the plan.
 #[derive(Clone, Debug, Default)]
 pub struct SweepColumns {
     /// Nodes of all entries.
@@ -108,10 +108,10 @@ impl SharedNodes {
     }
 }
 
-/// How many contacts ahead nodes are asked for: about as many updates as memory takes to answer.
+/// Number of contacts whose nodes are prefetched: about as many updates as one memory access takes.
 const AHEAD: usize = 32;
 
-/// What a sweep does beside solving.
+/// Additional task of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Watch {
     /// Nothing.

@@ -68,7 +68,7 @@ pub struct Projection {
     r: Vec<[f64; 3]>,
     asleep: Vec<u8>,
     nodes: Vec<Node>,
-    /// What cohesion does to each node, −W⁻¹ Bᵀ ξ n [m/s]; empty without cohesion.
+    /// Velocity of each node due to cohesion, −W⁻¹ Bᵀ ξ n [m/s]; empty without cohesion.
     pull: Vec<Vec3>,
     contacts: usize,
 }
@@ -96,7 +96,7 @@ impl Projection {
         self.append(set, w)
     }
 
-    /// Takes the contacts that were pushed to `set` since the last call; the others stay as they
+    /// Takes the contacts that were added to `set` since the last call; the others stay as they
     /// are, with their impulses. `w` must not have changed.
     pub fn append(&mut self, set: &ContactSet, w: Metric) -> Result<(), ProblemError> {
         // The kernels read and write nodes without a check, on the strength of this one.
@@ -136,7 +136,7 @@ impl Projection {
         Ok(())
     }
 
-    /// How many contacts there are.
+    /// Number of contacts.
     pub fn len(&self) -> usize {
         self.contacts
     }
@@ -152,8 +152,8 @@ impl Projection {
         &self.plan.order
     }
 
-    /// How many times all threads wait for one another in a sweep, and how many contacts are left
-    /// for one thread alone.
+    /// Number of synchronisations of all threads in a sweep, and number of contacts left for one
+    /// thread alone.
     pub fn stages(&self) -> (usize, usize) {
         let alone = self.plan.stages.iter().filter(|s| !s.parallel);
         let groups = alone.flat_map(|s| &self.plan.groups[s.groups.clone()]);

@@ -1,7 +1,7 @@
 //! In which order, and which at the same time, contacts are visited.
 //!
 //! Contacts are sorted by their first node and cut into groups. In a stage every node belongs to
-//! the first group that asks for it; contacts that touch nodes of two groups wait for the next
+//! the first group that needs it; contacts that touch nodes of two groups wait for the next
 //! stage, where the cuts fall elsewhere. Groups of one stage share no node, so they may run at the
 //! same time, and the result does not depend on how many do. What is left after
 //! [`STAGES`] stages runs in sequence [daviet2020, Sect. 6.2.8].
@@ -27,7 +27,7 @@ const GROUPS: usize = 64;
 /// Contacts with stencils of one kind that lie next to one another in the columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContactRun {
-    /// How many nodes each contact has; none for those with levers or more than four nodes.
+    /// Number of nodes of each contact; none for those with levers or more than four nodes.
     pub nodes: Option<u8>,
     /// Their place in the columns.
     pub contacts: Range<usize>,

@@ -23,7 +23,7 @@ use super::{BenchArgs, Failure, show, thread_counts, with_threads};
 
 /// Height of the second sheet above the first [m].
 const GAP: f64 = 2e-3;
-/// How far the second sheet is pushed down [m].
+/// Downward displacement of the second sheet [m].
 const PUSH: f64 = 6e-3;
 /// Distance of contacts [m].
 const REACH: f64 = 5e-3;
@@ -52,7 +52,7 @@ struct Row {
     stages: Stages,
     vertex_face: usize,
     edge_edge: usize,
-    /// The safe fraction of the push.
+    /// The safe fraction of the displacement.
     fraction: f64,
     contacts: usize,
     /// Memory of the hierarchies [bytes].
@@ -64,7 +64,7 @@ struct Row {
 struct Stages {
     /// Hierarchies over the boxes that features sweep.
     build: f64,
-    /// The same for new positions.
+    /// Time of a refit to new positions.
     refit: f64,
     /// Pairs of features whose boxes overlap.
     candidates: f64,
@@ -88,7 +88,7 @@ struct Whole {
     bytes_per_triangle: f64,
 }
 
-/// Why the scene could not be searched.
+/// Reason for which the scene could not be searched.
 #[derive(Debug, thiserror::Error)]
 enum SceneError {
     #[error(transparent)]
@@ -400,6 +400,7 @@ fn whole(cells: u32) -> Result<Whole, SceneError> {
         fixed: &fixed,
         obstacles: &[],
         previous: &ContactSet::default(),
+        held: &[],
         start: &v,
     };
     let mut contacts = ContactSet::default();

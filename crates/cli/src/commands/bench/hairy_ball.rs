@@ -17,7 +17,7 @@ const PAPER: [(usize, f64, f64, f64); 4] = [
     (127_058, 3.9e6, 14_832.0, 51.3),
 ];
 
-/// What is measured.
+/// Measured sizes.
 #[derive(Clone, Copy, Debug)]
 pub struct HairyBallPlan {
     /// Frames that are run but not measured: hair that has just been let go touches little.
@@ -54,8 +54,8 @@ pub struct Row {
     memory_per_contact: Option<f64>,
     /// Core-seconds of a frame over contacts of a step [µs].
     microseconds_per_contact: Option<f64>,
-    /// Largest overlap [m], and as a part of the distance at which hairs touch, at 1 of which their
-    /// middle lines meet; steps that met the tolerance.
+    /// Largest overlap [m], and as a fraction of the distance at which hairs touch, at 1 of which their
+    /// centrelines meet; steps that met the tolerance.
     penetration: f64,
     overlap: f64,
     converged: u64,

@@ -44,9 +44,9 @@ pub struct Row {
     threads: usize,
     /// Million contact updates per second, all threads together.
     updates: f64,
-    /// The same with contacts that may sleep, those asleep counted.
+    /// With contacts that may sleep, those asleep counted.
     sleepy: f64,
-    /// The same with full 3×3 local blocks.
+    /// With full 3×3 local blocks.
     blocks: f64,
     /// Memory that the updates touch, and the triad a = b + s c [GB/s].
     touched: f64,
@@ -82,7 +82,9 @@ type Made = fn() -> Result<(ContactSet, usize), DetectError>;
 
 /// As a table of text.
 pub fn print(rows: &[Row]) {
-    println!("contact projection: million contact updates per second, beside a memory triad");
+    println!(
+        "contact projection: million contact updates per second, compared with a memory triad"
+    );
     println!(
         "{:<14} {:>9} {:>8} {:>7} {:>8} {:>8} {:>8} {:>9} {:>9} {:>8} {:>6}",
         "set",
@@ -261,6 +263,7 @@ fn wrinkled(n: u32) -> Result<(ContactSet, usize), DetectError> {
         fixed: &fixed,
         obstacles: &[],
         previous: &ContactSet::default(),
+        held: &[],
     };
     detector.detect(&step, &mut set)?;
     Ok((set, x.len()))

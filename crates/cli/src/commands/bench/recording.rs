@@ -1,4 +1,4 @@
-//! `stiction bench recording`: what writing a run down costs, as a part of the run, on the scene
+//! `stiction bench recording`: cost of recording, as a fraction of the run, on the scene
 //! that `stiction run` runs without being told one.
 
 use std::{path::Path, time::Instant};
@@ -16,7 +16,7 @@ use crate::commands::{
 /// Runs of each kind, of which the one in the middle counts.
 const ROUNDS: usize = 3;
 
-/// One way of recording.
+/// One recording configuration.
 #[derive(Debug, Serialize)]
 pub struct Row {
     output: &'static str,
@@ -52,7 +52,7 @@ pub fn run(folder: &Path) -> Result<Vec<Row>, Failure> {
 
 /// As a table of text.
 pub fn print(rows: &[Row]) {
-    println!("recording: scene `{DEFAULT_SCENE}`, as a part of the run");
+    println!("recording: scene `{DEFAULT_SCENE}`, as a fraction of the run");
     println!(
         "{:<10} {:>7} {:>9} {:>10} {:>7} {:>7}",
         "output", "frames", "run", "recording", "share", "limit"

@@ -7,7 +7,7 @@ use stiction_sim::Simulation;
 
 use super::{Failure, or_dash, simulation};
 
-/// Steps of each run: all of the plate's way.
+/// Steps of each run: all of the plate's path.
 const STEPS: usize = 20;
 /// The time step [s]; the paper's is 0.001 s.
 const STEP: &str = "time.step=0.05";
@@ -64,7 +64,7 @@ pub struct Row {
     memory_ratio: Option<f64>,
     /// Largest distance from the direct solver's end positions [m].
     apart: Option<f64>,
-    /// How many times less volume is lost than with κ_v = 1/atm by the same solver.
+    /// Factor by which less volume is lost than with κ_v = 1/atm by the same solver.
     kept: Option<f64>,
 }
 
@@ -91,7 +91,7 @@ pub struct Which {
 }
 
 impl Which {
-    /// All, or one ball or filling of them; the largest ball only if it is asked for: its
+    /// All, or one ball or filling of them; the largest ball only on request: its
     /// factorisation takes gigabytes.
     pub fn new(
         large: bool,
@@ -101,7 +101,7 @@ impl Which {
         let unknown = |option: &str, value: &str, known: &[&str]| {
             Failure::Input(miette::miette!(
                 help = format!("one of {}", known.join(", ")),
-                "--{option} {value}: there is none of that"
+                "--{option} {value}: there is no such value"
             ))
         };
         let sizes = match ball {
@@ -129,7 +129,7 @@ impl Which {
     }
 }
 
-/// The tables that are asked for.
+/// The requested tables.
 pub fn run(which: &Which) -> Result<SmoothTables, Failure> {
     let mut ball = Vec::new();
     eprintln!("{}", Row::HEAD);

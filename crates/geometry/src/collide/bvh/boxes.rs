@@ -1,4 +1,4 @@
-//! Boxes: one, one as registers hold it, and eight side by side; at rest and on their way.
+//! Boxes: one, one as registers hold it, and eight side by side; at rest and moving.
 
 use stiction_math::Vec3;
 use wide::f32x4;
@@ -57,16 +57,16 @@ impl From<&Aabb> for Aabb32 {
 pub(crate) trait Hull: Copy + Send + Sync {
     /// Eight of them.
     type Eight: Row<One = Self>;
-    /// What overlaps nothing.
+    /// The box that overlaps nothing.
     const EMPTY: Self;
     /// The smallest one around both; coordinates must be numbers.
     fn union(&self, other: &Self) -> Self;
     /// All that it ever covers.
     fn covers(&self) -> Aabb32;
-    /// What it covers as those see it who move with it.
+    /// The covered region in the co-moving frame.
     fn own(&self) -> Aabb32;
-    /// That of a way from a place to somewhere between two corners, `reach` larger on all sides.
-    fn way(start: &Vec3, ends: [&Vec3; 2], reach: f64) -> Self;
+    /// The box of a trajectory from a point to any point between two corners, `reach` larger on all sides.
+    fn path(start: &Vec3, ends: [&Vec3; 2], reach: f64) -> Self;
 }
 
 /// Eight of them side by side; lanes that are not used overlap nothing.
@@ -128,7 +128,7 @@ impl Hull for Padded {
     }
 
     #[inline]
-    fn way(start: &Vec3, [low, high]: [&Vec3; 2], reach: f64) -> Padded {
+    fn path(start: &Vec3, [low, high]: [&Vec3; 2], reach: f64) -> Padded {
         let less = |k: usize| if start[k] < low[k] { start[k] } else { low[k] };
         let more = |k: usize| {
             if start[k] > high[k] {
@@ -270,7 +270,7 @@ impl Row for Wide {
     }
 }
 
-/// A box on its way: where it is at the start and at the end of a step, and on straight lines between.
+/// A moving box: its positions at the start and at the end of a step, with straight lines between.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MovingBox {
     pub(crate) start: Padded,
@@ -278,14 +278,14 @@ pub(crate) struct MovingBox {
 }
 
 impl MovingBox {
-    /// How far it moves, by its middle.
+    /// Displacement of its centre.
     #[inline]
     fn shift(&self) -> f32x4 {
         let twice = |b: &Padded| f32x4::from(b.min) + f32x4::from(b.max);
         (twice(&self.end) - twice(&self.start)) * f32x4::splat(0.5)
     }
 
-    /// The box around its way as those see it who move by `shift`.
+    /// The box around its trajectory in the frame that moves by `shift`.
     #[inline]
     fn seen(&self, shift: f32x4) -> Padded {
         let end = Padded {
@@ -321,7 +321,7 @@ impl Hull for MovingBox {
     }
 
     #[inline]
-    fn way(start: &Vec3, [low, high]: [&Vec3; 2], reach: f64) -> MovingBox {
+    fn path(start: &Vec3, [low, high]: [&Vec3; 2], reach: f64) -> MovingBox {
         let start = <[f64; 3]>::from(*start);
         MovingBox {
             start: grown(start, start, reach),
@@ -330,9 +330,9 @@ impl Hull for MovingBox {
     }
 }
 
-/// Eight boxes on their ways, side by side.
+/// Eight moving boxes, side by side.
 ///
-/// Two such boxes are compared as one that moves with the other sees it: x(t) − s t of a straight way
+/// Two such boxes are compared in the frame that moves with one of them: x(t) − s t of a straight path
 /// lies between x(0) and x(1) − s. Things that move together, however far, are then no closer to one
 /// another than they are at rest.
 #[derive(Clone, Copy, Debug)]

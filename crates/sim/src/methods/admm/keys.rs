@@ -110,7 +110,7 @@ pub(super) const KEYS: &[Key] = &[
         "residual",
         "m/s",
         KeyDefault::Derived("1e-9; none with `tolerance`"),
-        "solve friction until the certificate's `residual` and `linear` are below this in every step, whatever the step's length: splitting, then Newton's method. Its factorisations count as iterations",
+        "solve friction until the certificate's `residual`, `linear` and `eliminated` are below this in every step, whatever the step's length: splitting, then Newton's method, whose factorisations count as iterations. A step that does not get there counts as unconverged",
     ),
     Key::flag(
         "safe",
@@ -131,7 +131,7 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
             config.integrator = ElasticSolver::Newton(linearisations);
         }
     } else if keys.has("newton_iterations") {
-        let message = "`newton_iterations` means nothing to the splitting integrator";
+        let message = "`newton_iterations` has no meaning with the splitting integrator";
         let help = "remove it, or set `integrator = \"newton\"`";
         keys.refuse("newton_iterations", message, Some(help));
     }

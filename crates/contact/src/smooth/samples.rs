@@ -1,4 +1,4 @@
-//! What the contacts of a state look like to those who judge them.
+//! Contacts of a state, for the certificate and for reports.
 
 use stiction_math::{Vec3, Vector};
 
@@ -15,7 +15,7 @@ pub struct ContactSample {
     pub pair: [u32; 2],
     /// The vertex and the place of the surface's collider in the list.
     pub key: ContactKey,
-    /// Where the vertex is [m].
+    /// Position of the vertex [m].
     pub point: Vec3,
     /// Unit normal from the surface to the vertex.
     pub normal: Vec3,
@@ -143,7 +143,7 @@ impl SmoothContacts {
     /// B v + k is the relative velocity that friction saw, so that the certificate shows what
     /// smoothing costs: `creep` up to ε, and a residual with it. Along the normal a contact counts
     /// as compliant, touching at δ and pressed to its gap by its force: a penalty is no hard
-    /// contact, and how far it gives way is its `compliance`, of which `gap` is the other part.
+    /// contact; `compliance` has its compression and `gap` the rest.
     pub fn contact_set(
         &self,
         at: &ContactKinematics,
