@@ -11,7 +11,7 @@ use stiction_math::{Vec3, reduce};
 
 use super::ContactSource;
 use super::collider::{Collider, Laws};
-use super::emit::{Emission, Found, Overlaps, Shares};
+use super::emit::{Emission, Found, Overlaps, Shares, Wait};
 use super::pairs::Leave;
 use super::quota::Quota;
 use super::recovery::Recovery;
@@ -28,6 +28,10 @@ const AGAIN: u64 = 7;
 
 /// A contact that loses more than this part of its thickness in the step is still violated.
 const VIOLATED: f64 = 0.1;
+
+/// A pair without a contact must sink faster than the listed contacts are violated by this factor: below, they may
+/// yet keep it apart.
+const SINKS: f64 = 2.0;
 
 /// Settings of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -369,6 +373,25 @@ impl Detector {
         near
     }
 
+    /// Writes contacts of pairs that others were nearer than, as far as violations of what is listed leave
+    /// no doubt that they are needed.
+    fn write_late(&mut self, mut late: Vec<Found>, v: &[Vec3], out: &mut ContactSet) {
+        let approach = |c: usize| {
+            let u = out.velocity(c, v) + out.k[c];
+            -u.dot(&out.normal[c])
+        };
+        let violation = (0..out.len()).map(approach).fold(0.0, f64::max);
+        let last = late.iter().filter(|f| f.wait == Wait::Holds);
+        let thinnest = last.map(|f| f.thickness).fold(f64::INFINITY, f64::min);
+        let holds = violation <= VIOLATED * thinnest / self.motion.h;
+        late.retain(|f| match f.wait {
+            Wait::Never => true,
+            Wait::Sinks(speed) => speed > SINKS * violation,
+            Wait::Holds => holds,
+        });
+        self.write(late, v, out);
+    }
+
     /// New velocities: end positions, and a search around what leaves its box.
     fn repredict(&mut self, v: &[Vec3]) -> Result<(), DetectError> {
         if v.len() < self.world.blocks {
@@ -578,20 +601,11 @@ impl ContactSource for Detector {
                 .on_particles(&self.motion, true)
                 .unwrap_or_default(),
         );
-        let (last, found): (Vec<Found>, Vec<Found>) = found.into_iter().partition(|f| f.last);
+        let (late, found): (Vec<Found>, Vec<Found>) =
+            found.into_iter().partition(|f| f.wait != Wait::Never);
         self.write(found, v, contacts);
-        // While listed contacts are violated, they may yet keep these pairs apart.
-        let thinnest = last
-            .iter()
-            .map(|f| f.thickness)
-            .fold(f64::INFINITY, f64::min);
-        let limit = -VIOLATED * thinnest / self.motion.h;
-        let holds = |c: usize| {
-            let u = contacts.velocity(c, v) + contacts.k[c];
-            u.dot(&contacts.normal[c]) >= limit
-        };
-        if !last.is_empty() && contacts.len() == before && (0..before).all(holds) {
-            self.write(last, v, contacts);
+        if !late.is_empty() && contacts.len() == before {
+            self.write_late(late, v, contacts);
         }
         contacts.len() - before
     }

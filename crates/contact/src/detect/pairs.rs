@@ -9,7 +9,7 @@ use stiction_geometry::collide::{
 };
 use stiction_math::Vec3;
 
-use super::emit::{Found, Kind};
+use super::emit::{Found, Kind, Wait};
 use super::quota::Quota;
 use super::step::Motion;
 use super::world::{DetectError, World};
@@ -40,6 +40,10 @@ const PROVEN: f64 = 1e-3;
 /// Pairs that others are nearer than get a contact of their own at this part of the thickness, or of where
 /// they start.
 const LAST: f64 = 0.1;
+
+/// A pair without a contact sinks if its distance shrinks faster than this [m/s]: a tenth of what the solvers
+/// leave of a held contact.
+const STILL: f64 = 1e-10;
 
 /// Weights below this are rounding: the closest point is on the boundary of its feature. Features of
 /// meshes that are aligned meet there, and rounding would say of which of them the contact is.
@@ -311,7 +315,7 @@ impl World {
                 touch: None,
                 continuous: false,
                 deep: false,
-                last: false,
+                wait: Wait::Never,
                 spare: false,
             };
             found.lower(n.kind);
@@ -449,8 +453,8 @@ impl World {
                 None => return answer.clearance,
             }
         }
-        // Too close from the start is what proximity has listed. What still meets from there, such
-        // as a vertex that slides from one face to the next, is a new contact.
+        // Too close from the start is what proximity has listed, unless others were nearer. What still
+        // meets from there, such as a vertex that slides from one face to the next, is a new contact.
         let close = impact.time == 0.0;
         let mut from = thickness;
         let mut settled = f64::INFINITY;
@@ -465,15 +469,20 @@ impl World {
                 found.push(one);
             }
         }
-        if !close && !deep {
+        // What is near is listed after the first pass.
+        if !deep && !close {
             return 0.0;
         }
         let again = listed_again(thickness, from);
         let answer = query(again);
         let Some(impact) = answer.impact.filter(|i| i.time > 0.0) else {
+            if !deep {
+                return 0.0;
+            }
+            let rise = self.sinking(motion, (kind, v), (from, full), seen, found);
             let proven = again >= PROVEN * full;
             return if proven {
-                answer.clearance.min(settled)
+                answer.clearance.min(settled).min(rise)
             } else {
                 0.0
             };
@@ -481,13 +490,64 @@ impl World {
         let level = if deep { Level::Deep } else { Level::Full };
         let listed = self.reduce(motion, kind, v, &impact, full, level);
         // What was left to a nearer pair must not pass all the same.
-        if listed.is_none()
-            && deep
-            && let Some(impact) = query(LAST * from).impact.filter(|i| i.time > 0.0)
-        {
-            found.extend(self.reduce(motion, kind, v, &impact, full, Level::Last));
+        if listed.is_none() && deep {
+            match query(LAST * from).impact.filter(|i| i.time > 0.0) {
+                Some(last) => {
+                    found.extend(self.reduce(motion, kind, v, &last, full, Level::Last));
+                }
+                None => {
+                    self.sinking(motion, (kind, v), (from, full), seen, found);
+                }
+            }
         }
         found.extend(listed);
+        0.0
+    }
+
+    /// Adds the contact of a pair that has none, ends the step closer than `from` [m], the smaller of its
+    /// thickness and where it starts, and is then the nearest around. Such a pair was left to a nearer one
+    /// that no longer is: features that lie flat on one another change places with the smallest slope.
+    /// Returns how much nearer the pair could end without being worth another look [m].
+    fn sinking(
+        &self,
+        motion: &Motion,
+        (kind, v): (ContactKind, &[u32; 4]),
+        (from, full): (f64, f64),
+        seen: &[ContactKey],
+        found: &mut Vec<Found>,
+    ) -> f64 {
+        let [a, b, c, d] = v.map(|v| motion.x1[v as usize]);
+        let (weights, separation) = match kind {
+            ContactKind::EdgeEdge => {
+                let near = edge_edge(&[a, b], &[c, d]);
+                let [[p, q], [r, s]] = near.weights;
+                ([p, q, r, s], near.separation)
+            }
+            _ => {
+                let near = point_triangle(&a, &[b, c, d]);
+                let [p, q, r] = near.weights;
+                ([1.0, p, q, r], near.separation)
+            }
+        };
+        let largest = [a, b, c, d].iter().fold(0.0, |m: f64, x| m.max(x.amax()));
+        let rounding = ccd::ROUNDING * 0.5 * f64::EPSILON * largest;
+        let rise = separation.norm() - from + STILL * motion.h + rounding;
+        if rise >= 0.0 {
+            return rise;
+        }
+        let end = Impact {
+            time: 1.0,
+            weights,
+            separation,
+        };
+        let Some(mut one) = self.reduce(motion, kind, v, &end, full, Level::Full) else {
+            return 0.0;
+        };
+        if seen.binary_search(&one.key(self)).is_ok() {
+            return f64::INFINITY;
+        }
+        one.wait = Wait::Sinks((from - one.distance) / motion.h);
+        found.push(one);
         0.0
     }
 
@@ -546,7 +606,10 @@ impl World {
             touch: None,
             continuous: true,
             deep: level != Level::Full,
-            last: level == Level::Last,
+            wait: match level {
+                Level::Last => Wait::Holds,
+                Level::Full | Level::Deep => Wait::Never,
+            },
             spare: false,
         })
     }

@@ -29,7 +29,7 @@ use stiction_math::Vec3;
 use stiction_math::elementary::{rotation_about, rotation_angle, rotation_between};
 
 use super::emit::{
-    Emission, Found, Kind, Overlaps, Touch, feature, is_again, lasting_vertices, solid_of,
+    Emission, Found, Kind, Overlaps, Touch, Wait, feature, is_again, lasting_vertices, solid_of,
 };
 use super::pairs::REACH;
 use super::{ContactSource, Detector};
@@ -147,7 +147,7 @@ impl Detector {
                 touch: None,
                 continuous: false,
                 deep: false,
-                last: false,
+                wait: Wait::Never,
                 spare: false,
             });
         }
@@ -182,7 +182,7 @@ impl Detector {
             })),
             continuous: false,
             deep: false,
-            last: false,
+            wait: Wait::Never,
             spare: false,
         })
     }

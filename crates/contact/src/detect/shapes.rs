@@ -6,7 +6,7 @@ use stiction_geometry::analytic::{Moving, Nearest};
 use stiction_math::Vec3;
 
 use super::collider::Form;
-use super::emit::{Found, Kind, Touch};
+use super::emit::{Found, Kind, Touch, Wait};
 use super::pairs::{REACH, listed_again};
 use super::step::Motion;
 use super::supports::{Start, Supports};
@@ -356,7 +356,7 @@ impl Search<'_> {
             })),
             continuous: time > 0.0,
             deep: false,
-            last: false,
+            wait: Wait::Never,
             spare: false,
         }
     }

@@ -24,7 +24,7 @@ use stiction_math::Vec3;
 
 use super::collider::Form;
 use super::detector::Detector;
-use super::emit::{Emission, Found, Kind, Overlaps, Shares};
+use super::emit::{Emission, Found, Kind, Overlaps, Shares, Wait};
 use super::overlap::Crossing;
 use super::step::{Motion, Step};
 use super::world::{DetectError, World};
@@ -296,7 +296,7 @@ impl World {
                         touch: None,
                         continuous: false,
                         deep: false,
-                        last: false,
+                        wait: Wait::Never,
                         spare: false,
                     });
                 }
@@ -436,7 +436,7 @@ impl World {
                         touch: None,
                         continuous: false,
                         deep: false,
-                        last: false,
+                        wait: Wait::Never,
                         spare: false,
                     });
                 }
@@ -530,7 +530,7 @@ impl World {
                 touch: None,
                 continuous: false,
                 deep: false,
-                last: false,
+                wait: Wait::Never,
                 spare: false,
             })
         };
@@ -611,7 +611,7 @@ impl World {
                 touch: None,
                 continuous: false,
                 deep: false,
-                last: false,
+                wait: Wait::Never,
                 spare: false,
             });
         }
