@@ -12,7 +12,7 @@ use stiction_math::{Vec3, reduce};
 use super::ContactSource;
 use super::collider::{Collider, Laws};
 use super::emit::{Emission, Found, Overlaps, Shares, Wait};
-use super::pairs::Leave;
+use super::pairs::{Leave, Watched};
 use super::quota::Quota;
 use super::recovery::Recovery;
 use super::revise::Revision;
@@ -100,6 +100,8 @@ pub struct Detector {
     candidates: Candidates,
     /// When each of them is worth another look.
     leave: Leave,
+    /// Pairs that may sink without a contact.
+    watched: Vec<Watched>,
     /// Where each vertex may end for no pair to be missed.
     ends: Vec<EndBox>,
     /// Arcs of free rigid bodies in the contacts of the step.
@@ -137,6 +139,7 @@ impl Detector {
             swept: None,
             candidates: Candidates::default(),
             leave: Leave::default(),
+            watched: Vec::new(),
             ends: Vec::new(),
             arcs: Vec::new(),
             recovery: Recovery::default(),
@@ -157,6 +160,7 @@ impl Detector {
     pub(super) fn close(&mut self) {
         self.candidates = Candidates::default();
         self.leave = Leave::default();
+        self.watched = Vec::new();
         self.starts = Vec::new();
         self.open = false;
     }
@@ -182,7 +186,7 @@ impl Detector {
         let mut found = self.world.near(&self.motion, &self.candidates)?;
         self.world
             .settle_sides(&self.motion, step.previous, &mut found);
-        let pairs = (&self.candidates, &mut self.leave);
+        let pairs = (&self.candidates, &mut self.leave, &mut self.watched);
         self.world
             .meeting(&self.motion, pairs, &self.seen, false, &mut found);
         let starts = &mut self.starts;
@@ -239,7 +243,8 @@ impl Detector {
         let trees = self.swept.as_ref().map_or(0, SweptSurface::bytes);
         let candidates = size_of_val(&self.candidates.vertex_face[..])
             + size_of_val(&self.candidates.edge_edge[..])
-            + self.candidates.len() * size_of::<f32>();
+            + self.candidates.len() * size_of::<f32>()
+            + size_of_val(&self.watched[..]);
         let keys = size_of_val(&self.seen[..]) + size_of_val(&self.ends[..]);
         let keys = keys + size_of_val(&self.arcs[..]) + self.recovery.bytes();
         self.world.bytes() + self.motion.bytes() + trees + candidates + keys
@@ -374,22 +379,30 @@ impl Detector {
     }
 
     /// Writes contacts of pairs that others were nearer than, as far as violations of what is listed leave
-    /// no doubt that they are needed.
-    fn write_late(&mut self, mut late: Vec<Found>, v: &[Vec3], out: &mut ContactSet) {
+    /// no doubt that they are needed: those that sink, and the `last` ones.
+    fn write_late(&mut self, last: Vec<Found>, v: &[Vec3], out: &mut ContactSet) {
         let approach = |c: usize| {
             let u = out.velocity(c, v) + out.k[c];
             -u.dot(&out.normal[c])
         };
         let violation = (0..out.len()).map(approach).fold(0.0, f64::max);
-        let last = late.iter().filter(|f| f.wait == Wait::Holds);
-        let thinnest = last.map(|f| f.thickness).fold(f64::INFINITY, f64::min);
-        let holds = violation <= VIOLATED * thinnest / self.motion.h;
-        late.retain(|f| match f.wait {
-            Wait::Never => true,
-            Wait::Sinks(speed) => speed > SINKS * violation,
-            Wait::Holds => holds,
-        });
-        self.write(late, v, out);
+        let thinnest = last.iter().map(|f| f.thickness);
+        let thinnest = thinnest.fold(f64::INFINITY, f64::min);
+        let mut late = last;
+        late.retain(|_| violation <= VIOLATED * thinnest / self.motion.h);
+        // What sinks by more is listed as deep.
+        if SINKS * violation * self.motion.h < self.world.thickest {
+            let sinking = self
+                .world
+                .sinking(&self.motion, &self.watched, &self.seen)
+                .into_iter();
+            let faster =
+                |f: &Found| matches!(f.wait, Wait::Sinks(speed) if speed > SINKS * violation);
+            late.extend(sinking.filter(faster));
+        }
+        if !late.is_empty() {
+            self.write(late, v, out);
+        }
     }
 
     /// New velocities: end positions, and a search around what leaves its box.
@@ -589,7 +602,7 @@ impl ContactSource for Detector {
             return 0;
         }
         let before = contacts.len();
-        let pairs = (&self.candidates, &mut self.leave);
+        let pairs = (&self.candidates, &mut self.leave, &mut self.watched);
         let mut found = Vec::new();
         self.world
             .meeting(&self.motion, pairs, &self.seen, true, &mut found);
@@ -601,11 +614,11 @@ impl ContactSource for Detector {
                 .on_particles(&self.motion, true)
                 .unwrap_or_default(),
         );
-        let (late, found): (Vec<Found>, Vec<Found>) =
+        let (last, found): (Vec<Found>, Vec<Found>) =
             found.into_iter().partition(|f| f.wait != Wait::Never);
         self.write(found, v, contacts);
-        if !late.is_empty() && contacts.len() == before {
-            self.write_late(late, v, contacts);
+        if contacts.len() == before {
+            self.write_late(last, v, contacts);
         }
         contacts.len() - before
     }

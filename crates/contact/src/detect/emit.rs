@@ -34,6 +34,8 @@ pub(super) enum Wait {
     Sinks(f64),
     /// When no contact of the list is violated by much.
     Holds,
+    /// It is no contact, but a pair to be watched, with the distance that it should keep [m].
+    Watch(f64),
 }
 
 /// A contact before it is written.

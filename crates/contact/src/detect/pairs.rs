@@ -50,6 +50,23 @@ const STILL: f64 = 1e-10;
 const ON_BOUNDARY: f64 = 1e-9;
 
 impl Found {
+    /// A pair to be watched: see [`Watched`].
+    fn watched(kind: ContactKind, vertices: &[u32; 4], from: f64) -> Self {
+        Found {
+            kind: Kind::Pair(kind),
+            vertices: *vertices,
+            weights: [0.0; 4],
+            normal: Vec3::zeros(),
+            distance: from,
+            thickness: from,
+            touch: None,
+            continuous: true,
+            deep: false,
+            wait: Wait::Watch(from),
+            spare: false,
+        }
+    }
+
     /// Names a contact on the boundary of its features by the vertices and edges there.
     fn lower(&mut self, kind: ContactKind) {
         use ContactKind::{EdgeEdge, VertexEdge, VertexFace, VertexVertex};
@@ -113,6 +130,43 @@ fn arranged(mut first: Vec<(u32, f64)>, mut second: Vec<(u32, f64)>) -> ([u32; 4
 pub(super) struct Leave {
     pub vertex_face: Vec<f32>,
     pub edge_edge: Vec<f32>,
+}
+
+/// A pair that comes within its thickness, and whose contact may have been left to a nearer pair.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Watched {
+    /// Vertex and face, or two edges.
+    kind: ContactKind,
+    vertices: [u32; 4],
+    /// The smaller of its thickness and its distance at the start [m].
+    from: f64,
+}
+
+impl Watched {
+    /// Moves what is to be watched from the end of a list, from place `first` on, to `watched`, which is ascending
+    /// and has every pair once.
+    fn take(found: &mut Vec<Found>, first: usize, watched: &mut Vec<Self>) {
+        let before = watched.len();
+        let mut kept = first;
+        for i in first..found.len() {
+            match (found[i].wait, found[i].kind) {
+                (Wait::Watch(from), Kind::Pair(kind)) => watched.push(Self {
+                    kind,
+                    vertices: found[i].vertices,
+                    from,
+                }),
+                _ => {
+                    found.swap(kept, i);
+                    kept += 1;
+                }
+            }
+        }
+        found.truncate(kept);
+        if watched.len() > before {
+            watched.sort_by_key(|w| (w.kind, w.vertices));
+            watched.dedup_by_key(|w| (w.kind, w.vertices));
+        }
+    }
 }
 
 /// Pairs that are looked at before what was found is put together: memory for both is short.
@@ -329,16 +383,18 @@ impl World {
     /// it has left.
     ///
     /// `leave` has for each pair how far its ends may wander before it is worth another look. What has
-    /// a key that was `seen`, which is ascending, and is not deep, is left out.
+    /// a key that was `seen`, which is ascending, and is not deep, is left out. Pairs that may sink without
+    /// a contact of their own are added to `watched`.
     pub(super) fn meeting(
         &self,
         motion: &Motion,
-        (candidates, leave): (&Candidates, &mut Leave),
+        (candidates, leave, watched): (&Candidates, &mut Leave, &mut Vec<Watched>),
         seen: &[ContactKey],
         deep: bool,
         found: &mut Vec<Found>,
     ) {
-        let wanted = |f: &Found| f.deep || seen.binary_search(&f.key(self)).is_err();
+        let listed = |f: &Found| seen.binary_search(&f.key(self)).is_ok();
+        let wanted = |f: &Found| f.deep || matches!(f.wait, Wait::Watch(_)) || !listed(f);
         let (faces, edges) = (&candidates.vertex_face, &candidates.edge_edge);
         let face = |v: &[u32; 4], leave: &mut f32, found: &mut Vec<Found>| {
             self.look(
@@ -361,8 +417,10 @@ impl World {
                 found,
             );
         };
+        let before = found.len();
         each(faces, &mut leave.vertex_face, face, wanted, found);
         each(edges, &mut leave.edge_edge, edge, wanted, found);
+        Watched::take(found, before, watched);
     }
 
     /// How far the ends of a pair have moved since the step was set, together [m].
@@ -460,29 +518,27 @@ impl World {
         let mut settled = f64::INFINITY;
         if close {
             from = from.min(impact.separation.norm());
+            found.push(Found::watched(kind, v, from));
         } else {
             settled = SETTLED * thickness;
-            if let Some(one) = self.reduce(motion, kind, v, &impact, full, Level::Full)
-                && seen.binary_search(&one.key(self)).is_err()
-            {
-                settled = 0.0;
-                found.push(one);
+            match self.reduce(motion, kind, v, &impact, full, Level::Full) {
+                Some(one) if seen.binary_search(&one.key(self)).is_err() => {
+                    settled = 0.0;
+                    found.push(one);
+                }
+                Some(_) => {}
+                None => found.push(Found::watched(kind, v, from)),
             }
         }
-        // What is near is listed after the first pass.
-        if !deep && !close {
+        if !close && !deep {
             return 0.0;
         }
         let again = listed_again(thickness, from);
         let answer = query(again);
         let Some(impact) = answer.impact.filter(|i| i.time > 0.0) else {
-            if !deep {
-                return 0.0;
-            }
-            let rise = self.sinking(motion, (kind, v), (from, full), seen, found);
             let proven = again >= PROVEN * full;
             return if proven {
-                answer.clearance.min(settled).min(rise)
+                answer.clearance.min(settled)
             } else {
                 0.0
             };
@@ -490,32 +546,36 @@ impl World {
         let level = if deep { Level::Deep } else { Level::Full };
         let listed = self.reduce(motion, kind, v, &impact, full, level);
         // What was left to a nearer pair must not pass all the same.
-        if listed.is_none() && deep {
-            match query(LAST * from).impact.filter(|i| i.time > 0.0) {
-                Some(last) => {
-                    found.extend(self.reduce(motion, kind, v, &last, full, Level::Last));
-                }
-                None => {
-                    self.sinking(motion, (kind, v), (from, full), seen, found);
-                }
-            }
+        if listed.is_none()
+            && deep
+            && let Some(impact) = query(LAST * from).impact.filter(|i| i.time > 0.0)
+        {
+            found.extend(self.reduce(motion, kind, v, &impact, full, Level::Last));
         }
         found.extend(listed);
         0.0
     }
 
-    /// Adds the contact of a pair that has none, ends the step closer than `from` [m], the smaller of its
-    /// thickness and where it starts, and is then the nearest around. Such a pair was left to a nearer one
-    /// that no longer is: features that lie flat on one another change places with the smallest slope.
-    /// Returns how much nearer the pair could end without being worth another look [m].
-    fn sinking(
+    /// Contacts of pairs that have none, end the step closer than they may, and are then the nearest around.
+    /// Such a pair was left to a nearer one that no longer is: features that lie flat on one another change
+    /// places with the smallest slope.
+    pub(super) fn sinking(
         &self,
         motion: &Motion,
-        (kind, v): (ContactKind, &[u32; 4]),
-        (from, full): (f64, f64),
+        watched: &[Watched],
         seen: &[ContactKey],
-        found: &mut Vec<Found>,
-    ) -> f64 {
+    ) -> Vec<Found> {
+        let parts = watched.par_chunks(512).map(|pairs| {
+            let found = pairs.iter().filter_map(|pair| self.sinks(motion, pair));
+            let found = found.filter(|f| seen.binary_search(&f.key(self)).is_err());
+            found.collect::<Vec<Found>>()
+        });
+        let parts: Vec<Vec<Found>> = parts.collect();
+        parts.into_iter().flatten().collect()
+    }
+
+    fn sinks(&self, motion: &Motion, pair: &Watched) -> Option<Found> {
+        let (kind, v) = (pair.kind, &pair.vertices);
         let [a, b, c, d] = v.map(|v| motion.x1[v as usize]);
         let (weights, separation) = match kind {
             ContactKind::EdgeEdge => {
@@ -531,24 +591,19 @@ impl World {
         };
         let largest = [a, b, c, d].iter().fold(0.0, |m: f64, x| m.max(x.amax()));
         let rounding = ccd::ROUNDING * 0.5 * f64::EPSILON * largest;
-        let rise = separation.norm() - from + STILL * motion.h + rounding;
-        if rise >= 0.0 {
-            return rise;
+        let sunk = pair.from - separation.norm();
+        if sunk <= STILL * motion.h + rounding {
+            return None;
         }
         let end = Impact {
             time: 1.0,
             weights,
             separation,
         };
-        let Some(mut one) = self.reduce(motion, kind, v, &end, full, Level::Full) else {
-            return 0.0;
-        };
-        if seen.binary_search(&one.key(self)).is_ok() {
-            return f64::INFINITY;
-        }
-        one.wait = Wait::Sinks((from - one.distance) / motion.h);
-        found.push(one);
-        0.0
+        let full = self.full_thickness(kind, v);
+        let found = self.reduce(motion, kind, v, &end, full, Level::Full)?;
+        let wait = Wait::Sinks(sunk / motion.h);
+        Some(Found { wait, ..found })
     }
 
     /// An impact as a contact of the features that are active in it.
