@@ -33,6 +33,10 @@ const VIOLATED: f64 = 0.1;
 /// yet keep it apart.
 const SINKS: f64 = 2.0;
 
+/// Pairs without a contact are looked at where listed contacts lose no more than this fraction of the thickness in the
+/// step.
+const NEARLY_HELD: f64 = 1e-3;
+
 /// Settings of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DetectConfig {
@@ -390,8 +394,8 @@ impl Detector {
         let thinnest = thinnest.fold(f64::INFINITY, f64::min);
         let mut late = last;
         late.retain(|_| violation <= VIOLATED * thinnest / self.motion.h);
-        // What sinks by more is listed as deep.
-        if SINKS * violation * self.motion.h < self.world.thickest {
+        // An iterate that is far from holding its contacts says nothing of what they leave to sink.
+        if violation * self.motion.h <= NEARLY_HELD * self.world.thickest {
             let sinking = self
                 .world
                 .sinking(&self.motion, &self.watched, &self.seen)
