@@ -1,7 +1,7 @@
 #![no_main]
 
-use stiction_meshio::{Limits, obj};
+use stiction_meshio::{MeshLimits, obj};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    stiction_fuzz::check_mesh(obj::read(bytes, &Limits::default()));
+    stiction_fuzz::check_mesh(obj::read(bytes, &MeshLimits::default()));
 });

@@ -1,7 +1,7 @@
 #![no_main]
 
-use stiction_meshio::{Limits, ply};
+use stiction_meshio::{MeshLimits, ply};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    stiction_fuzz::check_mesh(ply::read(bytes, &Limits::default()));
+    stiction_fuzz::check_mesh(ply::read(bytes, &MeshLimits::default()));
 });

@@ -1,7 +1,7 @@
 #![no_main]
 
-use stiction_meshio::{Limits, vtk};
+use stiction_meshio::{MeshLimits, vtk};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    stiction_fuzz::check_mesh(vtk::read(bytes, &Limits::default()));
+    stiction_fuzz::check_mesh(vtk::read(bytes, &MeshLimits::default()));
 });

@@ -1,11 +1,11 @@
 #![no_main]
 
-use stiction_meshio::{Limits, vtu};
+use stiction_meshio::{MeshLimits, vtu};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let limits = Limits {
+    let limits = MeshLimits {
         max_bytes: 1 << 24,
-        ..Limits::default()
+        ..MeshLimits::default()
     };
     if let Ok(file) = vtu::read(bytes, &limits) {
         for (_, points) in file.cells.iter() {

@@ -1,9 +1,9 @@
-//! What every reader of mesh files promises, whatever the bytes.
+//! Guarantees of every reader of mesh files, whatever the bytes.
 
-use stiction_meshio::{MeshError, MeshFile};
+use stiction_meshio::{MeshFileError, MeshFile};
 
 /// Panics when an accepted mesh breaks a promise or an error does not say what is wrong.
-pub fn check_mesh(result: Result<MeshFile, MeshError>) {
+pub fn check_mesh(result: Result<MeshFile, MeshFileError>) {
     let file = match result {
         Ok(file) => file,
         Err(error) => {

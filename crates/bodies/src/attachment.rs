@@ -26,7 +26,7 @@ pub struct Attachment {
 
 /// Energy and derivatives of a spring.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pull {
+pub struct SpringForce {
     /// E [J].
     pub energy: f64,
     /// ∂E/∂x_a = −∂E/∂x_b [N].
@@ -84,10 +84,10 @@ impl Attachment {
     /// Transverse to its direction a compressed spring (‖d‖ < ℓ) softens; that term is clamped at
     /// zero. At d = 0 with ℓ > 0 the direction is undefined: the force is zero there, the stiffness
     /// k I.
-    pub fn pull(&self, d: &Vec3) -> Pull {
+    pub fn pull(&self, d: &Vec3) -> SpringForce {
         let k = self.stiffness;
         if self.length == 0.0 {
-            return Pull {
+            return SpringForce {
                 energy: 0.5 * k * d.norm_squared(),
                 gradient: d * k,
                 hessian: Mat3::from_diagonal_element(k),
@@ -97,7 +97,7 @@ impl Attachment {
         let stretch = l - self.length;
         let energy = 0.5 * k * stretch * stretch;
         if l < f64::MIN_POSITIVE {
-            return Pull {
+            return SpringForce {
                 energy,
                 gradient: Vec3::zeros(),
                 hessian: Mat3::from_diagonal_element(k),
@@ -106,7 +106,7 @@ impl Attachment {
         let n = d / l;
         let along = n * n.transpose();
         let across = (stretch / l).max(0.0);
-        Pull {
+        SpringForce {
             energy,
             gradient: n * (k * stretch),
             hessian: (along + (Mat3::identity() - along) * across) * k,

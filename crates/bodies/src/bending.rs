@@ -41,7 +41,7 @@
 //! **Deviations** from [grinspun2003]: the factor above, rest quantities in the factor throughout,
 //! directional rigidity and the fading of collapsed triangles.
 
-use crate::elements::{ElementError, Elements, Hessian, Local, gather_rest, require};
+use crate::elements::{ElementDerivatives, ElementError, Elements, Hessian, gather_rest, require};
 use crate::hinges::interior_edges;
 use crate::membrane::material_frame;
 use stiction_math::elementary::atan2;
@@ -267,12 +267,12 @@ impl Elements<4> for Hinges {
         g
     }
 
-    fn local(&self, e: usize, x: &[Vec3; 4], kind: Hessian) -> Local<4> {
+    fn local(&self, e: usize, x: &[Vec3; 4], kind: Hessian) -> ElementDerivatives<4> {
         let hinge = Hinge::new(x);
         let fades = self.fades(e, &hinge);
         let factor = fades[0][0] * fades[1][0];
         if factor == 0.0 {
-            return Local {
+            return ElementDerivatives {
                 energy: 0.0,
                 gradient: [Vec3::zeros(); 4],
                 hessian: [[Mat3::zeros(); 4]; 4],
@@ -304,7 +304,7 @@ impl Elements<4> for Hinges {
             }
             add_fade_gradient(&mut gradient, &hinge, x, &fades, weight);
         }
-        Local {
+        ElementDerivatives {
             energy: 0.5 * kf * off * off,
             gradient,
             hessian,

@@ -17,7 +17,7 @@ pub enum Hessian {
 /// The Hessian is stored as K×K blocks of 3×3; `hessian[a][b]` is ∂²E/∂xₐ∂x_b, and
 /// `hessian[b][a]` is its transpose.
 #[derive(Clone, Copy, Debug)]
-pub struct Local<const K: usize> {
+pub struct ElementDerivatives<const K: usize> {
     /// E(x) [J].
     pub energy: f64,
     /// ∂E/∂xₐ [N]; the force on node a is its negative.
@@ -38,7 +38,7 @@ pub trait Elements<const K: usize>: Sync {
     fn gradient(&self, e: usize, x: &[Vec3; K]) -> [Vec3; K];
 
     /// Energy, gradient and Hessian together, with shared intermediate results.
-    fn local(&self, e: usize, x: &[Vec3; K], kind: Hessian) -> Local<K>;
+    fn local(&self, e: usize, x: &[Vec3; K], kind: Hessian) -> ElementDerivatives<K>;
 }
 
 /// Errors of building elements.

@@ -36,12 +36,12 @@ pub mod surface;
 pub mod term;
 pub mod volume;
 
-pub use attachment::{Attachment, Pull};
+pub use attachment::{Attachment, SpringForce};
 pub use elements::Hessian;
 pub use model::{
-    Body, BodyKind, Clamp, Deformable, HeldFrame, Load, Model, Pin, Rooted, ShellSource, Spin,
+    Body, BodyKind, BodyLoad, Clamp, Deformable, HeldFrame, Model, Pin, Rooted, ShellSource, Spin,
 };
-pub use rod::{Frames, Rods};
+pub use rod::{RodFrames, Rods};
 pub use split::{BodySplit, Split};
 pub use state::{Column, Columns, State};
 pub use stencil::{Arm, Stencil};

@@ -81,12 +81,12 @@ pub struct Body {
     /// An acceleration of this body alone, in addition to gravity [m/s²].
     pub acceleration: Vec3,
     /// Additional external loads.
-    pub load: Option<Box<Load>>,
+    pub load: Option<Box<BodyLoad>>,
 }
 
 /// External loads on one body; each is absent if it is zero.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Load {
+pub struct BodyLoad {
     /// An acceleration that changes over time [m/s²].
     pub acceleration: Option<Schedule<Vec3>>,
     /// A force on the body as a whole, distributed in proportion to mass [N].

@@ -176,10 +176,10 @@ impl Motion {
             }
         };
         let turned = to.rotation * from.rotation.inverse();
-        let way = |pose: &Pose| pose.apply(&about) - about;
+        let displacement = |pose: &Pose| pose.apply(&about) - about;
         Self {
             turns: vec![turn(from.rotation, 1.0), turn(turned, 0.0)],
-            translation: Some(Track::ramp(start, way(from), end, way(to)).into()),
+            translation: Some(Track::ramp(start, displacement(from), end, displacement(to)).into()),
             release: None,
         }
     }

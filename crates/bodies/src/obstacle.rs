@@ -10,7 +10,7 @@ pub use stiction_geometry::analytic::Shape as Solid;
 
 /// The shape of an obstacle in its own frame.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Shape {
+pub enum ObstacleShape {
     /// An analytic shape.
     Solid(Solid),
     /// A triangle mesh.
@@ -27,7 +27,7 @@ pub struct Obstacle {
     /// The material's name, looked up in the friction table.
     pub material: String,
     /// The shape in its own frame.
-    pub shape: Shape,
+    pub shape: ObstacleShape,
     /// Initial pose of the frame.
     pub placement: Pose,
     /// Motion relative to the initial pose.

@@ -21,14 +21,14 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use stiction_math::{BlockMatrix, Mat3, Part, Scatter, ScatterError, Vec3};
+use stiction_math::{BlockMatrix, Mat3, MatrixPart, Scatter, ScatterError, Vec3};
 
 use crate::{
     elements::{Elements, Hessian},
-    kind::{BodyAt, StepDamping, Weights},
+    kind::{BodyAt, StepDamping, TermWeights},
     model::BodyKind,
     rod::RodSplit,
-    term::Bound,
+    term::AssembledElements,
 };
 
 /// Maximum number of unknowns of an element: four nodes.
@@ -92,9 +92,9 @@ impl BodySplit {
         kind: &BodyKind,
         at: &BodyAt<'_>,
         damping: &StepDamping<'_>,
-        weights: &Weights<'_>,
+        weights: &TermWeights<'_>,
         g: &mut [Vec3],
-        part: &mut Part,
+        part: &mut MatrixPart,
     ) -> Result<(), ScatterError> {
         let (s, t) = (weights.gradient, weights.stiffness);
         match (self, kind.as_rods()) {
@@ -105,13 +105,13 @@ impl BodySplit {
             }
             (Self::Rods(_), None) => Ok(()),
             (Self::Terms(splits), _) => {
-                let outer = Weights {
+                let outer = TermWeights {
                     gradient: 0.0,
                     stiffness: 0.0,
                     ..*weights
                 };
                 kind.mechanics().add_system(at, damping, &outer, g, part)?;
-                if let Part::Sparse(a) = part {
+                if let MatrixPart::Sparse(a) = part {
                     for split in splits {
                         split.add_gradient(at.x, s, g)?;
                         split.add_metric(t, a)?;
@@ -177,7 +177,7 @@ impl BodySplit {
 
 /// Splits off `elements`, whose metric is taken at the positions `rest` [m].
 pub(crate) fn split<const K: usize, E: Elements<K> + Send + 'static>(
-    term: Arc<Bound<K, E>>,
+    term: Arc<AssembledElements<K, E>>,
     rest: &[Vec3],
 ) -> Box<dyn Split> {
     let (elements, scatter) = (&term.elements, &term.scatter);
@@ -203,7 +203,7 @@ fn gather<const K: usize>(scatter: &Scatter<K>, e: usize, x: &[Vec3]) -> [Vec3; 
 }
 
 struct Elementwise<const K: usize, E> {
-    term: Arc<Bound<K, E>>,
+    term: Arc<AssembledElements<K, E>>,
     /// Lₑ without its three equal axes [N/m].
     metric: Vec<[[f64; K]; K]>,
     /// zₑ [m].
@@ -252,7 +252,7 @@ impl<const K: usize, E: Elements<K> + Send + 'static> Split for Elementwise<K, E
     }
 
     fn update(&mut self, x: &[Vec3], s: f64, f: &mut [Vec3]) -> Result<f64, ScatterError> {
-        let Bound { elements, scatter } = &*self.term;
+        let AssembledElements { elements, scatter } = &*self.term;
         let metric = &self.metric;
         let columns = self
             .copies

@@ -11,7 +11,7 @@
 //! At l = 0 the direction is undefined: the gradient is taken as zero there, and the exact Hessian
 //! uses l ≥ 10⁻⁶ l₀ in its buckling term, so that everything stays finite.
 
-use crate::elements::{ElementError, Elements, Hessian, Local, gather_rest, require};
+use crate::elements::{ElementDerivatives, ElementError, Elements, Hessian, gather_rest, require};
 use crate::hinges::interior_edges;
 use stiction_math::{Mat3, Vec3};
 
@@ -127,7 +127,7 @@ impl Elements<2> for Springs {
         [-pull, pull]
     }
 
-    fn local(&self, e: usize, x: &[Vec3; 2], kind: Hessian) -> Local<2> {
+    fn local(&self, e: usize, x: &[Vec3; 2], kind: Hessian) -> ElementDerivatives<2> {
         let (length, d) = direction(x);
         let (rest, k) = (self.lengths[e], self.stiffness[e]);
         let strain = (length - rest) / rest;
@@ -138,7 +138,7 @@ impl Elements<2> for Springs {
         };
         let stiff =
             (d * d.transpose() * (1.0 - across) + Mat3::from_diagonal_element(across)) * (k / rest);
-        Local {
+        ElementDerivatives {
             energy: 0.5 * k * rest * strain * strain,
             gradient: [-pull, pull],
             hessian: [[stiff, -stiff], [-stiff, stiff]],

@@ -2,7 +2,7 @@
 
 use stiction_math::{Quat, Vec3};
 
-use crate::rod::Frames;
+use crate::rod::RodFrames;
 
 /// The evolving state of a simulation. The model is constant during a step.
 #[derive(Debug, Default, PartialEq)]
@@ -21,7 +21,7 @@ pub struct State {
     /// The orientation of each rigid body, in the order of the model's rigid bodies.
     pub rotations: Vec<Quat>,
     /// The reference frames of the edges of rods, in the order of the model's rods.
-    pub frames: Frames,
+    pub frames: RodFrames,
     /// Columns of bodies of open kinds in addition to their blocks, one set per such body.
     pub columns: Vec<Columns>,
 }

@@ -91,7 +91,7 @@ impl<const K: usize, E: Elements<K> + fmt::Debug + Send + 'static> Recipe for Un
     fn bind(self: Box<Self>, pattern: &Arc<BlockPattern>) -> Result<Arc<dyn Term>, ScatterError> {
         let scatter =
             Scatter::new(pattern.n(), self.0.nodes())?.with_pattern(Arc::clone(pattern))?;
-        Ok(Arc::new(Bound::<K, E> {
+        Ok(Arc::new(AssembledElements::<K, E> {
             elements: self.0,
             scatter,
         }))
@@ -100,18 +100,20 @@ impl<const K: usize, E: Elements<K> + fmt::Debug + Send + 'static> Recipe for Un
 
 /// Elements with their colouring and their positions in the matrix.
 #[derive(Debug)]
-pub(crate) struct Bound<const K: usize, E> {
+pub(crate) struct AssembledElements<const K: usize, E> {
     pub(crate) elements: E,
     pub(crate) scatter: Scatter<K>,
 }
 
-impl<const K: usize, E: Elements<K>> Bound<K, E> {
+impl<const K: usize, E: Elements<K>> AssembledElements<K, E> {
     fn gather(&self, e: usize, x: &[Vec3]) -> [Vec3; K] {
         self.scatter.nodes()[e].map(|i| x[i as usize])
     }
 }
 
-impl<const K: usize, E: Elements<K> + fmt::Debug + Send + 'static> Term for Bound<K, E> {
+impl<const K: usize, E: Elements<K> + fmt::Debug + Send + 'static> Term
+    for AssembledElements<K, E>
+{
     fn split(self: Arc<Self>, rest: &[Vec3]) -> Box<dyn Split> {
         split(self, rest)
     }

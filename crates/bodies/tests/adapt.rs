@@ -3,7 +3,7 @@
 
 use stiction_bodies::{
     Body, BodyKind, Model, State, Stencil,
-    adapt::{AdaptError, Adaptation, MeshChange, Origin, Topology, TopologyChange, Weights},
+    adapt::{AdaptError, Adaptation, MeshChange, Origin, Topology, TopologyChange, WeightRows},
     builder::{Anchor, BodySpec, Builder, Rooting},
     energy::{
         angular_momentum, attachment_energy, elastic_energy, kinetic_energy, momentum,
@@ -135,7 +135,7 @@ fn mass_and_momenta_are_kept() {
                     .map(|(m, s)| kinetic_energy(&m.bodies[body], s));
                 assert!((a - b).abs() <= 1e-12 * a, "{a} {b}");
             }
-            // Momenta of an earlier time are carried the same way.
+            // Momenta of an earlier time are carried likewise.
             let d = |m: &Model, s: &State| -> Vec<Vec3> {
                 let b = &m.bodies[body];
                 let BodyKind::Deformable(soft) = &b.kind else {
@@ -269,7 +269,7 @@ fn pins_attachments_roots_volumes_and_points_stay_on_their_material() {
         .unwrap();
     b.root(hair, body, &Rooting::default()).unwrap();
     b.pin(hair, &[3], None).unwrap();
-    // The whole rim at x = −0.5, and one node of its own motion beside it.
+    // The whole rim at x = −0.5, and one more node with its own motion.
     let rest = b.model().bodies[body].rest().to_vec();
     let rim: Vec<u32> = (0..rest.len() as u32)
         .filter(|i| (rest[*i as usize].x + 0.5).abs() < 1e-9)
@@ -405,7 +405,7 @@ fn a_change_that_removes_nodes_keeps_momenta_and_points() {
     let back = MeshChange {
         body,
         triangles: coarse.bodies[body].surface.triangles.clone(),
-        nodes: Weights::among(0..n as u32),
+        nodes: WeightRows::among(0..n as u32),
         old_nodes: refinement.nodes.clone(),
         // The corners of a triangle in the coordinates of its inner child.
         origin: (0..coarse.bodies[body].surface.triangles.len() as u32)

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use stiction_bodies::check::{check_element, check_gradient, check_product};
-use stiction_bodies::elements::{Elements, Hessian, Local};
+use stiction_bodies::elements::{ElementDerivatives, Elements, Hessian};
 use stiction_bodies::spring::Springs;
 use stiction_math::{Mat3, Vec3};
 
@@ -48,7 +48,7 @@ impl Elements<2> for Faulty {
         g
     }
 
-    fn local(&self, e: usize, x: &[Vec3; 2], kind: Hessian) -> Local<2> {
+    fn local(&self, e: usize, x: &[Vec3; 2], kind: Hessian) -> ElementDerivatives<2> {
         let mut local = self.spring.local(e, x, kind);
         local.energy = self.energy(e, x);
         local.gradient = self.gradient(e, x);

@@ -30,7 +30,7 @@ fn deform(f: &Mat3) -> [Vec3; 4] {
     REST.map(|p| f * p)
 }
 
-/// Where a law is not smooth at σ₁ + σ₂ = 0, states keep that sum above `margin`.
+/// Checks a law; if it is not smooth at σ₁ + σ₂ = 0, states keep that sum above `margin`.
 fn check_law<L: IsotropicLaw>(name: &str, law: L, margin: f64) {
     let mut random = Random::new(7);
     let mut kind = 0;
@@ -57,7 +57,7 @@ fn stvk_derivatives() {
 
 #[test]
 fn corotated_derivatives() {
-    // Finite differences need room around the ridge at σ₁ + σ₂ = 0.
+    // Finite differences need a margin around the ridge at σ₁ + σ₂ = 0.
     check_law("co-rotated", Corotated { lame: lame() }, 0.15);
 }
 

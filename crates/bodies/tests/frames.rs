@@ -16,7 +16,7 @@ use stiction_bodies::{
     material::{Damping, SolidLaw, SolidMaterial},
     solid::{Corotated, FixedCorotated, IsotropicLaw, Lame},
 };
-use stiction_geometry::{Part, Plant, Section};
+use stiction_geometry::{Plant, PlantPart, PlantSection};
 use stiction_math::nalgebra::{DMatrix, DVector, SymmetricEigen};
 use stiction_math::{BlockMatrix, Mat3, Quat, Vec3};
 
@@ -34,12 +34,12 @@ fn material(poisson: f64) -> SolidMaterial {
     }
 }
 
-fn part(points: Vec<Vec3>, section: Section, frames: [u32; 2]) -> Part {
-    Part {
+fn part(points: Vec<Vec3>, section: PlantSection, frames: [u32; 2]) -> PlantPart {
+    PlantPart {
         points,
         cells: match section {
-            Section::Round { .. } => [2, 8],
-            Section::Flat { .. } => [2, 2 * frames[1]],
+            PlantSection::Round { .. } => [2, 8],
+            PlantSection::Flat { .. } => [2, 2 * frames[1]],
         },
         section,
         up: Vec3::z(),
@@ -49,8 +49,8 @@ fn part(points: Vec<Vec3>, section: Section, frames: [u32; 2]) -> Part {
     }
 }
 
-fn rod(length: f64, radius: f64, frames: u32) -> Part {
-    let section = Section::Round {
+fn rod(length: f64, radius: f64, frames: u32) -> PlantPart {
+    let section = PlantSection::Round {
         radii: vec![radius],
     };
     part(
@@ -60,8 +60,8 @@ fn rod(length: f64, radius: f64, frames: u32) -> Part {
     )
 }
 
-fn strip(length: f64, width: f64, thickness: f64, frames: [u32; 2]) -> Part {
-    let section = Section::Flat {
+fn strip(length: f64, width: f64, thickness: f64, frames: [u32; 2]) -> PlantPart {
+    let section = PlantSection::Flat {
         widths: vec![width],
         thickness,
     };
@@ -75,7 +75,7 @@ fn tree() -> Plant {
         Vec3::new(0.1, 0.0, 0.9),
         Vec3::new(0.4, 0.1, 1.8),
     ];
-    let section = Section::Round {
+    let section = PlantSection::Round {
         radii: vec![0.1, 0.06],
     };
     let trunk = part(bent, section, [3, 1]);
@@ -88,7 +88,7 @@ fn tree() -> Plant {
     twig.parent = Some(0);
     let mut leaf = strip(1.0, 0.1, 0.01, [3, 2]);
     leaf.points = vec![Vec3::new(0.45, 0.1, 1.9), Vec3::new(1.2, 0.2, 2.1)];
-    leaf.section = Section::Flat {
+    leaf.section = PlantSection::Flat {
         widths: vec![0.05, 0.2, 0.05],
         thickness: 0.01,
     };
@@ -132,7 +132,7 @@ fn derivatives_of_every_cell() {
     let corotated = || [lame, rest].map(|lame| Corotated { lame });
     checked::<_, 8>("two frames", corotated(), false);
     checked::<_, 12>("three frames", corotated(), false);
-    // Its root follows two frames of the trunk beside its own.
+    // Its root follows two frames of the trunk in addition to its own.
     checked::<_, 16>("leaf", corotated(), true);
     let fixed = [lame, rest].map(|lame| FixedCorotated { lame });
     checked::<_, 8>("fixed, two frames", fixed, false);
@@ -265,7 +265,7 @@ fn statics(model: &Model, state: &State, held: usize, loads: &[(Stencil, Vec3)])
 }
 
 /// The displacement of the end of a beam under a force there.
-fn deflection(part: Part, poisson: f64, load: Vec3) -> Vec3 {
+fn deflection(part: PlantPart, poisson: f64, load: Vec3) -> Vec3 {
     let held = 4 * part.frames[1] as usize;
     let plant = Plant { parts: vec![part] };
     let (model, state) = built(&plant, poisson);

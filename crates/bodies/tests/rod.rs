@@ -5,7 +5,7 @@ use stiction_bodies::{
     Hessian,
     check::{check_gradient, check_product},
     material::Damping,
-    rod::{Frames, Natural, RodMaterial, Rods, Twist, shear_modulus},
+    rod::{Natural, RodFrames, RodMaterial, Rods, Twist, shear_modulus},
 };
 use stiction_geometry::{SplitMix, Strands};
 use stiction_math::{BandedMatrices, LinearOperator, Quat, Vec3, nalgebra::DMatrix};
@@ -43,7 +43,7 @@ fn curls() -> Strands {
 }
 
 /// The rods far from rest and far from the start of the step, twisted as well.
-fn shaken(seed: u64, kind: Natural) -> (Rods, Frames, Vec<Vec3>, Vec<Vec3>) {
+fn shaken(seed: u64, kind: Natural) -> (Rods, RodFrames, Vec<Vec3>, Vec<Vec3>) {
     let material = RodMaterial {
         natural: kind,
         ..material()
@@ -77,7 +77,7 @@ fn hessian(
     rods: &Rods,
     x: &[Vec3],
     start: &[Vec3],
-    frames: &Frames,
+    frames: &RodFrames,
     kind: Hessian,
 ) -> BandedMatrices {
     let mut a = BandedMatrices::zeros(rods.layout().clone());
@@ -302,7 +302,7 @@ fn a_twisted_ring_buckles_where_michell_says() {
             natural: Natural::Straight,
             ..material()
         };
-        let section = stiction_bodies::rod::Section::from(&material);
+        let section = stiction_bodies::rod::RodSection::from(&material);
         let exact = std::f64::consts::TAU * 3f64.sqrt() * section.bend[0] / section.twist;
         let critical = |edges| {
             let (mut low, mut high) = (0.5 * exact, 2.0 * exact);

@@ -5,7 +5,7 @@ use stiction_bodies::{
     Hessian,
     check::{check_gradient, check_product},
     material::Damping,
-    rod::{Frames, Natural, RodMaterial, RodStart, Rods, Section, Twist, shear_modulus},
+    rod::{Natural, RodFrames, RodMaterial, RodSection, RodStart, Rods, Twist, shear_modulus},
 };
 use stiction_geometry::{SplitMix, Strands};
 use stiction_math::{BandedMatrices, LinearOperator, Vec3, nalgebra::DMatrix};
@@ -43,7 +43,7 @@ fn curls() -> Strands {
 
 /// Rods away from rest and from the start of the step. The root of the first is held at some angle,
 /// the second is free.
-fn shaken(seed: u64, natural: Natural) -> (Rods, Frames, Vec<Vec3>, Vec<Vec3>) {
+fn shaken(seed: u64, natural: Natural) -> (Rods, RodFrames, Vec<Vec3>, Vec<Vec3>) {
     let material = material(natural, Twist::QuasiStatic);
     let (rods, mut frames) = Rods::new(curls(), &material, &Vec3::x(), 0).unwrap();
     let mut random = SplitMix::new(seed);
@@ -216,7 +216,7 @@ fn a_twisted_ring_buckles_where_michell_says() {
         radii: [1e-3; 2],
         ..material(Natural::Straight, Twist::QuasiStatic)
     };
-    let section = Section::from(&material);
+    let section = RodSection::from(&material);
     let exact = std::f64::consts::TAU * 3f64.sqrt() * section.bend[0] / section.twist;
     assert_eq!(falling_modes(60, 0.96 * exact, &material), 0);
     assert!(falling_modes(60, 1.04 * exact, &material) > 0);

@@ -7,11 +7,11 @@ use stiction_geometry::TetMesh;
 use stiction_math::Vec3;
 use stiction_record::{CONTACTS, OBSTACLE_PREFIX, PvdEntry, read_file, read_pvd};
 use stiction_scene::mesh_files::{
-    Limits,
+    MeshLimits,
     vtu::{self, Values, VtuFile},
 };
 
-/// Why a run cannot be read back.
+/// Reason for which a run cannot be read back.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The folder has no series of frames.
@@ -40,16 +40,16 @@ pub struct Shot {
     pub time: f64,
     /// Bodies and obstacles.
     pub bodies: Vec<Seen>,
-    /// What touches.
-    pub contacts: Vec<Touch>,
+    /// Contacts.
+    pub contacts: Vec<RecordedContact>,
 }
 
 /// A contact.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Touch {
-    /// Where [m].
+pub struct RecordedContact {
+    /// Contact point [m].
     pub point: Vec3,
-    /// What it does.
+    /// Sticking, sliding or open.
     pub state: ContactState,
     /// Its force on the first body [N].
     pub force: Vec3,
@@ -64,13 +64,13 @@ pub struct Seen {
     pub positions: Vec<Vec3>,
     /// Velocities of the points [m/s]; empty if the run did not record any.
     pub velocities: Vec<Vec3>,
-    /// What connects them.
+    /// Connectivity of the points.
     pub cells: SeenCells,
     /// Whether it is an obstacle.
     pub obstacle: bool,
 }
 
-/// What connects the points of a body; of tetrahedra, their surface.
+/// Connectivity of the points of a body; for tetrahedra, their surface.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SeenCells {
     /// A surface.
@@ -102,7 +102,7 @@ impl Replay {
         Ok(Replay { dir, frames })
     }
 
-    /// How many frames there are, at least one.
+    /// Number of frames, at least one.
     #[allow(clippy::len_without_is_empty)] // it never is
     pub fn len(&self) -> usize {
         self.frames.len()
@@ -124,7 +124,7 @@ impl Replay {
         for entry in entries {
             let path = self.dir.join(inside(&entry.file)?);
             let bytes = read_file(&path).map_err(|e| bad(&e.to_string()))?;
-            let stored = vtu::read(&bytes, &Limits::default());
+            let stored = vtu::read(&bytes, &MeshLimits::default());
             let stored = stored.map_err(|e| bad(&e.in_file(&path).to_string()))?;
             if entry.name == CONTACTS {
                 shot.contacts = touches(&stored);
@@ -137,7 +137,7 @@ impl Replay {
 }
 
 /// The contacts of a frame.
-fn touches(frame: &VtuFile) -> Vec<Touch> {
+fn touches(frame: &VtuFile) -> Vec<RecordedContact> {
     let column = |name: &str| {
         let found = frame.point_data.iter().find(|a| a.name == name);
         found.map(|a| &a.values)
@@ -154,7 +154,7 @@ fn touches(frame: &VtuFile) -> Vec<Touch> {
             _ => ContactState::Open,
         };
         let force = Vec3::from_column_slice(force.get(3 * i..3 * i + 3)?);
-        Some(Touch {
+        Some(RecordedContact {
             point: *point,
             state,
             force,
@@ -163,7 +163,7 @@ fn touches(frame: &VtuFile) -> Vec<Touch> {
     frame.points.iter().enumerate().filter_map(touch).collect()
 }
 
-/// A stored body: its points and what connects them.
+/// A stored body: its points and their connectivity.
 fn seen(mut frame: VtuFile, name: &str) -> Seen {
     const LINE: u8 = 3;
     const TRIANGLE: u8 = 5;

@@ -123,7 +123,7 @@ fn the_mesh_converges_at_second_order() {
         };
         let u: Vec<f64> = cells.into_iter().map(energy).collect();
         let p = [order(u[0], u[1], u[2]), order(u[1], u[2], u[3])];
-        // A cube of 24 cells is still on its way to the asymptotic range.
+        // A cube of 24 cells is not yet in the asymptotic range.
         let tolerance = if name == "sheet" { 0.1 } else { 0.3 };
         assert!(
             (p[1] - 2.0).abs() < tolerance,

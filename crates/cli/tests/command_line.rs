@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 
 use common::{code, root, stderr, stdout, stiction};
 use stiction_cli::record::Summary;
-use stiction_cli::scene::mesh_files::{Limits, vtu};
+use stiction_cli::scene::mesh_files::{MeshLimits, vtu};
 
 #[test]
 fn every_broken_scene_exits_with_2_and_names_its_culprit() {
@@ -149,7 +149,20 @@ fn scenes_are_listed_and_printed() {
             "{} has no description",
             scene.name
         );
-        assert_eq!(stdout(&stiction(&["scenes", scene.name])), scene.text);
+        let printed = stdout(&stiction(&["scenes", scene.name]));
+        let listed = printed.strip_prefix(scene.text).unwrap();
+        // What follows the scene is comments, one for each variant.
+        assert!(listed.lines().all(|l| l.is_empty() || l.starts_with('#')));
+        let variants = scene.variants();
+        assert_eq!(listed.is_empty(), variants.is_empty(), "{listed}");
+        for variant in variants {
+            let (name, description) = (&variant.name, &variant.description);
+            assert!(!description.is_empty(), "{} {name}", scene.name);
+            let found = listed.lines().any(|l| {
+                l.starts_with(&format!("#   {name} ")) && l.ends_with(description.as_str())
+            });
+            assert!(found, "{listed}");
+        }
     }
 }
 
@@ -250,6 +263,55 @@ within = 1e-3
     );
 }
 
+/// A rigid box between a floor and a press has nowhere to go.
+const SQUEEZE: &str = r#"
+[time]
+step = 0.005
+duration = 0.2
+
+[contact]
+thickness = 0.002
+
+[[body]]
+name = "crate"
+kind = "rigid"
+shape = { type = "box", size = [0.1, 0.1, 0.1] }
+material = "steel"
+translate = [0, 0, 0.052]
+
+[[obstacle]]
+name = "floor"
+shape = { type = "plane" }
+
+[[obstacle]]
+name = "press"
+shape = { type = "box", size = [0.3, 0.3, 0.02] }
+translate = [0, 0, 0.12]
+motion = { translate = { times = [0, 0.1], values = [[0, 0, 0], [0, 0, -0.03]] } }
+"#;
+
+#[test]
+fn surfaces_that_would_pass_are_named_with_the_remedy() {
+    let dir = tempfile::tempdir().unwrap();
+    let scene = dir.path().join("squeeze.toml");
+    fs::write(&scene, SQUEEZE).unwrap();
+    let out = dir.path().join("out").to_string_lossy().into_owned();
+    let run = |more: &[&str]| {
+        let scene = scene.to_string_lossy();
+        let args = ["run", &scene, "--out", &out, "--overwrite", "--quiet"];
+        stiction(&[&args[..], more].concat())
+    };
+    let output = run(&[]);
+    assert_eq!(code(&output), 1);
+    let said = stderr(&output);
+    let named = ["press", "floor"].map(|other| format!("surfaces of `crate` and `{other}` would"));
+    assert!(named.iter().any(|n| said.contains(n)), "{said}");
+    assert!(said.contains("`compliance` in [friction]"), "{said}");
+    // The remedy helps.
+    let output = run(&["--set", "method={ name = \"admm\", safe = false }"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+}
+
 #[test]
 fn steps_that_do_not_converge_are_counted_and_told() {
     let dir = tempfile::tempdir().unwrap();
@@ -274,13 +336,13 @@ fn steps_that_do_not_converge_are_counted_and_told() {
     let (said, summary) = run("1");
     assert!(summary.unconverged_steps > 0);
     let line = format!(
-        "{} of {} steps ended at the iteration limit",
+        "{} of {} steps ended above the solver's tolerance",
         summary.unconverged_steps, summary.steps
     );
     assert!(said.contains(&line), "{said}");
     let (said, summary) = run("2000");
     assert_eq!(summary.unconverged_steps, 0);
-    assert!(!said.contains("iteration limit"), "{said}");
+    assert!(!said.contains("above the solver's tolerance"), "{said}");
 }
 
 #[test]
@@ -415,7 +477,7 @@ fn requirements_stop_a_run_and_its_problems_are_solved_alone() {
     assert!(summary.contains("\"failed\""), "{summary}");
 }
 
-/// What overlaps at the start is named and shown in a file.
+/// Initial overlaps are named and shown in a file.
 #[test]
 fn doctor_and_run_show_what_overlaps() {
     let scene = root().join("scenes/broken/overlap-that-is-held.toml");
@@ -431,7 +493,7 @@ fn doctor_and_run_show_what_overlaps() {
             "{command}: {said}"
         );
         let file = fs::read(out.path().join("overlaps.vtu")).unwrap();
-        let stored = vtu::read(&file, &Limits::default()).unwrap();
+        let stored = vtu::read(&file, &MeshLimits::default()).unwrap();
         let column = |name: &str| stored.cell_data.iter().any(|a| a.name == name);
         assert!(stored.cells.types.len() > 1, "{command}");
         assert!(

@@ -2,7 +2,7 @@
 //!
 //! Each scene is run for a while with `--dump-problems`. Every solver then gets the same problems from
 //! nothing: none may say that it converged above its tolerance, and where the dense reference is
-//! affordable, `admm` and the reference must both come to the tolerance that is asked for. A few scenes
+//! affordable, `admm` and the reference must both reach the required tolerance. A few scenes
 //! run always, all with STICTION_LONG=1.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::print_stdout)] // what was solved, with --nocapture
@@ -21,7 +21,7 @@ use stiction_cli::{
     solvers::{admm, ica, newton, polished_admm, reference},
 };
 
-/// What is asked of the certificate [m/s].
+/// Required certificate [m/s].
 const TOLERANCE: f64 = 1e-8;
 /// The reference builds dense matrices: of so many blocks and contacts at most.
 const AFFORDABLE: (usize, usize) = (400, 130);
@@ -56,7 +56,7 @@ fn solve(name: &str, problem: &FrictionProblem) -> bool {
         tolerance: admm::Tolerance::Displacement(length),
         max_iterations: 5000,
         start: admm::Start::Unconstrained,
-        // As a scene asks for it with `residual`: Newton's method polishes.
+        // As in a scene with `residual`: Newton's method polishes.
         polish: Some(admm::Polish {
             residual: Some(TOLERANCE),
             ..admm::Polish::default()
@@ -84,7 +84,7 @@ fn solve(name: &str, problem: &FrictionProblem) -> bool {
         ..newton::Config::default()
     };
     let mut other = Solution::default();
-    if let Ok(report) = run(&mut newton::Newton::new(config), problem, &mut other) {
+    if let Ok(report) = run(&mut newton::NewtonSolver::new(config), problem, &mut other) {
         let of_newton = error(problem, &other.v, &other.r);
         honest("newton", report.converged, of_newton);
     }
@@ -119,7 +119,7 @@ fn solve(name: &str, problem: &FrictionProblem) -> bool {
         problem.contacts.len(),
         report.iterations,
         if affordable {
-            ", beside the reference"
+            ", compared with the reference"
         } else {
             ""
         }
@@ -131,24 +131,23 @@ fn solve(name: &str, problem: &FrictionProblem) -> bool {
 /// and in how many the reference took part.
 fn dump(scene: &str, part: f64, most: usize, dir: &Path) -> (usize, usize) {
     let source = SceneSource::Builtin(scene.to_owned());
-    let plan = load(&source, &LoadOptions::default()).unwrap().plan;
+    let quick = builtin::get(scene).is_some_and(|s| s.has_variant("quick"));
+    let options = LoadOptions {
+        variant: quick.then(|| "quick".to_owned()),
+        ..LoadOptions::default()
+    };
+    let plan = load(&source, &options).unwrap().plan;
     let steps = (plan.time.steps() as f64 * part).ceil();
     let every = format!("every={}", (steps as usize / (3 * most)).max(1));
     let duration = format!("time.duration={}", steps * plan.time.step);
     let out = dir.join(scene).to_string_lossy().into_owned();
-    let output = stiction(&[
-        "run",
-        scene,
-        "--set",
-        &duration,
-        "--dump-problems",
-        &every,
-        "--format",
-        "none",
-        "--quiet",
-        "--out",
-        &out,
-    ]);
+    let mut args = vec!["run", scene, "--set", &duration];
+    args.extend(["--dump-problems", &every, "--format", "none"]);
+    args.extend(["--quiet", "--out", &out]);
+    if quick {
+        args.extend(["--variant", "quick"]);
+    }
+    let output = stiction(&args);
     if plan.method.name() == "smooth" {
         // Its friction is a force: there is no friction problem to write.
         assert_eq!(code(&output), 2, "{scene}: {}", stderr(&output));

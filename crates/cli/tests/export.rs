@@ -9,7 +9,7 @@ use std::{fs, path::Path};
 
 use common::{code, stderr, stiction};
 use openusd::sdf::{self, AbstractData, Value};
-use stiction_cli::scene::mesh_files::{Limits, vtu};
+use stiction_cli::scene::mesh_files::{MeshLimits, vtu};
 
 /// A sheet swings for a few frames; written as vtu and USD at once, then exported.
 fn run(folder: &Path) {
@@ -36,7 +36,7 @@ fn recorded(folder: &Path, body: &str) -> (Vec<f64>, Vec<Vec<[f32; 3]>>, Vec<u32
     let (mut times, mut frames, mut triangles) = (Vec::new(), Vec::new(), Vec::new());
     for entry in entries.iter().filter(|e| e.name == body) {
         let bytes = fs::read(folder.join(&entry.file)).unwrap();
-        let file = vtu::read(&bytes, &Limits::default()).unwrap();
+        let file = vtu::read(&bytes, &MeshLimits::default()).unwrap();
         times.push(entry.time);
         let points = file.points.iter();
         frames.push(
@@ -112,7 +112,7 @@ fn exports_hold_what_was_simulated() {
     }
 }
 
-/// How many files below a folder have this ending.
+/// Number of files with this ending below a folder.
 fn walk(folder: &Path, ending: &str) -> usize {
     let entries = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
     let count = |path: std::path::PathBuf| match path.is_dir() {

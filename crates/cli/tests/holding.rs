@@ -1,4 +1,4 @@
-//! What is held stays where it is, for as long as one cares to look: a hundred thousand steps with
+//! Sticking bodies do not move, however long the run: a hundred thousand steps with
 //! STICTION_LONG=1, some hundred otherwise.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::print_stdout)] // the figures, with --nocapture
@@ -30,7 +30,7 @@ fn simulation(source: SceneSource, overrides: &[&str]) -> Simulation {
     scene.simulation().unwrap().0
 }
 
-/// Lets things settle for so many steps, then watches the nodes that are held.
+/// Lets bodies settle for so many steps, then watches the nodes that are held.
 fn watch(name: &str, mut sim: Simulation, settle: usize, held: impl Fn(&Vec3) -> bool) {
     for _ in 0..settle {
         sim.step().unwrap();

@@ -8,7 +8,7 @@ use std::{fs, path::Path, process::Output};
 use common::{assert_same_run, code, stderr, stiction};
 
 const SCENE: &str = r#"
-# A sheet falls beside a mesh.
+# A sheet falls next to a mesh.
 [time]
 step = 0.01
 duration = 0.05
@@ -92,7 +92,7 @@ fn another_layout_and_another_duration_resume() {
     ));
     let other = SCENE
         .replace(
-            "# A sheet falls beside a mesh.",
+            "# A sheet falls next to a mesh.",
             "gravity = [ 0, 0, -9.81 ] # now said",
         )
         .replace(

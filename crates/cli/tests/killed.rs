@@ -93,7 +93,7 @@ fn killed_and_resumed(method: &str, contact: bool) {
     let wall = clock.elapsed().as_secs_f64();
     let mut draw = Draw(method.len() as u64);
     for kill in 0..kills {
-        // A new folder, a finished run that is overwritten, and a run that was killed before.
+        // A new folder, a completed run that is overwritten, and a run that was killed before.
         let how = match (kill, draw.uniform() < 0.5) {
             (0, _) => "",
             (_, true) => "--overwrite",

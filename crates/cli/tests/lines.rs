@@ -81,7 +81,7 @@ fn rods_are_drawn_with_their_colour_and_cast_shadows() {
 
 #[test]
 fn hair_is_grown_on_a_mesh_and_written_in_every_form() {
-    use stiction_cli::scene::mesh_files::{Limits, strands};
+    use stiction_cli::scene::mesh_files::{MeshLimits, strands};
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
     let (mesh, out) = (path("tent.obj"), path("hair.strands"));
@@ -97,7 +97,7 @@ fn hair_is_grown_on_a_mesh_and_written_in_every_form() {
         ];
         let made = stiction(&[&args[..], &["--curl", "0.004,0.02", "--segments", "8"]].concat());
         assert_eq!(code(&made), 0, "{}", stderr(&made));
-        let strands = strands::load(out.as_ref(), &Limits::default()).unwrap();
+        let strands = strands::load(out.as_ref(), &MeshLimits::default()).unwrap();
         assert_eq!((strands.len(), strands.points.len()), (40, 360));
         for s in 0..40 {
             let points = strands.strand(s);

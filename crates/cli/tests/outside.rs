@@ -209,13 +209,13 @@ fn mutate(draw: &mut Draw, bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-/// What cases start from.
+/// Initial data of the cases.
 struct Seeds {
     meshes: Vec<(String, Vec<u8>)>,
     strands: Vec<Vec<u8>>,
     problems: Vec<Vec<u8>>,
     scenes: Vec<String>,
-    /// A finished run of `SCENE` whose checkpoint is of the middle.
+    /// A completed run of `SCENE` whose checkpoint is of the middle.
     run: PathBuf,
 }
 
@@ -523,7 +523,7 @@ fn judge(dir: &Path, args: &[String]) -> Option<String> {
         return Some(format!("it says {} bytes: {start}", said.len()));
     }
     if beside(dir) != before {
-        return Some(format!("files beside its folder: {:?}", beside(dir)));
+        return Some(format!("files outside its folder: {:?}", beside(dir)));
     }
     if is_run && status.code() == Some(0) && begun() {
         let Ok(summary) = Summary::read(&dir.join("out/summary.json")) else {

@@ -6,7 +6,7 @@ mod common;
 use std::{fs, path::Path, thread::sleep, time::Duration};
 
 use common::{assert_same_run, code, command, stderr, stiction};
-use stiction_cli::record::{Checkpoint, Recorder, Status, Summary};
+use stiction_cli::record::{CheckpointFile, Recorder, Status, Summary};
 
 /// A scene with one of everything, short enough to be run often.
 const SCENE: &str = r#"
@@ -319,7 +319,7 @@ fn a_killed_run_leaves_a_valid_checkpoint_or_none_and_resumes() {
         kills += 1;
         let path = Recorder::checkpoint_path(&killed);
         if path.exists() {
-            Checkpoint::read(&path).unwrap_or_else(|e| panic!("after kill {kills}: {e}"));
+            CheckpointFile::read(&path).unwrap_or_else(|e| panic!("after kill {kills}: {e}"));
             with_checkpoint += 1;
         }
         if finished {

@@ -19,7 +19,7 @@ use common::{code, stderr, stdout, stiction};
 use serde_json::Value;
 use stiction_cli::scene::builtin;
 
-/// One run of `stiction check --quick`: its exit code, what it printed, what it complained about.
+/// One run of `stiction check --variant quick`: its exit code, what it printed, what it complained about.
 struct Outcome {
     code: i32,
     summary: Value,
@@ -50,7 +50,8 @@ fn check_all(runs: &[(&str, &[&str])]) -> Vec<Outcome> {
 }
 
 fn check(scene: &str, overrides: &[&str]) -> Outcome {
-    let mut args = vec!["check", "--quick", scene, "--json", "--threads", "1"];
+    let mut args = vec!["check", "--variant", "quick", scene, "--json"];
+    args.extend(["--threads", "1"]);
     overrides.iter().for_each(|o| args.extend(["--set", o]));
     let output = stiction(&args);
     let all: Value = serde_json::from_str(&stdout(&output))
@@ -83,7 +84,7 @@ fn every_built_in_scene_passes_its_quick_checks() {
         } = outcome;
         let name = scene.name;
         assert_eq!(summary["scene"], name);
-        let quick = scene.variants().iter().any(|v| v == "quick");
+        let quick = scene.has_variant("quick");
         assert_eq!(summary["variant"].as_str(), quick.then_some("quick"));
         assert_eq!(summary["status"], "done", "{name}: {complaint}");
         assert!(!summary["checks"].as_array().unwrap().is_empty(), "{name}");
@@ -92,7 +93,7 @@ fn every_built_in_scene_passes_its_quick_checks() {
     }
 }
 
-/// What each scene shows, switched off, and the check that must notice.
+/// Settings that switch off the main effect of each scene, and the check that must fail.
 const OFF: &[(&str, &[&str], &str)] = &[
     (
         "ball-squish",

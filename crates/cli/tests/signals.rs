@@ -179,7 +179,7 @@ fn every_command_that_a_signal_ends_exits_with_130() {
         assert_eq!(code(&output), 130, "{args:?}: {}", stderr(&output));
         assert!(clock.elapsed() < Duration::from_secs(4), "{args:?}");
     }
-    // What was compared so far is told, and the run that was going on is no more.
+    // The results so far are printed, and the interrupted run is removed.
     let rows = fs::read_to_string(Path::new(&out).join("compare.json")).unwrap();
     assert!(!rows.contains("\"done\""), "{rows}");
 }

@@ -1,4 +1,4 @@
-//! Coulomb's law on slopes: over a grid of (μ, θ) things rest exactly when tan θ < μ, and slide with
+//! Coulomb's law on slopes: over a grid of (μ, θ) bodies rest exactly when tan θ < μ, and slide with
 //! g (sin θ − μ cos θ) otherwise, whatever their size and the time step.
 //!
 //! The whole grid at one size and step runs always; with STICTION_LONG=1 it runs at three sizes
@@ -20,7 +20,7 @@ const STEEPNESS: [f64; 8] = [0.5, 0.9, 0.99, 0.9989, 1.0011, 1.01, 1.1, 1.5];
 
 /// Speeds below this are rest [m/s].
 const REST: f64 = 1e-8;
-/// Accelerations must be right to this part.
+/// Relative tolerance of accelerations.
 const ACCURACY: f64 = 1e-3;
 
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ struct Case {
     step: f64,
 }
 
-/// What became of it.
+/// Motion of the body.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     case: Case,

@@ -2,6 +2,9 @@
 //! are in the bibliography.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "tidy/words.rs"]
+mod words;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -68,22 +71,100 @@ fn documents_name_paths_that_exist() {
     }
 }
 
+/// The text of a document without its code: fenced blocks become empty lines, spans lose their contents.
+fn prose(text: &str) -> String {
+    let mut fenced = false;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        match fence || fenced {
+            true => lines.push(String::new()),
+            false => lines.push(line.split('`').step_by(2).collect::<Vec<_>>().join("``")),
+        }
+    }
+    lines.join("\n")
+}
+
+/// Anchors of the headings of a document, as mdBook and GitHub make them.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut fenced = false;
+    let mut found = BTreeSet::new();
+    for line in text.lines() {
+        fenced ^= line.trim_start().starts_with("```");
+        let Some(title) = line.strip_prefix('#').filter(|_| !fenced) else {
+            continue;
+        };
+        let title = title.trim_start_matches('#').trim().to_lowercase();
+        let kept = title.chars().filter_map(|c| match c {
+            ' ' => Some('-'),
+            c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c),
+            _ => None,
+        });
+        let name: String = kept.collect();
+        let mut unique = name.clone();
+        let mut number = 0;
+        while !found.insert(unique.clone()) {
+            number += 1;
+            unique = format!("{name}-{number}");
+        }
+    }
+    found
+}
+
 #[test]
 fn links_between_documents_lead_somewhere() {
+    let book = root().join("docs");
+    let mut seen = 0;
     for document in all(&[".md"]) {
+        let shown = document.display();
         let text = fs::read_to_string(&document).unwrap();
-        for part in text.split("](").skip(1) {
-            let target = part.split(')').next().unwrap().split('#').next().unwrap();
-            if target.is_empty() || target.contains("://") {
+        for part in prose(&text).split("](").skip(1) {
+            let link = part.split(')').next().unwrap();
+            if link.contains("://") {
                 continue;
             }
-            let path = document.parent().unwrap().join(target);
+            seen += 1;
+            let (target, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let path = match target.is_empty() {
+                true => document.clone(),
+                false => document.parent().unwrap().join(target),
+            };
             assert!(
                 path.exists(),
-                "{} links to {target}, which does not exist",
-                document.display()
+                "{shown} links to {link}, which does not exist"
             );
+            let path = path.canonicalize().unwrap();
+            assert!(
+                path.starts_with(&book) || !document.starts_with(&book),
+                "{shown} links to {link}, which is not in the book"
+            );
+            if !anchor.is_empty() {
+                let known = anchors(&fs::read_to_string(&path).unwrap());
+                assert!(known.contains(anchor), "{shown} links to {link}: {known:?}");
+            }
         }
+    }
+    assert!(seen > 50, "the search for links finds nothing");
+}
+
+/// The book has every document, and the README names all of them.
+#[test]
+fn every_document_is_in_the_book_and_in_the_readme() {
+    let (summary, readme) = (read("docs/SUMMARY.md"), read("README.md"));
+    let mut documents = Vec::new();
+    files(&root().join("docs"), &[".md"], &mut documents);
+    for path in documents {
+        let path = path.strip_prefix(root().join("docs")).unwrap();
+        let path = path.to_string_lossy().replace('\\', "/");
+        assert!(
+            path == "SUMMARY.md" || summary.contains(&format!("]({path})")),
+            "docs/SUMMARY.md does not name {path}"
+        );
+        assert!(
+            readme.contains(&format!("](docs/{path})")),
+            "README.md does not link to docs/{path}"
+        );
     }
 }
 
@@ -108,7 +189,7 @@ fn architecture_is_one_page() {
     );
 }
 
-/// What each crate may use, directly or through another.
+/// Crates that each crate may use, directly or through another.
 fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
     BTreeMap::from([
         ("math", &[] as &[_]),
@@ -206,7 +287,7 @@ fn the_core_does_no_input_or_output() {
     }
 }
 
-/// Functions of the system's library, and of nalgebra by way of it, whose last bits depend on the processor.
+/// Functions of the system's library, and those of nalgebra that call them, whose last bits depend on the processor.
 const OF_THE_SYSTEM: [&str; 40] = [
     ".sin()",
     ".cos()",
@@ -550,7 +631,7 @@ fn tables_of_results_name_their_commands() {
                 let same = section.to_lowercase().contains("the same command");
                 assert!(
                     has_command(section) || same && has_command(above),
-                    "{file}: no command beside the table of `{}`",
+                    "{file}: no command with the table of `{}`",
                     section.lines().next().unwrap()
                 );
             }

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, fs};
 use common::{code, root, stderr, stdout, stiction};
 use stiction_cli::{scene::builtin, validate};
 
-/// Cases that a method cannot run and says so: `smooth` knows no rods.
+/// Cases that a method refuses: `smooth` does not support rods.
 const REFUSED: [(&str, &str); 3] = [
     ("capstan", "smooth"),
     ("edge", "smooth"),
@@ -96,7 +96,7 @@ fn every_method_passes_the_quick_suite_and_the_report_stands_alone() {
         assert!(html.contains(&format!("<h2 id=\"{}\">", case.name)));
     }
 
-    // A command of the report, taken as it stands, gives the number beside it.
+    // A command of the report gives the number in its row.
     let groove = verdicts.iter().find(|v| v["case"] == "groove").unwrap();
     let rows = groove["rows"].as_array().unwrap();
     let row = rows.iter().find(|r| r["unit"] == "N").unwrap();
@@ -160,7 +160,7 @@ fn what_cannot_be_is_refused_and_says_what_can() {
 fn creep_is_not_rest() {
     let smooth = validate::Lab::new("smooth", true);
     let judged_as_exact = validate::Lab {
-        friction: validate::Friction::Exact,
+        friction: validate::FrictionAccuracy::Exact,
         ..smooth
     };
     let groove = validate::cases()
@@ -203,7 +203,7 @@ fn every_case_is_in_the_document_with_its_command() {
         assert!(section.contains(&command), "{}", case.name);
         for method in ["admm", "smooth"] {
             let shown = match REFUSED.contains(&(case.name, method)) {
-                true => format!("`{method}` knows no rods and refuses"),
+                true => format!("`{method}` does not support rods and refuses"),
                 false => format!("| `{method}` |"),
             };
             assert!(section.contains(&shown), "{}: {shown}", case.name);

@@ -13,7 +13,7 @@ use std::{
 
 use common::{code, stderr, stdout};
 
-/// The program in a folder of its own, so that no viewer is beside it unless a test puts one there.
+/// The program in a folder of its own, so that no viewer is next to it unless a test puts one there.
 fn alone(dir: &Path) -> PathBuf {
     let program = dir.join("stiction");
     let built = env!("CARGO_BIN_EXE_stiction");
@@ -58,7 +58,7 @@ fn a_viewer_that_is_not_there_is_explained_before_the_run() {
     );
     assert!(!out.exists());
 
-    // A folder that holds no run is the first thing to say.
+    // A folder that holds no run is reported first.
     let refused = call(&program, &["view", &folder], "");
     assert_eq!(code(&refused), 2);
     assert!(stderr(&refused).contains("frames.pvd does not exist"));
@@ -96,10 +96,10 @@ fn a_run_is_handed_to_the_viewer_and_ends_it() {
     );
     let called = fs::read_to_string(tools.join("stiction-viewer.called")).unwrap();
     assert_eq!(called, format!("--follow -- {folder}\nended\n"));
-    // What is looked at is written, whatever formats were asked for.
+    // The viewer's files are written, whatever formats were requested.
     assert!(out.join("frames.pvd").exists());
 
-    // Beside the program comes before anywhere else.
+    // The folder of the program comes before the search path.
     pretend(dir.path());
     let seen = call(
         &program,

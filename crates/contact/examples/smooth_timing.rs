@@ -7,8 +7,8 @@
 
 use std::time::Instant;
 
-use stiction_contact::detect::{Body, Collider, Form, Law, Laws, Points};
-use stiction_contact::smooth::{Frame, Place, SmoothConfig, SmoothContacts};
+use stiction_contact::detect::{Collider, ColliderBody, ColliderForm, Laws, PairLaw, Points};
+use stiction_contact::smooth::{ContactKinematics, RigidFrame, SmoothConfig, SmoothContacts};
 use stiction_geometry::analytic::Shape;
 use stiction_math::Vec3;
 
@@ -26,7 +26,7 @@ fn sheet(id: u32, first: u32, n: u32, size: f64, thickness: f64) -> (Collider, V
             }
         }
     }
-    let body = Body {
+    let body = ColliderBody {
         triangles,
         rods: Vec::new(),
         points: Points::nodes(first..first + x.len() as u32),
@@ -39,19 +39,19 @@ fn sheet(id: u32, first: u32, n: u32, size: f64, thickness: f64) -> (Collider, V
         id,
         material: 0,
         thickness,
-        form: Form::Body(body),
+        form: ColliderForm::Body(body),
     };
     (collider, x)
 }
 
-fn run(name: &str, colliders: &[Collider], x: &[Vec3], obstacles: &[Frame]) {
-    let laws = Laws::uniform(Law {
+fn run(name: &str, colliders: &[Collider], x: &[Vec3], obstacles: &[RigidFrame]) {
+    let laws = Laws::uniform(PairLaw {
         mu: 0.3,
-        ..Law::default()
+        ..PairLaw::default()
     });
     let mut c = SmoothContacts::new(colliders, &laws, SmoothConfig::default()).unwrap();
     let v: Vec<Vec3> = x.iter().map(|p| p.cross(&Vec3::z()) * 0.1).collect();
-    let at = Place {
+    let at = ContactKinematics {
         x,
         rotations: &[],
         v: &v,
@@ -96,11 +96,16 @@ fn main() {
         id: 1,
         material: 0,
         thickness,
-        form: Form::Shape(Shape::Sphere { radius: 1.0 }),
+        form: ColliderForm::Shape(Shape::Sphere { radius: 1.0 }),
     };
     let x: Vec<Vec3> = x
         .iter()
         .map(|p| Vec3::new(p.x, p.y, 1.0).normalize() * (1.0 + 0.5 * thickness))
         .collect();
-    run("a sheet on a sphere", &[a, ball], &x, &[Frame::default()]);
+    run(
+        "a sheet on a sphere",
+        &[a, ball],
+        &x,
+        &[RigidFrame::default()],
+    );
 }

@@ -1,4 +1,4 @@
-//! Where bodies touch, in columns.
+//! Contacts in columns.
 
 use stiction_math::{Mat3, Vec3};
 
@@ -30,7 +30,7 @@ pub struct ContactSet {
     /// Any other part of each entry [1]; empty if no contact has any. Bodies have none; problems
     /// that come from elsewhere, in coordinates of their own, do.
     pub blocks: Vec<Mat3>,
-    /// Where they touch at the start of the step [m]: the middle of the two closest points. The
+    /// Contact point at the start of the step [m]: the midpoint of the two closest points. The
     /// solution does not depend on it; tables, pictures and torques do.
     pub point: Vec<Vec3>,
     /// Unit normals from the second body to the first.
@@ -43,7 +43,7 @@ pub struct ContactSet {
     /// The pull ξ that a contact bears [N·s]: a force times the time step [daviet2020,
     /// Sect. 6.3.1].
     pub cohesion: Vec<f64>,
-    /// How a contact gives way along its normal [1/kg]: velocity per impulse, that is metres per
+    /// Normal compliance of a contact [1/kg]: velocity per impulse, that is metres per
     /// newton divided by h² [daviet2020, Sect. 6.3.2].
     pub compliance: Vec<f64>,
     /// The gap at the start of the step [m], not below zero where a contact was found by its motion.
@@ -69,7 +69,7 @@ pub struct ContactKey {
 /// One contact without its stencil: the columns of a [`ContactSet`] by the same names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contact {
-    /// Where they touch at the start of the step [m].
+    /// Contact point at the start of the step [m].
     pub point: Vec3,
     /// Unit normal from the second body to the first.
     pub normal: Vec3,
@@ -93,7 +93,7 @@ pub struct Contact {
 
 /// One entry of B: the block b I − [ρ]× + G at a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Entry {
+pub struct StencilEntry {
     /// The block column.
     pub node: u32,
     /// The weight b [1].
@@ -144,7 +144,7 @@ impl Default for ContactSet {
     }
 }
 
-impl Entry {
+impl StencilEntry {
     /// A node with weight b.
     pub fn weight(node: u32, weight: f64) -> Self {
         Self {
@@ -235,7 +235,7 @@ impl ContactSet {
             + size_of_val(&self.pair[..])
     }
 
-    /// How many contacts there are.
+    /// Number of contacts.
     pub fn len(&self) -> usize {
         self.normal.len()
     }
@@ -267,12 +267,16 @@ impl ContactSet {
     /// Appends a contact between nodes: pairs of block and weight, positive on the first body and
     /// negative on the second. Blocks that are named twice are merged.
     pub fn push(&mut self, nodes: &[(u32, f64)], contact: Contact) {
-        let entries = nodes.iter().map(|&(node, b)| Entry::weight(node, b));
+        let entries = nodes.iter().map(|&(node, b)| StencilEntry::weight(node, b));
         self.push_entries(entries, contact);
     }
 
     /// Appends a contact between points of any bodies. Blocks that are named twice are merged.
-    pub fn push_entries(&mut self, entries: impl IntoIterator<Item = Entry>, contact: Contact) {
+    pub fn push_entries(
+        &mut self,
+        entries: impl IntoIterator<Item = StencilEntry>,
+        contact: Contact,
+    ) {
         let begin = self.nodes.len();
         for entry in entries {
             let found = self.nodes[begin..].iter().position(|&n| n == entry.node);
@@ -331,8 +335,8 @@ impl ContactSet {
     }
 
     /// The stencil of contact `c`.
-    pub fn entries(&self, c: usize) -> impl ExactSizeIterator<Item = Entry> + '_ {
-        (self.start[c] as usize..self.start[c + 1] as usize).map(|e| Entry {
+    pub fn entries(&self, c: usize) -> impl ExactSizeIterator<Item = StencilEntry> + '_ {
+        (self.start[c] as usize..self.start[c + 1] as usize).map(|e| StencilEntry {
             node: self.nodes[e],
             weight: self.weights[e],
             lever: self.levers.get(e).copied().unwrap_or_default(),
@@ -340,7 +344,7 @@ impl ContactSet {
         })
     }
 
-    /// The same contacts in another order: contact `order[i]` becomes the i-th.
+    /// Permutes the contacts: contact `order[i]` becomes the i-th.
     pub fn permuted(&self, order: &[u32]) -> Self {
         let mut set = Self::default();
         for &c in order {

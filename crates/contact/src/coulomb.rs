@@ -3,13 +3,13 @@
 //! With De Saxcé's change of variable ũ = u + μ‖u_T‖ n the laws read K_μ ∋ r ⊥ ũ ∈ K_μ* [acary2011],
 //! which holds exactly when r = P(r − ρ ũ) for the projection P to the cone K_μ and any ρ > 0.
 
-use stiction_math::{Mat3, SystemFactor, Vec3, elementary::atan2, reduce};
+use stiction_math::{CgConfig, Mat3, SystemFactor, Vec3, elementary::atan2, reduce};
 
 use crate::{
     Certificate, ContactSet, FrictionProblem, ProblemError, problem::length, solver::SolverError,
 };
 
-/// Where the judgement draws lines.
+/// Thresholds of the certificate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CertifyConfig {
     /// Contacts slide if ‖u_T‖ is above this [m/s]. The direction of a slower slip is rounding, so
@@ -18,7 +18,7 @@ pub struct CertifyConfig {
     /// A force is strictly inside the cone if ‖r_T‖ < (1 − `margin`) μ r_N. Iterative solvers
     /// leave sliding forces this close to the cone, and those must not count as `creep`.
     pub margin: f64,
-    /// Impulses below this part of the largest one are rounding: relative to nothing smaller are
+    /// Impulses below this fraction of the largest one are rounding: relative to nothing smaller are
     /// violations of the cone measured, and contacts with less do not count as held.
     pub floor: f64,
 }
@@ -79,7 +79,7 @@ pub fn judge(
 ) -> Result<Certificate, ProblemError> {
     length("r", set.len(), r.len())?;
     let rho = |c: usize| 3.0 / (set.local_delassus(c, inverse).trace() + set.compliance[c]);
-    let laws = judge_laws(set.len(), |c| State::new(set, v, r, c), rho, config);
+    let laws = judge_laws(set.len(), |c| SolvedContact::new(set, v, r, c), rho, config);
     Ok(Certificate {
         contact_work: reduce::sum_ordered(set.len(), |c| contact_work(set, h, v, r, c)),
         ..laws
@@ -90,7 +90,7 @@ pub fn judge(
 /// `cone`, `slip_angle` and `creep`.
 pub(crate) fn judge_laws(
     n: usize,
-    state: impl Fn(usize) -> State + Sync,
+    state: impl Fn(usize) -> SolvedContact + Sync,
     rho: impl Fn(usize) -> f64 + Sync,
     config: &CertifyConfig,
 ) -> Certificate {
@@ -102,7 +102,7 @@ pub(crate) fn judge_laws(
             coulomb_residual(&s.u, &s.force, &s.n, s.mu, rho(c))
         }),
         cone: worst(n, |c| {
-            let State { force, n, mu, .. } = state(c);
+            let SolvedContact { force, n, mu, .. } = state(c);
             let distance = (force - project_cone(&force, &n, mu)).norm();
             // Without any force there is nothing to violate.
             if distance == 0.0 {
@@ -134,6 +134,57 @@ pub fn eliminated_residual(
     Ok(certify(problem, &v, r, config)?.residual)
 }
 
+/// [`eliminated_residual`] of an answer with velocities `v` [m/s], by a factor that is at hand: of A, or of
+/// A plus a positive diagonal. The momentum residual A v − f − Bᵀ r is small, so that v* − v is found to a
+/// relative accuracy alone: by one solve if the factor is that of A. Otherwise A is factorised, which takes less
+/// than conjugate gradients with another factor.
+pub fn eliminated_residual_near(
+    problem: &FrictionProblem,
+    v: &[Vec3],
+    r: &[Vec3],
+    factor: &mut SystemFactor,
+    config: &CertifyConfig,
+) -> Result<f64, SolverError> {
+    length("v", problem.blocks(), v.len())?;
+    length("r", problem.contacts.len(), r.len())?;
+    if problem.contacts.is_empty() {
+        return Ok(0.0);
+    }
+    let mut missing = vec![Vec3::zeros(); problem.blocks()];
+    problem.momentum_residual(v, r, &mut missing);
+    if !missing.iter().all(|x| x.iter().all(|x| x.is_finite())) {
+        return Ok(f64::INFINITY);
+    }
+    let near = CgConfig {
+        relative: CHANGE,
+        absolute: 0.0,
+        max_iterations: match problem.a.is_coupled() {
+            true => NEAR_ITERATIONS,
+            false => 0,
+        },
+    };
+    let mut change = missing.clone();
+    if factor.solve_near(&problem.a, &mut change, &near).is_err() {
+        factor.refactor(&problem.a, None)?;
+        change.copy_from_slice(&missing);
+        factor.solve(&problem.a, &mut change, CHANGE)?;
+    }
+    let mut balanced = missing;
+    reduce::copy(v, &mut balanced);
+    reduce::axpy(-1.0, &change, &mut balanced);
+    let inverse = |j: usize| {
+        let inverse = problem.a.diagonal(j).try_inverse();
+        inverse.unwrap_or(Mat3::from_element(f64::NAN))
+    };
+    Ok(judge(&problem.contacts, problem.h, &balanced, r, inverse, config)?.residual)
+}
+
+/// Relative accuracy of v* − v, by impulses.
+const CHANGE: f64 = 1e-6;
+
+/// Most iterations across couplings of bodies before A is factorised.
+const NEAR_ITERATIONS: usize = 30;
+
 /// v* = A⁻¹ (f + Bᵀ r) [m/s], with a factor of A and one step of refinement.
 pub fn balanced_velocities(
     problem: &FrictionProblem,
@@ -145,7 +196,7 @@ pub fn balanced_velocities(
     problem.contacts.add_transpose(r, &mut v);
     factor.solve(&problem.a, &mut v, BALANCED)?;
     let mut missing = vec![Vec3::zeros(); problem.blocks()];
-    problem.imbalance(&v, r, &mut missing);
+    problem.momentum_residual(&v, r, &mut missing);
     factor.solve(&problem.a, &mut missing, BALANCED)?;
     reduce::axpy(-1.0, &missing, &mut v);
     Ok(v)
@@ -162,7 +213,7 @@ pub fn coulomb_residual(u: &Vec3, r: &Vec3, n: &Vec3, mu: f64, rho: f64) -> f64 
     let x = r - modified * rho;
     let along = x.dot(n);
     if (x - n * along).norm() <= mu * along {
-        // r − P(r − ρ ũ) = ρ ũ, but a difference would lose a velocity beside the huge impulses
+        // r − P(r − ρ ũ) = ρ ũ, but a difference would lose a velocity next to the huge impulses
         // with which contacts that contradict one another are jammed.
         return modified.norm();
     }
@@ -187,7 +238,7 @@ pub fn project_cone(x: &Vec3, n: &Vec3, mu: f64) -> Vec3 {
 }
 
 /// One contact of a solution.
-pub(crate) struct State {
+pub(crate) struct SolvedContact {
     pub n: Vec3,
     pub mu: f64,
     /// u = B v + k + C r.
@@ -196,7 +247,7 @@ pub(crate) struct State {
     pub force: Vec3,
 }
 
-impl State {
+impl SolvedContact {
     fn new(set: &ContactSet, v: &[Vec3], r: &[Vec3], c: usize) -> Self {
         let n = set.normal[c];
         Self {
@@ -243,7 +294,7 @@ fn linear_residual(
     inverse: impl Fn(usize) -> Mat3 + Sync,
 ) -> f64 {
     let mut missing = vec![Vec3::zeros(); problem.blocks()];
-    problem.imbalance(v, r, &mut missing);
+    problem.momentum_residual(v, r, &mut missing);
     let radius = problem.radii();
     worst(missing.len(), |j| {
         (inverse(j) * missing[j]).norm() * radius[j]

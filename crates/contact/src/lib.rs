@@ -1,5 +1,5 @@
-//! What touches: contact sets, friction problems and the certificate that says how well Coulomb's
-//! law was kept. It shares no code with the solvers that it judges.
+//! Contact sets, friction problems and the certificate, which measures the error in Coulomb's law. It
+//! shares no code with the solvers that it checks.
 
 mod certificate;
 mod contact_set;
@@ -15,11 +15,11 @@ pub mod smooth;
 pub mod solver;
 
 pub use certificate::Certificate;
-pub use contact_set::{Contact, ContactKey, ContactSet, Entry};
+pub use contact_set::{Contact, ContactKey, ContactSet, StencilEntry};
 pub use coulomb::{
-    CertifyConfig, balanced_velocities, certify, coulomb_residual, eliminated_residual, judge,
-    project_cone,
+    CertifyConfig, balanced_velocities, certify, coulomb_residual, eliminated_residual,
+    eliminated_residual_near, judge, project_cone,
 };
 pub use local::LocalProblem;
-pub use outcome::{ContactState, Outcome, outcomes};
+pub use outcome::{ContactOutcome, ContactState, outcomes};
 pub use problem::{BlockFault, ContactFault, FrictionProblem, ProblemError};

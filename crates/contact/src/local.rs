@@ -4,7 +4,7 @@ use stiction_math::{BlockMatrix, Vec3};
 
 use crate::{
     Certificate, CertifyConfig, ContactFault, ProblemError,
-    coulomb::{State, coulomb_residual, judge_laws},
+    coulomb::{SolvedContact, coulomb_residual, judge_laws},
     problem::length,
 };
 
@@ -92,7 +92,7 @@ impl LocalProblem {
     /// velocities besides those that follow from r.
     pub fn certify(&self, r: &[Vec3], config: &CertifyConfig) -> Result<Certificate, ProblemError> {
         length("r", self.len(), r.len())?;
-        let state = |c: usize| State {
+        let state = |c: usize| SolvedContact {
             n: Vec3::x(),
             mu: self.mu[c],
             u: self.velocity(c, r),

@@ -1,10 +1,10 @@
-//! What each contact did in a step, for tables, pictures and probes.
+//! Outcome of each contact of a step, for tables, pictures and probes.
 
 use stiction_math::Vec3;
 
 use crate::{CertifyConfig, ContactSet};
 
-/// What a contact does according to Coulomb's law.
+/// State of a contact according to Coulomb's law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContactState {
     /// No force.
@@ -37,10 +37,10 @@ impl ContactState {
 
 /// One contact of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outcome {
+pub struct ContactOutcome {
     /// The two bodies or obstacles, as the contact set numbers them.
     pub pair: [u32; 2],
-    /// Where they touch at the start of the step [m].
+    /// Contact point at the start of the step [m].
     pub point: Vec3,
     /// Unit normal, from the second body to the first.
     pub normal: Vec3,
@@ -53,18 +53,18 @@ pub struct Outcome {
     pub tangential_force: Vec3,
     /// Tangential velocity of the first body relative to the second [m/s].
     pub slip: Vec3,
-    /// What the contact does.
+    /// State of the contact.
     pub state: ContactState,
 }
 
-impl Outcome {
+impl ContactOutcome {
     /// The whole force on the first body [N].
     pub fn force(&self) -> Vec3 {
         self.normal * self.normal_force + self.tangential_force
     }
 }
 
-/// What every contact of a step of `h` [s] did, from velocities `v` [m/s] and impulses `r` [N·s].
+/// Outcome of every contact of a step of `h` [s], from velocities `v` [m/s] and impulses `r` [N·s].
 ///
 /// The lines between open, stick and slide are those of the certificate: impulses below
 /// `config.floor` of the largest are none, slower than `config.slip_speed` is no slip. A contact
@@ -75,7 +75,7 @@ pub fn outcomes(
     v: &[Vec3],
     r: &[Vec3],
     config: &CertifyConfig,
-) -> Vec<Outcome> {
+) -> Vec<ContactOutcome> {
     let inner = |c: usize| r[c] + set.normal[c] * set.cohesion[c];
     let largest = (0..r.len()).map(|c| inner(c).norm()).fold(0.0, f64::max);
     let outcome = |c: usize| {
@@ -91,7 +91,7 @@ pub fn outcomes(
         } else {
             ContactState::Stick
         };
-        Outcome {
+        ContactOutcome {
             pair: set.pair[c],
             point: set.point[c],
             normal: n,

@@ -1,7 +1,9 @@
-//! A frictional contact problem as plain data, and what can be wrong with it.
+//! A frictional contact problem as plain data, and its possible defects.
 
 use rayon::prelude::*;
-use stiction_math::{BlockError, LinearOperator, Part, SystemMatrix, Vec3, is_positive_definite3};
+use stiction_math::{
+    BlockError, LinearOperator, MatrixPart, SystemMatrix, Vec3, is_positive_definite3,
+};
 
 use crate::ContactSet;
 
@@ -13,7 +15,7 @@ use crate::ContactSet;
 /// ```
 ///
 /// r is the impulse on the first body in the world frame, 3 numbers per contact. C is zero for
-/// hard contacts; a compliant one has C_cc = c n nᵀ, which lets it give way along the normal and
+/// hard contacts; a compliant one has C_cc = c n nᵀ, which lets it yield along the normal and
 /// still stick along the tangent. ξ is zero without cohesion. C_μ is the set of pairs that keep the
 /// laws of Signorini and Coulomb,
 ///
@@ -41,11 +43,11 @@ pub struct FrictionProblem {
     pub mass: Vec<f64>,
     /// Which blocks are prescribed and hence out of the system.
     pub fixed: Vec<bool>,
-    /// Where bodies touch: B, k, μ and the rest.
+    /// Contacts: B, k, μ and the rest.
     pub contacts: ContactSet,
 }
 
-/// What is wrong with a problem.
+/// A defect of a problem.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProblemError {
     /// A column has the wrong length.
@@ -53,9 +55,9 @@ pub enum ProblemError {
     Length {
         /// The column's name.
         column: &'static str,
-        /// How many entries there should be.
+        /// Expected number of entries.
         expected: usize,
-        /// How many there are.
+        /// Number of entries.
         found: usize,
     },
     /// The matrix cannot be laid out by blocks.
@@ -69,7 +71,7 @@ pub enum ProblemError {
     Block {
         /// The block.
         block: usize,
-        /// What is wrong with it.
+        /// Its defect.
         fault: BlockFault,
     },
     /// A contact is at fault.
@@ -77,12 +79,12 @@ pub enum ProblemError {
     Contact {
         /// The contact.
         contact: usize,
-        /// What is wrong with it.
+        /// Its defect.
         fault: ContactFault,
     },
 }
 
-/// What is wrong with a block.
+/// A defect of a block.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BlockFault {
     /// f, position or mass is not finite.
@@ -99,7 +101,7 @@ pub enum BlockFault {
     FixedForce,
 }
 
-/// What is wrong with a contact.
+/// A defect of a contact.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum ContactFault {
     /// `start` falls, or leads outside the entries.
@@ -131,7 +133,7 @@ pub enum ContactFault {
     Negative(&'static str),
 }
 
-/// How far a normal's length may be from 1: some roundings, and readers of text files.
+/// Tolerance of the length of a normal: some roundings, and readers of text files.
 const NORMAL: f64 = 1e-9;
 
 impl FrictionProblem {
@@ -150,7 +152,7 @@ impl FrictionProblem {
         }
     }
 
-    /// How many 3-blocks v has.
+    /// Number of 3-blocks of v.
     pub fn blocks(&self) -> usize {
         self.a.len()
     }
@@ -167,7 +169,7 @@ impl FrictionProblem {
     }
 
     /// y ← A v − f − Bᵀ r [N·s, N·m·s]: the impulse that is missing at every block.
-    pub fn imbalance(&self, v: &[Vec3], r: &[Vec3], y: &mut [Vec3]) {
+    pub fn momentum_residual(&self, v: &[Vec3], r: &[Vec3], y: &mut [Vec3]) {
         self.a.apply(v, y);
         for (y, f) in y.iter_mut().zip(&self.f) {
             *y -= f;
@@ -204,7 +206,7 @@ impl FrictionProblem {
     pub fn radii(&self) -> Vec<f64> {
         let mut radii = vec![1.0; self.blocks()];
         for (range, part) in self.a.ranges() {
-            if let Part::Dense(_) = part {
+            if let MatrixPart::Dense(_) = part {
                 let [mass, inertia] = [range.start, range.start + 1].map(|i| self.a.diagonal(i));
                 radii[range.start + 1] = (inertia.trace() / mass.trace()).sqrt();
             }
@@ -216,16 +218,16 @@ impl FrictionProblem {
         for (range, part) in self.a.ranges() {
             let first = range.start;
             // Bands are looked through at once, and row by row only to say which one it is.
-            let sound = matches!(part, Part::Banded(m) if m.is_finite());
+            let sound = matches!(part, MatrixPart::Banded(m) if m.is_finite());
             let finite = |i: usize| match part {
                 _ if sound => true,
-                Part::Sparse(m) => {
+                MatrixPart::Sparse(m) => {
                     let rows = m.pattern.row_start();
                     m.values[rows[i]..rows[i + 1]].iter().all(all_finite)
                 }
-                Part::Dense(m) => all_finite(m.iter()),
-                Part::Banded(m) => m.block_is_finite(i),
-                Part::Scalar(m) => m.row_is_finite(i),
+                MatrixPart::Dense(m) => all_finite(m.iter()),
+                MatrixPart::Banded(m) => m.block_is_finite(i),
+                MatrixPart::Scalar(m) => m.row_is_finite(i),
             };
             let fault = (0..part.len())
                 .into_par_iter()
@@ -382,7 +384,7 @@ mod tests {
     use stiction_math::{BlockPattern, Mat3, PartShape};
 
     use super::*;
-    use crate::{Contact, Entry};
+    use crate::{Contact, StencilEntry};
 
     /// Three nodes in a row and a rigid body: blocks 0–2 and 3–4.
     fn small() -> FrictionProblem {
@@ -407,10 +409,10 @@ mod tests {
         // A point of the rigid body against the middle of the edge (1, 2).
         let arm = Vec3::new(0.1, -0.2, 0.3);
         let entries = [
-            Entry::weight(3, 1.0),
-            Entry::lever(4, arm),
-            Entry::weight(1, -0.25),
-            Entry::weight(2, -0.75),
+            StencilEntry::weight(3, 1.0),
+            StencilEntry::lever(4, arm),
+            StencilEntry::weight(1, -0.25),
+            StencilEntry::weight(2, -0.75),
         ];
         p.contacts.push_entries(entries, contact);
         p

@@ -1,4 +1,4 @@
-//! One trait for what solves a friction problem.
+//! The trait of contact solvers.
 //!
 //! A [`ContactSolver`] takes a [`Task`] (the problem, where contacts that appear during the solve
 //! come from, where to start, how far to go) and improves a [`Solution`]. Solvers keep workspaces
@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use stiction_math::{
-    BlockError, BlockPattern, Cancel, FactorError, Part, SystemError, SystemFactor, Vec3,
+    BlockError, BlockPattern, Cancel, FactorError, MatrixPart, SystemError, SystemFactor, Vec3,
 };
 
 use crate::{
@@ -42,6 +42,13 @@ pub trait ContactSolver: Send + Sync {
         Ok(KeptFactor::default().unconstrained(problem, x, tolerance)?)
     }
 
+    /// A factor that the last solve of `problem` left behind, if any: of A, or of A plus a positive
+    /// diagonal. It serves the certificate (see
+    /// [`eliminated_residual_near`](crate::eliminated_residual_near)) until the next solve.
+    fn factor_at_hand(&mut self, _problem: &FrictionProblem) -> Option<&mut SystemFactor> {
+        None
+    }
+
     /// The names of the further columns of a [`Solution`] that the solver carries from step to step.
     fn columns(&self) -> &'static [&'static str] {
         &[]
@@ -62,7 +69,7 @@ pub trait ContactSolver: Send + Sync {
     }
 }
 
-/// Where a solve starts, and its answer.
+/// Starting point of a solve, and its answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Solution {
     /// Velocities of the blocks [m/s], zero where prescribed.
@@ -79,12 +86,12 @@ pub struct Task<'a> {
     pub problem: &'a mut FrictionProblem,
     /// Contacts that appear while velocities change.
     pub source: &'a mut dyn ContactSource,
-    /// Where to start.
+    /// Starting point.
     pub start: TaskStart,
     /// Whether a configured polishing solver may be used. Only the last linearisation of a step is
     /// polished.
     pub polish: bool,
-    /// How far to go, where that differs from the solver's configuration.
+    /// Target of the solve, where that differs from the solver's configuration.
     pub target: Option<Target>,
     /// Other constraints of an alternating loop. A solver without such a loop refuses them.
     pub local: Option<&'a mut dyn LocalStep>,
@@ -94,7 +101,7 @@ pub struct Task<'a> {
     pub observer: &'a mut dyn FnMut(&Iteration),
 }
 
-/// Where a solve starts.
+/// Starting point of a solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TaskStart {
     /// As the solver's configuration says: the first solve of a step.
@@ -104,7 +111,7 @@ pub enum TaskStart {
     Given,
 }
 
-/// How far a solve goes.
+/// Target of a solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target {
     /// Done when `residual` and `linear` of the certificate are below this [m/s].
@@ -164,7 +171,7 @@ pub struct Iteration {
     pub projection: f64,
 }
 
-/// How a solve went.
+/// Report of a solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SolverReport {
     /// Iterations taken.
@@ -202,7 +209,7 @@ pub struct SolverBytes {
     pub contacts: usize,
 }
 
-/// Why there is no answer.
+/// Reason for which there is no answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SolverError {
     /// The problem is not sound, or became so by contacts that were added during the solve.
@@ -297,14 +304,14 @@ impl KeptFactor {
         &mut self,
         problem: &FrictionProblem,
     ) -> Result<(&mut SystemFactor, bool), SystemError> {
-        let pattern = |part: &Part| match part {
-            Part::Sparse(m) => Some(m.pattern.clone()),
+        let pattern = |part: &MatrixPart| match part {
+            MatrixPart::Sparse(m) => Some(m.pattern.clone()),
             _ => None,
         };
-        let same = |(part, (len, known)): (&Part, &(usize, Option<Arc<BlockPattern>>))| {
+        let same = |(part, (len, known)): (&MatrixPart, &(usize, Option<Arc<BlockPattern>>))| {
             let known = match (part, known) {
-                (Part::Sparse(m), Some(known)) => Arc::ptr_eq(&m.pattern, known),
-                (Part::Sparse(_), None) | (_, Some(_)) => false,
+                (MatrixPart::Sparse(m), Some(known)) => Arc::ptr_eq(&m.pattern, known),
+                (MatrixPart::Sparse(_), None) | (_, Some(_)) => false,
                 (_, None) => true,
             };
             known && part.len() == *len

@@ -1,4 +1,4 @@
-//! The certificate against answers by hand: a right solution passes, and every way to break
+//! The certificate against answers by hand: a right solution passes, and every violation of
 //! Coulomb's law is reported with the magnitude it has.
 #![allow(clippy::unwrap_used)]
 
@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use stiction_contact::{
-    Certificate, CertifyConfig, Contact, ContactSet, Entry, FrictionProblem, certify,
-    generate::incline, project_cone,
+    Certificate, CertifyConfig, Contact, ContactSet, FrictionProblem, StencilEntry, certify,
+    eliminated_residual, eliminated_residual_near,
+    generate::{RandomProblem, incline, random},
+    project_cone,
 };
-use stiction_math::{BlockPattern, Mat3, PartShape, SystemMatrix, Vec3};
+use stiction_math::{BlockPattern, Mat3, PartShape, SystemFactor, SystemMatrix, Vec3};
 
 const MASS: f64 = 2.0;
 const MU: f64 = 0.5;
@@ -59,7 +61,7 @@ impl Case {
     fn balance(&mut self) {
         self.problem.f = vec![Vec3::zeros(); 3];
         let mut f = vec![Vec3::zeros(); 3];
-        self.problem.imbalance(&self.v, &self.r, &mut f);
+        self.problem.momentum_residual(&self.v, &self.r, &mut f);
         self.problem.f = f;
     }
 
@@ -179,7 +181,7 @@ fn a_rigid_bodys_torque_counts_at_its_radius_of_gyration() {
     let mut problem = FrictionProblem::new(a, vec![Vec3::zeros(); 2], 0.1);
     let arm = Vec3::new(0.0, 0.3, 0.0);
     problem.contacts.push_entries(
-        [Entry::weight(0, 1.0), Entry::lever(1, arm)],
+        [StencilEntry::weight(0, 1.0), StencilEntry::lever(1, arm)],
         Contact::default(),
     );
     // An impulse that nothing balances: 1 N·s gives ½ m/s, its torque 0.3 N·m·s gives 0.6 rad/s
@@ -292,7 +294,7 @@ proptest! {
 }
 
 /// Two planes that close on a node from both sides have no solution, however hard they press: the
-/// velocity that breaks the law must not be lost beside the impulses.
+/// velocity that breaks the law must not be lost next to the impulses.
 #[test]
 fn huge_impulses_hide_no_overlap() {
     let mut p = incline(1, 0.0, 0.5, 0.0).problem;
@@ -318,14 +320,14 @@ fn huge_impulses_hide_no_overlap() {
 #[test]
 fn products_with_rows_are_those_of_their_entries() {
     let x = |i: usize| Vec3::new(0.3, -1.7, 2.2) * (1.0 + i as f64).sqrt() + Vec3::ith(i % 3, 0.7);
-    let nodes = [Entry::weight(0, 0.4), Entry::weight(1, -1.0)];
+    let nodes = [StencilEntry::weight(0, 0.4), StencilEntry::weight(1, -1.0)];
     let turning = [
-        Entry::weight(2, 1.0),
-        Entry::lever(3, x(5)),
-        Entry::weight(0, -0.2),
+        StencilEntry::weight(2, 1.0),
+        StencilEntry::lever(3, x(5)),
+        StencilEntry::weight(0, -0.2),
     ];
-    let general = [Entry::matrix_at(1, x(2) * x(3).transpose())];
-    let stencils: [&[&[Entry]]; 3] = [
+    let general = [StencilEntry::matrix_at(1, x(2) * x(3).transpose())];
+    let stencils: [&[&[StencilEntry]]; 3] = [
         &[&nodes],
         &[&nodes, &turning],
         &[&nodes, &turning, &general],
@@ -337,7 +339,7 @@ fn products_with_rows_are_those_of_their_entries() {
         }
         let v: Vec<Vec3> = (0..4).map(x).collect();
         for c in 0..set.len() {
-            let sum = |u: Vec3, e: Entry| u + e.mul(&v[e.node as usize]);
+            let sum = |u: Vec3, e: StencilEntry| u + e.mul(&v[e.node as usize]);
             assert_eq!(set.velocity(c, &v), set.entries(c).fold(Vec3::zeros(), sum));
             let (mut y, mut expected) = (v.clone(), v.clone());
             set.add_transpose_of(c, &x(7), &mut y);
@@ -345,6 +347,34 @@ fn products_with_rows_are_those_of_their_entries() {
                 expected[e.node as usize] += e.tr_mul(&x(7));
             }
             assert_eq!(y, expected);
+        }
+    }
+}
+
+/// With velocities eliminated: the same number from a factor of A, and from one of A plus its own diagonal,
+/// whose condition with A is below 1 + max_j a_jj / λ_min.
+#[test]
+fn eliminated_velocities_do_not_depend_on_the_factor_at_hand() {
+    let config = CertifyConfig::default();
+    for kind in RandomProblem::ALL {
+        let problem = random(kind, 12, 3);
+        // Any impulses do, and velocities that are not theirs.
+        let r = vec![Vec3::new(0.1, -0.2, 1.0); problem.contacts.len()];
+        let still = vec![Vec3::zeros(); problem.blocks()];
+        let exact = eliminated_residual(&problem, &r, &config).unwrap();
+        let mass: Vec<f64> = (0..problem.blocks())
+            .map(|j| problem.a.diagonal(j).trace() / 3.0)
+            .collect();
+        for shift in [None, Some(&mass[..])] {
+            let mut factor = SystemFactor::new(&problem.a, &problem.part_positions()).unwrap();
+            factor.refactor(&problem.a, shift).unwrap();
+            let near = eliminated_residual_near(&problem, &still, &r, &mut factor, &config);
+            let near = near.unwrap();
+            let bound = if shift.is_none() { 1e-9 } else { 1e-4 };
+            assert!(
+                (near - exact).abs() <= bound * exact,
+                "{kind:?}: {near:e} {exact:e}"
+            );
         }
     }
 }

@@ -7,8 +7,8 @@ use detect_scenes::{H, Scene, T, at, block, floor, sheet};
 use std::sync::Arc;
 
 use stiction_contact::detect::{
-    Body, Collider, ContactSource, Crossing, DetectConfig, DetectError, Detector, Form, Law, Laws,
-    Points, match_keys,
+    Collider, ColliderBody, ColliderForm, ContactSource, Crossing, DetectConfig, DetectError,
+    Detector, Laws, PairLaw, Points, match_keys,
 };
 use stiction_contact::{ContactSet, FrictionProblem};
 use stiction_geometry::analytic::{Pose, Shape};
@@ -294,7 +294,7 @@ fn prescribed_blocks_move_contacts_and_are_not_named() {
     assert_eq!(c.nodes, [4]);
     let k = Vec3::new(-0.3, 0.0, -0.02 + c.correction[0] / H);
     assert!((c.k[0] - k).norm() < 1e-12, "{:?}", c.k[0]);
-    // The solver's velocities of prescribed blocks are not looked at.
+    // The solver's velocities of prescribed blocks are not used.
     let mut d = s.detector();
     let (mut c, _) = s.contacts_by(&mut d, &ContactSet::default());
     assert_eq!(d.more_contacts(&[Vec3::zeros(); 7], &mut c), 0);
@@ -396,7 +396,7 @@ fn a_box_on_a_box_is_held_at_all_its_corners() {
 /// A chain of nodes without triangles.
 fn rod(s: &mut Scene, x: &[Vec3], rest: &[Vec3]) {
     let first = s.x.len() as u32;
-    s.add(Form::Body(Body {
+    s.add(ColliderForm::Body(ColliderBody {
         triangles: Vec::new(),
         rods: (1..x.len() as u32).map(|i| [i - 1, i]).collect(),
         points: Points::nodes(first..first + x.len() as u32),
@@ -555,7 +555,7 @@ fn what_leaves_its_box_is_searched_again() {
     let added = d.more_contacts(&v, &mut c);
     assert!(added > 36 && added == c.len(), "{added}");
     detect_scenes::check(&c, &s);
-    // As found at once by a search that knows these velocities.
+    // As found at once by a search with these velocities.
     s.v = v.clone();
     let (direct, _) = s.contacts();
     let sorted = |c: &ContactSet| {
@@ -579,7 +579,7 @@ fn cohesion_and_compliance_share_the_area() {
     let mut s = Scene::default();
     s.shell(sheet(5, 0.1, Vec3::new(0.0, 0.0, T)));
     s.shape(floor(), [at(0.0, 0.0, 0.0); 2]);
-    let laws = Laws::new(1, |_, _| Law {
+    let laws = Laws::new(1, |_, _| PairLaw {
         mu: 0.1,
         kinetic: None,
         cohesion: 50.0,
@@ -606,7 +606,7 @@ fn cohesion_falls_off_linearly_with_the_gap() {
         let mut s = Scene::default();
         s.shell(sheet(5, 0.1, Vec3::new(0.0, 0.0, T * (1.0 + gap))));
         s.shape(floor(), [at(0.0, 0.0, 0.0); 2]);
-        let laws = Laws::new(1, |_, _| Law {
+        let laws = Laws::new(1, |_, _| PairLaw {
             mu: 0.1,
             kinetic: None,
             cohesion: 50.0,
@@ -684,7 +684,7 @@ fn bad_input_is_refused_by_name() {
     // And goes on working afterwards.
     assert!(s.step(&none, |x| d.detect(x, &mut out)).is_ok());
     let refused = |c: Collider| {
-        let laws = Laws::uniform(Law::default());
+        let laws = Laws::uniform(PairLaw::default());
         Detector::new(vec![c], laws, DetectConfig::default())
             .unwrap_err()
             .to_string()
@@ -700,7 +700,7 @@ fn bad_input_is_refused_by_name() {
         ..good.clone()
     };
     assert!(refused(unknown).contains("material 3"));
-    let hollow = Form::Shape(Shape::Sphere { radius: -1.0 });
+    let hollow = ColliderForm::Shape(Shape::Sphere { radius: -1.0 });
     assert!(
         refused(Collider {
             form: hollow,

@@ -114,7 +114,7 @@ fn sheets_that_fall_on_solids_and_on_one_another_never_cross_anything() {
     for step in 0..28 {
         s.v = predict(&s, &springs);
         let (mut c, report) = s.contacts_by(&mut d, &previous);
-        // Contacts are listed again once a pair is closer than half the thickness.
+        // Pairs are relisted once a pair is closer than half the thickness.
         assert!(report.penetration < 0.55 * T, "step {step}: {report:?}");
         let mut v = s.v.clone();
         resolve(&mut v, &mut d, &mut c);

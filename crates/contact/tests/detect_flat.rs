@@ -1,4 +1,4 @@
-//! Contacts of flat pairs: all of what a body touches a solid with is supported by what is listed.
+//! Contacts of flat pairs: the listed contacts support all of the area of contact with a solid.
 //!
 //! A body and a solid are placed at random, half of the time with faces or edges along each other.
 //! Samples of both surfaces say where they touch; each is a wrench on the body, and the contacts must
@@ -22,7 +22,7 @@ fn wrench(n: &Vec3, p: &Vec3, length: f64) -> Wrench {
     [n.x, n.y, n.z, m.x, m.y, m.z]
 }
 
-/// How far a wrench is from the cone of others: projected gradients on the coefficients.
+/// Distance of a wrench from the cone of others: projected gradients on the coefficients.
 fn distance_to_cone(target: &Wrench, cone: &[Wrench]) -> f64 {
     let dot = |a: &Wrench, b: &Wrench| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
     let mut rest = *target;
@@ -73,7 +73,7 @@ fn turned(random: &mut SplitMix, directions: &[Vec3]) -> Quat {
     Quat::from_axis_angle(&Vec3::z_axis(), std::f64::consts::TAU * random.uniform()) * up
 }
 
-/// Outward directions of a solid along which flat things lie on it.
+/// Outward directions of a solid along which flat bodies lie on it.
 fn outward(shape: &Shape) -> Vec<Vec3> {
     match *shape {
         Shape::Cone { radius, height } => {
@@ -151,11 +151,11 @@ fn worst(shape: &Shape, random: &mut SplitMix, flat: bool) -> Option<(f64, Strin
     // Down from above until it touches at the thickness.
     place.z = 0.5;
     for _ in 0..400 {
-        let room = gap(&place) - T;
-        if room.abs() < 1e-9 {
+        let above = gap(&place) - T;
+        if above.abs() < 1e-9 {
             break;
         }
-        place.z -= room;
+        place.z -= above;
         if place.z < -0.3 {
             return None;
         }
@@ -169,7 +169,7 @@ fn worst(shape: &Shape, random: &mut SplitMix, flat: bool) -> Option<(f64, Strin
     let all: Vec<(f64, Vec3)> = all
         .map(|p| (shape.nearest(&solid.invert(&p)).distance, p))
         .collect();
-    // Projections converge slowly where things are nearly parallel.
+    // Projections converge slowly where normals are nearly parallel.
     let least = all.iter().fold(least, |m, s| m.min(s.0));
     if (least - T).abs() > 1e-8 {
         return None;
@@ -195,7 +195,10 @@ fn worst(shape: &Shape, random: &mut SplitMix, flat: bool) -> Option<(f64, Strin
     let touching = touching.map(|(_, p)| (below * shape.nearest(&solid.invert(p)).normal, *p));
     let mut worst = 0.0f64;
     for (normal, p) in extreme(touching.collect()) {
-        worst = worst.max(distance_to_cone(&wrench(&normal, &about(&p), length), &cone));
+        worst = worst.max(distance_to_cone(
+            &wrench(&normal, &about(&p), length),
+            &cone,
+        ));
     }
     Some((worst, what))
 }

@@ -1,4 +1,4 @@
-//! Contacts with sampled meshes, compared with solids given by formula.
+//! Contacts with sampled meshes, compared with analytic shapes.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod detect_scenes;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use detect_scenes::{H, Scene, T, at, sheet};
 use stiction_contact::ContactSet;
-use stiction_contact::detect::{ContactSource, Form};
+use stiction_contact::detect::{ColliderForm, ContactSource};
 use stiction_geometry::analytic::{Pose, Shape};
 use stiction_geometry::shapes::{BallSurface, BoxSurface, Cone};
 use stiction_geometry::{LevelSet, TriMesh};
@@ -17,7 +17,7 @@ const CELL: f64 = 0.005;
 
 fn sampled(s: &mut Scene, mesh: &TriMesh, poses: [Pose; 2]) -> Arc<LevelSet> {
     let set = Arc::new(LevelSet::new(mesh, CELL, 4.0 * CELL).unwrap());
-    s.add(Form::LevelSet(set.clone()));
+    s.add(ColliderForm::LevelSet(set.clone()));
     s.poses.push(poses);
     set
 }
@@ -87,7 +87,7 @@ fn a_bullet_does_not_pass_and_arrives_when_it_does_at_the_formula() {
     };
     let (early, contacts) = safe(&s);
     let (exactly, _) = safe(&exact);
-    // The relative way is 0.6 m: the bound on the field as a part of it, and what is left undone
+    // The relative displacement is 0.6 m: the bound on the field as a fraction of it, and what is left undone
     // when an advancement ends.
     let slack = (set.error() + 0.5e-3) / 0.6;
     assert!(

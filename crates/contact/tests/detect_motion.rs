@@ -1,11 +1,13 @@
-//! Contacts as constraints: what B, k and the order promise.
+//! Contacts as constraints: properties of B, k and the order.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod detect_scenes;
 
 use detect_scenes::{H, Scene, T, at, block, floor, sheet};
 use stiction_contact::ContactSet;
-use stiction_contact::detect::{Body, ContactSource, Detector, Form, Points, match_keys};
+use stiction_contact::detect::{
+    ColliderBody, ColliderForm, ContactSource, Detector, Points, match_keys,
+};
 use stiction_geometry::SplitMix;
 use stiction_geometry::analytic::{Pose, Shape};
 use stiction_geometry::collide::{edge_edge, point_triangle};
@@ -37,7 +39,7 @@ fn mixed() -> Scene {
     let rest = weights.map(|w| (0..4).map(|a| tet[a] * w[a]).sum::<Vec3>());
     // The top vertex of the embedded triangle is lifted to just below the sheet.
     let lift = Vec3::new(0.0, 0.0, -0.8e-3 - rest[0].z);
-    s.add(Form::Body(Body {
+    s.add(ColliderForm::Body(ColliderBody {
         triangles: vec![[0, 1, 2]],
         rods: Vec::new(),
         points: Points::Weighted {
@@ -172,7 +174,7 @@ fn heap(seed: u64) -> Scene {
     s
 }
 
-/// Pushes velocities until no listed contact approaches, and lists new ones.
+/// Corrects velocities until no listed contact approaches, and lists new ones.
 fn resolve(s: &Scene, d: &mut Detector, c: &mut ContactSet) -> Vec<Vec3> {
     let mut v = s.v.clone();
     for _ in 0..60 {
@@ -223,7 +225,7 @@ fn what_slides_on_a_ball_that_turns_does_not_sink_into_it() {
             .map(|z| Vec3::new(radius + T, 0.0, *z))
             .collect();
         let first = s.nodes((x, Vec::new()), false);
-        if let (Form::Body(body), true) = (&mut s.colliders[0].form, rod) {
+        if let (ColliderForm::Body(body), true) = (&mut s.colliders[0].form, rod) {
             body.rods = vec![[0, 1]];
         }
         for v in &mut s.v[first as usize..] {
@@ -254,7 +256,7 @@ fn rods_that_are_too_close_and_slide_do_not_come_closer_still() {
         let above = ends.map(|x| Vec3::new(x, slope * (x + 0.8 * half), 0.4 * T));
         for (i, rod) in [below, above].into_iter().enumerate() {
             s.nodes((rod.to_vec(), Vec::new()), false);
-            if let Form::Body(body) = &mut s.colliders[i].form {
+            if let ColliderForm::Body(body) = &mut s.colliders[i].form {
                 body.rods = vec![[0, 1]];
             }
         }
@@ -285,7 +287,7 @@ fn a_step_that_keeps_the_listed_contacts_and_is_clipped_never_intersects() {
         assert!(s.step(&none, |x| d.intersections(x)).unwrap().is_empty());
         let (mut c, _) = s.contacts_by(&mut d, &none);
         assert!(c.len() > 20);
-        // Without contacts things would pass through one another.
+        // Without contacts bodies would pass through one another.
         let free = d.safe_fraction(&s.v, 0.05 * T).unwrap();
         assert!(free < 0.9, "seed {seed}: {free}");
         let v = resolve(&s, &mut d, &mut c);
@@ -302,7 +304,7 @@ fn a_step_that_keeps_the_listed_contacts_and_is_clipped_never_intersects() {
             .iter()
             .map(|p| p + v[b + 1].cross(p) * (H * safe))
             .collect();
-        let Form::Body(body) = &mut end.colliders[3].form else {
+        let ColliderForm::Body(body) = &mut end.colliders[3].form else {
             panic!("the box is the fourth collider");
         };
         body.points = Points::Rigid {
@@ -345,7 +347,7 @@ fn the_closest_places_of_any_two_bodies_are_among_the_contacts() {
         let none = ContactSet::default();
         let crossings = s.step(&none, |x| s.detector().intersections(x)).unwrap();
         let bodies = |k: usize| {
-            let Form::Body(b) = &s.colliders[k].form else {
+            let ColliderForm::Body(b) = &s.colliders[k].form else {
                 panic!("the first four colliders are bodies");
             };
             let x: Vec<Vec3> = match &b.points {
@@ -401,7 +403,7 @@ fn distance(a: &(Vec<Vec3>, Vec<[u32; 3]>), b: &(Vec<Vec3>, Vec<[u32; 3]>)) -> f
     least.sqrt()
 }
 
-/// Contacts are found along the way of iterates, and an iterate may fling light things anywhere. What it
+/// Contacts are found during the iterations, and an iterate may fling light bodies anywhere. What it
 /// finds there may keep them from going on, but not forbid them to stay where they are.
 #[test]
 fn contacts_found_on_a_wild_way_let_things_rest() {
@@ -417,7 +419,7 @@ fn contacts_found_on_a_wild_way_let_things_rest() {
                 turn * Vec3::new(angle.sin(), 0.0, angle.cos()) * (0.06 + 1.6 * T)
             });
             s.nodes((strand.collect(), Vec::new()), false);
-            if let Form::Body(body) = &mut s.colliders[i].form {
+            if let ColliderForm::Body(body) = &mut s.colliders[i].form {
                 body.rods = (0..8).map(|k| [k, k + 1]).collect();
             }
         }

@@ -5,7 +5,7 @@ mod detect_scenes;
 
 use detect_scenes::{H, Scene, T, at, block, sheet};
 use stiction_contact::ContactSet;
-use stiction_contact::detect::{Body, ContactSource, Form, Points};
+use stiction_contact::detect::{ColliderBody, ColliderForm, ContactSource, Points};
 use stiction_math::Vec3;
 
 /// The diameter of the particles [m].
@@ -28,9 +28,9 @@ impl Numbers {
     }
 }
 
-/// The least distance of two points on straight ways, by its parabola.
-fn least_distance(x: [Vec3; 2], way: [Vec3; 2]) -> f64 {
-    let (d, w) = (x[0] - x[1], way[0] - way[1]);
+/// The least distance of two points on straight paths, by its parabola.
+fn least_distance(x: [Vec3; 2], path: [Vec3; 2]) -> f64 {
+    let (d, w) = (x[0] - x[1], path[0] - path[1]);
     let time = if w.norm_squared() > 0.0 {
         (-d.dot(&w) / w.norm_squared()).clamp(0.0, 1.0)
     } else {
@@ -110,7 +110,7 @@ fn two_particles_that_meet_at_speed_stay_a_diameter_apart() {
 #[test]
 fn a_particle_touches_faces_edges_and_vertices_of_a_mesh() {
     let t = 0.5 * (D + T);
-    // Over a face, beside the border of the sheet, and beyond its corner.
+    // Over a face, outside the border of the sheet, and beyond its corner.
     let cases = [
         (Vec3::new(0.035, -0.03, 0.9 * t), 3),
         (Vec3::new(0.1 + 0.6 * t, 0.013, 0.6 * t), 2),
@@ -174,7 +174,7 @@ fn particles_touch_rods_along_and_at_their_ends() {
         (Vec3::new(0.2 + 0.5 * t, 0.0, 0.5 * t), 2),
     ] {
         let mut s = Scene::default();
-        s.add(Form::Body(Body {
+        s.add(ColliderForm::Body(ColliderBody {
             triangles: Vec::new(),
             rods: rods.clone(),
             points: Points::nodes(0..3),

@@ -1,6 +1,6 @@
 //! Motion as a whole: a step to the reported earliest time never intersects.
 //!
-//! Random scenes of crumpled sheets, rods and obstacles (solids by formula and meshes, moving and
+//! Random scenes of crumpled sheets, rods and obstacles (analytic shapes and meshes, moving and
 //! at rest, of different thickness) take three steps each, every one clipped at the reported
 //! fraction. What is there afterwards is judged by tests that share nothing with the search: exact
 //! predicates over all pairs of triangles and of segments and triangles, and samples of all
@@ -13,9 +13,9 @@ mod detect_scenes;
 
 use detect_scenes::{H, Scene, at, block, floor, sheet};
 use stiction_contact::ContactSet;
-use stiction_contact::detect::{Body, Form, Points};
+use stiction_contact::detect::{ColliderBody, ColliderForm, Points};
 use stiction_geometry::SplitMix;
-use stiction_geometry::analytic::{Moving, Pose, Shape};
+use stiction_geometry::analytic::{MovingSolid, Pose, Shape};
 use stiction_geometry::collide::{edge_edge, segment_meets_triangle, triangles_intersect};
 use stiction_math::{Quat, Vec3};
 
@@ -71,7 +71,7 @@ fn scene(seed: u64) -> Scene {
             .map(|k| points(k) + vector(&mut random, 8e-4))
             .collect();
         let first = s.x.len() as u32;
-        s.add(Form::Body(Body {
+        s.add(ColliderForm::Body(ColliderBody {
             triangles: Vec::new(),
             rods: (0..11).map(|k| [k, k + 1]).collect(),
             points: Points::nodes(first..first + 12),
@@ -120,7 +120,7 @@ struct Judge {
     rods: Vec<[usize; 2]>,
     /// From here on, vertices belong to obstacles.
     obstacles: usize,
-    solids: Vec<Moving>,
+    solids: Vec<MovingSolid>,
 }
 
 impl Judge {
@@ -135,7 +135,7 @@ impl Judge {
         let mut poses = s.poses.iter();
         for c in &s.colliders {
             match &c.form {
-                Form::Body(b) => {
+                ColliderForm::Body(b) => {
                     let Points::Weighted { entries, .. } = &b.points else {
                         panic!("no rigid bodies here");
                     };
@@ -147,16 +147,16 @@ impl Judge {
                     );
                     j.rods.extend(b.rods.iter().map(|e| [of(&e[0]), of(&e[1])]));
                 }
-                Form::Mesh(m) => {
+                ColliderForm::Mesh(m) => {
                     let pose = poses.next().unwrap()[0];
                     let first = j.x.len();
                     j.x.extend(m.vertices.iter().map(|v| pose.apply(v)));
                     let shift = |t: &[u32; 3]| t.map(|v| first + v as usize);
                     j.triangles.extend(m.triangles.iter().map(shift));
                 }
-                Form::Shape(shape) => {
+                ColliderForm::Shape(shape) => {
                     let pose = poses.next().unwrap()[0];
-                    j.solids.push(Moving::new(*shape, pose, pose));
+                    j.solids.push(MovingSolid::new(*shape, pose, pose));
                 }
                 _ => panic!("no other colliders here"),
             }
@@ -164,7 +164,7 @@ impl Judge {
         j
     }
 
-    /// What intersects, in words.
+    /// Description of an intersection.
     fn fault(&self) -> Option<String> {
         let at = |t: &[usize; 3]| t.map(|v| self.x[v]);
         let prescribed = |v: usize| v >= self.obstacles;
@@ -227,10 +227,10 @@ fn advanced(s: &Scene, fraction: f64) -> Scene {
     let obstacles = s
         .colliders
         .iter()
-        .filter(|c| !matches!(c.form, Form::Body(_)));
+        .filter(|c| !matches!(c.form, ColliderForm::Body(_)));
     for (p, c) in s.poses.iter_mut().zip(obstacles) {
         p[0] = match &c.form {
-            Form::Shape(shape) => Moving::new(*shape, p[0], p[1]).pose(fraction),
+            ColliderForm::Shape(shape) => MovingSolid::new(*shape, p[0], p[1]).pose(fraction),
             // Vertices of meshes move along straight lines; these do not turn.
             _ => Pose {
                 rotation: p[0].rotation,

@@ -4,8 +4,10 @@
 
 mod smooth_scenes;
 
-use smooth_scenes::{Scene, State, scenes};
-use stiction_contact::smooth::{FrictionTime, Penalty, Room, SmoothConfig, SmoothContacts};
+use smooth_scenes::{Scene, SceneState, scenes};
+use stiction_contact::smooth::{
+    FrictionTime, JacobianPattern, Penalty, SmoothConfig, SmoothContacts,
+};
 use stiction_math::{Mat3, Vec3};
 
 /// Contacts of a scene, searched at its state.
@@ -16,13 +18,13 @@ fn contacts(scene: &Scene, config: SmoothConfig) -> SmoothContacts {
     c
 }
 
-fn force(c: &SmoothContacts, s: &State) -> Vec<Vec3> {
+fn force(c: &SmoothContacts, s: &SceneState) -> Vec<Vec3> {
     let mut f = vec![Vec3::zeros(); s.x.len()];
     c.force(&s.place(), &mut f).unwrap();
     f
 }
 
-fn product(c: &SmoothContacts, s: &State, dx: &[Vec3], dv: &[Vec3]) -> Vec<Vec3> {
+fn product(c: &SmoothContacts, s: &SceneState, dx: &[Vec3], dv: &[Vec3]) -> Vec<Vec3> {
     let mut y = vec![Vec3::zeros(); s.x.len()];
     c.product(&s.place(), dx, dv, &mut y).unwrap();
     y
@@ -111,9 +113,9 @@ fn assembled_blocks_are_the_product() {
             let (cx, cv) = (0.3, -1.7);
             let scaled = |d: &[Vec3], c: f64| d.iter().map(|v| v * c).collect::<Vec<_>>();
             let exact = product(&c, s, &scaled(&dx, cx), &scaled(&dx, cv));
-            let mut room = Room::default();
-            c.make_room(&s.place(), &mut room).unwrap();
-            let cliques: Vec<&[u32]> = room.cliques().collect();
+            let mut pattern = JacobianPattern::default();
+            c.grow_pattern(&s.place(), &mut pattern).unwrap();
+            let cliques: Vec<&[u32]> = pattern.cliques().collect();
             let mut y = vec![Vec3::zeros(); s.x.len()];
             let mut sizes = 0.0;
             c.assemble(&s.place(), cx, cv, |i, j, b: Mat3| {
@@ -270,7 +272,7 @@ fn friction_takes_energy_and_opposes_slip() {
 }
 
 #[test]
-fn evidence_is_what_acts() {
+fn samples_have_the_forces_that_act() {
     for scene in scenes() {
         let c = contacts(&scene, configs()[0]);
         let s = &scene.state;

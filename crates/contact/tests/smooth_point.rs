@@ -1,19 +1,19 @@
 //! Smooth contact of single points with planes: the laws of the paper in closed form.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use stiction_contact::detect::{Body, Collider, Form, Law, Laws, Points};
+use stiction_contact::detect::{Collider, ColliderBody, ColliderForm, Laws, PairLaw, Points};
 use stiction_contact::smooth::{
-    Frame, FrictionTime, Place, SmoothConfig, SmoothContacts, transition,
+    ContactKinematics, FrictionTime, RigidFrame, SmoothConfig, SmoothContacts, transition,
 };
 use stiction_contact::{CertifyConfig, ContactSet, FrictionProblem, certify};
 use stiction_geometry::analytic::Shape;
-use stiction_math::{Mat3, Part, PartShape, SystemMatrix, Vec3};
+use stiction_math::{Mat3, MatrixPart, PartShape, SystemMatrix, Vec3};
 
 const DELTA: f64 = 1e-3;
 const G: f64 = 9.81;
 
 fn particle_and_plane(normal: Vec3) -> Vec<Collider> {
-    let body = Body {
+    let body = ColliderBody {
         triangles: Vec::new(),
         rods: Vec::new(),
         points: Points::nodes([0]),
@@ -33,25 +33,25 @@ fn particle_and_plane(normal: Vec3) -> Vec<Collider> {
         form,
     };
     vec![
-        collider(0, Form::Body(body)),
-        collider(1, Form::Shape(plane)),
+        collider(0, ColliderForm::Body(body)),
+        collider(1, ColliderForm::Shape(plane)),
     ]
 }
 
 fn laws(mu: f64) -> Laws {
-    Laws::uniform(Law {
+    Laws::uniform(PairLaw {
         mu,
-        ..Law::default()
+        ..PairLaw::default()
     })
 }
 
 /// One backward Euler step of a point of `mass` by damped Newton with the assembled Jacobian.
 fn step(c: &mut SmoothContacts, x: &mut Vec3, v: &mut Vec3, mass: f64, h: f64) {
-    let obstacles = [Frame::default()];
+    let obstacles = [RigidFrame::default()];
     let (x0, v0) = (*x, *v);
     let residual = |c: &SmoothContacts, v: Vec3| {
         let (x, v) = ([x0 + v * h], [v]);
-        let at = Place {
+        let at = ContactKinematics {
             x: &x,
             rotations: &[],
             v: &v,
@@ -65,7 +65,7 @@ fn step(c: &mut SmoothContacts, x: &mut Vec3, v: &mut Vec3, mass: f64, h: f64) {
         ((v[0] - v0) * mass - f[0] * h, j)
     };
     for _ in 0..20 {
-        let at = Place {
+        let at = ContactKinematics {
             x: &[x0],
             rotations: &[],
             v: &[v0],
@@ -87,7 +87,7 @@ fn step(c: &mut SmoothContacts, x: &mut Vec3, v: &mut Vec3, mass: f64, h: f64) {
             u += p * a;
         }
         let end = [x0 + u * h];
-        let at = Place {
+        let at = ContactKinematics {
             x: &end,
             rotations: &[],
             v: &[u],
@@ -129,11 +129,11 @@ fn what_sticks_creeps_at_the_speed_that_smoothing_gives() {
             assert!((ratio - 1.0).abs() < 1e-6, "{angle}°, ε {epsilon}: {ratio}");
             assert!(v.dot(&normal).abs() < 1e-9 * v.norm().max(epsilon));
             // The certificate shows the creep instead of hiding it.
-            let at = Place {
+            let at = ContactKinematics {
                 x: &[x],
                 rotations: &[],
                 v: &[v],
-                obstacles: &[Frame::default()],
+                obstacles: &[RigidFrame::default()],
                 chord: 0.0,
             };
             let (mut set, mut r) = (ContactSet::default(), Vec::new());
@@ -160,7 +160,7 @@ fn judge(
 ) -> stiction_contact::Certificate {
     let pattern = stiction_math::BlockPattern::from_cliques(1, [&[0u32][..]]).unwrap();
     let mut a = SystemMatrix::new(vec![PartShape::Sparse(pattern.into())], &[]);
-    if let Part::Sparse(m) = &mut a.parts_mut()[0] {
+    if let MatrixPart::Sparse(m) = &mut a.parts_mut()[0] {
         m.values[0] = Mat3::from_diagonal_element(mass);
     }
     let f = vec![v[0] * mass - r[0]];
@@ -186,11 +186,11 @@ fn what_slides_is_braked_by_mu_times_the_normal_force() {
         let (mut x, mut v) = (Vec3::new(0.0, 0.0, 0.5 * DELTA), Vec3::new(2.0, 1.0, 0.0));
         for i in 0..40 {
             let before = v;
-            let at = Place {
+            let at = ContactKinematics {
                 x: &[x],
                 rotations: &[],
                 v: &[v],
-                obstacles: &[Frame::default()],
+                obstacles: &[RigidFrame::default()],
                 chord: 0.0,
             };
             c.lag(&at).unwrap();

@@ -4,16 +4,18 @@
 mod smooth_scenes;
 
 use smooth_scenes::{DELTA, scenes, sheet, sphere, strip, vector};
-use stiction_contact::detect::{Body, Collider, Form, Law, Laws, Points};
-use stiction_contact::smooth::{Frame, Penalty, Place, SmoothConfig, SmoothContacts, SmoothError};
+use stiction_contact::detect::{Collider, ColliderBody, ColliderForm, Laws, PairLaw, Points};
+use stiction_contact::smooth::{
+    ContactKinematics, Penalty, RigidFrame, SmoothConfig, SmoothContacts, SmoothError,
+};
 use stiction_geometry::analytic::{Pose, Shape};
 use stiction_geometry::{SplitMix, TriMesh};
 use stiction_math::Vec3;
 
 fn laws() -> Laws {
-    Laws::uniform(Law {
+    Laws::uniform(PairLaw {
         mu: 0.5,
-        ..Law::default()
+        ..PairLaw::default()
     })
 }
 
@@ -23,7 +25,7 @@ fn soft(id: u32, mesh: &TriMesh, first: u32, closed: bool, self_contact: bool) -
         id,
         material: 0,
         thickness: DELTA,
-        form: Form::Body(Body {
+        form: ColliderForm::Body(ColliderBody {
             triangles: mesh.triangles.clone(),
             rods: Vec::new(),
             points: Points::nodes(first..first + count),
@@ -35,8 +37,8 @@ fn soft(id: u32, mesh: &TriMesh, first: u32, closed: bool, self_contact: bool) -
     }
 }
 
-fn place<'a>(x: &'a [Vec3], v: &'a [Vec3], obstacles: &'a [Frame]) -> Place<'a> {
-    Place {
+fn place<'a>(x: &'a [Vec3], v: &'a [Vec3], obstacles: &'a [RigidFrame]) -> ContactKinematics<'a> {
+    ContactKinematics {
         x,
         rotations: &[],
         v,
@@ -46,7 +48,7 @@ fn place<'a>(x: &'a [Vec3], v: &'a [Vec3], obstacles: &'a [Frame]) -> Place<'a> 
 }
 
 /// Force, product and blocks at a place, all of which must be finite. The force.
-fn all_finite(c: &SmoothContacts, at: &Place) -> Vec<Vec3> {
+fn all_finite(c: &SmoothContacts, at: &ContactKinematics) -> Vec<Vec3> {
     let n = at.x.len();
     let mut f = vec![Vec3::zeros(); n];
     c.force(at, &mut f).unwrap();
@@ -253,7 +255,7 @@ fn barriers_refuse_what_is_inside() {
         id: 7,
         material: 0,
         thickness: DELTA,
-        form: Form::Shape(Shape::Plane {
+        form: ColliderForm::Shape(Shape::Plane {
             normal: Vec3::z(),
             offset: 0.0,
         }),
@@ -264,7 +266,7 @@ fn barriers_refuse_what_is_inside() {
     };
     let mut c =
         SmoothContacts::new(&[soft(0, &mesh, 0, false, false), plane], &laws(), config).unwrap();
-    let obstacles = [Frame::still(Pose::default())];
+    let obstacles = [RigidFrame::still(Pose::default())];
     let mut last = 0.0;
     for height in [0.5 * DELTA, 0.1 * DELTA, 1e-3 * DELTA] {
         let x: Vec<Vec3> = mesh
@@ -310,7 +312,7 @@ fn the_stiffness_is_raised_when_something_penetrates_and_falls_only_without_cont
         id: 1,
         material: 0,
         thickness: DELTA,
-        form: Form::Shape(Shape::Sphere { radius: 0.2 }),
+        form: ColliderForm::Shape(Shape::Sphere { radius: 0.2 }),
     };
     let mut c = SmoothContacts::new(
         &[soft(0, &ball, 0, true, false), sphere],
@@ -318,7 +320,7 @@ fn the_stiffness_is_raised_when_something_penetrates_and_falls_only_without_cont
         SmoothConfig::default(),
     )
     .unwrap();
-    let obstacles = [Frame::default()];
+    let obstacles = [RigidFrame::default()];
     let first = c.stiffness();
     let at_height = |c: &mut SmoothContacts, gap: f64| {
         let up = Vec3::new(0.0, 0.0, 0.3 + gap);
@@ -374,9 +376,9 @@ fn wrong_input_is_refused() {
         let error = new(&good, &laws(), bad).unwrap_err();
         assert!(matches!(error, SmoothError::Setting { .. }), "{error}");
     }
-    let sticky = Laws::uniform(Law {
+    let sticky = Laws::uniform(PairLaw {
         cohesion: 1.0,
-        ..Law::default()
+        ..PairLaw::default()
     });
     assert!(matches!(
         new(&good, &sticky, default()),
@@ -395,7 +397,7 @@ fn wrong_input_is_refused() {
         Err(SmoothError::Collider { .. })
     ));
     let mut broken = good.clone();
-    if let Form::Body(b) = &mut broken.form {
+    if let ColliderForm::Body(b) = &mut broken.form {
         b.triangles[0][0] = 99;
     }
     assert!(matches!(

@@ -13,32 +13,32 @@ use checks::Examination;
 /// One thing that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// How serious it is.
+    /// Severity.
     pub severity: Severity,
-    /// What it is.
+    /// Kind of the finding.
     pub kind: FindingKind,
-    /// Where it is: the first elements concerned, at most [`MAX_LISTED`].
-    pub elements: Elements,
-    /// How many elements are concerned in all; 0 if it concerns the mesh as a whole.
+    /// The first elements concerned, at most [`MAX_LISTED`].
+    pub elements: FindingElements,
+    /// Number of elements concerned; 0 if it concerns the mesh as a whole.
     pub count: usize,
-    /// What is wrong, in one sentence with the elements named.
+    /// Description in one sentence with the elements named.
     pub message: String,
-    /// What to do about it.
+    /// Advice on a correction.
     pub remedy: &'static str,
 }
 
-/// How serious a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// A simulation of this mesh cannot work.
     Error,
     /// Probably not intended.
     Warning,
-    /// Good to know.
+    /// For information.
     Note,
 }
 
-/// What was found.
+/// Kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FindingKind {
     /// There are no elements.
@@ -81,7 +81,7 @@ pub enum FindingKind {
 
 /// The elements that a finding concerns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Elements {
+pub enum FindingElements {
     /// The mesh as a whole.
     Mesh,
     /// Vertices.
@@ -102,7 +102,7 @@ pub const MAX_LISTED: usize = 20;
 impl TriMesh {
     /// Everything worth knowing before a simulation, errors first.
     pub fn diagnose(&self) -> Vec<Finding> {
-        let mut e = Examination::new(&self.positions, &self.triangles, Elements::Triangles);
+        let mut e = Examination::new(&self.positions, &self.triangles, FindingElements::Triangles);
         e.elements_and_vertices();
         let (sound, original) = e.sound(&self.triangles);
         let sound = TriMesh {
@@ -122,7 +122,7 @@ impl TriMesh {
 impl TetMesh {
     /// Everything worth knowing before a simulation, errors first.
     pub fn diagnose(&self) -> Vec<Finding> {
-        let mut e = Examination::new(&self.positions, &self.tets, Elements::Tets);
+        let mut e = Examination::new(&self.positions, &self.tets, FindingElements::Tets);
         e.elements_and_vertices();
         let (sound, original) = e.sound(&self.tets);
         let sound = TetMesh {
@@ -154,7 +154,7 @@ impl fmt::Display for Finding {
     }
 }
 
-impl fmt::Display for Elements {
+impl fmt::Display for FindingElements {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |one: &str, many: &str, items: Vec<String>| {
             let name = if items.len() == 1 { one } else { many };
@@ -166,12 +166,16 @@ impl fmt::Display for Elements {
             format!("({})", inner.join(", "))
         };
         f.write_str(&match self {
-            Elements::Mesh => "the mesh".to_owned(),
-            Elements::Vertices(v) => list("vertex", "vertices", numbers(v)),
-            Elements::Edges(e) => list("edge", "edges", e.iter().map(|e| tuple(e)).collect()),
-            Elements::Triangles(t) => list("triangle", "triangles", numbers(t)),
-            Elements::Faces(t) => list("face", "faces", t.iter().map(|t| tuple(t)).collect()),
-            Elements::Tets(t) => list("tetrahedron", "tetrahedra", numbers(t)),
+            FindingElements::Mesh => "the mesh".to_owned(),
+            FindingElements::Vertices(v) => list("vertex", "vertices", numbers(v)),
+            FindingElements::Edges(e) => {
+                list("edge", "edges", e.iter().map(|e| tuple(e)).collect())
+            }
+            FindingElements::Triangles(t) => list("triangle", "triangles", numbers(t)),
+            FindingElements::Faces(t) => {
+                list("face", "faces", t.iter().map(|t| tuple(t)).collect())
+            }
+            FindingElements::Tets(t) => list("tetrahedron", "tetrahedra", numbers(t)),
         })
     }
 }

@@ -25,7 +25,7 @@ use crate::mesh::{MeshError, TetMesh, TriMesh};
 use lattice::{Bcc, Tet};
 use sampling::Sampler;
 
-/// How to embed a surface.
+/// Settings of the embedding of a surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EmbeddingConfig {
     /// Edge length of the cubes [m]. Lattice edges are as long, and √¾ times as long.
@@ -58,7 +58,7 @@ pub struct EmbeddedVertex {
     pub weights: [f64; 4],
 }
 
-/// Why a surface cannot be embedded.
+/// Reason for which a surface cannot be embedded.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EmbeddingError {
     /// Indices, coordinates or closedness are at fault.
@@ -90,7 +90,7 @@ pub enum EmbeddingError {
     FarAway {
         /// The largest coordinate [m].
         distance: f64,
-        /// The cell size asked for [m].
+        /// The requested cell size [m].
         cell_size: f64,
     },
     /// The lattice would be absurdly large.
@@ -99,9 +99,9 @@ pub enum EmbeddingError {
          limit of {MAX_CELLS}; use larger cells"
     )]
     TooLarge {
-        /// The number of cubes asked for.
+        /// The requested number of cubes.
         cells: f64,
-        /// The cell size asked for [m].
+        /// The requested cell size [m].
         cell_size: f64,
     },
 }

@@ -96,7 +96,7 @@ impl InsideTest {
                     (bounds.squared_distance(point), c)
                 };
                 let (a, b) = (of(c + 1), of(second));
-                // The nearer one is looked at first.
+                // The nearer one is visited first.
                 stack.extend(if a.0 <= b.0 { [b, a] } else { [a, b] });
                 continue;
             }

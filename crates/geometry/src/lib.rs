@@ -1,5 +1,5 @@
 //! Geometry for Stiction: meshes, procedural shapes, topology, mass properties, embedding
-//! lattices and the examination of meshes. It knows no forces and does no input or output.
+//! lattices and the examination of meshes. It has no forces and does no input or output.
 
 pub mod analytic;
 mod bounds;
@@ -23,14 +23,14 @@ mod topology;
 
 pub use bounds::Aabb;
 pub use collide::closest_point_on_triangle;
-pub use diagnose::{Elements, Finding, FindingKind, MAX_LISTED, Severity};
+pub use diagnose::{Finding, FindingElements, FindingKind, MAX_LISTED, Severity};
 pub use embedding::{EmbeddedVertex, Embedding, EmbeddingConfig, EmbeddingError, MAX_CELLS};
 pub use inside::InsideTest;
 pub use level_set::{LevelSet, LevelSetError, MAX_LEVEL_SET_BYTES};
 pub use mass_properties::{MassError, MassProperties, PrincipalAxes};
 pub use mesh::{MeshError, TetMesh, TriMesh};
 pub use place::by_place;
-pub use plant::{Part, Plant, PlantVertex, Section, Station};
+pub use plant::{Plant, PlantPart, PlantSection, PlantVertex, Station};
 pub use quality::{EdgeLengths, TetQuality, TriQuality};
 pub use random::SplitMix;
 pub use refine::{CHILDREN, Refinement};

@@ -30,7 +30,7 @@ pub struct PrincipalAxes {
     pub rotation: Quat,
 }
 
-/// Why a mesh has no mass properties.
+/// Reason for which a mesh has no mass properties.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MassError {
     /// Indices, coordinates or closedness are at fault.
@@ -221,7 +221,7 @@ fn symmetric(m: &Mat3) -> Mat3 {
 }
 
 /// Eigenvalues and orthonormal eigenvectors (columns) by cyclic Jacobi rotations, which find
-/// small moments beside large ones to full relative accuracy and always end.
+/// small moments next to large ones to full relative accuracy and always end.
 fn symmetric_eigen(m: &Mat3) -> (Vec3, Mat3) {
     let mut a = symmetric(m);
     let mut v = Mat3::identity();

@@ -27,7 +27,7 @@ pub struct TetMesh {
     pub tets: Vec<[u32; 4]>,
 }
 
-/// Why a mesh cannot be used.
+/// Reason for which a mesh cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MeshError {
     /// An element refers to a vertex that does not exist.
@@ -49,7 +49,7 @@ pub enum MeshError {
     /// Indices are 32-bit: the mesh would need more.
     #[error("the mesh has {count} vertices or elements, more than 32-bit indices can name")]
     TooLarge {
-        /// The number asked for.
+        /// The requested number.
         count: usize,
     },
     /// The surface should be closed, but has an edge with a triangle on one side only.
@@ -108,8 +108,8 @@ impl TriMesh {
     /// Adds the vertices and triangles of `other` behind its own. Returns the index that the
     /// first added vertex received.
     pub fn append(&mut self, other: &TriMesh) -> Result<u32, MeshError> {
-        let base = room(self.positions.len(), other.positions.len())?;
-        room(self.triangles.len(), other.triangles.len())?;
+        let base = capacity(self.positions.len(), other.positions.len())?;
+        capacity(self.triangles.len(), other.triangles.len())?;
         self.positions.extend_from_slice(&other.positions);
         let moved = other.triangles.iter().map(|t| t.map(|i| i + base));
         self.triangles.extend(moved);
@@ -199,8 +199,8 @@ impl TetMesh {
     /// Adds the vertices and tetrahedra of `other` behind its own. Returns the index that the
     /// first added vertex received.
     pub fn append(&mut self, other: &TetMesh) -> Result<u32, MeshError> {
-        let base = room(self.positions.len(), other.positions.len())?;
-        room(self.tets.len(), other.tets.len())?;
+        let base = capacity(self.positions.len(), other.positions.len())?;
+        capacity(self.tets.len(), other.tets.len())?;
         self.positions.extend_from_slice(&other.positions);
         let moved = other.tets.iter().map(|t| t.map(|i| i + base));
         self.tets.extend(moved);
@@ -226,8 +226,8 @@ impl TetMesh {
 
 fn check<const N: usize>(positions: &[Vec3], elements: &[[u32; N]]) -> Result<(), MeshError> {
     let count = positions.len();
-    room(count, 0)?;
-    room(elements.len(), 0)?;
+    capacity(count, 0)?;
+    capacity(elements.len(), 0)?;
     if let Some(vertex) = positions
         .iter()
         .position(|p| !p.iter().all(|x| x.is_finite()))
@@ -246,7 +246,7 @@ fn check<const N: usize>(positions: &[Vec3], elements: &[[u32; N]]) -> Result<()
     Ok(())
 }
 
-fn room(have: usize, more: usize) -> Result<u32, MeshError> {
+fn capacity(have: usize, more: usize) -> Result<u32, MeshError> {
     let count = have.saturating_add(more);
     if count > u32::MAX as usize {
         return Err(MeshError::TooLarge { count });

@@ -41,9 +41,9 @@ fn spread(x: u64) -> u64 {
 }
 
 impl Strands {
-    /// The same strands, ordered by number of points and then by the places of their first points.
-    /// Strands of one size are then neighbours, as their factors want it, and among them those near
-    /// in space.
+    /// These strands, ordered by number of points and then by the positions of their first points.
+    /// Strands of one size are then adjacent, as their factors require, and among them those close in
+    /// space.
     pub fn sorted(&self) -> Self {
         let first = |s: usize| self.strand(s).first().copied().unwrap_or_default();
         let places: Vec<Vec3> = (0..self.len()).map(first).collect();

@@ -12,26 +12,26 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plant {
     /// All parts.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PlantPart>,
 }
 
 /// One spine with a cross-section that is swept along it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct PlantPart {
     /// The spine runs through these points, smoothly [m].
     pub points: Vec<Vec3>,
-    /// What is swept along it.
-    pub section: Section,
+    /// Cross-section swept along the spine.
+    pub section: PlantSection,
     /// The second axis of the section, which is the normal of a flat one, is as near to this
     /// direction at the root as can be; along the spine it follows without twist.
     pub up: Vec3,
-    /// How many frames carry it: along the spine, the first of a part with a parent being the
-    /// parent's, and across it. A round section has one across.
+    /// Number of frames along the spine, the first of a part with a parent being the parent's, and
+    /// across it. A round section has one across.
     pub frames: [u32; 2],
-    /// How fine its surface is: cells along the spine between two frames, and cells around a round
+    /// Resolution of the surface: cells along the spine between two frames, and cells around a round
     /// section or across a flat one.
     pub cells: [u32; 2],
-    /// What multiplies Young's modulus of the body's material [1].
+    /// Factor of Young's modulus of the body's material [1].
     pub stiffness: f64,
     /// The part that its root moves with.
     pub parent: Option<u32>,
@@ -39,7 +39,7 @@ pub struct Part {
 
 /// A cross-section. Lists are spread evenly over the spine and joined by straight lines.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Section {
+pub enum PlantSection {
     /// A disc.
     Round {
         /// Radii from root to tip [m].
@@ -84,18 +84,18 @@ const SHAPE: &str = "plant";
 /// Points by which the length of a smooth spine is measured, for every given segment.
 const FINE: usize = 32;
 
-impl Part {
+impl PlantPart {
     /// Number of stations.
     pub fn station_count(&self) -> u64 {
         u64::from(self.frames[0].max(1) - 1) * u64::from(self.cells[0]) + 1
     }
 
-    /// How many vertices its surface has.
+    /// Number of vertices of the surface.
     fn vertex_count(&self) -> u128 {
         let along = u128::from(self.station_count());
         match self.section {
-            Section::Round { .. } => along * u128::from(self.cells[1]) + 2,
-            Section::Flat { .. } => along * (u128::from(self.cells[1]) + 1),
+            PlantSection::Round { .. } => along * u128::from(self.cells[1]) + 2,
+            PlantSection::Flat { .. } => along * (u128::from(self.cells[1]) + 1),
         }
     }
 
@@ -134,8 +134,8 @@ impl Part {
             f64::from(self.cells[0]),
         )?;
         let (name, sizes, round) = match &self.section {
-            Section::Round { radii } => ("radius", radii, true),
-            Section::Flat { widths, thickness } => {
+            PlantSection::Round { radii } => ("radius", radii, true),
+            PlantSection::Flat { widths, thickness } => {
                 rule(
                     *thickness > 0.0 && thickness.is_finite(),
                     "thickness",
@@ -196,15 +196,15 @@ impl Part {
     /// frames.
     pub fn stations(&self) -> Vec<Station> {
         let curve = fine(&self.points);
-        let mut way = vec![0.0];
+        let mut arc = vec![0.0];
         for w in curve.windows(2) {
-            way.push(way[way.len() - 1] + (w[1] - w[0]).norm());
+            arc.push(arc[arc.len() - 1] + (w[1] - w[0]).norm());
         }
-        let length = way[way.len() - 1];
+        let length = arc[arc.len() - 1];
         let count = self.station_count() as usize;
         let at = |s: f64| {
-            let k = way.partition_point(|w| *w <= s).clamp(1, way.len() - 1);
-            let t = ((s - way[k - 1]) / (way[k] - way[k - 1])).clamp(0.0, 1.0);
+            let k = arc.partition_point(|w| *w <= s).clamp(1, arc.len() - 1);
+            let t = ((s - arc[k - 1]) / (arc[k] - arc[k - 1])).clamp(0.0, 1.0);
             curve[k - 1] + (curve[k] - curve[k - 1]) * t
         };
         let centres: Vec<Vec3> = (0..count)
@@ -227,8 +227,10 @@ impl Part {
             };
             let u = k as f64 / (count - 1).max(1) as f64;
             let (he, hf) = match &self.section {
-                Section::Round { radii } => (spread(radii, u), spread(radii, u)),
-                Section::Flat { widths, thickness } => (0.5 * spread(widths, u), 0.5 * thickness),
+                PlantSection::Round { radii } => (spread(radii, u), spread(radii, u)),
+                PlantSection::Flat { widths, thickness } => {
+                    (0.5 * spread(widths, u), 0.5 * thickness)
+                }
             };
             // (t, e, f) is right-handed.
             stations.push(Station {
@@ -258,7 +260,7 @@ impl Plant {
         for (i, part) in self.parts.iter().enumerate() {
             part.check(i)?;
         }
-        let nodes = self.parts.iter().map(Part::vertex_count).sum::<u128>();
+        let nodes = self.parts.iter().map(PlantPart::vertex_count).sum::<u128>();
         if nodes > u128::from(MAX_NODES) {
             return Err(ShapeError::TooLarge {
                 shape: SHAPE,
@@ -271,7 +273,7 @@ impl Plant {
     /// The number of vertices of its surface.
     pub fn vertex_count(&self) -> Result<u64, ShapeError> {
         self.check()?;
-        Ok(self.parts.iter().map(Part::vertex_count).sum::<u128>() as u64)
+        Ok(self.parts.iter().map(PlantPart::vertex_count).sum::<u128>() as u64)
     }
 
     /// Its surface: closed tubes round round parts, the middle sheets of flat ones.
@@ -290,7 +292,7 @@ impl Plant {
                 });
             };
             match part.section {
-                Section::Round { .. } => {
+                PlantSection::Round { .. } => {
                     let n = part.cells[1];
                     for (k, s) in stations.iter().enumerate() {
                         for a in 0..n {
@@ -317,7 +319,7 @@ impl Plant {
                         triangles.push([root + 1, at(rings, a), at(rings, a + 1)]);
                     }
                 }
-                Section::Flat { .. } => {
+                PlantSection::Flat { .. } => {
                     let n = part.cells[1];
                     for (k, s) in stations.iter().enumerate() {
                         for a in 0..=n {
@@ -401,10 +403,10 @@ fn inner(points: &[Vec3], i: usize) -> Vec3 {
 mod tests {
     use super::*;
 
-    fn branch(points: Vec<Vec3>) -> Part {
-        Part {
+    fn branch(points: Vec<Vec3>) -> PlantPart {
+        PlantPart {
             points,
-            section: Section::Round {
+            section: PlantSection::Round {
                 radii: vec![0.1, 0.05],
             },
             up: Vec3::z(),
@@ -447,24 +449,24 @@ mod tests {
     #[test]
     fn what_cannot_grow_is_refused_by_name() {
         let good = branch(vec![Vec3::zeros(), Vec3::x()]);
-        let name = |part: Part| match (Plant { parts: vec![part] }).check() {
+        let name = |part: PlantPart| match (Plant { parts: vec![part] }).check() {
             Err(ShapeError::Parameter { parameter, .. }) => parameter,
             _ => "none",
         };
         assert_eq!(name(good.clone()), "none");
         assert_eq!(name(branch(vec![Vec3::zeros()])), "points");
         assert_eq!(name(branch(vec![Vec3::zeros(); 2])), "points");
-        let frames = Part {
+        let frames = PlantPart {
             frames: [1, 1],
             ..good.clone()
         };
         assert_eq!(name(frames), "frames");
-        let parent = Part {
+        let parent = PlantPart {
             parent: Some(0),
             ..good.clone()
         };
         assert_eq!(name(parent), "parent");
-        let up = Part {
+        let up = PlantPart {
             up: Vec3::zeros(),
             ..good
         };

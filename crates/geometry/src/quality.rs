@@ -1,4 +1,4 @@
-//! How well shaped the elements of a mesh are.
+//! Shape quality of the elements of a mesh.
 
 use stiction_math::Vec3;
 use stiction_math::elementary::atan2;

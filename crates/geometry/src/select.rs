@@ -45,13 +45,13 @@ pub enum Selection {
     Boundary,
 }
 
-/// Why a selection is refused.
+/// Reason for which a selection is refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SelectError {
     /// An index beyond the last node.
     #[error("node {index} does not exist; the body has {count} nodes")]
     IndexOutOfRange {
-        /// The index asked for.
+        /// The given index.
         index: u32,
         /// Number of nodes.
         count: usize,
@@ -61,13 +61,13 @@ pub enum SelectError {
     BadRegion {
         /// The kind of region.
         region: &'static str,
-        /// What is wrong with it.
+        /// The defect of the expression.
         reason: &'static str,
     },
-    /// More nodes were asked for than there are.
-    #[error("the selection asks for {asked} nodes, but the body has {count}")]
+    /// The selection has more nodes than the body.
+    #[error("the selection has {asked} nodes, but the body has {count}")]
     TooFew {
-        /// Number of nodes asked for.
+        /// Number of nodes selected.
         asked: usize,
         /// Number of nodes.
         count: usize,
@@ -75,7 +75,7 @@ pub enum SelectError {
 }
 
 impl TriMesh {
-    /// The chosen vertices, ascending, each once. An empty result is no error: the caller knows
+    /// The chosen vertices, ascending, each once. An empty result is no error: the caller decides
     /// whether it makes sense.
     pub fn select(&self, selection: &Selection) -> Result<Vec<u32>, SelectError> {
         select(&self.positions, selection, || self.boundary_vertices())
@@ -83,14 +83,14 @@ impl TriMesh {
 }
 
 impl TetMesh {
-    /// The chosen vertices, ascending, each once. An empty result is no error: the caller knows
+    /// The chosen vertices, ascending, each once. An empty result is no error: the caller decides
     /// whether it makes sense.
     pub fn select(&self, selection: &Selection) -> Result<Vec<u32>, SelectError> {
         select(&self.positions, selection, || self.surface().1)
     }
 }
 
-/// The chosen nodes among the given positions; `boundary` is asked for only if needed.
+/// The chosen nodes among the given positions; `boundary` is evaluated only if needed.
 pub fn select(
     positions: &[Vec3],
     selection: &Selection,

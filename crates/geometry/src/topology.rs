@@ -1,4 +1,4 @@
-//! Who is next to whom: edges, hinges, boundaries, components, adjacency and the surface of a
+//! Mesh connectivity: edges, hinges, boundaries, components, adjacency and the surface of a
 //! tetrahedral mesh.
 //!
 //! Everything is found by sorting, in O(n log n), and returned in an order that depends on the

@@ -5,24 +5,24 @@
 use proptest::prelude::*;
 use stiction_geometry::Aabb;
 use stiction_geometry::SplitMix;
-use stiction_geometry::collide::bvh::{Bound, Bvh, BvhError};
+use stiction_geometry::collide::bvh::{Aabb32, Bvh, BvhError};
 use stiction_math::Vec3;
 
-fn brute_self(boxes: &[Bound]) -> Vec<[u32; 2]> {
+fn brute_self(boxes: &[Aabb32]) -> Vec<[u32; 2]> {
     let n = boxes.len() as u32;
     let all = (0..n).flat_map(|i| (i + 1..n).map(move |j| [i, j]));
     all.filter(|[i, j]| boxes[*i as usize].overlaps(&boxes[*j as usize]))
         .collect()
 }
 
-fn brute(a: &[Bound], b: &[Bound]) -> Vec<[u32; 2]> {
+fn brute(a: &[Aabb32], b: &[Aabb32]) -> Vec<[u32; 2]> {
     let all = (0..a.len() as u32).flat_map(|i| (0..b.len() as u32).map(move |j| [i, j]));
     all.filter(|[i, j]| a[*i as usize].overlaps(&b[*j as usize]))
         .collect()
 }
 
 /// Boxes of very different sizes, points, plates and lattice boxes that touch exactly.
-fn boxes(most: usize) -> impl Strategy<Value = Vec<Bound>> {
+fn boxes(most: usize) -> impl Strategy<Value = Vec<Aabb32>> {
     let free = (
         [-1.0..1.0f32, -1.0..1.0, -1.0..1.0],
         [0.0..0.3f32, 0.0..0.3, 0.0..0.3],
@@ -31,7 +31,7 @@ fn boxes(most: usize) -> impl Strategy<Value = Vec<Bound>> {
         .prop_map(|(c, r)| (c.map(|x| x as f32), r.map(|x| x as f32)));
     let flat = ([-1.0..1.0f32, -1.0..1.0], 0.0..0.2f32)
         .prop_map(|([x, y], r)| ([x, y, 0.25], [r, r, 0.0]));
-    let one = prop_oneof![free, grid, flat].prop_map(|(c, r)| Bound {
+    let one = prop_oneof![free, grid, flat].prop_map(|(c, r)| Aabb32 {
         min: std::array::from_fn(|k| c[k] - r[k]),
         max: std::array::from_fn(|k| c[k] + r[k]),
     });
@@ -62,9 +62,9 @@ proptest! {
     #[test]
     fn a_refitted_tree_answers_like_a_new_one(a in boxes(300), seed in 0..u64::MAX) {
         let mut random = SplitMix::new(seed);
-        let moved: Vec<Bound> = a.iter().map(|b| {
+        let moved: Vec<Aabb32> = a.iter().map(|b| {
             let d = random.uniform() as f32;
-            Bound { min: b.min.map(|x| x + d), max: b.max.map(|x| x + d) }
+            Aabb32 { min: b.min.map(|x| x + d), max: b.max.map(|x| x + d) }
         }).collect();
         let mut tree = Bvh::build(&a).unwrap();
         tree.refit(&moved).unwrap();
@@ -78,7 +78,7 @@ proptest! {
 
 #[test]
 fn none_one_and_many_equal_boxes() {
-    let b = Bound {
+    let b = Aabb32 {
         min: [0.0; 3],
         max: [1.0; 3],
     };
@@ -89,7 +89,7 @@ fn none_one_and_many_equal_boxes() {
         assert_eq!(tree.self_pairs(all_kept), brute_self(&boxes));
     }
     let points = vec![
-        Bound {
+        Aabb32 {
             min: [2.0; 3],
             max: [2.0; 3]
         };
@@ -115,14 +115,14 @@ fn boxes_that_overlap_in_double_precision_overlap_after_rounding() {
             max: Vec3::new(shared.max(c), a, c),
         };
         assert!(left.overlaps(&right));
-        assert!(Bound::from(&left).overlaps(&Bound::from(&right)));
+        assert!(Aabb32::from(&left).overlaps(&Aabb32::from(&right)));
     }
 }
 
 /// Small boxes scattered over a square; the second set is the first after it was stirred.
-fn stirred(n: usize) -> [Vec<Bound>; 2] {
+fn stirred(n: usize) -> [Vec<Aabb32>; 2] {
     let mut random = SplitMix::new(9);
-    let make = |x: f32, y: f32| Bound {
+    let make = |x: f32, y: f32| Aabb32 {
         min: [x, y, 0.0],
         max: [x + 0.01, y + 0.01, 0.01],
     };

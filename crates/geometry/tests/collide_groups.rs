@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use stiction_geometry::collide::{Candidate, Candidates, Surface, SweptSurface};
+use stiction_geometry::collide::{Candidate, Candidates, CollisionSurface, SweptSurface};
 use stiction_math::Vec3;
 
 /// A tube of `n` segments: all its edges along the axis are close to many others.
@@ -27,7 +27,7 @@ fn a_rigid_body_is_not_searched_for_pairs_of_its_own() {
     let n = 200;
     let (mut x, mut triangles) = tube(n, 0, Vec3::zeros());
     let met = |x: &[Vec3], triangles: &[[u32; 3]], groups: Vec<u32>| {
-        let surface = Surface::new(triangles, &[]).unwrap();
+        let surface = CollisionSurface::new(triangles, &[]).unwrap();
         let owner = groups.clone();
         let surface = surface.with_groups(groups.into());
         let s = SweptSurface::build(surface, x, x, 1e-3).unwrap();
@@ -39,11 +39,11 @@ fn a_rigid_body_is_not_searched_for_pairs_of_its_own() {
                 Candidate::EdgeEdge(e, f) => (e[0], f[0]),
             };
             let (a, b) = (owner[a as usize], owner[b as usize]);
-            a != b || a == Surface::NO_GROUP
+            a != b || a == CollisionSurface::NO_GROUP
         });
         (found, asked.into_inner())
     };
-    let none = vec![Surface::NO_GROUP; x.len()];
+    let none = vec![CollisionSurface::NO_GROUP; x.len()];
     assert!(met(&x, &triangles, none).1 > n as usize);
     let (found, asked) = met(&x, &triangles, vec![7; x.len()]);
     assert_eq!((found.len(), asked), (0, 0));
@@ -53,7 +53,7 @@ fn a_rigid_body_is_not_searched_for_pairs_of_its_own() {
     triangles.extend(more);
     let groups: Vec<u32> = (0..4 * n).map(|v| v / (2 * n)).collect();
     let (found, asked) = met(&x, &triangles, groups.clone());
-    let surface = Surface::new(&triangles, &[]).unwrap();
+    let surface = CollisionSurface::new(&triangles, &[]).unwrap();
     let s = SweptSurface::build(surface, &x, &x, 1e-3).unwrap();
     let apart = |v: u32, w: u32| groups[v as usize] != groups[w as usize];
     let expected = Candidates::within(&s, |pair| match pair {

@@ -76,7 +76,7 @@ fn orientations_have_the_exact_sign() {
     assert!(zeros > 1_000 && zeros < 30_000);
 }
 
-/// Where the line of the segment meets the plane, by solving for it.
+/// Intersection of the line of the segment with the plane, by solving for it.
 fn meets(s: &[Int3], t: &[Int3]) -> bool {
     let n = cross(&sub(&t[1], &t[0]), &sub(&t[2], &t[0]));
     let (dp, dq) = (dot(&n, &sub(&s[0], &t[0])), dot(&n, &sub(&s[1], &t[0])));

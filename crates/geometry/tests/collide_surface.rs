@@ -14,9 +14,9 @@ use std::collections::BTreeSet;
 
 use stiction_geometry::collide::ccd::{self, CcdConfig};
 use stiction_geometry::collide::{
-    Candidate, Candidates, ContactKind, EdgeFeature, End, EndBox, Surface, SurfaceError,
-    SweptSurface, TriangleFeature, earliest_step, earliest_step_within, edge_edge, point_triangle,
-    proximity, proximity_within, segment_meets_triangle, triangles_intersect,
+    Candidate, Candidates, CollisionSurface, EdgeFeature, EndBox, EndPosition, ProximityKind,
+    SurfaceError, SweptSurface, TriangleFeature, earliest_step, earliest_step_within, edge_edge,
+    point_triangle, proximity, proximity_within, segment_meets_triangle, triangles_intersect,
 };
 use stiction_geometry::{Aabb, SplitMix};
 use stiction_math::Vec3;
@@ -53,7 +53,7 @@ fn any(_: Candidate) -> bool {
 }
 
 /// Every pair of features that shares no vertex, by brute force.
-fn all_pairs(s: &Surface) -> Candidates {
+fn all_pairs(s: &CollisionSurface) -> Candidates {
     let mut all = Candidates::default();
     for &v in s.vertices() {
         for t in s.triangles().iter().filter(|t| !t.contains(&v)) {
@@ -70,12 +70,12 @@ fn all_pairs(s: &Surface) -> Candidates {
     all
 }
 
-fn scene(seed: u64) -> (Surface, Vec<Vec3>, Vec<Vec3>) {
+fn scene(seed: u64) -> (CollisionSurface, Vec<Vec3>, Vec<Vec3>) {
     let mut random = SplitMix::new(seed);
     let (x, triangles) = sheets(2, 4, 0.2);
     let start = jitter(&mut random, &x, 0.08);
     let end = jitter(&mut random, &start, 0.3);
-    (Surface::new(&triangles, &[]).unwrap(), start, end)
+    (CollisionSurface::new(&triangles, &[]).unwrap(), start, end)
 }
 
 #[test]
@@ -104,9 +104,10 @@ fn candidates_contain_every_pair_that_comes_within_the_margin_and_none_whose_way
             times.any(|t| overlap(&at(first, t), &at(second, t), margin))
         };
         // At no time, however different.
-        let way = |v: &[u32]| [at(v, 0.0), at(v, 1.0)].concat();
-        let apart =
-            |first: &[u32], second: &[u32]| !overlap(&way(first), &way(second), 1.01 * margin);
+        let motion = |v: &[u32]| [at(v, 0.0), at(v, 1.0)].concat();
+        let apart = |first: &[u32], second: &[u32]| {
+            !overlap(&motion(first), &motion(second), 1.01 * margin)
+        };
         let mut least = all_pairs(&surface);
         let mut most = least.clone();
         least.vertex_face.retain(|v| comes(&v[..1], &v[1..]));
@@ -139,8 +140,8 @@ fn candidates_contain_every_pair_that_comes_within_the_margin_and_none_whose_way
 #[test]
 fn what_moves_together_meets_no_more_than_at_rest() {
     let (surface, start, end) = scene(5);
-    let way = Vec3::new(2.0, -3.0, 1.0);
-    let moved = |x: &[Vec3]| x.iter().map(|x| x + way).collect::<Vec<_>>();
+    let motion = Vec3::new(2.0, -3.0, 1.0);
+    let moved = |x: &[Vec3]| x.iter().map(|x| x + motion).collect::<Vec<_>>();
     let count = |end: &Vec<Vec3>| {
         let swept = SweptSurface::build_moving(surface.clone(), &start, end, 0.01).unwrap();
         Candidates::within(&swept, any).len()
@@ -149,11 +150,11 @@ fn what_moves_together_meets_no_more_than_at_rest() {
         let (apart, together) = (count(end), count(&moved(end)));
         assert!(apart.abs_diff(together) * 100 < apart, "{apart} {together}");
     }
-    // Boxes around whole ways meet all that is there.
+    // Boxes around whole trajectories contain all positions.
     let moved = moved(&end);
     let swept = SweptSurface::build(surface.clone(), &start, &moved, 0.01).unwrap();
     assert!(Candidates::within(&swept, any).len() > 5 * count(&moved));
-    // Ends that are known to a box cover all that may happen in it.
+    // Ends that are bounded by a box cover all positions in it.
     let corners = |(a, b): (&Vec3, &Vec3)| [a.inf(b), a.sup(b)];
     let ends: Vec<[Vec3; 2]> = start.iter().zip(&end).map(corners).collect();
     let all = SweptSurface::build_moving(surface.clone(), &start, ends.as_slice(), 0.0).unwrap();
@@ -176,8 +177,8 @@ fn filters_and_two_surfaces_select_from_the_same_pairs() {
     });
     assert!(mixed.len() > 100 && mixed.len() < Candidates::within(&whole, any).len());
     let (low, high): (Vec<_>, Vec<_>) = surface.triangles().iter().partition(|t| lower(t[0]));
-    let [low, high] = [low, high].map(|t| Surface::new(&t, &[]).unwrap());
-    let part = |s: &Surface| SweptSurface::build(s.clone(), &start, &end, 0.01).unwrap();
+    let [low, high] = [low, high].map(|t| CollisionSurface::new(&t, &[]).unwrap());
+    let part = |s: &CollisionSurface| SweptSurface::build(s.clone(), &start, &end, 0.01).unwrap();
     // Parts number their edges by themselves.
     let named = |mut pairs: Candidates| {
         for pair in &mut pairs.edge_edge {
@@ -245,10 +246,10 @@ fn contacts_are_all_pairs_within_the_distance_each_once() {
         let (x, triangles) = sheets(3, 4, 0.1);
         // Every other scene stays aligned, where closest features are degenerate.
         let x = jitter(&mut random, &x, if seed % 2 == 0 { 0.03 } else { 0.0 });
-        let surface = Surface::new(&triangles, &[]).unwrap();
+        let surface = CollisionSurface::new(&triangles, &[]).unwrap();
         let distance = 0.1 + 1e-9;
         let swept = SweptSurface::build(surface.clone(), &x, &x, distance).unwrap();
-        let zero = |_: ContactKind, _: &[u32; 4]| Vec3::zeros();
+        let zero = |_: ProximityKind, _: &[u32; 4]| Vec3::zeros();
         let found = proximity(
             &Candidates::within(&swept, any),
             &surface,
@@ -303,10 +304,10 @@ fn contacts_are_all_pairs_within_the_distance_each_once() {
             .iter()
             .map(|c| {
                 let (first, count) = match c.kind {
-                    ContactKind::VertexVertex => (1, 2),
-                    ContactKind::VertexEdge => (1, 3),
-                    ContactKind::VertexFace => (1, 4),
-                    ContactKind::EdgeEdge => (2, 4),
+                    ProximityKind::VertexVertex => (1, 2),
+                    ProximityKind::VertexEdge => (1, 3),
+                    ProximityKind::VertexFace => (1, 4),
+                    ProximityKind::EdgeEdge => (2, 4),
                 };
                 let mut a = c.vertices[..first].to_vec();
                 let mut b = c.vertices[first..count].to_vec();
@@ -340,13 +341,13 @@ fn the_same_bits_for_any_number_of_threads() {
     let mut random = SplitMix::new(4);
     let start = jitter(&mut random, &x, 0.01);
     let end = jitter(&mut random, &start, 0.1);
-    let surface = Surface::new(&triangles, &[]).unwrap();
+    let surface = CollisionSurface::new(&triangles, &[]).unwrap();
     let run = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         pool.build().unwrap().install(|| {
             let mut swept = SweptSurface::build(surface.clone(), &start, &start, 0.02).unwrap();
             let still = Candidates::within(&swept, any);
-            let none = |_: ContactKind, _: &[u32; 4]| Vec3::zeros();
+            let none = |_: ProximityKind, _: &[u32; 4]| Vec3::zeros();
             let contacts = proximity(&still, &surface, &start, 0.05, none).unwrap();
             let streamed = proximity_within(&swept, &start, 0.05, any, none).unwrap();
             assert_eq!(contacts, streamed);
@@ -375,7 +376,7 @@ fn what_is_streamed_is_what_candidates_hold() {
         let (x, triangles) = sheets(3, 15, 0.03);
         let start = jitter(&mut random, &x, 0.01);
         let end = jitter(&mut random, &start, 0.05);
-        let surface = Surface::new(&triangles, &rods).unwrap();
+        let surface = CollisionSurface::new(&triangles, &rods).unwrap();
         let swept = SweptSurface::build(surface.clone(), &start, &end, 0.03).unwrap();
         let odd = |c: Candidate| match c {
             Candidate::VertexFace(v, t) => (v + t[0]) % 3 != seed as u32 % 3,
@@ -394,7 +395,7 @@ fn what_is_streamed_is_what_candidates_hold() {
         });
         assert!(seen.is_empty());
         let listed = Candidates::within(&swept, odd);
-        let side = |_: ContactKind, v: &[u32; 4]| Vec3::new(f64::from(v[0]), 1.0, 2.0);
+        let side = |_: ProximityKind, v: &[u32; 4]| Vec3::new(f64::from(v[0]), 1.0, 2.0);
         let contacts = proximity(&listed, &surface, &start, 0.03, side).unwrap();
         let streamed = proximity_within(&swept, &start, 0.03, odd, side).unwrap();
         assert!(contacts.len() > 1_000);
@@ -407,7 +408,7 @@ fn what_is_streamed_is_what_candidates_hold() {
     }
 }
 
-/// Single precision costs a little room and no corner.
+/// Single precision enlarges boxes slightly and loses no corner.
 #[test]
 fn boxes_of_ends_contain_their_corners() {
     let mut random = SplitMix::new(3);
@@ -430,7 +431,7 @@ fn boxes_of_ends_contain_their_corners() {
 #[test]
 fn margins_of_vertices_are_those_of_their_pairs() {
     let (x, triangles) = sheets(3, 6, 0.1);
-    let surface = Surface::new(&triangles, &[]).unwrap();
+    let surface = CollisionSurface::new(&triangles, &[]).unwrap();
     let sheet = |v: u32| v as usize / 49;
     let margins = |of: [f64; 3]| -> Vec<f64> { (0..147).map(|v| of[sheet(v)]).collect() };
     let met = |of: [f64; 3]| -> BTreeSet<[usize; 2]> {
@@ -495,7 +496,7 @@ fn crumpled_sheets_never_intersect_after_safe_steps() {
     for seed in 0..scenes {
         let mut random = SplitMix::new(seed);
         let (mut x, triangles) = sheets(2, 5, 0.1);
-        let surface = Surface::new(&triangles, &[]).unwrap();
+        let surface = CollisionSurface::new(&triangles, &[]).unwrap();
         let mut swept = SweptSurface::build(surface.clone(), &x, &x, 0.0).unwrap();
         // Which pairs meet; by brute force, so that it does not share the hierarchy's faults.
         let meet = |x: &[Vec3]| {
@@ -549,19 +550,19 @@ fn rods_meet_rods_and_triangles() {
     .iter()
     .map(|p| far + Vec3::from(*p))
     .collect();
-    let surface = Surface::new(&[[0, 1, 2]], &[[4, 3], [5, 6]]).unwrap();
+    let surface = CollisionSurface::new(&[[0, 1, 2]], &[[4, 3], [5, 6]]).unwrap();
     let swept = SweptSurface::build(surface.clone(), &x, &x, 0.025).unwrap();
     let pairs = Candidates::within(&swept, any);
     let near = proximity(&pairs, &surface, &x, 0.025, |_, _| Vec3::zeros()).unwrap();
     let found: Vec<_> = near.iter().map(|c| (c.kind, c.vertices)).collect();
     let expected = [
-        (ContactKind::VertexFace, [3, 0, 1, 2]),
-        (ContactKind::VertexFace, [4, 0, 1, 2]),
-        (ContactKind::EdgeEdge, [3, 4, 5, 6]),
+        (ProximityKind::VertexFace, [3, 0, 1, 2]),
+        (ProximityKind::VertexFace, [4, 0, 1, 2]),
+        (ProximityKind::EdgeEdge, [3, 4, 5, 6]),
     ];
     assert_eq!(found, expected);
     for (c, gap) in near.iter().zip([0.01, 0.01, 0.02]) {
-        let side = if c.kind == ContactKind::EdgeEdge {
+        let side = if c.kind == ProximityKind::EdgeEdge {
             -1.0
         } else {
             1.0
@@ -573,7 +574,7 @@ fn rods_meet_rods_and_triangles() {
 
 #[test]
 fn bad_input_is_refused_by_name() {
-    let twice = Surface::new(&[[0, 1, 2], [3, 1, 3]], &[]);
+    let twice = CollisionSurface::new(&[[0, 1, 2], [3, 1, 3]], &[]);
     assert_eq!(
         twice.unwrap_err(),
         SurfaceError::Repeated {
@@ -581,7 +582,7 @@ fn bad_input_is_refused_by_name() {
             vertex: 3
         }
     );
-    let rod = Surface::new(&[[0, 1, 2]], &[[0, 5], [4, 4]]);
+    let rod = CollisionSurface::new(&[[0, 1, 2]], &[[0, 5], [4, 4]]);
     assert_eq!(
         rod.unwrap_err(),
         SurfaceError::Repeated {
@@ -590,7 +591,7 @@ fn bad_input_is_refused_by_name() {
         }
     );
     let (mut x, triangles) = sheets(1, 2, 0.1);
-    let surface = Surface::new(&triangles, &[]).unwrap();
+    let surface = CollisionSurface::new(&triangles, &[]).unwrap();
     let build = |x: &[Vec3], margin| {
         SweptSurface::build(surface.clone(), x, x, margin)
             .map(|_| ())
@@ -606,7 +607,7 @@ fn bad_input_is_refused_by_name() {
     let pairs = Candidates::within(&swept, any);
     let step = earliest_step(&pairs, &surface, &x, &x[..8], &CcdConfig::new(0.0));
     assert_eq!(step.unwrap_err(), expected);
-    let zero = |_: ContactKind, _: &[u32; 4]| Vec3::zeros();
+    let zero = |_: ProximityKind, _: &[u32; 4]| Vec3::zeros();
     let near = |x: &[Vec3], d| proximity(&pairs, &surface, x, d, zero).unwrap_err();
     assert_eq!(near(&x[..8], 1.0), expected);
     let foreign = Candidates {
@@ -628,9 +629,9 @@ fn what_is_said_to_stay_apart_meets_nowhere_in_its_corners() {
     let mut proven = 0;
     for round in 0..4000 {
         let start: [Vec3; 4] = std::array::from_fn(|_| Vec3::new(unit(), unit(), unit()));
-        let way = Vec3::new(unit(), unit(), unit()) * 3.0;
+        let motion = Vec3::new(unit(), unit(), unit()) * 3.0;
         let ends = start.map(|x| {
-            let end = x + way + Vec3::new(unit(), unit(), unit()) * 0.3;
+            let end = x + motion + Vec3::new(unit(), unit(), unit()) * 0.3;
             let half = Vec3::new(unit(), unit(), unit()).abs() * 0.1;
             [end - half, end + half]
         });

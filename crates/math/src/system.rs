@@ -13,7 +13,7 @@ use std::{borrow::Borrow, sync::Arc};
 use rayon::prelude::*;
 
 use elimination::{Eliminated, Elimination};
-pub use part::{Part, PartShape};
+pub use part::{MatrixPart, PartShape};
 
 use crate::{
     BandedError, BandedFactors, BlockError, Factor, FactorError, Mat3, Mat6, Ordering,
@@ -25,7 +25,7 @@ use crate::{
 /// A symmetric positive definite matrix over all 3-blocks of a model.
 #[derive(Clone, Debug)]
 pub struct SystemMatrix {
-    parts: Vec<Part>,
+    parts: Vec<MatrixPart>,
     /// The first block of each part, and the number of blocks at the end.
     starts: Vec<usize>,
     /// Blocks (i, j) with i < j outside the patterns of all parts, sorted; (j, i) is the transpose.
@@ -40,7 +40,7 @@ impl SystemMatrix {
         let mut starts = vec![0];
         let mut parts = Vec::with_capacity(shapes.len());
         for shape in shapes {
-            let part = Part::zeros(shape);
+            let part = MatrixPart::zeros(shape);
             starts.push(starts[starts.len() - 1] + part.len());
             parts.push(part);
         }
@@ -73,12 +73,12 @@ impl SystemMatrix {
     }
 
     /// The parts, one per body.
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[MatrixPart] {
         &self.parts
     }
 
     /// The parts, one per body.
-    pub fn parts_mut(&mut self) -> &mut [Part] {
+    pub fn parts_mut(&mut self) -> &mut [MatrixPart] {
         &mut self.parts
     }
 
@@ -96,7 +96,7 @@ impl SystemMatrix {
 
     /// A ← 0.
     pub fn set_zero(&mut self) {
-        self.parts.par_iter_mut().for_each(Part::set_zero);
+        self.parts.par_iter_mut().for_each(MatrixPart::set_zero);
         self.couplings.fill(Mat3::zeros());
     }
 
@@ -110,9 +110,9 @@ impl SystemMatrix {
         let first = self.starts[p];
         match &self.parts[p] {
             _ if p != self.part_of(j) => true,
-            Part::Banded(m) => i != j && !m.layout().has_block(i - first, j - first),
-            Part::Scalar(m) => i != j && !m.has(i - first, j - first),
-            Part::Sparse(_) | Part::Dense(_) => false,
+            MatrixPart::Banded(m) => i != j && !m.layout().has_block(i - first, j - first),
+            MatrixPart::Scalar(m) => i != j && !m.has(i - first, j - first),
+            MatrixPart::Sparse(_) | MatrixPart::Dense(_) => false,
         }
     }
 
@@ -141,10 +141,10 @@ impl SystemMatrix {
         let p = self.part_of(i);
         let local = i - self.starts[p];
         match &self.parts[p] {
-            Part::Sparse(m) => m.diagonal(local),
-            Part::Dense(m) => m.fixed_view::<3, 3>(3 * local, 3 * local).into_owned(),
-            Part::Banded(m) => m.diagonal(local),
-            Part::Scalar(m) => Mat3::from_diagonal_element(m.get(local, local)),
+            MatrixPart::Sparse(m) => m.diagonal(local),
+            MatrixPart::Dense(m) => m.fixed_view::<3, 3>(3 * local, 3 * local).into_owned(),
+            MatrixPart::Banded(m) => m.diagonal(local),
+            MatrixPart::Scalar(m) => Mat3::from_diagonal_element(m.get(local, local)),
         }
     }
 
@@ -159,10 +159,10 @@ impl SystemMatrix {
                 return;
             }
             match part {
-                Part::Sparse(m) => m.eliminate(fixed, 1.0),
-                Part::Banded(m) => m.eliminate(|component| fixed[component / 3]),
-                Part::Scalar(m) => m.eliminate(fixed),
-                Part::Dense(m) => {
+                MatrixPart::Sparse(m) => m.eliminate(fixed, 1.0),
+                MatrixPart::Banded(m) => m.eliminate(|component| fixed[component / 3]),
+                MatrixPart::Scalar(m) => m.eliminate(fixed),
+                MatrixPart::Dense(m) => {
                     for i in (0..2).filter(|&i| fixed[i]) {
                         m.fixed_rows_mut::<3>(3 * i).fill(0.0);
                         m.fixed_columns_mut::<3>(3 * i).fill(0.0);
@@ -197,9 +197,9 @@ impl SystemMatrix {
                 .map(|&(i, j)| [i - range.start, j - range.start])
                 .collect();
             *part = match part {
-                Part::Banded(m) => Part::Sparse(m.to_sparse(&more)?),
-                Part::Scalar(m) => Part::Sparse(m.to_sparse(&more)?),
-                Part::Sparse(_) | Part::Dense(_) => continue,
+                MatrixPart::Banded(m) => MatrixPart::Sparse(m.to_sparse(&more)?),
+                MatrixPart::Scalar(m) => MatrixPart::Sparse(m.to_sparse(&more)?),
+                MatrixPart::Sparse(_) | MatrixPart::Dense(_) => continue,
             };
         }
         (copy.pairs, copy.couplings) = (Vec::new(), Vec::new());
@@ -217,7 +217,7 @@ impl SystemMatrix {
 
     /// Whether a part is banded.
     pub fn has_bands(&self) -> bool {
-        self.parts.iter().any(Part::has_bands)
+        self.parts.iter().any(MatrixPart::has_bands)
     }
 
     /// Heap memory of the values [bytes].
@@ -226,10 +226,10 @@ impl SystemMatrix {
             .parts
             .iter()
             .map(|p| match p {
-                Part::Sparse(m) => m.bytes(),
-                Part::Dense(_) => size_of::<Mat6>(),
-                Part::Banded(m) => m.bytes(),
-                Part::Scalar(m) => m.bytes(),
+                MatrixPart::Sparse(m) => m.bytes(),
+                MatrixPart::Dense(_) => size_of::<Mat6>(),
+                MatrixPart::Banded(m) => m.bytes(),
+                MatrixPart::Scalar(m) => m.bytes(),
             })
             .sum();
         parts + self.couplings.len() * (size_of::<Mat3>() + 8)
@@ -246,10 +246,10 @@ impl LinearOperator for SystemMatrix {
         for_parts_mut(&self.starts, y, 1, &|p, y: &mut [Vec3]| {
             let x = &x[self.starts[p]..self.starts[p + 1]];
             match &self.parts[p] {
-                Part::Sparse(m) => m.apply(x, y),
-                Part::Banded(m) => m.apply(x, y),
-                Part::Scalar(m) => m.apply(x, y),
-                Part::Dense(m) => {
+                MatrixPart::Sparse(m) => m.apply(x, y),
+                MatrixPart::Banded(m) => m.apply(x, y),
+                MatrixPart::Scalar(m) => m.apply(x, y),
+                MatrixPart::Dense(m) => {
                     let mut six = nalgebra::Vector6::zeros();
                     six.fixed_rows_mut::<3>(0).copy_from(&x[0]);
                     six.fixed_rows_mut::<3>(3).copy_from(&x[1]);
@@ -332,12 +332,12 @@ impl SystemFactor {
             .par_iter()
             .enumerate()
             .map(|(part, p)| match p {
-                Part::Dense(_) => Ok(PartFactor::Dense(Box::new(Mat6::zeros()))),
-                Part::Banded(m) => Ok(PartFactor::Banded(BandedFactors::new(Arc::clone(
+                MatrixPart::Dense(_) => Ok(PartFactor::Dense(Box::new(Mat6::zeros()))),
+                MatrixPart::Banded(m) => Ok(PartFactor::Banded(BandedFactors::new(Arc::clone(
                     m.layout(),
                 )))),
-                Part::Scalar(m) => Ok(PartFactor::Scalar(ScalarFactors::new(m))),
-                Part::Sparse(m) => {
+                MatrixPart::Scalar(m) => Ok(PartFactor::Scalar(ScalarFactors::new(m))),
+                MatrixPart::Sparse(m) => {
                     let named = |source| SystemError::Factor { part, source };
                     let ordering = match positions[part] {
                         [] => Ordering::Amd,
@@ -391,13 +391,25 @@ impl SystemFactor {
             self.factors.solve(x, Which::All);
             return Ok(0);
         }
-        self.rhs.clear();
-        self.rhs.extend_from_slice(x);
         let config = CgConfig {
             relative: tolerance,
             absolute: 0.0,
             max_iterations: 1000,
         };
+        self.solve_near(matrix, x, &config)
+    }
+
+    /// x ← A⁻¹ x by conjugate gradients, preconditioned with the last factor, which may be that of A
+    /// plus a positive diagonal: with the factor of A itself it is one solve and one product. Returns
+    /// the iterations. On error x is the last iterate.
+    pub fn solve_near(
+        &mut self,
+        matrix: &SystemMatrix,
+        x: &mut [Vec3],
+        config: &CgConfig,
+    ) -> Result<usize, SystemError> {
+        self.rhs.clear();
+        self.rhs.extend_from_slice(x);
         let mut eliminated;
         let preconditioner: &mut dyn Preconditioner = match self.elimination.applies(matrix) {
             false => &mut self.factors,
@@ -416,7 +428,7 @@ impl SystemFactor {
             preconditioner,
             &self.rhs,
             x,
-            &config,
+            config,
             &mut self.workspace,
         ) {
             Ok(report) => Ok(report.iterations),
@@ -447,7 +459,7 @@ impl SystemFactor {
 
 impl PartFactors {
     /// Factorises parts, each with `shift` added to its diagonal.
-    fn refactor<P: Borrow<Part> + Sync>(
+    fn refactor<P: Borrow<MatrixPart> + Sync>(
         &mut self,
         parts: &[P],
         shift: Option<&[f64]>,
@@ -462,16 +474,16 @@ impl PartFactors {
             .try_for_each(|(p, (factor, part))| {
                 let shift = shift.map(|s| &s[starts[p]..starts[p + 1]]);
                 match (factor, part.borrow()) {
-                    (PartFactor::Sparse(factor), Part::Sparse(m)) => factor
+                    (PartFactor::Sparse(factor), MatrixPart::Sparse(m)) => factor
                         .refactor(m, shift)
                         .map_err(|source| SystemError::Factor { part: p, source }),
-                    (PartFactor::Banded(factor), Part::Banded(m)) => factor
+                    (PartFactor::Banded(factor), MatrixPart::Banded(m)) => factor
                         .refactor(m, |component| shift.map_or(0.0, |s| s[component / 3]))
                         .map_err(|source| SystemError::Banded { part: p, source }),
-                    (PartFactor::Scalar(factor), Part::Scalar(m)) => factor
+                    (PartFactor::Scalar(factor), MatrixPart::Scalar(m)) => factor
                         .refactor(m, |block| shift.map_or(0.0, |s| s[block]))
                         .map_err(|source| SystemError::Banded { part: p, source }),
-                    (PartFactor::Dense(inverse), Part::Dense(m)) => {
+                    (PartFactor::Dense(inverse), MatrixPart::Dense(m)) => {
                         let mut shifted = **m;
                         if let Some(shift) = shift {
                             for c in 0..6 {

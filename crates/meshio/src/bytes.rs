@@ -1,6 +1,6 @@
-//! A cursor over a file's bytes that reads words and binary numbers and knows its line.
+//! A cursor over a file's bytes that reads words and binary numbers and tracks its line.
 
-use super::error::{MeshError, Place, Problem};
+use super::error::{FileLocation, MeshFileError, MeshFileProblem};
 
 /// A number type in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Scalar {
     }
 }
 
-/// How numbers are written.
+/// Encoding of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
     Text,
@@ -54,7 +54,7 @@ impl Encoding {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'a> {
     pub text: &'a [u8],
-    pub place: Place,
+    pub place: FileLocation,
 }
 
 impl<'a> Token<'a> {
@@ -62,31 +62,31 @@ impl<'a> Token<'a> {
         self.text.eq_ignore_ascii_case(word.as_bytes())
     }
 
-    pub fn unexpected(&self, expected: &'static str) -> MeshError {
-        MeshError::new(
+    pub fn unexpected(&self, expected: &'static str) -> MeshFileError {
+        MeshFileError::new(
             self.place,
-            Problem::Expected {
+            MeshFileProblem::Expected {
                 expected,
                 found: shorten(self.text),
             },
         )
     }
 
-    pub fn real(&self, expected: &'static str) -> Result<f64, MeshError> {
+    pub fn real(&self, expected: &'static str) -> Result<f64, MeshFileError> {
         std::str::from_utf8(self.text)
             .ok()
             .and_then(|text| text.parse().ok())
             .ok_or_else(|| self.unexpected(expected))
     }
 
-    pub fn integer(&self, expected: &'static str) -> Result<i64, MeshError> {
+    pub fn integer(&self, expected: &'static str) -> Result<i64, MeshFileError> {
         std::str::from_utf8(self.text)
             .ok()
             .and_then(|text| text.parse().ok())
             .ok_or_else(|| self.unexpected(expected))
     }
 
-    pub fn count(&self, expected: &'static str) -> Result<u64, MeshError> {
+    pub fn count(&self, expected: &'static str) -> Result<u64, MeshFileError> {
         std::str::from_utf8(self.text)
             .ok()
             .and_then(|text| text.parse().ok())
@@ -117,9 +117,12 @@ pub(super) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// Fails when there is nothing but white space, the one problem that every format shares.
-    pub fn new(bytes: &'a [u8]) -> Result<Self, MeshError> {
+    pub fn new(bytes: &'a [u8]) -> Result<Self, MeshFileError> {
         if bytes.iter().all(u8::is_ascii_whitespace) {
-            return Err(MeshError::new(Place::File, Problem::Empty));
+            return Err(MeshFileError::new(
+                FileLocation::File,
+                MeshFileProblem::Empty,
+            ));
         }
         Ok(Cursor {
             bytes,
@@ -135,7 +138,7 @@ impl<'a> Cursor<'a> {
         self
     }
 
-    /// The same file, cut off at `end`: nothing behind it can be read.
+    /// Limits the cursor to the bytes before `end`.
     pub fn until(mut self, end: usize) -> Self {
         self.bytes = &self.bytes[..end.min(self.bytes.len())];
         self
@@ -154,15 +157,15 @@ impl<'a> Cursor<'a> {
     }
 
     /// The place of the next byte of binary data.
-    pub fn byte_place(&self) -> Place {
-        Place::Byte {
+    pub fn byte_place(&self) -> FileLocation {
+        FileLocation::Byte {
             offset: self.position,
         }
     }
 
     /// The place of the next byte of text.
-    pub fn text_place(&self) -> Place {
-        Place::Text {
+    pub fn text_place(&self) -> FileLocation {
+        FileLocation::Text {
             line: self.line,
             offset: self.position,
             length: 0,
@@ -170,7 +173,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The place of the next word or number.
-    pub fn place(&self, encoding: Encoding) -> Place {
+    pub fn place(&self, encoding: Encoding) -> FileLocation {
         match encoding {
             Encoding::Text => self.text_place(),
             Encoding::Little | Encoding::Big => self.byte_place(),
@@ -215,7 +218,7 @@ impl<'a> Cursor<'a> {
         }
         let token = Token {
             text: &rest[..length],
-            place: Place::Text {
+            place: FileLocation::Text {
                 line: self.line,
                 offset: self.position,
                 length,
@@ -242,14 +245,14 @@ impl<'a> Cursor<'a> {
         ahead.next()
     }
 
-    pub fn token(&mut self, expected: &'static str) -> Result<Token<'a>, MeshError> {
+    pub fn token(&mut self, expected: &'static str) -> Result<Token<'a>, MeshFileError> {
         let end = self.text_place();
         self.next()
-            .ok_or_else(|| MeshError::new(end, Problem::Ended { expected }))
+            .ok_or_else(|| MeshFileError::new(end, MeshFileProblem::Ended { expected }))
     }
 
     /// The next word, which must be `word` (in upper or lower case).
-    pub fn keyword(&mut self, word: &'static str) -> Result<Token<'a>, MeshError> {
+    pub fn keyword(&mut self, word: &'static str) -> Result<Token<'a>, MeshFileError> {
         let token = self.token(word)?;
         if token.is(word) {
             Ok(token)
@@ -265,7 +268,7 @@ impl<'a> Cursor<'a> {
         let line = &rest[..length.unwrap_or(rest.len())];
         let token = Token {
             text: line.trim_ascii(),
-            place: Place::Text {
+            place: FileLocation::Text {
                 line: self.line,
                 offset: self.position,
                 length: line.len(),
@@ -275,17 +278,21 @@ impl<'a> Cursor<'a> {
         token
     }
 
-    pub fn take(&mut self, count: usize, expected: &'static str) -> Result<&'a [u8], MeshError> {
+    pub fn take(
+        &mut self,
+        count: usize,
+        expected: &'static str,
+    ) -> Result<&'a [u8], MeshFileError> {
         match self.rest().get(..count) {
             Some(bytes) => {
                 self.position += count;
                 Ok(bytes)
             }
-            None => Err(MeshError::new(
-                Place::Byte {
+            None => Err(MeshFileError::new(
+                FileLocation::Byte {
                     offset: self.bytes.len(),
                 },
-                Problem::Ended { expected },
+                MeshFileProblem::Ended { expected },
             )),
         }
     }
@@ -296,7 +303,7 @@ impl<'a> Cursor<'a> {
         scalar: Scalar,
         encoding: Encoding,
         expected: &'static str,
-    ) -> Result<(f64, Place), MeshError> {
+    ) -> Result<(f64, FileLocation), MeshFileError> {
         if encoding == Encoding::Text {
             let token = self.token(expected)?;
             return Ok((token.real(expected)?, token.place));
@@ -312,7 +319,7 @@ impl<'a> Cursor<'a> {
         scalar: Scalar,
         encoding: Encoding,
         expected: &'static str,
-    ) -> Result<(i64, Place), MeshError> {
+    ) -> Result<(i64, FileLocation), MeshFileError> {
         if encoding == Encoding::Text {
             let token = self.token(expected)?;
             return Ok((token.integer(expected)?, token.place));
@@ -320,9 +327,9 @@ impl<'a> Cursor<'a> {
         let place = self.byte_place();
         let raw = self.raw(scalar, encoding, expected)?;
         let value = raw.integer(scalar).ok_or_else(|| {
-            MeshError::new(
+            MeshFileError::new(
                 place,
-                Problem::Expected {
+                MeshFileProblem::Expected {
                     expected,
                     found: raw.0.to_string(),
                 },
@@ -337,13 +344,13 @@ impl<'a> Cursor<'a> {
         scalar: Scalar,
         encoding: Encoding,
         expected: &'static str,
-    ) -> Result<(u64, Place), MeshError> {
+    ) -> Result<(u64, FileLocation), MeshFileError> {
         let (value, place) = self.integer(scalar, encoding, expected)?;
         match u64::try_from(value) {
             Ok(count) => Ok((count, place)),
-            Err(_) => Err(MeshError::new(
+            Err(_) => Err(MeshFileError::new(
                 place,
-                Problem::Expected {
+                MeshFileProblem::Expected {
                     expected,
                     found: value.to_string(),
                 },
@@ -356,7 +363,7 @@ impl<'a> Cursor<'a> {
         scalar: Scalar,
         encoding: Encoding,
         expected: &'static str,
-    ) -> Result<Raw, MeshError> {
+    ) -> Result<Raw, MeshFileError> {
         let bytes = self.take(scalar.size(), expected)?;
         Ok(Raw::new(bytes, encoding))
     }
@@ -367,7 +374,7 @@ impl<'a> Cursor<'a> {
         scalar: Scalar,
         encoding: Encoding,
         number: u64,
-    ) -> Result<[f64; 3], MeshError> {
+    ) -> Result<[f64; 3], MeshFileError> {
         let mut position = [0.0; 3];
         for (value, axis) in position.iter_mut().zip(['x', 'y', 'z']) {
             let (real, place) = self
@@ -386,21 +393,21 @@ impl<'a> Cursor<'a> {
         count: u64,
         least_bytes: u64,
         limit: u64,
-        place: Place,
-    ) -> Result<usize, MeshError> {
+        place: FileLocation,
+    ) -> Result<usize, MeshFileError> {
         if count > limit {
-            return Err(MeshError::new(
+            return Err(MeshFileError::new(
                 place,
-                Problem::TooMany { what, count, limit },
+                MeshFileProblem::TooMany { what, count, limit },
             ));
         }
         let needed = count.saturating_mul(least_bytes);
         let present = self.remaining();
         // The last number of a text file may lack its separator.
         if needed > present + 1 {
-            return Err(MeshError::new(
+            return Err(MeshFileError::new(
                 place,
-                Problem::Short {
+                MeshFileProblem::Short {
                     what,
                     count,
                     needed,
@@ -413,11 +420,19 @@ impl<'a> Cursor<'a> {
 }
 
 /// Refuses a coordinate that is infinite or not a number.
-pub(super) fn finite(value: f64, axis: char, vertex: u64, place: Place) -> Result<f64, MeshError> {
+pub(super) fn finite(
+    value: f64,
+    axis: char,
+    vertex: u64,
+    place: FileLocation,
+) -> Result<f64, MeshFileError> {
     if value.is_finite() {
         Ok(value)
     } else {
-        Err(MeshError::new(place, Problem::NonFinite { axis, value }).at("vertex", vertex))
+        Err(
+            MeshFileError::new(place, MeshFileProblem::NonFinite { axis, value })
+                .at("vertex", vertex),
+        )
     }
 }
 

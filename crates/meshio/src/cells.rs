@@ -1,6 +1,6 @@
 //! VTK cell types, shared by the legacy and the XML reader.
 
-use super::error::{MeshError, Place, Problem};
+use super::error::{FileLocation, MeshFileError, MeshFileProblem};
 use super::soup::Soup;
 
 /// Adds the VTK cell of type `kind` whose corners are in range. Points and lines make no element
@@ -10,9 +10,9 @@ pub(super) fn push(
     kind: i64,
     corners: &[u32],
     number: u64,
-    place: Place,
-) -> Result<(), MeshError> {
-    let at_cell = |error: MeshError| error.at("cell", number);
+    place: FileLocation,
+) -> Result<(), MeshFileError> {
+    let at_cell = |error: MeshFileError| error.at("cell", number);
     let has = |count: usize| {
         if corners.len() == count {
             return Ok(());
@@ -22,9 +22,9 @@ pub(super) fn push(
             corners.len()
         );
         let remedy = "export the mesh again";
-        Err(at_cell(MeshError::new(
+        Err(at_cell(MeshFileError::new(
             place,
-            Problem::Inconsistent { what, remedy },
+            MeshFileProblem::Inconsistent { what, remedy },
         )))
     };
     match kind {
@@ -59,9 +59,9 @@ pub(super) fn push(
                 _ => ("a cell", SPLIT),
             };
             let what = format!("{what} (VTK cell type {kind})");
-            Err(at_cell(MeshError::new(
+            Err(at_cell(MeshFileError::new(
                 place,
-                Problem::Unsupported { what, remedy },
+                MeshFileProblem::Unsupported { what, remedy },
             )))
         }
     }

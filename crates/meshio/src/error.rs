@@ -1,31 +1,31 @@
-//! What can be wrong with a mesh file, where, and what to do about it.
+//! Problems of mesh files, their location and remedy.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::Format;
+use super::MeshFormat;
 
-/// Why a mesh file was refused: the file, the place in it, the element and the problem.
+/// A refused mesh file: the file, the location in it, the element and the problem.
 ///
-/// Displays as `cube.obj:12: face 3: vertex index 9 is out of range …`. [`MeshError::remedy`] says
+/// Displays as `cube.obj:12: face 3: vertex index 9 is out of range …`. [`MeshFileError::remedy`] says
 /// what to do; it is also the help text of the `miette` report.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{0}")]
-pub struct MeshError(Box<Detail>);
+pub struct MeshFileError(Box<Detail>);
 
 #[derive(Clone, Debug, PartialEq)]
 struct Detail {
     file: Option<PathBuf>,
-    place: Place,
-    element: Option<Element>,
-    problem: Problem,
+    place: FileLocation,
+    element: Option<FileElement>,
+    problem: MeshFileProblem,
 }
 
 /// A place in a mesh file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FileLocation {
     /// The file as a whole.
     File,
     /// A piece of a text file.
@@ -47,16 +47,16 @@ pub enum Place {
 /// The element of the mesh that is at fault, numbered as its file numbers it: from 1 in OBJ, by
 /// tag in Gmsh, by index in TetGen, from 0 elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Element {
+pub struct FileElement {
     /// For example `vertex`, `face`, `tetrahedron`.
     pub kind: &'static str,
     /// Number in the file.
     pub number: u64,
 }
 
-/// What is wrong.
+/// The problem of a mesh file.
 #[derive(Clone, Debug, PartialEq, Error)]
-pub enum Problem {
+pub enum MeshFileProblem {
     /// The operating system refused.
     #[error("cannot be read: {reason}")]
     Unreadable {
@@ -78,10 +78,10 @@ pub enum Problem {
     /// Nothing but white space.
     #[error("the file is empty")]
     Empty,
-    /// More than [`super::Limits`] allows.
+    /// More than [`super::MeshLimits`] allows.
     #[error("{count} {what} exceed the limit of {limit}")]
     TooMany {
-        /// What was counted.
+        /// The items counted.
         what: &'static str,
         /// The count that was declared or reached.
         count: u64,
@@ -93,7 +93,7 @@ pub enum Problem {
         "{count} {what} are declared, which need at least {needed} bytes, but only {present} follow"
     )]
     Short {
-        /// What was declared.
+        /// The items declared.
         what: &'static str,
         /// The declared count.
         count: u64,
@@ -105,15 +105,15 @@ pub enum Problem {
     /// The file stops in the middle.
     #[error("the file ends where {expected} should be")]
     Ended {
-        /// What should follow.
+        /// The expected continuation.
         expected: &'static str,
     },
     /// Something else stands where a word or number should be.
     #[error("expected {expected}, found `{found}`")]
     Expected {
-        /// What should stand here.
+        /// The expected text.
         expected: &'static str,
-        /// What stands here, shortened.
+        /// The text found, shortened.
         found: String,
     },
     /// A coordinate is infinite or not a number.
@@ -131,7 +131,7 @@ pub enum Problem {
         index: i64,
         /// The number of the first vertex.
         first: i64,
-        /// How many vertices there are.
+        /// Number of vertices.
         count: u64,
     },
     /// An element names a node tag that does not exist.
@@ -143,9 +143,9 @@ pub enum Problem {
     /// The file is sound but holds something that Stiction cannot use.
     #[error("{what} cannot be read")]
     Unsupported {
-        /// What the file holds.
+        /// Contents of the file.
         what: String,
-        /// What to do.
+        /// Advice on a correction.
         remedy: &'static str,
     },
     /// Two parts of the file contradict each other.
@@ -153,7 +153,7 @@ pub enum Problem {
     Inconsistent {
         /// The contradiction.
         what: String,
-        /// What to do.
+        /// Advice on a correction.
         remedy: &'static str,
     },
     /// A part that the format requires is absent.
@@ -161,7 +161,7 @@ pub enum Problem {
     Missing {
         /// The absent part.
         what: String,
-        /// What to do.
+        /// Advice on a correction.
         remedy: &'static str,
     },
     /// A polygon that cannot be cut into triangles.
@@ -169,13 +169,13 @@ pub enum Problem {
     Polygon {
         /// Number of corners.
         corners: usize,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
     /// A file without triangles or tetrahedra.
     #[error("the file holds {vertices} vertices but neither triangles nor tetrahedra")]
     NoElements {
-        /// How many vertices it holds.
+        /// Number of vertices.
         vertices: u64,
     },
 }
@@ -191,43 +191,45 @@ fn numbered(count: u64, first: i64) -> String {
     }
 }
 
-impl Problem {
+impl MeshFileProblem {
     fn remedy(&self) -> String {
         match self {
-            Problem::Unreadable { .. } | Problem::Unwritable { .. } => {
+            MeshFileProblem::Unreadable { .. } | MeshFileProblem::Unwritable { .. } => {
                 "check the path and its permissions".into()
             }
-            Problem::UnknownExtension { .. } => {
-                format!("known extensions: {}", Format::EXTENSIONS.join(", "))
+            MeshFileProblem::UnknownExtension { .. } => {
+                format!("known extensions: {}", MeshFormat::EXTENSIONS.join(", "))
             }
-            Problem::Empty => "export the mesh again".into(),
-            Problem::TooMany { what, .. } => {
+            MeshFileProblem::Empty => "export the mesh again".into(),
+            MeshFileProblem::TooMany { what, .. } => {
                 format!("use a coarser mesh, or raise the limit on {what} if the count is right")
             }
-            Problem::Short { .. } | Problem::Ended { .. } => {
+            MeshFileProblem::Short { .. } | MeshFileProblem::Ended { .. } => {
                 "the file is truncated or its header lies: copy or export it again".into()
             }
-            Problem::Expected { .. } => "correct this place, or export the mesh again".into(),
-            Problem::NonFinite { .. } => {
+            MeshFileProblem::Expected { .. } => {
+                "correct this place, or export the mesh again".into()
+            }
+            MeshFileProblem::NonFinite { .. } => {
                 "repair the vertex in the program that made the mesh".into()
             }
-            Problem::IndexOutOfRange { .. } | Problem::UnknownNode { .. } => {
+            MeshFileProblem::IndexOutOfRange { .. } | MeshFileProblem::UnknownNode { .. } => {
                 "correct the index, or export the mesh with all its vertices".into()
             }
-            Problem::Polygon { .. } => "triangulate the mesh before export".into(),
-            Problem::NoElements { .. } => {
+            MeshFileProblem::Polygon { .. } => "triangulate the mesh before export".into(),
+            MeshFileProblem::NoElements { .. } => {
                 "export the faces or the volume elements together with the vertices".into()
             }
-            Problem::Unsupported { remedy, .. }
-            | Problem::Inconsistent { remedy, .. }
-            | Problem::Missing { remedy, .. } => (*remedy).into(),
+            MeshFileProblem::Unsupported { remedy, .. }
+            | MeshFileProblem::Inconsistent { remedy, .. }
+            | MeshFileProblem::Missing { remedy, .. } => (*remedy).into(),
         }
     }
 }
 
-impl MeshError {
-    pub(super) fn new(place: Place, problem: Problem) -> Self {
-        MeshError(Box::new(Detail {
+impl MeshFileError {
+    pub(super) fn new(place: FileLocation, problem: MeshFileProblem) -> Self {
+        MeshFileError(Box::new(Detail {
             file: None,
             place,
             element: None,
@@ -236,11 +238,11 @@ impl MeshError {
     }
 
     pub(super) fn at(mut self, kind: &'static str, number: u64) -> Self {
-        self.0.element = Some(Element { kind, number });
+        self.0.element = Some(FileElement { kind, number });
         self
     }
 
-    /// The same error with the file named.
+    /// Adds the file name.
     pub fn in_file(mut self, path: &Path) -> Self {
         self.0.file = Some(path.to_path_buf());
         self
@@ -251,22 +253,22 @@ impl MeshError {
         self.0.file.as_deref()
     }
 
-    /// Where in the file.
-    pub fn place(&self) -> Place {
+    /// Location in the file.
+    pub fn place(&self) -> FileLocation {
         self.0.place
     }
 
     /// The element at fault, where there is one.
-    pub fn element(&self) -> Option<Element> {
+    pub fn element(&self) -> Option<FileElement> {
         self.0.element
     }
 
-    /// What is wrong.
-    pub fn problem(&self) -> &Problem {
+    /// The problem.
+    pub fn problem(&self) -> &MeshFileProblem {
         &self.0.problem
     }
 
-    /// What to do about it.
+    /// Advice on a correction.
     pub fn remedy(&self) -> String {
         self.0.problem.remedy()
     }
@@ -274,16 +276,16 @@ impl MeshError {
     /// Line in a text file, from 1.
     pub fn line(&self) -> Option<u64> {
         match self.0.place {
-            Place::Text { line, .. } => Some(line),
-            Place::File | Place::Byte { .. } => None,
+            FileLocation::Text { line, .. } => Some(line),
+            FileLocation::File | FileLocation::Byte { .. } => None,
         }
     }
 
     /// The bytes to underline in a report, as (offset, length); only for text.
     pub fn span(&self) -> Option<(usize, usize)> {
         match self.0.place {
-            Place::Text { offset, length, .. } => Some((offset, length)),
-            Place::File | Place::Byte { .. } => None,
+            FileLocation::Text { offset, length, .. } => Some((offset, length)),
+            FileLocation::File | FileLocation::Byte { .. } => None,
         }
     }
 }
@@ -295,9 +297,9 @@ impl fmt::Display for Detail {
             None => write!(f, "mesh")?,
         }
         match self.place {
-            Place::File => write!(f, ": ")?,
-            Place::Text { line, .. } => write!(f, ":{line}: ")?,
-            Place::Byte { offset } => write!(f, ", byte {offset}: ")?,
+            FileLocation::File => write!(f, ": ")?,
+            FileLocation::Text { line, .. } => write!(f, ":{line}: ")?,
+            FileLocation::Byte { offset } => write!(f, ", byte {offset}: ")?,
         }
         if let Some(element) = self.element {
             write!(f, "{} {}: ", element.kind, element.number)?;
@@ -306,7 +308,7 @@ impl fmt::Display for Detail {
     }
 }
 
-impl miette::Diagnostic for MeshError {
+impl miette::Diagnostic for MeshFileError {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         Some(Box::new("mesh_file"))
     }

@@ -13,8 +13,8 @@
 //! Polylines have a format of their own ([`strands`]).
 //!
 //! Readers are pure functions of the bytes. None of them trusts a count that the file declares:
-//! it is compared with [`Limits`] and with the bytes that are really there before any memory is
-//! asked for. Memory and time are linear in the size of the file (for compressed data, in the
+//! it is compared with [`MeshLimits`] and with the bytes that are really there before any memory is
+//! allocated. Memory and time are linear in the size of the file (for compressed data, in the
 //! size that the compressed bytes can expand to).
 //!
 //! A reader refuses what cannot be represented: a coordinate that is not finite, an index out of
@@ -42,9 +42,9 @@ use std::path::{Path, PathBuf};
 
 use stiction_geometry::{TetMesh, TriMesh};
 
-pub use error::{Element, MeshError, Place, Problem};
+pub use error::{FileElement, FileLocation, MeshFileError, MeshFileProblem};
 
-/// What a mesh file holds. At least one of `surface` and `tets` is present.
+/// Contents of a mesh file. At least one of `surface` and `tets` is present.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MeshFile {
     /// The triangles of the file; polygons are triangulated.
@@ -52,15 +52,15 @@ pub struct MeshFile {
     /// The tetrahedra of the file.
     pub tets: Option<TetMesh>,
     /// Named vertex sets, in the order in which the file first names them.
-    pub groups: Vec<Group>,
-    /// What the reader changed, in sentences for the user (for example "all 12 tetrahedra were
+    pub groups: Vec<VertexGroup>,
+    /// Changes made by the reader, in sentences for the user (for example "all 12 tetrahedra were
     /// turned").
     pub notes: Vec<String>,
 }
 
 /// A named set of vertices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Group {
+pub struct VertexGroup {
     /// The name in the file.
     pub name: String,
     /// Vertex indices from 0, ascending and distinct. They hold for `surface` and for `tets`:
@@ -70,7 +70,7 @@ pub struct Group {
 
 impl MeshFile {
     /// The vertex set called `name`.
-    pub fn group(&self, name: &str) -> Option<&Group> {
+    pub fn group(&self, name: &str) -> Option<&VertexGroup> {
         self.groups.iter().find(|group| group.name == name)
     }
 
@@ -78,7 +78,7 @@ impl MeshFile {
     ///
     /// A file of tetrahedra with their boundary triangles gives a surface that carries the
     /// interior vertices as well; a shell made from it must not.
-    pub fn compact_surface(&self) -> Option<(TriMesh, Vec<Group>)> {
+    pub fn compact_surface(&self) -> Option<(TriMesh, Vec<VertexGroup>)> {
         let surface = self.surface.as_ref()?;
         const UNUSED: u32 = u32::MAX;
         let mut new_index = vec![UNUSED; surface.positions.len()];
@@ -97,7 +97,7 @@ impl MeshFile {
             .iter()
             .map(|t| t.map(|v| new_index[v as usize]))
             .collect();
-        let groups = self.groups.iter().map(|group| Group {
+        let groups = self.groups.iter().map(|group| VertexGroup {
             name: group.name.clone(),
             vertices: group
                 .vertices
@@ -117,9 +117,9 @@ impl MeshFile {
     }
 }
 
-/// How much a mesh file may hold.
+/// Limits on the contents of a mesh file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct MeshLimits {
     /// Most vertices.
     pub max_nodes: u64,
     /// Most triangles plus tetrahedra, after triangulation.
@@ -128,11 +128,11 @@ pub struct Limits {
     pub max_bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for MeshLimits {
     /// Ten million vertices and forty million elements are several times what fits a workstation
     /// run; two gibibytes hold such a mesh in any of the formats.
     fn default() -> Self {
-        Limits {
+        MeshLimits {
             max_nodes: 10_000_000,
             max_elements: 40_000_000,
             max_bytes: 2 << 30,
@@ -142,7 +142,7 @@ impl Default for Limits {
 
 /// A file format, found from a file name's extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum MeshFormat {
     /// Wavefront OBJ.
     Obj,
     /// PLY polygon file.
@@ -159,50 +159,52 @@ pub enum Format {
     Vtu,
 }
 
-impl Format {
+impl MeshFormat {
     /// Known extensions, lower case, without the dot.
     pub const EXTENSIONS: [&'static str; 8] =
         ["obj", "ply", "stl", "msh", "node", "ele", "vtk", "vtu"];
 
     /// The format that the extension of `path` stands for, upper or lower case.
-    pub fn of(path: &Path) -> Result<Format, MeshError> {
+    pub fn of(path: &Path) -> Result<MeshFormat, MeshFileError> {
         let extension = path
             .extension()
             .map(|e| e.to_string_lossy().to_ascii_lowercase())
             .unwrap_or_default();
         match extension.as_str() {
-            "obj" => Ok(Format::Obj),
-            "ply" => Ok(Format::Ply),
-            "stl" => Ok(Format::Stl),
-            "msh" => Ok(Format::Gmsh),
-            "node" | "ele" => Ok(Format::TetGen),
-            "vtk" => Ok(Format::Vtk),
-            "vtu" => Ok(Format::Vtu),
-            _ => Err(
-                MeshError::new(Place::File, Problem::UnknownExtension { extension }).in_file(path),
-            ),
+            "obj" => Ok(MeshFormat::Obj),
+            "ply" => Ok(MeshFormat::Ply),
+            "stl" => Ok(MeshFormat::Stl),
+            "msh" => Ok(MeshFormat::Gmsh),
+            "node" | "ele" => Ok(MeshFormat::TetGen),
+            "vtk" => Ok(MeshFormat::Vtk),
+            "vtu" => Ok(MeshFormat::Vtu),
+            _ => Err(MeshFileError::new(
+                FileLocation::File,
+                MeshFileProblem::UnknownExtension { extension },
+            )
+            .in_file(path)),
         }
     }
 }
 
 /// Reads the mesh file at `path`; its extension gives the format. For TetGen, either of the two
 /// files names the pair.
-pub fn load(path: &Path, limits: &Limits) -> Result<MeshFile, MeshError> {
-    let read_one = |read: fn(&[u8], &Limits) -> Result<MeshFile, MeshError>| {
+pub fn load(path: &Path, limits: &MeshLimits) -> Result<MeshFile, MeshFileError> {
+    let read_one = |read: fn(&[u8], &MeshLimits) -> Result<MeshFile, MeshFileError>| {
         read(&read_bytes(path, limits)?, limits).map_err(|error| error.in_file(path))
     };
-    match Format::of(path)? {
-        Format::Obj => read_one(obj::read),
-        Format::Ply => read_one(ply::read),
-        Format::Stl => read_one(stl::read),
-        Format::Gmsh => read_one(gmsh::read),
-        Format::Vtk => read_one(vtk::read),
-        Format::Vtu => read_one(vtu::read_mesh),
-        Format::TetGen => load_tetgen(path, limits),
+    match MeshFormat::of(path)? {
+        MeshFormat::Obj => read_one(obj::read),
+        MeshFormat::Ply => read_one(ply::read),
+        MeshFormat::Stl => read_one(stl::read),
+        MeshFormat::Gmsh => read_one(gmsh::read),
+        MeshFormat::Vtk => read_one(vtk::read),
+        MeshFormat::Vtu => read_one(vtu::read_mesh),
+        MeshFormat::TetGen => load_tetgen(path, limits),
     }
 }
 
-fn load_tetgen(path: &Path, limits: &Limits) -> Result<MeshFile, MeshError> {
+fn load_tetgen(path: &Path, limits: &MeshLimits) -> Result<MeshFile, MeshFileError> {
     // Keeps the user's spelling of the file that was named and its case for the other one.
     let upper = path
         .extension()
@@ -226,21 +228,21 @@ fn load_tetgen(path: &Path, limits: &Limits) -> Result<MeshFile, MeshError> {
     tetgen::read_elements(nodes, &ele, limits).map_err(|error| error.in_file(&ele_path))
 }
 
-fn read_bytes(path: &Path, limits: &Limits) -> Result<Vec<u8>, MeshError> {
-    let refuse = |problem| MeshError::new(Place::File, problem).in_file(path);
+fn read_bytes(path: &Path, limits: &MeshLimits) -> Result<Vec<u8>, MeshFileError> {
+    let refuse = |problem| MeshFileError::new(FileLocation::File, problem).in_file(path);
     let failed = |error: std::io::Error| {
-        refuse(Problem::Unreadable {
+        refuse(MeshFileProblem::Unreadable {
             reason: error.to_string(),
         })
     };
     let too_large = |count| {
-        refuse(Problem::TooMany {
+        refuse(MeshFileProblem::TooMany {
             what: "bytes",
             count,
             limit: limits.max_bytes,
         })
     };
-    // Opening a pipe would wait for whoever writes to it, and a device may never end.
+    // Opening a pipe would wait for its writer, and a device may never end.
     let metadata = std::fs::metadata(path).map_err(failed)?;
     if !metadata.is_file() {
         return Err(failed(std::io::Error::other("it is not a regular file")));

@@ -4,12 +4,12 @@
 //! Points (`p`) and lines (`l`) make no elements, but their vertices join the current groups.
 
 use super::bytes::{Cursor, Token, finite};
-use super::error::{MeshError, Place, Problem};
+use super::error::{FileLocation, MeshFileError, MeshFileProblem};
 use super::soup::Soup;
-use super::{Limits, MeshFile};
+use super::{MeshFile, MeshLimits};
 
 /// Reads an OBJ file. Faces may name vertices that come later, as long as they come.
-pub fn read(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
+pub fn read(bytes: &[u8], limits: &MeshLimits) -> Result<MeshFile, MeshFileError> {
     let mut soup = Soup::new(limits, bytes.len());
     // Vertices first: concave polygons need the positions of all their corners.
     let mut statements = Statements::new(bytes)?;
@@ -33,16 +33,16 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
 
 fn read_vertex(
     statements: &mut Statements,
-    place: Place,
+    place: FileLocation,
     number: u64,
-) -> Result<[f64; 3], MeshError> {
+) -> Result<[f64; 3], MeshFileError> {
     let mut position = [0.0; 3];
     for (value, axis) in position.iter_mut().zip(['x', 'y', 'z']) {
         let Some(token) = statements.next_word() else {
             let what = "one of its three coordinates".to_string();
             let remedy = "write `v x y z`";
-            let problem = Problem::Missing { what, remedy };
-            return Err(MeshError::new(place, problem).at("vertex", number));
+            let problem = MeshFileProblem::Missing { what, remedy };
+            return Err(MeshFileError::new(place, problem).at("vertex", number));
         };
         let real = token
             .real("a coordinate")
@@ -66,7 +66,7 @@ struct Faces {
 }
 
 impl Faces {
-    fn new(limits: &Limits) -> Self {
+    fn new(limits: &MeshLimits) -> Self {
         Faces {
             soup: Soup::new(limits, 0),
             count: 0,
@@ -81,15 +81,15 @@ impl Faces {
     fn read_statement(
         &mut self,
         keyword: &[u8],
-        place: Place,
+        place: FileLocation,
         statements: &mut Statements,
-    ) -> Result<(), MeshError> {
+    ) -> Result<(), MeshFileError> {
         match keyword {
             b"v" => self.seen += 1,
             b"f" | b"fo" => {
                 self.face += 1;
                 let number = self.face;
-                let at_face = |error: MeshError| error.at("face", number);
+                let at_face = |error: MeshFileError| error.at("face", number);
                 self.read_corners(statements).map_err(at_face)?;
                 self.soup
                     .push_polygon(&self.corners, place)
@@ -112,9 +112,9 @@ impl Faces {
                         self.groups.push(handle);
                     }
                     if self.groups.len() > MOST_GROUPS {
-                        return Err(MeshError::new(
+                        return Err(MeshFileError::new(
                             name.place,
-                            Problem::TooMany {
+                            MeshFileProblem::TooMany {
                                 what: "group names on one line",
                                 count: self.groups.len() as u64,
                                 limit: MOST_GROUPS as u64,
@@ -128,7 +128,7 @@ impl Faces {
         Ok(())
     }
 
-    fn read_corners(&mut self, statements: &mut Statements) -> Result<(), MeshError> {
+    fn read_corners(&mut self, statements: &mut Statements) -> Result<(), MeshFileError> {
         self.corners.clear();
         while let Some(token) = statements.next_word() {
             let corner = self.read_corner(token)?;
@@ -138,7 +138,7 @@ impl Faces {
     }
 
     /// The vertex of `7`, `7/1`, `7/1/2`, `7//2` or `-1`.
-    fn read_corner(&self, token: Token) -> Result<u32, MeshError> {
+    fn read_corner(&self, token: Token) -> Result<u32, MeshFileError> {
         let end = token.text.iter().position(|&b| b == b'/');
         let first = Token {
             text: &token.text[..end.unwrap_or(token.text.len())],
@@ -157,22 +157,22 @@ impl Faces {
         }
         let problem = if index < 0 {
             let seen = self.seen;
-            Problem::Inconsistent {
+            MeshFileProblem::Inconsistent {
                 what: format!("vertex index {index} counts back past the {seen} vertices above it"),
                 remedy: "correct the index, or write the vertices before the faces",
             }
         } else {
             let (first, count) = (1, self.count);
-            Problem::IndexOutOfRange {
+            MeshFileProblem::IndexOutOfRange {
                 index,
                 first,
                 count,
             }
         };
-        Err(MeshError::new(token.place, problem))
+        Err(MeshFileError::new(token.place, problem))
     }
 
-    fn join_groups(&mut self, place: Place) -> Result<(), MeshError> {
+    fn join_groups(&mut self, place: FileLocation) -> Result<(), MeshFileError> {
         for &handle in self.object.iter().chain(&self.groups) {
             self.soup.groups.add(handle, &self.corners, place)?;
         }
@@ -191,7 +191,7 @@ struct Statements<'a> {
 }
 
 impl<'a> Statements<'a> {
-    fn new(bytes: &'a [u8]) -> Result<Self, MeshError> {
+    fn new(bytes: &'a [u8]) -> Result<Self, MeshFileError> {
         Ok(Statements {
             cursor: Cursor::new(bytes)?.with_hash_comments(),
             inside: false,
@@ -199,7 +199,7 @@ impl<'a> Statements<'a> {
     }
 
     /// Skips what is left of the current statement and gives the first word of the next one.
-    fn next_statement(&mut self) -> Option<(&'a [u8], Place)> {
+    fn next_statement(&mut self) -> Option<(&'a [u8], FileLocation)> {
         while self.inside && self.next_word().is_some() {}
         self.inside = true;
         let token = self.cursor.next()?;

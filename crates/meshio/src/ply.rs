@@ -2,12 +2,12 @@
 //! vertex coordinates and the face indices are skipped, whatever their order.
 
 use super::bytes::{Cursor, Encoding, Scalar, finite, shorten};
-use super::error::{MeshError, Place, Problem};
+use super::error::{FileLocation, MeshFileError, MeshFileProblem};
 use super::soup::Soup;
-use super::{Limits, MeshFile};
+use super::{MeshFile, MeshLimits};
 
 /// Reads a PLY file.
-pub fn read(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
+pub fn read(bytes: &[u8], limits: &MeshLimits) -> Result<MeshFile, MeshFileError> {
     let mut cursor = Cursor::new(bytes)?;
     let header = read_header(&mut cursor)?;
     let vertices = header.element("vertex")?;
@@ -62,7 +62,7 @@ struct Header {
 struct ElementKind {
     role: Role,
     count: u64,
-    place: Place,
+    place: FileLocation,
     properties: Vec<Property>,
 }
 
@@ -99,7 +99,7 @@ enum Meaning {
 }
 
 impl Header {
-    fn element(&self, name: &'static str) -> Result<&ElementKind, MeshError> {
+    fn element(&self, name: &'static str) -> Result<&ElementKind, MeshFileError> {
         let role = if name == "vertex" {
             Role::Vertex
         } else {
@@ -111,7 +111,10 @@ impl Header {
             .ok_or_else(|| {
                 let what = format!("`element {name}`");
                 let remedy = "export the mesh with vertices and faces";
-                MeshError::new(Place::File, Problem::Missing { what, remedy })
+                MeshFileError::new(
+                    FileLocation::File,
+                    MeshFileProblem::Missing { what, remedy },
+                )
             })
     }
 }
@@ -125,16 +128,19 @@ impl ElementKind {
     }
 }
 
-fn read_header(cursor: &mut Cursor) -> Result<Header, MeshError> {
+fn read_header(cursor: &mut Cursor) -> Result<Header, MeshFileError> {
     if !cursor.rest().starts_with(b"ply") {
         let found = shorten(cursor.rest_of_line().text);
         let expected = "`ply`";
-        let place = Place::Text {
+        let place = FileLocation::Text {
             line: 1,
             offset: 0,
             length: found.len(),
         };
-        return Err(MeshError::new(place, Problem::Expected { expected, found }));
+        return Err(MeshFileError::new(
+            place,
+            MeshFileProblem::Expected { expected, found },
+        ));
     }
     cursor.keyword("ply")?;
     let mut encoding = None;
@@ -168,9 +174,9 @@ fn read_header(cursor: &mut Cursor) -> Result<Header, MeshError> {
                 if role != Role::Other && elements.iter().any(|e| e.role == role) {
                     let what = format!("`element {}` is declared twice", shorten(name.text));
                     let remedy = "keep one of the two";
-                    return Err(MeshError::new(
+                    return Err(MeshFileError::new(
                         name.place,
-                        Problem::Inconsistent { what, remedy },
+                        MeshFileProblem::Inconsistent { what, remedy },
                     ));
                 }
                 let count = cursor.token("an element count")?;
@@ -199,7 +205,10 @@ fn read_header(cursor: &mut Cursor) -> Result<Header, MeshError> {
     let encoding = encoding.ok_or_else(|| {
         let what = "`format`".to_string();
         let remedy = "add a line such as `format ascii 1.0` to the header";
-        MeshError::new(Place::File, Problem::Missing { what, remedy })
+        MeshFileError::new(
+            FileLocation::File,
+            MeshFileProblem::Missing { what, remedy },
+        )
     })?;
     for element in &elements {
         element.check_properties()?;
@@ -208,7 +217,7 @@ fn read_header(cursor: &mut Cursor) -> Result<Header, MeshError> {
 }
 
 impl ElementKind {
-    fn check_properties(&self) -> Result<(), MeshError> {
+    fn check_properties(&self) -> Result<(), MeshFileError> {
         let needed: &[(Meaning, &str)] = match self.role {
             Role::Vertex => &[
                 (Meaning::Coordinate(0), "property x"),
@@ -229,17 +238,17 @@ impl ElementKind {
                 0 => {
                     let what = format!("`{name}`");
                     let remedy = "export the mesh with this property";
-                    return Err(MeshError::new(
+                    return Err(MeshFileError::new(
                         self.place,
-                        Problem::Missing { what, remedy },
+                        MeshFileProblem::Missing { what, remedy },
                     ));
                 }
                 _ => {
                     let what = format!("`{name}` is declared twice");
                     let remedy = "keep one of the two";
-                    return Err(MeshError::new(
+                    return Err(MeshFileError::new(
                         self.place,
-                        Problem::Inconsistent { what, remedy },
+                        MeshFileProblem::Inconsistent { what, remedy },
                     ));
                 }
             }
@@ -248,7 +257,7 @@ impl ElementKind {
     }
 }
 
-fn read_property(cursor: &mut Cursor, role: Role) -> Result<Property, MeshError> {
+fn read_property(cursor: &mut Cursor, role: Role) -> Result<Property, MeshFileError> {
     let kind = cursor.token("a property type")?;
     let (list, scalar) = if kind.text == b"list" {
         let length = cursor.token("a list length type")?;
@@ -303,9 +312,9 @@ fn read_vertices(
     element: &ElementKind,
     encoding: Encoding,
     soup: &mut Soup,
-) -> Result<(), MeshError> {
+) -> Result<(), MeshFileError> {
     for number in 0..element.count {
-        let at_vertex = |error: MeshError| error.at("vertex", number);
+        let at_vertex = |error: MeshFileError| error.at("vertex", number);
         let mut position = [0.0; 3];
         for property in &element.properties {
             if let Meaning::Coordinate(axis) = property.meaning {
@@ -328,10 +337,10 @@ fn read_faces(
     encoding: Encoding,
     vertices: u64,
     soup: &mut Soup,
-) -> Result<(), MeshError> {
+) -> Result<(), MeshFileError> {
     let mut corners = Vec::new();
     for number in 0..element.count {
-        let at_face = |error: MeshError| error.at("face", number);
+        let at_face = |error: MeshFileError| error.at("face", number);
         for property in &element.properties {
             let (Meaning::Corners, Some(length)) = (property.meaning, property.list) else {
                 skip_property(cursor, property, encoding).map_err(at_face)?;
@@ -345,14 +354,14 @@ fn read_faces(
                 let (index, place) = cursor
                     .integer(property.scalar, encoding, "a vertex index")
                     .map_err(at_face)?;
-                let range = Problem::IndexOutOfRange {
+                let range = MeshFileProblem::IndexOutOfRange {
                     index,
                     first: 0,
                     count: vertices,
                 };
                 match u64::try_from(index) {
                     Ok(vertex) if vertex < vertices => corners.push(vertex as u32),
-                    _ => return Err(at_face(MeshError::new(place, range))),
+                    _ => return Err(at_face(MeshFileError::new(place, range))),
                 }
             }
             soup.push_polygon(&corners, place).map_err(at_face)?;
@@ -361,7 +370,11 @@ fn read_faces(
     Ok(())
 }
 
-fn skip(cursor: &mut Cursor, element: &ElementKind, encoding: Encoding) -> Result<(), MeshError> {
+fn skip(
+    cursor: &mut Cursor,
+    element: &ElementKind,
+    encoding: Encoding,
+) -> Result<(), MeshFileError> {
     // Without properties an element takes no bytes, and its count bounds nothing.
     if element.properties.is_empty() {
         return Ok(());
@@ -378,7 +391,7 @@ fn skip_property(
     cursor: &mut Cursor,
     property: &Property,
     encoding: Encoding,
-) -> Result<(), MeshError> {
+) -> Result<(), MeshFileError> {
     const WHAT: &str = "a property";
     let count = match property.list {
         Some(length) => cursor.count(length, encoding, "a list length")?.0,

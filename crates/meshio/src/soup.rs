@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use stiction_geometry::{TetMesh, TriMesh};
 use stiction_math::Vec3;
 
-use super::error::{MeshError, Place, Problem};
+use super::error::{FileLocation, MeshFileError, MeshFileProblem};
 use super::polygon::triangulate;
-use super::{Group, Limits, MeshFile};
+use super::{MeshFile, MeshLimits, VertexGroup};
 
 /// Vertices, elements and groups read so far, within the limits.
 pub(super) struct Soup {
-    limits: Limits,
+    limits: MeshLimits,
     pub positions: Vec<Vec3>,
     triangles: Vec<[u32; 3]>,
     tets: Vec<[u32; 4]>,
@@ -20,7 +20,7 @@ pub(super) struct Soup {
 
 impl Soup {
     /// `bytes` is the size of the file.
-    pub fn new(limits: &Limits, bytes: usize) -> Self {
+    pub fn new(limits: &MeshLimits, bytes: usize) -> Self {
         Soup {
             limits: *limits,
             positions: Vec::new(),
@@ -37,15 +37,19 @@ impl Soup {
         }
     }
 
-    pub fn push_position(&mut self, position: [f64; 3], place: Place) -> Result<(), MeshError> {
+    pub fn push_position(
+        &mut self,
+        position: [f64; 3],
+        place: FileLocation,
+    ) -> Result<(), MeshFileError> {
         let count = self.positions.len() as u64 + 1;
         // Indices are 32 bits wide, and the last one marks "none".
         let limit = self.limits.max_nodes.min(u64::from(u32::MAX) - 1);
         if count > limit {
             let what = "vertices";
-            return Err(MeshError::new(
+            return Err(MeshFileError::new(
                 place,
-                Problem::TooMany { what, count, limit },
+                MeshFileProblem::TooMany { what, count, limit },
             ));
         }
         self.positions.push(Vec3::from(position));
@@ -53,16 +57,24 @@ impl Soup {
     }
 
     /// Adds a polygon, cut into triangles. Its corners are in range.
-    pub fn push_polygon(&mut self, corners: &[u32], place: Place) -> Result<(), MeshError> {
+    pub fn push_polygon(
+        &mut self,
+        corners: &[u32],
+        place: FileLocation,
+    ) -> Result<(), MeshFileError> {
         self.check_elements(corners.len().saturating_sub(2), place)?;
         triangulate(&self.positions, corners, &mut self.triangles).map_err(|reason| {
             let corners = corners.len();
-            MeshError::new(place, Problem::Polygon { corners, reason })
+            MeshFileError::new(place, MeshFileProblem::Polygon { corners, reason })
         })
     }
 
     /// Adds a triangle strip. Its corners are in range.
-    pub fn push_strip(&mut self, corners: &[u32], place: Place) -> Result<(), MeshError> {
+    pub fn push_strip(
+        &mut self,
+        corners: &[u32],
+        place: FileLocation,
+    ) -> Result<(), MeshFileError> {
         self.check_elements(corners.len().saturating_sub(2), place)?;
         for (i, w) in corners.windows(3).enumerate() {
             // Every other triangle of a strip runs the other way round.
@@ -76,31 +88,35 @@ impl Soup {
         Ok(())
     }
 
-    pub fn push_tet(&mut self, corners: [u32; 4], place: Place) -> Result<(), MeshError> {
+    pub fn push_tet(
+        &mut self,
+        corners: [u32; 4],
+        place: FileLocation,
+    ) -> Result<(), MeshFileError> {
         self.check_elements(1, place)?;
         self.tets.push(corners);
         Ok(())
     }
 
-    fn check_elements(&self, more: usize, place: Place) -> Result<(), MeshError> {
+    fn check_elements(&self, more: usize, place: FileLocation) -> Result<(), MeshFileError> {
         let count = (self.triangles.len() + self.tets.len()) as u64 + more as u64;
         let limit = self.limits.max_elements;
         if count > limit {
             let what = "elements";
-            return Err(MeshError::new(
+            return Err(MeshFileError::new(
                 place,
-                Problem::TooMany { what, count, limit },
+                MeshFileProblem::TooMany { what, count, limit },
             ));
         }
         Ok(())
     }
 
-    pub fn finish(mut self) -> Result<MeshFile, MeshError> {
+    pub fn finish(mut self) -> Result<MeshFile, MeshFileError> {
         if self.triangles.is_empty() && self.tets.is_empty() {
             let vertices = self.positions.len() as u64;
-            return Err(MeshError::new(
-                Place::File,
-                Problem::NoElements { vertices },
+            return Err(MeshFileError::new(
+                FileLocation::File,
+                MeshFileProblem::NoElements { vertices },
             ));
         }
         let mut notes = Vec::new();
@@ -151,7 +167,7 @@ fn turn_if_all_inverted(positions: &[Vec3], tets: &mut [[u32; 4]]) -> bool {
 /// Named vertex sets under construction; sets that share a name are one.
 pub(super) struct Groups {
     by_name: BTreeMap<String, usize>,
-    list: Vec<Group>,
+    list: Vec<VertexGroup>,
     budget: usize,
     members: usize,
 }
@@ -170,19 +186,24 @@ impl Groups {
         }
         let handle = self.list.len();
         self.by_name.insert(name.clone(), handle);
-        self.list.push(Group {
+        self.list.push(VertexGroup {
             name,
             vertices: Vec::new(),
         });
         handle
     }
 
-    pub fn add(&mut self, handle: usize, vertices: &[u32], place: Place) -> Result<(), MeshError> {
+    pub fn add(
+        &mut self,
+        handle: usize,
+        vertices: &[u32],
+        place: FileLocation,
+    ) -> Result<(), MeshFileError> {
         self.members += vertices.len();
         if self.members > self.budget {
-            return Err(MeshError::new(
+            return Err(MeshFileError::new(
                 place,
-                Problem::TooMany {
+                MeshFileProblem::TooMany {
                     what: "group members",
                     count: self.members as u64,
                     limit: self.budget as u64,
@@ -193,7 +214,7 @@ impl Groups {
         Ok(())
     }
 
-    fn finish(self) -> Vec<Group> {
+    fn finish(self) -> Vec<VertexGroup> {
         let mut groups = self.list;
         for group in &mut groups {
             group.vertices.sort_unstable();

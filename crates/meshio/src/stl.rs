@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use super::bytes::{Cursor, Encoding, Scalar};
-use super::error::{MeshError, Place, Problem};
+use super::error::{FileLocation, MeshFileError, MeshFileProblem};
 use super::soup::Soup;
-use super::{Limits, MeshFile};
+use super::{MeshFile, MeshLimits};
 
 /// Bytes before the triangles of a binary file: a free comment and the count.
 const HEADER: usize = 84;
@@ -18,7 +18,7 @@ const RECORD: usize = 50;
 /// Many binary files begin with the word `solid` too. The size settles it: a file that is exactly
 /// as long as its binary header says is binary; after that, a text file is one that begins with
 /// `solid`, goes on with `facet` or `endsolid` and holds no zero byte in its first kilobyte.
-pub fn read(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
+pub fn read(bytes: &[u8], limits: &MeshLimits) -> Result<MeshFile, MeshFileError> {
     let cursor = Cursor::new(bytes)?;
     if is_exactly_binary(bytes) || !looks_like_text(bytes) {
         read_binary(bytes, limits)
@@ -52,15 +52,18 @@ fn looks_like_text(bytes: &[u8]) -> bool {
         && (has(b"facet") || has(b"endsolid") || bytes.len() < HEADER)
 }
 
-fn read_binary(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
+fn read_binary(bytes: &[u8], limits: &MeshLimits) -> Result<MeshFile, MeshFileError> {
     let Some(declared) = declared_triangles(bytes) else {
         let expected = "the 84-byte header of a binary STL file";
-        let place = Place::Byte {
+        let place = FileLocation::Byte {
             offset: bytes.len(),
         };
-        return Err(MeshError::new(place, Problem::Ended { expected }));
+        return Err(MeshFileError::new(
+            place,
+            MeshFileProblem::Ended { expected },
+        ));
     };
-    let place = Place::Byte { offset: HEADER - 4 };
+    let place = FileLocation::Byte { offset: HEADER - 4 };
     let mut cursor = Cursor::new(bytes)?;
     cursor.take(HEADER, "the header")?;
     let count = cursor.check_count(
@@ -75,15 +78,15 @@ fn read_binary(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
     if present != count {
         let what = format!("the header declares {count} triangles, but {present} follow");
         let remedy = "the header lies or the file was damaged: export the mesh again";
-        return Err(MeshError::new(
+        return Err(MeshFileError::new(
             place,
-            Problem::Inconsistent { what, remedy },
+            MeshFileProblem::Inconsistent { what, remedy },
         ));
     }
     let mut soup = Soup::new(limits, bytes.len());
     let mut weld = Weld::default();
     for number in 0..declared {
-        let at_triangle = |error: MeshError| error.at("triangle", number);
+        let at_triangle = |error: MeshFileError| error.at("triangle", number);
         cursor.take(12, "a normal").map_err(at_triangle)?;
         let mut corners = [0; 3];
         for corner in &mut corners {
@@ -97,7 +100,11 @@ fn read_binary(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
     soup.finish()
 }
 
-fn read_text(mut cursor: Cursor, size: usize, limits: &Limits) -> Result<MeshFile, MeshError> {
+fn read_text(
+    mut cursor: Cursor,
+    size: usize,
+    limits: &MeshLimits,
+) -> Result<MeshFile, MeshFileError> {
     let mut soup = Soup::new(limits, size);
     let mut weld = Weld::default();
     let mut group = None;
@@ -131,20 +138,20 @@ fn read_text(mut cursor: Cursor, size: usize, limits: &Limits) -> Result<MeshFil
     }
     if open {
         let expected = "`facet` or `endsolid`";
-        return Err(MeshError::new(
+        return Err(MeshFileError::new(
             cursor.text_place(),
-            Problem::Ended { expected },
+            MeshFileProblem::Ended { expected },
         ));
     }
     soup.finish()
 }
 
-/// What stands between `facet` and `endfacet`, both included.
+/// Reads from `facet` to `endfacet`, both included.
 fn read_facet(
     cursor: &mut Cursor,
     weld: &mut Weld,
     soup: &mut Soup,
-) -> Result<[u32; 3], MeshError> {
+) -> Result<[u32; 3], MeshFileError> {
     cursor.keyword("normal")?;
     // Not parsed: programs write `nan` here for thin triangles, and nobody needs it.
     for _ in 0..3 {
@@ -177,8 +184,8 @@ impl Weld {
         &mut self,
         position: [f64; 3],
         soup: &mut Soup,
-        place: Place,
-    ) -> Result<u32, MeshError> {
+        place: FileLocation,
+    ) -> Result<u32, MeshFileError> {
         self.seen += 1;
         // Adding zero turns −0 into +0, which is the same place.
         let position = position.map(|x| x + 0.0);

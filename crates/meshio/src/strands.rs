@@ -10,15 +10,15 @@ use stiction_geometry::Strands;
 use stiction_math::{Vec3, checksum::crc32};
 
 use super::{
-    Limits,
+    MeshLimits,
     bytes::{Cursor, Encoding, Scalar, finite},
-    error::{MeshError, Place, Problem},
+    error::{FileLocation, MeshFileError, MeshFileProblem},
     read_bytes,
 };
 
-/// How strands are written.
+/// Format of strand files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum StrandFormat {
     /// Text, exact.
     Text,
     /// Bytes with 64-bit coordinates, exact.
@@ -27,7 +27,7 @@ pub enum Form {
     Single,
 }
 
-/// How the binary form begins.
+/// First bytes of the binary form.
 const MAGIC: &[u8; 8] = b"STRANDS\0";
 const VERSION: u32 = 1;
 /// Bytes of a binary file before its counts.
@@ -36,12 +36,12 @@ const HEADER: usize = 8 + 4 + 4 + 8 + 8;
 const SUM: usize = 4;
 
 /// Reads the strand file at `path`, in whichever form it is.
-pub fn load(path: &Path, limits: &Limits) -> Result<Strands, MeshError> {
+pub fn load(path: &Path, limits: &MeshLimits) -> Result<Strands, MeshFileError> {
     read(&read_bytes(path, limits)?, limits).map_err(|error| error.in_file(path))
 }
 
 /// Reads strands in whichever form they are.
-pub fn read(bytes: &[u8], limits: &Limits) -> Result<Strands, MeshError> {
+pub fn read(bytes: &[u8], limits: &MeshLimits) -> Result<Strands, MeshFileError> {
     // A file that is cut off inside the eight bytes is binary all the same.
     if bytes.starts_with(b"STRANDS") || (MAGIC.starts_with(bytes) && !bytes.is_empty()) {
         read_binary(bytes, limits)
@@ -50,7 +50,7 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<Strands, MeshError> {
     }
 }
 
-fn read_text(bytes: &[u8], limits: &Limits) -> Result<Strands, MeshError> {
+fn read_text(bytes: &[u8], limits: &MeshLimits) -> Result<Strands, MeshFileError> {
     let mut cursor = Cursor::new(bytes)?.with_hash_comments();
     cursor.keyword("strands")?;
     let version = cursor.token("the version of the format")?;
@@ -68,7 +68,7 @@ fn read_text(bytes: &[u8], limits: &Limits) -> Result<Strands, MeshError> {
         }
         let number = strands.len() as u64 + 1;
         let count = cursor.token("the number of points");
-        let named = |error: MeshError| error.at("strand", number);
+        let named = |error: MeshFileError| error.at("strand", number);
         let count = count.map_err(named)?;
         let place = count.place;
         let count = count.count("the number of points").map_err(named)?;
@@ -103,19 +103,22 @@ fn read_text(bytes: &[u8], limits: &Limits) -> Result<Strands, MeshError> {
     }
 }
 
-fn read_binary(bytes: &[u8], limits: &Limits) -> Result<Strands, MeshError> {
+fn read_binary(bytes: &[u8], limits: &MeshLimits) -> Result<Strands, MeshFileError> {
     let mut cursor = Cursor::new(bytes)?;
     let little = Encoding::Little;
     let magic = cursor.take(MAGIC.len(), "the name of the format")?;
     if magic != MAGIC {
         let what = "the file does not begin with `STRANDS` and a zero byte".to_string();
-        return Err(broken(Place::Byte { offset: 0 }, what));
+        return Err(broken(FileLocation::Byte { offset: 0 }, what));
     }
     let (version, place) = cursor.count(Scalar::U32, little, "the version")?;
     if version != u64::from(VERSION) {
         let what = format!("version {version} of the format");
         let remedy = "write the strands in version 1";
-        return Err(MeshError::new(place, Problem::Unsupported { what, remedy }));
+        return Err(MeshFileError::new(
+            place,
+            MeshFileProblem::Unsupported { what, remedy },
+        ));
     }
     let (width, place) = cursor.count(Scalar::U32, little, "the width of a coordinate")?;
     let scalar = match width {
@@ -134,7 +137,7 @@ fn read_binary(bytes: &[u8], limits: &Limits) -> Result<Strands, MeshError> {
     // Both are within limits, so that nothing overflows.
     let expected = HEADER as u64 + 4 * count + 3 * width * total + SUM as u64;
     if expected != bytes.len() as u64 {
-        let place = Place::Byte {
+        let place = FileLocation::Byte {
             offset: bytes.len(),
         };
         let what = format!(
@@ -146,7 +149,7 @@ fn read_binary(bytes: &[u8], limits: &Limits) -> Result<Strands, MeshError> {
     let (body, sum) = bytes.split_at(bytes.len() - SUM);
     if crc32(body).to_le_bytes() != *sum {
         let what = "the sum of the file is not the one it names".to_string();
-        return Err(broken(Place::Byte { offset: body.len() }, what));
+        return Err(broken(FileLocation::Byte { offset: body.len() }, what));
     }
     let mut strands = Strands {
         points: Vec::with_capacity(total as usize),
@@ -181,35 +184,40 @@ fn read_binary(bytes: &[u8], limits: &Limits) -> Result<Strands, MeshError> {
     Ok(strands)
 }
 
-fn broken(place: Place, what: String) -> MeshError {
+fn broken(place: FileLocation, what: String) -> MeshFileError {
     let remedy = "the file is truncated or corrupt: copy or write it again";
-    MeshError::new(place, Problem::Inconsistent { what, remedy })
+    MeshFileError::new(place, MeshFileProblem::Inconsistent { what, remedy })
 }
 
-fn limit(what: &'static str, count: u64, limit: u64, place: Place) -> Result<(), MeshError> {
+fn limit(
+    what: &'static str,
+    count: u64,
+    limit: u64,
+    place: FileLocation,
+) -> Result<(), MeshFileError> {
     if count > limit {
-        return Err(MeshError::new(
+        return Err(MeshFileError::new(
             place,
-            Problem::TooMany { what, count, limit },
+            MeshFileProblem::TooMany { what, count, limit },
         ));
     }
     Ok(())
 }
 
-fn enough(points: u64, place: Place) -> Result<(), MeshError> {
+fn enough(points: u64, place: FileLocation) -> Result<(), MeshFileError> {
     if points >= 2 {
         return Ok(());
     }
     let what = format!("a strand of {points} points has no segment");
     let remedy = "give it at least two points, or leave it out";
-    Err(MeshError::new(
+    Err(MeshFileError::new(
         place,
-        Problem::Inconsistent { what, remedy },
+        MeshFileProblem::Inconsistent { what, remedy },
     ))
 }
 
 /// Refuses a last segment without length.
-fn check(strand: &[Vec3], place: Place) -> Result<(), MeshError> {
+fn check(strand: &[Vec3], place: FileLocation) -> Result<(), MeshFileError> {
     match strand {
         [.., a, b] if a == b => {
             let what = format!(
@@ -218,9 +226,9 @@ fn check(strand: &[Vec3], place: Place) -> Result<(), MeshError> {
                 strand.len()
             );
             let remedy = "remove one of the two points";
-            Err(MeshError::new(
+            Err(MeshFileError::new(
                 place,
-                Problem::Inconsistent { what, remedy },
+                MeshFileProblem::Inconsistent { what, remedy },
             ))
         }
         _ => Ok(()),
@@ -228,16 +236,16 @@ fn check(strand: &[Vec3], place: Place) -> Result<(), MeshError> {
 }
 
 /// Strands as they are written to a file.
-pub fn write(strands: &Strands, form: Form) -> Vec<u8> {
+pub fn write(strands: &Strands, form: StrandFormat) -> Vec<u8> {
     match form {
-        Form::Text => text(strands).into_bytes(),
-        Form::Double => binary(strands, |out, x| out.extend(x.to_le_bytes()), 8),
-        Form::Single => binary(strands, |out, x| out.extend((x as f32).to_le_bytes()), 4),
+        StrandFormat::Text => text(strands).into_bytes(),
+        StrandFormat::Double => binary(strands, |out, x| out.extend(x.to_le_bytes()), 8),
+        StrandFormat::Single => binary(strands, |out, x| out.extend((x as f32).to_le_bytes()), 4),
     }
 }
 
 /// Writes strands to a file, which appears when it is whole.
-pub fn save(path: &Path, strands: &Strands, form: Form) -> Result<(), MeshError> {
+pub fn save(path: &Path, strands: &Strands, form: StrandFormat) -> Result<(), MeshFileError> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
     let partial = PathBuf::from(partial);
@@ -247,7 +255,7 @@ pub fn save(path: &Path, strands: &Strands, form: Form) -> Result<(), MeshError>
         // What is half-written is of no use; that it may not be there either is no matter.
         let _ = fs::remove_file(&partial);
         let reason = error.to_string();
-        MeshError::new(Place::File, Problem::Unwritable { reason }).in_file(path)
+        MeshFileError::new(FileLocation::File, MeshFileProblem::Unwritable { reason }).in_file(path)
     })
 }
 

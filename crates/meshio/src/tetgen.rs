@@ -1,12 +1,12 @@
-//! TetGen: vertices in a `.node` file, tetrahedra in an `.ele` file beside it.
+//! TetGen: vertices in a `.node` file, tetrahedra in an `.ele` file next to it.
 //!
 //! Boundary markers other than 0 make groups `marker_<m>`, region attributes other than 0 make
 //! groups `region_<a>`; other attributes are skipped.
 
 use super::bytes::{Cursor, Encoding, Scalar, Token};
-use super::error::{MeshError, Problem};
+use super::error::{MeshFileError, MeshFileProblem};
 use super::soup::Soup;
-use super::{Limits, MeshFile};
+use super::{MeshFile, MeshLimits};
 
 /// Vertices of a `.node` file, to be completed by [`read_elements`].
 pub struct Nodes {
@@ -15,12 +15,12 @@ pub struct Nodes {
 }
 
 /// Reads the contents of a `.node` and of an `.ele` file.
-pub fn read(node: &[u8], ele: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
+pub fn read(node: &[u8], ele: &[u8], limits: &MeshLimits) -> Result<MeshFile, MeshFileError> {
     read_elements(read_nodes(node, limits)?, ele, limits)
 }
 
 /// Reads the contents of a `.node` file. The first vertex may be number 0 or 1.
-pub fn read_nodes(node: &[u8], limits: &Limits) -> Result<Nodes, MeshError> {
+pub fn read_nodes(node: &[u8], limits: &MeshLimits) -> Result<Nodes, MeshFileError> {
     let mut cursor = Cursor::new(node)?.with_hash_comments();
     let mut soup = Soup::new(limits, node.len());
     let declared = cursor.token("the number of nodes")?;
@@ -87,7 +87,11 @@ pub fn read_nodes(node: &[u8], limits: &Limits) -> Result<Nodes, MeshError> {
 }
 
 /// Reads the contents of an `.ele` file and joins it with the vertices.
-pub fn read_elements(nodes: Nodes, ele: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
+pub fn read_elements(
+    nodes: Nodes,
+    ele: &[u8],
+    limits: &MeshLimits,
+) -> Result<MeshFile, MeshFileError> {
     let Nodes { mut soup, first } = nodes;
     soup.groups.allow_for(ele.len());
     let mut cursor = Cursor::new(ele)?.with_hash_comments();
@@ -95,9 +99,9 @@ pub fn read_elements(nodes: Nodes, ele: &[u8], limits: &Limits) -> Result<MeshFi
     let count = declared.count("the number of tetrahedra")?;
     let corners = cursor.token("4 nodes per tetrahedron")?;
     if corners.text == b"10" {
-        return Err(MeshError::new(
+        return Err(MeshFileError::new(
             corners.place,
-            Problem::Unsupported {
+            MeshFileProblem::Unsupported {
                 what: "a mesh of second-order tetrahedra (10 nodes each)".to_string(),
                 remedy: "run TetGen without -o2",
             },
@@ -125,7 +129,7 @@ pub fn read_elements(nodes: Nodes, ele: &[u8], limits: &Limits) -> Result<MeshFi
             let due = first_element.saturating_add_unsigned(i);
             return Err(out_of_sequence("element", number, due, &index));
         }
-        let at_tet = |error: MeshError| error.at("tetrahedron", number.unsigned_abs());
+        let at_tet = |error: MeshFileError| error.at("tetrahedron", number.unsigned_abs());
         let mut tet = [0; 4];
         for corner in &mut tet {
             let token = cursor.token("a node number").map_err(at_tet)?;
@@ -134,12 +138,12 @@ pub fn read_elements(nodes: Nodes, ele: &[u8], limits: &Limits) -> Result<MeshFi
                 Ok(vertex) if vertex < vertices => vertex as u32,
                 _ => {
                     let count = vertices;
-                    let problem = Problem::IndexOutOfRange {
+                    let problem = MeshFileProblem::IndexOutOfRange {
                         index,
                         first,
                         count,
                     };
-                    return Err(at_tet(MeshError::new(token.place, problem)));
+                    return Err(at_tet(MeshFileError::new(token.place, problem)));
                 }
             };
         }
@@ -158,16 +162,16 @@ pub fn read_elements(nodes: Nodes, ele: &[u8], limits: &Limits) -> Result<MeshFi
 }
 
 /// The number of attributes, which the first line may leave out.
-fn read_attributes(cursor: &mut Cursor) -> Result<u64, MeshError> {
+fn read_attributes(cursor: &mut Cursor) -> Result<u64, MeshFileError> {
     cursor
         .next_on_line()
         .map_or(Ok(0), |token| token.count("the number of attributes"))
 }
 
-fn out_of_sequence(what: &str, found: i64, due: i64, token: &Token) -> MeshError {
-    MeshError::new(
+fn out_of_sequence(what: &str, found: i64, due: i64, token: &Token) -> MeshFileError {
+    MeshFileError::new(
         token.place,
-        Problem::Inconsistent {
+        MeshFileProblem::Inconsistent {
             what: format!("{what} number {found} stands where {due} is due"),
             remedy: "number them in sequence, and check the attribute counts in the first line",
         },

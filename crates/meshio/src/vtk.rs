@@ -3,12 +3,12 @@
 
 use super::bytes::{Cursor, Encoding, Scalar, Token, shorten};
 use super::cells;
-use super::error::{MeshError, Place, Problem};
+use super::error::{FileLocation, MeshFileError, MeshFileProblem};
 use super::soup::Soup;
-use super::{Limits, MeshFile};
+use super::{MeshFile, MeshLimits};
 
 /// Reads a VTK legacy file.
-pub fn read(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
+pub fn read(bytes: &[u8], limits: &MeshLimits) -> Result<MeshFile, MeshFileError> {
     let mut cursor = Cursor::new(bytes)?;
     let encoding = read_header(&mut cursor)?;
     let mut file = Reader {
@@ -24,7 +24,7 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
     file.finish(dataset)
 }
 
-fn read_header(cursor: &mut Cursor) -> Result<Encoding, MeshError> {
+fn read_header(cursor: &mut Cursor) -> Result<Encoding, MeshFileError> {
     let first = cursor.rest_of_line();
     if !first.text.starts_with(b"# vtk DataFile") {
         return Err(first.unexpected("`# vtk DataFile Version …`"));
@@ -47,7 +47,7 @@ enum Dataset {
 }
 
 struct Reader<'a> {
-    limits: &'a Limits,
+    limits: &'a MeshLimits,
     encoding: Encoding,
     soup: Soup,
     has_points: bool,
@@ -61,13 +61,13 @@ struct Reader<'a> {
 #[derive(Default)]
 struct Lists {
     indices: Vec<i64>,
-    /// Where each list begins, and where the last one ends.
+    /// Start of each list, and the end of the last one.
     bounds: Vec<usize>,
-    place: Option<Place>,
+    place: Option<FileLocation>,
 }
 
 impl Reader<'_> {
-    fn read_sections(&mut self, cursor: &mut Cursor) -> Result<Dataset, MeshError> {
+    fn read_sections(&mut self, cursor: &mut Cursor) -> Result<Dataset, MeshFileError> {
         let mut dataset = None;
         while let Some(word) = cursor.next() {
             if word.is("DATASET") {
@@ -98,7 +98,7 @@ impl Reader<'_> {
         dataset.ok_or_else(|| missing("`DATASET`"))
     }
 
-    fn read_points(&mut self, cursor: &mut Cursor, word: Token) -> Result<(), MeshError> {
+    fn read_points(&mut self, cursor: &mut Cursor, word: Token) -> Result<(), MeshFileError> {
         once(self.has_points, &word)?;
         self.has_points = true;
         let token = cursor.token("the number of points")?;
@@ -119,7 +119,7 @@ impl Reader<'_> {
 
     /// Either `n size` and lists that begin with their length, or (version 5) `n+1 size` and the
     /// two arrays `OFFSETS` and `CONNECTIVITY`.
-    fn read_lists(&mut self, cursor: &mut Cursor) -> Result<Lists, MeshError> {
+    fn read_lists(&mut self, cursor: &mut Cursor) -> Result<Lists, MeshFileError> {
         let first = cursor.token("a number of cells")?;
         let count = first.count("a number of cells")?;
         let second = cursor.token("a number of indices")?;
@@ -147,7 +147,7 @@ impl Reader<'_> {
         cursor.check_count("cells", count, least_bytes, limit, first.place)?;
         lists.bounds.push(0);
         for number in 0..count {
-            let at_cell = |error: MeshError| error.at("cell", number);
+            let at_cell = |error: MeshFileError| error.at("cell", number);
             let (length, place) = cursor
                 .count(Scalar::I32, self.encoding, "a number of corners")
                 .map_err(at_cell)?;
@@ -155,8 +155,8 @@ impl Reader<'_> {
             if length > size.saturating_sub(used) as u64 {
                 let what = format!("a list of {length} corners overruns the declared size {size}");
                 let remedy = "export the mesh again";
-                let problem = Problem::Inconsistent { what, remedy };
-                return Err(at_cell(MeshError::new(place, problem)));
+                let problem = MeshFileProblem::Inconsistent { what, remedy };
+                return Err(at_cell(MeshFileError::new(place, problem)));
             }
             for _ in 0..length {
                 let (index, _) = cursor
@@ -174,8 +174,8 @@ impl Reader<'_> {
         cursor: &mut Cursor,
         count: u64,
         what: &'static str,
-        place: Place,
-    ) -> Result<Vec<i64>, MeshError> {
+        place: FileLocation,
+    ) -> Result<Vec<i64>, MeshFileError> {
         let name = cursor.token("a number type")?;
         let scalar = scalar_type(&name)?;
         if scalar.is_real() {
@@ -191,7 +191,7 @@ impl Reader<'_> {
         Ok(values)
     }
 
-    fn read_kinds(&mut self, cursor: &mut Cursor) -> Result<Vec<i64>, MeshError> {
+    fn read_kinds(&mut self, cursor: &mut Cursor) -> Result<Vec<i64>, MeshFileError> {
         let token = cursor.token("the number of cell types")?;
         let count = token.count("the number of cell types")?;
         self.start(cursor);
@@ -207,7 +207,7 @@ impl Reader<'_> {
     }
 
     /// Passes over `FIELD name n` and its arrays, which may stand before the points.
-    fn skip_field(&self, cursor: &mut Cursor) -> Result<(), MeshError> {
+    fn skip_field(&self, cursor: &mut Cursor) -> Result<(), MeshFileError> {
         cursor.token("a field name")?;
         let arrays = cursor.token("the number of arrays")?;
         for _ in 0..arrays.count("the number of arrays")? {
@@ -246,7 +246,7 @@ impl Reader<'_> {
     }
 
     /// Texts stand one per line, or in binary behind a length whose first two bits tell its size.
-    fn skip_strings(&self, cursor: &mut Cursor, count: u64) -> Result<(), MeshError> {
+    fn skip_strings(&self, cursor: &mut Cursor, count: u64) -> Result<(), MeshFileError> {
         cursor.rest_of_line();
         cursor.check_count("texts", count, 1, u64::MAX, cursor.place(self.encoding))?;
         for _ in 0..count {
@@ -278,7 +278,7 @@ impl Reader<'_> {
         }
     }
 
-    fn finish(mut self, dataset: Dataset) -> Result<MeshFile, MeshError> {
+    fn finish(mut self, dataset: Dataset) -> Result<MeshFile, MeshFileError> {
         if !self.has_points {
             return Err(missing("`POINTS`"));
         }
@@ -290,10 +290,10 @@ impl Reader<'_> {
                 if kinds.len() != cells {
                     let what = format!("{cells} cells but {} cell types", kinds.len());
                     let remedy = "export the mesh again";
-                    let place = lists.place.unwrap_or(Place::File);
-                    return Err(MeshError::new(
+                    let place = lists.place.unwrap_or(FileLocation::File);
+                    return Err(MeshFileError::new(
                         place,
-                        Problem::Inconsistent { what, remedy },
+                        MeshFileProblem::Inconsistent { what, remedy },
                     ));
                 }
                 self.push(&lists, |cell| kinds[cell])?;
@@ -307,9 +307,9 @@ impl Reader<'_> {
         self.soup.finish()
     }
 
-    fn push(&mut self, lists: &Lists, kind: impl Fn(usize) -> i64) -> Result<(), MeshError> {
+    fn push(&mut self, lists: &Lists, kind: impl Fn(usize) -> i64) -> Result<(), MeshFileError> {
         let vertices = self.soup.positions.len() as u64;
-        let place = lists.place.unwrap_or(Place::File);
+        let place = lists.place.unwrap_or(FileLocation::File);
         let mut corners = Vec::new();
         for (cell, ends) in lists.bounds.windows(2).enumerate() {
             corners.clear();
@@ -318,12 +318,12 @@ impl Reader<'_> {
                     Ok(vertex) if vertex < vertices => corners.push(vertex as u32),
                     _ => {
                         let (first, count) = (0, vertices);
-                        let problem = Problem::IndexOutOfRange {
+                        let problem = MeshFileProblem::IndexOutOfRange {
                             index,
                             first,
                             count,
                         };
-                        return Err(MeshError::new(place, problem).at("cell", cell as u64));
+                        return Err(MeshFileError::new(place, problem).at("cell", cell as u64));
                     }
                 }
             }
@@ -334,10 +334,14 @@ impl Reader<'_> {
 }
 
 /// Offsets must begin at 0, never fall and end at `length`.
-fn check_offsets(offsets: &[i64], length: usize, place: Place) -> Result<Vec<usize>, MeshError> {
+fn check_offsets(
+    offsets: &[i64],
+    length: usize,
+    place: FileLocation,
+) -> Result<Vec<usize>, MeshFileError> {
     let wrong = |what: String| {
         let remedy = "export the mesh again";
-        MeshError::new(place, Problem::Inconsistent { what, remedy })
+        MeshFileError::new(place, MeshFileProblem::Inconsistent { what, remedy })
     };
     let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
         return Err(wrong("the cells have indices but no offsets".to_string()));
@@ -353,7 +357,7 @@ fn check_offsets(offsets: &[i64], length: usize, place: Place) -> Result<Vec<usi
     Ok(offsets.iter().map(|&offset| offset as usize).collect())
 }
 
-fn dataset_type(name: &Token) -> Result<Dataset, MeshError> {
+fn dataset_type(name: &Token) -> Result<Dataset, MeshFileError> {
     if name.is("UNSTRUCTURED_GRID") {
         Ok(Dataset::UnstructuredGrid)
     } else if name.is("POLYDATA") {
@@ -361,9 +365,9 @@ fn dataset_type(name: &Token) -> Result<Dataset, MeshError> {
     } else {
         let what = format!("a dataset of type {}", shorten(name.text));
         let remedy = "save an unstructured grid or poly data";
-        Err(MeshError::new(
+        Err(MeshFileError::new(
             name.place,
-            Problem::Unsupported { what, remedy },
+            MeshFileProblem::Unsupported { what, remedy },
         ))
     }
 }
@@ -382,7 +386,7 @@ fn poly_section(word: &Token) -> Option<i64> {
         .map(|&(_, kind)| kind)
 }
 
-fn scalar_type(name: &Token) -> Result<Scalar, MeshError> {
+fn scalar_type(name: &Token) -> Result<Scalar, MeshFileError> {
     let types = [
         ("float", Scalar::F32),
         ("double", Scalar::F64),
@@ -412,7 +416,7 @@ fn scalar_type(name: &Token) -> Result<Scalar, MeshError> {
         .ok_or_else(|| name.unexpected("a number type"))
 }
 
-fn once(seen: bool, word: &Token) -> Result<(), MeshError> {
+fn once(seen: bool, word: &Token) -> Result<(), MeshFileError> {
     if seen {
         Err(word.unexpected("this section only once"))
     } else {
@@ -420,8 +424,11 @@ fn once(seen: bool, word: &Token) -> Result<(), MeshError> {
     }
 }
 
-fn missing(what: &str) -> MeshError {
+fn missing(what: &str) -> MeshFileError {
     let what = format!("the section {what}");
     let remedy = "export the mesh again as an unstructured grid or poly data";
-    MeshError::new(Place::File, Problem::Missing { what, remedy })
+    MeshFileError::new(
+        FileLocation::File,
+        MeshFileProblem::Missing { what, remedy },
+    )
 }

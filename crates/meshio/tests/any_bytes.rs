@@ -7,12 +7,12 @@ mod writers;
 
 use proptest::prelude::*;
 use stiction_meshio::tetgen as tetgen_reader;
-use stiction_meshio::{Limits, MeshError, MeshFile, gmsh, obj, ply, stl, vtk, vtu};
+use stiction_meshio::{MeshFile, MeshFileError, MeshLimits, gmsh, obj, ply, stl, vtk, vtu};
 use writers::{Written, cube, surface_files, tet_box, tet_files, tetgen};
 
 fn readers() -> [(
     &'static str,
-    fn(&[u8], &Limits) -> Result<MeshFile, MeshError>,
+    fn(&[u8], &MeshLimits) -> Result<MeshFile, MeshFileError>,
 ); 7] {
     [
         ("obj", obj::read),
@@ -26,7 +26,7 @@ fn readers() -> [(
 }
 
 /// A TetGen pair in one piece, cut at the first zero byte.
-fn read_pair(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
+fn read_pair(bytes: &[u8], limits: &MeshLimits) -> Result<MeshFile, MeshFileError> {
     let cut = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
     let (node, ele) = bytes.split_at(cut);
     tetgen_reader::read(node, ele.get(1..).unwrap_or_default(), limits)
@@ -42,7 +42,7 @@ fn valid_files() -> Vec<Written> {
     files
 }
 
-fn check(result: Result<MeshFile, MeshError>) {
+fn check(result: Result<MeshFile, MeshFileError>) {
     let file = match result {
         Ok(file) => file,
         Err(error) => {
@@ -133,7 +133,7 @@ proptest! {
     #[test]
     fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         for (_, read) in readers() {
-            check(read(&bytes, &Limits::default()));
+            check(read(&bytes, &MeshLimits::default()));
         }
     }
 
@@ -144,7 +144,7 @@ proptest! {
     ]), 0..120)) {
         let text = words.join(" ");
         for (_, read) in readers() {
-            check(read(text.as_bytes(), &Limits::default()));
+            check(read(text.as_bytes(), &MeshLimits::default()));
         }
     }
 }
@@ -163,7 +163,7 @@ proptest! {
             }
             for (name, read) in readers() {
                 if name == extension {
-                    check(read(&bytes, &Limits::default()));
+                    check(read(&bytes, &MeshLimits::default()));
                 }
             }
         }
@@ -171,7 +171,7 @@ proptest! {
 }
 
 /// Files that would take quadratic time or worse if read carelessly. Linear reading takes a few
-/// milliseconds; the bound leaves room for slow machines and still fails at quadratic cost.
+/// milliseconds; the bound allows for slow machines and still fails at quadratic cost.
 #[test]
 fn hostile_files_are_read_in_linear_time() {
     let n = 60_000;
@@ -209,7 +209,7 @@ fn hostile_files_are_read_in_linear_time() {
         for (name, read) in readers() {
             if name == extension {
                 let start = std::time::Instant::now();
-                check(read(&bytes, &Limits::default()));
+                check(read(&bytes, &MeshLimits::default()));
                 assert!(
                     start.elapsed().as_secs_f64() < 2.0,
                     "{extension} {}",

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use stiction_meshio::{Limits, load};
+use stiction_meshio::{MeshLimits, load};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenes/broken/meshes")
@@ -157,7 +157,7 @@ const FOR_THE_EXAMINATION: &[&str] = &[
 fn errors_name_the_file_the_line_the_element_and_the_remedy() {
     for &(name, message, remedy) in REFUSED {
         let path = folder().join(name);
-        let error = load(&path, &Limits::default()).expect_err(name);
+        let error = load(&path, &MeshLimits::default()).expect_err(name);
         assert_eq!(error.to_string(), format!("{}{message}", path.display()));
         assert!(
             error.remedy().contains(remedy),
@@ -169,7 +169,11 @@ fn errors_name_the_file_the_line_the_element_and_the_remedy() {
 
 #[test]
 fn a_missing_file_is_named_even_when_the_other_one_was_asked_for() {
-    let error = load(&folder().join("no_nodes_beside.ele"), &Limits::default()).unwrap_err();
+    let error = load(
+        &folder().join("no_nodes_beside.ele"),
+        &MeshLimits::default(),
+    )
+    .unwrap_err();
     let text = error.to_string();
     assert!(
         text.contains("no_nodes_beside.node: cannot be read"),
@@ -180,10 +184,10 @@ fn a_missing_file_is_named_even_when_the_other_one_was_asked_for() {
 #[test]
 fn sound_files_of_bad_meshes_are_read_unchanged() {
     for name in FOR_THE_EXAMINATION {
-        let file = load(&folder().join(name), &Limits::default()).expect(name);
+        let file = load(&folder().join(name), &MeshLimits::default()).expect(name);
         assert!(file.notes.is_empty(), "{name}");
     }
-    let inverted = load(&folder().join("inverted_tet.msh"), &Limits::default()).unwrap();
+    let inverted = load(&folder().join("inverted_tet.msh"), &MeshLimits::default()).unwrap();
     assert_eq!(inverted.tets.unwrap().tets, [[0, 1, 2, 3], [1, 3, 2, 4]]);
 }
 
@@ -192,7 +196,7 @@ fn every_file_in_the_folder_is_read_or_refused_by_name() {
     let mut refused = 0;
     for entry in std::fs::read_dir(folder()).unwrap() {
         let path = entry.unwrap().path();
-        if let Err(error) = load(&path, &Limits::default()) {
+        if let Err(error) = load(&path, &MeshLimits::default()) {
             // Of a TetGen pair, the other file may be the culprit.
             let stem = path.with_extension("");
             assert!(
@@ -210,7 +214,10 @@ fn every_file_in_the_folder_is_read_or_refused_by_name() {
 fn the_span_of_an_error_covers_the_culprit() {
     let path = folder().join("index_out_of_range.obj");
     let bytes = std::fs::read(&path).unwrap();
-    let (offset, length) = load(&path, &Limits::default()).unwrap_err().span().unwrap();
+    let (offset, length) = load(&path, &MeshLimits::default())
+        .unwrap_err()
+        .span()
+        .unwrap();
     assert_eq!(&bytes[offset..offset + length], b"9");
 }
 
@@ -218,7 +225,7 @@ fn the_span_of_an_error_covers_the_culprit() {
 fn limits_are_enforced() {
     let path = folder().join("isolated_vertex.obj");
     let tight = |max_nodes, max_elements, max_bytes| {
-        let limits = Limits {
+        let limits = MeshLimits {
             max_nodes,
             max_elements,
             max_bytes,

@@ -1,15 +1,15 @@
-//! The same mesh written in every format and variant reads back the same.
+//! One mesh, written in every format and variant, reads back as one mesh.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod writers;
 
-use stiction_meshio::{Group, Limits, MeshError, MeshFile, load};
+use stiction_meshio::{MeshFile, MeshFileError, MeshLimits, VertexGroup, load};
 use stiction_meshio::{gmsh, obj, ply, stl, tetgen as tetgen_reader, vtk, vtu as vtu_reader};
 use writers::{Data, Order, VtuStyle, cube, surface_files, tet_box, tet_files, tetgen, vtu};
 
-fn read(extension: &str, bytes: &[u8]) -> Result<MeshFile, MeshError> {
-    let limits = Limits::default();
+fn read(extension: &str, bytes: &[u8]) -> Result<MeshFile, MeshFileError> {
+    let limits = MeshLimits::default();
     match extension {
         "obj" => obj::read(bytes, &limits),
         "ply" => ply::read(bytes, &limits),
@@ -21,10 +21,10 @@ fn read(extension: &str, bytes: &[u8]) -> Result<MeshFile, MeshError> {
     }
 }
 
-fn group(name: &str, mut vertices: Vec<u32>) -> Group {
+fn group(name: &str, mut vertices: Vec<u32>) -> VertexGroup {
     vertices.sort_unstable();
     vertices.dedup();
-    Group {
+    VertexGroup {
         name: name.into(),
         vertices,
     }
@@ -75,7 +75,7 @@ fn tetrahedra_are_the_same_in_every_format() {
     }
     for first in [0, 1] {
         let (node, ele) = tetgen(&mesh, first);
-        let file = tetgen_reader::read(&node, &ele, &Limits::default()).unwrap();
+        let file = tetgen_reader::read(&node, &ele, &MeshLimits::default()).unwrap();
         assert_eq!(file.tets.as_ref(), Some(&mesh), "TetGen from {first}");
         let markers = vec![
             group("marker_5", vec![0, 3, 6, 9]),
@@ -93,7 +93,7 @@ fn files_are_loaded_by_their_extension() {
         for extension in [extension.to_string(), extension.to_uppercase()] {
             let path = folder.path().join(format!("cube.{extension}"));
             std::fs::write(&path, &bytes).unwrap();
-            let file = load(&path, &Limits::default()).unwrap();
+            let file = load(&path, &MeshLimits::default()).unwrap();
             assert_eq!(file.surface.as_ref(), Some(&cube), "{label}");
         }
     }
@@ -101,7 +101,7 @@ fn files_are_loaded_by_their_extension() {
     std::fs::write(folder.path().join("box.1.node"), node).unwrap();
     std::fs::write(folder.path().join("box.1.ele"), ele).unwrap();
     for name in ["box.1.node", "box.1.ele"] {
-        let file = load(&folder.path().join(name), &Limits::default()).unwrap();
+        let file = load(&folder.path().join(name), &MeshLimits::default()).unwrap();
         assert_eq!(file.tets, Some(tet_box()));
     }
 }
@@ -141,7 +141,7 @@ fn vtu_arrays_come_back_bit_for_bit() {
                 order: Order::Little,
             };
             let bytes = vtu(&mesh.positions, &cells, style);
-            let file = vtu_reader::read(&bytes, &Limits::default()).unwrap();
+            let file = vtu_reader::read(&bytes, &MeshLimits::default()).unwrap();
             assert_eq!(file.points, mesh.positions);
             let read: Vec<(u8, Vec<u32>)> = file
                 .cells
@@ -165,7 +165,7 @@ fn vtu_arrays_come_back_bit_for_bit() {
             let time = file.field_array("time").unwrap();
             assert_eq!(time.values, vtu_reader::Values::Real(vec![1.25]));
             // Lines and points are no part of the mesh, the other two cells are.
-            let mesh_file = vtu_reader::read_mesh(&bytes, &Limits::default()).unwrap();
+            let mesh_file = vtu_reader::read_mesh(&bytes, &MeshLimits::default()).unwrap();
             assert_eq!(mesh_file.surface.unwrap().triangles, [[0, 1, 2]]);
             assert_eq!(mesh_file.tets.unwrap().tets, [mesh.tets[0]]);
         }

@@ -2,18 +2,21 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use stiction_meshio::{Limits, MeshError, MeshFile, Place, gmsh, obj, ply, stl, tetgen, vtk, vtu};
+use stiction_meshio::{
+    FileLocation, MeshFile, MeshFileError, MeshLimits, gmsh, obj, ply, stl, tetgen, vtk, vtu,
+};
 
-type Read = fn(&[u8], &Limits) -> Result<MeshFile, MeshError>;
+type Read = fn(&[u8], &MeshLimits) -> Result<MeshFile, MeshFileError>;
 
 fn triangles(read: Read, text: &str) -> Vec<[u32; 3]> {
-    let file = read(text.as_bytes(), &Limits::default()).unwrap_or_else(|error| panic!("{error}"));
+    let file =
+        read(text.as_bytes(), &MeshLimits::default()).unwrap_or_else(|error| panic!("{error}"));
     file.surface.unwrap().triangles
 }
 
 #[track_caller]
 fn refused(read: Read, text: &str, message: &str) {
-    let error = read(text.as_bytes(), &Limits::default()).unwrap_err();
+    let error = read(text.as_bytes(), &MeshLimits::default()).unwrap_err();
     assert_eq!(error.to_string(), message);
 }
 
@@ -38,7 +41,7 @@ fn obj_polygons_become_fans_or_ears() {
 fn obj_groups_and_objects_collect_vertices() {
     let text = "o part one\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\ng a b\nf 1 2 3\ng b\nf 1 3 4\n\
                 o\ng\nf 2 3 4\ng line # a comment\nl 2 4\n";
-    let file = obj::read(text.as_bytes(), &Limits::default()).unwrap();
+    let file = obj::read(text.as_bytes(), &MeshLimits::default()).unwrap();
     let groups: Vec<(&str, &[u32])> = file
         .groups
         .iter()
@@ -66,7 +69,7 @@ fn obj_faces_may_come_before_their_vertices() {
 #[test]
 fn obj_that_is_not_utf8_is_read() {
     let bytes = b"# Oberfl\xe4che\ng \xe4\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
-    let file = obj::read(bytes, &Limits::default()).unwrap();
+    let file = obj::read(bytes, &MeshLimits::default()).unwrap();
     assert_eq!(file.groups[0].name, "\u{fffd}");
 }
 
@@ -138,7 +141,7 @@ fn stl_solids_are_groups_and_share_vertices() {
         facet("-0.0"),
         facet("1")
     );
-    let file = stl::read(text.as_bytes(), &Limits::default()).unwrap();
+    let file = stl::read(text.as_bytes(), &MeshLimits::default()).unwrap();
     let surface = file.surface.unwrap();
     assert_eq!(surface.triangles, [[0, 1, 2], [3, 1, 2]]);
     assert!(surface.positions[0].z.is_sign_positive());
@@ -167,7 +170,7 @@ const GMSH: &str = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n5\n10 0 0 0\n7
 
 #[test]
 fn gmsh_tags_with_gaps() {
-    let file = gmsh::read(GMSH.as_bytes(), &Limits::default()).unwrap();
+    let file = gmsh::read(GMSH.as_bytes(), &MeshLimits::default()).unwrap();
     assert_eq!(file.tets.unwrap().tets, [[0, 1, 2, 3]]);
     let surface = file.surface.unwrap();
     assert_eq!(surface.triangles, [[0, 1, 4], [0, 4, 2]]);
@@ -222,7 +225,7 @@ fn gmsh_errors() {
 #[test]
 fn a_mesh_numbered_the_other_way_round_is_turned_and_says_so() {
     let node = b"4 3\n0 0 0 0\n1 1 0 0\n2 0 1 0\n3 0 0 1\n";
-    let file = tetgen::read(node, b"1 4\n0 0 2 1 3\n", &Limits::default()).unwrap();
+    let file = tetgen::read(node, b"1 4\n0 0 2 1 3\n", &MeshLimits::default()).unwrap();
     assert_eq!(file.tets.unwrap().tets, [[0, 2, 3, 1]]);
     assert_eq!(file.notes.len(), 1);
     assert!(file.notes[0].starts_with("all 1 tetrahedra were turned"));
@@ -232,7 +235,7 @@ fn a_mesh_numbered_the_other_way_round_is_turned_and_says_so() {
 fn tetgen_errors() {
     let node = b"4 3 0 0\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n";
     let read = |node: &[u8], ele: &[u8]| {
-        tetgen::read(node, ele, &Limits::default())
+        tetgen::read(node, ele, &MeshLimits::default())
             .unwrap_err()
             .to_string()
     };
@@ -259,7 +262,7 @@ fn vtk_cells_of_every_readable_kind() {
     let text = "# vtk DataFile Version 2.0\nt\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 5 float\n\
                 0 0 0 1 0 0 0 1 0 1 1 0 0 0 1\nCELLS 6 27\n3 0 1 3\n4 0 1 3 2\n4 0 1 2 3\n4 0 1 2 3\n2 0 1\n4 0 1 2 4\n\
                 CELL_TYPES 6\n5 9 8 6 3 10\n";
-    let file = vtk::read(text.as_bytes(), &Limits::default()).unwrap();
+    let file = vtk::read(text.as_bytes(), &MeshLimits::default()).unwrap();
     let quad = [[0, 1, 3], [0, 3, 2]];
     let strip = [[0, 1, 2], [2, 1, 3]];
     let expected = [&[[0, 1, 3]][..], &quad, &quad, &strip].concat();
@@ -366,7 +369,7 @@ fn vtu_arrays_that_overlap_are_refused() {
     let mut bytes = text.into_bytes();
     bytes.extend(80u32.to_le_bytes());
     bytes.extend([0; 80]);
-    let error = vtu::read(&bytes, &Limits::default()).unwrap_err();
+    let error = vtu::read(&bytes, &MeshLimits::default()).unwrap_err();
     assert_eq!(error.to_string(), "mesh:1: array `` overlaps another array");
 }
 
@@ -376,8 +379,8 @@ fn the_place_of_a_binary_error_is_a_byte() {
     bytes[80] = 1;
     bytes.extend([0; 50]);
     bytes[84 + 12..84 + 16].copy_from_slice(&f32::NAN.to_le_bytes());
-    let error = stl::read(&bytes, &Limits::default()).unwrap_err();
-    assert_eq!(error.place(), Place::Byte { offset: 96 });
+    let error = stl::read(&bytes, &MeshLimits::default()).unwrap_err();
+    assert_eq!(error.place(), FileLocation::Byte { offset: 96 });
     assert_eq!(
         error.to_string(),
         "mesh, byte 96: vertex 0: coordinate x is NaN"

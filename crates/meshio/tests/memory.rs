@@ -1,4 +1,4 @@
-//! Readers ask for memory in proportion to the bytes that are there, not to what headers claim.
+//! Readers allocate memory in proportion to the bytes that are there, not to the claims of headers.
 //! One test alone in its process, so that the peak belongs to it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -7,7 +7,7 @@ mod writers;
 
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use peak_alloc::PeakAlloc;
-use stiction_meshio::{Limits, gmsh, obj, ply, stl, tetgen as tetgen_reader, vtk, vtu};
+use stiction_meshio::{MeshLimits, gmsh, obj, ply, stl, tetgen as tetgen_reader, vtk, vtu};
 use writers::{base64, cube, surface_files, tet_box, tet_files, tetgen};
 
 #[global_allocator]
@@ -21,7 +21,7 @@ fn peak(run: impl FnOnce()) -> usize {
     MEMORY.peak_usage().saturating_sub(before)
 }
 
-fn read(extension: &str, bytes: &[u8], limits: &Limits) {
+fn read(extension: &str, bytes: &[u8], limits: &MeshLimits) {
     // Only the memory matters here.
     let _ = match extension {
         "obj" => obj::read(bytes, limits),
@@ -35,7 +35,7 @@ fn read(extension: &str, bytes: &[u8], limits: &Limits) {
 }
 
 /// Limits that stop nothing, so that only the bytes present can.
-const NO_LIMITS: Limits = Limits {
+const NO_LIMITS: MeshLimits = MeshLimits {
     max_nodes: u64::MAX,
     max_elements: u64::MAX,
     max_bytes: u64::MAX,
@@ -119,9 +119,9 @@ fn memory_follows_the_bytes_that_are_there() {
             base64(&zeros)
         )
     };
-    let limits = Limits {
+    let limits = MeshLimits {
         max_bytes: 1 << 20,
-        ..Limits::default()
+        ..MeshLimits::default()
     };
     let cases = [
         (

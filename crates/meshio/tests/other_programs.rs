@@ -9,12 +9,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use stiction_math::Vec3;
-use stiction_meshio::{Limits, MeshFile, load, vtu};
+use stiction_meshio::{MeshFile, MeshLimits, load, vtu};
 use writers::tet_box;
 
 fn peer(name: &str) -> MeshFile {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers");
-    load(&folder.join(name), &Limits::default()).unwrap_or_else(|error| panic!("{error}"))
+    load(&folder.join(name), &MeshLimits::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn volume(positions: &[Vec3], tet: [u32; 4]) -> f64 {
@@ -97,7 +97,7 @@ fn arrays_written_by_vtk() {
         .collect();
     for name in ["vtk_appended_base64.vtu", "vtk_appended_raw_zlib.vtu"] {
         let bytes = std::fs::read(folder.join(name)).unwrap();
-        let file = vtu::read(&bytes, &Limits::default()).unwrap();
+        let file = vtu::read(&bytes, &MeshLimits::default()).unwrap();
         let velocity = file.point_array("velocity").expect(name);
         assert_eq!(velocity.values, vtu::Values::Real(twice.clone()), "{name}");
         let time = file.field_array("TimeValue").expect(name);

@@ -8,11 +8,15 @@ use stiction_geometry::{
 };
 use stiction_math::Vec3;
 use stiction_meshio::{
-    Limits, MeshError, Problem,
-    strands::{Form, load, read, save, write},
+    MeshFileError, MeshFileProblem, MeshLimits,
+    strands::{StrandFormat, load, read, save, write},
 };
 
-const FORMS: [Form; 3] = [Form::Text, Form::Double, Form::Single];
+const FORMS: [StrandFormat; 3] = [
+    StrandFormat::Text,
+    StrandFormat::Double,
+    StrandFormat::Single,
+];
 
 fn strands() -> impl Strategy<Value = Strands> {
     let point = prop::array::uniform3(prop_oneof![-1.0..1.0f64, any::<f32>().prop_map(f64::from)]);
@@ -31,8 +35,8 @@ fn strands() -> impl Strategy<Value = Strands> {
     })
 }
 
-fn refusal(bytes: &[u8]) -> MeshError {
-    read(bytes, &Limits::default()).expect_err("refused")
+fn refusal(bytes: &[u8]) -> MeshFileError {
+    read(bytes, &MeshLimits::default()).expect_err("refused")
 }
 
 proptest! {
@@ -40,17 +44,17 @@ proptest! {
 
     #[test]
     fn what_is_written_is_read_back(strands in strands()) {
-        for form in [Form::Text, Form::Double] {
-            prop_assert_eq!(&read(&write(&strands, form), &Limits::default()).unwrap(), &strands);
+        for form in [StrandFormat::Text, StrandFormat::Double] {
+            prop_assert_eq!(&read(&write(&strands, form), &MeshLimits::default()).unwrap(), &strands);
         }
     }
 
     #[test]
     fn whatever_is_cut_off_is_refused(strands in strands(), part in 0.0..1.0f64) {
-        for form in [Form::Text, Form::Double] {
+        for form in [StrandFormat::Text, StrandFormat::Double] {
             let bytes = write(&strands, form);
             // The line break behind `end` says nothing.
-            let whole = if form == Form::Text { bytes.len() - 1 } else { bytes.len() };
+            let whole = if form == StrandFormat::Text { bytes.len() - 1 } else { bytes.len() };
             let cut = (whole as f64 * part) as usize;
             let error = refusal(&bytes[..cut]);
             prop_assert!(!error.to_string().is_empty() && !error.remedy().is_empty());
@@ -59,7 +63,7 @@ proptest! {
 
     #[test]
     fn a_changed_bit_of_the_binary_form_is_noticed(strands in strands(), at in any::<usize>(), bit in 0..8) {
-        let mut bytes = write(&strands, Form::Double);
+        let mut bytes = write(&strands, StrandFormat::Double);
         let at = at % bytes.len();
         bytes[at] ^= 1u8 << bit;
         refusal(&bytes);
@@ -74,7 +78,7 @@ proptest! {
             b"strands 1 strand 2 0 0 0 1 0 ",
         ];
         let bytes = [heads[head], &bytes[..]].concat();
-        if let Ok(strands) = read(&bytes, &Limits::default()) {
+        if let Ok(strands) = read(&bytes, &MeshLimits::default()) {
             prop_assert!(strands.points.iter().all(|p| p.iter().all(|x| x.is_finite())));
             prop_assert!((0..strands.len()).all(|s| strands.strand(s).len() >= 2));
         }
@@ -85,7 +89,7 @@ proptest! {
     fn any_words_are_answered(words in prop::collection::vec(
         prop::sample::select(vec!["strands", "strand", "end", "1", "2", "0.5", "nan", "1e999", "-3", "#", "\n", "99999999999"]), 0..40)) {
         let text = format!("strands 1\n{}", words.join(" "));
-        if let Err(error) = read(text.as_bytes(), &Limits::default()) {
+        if let Err(error) = read(text.as_bytes(), &MeshLimits::default()) {
             prop_assert!(!error.to_string().is_empty());
         }
     }
@@ -95,9 +99,9 @@ proptest! {
 fn single_precision_keeps_seven_digits_and_half_the_bytes() {
     let groom = Groom::straight(Scalp::Sphere { radius: 0.1 }, 500, 0.06, 30);
     let strands = groom.build().unwrap();
-    let single = write(&strands, Form::Single);
-    assert!(single.len() < write(&strands, Form::Double).len() * 51 / 100);
-    let back = read(&single, &Limits::default()).unwrap();
+    let single = write(&strands, StrandFormat::Single);
+    assert!(single.len() < write(&strands, StrandFormat::Double).len() * 51 / 100);
+    let back = read(&single, &MeshLimits::default()).unwrap();
     assert_eq!(back.starts, strands.starts);
     for (a, b) in back.points.iter().zip(&strands.points) {
         assert!((a - b).norm() < 1e-7 * 0.2);
@@ -113,20 +117,20 @@ fn a_groom_is_saved_and_loaded() {
     for form in FORMS {
         let path = folder.path().join("hair.strands");
         save(&path, &strands, form).unwrap();
-        let back = load(&path, &Limits::default()).unwrap();
+        let back = load(&path, &MeshLimits::default()).unwrap();
         assert_eq!(back.len(), 50);
-        if form != Form::Single {
+        if form != StrandFormat::Single {
             assert_eq!(back, strands);
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
     let missing = folder.path().join("no/such/hair.strands");
-    let error = save(&missing, &strands, Form::Text).unwrap_err();
+    let error = save(&missing, &strands, StrandFormat::Text).unwrap_err();
     assert!(
-        matches!(error.problem(), Problem::Unwritable { .. }),
+        matches!(error.problem(), MeshFileProblem::Unwritable { .. }),
         "{error}"
     );
-    let error = load(&missing, &Limits::default()).unwrap_err();
+    let error = load(&missing, &MeshLimits::default()).unwrap_err();
     assert!(
         error.to_string().contains("no/such/hair.strands"),
         "{error}"
@@ -184,29 +188,32 @@ fn what_is_wrong_is_named_with_line_and_strand() {
         assert_eq!(error.line(), Some(line), "{text:?}: {error}");
         assert!(error.to_string().contains(message), "{text:?}: {error}");
     }
-    assert!(matches!(refusal(b"").problem(), Problem::Empty));
+    assert!(matches!(refusal(b"").problem(), MeshFileProblem::Empty));
 }
 
 #[test]
 fn declared_counts_are_not_trusted() {
     let mut strands = Strands::default();
     strands.push(&[Vec3::zeros(), Vec3::x()]);
-    let good = write(&strands, Form::Double);
+    let good = write(&strands, StrandFormat::Double);
     for at in [16, 24] {
         let mut bytes = good.clone();
         bytes[at..at + 8].copy_from_slice(&9_000_000u64.to_le_bytes());
-        assert!(matches!(refusal(&bytes).problem(), Problem::Short { .. }));
+        assert!(matches!(
+            refusal(&bytes).problem(),
+            MeshFileProblem::Short { .. }
+        ));
         bytes[at..at + 8].copy_from_slice(&u64::MAX.to_le_bytes());
         refusal(&bytes);
     }
-    let few = Limits {
+    let few = MeshLimits {
         max_nodes: 1,
-        ..Limits::default()
+        ..MeshLimits::default()
     };
     for form in FORMS {
         let error = read(&write(&strands, form), &few).unwrap_err();
         assert!(
-            matches!(error.problem(), Problem::TooMany { .. }),
+            matches!(error.problem(), MeshFileProblem::TooMany { .. }),
             "{error}"
         );
     }

@@ -147,14 +147,17 @@ pub enum CheckpointError {
 
 /// A section: its name, its version, and a function that writes its contents, called twice with the
 /// same result.
-pub type Section<'a> = (&'a str, u32, &'a dyn Fn(&mut Encoder));
+pub type CheckpointSection<'a> = (&'a str, u32, &'a dyn Fn(&mut Encoder));
 
 /// Writes named sections to `path`. The previous checkpoint stays in place until the new one is
 /// complete and on the disk.
 ///
 /// Contents are written twice, first to determine their length, because a checkpoint may be large
 /// compared with the remaining memory.
-pub fn write_checkpoint(path: &Path, sections: &[Section]) -> Result<(), CheckpointError> {
+pub fn write_checkpoint(
+    path: &Path,
+    sections: &[CheckpointSection],
+) -> Result<(), CheckpointError> {
     for (at, (name, ..)) in sections.iter().enumerate() {
         if sections[..at].iter().any(|(other, ..)| other == name) {
             let reason = format!("section \"{name}\" is given twice");
@@ -220,7 +223,7 @@ impl Hashing<'_> {
 
 /// An intact checkpoint in memory.
 #[derive(Debug)]
-pub struct Checkpoint {
+pub struct CheckpointFile {
     path: PathBuf,
     bytes: Vec<u8>,
     sections: Vec<Stored>,
@@ -234,7 +237,7 @@ struct Stored {
     data: Range<usize>,
 }
 
-impl Checkpoint {
+impl CheckpointFile {
     /// Reads and verifies the checkpoint at `path`. Memory is allocated for bytes that exist, never
     /// for a length that the file merely claims.
     pub fn read(path: &Path) -> Result<Self, CheckpointError> {
@@ -442,7 +445,7 @@ mod tests {
             .map(|(_, bytes)| move |out: &mut Encoder| bytes.iter().for_each(|&b| out.byte(b)))
             .collect();
         let named = sections.iter().zip(&contents);
-        let sections: Vec<Section> = named
+        let sections: Vec<CheckpointSection> = named
             .map(|((name, _), contents)| (name.as_str(), 1, contents as &dyn Fn(&mut Encoder)))
             .collect();
         write_checkpoint(path, &sections)
@@ -459,7 +462,7 @@ mod tests {
     fn sections_come_back_in_order() {
         let dir = tempfile::tempdir().unwrap();
         let (path, _) = written(dir.path());
-        let back = Checkpoint::read(&path).unwrap();
+        let back = CheckpointFile::read(&path).unwrap();
         let expected = sections(1);
         let listed: Vec<(String, Vec<u8>)> = back
             .sections()
@@ -483,7 +486,7 @@ mod tests {
         let path = dir.path().join("checkpoint.bin");
         let numbers: Vec<f64> = (0..30_001).map(f64::from).collect();
         write_checkpoint(&path, &[("long", 1, &|out| out.f64s(&numbers))]).unwrap();
-        let back = Checkpoint::read(&path).unwrap();
+        let back = CheckpointFile::read(&path).unwrap();
         assert_eq!(back.section("long").unwrap().f64s().unwrap(), numbers);
     }
 
@@ -501,7 +504,7 @@ mod tests {
         bytes.extend((data.len() as u64).to_le_bytes());
         bytes.extend(data);
         bytes.extend(Xxh64::of(&bytes).to_le_bytes());
-        let old = Checkpoint::from_bytes(Path::new("old.bin"), bytes).unwrap();
+        let old = CheckpointFile::from_bytes(Path::new("old.bin"), bytes).unwrap();
         assert_eq!(old.sections().collect::<Vec<_>>(), [("state", &data[..])]);
         assert_eq!(old.versioned("state", 5).unwrap().0, 1);
     }
@@ -515,7 +518,7 @@ mod tests {
             &[("mesh", 3, &|out| out.u64(7)), ("state", 1, &|_| {})],
         )
         .unwrap();
-        let back = Checkpoint::read(&path).unwrap();
+        let back = CheckpointFile::read(&path).unwrap();
         assert!(back.section("state").is_ok() && back.has("mesh") && !back.has("rods"));
         let (version, mut mesh) = back.versioned("mesh", 3).unwrap();
         assert_eq!((version, mesh.u64().unwrap()), (3, 7));
@@ -529,12 +532,12 @@ mod tests {
     fn every_flipped_byte_every_cut_and_every_tail_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let (path, bytes) = written(dir.path());
-        assert!(Checkpoint::from_bytes(&path, bytes.clone()).is_ok());
+        assert!(CheckpointFile::from_bytes(&path, bytes.clone()).is_ok());
         for at in 0..bytes.len() {
             for flip in 1..=255 {
                 let mut damaged = bytes.clone();
                 damaged[at] ^= flip;
-                let error = Checkpoint::from_bytes(&path, damaged).unwrap_err();
+                let error = CheckpointFile::from_bytes(&path, damaged).unwrap_err();
                 let fits = match at {
                     0..8 => matches!(error, CheckpointError::NotACheckpoint { .. }),
                     // The one flip that makes the version before is caught by the checksum.
@@ -553,17 +556,17 @@ mod tests {
             }
         }
         for cut in 1..bytes.len() {
-            let error = Checkpoint::from_bytes(&path, bytes[..cut].to_vec()).unwrap_err();
+            let error = CheckpointFile::from_bytes(&path, bytes[..cut].to_vec()).unwrap_err();
             assert!(
                 matches!(error, CheckpointError::Truncated { .. }),
                 "{cut}: {error}"
             );
         }
-        let error = Checkpoint::from_bytes(&path, vec![]).unwrap_err();
+        let error = CheckpointFile::from_bytes(&path, vec![]).unwrap_err();
         assert!(matches!(error, CheckpointError::NotACheckpoint { .. }));
         let mut longer = bytes;
         longer.extend_from_slice(b"tail");
-        let error = Checkpoint::from_bytes(&path, longer).unwrap_err();
+        let error = CheckpointFile::from_bytes(&path, longer).unwrap_err();
         assert!(
             matches!(error, CheckpointError::TrailingBytes { extra: 4, .. }),
             "{error}"
@@ -583,7 +586,7 @@ mod tests {
                 let body = damaged.len() - 8;
                 let sum = Xxh64::of(&damaged[..body]);
                 damaged[body..].copy_from_slice(&sum.to_le_bytes());
-                let error = Checkpoint::from_bytes(&path, damaged).unwrap_err();
+                let error = CheckpointFile::from_bytes(&path, damaged).unwrap_err();
                 assert!(
                     matches!(error, CheckpointError::Inconsistent { .. }),
                     "{error}"
@@ -598,16 +601,16 @@ mod tests {
         let (path, bytes) = written(dir.path());
         let leftover = dir.path().join(".checkpoint.bin.partial");
         fs::write(&leftover, &bytes[..30]).unwrap();
-        assert!(Checkpoint::read(&path).is_ok());
+        assert!(CheckpointFile::read(&path).is_ok());
         write(&path, &sections(2)).unwrap();
         assert!(!leftover.exists());
-        let back = Checkpoint::read(&path).unwrap();
+        let back = CheckpointFile::read(&path).unwrap();
         assert_eq!(back.sections().nth(2).unwrap().1, [2; 40]);
 
         let twice = [sections(3), sections(3)].concat();
         assert!(write(&path, &twice).is_err());
-        assert!(Checkpoint::read(&path).is_ok());
-        let missing = Checkpoint::read(&dir.path().join("none.bin"))
+        assert!(CheckpointFile::read(&path).is_ok());
+        let missing = CheckpointFile::read(&dir.path().join("none.bin"))
             .unwrap_err()
             .to_string();
         assert!(missing.contains("none.bin"), "{missing}");

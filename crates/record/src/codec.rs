@@ -268,9 +268,9 @@ impl<'a> Decoder<'a> {
     fn list(&mut self, width: usize) -> Result<&'a [u8], DecodeError> {
         let start = self.clone();
         let count = self.u64()?;
-        let room = (self.remaining() / width) as u64;
-        if count > room {
-            return Err(start.error(format!("{count} entries announced, room for {room}")));
+        let most = (self.remaining() / width) as u64;
+        if count > most {
+            return Err(start.error(format!("{count} entries announced, but only {most} fit")));
         }
         self.take(count as usize * width)
     }

@@ -1,12 +1,12 @@
 //! Contacts of a frame as a VTU point cloud and as rows of `contacts.csv`.
 
 use crate::RecordError;
-use crate::csv::{Table, TableMark, Value};
+use crate::csv::{Table, TableMark, TableValue};
 use crate::frame::{Cells, Data, Frame};
 use crate::vtu::{Encoding, write_vtu};
 use std::collections::BTreeMap;
 use std::path::Path;
-use stiction_contact::{ContactState, Outcome};
+use stiction_contact::{ContactOutcome, ContactState};
 use stiction_math::Vec3;
 
 /// The name of the point cloud of contacts in a time series.
@@ -68,10 +68,10 @@ impl ContactTable {
         step: u64,
         time: f64,
         names: &[&str],
-        contacts: &[Outcome],
+        contacts: &[ContactOutcome],
     ) -> Result<(), RecordError> {
         let rows = contacts.iter().map(|contact| {
-            let mut row = [Value::Int(0); COLUMNS.len()];
+            let mut row = [TableValue::Int(0); COLUMNS.len()];
             row[0] = name(names, contact.pair[0]);
             row[1] = name(names, contact.pair[1]);
             let vectors = [
@@ -82,12 +82,12 @@ impl ContactTable {
             ];
             for (at, vector) in vectors {
                 for axis in 0..3 {
-                    row[at + axis] = Value::Number(vector[axis]);
+                    row[at + axis] = TableValue::Number(vector[axis]);
                 }
             }
-            row[8] = Value::Number(contact.gap);
-            row[9] = Value::Number(contact.normal_force);
-            row[16] = Value::Text(contact.state.name());
+            row[8] = TableValue::Number(contact.gap);
+            row[9] = TableValue::Number(contact.normal_force);
+            row[16] = TableValue::Text(contact.state.name());
             row
         });
         self.table.rows(step, time, rows)
@@ -154,7 +154,7 @@ impl PairTable {
         step: u64,
         time: f64,
         names: &[&str],
-        contacts: &[Outcome],
+        contacts: &[ContactOutcome],
     ) -> Result<(), RecordError> {
         let mut sums: BTreeMap<[u32; 2], (u32, u32, [Vec3; 3])> = BTreeMap::new();
         for c in contacts.iter().filter(|c| c.state != ContactState::Open) {
@@ -172,15 +172,15 @@ impl PairTable {
             sum[2] += c.tangential_force * sign;
         }
         let rows = sums.iter().map(|(pair, (stick, slide, sum))| {
-            let mut row = [Value::Int(0); PAIR_COLUMNS.len()];
+            let mut row = [TableValue::Int(0); PAIR_COLUMNS.len()];
             for (at, body) in pair.iter().enumerate() {
                 row[at] = name(names, *body);
             }
             for (at, count) in [stick + slide, *stick, *slide].into_iter().enumerate() {
-                row[2 + at] = Value::Int(i64::from(count));
+                row[2 + at] = TableValue::Int(i64::from(count));
             }
             for (at, x) in sum.iter().flat_map(|v| v.iter()).enumerate() {
-                row[5 + at] = Value::Number(*x);
+                row[5 + at] = TableValue::Number(*x);
             }
             row
         });
@@ -193,18 +193,22 @@ impl PairTable {
     }
 }
 
-fn name<'a>(names: &[&'a str], body: u32) -> Value<'a> {
+fn name<'a>(names: &[&'a str], body: u32) -> TableValue<'a> {
     match names.get(body as usize) {
-        Some(name) => Value::Text(name),
-        None => Value::Int(i64::from(body)),
+        Some(name) => TableValue::Text(name),
+        None => TableValue::Int(i64::from(body)),
     }
 }
 
 /// Writes the contacts at `time` [s] as a VTU point cloud with the arrays `body_a`, `body_b`
 /// (indices), `normal`, `gap`, `normal_force`, `tangential_force`, `force` (the sum of both),
 /// `slip` and `state` ([`ContactState::code`]).
-pub fn write_contacts_vtu(path: &Path, time: f64, contacts: &[Outcome]) -> Result<(), RecordError> {
-    fn column<T>(contacts: &[Outcome], of: impl Fn(&Outcome) -> T) -> Vec<T> {
+pub fn write_contacts_vtu(
+    path: &Path,
+    time: f64,
+    contacts: &[ContactOutcome],
+) -> Result<(), RecordError> {
+    fn column<T>(contacts: &[ContactOutcome], of: impl Fn(&ContactOutcome) -> T) -> Vec<T> {
         contacts.iter().map(of).collect()
     }
     let points = column(contacts, |c| c.point);
@@ -248,8 +252,8 @@ mod tests {
         vtu_read::{StoredData, read_vtu},
     };
 
-    fn contacts() -> [Outcome; 2] {
-        let sliding = Outcome {
+    fn contacts() -> [ContactOutcome; 2] {
+        let sliding = ContactOutcome {
             pair: [0, 1],
             point: Vec3::new(0.1, 0.2, 0.3),
             normal: Vec3::z(),
@@ -259,7 +263,7 @@ mod tests {
             slip: Vec3::new(0.5, 0.0, 0.0),
             state: ContactState::Slide,
         };
-        let sticking = Outcome {
+        let sticking = ContactOutcome {
             pair: [2, 1],
             state: ContactState::Stick,
             slip: Vec3::zeros(),

@@ -35,7 +35,7 @@ pub struct TableMark {
 
 /// One cell of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value<'a> {
+pub enum TableValue<'a> {
     /// A number in shortest round-trip form; not-a-number and infinities as `NaN`, `inf`, `-inf`.
     Number(f64),
     /// An integer.
@@ -182,17 +182,33 @@ impl Table {
 
     /// Appends one row of numbers for `step` at `time` [s].
     pub fn numbers(&mut self, step: u64, time: f64, values: &[f64]) -> Result<(), RecordError> {
-        let row: Vec<Value> = values.iter().map(|&value| Value::Number(value)).collect();
+        let row: Vec<TableValue> = values
+            .iter()
+            .map(|&value| TableValue::Number(value))
+            .collect();
+        self.rows(step, time, [row])
+    }
+
+    /// Appends one row of numbers for `step` at `time` [s]; the cell of a number that does not apply is
+    /// empty.
+    pub fn numbers_that_apply(
+        &mut self,
+        step: u64,
+        time: f64,
+        values: &[Option<f64>],
+    ) -> Result<(), RecordError> {
+        let cell = |value: &Option<f64>| value.map_or(TableValue::Text(""), TableValue::Number);
+        let row: Vec<TableValue> = values.iter().map(cell).collect();
         self.rows(step, time, [row])
     }
 
     /// Appends one row for `step` at `time` [s].
-    pub fn row(&mut self, step: u64, time: f64, values: &[Value]) -> Result<(), RecordError> {
+    pub fn row(&mut self, step: u64, time: f64, values: &[TableValue]) -> Result<(), RecordError> {
         self.rows(step, time, [values])
     }
 
     /// Appends several rows of the same step at once: all of them, or none if the disk is full.
-    pub fn rows<'a, R: AsRef<[Value<'a>]>>(
+    pub fn rows<'a, R: AsRef<[TableValue<'a>]>>(
         &mut self,
         step: u64,
         time: f64,
@@ -216,13 +232,13 @@ impl Table {
             for value in row {
                 text.push(',');
                 match value {
-                    Value::Number(number) => {
+                    TableValue::Number(number) => {
                         let _ = write!(text, "{number:?}");
                     }
-                    Value::Int(number) => {
+                    TableValue::Int(number) => {
                         let _ = write!(text, "{number}");
                     }
-                    Value::Text(words) => quote(&mut text, words),
+                    TableValue::Text(words) => quote(&mut text, words),
                 }
             }
             text.push('\n');
@@ -384,9 +400,9 @@ mod tests {
         ];
         for (step, &x) in odd.iter().enumerate() {
             let row = [
-                Value::Number(x),
-                Value::Int(-3),
-                Value::Text("say \"hi\",\nthen go"),
+                TableValue::Number(x),
+                TableValue::Int(-3),
+                TableValue::Text("say \"hi\",\nthen go"),
             ];
             table.row(step as u64, x, &row).unwrap();
         }

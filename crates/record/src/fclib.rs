@@ -4,7 +4,9 @@
 //! go into a separate group, which its readers ignore.
 
 use hdf5_pure::{File, FileBuilder, GroupBuilder};
-use stiction_contact::exchange::{Exchange, ExchangeError, Form, Global, Local, Matrix, Point};
+use stiction_contact::exchange::{
+    Exchange, ExchangeError, GlobalProblem, Point, ProblemForm, ReducedProblem, TripletMatrix,
+};
 use stiction_math::Mat3;
 
 /// Errors of reading or writing an FCLIB problem.
@@ -46,12 +48,12 @@ const OURS: &str = "stiction";
 pub fn to_bytes(exchange: &Exchange) -> Result<Vec<u8>, FclibError> {
     let mut file = FileBuilder::new();
     let (name, matrices, vectors) = match &exchange.form {
-        Form::Global(g) => (
+        ProblemForm::Global(g) => (
             "fclib_global",
             vec![("M", &g.m), ("H", &g.h)],
             vec![("f", &g.f), ("w", &g.w), ("mu", &g.mu)],
         ),
-        Form::Local(l) => (
+        ProblemForm::Local(l) => (
             "fclib_local",
             vec![("W", &l.w)],
             vec![("q", &l.q), ("mu", &l.mu)],
@@ -110,7 +112,11 @@ pub fn to_bytes(exchange: &Exchange) -> Result<Vec<u8>, FclibError> {
 }
 
 /// Compressed columns: `nz = -1` in FCLIB.
-fn write_matrix(group: &mut GroupBuilder, name: &str, matrix: &Matrix) -> Result<(), FclibError> {
+fn write_matrix(
+    group: &mut GroupBuilder,
+    name: &str,
+    matrix: &TripletMatrix,
+) -> Result<(), FclibError> {
     let entries = matrix.merged();
     let int = |n: usize| {
         i32::try_from(n).map_err(|_| FclibError::Malformed {
@@ -192,7 +198,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Exchange, FclibError> {
     }
     let mu = reader.numbers(&path("vectors/mu"))?;
     let form = if global {
-        Form::Global(Global {
+        ProblemForm::Global(GlobalProblem {
             m: reader.matrix(&path("M"))?,
             h: reader.matrix(&path("H"))?,
             f: reader.numbers(&path("vectors/f"))?,
@@ -200,7 +206,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Exchange, FclibError> {
             mu,
         })
     } else {
-        Form::Local(Local {
+        ProblemForm::Local(ReducedProblem {
             w: reader.matrix(&path("W"))?,
             q: reader.numbers(&path("vectors/q"))?,
             mu,
@@ -280,7 +286,7 @@ impl Reader {
 
     /// Reads a matrix in any of FCLIB's three storage schemes: triplets (nz ≥ 0), compressed
     /// columns (−1) or rows (−2).
-    fn matrix(&self, path: &str) -> Result<Matrix, FclibError> {
+    fn matrix(&self, path: &str) -> Result<TripletMatrix, FclibError> {
         let at = |name: &str| format!("{path}/{name}");
         let size = |name: &str| -> Result<usize, FclibError> {
             let n = self.int(&at(name))?;
@@ -325,7 +331,7 @@ impl Reader {
         } else {
             return Err(malformed(&at("nz"), "a storage that FCLIB does not have"));
         }
-        Ok(Matrix {
+        Ok(TripletMatrix {
             rows,
             columns,
             entries,
@@ -344,11 +350,11 @@ fn malformed(path: &str, reason: impl Into<String>) -> FclibError {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
     use super::*;
-    use stiction_contact::file::{Solution, StoredProblem};
-    use stiction_contact::generate::{Kind, random};
+    use stiction_contact::file::{StoredProblem, StoredSolution};
+    use stiction_contact::generate::{RandomProblem, random};
     use stiction_math::Vec3;
 
-    fn stored(kind: Kind, seed: u64) -> StoredProblem {
+    fn stored(kind: RandomProblem, seed: u64) -> StoredProblem {
         let problem = random(kind, 8, seed);
         let v = vec![Vec3::new(0.1, 1.0 / 3.0, -2.0); problem.blocks()];
         let r = vec![Vec3::new(0.7, 1e-20, 3.0); problem.contacts.len()];
@@ -356,23 +362,23 @@ mod tests {
             origin: format!("{kind:?} {seed}"),
             v: Some(v.clone()),
             r: Some(r.clone()),
-            solution: Some(Solution { v, r }),
+            solution: Some(StoredSolution { v, r }),
             problem,
         }
     }
 
     #[test]
     fn what_is_written_is_read_to_the_last_bit() {
-        for kind in Kind::ALL {
+        for kind in RandomProblem::ALL {
             let stored = stored(kind, 3);
             for there in [Exchange::global(&stored), Exchange::local(&stored)] {
                 let mut there = there.unwrap();
                 let back = from_bytes(&to_bytes(&there).unwrap()).unwrap();
                 // Entries are read back sorted and summed.
-                let sorted = |m: &mut Matrix| m.entries = m.merged();
+                let sorted = |m: &mut TripletMatrix| m.entries = m.merged();
                 match &mut there.form {
-                    Form::Global(g) => [&mut g.m, &mut g.h].map(sorted).len(),
-                    Form::Local(l) => [&mut l.w].map(sorted).len(),
+                    ProblemForm::Global(g) => [&mut g.m, &mut g.h].map(sorted).len(),
+                    ProblemForm::Local(l) => [&mut l.w].map(sorted).len(),
                 };
                 assert_eq!(back, there, "{kind:?}");
             }
@@ -382,7 +388,7 @@ mod tests {
     /// Corrupted input is refused or changes a number; it never panics.
     #[test]
     fn damaged_files_do_no_harm() {
-        let there = Exchange::global(&stored(Kind::Sparse, 1)).unwrap();
+        let there = Exchange::global(&stored(RandomProblem::Sparse, 1)).unwrap();
         let bytes = to_bytes(&there).unwrap();
         let mut refused = 0;
         for cut in (0..bytes.len()).step_by(7) {

@@ -4,7 +4,7 @@
 use stiction_contact::Certificate;
 use stiction_sim::{
     Stage, StepReport,
-    check::{Check, Moment, Progress},
+    check::{Check, CheckProgress, Moment, accepted},
 };
 
 use crate::{
@@ -13,8 +13,8 @@ use crate::{
 };
 
 /// The newest version of the section `history`. Version 1 had different fields of the certificate
-/// and different stages, version 2 no moving bounds of checks.
-pub const HISTORY_VERSION: u32 = 3;
+/// and different stages, version 2 no moving bounds of checks, version 3 no `eliminated`.
+pub const HISTORY_VERSION: u32 = 4;
 
 /// Running statistics of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,15 +23,17 @@ pub struct History {
     pub iterations: Running,
     /// Contacts per step.
     pub contacts: Running,
-    /// Every field of the certificate, in the order of `Certificate::FIELDS`.
+    /// Every field of the certificate, in the order of `Certificate::FIELDS`; without values where a
+    /// field does not apply to the method.
     pub certificate: Vec<Running>,
     /// Every probe, in the order of the scene.
     pub probes: Vec<Running>,
     /// Every check, in the order of the scene.
-    pub checks: Vec<Progress>,
+    pub checks: Vec<CheckProgress>,
     /// Number of steps that were substepped.
     pub cut_steps: u64,
-    /// Number of steps in which the method missed its own stopping criterion.
+    /// Number of steps in which the method missed its own stopping criterion, and whose certificate does not meet
+    /// the scene's demands either ([`accepted`]).
     pub unconverged_steps: u64,
     /// Number of frames written.
     pub frames: u64,
@@ -49,7 +51,7 @@ impl History {
             contacts: Running::default(),
             certificate: vec![Running::default(); Certificate::FIELDS.len()],
             probes: vec![Running::default(); probes],
-            checks: vec![Progress::default(); checks],
+            checks: vec![CheckProgress::default(); checks],
             cut_steps: 0,
             unconverged_steps: 0,
             frames: 0,
@@ -63,11 +65,22 @@ impl History {
         self.iterations.push(report.iterations as f64);
         self.contacts.push(report.contacts as f64);
         self.cut_steps += u64::from(report.parts > 1);
-        self.unconverged_steps += u64::from(!report.converged);
+        let accepted = accepted(checks, t, h, &report.certificate);
+        self.unconverged_steps += u64::from(!report.converged && !accepted);
         for (running, value) in self.certificate.iter_mut().zip(report.certificate.values()) {
-            running.push(value);
+            if let Some(value) = value {
+                running.push(value);
+            }
         }
         self.watch(checks, t, h, probes, Some(&report.certificate));
+    }
+
+    /// The largest value of a field of the certificate over all steps. None before the first step, for a
+    /// field that this program does not have, and for one that does not apply to the method.
+    pub fn worst(&self, field: &str) -> Option<f64> {
+        let at = Certificate::FIELDS.iter().position(|f| *f == field)?;
+        let running = &self.certificate[at];
+        (running.count() > 0).then(|| running.max().max)
     }
 
     /// Adds the probes of the state before the first step, at time `t` [s].
@@ -124,7 +137,7 @@ impl History {
         probes: usize,
         checks: usize,
     ) -> Result<Self, DecodeError> {
-        if version < 2 {
+        if version < 4 {
             return Err(input.error(
                 "its certificate has the fields of an earlier version; resume with the program \
                  that wrote it, or start the run afresh",
@@ -141,12 +154,11 @@ impl History {
         }
         expect(input, "checks", checks)?;
         for progress in &mut history.checks {
-            let mut numbers = Progress::default().numbers();
-            let stored = if version < 3 { 9 } else { numbers.len() };
-            for value in &mut numbers[..stored] {
+            let mut numbers = CheckProgress::default().numbers();
+            for value in &mut numbers {
                 *value = input.f64()?;
             }
-            *progress = Progress::from_numbers(numbers);
+            *progress = CheckProgress::from_numbers(numbers);
         }
         history.cut_steps = input.u64()?;
         history.unconverged_steps = input.u64()?;

@@ -3,6 +3,8 @@
 //!
 //! Writers take plain data. Files are replaced atomically or appended to row by row, and every
 //! error carries the path and the operating system's reason.
+//!
+//! Features, both on by default: `render` (PNG, curves and reports), `fclib` (friction problems as HDF5).
 
 pub mod animation;
 pub mod atomic;
@@ -11,6 +13,7 @@ mod codec;
 mod contact_table;
 mod csv;
 mod error;
+#[cfg(feature = "fclib")]
 pub mod fclib;
 mod folder;
 mod frame;
@@ -21,6 +24,7 @@ mod obj;
 mod obstacles;
 mod overlaps;
 pub mod picture;
+#[cfg(feature = "render")]
 pub mod plot;
 mod ply;
 pub mod problems;
@@ -29,6 +33,7 @@ mod processor;
 mod promises;
 mod pvd;
 mod recorder;
+#[cfg(feature = "render")]
 pub mod report;
 mod running;
 mod scene_file;
@@ -42,10 +47,10 @@ mod vtu_read;
 mod xml;
 
 pub use atomic::make_folder;
-pub use checkpoint::{Checkpoint, CheckpointError, Section, write_checkpoint};
+pub use checkpoint::{CheckpointError, CheckpointFile, CheckpointSection, write_checkpoint};
 pub use codec::{DecodeError, Decoder, Encoder};
 pub use contact_table::{CONTACTS, ContactTable, PairTable, write_contacts_vtu};
-pub use csv::{StoredTable, Table, TableMark, Value, read_table};
+pub use csv::{StoredTable, Table, TableMark, TableValue, read_table};
 pub use error::RecordError;
 pub use folder::{LOCK, RunFolder};
 pub use frame::{Cells, Data, Frame, sequence_path};
@@ -58,9 +63,9 @@ pub use overlaps::{OVERLAPS, write_overlaps};
 pub use ply::write_ply;
 pub use process::{peak_memory, processor_time, reset_peak_memory};
 pub use pvd::{Pvd, PvdEntry, read_pvd};
-pub use recorder::{Format, Recorder, RunInfo, StoredScene};
+pub use recorder::{FrameFormat, Recorder, RunInfo, StoredScene};
 pub use running::Running;
 pub use scene_file::{KeptMesh, KeptScene, SCENE_FILE};
-pub use summary::{Bound, CheckResult, MeanMax, Named, Number, ProbeSummary, Status, Summary};
+pub use summary::{CheckResult, MaxRms, MeanMax, Named, Number, ProbeSummary, Status, Summary};
 pub use verdicts::{CROSSINGS, CertificateBound, ExactTest, Verdicts};
 pub use vtu::{Encoding, write_vtu};

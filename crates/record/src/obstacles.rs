@@ -2,7 +2,7 @@
 
 use stiction_bodies::{
     Model, State,
-    obstacle::{Shape, Solid},
+    obstacle::{ObstacleShape, Solid},
 };
 use stiction_geometry::{
     Aabb, TriMesh,
@@ -29,9 +29,9 @@ pub(crate) fn meshes(model: &Model, state: &State) -> Vec<TriMesh> {
         all.append(&mut points);
     }
     let bounds = Aabb::of(&all);
-    let of = |shape: &Shape| match shape {
-        Shape::Mesh(mesh) | Shape::LevelSet(mesh, _) => Ok(mesh.clone()),
-        Shape::Solid(solid) => tessellate(solid, bounds.as_ref()),
+    let of = |shape: &ObstacleShape| match shape {
+        ObstacleShape::Mesh(mesh) | ObstacleShape::LevelSet(mesh, _) => Ok(mesh.clone()),
+        ObstacleShape::Solid(solid) => tessellate(solid, bounds.as_ref()),
     };
     // A shape that cannot be meshed is not shown; the run does not depend on it.
     model

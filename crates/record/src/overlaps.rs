@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use stiction_math::Vec3;
-use stiction_sim::overlap::{Element, Overlap, Place};
+use stiction_sim::overlap::{BodyPart, Overlap, SurfaceElement};
 
 use crate::{Cells, Data, Encoding, Frame, RecordError, write_vtu};
 
@@ -67,11 +67,11 @@ pub fn write_overlaps(path: &Path, overlaps: &[Overlap]) -> Result<(), RecordErr
     write_vtu(path, &frame, Encoding::Raw)
 }
 
-fn element(place: &Place) -> u32 {
+fn element(place: &BodyPart) -> u32 {
     match place.element {
-        Element::Vertex(v) => v,
-        Element::Edge([a, _]) => a,
-        Element::Triangle(t) => t,
-        Element::Whole => 0,
+        SurfaceElement::Vertex(v) => v,
+        SurfaceElement::Edge([a, _]) => a,
+        SurfaceElement::Triangle(t) => t,
+        SurfaceElement::Whole => 0,
     }
 }

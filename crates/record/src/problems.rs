@@ -7,7 +7,13 @@ use stiction_contact::{
     file::{MAGIC, StoredProblem},
 };
 
-use crate::{RecordError, atomic, fclib, read_file};
+#[cfg(feature = "fclib")]
+use crate::fclib::{self, is_hdf5};
+use crate::{RecordError, atomic, read_file};
+
+/// What a build without FCLIB says about its files.
+#[cfg(not(feature = "fclib"))]
+const WITHOUT: &str = "FCLIB's files need the feature `fclib` of this library";
 
 /// A problem in the form of its file.
 #[derive(Clone, Debug)]
@@ -26,9 +32,8 @@ pub fn read_problem_file(path: &Path) -> Result<ProblemFile, RecordError> {
         let stored = StoredProblem::from_bytes(&bytes).map_err(|e| refused(&e))?;
         return Ok(ProblemFile::Own(Box::new(stored)));
     }
-    if fclib::is_hdf5(&bytes) {
-        let exchange = fclib::from_bytes(&bytes).map_err(|e| refused(&e))?;
-        return Ok(ProblemFile::Exchange(Box::new(exchange)));
+    if is_hdf5(&bytes) {
+        return Ok(ProblemFile::Exchange(Box::new(read_fclib(path, &bytes)?)));
     }
     let known = "no friction problem: neither ours, nor FCLIB's, nor Siconos' text";
     let text = String::from_utf8(bytes).map_err(|_| RecordError::malformed(path, known))?;
@@ -67,8 +72,30 @@ pub fn write_problem(path: &Path, stored: &StoredProblem) -> Result<(), RecordEr
     atomic::write(path, &bytes)
 }
 
+#[cfg(not(feature = "fclib"))]
+fn is_hdf5(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\x89HDF\r\n\x1a\n")
+}
+
+#[cfg(feature = "fclib")]
+fn read_fclib(path: &Path, bytes: &[u8]) -> Result<Exchange, RecordError> {
+    fclib::from_bytes(bytes).map_err(|e| RecordError::malformed(path, e.to_string()))
+}
+
+#[cfg(not(feature = "fclib"))]
+fn read_fclib(path: &Path, _: &[u8]) -> Result<Exchange, RecordError> {
+    Err(RecordError::malformed(path, WITHOUT))
+}
+
 /// Writes a problem with its solution as an FCLIB file, in its own form.
+#[cfg(feature = "fclib")]
 pub fn write_exchange(path: &Path, exchange: &Exchange) -> Result<(), RecordError> {
     let refused = |e: fclib::FclibError| RecordError::invalid(path, e.to_string());
     atomic::write(path, &fclib::to_bytes(exchange).map_err(refused)?)
+}
+
+/// Refuses to write an FCLIB file: this build has no HDF5.
+#[cfg(not(feature = "fclib"))]
+pub fn write_exchange(path: &Path, _: &Exchange) -> Result<(), RecordError> {
+    Err(RecordError::invalid(path, WITHOUT))
 }

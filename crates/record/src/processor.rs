@@ -1,7 +1,7 @@
 //! The section `processor` of a checkpoint: the instruction sets that the last bits of a run depend
 //! on.
 
-use crate::checkpoint::{Checkpoint, CheckpointError};
+use crate::checkpoint::{CheckpointError, CheckpointFile};
 use crate::codec::Encoder;
 use stiction_math::instruction_sets;
 
@@ -16,7 +16,7 @@ pub(crate) fn encode(out: &mut Encoder) {
 
 /// A note for users who resume a run on another processor. Checkpoints of early versions have no
 /// such section.
-pub(crate) fn note(checkpoint: &Checkpoint) -> Result<Option<String>, CheckpointError> {
+pub(crate) fn note(checkpoint: &CheckpointFile) -> Result<Option<String>, CheckpointError> {
     if !checkpoint.sections().any(|(name, _)| name == SECTION) {
         return Ok(None);
     }

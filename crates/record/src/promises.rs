@@ -6,8 +6,8 @@ use stiction_bodies::Model;
 use stiction_contact::Certificate;
 
 use crate::{
-    Checkpoint, CheckpointError, ContactTable, Encoder, Format, PairTable, Pvd, RecordError,
-    RunInfo, Table, TableMark,
+    CheckpointError, CheckpointFile, ContactTable, Encoder, FrameFormat, PairTable, Pvd,
+    RecordError, RunInfo, Table, TableMark,
     names::SeriesNames,
     recorder::{CERTIFICATE, CONTACT_TABLE, PAIR_TABLE, PROBES, Tables, columns},
     sequence_path,
@@ -25,7 +25,7 @@ pub(crate) struct Promises {
     /// Tables by their file names.
     pub tables: Vec<(String, TableMark)>,
     /// Formats of frames, each with the number of its first frame.
-    pub formats: Vec<(Format, u64)>,
+    pub formats: Vec<(FrameFormat, u64)>,
 }
 
 impl Promises {
@@ -36,7 +36,7 @@ impl Promises {
     }
 
     /// The number of the first frame in a format.
-    pub fn first_frame(&self, format: Format) -> Option<u64> {
+    pub fn first_frame(&self, format: FrameFormat) -> Option<u64> {
         let found = self.formats.iter().find(|f| f.0 == format);
         found.map(|f| f.1)
     }
@@ -56,7 +56,7 @@ impl Promises {
     }
 
     /// Reads the section; none from checkpoints of early versions.
-    pub fn decode(checkpoint: &Checkpoint) -> Result<Option<Self>, CheckpointError> {
+    pub fn decode(checkpoint: &CheckpointFile) -> Result<Option<Self>, CheckpointError> {
         if !checkpoint.has(SECTION) {
             return Ok(None);
         }
@@ -69,7 +69,7 @@ impl Promises {
         }
         for _ in 0..input.usize()? {
             let name = input.str()?;
-            let known = Format::ALL.iter().find(|f| f.0 == name);
+            let known = FrameFormat::ALL.iter().find(|f| f.0 == name);
             let (_, format) = known.ok_or_else(|| input.error(format!("format `{name}`")))?;
             promises.formats.push((*format, input.u64()?));
         }
@@ -143,7 +143,7 @@ pub(crate) fn kept_formats(
     model: &Model,
     frames: u64,
     notes: &mut Vec<String>,
-) -> Result<Vec<(Format, u64)>, RecordError> {
+) -> Result<Vec<(FrameFormat, u64)>, RecordError> {
     let folder = dir.join("frames");
     let names = SeriesNames::of(model);
     let mut formats = Vec::new();
@@ -155,16 +155,16 @@ pub(crate) fn kept_formats(
                     "the first {frames} frames were not written as {name}"
                 ));
             }
-            if format == Format::Vtu {
+            if format == FrameFormat::Vtu {
                 Pvd::create(&dir.join("frames.pvd"))?;
             }
             formats.push((format, frames));
             continue;
         };
         let moving = model.obstacles.iter().zip(&names.obstacles);
-        let moving = moving.filter(|(o, _)| format == Format::Vtu && o.motion.is_some());
+        let moving = moving.filter(|(o, _)| format == FrameFormat::Vtu && o.motion.is_some());
         let contacts = [&names.contacts].into_iter();
-        let contacts = contacts.filter(|_| format == Format::Vtu);
+        let contacts = contacts.filter(|_| format == FrameFormat::Vtu);
         let stems: Vec<&str> = names
             .bodies
             .iter()

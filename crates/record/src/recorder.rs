@@ -7,7 +7,7 @@
 //! DIR/probes.csv         one row per step
 //! DIR/certificate.csv    one row per step
 //! DIR/contacts.csv       on request, one row per step and contact
-//! DIR/pairs.csv          on request, one row per step and pair of things that touch
+//! DIR/pairs.csv          on request, one row per step and pair of bodies in contact
 //! DIR/summary.json       rewritten whenever a checkpoint is
 //! DIR/checkpoint.bin     the last complete state
 //! DIR/run.lock           while the run goes on: the process that writes
@@ -20,7 +20,7 @@ mod frames;
 
 use std::path::{Path, PathBuf};
 
-use stiction_contact::{Certificate, Outcome};
+use stiction_contact::{Certificate, ContactOutcome};
 use stiction_geometry::TriMesh;
 use stiction_math::Vec3;
 use stiction_sim::{
@@ -30,8 +30,9 @@ use stiction_sim::{
 };
 
 use crate::{
-    Bound, CheckResult, Checkpoint, CheckpointError, ContactTable, Encoder, KeptScene, Named,
-    PairTable, Pvd, RecordError, RunFolder, Section, Status, Summary, Table, Verdicts,
+    CheckResult, CheckpointError, CheckpointFile, CheckpointSection, ContactTable, Encoder,
+    KeptScene, MaxRms, Named, PairTable, Pvd, RecordError, RunFolder, Status, Summary, Table,
+    Verdicts,
     history::{HISTORY_VERSION, History},
     names::SeriesNames,
     obstacles, peak_memory, processor,
@@ -42,7 +43,7 @@ use crate::{
 
 /// A format of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
+pub enum FrameFormat {
     /// VTU with a PVD time series, for ParaView.
     Vtu,
     /// Wavefront OBJ, surfaces only.
@@ -51,7 +52,7 @@ pub enum Format {
     Ply,
 }
 
-impl Format {
+impl FrameFormat {
     /// All formats with their names.
     pub const ALL: [(&str, Self); 3] = [("vtu", Self::Vtu), ("obj", Self::Obj), ("ply", Self::Ply)];
 
@@ -77,7 +78,7 @@ pub struct RunInfo {
     /// The scene, which the run keeps in its folder.
     pub source: KeptScene,
     /// The formats of frames.
-    pub formats: Vec<Format>,
+    pub formats: Vec<FrameFormat>,
     /// Whether every contact of every step is recorded.
     pub contacts: bool,
     /// The probes.
@@ -120,7 +121,7 @@ pub struct Recorder {
     history: History,
     verdicts: Verdicts,
     /// Formats of frames with the first frame of each.
-    formats: Vec<(Format, u64)>,
+    formats: Vec<(FrameFormat, u64)>,
     /// Data that a resumed run does not have from its beginning, for the user.
     notes: Vec<String>,
     /// Certificate of the last step, stored in frames.
@@ -150,7 +151,7 @@ impl Recorder {
         crate::atomic::remove_leftovers(dir)?;
         info.source.keep(dir)?;
         let history = History::new(info.probes.len(), info.checks.len());
-        let pvd = match info.formats.contains(&Format::Vtu) {
+        let pvd = match info.formats.contains(&FrameFormat::Vtu) {
             true => Some(Pvd::create(&dir.join("frames.pvd"))?),
             false => None,
         };
@@ -206,7 +207,7 @@ impl Recorder {
             None => info.formats.iter().map(|f| (*f, 0)).collect(),
         };
         let tables = resume_tables(dir, &info, promises.as_ref(), step, &mut notes)?;
-        let vtu = formats.iter().find(|f| f.0 == Format::Vtu);
+        let vtu = formats.iter().find(|f| f.0 == FrameFormat::Vtu);
         let pvd = match vtu {
             Some((_, first)) => {
                 let pvd = Pvd::resume(&dir.join("frames.pvd"), time)?;
@@ -248,7 +249,7 @@ impl Recorder {
 
     /// The scene of the checkpoint in the folder of a run.
     pub fn stored_scene(dir: &Path) -> Result<StoredScene, CheckpointError> {
-        scene_of(&Checkpoint::read(&Self::checkpoint_path(dir))?)
+        scene_of(&CheckpointFile::read(&Self::checkpoint_path(dir))?)
     }
 
     fn new(
@@ -302,7 +303,7 @@ impl Recorder {
     fn measure(
         &mut self,
         sim: &Simulation,
-        contacts: &[Outcome],
+        contacts: &[ContactOutcome],
         certificate: Option<&Certificate>,
     ) {
         let (model, state) = (sim.model(), sim.state());
@@ -342,7 +343,7 @@ impl Recorder {
         self.probes.numbers(state.step, state.time, &self.values)?;
         self.last = report.certificate;
         self.certificate
-            .numbers(state.step, state.time, &report.certificate.values())
+            .numbers_that_apply(state.step, state.time, &report.certificate.values())
     }
 
     /// Writes a checkpoint of the current state. Tables are flushed first, so that all data that
@@ -393,7 +394,7 @@ impl Recorder {
         }
         let files = |out: &mut Encoder| promised.encode(out);
         let judged = |out: &mut Encoder| self.verdicts.encode(out);
-        let mut sections: Vec<Section> = vec![
+        let mut sections: Vec<CheckpointSection> = vec![
             ("scene", 1, &scene),
             ("source", 1, &source),
             ("state", STATE_VERSION, &state),
@@ -427,9 +428,13 @@ impl Recorder {
         }
         let mut certificate = Named::default();
         for (name, running) in Certificate::FIELDS.iter().zip(&history.certificate) {
+            // Without a friction problem there is none.
+            if *name == "eliminated" && running.count() == 0 {
+                continue;
+            }
             // Energies have a range, not an error, so that their mean square is not meaningful.
             let energy = matches!(*name, "kinetic" | "elastic" | "potential" | "contact_work");
-            let bound: Bound = if energy {
+            let bound: MaxRms = if energy {
                 running.max()
             } else {
                 running.max_rms()
@@ -503,7 +508,7 @@ impl Recorder {
 }
 
 /// The scene of a checkpoint.
-fn scene_of(checkpoint: &Checkpoint) -> Result<StoredScene, CheckpointError> {
+fn scene_of(checkpoint: &CheckpointFile) -> Result<StoredScene, CheckpointError> {
     let mut scene = checkpoint.section("scene")?;
     let mut stored = StoredScene {
         hash: scene.u64()?,
@@ -518,8 +523,8 @@ fn scene_of(checkpoint: &Checkpoint) -> Result<StoredScene, CheckpointError> {
 }
 
 /// Reads the checkpoint at `path`; refuses one of another scene.
-fn of_scene(path: &Path, hash: u64) -> Result<Checkpoint, CheckpointError> {
-    let checkpoint = Checkpoint::read(path)?;
+fn of_scene(path: &Path, hash: u64) -> Result<CheckpointFile, CheckpointError> {
+    let checkpoint = CheckpointFile::read(path)?;
     let stored = scene_of(&checkpoint)?;
     if stored.hash != hash {
         let StoredScene { name, method, .. } = stored;

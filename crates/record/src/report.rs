@@ -7,14 +7,14 @@ use crate::{RecordError, atomic, plot::Plot, xml::escape};
 
 /// A page under construction.
 #[derive(Clone, Debug, Default)]
-pub struct Page {
+pub struct ReportPage {
     title: String,
     body: String,
 }
 
 /// Highlighting of a table row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mark {
+pub enum RowMark {
     /// None.
     #[default]
     None,
@@ -31,7 +31,7 @@ th{background:#f4f4f4}code,pre{font:13px ui-monospace,monospace;white-space:pre-
 tr.good td:first-child{border-left:4px solid #2a8a4a}tr.bad td:first-child{border-left:4px solid #c22}\
 tr.bad{background:#fff0f0}svg{max-width:100%;height:auto}figure{display:inline-block;margin:.5em}";
 
-impl Page {
+impl ReportPage {
     /// An empty page.
     pub fn new(title: &str) -> Self {
         let mut page = Self {
@@ -61,7 +61,7 @@ impl Page {
     }
 
     /// Appends a table; text in backticks is set as code.
-    pub fn table(&mut self, header: &[&str], rows: &[(Mark, Vec<String>)]) {
+    pub fn table(&mut self, header: &[&str], rows: &[(RowMark, Vec<String>)]) {
         self.body.push_str("<table><tr>");
         for cell in header {
             let _ = write!(self.body, "<th>{}</th>", inline(cell));
@@ -69,9 +69,9 @@ impl Page {
         self.body.push_str("</tr>\n");
         for (mark, cells) in rows {
             let class = match mark {
-                Mark::None => "",
-                Mark::Good => " class=\"good\"",
-                Mark::Bad => " class=\"bad\"",
+                RowMark::None => "",
+                RowMark::Good => " class=\"good\"",
+                RowMark::Bad => " class=\"bad\"",
             };
             let _ = write!(self.body, "<tr{class}>");
             for cell in cells {
@@ -128,11 +128,11 @@ mod tests {
 
     #[test]
     fn a_page_stands_alone_and_shows_what_it_is_given() {
-        let mut page = Page::new("Holds & slides");
+        let mut page = ReportPage::new("Holds & slides");
         page.heading(2, "a < b", Some("first"));
         page.text("run `stiction run --set a=\"<b>\"` again");
         let cells = vec!["x".to_owned(), "1 > 0".to_owned()];
-        page.table(&["what", "how"], &[(Mark::Bad, cells)]);
+        page.table(&["what", "how"], &[(RowMark::Bad, cells)]);
         page.plot(&Plot::default()).unwrap();
         let html = page.html();
         for part in [

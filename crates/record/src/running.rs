@@ -1,5 +1,5 @@
 use crate::codec::{DecodeError, Decoder, Encoder};
-use crate::summary::{Bound, MeanMax, ProbeSummary};
+use crate::summary::{MaxRms, MeanMax, ProbeSummary};
 
 /// Running statistics of a number. They can be stored in a checkpoint, so that a resumed run ends
 /// with the summary of an uninterrupted one.
@@ -72,18 +72,18 @@ impl Running {
     }
 
     /// Maximum alone; zero without values.
-    pub fn max(&self) -> Bound {
+    pub fn max(&self) -> MaxRms {
         let max = if self.count == 0 { 0.0 } else { self.max };
-        Bound { max, rms: None }
+        MaxRms { max, rms: None }
     }
 
     /// Maximum and root of the mean square; zero without values.
-    pub fn max_rms(&self) -> Bound {
+    pub fn max_rms(&self) -> MaxRms {
         let rms = match self.count {
             0 => 0.0,
             n => (self.squares / n as f64).sqrt(),
         };
-        Bound {
+        MaxRms {
             rms: Some(rms),
             ..self.max()
         }
@@ -165,7 +165,7 @@ mod tests {
         let empty = Running::default();
         assert_eq!(
             empty.max_rms(),
-            Bound {
+            MaxRms {
                 max: 0.0,
                 rms: Some(0.0)
             }

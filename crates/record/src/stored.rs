@@ -1,15 +1,15 @@
 //! The sections `state` and `method` of a checkpoint.
 
-use stiction_bodies::{Columns, Frames, State};
+use stiction_bodies::{Columns, RodFrames, State};
 use stiction_math::{Quat, Vec3, nalgebra::Quaternion};
 use stiction_sim::{Memory, Simulation};
 
-use crate::{Checkpoint, CheckpointError, Decoder, Encoder, topology};
+use crate::{CheckpointError, CheckpointFile, Decoder, Encoder, topology};
 
 /// Restores a stored state, with its meshes and the memory of the method, into a simulation of the
 /// scene. After an error the simulation must not be used.
 pub(crate) fn put(
-    checkpoint: &Checkpoint,
+    checkpoint: &CheckpointFile,
     state: State,
     sim: &mut Simulation,
 ) -> Result<(), CheckpointError> {
@@ -62,7 +62,7 @@ pub(crate) fn encode_state(state: &State, out: &mut Encoder) {
 
 /// Reads the stored state, which must have the rigid bodies and rods of `like`.
 pub(crate) fn decode_state(
-    checkpoint: &Checkpoint,
+    checkpoint: &CheckpointFile,
     like: &State,
 ) -> Result<State, CheckpointError> {
     let (version, mut input) = checkpoint.versioned("state", STATE_VERSION)?;
@@ -82,14 +82,14 @@ pub(crate) fn decode_state(
     }
     let frames = match version {
         1 => decode_frames_1(&mut input, &like.frames)?,
-        _ => Frames {
+        _ => RodFrames {
             director: input.vec3s()?,
             twist: input.f64s()?,
             angle: input.f64s()?,
             held: input.u64s()?.iter().map(|h| *h != 0).collect(),
         },
     };
-    let lengths = |f: &Frames| [f.director.len(), f.twist.len(), f.angle.len(), f.held.len()];
+    let lengths = |f: &RodFrames| [f.director.len(), f.twist.len(), f.angle.len(), f.held.len()];
     if lengths(&frames) != lengths(&like.frames) {
         return Err(input
             .error("the stored state has another number of edges of rods than the scene")
@@ -134,8 +134,11 @@ pub(crate) fn decode_state(
 }
 
 /// Reads the frames of rods in version 1 of the section `state`.
-fn decode_frames_1(input: &mut Decoder<'_>, like: &Frames) -> Result<Frames, CheckpointError> {
-    let mut frames = Frames::default();
+fn decode_frames_1(
+    input: &mut Decoder<'_>,
+    like: &RodFrames,
+) -> Result<RodFrames, CheckpointError> {
+    let mut frames = RodFrames::default();
     let edges = like.director.len();
     if edges > 0 {
         frames.director = input.vec3s()?;
@@ -164,7 +167,7 @@ pub(crate) fn encode_memory(memory: &Memory, out: &mut Encoder) {
     out.u64s(&memory.keys);
 }
 
-pub(crate) fn decode_memory(checkpoint: &Checkpoint) -> Result<Memory, CheckpointError> {
+pub(crate) fn decode_memory(checkpoint: &CheckpointFile) -> Result<Memory, CheckpointError> {
     let mut input = checkpoint.section("method")?;
     let mut memory = Memory::default();
     for _ in 0..input.usize()? {
@@ -190,7 +193,7 @@ mod tests {
             x: (0..5).map(|i| Vec3::repeat(0.1 * f64::from(i))).collect(),
             v: vec![Vec3::new(0.0, -0.0, 1e-300); 5],
             rotations: vec![Quat::from_euler_angles(0.1, 0.2, 0.3)],
-            frames: Frames {
+            frames: RodFrames {
                 director: vec![Vec3::x(), Vec3::y()],
                 twist: vec![0.1, -0.2],
                 angle: vec![0.3, 0.4],
@@ -224,7 +227,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("checkpoint.bin");
         let plain = State {
-            frames: Frames::default(),
+            frames: RodFrames::default(),
             rotations: Vec::new(),
             ..state()
         };
@@ -234,13 +237,13 @@ mod tests {
             let both: [(u32, &dyn Fn(&mut Encoder)); 2] = [(1, &old), (STATE_VERSION, &new)];
             for (version, contents) in both {
                 write_checkpoint(&path, &[("state", version, contents)]).unwrap();
-                let checkpoint = Checkpoint::read(&path).unwrap();
+                let checkpoint = CheckpointFile::read(&path).unwrap();
                 assert_eq!(decode_state(&checkpoint, &state).unwrap(), state);
                 let mut lost = state.clone();
                 lost.v[2].y = f64::NAN;
                 let lost = |out: &mut Encoder| encode_state(&lost, out);
                 write_checkpoint(&path, &[("state", STATE_VERSION, &lost)]).unwrap();
-                let lost = Checkpoint::read(&path).unwrap();
+                let lost = CheckpointFile::read(&path).unwrap();
                 let error = decode_state(&lost, &state).unwrap_err().to_string();
                 assert!(error.contains("not finite"), "{error}");
                 // A different number of rods or rigid bodies is refused.

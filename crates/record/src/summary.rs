@@ -42,8 +42,8 @@ pub struct Summary {
     pub contacts: MeanMax,
     /// Iterations of the solver per step.
     pub iterations: MeanMax,
-    /// Number of steps in which the method missed its own stopping criterion; the certificate
-    /// quantifies the error.
+    /// Number of steps in which the method missed its own stopping criterion, and that no check on the certificate
+    /// accepts; the certificate quantifies the error.
     #[serde(default)]
     pub unconverged_steps: u64,
     /// Number of steps that were substepped.
@@ -51,7 +51,7 @@ pub struct Summary {
     pub cut_steps: u64,
     /// The certificate over the run: `residual` [m/s], `penetration` [m], `cone` [1], `slip_angle`
     /// [rad], `creep` [m/s], energies [J], `dynamics` [m/s], `overlap` [1].
-    pub certificate: Named<Bound>,
+    pub certificate: Named<MaxRms>,
     /// Number of degrees of freedom.
     pub dofs: u64,
     /// Peak memory of the process [bytes]; 0 if unavailable.
@@ -95,7 +95,7 @@ pub struct MeanMax {
 
 /// Maximum over the steps and, where meaningful, the root mean square.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Bound {
+pub struct MaxRms {
     /// Maximum.
     #[serde(with = "number")]
     pub max: f64,
@@ -292,14 +292,14 @@ mod tests {
         }
         summary.certificate.insert(
             "residual",
-            Bound {
+            MaxRms {
                 max: 1e-9,
                 rms: Some(1e-10),
             },
         );
         summary.certificate.insert(
             "creep",
-            Bound {
+            MaxRms {
                 max: 0.0,
                 rms: None,
             },
@@ -386,7 +386,7 @@ mod tests {
         summary.stages.insert("solve", f64::INFINITY);
         summary.certificate.insert(
             "residual",
-            Bound {
+            MaxRms {
                 max: 1.0,
                 rms: Some(f64::NAN),
             },

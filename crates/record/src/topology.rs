@@ -8,7 +8,7 @@ use stiction_bodies::{
 
 use crate::{
     CheckpointError,
-    checkpoint::Checkpoint,
+    checkpoint::CheckpointFile,
     codec::{DecodeError, Decoder, Encoder},
 };
 
@@ -51,7 +51,7 @@ pub(crate) fn encode(topology: &Topology, memory: &[u64], out: &mut Encoder) {
 
 /// Reads the stored topology and memory; none if the meshes are those of the scene.
 pub(crate) fn decode(
-    checkpoint: &Checkpoint,
+    checkpoint: &CheckpointFile,
 ) -> Result<Option<(Topology, Vec<u64>)>, CheckpointError> {
     if !checkpoint.has(SECTION) {
         return Ok(None);

@@ -4,9 +4,7 @@
 //! They are kept in checkpoints. A resumed run starts from the earlier verdicts, so that a broken
 //! bound stays broken, and frames that were not tested are counted.
 
-use stiction_contact::Certificate;
-
-use crate::{CheckResult, Checkpoint, CheckpointError, Encoder, History};
+use crate::{CheckResult, CheckpointError, CheckpointFile, Encoder, History};
 
 /// Name of the section in a checkpoint.
 pub(crate) const SECTION: &str = "verdicts";
@@ -74,13 +72,19 @@ impl Verdicts {
     /// The bounds over all steps of the run.
     pub(crate) fn requirements(&self, history: &History) -> Vec<CheckResult> {
         let result = |bound: &CertificateBound| {
-            let worst = worst(history, &bound.field);
+            let worst = history.worst(&bound.field);
+            let steps = history.iterations.count();
+            let reason = || format!("`{}` does not apply to the method", bound.field);
             CheckResult {
                 name: bound.text.clone(),
                 of: format!("certificate.{}", bound.field),
-                value: worst.unwrap_or(0.0),
+                value: worst.unwrap_or(if steps == 0 { 0.0 } else { f64::NAN }),
                 max: Some(bound.bound),
-                passed: worst.is_none_or(|worst| !bound.is_broken_by(worst)),
+                passed: match worst {
+                    Some(worst) => !bound.is_broken_by(worst),
+                    None => steps == 0,
+                },
+                untested: (steps > 0 && worst.is_none()).then(reason),
                 ..CheckResult::default()
             }
         };
@@ -117,7 +121,7 @@ impl Verdicts {
     }
 
     /// Reads the section; empty from checkpoints of early versions.
-    pub(crate) fn decode(checkpoint: &Checkpoint) -> Result<Self, CheckpointError> {
+    pub(crate) fn decode(checkpoint: &CheckpointFile) -> Result<Self, CheckpointError> {
         if !checkpoint.has(SECTION) {
             return Ok(Self::default());
         }
@@ -138,17 +142,5 @@ impl Verdicts {
         verdicts.exact = tested.then_some(exact);
         input.finish()?;
         Ok(verdicts)
-    }
-}
-
-/// The largest value of a field of the certificate over all steps; none before the first one.
-fn worst(history: &History, field: &str) -> Option<f64> {
-    let at = Certificate::FIELDS.iter().position(|f| *f == field);
-    let running = at.map(|at| &history.certificate[at]);
-    match running {
-        Some(running) if running.count() == 0 => None,
-        Some(running) => Some(running.max().max),
-        // A field that this program does not support cannot be verified.
-        None => Some(f64::NAN),
     }
 }

@@ -7,7 +7,7 @@ mod dust;
 use std::path::Path;
 
 use stiction_bodies::{Model, State};
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{Laws, PairLaw};
 use stiction_math::Vec3;
 use stiction_record::{KeptScene, Recorder, RunFolder, RunInfo};
 use stiction_sim::{Simulation, Smooth, colliders::ContactRules, smooth::Config};
@@ -28,7 +28,7 @@ fn simulation() -> Simulation {
     }
     let rules = ContactRules {
         thickness: 1e-3,
-        laws: Laws::uniform(Law::default()),
+        laws: Laws::uniform(PairLaw::default()),
     };
     let method = Box::new(Smooth::new(Config::default(), rules));
     Simulation::new(model, state, method, 0.01).unwrap()

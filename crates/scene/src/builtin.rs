@@ -19,104 +19,23 @@ impl Builtin {
         line.and_then(|l| l.split('"').nth(1)).unwrap_or("")
     }
 
-    /// The names of the scene's variants, in the order of its text.
-    pub fn variants(&self) -> Vec<String> {
+    /// The scene's variants, in the order of its text.
+    pub fn variants(&self) -> Vec<crate::VariantInfo> {
         // Built-in scenes are read in the tests: one that cannot be read does not get here.
         crate::variants(&crate::SceneSource::Builtin(self.name.to_owned())).unwrap_or_default()
     }
+
+    /// Whether the scene has a variant called `name`.
+    pub fn has_variant(&self, name: &str) -> bool {
+        self.variants().iter().any(|v| v.name == name)
+    }
 }
 
-macro_rules! scenes {
-    ($($name:literal),* $(,)?) => {
-        &[$(Builtin { name: $name, text: include_str!(concat!("../../../scenes/", $name, ".toml")) }),*]
-    };
-}
+// `SCENES` and `VALIDATION`, each in alphabetical order: written by the build script from the files.
+include!(concat!(env!("OUT_DIR"), "/scenes.rs"));
 
-/// In alphabetical order.
-const SCENES: &[Builtin] = scenes![
-    "ball-in-box",
-    "ball-squish",
-    "beam",
-    "belt",
-    "block-slide",
-    "bowl-grasp",
-    "box-and-cone",
-    "bunnies",
-    "cantilever-sheet",
-    "capstan",
-    "cards",
-    "drag",
-    "free-fall",
-    "furry-ball",
-    "grains",
-    "groom",
-    "hair-band",
-    "hairy-ball",
-    "hanging-strip",
-    "heap",
-    "jelly",
-    "laundry",
-    "long-hair-on-cloth",
-    "palm",
-    "pendulum",
-    "pinch",
-    "pinched-spheres",
-    "refine",
-    "self-lock",
-    "shirt-stack",
-    "slope",
-    "sticky-patch",
-    "swing",
-    "tennis-drop",
-    "tennis-wall",
-    "tire",
-    "tube-bend",
-    "tumbling",
-    "weight",
-];
-
-/// The scenes of `stiction validate`, called `validation/NAME`, in alphabetical order. They are
-/// changed key by key there, and run like any other scene; `list` leaves them out.
-const VALIDATION: &[Builtin] = scenes![
-    "validation/arch",
-    "validation/ball",
-    "validation/belt-brake",
-    "validation/board",
-    "validation/board-elastic",
-    "validation/capstan",
-    "validation/collision",
-    "validation/disc",
-    "validation/edge",
-    "validation/energy",
-    "validation/ghosts",
-    "validation/groove",
-    "validation/layers",
-    "validation/lock",
-    "validation/oscillator",
-    "validation/overhang",
-    "validation/painleve",
-    "validation/pair",
-    "validation/pedestal",
-    "validation/pinch",
-    "validation/plates",
-    "validation/pyramid",
-    "validation/ring",
-    "validation/rope",
-    "validation/shaker",
-    "validation/sheets",
-    "validation/slope",
-    "validation/slope-block",
-    "validation/slope-cloth",
-    "validation/stack",
-    "validation/stack-cloth",
-    "validation/symmetry",
-    "validation/tablecloth",
-    "validation/tilting",
-    "validation/turntable",
-    "validation/wedge",
-];
-
-/// The scenes of `stiction validate`.
+/// The scenes of `stiction validate`, called `validation/NAME`, in alphabetical order. They are changed key by key there,
+/// and run like any other scene; [`list`] leaves them out.
 pub fn validation() -> &'static [Builtin] {
     VALIDATION
 }

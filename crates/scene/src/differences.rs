@@ -1,4 +1,4 @@
-//! What distinguishes two scenes, key by key.
+//! Differences of two scenes, key by key.
 
 use std::fmt;
 

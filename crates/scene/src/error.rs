@@ -1,24 +1,24 @@
-//! What can be wrong with a scene, where, and what to do about it.
+//! Problems of scenes, their location and remedy.
 
 use std::{cell::RefCell, fmt, sync::Arc};
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 
-use crate::source::{At, Place, Sources, line_column};
+use crate::source::{At, SourceSpan, Sources, line_column};
 
-/// Why a scene was refused: one problem or several.
+/// A refused scene: one problem or several.
 ///
 /// It displays as the first problem. As a [`miette::Diagnostic`] it underlines the offending text
 /// of every problem; [`SceneError::plain`] gives one line of plain text for each.
 #[derive(Debug)]
 pub struct SceneError {
-    problems: Vec<Problem>,
+    problems: Vec<SceneProblem>,
 }
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Clone, Debug)]
-pub struct Problem {
-    kind: Kind,
+pub struct SceneProblem {
+    kind: ProblemKind,
     message: String,
     help: Option<String>,
     spot: Option<Spot>,
@@ -32,10 +32,10 @@ struct Spot {
     end: usize,
 }
 
-/// What kind of problem it is.
+/// Kind of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ProblemKind {
     /// The scene or a file it names cannot be read.
     Read,
     /// The text is not TOML.
@@ -70,7 +70,7 @@ pub enum Kind {
     Unsupported,
 }
 
-impl Kind {
+impl ProblemKind {
     fn code(self) -> &'static str {
         match self {
             Self::Read => "scene::read",
@@ -107,9 +107,9 @@ fn shorten(text: String) -> String {
     format!("{first} … {last}")
 }
 
-impl Problem {
+impl SceneProblem {
     /// A problem without a place.
-    pub(crate) fn new(kind: Kind, message: impl Into<String>, help: Option<String>) -> Self {
+    pub(crate) fn new(kind: ProblemKind, message: impl Into<String>, help: Option<String>) -> Self {
         Self {
             kind,
             message: shorten(message.into()),
@@ -118,17 +118,17 @@ impl Problem {
         }
     }
 
-    /// What kind of problem it is.
-    pub fn kind(&self) -> Kind {
+    /// Kind of the problem.
+    pub fn kind(&self) -> ProblemKind {
         self.kind
     }
 
-    /// What is wrong.
+    /// Description of the problem.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What to do about it.
+    /// Advice on a correction.
     pub fn help_text(&self) -> Option<&str> {
         self.help.as_deref()
     }
@@ -162,41 +162,43 @@ impl Problem {
 
 impl SceneError {
     /// An error of one problem.
-    pub(crate) fn one(problem: Problem) -> Self {
+    pub(crate) fn one(problem: SceneProblem) -> Self {
         Self {
             problems: vec![problem],
         }
     }
 
     /// The problems, at least one, in the order of the text.
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[SceneProblem] {
         &self.problems
     }
 
     /// The kind of the first problem.
-    pub fn kind(&self) -> Kind {
-        self.problems.first().map_or(Kind::Value, Problem::kind)
+    pub fn kind(&self) -> ProblemKind {
+        self.problems
+            .first()
+            .map_or(ProblemKind::Value, SceneProblem::kind)
     }
 
     /// One line of plain text for each problem.
     pub fn plain(&self) -> String {
         self.problems
             .iter()
-            .map(Problem::plain)
+            .map(SceneProblem::plain)
             .collect::<Vec<_>>()
             .join("\n")
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for SceneProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for SceneProblem {}
 
-impl Diagnostic for Problem {
+impl Diagnostic for SceneProblem {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         Some(Box::new(self.kind.code()))
     }
@@ -259,7 +261,7 @@ impl Diagnostic for SceneError {
 /// Collects problems while a scene is read, so that several are reported at once.
 pub(crate) struct Reporter {
     pub sources: Sources,
-    found: RefCell<Vec<(Option<Place>, Problem)>>,
+    found: RefCell<Vec<(Option<SourceSpan>, SceneProblem)>>,
 }
 
 /// More problems than this help nobody.
@@ -276,8 +278,8 @@ impl Reporter {
     /// Notes a problem. The answer is always `None`, for readers that return an option.
     pub fn fail<T>(
         &self,
-        kind: Kind,
-        place: Place,
+        kind: ProblemKind,
+        place: SourceSpan,
         message: impl Into<String>,
         help: Option<String>,
     ) -> Option<T> {
@@ -296,7 +298,7 @@ impl Reporter {
             });
             found.push((
                 Some(place),
-                Problem {
+                SceneProblem {
                     kind,
                     message,
                     help,
@@ -314,7 +316,7 @@ impl Reporter {
             .borrow_mut()
             .extend(found.map(|(place, problem)| {
                 let message = format!("{prefix}{}", problem.message);
-                (place, Problem { message, ..problem })
+                (place, SceneProblem { message, ..problem })
             }));
     }
 
@@ -341,7 +343,7 @@ impl<T> At<T> {
     pub fn fail<U>(
         &self,
         reporter: &Reporter,
-        kind: Kind,
+        kind: ProblemKind,
         message: impl Into<String>,
         help: Option<String>,
     ) -> Option<U> {

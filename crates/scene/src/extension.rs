@@ -1,4 +1,4 @@
-//! What a program adds to a scene before its model is finished.
+//! Additions of a program to a scene before its model is complete.
 
 use std::{fmt, sync::Arc};
 

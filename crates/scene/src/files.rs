@@ -9,13 +9,13 @@ use stiction_geometry::Strands;
 use stiction_meshio::{self as mesh_files, MeshFile};
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     kept::{Kept, MeshSource},
-    source::{At, Place},
+    source::{At, SourceSpan},
     suggest,
 };
 
-/// Where mesh files are looked for.
+/// Search path of mesh files.
 pub(crate) struct Files<'a> {
     /// The scene's folder; a built-in scene has none.
     pub base: Option<&'a Path>,
@@ -23,11 +23,11 @@ pub(crate) struct Files<'a> {
     pub allowed: &'a [PathBuf],
     /// The folder that paths on the command line start from.
     pub cwd: &'a Path,
-    pub limits: mesh_files::Limits,
+    pub limits: mesh_files::MeshLimits,
     /// Meshes in memory, by the path that the scene names.
     pub memory: &'a [(String, MeshFile)],
     /// The files that were read, and where their paths stand.
-    pub used: RefCell<Vec<(Place, PathBuf)>>,
+    pub used: RefCell<Vec<(SourceSpan, PathBuf)>>,
 }
 
 impl Files<'_> {
@@ -57,7 +57,7 @@ impl Files<'_> {
         };
         if !full.is_file() {
             let message = format!("the mesh file `{}` does not exist", path.value);
-            return path.fail(reporter, Kind::Read, message, neighbours(&full));
+            return path.fail(reporter, ProblemKind::Read, message, neighbours(&full));
         }
         self.used.borrow_mut().push((path.place, full.clone()));
         Some(full)
@@ -84,8 +84,8 @@ impl Files<'_> {
     fn inside(&self, reporter: &Reporter, path: &At<String>) -> Option<PathBuf> {
         let Some(base) = self.base else {
             let message = "a scene without a folder of its own cannot name a mesh file";
-            let help = "save the scene to a file beside its meshes";
-            return path.fail(reporter, Kind::Path, message, Some(help.to_owned()));
+            let help = "save the scene to a file next to its meshes";
+            return path.fail(reporter, ProblemKind::Path, message, Some(help.to_owned()));
         };
         let escapes = || {
             let message = format!(
@@ -94,7 +94,7 @@ impl Files<'_> {
             );
             let help = "copy the mesh beside the scene and name it by its relative path, or allow its \
                         folder with --allow-path DIR";
-            path.fail(reporter, Kind::Path, message, Some(help.to_owned()))
+            path.fail(reporter, ProblemKind::Path, message, Some(help.to_owned()))
         };
         if let Some(full) = self.in_allowed(base, &path.value) {
             return Some(full);
@@ -115,7 +115,7 @@ impl Files<'_> {
         let Ok(base) = base.canonicalize() else {
             return path.fail(
                 reporter,
-                Kind::Read,
+                ProblemKind::Read,
                 format!("the folder `{}` cannot be read", base.display()),
                 None,
             );
@@ -166,7 +166,7 @@ fn refuse<T>(
     reporter: &Reporter,
     path: &At<String>,
     full: &Path,
-    error: &mesh_files::MeshError,
+    error: &mesh_files::MeshFileError,
 ) -> Option<T> {
     let help = error.remedy();
     // The file's full path is of no interest to anyone but its owner.
@@ -174,7 +174,7 @@ fn refuse<T>(
         Some(name) => error.clone().in_file(Path::new(name)),
         None => error.clone(),
     };
-    path.fail(reporter, Kind::Mesh, told.to_string(), Some(help))
+    path.fail(reporter, ProblemKind::Mesh, told.to_string(), Some(help))
 }
 
 /// A file of a similar name in the same folder.

@@ -11,11 +11,11 @@ pub struct Coefficients {
     pub kinetic: f64,
     /// The pull that a contact bears before it opens [Pa].
     pub cohesion: f64,
-    /// How far a contact gives way under pressure [m/Pa]; zero for a hard one.
+    /// Displacement of a contact under pressure [m/Pa]; zero for a rigid one.
     pub compliance: f64,
 }
 
-/// How the coefficients of two materials make one.
+/// Rule that combines the coefficients of two materials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Combine {
     /// √(a b).
@@ -39,7 +39,7 @@ pub enum Combine {
 pub struct FrictionTable {
     /// For materials without their own coefficients.
     pub default: Coefficients,
-    /// How two materials are combined.
+    /// Rule that combines two materials.
     pub combine: Combine,
     /// Coefficients of single materials.
     pub materials: BTreeMap<String, Coefficients>,
@@ -73,7 +73,7 @@ impl Combine {
 }
 
 impl Default for FrictionTable {
-    /// μ = 0.5 between all things, of the order of dry cloth, wood and rubber.
+    /// μ = 0.5 between all materials, of the order of dry cloth, wood and rubber.
     fn default() -> Self {
         Self {
             default: Coefficients::uniform(0.5),

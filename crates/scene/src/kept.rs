@@ -13,8 +13,8 @@ use std::{
 use crate::{
     format::is_plain_name,
     read::ROOT,
-    source::{Place, Sources},
-    tree::{Entry, Node, Table, Value},
+    source::{SourceSpan, Sources},
+    tree::{Node, Table, TableEntry, Value},
 };
 
 /// Names in the folder of a run that belong to the recorder.
@@ -36,7 +36,7 @@ pub struct MeshSource {
 pub(crate) struct Kept {
     pub root: Table,
     /// Place of each mesh path in the texts of the scene, and its path in the folder of a run.
-    meshes: Vec<(Place, String)>,
+    meshes: Vec<(SourceSpan, String)>,
 }
 
 impl Kept {
@@ -45,8 +45,8 @@ impl Kept {
     pub fn new(root: &Table, method: Option<&str>, default: &str, sources: &Sources) -> Self {
         let mut root = root.clone();
         if let Some(method) = method.filter(|m| *m != own_method(&root).unwrap_or(default)) {
-            let place = Place::new(0, 0..0);
-            let entry = |key: &str, value| Entry {
+            let place = SourceSpan::new(0, 0..0);
+            let entry = |key: &str, value| TableEntry {
                 key: key.to_owned(),
                 key_place: place,
                 node: Node { place, value },
@@ -63,7 +63,7 @@ impl Kept {
     }
 
     /// Path in the folder of a run of the mesh that is named at `place`.
-    pub fn path(&self, place: Place) -> Option<&str> {
+    pub fn path(&self, place: SourceSpan) -> Option<&str> {
         let found = self.meshes.iter().find(|(at, _)| *at == place);
         found.map(|(_, path)| path.as_str())
     }
@@ -71,9 +71,9 @@ impl Kept {
     /// The canonical text; a scene without a name of its own is called `name`, if it can be.
     pub fn text(mut self, name: &str) -> String {
         if self.root.get("name").is_none() && is_plain_name(name) {
-            let place = Place::new(0, 0..0);
+            let place = SourceSpan::new(0, 0..0);
             let value = Value::String(name.to_owned());
-            self.root.set(Entry {
+            self.root.set(TableEntry {
                 key: "name".to_owned(),
                 key_place: place,
                 node: Node { place, value },
@@ -97,7 +97,7 @@ fn own_method(root: &Table) -> Option<&str> {
 
 /// A mesh path, where it stands and whether it was typed on the command line.
 struct MeshPath {
-    place: Place,
+    place: SourceSpan,
     path: String,
     typed: bool,
 }
@@ -124,7 +124,7 @@ fn mesh_paths(table: &Table, sources: &Sources, found: &mut Vec<MeshPath>) {
 }
 
 /// Paths in the folder of a run, distinct for distinct files.
-fn destinations(found: &[MeshPath]) -> Vec<(Place, String)> {
+fn destinations(found: &[MeshPath]) -> Vec<(SourceSpan, String)> {
     let (stay, moved): (Vec<&MeshPath>, Vec<&MeshPath>) = found.iter().partition(|m| stays(m));
     let mut taken: Vec<(&str, bool, String)> = Vec::new();
     let mut chosen = Vec::new();
@@ -166,7 +166,7 @@ fn stays(mesh: &MeshPath) -> bool {
     inside && !mesh.typed && !RESERVED.contains(&first.as_ref())
 }
 
-fn rename(table: &mut Table, meshes: &[(Place, String)]) {
+fn rename(table: &mut Table, meshes: &[(SourceSpan, String)]) {
     for entry in &mut table.entries {
         let place = entry.node.place;
         match &mut entry.node.value {
@@ -191,8 +191,8 @@ fn rename(table: &mut Table, meshes: &[(Place, String)]) {
 /// The document as canonical TOML: tables in the order of the documentation, keys in one order, numbers
 /// in the shortest form that gives the same bits.
 pub(crate) fn text(root: &Table) -> String {
-    let mut entries: Vec<&Entry> = root.entries.iter().collect();
-    let rank = |e: &Entry| ROOT.keys.iter().position(|key| key.name == e.key);
+    let mut entries: Vec<&TableEntry> = root.entries.iter().collect();
+    let rank = |e: &TableEntry| ROOT.keys.iter().position(|key| key.name == e.key);
     entries.sort_by_key(|e| (rank(e).unwrap_or(usize::MAX), e.key.clone()));
     let mut out = String::new();
     // Plain values come first: behind a header they would belong to its table.
@@ -244,13 +244,13 @@ fn block(out: &mut String, header: &str, table: &Table) {
     sorted(table).into_iter().for_each(|e| line(out, e));
 }
 
-fn line(out: &mut String, entry: &Entry) {
+fn line(out: &mut String, entry: &TableEntry) {
     let _ = writeln!(out, "{} = {}", key(&entry.key), inline(&entry.node));
 }
 
 /// Names and kinds first, then the alphabet.
-fn sorted(table: &Table) -> Vec<&Entry> {
-    let mut entries: Vec<&Entry> = table.entries.iter().collect();
+fn sorted(table: &Table) -> Vec<&TableEntry> {
+    let mut entries: Vec<&TableEntry> = table.entries.iter().collect();
     let rank = |key: &str| match key {
         "name" => 0,
         "kind" | "type" => 1,

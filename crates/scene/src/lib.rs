@@ -28,9 +28,11 @@ mod variant;
 pub use stiction_meshio as mesh_files;
 
 pub use differences::{Difference, differences};
-pub use error::{Kind, Problem, SceneError};
+pub use error::{ProblemKind, SceneError, SceneProblem};
 pub use extension::Extension;
 pub use format::json::schema;
 pub use kept::MeshSource;
-pub use load::{Limits, LoadOptions, Plan, Scene, SceneSource, load, variants};
-pub use settings::{ContactSettings, Frames, OutputSettings, Overlap, TimeSettings};
+pub use load::{
+    LoadOptions, RunPlan, Scene, SceneLimits, SceneSource, VariantInfo, load, variants,
+};
+pub use settings::{ContactSettings, OutputFrames, OutputSettings, OverlapPolicy, TimeSettings};

@@ -5,21 +5,21 @@ use toml::{Table, Value};
 /// The library as it is written, `crates/scene/materials.toml`.
 pub const TEXT: &str = include_str!("../materials.toml");
 
-/// What the library says about a material.
+/// A material of the library.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct LibraryEntry {
     /// The name by which scenes use it.
     pub name: String,
     /// `shell`, `solid`, `rigid` or `rod`.
     pub kind: String,
-    /// What it is.
+    /// Description.
     pub description: String,
-    /// Where the numbers come from.
+    /// Source of the numbers.
     pub source: String,
 }
 
 /// The materials of the library, in alphabetical order.
-pub fn list() -> Vec<Entry> {
+pub fn list() -> Vec<LibraryEntry> {
     let table: Table = TEXT.parse().unwrap_or_default();
     let text = |t: &Value, key: &str| {
         t.get(key)
@@ -29,7 +29,7 @@ pub fn list() -> Vec<Entry> {
     };
     table
         .iter()
-        .map(|(name, t)| Entry {
+        .map(|(name, t)| LibraryEntry {
             name: name.clone(),
             kind: text(t, "kind"),
             description: text(t, "description"),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use stiction_bodies::{Model, State};
-use stiction_contact::detect::{DetectError, Law, Laws};
+use stiction_contact::detect::{DetectError, Laws, PairLaw};
 use stiction_meshio::{self as mesh_files, MeshFile};
 use stiction_sim::{
     MethodConfig, Registry, Simulation, Unsupported,
@@ -23,20 +23,20 @@ use toml_edit::DocumentMut;
 
 use crate::{
     build, builtin, canonical,
-    error::{Kind, Problem, Reporter, SceneError},
+    error::{ProblemKind, Reporter, SceneError, SceneProblem},
     extension::Extension,
     files::Files,
     friction::FrictionTable,
     kept::{Kept, MeshSource},
     library, overrides, read,
-    settings::{ContactSettings, OutputSettings, Overlap, TimeSettings},
-    source::{At, Origin, Place, Sources},
+    settings::{ContactSettings, OutputSettings, OverlapPolicy, TimeSettings},
+    source::{At, Origin, SourceSpan, Sources},
     suggest,
     tree::{self, Table},
     variant::Variants,
 };
 
-/// Where a scene comes from.
+/// Source of a scene.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SceneSource {
     /// A file.
@@ -45,14 +45,14 @@ pub enum SceneSource {
     Builtin(String),
     /// Text, with a name for messages.
     Text {
-        /// What to call it.
+        /// Its name.
         name: String,
         /// The scene.
         text: String,
     },
 }
 
-/// How a scene is loaded.
+/// Options of loading a scene.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
     /// The folder that mesh files in the scene are relative to and may not leave. By default the
@@ -63,8 +63,8 @@ pub struct LoadOptions {
     pub allowed: Vec<PathBuf>,
     /// The folder that mesh files in overrides are relative to; by default the current one.
     pub cwd: Option<PathBuf>,
-    /// How large a scene may be.
-    pub limits: Limits,
+    /// Limits on the size of a scene.
+    pub limits: SceneLimits,
     /// The scene's variant to load; the scene as it is by default.
     pub variant: Option<String>,
     /// Changes, each `KEY=VALUE`, applied in order, after the variant.
@@ -73,29 +73,29 @@ pub struct LoadOptions {
     pub method: Option<String>,
     /// The methods that a scene can name; the built-in ones by default.
     pub methods: Registry,
-    /// What to do about overlap at the start instead of what the scene says.
-    pub overlap: Option<Overlap>,
+    /// Policy for initial overlap that replaces the scene's.
+    pub overlap: Option<OverlapPolicy>,
     /// Meshes in memory, by the path that the scene names them by (`mesh = "memory:NAME"`).
     pub meshes: Vec<(String, MeshFile)>,
     /// Changes of the model that a scene cannot express.
     pub extensions: Vec<Extension>,
 }
 
-/// How large a scene may be.
+/// Limits on the size of a scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct SceneLimits {
     /// Most nodes of all bodies together.
     pub max_nodes: u64,
     /// Most bytes of a mesh file.
     pub max_mesh_bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for SceneLimits {
     /// Twenty million nodes fill a large workstation.
     fn default() -> Self {
         Self {
             max_nodes: 20_000_000,
-            max_mesh_bytes: mesh_files::Limits::default().max_bytes,
+            max_mesh_bytes: mesh_files::MeshLimits::default().max_bytes,
         }
     }
 }
@@ -103,17 +103,17 @@ impl Default for Limits {
 /// A loaded scene.
 #[derive(Debug)]
 pub struct Scene {
-    /// What does not change during a step.
+    /// The constant model.
     pub model: Model,
     /// The first state.
     pub state: State,
     /// All the rest.
-    pub plan: Plan,
+    pub plan: RunPlan,
 }
 
-/// What a scene says beside the model and its first state.
+/// Settings of a scene other than the model and its initial state.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct RunPlan {
     /// The scene's name: given, or from the file's.
     pub name: String,
     /// A sentence about it; may be empty.
@@ -129,17 +129,17 @@ pub struct Plan {
     pub method: Box<dyn MethodConfig>,
     /// Steps and frames.
     pub time: TimeSettings,
-    /// How contact is looked for.
+    /// Settings of contact detection.
     pub contact: ContactSettings,
     /// Friction between every two materials.
     pub friction: FrictionTable,
     /// Which shells are refined, and when.
     pub adaptations: Vec<RefineAt>,
-    /// What is followed.
+    /// Recorded quantities.
     pub probes: Vec<Probe>,
-    /// What must hold.
+    /// Conditions that must hold.
     pub checks: Vec<Check>,
-    /// What is written.
+    /// Output settings.
     pub output: OutputSettings,
     /// A fingerprint of all that decides the motion, meshes and materials included. Name,
     /// description, duration, frames and output are left out, so that a run may be continued.
@@ -147,8 +147,8 @@ pub struct Plan {
 }
 
 impl Scene {
-    /// What overlaps at the start: what crosses first, then what is closer than the contact
-    /// thickness. Nothing if things do not touch.
+    /// Initial overlaps: crossings first, then pairs closer than the contact thickness. Empty if
+    /// bodies do not collide.
     pub fn overlaps(&self) -> Result<Vec<Overlapping>, DetectError> {
         let Self { model, state, plan } = self;
         if !plan.contact.enabled {
@@ -157,7 +157,7 @@ impl Scene {
         overlaps(model, state, &rules(model, &plan.contact, &plan.friction))
     }
 
-    /// How things touch; none if they do not.
+    /// Contact rules; none if bodies do not collide.
     pub fn contact_rules(&self) -> Option<ContactRules> {
         let Self { model, plan, .. } = self;
         let touching = plan.contact.enabled;
@@ -165,7 +165,7 @@ impl Scene {
     }
 
     /// Puts the simulation together.
-    pub fn simulation(self) -> Result<(Simulation, Plan), SceneError> {
+    pub fn simulation(self) -> Result<(Simulation, RunPlan), SceneError> {
         let Self { model, state, plan } = self;
         let method = plan
             .method
@@ -178,8 +178,8 @@ impl Scene {
                 }
                 Ok((simulation, plan))
             }
-            Err(refused) => Err(SceneError::one(Problem::new(
-                Kind::Unsupported,
+            Err(refused) => Err(SceneError::one(SceneProblem::new(
+                ProblemKind::Unsupported,
                 refused.to_string(),
                 Some(refused.remedy()),
             ))),
@@ -188,7 +188,7 @@ impl Scene {
 }
 
 impl SceneSource {
-    /// What the argument of a command means: a file, or the name of a built-in scene. Anything
+    /// The scene that the argument of a command names: a file, or a built-in scene. Anything
     /// with a separator or an extension is a file.
     pub fn from_argument(argument: &str) -> Self {
         let path = Path::new(argument);
@@ -202,7 +202,7 @@ impl SceneSource {
     }
 }
 
-/// How the materials of a model touch.
+/// Contact rules of the materials of a model.
 pub(crate) fn rules(
     model: &Model,
     contact: &ContactSettings,
@@ -211,7 +211,7 @@ pub(crate) fn rules(
     let names = material_names(model);
     let law = |a: u32, b: u32| {
         let c = friction.between(&names[a as usize], &names[b as usize]);
-        Law {
+        PairLaw {
             mu: c.static_,
             kinetic: (c.kinetic < c.static_).then_some(c.kinetic),
             cohesion: c.cohesion,
@@ -238,7 +238,7 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
         sources.add(Origin::Argument, "--set", text);
     }
     let method = options.method.as_ref().map(|name| {
-        let place = Place::new(
+        let place = SourceSpan::new(
             sources.add(Origin::Argument, "--method", name),
             0..name.len(),
         );
@@ -246,7 +246,7 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
     });
     let variant = options.variant.as_ref().map(|name| {
         let number = sources.add(Origin::Argument, "--variant", name);
-        At::new(name.as_str(), Place::new(number, 0..name.len()))
+        At::new(name.as_str(), SourceSpan::new(number, 0..name.len()))
     });
     let reporter = Reporter::new(sources);
 
@@ -292,10 +292,10 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
 
     let cwd = options.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
     let base = options.base_dir.as_deref().or(text.folder.as_deref());
-    let mesh_limits = mesh_files::Limits {
+    let mesh_limits = mesh_files::MeshLimits {
         max_nodes: options.limits.max_nodes,
         max_bytes: options.limits.max_mesh_bytes,
-        ..mesh_files::Limits::default()
+        ..mesh_files::MeshLimits::default()
     };
     let files = Files {
         base,
@@ -327,16 +327,16 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
 
     if let Err(refused) = supported(&read, &built.model, &options.methods) {
         let (message, help) = (refused.to_string(), Some(refused.remedy()));
-        reporter.fail::<()>(Kind::Unsupported, culprit(&read), message, help);
+        reporter.fail::<()>(ProblemKind::Unsupported, culprit(&read), message, help);
         reporter.verdict()?;
     }
-    if read.contact.enabled && read.contact.overlap == Overlap::Refuse {
+    if read.contact.enabled && read.contact.overlap == OverlapPolicy::Refuse {
         refuse_overlap(&reporter, &read, &built.model, &built.state);
         reporter.verdict()?;
     }
     let meshes = files.sources(&kept);
     let name = read.name.unwrap_or(text.stem);
-    let plan = Plan {
+    let plan = RunPlan {
         text: kept.text(&name),
         name,
         description: read.description,
@@ -369,8 +369,17 @@ fn supported(read: &read::Document, model: &Model, methods: &Registry) -> Result
     })
 }
 
-/// The names of a scene's variants, in the order of the file.
-pub fn variants(source: &SceneSource) -> Result<Vec<String>, SceneError> {
+/// A variant of a scene.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariantInfo {
+    /// Its name, as `--variant` takes it.
+    pub name: String,
+    /// Its `description`; empty if it has none of its own.
+    pub description: String,
+}
+
+/// The variants of a scene, in the order of the file.
+pub fn variants(source: &SceneSource) -> Result<Vec<VariantInfo>, SceneError> {
     let text = Text::read(source)?;
     let mut sources = Sources::default();
     sources.add(Origin::Scene, &text.shown, &text.text);
@@ -379,7 +388,7 @@ pub fn variants(source: &SceneSource) -> Result<Vec<String>, SceneError> {
     reporter.verdict()?;
     let variants = Variants::take(&mut root.ok_or_else(unexplained)?, &reporter);
     reporter.verdict()?;
-    Ok(variants.names().map(str::to_owned).collect())
+    Ok(variants.infos().collect())
 }
 
 /// Reads every variant of a scene, so that a mistake in one is reported whichever is loaded. A
@@ -400,7 +409,7 @@ fn check_variants(
     for name in variants.names() {
         let scratch = Reporter::new(reporter.sources.clone());
         let mut root = unchanged.clone();
-        let at = At::new(name, Place::new(0, 0..0));
+        let at = At::new(name, SourceSpan::new(0, 0..0));
         let _ = variants.apply(at, &mut root, document, &scratch);
         if scratch.clean() {
             read::document(&scratch, &root, library, None, &options.methods);
@@ -415,7 +424,7 @@ fn refuse_overlap(reporter: &Reporter, read: &read::Document, model: &Model, sta
         Ok(found) => found,
         Err(error) => {
             let message = format!("contact cannot be searched for: {error}");
-            reporter.fail::<()>(Kind::Build, culprit(read), message, None);
+            reporter.fail::<()>(ProblemKind::Build, culprit(read), message, None);
             return;
         }
     };
@@ -435,7 +444,7 @@ fn refuse_overlap(reporter: &Reporter, read: &read::Document, model: &Model, sta
     };
     let message = format!("{first} at the start{more}");
     let help = "move them apart, let `contact.overlap = \"resolve\"` do it, or set it to \"ignore\" to start all the same";
-    reporter.fail::<()>(Kind::Overlap, place, message, Some(help.to_owned()));
+    reporter.fail::<()>(ProblemKind::Overlap, place, message, Some(help.to_owned()));
 }
 
 /// Moves what overlaps at the start apart.
@@ -452,20 +461,22 @@ pub(crate) fn resolve_overlap(
     let rules = rules(model, &read.contact, &read.friction);
     if let Err(error) = resolve::resolve(model, state, &rules, &config) {
         let name = match &error {
-            resolve::Error::Held(o) | resolve::Error::Stuck { first: o, .. } => Some(&o.first.name),
+            resolve::ResolveError::Held(o) | resolve::ResolveError::Stuck { first: o, .. } => {
+                Some(&o.first.name)
+            }
             _ => None,
         };
         let place = read.bodies.iter().find(|b| Some(&b.name.value) == name);
         let place = place.map_or_else(|| culprit(read), |b| b.name.place);
-        let help = "move them apart in the scene; `stiction doctor` lists all that overlaps";
+        let help = "move them apart in the scene; `stiction doctor` lists all overlaps";
         let message = error.to_string();
-        reporter.fail::<()>(Kind::Overlap, place, message, Some(help.to_owned()));
+        reporter.fail::<()>(ProblemKind::Overlap, place, message, Some(help.to_owned()));
     }
 }
 
-/// What to underline when the method cannot run the scene: its name if it was given, or else the
-/// first thing that would be touched.
-fn culprit(read: &read::Document) -> Place {
+/// Span to underline if the method does not support the scene: its name if it was given, or else the
+/// first contact pair.
+fn culprit(read: &read::Document) -> SourceSpan {
     if read.method.place.end > read.method.place.start {
         return read.method.place;
     }
@@ -476,7 +487,11 @@ fn culprit(read: &read::Document) -> Place {
 
 /// Readers that give nothing have said why; this is what remains if one has not.
 fn unexplained() -> SceneError {
-    SceneError::one(Problem::new(Kind::Value, "the scene cannot be read", None))
+    SceneError::one(SceneProblem::new(
+        ProblemKind::Value,
+        "the scene cannot be read",
+        None,
+    ))
 }
 
 /// A scene's text and what it is called.
@@ -510,8 +525,8 @@ impl Text {
                     let help = suggest::help(name, "built-in scenes", names);
                     let message =
                         format!("there is no built-in scene `{name}`, and no file of that name");
-                    Err(SceneError::one(Problem::new(
-                        Kind::UnknownName,
+                    Err(SceneError::one(SceneProblem::new(
+                        ProblemKind::UnknownName,
                         message,
                         Some(help),
                     )))
@@ -525,10 +540,14 @@ impl Text {
         let refuse = |why: String| {
             let message = format!("the scene `{}` cannot be read: {why}", path.display());
             let help = "check the path; `stiction scenes` lists the built-in scenes";
-            SceneError::one(Problem::new(Kind::Read, message, Some(help.to_owned())))
+            SceneError::one(SceneProblem::new(
+                ProblemKind::Read,
+                message,
+                Some(help.to_owned()),
+            ))
         };
         let told = |error: std::io::Error| refuse(error.to_string());
-        // Opening a pipe would wait for whoever writes to it.
+        // Opening a pipe would wait for its writer.
         if !std::fs::metadata(path).map_err(told)?.is_file() {
             return Err(refuse("it is not a file".to_owned()));
         }

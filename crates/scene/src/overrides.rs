@@ -9,10 +9,10 @@
 use toml_edit::Key;
 
 use crate::{
-    error::{Kind, Reporter},
-    source::{At, Place},
+    error::{ProblemKind, Reporter},
+    source::{At, SourceSpan},
     suggest,
-    tree::{Entry, Node, Table, Value, parse_value},
+    tree::{Node, Table, TableEntry, Value, parse_value},
 };
 
 /// Of these keys a table has one or the other: to set one is to take the other out.
@@ -28,32 +28,37 @@ fn replaced(key: &str) -> Option<&'static str> {
 
 /// One step of a resolved path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Step {
+pub(crate) enum PathStep {
     Key(String),
     Index(usize),
 }
 
 /// A resolved path from the document to one of its values.
-pub(crate) type Steps = Vec<Step>;
+pub(crate) type Steps = Vec<PathStep>;
 
 /// Applies override `text`, which is source number `source`, to the tree.
 pub(crate) fn apply(text: &str, source: u32, root: &mut Table, reporter: &Reporter) -> Option<()> {
-    let whole = Place::new(source, 0..text.len());
+    let whole = SourceSpan::new(source, 0..text.len());
     let Some(equals) = find_equals(text) else {
         let help = "write KEY=VALUE, for example `time.step=0.005`";
         return reporter.fail(
-            Kind::Override,
+            ProblemKind::Override,
             whole,
             format!("`{text}` has no `=`"),
             Some(help.to_owned()),
         );
     };
-    let key_place = Place::new(source, 0..equals);
+    let key_place = SourceSpan::new(source, 0..equals);
     let path = path(At::new(&text[..equals], key_place), reporter)?;
     if path.first().is_some_and(|k| k.value == "variant") {
         let help = "choose a variant with --variant NAME";
         let message = "variants cannot be changed by an override";
-        return reporter.fail(Kind::Override, key_place, message, Some(help.to_owned()));
+        return reporter.fail(
+            ProblemKind::Override,
+            key_place,
+            message,
+            Some(help.to_owned()),
+        );
     }
     let change = Change {
         path: &path,
@@ -73,7 +78,12 @@ pub(crate) fn path(text: At<&str>, reporter: &Reporter) -> Option<Vec<At<String>
         Err(_) => {
             let help = "a key is a dotted path such as `body.strip.shape.cells`";
             let message = format!("`{}` is not a key", text.value);
-            text.fail(reporter, Kind::Override, message, Some(help.to_owned()))
+            text.fail(
+                reporter,
+                ProblemKind::Override,
+                message,
+                Some(help.to_owned()),
+            )
         }
     }
 }
@@ -108,17 +118,17 @@ pub(crate) fn locate(
     reporter: &Reporter,
 ) -> Option<Steps> {
     let (first, rest) = path.split_first()?;
-    let mut steps = vec![Step::Key(first.value.clone())];
+    let mut steps = vec![PathStep::Key(first.value.clone())];
     let mut node = known_key(root, first, shown, reporter)?;
     for part in rest {
         node = match &node.value {
             Value::Table(table) => {
-                steps.push(Step::Key(part.value.clone()));
+                steps.push(PathStep::Key(part.value.clone()));
                 known_key(table, part, shown, reporter)?
             }
             Value::Array(items) => {
                 let index = entry(items, part, shown, reporter)?;
-                steps.push(Step::Index(index));
+                steps.push(PathStep::Index(index));
                 &items[index]
             }
             other => return nothing_in(other, part, shown, reporter),
@@ -128,24 +138,26 @@ pub(crate) fn locate(
 }
 
 /// Removes the value at `steps` from the tree.
-pub(crate) fn remove(steps: &[Step], root: &mut Table) -> Option<()> {
-    let (last, way) = steps.split_last()?;
-    let Some((Step::Key(first), way)) = way.split_first() else {
-        let Step::Key(key) = last else { return None };
+pub(crate) fn remove(steps: &[PathStep], root: &mut Table) -> Option<()> {
+    let (last, path) = steps.split_last()?;
+    let Some((PathStep::Key(first), path)) = path.split_first() else {
+        let PathStep::Key(key) = last else {
+            return None;
+        };
         root.remove(key);
         return Some(());
     };
     let mut node = root.get_mut(first)?;
-    for step in way {
+    for step in path {
         node = match (step, &mut node.value) {
-            (Step::Key(key), Value::Table(table)) => table.get_mut(key)?,
-            (Step::Index(index), Value::Array(items)) => items.get_mut(*index)?,
+            (PathStep::Key(key), Value::Table(table)) => table.get_mut(key)?,
+            (PathStep::Index(index), Value::Array(items)) => items.get_mut(*index)?,
             _ => return None,
         };
     }
     match (last, &mut node.value) {
-        (Step::Key(key), Value::Table(table)) => table.remove(key),
-        (Step::Index(index), Value::Array(items)) if *index < items.len() => {
+        (PathStep::Key(key), Value::Table(table)) => table.remove(key),
+        (PathStep::Index(index), Value::Array(items)) if *index < items.len() => {
             items.remove(*index);
         }
         _ => return None,
@@ -171,7 +183,7 @@ fn find_equals(text: &str) -> Option<usize> {
 fn value(text: &str, offset: usize, source: u32, reporter: &Reporter) -> Option<Node> {
     let trimmed = text.trim();
     let offset = offset + (text.len() - text.trim_start().len());
-    let place = Place::new(source, offset..offset + trimmed.len());
+    let place = SourceSpan::new(source, offset..offset + trimmed.len());
     match parse_value(trimmed, offset, source, reporter) {
         Ok(node) => node,
         Err(message) if trimmed.starts_with(['[', '{', '"', '\'']) => {
@@ -180,7 +192,7 @@ fn value(text: &str, offset: usize, source: u32, reporter: &Reporter) -> Option<
                 "the value is not valid TOML: {}",
                 message.trim().replace('\n', "; ")
             );
-            reporter.fail(Kind::Override, place, message, Some(help.to_owned()))
+            reporter.fail(ProblemKind::Override, place, message, Some(help.to_owned()))
         }
         Err(_) => Some(Node {
             place,
@@ -202,7 +214,7 @@ impl Walk<'_> {
             return Some(());
         };
         let key = &first.value;
-        let entry = |node: Node| Entry {
+        let entry = |node: Node| TableEntry {
             key: key.clone(),
             key_place: first.place,
             node,
@@ -252,12 +264,12 @@ fn entry(items: &[Node], part: &At<String>, shown: &str, reporter: &Reporter) ->
             let message = format!(
                 "in `{shown}`: there is no entry {index}; the list has {count}, counted from 0"
             );
-            part.fail(reporter, Kind::Override, message, None)
+            part.fail(reporter, ProblemKind::Override, message, None)
         }
         Err(_) => {
             let help = suggest::help(first, "names", items.iter().filter_map(Node::name));
             let message = format!("in `{shown}`: no entry is called `{first}`");
-            part.fail(reporter, Kind::Override, message, Some(help))
+            part.fail(reporter, ProblemKind::Override, message, Some(help))
         }
     }
 }
@@ -272,7 +284,7 @@ fn known_key<'a>(
     table.get(&part.value).or_else(|| {
         let help = suggest::help(&part.value, "keys", table.keys());
         let message = format!("in `{shown}`: there is no `{}`", part.value);
-        part.fail(reporter, Kind::Override, message, Some(help))
+        part.fail(reporter, ProblemKind::Override, message, Some(help))
     })
 }
 
@@ -282,5 +294,5 @@ fn nothing_in<T>(value: &Value, part: &At<String>, shown: &str, reporter: &Repor
         part.value,
         value.describe()
     );
-    part.fail(reporter, Kind::Override, message, None)
+    part.fail(reporter, ProblemKind::Override, message, None)
 }

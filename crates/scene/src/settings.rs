@@ -1,19 +1,19 @@
-//! What a scene says beside the model: time, method, contact, friction, output.
+//! Settings of a scene other than the model: time, method, contact, friction, output.
 
 /// Steps and frames.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeSettings {
     /// The time step [s].
     pub step: f64,
-    /// How long the run lasts [s].
+    /// Duration of the run [s].
     pub duration: f64,
     /// When frames are written.
-    pub frames: Frames,
+    pub frames: OutputFrames,
 }
 
 /// When frames are written. Frame 0 is the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Frames {
+pub enum OutputFrames {
     /// So many frames in a second of simulated time, each at the first step that reaches its time.
     PerSecond(f64),
     /// A frame every so many steps.
@@ -21,7 +21,7 @@ pub enum Frames {
 }
 
 impl TimeSettings {
-    /// How many steps the run takes.
+    /// Number of steps of the run.
     pub fn steps(&self) -> u64 {
         // A duration that is a multiple of the step up to rounding takes exactly that many steps.
         (self.duration / self.step * (1.0 - 1e-12) - 1e-9)
@@ -29,12 +29,12 @@ impl TimeSettings {
             .max(0.0) as u64
     }
 
-    /// How many frames are due after `step` steps, the one at the start not counted.
+    /// Number of frames due after `step` steps, the one at the start not counted.
     pub fn frames_until(&self, step: u64) -> u64 {
         match self.frames {
-            Frames::EverySteps(n) => step / n.max(1),
+            OutputFrames::EverySteps(n) => step / n.max(1),
             // At most one frame per step.
-            Frames::PerSecond(rate) => {
+            OutputFrames::PerSecond(rate) => {
                 let per_step = rate * self.step;
                 if per_step >= 1.0 {
                     step
@@ -51,20 +51,20 @@ impl TimeSettings {
     }
 }
 
-/// How contact is looked for.
+/// Settings of contact detection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactSettings {
-    /// Whether things may touch.
+    /// Whether bodies collide.
     pub enabled: bool,
-    /// How near surfaces come before they count as touching [m].
+    /// Distance between surfaces at which they are in contact [m].
     pub thickness: f64,
-    /// What is done about things that overlap at the start.
-    pub overlap: Overlap,
+    /// Policy for bodies that overlap at the start.
+    pub overlap: OverlapPolicy,
 }
 
-/// What is done about things that overlap at the start.
+/// Policy for bodies that overlap at the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Overlap {
+pub enum OverlapPolicy {
     /// The scene is refused.
     #[default]
     Refuse,
@@ -80,12 +80,12 @@ impl Default for ContactSettings {
         Self {
             enabled: false,
             thickness: 1e-3,
-            overlap: Overlap::Refuse,
+            overlap: OverlapPolicy::Refuse,
         }
     }
 }
 
-/// What a run writes.
+/// Output of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputSettings {
     /// The formats of frames, by their names.
@@ -115,7 +115,7 @@ impl Default for OutputSettings {
 mod tests {
     use super::*;
 
-    fn time(step: f64, duration: f64, frames: Frames) -> TimeSettings {
+    fn time(step: f64, duration: f64, frames: OutputFrames) -> TimeSettings {
         TimeSettings {
             step,
             duration,
@@ -132,25 +132,25 @@ mod tests {
             (1.0 / 24.0, 240),
             (1e-5, 1_000_000),
         ] {
-            let t = time(step, step * n as f64, Frames::EverySteps(1));
+            let t = time(step, step * n as f64, OutputFrames::EverySteps(1));
             assert_eq!(t.steps(), n, "step {step}");
         }
-        assert_eq!(time(0.01, 2.0, Frames::EverySteps(1)).steps(), 200);
-        assert_eq!(time(0.3, 1.0, Frames::EverySteps(1)).steps(), 4);
+        assert_eq!(time(0.01, 2.0, OutputFrames::EverySteps(1)).steps(), 200);
+        assert_eq!(time(0.3, 1.0, OutputFrames::EverySteps(1)).steps(), 4);
     }
 
     #[test]
     fn frames_come_at_the_rate_asked_for() {
-        let t = time(0.01, 2.0, Frames::PerSecond(24.0));
+        let t = time(0.01, 2.0, OutputFrames::PerSecond(24.0));
         let frames: Vec<u64> = (0..=200).filter(|s| t.is_frame(*s)).collect();
         assert_eq!(frames.len(), 49);
         for (k, s) in frames.iter().enumerate() {
             let late = *s as f64 * 0.01 - k as f64 / 24.0;
             assert!((-1e-9..0.01).contains(&late), "frame {k} at step {s}");
         }
-        let t = time(0.01, 2.0, Frames::PerSecond(25.0));
+        let t = time(0.01, 2.0, OutputFrames::PerSecond(25.0));
         assert!((0..=200).filter(|s| t.is_frame(*s)).all(|s| s % 4 == 0));
-        let t = time(0.1, 2.0, Frames::PerSecond(25.0));
+        let t = time(0.1, 2.0, OutputFrames::PerSecond(25.0));
         assert!((0..=20).all(|s| t.is_frame(s)));
     }
 }

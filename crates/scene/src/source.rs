@@ -1,4 +1,4 @@
-//! Where text comes from, and places in it.
+//! Sources of text, and spans in them.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use miette::NamedSource;
 
 /// A range of bytes in one of the texts that make up a scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct SourceSpan {
     /// Which text, as numbered by [`Sources`].
     pub source: u32,
     /// First byte.
@@ -19,10 +19,10 @@ pub(crate) struct Place {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct At<T> {
     pub value: T,
-    pub place: Place,
+    pub place: SourceSpan,
 }
 
-/// What kind of text a source is.
+/// Kind of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// The scene file or built-in scene.
@@ -55,18 +55,18 @@ impl Sources {
         (self.list.len() - 1) as u32
     }
 
-    pub fn get(&self, place: Place) -> Option<&Source> {
+    pub fn get(&self, place: SourceSpan) -> Option<&Source> {
         self.list.get(place.source as usize)
     }
 
     /// Whether `place` was typed on the command line.
-    pub fn is_argument(&self, place: Place) -> bool {
+    pub fn is_argument(&self, place: SourceSpan) -> bool {
         self.get(place)
             .is_some_and(|s| s.origin == Origin::Argument)
     }
 }
 
-impl Place {
+impl SourceSpan {
     /// `range` in text number `source`.
     pub fn new(source: u32, range: std::ops::Range<usize>) -> Self {
         Self {
@@ -78,7 +78,7 @@ impl Place {
 }
 
 impl<T> At<T> {
-    pub fn new(value: T, place: Place) -> Self {
+    pub fn new(value: T, place: SourceSpan) -> Self {
         Self { value, place }
     }
 }

@@ -1,4 +1,4 @@
-//! The document as a tree of values that know where they stand.
+//! The document as a tree of values with their spans.
 
 use toml::{
     Spanned,
@@ -6,14 +6,14 @@ use toml::{
 };
 
 use crate::{
-    error::{Kind, Reporter},
-    source::Place,
+    error::{ProblemKind, Reporter},
+    source::SourceSpan,
 };
 
 /// A value and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
-    pub place: Place,
+    pub place: SourceSpan,
     pub value: Value,
 }
 
@@ -31,13 +31,13 @@ pub(crate) enum Value {
 /// Keys and values. Keys are distinct.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
-    pub entries: Vec<Entry>,
+    pub entries: Vec<TableEntry>,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct TableEntry {
     pub key: String,
-    pub key_place: Place,
+    pub key_place: SourceSpan,
     pub node: Node,
 }
 
@@ -58,7 +58,7 @@ impl Table {
     }
 
     /// Sets or adds a key.
-    pub fn set(&mut self, entry: Entry) {
+    pub fn set(&mut self, entry: TableEntry) {
         match self.entries.iter_mut().find(|e| e.key == entry.key) {
             Some(old) => *old = entry,
             None => self.entries.push(entry),
@@ -85,7 +85,7 @@ impl Node {
 }
 
 impl Value {
-    /// What it is, for messages: `a number`, `a list`, …
+    /// Description for messages: `a number`, `a list`, …
     pub fn describe(&self) -> String {
         match self {
             Self::String(s) if s.chars().count() <= 40 => format!("the text \"{s}\""),
@@ -139,7 +139,7 @@ pub(crate) fn syntax_at<T>(
 ) -> Option<T> {
     let span = span.unwrap_or(0..0);
     let end = span.end.min(text.len());
-    let place = Place::new(source, span.start.min(end)..end);
+    let place = SourceSpan::new(source, span.start.min(end)..end);
     let message = message.trim().replace('\n', "; ");
     let help = if message.contains("duplicate key") {
         "give every key once; tables of a list start with [[name]]"
@@ -147,7 +147,7 @@ pub(crate) fn syntax_at<T>(
         "scenes are TOML: text in quotes, lists in [ ], tables in { } or under [name]"
     };
     reporter.fail(
-        Kind::Syntax,
+        ProblemKind::Syntax,
         place,
         format!("not valid TOML: {message}"),
         Some(help.to_owned()),
@@ -155,7 +155,7 @@ pub(crate) fn syntax_at<T>(
 }
 
 fn shift(node: &mut Node, offset: u32) {
-    let moved = |p: &mut Place| {
+    let moved = |p: &mut SourceSpan| {
         p.start += offset;
         p.end += offset;
     };
@@ -175,9 +175,9 @@ fn shift(node: &mut Node, offset: u32) {
 fn table(from: &DeTable<'_>, source: u32, reporter: &Reporter) -> Option<Table> {
     let mut entries = Vec::with_capacity(from.len());
     for (key, value) in from.iter() {
-        entries.push(Entry {
+        entries.push(TableEntry {
             key: key.get_ref().to_string(),
-            key_place: Place::new(source, key.span()),
+            key_place: SourceSpan::new(source, key.span()),
             node: convert(value, source, reporter)?,
         });
     }
@@ -187,14 +187,14 @@ fn table(from: &DeTable<'_>, source: u32, reporter: &Reporter) -> Option<Table> 
 }
 
 fn convert(from: &Spanned<DeValue<'_>>, source: u32, reporter: &Reporter) -> Option<Node> {
-    let place = Place::new(source, from.span());
+    let place = SourceSpan::new(source, from.span());
     let value = match from.get_ref() {
         DeValue::String(s) => Value::String(s.to_string()),
         DeValue::Integer(i) => match i64::from_str_radix(i.as_str(), i.radix()) {
             Ok(i) => Value::Integer(i),
             Err(_) => {
                 return reporter.fail(
-                    Kind::Value,
+                    ProblemKind::Value,
                     place,
                     format!("the integer {i} is too large"),
                     None,
@@ -204,7 +204,7 @@ fn convert(from: &Spanned<DeValue<'_>>, source: u32, reporter: &Reporter) -> Opt
         DeValue::Float(x) => match x.as_str().parse::<f64>() {
             Ok(inf) if inf.is_infinite() && !x.as_str().contains("inf") => {
                 return reporter.fail(
-                    Kind::Value,
+                    ProblemKind::Value,
                     place,
                     format!("the number {x} is too large"),
                     None,
@@ -212,7 +212,12 @@ fn convert(from: &Spanned<DeValue<'_>>, source: u32, reporter: &Reporter) -> Opt
             }
             Ok(x) => Value::Float(x),
             Err(_) => {
-                return reporter.fail(Kind::Syntax, place, format!("`{x}` is not a number"), None);
+                return reporter.fail(
+                    ProblemKind::Syntax,
+                    place,
+                    format!("`{x}` is not a number"),
+                    None,
+                );
             }
         },
         DeValue::Boolean(b) => Value::Bool(*b),

@@ -8,12 +8,13 @@
 use toml_edit::{DocumentMut, Item, TableLike};
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     format::{self, Type, section},
+    load::VariantInfo,
     overrides::{self, Change, Steps},
     source::At,
     suggest,
-    tree::{Entry, Node, Table, Value},
+    tree::{Node, Table, TableEntry, Value},
 };
 
 /// The key of a variant that removes entries.
@@ -26,7 +27,7 @@ section! { pub(crate) VARIANT "variant";
 /// The variants of a scene, in the order of the file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Variants {
-    tables: Vec<Entry>,
+    tables: Vec<TableEntry>,
 }
 
 impl Variants {
@@ -43,7 +44,12 @@ impl Variants {
                 node.value.describe()
             );
             let help = "write [variant.NAME] above the variant's keys";
-            reporter.fail::<()>(Kind::Type, node.place, message, Some(help.to_owned()));
+            reporter.fail::<()>(
+                ProblemKind::Type,
+                node.place,
+                message,
+                Some(help.to_owned()),
+            );
             return variants;
         };
         for entry in all.entries {
@@ -65,6 +71,24 @@ impl Variants {
         self.tables.iter().map(|e| e.key.as_str())
     }
 
+    /// Their names with their descriptions.
+    pub fn infos(&self) -> impl Iterator<Item = VariantInfo> {
+        self.tables.iter().map(|entry| {
+            let description = match &entry.node.value {
+                Value::Table(table) => table.get("description").map(|n| &n.value),
+                _ => None,
+            };
+            let description = match description {
+                Some(Value::String(text)) => text.clone(),
+                _ => String::new(),
+            };
+            VariantInfo {
+                name: entry.key.clone(),
+                description,
+            }
+        })
+    }
+
     /// Applies variant `name` to the tree. `document` is the file, which tells headings and dotted
     /// keys from inline tables.
     pub fn apply(
@@ -82,7 +106,7 @@ impl Variants {
         else {
             let help = suggest::help(name.value, "variants", self.names());
             let message = format!("the scene has no variant `{}`", name.value);
-            return name.fail(reporter, Kind::UnknownName, message, Some(help));
+            return name.fail(reporter, ProblemKind::UnknownName, message, Some(help));
         };
         let all = document.get("variant")?;
         let own = all.as_table_like()?.get(name.value)?.as_table_like()?;
@@ -161,7 +185,7 @@ fn remove(node: &Node, root: &mut Table, reporter: &Reporter) {
     for steps in found {
         if overrides::remove(&steps, root).is_none() {
             let message = "this cannot be removed";
-            reporter.fail::<()>(Kind::Override, node.place, message, None);
+            reporter.fail::<()>(ProblemKind::Override, node.place, message, None);
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
-use stiction_scene::{Kind, LoadOptions, SceneSource, builtin, load, schema};
+use stiction_scene::{LoadOptions, ProblemKind, SceneSource, builtin, load, schema};
 use stiction_sim::Registry;
 
 /// A scene as JSON; `None` if it is no TOML or has a number that JSON has not.
@@ -58,7 +58,12 @@ fn every_scene_that_is_wrong_in_form_is_rejected() {
         let text = std::fs::read_to_string(&path).unwrap();
         let wrong = json(&text).is_none_or(|value| !validator.is_valid(&value));
         let error = load(&SceneSource::File(path), &LoadOptions::default()).expect_err(&name);
-        let form = [Kind::Syntax, Kind::UnknownKey, Kind::MissingKey, Kind::Type];
+        let form = [
+            ProblemKind::Syntax,
+            ProblemKind::UnknownKey,
+            ProblemKind::MissingKey,
+            ProblemKind::Type,
+        ];
         if form.contains(&error.kind()) {
             assert!(wrong, "{name} is accepted: {}", error.plain());
         }

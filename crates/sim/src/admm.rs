@@ -21,16 +21,16 @@ use stiction_solvers::{
 
 use crate::{
     colliders::ContactRules,
-    linearised::{self, Integrator, Linearisations, Linearised},
+    linearised::{self, ElasticSolver, Linearisations, Linearised},
     methods::admm::NAME,
     registry::MethodConfig,
 };
 
-/// How the method is run.
+/// Settings of the method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// How the elastic step is solved.
-    pub integrator: Integrator,
+    /// Solution of the elastic step.
+    pub integrator: ElasticSolver,
     /// The solver of the linear problems; the splitting integrator has its own.
     pub by: SolverChoice,
     /// Its settings; nested relaxation uses only `tolerance`, `max_iterations` and `sweeps`.
@@ -42,8 +42,8 @@ pub struct Config {
     pub safe: bool,
 }
 
-/// Default bound on `residual` and `linear` of the certificate of every step [m/s]: a tenth of the
-/// creep at which a thing counts as resting, because a body may be faster than its worst contact.
+/// Default bound on `residual`, `linear` and `eliminated` of the certificate of every step [m/s]: a tenth of the
+/// creep at which a body counts as resting, because a body may be faster than its worst contact.
 pub const RESIDUAL: f64 = 1e-9;
 
 /// Default bound on the changes of an iteration [m/s], for linearisations that another one follows:
@@ -64,7 +64,7 @@ impl Config {
     /// The paper's settings.
     pub fn paper() -> Self {
         Self {
-            integrator: Integrator::Newton(Linearisations::Fixed(2)), // [daviet2020, Table 5]
+            integrator: ElasticSolver::Newton(Linearisations::Fixed(2)), // [daviet2020, Table 5]
             by: SolverChoice::Splitting,
             solver: solver::Config::paper(),
             detect: DetectConfig::default(),
@@ -99,7 +99,7 @@ pub fn admm(config: Config, rules: ContactRules) -> Linearised {
         safe: config.safe,
         residual: config.solver.polish.and_then(|p| p.residual),
     };
-    let splitting = config.integrator == Integrator::Splitting;
+    let splitting = config.integrator == ElasticSolver::Splitting;
     let solver: Box<dyn ContactSolver> = match config.by {
         SolverChoice::NestedRelaxation if !splitting => Box::new(ica::Ica::new(ica::Config {
             tolerance: config.solver.tolerance,

@@ -1,6 +1,6 @@
-//! What a method supports, as data, and the refusal of scenes that follows from it.
+//! Capabilities of methods as data, and the refusal of scenes that follows from them.
 
-use crate::needs::{Feature, Need};
+use crate::needs::{ModelFeature, Need};
 
 /// A set of features.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub struct Features(u32);
 
 impl Features {
     /// Those of a list.
-    pub const fn of(list: &[Feature]) -> Self {
+    pub const fn of(list: &[ModelFeature]) -> Self {
         let (mut bits, mut i) = (0, 0);
         while i < list.len() {
             bits |= 1 << list[i] as u32;
@@ -18,12 +18,12 @@ impl Features {
     }
 
     /// All but those of a list.
-    pub const fn all_but(list: &[Feature]) -> Self {
-        Self(Self::of(&Feature::ALL).0 & !Self::of(list).0)
+    pub const fn all_but(list: &[ModelFeature]) -> Self {
+        Self(Self::of(&ModelFeature::ALL).0 & !Self::of(list).0)
     }
 
     /// Whether `feature` is one of them.
-    pub const fn has(self, feature: Feature) -> bool {
+    pub const fn has(self, feature: ModelFeature) -> bool {
         self.0 & (1 << feature as u32) != 0
     }
 }
@@ -39,10 +39,10 @@ pub struct Restriction {
     pub lacks: Features,
 }
 
-/// What a method supports with its settings.
+/// Capabilities of a method with its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// What the method supports, whatever its settings.
+    /// Features supported with any settings.
     pub supports: Features,
     /// The settings that take from it.
     pub restrictions: Vec<Restriction>,
@@ -62,15 +62,15 @@ impl Capabilities {
     }
 
     /// Whether a feature is supported with these settings.
-    pub fn has(&self, feature: Feature) -> bool {
+    pub fn has(&self, feature: ModelFeature) -> bool {
         self.supports.has(feature) && self.restriction(feature).is_none()
     }
 
-    fn restriction(&self, feature: Feature) -> Option<&Restriction> {
+    fn restriction(&self, feature: ModelFeature) -> Option<&Restriction> {
         self.restrictions.iter().find(|r| r.lacks.has(feature))
     }
 
-    /// Refuses needs that are not supported, and says what to do about it.
+    /// Refuses needs that are not supported, with remedies.
     pub fn check(&self, method: &'static str, needs: &[Need]) -> Result<(), Unsupported> {
         let missing: Vec<&Need> = needs.iter().filter(|n| !self.has(n.feature)).collect();
         if missing.is_empty() {
@@ -118,7 +118,7 @@ pub struct Unsupported {
     pub method: &'static str,
     /// Which body or obstacle, and why.
     pub reason: String,
-    /// What to do about it: each of these helps.
+    /// Advice: each of these helps.
     pub remedies: Vec<String>,
 }
 

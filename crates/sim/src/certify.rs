@@ -7,7 +7,7 @@
 use stiction_bodies::{Body, Model, State, energy};
 use stiction_contact::{
     Certificate,
-    detect::{Overlap, Placement, Step},
+    detect::{DetectStep, OverlapDepth, Placement},
 };
 use stiction_math::Vec3;
 
@@ -74,13 +74,13 @@ fn overlap(
     method: &mut dyn Method,
     v: &[Vec3],
     placements: &mut Vec<Placement<'static>>,
-) -> Result<Overlap, SolveError> {
+) -> Result<OverlapDepth, SolveError> {
     let Some((detector, previous)) = method.detector() else {
-        return Ok(Overlap::default());
+        return Ok(OverlapDepth::default());
     };
     place(step.model, step.end, step.end, placements);
     let (x, rotations) = step.dynamics.end();
-    let now = Step {
+    let now = DetectStep {
         h: step.h,
         x,
         rotations,
@@ -89,6 +89,7 @@ fn overlap(
         fixed: step.dynamics.fixed(),
         obstacles: placements,
         previous,
+        held: &[],
     };
     Ok(detector.overlap(&now)?)
 }

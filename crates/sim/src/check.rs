@@ -9,21 +9,21 @@ use stiction_math::formula::Formula;
 pub struct Check {
     /// The name shown in tables; unique in a scene.
     pub name: String,
-    /// What is followed.
+    /// Measured quantity.
     pub of: Subject,
-    /// When it is looked at.
+    /// Time at which it is evaluated.
     pub when: When,
-    /// What is made of the values seen in that time.
+    /// Reduction of the values in that time.
     pub reduce: Reduce,
     /// The least accepted value; not used if the bounds move.
     pub min: f64,
     /// The greatest accepted value; not used if the bounds move.
     pub max: f64,
     /// Bounds that change from step to step, for single values only.
-    pub moving: Option<Box<Moving>>,
+    pub moving: Option<Box<MovingBound>>,
 }
 
-/// What a check follows.
+/// Quantity of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Subject {
     /// A probe, by its index.
@@ -40,7 +40,7 @@ pub enum Subject {
 
 /// Bounds that change from step to step.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Moving {
+pub enum MovingBound {
     /// From the first to the second; absent ones do not bound.
     Between(Option<Subject>, Option<Subject>),
     /// Around a value.
@@ -93,7 +93,7 @@ impl Subject {
     }
 }
 
-impl Moving {
+impl MovingBound {
     /// The least and the greatest accepted value; none before the first step if they need a
     /// certificate.
     fn bounds(&self, at: &Moment<'_>) -> Option<[f64; 2]> {
@@ -132,7 +132,7 @@ pub enum When {
     End,
 }
 
-/// What a check makes of the values it sees.
+/// Reduction of the values of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reduce {
     /// Every value must lie in the bound; the worst one is reported.
@@ -149,10 +149,10 @@ pub enum Reduce {
     Spread,
 }
 
-/// A check on its way through a run: all that must be remembered is in these numbers.
+/// A check in progress: all that must be remembered is in these numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
-    /// How many values were seen.
+pub struct CheckProgress {
+    /// Number of values.
     pub count: f64,
     /// Least and greatest value seen.
     pub min: f64,
@@ -170,7 +170,7 @@ pub struct Progress {
     pub s_ty: f64,
     /// One if a value was not a number.
     pub poisoned: f64,
-    /// Where bounds move: how far the worst value was outside them, negative inside.
+    /// For moving bounds: largest distance of a value outside them, negative inside.
     pub excess: f64,
     /// See `excess`: that value.
     pub worst: f64,
@@ -180,7 +180,7 @@ pub struct Progress {
     pub worst_max: f64,
 }
 
-impl Default for Progress {
+impl Default for CheckProgress {
     fn default() -> Self {
         Self {
             count: 0.0,
@@ -200,7 +200,7 @@ impl Default for Progress {
     }
 }
 
-impl Progress {
+impl CheckProgress {
     /// The numbers in the order of the fields, for a checkpoint.
     pub fn numbers(&self) -> [f64; 13] {
         [
@@ -220,7 +220,7 @@ impl Progress {
         ]
     }
 
-    /// From what [`Progress::numbers`] gave.
+    /// From what [`CheckProgress::numbers`] gave.
     pub fn from_numbers(numbers: [f64; 13]) -> Self {
         let [count, min, max, last, mean_t, mean_y, s_tt, s_ty, rest @ ..] = numbers;
         let [poisoned, excess, worst, worst_min, worst_max] = rest;
@@ -242,9 +242,38 @@ impl Progress {
     }
 }
 
-/// How a check ended.
+/// Whether the scene itself says that the certificate of a step at time `t` [s] is good enough: a check bounds
+/// the `residual` there, and the step keeps within all such bounds on its fields.
+pub fn accepted(checks: &[Check], t: f64, h: f64, certificate: &Certificate) -> bool {
+    let at = Moment {
+        time: t,
+        probes: &[],
+        certificate: Some(certificate),
+    };
+    let mut demanded = false;
+    for check in checks {
+        let Subject::Certificate(field) = &check.of else {
+            continue;
+        };
+        // Which step is the last one is not known before.
+        let bounds_steps = check.reduce == Reduce::Value
+            && check.moving.is_none()
+            && !matches!(check.when, When::End);
+        if !bounds_steps || !check.sees(t, h) {
+            continue;
+        }
+        demanded |= field == "residual";
+        match check.of.value(&at) {
+            Some(value) if value >= check.min && value <= check.max => {}
+            _ => return false,
+        }
+    }
+    demanded
+}
+
+/// Result of a check.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct CheckOutcome {
     /// The check's name.
     pub name: String,
     /// The reduced value, or the worst one; NaN if nothing was seen.
@@ -260,7 +289,7 @@ pub struct Outcome {
 impl Check {
     /// Takes in a moment after a step of `h` [s]; does nothing before the first step if what is
     /// followed needs a certificate.
-    pub fn watch(&self, progress: &mut Progress, at: &Moment<'_>, h: f64) {
+    pub fn watch(&self, progress: &mut CheckProgress, at: &Moment<'_>, h: f64) {
         let bounds = match &self.moving {
             Some(moving) => moving.bounds(at).map(Some),
             None => Some(None),
@@ -271,23 +300,34 @@ impl Check {
     }
 
     /// Takes in the value at time `t` [s] after a step of `h` [s].
-    pub fn observe(&self, progress: &mut Progress, t: f64, h: f64, value: f64) {
+    pub fn observe(&self, progress: &mut CheckProgress, t: f64, h: f64, value: f64) {
         self.take(progress, t, h, value, None);
     }
 
-    fn take(&self, progress: &mut Progress, t: f64, h: f64, value: f64, bounds: Option<[f64; 2]>) {
+    /// Whether the check looks at a step of `h` [s] that ends at `t` [s].
+    fn sees(&self, t: f64, h: f64) -> bool {
         let slack = 1e-9 * h;
-        let sees = match self.when {
+        match self.when {
             // Steps at t₁ and t₁ + h are equally near only at the midpoint, which the first takes.
             When::At(at) => at > t - 0.5 * h - slack && at <= t + 0.5 * h - slack,
             When::Between(from, to) => t >= from - slack && t <= to + slack,
             When::End => true,
-        };
-        if !sees {
+        }
+    }
+
+    fn take(
+        &self,
+        progress: &mut CheckProgress,
+        t: f64,
+        h: f64,
+        value: f64,
+        bounds: Option<[f64; 2]>,
+    ) {
+        if !self.sees(t, h) {
             return;
         }
         if matches!(self.when, When::End) {
-            *progress = Progress::default();
+            *progress = CheckProgress::default();
         }
         if value.is_nan() {
             progress.poisoned = 1.0;
@@ -315,7 +355,7 @@ impl Check {
 
     /// The part of its time that a run of steps of `h` [s] until `end` [s] has not reached, in words; none if
     /// it was all seen. A check that was not reached has not passed.
-    pub fn unreached(&self, progress: &Progress, end: f64, h: f64) -> Option<String> {
+    pub fn unreached(&self, progress: &CheckProgress, end: f64, h: f64) -> Option<String> {
         let slack = 0.5 * h;
         match self.when {
             When::At(_) | When::End if progress.count == 0.0 => {
@@ -332,7 +372,7 @@ impl Check {
     }
 
     /// The verdict after a run. A check that saw nothing fails: it would otherwise pass by accident.
-    pub fn outcome(&self, progress: &Progress) -> Outcome {
+    pub fn outcome(&self, progress: &CheckProgress) -> CheckOutcome {
         let (min, max) = match &self.moving {
             Some(_) => (progress.worst_min, progress.worst_max),
             None => (self.min, self.max),
@@ -358,7 +398,7 @@ impl Check {
             }
         };
         let passed = measured >= min && measured <= max;
-        Outcome {
+        CheckOutcome {
             name: self.name.clone(),
             measured,
             min,
@@ -384,8 +424,8 @@ mod tests {
         }
     }
 
-    fn run(c: &Check, f: impl Fn(f64) -> f64) -> Outcome {
-        let mut p = Progress::default();
+    fn run(c: &Check, f: impl Fn(f64) -> f64) -> CheckOutcome {
+        let mut p = CheckProgress::default();
         for k in 0..=100 {
             let t = f64::from(k) * 0.01;
             c.observe(&mut p, t, 0.01, f(t));
@@ -408,10 +448,35 @@ mod tests {
     }
 
     #[test]
+    fn the_scene_accepts_what_its_bounds_on_the_certificate_accept() {
+        let bound = |field: &str, when: When, max: f64| Check {
+            of: Subject::Certificate(field.to_owned()),
+            ..check(when, Reduce::Value, f64::NEG_INFINITY, max)
+        };
+        let certificate = Certificate {
+            residual: 1e-3,
+            linear: 1e-2,
+            ..Certificate::default()
+        };
+        let whole = When::Between(0.0, 1.0);
+        let is_accepted = |checks: &[Check]| accepted(checks, 0.5, 0.01, &certificate);
+        assert!(is_accepted(&[bound("residual", whole, 2e-3)]));
+        assert!(!is_accepted(&[bound("residual", whole, 5e-4)]));
+        let linear = bound("linear", whole, 5e-3);
+        assert!(!is_accepted(&[bound("residual", whole, 2e-3), linear]));
+        // No demand, none at that time, none before the end.
+        assert!(!is_accepted(&[]));
+        assert!(!is_accepted(&[bound("penetration", whole, 1.0)]));
+        let later = When::Between(0.6, 1.0);
+        assert!(!is_accepted(&[bound("residual", later, 2e-3)]));
+        assert!(!is_accepted(&[bound("residual", When::End, 2e-3)]));
+    }
+
+    #[test]
     fn what_a_run_did_not_reach_is_said() {
         let reached = |when: When, end: f64| {
             let c = check(when, Reduce::Value, -1.0, 1.0);
-            let mut p = Progress::default();
+            let mut p = CheckProgress::default();
             for k in 0..=(end / 0.01).round() as u32 {
                 c.observe(&mut p, f64::from(k) * 0.01, 0.01, 0.0);
             }
@@ -520,8 +585,8 @@ mod tests {
         }
     }
 
-    fn watch(c: &Check, f: impl Fn(f64) -> [f64; 2]) -> Outcome {
-        let mut p = Progress::default();
+    fn watch(c: &Check, f: impl Fn(f64) -> [f64; 2]) -> CheckOutcome {
+        let mut p = CheckProgress::default();
         for k in 0..=100 {
             let time = f64::from(k) * 0.01;
             let at = Moment {
@@ -530,7 +595,7 @@ mod tests {
                 certificate: None,
             };
             // As after a checkpoint.
-            p = Progress::from_numbers(p.numbers());
+            p = CheckProgress::from_numbers(p.numbers());
             c.watch(&mut p, &at, 0.01);
         }
         c.outcome(&p)
@@ -547,7 +612,7 @@ mod tests {
     #[test]
     fn a_bound_that_moves_is_met_at_every_step_and_the_worst_is_told() {
         let mut c = check(When::Between(0.0, 1.0), Reduce::Value, f64::NAN, f64::NAN);
-        c.moving = Some(Box::new(Moving::Between(None, Some(formula("1 + t")))));
+        c.moving = Some(Box::new(MovingBound::Between(None, Some(formula("1 + t")))));
         // Below 1 + t but where t = 0.5, where it is 0.25 above.
         let bump = |t: f64| [if (t - 0.5).abs() < 1e-9 { 1.75 } else { t }, 0.0];
         let o = watch(&c, bump);
@@ -556,7 +621,7 @@ mod tests {
             "{o:?}"
         );
         assert!(watch(&c, |t| [0.9 + t, 0.0]).passed);
-        c.moving = Some(Box::new(Moving::Around {
+        c.moving = Some(Box::new(MovingBound::Around {
             value: Subject::Probe(1),
             margin: Subject::Number(0.1),
             relative: true,
@@ -564,7 +629,7 @@ mod tests {
         assert!(watch(&c, |t| [1.0 + t, 1.05 + t]).passed);
         assert!(!watch(&c, |t| [1.0 + t, 1.2 * (1.0 + t)]).passed);
         // Before the first step there is no certificate, and nothing is seen.
-        c.moving = Some(Box::new(Moving::Between(
+        c.moving = Some(Box::new(MovingBound::Between(
             Some(Subject::Certificate("residual".into())),
             None,
         )));

@@ -1,16 +1,18 @@
-//! From a model to what the detector knows: surfaces that follow blocks, and obstacles on their ways.
+//! Colliders of a model for the detector: surfaces that follow blocks, and kinematic obstacles.
 
 use stiction_bodies::{
     Model, Skin,
-    obstacle::{Obstacle, Shape},
+    obstacle::{Obstacle, ObstacleShape},
 };
-use stiction_contact::detect::{Body, Collider, Exempt, Form, Laws, Mesh, Placement, Points};
+use stiction_contact::detect::{
+    Collider, ColliderBody, ColliderForm, ColliderMesh, Exempt, Laws, Placement, Points,
+};
 use stiction_geometry::{TriMesh, analytic};
 
-/// How things touch.
+/// Contact rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContactRules {
-    /// How near surfaces come before they count as touching [m].
+    /// Distance between surfaces at which they are in contact [m].
     pub thickness: f64,
     /// Friction, cohesion and compliance between every two materials, in the order of
     /// [`material_names`].
@@ -101,7 +103,7 @@ pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
             material: material(&body.material),
             // So that particles and rods, too, stay the thickness away from all surfaces.
             thickness: rules.thickness + 2.0 * (body.radius + body.padding),
-            form: Form::Body(Body {
+            form: ColliderForm::Body(ColliderBody {
                 triangles: surface.triangles.clone(),
                 rods: surface.segments.clone(),
                 points,
@@ -124,7 +126,7 @@ pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
     list
 }
 
-/// The first segments of rods never touch what they grow out of.
+/// The first segments of rods never touch the body in which they are rooted.
 fn exempt(body: &stiction_bodies::Body) -> Option<Exempt> {
     let (rooted, rods) = (body.rooted?, body.kind.as_rods()?);
     let first = |w: &[u32]| w[0]..w[1].min(w[0].saturating_add(rooted.bare as u32));
@@ -134,15 +136,15 @@ fn exempt(body: &stiction_bodies::Body) -> Option<Exempt> {
     })
 }
 
-fn form(obstacle: &Obstacle) -> Form {
+fn form(obstacle: &Obstacle) -> ColliderForm {
     match &obstacle.shape {
-        Shape::Mesh(mesh) => Form::Mesh(Mesh {
+        ObstacleShape::Mesh(mesh) => ColliderForm::Mesh(ColliderMesh {
             triangles: mesh.triangles.clone(),
             vertices: mesh.positions.clone(),
             closed: is_closed(mesh),
         }),
-        Shape::Solid(solid) => Form::Shape(*solid),
-        Shape::LevelSet(_, set) => Form::LevelSet(set.clone()),
+        ObstacleShape::Solid(solid) => ColliderForm::Shape(*solid),
+        ObstacleShape::LevelSet(_, set) => ColliderForm::LevelSet(set.clone()),
     }
 }
 
@@ -150,7 +152,7 @@ fn is_closed(mesh: &TriMesh) -> bool {
     mesh.check_closed().is_ok()
 }
 
-/// Where every obstacle is at the two times [s], into `out` (cleared first).
+/// Pose of every obstacle at the two times [s], into `out` (cleared first).
 pub fn place(model: &Model, from: f64, to: f64, out: &mut Vec<Placement<'static>>) {
     out.clear();
     out.extend(

@@ -1,6 +1,6 @@
-//! What may change between steps without a change of topology: the state, loads and prescribed motion.
+//! Changes between steps that keep the topology: the state, loads and prescribed motion.
 
-use stiction_bodies::{Load, State, motion::Motion, schedule::Schedule};
+use stiction_bodies::{BodyLoad, State, motion::Motion, schedule::Schedule};
 use stiction_math::Vec3;
 
 use crate::Simulation;
@@ -10,7 +10,7 @@ use crate::Simulation;
 pub struct Controls {
     gravity: (Vec3, Option<Schedule<Vec3>>),
     /// One per body.
-    loads: Vec<Option<Box<Load>>>,
+    loads: Vec<Option<Box<BodyLoad>>>,
     motions: Vec<Motion>,
     /// The motion of each pin and of each held frame.
     pins: Vec<Option<usize>>,
@@ -66,9 +66,9 @@ impl Simulation {
     }
 
     /// Sets the external loads on a body, given by its index.
-    pub fn set_load(&mut self, body: usize, load: Load) {
+    pub fn set_load(&mut self, body: usize, load: BodyLoad) {
         if let Some(body) = self.model.bodies.get_mut(body) {
-            body.load = (load != Load::default()).then(|| Box::new(load));
+            body.load = (load != BodyLoad::default()).then(|| Box::new(load));
         }
     }
 

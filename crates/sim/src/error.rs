@@ -1,4 +1,4 @@
-//! Why a substep fails.
+//! Failures of substeps.
 
 use stiction_bodies::Model;
 use stiction_contact::{
@@ -8,7 +8,7 @@ use stiction_math::{BandedError, Cancel, FactorError, KrylovError, ScatterError,
 
 use crate::stages::Stage;
 
-/// Why a substep failed. Most failures are cured by smaller substeps.
+/// Reason for which a substep failed. Most failures are cured by smaller substeps.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SolveError {
     /// The matrix of a body could not be factorised.
@@ -16,7 +16,7 @@ pub enum SolveError {
     Factor {
         /// The body.
         body: String,
-        /// What went wrong.
+        /// The error.
         source: FactorError,
     },
     /// The matrix does not fit the model.
@@ -41,8 +41,8 @@ pub enum SolveError {
     /// The detector was given something it cannot search.
     #[error("collision detection: {0}")]
     Detect(#[from] DetectError),
-    /// The contact problem of the step is not sound, so that nothing can be said of its solution.
-    #[error("the contact problem of the step is not sound: {0}")]
+    /// The contact problem of the step is not valid, so that it has no certified solution.
+    #[error("the contact problem of the step is not valid: {0}")]
     Problem(#[from] ProblemError),
     /// Smooth contact could not be evaluated.
     #[error("smooth contact: {0}")]
@@ -55,23 +55,26 @@ pub enum SolveError {
     Rods {
         /// The body.
         body: String,
-        /// What went wrong; its matrices are the rods.
+        /// The error; its matrices are the rods.
         source: BandedError,
     },
     /// Surfaces would pass through one another, and contacts against it did not help.
     #[error(
-        "surfaces would touch or pass through one another after {fraction:.3} of the step; a larger contact thickness, a smaller time step or more iterations may help, or `safe = false` in [method] lets it happen"
+        "surfaces{} would touch or pass through one another after {fraction:.3} of the step; a smaller `time.step`, a larger `contact.thickness` or a larger `method.max_iterations` may help. Where rigid or prescribed bodies squeeze something that cannot give way, `compliance` in [friction] shares the overlap, and `safe = false` in [method] lets surfaces pass",
+        of_pair(pair)
     )]
     Passes {
-        /// The part of the step before it happens.
+        /// The fraction of the step before it happens.
         fraction: f64,
+        /// The two bodies or obstacles, where they are known.
+        pair: Option<[String; 2]>,
     },
     /// The contacts of a stage kept changing.
     #[error(
         "bodies moved farther than contacts were detected for in each of {searches} solves of one stage; a smaller time step may help"
     )]
     Restless {
-        /// How often contacts were detected.
+        /// Number of detection passes.
         searches: usize,
     },
     /// The line search found no decrease.
@@ -93,7 +96,7 @@ pub enum SolveError {
         iterations: usize,
         /// The last change of the velocity [m/s].
         change: f64,
-        /// What was asked for [m/s].
+        /// The required tolerance [m/s].
         tolerance: f64,
     },
     /// The time step is out of its range.
@@ -170,5 +173,14 @@ impl SolveError {
             body,
             node: block - first,
         }
+    }
+}
+
+/// The owners of surfaces, in a message.
+fn of_pair(pair: &Option<[String; 2]>) -> String {
+    match pair {
+        None => String::new(),
+        Some([a, b]) if a == b => format!(" of {a}"),
+        Some([a, b]) => format!(" of {a} and {b}"),
     }
 }

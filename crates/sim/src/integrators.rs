@@ -12,13 +12,13 @@
 //! alike; only [`Integrator::TrapezoidalDecoupled`] and [`Integrator::TrapezoidalIpc`] treat contact apart, for
 //! comparison.
 
-/// How time is advanced.
+/// Time integration scheme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Integrator {
     /// First order, L-stable [larionov, Eq. 16].
     #[default]
     BackwardEuler,
-    /// Second order, not L-stable: what a step cannot resolve rings on [larionov, Eq. 17].
+    /// Second order, not L-stable: modes that a step cannot resolve keep ringing [larionov, Eq. 17].
     Trapezoidal,
     /// The trapezoidal rule for all forces but contact and friction, which are taken at the end of
     /// the step alone, as incremental potential contact does it [larionov, Sect. V-A3]. Of first order in
@@ -41,8 +41,8 @@ pub enum Integrator {
 
 /// One implicit stage: the weights of the formula above.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Stage {
-    /// When the stage ends, as a part of the step.
+pub struct SchemeStage {
+    /// End of the stage, as a fraction of the step.
     pub time: f64,
     /// α₋, of the end of the step before.
     pub before: f64,
@@ -78,42 +78,42 @@ impl Integrator {
     /// The stages of a step `ratio` times as long as the step before; none if there was no step
     /// before. BDF2 then starts with one step of backward Euler, whose error of second order in a
     /// single step does not lower the order of the whole.
-    pub fn stages(self, ratio: Option<f64>) -> Vec<Stage> {
+    pub fn stages(self, ratio: Option<f64>) -> Vec<SchemeStage> {
         // γ = 1 − 1/√2 makes both TR-BDF2 and SDIRK2 of second order and L-stable.
         let g = 1.0 - std::f64::consts::FRAC_1_SQRT_2;
         match self {
-            Self::BackwardEuler => vec![Stage::new(1.0, 1.0)],
-            Self::Trapezoidal => vec![Stage::new(1.0, 0.5).with_start(0.5)],
-            Self::TrapezoidalDecoupled => vec![Stage {
+            Self::BackwardEuler => vec![SchemeStage::new(1.0, 1.0)],
+            Self::Trapezoidal => vec![SchemeStage::new(1.0, 0.5).with_start(0.5)],
+            Self::TrapezoidalDecoupled => vec![SchemeStage {
                 contact: [0.0, 1.0],
-                ..Stage::new(1.0, 0.5).with_start(0.5)
+                ..SchemeStage::new(1.0, 0.5).with_start(0.5)
             }],
-            Self::TrapezoidalIpc => vec![Stage {
+            Self::TrapezoidalIpc => vec![SchemeStage {
                 mean_slip: true,
-                ..Stage::new(1.0, 0.5).with_start(0.5)
+                ..SchemeStage::new(1.0, 0.5).with_start(0.5)
             }],
             Self::Bdf2 => match ratio.filter(|r| *r <= LARGEST_RATIO) {
-                None => vec![Stage::new(1.0, 1.0)],
-                Some(r) => vec![Stage {
+                None => vec![SchemeStage::new(1.0, 1.0)],
+                Some(r) => vec![SchemeStage {
                     before: -r * r / (1.0 + 2.0 * r),
-                    ..Stage::new(1.0, (1.0 + r) / (1.0 + 2.0 * r))
+                    ..SchemeStage::new(1.0, (1.0 + r) / (1.0 + 2.0 * r))
                 }],
             },
             Self::TrBdf2 => {
                 let t = 2.0 * g;
                 vec![
-                    Stage::new(t, g).with_start(g),
-                    Stage {
+                    SchemeStage::new(t, g).with_start(g),
+                    SchemeStage {
                         first: 1.0 / (t * (2.0 - t)),
-                        ..Stage::new(1.0, (1.0 - t) / (2.0 - t))
+                        ..SchemeStage::new(1.0, (1.0 - t) / (2.0 - t))
                     },
                 ]
             }
             Self::Sdirk2 => vec![
-                Stage::new(g, g),
-                Stage {
+                SchemeStage::new(g, g),
+                SchemeStage {
                     first_rate: 1.0 - g,
-                    ..Stage::new(1.0, g)
+                    ..SchemeStage::new(1.0, g)
                 },
             ],
         }
@@ -122,12 +122,12 @@ impl Integrator {
     /// Two halves of a step by backward Euler: damps what an irregular start has set ringing, before a
     /// scheme takes over that would let it ring on; a fixed number of such steps leaves schemes of
     /// second order what they are [rannacher1984].
-    pub fn startup() -> Vec<Stage> {
+    pub fn startup() -> Vec<SchemeStage> {
         vec![
-            Stage::new(0.5, 0.5),
-            Stage {
+            SchemeStage::new(0.5, 0.5),
+            SchemeStage {
                 first: 1.0,
-                ..Stage::new(1.0, 0.5)
+                ..SchemeStage::new(1.0, 0.5)
             },
         ]
     }
@@ -152,7 +152,7 @@ impl Integrator {
     }
 }
 
-impl Stage {
+impl SchemeStage {
     fn new(time: f64, implicit: f64) -> Self {
         Self {
             time,

@@ -10,22 +10,22 @@ pub struct Key {
     /// The name in a scene.
     pub name: &'static str,
     /// The values it takes.
-    pub kind: Kind,
+    pub kind: KeyKind,
     /// The value without the key.
-    pub default: Preset,
+    pub default: KeyDefault,
     /// One sentence for the documentation.
     pub meaning: &'static str,
 }
 
 /// The values that a key takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum KeyKind {
     /// A finite number.
     Number {
         /// The unit, as in `m/s`.
         unit: &'static str,
         /// The numbers allowed.
-        range: Range,
+        range: KeyRange,
     },
     /// A whole number.
     Count {
@@ -47,7 +47,7 @@ pub enum Kind {
 
 /// A set of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Range {
+pub enum KeyRange {
     /// Greater than zero.
     Positive,
     /// Zero or greater.
@@ -56,9 +56,9 @@ pub enum Range {
 
 /// The value of a key that is not given.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Preset {
+pub enum KeyDefault {
     /// A constant.
-    Value(Value),
+    Value(KeyValue),
     /// Follows from other settings, in words.
     Derived(&'static str),
     /// There is none: the key selects something that is off without it.
@@ -67,7 +67,7 @@ pub enum Preset {
 
 /// A value of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value {
+pub enum KeyValue {
     /// A number.
     Number(f64),
     /// A whole number.
@@ -87,7 +87,7 @@ pub trait KeySource {
     fn has(&self, key: &str) -> bool;
 
     /// A number of the range.
-    fn number(&self, key: &str, range: Range) -> Option<f64>;
+    fn number(&self, key: &str, range: KeyRange) -> Option<f64>;
 
     /// A whole number, `least` or more.
     fn count(&self, key: &str, least: u32) -> Option<u32>;
@@ -118,7 +118,7 @@ impl<'a> Keys<'a> {
         Self { table, source }
     }
 
-    fn kind(&self, key: &str) -> Option<Kind> {
+    fn kind(&self, key: &str) -> Option<KeyKind> {
         let found = self.table.iter().find(|k| k.name == key);
         debug_assert!(found.is_some(), "`{key}` is not in the table of keys");
         found.map(|k| k.kind)
@@ -133,7 +133,7 @@ impl<'a> Keys<'a> {
     /// A number.
     pub fn number(&self, key: &str) -> Option<f64> {
         match self.kind(key)? {
-            Kind::Number { range, .. } => self.source.number(key, range),
+            KeyKind::Number { range, .. } => self.source.number(key, range),
             other => wrong_kind(key, other),
         }
     }
@@ -141,7 +141,7 @@ impl<'a> Keys<'a> {
     /// A whole number.
     pub fn count(&self, key: &str) -> Option<u32> {
         match self.kind(key)? {
-            Kind::Count { least } => self.source.count(key, least),
+            KeyKind::Count { least } => self.source.count(key, least),
             other => wrong_kind(key, other),
         }
     }
@@ -149,8 +149,8 @@ impl<'a> Keys<'a> {
     /// A whole number, or `None` inside where the word of the table stands in its place.
     pub fn count_or(&self, key: &str) -> Option<Option<u32>> {
         match self.kind(key)? {
-            Kind::CountOr { word, .. } if self.source.is_word(key, word) => Some(None),
-            Kind::CountOr { least, .. } => self.source.count(key, least).map(Some),
+            KeyKind::CountOr { word, .. } if self.source.is_word(key, word) => Some(None),
+            KeyKind::CountOr { least, .. } => self.source.count(key, least).map(Some),
             other => wrong_kind(key, other),
         }
     }
@@ -158,7 +158,7 @@ impl<'a> Keys<'a> {
     /// True or false.
     pub fn flag(&self, key: &str) -> Option<bool> {
         match self.kind(key)? {
-            Kind::Flag => self.source.flag(key),
+            KeyKind::Flag => self.source.flag(key),
             other => wrong_kind(key, other),
         }
     }
@@ -166,7 +166,7 @@ impl<'a> Keys<'a> {
     /// The value that belongs to the given word; `values` has one for each word of the table.
     pub fn choice<T: Copy>(&self, key: &str, values: &[(&str, T)]) -> Option<T> {
         match self.kind(key)? {
-            Kind::Word(words) => {
+            KeyKind::Word(words) => {
                 debug_assert!(
                     words.iter().eq(values.iter().map(|v| &v.0)),
                     "the words of `{key}` are not those of the table"
@@ -199,7 +199,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-fn wrong_kind<T>(key: &str, kind: Kind) -> Option<T> {
+fn wrong_kind<T>(key: &str, kind: KeyKind) -> Option<T> {
     debug_assert!(false, "`{key}` is a {kind:?} in the table of keys");
     None
 }
@@ -211,7 +211,7 @@ impl KeySource for NoKeys {
     fn has(&self, _key: &str) -> bool {
         false
     }
-    fn number(&self, _key: &str, _range: Range) -> Option<f64> {
+    fn number(&self, _key: &str, _range: KeyRange) -> Option<f64> {
         None
     }
     fn count(&self, _key: &str, _least: u32) -> Option<u32> {
@@ -234,11 +234,11 @@ impl Key {
     pub const fn positive(
         name: &'static str,
         unit: &'static str,
-        default: Preset,
+        default: KeyDefault,
         meaning: &'static str,
     ) -> Self {
-        let range = Range::Positive;
-        let kind = Kind::Number { unit, range };
+        let range = KeyRange::Positive;
+        let kind = KeyKind::Number { unit, range };
         Self::new(name, kind, default, meaning)
     }
 
@@ -246,11 +246,11 @@ impl Key {
     pub const fn not_negative(
         name: &'static str,
         unit: &'static str,
-        default: Preset,
+        default: KeyDefault,
         meaning: &'static str,
     ) -> Self {
-        let range = Range::NotNegative;
-        let kind = Kind::Number { unit, range };
+        let range = KeyRange::NotNegative;
+        let kind = KeyKind::Number { unit, range };
         Self::new(name, kind, default, meaning)
     }
 
@@ -258,10 +258,10 @@ impl Key {
     pub const fn count(
         name: &'static str,
         least: u32,
-        default: Preset,
+        default: KeyDefault,
         meaning: &'static str,
     ) -> Self {
-        Self::new(name, Kind::Count { least }, default, meaning)
+        Self::new(name, KeyKind::Count { least }, default, meaning)
     }
 
     /// A whole number, `least` or more, or `word`.
@@ -269,16 +269,16 @@ impl Key {
         name: &'static str,
         least: u32,
         word: &'static str,
-        default: Preset,
+        default: KeyDefault,
         meaning: &'static str,
     ) -> Self {
-        Self::new(name, Kind::CountOr { least, word }, default, meaning)
+        Self::new(name, KeyKind::CountOr { least, word }, default, meaning)
     }
 
     /// True or false.
     pub const fn flag(name: &'static str, default: bool, meaning: &'static str) -> Self {
-        let default = Preset::Value(Value::Flag(default));
-        Self::new(name, Kind::Flag, default, meaning)
+        let default = KeyDefault::Value(KeyValue::Flag(default));
+        Self::new(name, KeyKind::Flag, default, meaning)
     }
 
     /// One of a set of words.
@@ -288,11 +288,16 @@ impl Key {
         default: &'static str,
         meaning: &'static str,
     ) -> Self {
-        let default = Preset::Value(Value::Word(default));
-        Self::new(name, Kind::Word(words), default, meaning)
+        let default = KeyDefault::Value(KeyValue::Word(default));
+        Self::new(name, KeyKind::Word(words), default, meaning)
     }
 
-    const fn new(name: &'static str, kind: Kind, default: Preset, meaning: &'static str) -> Self {
+    const fn new(
+        name: &'static str,
+        kind: KeyKind,
+        default: KeyDefault,
+        meaning: &'static str,
+    ) -> Self {
         Self {
             name,
             kind,
@@ -304,18 +309,18 @@ impl Key {
     /// A row of the documentation's table: key, type, default, meaning.
     pub fn row(&self) -> String {
         let default = match self.default {
-            Preset::Value(Value::Word(word)) => format!("`\"{word}\"`"),
-            Preset::Value(Value::Flag(flag)) => format!("`{flag}`"),
-            Preset::Value(value) => value.to_string(),
-            Preset::Derived(text) => text.to_owned(),
-            Preset::Absent => "none".to_owned(),
+            KeyDefault::Value(KeyValue::Word(word)) => format!("`\"{word}\"`"),
+            KeyDefault::Value(KeyValue::Flag(flag)) => format!("`{flag}`"),
+            KeyDefault::Value(value) => value.to_string(),
+            KeyDefault::Derived(text) => text.to_owned(),
+            KeyDefault::Absent => "none".to_owned(),
         };
         let kind = match self.kind {
-            Kind::Number { unit, .. } => format!("number [{unit}]"),
-            Kind::Count { .. } => "whole number".to_owned(),
-            Kind::CountOr { word, .. } => format!("whole number or `\"{word}\"`"),
-            Kind::Flag => "true or false".to_owned(),
-            Kind::Word(_) => "text".to_owned(),
+            KeyKind::Number { unit, .. } => format!("number [{unit}]"),
+            KeyKind::Count { .. } => "whole number".to_owned(),
+            KeyKind::CountOr { word, .. } => format!("whole number or `\"{word}\"`"),
+            KeyKind::Flag => "true or false".to_owned(),
+            KeyKind::Word(_) => "text".to_owned(),
         };
         format!(
             "| `{}` | {kind} | {default} | {} |",
@@ -324,19 +329,19 @@ impl Key {
     }
 }
 
-impl Preset {
+impl KeyDefault {
     /// A constant number.
     pub const fn number(x: f64) -> Self {
-        Self::Value(Value::Number(x))
+        Self::Value(KeyValue::Number(x))
     }
 
     /// A constant whole number.
     pub const fn count(n: u32) -> Self {
-        Self::Value(Value::Count(n))
+        Self::Value(KeyValue::Count(n))
     }
 }
 
-impl std::fmt::Display for Value {
+impl std::fmt::Display for KeyValue {
     /// As in a scene file, words in quotes.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

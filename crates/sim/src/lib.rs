@@ -38,10 +38,11 @@ pub use control::Controls;
 pub use error::SolveError;
 pub use linearised::Linearised;
 pub use method::{
-    Answer, Footprint, Memory, Method, Persistent, SolveReport, SolvedContacts, StepContext, System,
+    Footprint, Memory, Method, Persistent, SolveReport, SolvedContacts, SolvedStep, StepContext,
+    System,
 };
 pub use newton::Newton;
-pub use observer::{Observer, Verdict};
+pub use observer::{Observer, StepVerdict};
 pub use registry::{MethodConfig, MethodEntry, Registry};
 pub use simulation::{Simulation, StepError, StepReport};
 pub use smooth::Smooth;

@@ -13,11 +13,12 @@ use std::borrow::Cow;
 
 use stiction_bodies::{Body, Model, State, adapt::Adaptation};
 use stiction_contact::{
-    ContactKey, ContactSet, FrictionProblem,
-    detect::{ContactSource, DetectConfig, Detector, Placement, Step},
+    CertifyConfig, ContactKey, ContactSet, FrictionProblem,
+    detect::{ContactSource, DetectConfig, DetectStep, Detector, HeldPoint, Placement},
+    eliminated_residual_near,
     solver::{ContactSolver, Solution, SolverError, Task, TaskStart},
 };
-use stiction_math::{LinearOperator, Vec3};
+use stiction_math::{LinearOperator, SystemFactor, Vec3};
 
 use crate::{
     adapt::keys,
@@ -27,31 +28,31 @@ use crate::{
     dynamics::Dynamics,
     error::SolveError,
     method::{
-        Answer, Footprint, Memory, Method, Persistent, SolveReport, SolvedContacts, StepContext,
-        System,
+        Footprint, Memory, Method, Persistent, SolveReport, SolvedContacts, SolvedStep,
+        StepContext, System,
     },
     needs::needs,
-    splitting::{self, Elements},
+    splitting::{self, SplitElements},
     stages::{Stage, Stages},
 };
 
-/// How the step is linearised and made safe.
+/// Settings of the linearisation and of the safeguard against collisions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// How the elastic step is solved.
-    pub integrator: Integrator,
+    /// Solution of the elastic step.
+    pub integrator: ElasticSolver,
     /// The detector.
     pub detect: DetectConfig,
     /// Whether a step that would make surfaces touch or pass is refused.
     pub safe: bool,
-    /// Bound on `residual` and `linear` of the certificate [m/s] to which the solver goes, if there is
-    /// one: turning bodies are followed to it, and the momentum of rigid bodies is then balanced exactly.
+    /// Bound on `residual`, `linear` and `eliminated` of the certificate [m/s] to which the solver goes, if
+    /// there is one: turning bodies are followed to it, and the momentum of rigid bodies is then balanced exactly.
     pub residual: Option<f64>,
 }
 
-/// How the elastic step is solved.
+/// Solution of the elastic step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Integrator {
+pub enum ElasticSolver {
     /// Projected Newton.
     Newton(Linearisations),
     /// One alternating loop in which every elastic element is a constraint with its own local step
@@ -99,23 +100,27 @@ pub struct Linearised {
     trial: Kept,
     /// Velocities and impulses that the last contact problem was started from, if they are kept.
     start: Option<(Vec<Vec3>, Vec<Vec3>)>,
+    /// `eliminated` of the certificate of the last answer [m/s].
+    eliminated: Option<f64>,
     /// Whether `trial` holds the answer to the problem in `work`, or `kept` does.
     answer: Where,
     /// The memory of the last solve.
     held: Footprint,
 }
 
-/// What is carried from step to step.
+/// Data carried from step to step.
 #[derive(Default)]
 struct Kept {
     solution: Solution,
     /// Keys, normals, gaps and corrections of the contacts.
     contacts: ContactSet,
+    /// Points of action of the loaded contacts that did not slip.
+    held: Vec<HeldPoint>,
     /// Multipliers of elastic elements, by body and term.
     multipliers: Vec<(String, Vec<Vec3>)>,
 }
 
-/// Where the answer to the last problem is.
+/// Location of the answer to the last problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Where {
     #[default]
@@ -130,7 +135,7 @@ struct Work {
     detector: Detector,
     problem: FrictionProblem,
     /// For the alternating integrator.
-    elements: Option<Elements>,
+    elements: Option<SplitElements>,
     placements: Vec<Placement<'static>>,
 }
 
@@ -153,6 +158,7 @@ impl Linearised {
             kept: Kept::default(),
             trial: Kept::default(),
             start: None,
+            eliminated: None,
             answer: Where::Nowhere,
             held: Footprint::default(),
         }
@@ -246,9 +252,9 @@ impl Linearised {
         report: &mut SolveReport,
     ) -> Result<(), SolveError> {
         let (most, tolerance) = match self.config.integrator {
-            Integrator::Splitting => (1, None),
-            Integrator::Newton(Linearisations::Fixed(count)) => (count, None),
-            Integrator::Newton(Linearisations::Converge { tolerance, max }) => {
+            ElasticSolver::Splitting => (1, None),
+            ElasticSolver::Newton(Linearisations::Fixed(count)) => (count, None),
+            ElasticSolver::Newton(Linearisations::Converge { tolerance, max }) => {
                 (max, Some(tolerance))
             }
         };
@@ -285,7 +291,7 @@ impl Linearised {
         Ok(())
     }
 
-    /// Solves the step again with contacts against what would pass, until nothing does.
+    /// Solves the step again with contacts of the pairs that would pass, until there are none.
     fn make_safe(
         &mut self,
         step: &mut StepContext<'_>,
@@ -305,7 +311,8 @@ impl Linearised {
                 work.detector.more_contacts(v, &mut work.problem.contacts)
             });
             if more == 0 || round == ROUNDS {
-                return Err(SolveError::Passes { fraction });
+                let pair = work.limiting_pair(v, clearance)?;
+                return Err(SolveError::Passes { fraction, pair });
             }
             self.solve_turning(step, TaskStart::Given, true, v, report)?;
         }
@@ -329,12 +336,12 @@ impl Method for Linearised {
         self.kept.solution.v = Vec::new();
         let work = Self::work(&mut self.work, step.model, &self.rules, &self.config)?;
         step.dynamics.lag(step.model, step.state)?;
-        if self.config.integrator == Integrator::Splitting {
+        if self.config.integrator == ElasticSolver::Splitting {
             let multipliers = &self.kept.multipliers;
             // Without multipliers to start from there is no step before this one.
             let elements = match work.elements.take().filter(|_| !multipliers.is_empty()) {
                 Some(elements) => elements,
-                None => Elements::new(step.model),
+                None => SplitElements::new(step.model),
             };
             let elements = work.elements.insert(elements);
             elements.begin(
@@ -371,7 +378,7 @@ impl Method for Linearised {
         else {
             return Ok(());
         };
-        work.detect(step, &kept.contacts)?;
+        work.detect(step, &kept.contacts, &kept.held)?;
         // The solver works in the columns that it starts from: it is given copies.
         let Solution { v, r, columns } = &mut trial.solution;
         v.clone_from(&step.state.v);
@@ -406,6 +413,12 @@ impl Method for Linearised {
             return Ok(report);
         };
         self.held = work.held(&**solver, trial, kept);
+        let eliminated = step.time(Stage::Certify, |_| {
+            work.eliminated(&mut **solver, &trial.solution)
+        })?;
+        // A bound on the certificate is one on both norms.
+        report.converged &= self.config.residual.is_none_or(|bound| eliminated <= bound);
+        self.eliminated = Some(eliminated);
         solver.release();
         let found = &work.problem.contacts;
         trial.contacts.key.clone_from(&found.key);
@@ -413,6 +426,8 @@ impl Method for Linearised {
         trial.contacts.gap.clone_from(&found.gap);
         trial.contacts.correction.clone_from(&found.correction);
         step.time(Stage::Detect, |_| {
+            let solution = &trial.solution;
+            trial.held = work.detector.hold(found, &solution.v, &solution.r);
             work.detector.follow_sides(v, &mut trial.contacts);
         });
         if let Some(elements) = &work.elements {
@@ -423,7 +438,7 @@ impl Method for Linearised {
     }
 }
 
-impl Answer for Linearised {
+impl SolvedStep for Linearised {
     fn momentum_residual(
         &mut self,
         step: &mut StepContext<'_>,
@@ -458,6 +473,7 @@ impl Answer for Linearised {
             v: &solution.v,
             r: &solution.r,
             system: System::Problem(problem),
+            eliminated: self.eliminated,
             start,
         })
     }
@@ -491,11 +507,13 @@ impl Persistent for Linearised {
         let Kept {
             solution,
             contacts,
+            held,
             multipliers,
         } = &self.kept;
         let own = [("r", &solution.r[..]), ("normal", &contacts.normal[..])];
         let gaps = contacts.gap.iter().zip(&contacts.correction);
         let gaps = gaps.map(|(gap, correction)| Vec3::new(*gap, *correction, 0.0));
+        let held = held.iter().map(|p| Vec3::new(p.at[0], p.at[1], p.load));
         let columns = self.solver.columns().iter();
         let columns = columns.map(|name| (*name, solution.column(name)));
         Memory {
@@ -503,7 +521,10 @@ impl Persistent for Linearised {
                 .into_iter()
                 .chain(columns)
                 .map(|(name, c)| (name.to_owned(), c.to_vec()))
-                .chain([("gap".to_owned(), gaps.collect())])
+                .chain([
+                    ("gap".to_owned(), gaps.collect()),
+                    ("held".to_owned(), held.collect()),
+                ])
                 .chain(multipliers.iter().cloned())
                 .collect(),
             keys: contacts
@@ -527,6 +548,12 @@ impl Persistent for Linearised {
             second: key[1],
         });
         let gaps = memory.column("gap");
+        let held = memory.column("held");
+        let held = held.iter().map(|p| HeldPoint {
+            at: [p.x, p.y],
+            load: p.z,
+        });
+        let held = held.collect();
         let mut contacts = ContactSet {
             key: keys.collect(),
             normal: memory.column("normal"),
@@ -542,6 +569,7 @@ impl Persistent for Linearised {
         self.kept = Kept {
             solution,
             contacts,
+            held,
             multipliers: multipliers.filter(|c| splitting::is_column(&c.0)).collect(),
         };
         self.answer = Where::Nowhere;
@@ -556,6 +584,7 @@ impl Persistent for Linearised {
         let Kept {
             solution,
             contacts,
+            held,
             multipliers,
         } = &mut self.kept;
         let carried = keys::Carried {
@@ -578,6 +607,7 @@ impl Persistent for Linearised {
         (contacts.key, contacts.normal) = (carried.key, carried.normal);
         // Of the new features no gap is known.
         (contacts.gap, contacts.correction) = (Vec::new(), Vec::new());
+        held.clear();
         // Elements of a new mesh start from nothing.
         let kept = |body: usize| change.change.of_body(body).is_none();
         multipliers.retain(|c| splitting::belongs(&c.0, kept));
@@ -604,8 +634,8 @@ impl Work {
     fn new(model: &Model, rules: &ContactRules, config: &Config) -> Result<Self, SolveError> {
         let n = model.blocks();
         let a = match config.integrator {
-            Integrator::Newton(_) => Dynamics::matrix(model),
-            Integrator::Splitting => Dynamics::split_matrix(model),
+            ElasticSolver::Newton(_) => Dynamics::matrix(model),
+            ElasticSolver::Splitting => Dynamics::split_matrix(model),
         };
         let mut problem = FrictionProblem::new(a, vec![Vec3::zeros(); n], 1.0);
         // Rods are eliminated from end to end wherever they are.
@@ -637,7 +667,7 @@ impl Work {
         let problem = &mut self.problem;
         let dynamics = &mut *step.dynamics;
         let at = (step.model, step.state);
-        let splits = self.elements.as_mut().map(Elements::splits_mut);
+        let splits = self.elements.as_mut().map(SplitElements::splits_mut);
         // The gradient is where f will be.
         dynamics.linearise_with(at, v, &mut problem.f, &mut problem.a, splits)?;
         dynamics.momentum_of_lone(step.model, v, &mut problem.f);
@@ -687,6 +717,7 @@ impl Work {
         &mut self,
         step: &mut StepContext<'_>,
         previous: &ContactSet,
+        held: &[HeldPoint],
     ) -> Result<(), SolveError> {
         let (state, h) = (step.state, step.h);
         self.placements.clear();
@@ -694,7 +725,7 @@ impl Work {
         if step.model.contact {
             place(step.model, state.time, state.time + h, &mut self.placements);
         }
-        let step = Step {
+        let step = DetectStep {
             h,
             x: &state.x,
             rotations: &state.rotations,
@@ -703,9 +734,29 @@ impl Work {
             fixed: &self.problem.fixed,
             obstacles: &self.placements,
             previous,
+            held,
         };
         self.detector.detect(&step, &mut self.problem.contacts)?;
         Ok(())
+    }
+
+    /// The residual of the impulses alone [m/s], with the factor that the solver left behind.
+    fn eliminated(
+        &self,
+        solver: &mut dyn ContactSolver,
+        solution: &Solution,
+    ) -> Result<f64, SolverError> {
+        let (problem, config) = (&self.problem, CertifyConfig::default());
+        let Solution { v, r, .. } = solution;
+        match solver.factor_at_hand(problem) {
+            Some(factor) => eliminated_residual_near(problem, v, r, factor, &config),
+            None if problem.contacts.is_empty() => Ok(0.0),
+            None => {
+                let mut factor = SystemFactor::new(&problem.a, &problem.part_positions())?;
+                factor.refactor(&problem.a, None)?;
+                eliminated_residual_near(problem, v, r, &mut factor, &config)
+            }
+        }
     }
 
     /// Memory at the end of a solve, with the columns of this step and of the one before.
@@ -723,6 +774,23 @@ impl Work {
                 + size_of_val(&trial.solution.r[..])
                 + size_of_val(&kept.solution.r[..]),
         }
+    }
+
+    /// The names of the bodies or obstacles that limit [`Self::safe_fraction`].
+    fn limiting_pair(
+        &mut self,
+        v: &[Vec3],
+        clearance: f64,
+    ) -> Result<Option<[String; 2]>, SolveError> {
+        let mut pair = None;
+        for k in 0..6 {
+            let d = clearance * 10f64.powi(-k);
+            pair = self.detector.limiting_pair(v, d)?;
+            if self.detector.safe_fraction(v, d)? > 0.0 {
+                break;
+            }
+        }
+        Ok(pair)
     }
 
     /// The fraction of the step at `v` in which all surfaces stay `clearance` [m] apart. What starts

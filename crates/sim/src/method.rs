@@ -1,9 +1,9 @@
-//! What differs between methods.
+//! The interface of methods.
 //!
 //! The step is the same for all of them: [`Simulation::step`](crate::Simulation::step) goes through
 //! the stages, and a method supplies [`build`](Method::build), [`predict`](Method::predict),
-//! [`detect`](Method::detect) and [`solve`](Method::solve). [`Answer`] is what the certificate judges,
-//! [`Persistent`] what a method carries from step to step.
+//! [`detect`](Method::detect) and [`solve`](Method::solve). [`SolvedStep`] is the input of the certificate,
+//! [`Persistent`] the data that a method carries from step to step.
 
 use std::borrow::Cow;
 
@@ -21,12 +21,12 @@ use crate::{
     stages::{Stage, Stages},
 };
 
-/// A way to find the velocity at the end of a substep.
+/// A method to find the velocity at the end of a substep.
 ///
 /// The stages are called in the order of the methods below. Each works on `v`: stage begin leaves the
 /// first guess there, with prescribed blocks as they are prescribed, and `solve` the answer [m/s].
 /// A method changes nothing that [`Persistent::save`] would show before [`Persistent::commit`].
-pub trait Method: Answer + Persistent + Send {
+pub trait Method: SolvedStep + Persistent + Send {
     /// The name used in scenes and on the command line.
     fn name(&self) -> &'static str;
 
@@ -54,8 +54,8 @@ pub trait Method: Answer + Persistent + Send {
     ) -> Result<SolveReport, SolveError>;
 }
 
-/// What the last solve of a method found, for the certificate and for reports.
-pub trait Answer {
+/// Result of the last solve of a method, for the certificate and for reports.
+pub trait SolvedStep {
     /// The momentum residual at the velocities `v` [N·s], one vector per block, zero where motion is
     /// prescribed: what is left of Newton's second law by the nonlinear force models and the rule of
     /// the integrator, with the contact impulses that were found.
@@ -71,12 +71,12 @@ pub trait Answer {
         None
     }
 
-    /// The contacts and what they did. None for a method without contact, and before the first step.
+    /// The contacts and their impulses. None for a method without contact, and before the first step.
     fn contacts(&self) -> Option<SolvedContacts<'_>> {
         None
     }
 
-    /// The detector of the model's colliders, and contacts that say on which sides of sheets things
+    /// The detector of the model's colliders, and contacts that say on which sides of sheets bodies
     /// are. None without contact.
     fn detector(&mut self) -> Option<(&mut Detector, &ContactSet)> {
         None
@@ -87,11 +87,11 @@ pub trait Answer {
         Footprint::default()
     }
 
-    /// Lets the method keep what its solves start from, for [`SolvedContacts::start`].
+    /// Lets the method keep the starting points of its solves, for [`SolvedContacts::start`].
     fn keep_start(&mut self) {}
 }
 
-/// What a method carries from step to step.
+/// Data that a method carries from step to step.
 pub trait Persistent {
     /// Stage advance: the memory becomes that of the end of the substep.
     fn commit(&mut self) {}
@@ -101,7 +101,7 @@ pub trait Persistent {
         Memory::default()
     }
 
-    /// Takes back what `save` gave.
+    /// Restores the columns of `save`.
     fn recall(&mut self, _memory: Memory) {}
 
     /// Follows a change of topology from the state `before` to the state `after`: transfers what is
@@ -117,7 +117,7 @@ pub trait Persistent {
     }
 }
 
-/// Contacts of a substep and what they did.
+/// Contacts of a substep and their impulses.
 #[derive(Clone, Copy, Debug)]
 pub struct SolvedContacts<'a> {
     /// The contacts.
@@ -130,7 +130,9 @@ pub struct SolvedContacts<'a> {
     pub r: &'a [Vec3],
     /// The system that they belong to.
     pub system: System<'a>,
-    /// Velocities and impulses that the solver started from, if it was told to keep them; contacts
+    /// `eliminated` of the certificate [m/s]; none where the method solves no friction problem.
+    pub eliminated: Option<f64>,
+    /// Velocities and impulses that the solver started from, if it was set to keep them; contacts
     /// found during the solve have none.
     pub start: Option<(&'a [Vec3], &'a [Vec3])>,
 }
@@ -156,7 +158,7 @@ impl<'a> SolvedContacts<'a> {
     /// The fields of the certificate that follow from contacts.
     pub fn judge(&self) -> Result<Certificate, ProblemError> {
         let config = CertifyConfig::default();
-        match self.system {
+        let judged = match self.system {
             System::Problem(problem) => certify(problem, self.v, self.r, &config),
             System::Diagonal(blocks) => {
                 let inverse = |j: usize| {
@@ -165,7 +167,11 @@ impl<'a> SolvedContacts<'a> {
                 };
                 judge(self.contacts, self.h, self.v, self.r, inverse, &config)
             }
-        }
+        };
+        Ok(Certificate {
+            eliminated: self.eliminated,
+            ..judged?
+        })
     }
 }
 
@@ -180,7 +186,7 @@ pub struct Footprint {
     pub contacts: usize,
 }
 
-/// What a method carries from step to step, as plain columns.
+/// Data that a method carries from step to step, as plain columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
     /// Named columns of vectors.
@@ -197,9 +203,9 @@ impl Memory {
     }
 }
 
-/// What a method sees of a substep. The model and the state are not changed by it.
+/// Data of a substep for a method. The model and the state are not changed by it.
 pub struct StepContext<'a> {
-    /// What does not change.
+    /// The constant model.
     pub model: &'a Model,
     /// The state at the start of the substep.
     pub state: &'a State,
@@ -225,7 +231,7 @@ impl<'a> StepContext<'a> {
     }
 }
 
-/// How a solve went.
+/// Report of a solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SolveReport {
     /// Outer iterations; factorisations of a polishing solver count, too.

@@ -3,13 +3,13 @@
 use std::fmt;
 
 use stiction_bodies::{Body, BodyKind, Model, rod::Twist};
-use stiction_contact::detect::Law;
+use stiction_contact::detect::PairLaw;
 
 use crate::colliders::{ContactRules, material_names};
 
 /// A property of scenes that a method may or may not support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Feature {
+pub enum ModelFeature {
     /// Shells.
     Shells,
     /// Elastic solids, embedded ones included.
@@ -46,7 +46,7 @@ pub enum Feature {
     ParticleContact,
     /// Contacts that resist being pulled apart.
     Cohesion,
-    /// Contacts that give way.
+    /// Compliant contacts.
     Compliance,
     /// Bodies of kinds defined outside the library.
     OpenKinds,
@@ -60,12 +60,12 @@ pub enum Feature {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
     /// The feature.
-    pub feature: Feature,
+    pub feature: ModelFeature,
     /// The part of the scene that has it, as a clause: ``body `rope` is made of rods``.
     pub clause: String,
 }
 
-impl Feature {
+impl ModelFeature {
     /// All of them, in the order in which refusals name them.
     pub const ALL: [Self; 22] = [
         Self::Shells,
@@ -153,7 +153,7 @@ impl Feature {
             Self::Gusts => "remove `gust` from [air]",
             Self::Volumes => "remove the [[volume]] table",
             Self::Contact | Self::ParticleContact | Self::PerStepContact => {
-                "set `contact.enabled = false` to let things pass through one another"
+                "set `contact.enabled = false` to let bodies pass through one another"
             }
             Self::Cohesion => "remove `cohesion` from [friction]",
             Self::Compliance => "remove `compliance` from [friction]",
@@ -171,15 +171,15 @@ impl fmt::Display for Need {
 /// The features that a model needs, each once, with the first part of the scene that has it. Laws of
 /// contact are examined where `rules` are given.
 pub fn needs(model: &Model, rules: Option<&ContactRules>) -> Vec<Need> {
-    let found = |feature: Feature| {
+    let found = |feature: ModelFeature| {
         let clause = clause(feature, model, rules)?;
         Some(Need { feature, clause })
     };
-    Feature::ALL.into_iter().filter_map(found).collect()
+    ModelFeature::ALL.into_iter().filter_map(found).collect()
 }
 
 /// A clause about the first part of a scene that has a feature.
-fn clause(feature: Feature, model: &Model, rules: Option<&ContactRules>) -> Option<String> {
+fn clause(feature: ModelFeature, model: &Model, rules: Option<&ContactRules>) -> Option<String> {
     let body = |is: &dyn Fn(&Body) -> bool, what: &str| {
         let found = model.bodies.iter().find(|b| is(b));
         found.map(|b| format!("body `{}` {what}", b.name))
@@ -187,60 +187,60 @@ fn clause(feature: Feature, model: &Model, rules: Option<&ContactRules>) -> Opti
     let of_kind = |what: &str| body(&|b| kind(b) == feature, what);
     let touching = rules.filter(|_| model.contact);
     match feature {
-        Feature::Shells => of_kind("is a shell"),
-        Feature::Solids => of_kind("is an elastic solid"),
-        Feature::RigidBodies => of_kind("is rigid"),
-        Feature::Particles => of_kind("is made of particles"),
-        Feature::AffineFrames => of_kind("is carried by affine frames"),
-        Feature::Rods => of_kind("is made of rods"),
-        Feature::DynamicTwist => of_kind("is made of rods with dynamic twist"),
-        Feature::Pins => {
+        ModelFeature::Shells => of_kind("is a shell"),
+        ModelFeature::Solids => of_kind("is an elastic solid"),
+        ModelFeature::RigidBodies => of_kind("is rigid"),
+        ModelFeature::Particles => of_kind("is made of particles"),
+        ModelFeature::AffineFrames => of_kind("is carried by affine frames"),
+        ModelFeature::Rods => of_kind("is made of rods"),
+        ModelFeature::DynamicTwist => of_kind("is made of rods with dynamic twist"),
+        ModelFeature::Pins => {
             let block = model.pins.first().and_then(|p| model.body_of(p.block));
             let held = model.held_frames.first();
             let pinned = block.or_else(|| model.bodies.get(held?.clamp.body));
             pinned.map(|b| format!("body `{}` is pinned", b.name))
         }
-        Feature::Attachments => {
+        ModelFeature::Attachments => {
             let springs = !model.attachments.is_empty();
             springs.then(|| "the scene has attachments".to_owned())
         }
-        Feature::MovingAttachments => {
+        ModelFeature::MovingAttachments => {
             let driven = model.attachments.iter().any(|s| s.motion.is_some());
             driven.then(|| "an attachment has a moving end".to_owned())
         }
-        Feature::Loads => body(&|b| b.load.is_some(), "has external loads"),
-        Feature::Drag => body(&|b| b.drag.is_some(), "has air drag"),
-        Feature::ChangingGravity => {
+        ModelFeature::Loads => body(&|b| b.load.is_some(), "has external loads"),
+        ModelFeature::Drag => body(&|b| b.drag.is_some(), "has air drag"),
+        ModelFeature::ChangingGravity => {
             let track = model.gravity_track.as_ref();
             track.map(|_| "gravity changes over time".to_owned())
         }
-        Feature::Gusts => {
+        ModelFeature::Gusts => {
             let gust = model.air.and_then(|air| air.gust);
             gust.map(|_| "the wind has gusts".to_owned())
         }
-        Feature::Volumes => {
+        ModelFeature::Volumes => {
             let first = model.volumes.first();
             first.map(|v| format!("volume `{}` is enclosed", v.name))
         }
-        Feature::Contact => model.contact.then(|| match model.obstacles.first() {
-            Some(o) => format!("obstacle `{}` would be touched", o.name),
+        ModelFeature::Contact => model.contact.then(|| match model.obstacles.first() {
+            Some(o) => format!("obstacle `{}` collides with bodies", o.name),
             None => "contact between bodies is enabled".to_owned(),
         }),
-        Feature::ParticleContact => body(
+        ModelFeature::ParticleContact => body(
             &|b| model.contact && b.is_particles(),
             "is made of particles",
         ),
-        Feature::OpenKinds => of_kind("is of a kind from outside the library"),
-        Feature::PerStep => body(
+        ModelFeature::OpenKinds => of_kind("is of a kind from outside the library"),
+        ModelFeature::PerStep => body(
             &|b| b.kind.per_step().is_some(),
             "has degrees of freedom that are made anew for every step",
         ),
-        Feature::PerStepContact => body(
+        ModelFeature::PerStepContact => body(
             &|b| model.contact && b.kind.per_step().is_some(),
             "has degrees of freedom that are made anew for every step",
         ),
-        Feature::Cohesion => materials(model, touching?, "cohesion", |law| law.cohesion),
-        Feature::Compliance => materials(model, touching?, "compliance", |law| law.compliance),
+        ModelFeature::Cohesion => materials(model, touching?, "cohesion", |law| law.cohesion),
+        ModelFeature::Compliance => materials(model, touching?, "compliance", |law| law.compliance),
     }
 }
 
@@ -249,7 +249,7 @@ fn materials(
     model: &Model,
     rules: &ContactRules,
     what: &str,
-    number: fn(&Law) -> f64,
+    number: fn(&PairLaw) -> f64,
 ) -> Option<String> {
     let names = material_names(model);
     let known = names.len().min(rules.laws.count() as usize);
@@ -263,17 +263,17 @@ fn materials(
 }
 
 /// The feature that a body is.
-fn kind(body: &Body) -> Feature {
+fn kind(body: &Body) -> ModelFeature {
     match &body.kind {
-        BodyKind::Rigid(_) => Feature::RigidBodies,
+        BodyKind::Rigid(_) => ModelFeature::RigidBodies,
         BodyKind::Rods(rods) => match rods.twist() {
-            Twist::Dynamic => Feature::DynamicTwist,
-            Twist::QuasiStatic => Feature::Rods,
+            Twist::Dynamic => ModelFeature::DynamicTwist,
+            Twist::QuasiStatic => ModelFeature::Rods,
         },
-        BodyKind::Deformable(_) if body.is_particles() => Feature::Particles,
-        BodyKind::Deformable(_) if body.is_frames() => Feature::AffineFrames,
-        BodyKind::Deformable(_) if !body.tets.is_empty() => Feature::Solids,
-        BodyKind::Deformable(_) => Feature::Shells,
-        BodyKind::Open(_) => Feature::OpenKinds,
+        BodyKind::Deformable(_) if body.is_particles() => ModelFeature::Particles,
+        BodyKind::Deformable(_) if body.is_frames() => ModelFeature::AffineFrames,
+        BodyKind::Deformable(_) if !body.tets.is_empty() => ModelFeature::Solids,
+        BodyKind::Deformable(_) => ModelFeature::Shells,
+        BodyKind::Open(_) => ModelFeature::OpenKinds,
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     capabilities::Unsupported,
     dynamics::Dynamics,
     error::SolveError,
-    method::{Answer, Method, Persistent, SolveReport, StepContext},
+    method::{Method, Persistent, SolveReport, SolvedStep, StepContext},
     methods::newton::NAME,
     needs::needs,
     registry::MethodConfig,
@@ -24,7 +24,7 @@ use crate::{
 
 /// When Newton stops.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Stop {
+pub enum NewtonStop {
     /// After this many iterations.
     Fixed(usize),
     /// When an iteration changes no velocity by more than the tolerance [m/s].
@@ -36,11 +36,11 @@ pub enum Stop {
     },
 }
 
-/// How Newton is run.
+/// Settings of the method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// When to stop.
-    pub stop: Stop,
+    pub stop: NewtonStop,
     /// Relative residual of the linear solves across attachments.
     pub linear_tolerance: f64,
     /// The backtracking line search.
@@ -51,7 +51,7 @@ impl Config {
     /// Two iterations, as for the large examples of [daviet2020, Table 5].
     pub fn paper() -> Self {
         Self {
-            stop: Stop::Fixed(2),
+            stop: NewtonStop::Fixed(2),
             ..Self::default()
         }
     }
@@ -61,7 +61,7 @@ impl Default for Config {
     /// To 1e-8 m/s: a hundredth of a micron per second, below anything a scene shows.
     fn default() -> Self {
         Self {
-            stop: Stop::Tolerance {
+            stop: NewtonStop::Tolerance {
                 tolerance: 1e-8,
                 max: 50,
             },
@@ -135,8 +135,8 @@ impl Method for Newton {
             return Ok(SolveReport::default());
         };
         let (max, tolerance) = match self.config.stop {
-            Stop::Fixed(n) => (n, None),
-            Stop::Tolerance { tolerance, max } => (max, Some(tolerance)),
+            NewtonStop::Fixed(n) => (n, None),
+            NewtonStop::Tolerance { tolerance, max } => (max, Some(tolerance)),
         };
         let mut report = SolveReport::default();
         while report.iterations < max {
@@ -181,7 +181,7 @@ impl Method for Newton {
     }
 }
 
-impl Answer for Newton {
+impl SolvedStep for Newton {
     fn momentum_residual(
         &mut self,
         step: &mut StepContext<'_>,

@@ -6,15 +6,15 @@ use crate::stages::Stage;
 /// method are then as they were before it.
 pub trait Observer: Send {
     /// Called before `stage` of a substep of `h` [s].
-    fn enter(&mut self, stage: Stage, h: f64) -> Verdict;
+    fn enter(&mut self, stage: Stage, h: f64) -> StepVerdict;
 }
 
-/// What an observer makes of a step.
+/// Verdict of an observer on a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum StepVerdict {
     /// The step goes on.
     Continue,
-    /// The substep counts as failed: it is cut in halves and tried again.
+    /// The substep counts as failed: it is repeated in two smaller ones.
     Reject,
     /// The step ends with an error.
     Stop,

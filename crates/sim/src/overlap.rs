@@ -1,19 +1,19 @@
-//! What overlaps in a state, by name and place: for messages and for pictures.
+//! Overlaps of a state, by name and place: for messages and for pictures.
 
 use std::fmt;
 
-use stiction_bodies::{Model, State, obstacle::Shape};
+use stiction_bodies::{Model, State, obstacle::ObstacleShape};
 use stiction_contact::{
     ContactSet,
-    detect::{DetectConfig, DetectError, Detector, Offence, Step},
+    detect::{DetectConfig, DetectError, DetectStep, Detector, Offence},
 };
 use stiction_math::Vec3;
 
 use crate::colliders::{ContactRules, collider_names, colliders, place};
 
-pub use stiction_contact::detect::Element;
+pub use stiction_contact::detect::SurfaceElement;
 
-/// Pairs that are closer than this part of the contact thickness below it are left alone: that is
+/// Penetrations below this fraction of the contact thickness are ignored: that is
 /// rounding, not an overlap.
 pub const TOLERANCE: f64 = 0.01;
 
@@ -21,10 +21,10 @@ pub const TOLERANCE: f64 = 0.01;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overlap {
     /// A part of a body.
-    pub first: Place,
+    pub first: BodyPart,
     /// A part of another body, of the same, or of an obstacle.
-    pub second: Place,
-    /// How far they are below the contact thickness [m]; none where surfaces cross.
+    pub second: BodyPart,
+    /// Penetration below the contact thickness [m]; none where surfaces cross.
     pub depth: Option<f64>,
     /// Whether they overlap, and are not merely closer than the contact thickness.
     pub overlaps: bool,
@@ -32,24 +32,24 @@ pub struct Overlap {
 
 /// A part of a body or obstacle.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct BodyPart {
     /// Its name.
     pub name: String,
     /// Its number: bodies in the order of the model, then obstacles.
     pub number: u32,
     /// Which vertex, edge or triangle of its surface.
-    pub element: Element,
-    /// Where the vertices of that are [m]; none for a solid without a mesh.
+    pub element: SurfaceElement,
+    /// Positions of its vertices [m]; none for a solid without a mesh.
     pub corners: Vec<Vec3>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for BodyPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.element {
-            Element::Vertex(v) => write!(f, "vertex {v} of `{}`", self.name),
-            Element::Edge([a, b]) => write!(f, "edge {a}-{b} of `{}`", self.name),
-            Element::Triangle(t) => write!(f, "triangle {t} of `{}`", self.name),
-            Element::Whole => write!(f, "`{}`", self.name),
+            SurfaceElement::Vertex(v) => write!(f, "vertex {v} of `{}`", self.name),
+            SurfaceElement::Edge([a, b]) => write!(f, "edge {a}-{b} of `{}`", self.name),
+            SurfaceElement::Triangle(t) => write!(f, "triangle {t} of `{}`", self.name),
+            SurfaceElement::Whole => write!(f, "`{}`", self.name),
         }
     }
 }
@@ -72,7 +72,7 @@ impl fmt::Display for Overlap {
     }
 }
 
-/// All overlaps in `state`: first surfaces that cross, by exact tests, and what is inside something
+/// All overlaps in `state`: first surfaces that cross, by exact tests, and bodies inside something
 /// else, then pairs that are closer
 /// than the contact thickness, deepest first.
 pub fn overlaps(
@@ -85,8 +85,8 @@ pub fn overlaps(
     Ok(found.iter().map(|o| surfaces.name(model, o)).collect())
 }
 
-/// How many pairs of triangles cross in `state`, by exact tests, and how many triangles reach into
-/// solids.
+/// Number of pairs of triangles that cross in `state`, by exact tests, and number of triangles that
+/// reach into solids.
 pub fn crossings(model: &Model, state: &State, rules: &ContactRules) -> Result<usize, DetectError> {
     still(model, state, rules, |d, step| d.intersections(step)).map(|found| found.len())
 }
@@ -96,14 +96,14 @@ fn still<T>(
     model: &Model,
     state: &State,
     rules: &ContactRules,
-    ask: impl FnOnce(&Detector, &Step) -> Result<T, DetectError>,
+    ask: impl FnOnce(&Detector, &DetectStep) -> Result<T, DetectError>,
 ) -> Result<T, DetectError> {
     let laws = rules.laws.clone();
     let detector = Detector::new(colliders(model, rules), laws, DetectConfig::default())?;
     let detector = detector.named(collider_names(model));
     let mut placements = Vec::new();
     place(model, state.time, state.time, &mut placements);
-    let step = Step {
+    let step = DetectStep {
         h: 1.0,
         x: &state.x,
         rotations: &state.rotations,
@@ -112,11 +112,12 @@ fn still<T>(
         fixed: &vec![false; state.x.len()],
         obstacles: &placements,
         previous: &ContactSet::default(),
+        held: &[],
     };
     ask(&detector, &step)
 }
 
-/// Where the vertices of all colliders are, and their triangles.
+/// Positions of the vertices of all colliders, and their triangles.
 pub(crate) struct Surfaces(Vec<(Vec<Vec3>, Vec<[u32; 3]>)>);
 
 impl Surfaces {
@@ -130,11 +131,11 @@ impl Surfaces {
         for obstacle in &model.obstacles {
             let pose = obstacle.pose(state.time);
             all.push(match &obstacle.shape {
-                Shape::Mesh(mesh) => {
+                ObstacleShape::Mesh(mesh) => {
                     let x = mesh.positions.iter().map(|x| pose.apply(x)).collect();
                     (x, mesh.triangles.clone())
                 }
-                Shape::Solid(_) | Shape::LevelSet(..) => (Vec::new(), Vec::new()),
+                ObstacleShape::Solid(_) | ObstacleShape::LevelSet(..) => (Vec::new(), Vec::new()),
             });
         }
         Self(all)
@@ -149,7 +150,7 @@ impl Surfaces {
         }
     }
 
-    fn place(&self, model: &Model, (number, element): (u32, Element)) -> Place {
+    fn place(&self, model: &Model, (number, element): (u32, SurfaceElement)) -> BodyPart {
         let at = number as usize;
         let name = match model.bodies.get(at) {
             Some(body) => body.name.clone(),
@@ -157,12 +158,12 @@ impl Surfaces {
         };
         let (x, triangles) = &self.0[at];
         let vertices = match element {
-            Element::Vertex(v) => vec![v],
-            Element::Edge(e) => e.to_vec(),
-            Element::Triangle(t) => triangles[t as usize].to_vec(),
-            Element::Whole => Vec::new(),
+            SurfaceElement::Vertex(v) => vec![v],
+            SurfaceElement::Edge(e) => e.to_vec(),
+            SurfaceElement::Triangle(t) => triangles[t as usize].to_vec(),
+            SurfaceElement::Whole => Vec::new(),
         };
-        Place {
+        BodyPart {
             name,
             number,
             element,

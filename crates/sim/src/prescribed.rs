@@ -4,7 +4,7 @@ use stiction_bodies::{Model, State};
 use stiction_math::elementary::rotation_vector;
 use stiction_math::{Quat, Vec3};
 
-/// Where pinned blocks are and how fast they move. Unlike an integrated velocity, theirs is the
+/// Positions and velocities of pinned blocks. Unlike an integrated velocity, theirs is the
 /// derivative of the motion itself, so that no scheme can make it ring.
 #[derive(Clone, Debug, Default)]
 pub struct Prescribed {
@@ -15,7 +15,7 @@ pub struct Prescribed {
     velocities: Vec<(usize, Vec3)>,
 }
 
-/// The velocity of a motion is a difference over this part of the step.
+/// The velocity of a motion is a difference over this fraction of the step.
 const PART: f64 = 1e-3;
 
 /// Which velocity is meant where a motion has a kink.

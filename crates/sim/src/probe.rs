@@ -7,7 +7,7 @@ use stiction_bodies::{
         momentum, potential_energy, volume_energy,
     },
 };
-use stiction_contact::{Certificate, ContactState, Outcome};
+use stiction_contact::{Certificate, ContactOutcome, ContactState};
 use stiction_math::elementary::atan2;
 use stiction_math::{Quat, Vec3};
 
@@ -16,7 +16,7 @@ use stiction_math::{Quat, Vec3};
 pub struct Probe {
     /// The name: the column of `probes.csv`.
     pub name: String,
-    /// What it measures.
+    /// Measured quantity.
     pub quantity: Quantity,
 }
 
@@ -40,7 +40,7 @@ impl Axis {
 
 /// Which end of an extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ExtentEnd {
     /// The lowest coordinate.
     Min,
     /// The highest coordinate.
@@ -75,7 +75,7 @@ impl Spot {
     }
 }
 
-/// What a probe measures. `body` is an index into `Model::bodies`; `None` means all bodies.
+/// Quantity of a probe. `body` is an index into `Model::bodies`; `None` means all bodies.
 #[derive(Clone, Debug)]
 pub enum Quantity {
     /// The position of one of `Model::points` [m].
@@ -96,7 +96,7 @@ pub enum Quantity {
     /// [m].
     Radius(Option<usize>, Vec3, Vec3),
     /// The surface's extent along an axis [m].
-    Extent(usize, Vec3, End),
+    Extent(usize, Vec3, ExtentEnd),
     /// The volume inside a body's closed surface [m³].
     Volume(usize),
     /// The area of a body's surface [m²].
@@ -136,11 +136,11 @@ pub enum Quantity {
     EnclosedVolume(usize),
     /// The pressure in it [Pa]: absolute for a gas, above that of the surroundings otherwise.
     Pressure(usize),
-    /// What contact does to a body.
+    /// Resultant of the contacts of a body.
     Contact(ContactSum),
 }
 
-/// Contacts of a body, or of two things with each other, summed up.
+/// Sum over the contacts of a body, or of two bodies with each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactSum {
     /// The body.
@@ -148,30 +148,30 @@ pub struct ContactSum {
     /// The other body or obstacle, obstacles numbered after bodies; all of them if none. The body
     /// itself: contacts among its own parts, whose forces add up to nothing.
     pub with: Option<u32>,
-    /// What is summed.
+    /// Summed quantity.
     pub what: Resultant,
 }
 
-/// What is summed over contacts.
+/// Quantity summed over contacts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Resultant {
     /// The force on the body [N].
     Force(Axis),
     /// Of it, friction [N].
     Friction(Axis),
-    /// The sizes of the normal forces [N]: how hard things press, whatever their directions.
+    /// Sum of the magnitudes of the normal forces [N].
     Normal,
     /// The torque on the body about the world's origin [N·m].
     Torque(Axis),
-    /// How many contacts bear a force.
+    /// Number of contacts with a force.
     Count,
 }
 
 impl ContactSum {
-    fn measure(&self, contacts: &[Outcome]) -> f64 {
+    fn measure(&self, contacts: &[ContactOutcome]) -> f64 {
         let mut vector = Vec3::zeros();
         let mut scalar = 0.0;
-        // A contact of a body with itself moves nothing as a whole, and counts only if asked for: half on
+        // A contact of a body with itself moves nothing as a whole, and counts only on request: half on
         // each of its sides.
         let own = self.with == Some(self.body);
         let share = if own { 0.5 } else { 1.0 };
@@ -200,7 +200,7 @@ impl ContactSum {
 }
 
 impl Quantity {
-    /// Its unit, as it is written beside axes; empty for plain numbers.
+    /// Its unit, as written at axes; empty for plain numbers.
     pub fn unit(&self) -> &'static str {
         match self {
             Self::Position(..)
@@ -247,7 +247,7 @@ impl Quantity {
         &self,
         model: &Model,
         state: &State,
-        contacts: &[Outcome],
+        contacts: &[ContactOutcome],
         certificate: Option<&Certificate>,
         previous: Option<f64>,
     ) -> f64 {
@@ -264,7 +264,7 @@ impl Quantity {
     /// The number in the given state, with the contacts of the step that led to it if
     /// `needs_contacts`. Of what goes on from step to step ([`Quantity::follow`]) it is the beginning:
     /// no work, and an angle from −180° to 180°.
-    pub fn measure(&self, model: &Model, state: &State, contacts: &[Outcome]) -> f64 {
+    pub fn measure(&self, model: &Model, state: &State, contacts: &[ContactOutcome]) -> f64 {
         let chosen = |body: &Option<usize>| -> Vec<&Body> {
             match body {
                 Some(b) => vec![&model.bodies[*b]],
@@ -291,9 +291,9 @@ impl Quantity {
             Self::Extent(body, axis, end) => {
                 let (lo, hi) = extent(&model.bodies[*body], state, axis);
                 match end {
-                    End::Min => lo,
-                    End::Max => hi,
-                    End::Size => hi - lo,
+                    ExtentEnd::Min => lo,
+                    ExtentEnd::Max => hi,
+                    ExtentEnd::Size => hi - lo,
                 }
             }
             Self::Volume(body) => over_triangles(&model.bodies[*body], state, |a, b, c| {

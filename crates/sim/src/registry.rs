@@ -9,10 +9,10 @@ use std::{any::Any, fmt::Debug};
 use crate::{
     capabilities::Capabilities,
     colliders::ContactRules,
-    keys::{Key, KeySource, Keys, NoKeys, Value},
+    keys::{Key, KeySource, KeyValue, Keys, NoKeys},
     method::Method,
     methods,
-    needs::{Feature, Need},
+    needs::{ModelFeature, Need},
 };
 
 /// A method as the registry lists it.
@@ -34,7 +34,7 @@ pub trait MethodConfig: Any + Debug + Send + Sync {
     /// The method's name.
     fn name(&self) -> &'static str;
 
-    /// What the method supports with these settings.
+    /// Capabilities of the method with these settings.
     fn capabilities(&self) -> Capabilities;
 
     /// The method itself, with the laws of contact.
@@ -60,13 +60,13 @@ impl dyn MethodConfig {
     }
 }
 
-/// What the validation of friction knows of a method.
+/// Properties of a method that the validation of friction uses.
 #[derive(Clone, Copy, Debug)]
 pub struct Validation {
     /// The law that the method solves.
     pub friction: FrictionModel,
     /// The settings with which the method reaches an accuracy.
-    pub settings: fn(&Accuracy) -> Vec<(&'static str, Value)>,
+    pub settings: fn(&Accuracy) -> Vec<(&'static str, KeyValue)>,
 }
 
 /// The law of friction that a method solves.
@@ -146,9 +146,9 @@ impl Registry {
     }
 
     /// The name of the method of scenes that choose none: the first, or the first that solves contact
-    /// where things touch.
+    /// where bodies collide.
     pub fn default_for(&self, contact: bool) -> &'static str {
-        let solves = |e: &&&MethodEntry| e.defaults().capabilities().has(Feature::Contact);
+        let solves = |e: &&&MethodEntry| e.defaults().capabilities().has(ModelFeature::Contact);
         let able = self.entries.iter().find(solves).filter(|_| contact);
         able.or(self.entries.first()).map_or("", |e| e.name)
     }

@@ -1,9 +1,9 @@
 //! Things that overlap at the start, moved apart.
 //!
-//! Each round finds what crosses or is closer than the contact thickness
+//! Each round finds pairs that cross or are closer than the contact thickness
 //! ([`Detector::untangle`]) and takes one backward Euler step from rest, without gravity, friction,
 //! damping and attachments: the displacement h v that minimises ½ vᵀ M v + E(x + h v) such that the
-//! contacts hold. Nodes thus move as little as their mass and elasticity ask for, pinned nodes and
+//! contacts hold. Nodes thus move as little as their mass and elasticity allow, pinned nodes and
 //! obstacles stay, and rest shapes and velocities are not touched.
 
 use stiction_bodies::{
@@ -11,7 +11,7 @@ use stiction_bodies::{
 };
 use stiction_contact::{
     ContactSet, FrictionProblem,
-    detect::{DetectConfig, DetectError, Detector, Law, Laws, Sides, Step},
+    detect::{DetectConfig, DetectError, DetectStep, Detector, Laws, PairLaw, Sides},
     solver::{ContactSolver, Solution, SolverError, Task, TaskStart},
 };
 use stiction_math::{Cancel, ScatterError, Vec3};
@@ -24,12 +24,12 @@ use crate::{
     overlap::{Overlap, Surfaces},
 };
 
-/// How hard to try.
+/// Settings of the resolution of overlaps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Rounds before giving up.
     pub rounds: usize,
-    /// How far below the contact thickness things may stay, as a part of it [1].
+    /// Tolerated penetration below the contact thickness, as a fraction of it [1].
     pub tolerance: f64,
     /// The time step that weighs elasticity against mass [s].
     pub h: f64,
@@ -46,23 +46,23 @@ impl Default for Config {
     }
 }
 
-/// What was done.
+/// Result of the resolution.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Report {
+pub struct ResolveReport {
     /// Rounds taken; zero if nothing overlapped.
     pub rounds: usize,
-    /// The largest way of a node or centre of mass [m].
+    /// The largest displacement of a node or centre of mass [m].
     pub moved: f64,
 }
 
-/// Why things cannot be moved apart. The state is as it was.
+/// Reason for which bodies cannot be moved apart. The state is as it was.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum Error {
+pub enum ResolveError {
     /// Nothing that overlaps can move: it is all pinned, or an obstacle.
-    #[error("{0}, and all that overlaps is held: nothing can move it apart")]
+    #[error("{0}, and all overlapping bodies are pinned: they cannot be moved apart")]
     Held(Box<Overlap>),
     /// Something still overlaps after all rounds.
-    #[error("{first} after {rounds} rounds of moving things apart, and {} more pairs do", .pairs - 1)]
+    #[error("{first} after {rounds} rounds of moving bodies apart, and {} more pairs do", .pairs - 1)]
     Stuck {
         /// The first pair.
         first: Box<Overlap>,
@@ -85,15 +85,15 @@ pub enum Error {
     Solver(#[from] SolverError),
 }
 
-/// Moves what overlaps in `state` apart; on error the state is untouched.
+/// Separates overlapping bodies in `state`; on error the state is untouched.
 pub fn resolve(
     model: &Model,
     state: &mut State,
     rules: &ContactRules,
     config: &Config,
-) -> Result<Report, Error> {
+) -> Result<ResolveReport, ResolveError> {
     let model = standing(model, state);
-    let laws = Laws::new(rules.laws.count(), |_, _| Law::default());
+    let laws = Laws::new(rules.laws.count(), |_, _| PairLaw::default());
     let mut detector = Detector::new(colliders(&model, rules), laws, DetectConfig::default())?;
     let mut placements = Vec::new();
     place(&model, state.time, state.time, &mut placements);
@@ -123,7 +123,7 @@ pub fn resolve(
         dynamics.begin(&model, &now, config.h, &mut v)?;
         dynamics.lag(&model, &now)?;
         v.fill(Vec3::zeros());
-        let step = Step {
+        let step = DetectStep {
             h: config.h,
             x: &now.x,
             rotations: &now.rotations,
@@ -132,6 +132,7 @@ pub fn resolve(
             start: &v,
             obstacles: &placements,
             previous: &none,
+            held: &[],
         };
         let tangle = detector.untangle(&step, &mut sides, &mut problem.contacts)?;
         let left = match problem.contacts.is_empty() || round == config.rounds {
@@ -143,8 +144,8 @@ pub fn resolve(
             let pairs = left.len();
             let first = Box::new(Surfaces::new(&model, &now).name(&model, first));
             return Err(match problem.contacts.is_empty() {
-                true => Error::Held(first),
-                false => Error::Stuck {
+                true => ResolveError::Held(first),
+                false => ResolveError::Stuck {
                     first,
                     pairs,
                     rounds: round,
@@ -156,7 +157,7 @@ pub fn resolve(
             let moved = moved.fold(0.0, f64::max);
             now.v.copy_from_slice(&state.v);
             *state = now;
-            return Ok(Report {
+            return Ok(ResolveReport {
                 rounds: round,
                 moved,
             });
@@ -178,10 +179,10 @@ pub fn resolve(
         solver.solve(&mut task, &mut found)?;
         advance(&model, &mut now, &found.v, config.h, &problem.fixed);
     }
-    Ok(Report::default())
+    Ok(ResolveReport::default())
 }
 
-/// The model with all that moves by itself taken out, and prescribed things where they are.
+/// The model without loads and motion of its own, and with prescribed bodies at rest.
 fn standing(model: &Model, state: &State) -> Model {
     let mut still = model.clone();
     still.gravity = Vec3::zeros();
@@ -227,7 +228,7 @@ fn material_director(body: &Body, edge: usize, state: &State) -> Vec3 {
     edge.map_or_else(Vec3::x, |e| e.material_director())
 }
 
-/// One way, from rest.
+/// One displacement, from rest.
 fn advance(model: &Model, state: &mut State, v: &[Vec3], h: f64, fixed: &[bool]) {
     let before = state.x.clone();
     for body in &model.bodies {

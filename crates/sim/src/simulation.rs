@@ -4,7 +4,7 @@ use stiction_bodies::{
     Model, State,
     adapt::{AdaptError, Topology},
 };
-use stiction_contact::{Certificate, CertifyConfig, Outcome, detect::Placement, outcomes};
+use stiction_contact::{Certificate, CertifyConfig, ContactOutcome, detect::Placement, outcomes};
 use stiction_math::{Cancel, Vec3};
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     dynamics::Dynamics,
     error::SolveError,
     method::{Memory, Method, SolveReport, StepContext},
-    observer::{Observer, Verdict},
+    observer::{Observer, StepVerdict},
     stages::{Stage, Stages},
 };
 
@@ -26,7 +26,7 @@ pub struct Simulation {
     adapter: Option<Box<dyn Adapter>>,
     /// The time step [s].
     h: f64,
-    /// How often a failing step may be halved.
+    /// Largest number of halvings of a failing step.
     halvings: u32,
     dynamics: Dynamics,
     v: Vec<Vec3>,
@@ -36,7 +36,7 @@ pub struct Simulation {
     cancel: Cancel,
 }
 
-/// What happened in a step.
+/// Report of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepReport {
     /// Iterations of the method, over all substeps.
@@ -50,7 +50,7 @@ pub struct StepReport {
     /// The last change of the velocity, the largest of all substeps [m/s]; times the time step it is
     /// the δ∞ of [daviet2020, Sect. 6.2.4].
     pub change: f64,
-    /// How well the laws were kept: the worst of all substeps.
+    /// The worst certificate of all substeps.
     pub certificate: Certificate,
 }
 
@@ -69,7 +69,7 @@ impl StepReport {
     }
 }
 
-/// Why a step failed for good. State and method memory are as they were before the step.
+/// A step that failed for good. State and method memory are as they were before the step.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StepError {
     /// The topology cannot change.
@@ -79,11 +79,11 @@ pub enum StepError {
         step: u64,
         /// The time at its start [s].
         time: f64,
-        /// Why.
+        /// The cause.
         source: Box<ChangeError>,
     },
     /// A stage failed even in the smallest substep.
-    #[error("step {step} at t = {time} s failed, also when cut into parts of {h:e} s: {source}")]
+    #[error("step {step} at t = {time} s failed, also with substeps of {h:e} s: {source}")]
     Solve {
         /// The step, counted from 1.
         step: u64,
@@ -91,17 +91,17 @@ pub enum StepError {
         time: f64,
         /// The length of the failed substep [s].
         h: f64,
-        /// What went wrong in it.
+        /// The error.
         source: SolveError,
     },
-    /// A stage failed in a way that smaller substeps do not cure.
+    /// A stage failed and smaller substeps cannot help.
     #[error("step {step} at t = {time} s: {source}")]
     Final {
         /// The step, counted from 1.
         step: u64,
         /// The time at the start of the failed substep [s].
         time: f64,
-        /// What went wrong in it.
+        /// The error.
         source: SolveError,
     },
 }
@@ -184,7 +184,7 @@ impl Simulation {
         self.method.recall(memory);
     }
 
-    /// Lets the method keep what its solves start from, for
+    /// Lets the method keep the starting points of its solves, for
     /// [`SolvedContacts::start`](crate::SolvedContacts).
     pub fn keep_start(&mut self) {
         self.method.keep_start();
@@ -207,9 +207,9 @@ impl Simulation {
         &*self.method
     }
 
-    /// What every contact of the last step did; the bodies are numbered first, then the obstacles.
-    /// Of a step that was cut into substeps, the last one.
-    pub fn contacts(&self) -> Vec<Outcome> {
+    /// The outcome of every contact of the last step; the bodies are numbered first, then the obstacles.
+    /// For a step with several substeps, that of the last one.
+    pub fn contacts(&self) -> Vec<ContactOutcome> {
         match self.method.contacts() {
             Some(c) => outcomes(c.contacts, c.h, c.v, c.r, &CertifyConfig::default()),
             None => Vec::new(),
@@ -244,7 +244,7 @@ impl Simulation {
         stepped
     }
 
-    /// Stage adapt: all changes of topology that are due. Returns what was before, if one was made.
+    /// Stage adapt: all changes of topology that are due. Returns the former model and state, if one was made.
     fn adapt(&mut self) -> Result<Option<Before>, StepError> {
         let (step, time) = (self.state.step + 1, self.state.time);
         let failed = |source: ChangeError| StepError::Adapt {
@@ -253,7 +253,7 @@ impl Simulation {
             source: Box::new(source),
         };
         if let Some(observer) = &mut self.observer
-            && observer.enter(Stage::Adapt, self.h) != Verdict::Continue
+            && observer.enter(Stage::Adapt, self.h) != StepVerdict::Continue
         {
             let source = SolveError::Stopped(Stage::Adapt);
             return Err(StepError::Final { step, time, source });
@@ -301,7 +301,7 @@ impl Simulation {
         let end = (self.state.step + 1) as f64 * self.h;
         match self.substep(self.h, end, &mut report) {
             Err(error) if error.is_curable() && self.halvings > 0 => {
-                // Only a step that was cut can fail half-way.
+                // Only a step with several substeps can fail after part of it.
                 let (state, memory) = (self.state.clone(), self.method.save());
                 if let Err(error) = self.halves(self.h, end, self.halvings, &mut report) {
                     self.restore(state, memory);
@@ -404,7 +404,7 @@ impl Simulation {
     }
 }
 
-/// A substep on its way through the stages.
+/// A substep in progress.
 struct Substep<'a> {
     context: StepContext<'a>,
     observer: Option<&'a mut (dyn Observer + 'static)>,
@@ -440,12 +440,12 @@ impl<'a> Substep<'a> {
         SolveError::unless(self.context.cancel)?;
         let verdict = match &mut self.observer {
             Some(observer) => observer.enter(stage, self.context.h),
-            None => Verdict::Continue,
+            None => StepVerdict::Continue,
         };
         match verdict {
-            Verdict::Continue => self.context.time(stage, work),
-            Verdict::Reject => Err(SolveError::Rejected(stage)),
-            Verdict::Stop => Err(SolveError::Stopped(stage)),
+            StepVerdict::Continue => self.context.time(stage, work),
+            StepVerdict::Reject => Err(SolveError::Rejected(stage)),
+            StepVerdict::Stop => Err(SolveError::Stopped(stage)),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The elastic elements of a model as constraints of an alternating loop [narain2016], beside which
-//! contact is one more [daviet2020, Sect. 6.1].
+//! The elastic elements of a model as constraints of an alternating loop [narain2016], with
+//! contact as one more [daviet2020, Sect. 6.1].
 
 use stiction_bodies::{BodySplit, Model, State};
 use stiction_contact::solver::LocalStep;
@@ -26,14 +26,14 @@ pub(crate) fn belongs(name: &str, kept: impl Fn(usize) -> bool) -> bool {
 }
 
 /// The elastic terms of all bodies, split off.
-pub(crate) struct Elements {
+pub(crate) struct SplitElements {
     /// By body.
     splits: Vec<BodySplit>,
     /// Scratch: where the nodes are at a velocity [m].
     x: Vec<Vec3>,
 }
 
-impl Elements {
+impl SplitElements {
     pub fn new(model: &Model) -> Self {
         Self {
             splits: model
@@ -108,7 +108,7 @@ pub(crate) struct Elastic<'a> {
     model: &'a Model,
     state: &'a State,
     dynamics: &'a Dynamics,
-    elements: &'a mut Elements,
+    elements: &'a mut SplitElements,
     prescribed: &'a [Vec3],
     h: f64,
 }
@@ -123,7 +123,7 @@ impl LocalStep for Elastic<'_> {
             prescribed,
             h,
         } = self;
-        let Elements { splits, x } = &mut **elements;
+        let SplitElements { splits, x } = &mut **elements;
         let (fixed, x0) = (dynamics.fixed(), &state.x);
         x.clear();
         x.extend((0..v.len()).map(|i| {

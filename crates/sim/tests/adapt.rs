@@ -12,10 +12,10 @@ use stiction_bodies::{
     energy::{angular_momentum, momentum},
     material::{Damping, MassKind},
     motion::Pose,
-    obstacle::{Obstacle, Shape, Solid},
+    obstacle::{Obstacle, ObstacleShape, Solid},
     rod::{Natural, RodMaterial, Twist},
 };
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{Laws, PairLaw};
 use stiction_geometry::{
     Strands, TriMesh,
     shapes::{BoxSurface, Sheet, SheetPattern},
@@ -34,9 +34,9 @@ use stiction_solvers::admm::{Polish, Tolerance};
 const THICKNESS: f64 = 1e-3;
 
 fn rules(model: &Model, mu: f64) -> ContactRules {
-    let law = Law {
+    let law = PairLaw {
         mu,
-        ..Law::default()
+        ..PairLaw::default()
     };
     ContactRules {
         thickness: THICKNESS,
@@ -52,7 +52,7 @@ fn refine_at(sim: &mut Simulation, body: usize, times: &[f64]) {
     sim.adapt_by(Box::new(Refinements::new(vec![rule])));
 }
 
-/// A residual of 1e-8 m/s, as `residual = 1e-8` in a scene asks for.
+/// A residual of 1e-8 m/s, as `residual = 1e-8` in a scene requires.
 fn exact() -> admm::Config {
     let mut config = admm::Config::default();
     config.solver.polish = Some(Polish::to(1e-8));
@@ -60,7 +60,7 @@ fn exact() -> admm::Config {
 }
 
 /// A cloth at rest on `floor`, tilted by `angle` against gravity.
-fn at_rest(angle: f64, floor: Shape) -> (Model, State) {
+fn at_rest(angle: f64, floor: ObstacleShape) -> (Model, State) {
     let (s, c) = angle.sin_cos();
     let mut b = Builder::new(Vec3::new(s, 0.0, -c) * 9.81, None);
     b.contact(true);
@@ -84,15 +84,15 @@ fn at_rest(angle: f64, floor: Shape) -> (Model, State) {
     b.finish().unwrap()
 }
 
-fn plane() -> Shape {
-    Shape::Solid(Solid::Plane {
+fn plane() -> ObstacleShape {
+    ObstacleShape::Solid(Solid::Plane {
         normal: Vec3::z(),
         offset: 0.0,
     })
 }
 
 /// A slab of triangles whose top is at height zero.
-fn slab() -> Shape {
+fn slab() -> ObstacleShape {
     let mut mesh = BoxSurface {
         size: [1.0, 1.0, 0.1],
         cells: [7, 7, 1],
@@ -101,7 +101,7 @@ fn slab() -> Shape {
     .unwrap();
     let down = Vec3::new(0.013, 0.007, -0.05);
     mesh.transform(&Quat::identity(), &Vec3::repeat(1.0), &down);
-    Shape::Mesh(mesh)
+    ObstacleShape::Mesh(mesh)
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn impulses_are_spread_over_the_new_nodes() {
     let (model, state) = at_rest(0.3, plane());
     // One linearisation, so that its start is that of the step.
     let config = admm::Config {
-        integrator: linearised::Integrator::Newton(linearised::Linearisations::Fixed(1)),
+        integrator: linearised::ElasticSolver::Newton(linearised::Linearisations::Fixed(1)),
         ..exact()
     };
     let method = admm(config, rules(&model, 0.5));
@@ -250,7 +250,7 @@ fn flying(mass: MassKind) -> (Model, State) {
 
 fn methods(model: &Model) -> Vec<Box<dyn Method>> {
     let mut accurate = admm::Config {
-        integrator: linearised::Integrator::Newton(linearised::Linearisations::Fixed(6)),
+        integrator: linearised::ElasticSolver::Newton(linearised::Linearisations::Fixed(6)),
         ..admm::Config::default()
     };
     accurate.solver.tolerance = Tolerance::Displacement(1e-12);
@@ -265,7 +265,7 @@ fn methods(model: &Model) -> Vec<Box<dyn Method>> {
     };
     vec![
         Box::new(Newton::new(newton::Config {
-            stop: newton::Stop::Tolerance {
+            stop: newton::NewtonStop::Tolerance {
                 tolerance: 1e-11,
                 max: 50,
             },
@@ -558,7 +558,7 @@ fn the_splitting_integrator_goes_on_through_a_refinement() {
     b.shell(BodySpec::new("other"), other, &cloth()).unwrap();
     let (model, state) = b.finish().unwrap();
     let config = admm::Config {
-        integrator: linearised::Integrator::Splitting,
+        integrator: linearised::ElasticSolver::Splitting,
         ..admm::Config::default()
     };
     let method = admm(config, rules(&model, 0.5));

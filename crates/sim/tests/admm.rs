@@ -8,11 +8,11 @@ use stiction_bodies::{
     builder::{BodySpec, Builder},
     material::Damping,
     motion::Pose,
-    obstacle::{Obstacle, Shape, Solid},
+    obstacle::{Obstacle, ObstacleShape, Solid},
 };
 use stiction_contact::{
     ContactState,
-    detect::{Law, Laws},
+    detect::{Laws, PairLaw},
 };
 use stiction_geometry::shapes::{BoxSolid, BoxSurface, TetPattern};
 use stiction_math::{Quat, Vec3};
@@ -20,7 +20,7 @@ use stiction_sim::{
     Simulation,
     admm::{Config, admm},
     colliders::{ContactRules, material_names},
-    linearised::{Integrator, Linearisations},
+    linearised::{ElasticSolver, Linearisations},
     probe::{Axis, ContactSum, Quantity, Resultant},
 };
 use stiction_solvers::admm::Tolerance;
@@ -39,21 +39,21 @@ fn obstacle(solid: Solid) -> Obstacle {
     Obstacle {
         name: "floor".to_owned(),
         material: "floor".to_owned(),
-        shape: Shape::Solid(solid),
+        shape: ObstacleShape::Solid(solid),
         placement: Pose::default(),
         motion: None,
     }
 }
 
 fn simulation(scene: (Model, State), mu: f64, h: f64, config: Config) -> Simulation {
-    let law = Law {
+    let law = PairLaw {
         mu,
-        ..Law::default()
+        ..PairLaw::default()
     };
     with_law(scene, law, h, config)
 }
 
-fn with_law((model, state): (Model, State), law: Law, h: f64, config: Config) -> Simulation {
+fn with_law((model, state): (Model, State), law: PairLaw, h: f64, config: Config) -> Simulation {
     let count = material_names(&model).len() as u32;
     let laws = Laws::new(count, |_, _| law);
     let method = admm(
@@ -132,7 +132,7 @@ fn speed(sim: &Simulation) -> f64 {
     stiction_bodies::energy::momentum(body, sim.state()).x / body.total_mass()
 }
 
-/// What sticks sticks, what slides slides with g (sin θ − μ cos θ), for every kind of body.
+/// Bodies below the cone stick, others slide with g (sin θ − μ cos θ), for every kind of body.
 #[test]
 fn slopes_stick_and_slide_as_coulomb_says() {
     let h = 0.005;
@@ -173,14 +173,14 @@ fn slopes_stick_and_slide_as_coulomb_says() {
     }
 }
 
-/// Between the two coefficients what rests stays and what slides goes on sliding, slower and slower
+/// Between the two coefficients bodies at rest stay and sliding bodies go on sliding, slower and slower
 /// or faster and faster as the kinetic one says; what stops is held by the static one again.
 #[test]
 fn two_coefficients_start_and_stop() {
-    let law = Law {
+    let law = PairLaw {
         mu: 0.5,
         kinetic: Some(0.3),
-        ..Law::default()
+        ..PairLaw::default()
     };
     let h = 0.005;
     let shove = |scene: &mut (Model, State), speed: f64| {
@@ -374,7 +374,7 @@ fn cloth_stays_outside_a_ball() {
 /// as with Newton's method, run to the end.
 #[test]
 fn the_splitting_integrator_finds_newtons_step() {
-    let run = |integrator: Integrator| {
+    let run = |integrator: ElasticSolver| {
         let mut config = accurate();
         config.integrator = integrator;
         config.solver.tolerance = Tolerance::Displacement(1e-11);
@@ -387,8 +387,8 @@ fn the_splitting_integrator_finds_newtons_step() {
         });
         sim.state().clone()
     };
-    let newton = run(Integrator::Newton(Linearisations::Fixed(12)));
-    let splitting = run(Integrator::Splitting);
+    let newton = run(ElasticSolver::Newton(Linearisations::Fixed(12)));
+    let splitting = run(ElasticSolver::Splitting);
     let worst = newton
         .x
         .iter()
@@ -401,7 +401,7 @@ fn the_splitting_integrator_finds_newtons_step() {
 #[test]
 fn the_splitting_integrator_holds_and_goes_on() {
     let mut config = Config {
-        integrator: Integrator::Splitting,
+        integrator: ElasticSolver::Splitting,
         ..accurate()
     };
     config.solver.tolerance = Tolerance::Displacement(1e-10);

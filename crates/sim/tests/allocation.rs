@@ -11,7 +11,7 @@ use std::{
 use stiction_bodies::builder::{BodySpec, Builder};
 use stiction_sim::{
     Newton, Simulation,
-    newton::{Config, Stop},
+    newton::{Config, NewtonStop},
 };
 
 struct Counting;
@@ -45,7 +45,7 @@ fn warm_step(n: u32) -> usize {
     b.pin(c, &[0, n], None).unwrap();
     let (model, state) = b.finish().unwrap();
     let config = Config {
-        stop: Stop::Fixed(2),
+        stop: NewtonStop::Fixed(2),
         ..Config::default()
     };
     let mut sim = Simulation::new(model, state, Box::new(Newton::new(config)), 0.01).unwrap();

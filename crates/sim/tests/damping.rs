@@ -142,7 +142,7 @@ fn a_rigid_motion_of_a_stressed_body_is_not_damped() {
     }
 }
 
-/// What spins is stretched by its own inertia. The spin of backward Euler decays at the rate
+/// A spinning body is stretched by its own inertia. The spin of backward Euler decays at the rate
 /// h ω² = 0.2 1/s by itself, a little more or less as the body swings outwards; damping of β times the
 /// whole stiffness would add β ω² = 8 1/s, that of strain adds nothing.
 #[test]

@@ -4,7 +4,7 @@
 mod common;
 
 use stiction_bodies::{
-    Load,
+    BodyLoad,
     builder::{Anchor, BodySpec, Builder},
     energy::{angular_momentum, momentum},
     material::Damping,
@@ -38,10 +38,10 @@ fn cube() -> stiction_geometry::TriMesh {
 fn momentum_is_the_integral_of_the_loads() {
     let mut b = Builder::new(Vec3::zeros(), None);
     let load = |torque| {
-        Some(Box::new(Load {
+        Some(Box::new(BodyLoad {
             force: Some(formulas(["2 * t", "0", "1 - t"])),
             torque,
-            ..Load::default()
+            ..BodyLoad::default()
         }))
     };
     let spec = BodySpec {

@@ -54,7 +54,7 @@ fn the_gradient_is_the_derivative_of_the_potential() {
     }
 }
 
-/// Where springs carry no load and elements are in tension the projected Hessian is the exact one.
+/// With unloaded springs and elements in tension the projected Hessian is the exact one.
 #[test]
 fn the_matrix_is_the_derivative_of_the_gradient_near_rest() {
     let (mut model, state) = common::mixed();

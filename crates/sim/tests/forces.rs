@@ -15,10 +15,10 @@ use stiction_math::{LinearOperator, Mat3, Quat, Vec3};
 use stiction_sim::{
     dynamics::Dynamics,
     forces::{
-        Attachments, Change, Dissipation, ForceTerm, Forces, Form, Place, Rates, Volumes,
-        add_momentum_product, momentum,
+        Attachments, Change, Dissipation, ForceState, ForceTerm, Forces, Rates, TorqueForm,
+        Volumes, add_momentum_product, momentum,
     },
-    implicit::{Implicit, Jacobian, NewtonConfig, Step},
+    implicit::{Implicit, Jacobian, NewtonConfig, StepAttempt},
     integrators::Integrator,
 };
 
@@ -110,14 +110,14 @@ fn elastic_forces_are_derivatives_of_their_energies() {
     for (name, term) in terms {
         let f = |d: &[Vec3]| {
             let (x, rotations, turns) = moved(&model, &state, d);
-            let at = Place {
+            let at = ForceState {
                 x: &x,
                 rotations: &rotations,
-                ..Place::of(&state)
+                ..ForceState::of(&state)
             };
             let (mut energy, mut g) = (0.0, vec![Vec3::zeros(); n]);
             term.add_energy(&model, at, 1.0, &mut energy);
-            term.add_force(&model, at, Form::Potential(&turns), -1.0, &mut g);
+            term.add_force(&model, at, TorqueForm::Potential(&turns), -1.0, &mut g);
             (energy, g)
         };
         let error = check_gradient(f, &random(n, 0.01, 5), 0.1, 1e-6);
@@ -131,13 +131,13 @@ fn the_lagged_dissipation_potential_has_the_force_as_derivative() {
     let mut dissipation = Dissipation::new(&model);
     dissipation.lag_linear(&model, &state, state.time + 0.01);
     let f = |v: &[Vec3]| {
-        let at = Place {
+        let at = ForceState {
             v,
-            ..Place::of(&state)
+            ..ForceState::of(&state)
         };
         let (mut potential, mut g) = (0.0, vec![Vec3::zeros(); v.len()]);
         dissipation.add_energy(&model, at, 1.0, &mut potential);
-        dissipation.add_force(&model, at, Form::Balance, -1.0, &mut g);
+        dissipation.add_force(&model, at, TorqueForm::Balance, -1.0, &mut g);
         (potential, g)
     };
     let error = check_gradient(f, &state.v, 1.0, 1e-6);
@@ -152,24 +152,24 @@ fn products_of_every_term_are_derivatives_and_sums_of_its_blocks() {
         let force = |v: &[Vec3]| {
             let d: Vec<Vec3> = v.iter().map(|v| v * a).collect();
             let (x, rotations, _) = moved(&model, &state, &d);
-            let at = Place {
+            let at = ForceState {
                 x: &x,
                 rotations: &rotations,
                 v,
-                ..Place::of(&state)
+                ..ForceState::of(&state)
             };
             let mut f = vec![Vec3::zeros(); n];
-            term.add_force(&model, at, Form::Balance, 1.0, &mut f);
+            term.add_force(&model, at, TorqueForm::Balance, 1.0, &mut f);
             f
         };
         let both = |v: &[Vec3], d: &[Vec3]| {
             let step: Vec<Vec3> = v.iter().map(|v| v * a).collect();
             let (x, rotations, turns) = moved(&model, &state, &step);
-            let at = Place {
+            let at = ForceState {
                 x: &x,
                 rotations: &rotations,
                 v,
-                ..Place::of(&state)
+                ..ForceState::of(&state)
             };
             let dq: Vec<Vec3> = d.iter().map(|d| d * a).collect();
             let dq = turned(&model, &turns, &dq);
@@ -180,7 +180,7 @@ fn products_of_every_term_are_derivatives_and_sums_of_its_blocks() {
                 position: a,
                 velocity: 1.0,
                 turns: &turns,
-                form: Form::Balance,
+                form: TorqueForm::Balance,
             };
             let mut blocks = vec![Vec3::zeros(); n];
             term.for_each_block(&model, at, &rates, &mut |i, j, m| {
@@ -226,11 +226,11 @@ fn the_jacobian_of_all_kinds_is_a_derivative_and_its_product_the_assembled_one()
     let residual = |v: &[Vec3]| {
         let d: Vec<Vec3> = v.iter().map(|v| v * a).collect();
         let (x, rotations, _) = moved(&model, &state, &d);
-        let at = Place {
+        let at = ForceState {
             x: &x,
             rotations: &rotations,
             v,
-            ..Place::of(&state)
+            ..ForceState::of(&state)
         };
         let mut r = vec![Vec3::zeros(); n];
         momentum(&model, at, &mut r);
@@ -240,11 +240,11 @@ fn the_jacobian_of_all_kinds_is_a_derivative_and_its_product_the_assembled_one()
     let both = |v: &[Vec3], d: &[Vec3], hessian: Hessian| {
         let step: Vec<Vec3> = v.iter().map(|v| v * a).collect();
         let (x, rotations, turns) = moved(&model, &state, &step);
-        let at = Place {
+        let at = ForceState {
             x: &x,
             rotations: &rotations,
             v,
-            ..Place::of(&state)
+            ..ForceState::of(&state)
         };
         let mut jacobian = Jacobian::new(&model).unwrap();
         let mut forces = forces.borrow_mut();
@@ -297,7 +297,7 @@ fn gradient_and_residual(
     let mut g = vec![Vec3::zeros(); n];
     dynamics.gradient(model, state, &trial, &mut g).unwrap();
     let tables = Integrator::BackwardEuler.stages(None);
-    let step = Step {
+    let step = StepAttempt {
         model,
         state,
         h,

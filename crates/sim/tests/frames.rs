@@ -11,7 +11,7 @@ use stiction_bodies::{
     energy::{angular_momentum, momentum},
     material::{Damping, SolidLaw, SolidMaterial},
 };
-use stiction_geometry::{Part, Plant, Section};
+use stiction_geometry::{Plant, PlantPart, PlantSection};
 use stiction_math::Vec3;
 use stiction_sim::{Method, admm, colliders::ContactRules, linearised};
 
@@ -23,9 +23,9 @@ fn bar(gravity: Vec3, spec: BodySpec, young: f64) -> (Model, State) {
         law: SolidLaw::Corotated,
         damping: Damping::default(),
     };
-    let bar = Part {
+    let bar = PlantPart {
         points: vec![Vec3::zeros(), Vec3::x()],
-        section: Section::Flat {
+        section: PlantSection::Flat {
             widths: vec![0.2],
             thickness: 0.05,
         },
@@ -137,7 +137,7 @@ fn the_splitting_integrator_refuses_frames() {
         laws: stiction_contact::detect::Laws::uniform(Default::default()),
     };
     let config = admm::Config {
-        integrator: linearised::Integrator::Splitting,
+        integrator: linearised::ElasticSolver::Splitting,
         ..admm::Config::default()
     };
     let refused = admm(config, rules.clone()).needs(&model).unwrap_err();

@@ -12,7 +12,7 @@ use stiction_geometry::Strands;
 use stiction_math::Vec3;
 use stiction_sim::{Newton, Simulation, newton::Config};
 
-/// What falls freely has the momentum m ∫ g dt, to rounding where g is linear over each step.
+/// A freely falling body has the momentum m ∫ g dt, to rounding where g is linear over each step.
 #[test]
 fn what_falls_freely_adds_up_gravity() {
     let (down, back) = (Vec3::new(0.0, 0.0, -9.81), Vec3::new(0.0, -4.0, 0.0));

@@ -179,7 +179,7 @@ fn pins_stay_and_motions_are_followed() {
 fn a_failing_step_leaves_the_state_untouched() {
     let (model, state) = mixed();
     let config = Config {
-        stop: stiction_sim::newton::Stop::Tolerance {
+        stop: stiction_sim::newton::NewtonStop::Tolerance {
             tolerance: 0.0,
             max: 1,
         },

@@ -5,9 +5,9 @@ use stiction_bodies::{
     builder::{BodySpec, Builder},
     material::Damping,
     motion::Pose,
-    obstacle::{Obstacle, Shape, Solid},
+    obstacle::{Obstacle, ObstacleShape, Solid},
 };
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{Laws, PairLaw};
 use stiction_geometry::{TriMesh, shapes::BoxSurface};
 use stiction_math::Vec3;
 use stiction_sim::{
@@ -21,7 +21,7 @@ const THICKNESS: f64 = 1e-3;
 const RADIUS: f64 = 0.01;
 const H: f64 = 0.005;
 
-fn world(gravity: Vec3, floor: Option<Shape>) -> Builder {
+fn world(gravity: Vec3, floor: Option<ObstacleShape>) -> Builder {
     let mut b = Builder::new(gravity, None);
     b.contact(true);
     if let Some(shape) = floor {
@@ -36,8 +36,8 @@ fn world(gravity: Vec3, floor: Option<Shape>) -> Builder {
     b
 }
 
-fn plane() -> Option<Shape> {
-    Some(Shape::Solid(Solid::Plane {
+fn plane() -> Option<ObstacleShape> {
+    Some(ObstacleShape::Solid(Solid::Plane {
         normal: Vec3::z(),
         offset: 0.0,
     }))
@@ -55,9 +55,9 @@ fn particles(b: &mut Builder, positions: Vec<Vec3>, velocity: Vec3) {
 
 fn simulation(b: Builder, mu: f64) -> Simulation {
     let (model, state) = b.finish().unwrap();
-    let law = Law {
+    let law = PairLaw {
         mu,
-        ..Law::default()
+        ..PairLaw::default()
     };
     let rules = ContactRules {
         thickness: THICKNESS,
@@ -98,7 +98,10 @@ fn a_particle_falls_on_a_face_and_on_an_edge_of_a_mesh_and_rests_there() {
     // In the middle of a flat triangle, and on the ridge of a roof.
     for (slope, x) in [(0.0, 0.1), (0.5, 0.0)] {
         for speed in [0.0, 100.0] {
-            let mut b = world(Vec3::new(0.0, 0.0, -9.81), Some(Shape::Mesh(roof(slope))));
+            let mut b = world(
+                Vec3::new(0.0, 0.0, -9.81),
+                Some(ObstacleShape::Mesh(roof(slope))),
+            );
             let start = Vec3::new(x, 0.02, 0.05 + 0.5 * speed * H);
             particles(&mut b, vec![start], Vec3::new(0.0, 0.0, -speed));
             let mut sim = simulation(b, 0.5);
@@ -161,7 +164,9 @@ fn two_particles_that_meet_stay_apart_and_share_their_momentum() {
                 state.v[0].x = speed;
                 let rules = ContactRules {
                     thickness: THICKNESS,
-                    laws: Laws::new(material_names(&model).len() as u32, |_, _| Law::default()),
+                    laws: Laws::new(material_names(&model).len() as u32, |_, _| {
+                        PairLaw::default()
+                    }),
                 };
                 let method = admm(Config::default(), rules);
                 Simulation::new(model, state, Box::new(method), H).unwrap()

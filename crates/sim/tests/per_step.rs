@@ -11,17 +11,17 @@ use stiction_bodies::{
     builder::{BodySpec, Builder},
     energy::{kinetic_energy, momentum, potential_energy},
 };
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{Laws, PairLaw};
 use stiction_math::Vec3;
 use stiction_sim::{
-    Method, Newton, Observer, Simulation, Smooth, Stage, Verdict, admm,
+    Method, Newton, Observer, Simulation, Smooth, Stage, StepVerdict, admm,
     colliders::ContactRules,
     integrators::Integrator,
     newton,
     smooth::{Config, NewtonConfig, Solver},
 };
 
-/// A pinned sheet and a cloud of dust beside it.
+/// A pinned sheet and a cloud of dust next to it.
 fn cloud() -> (Model, State) {
     let mut b = Builder::new(GRAVITY, None);
     let body = b.shell(BodySpec::new("cloth"), sheet(3), &cloth()).unwrap();
@@ -41,7 +41,7 @@ fn cloud() -> (Model, State) {
 fn rules() -> ContactRules {
     ContactRules {
         thickness: 1e-3,
-        laws: Laws::uniform(Law::default()),
+        laws: Laws::uniform(PairLaw::default()),
     }
 }
 
@@ -62,10 +62,10 @@ fn smooth(solver: Solver) -> Smooth {
 struct Impatient(f64);
 
 impl Observer for Impatient {
-    fn enter(&mut self, stage: Stage, h: f64) -> Verdict {
+    fn enter(&mut self, stage: Stage, h: f64) -> StepVerdict {
         match stage == Stage::Solve && h > self.0 {
-            true => Verdict::Reject,
-            false => Verdict::Continue,
+            true => StepVerdict::Reject,
+            false => StepVerdict::Continue,
         }
     }
 }

@@ -8,32 +8,32 @@ use std::cell::RefCell;
 
 use common::{GRAVITY, cloth, mixed, sheet};
 use stiction_bodies::builder::{BodySpec, Builder};
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{Laws, PairLaw};
 use stiction_sim::{
     MethodEntry, Registry, admm,
     capabilities::{Capabilities, Features, Restriction},
     colliders::ContactRules,
-    keys::{Key, KeySource, Kind, Preset, Range, Value},
-    needs::{Feature, needs},
+    keys::{Key, KeyDefault, KeyKind, KeyRange, KeySource, KeyValue},
+    needs::{ModelFeature, needs},
     newton, smooth,
 };
 
 /// A few values by their keys, and the complaints about them.
 #[derive(Default)]
 struct Given {
-    values: Vec<(&'static str, Value)>,
+    values: Vec<(&'static str, KeyValue)>,
     refused: RefCell<Vec<String>>,
 }
 
 impl Given {
-    fn one(key: &'static str, value: Value) -> Self {
+    fn one(key: &'static str, value: KeyValue) -> Self {
         Self {
             values: vec![(key, value)],
             ..Self::default()
         }
     }
 
-    fn get(&self, key: &str) -> Option<Value> {
+    fn get(&self, key: &str) -> Option<KeyValue> {
         let found = self.values.iter().find(|v| v.0 == key);
         found.map(|v| v.1)
     }
@@ -43,10 +43,13 @@ impl KeySource for Given {
     fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
-    fn number(&self, key: &str, range: Range) -> Option<f64> {
+    fn number(&self, key: &str, range: KeyRange) -> Option<f64> {
         match self.get(key)? {
-            Value::Number(x) => {
-                assert!(x > 0.0 || range == Range::NotNegative && x == 0.0, "{key}");
+            KeyValue::Number(x) => {
+                assert!(
+                    x > 0.0 || range == KeyRange::NotNegative && x == 0.0,
+                    "{key}"
+                );
                 Some(x)
             }
             other => panic!("`{key}` is {other}, no number"),
@@ -54,7 +57,7 @@ impl KeySource for Given {
     }
     fn count(&self, key: &str, least: u32) -> Option<u32> {
         match self.get(key)? {
-            Value::Count(n) => {
+            KeyValue::Count(n) => {
                 assert!(n >= least, "{key}");
                 Some(n)
             }
@@ -62,17 +65,17 @@ impl KeySource for Given {
         }
     }
     fn is_word(&self, key: &str, word: &str) -> bool {
-        matches!(self.get(key), Some(Value::Word(w)) if w == word)
+        matches!(self.get(key), Some(KeyValue::Word(w)) if w == word)
     }
     fn flag(&self, key: &str) -> Option<bool> {
         match self.get(key)? {
-            Value::Flag(flag) => Some(flag),
+            KeyValue::Flag(flag) => Some(flag),
             other => panic!("`{key}` is {other}, no flag"),
         }
     }
     fn word(&self, key: &str, words: &[&str]) -> Option<usize> {
         match self.get(key)? {
-            Value::Word(word) => words.iter().position(|w| *w == word),
+            KeyValue::Word(word) => words.iter().position(|w| *w == word),
             other => panic!("`{key}` is {other}, no word"),
         }
     }
@@ -91,15 +94,15 @@ fn defaults(entry: &MethodEntry) -> String {
 }
 
 /// Values that a key may have, other than its default.
-fn others(key: &Key) -> Vec<Value> {
+fn others(key: &Key) -> Vec<KeyValue> {
     let all = match key.kind {
-        Kind::Number { .. } => vec![Value::Number(0.37)],
-        Kind::Count { .. } => vec![Value::Count(7)],
-        Kind::CountOr { word, .. } => vec![Value::Count(7), Value::Word(word)],
-        Kind::Flag => vec![Value::Flag(true), Value::Flag(false)],
-        Kind::Word(words) => words.iter().map(|w| Value::Word(w)).collect(),
+        KeyKind::Number { .. } => vec![KeyValue::Number(0.37)],
+        KeyKind::Count { .. } => vec![KeyValue::Count(7)],
+        KeyKind::CountOr { word, .. } => vec![KeyValue::Count(7), KeyValue::Word(word)],
+        KeyKind::Flag => vec![KeyValue::Flag(true), KeyValue::Flag(false)],
+        KeyKind::Word(words) => words.iter().map(|w| KeyValue::Word(w)).collect(),
     };
-    let other = |v: &Value| key.default != Preset::Value(*v);
+    let other = |v: &KeyValue| key.default != KeyDefault::Value(*v);
     all.into_iter().filter(other).collect()
 }
 
@@ -115,7 +118,7 @@ fn settings_without_keys_are_the_defaults_of_their_types() {
 fn documented_defaults_are_the_defaults() {
     for entry in Registry::default().entries() {
         for key in entry.keys {
-            if let Preset::Value(value) = key.default {
+            if let KeyDefault::Value(value) = key.default {
                 let given = Given::one(key.name, value);
                 let told = read(entry, &given);
                 assert_eq!(told, defaults(entry), "{} {}", entry.name, key.name);
@@ -125,7 +128,7 @@ fn documented_defaults_are_the_defaults() {
     }
 }
 
-/// A key that changes nothing would be one that nobody reads. Some have a meaning only beside others.
+/// A key that changes nothing would be one that nobody reads. Some have a meaning only together with others.
 #[test]
 fn every_documented_key_is_read() {
     for entry in Registry::default().entries() {
@@ -146,7 +149,7 @@ fn keys_have_names_of_their_own_and_words_are_documented() {
         for (i, key) in entry.keys.iter().enumerate() {
             assert!(entry.keys[..i].iter().all(|k| k.name != key.name));
             assert_ne!(key.name, "name");
-            let Kind::Word(words) = key.kind else {
+            let KeyKind::Word(words) = key.kind else {
                 continue;
             };
             let shown = |w: &&&str| key.row().contains(&format!("`\"{w}\"`"));
@@ -188,14 +191,14 @@ fn settings_of_the_validation_are_keys_of_the_method() {
 #[test]
 fn a_model_needs_what_it_has() {
     let (model, _) = mixed();
-    let found: Vec<Feature> = needs(&model, None).iter().map(|n| n.feature).collect();
+    let found: Vec<ModelFeature> = needs(&model, None).iter().map(|n| n.feature).collect();
     let expected = [
-        Feature::Shells,
-        Feature::Solids,
-        Feature::RigidBodies,
-        Feature::Pins,
-        Feature::Attachments,
-        Feature::Drag,
+        ModelFeature::Shells,
+        ModelFeature::Solids,
+        ModelFeature::RigidBodies,
+        ModelFeature::Pins,
+        ModelFeature::Attachments,
+        ModelFeature::Drag,
     ];
     assert_eq!(found, expected);
 }
@@ -209,9 +212,9 @@ fn laws_are_needs_where_there_is_contact() {
     };
     builder.shell(spec, sheet(1), &cloth()).unwrap();
     let (mut model, _) = builder.finish().unwrap();
-    let law = Law {
+    let law = PairLaw {
         cohesion: 10.0,
-        ..Law::default()
+        ..PairLaw::default()
     };
     let rules = ContactRules {
         thickness: 1e-3,
@@ -238,7 +241,10 @@ fn refusals_follow_from_capabilities() {
     let all = Capabilities::new(Features::all_but(&[]));
     assert_eq!(all.check("x", &needs), Ok(()));
 
-    let few = Capabilities::new(Features::all_but(&[Feature::Solids, Feature::Drag]));
+    let few = Capabilities::new(Features::all_but(&[
+        ModelFeature::Solids,
+        ModelFeature::Drag,
+    ]));
     let refused = few.check("x", &needs).unwrap_err();
     assert!(
         refused
@@ -258,7 +264,7 @@ fn refusals_follow_from_capabilities() {
     let restriction = Restriction {
         setting: "fast = true",
         instead: "fast = false",
-        lacks: Features::of(&[Feature::Solids]),
+        lacks: Features::of(&[ModelFeature::Solids]),
     };
     let mut restricted = all.clone();
     restricted.restrictions.push(restriction);
@@ -271,7 +277,7 @@ fn refusals_follow_from_capabilities() {
     assert_eq!(refused.remedy(), "set `fast = false`, or remove the body");
     let mut both = few;
     both.restrictions.push(Restriction {
-        lacks: Features::of(&[Feature::Pins]),
+        lacks: Features::of(&[ModelFeature::Pins]),
         ..restriction
     });
     let refused = both.check("x", &needs).unwrap_err();

@@ -8,25 +8,25 @@ use stiction_bodies::{
     BodyKind, Model, State,
     builder::{BodySpec, Builder},
     material::Damping,
-    obstacle::{Obstacle, Shape, Solid},
+    obstacle::{Obstacle, ObstacleShape, Solid},
 };
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{Laws, PairLaw};
 use stiction_geometry::collide::triangles_intersect;
 use stiction_geometry::shapes::{BoxSolid, BoxSurface, TetPattern};
 use stiction_math::{Quat, Vec3};
 use stiction_sim::{
     colliders::{ContactRules, material_names},
     overlap::overlaps,
-    resolve::{Config, Error, Report, resolve},
+    resolve::{Config, ResolveError, ResolveReport, resolve},
 };
 
 const T: f64 = 2e-3;
 
 fn rules(model: &Model) -> ContactRules {
     let count = material_names(model).len() as u32;
-    let law = Law {
+    let law = PairLaw {
         mu: 0.5,
-        ..Law::default()
+        ..PairLaw::default()
     };
     ContactRules {
         thickness: T,
@@ -49,7 +49,7 @@ fn solid(b: &mut Builder, name: &str, solid: Solid, at: Vec3) {
     b.obstacle(Obstacle {
         name: name.to_owned(),
         material: name.to_owned(),
-        shape: Shape::Solid(solid),
+        shape: ObstacleShape::Solid(solid),
         placement,
         motion: None,
     });
@@ -95,7 +95,7 @@ fn rest(model: &Model) -> Vec<Vec3> {
 }
 
 /// Resolves and judges with code of its own; what was done, the state and the state before.
-fn judged(b: Builder) -> (Model, State, State, Report) {
+fn judged(b: Builder) -> (Model, State, State, ResolveReport) {
     let (model, mut state) = b.finish().unwrap();
     let (before, shapes) = (state.clone(), rest(&model));
     assert!(!overlaps(&model, &state, &rules(&model)).unwrap().is_empty());
@@ -137,7 +137,7 @@ fn a_sheet_that_lies_too_close_is_lifted_and_no_more() {
     shell(&mut b, "upper", 6, Vec3::zeros(), up);
     let (model, state, before, report) = judged(b);
     assert!(report.moved < 1.5 * T, "{report:?}");
-    // Both give way, and the upper one stays above.
+    // Both yield, and the upper one stays above.
     let height = |s: &State, body: usize| {
         let x = &s.x[model.bodies[body].blocks.clone()];
         x.iter().map(|x| x.z).sum::<f64>() / x.len() as f64
@@ -188,8 +188,11 @@ fn a_rigid_box_that_is_sunk_in_a_plane_rises_straight() {
     floor(&mut b);
     let (model, state, before, report) = judged(b);
     assert!(matches!(model.bodies[0].kind, BodyKind::Rigid(_)));
-    let way = state.x[0] - before.x[0];
-    assert!((way - Vec3::z() * (0.02 + T)).norm() < 1e-4, "{way}");
+    let displacement = state.x[0] - before.x[0];
+    assert!(
+        (displacement - Vec3::z() * (0.02 + T)).norm() < 1e-4,
+        "{displacement}"
+    );
     assert!(state.rotations[0].angle() < 1e-3 && report.rounds < 20);
 }
 
@@ -209,7 +212,7 @@ fn a_box_deep_in_another_leaves_through_the_nearest_side() {
         b.rigid(spec, &mesh, 500.0, Damping::default()).unwrap();
     }
     let (_, state, before, _) = judged(b);
-    // Equal masses share the way.
+    // Equal masses share the displacement.
     assert!(state.x[2].z - before.x[2].z > 0.004);
     assert!(before.x[0].z - state.x[0].z > 0.004);
 }
@@ -230,7 +233,7 @@ fn what_is_held_is_refused_with_its_names() {
     let before = state.clone();
     let error = resolve(&model, &mut state, &rules(&model), &Config::default());
     let error = error.unwrap_err();
-    assert!(matches!(error, Error::Held(_)));
+    assert!(matches!(error, ResolveError::Held(_)));
     let text = error.to_string();
     assert!(text.contains("of `flag` overlaps `post`"), "{text}");
     assert_eq!(state.x, before.x);
@@ -252,5 +255,8 @@ fn what_cannot_come_apart_is_refused_after_bounded_work() {
         ..Config::default()
     };
     let error = resolve(&model, &mut state, &rules(&model), &config).unwrap_err();
-    assert!(matches!(error, Error::Stuck { rounds: 5, .. }), "{error}");
+    assert!(
+        matches!(error, ResolveError::Stuck { rounds: 5, .. }),
+        "{error}"
+    );
 }

@@ -7,7 +7,7 @@ use stiction_bodies::{
     energy::{angular_momentum, kinetic_energy, momentum},
     material::Damping,
     motion::{Interpolation, Motion, Track, Turn},
-    rod::{Natural, RodMaterial, Section, Twist, shear_modulus},
+    rod::{Natural, RodMaterial, RodSection, Twist, shear_modulus},
 };
 use stiction_geometry::Strands;
 use stiction_math::{Vec3, nalgebra::Unit};
@@ -37,7 +37,7 @@ fn simulate(built: (Model, State), h: f64, steps: usize) -> Simulation {
     sim
 }
 
-/// Where the tip of a heavy elastica is: B φ″ = w (L − s) cos φ, φ(0) = 0, φ′(L) = 0, by shooting.
+/// Tip of a heavy elastica: B φ″ = w (L − s) cos φ, φ(0) = 0, φ′(L) = 0, by shooting.
 fn elastica(bend: f64, weight: f64, length: f64) -> [f64; 2] {
     let steps = 4000;
     let ds = length / f64::from(steps);
@@ -95,7 +95,7 @@ fn cantilever(n: usize, length: f64, material: &RodMaterial) -> [f64; 2] {
 #[test]
 fn a_cantilever_is_the_heavy_elastica() {
     let material = material();
-    let section = Section::from(&material);
+    let section = RodSection::from(&material);
     let length = 0.6;
     let exact = elastica(section.bend[0], section.mass * 9.81, length);
     // Bent far beyond the linear theory.
@@ -125,7 +125,7 @@ fn an_elliptic_rod_bends_by_the_stiffness_across() {
                 ..round
             };
             // The director m₁ is along y, so that gravity bends the rod towards m₂.
-            let section = Section::from(&flat);
+            let section = RodSection::from(&flat);
             let exact = elastica(section.bend[1], section.mass * 9.81, 0.5);
             let tip = cantilever(24, 0.5, &flat);
             let error = (tip[0] - exact[0]).hypot(tip[1] - exact[1]) / 0.5;
@@ -226,7 +226,7 @@ fn helix_at_rest(twist: Twist) {
     }
 }
 
-/// Where the nodes of a curled strand, clamped at its upper end, hang at last.
+/// Equilibrium positions of the nodes of a curled strand, clamped at its upper end.
 fn hanging_curl(twist: Twist) -> Vec<Vec3> {
     let mut b = Builder::new(Vec3::new(0.0, 0.0, -9.81), None);
     let points = (0..40).map(|i| {

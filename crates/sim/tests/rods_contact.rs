@@ -9,7 +9,7 @@ use stiction_bodies::{
     material::Damping,
     rod::{Natural, RodMaterial, Twist, shear_modulus},
 };
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{Laws, PairLaw};
 use stiction_geometry::Strands;
 use stiction_math::Vec3;
 use stiction_sim::{
@@ -60,9 +60,9 @@ fn simulate(steps: usize) -> Simulation {
     let (model, state) = crossed();
     let rules = ContactRules {
         thickness: THICKNESS,
-        laws: Laws::new(2, |_, _| Law {
+        laws: Laws::new(2, |_, _| PairLaw {
             mu: 0.4,
-            ..Law::default()
+            ..PairLaw::default()
         }),
     };
     let method = Box::new(admm(admm::Config::default(), rules));
@@ -88,8 +88,8 @@ fn a_bar_rests_across_another() {
     assert!((at(6).z - lower).abs() < 1e-4, "{}", at(6).z);
     // The upper bar leans: where it crosses is between its nodes 5 and 6.
     let (a, b) = (at(13 + 5), at(13 + 6));
-    let way = (b - a).normalize();
-    let normal = way.cross(&Vec3::x()).normalize();
+    let along = (b - a).normalize();
+    let normal = along.cross(&Vec3::x()).normalize();
     let apart = normal.dot(&(a - at(6))).abs();
     let touching = 2.0 * RADIUS + THICKNESS;
     assert!((apart - touching).abs() < 1e-5, "{apart}");
@@ -97,7 +97,7 @@ fn a_bar_rests_across_another() {
     assert!(speed < 1e-3, "{speed}");
 }
 
-/// What probes say of contact, against the balance of forces and of torques. The floor bears both bars
+/// Contact probes against the balance of forces and of torques. The floor bears both bars
 /// whole. The upper bar, of weight w and half length a = 6 cm, leans: its middle is d = 2 mm past where it
 /// crosses the lower one and the end beyond stands on the floor, so that torques about that end give
 /// w a cos θ / (a + d) for the crossing.

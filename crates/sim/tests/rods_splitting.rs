@@ -11,7 +11,7 @@ use stiction_bodies::{
     material::Damping,
     rod::{Natural, RodMaterial, Twist, shear_modulus},
 };
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{Laws, PairLaw};
 use stiction_geometry::Strands;
 use stiction_math::Vec3;
 use stiction_sim::{Method, Newton, Simulation, admm, colliders::ContactRules, linearised, newton};
@@ -35,7 +35,7 @@ fn material() -> RodMaterial {
 
 fn splitting(tolerance: f64, iterations: usize) -> Box<dyn Method> {
     let mut config = admm::Config {
-        integrator: linearised::Integrator::Splitting,
+        integrator: linearised::ElasticSolver::Splitting,
         safe: false,
         ..admm::Config::default()
     };
@@ -43,9 +43,9 @@ fn splitting(tolerance: f64, iterations: usize) -> Box<dyn Method> {
     config.solver.max_iterations = iterations;
     let rules = ContactRules {
         thickness: 5e-4,
-        laws: Laws::new(2, |_, _| Law {
+        laws: Laws::new(2, |_, _| PairLaw {
             mu: 0.4,
-            ..Law::default()
+            ..PairLaw::default()
         }),
     };
     Box::new(admm(config, rules))
@@ -92,7 +92,7 @@ fn a_hanging_curl_rests_where_newton_finds_it() {
     }
 }
 
-/// On the way, splitting that is iterated far enough makes Newton's steps, but for twists that lag behind
+/// During the motion, splitting that is iterated far enough makes Newton's steps, but for twists that lag behind
 /// by one step and for damping by finite changes of strains: the shorter the steps, the nearer they are.
 #[test]
 fn a_falling_curl_comes_nearer_to_newtons_with_shorter_steps() {

@@ -10,7 +10,7 @@ use stiction_bodies::{
     },
     rod::{Natural, RodMaterial, Twist, shear_modulus},
 };
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{Laws, PairLaw};
 use stiction_geometry::{
     TriMesh,
     shapes::{BoxSolid, Groom, Scalp, Sheet, SheetPattern, TetPattern},
@@ -115,7 +115,7 @@ fn total(model: &Model, state: &State) -> Vec3 {
     model.bodies.iter().map(|b| momentum(b, state)).sum()
 }
 
-/// How far each spring is from its length [m].
+/// Deviation of each spring from its length [m].
 fn slack(sim: &Simulation) -> impl Iterator<Item = (&Attachment, f64)> {
     let at = |s: &Attachment| s.a.position(sim.state()) - s.b.position(sim.state());
     let springs = sim.model().attachments.iter();
@@ -179,7 +179,7 @@ fn roots_bear_their_strands() {
     assert!(error < 0.02, "{force} {expected}");
 }
 
-/// Roots turn with what they grow out of: after a third of a turn they stand on it as at first.
+/// Roots turn with the body in which they are rooted: after a third of a turn they stand on it as at first.
 #[test]
 fn roots_keep_their_direction_in_a_turning_body() {
     for ground in [block, sheet] {
@@ -227,7 +227,9 @@ fn bare_segments_do_not_touch_what_they_grow_out_of() {
         let (model, state) = grown(block, BodySpec::new("ground"), &rooting);
         let rules = ContactRules {
             thickness: 1e-4,
-            laws: Laws::new(material_names(&model).len() as u32, |_, _| Law::default()),
+            laws: Laws::new(material_names(&model).len() as u32, |_, _| {
+                PairLaw::default()
+            }),
         };
         overlaps(&model, &state, &rules).unwrap().len()
     };

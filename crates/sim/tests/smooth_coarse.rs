@@ -9,9 +9,9 @@ use stiction_bodies::{
     energy,
     material::Damping,
     motion::Pose,
-    obstacle::{Obstacle, Shape, Solid},
+    obstacle::{Obstacle, ObstacleShape, Solid},
 };
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{Laws, PairLaw};
 use stiction_geometry::{
     TriMesh,
     shapes::{BoxSolid, BoxSurface, Sheet, SheetPattern, TetPattern},
@@ -27,9 +27,9 @@ const G: f64 = 9.81;
 const THICKNESS: f64 = 1e-3;
 
 fn simulation((model, state): (Model, State), mu: f64, h: f64) -> Simulation {
-    let law = Law {
+    let law = PairLaw {
         mu,
-        ..Law::default()
+        ..PairLaw::default()
     };
     let laws = Laws::new(material_names(&model).len() as u32, |_, _| law);
     let rules = ContactRules {
@@ -60,7 +60,7 @@ fn rigid(b: &mut Builder, name: &str, mesh: &TriMesh, velocity: Vec3) {
     b.rigid(spec, mesh, 500.0, Damping::default()).unwrap();
 }
 
-fn obstacle(b: &mut Builder, shape: Shape) {
+fn obstacle(b: &mut Builder, shape: ObstacleShape) {
     b.obstacle(Obstacle {
         name: "ground".to_owned(),
         material: "ground".to_owned(),
@@ -72,7 +72,7 @@ fn obstacle(b: &mut Builder, shape: Shape) {
 
 fn floor(b: &mut Builder) {
     let (normal, offset) = (Vec3::z(), 0.0);
-    obstacle(b, Shape::Solid(Solid::Plane { normal, offset }));
+    obstacle(b, ObstacleShape::Solid(Solid::Plane { normal, offset }));
 }
 
 fn builder(gravity: f64) -> Builder {
@@ -83,7 +83,7 @@ fn builder(gravity: f64) -> Builder {
 
 #[test]
 fn boards_farther_apart_than_the_thickness_feel_nothing() {
-    // Beside one another, end to end, above one another and askew, from 1.05 thicknesses on.
+    // Side by side, end to end, above one another and askew, from 1.05 thicknesses on.
     let size = [1.0, 0.1, 0.02];
     for apart in [1.05 * THICKNESS, 0.01, 0.2] {
         let places = [
@@ -134,7 +134,7 @@ fn stacked_slabs_come_to_rest_where_they_are() {
             .map(|v| v.norm())
             .fold(fastest, f64::max);
     }
-    // They sink by a part of three thicknesses at most: v² < 2 g 3 δ.
+    // They sink by a fraction of three thicknesses at most: v² < 2 g 3 δ.
     assert!(fastest < (6.0 * G * THICKNESS).sqrt(), "{fastest} m/s");
     let moved = sim
         .state()
@@ -151,9 +151,9 @@ fn stacked_slabs_come_to_rest_where_they_are() {
 fn a_plank_without_vertices_above_an_obstacle_rests_on_it() {
     let half = Vec3::new(0.05, 0.15, 0.05);
     let shapes = [
-        Shape::Solid(Solid::Box { half }),
-        Shape::Solid(Solid::Sphere { radius: 0.05 }),
-        Shape::Mesh(slab([0.1, 0.3, 0.1], Vec3::zeros())),
+        ObstacleShape::Solid(Solid::Box { half }),
+        ObstacleShape::Solid(Solid::Sphere { radius: 0.05 }),
+        ObstacleShape::Mesh(slab([0.1, 0.3, 0.1], Vec3::zeros())),
     ];
     for (k, shape) in shapes.into_iter().enumerate() {
         let mut b = builder(G);
@@ -308,12 +308,12 @@ fn a_start_inside_the_thickness_adds_no_energy() {
 
 #[test]
 fn a_box_in_the_corner_of_a_coarse_room_is_held_by_all_walls() {
-    // The walls of a room are faces of one mesh that meet at concave edges.
-    let mut room = slab([0.4, 0.4, 0.4], Vec3::zeros());
-    room.triangles.iter_mut().for_each(|t| t.swap(1, 2));
+    // The walls of a cavity are faces of one mesh that meet at concave edges.
+    let mut cavity = slab([0.4, 0.4, 0.4], Vec3::zeros());
+    cavity.triangles.iter_mut().for_each(|t| t.swap(1, 2));
     let mut b = Builder::new(Vec3::new(4.0, 3.0, -8.0), None);
     b.contact(true);
-    obstacle(&mut b, Shape::Mesh(room));
+    obstacle(&mut b, ObstacleShape::Mesh(cavity));
     let corner = 0.2 - 0.05 - 1.5 * THICKNESS;
     let at = Vec3::new(corner, corner, -corner);
     rigid(&mut b, "box", &slab([0.1, 0.1, 0.1], at), Vec3::zeros());

@@ -8,11 +8,11 @@ use stiction_bodies::{
     builder::{BodySpec, Builder},
     material::{BendingLaw, Damping, MembraneLaw, RestAngles, ShellMaterial},
     motion::{Interpolation, Motion, Pose, Track},
-    obstacle::{Obstacle, Shape, Solid},
+    obstacle::{Obstacle, ObstacleShape, Solid},
     volume::{ATMOSPHERE, Region, VolumeLaw},
 };
 use stiction_contact::{
-    detect::{Law, Laws},
+    detect::{Laws, PairLaw},
     smooth::{FrictionTime, Penalty},
 };
 use stiction_geometry::shapes::{BallSurface, BoxSolid, TetPattern};
@@ -20,7 +20,7 @@ use stiction_math::{Quat, Vec3};
 use stiction_sim::{
     Memory, Simulation, Smooth,
     colliders::{ContactRules, material_names},
-    forces::{Forces, Place},
+    forces::{ForceState, Forces},
     integrators::Integrator,
     smooth::{Config, Solver},
 };
@@ -32,16 +32,16 @@ fn plane(name: &str, normal: Vec3, offset: f64, motion: Option<Motion>) -> Obsta
     Obstacle {
         name: name.to_owned(),
         material: "floor".to_owned(),
-        shape: Shape::Solid(Solid::Plane { normal, offset }),
+        shape: ObstacleShape::Solid(Solid::Plane { normal, offset }),
         placement: Pose::default(),
         motion,
     }
 }
 
 fn simulation((model, state): (Model, State), mu: f64, h: f64, config: Config) -> Simulation {
-    let law = Law {
+    let law = PairLaw {
         mu,
-        ..Law::default()
+        ..PairLaw::default()
     };
     let laws = Laws::new(material_names(&model).len() as u32, |_, _| law);
     let rules = ContactRules {
@@ -94,7 +94,7 @@ fn smooth(integrator: Integrator, epsilon: f64) -> Config {
     config
 }
 
-/// How far the block slides on 10° with μ = 0.177 from 0.1 m/s, and when it has stopped: the first
+/// Sliding distance of the block on 10° with μ = 0.177 from 0.1 m/s, and its stopping time: the first
 /// time from which on a step moves it by less than 1 mm/s.
 fn slide(scene: (Model, State), config: Config, h: f64) -> (f64, f64) {
     stops(simulation(scene, 0.177, h, config), h)
@@ -315,7 +315,9 @@ fn gas_in_a_squeezed_ball_keeps_pressure_times_volume() {
             let mut forces = Forces::new(&without);
             forces.lag(&without, &state.x, &state.rotations).unwrap();
             let mut f = vec![Vec3::zeros(); state.x.len()];
-            forces.add(&without, Place::of(state), 1.0, &mut f).unwrap();
+            forces
+                .add(&without, ForceState::of(state), 1.0, &mut f)
+                .unwrap();
             let solved = sim.method().contacts().unwrap();
             for (c, r) in solved.r.iter().enumerate() {
                 for e in solved.contacts.entries(c) {
@@ -404,7 +406,7 @@ fn shot(onto_a_body: bool) -> (Model, State) {
     } else {
         let half = Vec3::from(size) * 0.5;
         b.obstacle(Obstacle {
-            shape: Shape::Solid(Solid::Box { half }),
+            shape: ObstacleShape::Solid(Solid::Box { half }),
             ..plane("slab", Vec3::z(), 0.0, None)
         });
     }

@@ -11,13 +11,13 @@ use stiction_bodies::{
     rigid::left_jacobian,
     volume::{Region, VolumeLaw},
 };
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{Laws, PairLaw};
 use stiction_geometry::shapes::{BoxSolid, TetPattern};
 use stiction_math::{LinearOperator, Mat3, Quat, Vec3};
 use stiction_sim::{
     Method, Newton, Simulation, Smooth,
     colliders::ContactRules,
-    forces::{Forces, Place, momentum},
+    forces::{ForceState, Forces, momentum},
     implicit::Jacobian,
     integrators::Integrator,
     newton,
@@ -27,7 +27,7 @@ use stiction_sim::{
 fn rules() -> ContactRules {
     ContactRules {
         thickness: 1e-3,
-        laws: Laws::uniform(Law::default()),
+        laws: Laws::uniform(PairLaw::default()),
     }
 }
 
@@ -122,11 +122,11 @@ fn the_jacobian_is_the_derivative_of_the_residual() {
     };
     let residual = |v: &[Vec3]| {
         let (x, rotations) = place(v);
-        let at = Place {
+        let at = ForceState {
             x: &x,
             rotations: &rotations,
             v,
-            ..Place::of(&state)
+            ..ForceState::of(&state)
         };
         let mut r = vec![Vec3::zeros(); v.len()];
         momentum(&model, at, &mut r);
@@ -138,11 +138,11 @@ fn the_jacobian_is_the_derivative_of_the_residual() {
     let other = std::cell::RefCell::new(other);
     let product = |v: &[Vec3], d: &[Vec3]| {
         let (x, rotations) = place(v);
-        let at = Place {
+        let at = ForceState {
             x: &x,
             rotations: &rotations,
             v,
-            ..Place::of(&state)
+            ..ForceState::of(&state)
         };
         let turns: Vec<Mat3> = model
             .rigids()
@@ -198,14 +198,14 @@ fn every_integrator_has_its_order() {
 
 #[test]
 fn backward_euler_is_what_method_newton_does() {
-    // The volume's law aside, which only this method knows.
+    // Without the volume's law, which only this method supports.
     let scene = || {
         let (mut model, state) = swinging();
         model.volumes.clear();
         (model, state)
     };
     let config = newton::Config {
-        stop: newton::Stop::Tolerance {
+        stop: newton::NewtonStop::Tolerance {
             tolerance: 1e-13,
             max: 50,
         },

@@ -10,11 +10,12 @@ use stiction_bodies::{
     builder::{BodySpec, Builder},
     material::Damping,
 };
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{Laws, PairLaw};
 use stiction_geometry::{SplitMix, shapes::BoxSurface};
 use stiction_math::{Cancel, Quat, Vec3};
 use stiction_sim::{
-    Memory, Method, Newton, Observer, Simulation, Smooth, Stage, StepError, StepReport, Verdict,
+    Memory, Method, Newton, Observer, Simulation, Smooth, Stage, StepError, StepReport,
+    StepVerdict,
     adapt::{RefineAt, Refinements},
     admm,
     colliders::{ContactRules, material_names},
@@ -76,9 +77,9 @@ fn simulation(name: &str) -> Simulation {
 
 fn with_step(name: &str, h: f64) -> Simulation {
     let (model, state) = scene(name != "newton");
-    let law = Law {
+    let law = PairLaw {
         mu: 0.3,
-        ..Law::default()
+        ..PairLaw::default()
     };
     let laws = Laws::new(material_names(&model).len() as u32, |_, _| law);
     let rules = ContactRules {
@@ -108,7 +109,7 @@ fn with_step(name: &str, h: f64) -> Simulation {
             // A stiff sheet under a box takes the alternating loop longer than the test has time.
             config.solver.max_iterations = 40;
             config.safe = false;
-            config.integrator = linearised::Integrator::Splitting;
+            config.integrator = linearised::ElasticSolver::Splitting;
             of_admm(config)
         }
         "admm, nested relaxation" => {
@@ -121,11 +122,11 @@ fn with_step(name: &str, h: f64) -> Simulation {
     Simulation::new(model, state, method, h).unwrap()
 }
 
-/// What an observer does, and how many substeps it has seen begin.
+/// Action of an observer, and the number of substeps that began.
 #[derive(Default)]
 struct Script {
     /// Substep, counted from 1, stage and verdict.
-    faults: Vec<(usize, Stage, Verdict)>,
+    faults: Vec<(usize, Stage, StepVerdict)>,
     substeps: usize,
     /// Draws a fault before every stage with this chance.
     random: Option<(SplitMix, f64)>,
@@ -135,18 +136,18 @@ struct Script {
 struct Watch(Arc<Mutex<Script>>);
 
 impl Observer for Watch {
-    fn enter(&mut self, stage: Stage, _h: f64) -> Verdict {
+    fn enter(&mut self, stage: Stage, _h: f64) -> StepVerdict {
         let mut script = self.0.lock().unwrap();
         script.substeps += usize::from(stage == Stage::Begin);
         if let Some((rng, chance)) = &mut script.random
             && rng.uniform() < *chance
         {
             script.stopped += 1;
-            return Verdict::Stop;
+            return StepVerdict::Stop;
         }
         let now = script.substeps;
         let fault = script.faults.iter().find(|f| (f.0, f.1) == (now, stage));
-        fault.map_or(Verdict::Continue, |f| f.2)
+        fault.map_or(StepVerdict::Continue, |f| f.2)
     }
 }
 
@@ -154,11 +155,11 @@ impl Observer for Watch {
 struct Cancelling(Cancel, Stage);
 
 impl Observer for Cancelling {
-    fn enter(&mut self, stage: Stage, _h: f64) -> Verdict {
+    fn enter(&mut self, stage: Stage, _h: f64) -> StepVerdict {
         if stage == self.1 {
             self.0.request();
         }
-        Verdict::Continue
+        StepVerdict::Continue
     }
 }
 
@@ -217,11 +218,11 @@ fn a_failure_at_any_stage_leaves_state_and_memory_as_they_were() {
             let before = kept(&sim);
             // Contact begins within the first steps.
             for stage in STAGES.into_iter().filter(|_| step % 4 == 3) {
-                let reject = (1, Stage::Solve, Verdict::Reject);
+                let reject = (1, Stage::Solve, StepVerdict::Reject);
                 for faults in [
-                    vec![(1, stage, Verdict::Stop)],
-                    vec![reject, (2, stage, Verdict::Stop)],
-                    vec![reject, (3, stage, Verdict::Stop)],
+                    vec![(1, stage, StepVerdict::Stop)],
+                    vec![reject, (2, stage, StepVerdict::Stop)],
+                    vec![reject, (3, stage, StepVerdict::Stop)],
                 ] {
                     let place = format!("{name}, step {step}: {faults:?}");
                     *script.lock().unwrap() = Script {
@@ -273,7 +274,7 @@ fn every_substep_is_certified_and_the_worst_counts() {
         let mut differ = 0;
         for step in 0..10 {
             *script.lock().unwrap() = Script {
-                faults: vec![(1, Stage::Solve, Verdict::Reject)],
+                faults: vec![(1, Stage::Solve, StepVerdict::Reject)],
                 ..Script::default()
             };
             let whole: StepReport = sim.step().unwrap();
@@ -312,7 +313,7 @@ fn a_failed_step_takes_a_change_of_topology_back() {
             for stage in [Stage::Adapt].into_iter().chain(STAGES) {
                 *script.lock().unwrap() = Script {
                     // Whichever substep reaches the stage first.
-                    faults: (0..=4).map(|n| (n, stage, Verdict::Stop)).collect(),
+                    faults: (0..=4).map(|n| (n, stage, StepVerdict::Stop)).collect(),
                     ..Script::default()
                 };
                 let stepped = sim.step();

@@ -1,5 +1,5 @@
 //! Solvers of frictional contact problems, one folder each, all behind the trait
-//! [`ContactSolver`]. A solver runs from a `FrictionProblem` alone and knows no body, mesh, scene or
+//! [`ContactSolver`]. A solver runs from a `FrictionProblem` alone and has no access to bodies, meshes, scenes or
 //! file; solvers never import one another. `projection` is what `admm` and `ica` share; [`SOLVERS`]
 //! puts them together.
 

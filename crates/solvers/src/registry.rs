@@ -11,7 +11,7 @@ use crate::{admm, ica, local, newton, reference};
 pub struct SolverEntry {
     /// The name used on the command line.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// Description in one line.
     pub about: &'static str,
     /// Makes it, with settings for stored problems: accurate, from any start.
     pub make: fn() -> Box<dyn ContactSolver>,
@@ -37,12 +37,12 @@ pub const SOLVERS: &[SolverEntry] = &[
     SolverEntry {
         name: "local",
         about: "relaxation contact by contact and Newton's method, in the form u = W r + q",
-        make: || Box::new(local::Local::default()),
+        make: || Box::new(local::LocalSolver::default()),
     },
     SolverEntry {
         name: "newton",
         about: "Newton's method inside a loop on the impulses; iterations are factorisations",
-        make: || Box::new(newton::Newton::default()),
+        make: || Box::new(newton::NewtonSolver::default()),
     },
     SolverEntry {
         name: "reference",
@@ -57,12 +57,12 @@ pub fn solver(name: &str) -> Option<Box<dyn ContactSolver>> {
 }
 
 /// The splitting with Newton's method as its polishing solver, which is used where
-/// [`admm::Config::polish`] asks for it.
+/// [`admm::Config::polish`] requires it.
 pub fn polished_admm(config: admm::Config) -> admm::Admm {
-    admm::Admm::new(config).with_polisher(Box::new(newton::Newton::default()))
+    admm::Admm::new(config).with_polisher(Box::new(newton::NewtonSolver::default()))
 }
 
-/// One solver after another until one has solved the problem: it solves what any of them solves. Each
+/// One solver after another until one has solved the problem: it solves every problem that any of them solves. Each
 /// starts from the answer of the one before.
 pub struct Auto {
     solvers: Vec<Box<dyn ContactSolver>>,
@@ -74,7 +74,8 @@ const SPLITTING: usize = 2000;
 impl Default for Auto {
     fn default() -> Self {
         let mut auto = Self::with_velocities();
-        auto.solvers.insert(0, Box::new(local::Local::default()));
+        auto.solvers
+            .insert(0, Box::new(local::LocalSolver::default()));
         auto
     }
 }
@@ -85,7 +86,7 @@ impl Auto {
         Self {
             solvers: vec![
                 Box::new(admm::Admm::new(admm::Config::accurate())),
-                Box::new(newton::Newton::default()),
+                Box::new(newton::NewtonSolver::default()),
             ],
         }
     }

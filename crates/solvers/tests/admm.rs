@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use stiction_contact::detect::ContactSource;
-use stiction_contact::generate::{Kind, incline, pulled_chain, random, stack};
+use stiction_contact::generate::{RandomProblem, incline, pulled_chain, random, stack};
 use stiction_contact::solver::Tolerance;
 use stiction_contact::solver::{
     ContactSolver, Solution, SolverReport, Task, TaskStart, solve_alone,
@@ -11,9 +11,10 @@ use stiction_contact::solver::{
 use stiction_contact::{Certificate, CertifyConfig, Contact, ContactSet, FrictionProblem, certify};
 use stiction_math::{Cancel, Vec3};
 use stiction_solvers::admm::{
-    Acceleration, Admm, Config, Error, LAMBDA, Local, Polish, Sleep, Start, Velocity, Weights,
+    Acceleration, Admm, AdmmWeights, Config, Error, LAMBDA, Polish, ProjectionKernel, Sleep, Start,
+    Velocity,
 };
-use stiction_solvers::newton::Newton;
+use stiction_solvers::newton::NewtonSolver;
 use stiction_solvers::reference::Reference;
 
 fn run(
@@ -53,13 +54,16 @@ fn solved(problem: &FrictionProblem, config: &Config) -> (Solution, SolverReport
 
 #[test]
 fn random_problems_are_solved_as_the_slow_solver_solves_them() {
-    for kind in Kind::ALL {
+    for kind in RandomProblem::ALL {
         for seed in 0..8 {
             let problem = random(kind, 20, seed);
             let (state, _) = solved(&problem, &Config::accurate());
             // Normals that differ by 1e-6 make v a million times less certain than the law, and
             // friction of 10 has several answers: see `agreement.rs`.
-            if matches!(kind, Kind::NearDegenerate | Kind::HighFriction) {
+            if matches!(
+                kind,
+                RandomProblem::NearDegenerate | RandomProblem::HighFriction
+            ) {
                 continue;
             }
             let mut slow = Solution::default();
@@ -79,7 +83,7 @@ fn what_is_not_solved_is_reported_and_finite() {
         ..Config::accurate()
     };
     let (mut open, mut closed) = (0, 0);
-    for kind in [Kind::NearDegenerate, Kind::HighFriction] {
+    for kind in [RandomProblem::NearDegenerate, RandomProblem::HighFriction] {
         for seed in 0..12 {
             let problem = random(kind, 20, seed);
             let (state, report) = solve(&problem, &config).unwrap();
@@ -172,24 +176,30 @@ fn a_block_slides_to_a_stop_where_it_should() {
     let (angle, mu, h) = (10f64.to_radians(), 0.177, 0.01);
     let downhill = Vec3::new(angle.cos(), 0.0, -angle.sin());
     let mut speed = 0.1;
-    let (mut way, mut stop) = (0.0, None);
+    let (mut distance, mut stop) = (0.0, None);
     let mut state = Solution::default();
     let mut solver = Admm::new(Config::default());
     for step in 1..=2000 {
         let problem = incline(4, angle, mu, speed).problem;
         run(&mut solver, &problem, &mut state).unwrap();
         speed = state.v.iter().map(|v| v.dot(&downhill)).sum::<f64>() / 4.0;
-        way += h * speed;
+        distance += h * speed;
         if speed < 1e-9 && stop.is_none() {
-            stop = Some((f64::from(step) * h, way));
+            stop = Some((f64::from(step) * h, distance));
         }
     }
     let (time, stopped_at) = stop.unwrap();
     let deceleration = 9.81 * (mu * angle.cos() - angle.sin());
     assert!((time / (0.1 / deceleration) - 1.0).abs() < 0.01, "{time} s");
     let exact = 0.005 / deceleration;
-    assert!((way / exact - 1.0).abs() < 0.01, "{way} m of {exact}");
-    assert!((way - stopped_at).abs() < 1e-12, "creep after the stop");
+    assert!(
+        (distance / exact - 1.0).abs() < 0.01,
+        "{distance} m of {exact}"
+    );
+    assert!(
+        (distance - stopped_at).abs() < 1e-12,
+        "creep after the stop"
+    );
 }
 
 /// The paper's own tolerance, step after step: what holds must come to hold exactly.
@@ -223,7 +233,7 @@ fn rest_becomes_exact_and_stays() {
     }
 }
 
-/// What rests under the forces of the last step is solved before anything is iterated.
+/// Rest under the forces of the last step is solved before anything is iterated.
 #[test]
 fn a_start_that_is_solved_is_the_answer() {
     let problem = incline(20, 0.3, 0.5, 0.0).problem;
@@ -232,7 +242,7 @@ fn a_start_that_is_solved_is_the_answer() {
             polish: Some(Polish::to(residual)),
             ..Config::default()
         };
-        Admm::new(config).with_polisher(Box::new(Newton::default()))
+        Admm::new(config).with_polisher(Box::new(NewtonSolver::default()))
     };
     let mut state = Solution::default();
     let first = run(&mut solver(1e-14), &problem, &mut state).unwrap();
@@ -276,10 +286,10 @@ fn what_lifts_off_is_free_at_once() {
 fn both_velocities_and_all_options_lead_to_the_same_answer() {
     let exact = Config::accurate();
     let problems = [
-        random(Kind::Dense, 24, 3),
-        random(Kind::Rigid, 24, 5),
-        random(Kind::Compliant, 24, 1),
-        random(Kind::Cohesive, 24, 2),
+        random(RandomProblem::Dense, 24, 3),
+        random(RandomProblem::Rigid, 24, 5),
+        random(RandomProblem::Compliant, 24, 1),
+        random(RandomProblem::Cohesive, 24, 2),
         pulled_chain(25, 0.05),
     ];
     for problem in problems {
@@ -309,11 +319,11 @@ fn both_velocities_and_all_options_lead_to_the_same_answer() {
                 ..exact.clone()
             },
             Config {
-                local: Local::Blocks,
+                local: ProjectionKernel::Blocks,
                 ..exact.clone()
             },
             Config {
-                weights: Weights::Diagonal { part: 0.1 },
+                weights: AdmmWeights::Diagonal { part: 0.1 },
                 sweeps: 25,
                 ..exact.clone()
             },
@@ -402,7 +412,10 @@ fn extremes() {
 
 #[test]
 fn another_model_is_solved_by_the_same_solver() {
-    let (first, second) = (random(Kind::Rigid, 20, 1), random(Kind::Sparse, 30, 2));
+    let (first, second) = (
+        random(RandomProblem::Rigid, 20, 1),
+        random(RandomProblem::Sparse, 30, 2),
+    );
     let config = Config::accurate();
     let mut solver = Admm::new(config.clone());
     let mut state = Solution::default();
@@ -429,7 +442,7 @@ fn bad_input_is_refused_and_leaves_the_state() {
     ));
     assert_eq!(state, Solution::default());
     let senseless = Config {
-        weights: Weights::Diagonal { part: 0.0 },
+        weights: AdmmWeights::Diagonal { part: 0.0 },
         ..config
     };
     let error = run(&mut Admm::new(senseless), &good, &mut state).unwrap_err();
@@ -461,7 +474,12 @@ impl ContactSource for Late {
 
 #[test]
 fn contacts_that_come_late_count_in_full() {
-    for kind in [Kind::Sparse, Kind::Rigid, Kind::Compliant, Kind::Cohesive] {
+    for kind in [
+        RandomProblem::Sparse,
+        RandomProblem::Rigid,
+        RandomProblem::Compliant,
+        RandomProblem::Cohesive,
+    ] {
         let complete = random(kind, 24, 4);
         let (known, _) = solved(&complete, &Config::accurate());
         let mut late = complete.clone();
@@ -508,7 +526,7 @@ impl ContactSource for Watchful {
     }
 }
 
-/// However few iterations there are, the velocity that is returned was asked about.
+/// However few iterations there are, the returned velocity was checked.
 #[test]
 fn an_answer_that_is_not_finished_does_not_run_into_what_it_never_asked_about() {
     let known = incline(12, 0.3, 0.5, 0.0);

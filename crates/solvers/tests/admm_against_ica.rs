@@ -1,7 +1,7 @@
-//! Nested relaxation finds the same answers, on its own way.
+//! Nested relaxation finds the same answers by other iterations.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use stiction_contact::generate::{Kind, incline, pulled_chain, random};
+use stiction_contact::generate::{RandomProblem, incline, pulled_chain, random};
 use stiction_contact::solver::Tolerance;
 use stiction_contact::solver::{
     ContactSolver, Solution, SolverError, SolverReport, TaskStart, solve_alone,
@@ -33,9 +33,12 @@ const EXACT: ica::Config = ica::Config {
 #[test]
 fn both_methods_agree() {
     let mut solved = 0;
-    for kind in Kind::ALL {
+    for kind in RandomProblem::ALL {
         // Wedges that almost close and friction that lets a body climb defeat both.
-        if matches!(kind, Kind::NearDegenerate | Kind::HighFriction) {
+        if matches!(
+            kind,
+            RandomProblem::NearDegenerate | RandomProblem::HighFriction
+        ) {
             continue;
         }
         for seed in 0..4 {

@@ -2,9 +2,9 @@
 //! of threads.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use stiction_contact::generate::{Kind, random};
+use stiction_contact::generate::{RandomProblem, random};
 use stiction_contact::solver::{Solution, TaskStart, solve_alone};
-use stiction_contact::{Contact, ContactSet, Entry};
+use stiction_contact::{Contact, ContactSet, StencilEntry};
 use stiction_math::nalgebra::{DMatrix, DVector};
 use stiction_math::{Mat3, Vec3};
 use stiction_solvers::admm::{Admm, Config, Metric, Nap, Projection, Sleep};
@@ -35,11 +35,11 @@ fn band(contacts: usize, nodes: u32, rigid: usize) -> (ContactSet, Vec<f64>, Vec
             let at = c as f64 / contacts as f64 * f64::from(nodes) + 12.0 * numbers.next();
             (at.max(0.0) as u32).min(nodes - 1)
         };
-        let mut entries = vec![Entry::weight(near(&mut numbers), 1.0)];
+        let mut entries = vec![StencilEntry::weight(near(&mut numbers), 1.0)];
         for _ in 0..c % 6 {
             let node = near(&mut numbers);
             if entries.iter().all(|e| e.node != node) {
-                entries.push(Entry::weight(node, 0.5 * numbers.next() - 0.6));
+                entries.push(StencilEntry::weight(node, 0.5 * numbers.next() - 0.6));
             }
         }
         if rigid > 0 && c % rigid == 0 {
@@ -166,7 +166,7 @@ fn any_number_of_threads_gives_the_same_bits() {
         assert!(one == with_threads(threads, run), "{threads} threads");
     }
 
-    let problem = random(Kind::Coupled, 900, 5);
+    let problem = random(RandomProblem::Coupled, 900, 5);
     let config = Config {
         sleep: Some(Sleep {
             threshold: 0.01,

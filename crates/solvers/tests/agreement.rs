@@ -4,7 +4,7 @@
 //! to 30.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use stiction_contact::generate::{Kind, random};
+use stiction_contact::generate::{RandomProblem, random};
 use stiction_contact::solver::Tolerance;
 use stiction_contact::solver::{
     ContactSolver, Solution, SolverError, SolverReport, TaskStart, solve_alone,
@@ -13,17 +13,17 @@ use stiction_contact::{CertifyConfig, FrictionProblem, certify};
 use stiction_math::Vec3;
 use stiction_solvers::{admm, ica, newton, reference};
 
-/// What is asked for, in residual and in dynamics [m/s].
+/// Required tolerance of `residual` and `linear` [m/s].
 const ASKED: f64 = 1e-9;
 
-fn problems() -> Vec<(Kind, u64, FrictionProblem)> {
+fn problems() -> Vec<(RandomProblem, u64, FrictionProblem)> {
     let long = std::env::var_os("STICTION_LONG").is_some();
     let (stride, largest) = if long { (1, 60) } else { (4, 30) };
     (0..200)
         .step_by(stride)
         .map(|i| {
             // Strides of twelve kinds: a stride of four must not miss any.
-            let kind = Kind::ALL[(i + i / 12) % Kind::ALL.len()];
+            let kind = RandomProblem::ALL[(i + i / 12) % RandomProblem::ALL.len()];
             let size = 4 + (7 * i) % (largest - 3);
             (kind, i as u64, random(kind, size, i as u64))
         })
@@ -73,9 +73,9 @@ fn splitting_and_the_slow_solver_solve_all_problems_and_agree_where_one_answer_e
         // answer is known on these problems; with μ = 10 there are several, all of which the
         // certificate accepts, and normals that differ by 1e-6 leave v less certain by as much.
         match kind {
-            Kind::HighFriction if d > 1e-6 => several.push(name),
-            Kind::HighFriction => {}
-            Kind::NearDegenerate => assert!(d < 1e6 * ASKED, "{name}: {d:e}"),
+            RandomProblem::HighFriction if d > 1e-6 => several.push(name),
+            RandomProblem::HighFriction => {}
+            RandomProblem::NearDegenerate => assert!(d < 1e6 * ASKED, "{name}: {d:e}"),
             _ => assert!(d < 100.0 * ASKED, "{name}: {d:e}"),
         }
     }
@@ -83,7 +83,7 @@ fn splitting_and_the_slow_solver_solve_all_problems_and_agree_where_one_answer_e
     assert!(several.len() * 40 < count, "second answers: {several:?}");
 }
 
-/// Whatever a solver is asked for, «converged» means that the certificate is below it.
+/// For any tolerance, «converged» means that the certificate is below it.
 #[test]
 fn no_solver_claims_what_the_certificate_denies() {
     let mut claims = 0;
@@ -106,7 +106,7 @@ fn no_solver_claims_what_the_certificate_denies() {
                     max_iterations,
                     ..ica::Config::paper()
                 })),
-                Box::new(newton::Newton::new(newton::Config {
+                Box::new(newton::NewtonSolver::new(newton::Config {
                     tolerance,
                     max_iterations,
                     ..newton::Config::default()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use stiction_contact::{
     CertifyConfig, LocalProblem, certify, eliminated_residual,
-    generate::{Kind, random},
+    generate::{RandomProblem, random},
     solver::{Solution, Target, TaskStart, solve_alone, solve_balanced},
 };
 use stiction_math::{BlockMatrix, BlockPattern, Cancel, Mat3, Vec3};
@@ -20,7 +20,7 @@ const TARGET: Target = Target {
 /// balance the impulses.
 #[test]
 fn every_kind_is_solved_in_the_local_form() {
-    for kind in Kind::ALL {
+    for kind in RandomProblem::ALL {
         for seed in 0..4 {
             let mut problem = random(kind, 12, seed);
             let mut solution = Solution::default();
@@ -43,7 +43,7 @@ fn every_kind_is_solved_in_the_local_form() {
 /// `auto` answers with velocities that make the two residuals one number.
 #[test]
 fn auto_is_below_the_bound_in_both_norms() {
-    for kind in Kind::ALL {
+    for kind in RandomProblem::ALL {
         let mut problem = random(kind, 20, 5);
         let mut solution = Solution::default();
         let mut solver = solver("auto").unwrap();
@@ -70,7 +70,7 @@ fn auto_is_below_the_bound_in_both_norms() {
 #[test]
 fn splitting_is_below_the_bound_in_both_norms() {
     for seed in 0..6 {
-        let mut problem = random(Kind::Sparse, 40, seed);
+        let mut problem = random(RandomProblem::Sparse, 40, seed);
         let mut solution = Solution::default();
         let mut solver = solver("admm").unwrap();
         let start = TaskStart::Configured;
@@ -102,7 +102,11 @@ fn a_polished_answer_is_below_the_bound_in_both_norms() {
         ..admm::Config::default()
     };
     let mut above = 0;
-    for kind in [Kind::Sparse, Kind::Rigid, Kind::MassRatio] {
+    for kind in [
+        RandomProblem::Sparse,
+        RandomProblem::Rigid,
+        RandomProblem::MassRatio,
+    ] {
         for seed in 0..4 {
             let mut problem = random(kind, 60, seed);
             let mut solution = Solution::default();

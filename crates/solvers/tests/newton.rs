@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use stiction_contact::detect::ContactSource;
-use stiction_contact::generate::{Kind, incline, pulled_chain, random, stack};
+use stiction_contact::generate::{RandomProblem, incline, pulled_chain, random, stack};
 use stiction_contact::solver::Tolerance;
 use stiction_contact::solver::{
     ContactSolver, Solution, SolverReport, Task, TaskStart, solve_alone,
 };
 use stiction_contact::{CertifyConfig, Contact, ContactSet, FrictionProblem, certify};
 use stiction_math::{Cancel, Vec3};
-use stiction_solvers::newton::{Config, Error, Newton};
+use stiction_solvers::newton::{Config, Error, NewtonSolver};
 use stiction_solvers::reference::Reference;
 use stiction_solvers::{admm, polished_admm};
 
@@ -28,10 +28,10 @@ fn solve(
     state: &mut Solution,
     config: &Config,
 ) -> Result<SolverReport, Error> {
-    run(&mut Newton::new(*config), problem, state)
+    run(&mut NewtonSolver::new(*config), problem, state)
 }
 
-/// What is asked for, in residual and in dynamics [m/s].
+/// Required tolerance of `residual` and `linear` [m/s].
 const ASKED: f64 = 1e-9;
 
 fn asked() -> Config {
@@ -63,7 +63,7 @@ fn from_nothing(problem: &FrictionProblem, config: &Config) -> (Solution, Solver
 #[test]
 fn random_problems_of_every_kind_are_solved_from_nothing_as_the_slow_solver_solves_them() {
     for seed in 0..60 {
-        let kind = Kind::ALL[seed as usize % Kind::ALL.len()];
+        let kind = RandomProblem::ALL[seed as usize % RandomProblem::ALL.len()];
         let problem = random(kind, 4 + (5 * seed as usize) % 27, seed);
         let name = format!("{kind:?} {seed}");
         let (state, report) = from_nothing(&problem, &asked());
@@ -75,8 +75,8 @@ fn random_problems_of_every_kind_are_solved_from_nothing_as_the_slow_solver_solv
         let d = distance(&state.v, &slow.v);
         // See `agreement.rs`: with μ = 10 there are several answers.
         match kind {
-            Kind::HighFriction => {}
-            Kind::NearDegenerate => assert!(d < 1e6 * ASKED, "{name}: {d:e}"),
+            RandomProblem::HighFriction => {}
+            RandomProblem::NearDegenerate => assert!(d < 1e6 * ASKED, "{name}: {d:e}"),
             _ => assert!(d < 100.0 * ASKED, "{name}: {d:e}"),
         }
     }
@@ -154,11 +154,11 @@ fn extremes() {
     assert!(state.v.iter().all(|v| v.iter().all(|v| v.is_finite())));
 }
 
-/// What is kept is the best answer: a limit that ends the search early can only make it worse.
+/// The best answer is kept: a limit that ends the search early can only make it worse.
 #[test]
 fn what_is_not_solved_is_reported_and_never_worse_than_the_start() {
     for seed in 0..24 {
-        let kind = Kind::ALL[seed as usize % Kind::ALL.len()];
+        let kind = RandomProblem::ALL[seed as usize % RandomProblem::ALL.len()];
         let problem = random(kind, 25, seed);
         let mut last = f64::INFINITY;
         for max_iterations in [0, 1, 3, 10, 30] {
@@ -177,7 +177,7 @@ fn what_is_not_solved_is_reported_and_never_worse_than_the_start() {
 /// The answer is where it stays, and a second solve from it has nothing to do.
 #[test]
 fn an_answer_is_left_alone() {
-    let problem = random(Kind::Redundant, 20, 3);
+    let problem = random(RandomProblem::Redundant, 20, 3);
     let (state, _) = from_nothing(&problem, &asked());
     let mut again = state.clone();
     let report = solve(&problem, &mut again, &asked()).unwrap();
@@ -251,7 +251,7 @@ fn polishing_without_a_polishing_solver_is_refused() {
 fn a_polished_answer_rests() {
     let mut by_newton = 0;
     for seed in 0..24 {
-        let kind = Kind::ALL[seed as usize % Kind::ALL.len()];
+        let kind = RandomProblem::ALL[seed as usize % RandomProblem::ALL.len()];
         let problem = random(kind, 20, seed);
         let name = format!("{kind:?} {seed}");
         let config = polished(ASKED);
@@ -269,7 +269,7 @@ fn a_polished_answer_rests() {
         };
         let mut after = state.clone();
         run(&mut admm::Admm::new(one), &problem, &mut after).unwrap();
-        // Masses that differ by a million make as much of an imbalance.
+        // Masses that differ by a million make as large a momentum residual.
         let moved = distance(&after.v, &state.v);
         assert!(moved < 1e4 * ASKED, "{name}: {moved:e}");
     }
@@ -292,7 +292,12 @@ impl ContactSource for Late {
 /// Even those that are found when the splitting has no iterations left.
 #[test]
 fn contacts_that_come_late_are_in_the_polished_answer() {
-    for kind in [Kind::Sparse, Kind::Rigid, Kind::Compliant, Kind::Cohesive] {
+    for kind in [
+        RandomProblem::Sparse,
+        RandomProblem::Rigid,
+        RandomProblem::Compliant,
+        RandomProblem::Cohesive,
+    ] {
         let complete = random(kind, 24, 4);
         let mut late = complete.clone();
         late.contacts = ContactSet::default();
@@ -324,7 +329,7 @@ fn contacts_that_come_late_are_in_the_polished_answer() {
 #[test]
 fn polishing_that_fails_never_claims_and_never_worsens() {
     for seed in 0..24 {
-        let kind = Kind::ALL[seed as usize % Kind::ALL.len()];
+        let kind = RandomProblem::ALL[seed as usize % RandomProblem::ALL.len()];
         let problem = random(kind, 25, seed);
         let plain = admm::Config {
             max_iterations: 12,

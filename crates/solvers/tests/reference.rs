@@ -6,7 +6,7 @@ use std::sync::Arc;
 use stiction_contact::solver::{Solution, SolverReport, TaskStart, solve_alone};
 use stiction_contact::{
     CertifyConfig, Contact, FrictionProblem, certify,
-    generate::{Kind, incline, pulled_chain, random, stack},
+    generate::{RandomProblem, incline, pulled_chain, random, stack},
 };
 use stiction_math::{
     BlockPattern, LinearOperator, Mat3, PartShape, SystemMatrix, Vec3, nalgebra::DMatrix,
@@ -149,7 +149,7 @@ fn a_pulled_chain_slides_at_its_head_and_holds_at_its_tail() {
 
 #[test]
 fn random_problems_of_all_kinds_are_solved() {
-    for kind in Kind::ALL {
+    for kind in RandomProblem::ALL {
         for (size, seeds) in [(5, 30), (16, 20), (40, 4)] {
             for seed in 0..seeds {
                 let p = random(kind, size, seed);
@@ -167,7 +167,7 @@ fn random_problems_of_all_kinds_are_solved() {
 #[test]
 fn frictionless_problems_agree_with_trying_all_active_sets() {
     for seed in 0..20 {
-        let p = random(Kind::Frictionless, 12, seed);
+        let p = random(RandomProblem::Frictionless, 12, seed);
         let m = p.contacts.len();
         let n = 3 * p.blocks();
         let mut a = DMatrix::zeros(n, n);
@@ -219,12 +219,12 @@ fn frictionless_problems_agree_with_trying_all_active_sets() {
 
 #[test]
 fn a_solution_is_recognised_where_it_starts() {
-    let p = random(Kind::RankDeficient, 16, 1);
+    let p = random(RandomProblem::RankDeficient, 16, 1);
     let report = solved(&p);
     let (answer, again) = solve(&p, &Config::default(), Some(&report.r)).unwrap();
     assert!(again.converged && again.iterations <= 1);
     close(&answer.r, &report.r, 1e-9);
-    let p = random(Kind::Cohesive, 16, 1);
+    let p = random(RandomProblem::Cohesive, 16, 1);
     let report = solved(&p);
     let (_, again) = solve(&p, &Config::default(), Some(&report.r)).unwrap();
     assert!(again.converged && again.iterations <= 1);

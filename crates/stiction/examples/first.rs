@@ -40,7 +40,7 @@ fn main() -> Result<(), Error> {
         );
         let (sin, cos) = 20f64.to_radians().sin_cos();
         let expected = (0.5 * 9.81 * (sin - mu * cos)).max(0.0);
-        // A step of 10 ms is of first order: 1 % of the way in 100 steps.
+        // A step of 10 ms is of first order: 1 % of the path in 100 steps.
         assert!((moved - expected).abs() <= 0.011 * expected + 1e-9);
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! A gripper under force control: two fingers close on a block until they press with the force asked for,
+//! A gripper under force control: two fingers close on a block until they press with the requested force,
 //! and lift it.
 //!
 //! `cargo run --release -p stiction --example gripper`
@@ -38,7 +38,7 @@ fn main() -> Result<(), Error> {
     let h = world.time_step();
     let (mut closed, mut lifted) = (0.0, 0.0);
     while world.time() < 1.5 {
-        // How hard the left finger presses, and how far to close for the force asked for: an
+        // Force of the left finger, and the closing distance for the requested force: an
         // integral controller on the measured contact force.
         let pressing = -world.contact_force("left", "block")?.x;
         closed += ((FORCE - pressing) / GAIN).clamp(-0.1 * h, 0.1 * h);

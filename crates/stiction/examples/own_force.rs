@@ -7,7 +7,7 @@ use stiction::{
     Body, Error, Material, Obstacle, SceneBuilder, Vec3,
     bodies::{
         check,
-        elements::{Elements, Hessian, Local},
+        elements::{ElementDerivatives, Elements, Hessian},
     },
     math::Mat3,
 };
@@ -35,7 +35,7 @@ impl Elements<2> for Charges {
         [-g, g]
     }
 
-    fn local(&self, e: usize, x: &[Vec3; 2], kind: Hessian) -> Local<2> {
+    fn local(&self, e: usize, x: &[Vec3; 2], kind: Hessian) -> ElementDerivatives<2> {
         let d = x[1] - x[0];
         let (r, n) = (d.norm(), d.normalize());
         let along = n * n.transpose();
@@ -45,7 +45,7 @@ impl Elements<2> for Charges {
             Hessian::Projected => 0.0,
         };
         let k = (along * 2.0 + (Mat3::identity() - along) * across) * (self.strength / r.powi(3));
-        Local {
+        ElementDerivatives {
             energy: self.energy(e, x),
             gradient: self.gradient(e, x),
             hessian: [[k, -k], [-k, k]],

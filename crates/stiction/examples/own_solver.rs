@@ -1,5 +1,5 @@
 //! A contact solver of one's own, on a stored friction problem: Uzawa's iteration, judged by the certificate
-//! beside the solvers of the library.
+//! compared with the solvers of the library.
 //!
 //! `cargo run --release -p stiction --example own_solver [-- PROBLEM]`, where PROBLEM is a file that
 //! `stiction run SCENE --dump-problems` wrote. Without it, a stack of five nodes is solved.

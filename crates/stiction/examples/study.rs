@@ -5,7 +5,7 @@
 
 use stiction::{Body, Error, Obstacle, SceneBuilder};
 
-/// How far the top of two cards that lean against each other has sunk after half a second [m].
+/// Distance by which the top of two cards that lean against each other has sunk after half a second [m].
 fn sinking(mu: f64, lean: f64) -> Result<f64, Error> {
     let (length, thickness) = (0.1, 0.002);
     let (sin, cos) = lean.to_radians().sin_cos();

@@ -1,7 +1,7 @@
 //! Bodies and obstacles by name: reading and setting them between steps.
 
 use stiction_bodies::{
-    Body as ModelBody, Load, Model, State,
+    Body as ModelBody, BodyLoad, Model, State,
     energy::{angular_momentum, elastic_energy, kinetic_energy, momentum},
     motion::{Motion, Pose, Track},
     obstacle,
@@ -131,7 +131,7 @@ impl BodyMut<'_> {
         }
     }
 
-    /// Moves a rigid body to a pose without a velocity on the way. Contacts are found anew where it is.
+    /// Moves a rigid body to a pose without a velocity in between. Contacts are detected anew there.
     pub fn set_pose(&mut self, pose: &Pose) -> Result<(), Error> {
         self.finite(
             "the pose",
@@ -218,7 +218,7 @@ impl BodyMut<'_> {
             Some(s) if body.blocks.contains(&p.block) => Some(s.start),
             _ => None,
         });
-        // Of a rigid body the motion takes the pose at the start to the pose asked for.
+        // For a rigid body the motion takes the pose at the start to the requested pose.
         let about = pin.start;
         let to = match spin {
             Some(start) => {
@@ -264,7 +264,7 @@ impl BodyMut<'_> {
         }
     }
 
-    fn load(&mut self, change: impl FnOnce(&mut Load)) {
+    fn load(&mut self, change: impl FnOnce(&mut BodyLoad)) {
         let mut load = self.body().load.as_deref().cloned().unwrap_or_default();
         change(&mut load);
         self.simulation.set_load(self.index, load);
@@ -292,7 +292,7 @@ impl<'a> ObstacleRef<'a> {
         &self.obstacle.name
     }
 
-    /// Where its frame is.
+    /// Pose of its frame.
     pub fn pose(&self) -> Pose {
         self.obstacle.pose(self.time)
     }

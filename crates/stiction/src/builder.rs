@@ -122,7 +122,7 @@ impl SceneBuilder {
         Ok(self)
     }
 
-    /// Changes the model in a way that a scene cannot express, before it is finished: force models of
+    /// Makes a change to the model that a scene cannot express, before it is complete: force models of
     /// one's own, say.
     pub fn extend(
         mut self,
@@ -448,7 +448,7 @@ fn shape(kind: &str, keys: &[(&str, Value)]) -> Value {
     Value::InlineTable(shape)
 }
 
-/// Sets the value at a path of keys separated by dots; tables on the way are made, and replace what is no
+/// Sets the value at a path of keys separated by dots; missing tables are created, and replace what is no
 /// table.
 fn put(root: &mut Table, path: &str, value: Value) {
     match path.split_once('.') {

@@ -1,9 +1,9 @@
-//! Why a call failed.
+//! Errors of the library.
 
 use stiction_scene::SceneError;
 use stiction_sim::StepError;
 
-/// Why a call failed.
+/// Reason for which a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The scene was refused. The message has a line for each problem, with its place and remedy.
@@ -17,7 +17,7 @@ pub enum Error {
     Unknown {
         /// "body", "obstacle" or "probe".
         kind: &'static str,
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// The names that exist.
         known: Vec<String>,
@@ -29,7 +29,7 @@ pub enum Error {
         body: String,
         /// The kind of the body.
         is: String,
-        /// What the call needs.
+        /// Requirement of the call.
         needs: &'static str,
     },
     /// A list has the wrong length.

@@ -53,7 +53,13 @@
 //!
 //! # Features
 //!
-//! `files` (on by default): `record`, which writes frames, tables and checkpoints.
+//! All are on by default; without them the library has no command line, no plots and no files of its own.
+//!
+//! | feature | adds |
+//! | --- | --- |
+//! | `files` | the module `record`: frames, tables, summaries and checkpoints on disk |
+//! | `render` | pictures of recorded runs as PNG, curves as PNG and SVG, reports |
+//! | `fclib` | friction problems as FCLIB's HDF5 files |
 
 mod body;
 mod builder;

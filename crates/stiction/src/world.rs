@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use stiction_bodies::{State, obstacle::Obstacle};
-use stiction_contact::{Certificate, ContactState, Outcome};
+use stiction_contact::{Certificate, ContactOutcome, ContactState};
 use stiction_math::Vec3;
-use stiction_scene::{LoadOptions, Plan, Scene, SceneSource, load};
+use stiction_scene::{LoadOptions, RunPlan, Scene, SceneSource, load};
 use stiction_sim::{Controls, Memory, Simulation, StepReport};
 
 use crate::{
@@ -18,9 +18,9 @@ use crate::{
 /// Steps have the scene's length. A step either succeeds as a whole or changes nothing.
 pub struct World {
     simulation: Simulation,
-    plan: Plan,
+    plan: RunPlan,
     certificate: Certificate,
-    contacts: Vec<Outcome>,
+    contacts: Vec<ContactOutcome>,
     /// The value of each probe.
     probes: Vec<f64>,
 }
@@ -30,7 +30,7 @@ pub struct World {
 pub struct ContactReport<'a> {
     /// The names of the two bodies or obstacles.
     pub names: [&'a str; 2],
-    /// Where they touch at the start of the step [m].
+    /// Contact point at the start of the step [m].
     pub point: Vec3,
     /// Unit normal, from the second to the first.
     pub normal: Vec3,
@@ -62,7 +62,7 @@ pub struct Checkpoint {
     memory: Memory,
     controls: Controls,
     certificate: Certificate,
-    contacts: Vec<Outcome>,
+    contacts: Vec<ContactOutcome>,
     probes: Vec<f64>,
 }
 
@@ -118,7 +118,7 @@ impl World {
         Ok(report)
     }
 
-    /// Takes steps until the time is `end` [s], to half a step. Returns the worst certificate on the way.
+    /// Takes steps until the time is `end` [s], to half a step. Returns the worst certificate of these steps.
     pub fn run_until(&mut self, end: f64) -> Result<Certificate, Error> {
         let mut worst: Option<Certificate> = None;
         while self.time() + 0.5 * self.time_step() < end {
@@ -184,7 +184,7 @@ impl World {
     }
 
     /// Moves an obstacle to a pose by the end of the next step; it stays there until the next call.
-    /// Contact follows the whole way, and friction its velocity.
+    /// Contact follows the whole trajectory, and friction its velocity.
     pub fn move_obstacle(&mut self, name: &str, pose: &Pose) -> Result<(), Error> {
         let index = self.obstacle_index(name)?;
         move_obstacle(&mut self.simulation, index, pose)
@@ -280,7 +280,7 @@ impl World {
     }
 
     /// The scene's settings, probes and checks.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &RunPlan {
         &self.plan
     }
 

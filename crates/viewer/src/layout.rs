@@ -76,7 +76,7 @@ pub fn send(
     Ok(())
 }
 
-/// What curves are called in the plots, with units.
+/// Names the curves of the plots, with units.
 fn name_series(stream: &RecordingStream) -> Result<(), Error> {
     for (name, unit) in Certificate::FIELDS.iter().zip(Certificate::UNITS) {
         let (group, shown) = match (unit, stiction_cli::view::is_logarithmic(name)) {

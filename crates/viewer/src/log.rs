@@ -1,10 +1,10 @@
-//! From marks to the log calls of Rerun: the only way in which anything comes on the screen.
+//! From marks to the log calls of Rerun: the only place that draws.
 
 use rerun::{
     Arrows3D, Color, EntityPath, EntityPathPart, LineStrips3D, Mesh3D, Points3D, RecordingStream,
     Scalars, TimeColumn,
 };
-use stiction_cli::view::{Mark, News, What};
+use stiction_cli::view::{News, ViewMark, What};
 
 use crate::Error;
 
@@ -33,8 +33,8 @@ pub fn show(stream: &RecordingStream, news: News) -> Result<(), Error> {
     }
 }
 
-fn draw(stream: &RecordingStream, mark: Mark) -> Result<(), Error> {
-    let Mark { path, what } = mark;
+fn draw(stream: &RecordingStream, mark: ViewMark) -> Result<(), Error> {
+    let ViewMark { path, what } = mark;
     let place = || entity("", &path);
     match what {
         What::Surface {

@@ -21,7 +21,7 @@ use clap::Parser;
 use rerun::RecordingStreamBuilder;
 use stiction_cli::{replay::ReplayError, view::Follower};
 
-/// How often a run that is going on is looked at.
+/// Interval at which a run in progress is polled.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Look at a recorded run in the browser.
@@ -48,16 +48,16 @@ struct Args {
     paused: bool,
 }
 
-/// Why nothing can be shown.
+/// Reason for which nothing can be shown.
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error(transparent)]
     Replay(#[from] ReplayError),
     #[error("the viewer's log: {0}")]
     Log(#[from] rerun::RecordingStreamError),
-    #[error("cannot encode what is shown: {0}")]
+    #[error("cannot encode the recording: {0}")]
     Encode(#[from] rerun::SerializationError),
-    #[error("cannot write what is shown: {0}")]
+    #[error("cannot write the recording: {0}")]
     Flush(#[from] rerun::sink::SinkFlushError),
     #[error("cannot serve on this machine: {0}")]
     Serve(String),
@@ -67,7 +67,7 @@ enum Error {
 
 /// Set by Ctrl-C and by a request to terminate.
 static STOP: AtomicBool = AtomicBool::new(false);
-/// Set when the run that is followed has ended: whoever started it closes our standard input, even
+/// Set when the run that is followed has ended: the program that started it closes our standard input, even
 /// when it dies.
 static ENDED: AtomicBool = AtomicBool::new(false);
 
@@ -163,7 +163,7 @@ fn show(args: &Args) -> Result<(), Error> {
     if let Some((_, recording)) = &served {
         recording.finish();
     }
-    // The browser asks for what was recorded as long as the page is open.
+    // The browser requests recorded data as long as the page is open.
     while !stopped() {
         std::thread::sleep(INTERVAL);
     }

@@ -9,7 +9,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use re_web_viewer_server::WebViewerData;
 use rerun::{RecordingStream, RecordingStreamBuilder};
-use stiction_cli::view::serve::{Asset, Growing, Page};
+use stiction_cli::view::serve::{Asset, Growing, ServedPage};
 
 use crate::Error;
 
@@ -20,7 +20,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 pub fn serve(
     builder: RecordingStreamBuilder,
     port: u16,
-) -> Result<(RecordingStream, Page, Arc<Growing>), Error> {
+) -> Result<(RecordingStream, ServedPage, Arc<Growing>), Error> {
     let failed = |e: &dyn std::fmt::Display| Error::Serve(e.to_string());
     let file = tempfile::Builder::new()
         .prefix("stiction-")
@@ -42,7 +42,7 @@ pub fn serve(
         asset("re_viewer.js", SCRIPT, data.viewer_js()),
         asset("re_viewer_bg.wasm", "application/wasm", data.viewer_wasm()),
     ];
-    let page = Page::serve(port, assets, Arc::clone(&recording)).map_err(|e| failed(&e))?;
+    let page = ServedPage::serve(port, assets, Arc::clone(&recording)).map_err(|e| failed(&e))?;
     Ok((stream, page, recording))
 }
 

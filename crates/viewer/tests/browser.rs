@@ -23,7 +23,7 @@ use std::{
 
 use chromium::{Browser, Pixels};
 use stiction_cli::{
-    record::{Format, KeptScene, Recorder, RunFolder, RunInfo},
+    record::{FrameFormat, KeptScene, Recorder, RunFolder, RunInfo},
     scene::{LoadOptions, SceneSource, load},
 };
 
@@ -47,7 +47,7 @@ fn record(dir: &Path, scene: &str, frames: u64) {
         variant: plan.variant,
         hash: plan.hash,
         source: KeptScene::default(),
-        formats: vec![Format::Vtu],
+        formats: vec![FrameFormat::Vtu],
         contacts: false,
         probes: plan.probes,
         checks: plan.checks,

@@ -3,8 +3,8 @@
 use stiction_math::{Mat3, Vec3};
 
 use super::{
-    change::{MeshChange, Place, TopologyChange},
-    weights::Weights,
+    change::{BlockPosition, MeshChange, TopologyChange},
+    weights::WeightRows,
 };
 use crate::{
     model::{Body, Pin},
@@ -17,19 +17,19 @@ pub(super) struct Locator {
     /// The old triangles.
     triangles: Vec<[u32; 3]>,
     /// The old triangles at each old node.
-    around: Weights,
+    around: WeightRows,
     /// The new triangles that come from each old one.
-    children: Weights,
+    children: WeightRows,
 }
 
 impl Locator {
     pub fn new(change: &MeshChange, body: &Body) -> Self {
         let triangles = body.surface.triangles.clone();
-        let mut corners = Weights::default();
+        let mut corners = WeightRows::default();
         for t in &triangles {
             corners.push(t.map(|i| (i, 1.0)));
         }
-        let parents = Weights::among(change.origin.iter().map(|o| o.triangle));
+        let parents = WeightRows::among(change.origin.iter().map(|o| o.triangle));
         Self {
             around: corners.transposed(body.node_count()),
             children: parents.transposed(triangles.len()),
@@ -108,8 +108,8 @@ impl TopologyChange {
                 local,
             } => Stencil::Rigid {
                 block: match self.place(*block as usize) {
-                    Place::Same(block) => block as u32,
-                    Place::Changed(..) => *block,
+                    BlockPosition::Same(block) => block as u32,
+                    BlockPosition::Changed(..) => *block,
                 },
                 rigid: *rigid,
                 local: *local,
@@ -126,8 +126,8 @@ impl TopologyChange {
         let mut first = vec![0; self.changes().len()];
         for &(block, w) in entries {
             match self.place(block as usize) {
-                Place::Same(block) => out.push((block as u32, w)),
-                Place::Changed(change, node, after) => {
+                BlockPosition::Same(block) => out.push((block as u32, w)),
+                BlockPosition::Changed(change, node, after) => {
                     own[change].push((node, w));
                     first[change] = after;
                 }
@@ -151,11 +151,11 @@ impl TopologyChange {
             .collect();
         for (i, pin) in pins.iter().enumerate() {
             match self.place(pin.block) {
-                Place::Same(block) => out.push(Pin {
+                BlockPosition::Same(block) => out.push(Pin {
                     block,
                     ..pin.clone()
                 }),
-                Place::Changed(change, node, _) => of_node[change][node as usize] = Some(i),
+                BlockPosition::Changed(change, node, _) => of_node[change][node as usize] = Some(i),
             }
         }
         for (change, of_node) in self.changes().iter().zip(&of_node) {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use stiction_geometry::{CHILDREN, MeshError, TriMesh};
 
-use super::{anchor::Locator, weights::Weights};
+use super::{anchor::Locator, weights::WeightRows};
 use crate::{
     builder::BuildError,
     material::MembraneLaw,
@@ -20,9 +20,9 @@ pub struct MeshChange {
     /// The new triangles.
     pub triangles: Vec<[u32; 3]>,
     /// The new nodes in terms of the old ones: rest positions, positions and velocities.
-    pub nodes: Weights,
+    pub nodes: WeightRows,
     /// The old nodes as points of the new mesh.
-    pub old_nodes: Weights,
+    pub old_nodes: WeightRows,
     /// Source of each new triangle.
     pub origin: Vec<Origin>,
 }
@@ -99,7 +99,7 @@ impl MeshChange {
             body: shell.name.clone(),
             source,
         })?;
-        let mut nodes = Weights::among(0..n as u32);
+        let mut nodes = WeightRows::among(0..n as u32);
         for [a, b] in fine.edges {
             nodes.push([(a, 0.5), (b, 0.5)]);
         }
@@ -108,7 +108,7 @@ impl MeshChange {
             body,
             triangles: fine.triangles,
             nodes,
-            old_nodes: Weights::among(0..n as u32),
+            old_nodes: WeightRows::among(0..n as u32),
             origin: (0..shell.surface.triangles.len() as u32)
                 .flat_map(children)
                 .collect(),
@@ -220,21 +220,21 @@ impl TopologyChange {
 
     /// The change of the body that owns an old block, as an index into `changes`, and the block's
     /// number in the body; for a body that does not change, its number after the change.
-    pub(super) fn place(&self, block: usize) -> Place {
+    pub(super) fn place(&self, block: usize) -> BlockPosition {
         let b = self.blocks.partition_point(|r| r[0].end <= block);
         let Some([before, after]) = self.blocks.get(b) else {
-            return Place::Same(block);
+            return BlockPosition::Same(block);
         };
         let own = block - before.start;
         match self.of_body[b] {
-            Some(change) => Place::Changed(change as usize, own as u32, after.start as u32),
-            None => Place::Same(after.start + own),
+            Some(change) => BlockPosition::Changed(change as usize, own as u32, after.start as u32),
+            None => BlockPosition::Same(after.start + own),
         }
     }
 }
 
 /// Position of an old block after a change.
-pub(super) enum Place {
+pub(super) enum BlockPosition {
     /// In a body that changes: its change, the node, and the first block after the change.
     Changed(usize, u32, u32),
     /// In another body: its number after the change.

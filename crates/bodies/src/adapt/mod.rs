@@ -29,4 +29,4 @@ mod weights;
 pub use change::{AdaptError, MeshChange, Origin, TopologyChange};
 pub use topology::{ShellMesh, Topology};
 pub use transfer::Adaptation;
-pub use weights::Weights;
+pub use weights::WeightRows;

@@ -4,12 +4,12 @@ use stiction_math::Vec3;
 
 /// Points as weighted sums of numbered source points, one row each, stored one after the other.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Weights {
+pub struct WeightRows {
     start: Vec<u32>,
     entries: Vec<(u32, f64)>,
 }
 
-impl Default for Weights {
+impl Default for WeightRows {
     fn default() -> Self {
         Self {
             start: vec![0],
@@ -18,7 +18,7 @@ impl Default for Weights {
     }
 }
 
-impl Weights {
+impl WeightRows {
     /// Points that coincide with sources: point i is source `numbers[i]`.
     pub fn among(numbers: impl IntoIterator<Item = u32>) -> Self {
         let mut weights = Self::default();

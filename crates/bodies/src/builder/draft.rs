@@ -41,7 +41,7 @@ impl Draft {
 
     /// Binds the terms to the pattern of the body's matrix, in which the blocks of each list of
     /// `joined` are coupled as well. `body` is a name for errors.
-    pub fn bind(self, body: &str, joined: &[Vec<u32>]) -> Result<Bound, BuildError> {
+    pub fn bind(self, body: &str, joined: &[Vec<u32>]) -> Result<AssembledDraft, BuildError> {
         let elements = self.recipes.iter().flat_map(|r| r.cliques());
         let cliques = elements.chain(joined.iter().map(Vec::as_slice));
         let matrix = |source: ScatterError| BuildError::Matrix {
@@ -53,7 +53,7 @@ impl Draft {
         let mass = self.mass_matrix(&pattern);
         let terms: Result<Vec<Arc<dyn Term>>, ScatterError> =
             self.recipes.into_iter().map(|r| r.bind(&pattern)).collect();
-        Ok(Bound {
+        Ok(AssembledDraft {
             terms: terms.map_err(matrix)?,
             mass,
             pattern,
@@ -72,7 +72,7 @@ impl Draft {
 }
 
 /// A draft whose matrix has its pattern.
-pub(crate) struct Bound {
+pub(crate) struct AssembledDraft {
     pub terms: Vec<Arc<dyn Term>>,
     pub mass: Mass,
     pub pattern: Arc<BlockPattern>,

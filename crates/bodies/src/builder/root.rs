@@ -238,12 +238,12 @@ impl<'a> Soil<'a> {
                     let nodes = ends.iter().flat_map(Stencil::blocks).zip(weights).collect();
                     return vec![(Stencil::Nodes(nodes), 1.0, 0.0)];
                 }
-                let ways = corners.map(|v| p - self.positions[v as usize]);
+                let arms = corners.map(|v| p - self.positions[v as usize]);
                 // Together they are as stiff along the sheet as one spring; in the normal direction
                 // the rod's own stretching stiffness holds the node.
                 let mut sum = Mat3::zeros();
-                for way in &ways {
-                    let n = way.normalize();
+                for arm in &arms {
+                    let n = arm.normalize();
                     sum += n * n.transpose();
                 }
                 let flat = Mat3::identity() - normal * normal.transpose();
@@ -254,8 +254,8 @@ impl<'a> Soil<'a> {
                     .collect();
                 along.sort_by(f64::total_cmp);
                 let share = 1.0 / along[1].max(LEAST_SHARE);
-                let pairs = ends.into_iter().zip(ways);
-                pairs.map(|(end, way)| (end, share, way.norm())).collect()
+                let pairs = ends.into_iter().zip(arms);
+                pairs.map(|(end, arm)| (end, share, arm.norm())).collect()
             }
         }
     }

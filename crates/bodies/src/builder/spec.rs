@@ -2,7 +2,7 @@
 
 use stiction_math::Vec3;
 
-use crate::{drag::Drag, material::MassKind, model::Load};
+use crate::{drag::Drag, material::MassKind, model::BodyLoad};
 
 /// Properties common to all bodies.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct BodySpec {
     /// Acceleration in addition to gravity [m/s²].
     pub acceleration: Vec3,
     /// Additional external loads.
-    pub load: Option<Box<Load>>,
+    pub load: Option<Box<BodyLoad>>,
     /// Air drag.
     pub drag: Option<Drag>,
     /// Distribution of mass over nodes.

@@ -3,13 +3,13 @@
 use stiction_math::{Mat3, Svd3, Vec3, svd3};
 
 use crate::{
-    elements::{ElementError, Elements, Hessian, Local},
+    elements::{ElementDerivatives, ElementError, Elements, Hessian},
     solid::{IsotropicLaw, Modes},
 };
 
 /// A quadrature point of the energy density.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample<const K: usize> {
+pub struct QuadraturePoint<const K: usize> {
     /// Shape gradients λ∇W + W∇λ of the cell's nodes [1/m].
     pub gradients: [Vec3; K],
     /// Its volume [m³].
@@ -27,7 +27,7 @@ pub struct Blended<L, const K: usize> {
     nodes: Vec<[u32; K]>,
     /// The first sample of every cell, and the number of samples at the end.
     start: Vec<u32>,
-    samples: Vec<Sample<K>>,
+    samples: Vec<QuadraturePoint<K>>,
 }
 
 impl<L, const K: usize> Blended<L, K> {
@@ -45,7 +45,11 @@ impl<L, const K: usize> Blended<L, K> {
     ///
     /// # Errors
     /// If a sample has no volume, an invalid law index, or gradients that are not finite.
-    pub fn push(&mut self, nodes: [u32; K], samples: &[Sample<K>]) -> Result<(), ElementError> {
+    pub fn push(
+        &mut self,
+        nodes: [u32; K],
+        samples: &[QuadraturePoint<K>],
+    ) -> Result<(), ElementError> {
         for s in samples {
             let finite = s.gradients.iter().all(|g| g.iter().all(|x| x.is_finite()));
             if !(s.volume > 0.0 && s.volume.is_finite() && finite && s.law < 2) {
@@ -62,12 +66,12 @@ impl<L, const K: usize> Blended<L, K> {
         Ok(())
     }
 
-    fn of(&self, e: usize) -> &[Sample<K>] {
+    fn of(&self, e: usize) -> &[QuadraturePoint<K>] {
         &self.samples[self.start[e] as usize..self.start[e + 1] as usize]
     }
 }
 
-impl<const K: usize> Sample<K> {
+impl<const K: usize> QuadraturePoint<K> {
     /// F. Gradients sum to zero, so that differences to one node avoid cancellation far from the
     /// origin.
     #[inline]
@@ -91,7 +95,9 @@ impl<L: IsotropicLaw, const K: usize> Elements<K> for Blended<L, K> {
     }
 
     fn energy(&self, e: usize, x: &[Vec3; K]) -> f64 {
-        let of = |s: &Sample<K>| s.volume * self.laws[s.law].energy(&svd3(&s.deformation(x)).sigma);
+        let of = |s: &QuadraturePoint<K>| {
+            s.volume * self.laws[s.law].energy(&svd3(&s.deformation(x)).sigma)
+        };
         self.of(e).iter().map(of).sum()
     }
 
@@ -104,8 +110,8 @@ impl<L: IsotropicLaw, const K: usize> Elements<K> for Blended<L, K> {
         gradient
     }
 
-    fn local(&self, e: usize, x: &[Vec3; K], kind: Hessian) -> Local<K> {
-        let mut local = Local {
+    fn local(&self, e: usize, x: &[Vec3; K], kind: Hessian) -> ElementDerivatives<K> {
+        let mut local = ElementDerivatives {
             energy: 0.0,
             gradient: [Vec3::zeros(); K],
             hessian: [[Mat3::zeros(); K]; K],
@@ -136,7 +142,7 @@ impl<L: IsotropicLaw, const K: usize> Elements<K> for Blended<L, K> {
 /// g += V U diag(ψᵢ) Vᵀ ∇N.
 #[inline]
 fn add_stress<const K: usize>(
-    s: &Sample<K>,
+    s: &QuadraturePoint<K>,
     u: &Mat3,
     v: &Mat3,
     stress: &Vec3,

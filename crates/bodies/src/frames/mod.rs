@@ -42,5 +42,5 @@
 mod blended;
 mod skeleton;
 
-pub use blended::{Blended, Sample};
+pub use blended::{Blended, QuadraturePoint};
 pub use skeleton::{FrameError, MOST_FRAMES, Skeleton, SkinPoint};

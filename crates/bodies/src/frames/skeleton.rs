@@ -3,10 +3,10 @@
 
 use std::f64::consts::PI;
 
-use stiction_geometry::{Part, Plant, PlantVertex, Section, Station, shapes::ShapeError};
+use stiction_geometry::{Plant, PlantPart, PlantSection, PlantVertex, Station, shapes::ShapeError};
 use stiction_math::{Mat3, Vec3, sym_eig3};
 
-use super::{Blended, Sample};
+use super::{Blended, QuadraturePoint};
 use crate::{
     elements::ElementError,
     material::{SolidLaw, SolidMaterial},
@@ -111,7 +111,7 @@ struct Point {
 
 /// A part with its stations and the fields of its frames.
 struct Limb<'a> {
-    part: &'a Part,
+    part: &'a PlantPart,
     stations: Vec<Station>,
     /// Row by row along the spine.
     slots: Vec<Slot>,
@@ -220,13 +220,13 @@ impl Limb<'_> {
         let signs = [-1.0, 1.0];
         match self.part.section {
             // Four points with the second moments of a disc.
-            Section::Round { .. } => {
+            PlantSection::Round { .. } => {
                 let four = signs
                     .iter()
                     .flat_map(|a| signs.map(|b| (0.5 * a, 0.5 * b, 0.25 * PI)));
                 [four.collect(), vec![(0.0, 0.0, PI)]]
             }
-            Section::Flat { .. } => {
+            PlantSection::Flat { .. } => {
                 let columns = (self.part.frames[1] - 1).max(1);
                 let half = 1.0 / f64::from(columns);
                 let middle = (2 * j + 1) as f64 * half - 1.0;
@@ -406,7 +406,7 @@ impl Skeleton {
             }
             let nodes = std::array::from_fn(|i| 4 * cell.frames[i / 4] + (i % 4) as u32);
             samples.clear();
-            samples.extend(cell.points.iter().map(|p| Sample {
+            samples.extend(cell.points.iter().map(|p| QuadraturePoint {
                 gradients: std::array::from_fn(|i| p.gradients[i]),
                 volume: p.volume,
                 law: usize::from(p.middle),

@@ -1,10 +1,10 @@
 //! Shells and solids: nodes, elastic terms, a mass matrix.
 
-use stiction_math::{BlockMatrix, Part, PartShape, ScatterError, Vec3};
+use stiction_math::{BlockMatrix, MatrixPart, PartShape, ScatterError, Vec3};
 
 use super::{
-    BodyAt, Elastic, Inertia, Inertial, InnerDamping, Motion, StepDamping, StepEnd, StepPotential,
-    Structure, Weights,
+    BodyAt, Elastic, Inertia, Inertial, InnerDamping, StepDamping, StepEnd, StepMotion,
+    StepPotential, Structure, TermWeights,
 };
 use crate::{elements::Hessian, model::Deformable, split::BodySplit};
 
@@ -109,18 +109,18 @@ impl Elastic for Deformable {
         &self,
         at: &BodyAt<'_>,
         damping: &StepDamping<'_>,
-        weights: &Weights<'_>,
+        weights: &TermWeights<'_>,
         g: &mut [Vec3],
-        part: &mut Part,
+        part: &mut MatrixPart,
     ) -> Result<(), ScatterError> {
-        let Part::Sparse(a) = part else {
+        let MatrixPart::Sparse(a) = part else {
             return Ok(());
         };
         self.mass.add_to(weights.mass, a);
         if let Some(lagged) = damping.lagged {
             a.add_scaled(weights.damping, lagged)?;
         }
-        let Weights {
+        let TermWeights {
             hessian,
             gradient: s,
             stiffness: t,
@@ -216,7 +216,7 @@ impl StepPotential for Deformable {
     }
 }
 
-impl Motion for Deformable {
+impl StepMotion for Deformable {
     fn orientation(&self) -> Option<usize> {
         None
     }

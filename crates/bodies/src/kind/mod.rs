@@ -12,7 +12,7 @@ mod rods;
 
 use std::fmt;
 
-use stiction_math::{BlockMatrix, Mat3, Part, PartShape, Quat, ScatterError, Vec3};
+use stiction_math::{BlockMatrix, Mat3, MatrixPart, PartShape, Quat, ScatterError, Vec3};
 
 pub use open::{OpenKind, PerStep};
 
@@ -21,7 +21,7 @@ use crate::{
     material::Damping,
     model::{BodyKind, Deformable},
     rigid::Rigid,
-    rod::{Frames, Rods},
+    rod::{RodFrames, Rods},
     split::BodySplit,
     state::State,
 };
@@ -46,7 +46,7 @@ pub struct StepStart<'a> {
 
 impl<'a> StepStart<'a> {
     /// The start of a step from positions `x` [m] with the reference frames `frames`.
-    pub fn new(x: &'a [Vec3], frames: &'a Frames) -> Self {
+    pub fn new(x: &'a [Vec3], frames: &'a RodFrames) -> Self {
         Self {
             x,
             director: &frames.director,
@@ -107,7 +107,7 @@ pub struct StepDamping<'a> {
 
 /// Weights of g += s ∂E/∂x and A += m M + d D + t ∂²E/∂x².
 #[derive(Clone, Copy, Debug)]
-pub struct Weights<'a> {
+pub struct TermWeights<'a> {
     /// s of the elastic gradient; zero skips it.
     pub gradient: f64,
     /// m of the mass matrix.
@@ -137,7 +137,7 @@ pub struct StepEnd<'a> {
     /// Orientations of all rigid bodies.
     pub rotations: &'a mut [Quat],
     /// Reference frames of all rods.
-    pub frames: &'a mut Frames,
+    pub frames: &'a mut RodFrames,
     /// Quasi-static twists of all edges at the start of the step [rad], and which are prescribed;
     /// none leaves them unchanged.
     pub twists: Option<(&'a [f64], &'a [bool])>,
@@ -221,9 +221,9 @@ pub trait Elastic {
         &self,
         at: &BodyAt<'_>,
         damping: &StepDamping<'_>,
-        weights: &Weights<'_>,
+        weights: &TermWeights<'_>,
         g: &mut [Vec3],
-        part: &mut Part,
+        part: &mut MatrixPart,
     ) -> Result<(), ScatterError>;
 
     /// The elements with copies of their nodes, for integrators that solve elements one by one;
@@ -294,7 +294,7 @@ pub trait StepPotential {
 }
 
 /// Motion of a body at the end of a step.
-pub trait Motion {
+pub trait StepMotion {
     /// Index of the body's orientation in `State::rotations`, for a body that moves rigidly.
     fn orientation(&self) -> Option<usize>;
 
@@ -304,7 +304,7 @@ pub trait Motion {
 
 /// Everything that differs between kinds of bodies.
 pub trait Mechanics:
-    Structure + Inertia + Elastic + InnerDamping + StepPotential + Motion + fmt::Debug + Send + Sync
+    Structure + Inertia + Elastic + InnerDamping + StepPotential + StepMotion + fmt::Debug + Send + Sync
 {
 }
 
@@ -314,7 +314,7 @@ impl<T> Mechanics for T where
         + Elastic
         + InnerDamping
         + StepPotential
-        + Motion
+        + StepMotion
         + fmt::Debug
         + Send
         + Sync

@@ -1,10 +1,10 @@
 //! Rigid bodies: a linear and an angular block.
 
-use stiction_math::{BlockMatrix, Mat3, Part, PartShape, ScatterError, Vec3};
+use stiction_math::{BlockMatrix, Mat3, MatrixPart, PartShape, ScatterError, Vec3};
 
 use super::{
-    BodyAt, Elastic, Inertia, Inertial, InnerDamping, Motion, StepDamping, StepEnd, StepPotential,
-    Structure, Weights,
+    BodyAt, Elastic, Inertia, Inertial, InnerDamping, StepDamping, StepEnd, StepMotion,
+    StepPotential, Structure, TermWeights,
 };
 use crate::{
     elements::Hessian,
@@ -113,11 +113,11 @@ impl Elastic for Rigid {
         &self,
         at: &BodyAt<'_>,
         _: &StepDamping<'_>,
-        weights: &Weights<'_>,
+        weights: &TermWeights<'_>,
         _: &mut [Vec3],
-        part: &mut Part,
+        part: &mut MatrixPart,
     ) -> Result<(), ScatterError> {
-        let Part::Dense(a) = part else {
+        let MatrixPart::Dense(a) = part else {
             return Ok(());
         };
         for c in 0..3 {
@@ -197,7 +197,7 @@ impl StepPotential for Rigid {
     }
 }
 
-impl Motion for Rigid {
+impl StepMotion for Rigid {
     fn orientation(&self) -> Option<usize> {
         Some(self.index)
     }

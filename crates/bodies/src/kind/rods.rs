@@ -1,10 +1,10 @@
 //! Rods: nodes and twists, with banded matrices.
 
-use stiction_math::{BlockMatrix, Part, PartShape, ScatterError, Vec3};
+use stiction_math::{BlockMatrix, MatrixPart, PartShape, ScatterError, Vec3};
 
 use super::{
-    BodyAt, Elastic, Inertia, Inertial, InnerDamping, Motion, StepDamping, StepEnd, StepPotential,
-    StepStart, Structure, Weights,
+    BodyAt, Elastic, Inertia, Inertial, InnerDamping, StepDamping, StepEnd, StepMotion,
+    StepPotential, StepStart, Structure, TermWeights,
 };
 use crate::{
     elements::Hessian,
@@ -163,18 +163,18 @@ impl Elastic for Rods {
         &self,
         at: &BodyAt<'_>,
         damping: &StepDamping<'_>,
-        weights: &Weights<'_>,
+        weights: &TermWeights<'_>,
         g: &mut [Vec3],
-        part: &mut Part,
+        part: &mut MatrixPart,
     ) -> Result<(), ScatterError> {
-        let Part::Banded(a) = part else {
+        let MatrixPart::Banded(a) = part else {
             return Ok(());
         };
         let start = self.start_at(at);
         if weights.gradient != 0.0 {
             self.add_gradient(at.x, &start, weights.gradient, g);
         }
-        let Weights {
+        let TermWeights {
             hessian,
             mass,
             stiffness: t,
@@ -267,7 +267,7 @@ impl StepPotential for Rods {
     }
 }
 
-impl Motion for Rods {
+impl StepMotion for Rods {
     fn orientation(&self) -> Option<usize> {
         None
     }

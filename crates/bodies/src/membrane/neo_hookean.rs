@@ -24,7 +24,7 @@
 //! weakening are our own choice.
 
 use super::{RestTriangles, eig2, spread_hessian};
-use crate::elements::{ElementError, Elements, Hessian, Local, require};
+use crate::elements::{ElementDerivatives, ElementError, Elements, Hessian, require};
 use crate::square_term::square_term;
 use stiction_math::elementary::ln_1p;
 use stiction_math::{Mat3, Vec2, Vec3};
@@ -135,7 +135,7 @@ impl Elements<3> for NeoHookeanMembrane {
             .spread(e, &self.stress(&self.rest.deformation(e, x)).2)
     }
 
-    fn local(&self, e: usize, x: &[Vec3; 3], kind: Hessian) -> Local<3> {
+    fn local(&self, e: usize, x: &[Vec3; 3], kind: Hessian) -> ElementDerivatives<3> {
         let f = self.rest.deformation(e, x);
         let (density, [du, ddu, slope, curve], p) = self.stress(&f);
         let frame = Frame::new(&f);
@@ -174,7 +174,7 @@ impl Elements<3> for NeoHookeanMembrane {
         let turned =
             self.rest.gradients[e].map(|g| Vec2::new(v.x * g.x + v.y * g.y, v.x * g.y - v.y * g.x));
         let area = self.rest.areas[e];
-        Local {
+        ElementDerivatives {
             energy: density * area,
             gradient: self.rest.spread(e, &p),
             hessian: spread_hessian(area, &turned, &m),

@@ -14,7 +14,7 @@
 //! **Deviations** from [wang2011]: constant moduli per material; no strain-dependent table.
 
 use super::{RestTriangles, eig2, spread_hessian};
-use crate::elements::{ElementError, Elements, Hessian, Local, require};
+use crate::elements::{ElementDerivatives, ElementError, Elements, Hessian, require};
 use stiction_math::{Mat3, Vec3};
 
 /// Orthotropic stretch moduli [N/m], thickness included.
@@ -132,7 +132,7 @@ impl Elements<3> for StvkMembrane {
             .spread(e, &[f[0] * s[0] + f[1] * s[1], f[0] * s[1] + f[1] * s[2]])
     }
 
-    fn local(&self, e: usize, x: &[Vec3; 3], kind: Hessian) -> Local<3> {
+    fn local(&self, e: usize, x: &[Vec3; 3], kind: Hessian) -> ElementDerivatives<3> {
         let f = self.rest.deformation(e, x);
         let (density, s) = self.stress(&f);
         let gradient = self
@@ -152,7 +152,7 @@ impl Elements<3> for StvkMembrane {
             f22 * c.c22 + f11 * c.c33 + Mat3::from_diagonal_element(s[2]),
         ];
         let area = self.rest.areas[e];
-        Local {
+        ElementDerivatives {
             energy: density * area,
             gradient,
             hessian: spread_hessian(area, &self.rest.gradients[e], &m),

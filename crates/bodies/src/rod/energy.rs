@@ -8,7 +8,7 @@ use super::{
     RodStart, Rods, Strand, Twist,
     frames::reference_twist,
     strain::{Edge, VARIABLES, curvature, second_derivatives, strains},
-    twist::{self, Place},
+    twist::{self, InnerVertex},
     twist_place,
 };
 
@@ -322,7 +322,7 @@ impl Rods {
             let (a, edge) = (&pair[0], &pair[1]);
             let kb = a.t.cross(&edge.t) * (2.0 / (1.0 + a.t.dot(&edge.t)));
             let i = strand.edge + e + 1;
-            places.push(Place {
+            places.push(InnerVertex {
                 along: [a, edge].map(|e| [kb.dot(&e.d), kb.dot(&e.t.cross(&e.d))]),
                 reference: reference_twist((&a.t, &a.d), (&edge.t, &edge.d), at.twist[i]),
                 stiffness: self.stiffness(i),

@@ -10,7 +10,7 @@ use super::strain::Edge;
 
 /// The reference frames of all edges of all rods of a model.
 #[derive(Debug, Default, PartialEq)]
-pub struct Frames {
+pub struct RodFrames {
     /// d₁ of every edge, a unit vector.
     pub director: Vec<Vec3>,
     /// The twist of the reference frames between the edge before and this one [rad], not reduced to
@@ -23,7 +23,7 @@ pub struct Frames {
     pub held: Vec<bool>,
 }
 
-impl Clone for Frames {
+impl Clone for RodFrames {
     fn clone(&self) -> Self {
         let mut copy = Self::default();
         copy.clone_from(self);

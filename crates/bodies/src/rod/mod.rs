@@ -36,8 +36,8 @@ use rayon::prelude::*;
 use stiction_geometry::Strands;
 use stiction_math::{BandSize, BandedLayout, Vec3};
 
-pub use frames::{Frames, perpendicular, reference_angle, reference_twist, transport};
-pub use section::{Natural, RodMaterial, Section, Twist, shear_modulus};
+pub use frames::{RodFrames, perpendicular, reference_angle, reference_twist, transport};
+pub use section::{Natural, RodMaterial, RodSection, Twist, shear_modulus};
 pub use split::RodSplit;
 pub use strain::{Edge, Strain, VARIABLES, second_derivatives, strains};
 
@@ -55,10 +55,10 @@ pub struct Rods {
     nodes: Vec<u32>,
     /// The first block of every rod in the body's own numbering, and the number at the end.
     blocks: Vec<u32>,
-    /// The first edge in `Frames`.
+    /// The first edge in `RodFrames`.
     first_edge: usize,
     /// Stiffness and mass.
-    section: Section,
+    section: RodSection,
     /// Whether twists are degrees of freedom.
     twist: Twist,
     /// Rest positions of the nodes [m].
@@ -130,8 +130,8 @@ impl Rods {
         material: &RodMaterial,
         director: &Vec3,
         first_edge: usize,
-    ) -> Result<(Self, Frames), ElementError> {
-        let section = Section::from(material);
+    ) -> Result<(Self, RodFrames), ElementError> {
+        let section = RodSection::from(material);
         let mut blocks = vec![0];
         for s in 0..strands.len() {
             let n = strands.strand(s).len();
@@ -161,10 +161,10 @@ impl Rods {
         {
             return Err(ElementError::NonFinite { node });
         }
-        let mut frames = Frames {
+        let mut frames = RodFrames {
             director: Vec::with_capacity(edges),
             twist: vec![0.0; edges],
-            ..Frames::default()
+            ..RodFrames::default()
         };
         if material.twist == Twist::QuasiStatic {
             frames.angle = vec![0.0; edges];
@@ -306,7 +306,7 @@ impl Rods {
         strands.map(|(n, b)| (b[0] + n[1] - n[0]) as usize..b[1] as usize)
     }
 
-    /// The indices of the body's edges in `Frames`.
+    /// The indices of the body's edges in `RodFrames`.
     pub fn edges(&self) -> Range<usize> {
         self.first_edge..self.first_edge + self.length.len()
     }
@@ -371,7 +371,7 @@ impl Rods {
     }
 
     /// Stiffness and mass of the cross-section.
-    pub fn section(&self) -> &Section {
+    pub fn section(&self) -> &RodSection {
         &self.section
     }
 
@@ -405,7 +405,7 @@ impl Rods {
     }
 
     /// The body's part of the frames, with its blocks `x` at the start of the step.
-    pub fn start<'a>(&self, x: &'a [Vec3], frames: &'a Frames) -> RodStart<'a> {
+    pub fn start<'a>(&self, x: &'a [Vec3], frames: &'a RodFrames) -> RodStart<'a> {
         RodStart {
             x,
             director: &frames.director[self.edges()],
@@ -466,7 +466,7 @@ impl Rods {
     }
 
     /// Carries the reference frames from the body's blocks `from` to `to`: stage 7 of a step.
-    pub fn carry(&self, from: &[Vec3], to: &[Vec3], frames: &mut Frames) {
+    pub fn carry(&self, from: &[Vec3], to: &[Vec3], frames: &mut RodFrames) {
         let range = self.edges();
         let director = &mut frames.director[range.clone()];
         let twist = &mut frames.twist[range];

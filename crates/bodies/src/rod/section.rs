@@ -77,7 +77,7 @@ impl RodMaterial {
 
 /// The stiffnesses and masses of a cross-section.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Section {
+pub struct RodSection {
     /// Against stretching: E A [N].
     pub stretch: f64,
     /// Against bending towards m₁ and towards m₂: E I [N·m²].
@@ -91,7 +91,7 @@ pub struct Section {
     pub radius: f64,
 }
 
-impl From<&RodMaterial> for Section {
+impl From<&RodMaterial> for RodSection {
     fn from(m: &RodMaterial) -> Self {
         let [a, b] = m.radii;
         let area = PI * a * b;

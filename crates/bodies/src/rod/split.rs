@@ -23,7 +23,7 @@
 //!
 //! **Frames** are transported from the start of the step as everywhere, at the twists that minimise the
 //! energy there: θ lags behind x by one step. Both halves of a step then only lower the energy, and rest
-//! is the same as with any other integrator; on the way there is an error of first order in the step.
+//! is the same as with any other integrator; before that there is an error of first order in the step.
 //!
 //! **Rest.** Where a step begins within the tolerance of the loop, the loop ends after one iteration, which
 //! does not damp rounding: it grows until it reaches the tolerance, and a rod at rest moves by some hundred
@@ -36,7 +36,7 @@
 //! change of the strains over the step: E(z) + (β/2h) Σ K (s(z) − s(xᵗ))², which is
 //! ½ K (1 + β/h) (s − s*)² with s* between the natural strain and that at the start of the step.
 
-use stiction_math::{Mat3, Part, Vec3};
+use stiction_math::{Mat3, MatrixPart, Vec3};
 
 use super::{
     RodStart, Rods, Strand,
@@ -136,9 +136,9 @@ impl RodSplit {
     }
 
     /// Adds t Σ Dᵀ L D, and the mass matrix times `mass`, to a part of scalars or of bands.
-    pub fn add_matrix(&self, rods: &Rods, t: f64, mass: f64, part: &mut Part) {
+    pub fn add_matrix(&self, rods: &Rods, t: f64, mass: f64, part: &mut MatrixPart) {
         match part {
-            Part::Scalar(a) => {
+            MatrixPart::Scalar(a) => {
                 for (row, m) in a.rows_mut().iter_mut().zip(&rods.mass) {
                     row[2] += mass * m.x;
                 }
@@ -163,7 +163,7 @@ impl RodSplit {
                     }
                 }
             }
-            Part::Banded(a) => a.for_each_group(|mut group| {
+            MatrixPart::Banded(a) => a.for_each_group(|mut group| {
                 for lane in 0..group.matrices().len() {
                     let strand = rods.strand(group.matrices()[lane] as usize);
                     rods.add_mass(strand, mass, lane, &mut group);
@@ -178,7 +178,7 @@ impl RodSplit {
                 }
             }),
             // Rods have no other parts.
-            Part::Sparse(_) | Part::Dense(_) => {}
+            MatrixPart::Sparse(_) | MatrixPart::Dense(_) => {}
         }
     }
 

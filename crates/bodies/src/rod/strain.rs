@@ -7,7 +7,7 @@
 //! [bergou2008, Sect. 4.2], [bergou2010, Sect. 5]. The directors at a trial configuration are those of the start of
 //! the step, transported from the tangent t₀ that the edge had then to its tangent t now. The
 //! derivatives that [bergou2010] gives hold for transport along the path of the tangent; transport
-//! from a fixed t₀ turns the frame beside that by dψ = ½ κb(t, t₀)·dt (the area of the geodesic
+//! from a fixed t₀ turns the frame additionally by dψ = ½ κb(t, t₀)·dt (the area of the geodesic
 //! triangle t₀, t, t + dt on the sphere), which acts as a change of θ. With it, gradient and Hessian are exact for any distance from
 //! the start of the step.
 

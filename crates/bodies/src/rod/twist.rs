@@ -12,7 +12,7 @@
 
 /// The coefficients of an inner vertex.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct InnerVertex {
     /// κb·d₁, κb·d₂ with the reference frames of the edge before and of the edge after the vertex.
     pub along: [[f64; 2]; 2],
     /// The twist of the reference frames [rad].
@@ -54,7 +54,7 @@ impl Angle {
     }
 }
 
-impl Place {
+impl InnerVertex {
     fn slopes(&self, angles: [Angle; 2]) -> Slopes {
         // κb·m₁, κb·m₂ of both edges.
         let [[a1, a2], [b1, b2]] = std::array::from_fn(|side| {
@@ -77,8 +77,8 @@ impl Place {
 }
 
 /// E(θ) [J].
-fn energy(places: &[Place], angles: &[Angle]) -> f64 {
-    let one = |(place, angles): (&Place, &[Angle])| {
+fn energy(places: &[InnerVertex], angles: &[Angle]) -> f64 {
+    let one = |(place, angles): (&InnerVertex, &[Angle])| {
         let s = place.slopes([angles[0], angles[1]]).strain;
         (0..3)
             .map(|k| 0.5 * place.stiffness[k] * s[k] * s[k])
@@ -95,7 +95,7 @@ struct System {
 }
 
 impl System {
-    fn fill(&mut self, places: &[Place], angles: &[Angle], exact: bool) {
+    fn fill(&mut self, places: &[InnerVertex], angles: &[Angle], exact: bool) {
         self.gradient.fill(0.0);
         self.diagonal.fill(0.0);
         self.before.fill(0.0);
@@ -151,7 +151,7 @@ impl System {
 
 /// Minimises the energy over the angles `theta` [rad], one per edge, from the given values; those
 /// that are `held` are fixed.
-pub(super) fn relax(places: &[Place], held: &[bool], theta: &mut [f64]) {
+pub(super) fn relax(places: &[InnerVertex], held: &[bool], theta: &mut [f64]) {
     let n = theta.len();
     if places.is_empty() || held.iter().all(|h| *h) {
         return;

@@ -12,7 +12,7 @@
 //! that is positive semi-definite already.
 
 use super::IsotropicLaw;
-use crate::elements::{ElementError, Elements, Hessian, Local, gather_rest, require};
+use crate::elements::{ElementDerivatives, ElementError, Elements, Hessian, gather_rest, require};
 use stiction_math::{Mat3, Svd3, Vec3, psd3, svd3};
 
 /// A rest tetrahedron flatter than this fraction of its longest edge is refused.
@@ -129,7 +129,7 @@ impl<L: IsotropicLaw> Elements<4> for Tets<L> {
         Self::spread(&u, &(self.law.gradient(&sigma) * self.volumes[e]), &turned)
     }
 
-    fn local(&self, e: usize, x: &[Vec3; 4], kind: Hessian) -> Local<4> {
+    fn local(&self, e: usize, x: &[Vec3; 4], kind: Hessian) -> ElementDerivatives<4> {
         let Svd3 { u, sigma, v } = svd3(&self.deformation(e, x));
         let volume = self.volumes[e];
         let turned = self.gradients[e].map(|g| v.tr_mul(&g));
@@ -152,7 +152,7 @@ impl<L: IsotropicLaw> Elements<4> for Tets<L> {
             hessian[b][0] = hessian[0][b].transpose();
         }
         hessian[0][0] = -(hessian[0][1] + hessian[0][2] + hessian[0][3]);
-        Local {
+        ElementDerivatives {
             energy: self.law.energy(&sigma) * volume,
             gradient: Self::spread(&u, &(self.law.gradient(&sigma) * volume), &turned),
             hessian,

@@ -38,7 +38,8 @@ pub struct BenchArgs {
     /// Threads for the parallel figures; all cores by default.
     #[arg(long)]
     threads: Option<usize>,
-    /// Where `admm` and `block-slide` write their figures, and where `recording` writes (and removes) its runs.
+    /// Folder in which `admm` and `block-slide` write their figures, and `recording` writes (and
+    /// removes) its runs.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Detection: go on to two million triangles (6 GB of memory). `smooth`: also the largest ball.
@@ -79,19 +80,19 @@ enum Name {
     Assembly,
     /// Numeric factorisation and solve.
     Factor,
-    /// The method `admm` beside nested relaxation on model scenes, and what its parts are worth.
+    /// The method `admm` compared with nested relaxation on model scenes, and the effect of its parts.
     Admm,
     /// Banded factors of many rods, eight interleaved against one by one.
     Banded,
-    /// Where a sliding block stops with four schemes of friction.
+    /// Stopping point of a sliding block with four friction schemes.
     BlockSlide,
     /// Collision detection of two folded sheets, stage by stage, and how it scales.
     Detection,
-    /// Hair on a ball that is turned, beside the paper's table: time, contacts and memory.
+    /// Hair on a turning ball, compared with the paper's table: time, contacts and memory.
     HairyBall,
-    /// The contact projection of `admm` beside a memory triad.
+    /// The contact projection of `admm` compared with a memory triad.
     Projection,
-    /// What writing a run down costs, as a part of the run.
+    /// Cost of recording, as a fraction of the run.
     Recording,
     /// The direct and the iterative solver of the method `smooth` at three resolutions.
     Smooth,
@@ -146,7 +147,7 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
             return show(args.json, &rows, |r| banded::print(r));
         }
         Some(Name::HairyBall) => {
-            let plan = hairy_ball::Plan {
+            let plan = hairy_ball::HairyBallPlan {
                 after: args.after,
                 frames: args.frames,
             };
@@ -255,13 +256,13 @@ fn plan(scene: &str, overrides: &[String]) -> Result<stiction_scene::Scene, Fail
     stiction_scene::load(&source, &options).map_err(Failure::input)
 }
 
-/// One thread, and all that were asked for.
+/// One thread, and the requested number.
 fn thread_counts(asked: Option<usize>) -> Vec<usize> {
     let all = asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     if all > 1 { vec![1, all] } else { vec![1] }
 }
 
-/// Why a benchmark's model could not be made.
+/// Reason for which a benchmark's model could not be made.
 #[derive(Debug, thiserror::Error)]
 enum ModelError {
     #[error(transparent)]

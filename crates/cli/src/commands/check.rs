@@ -12,11 +12,11 @@ use super::{Failure, SceneArgs, job::Job, run::load, signals, with_threads};
 #[derive(Debug, Args)]
 pub struct CheckArgs {
     /// Scene files or names. By default all built-in scenes with checks; with --variant, those that
-    /// have the variant.
+    /// have the variant, and with `--variant quick` all of them: scenes without it are quick as they are.
     scenes: Vec<String>,
     #[command(flatten)]
     with: SceneArgs,
-    /// Check the variant `quick` of every scene that has one, and the others as they are.
+    /// Short for `--variant quick`.
     #[arg(long, conflicts_with = "variant")]
     quick: bool,
     /// Print one JSON document: a list of summaries.
@@ -28,7 +28,7 @@ pub fn main(args: CheckArgs) -> Result<ExitCode, Failure> {
     with_threads(args.with.threads, || check(&args))
 }
 
-/// The variant that `--quick` chooses.
+/// The variant that scenes have only where they need it: one without it is checked as it is.
 const QUICK: &str = "quick";
 
 /// The scenes to check.
@@ -36,11 +36,10 @@ fn names(args: &CheckArgs) -> Result<Vec<String>, Failure> {
     if !args.scenes.is_empty() {
         return Ok(args.scenes.clone());
     }
-    let has = |name: &String, s: &builtin::Builtin| s.variants().contains(name);
-    let wanted = args.with.variant.as_ref();
+    let wanted = args.with.variant.as_ref().filter(|name| *name != QUICK);
     let names: Vec<String> = builtin::list()
         .iter()
-        .filter(|s| wanted.is_none_or(|name| has(name, s)))
+        .filter(|s| wanted.is_none_or(|name| s.has_variant(name)))
         .map(|s| s.name.to_owned())
         .collect();
     match (names.is_empty(), wanted) {
@@ -52,15 +51,16 @@ fn names(args: &CheckArgs) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// The arguments for one scene: with `--quick`, its variant of that name if it has one.
+/// The arguments for one scene: with `--variant quick`, its variant of that name if it has one.
 fn arguments(args: &CheckArgs, scene: &str) -> Result<SceneArgs, Failure> {
     let mut with = args.with.clone();
-    if args.quick {
+    if args.quick || with.variant.as_deref() == Some(QUICK) {
         let variants = variants(&SceneSource::from_argument(scene)).map_err(Failure::input)?;
-        with.variant = variants.into_iter().find(|v| v == QUICK);
-        if with.variant.is_none() && !args.scenes.is_empty() {
+        let found = variants.into_iter().find(|v| v.name == QUICK);
+        if found.is_none() && !args.scenes.is_empty() {
             eprintln!("{scene} has no variant `{QUICK}`: it is checked as it is");
         }
+        with.variant = found.map(|v| v.name);
     }
     Ok(with)
 }
@@ -147,9 +147,9 @@ fn passed(summary: &Summary) -> bool {
 /// One check as a line of a table.
 pub fn line(check: &CheckResult) -> String {
     let bound = match (check.min, check.max) {
-        (Some(lo), Some(hi)) => format!("in [{lo:.9e}, {hi:.9e}]"),
-        (Some(lo), None) => format!("at least {lo:.6e}"),
-        (None, Some(hi)) => format!("at most {hi:.6e}"),
+        (Some(lo), Some(hi)) => format!("in [{}, {}]", number(lo), number(hi)),
+        (Some(lo), None) => format!("at least {}", number(lo)),
+        (None, Some(hi)) => format!("at most {}", number(hi)),
         (None, None) => "unbounded".to_owned(),
     };
     let when = match (check.from, check.to) {
@@ -162,7 +162,7 @@ pub fn line(check: &CheckResult) -> String {
         (true, Some(part)) => {
             return format!("{verdict} {}: {} {when}: {part}", check.name, check.of);
         }
-        _ => format!("{:.9e}", check.value),
+        _ => number(check.value),
     };
     let untested = check.untested.as_ref();
     let untested = untested.map_or_else(String::new, |part| format!("; untested: {part}"));
@@ -170,4 +170,53 @@ pub fn line(check: &CheckResult) -> String {
         "{verdict} {}: {} = {value} {when}, {bound}{untested}",
         check.name, check.of
     )
+}
+
+/// A number with up to eight significant digits, without trailing zeros; with a power of ten where that is shorter
+/// to read.
+fn number(x: f64) -> String {
+    let size = x.abs();
+    if x == 0.0 || !x.is_finite() {
+        return format!("{x}");
+    }
+    if (1e-3..1e6).contains(&size) {
+        let whole = size.log10().floor() as i32 + 1;
+        let text = format!("{x:.*}", (8 - whole).max(0) as usize);
+        return trimmed(&text).to_owned();
+    }
+    let text = format!("{x:.7e}");
+    match text.split_once('e') {
+        Some((digits, power)) => format!("{}e{power}", trimmed(digits)),
+        None => text,
+    }
+}
+
+/// Decimals without trailing zeros.
+fn trimmed(digits: &str) -> &str {
+    match digits.contains('.') {
+        true => digits.trim_end_matches('0').trim_end_matches('.'),
+        false => digits,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn numbers_are_short_and_keep_their_digits() {
+        for (x, text) in [
+            (0.0, "0"),
+            (19.62, "19.62"),
+            (1.511540684, "1.5115407"),
+            (-0.0012345678912, "-0.0012345679"),
+            (1e-9, "1e-9"),
+            (3.962567458e-18, "3.9625675e-18"),
+            (123456.0, "123456"),
+            (2.5e6, "2.5e6"),
+            (f64::INFINITY, "inf"),
+        ] {
+            assert_eq!(number(x), text);
+        }
+    }
 }

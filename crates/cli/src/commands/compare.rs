@@ -27,7 +27,7 @@ use super::{
 pub struct CompareArgs {
     /// A scene file, or the name of a built-in scene.
     scene: String,
-    /// What to compare: methods `admm,smooth`, or one with settings `'admm: method.sweeps=5;
+    /// Variants to compare: methods `admm,smooth`, or one with settings `'admm: method.sweeps=5;
     /// time.step=0.005'`. An empty method is the scene's own: `': time.step=0.005'`. May be repeated.
     #[arg(long = "with", value_name = "METHOD[: KEY=VALUE; …]", required = true)]
     with: Vec<Contenders>,
@@ -43,7 +43,7 @@ pub struct CompareArgs {
     /// Columns to plot, as for `stiction plot`.
     #[arg(long, value_delimiter = ',')]
     columns: Vec<String>,
-    /// Where to write runs, table and plots; `out/compare-NAME` by default.
+    /// Folder of runs, table and plots; `out/compare-NAME` by default.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print one JSON document: a list of rows.
@@ -60,7 +60,7 @@ struct Contender {
     settings: Vec<String>,
 }
 
-/// What one `--with` names.
+/// Contents of one `--with`.
 #[derive(Clone, Debug, PartialEq)]
 struct Contenders(Vec<Contender>);
 
@@ -73,7 +73,7 @@ impl FromStr for Contenders {
             let methods = text.split(',').map(str::trim).map(|method| {
                 if method.is_empty() || !word(method) {
                     return Err(format!(
-                        "`{method}` is no method; settings come after a colon: 'METHOD: KEY=VALUE; KEY=VALUE'"
+                        "`{method}` is not a method; settings come after a colon: 'METHOD: KEY=VALUE; KEY=VALUE'"
                     ));
                 }
                 Ok(Contender {
@@ -86,7 +86,7 @@ impl FromStr for Contenders {
         };
         let method = method.trim();
         if !word(method) {
-            return Err(format!("`{method}` before the colon is no method"));
+            return Err(format!("`{method}` before the colon is not a method"));
         }
         let settings: Vec<String> = split_settings(settings)
             .into_iter()
@@ -94,7 +94,7 @@ impl FromStr for Contenders {
             .filter(|s| !s.is_empty())
             .collect();
         if let Some(bad) = settings.iter().find(|s| !s.contains('=')) {
-            return Err(format!("`{bad}` is no KEY=VALUE"));
+            return Err(format!("`{bad}` is not of the form KEY=VALUE"));
         }
         let label = match (method, settings.join(", ")) {
             ("", all) => all,

@@ -9,7 +9,7 @@ use stiction_record::{
     read_table,
 };
 
-/// What is shown of the certificate if nothing is asked for.
+/// Columns of the certificate that are shown by default.
 const USUAL: [&str; 7] = [
     "residual",
     "creep",
@@ -29,7 +29,7 @@ const SIZE: (u32, u32) = (720, 440);
 /// A run as its folder keeps it.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// What it is called in legends.
+    /// Name in legends.
     pub label: String,
     /// Its summary.
     pub summary: Summary,

@@ -12,7 +12,7 @@ use stiction_geometry::{Finding, Severity, Strands, TetMesh, TriMesh};
 use stiction_math::Vec3;
 use stiction_record::{OVERLAPS, write_overlaps};
 use stiction_scene::{
-    Overlap, Scene, SceneSource,
+    OverlapPolicy, Scene, SceneSource,
     mesh_files::{self, strands},
 };
 
@@ -24,7 +24,7 @@ pub struct DoctorArgs {
     file: String,
     #[command(flatten)]
     with: SceneArgs,
-    /// Where `overlaps.vtu` is written if things of a scene overlap; the current folder by default.
+    /// Folder of `overlaps.vtu`, which is written if bodies overlap; the current folder by default.
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
     /// Print one JSON document.
@@ -60,7 +60,7 @@ pub fn main(args: DoctorArgs) -> Result<ExitCode, Failure> {
         warnings: 0,
     };
     if is_strands(&args.file) {
-        let strands = strands::load(Path::new(&args.file), &mesh_files::Limits::default());
+        let strands = strands::load(Path::new(&args.file), &mesh_files::MeshLimits::default());
         let strands = strands.map_err(|e| Failure::Input(miette!("{e}")))?;
         report.strands("strands", &strands);
     } else if is_mesh(&args.file) {
@@ -113,7 +113,7 @@ fn is_mesh(file: &str) -> bool {
 }
 
 fn mesh(file: &str, report: &mut Report) -> Result<(), Failure> {
-    let loaded = mesh_files::load(Path::new(file), &mesh_files::Limits::default())
+    let loaded = mesh_files::load(Path::new(file), &mesh_files::MeshLimits::default())
         .map_err(|e| Failure::Input(miette!("{e}")))?;
     for note in &loaded.notes {
         report.push("file", "note", note.clone(), "");
@@ -147,8 +147,8 @@ fn scene(args: &DoctorArgs, report: &mut Report) -> Result<(), Failure> {
             path.display()
         )));
     }
-    // Overlap is what a doctor is asked about: it is a finding, not a reason to leave.
-    let scene = load_with(&args.file, &args.with, Some(Overlap::Ignore))?;
+    // An overlap is a finding here, not a reason to stop.
+    let scene = load_with(&args.file, &args.with, Some(OverlapPolicy::Ignore))?;
     let (model, state) = (&scene.model, &scene.state);
     let mut surface = TriMesh::default();
     for body in &model.bodies {
@@ -208,7 +208,7 @@ fn scene(args: &DoctorArgs, report: &mut Report) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How many overlaps are listed one by one.
+/// Number of overlaps listed one by one.
 const LISTED: usize = 20;
 
 fn overlap(args: &DoctorArgs, scene: &Scene, report: &mut Report) -> Result<(), Failure> {
@@ -225,7 +225,7 @@ fn overlap(args: &DoctorArgs, scene: &Scene, report: &mut Report) -> Result<(), 
             ),
             false => (
                 "warning",
-                "they are pushed apart in the first step; `contact.overlap = \"resolve\"` does it gently",
+                "the run moves them apart; `contact.overlap = \"resolve\"` does so before the first step",
             ),
         };
         let part = format!("bodies `{}` and `{}`", o.first.name, o.second.name);

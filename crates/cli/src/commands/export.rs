@@ -9,8 +9,8 @@ use clap::Args;
 use miette::miette;
 use stiction_math::Vec3;
 use stiction_record::{
-    Cells, Format, Frame,
-    animation::{Animation, Moving, Shape, Whole},
+    Cells, Frame, FrameFormat,
+    animation::{AnimatedBody, AnimatedShape, Animation, Whole},
     file_stems, make_folder, sequence_path, write_obj, write_ply,
 };
 
@@ -21,10 +21,10 @@ use crate::replay::{Replay, SeenCells};
 pub struct ExportArgs {
     /// The folder of a run that wrote frames as vtu.
     dir: PathBuf,
-    /// What to write: usd, gltf (a file of the whole run), obj, ply (a file per body and frame).
+    /// Formats: usd, gltf (a file of the whole run), obj, ply (a file per body and frame).
     #[arg(short, long, value_delimiter = ',', required = true)]
     format: Vec<String>,
-    /// Where to; the folder of the run by default.
+    /// Folder to write to; the folder of the run by default.
     #[arg(short, long)]
     out: Option<PathBuf>,
     /// Leave obstacles out.
@@ -41,8 +41,8 @@ pub fn main(args: ExportArgs) -> Result<ExitCode, Failure> {
         let whole = Whole::ALL.iter().find(|(n, _)| n == name);
         match (whole, name.as_str()) {
             (Some((_, whole)), _) => wholes.push(*whole),
-            (None, "obj") => sequences.push(Format::Obj),
-            (None, "ply") => sequences.push(Format::Ply),
+            (None, "obj") => sequences.push(FrameFormat::Obj),
+            (None, "ply") => sequences.push(FrameFormat::Ply),
             _ => {
                 return Err(Failure::Input(miette!(
                     help = "known formats: usd, gltf, obj, ply; the run itself is vtu",
@@ -90,7 +90,7 @@ fn animation(replay: &Replay, bodies_only: bool) -> Result<Animation, Failure> {
             let at = match all.bodies.iter().position(|b| b.name == body.name) {
                 Some(known) => known,
                 None => {
-                    all.bodies.push(Moving::new(&body.name));
+                    all.bodies.push(AnimatedBody::new(&body.name));
                     all.bodies.len() - 1
                 }
             };
@@ -98,10 +98,10 @@ fn animation(replay: &Replay, bodies_only: bool) -> Result<Animation, Failure> {
         }
     }
     // Points of different meshes cannot be interpolated: programs need their velocities instead.
-    if all.bodies.iter().any(Moving::changes) {
+    if all.bodies.iter().any(AnimatedBody::changes) {
         for index in 0..replay.len() {
             for body in replay.shot(index)?.bodies {
-                let changing = |b: &&mut Moving| b.name == body.name && b.changes();
+                let changing = |b: &&mut AnimatedBody| b.name == body.name && b.changes();
                 if let Some(known) = all.bodies.iter_mut().find(changing) {
                     let velocities = body.velocities.iter().map(single).collect();
                     known.velocities.push(velocities);
@@ -116,11 +116,11 @@ fn single(p: &Vec3) -> [f32; 3] {
     [p.x as f32, p.y as f32, p.z as f32]
 }
 
-fn shape(cells: SeenCells) -> Shape {
+fn shape(cells: SeenCells) -> AnimatedShape {
     match cells {
-        SeenCells::Triangles(t) => Shape::Triangles(t),
-        SeenCells::Lines(l, radius) => Shape::Lines(l, radius as f32),
-        SeenCells::Balls(radii) => Shape::Balls(radii.iter().map(|r| *r as f32).collect()),
+        SeenCells::Triangles(t) => AnimatedShape::Triangles(t),
+        SeenCells::Lines(l, radius) => AnimatedShape::Lines(l, radius as f32),
+        SeenCells::Balls(radii) => AnimatedShape::Balls(radii.iter().map(|r| *r as f32).collect()),
     }
 }
 
@@ -128,7 +128,7 @@ fn shape(cells: SeenCells) -> Shape {
 fn write_sequences(
     replay: &Replay,
     out: &Path,
-    formats: &[Format],
+    formats: &[FrameFormat],
     bodies_only: bool,
 ) -> Result<usize, Failure> {
     let mut names: Vec<&str> = Vec::new();
@@ -158,7 +158,7 @@ fn write_sequences(
             };
             for format in formats {
                 let (ending, write): (_, fn(&Path, &Frame) -> _) = match format {
-                    Format::Ply => ("ply", write_ply),
+                    FrameFormat::Ply => ("ply", write_ply),
                     _ => ("obj", write_obj),
                 };
                 let stem = stem(&body.name).map_or("", String::as_str);

@@ -4,7 +4,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, ValueEnum};
 use stiction_geometry::shapes::{Groom, Scalp};
-use stiction_scene::mesh_files::{self, Limits, strands};
+use stiction_scene::mesh_files::{self, MeshLimits, strands};
 
 use super::{Failure, bad};
 
@@ -12,13 +12,13 @@ use super::{Failure, bad};
 pub struct GroomArgs {
     /// The strand file to write.
     out: PathBuf,
-    /// What the hair stands on: `sphere`, `half-sphere` (z > 0), or a file with a surface.
+    /// Surface of the hair: `sphere`, `half-sphere` (z > 0), or a file with a surface.
     #[arg(long, default_value = "sphere", value_name = "SCALP")]
     on: String,
     /// Radius of the sphere [m].
     #[arg(long, default_value_t = 0.1)]
     radius: f64,
-    /// How many strands.
+    /// Number of strands.
     #[arg(long, default_value_t = 1000)]
     count: u32,
     /// Length of each [m].
@@ -36,16 +36,16 @@ pub struct GroomArgs {
     /// Into how many clumps tips are gathered; none by default.
     #[arg(long, default_value_t = 0)]
     clumps: u32,
-    /// How far tips are moved towards that of their clump, from 0 to 1.
+    /// Displacement of tips towards that of their clump, from 0 to 1.
     #[arg(long, default_value_t = 0.5)]
     clumping: f64,
-    /// How far the middle lines of strands are from one another at least [m].
+    /// Least distance between the centrelines of strands [m].
     #[arg(long, default_value_t = 0.0)]
     apart: f64,
     /// Chooses waves, turns and places.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// How it is written.
+    /// Format of the file.
     #[arg(long, value_enum, default_value_t = Form::Double)]
     form: Form,
 }
@@ -67,7 +67,7 @@ pub fn main(args: GroomArgs) -> Result<ExitCode, Failure> {
         "sphere" => Scalp::Sphere { radius },
         "half-sphere" => Scalp::HalfSphere { radius },
         file => {
-            let mesh = mesh_files::load(file.as_ref(), &Limits::default());
+            let mesh = mesh_files::load(file.as_ref(), &MeshLimits::default());
             let mesh = mesh.map_err(Failure::input)?;
             let tets = || mesh.tets.as_ref().map(|tets| tets.surface().0);
             let surface = mesh.compact_surface().map(|(surface, _)| surface);
@@ -90,9 +90,9 @@ pub fn main(args: GroomArgs) -> Result<ExitCode, Failure> {
     }
     let made = groom.build().map_err(|e| bad(&e.to_string()))?;
     let form = match args.form {
-        Form::Text => strands::Form::Text,
-        Form::Double => strands::Form::Double,
-        Form::Single => strands::Form::Single,
+        Form::Text => strands::StrandFormat::Text,
+        Form::Double => strands::StrandFormat::Double,
+        Form::Single => strands::StrandFormat::Single,
     };
     // Numbers may overflow while strands grow, and in the form of half as many bytes.
     let fits = |x: &f64| match args.form {

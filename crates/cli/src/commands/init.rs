@@ -9,7 +9,7 @@ use super::Failure;
 
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// What the scene is about.
+    /// Kind of the scene.
     #[arg(value_enum, default_value = "cloth")]
     kind: SceneKind,
     /// The file to write; KIND.toml by default. An existing file is not overwritten.
@@ -17,7 +17,7 @@ pub struct InitArgs {
     out: Option<PathBuf>,
 }
 
-/// What a first scene is about.
+/// Kind of a first scene.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum SceneKind {
     /// A tablecloth falls on a ball and stays.

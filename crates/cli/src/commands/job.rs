@@ -6,10 +6,10 @@ use std::{
 };
 
 use miette::miette;
-use stiction_contact::file::{Solution, StoredProblem};
+use stiction_contact::file::{StoredProblem, StoredSolution};
 use stiction_record::{
-    Format, KeptMesh, KeptScene, RecordError, Recorder, RunFolder, RunInfo, SCENE_FILE, Status,
-    Summary,
+    FrameFormat, KeptMesh, KeptScene, RecordError, Recorder, RunFolder, RunInfo, SCENE_FILE,
+    Status, Summary,
 };
 use stiction_scene::{Scene, TimeSettings};
 use stiction_sim::{
@@ -33,7 +33,7 @@ pub struct Job {
     /// Look at it in the browser.
     pub view: bool,
     /// Formats of frames.
-    pub formats: Vec<Format>,
+    pub formats: Vec<FrameFormat>,
     /// Write down every contact of every step.
     pub contacts: bool,
     /// Test by exact arithmetic at every frame that no surfaces cross, and make it a check.
@@ -215,7 +215,7 @@ impl Job {
     }
 }
 
-/// A run on its way.
+/// A run in progress.
 struct Run {
     sim: Simulation,
     recorder: Recorder,
@@ -228,7 +228,7 @@ struct Run {
     every: Option<u64>,
 }
 
-/// How the steps of a run ended.
+/// End of the steps of a run.
 enum End {
     Done,
     Interrupted,
@@ -356,7 +356,7 @@ fn explain(dir: &Path, error: &StepError) -> Failure {
 }
 
 /// Refusal to resume a run of another scene than the one given, which names the differences; none if
-/// the checkpoint is of that scene, cannot be read or does not know its scene.
+/// the checkpoint is of that scene, cannot be read or does not contain its scene.
 fn another_scene(dir: &Path, hash: u64, now: &KeptScene) -> Option<Failure> {
     let stored = Recorder::stored_scene(dir).ok()?;
     let then = stored.source.filter(|_| stored.hash != hash)?;
@@ -418,7 +418,7 @@ fn dump(dir: &Path, scene: &str, sim: &Simulation) -> Result<(), RecordError> {
             r.resize(solved.r.len(), Default::default());
             r
         }),
-        solution: Some(Solution {
+        solution: Some(StoredSolution {
             v: solved.v.to_vec(),
             r: solved.r.to_vec(),
         }),

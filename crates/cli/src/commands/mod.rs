@@ -43,15 +43,15 @@ use crate::replay::ReplayError;
 #[command(name = "stiction", version, arg_required_else_help = true)]
 pub struct Cli {
     /// Colours in messages; NO_COLOR in the environment turns them off.
-    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
-    color: Colour,
+    #[arg(long, global = true, value_enum, default_value_t = ColourChoice::Auto, value_name = "WHEN")]
+    color: ColourChoice,
     #[command(subcommand)]
     command: Command,
 }
 
 /// When messages have colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Colour {
+pub enum ColourChoice {
     /// On a terminal, unless NO_COLOR is set.
     #[default]
     Auto,
@@ -87,7 +87,7 @@ enum Command {
     Plot(plot::PlotArgs),
     /// One scene with several methods and settings: a table and curves.
     Compare(compare::CompareArgs),
-    /// The analytic friction suite: closed forms beside what every method makes of them.
+    /// The analytic friction suite: every method compared with closed forms.
     Validate(validate::ValidateArgs),
     /// Solve stored friction problems, with any solver or with all.
     Solve(solve::SolveArgs),
@@ -99,7 +99,7 @@ enum Command {
     Man(pages::ManArgs),
 }
 
-/// What every command that loads a scene understands.
+/// Options of every command that loads a scene.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SceneArgs {
     /// The method, in place of the scene's.
@@ -137,7 +137,7 @@ fn known_methods<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), Fai
     }
 }
 
-/// Why a command ended without doing its work.
+/// Reason for which a command ended without doing its work.
 #[derive(Debug)]
 pub enum Failure {
     /// Bad usage or bad input: exit code 2.
@@ -242,7 +242,8 @@ fn with_threads<T: Send>(
     let mut builder = rayon::ThreadPoolBuilder::new();
     if let Some(n) = threads {
         if n == 0 || n > 1024 {
-            let message = format!("--threads {n}: between 1 and 1024 threads make sense");
+            let message =
+                format!("--threads {n}: the number of threads must be between 1 and 1024");
             return Err(Failure::Input(miette::miette!(
                 help = "leave it out to use all cores",
                 "{message}"

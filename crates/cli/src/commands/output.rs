@@ -30,7 +30,7 @@ macro_rules! eprintln {
     };
 }
 
-/// Why standard output ended, if it did.
+/// Error that ended standard output, if any.
 static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
 
 /// Writes to standard output until that fails.
@@ -54,11 +54,11 @@ pub fn finish() -> io::Result<()> {
 }
 
 /// Sets the colours of messages.
-pub fn colour(when: super::Colour) {
+pub fn colour(when: super::ColourChoice) {
     let on = match when {
-        super::Colour::Auto => return,
-        super::Colour::Always => true,
-        super::Colour::Never => false,
+        super::ColourChoice::Auto => return,
+        super::ColourChoice::Always => true,
+        super::ColourChoice::Never => false,
     };
     // Only the first hook counts, and this is the only one.
     let _ = miette::set_hook(Box::new(move |_| {

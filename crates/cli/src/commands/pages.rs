@@ -1,4 +1,4 @@
-//! `stiction completions` and `stiction man`: what a shell and `man` know of the program, made from the
+//! `stiction completions` and `stiction man`: shell completions and manual pages, made from the
 //! same description that reads the arguments.
 
 use std::{path::PathBuf, process::ExitCode};

@@ -5,7 +5,7 @@ use std::{io::IsTerminal, time::Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use stiction_sim::StepReport;
 
-/// How far a run has come.
+/// Progress bar of a run.
 pub struct Progress {
     bar: Option<ProgressBar>,
     quiet: bool,

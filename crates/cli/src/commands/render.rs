@@ -11,7 +11,7 @@ use stiction_record::picture::{
 };
 
 use super::{Failure, bad, with_threads};
-use crate::replay::{Replay, SeenCells, Touch};
+use crate::replay::{RecordedContact, Replay, SeenCells};
 
 #[derive(Debug, Args)]
 pub struct RenderArgs {
@@ -26,7 +26,7 @@ pub struct RenderArgs {
     /// The picture to write.
     #[arg(short, long, value_name = "FILE.png")]
     out: PathBuf,
-    /// Where the eye stands: `AZIMUTH,ELEVATION` in degrees.
+    /// Direction of the camera: `AZIMUTH,ELEVATION` in degrees.
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true, num_args = 1)]
     camera: Option<Vec<f64>>,
     /// Width and height in pixels.
@@ -52,7 +52,7 @@ pub fn main(args: RenderArgs) -> Result<ExitCode, Failure> {
 struct Drawn {
     time: f64,
     bodies: Vec<Surface>,
-    contacts: Vec<Touch>,
+    contacts: Vec<RecordedContact>,
 }
 
 /// A surface or the segments of rods, and whether it belongs to an obstacle.
@@ -232,7 +232,7 @@ fn drawn(replay: &Replay, index: usize) -> Result<Drawn, Failure> {
 }
 
 /// A contact with an arrow of its force at `scale` [m/N]; a short one would only be a blot.
-fn touch(contact: &Touch, scale: f64) -> PointView {
+fn touch(contact: &RecordedContact, scale: f64) -> PointView {
     let arrow = contact.force * scale;
     let arrow = (contact.state != ContactState::Open).then_some(arrow);
     PointView::contact(contact.point, contact.state, arrow)

@@ -40,7 +40,13 @@ impl FromStr for Requirement {
 impl Requirement {
     /// Takes a step's certificate; says how the step breaks the bound, if it does.
     pub fn step(&self, step: u64, time: f64, certificate: &Certificate) -> Option<String> {
-        let value = certificate.field(&self.0.field).unwrap_or(f64::NAN);
+        let CertificateBound { field, text, .. } = &self.0;
+        let Some(value) = certificate.field(field) else {
+            return Some(format!(
+                "the requirement {text} cannot be tested: the method solves no friction problem, so that \
+                 `{field}` does not apply to it"
+            ));
+        };
         self.0
             .is_broken_by(value)
             .then(|| self.message(step, time, value))
@@ -53,8 +59,7 @@ impl Requirement {
         steps: u64,
         recorder: &Recorder,
     ) -> Result<Option<String>, Failure> {
-        let at = Certificate::FIELDS.iter().position(|f| *f == self.0.field);
-        let worst = at.map(|at| recorder.history().certificate[at].max().max);
+        let worst = recorder.history().worst(&self.0.field);
         if steps == 0 || !worst.is_none_or(|worst| self.0.is_broken_by(worst)) {
             return Ok(None);
         }
@@ -105,6 +110,14 @@ mod tests {
             creep: 2e-9,
             ..fine
         };
+        let eliminated: Requirement = "eliminated<1e-9".parse().unwrap();
+        let said = eliminated.step(1, 0.01, &fine).unwrap();
+        assert!(said.contains("does not apply"), "{said}");
+        let known = Certificate {
+            eliminated: Some(1e-10),
+            ..fine
+        };
+        assert_eq!(eliminated.step(1, 0.01, &known), None);
         let said = creep.step(2, 0.02, &creeps).unwrap();
         assert!(said.contains("step 2") && said.contains("2e-9") && said.contains("creep<1e-9"));
         let lost = Certificate {

@@ -8,10 +8,10 @@ use std::{
 use clap::Args;
 use miette::miette;
 use stiction_record::{
-    CROSSINGS, CheckResult, Format, OVERLAPS, RecordError, RunFolder, Status, Summary,
+    CROSSINGS, CheckResult, FrameFormat, OVERLAPS, RecordError, RunFolder, Status, Summary,
     animation::Whole, write_overlaps,
 };
-use stiction_scene::{Kind, LoadOptions, Overlap, Scene, SceneError, SceneSource};
+use stiction_scene::{LoadOptions, OverlapPolicy, ProblemKind, Scene, SceneError, SceneSource};
 
 use super::{
     Failure, SceneArgs, export, fresh_folders,
@@ -30,7 +30,7 @@ pub struct RunArgs {
     scene: Option<String>,
     #[command(flatten)]
     with: SceneArgs,
-    /// Where to write; `out/NAME` by default.
+    /// Folder to write to; `out/NAME` by default.
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Stop after this many frames, whatever the scene's duration.
@@ -84,8 +84,11 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         Ok(scene) => scene,
         Err(error) => {
             // The message names one pair; the file shows them all.
-            if error.problems().iter().any(|p| p.kind() == Kind::Overlap)
-                && let Ok(scene) = try_load(name, &args.with, Some(Overlap::Ignore))
+            if error
+                .problems()
+                .iter()
+                .any(|p| p.kind() == ProblemKind::Overlap)
+                && let Ok(scene) = try_load(name, &args.with, Some(OverlapPolicy::Ignore))
                 && let Ok(folder) = claim(args, &scene)
                 && !folder.has_run()
             {
@@ -98,8 +101,8 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     if args.view {
         // Before hours of work, not after.
         view::find()?;
-        if !formats.contains(&Format::Vtu) {
-            formats.push(Format::Vtu);
+        if !formats.contains(&FrameFormat::Vtu) {
+            formats.push(FrameFormat::Vtu);
         }
     }
     let folder = claim(args, &scene)?;
@@ -110,7 +113,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
             folder.path().display()
         )));
     }
-    if !args.resume && scene.plan.contact.overlap == Overlap::Ignore {
+    if !args.resume && scene.plan.contact.overlap == OverlapPolicy::Ignore {
         show_overlaps(&scene, &folder, quiet)?;
     }
     let job = Job {
@@ -189,12 +192,20 @@ pub fn load(name: &str, with: &SceneArgs) -> Result<Scene, Failure> {
     load_with(name, with, None)
 }
 
-/// The same with another answer to overlap at the start than the scene's.
-pub fn load_with(name: &str, with: &SceneArgs, overlap: Option<Overlap>) -> Result<Scene, Failure> {
+/// Loads the scene with another policy for initial overlap than the scene's.
+pub fn load_with(
+    name: &str,
+    with: &SceneArgs,
+    overlap: Option<OverlapPolicy>,
+) -> Result<Scene, Failure> {
     try_load(name, with, overlap).map_err(Failure::input)
 }
 
-fn try_load(name: &str, with: &SceneArgs, overlap: Option<Overlap>) -> Result<Scene, SceneError> {
+fn try_load(
+    name: &str,
+    with: &SceneArgs,
+    overlap: Option<OverlapPolicy>,
+) -> Result<Scene, SceneError> {
     let source = SceneSource::from_argument(name);
     let options = LoadOptions {
         variant: with.variant.clone(),
@@ -230,17 +241,17 @@ fn show_overlaps(scene: &Scene, folder: &RunFolder, quiet: bool) -> Result<(), F
 fn formats(
     asked: Option<&[String]>,
     of_scene: &[String],
-) -> Result<(Vec<Format>, Vec<Whole>), Failure> {
+) -> Result<(Vec<FrameFormat>, Vec<Whole>), Failure> {
     let (mut found, mut wholes) = (Vec::new(), Vec::new());
     for name in asked.unwrap_or(of_scene) {
-        let format = Format::ALL.iter().find(|(n, _)| n == name);
+        let format = FrameFormat::ALL.iter().find(|(n, _)| n == name);
         let whole = Whole::ALL.iter().find(|(n, _)| n == name);
         match (format, whole) {
             (Some((_, format)), _) => found.push(*format),
             (None, Some((_, whole))) => wholes.push(*whole),
             (None, None) if name == "none" => {}
             (None, None) => {
-                let frames = Format::ALL.iter().map(|(n, _)| *n);
+                let frames = FrameFormat::ALL.iter().map(|(n, _)| *n);
                 let known: Vec<&str> = frames.chain(Whole::ALL.iter().map(|(n, _)| *n)).collect();
                 return Err(Failure::Input(miette!(
                     help = format!("known formats: {}, none", known.join(", ")),
@@ -249,13 +260,13 @@ fn formats(
             }
         }
     }
-    if !wholes.is_empty() && !found.contains(&Format::Vtu) {
-        found.push(Format::Vtu);
+    if !wholes.is_empty() && !found.contains(&FrameFormat::Vtu) {
+        found.push(FrameFormat::Vtu);
     }
     Ok((found, wholes))
 }
 
-/// What failed, on standard error: all that a quiet run says.
+/// Prints failures on standard error: all output of a quiet run.
 fn failures(summary: &Summary, judged: bool) {
     if !is_certified(summary) {
         eprintln!("{NOT_A_NUMBER}");
@@ -272,20 +283,20 @@ const NOT_A_NUMBER: &str = "  FAIL the certificate of a step has a value that is
 
 /// One requirement as a line.
 fn requirement_line(required: &CheckResult) -> String {
-    format!(
-        "{} --require {}: worst of all steps {:.9e}",
-        if required.passed { "  ok  " } else { "  FAIL" },
-        required.name,
-        required.value
-    )
+    let found = match &required.untested {
+        Some(reason) => format!("not tested, {reason}"),
+        None => format!("worst of all steps {:.9e}", required.value),
+    };
+    let verdict = if required.passed { "  ok  " } else { "  FAIL" };
+    format!("{verdict} --require {}: {found}", required.name)
 }
 
-/// The largest certificate bounds of steps whose solver stopped at its iteration limit, and whether the
+/// The largest certificate bounds of steps that the solver did not solve to its tolerance, and whether the
 /// scene's own checks accept them.
 fn unconverged(summary: &Summary) -> String {
     let worst = |name: &str| summary.certificate.get(name).map_or(f64::NAN, |b| b.max);
-    let of =
-        |c: &&CheckResult| matches!(c.of.as_str(), "certificate.residual" | "certificate.linear");
+    let bounded = ["residual", "linear", "eliminated"].map(|f| format!("certificate.{f}"));
+    let of = |c: &&CheckResult| bounded.contains(&c.of);
     let bounds: Vec<&CheckResult> = summary.checks.iter().filter(of).collect();
     let matters = match (bounds.is_empty(), bounds.iter().all(|c| c.passed)) {
         (true, _) => {
@@ -295,9 +306,13 @@ fn unconverged(summary: &Summary) -> String {
         (false, true) => "this meets the scene's checks",
         (false, false) => "this does not meet the scene's checks; raise `method.max_iterations`",
     };
+    let eliminated = match summary.certificate.get("eliminated") {
+        Some(bound) => format!(", with velocities eliminated {:.1e} m/s", bound.max),
+        None => String::new(),
+    };
     format!(
-        "{} of {} steps ended at the iteration limit above the solver's tolerance; over the run the \
-         residual is at most {:.1e} m/s, of the linear problem {:.1e} m/s: {matters}",
+        "{} of {} steps ended above the solver's tolerance; over the run the residual is at most {:.1e} \
+         m/s{eliminated}, of the linear problem {:.1e} m/s: {matters}",
         summary.unconverged_steps,
         summary.steps,
         worst("residual"),
@@ -344,8 +359,12 @@ fn report(summary: &Summary, dir: &Path, verbose: bool) {
     }
     if summary.contacts.max > 0.0 {
         let worst = |name: &str| summary.certificate.get(name).map_or(f64::NAN, |b| b.max);
+        let eliminated = match summary.certificate.get("eliminated") {
+            Some(bound) => format!(" ({:.1e} m/s with velocities eliminated)", bound.max),
+            None => String::new(),
+        };
         println!(
-            "certificate, worst step: residual {:.1e} m/s, creep {:.1e} m/s, penetration {:.1e} m, momentum residual {:.1e} m/s",
+            "certificate, worst step: residual {:.1e} m/s{eliminated}, creep {:.1e} m/s, penetration {:.1e} m, momentum residual {:.1e} m/s",
             worst("residual"),
             worst("creep"),
             worst("penetration"),

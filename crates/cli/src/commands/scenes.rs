@@ -9,14 +9,14 @@ use super::Failure;
 
 #[derive(Debug, Args)]
 pub struct ScenesArgs {
-    /// Print this scene.
+    /// Print this scene, and its variants as comments at the end.
     name: Option<String>,
 }
 
 pub fn main(args: ScenesArgs) -> Result<ExitCode, Failure> {
     match args.name {
         Some(name) => match builtin::get(&name) {
-            Some(scene) => print!("{}", scene.text),
+            Some(scene) => print!("{}{}", scene.text, listed(&scene)),
             None => {
                 // Loading explains which scenes there are and which one may be meant.
                 load(&SceneSource::Builtin(name), &LoadOptions::default())
@@ -32,11 +32,33 @@ pub fn main(args: ScenesArgs) -> Result<ExitCode, Failure> {
             for scene in builtin::list() {
                 let variants = match scene.variants() {
                     none if none.is_empty() => String::new(),
-                    some => format!(" [{}]", some.join(", ")),
+                    some => {
+                        let names: Vec<String> = some.into_iter().map(|v| v.name).collect();
+                        format!(" [{}]", names.join(", "))
+                    }
                 };
                 println!("{:width$}  {}{variants}", scene.name, scene.description());
             }
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The variants of a scene as comments, so that what is printed stays a scene.
+fn listed(scene: &builtin::Builtin) -> String {
+    let variants = scene.variants();
+    let width = variants.iter().map(|v| v.name.len()).max();
+    let Some(width) = width else {
+        return String::new();
+    };
+    let mut text = format!(
+        "\n# Variants, to be run with `stiction run {} --variant NAME`:\n",
+        scene.name
+    );
+    for variant in variants {
+        let line = format!("#   {:width$}  {}", variant.name, variant.description);
+        text += line.trim_end();
+        text += "\n";
+    }
+    text
 }

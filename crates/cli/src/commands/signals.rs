@@ -45,7 +45,7 @@ pub fn catch() {
         thread::spawn(|| {
             thread::sleep(GRACE);
             if !SAVING.load(Ordering::SeqCst) {
-                eprintln!("stopped in the middle of a step; the last checkpoint stands");
+                eprintln!("stopped in the middle of a step; the last checkpoint is kept");
                 process::exit(INTERRUPTED.into());
             }
         });
@@ -149,7 +149,7 @@ mod tests {
             let mut rest = String::new();
             said.read_to_string(&mut rest).unwrap();
             assert_eq!(
-                rest.contains("the last checkpoint stands"),
+                rest.contains("the last checkpoint is kept"),
                 forced,
                 "{kind}: {rest}"
             );

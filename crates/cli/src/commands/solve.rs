@@ -25,7 +25,7 @@ use stiction_solvers::{SOLVERS, SolverEntry};
 
 use super::{Failure, with_threads};
 use answer::AnswerFormat;
-use case::{Answer, Case};
+use case::{CertifiedSolution, SolveCase};
 
 #[derive(Debug, Args)]
 pub struct SolveArgs {
@@ -72,7 +72,7 @@ fn solver_names() -> PossibleValuesParser {
         .into()
 }
 
-/// What a solver made of a problem.
+/// Result of a solver for a problem.
 #[derive(Debug, Serialize)]
 struct Outcome {
     file: String,
@@ -97,7 +97,7 @@ struct Outcome {
     warnings: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    /// Time [s], iterations and error [m/s] on the way.
+    /// Time [s], iterations and error [m/s] during the solve.
     #[serde(skip)]
     curve: Vec<(f64, usize, f64)>,
 }
@@ -145,7 +145,7 @@ fn solve(args: &SolveArgs) -> Result<ExitCode, Failure> {
     // All files are read first: bad input is refused before anything is done.
     let mut cases = Vec::new();
     for path in &args.files {
-        let case = Case::read(path.clone())?;
+        let case = SolveCase::read(path.clone())?;
         for warning in &case.warnings {
             eprintln!("warning: {}: {warning}", path.display());
         }
@@ -155,7 +155,7 @@ fn solve(args: &SolveArgs) -> Result<ExitCode, Failure> {
     let mut outcomes = Vec::new();
     let mut answers = Vec::new();
     for case in &cases {
-        let mut best: Option<Answer> = None;
+        let mut best: Option<CertifiedSolution> = None;
         for solver in &solvers {
             let (outcome, answer) = one(case, solver, args, folder.is_some())?;
             if !args.json {
@@ -167,7 +167,9 @@ fn solve(args: &SolveArgs) -> Result<ExitCode, Failure> {
             if let (Some((path, format)), Some(answer)) = (answer_file, &answer) {
                 answer::write(path, format, case, &outcome, answer).map_err(Failure::run)?;
             }
-            let error = |a: &Option<Answer>| a.as_ref().map_or(f64::INFINITY, Answer::error);
+            let error = |a: &Option<CertifiedSolution>| {
+                a.as_ref().map_or(f64::INFINITY, CertifiedSolution::error)
+            };
             if error(&answer) < error(&best) {
                 best = answer;
             }
@@ -200,11 +202,11 @@ fn solve(args: &SolveArgs) -> Result<ExitCode, Failure> {
 }
 
 fn one(
-    case: &Case,
+    case: &SolveCase,
     solver: &SolverEntry,
     args: &SolveArgs,
     watched: bool,
-) -> Result<(Outcome, Option<Answer>), Failure> {
+) -> Result<(Outcome, Option<CertifiedSolution>), Failure> {
     let target = |limit: usize| Target {
         error: args.tolerance,
         max_iterations: limit,
@@ -269,7 +271,9 @@ fn one(
             }
             limit = (limit + 1).max(limit * 5 / 4);
         }
-        let error = answer.as_ref().map_or(f64::INFINITY, Answer::error);
+        let error = answer
+            .as_ref()
+            .map_or(f64::INFINITY, CertifiedSolution::error);
         let before = outcome.curve.last().map_or((0.0, 0), |p| (p.0, p.1));
         let last = (
             seconds.max(before.0),

@@ -10,12 +10,12 @@ use miette::miette;
 use serde::Serialize;
 use stiction_record::{
     atomic,
-    report::{Mark, Page},
+    report::{ReportPage, RowMark},
 };
 use stiction_sim::Registry;
 
 use super::{Failure, fresh_folder, known_methods, with_threads};
-use crate::validate::{self, Case, Row, Verdict};
+use crate::validate::{self, CaseVerdict, Row, ValidationCase};
 
 #[derive(Debug, Args)]
 pub struct ValidateArgs {
@@ -31,7 +31,7 @@ pub struct ValidateArgs {
     /// List the cases and run nothing.
     #[arg(long)]
     list: bool,
-    /// Where to write report.html and report.json; `out/validation` by default.
+    /// Folder of report.html and report.json; `out/validation` by default.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Threads to use; all cores by default.
@@ -42,7 +42,7 @@ pub struct ValidateArgs {
     json: bool,
 }
 
-/// What `report.json` holds.
+/// Contents of `report.json`.
 #[derive(Serialize)]
 struct Report<'a> {
     version: &'static str,
@@ -50,7 +50,7 @@ struct Report<'a> {
     passed: usize,
     failed: usize,
     refused: usize,
-    verdicts: &'a [Verdict],
+    verdicts: &'a [CaseVerdict],
 }
 
 pub fn main(args: ValidateArgs) -> Result<ExitCode, Failure> {
@@ -172,11 +172,11 @@ fn print(report: &Report<'_>, dir: &Path) {
 
 fn write_page(
     path: &Path,
-    cases: &[Case],
+    cases: &[ValidationCase],
     report: &Report<'_>,
     command: &str,
 ) -> Result<(), Failure> {
-    let mut page = Page::new("Validation of friction");
+    let mut page = ReportPage::new("Validation of friction");
     page.text(&format!(
         "Stiction {}, `{command}`: {} passed, {} failed, {} refused by a method that cannot run the case. \
          Every number stands beside its closed form, with the difference that is allowed, the reason for \
@@ -184,7 +184,7 @@ fn write_page(
          `stiction plot DIR` to see it.",
         report.version, report.passed, report.failed, report.refused
     ));
-    let overview: Vec<(Mark, Vec<String>)> = report
+    let overview: Vec<(RowMark, Vec<String>)> = report
         .verdicts
         .iter()
         .map(|v| {
@@ -212,7 +212,7 @@ fn write_page(
             if let Some(why) = &v.why {
                 page.preformatted(why);
             }
-            let rows: Vec<(Mark, Vec<String>)> = v.rows.iter().map(cells).collect();
+            let rows: Vec<(RowMark, Vec<String>)> = v.rows.iter().map(cells).collect();
             if !rows.is_empty() {
                 page.table(
                     &[
@@ -235,15 +235,15 @@ fn write_page(
     page.write(path).map_err(Failure::run)
 }
 
-fn mark(status: &str) -> Mark {
+fn mark(status: &str) -> RowMark {
     match status {
-        "passed" => Mark::Good,
-        "failed" => Mark::Bad,
-        _ => Mark::None,
+        "passed" => RowMark::Good,
+        "failed" => RowMark::Bad,
+        _ => RowMark::None,
     }
 }
 
-fn cells(r: &Row) -> (Mark, Vec<String>) {
+fn cells(r: &Row) -> (RowMark, Vec<String>) {
     let cells = vec![
         r.quantity.clone(),
         with_unit(r.expected, r.unit),
@@ -253,5 +253,12 @@ fn cells(r: &Row) -> (Mark, Vec<String>) {
         r.reason.clone(),
         format!("`{}`", r.command),
     ];
-    (if r.passed { Mark::Good } else { Mark::Bad }, cells)
+    (
+        if r.passed {
+            RowMark::Good
+        } else {
+            RowMark::Bad
+        },
+        cells,
+    )
 }

@@ -87,7 +87,7 @@ impl Viewer {
     }
 }
 
-/// The program: beside this one, or where programs are looked for.
+/// The viewer program: next to this one, or in the search path.
 pub fn find() -> Result<PathBuf, Failure> {
     let name = format!("{PROGRAM}{}", env::consts::EXE_SUFFIX);
     let beside = env::current_exe().ok();

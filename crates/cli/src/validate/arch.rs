@@ -1,12 +1,12 @@
 //! A masonry arch: rigid voussoirs held by nothing but contact and friction.
 
 use super::{
-    Case, Experiment, Findings, Lab, Row, Trouble,
+    Experiment, Findings, Lab, Row, Trouble, ValidationCase,
     lab::{REST, over_time},
 };
 
-pub fn cases() -> [Case; 1] {
-    [Case {
+pub fn cases() -> [ValidationCase; 1] {
+    [ValidationCase {
         name: "arch",
         title: "A semicircular arch of voussoirs stands if it is thick enough.",
         closed_form: "It stands iff a line of thrust fits into it: for many voussoirs iff t/R > 0.1075 (Milankovitch, Heyman).",
@@ -18,7 +18,7 @@ pub fn cases() -> [Case; 1] {
 const VOUSSOIRS: usize = 16;
 const SIZE: (f64, f64, f64) = (1.0, 0.001, 0.2);
 
-/// How well a line of thrust fits into the arch of thickness `t`: not negative if one does.
+/// Margin of the line of thrust in the arch of thickness `t`: not negative if one fits.
 ///
 /// By symmetry the crown bears a horizontal thrust H at the height y, without shear. Voussoirs 1 to k from there have the
 /// weight k and centres x_j; moments about the point at the radius ρ of joint k, at the angle θ from the crown:

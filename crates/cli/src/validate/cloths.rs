@@ -3,27 +3,27 @@
 use std::f64::consts::{FRAC_PI_2, PI};
 
 use super::{
-    Case, Experiment, Findings, Friction, Lab, Row, Trouble,
+    Experiment, Findings, FrictionAccuracy, Lab, Row, Trouble, ValidationCase,
     lab::{GRAVITY, over_time},
     ode::integrate,
 };
 
-pub fn cases() -> [Case; 3] {
+pub fn cases() -> [ValidationCase; 3] {
     [
-        Case {
+        ValidationCase {
             name: "tablecloth",
             title: "A box on a tablecloth that is pulled away moves a little and stays on the table.",
             closed_form: "It gains μ g t until the cloth has left it, V t − ½ μ g t² = ℓ, and loses it on the table: μ g t² in all.",
             run: tablecloth,
         },
-        Case {
+        ValidationCase {
             name: "overhang",
             title: "A cloth over the edge of a table slides off when it hangs too far.",
             closed_form: "Slick edge of radius a: rest iff h + a < μ (L − π a/2 − h), for a → 0 iff h < L μ/(1 + μ). Rough edge: \
                           T' = μ (T + w a cos φ) − w a sin φ round it.",
             run: overhang,
         },
-        Case {
+        ValidationCase {
             name: "belt",
             title: "A cloth belt on a turning drum: its tensions are e^(μφ) apart.",
             closed_form: "T₂/T₁ = e^(μπ) for half a turn (Euler, Eytelwein).",
@@ -149,8 +149,8 @@ fn overhang(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             moved(0),
             (
                 match lab.friction {
-                    Friction::Exact => stretch,
-                    Friction::Smoothed { epsilon } => stretch + 1.05 * epsilon,
+                    FrictionAccuracy::Exact => stretch,
+                    FrictionAccuracy::Smoothed { epsilon } => stretch + 1.05 * epsilon,
                 },
                 "w L²/(2 E t) with 1e6 Pa · 1 mm: the tail that was held relaxes by the stretch of the strip; and smoothed friction creeps",
             ),

@@ -1,25 +1,27 @@
-//! What the laws do not contain: a frame of reference, a handedness, a direction, a size, action at a distance.
+//! Invariances of the laws: frame of reference, handedness, direction, size, no action at a distance.
 
 use stiction_math::{Mat3, Vec3, nalgebra};
 
-use super::{Case, Experiment, Findings, Friction, Lab, Row, Run, Trouble, lab::GRAVITY};
+use super::{
+    Experiment, Findings, FrictionAccuracy, Lab, LabRun, Row, Trouble, ValidationCase, lab::GRAVITY,
+};
 
-pub fn cases() -> [Case; 3] {
+pub fn cases() -> [ValidationCase; 3] {
     [
-        Case {
+        ValidationCase {
             name: "ghosts",
             title: "Nothing acts at a distance: bodies farther apart than the contact thickness fall as if alone.",
             closed_form: "z = z₀ − g h² k (k + 1)/2 and x = x₀ + v h k after k steps of backward Euler, for every body.",
             run: ghosts,
         },
-        Case {
+        ValidationCase {
             name: "symmetry",
             title: "Things that slide on a floor do the same in a moving, mirrored, turned or smaller world.",
             closed_form: "x'(t) = Q x(t) + V t for a mirror or turn Q and a velocity V; x'(√λ t) = λ x(t) for lengths, moduli and \
                           thicknesses times λ and times √λ.",
             run: |lab| symmetry(lab, false),
         },
-        Case {
+        ValidationCase {
             name: "symmetry-bodies",
             title: "The same with bodies on one another.",
             closed_form: "As symmetry; a soft block slides on a cloth on the floor.",
@@ -66,7 +68,7 @@ struct Thing {
     nodes: bool,
 }
 
-/// Bodies of the scene; with the block on the mat or beside it.
+/// Bodies of the scene; with the block on the mat or next to it.
 fn things(on_mat: bool) -> [Thing; 4] {
     let (y, z) = if on_mat { (0.7, 0.022) } else { (0.4, 0.021) };
     let thing = |name, place, velocity, turn, nodes| Thing {
@@ -84,7 +86,7 @@ fn things(on_mat: bool) -> [Thing; 4] {
     ]
 }
 
-/// How the scene is changed: x' = λ Q x(t) + V t'.
+/// The change of the scene: x' = λ Q x(t) + V t'.
 struct Change {
     name: &'static str,
     /// A turn (axis, angle [°]).
@@ -171,13 +173,13 @@ impl Change {
     }
 
     /// The greatest distance at any time of a body from where the unchanged scene has it, in its measure [m].
-    fn off(&self, thing: &Thing, same: &Run, changed: &Run) -> f64 {
+    fn off(&self, thing: &Thing, same: &LabRun, changed: &LabRun) -> f64 {
         let q = self.matrix();
         let points: &[&str] = if thing.nodes { &["", "-node"] } else { &[""] };
         let mut most: f64 = 0.0;
         for point in points {
             let columns =
-                |run: &Run| AXES.map(|a| run.points(&format!("{}{point}-{a}", thing.name)));
+                |run: &LabRun| AXES.map(|a| run.points(&format!("{}{point}-{a}", thing.name)));
             let (a, b) = (columns(same), columns(changed));
             if a[0].len() != b[0].len() || a[0].is_empty() {
                 return f64::NAN;
@@ -236,17 +238,17 @@ fn symmetry(lab: &Lab<'_>, on_mat: bool) -> Result<Findings, Trouble> {
     let mut found = Findings::default();
     for (change, run) in changes.iter().zip(&runs[1..]) {
         let (allowed, why) = match lab.friction {
-            Friction::Exact => (
+            FrictionAccuracy::Exact => (
                 1e-7 * steps / change.scale,
                 "1e-7 m in every step, above what a residual of 1e-9 m/s leaves",
             ),
-            Friction::Smoothed { .. } if change.scale == 1.0 => (
+            FrictionAccuracy::Smoothed { .. } if change.scale == 1.0 => (
                 1e-8 * steps * runs[0].end(),
                 "the default tolerance of 1e-8 m/s in every step",
             ),
-            Friction::Smoothed { epsilon } => (
+            FrictionAccuracy::Smoothed { epsilon } => (
                 0.001 + 10.0 * epsilon / change.scale.sqrt() * runs[0].end(),
-                "a penalty that sinks differently, by less than the contact thickness, and creep of ε, which is larger beside the smaller speeds",
+                "a penalty that sinks differently, by less than the contact thickness, and creep of ε, which is larger relative to the smaller speeds",
             ),
         };
         for thing in &things {

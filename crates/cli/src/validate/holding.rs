@@ -1,37 +1,37 @@
 //! Things that friction holds: between walls, in grooves, on one another.
 
 use super::{
-    Case, Experiment, Findings, Friction, Lab, Row, Trouble,
+    Experiment, Findings, FrictionAccuracy, Lab, Row, Trouble, ValidationCase,
     lab::{GRAVITY, REST, over_time},
 };
 
-pub fn cases() -> [Case; 5] {
+pub fn cases() -> [ValidationCase; 5] {
     [
-        Case {
+        ValidationCase {
             name: "pinch",
             title: "A cube between two walls is held exactly when friction can bear its weight.",
             closed_form: "Two walls press with F each: rest iff 2 μ F > m g; else a = g − 2 μ F/m.",
             run: pinch,
         },
-        Case {
+        ValidationCase {
             name: "wedge",
             title: "A block between two walls that lean outwards by α stays iff μ > tan α.",
             closed_form: "Each wall pushes out with N sin α and holds with at most μ N cos α: rest iff μ > tan α; else it rises until free, by s/tan α.",
             run: wedge,
         },
-        Case {
+        ValidationCase {
             name: "groove",
             title: "A bar slides along a groove: wedging raises friction.",
             closed_form: "Each wall presses with N = m g cos θ/(2 sin β): a = g (sin θ − μ cos θ/sin β), β = 45°.",
             run: groove,
         },
-        Case {
+        ValidationCase {
             name: "layers",
             title: "Of three layers of cloth with three coefficients, only the one that must slides.",
             closed_form: "The upper one, with μ = 0.2 < tan θ = 0.3, slides with g (sin θ − μ cos θ); the others rest.",
             run: layers,
         },
-        Case {
+        ValidationCase {
             name: "stack",
             title: "Ten bodies on one another on a slope neither sink nor drift over many steps.",
             closed_form: "tan 10° < μ in every joint: nothing moves. Smoothed friction lets every joint creep: the top moves ten times as fast as the lowest.",
@@ -41,7 +41,7 @@ pub fn cases() -> [Case; 5] {
 }
 
 /// A soft cube with ν = 0 between walls that have closed by s = 1 mm each: strain 2s/L, F = E A 2s/L
-/// = 20 N. A penalty gives way, so that F is the measured one in accelerations; whether it holds is
+/// = 20 N. A penalty yields, so that F is the measured one in accelerations; whether it holds is
 /// asked 25 % from the border.
 fn pinch(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     let (force, mass) = (20.0, 1.0);
@@ -56,10 +56,10 @@ fn pinch(lab: &Lab<'_>) -> Result<Findings, Trouble> {
         "N",
         (force, press),
         match lab.friction {
-            Friction::Exact => (0.01 * force, "1 %: the weight bends the cube a little"),
-            Friction::Smoothed { .. } => (
+            FrictionAccuracy::Exact => (0.01 * force, "1 %: the weight bends the cube a little"),
+            FrictionAccuracy::Smoothed { .. } => (
                 0.15 * force,
-                "15 %: a penalty of 1e5 N/m gives way by up to 0.15 mm of 1 mm",
+                "15 %: a penalty of 1e5 N/m yields by up to 0.15 mm of 1 mm",
             ),
         },
         &runs[0].command,
@@ -70,8 +70,8 @@ fn pinch(lab: &Lab<'_>) -> Result<Findings, Trouble> {
         "m/s",
         (creep, runs[0].last("speed").abs()),
         match lab.friction {
-            Friction::Exact => (REST, "exact friction"),
-            Friction::Smoothed { .. } => (
+            FrictionAccuracy::Exact => (REST, "exact friction"),
+            FrictionAccuracy::Smoothed { .. } => (
                 0.05 * creep,
                 "5 % of the creep at which s(v; ε) = m g/(2 μ F)",
             ),
@@ -118,26 +118,26 @@ fn wedge(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             "m/s",
             (creep, runs[0].last("speed")),
             match lab.friction {
-                Friction::Exact => (REST, "exact friction"),
-                Friction::Smoothed { .. } => (
+                FrictionAccuracy::Exact => (REST, "exact friction"),
+                FrictionAccuracy::Smoothed { .. } => (
                     0.1 * creep,
-                    "10 % of the creep: the block loses its strain on the way",
+                    "10 % of the creep: the block loses its strain while it moves",
                 ),
             },
             &runs[0].command,
         ),
         Row::at_most(
-            "μ = 1.1 tan α: way upwards over s/tan α",
+            "μ = 1.1 tan α: displacement upwards over s/tan α",
             "",
             (runs[0].last("rise") - runs[0].first("rise")) / free,
             (
                 0.25,
-                "a quarter: pressed at its lower edges, the block bends, and its middle rises by a part of s",
+                "a quarter: pressed at its lower edges, the block bends, and its middle rises by a fraction of s",
             ),
             &runs[0].command,
         ),
         Row::at_most(
-            "μ = 0.9 tan α: s/tan α, less the way upwards, over s/tan α",
+            "μ = 0.9 tan α: s/tan α, less the displacement upwards, over s/tan α",
             "",
             1.0 - rise / free,
             (0.0, "squeezed out for good"),
@@ -190,8 +190,8 @@ fn groove(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             "m/s",
             (creep, runs[1].last("speed").abs()),
             match lab.friction {
-                Friction::Exact => (REST, "exact friction"),
-                Friction::Smoothed { .. } => (0.02 * creep, "2 % of the creep"),
+                FrictionAccuracy::Exact => (REST, "exact friction"),
+                FrictionAccuracy::Smoothed { .. } => (0.02 * creep, "2 % of the creep"),
             },
             &runs[1].command,
         ),
@@ -218,8 +218,8 @@ fn layers(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             .friction
             .creep((areas[1] * 0.3 + areas[2] * 0.2) / (0.4 * (areas[1] + areas[2])));
     let at_rest = |creep: f64| match lab.friction {
-        Friction::Exact => (REST, "exact friction"),
-        Friction::Smoothed { .. } => (
+        FrictionAccuracy::Exact => (REST, "exact friction"),
+        FrictionAccuracy::Smoothed { .. } => (
             0.05 * creep,
             "5 % of the creep: the load of the upper sheet is local",
         ),
@@ -229,7 +229,7 @@ fn layers(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             "upper sheet: acceleration",
             "m/s²",
             (expected, run.line("upper", 0.2, 0.4).1),
-            (2e-3 * expected, "0.2 %: the layers below give way a little"),
+            (2e-3 * expected, "0.2 %: the layers below yield a little"),
             &run.command,
         ),
         Row::near(
@@ -260,7 +260,7 @@ fn layers(lab: &Lab<'_>) -> Result<Findings, Trouble> {
 /// triangles per face; a potential that is blended over faces rounds such plates off, so that methods
 /// with smooth contact stack sheets of cloth. The whole form takes 10⁵ steps, the quick one 300.
 fn stack(lab: &Lab<'_>) -> Result<Findings, Trouble> {
-    let exact = lab.friction == Friction::Exact;
+    let exact = lab.friction == FrictionAccuracy::Exact;
     let (scene, thickness) = match exact {
         true => ("validation/stack", 0.001),
         false => ("validation/stack-cloth", 0.001),
@@ -276,7 +276,7 @@ fn stack(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     let change = |name: &str| run.last(name) - run.first(name);
     let drift = f64::hypot(change("top_x"), change("top_y"));
     let rows = match lab.friction {
-        Friction::Exact => {
+        FrictionAccuracy::Exact => {
             let most = (
                 tolerance * steps,
                 "a certificate of 1e-10 m/s in every step of 10 ms",
@@ -306,7 +306,7 @@ fn stack(lab: &Lab<'_>) -> Result<Findings, Trouble> {
                 ),
             ]
         }
-        Friction::Smoothed { .. } => {
+        FrictionAccuracy::Smoothed { .. } => {
             let creep = lab.friction.creep(10f64.to_radians().tan() / 0.5);
             let why = "2 % of ten (one) times the creep of a joint";
             let half = (0.5 * run.end(), run.end());
@@ -332,7 +332,7 @@ fn stack(lab: &Lab<'_>) -> Result<Findings, Trouble> {
                     (0.0, change("top_height")),
                     (
                         10.0 * thickness,
-                        "ten joints that give way by less than the contact thickness",
+                        "ten joints that yield by less than the contact thickness",
                     ),
                     &run.command,
                 ),

@@ -1,20 +1,20 @@
-//! Where experiments are run: scenes with changes, and what was followed in them.
+//! The runs of experiments: scenes with changes, and their recorded quantities.
 
 use std::fmt::Display;
 
 use rayon::prelude::*;
 use stiction_record::plot::{Plot, Series};
-use stiction_scene::{Kind, LoadOptions, SceneSource, load};
+use stiction_scene::{LoadOptions, ProblemKind, SceneSource, load};
 use stiction_sim::{
     Registry, StepReport,
-    keys::Value,
+    keys::KeyValue,
     registry::{Accuracy, FrictionModel},
 };
 
 /// The standard acceleration of the scenes [m/s²].
 pub const GRAVITY: f64 = 9.81;
 
-/// What rests exactly is no faster than this [m/s]: a hundredth of the velocity that the solver's
+/// Speed limit of exact rest [m/s]: a hundredth of the velocity that the solver's
 /// tolerance of 1e-10 m allows in a step of 10 ms.
 pub const REST: f64 = 1e-8;
 
@@ -22,10 +22,10 @@ pub const REST: f64 = 1e-8;
 /// by about a tenth of the contact thickness.
 const STIFFNESS: f64 = 1e5;
 
-/// What a method makes of friction at rest.
+/// Accuracy of a method's friction at rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Friction {
-    /// What holds does not move.
+pub enum FrictionAccuracy {
+    /// Sticking contacts do not move.
     Exact,
     /// Friction is smoothed below this speed [m/s]: what holds creeps.
     Smoothed {
@@ -34,7 +34,7 @@ pub enum Friction {
     },
 }
 
-impl Friction {
+impl FrictionAccuracy {
     /// The speed of what is held, when `load` is the part of the greatest friction that it takes:
     /// s(v; ε) = load has the root v = ε (1 − √(1 − load)).
     pub fn creep(self, load: f64) -> f64 {
@@ -44,7 +44,7 @@ impl Friction {
         }
     }
 
-    /// The same with two coefficients: the least v with μ(v) s(v; ε) = `ratio`, by bisection.
+    /// Creep with two coefficients: the least v with μ(v) s(v; ε) = `ratio`, by bisection.
     pub fn creep_of_two(self, rest: f64, sliding: f64, ratio: f64) -> f64 {
         let Self::Smoothed { epsilon } = self else {
             return 0.0;
@@ -89,8 +89,8 @@ pub struct Lab<'a> {
     pub method: &'a str,
     /// Fewer and shorter runs.
     pub quick: bool,
-    /// What it makes of friction.
-    pub friction: Friction,
+    /// Accuracy of its friction at rest.
+    pub friction: FrictionAccuracy,
 }
 
 /// A scene and what is changed in it.
@@ -158,7 +158,7 @@ impl Experiment {
 
 /// A run and all that was followed in it.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct LabRun {
     /// The command that repeats it.
     pub command: String,
     /// The time step [s].
@@ -168,7 +168,7 @@ pub struct Run {
     reports: Vec<StepReport>,
 }
 
-/// Why there is no run.
+/// Reason for which there is no run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Trouble {
     /// The method cannot run the scene, and says so.
@@ -189,8 +189,8 @@ impl<'a> Lab<'a> {
     pub fn new(method: &'a str, quick: bool) -> Self {
         let validation = Registry::default().get(method).and_then(|m| m.validation);
         let friction = match validation.map(|v| v.friction) {
-            Some(FrictionModel::Smoothed { epsilon }) => Friction::Smoothed { epsilon },
-            Some(FrictionModel::Exact) | None => Friction::Exact,
+            Some(FrictionModel::Smoothed { epsilon }) => FrictionAccuracy::Smoothed { epsilon },
+            Some(FrictionModel::Exact) | None => FrictionAccuracy::Exact,
         };
         Self {
             method,
@@ -204,12 +204,13 @@ impl<'a> Lab<'a> {
         if self.quick { quick } else { whole }
     }
 
-    /// How far below the contact thickness [m] a thing begins that bears `force` [N] on each of its
-    /// contacts from the start: a penalty of stiffness κ pushes with 3κ d²/δ [larionov, Sect. III-B].
+    /// Initial penetration below the contact thickness [m] of a body that carries `force` [N] on
+    /// each of its
+    /// contacts from the start: the force of a penalty of stiffness κ is 3κ d²/δ [larionov, Sect. III-B].
     pub fn sunk(&self, force: f64, thickness: f64) -> f64 {
         match self.friction {
-            Friction::Exact => 0.0,
-            Friction::Smoothed { .. } => (force * thickness / (3.0 * STIFFNESS)).sqrt(),
+            FrictionAccuracy::Exact => 0.0,
+            FrictionAccuracy::Smoothed { .. } => (force * thickness / (3.0 * STIFFNESS)).sqrt(),
         }
     }
 
@@ -217,16 +218,18 @@ impl<'a> Lab<'a> {
     /// thickness [m], a constraint at once.
     pub fn falls(&self, thickness: f64) -> f64 {
         match self.friction {
-            Friction::Exact => 0.0,
-            Friction::Smoothed { .. } => (2.0 * thickness / GRAVITY).sqrt(),
+            FrictionAccuracy::Exact => 0.0,
+            FrictionAccuracy::Smoothed { .. } => (2.0 * thickness / GRAVITY).sqrt(),
         }
     }
 
     /// The speed of what friction holds on `joints` contacts in series [m/s], and the reason.
     pub fn at_rest(&self, joints: f64) -> (f64, String) {
         match self.friction {
-            Friction::Exact => (REST, "exact friction: what sticks does not move".to_owned()),
-            Friction::Smoothed { epsilon } => (
+            FrictionAccuracy::Exact => {
+                (REST, "exact friction: what sticks does not move".to_owned())
+            }
+            FrictionAccuracy::Smoothed { epsilon } => (
                 1.05 * joints * epsilon,
                 format!(
                     "smoothed friction creeps: below ε = {epsilon:e} m/s in each of {joints} joints, and 5 %"
@@ -243,7 +246,7 @@ impl<'a> Lab<'a> {
     }
 
     /// Runs an experiment to its end.
-    pub fn run(&self, experiment: &Experiment) -> Result<Run, Trouble> {
+    pub fn run(&self, experiment: &Experiment) -> Result<LabRun, Trouble> {
         let mut overrides = experiment.changes.clone();
         overrides.push(method_table(self.method, experiment.accuracy.as_ref()));
         let shown: Vec<String> = overrides.iter().map(|o| format!("--set '{o}'")).collect();
@@ -261,7 +264,7 @@ impl<'a> Lab<'a> {
             let refused = error
                 .problems()
                 .iter()
-                .any(|p| p.kind() == Kind::Unsupported);
+                .any(|p| p.kind() == ProblemKind::Unsupported);
             match refused {
                 true => Trouble::Unsupported(error.plain()),
                 false => failed(error.plain()),
@@ -270,7 +273,7 @@ impl<'a> Lab<'a> {
         let (mut sim, plan) = scene.simulation().map_err(|e| failed(e.to_string()))?;
         let steps = plan.time.steps();
         let names = plan.probes.iter().map(|p| p.name.clone());
-        let mut run = Run {
+        let mut run = LabRun {
             command: command.clone(),
             step: plan.time.step,
             times: Vec::with_capacity(steps as usize + 1),
@@ -298,7 +301,7 @@ impl<'a> Lab<'a> {
     }
 
     /// Runs several experiments side by side.
-    pub fn run_all(&self, experiments: &[Experiment]) -> Result<Vec<Run>, Trouble> {
+    pub fn run_all(&self, experiments: &[Experiment]) -> Result<Vec<LabRun>, Trouble> {
         experiments.par_iter().map(|e| self.run(e)).collect()
     }
 }
@@ -312,7 +315,7 @@ fn method_table(method: &str, accuracy: Option<&Accuracy>) -> String {
     let mut table = format!("method={{name=\"{method}\"");
     for (key, value) in settings {
         match value {
-            Value::Number(x) => table.push_str(&format!(", {key}={x:e}")),
+            KeyValue::Number(x) => table.push_str(&format!(", {key}={x:e}")),
             other => table.push_str(&format!(", {key}={other}")),
         }
     }
@@ -320,7 +323,7 @@ fn method_table(method: &str, accuracy: Option<&Accuracy>) -> String {
     table
 }
 
-impl Run {
+impl LabRun {
     /// A probe from the start to the end; nothing if there is none of that name, which then equals
     /// nothing either.
     pub fn probe(&self, name: &str) -> &[f64] {
@@ -436,15 +439,15 @@ mod tests {
 
     #[test]
     fn creep_is_the_root_of_the_smoothed_law() {
-        let friction = Friction::Smoothed { epsilon: 1e-4 };
+        let friction = FrictionAccuracy::Smoothed { epsilon: 1e-4 };
         for load in [0.1, 0.5, 0.9, 0.9985] {
             let v = friction.creep(load);
             assert!((law::transition(v, 1e-4) / load - 1.0).abs() < 1e-12);
             let one = friction.creep_of_two(0.5, 0.5, 0.5 * load);
             assert!((one / v - 1.0).abs() < 1e-9);
         }
-        assert_eq!(Friction::Exact.creep(0.7), 0.0);
-        let code = law::Friction {
+        assert_eq!(FrictionAccuracy::Exact.creep(0.7), 0.0);
+        let code = law::SmoothFriction {
             dynamic: 0.3,
             stat: 0.5,
             viscous: 0.0,
@@ -460,7 +463,7 @@ mod tests {
 
     #[test]
     fn lines_are_fitted() {
-        let run = Run {
+        let run = LabRun {
             command: String::new(),
             step: 0.1,
             times: (0..11).map(|i| f64::from(i) * 0.1).collect(),

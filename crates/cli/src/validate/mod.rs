@@ -1,13 +1,13 @@
 //! The analytic friction suite: experiments whose outcome is known in closed form, for every method.
 //!
-//! A [`Case`] is a name, a closed form and a function that runs scenes in a [`Lab`] and compares.
+//! A [`ValidationCase`] is a name, a closed form and a function that runs scenes in a [`Lab`] and compares.
 //! The scenes are built in (`validation/NAME`) and changed key by key, so that every row of the
 //! report names a command that repeats its run. Tolerances are stated with their reasons where they
 //! are used: the order of the integrator, the tolerance of the solver, or the smoothing of a method
 //! whose friction is smooth. For such a method the closed form is that of its own law: what should
 //! rest creeps with the speed v at which s(v; ε) = T/(μN) [larionov, Eq. 7].
 //!
-//! A new family of cases gets a file of its own beside the others, and a line in [`cases`].
+//! A new family of cases gets a file of its own in this folder, and a line in [`cases`].
 
 mod arch;
 mod cloths;
@@ -30,44 +30,44 @@ use rayon::prelude::*;
 use serde::Serialize;
 use stiction_record::plot::Plot;
 
-pub use lab::{Experiment, Friction, Lab, Run, Trouble};
+pub use lab::{Experiment, FrictionAccuracy, Lab, LabRun, Trouble};
 
 /// An experiment with a known outcome.
 #[derive(Clone, Copy)]
-pub struct Case {
+pub struct ValidationCase {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it shows, in a sentence.
+    /// Title in one sentence.
     pub title: &'static str,
-    /// What must come out.
+    /// The expected result.
     pub closed_form: &'static str,
     /// Runs it.
     pub run: fn(&Lab<'_>) -> Result<Findings, Trouble>,
 }
 
-/// What a case found with one method.
+/// Results of a case with one method.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// What was measured.
+    /// Measured quantities.
     pub rows: Vec<Row>,
     /// Curves for the report.
     pub plots: Vec<Plot>,
 }
 
-/// One number beside what it should be.
+/// One number compared with its expected value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// What was measured.
+    /// Name of the quantity.
     pub quantity: String,
     /// Its unit; empty for plain numbers.
     pub unit: &'static str,
-    /// What it should be.
+    /// Expected value.
     pub expected: f64,
-    /// What it is.
+    /// Measured value.
     pub measured: f64,
     /// The difference allowed, in the same unit.
     pub tolerance: f64,
-    /// Why that much.
+    /// Reason for the tolerance.
     pub reason: String,
     /// Whether it is within the tolerance.
     pub passed: bool,
@@ -118,21 +118,21 @@ impl Row {
     }
 }
 
-/// What became of one case with one method.
+/// Result of one case with one method.
 #[derive(Clone, Debug, Serialize)]
-pub struct Verdict {
+pub struct CaseVerdict {
     /// The case.
     pub case: &'static str,
     /// The method.
     pub method: String,
     /// `passed`, `failed`, or `refused` by a method that cannot run it.
     pub status: &'static str,
-    /// Why it was refused, or what stopped it.
+    /// Reason for the refusal, or the error that stopped it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// Time on the wall clock [s]; cases run side by side.
     pub seconds: f64,
-    /// What was measured.
+    /// Measured quantities.
     pub rows: Vec<Row>,
     /// Curves for the report.
     #[serde(skip)]
@@ -140,7 +140,7 @@ pub struct Verdict {
 }
 
 /// All cases, in the order of the report.
-pub fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<ValidationCase> {
     [
         slopes::cases().as_slice(),
         motion::cases().as_slice(),
@@ -160,12 +160,12 @@ pub fn cases() -> Vec<Case> {
 
 /// Runs cases with methods, side by side; `done` hears of each as it ends.
 pub fn run(
-    cases: &[Case],
+    cases: &[ValidationCase],
     methods: &[String],
     quick: bool,
-    done: impl Fn(&Verdict) + Sync,
-) -> Vec<Verdict> {
-    let pairs: Vec<(&Case, &String)> = cases
+    done: impl Fn(&CaseVerdict) + Sync,
+) -> Vec<CaseVerdict> {
+    let pairs: Vec<(&ValidationCase, &String)> = cases
         .iter()
         .flat_map(|c| methods.iter().map(move |m| (c, m)))
         .collect();
@@ -180,10 +180,10 @@ pub fn run(
         .collect()
 }
 
-fn judge(case: &Case, lab: &Lab<'_>) -> Verdict {
+fn judge(case: &ValidationCase, lab: &Lab<'_>) -> CaseVerdict {
     let start = Instant::now();
     let found = (case.run)(lab);
-    let mut verdict = Verdict {
+    let mut verdict = CaseVerdict {
         case: case.name,
         method: lab.method.to_owned(),
         status: "failed",
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_case_without_rows_has_not_passed_and_a_refusal_is_not_a_failure() {
-        let case = |run| Case {
+        let case = |run| ValidationCase {
             name: "x",
             title: "",
             closed_form: "",

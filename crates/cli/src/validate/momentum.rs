@@ -1,22 +1,22 @@
 //! Momentum and angular momentum of two free bodies that rub.
 
-use super::{Case, Experiment, Findings, Friction, Lab, Row, Run, Trouble};
+use super::{Experiment, Findings, FrictionAccuracy, Lab, LabRun, Row, Trouble, ValidationCase};
 
-pub fn cases() -> [Case; 3] {
+pub fn cases() -> [ValidationCase; 3] {
     [
-        Case {
+        ValidationCase {
             name: "momentum-rigid",
             title: "Two rigid bodies collide and rub: their angular momentum stays in every step.",
             closed_form: "Σ m x × v + I ω is constant: forces at a contact are opposite and act at one point.",
             run: |lab| pair(lab, [Make::Rigid, Make::Rigid]),
         },
-        Case {
+        ValidationCase {
             name: "momentum-mixed",
             title: "The same with a soft body on a rigid one.",
             closed_form: "As momentum-rigid, up to h ∫ |f| |v| dt of backward Euler in the soft body.",
             run: |lab| pair(lab, [Make::Rigid, Make::Soft]),
         },
-        Case {
+        ValidationCase {
             name: "momentum-soft",
             title: "The same with two soft bodies.",
             closed_form: "As momentum-mixed.",
@@ -32,7 +32,7 @@ enum Make {
 }
 
 /// A change of the total in one step, or over the run, of the three components [of a probe].
-fn changes(run: &Run, name: &str) -> (f64, f64) {
+fn changes(run: &LabRun, name: &str) -> (f64, f64) {
     let columns = ["x", "y", "z"].map(|a| run.probe(&format!("{name}-{a}")));
     let at = |i: usize| columns.map(|c| c.get(i).copied().unwrap_or(f64::NAN));
     let length = |a: [f64; 3], b: [f64; 3]| -> f64 {
@@ -109,11 +109,11 @@ fn pair(lab: &Lab<'_>, [large, small]: [Make; 2]) -> Result<Findings, Trouble> {
             total_step / momentum,
             match lab.friction {
                 _ if !soft => (1e-12, "rounding: forces are opposite"),
-                Friction::Exact => (
+                FrictionAccuracy::Exact => (
                     1e-7,
                     "forces are opposite; elastic ones to what the linearisations of a step leave of Newton's law",
                 ),
-                Friction::Smoothed { .. } => (1e-7, "the default tolerance of 1e-8 m/s"),
+                FrictionAccuracy::Smoothed { .. } => (1e-7, "the default tolerance of 1e-8 m/s"),
             },
             &run.command,
         ),
@@ -131,8 +131,8 @@ fn pair(lab: &Lab<'_>, [large, small]: [Make; 2]) -> Result<Findings, Trouble> {
         ));
     } else {
         let allowed = match lab.friction {
-            Friction::Exact => (1e-12, "rounding: forces act at one point"),
-            Friction::Smoothed { .. } => (
+            FrictionAccuracy::Exact => (1e-12, "rounding: forces act at one point"),
+            FrictionAccuracy::Smoothed { .. } => (
                 1e-6,
                 "the default tolerance of 1e-8 m/s over the speed, a hundred times",
             ),

@@ -3,32 +3,32 @@
 use stiction_record::plot::Series;
 
 use super::{
-    Case, Experiment, Findings, Friction, Lab, Row, Trouble,
+    Experiment, Findings, FrictionAccuracy, Lab, Row, Trouble, ValidationCase,
     lab::{formula, over_time},
 };
 
-pub fn cases() -> [Case; 4] {
+pub fn cases() -> [ValidationCase; 4] {
     [
-        Case {
+        ValidationCase {
             name: "energy",
             title: "Contact and friction never create energy.",
             closed_form: "Contact forces push and friction resists: kinetic + elastic + potential energy never exceeds its start.",
             run: energy,
         },
-        Case {
+        ValidationCase {
             name: "collision",
             title: "Two free bodies collide and slide: momentum stays, and the impulse along the faces is μ times the one across.",
             closed_form: "Σ p and Σ L are constant; while they slide, J_T = μ J_N.",
             run: collision,
         },
-        Case {
+        ValidationCase {
             name: "oscillator",
             title: "A mass on a spring on a moving belt sticks and slips.",
             closed_form: "With ω² = k/m, Δ = (μs − μk) m g/k and the belt's speed V: sticking for 2Δ/V, slipping for \
                           (2/ω)(π − atan(Δω/V)), about μk m g/k with the amplitude √(Δ² + (V/ω)²).",
             run: oscillator,
         },
-        Case {
+        ValidationCase {
             name: "stick-slip",
             title: "The same with the method as it comes, without any setting of its accuracy.",
             closed_form: "As oscillator.",
@@ -60,11 +60,11 @@ fn energy(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             "energy at the end over the one at the start, less 1",
             "",
             run.last("energy") / start - 1.0,
-            (0.0, "things that were thrown have lost energy"),
+            (0.0, "thrown bodies have lost energy"),
             &run.command,
         ),
     ];
-    if lab.friction == Friction::Exact {
+    if lab.friction == FrictionAccuracy::Exact {
         // A penalty keeps energy while it is compressed and gives it back.
         rows.push(Row::at_most(
             "largest work of contact in a step over the energy at the start",
@@ -78,7 +78,7 @@ fn energy(lab: &Lab<'_>) -> Result<Findings, Trouble> {
         ));
     }
     let plots = vec![over_time(
-        &format!("three things thrown on a floor, {}", lab.method),
+        &format!("three bodies thrown on a floor, {}", lab.method),
         "energy [J]",
         vec![
             run.curve("energy", "total"),
@@ -102,8 +102,8 @@ fn collision(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     let momentum = f64::hypot(run.first("small_x"), run.first("small_z"));
     // Velocities are right to the solver's tolerance over a step, and better with smooth forces.
     let exact = match lab.friction {
-        Friction::Exact => 10.0 * 1e-10 / run.step * 2.0 * mass,
-        Friction::Smoothed { .. } => 10.0 * 1e-8 * 2.0 * mass,
+        FrictionAccuracy::Exact => 10.0 * 1e-10 / run.step * 2.0 * mass,
+        FrictionAccuracy::Smoothed { .. } => 10.0 * 1e-8 * 2.0 * mass,
     };
     let mut rows = Vec::new();
     for (axis, name) in [("x", "total_x"), ("y", "total_y"), ("z", "total_z")] {
@@ -190,7 +190,7 @@ fn oscillates(lab: &Lab<'_>, experiment: Experiment) -> Result<Findings, Trouble
     // Backward Euler damps the half turn of slipping by exp(−π ω h/2).
     let damping = std::f64::consts::PI * omega * step;
     let (expected, curve, late, why) = match lab.friction {
-        Friction::Exact => {
+        FrictionAccuracy::Exact => {
             let first = (centre + delta) / belt;
             let period = stick + slip;
             let curve = formula("closed form", run.end(), |t| {
@@ -209,10 +209,10 @@ fn oscillates(lab: &Lab<'_>, experiment: Experiment) -> Result<Findings, Trouble
                 amplitude: f64::hypot(delta, belt / omega),
                 middle: centre,
             };
-            let why = "π ω h, twice what backward Euler damps while it slips, and the belt's way until a speed of 1e-5 m/s tells that it slides";
+            let why = "π ω h, twice what backward Euler damps while it slips, and the belt's displacement until a speed of 1e-5 m/s tells that it slides";
             (expected, curve, f64::sqrt(2.0 * 1e-5 / (k * belt)), why)
         }
-        Friction::Smoothed { .. } => {
+        FrictionAccuracy::Smoothed { .. } => {
             let law = |v: f64| lab.friction.coefficient(rest, kinetic, v);
             let points = smoothed(|x, v| law(belt - v) * g - k * x, belt, run.end());
             let expected = Cycle::of(&points, centre);
@@ -256,7 +256,7 @@ fn oscillates(lab: &Lab<'_>, experiment: Experiment) -> Result<Findings, Trouble
     Ok(Findings { rows, plots })
 }
 
-/// What repeats, after the first second.
+/// The periodic motion after the first second.
 #[derive(Clone, Copy, Debug)]
 struct Cycle {
     period: f64,

@@ -3,27 +3,27 @@
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 use super::{
-    Case, Experiment, Findings, Friction, Lab, Row, Run, Trouble,
+    Experiment, Findings, FrictionAccuracy, Lab, LabRun, Row, Trouble, ValidationCase,
     lab::{GRAVITY, formula, over_time},
     ode::integrate,
 };
 
-pub fn cases() -> [Case; 3] {
+pub fn cases() -> [ValidationCase; 3] {
     [
-        Case {
+        ValidationCase {
             name: "turntable",
             title: "What lies on a turntable stays there for any number of turns, or slips outwards.",
             closed_form: "Rest iff ω² r < μ g; otherwise x'' = −μ g u/|u| with u = x' − ω × x.",
             run: turntable,
         },
-        Case {
+        ValidationCase {
             name: "tilting",
             title: "A tilting table carries a box along until it is too steep.",
             closed_form: "At rest on the table until tan θ = μ (and ω² n of its height n, 1e-4 of g); then \
                           s'' = ω² s + g sin θ − μ (g cos θ − 2 ω s' − ω² n).",
             run: tilting,
         },
-        Case {
+        ValidationCase {
             name: "shaker",
             title: "What lies on a shaking table goes with it, or slips to and fro without wandering.",
             closed_form: "Rest on the table iff A ω² < μ g. Far above, it moves in parabolas of μ g: over μ g T²/16, and on average \
@@ -63,7 +63,7 @@ fn turning(fraction: f64, turns: f64) -> (f64, Experiment) {
 }
 
 /// The greatest distance on the table of a body from where it began [m].
-fn walked(run: &Run, body: &str, side: f64, omega: f64) -> f64 {
+fn walked(run: &LabRun, body: &str, side: f64, omega: f64) -> f64 {
     let (xs, ys) = (
         run.points(&format!("{body}-x")),
         run.points(&format!("{body}-y")),
@@ -98,8 +98,8 @@ fn turntable(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             let size = f64::hypot(u[0], u[1]);
             let a = match lab.friction {
                 _ if size == 0.0 => [-mu * GRAVITY, 0.0],
-                Friction::Exact => u.map(|c| -mu * GRAVITY * c / size),
-                Friction::Smoothed { .. } => {
+                FrictionAccuracy::Exact => u.map(|c| -mu * GRAVITY * c / size),
+                FrictionAccuracy::Smoothed { .. } => {
                     let s = lab.friction.coefficient(mu, mu, size);
                     u.map(|c| -s * GRAVITY * c / size)
                 }
@@ -245,7 +245,7 @@ fn shaker(lab: &Lab<'_>) -> Result<Findings, Trouble> {
         shaken(amplitude(3.0), phase, top, periods, per_period),
     ])?;
     // Of the last two periods, when a penalty has come to bear; exact methods bear from the first step.
-    let late = |run: &Run| run.between("x", run.end() - 2.0 * period, run.end());
+    let late = |run: &LabRun| run.between("x", run.end() - 2.0 * period, run.end());
     let range = |values: Vec<f64>| {
         let highest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         highest - values.iter().copied().fold(f64::INFINITY, f64::min)
@@ -253,7 +253,7 @@ fn shaker(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     let table = |t: f64| amplitude(0.95) * (1.0 - (omega * t).cos());
     let held = range(late(&runs[0]).iter().map(|&(t, x)| x - table(t)).collect());
     let (mut most, mut why) = lab.held(1.0, 2.0 * period);
-    if lab.friction != Friction::Exact {
+    if lab.friction != FrictionAccuracy::Exact {
         // A constraint constrains the displacement of a step; a force of friction is a function of the velocity at its end.
         most += runs[0].step * amplitude(0.95) * omega;
         why += "; h A ω: it goes with the table's velocity at the end of each step, and is h/2 ahead of it";

@@ -37,7 +37,9 @@ fn sheets(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     let mut made = Vec::new();
     for step in steps(lab) {
         for turned in [false, true] {
-            let mut one = Experiment::by_default("validation/sheets").with("time.step", step);
+            let mut one = Experiment::by_default("validation/sheets")
+                .with("time.step", step)
+                .with("time.duration", lab.choose(0.6, 1.0));
             for (name, angle) in names.iter().filter(|_| turned) {
                 let turn = format!("{{axis=[0,0,1], angle={angle:?}}}");
                 one = one.with(&format!("body.{name}.rotate"), turn);

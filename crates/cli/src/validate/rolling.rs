@@ -1,31 +1,31 @@
 //! Things that roll and spin: torques of friction.
 
 use super::{
-    Case, Experiment, Findings, Lab, Row, Trouble,
+    Experiment, Findings, Lab, Row, Trouble, ValidationCase,
     lab::{GRAVITY, formula, over_time},
 };
 
-pub fn cases() -> [Case; 4] {
+pub fn cases() -> [ValidationCase; 4] {
     [
-        Case {
+        ValidationCase {
             name: "rolling",
             title: "A ball rolls down a slope, and slips if friction cannot turn it fast enough.",
             closed_form: "a = 5/7 g sin θ if tan θ < 7/2 μ; otherwise a = g (sin θ − μ cos θ).",
             run: rolling,
         },
-        Case {
+        ValidationCase {
             name: "bowling",
             title: "A bowling ball slides, then rolls.",
             closed_form: "v = v₀ − μ g t until t = 2 v₀/(7 μ g), then 5/7 v₀.",
             run: bowling,
         },
-        Case {
+        ValidationCase {
             name: "ring",
             title: "A ring that spins on a table is stopped by the torque μ m g R.",
             closed_form: "I ω' = −μ m g R with I = m (R² + ¾ r²): it stops after ω₀ (R² + ¾ r²)/(μ g R).",
             run: ring,
         },
-        Case {
+        ValidationCase {
             name: "disc",
             title: "A disc that spins on a table is stopped by the torque 2/3 μ m g R.",
             closed_form: "∫ μ p r dA = 2/3 μ m g R with even pressure p, I = ½ m R²: it stops after 3 ω₀ R/(4 μ g).",
@@ -161,7 +161,7 @@ fn bowling(lab: &Lab<'_>) -> Result<Findings, Trouble> {
 /// Initial angular velocity of ring and disc [rad/s], their radius [m] and μ.
 const SPIN: (f64, f64, f64) = (4.0 * std::f64::consts::PI, 0.05, 0.2);
 
-/// Stops a spinning thing: when, and that it rests then.
+/// Stopping time of a spinning body, and that it rests then.
 fn stops(
     lab: &Lab<'_>,
     experiment: &Experiment,

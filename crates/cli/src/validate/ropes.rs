@@ -3,24 +3,25 @@
 use std::f64::consts::PI;
 
 use super::{
-    Case, Experiment, Findings, Friction, Lab, Row, Trouble, cloths::hangs, lab::over_time,
+    Experiment, Findings, FrictionAccuracy, Lab, Row, Trouble, ValidationCase, cloths::hangs,
+    lab::over_time,
 };
 
-pub fn cases() -> [Case; 3] {
+pub fn cases() -> [ValidationCase; 3] {
     [
-        Case {
+        ValidationCase {
             name: "capstan",
             title: "A rope round a cylinder slips when one end is pulled e^(μφ) times as hard as the other.",
             closed_form: "T₂/T₁ = e^(μφ) while it slides (Euler, Eytelwein); below, it rests.",
             run: capstan,
         },
-        Case {
+        ValidationCase {
             name: "edge",
             title: "A rod tips over an edge and slides off.",
             closed_form: "It begins to slide where tan θ = μ k²/(k² + 3 d²), k² = ℓ²/12, for a thin rod whose middle is d beyond the edge.",
             run: edge,
         },
-        Case {
+        ValidationCase {
             name: "rope",
             title: "A rope over the edge of a table slides off when it hangs too far.",
             closed_form: "As overhang, with a slick edge: rest iff h + a < μ (L − π a/2 − h).",
@@ -29,7 +30,7 @@ pub fn cases() -> [Case; 3] {
     ]
 }
 
-/// The radius of the rope's middle line round the cylinder at the start [m].
+/// The radius of the rope's centreline round the cylinder at the start [m].
 const WAY: f64 = 0.0514;
 /// The straight run before and after it [m].
 const RUN: f64 = 0.08;
@@ -50,7 +51,7 @@ fn wrapped(angle: f64, mu: f64, ratio: f64) -> Experiment {
         WAY * cos - WAY + RUN * ahead[1],
         rise,
     ];
-    let beyond = |way: f64| std::array::from_fn(|c| end[c] + way * ahead[c]);
+    let beyond = |slid: f64| std::array::from_fn(|c| end[c] + slid * ahead[c]);
     let moves = format!(
         "[[{RUN}], [{WAY}, {:?}, {rise:?}], [{RUN}]]",
         -angle.to_degrees()
@@ -109,8 +110,8 @@ fn capstan(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             "m/s",
             speed,
             match lab.friction {
-                Friction::Exact => (1e-6, "exact friction, while the weights come to rest"),
-                Friction::Smoothed { epsilon } => (epsilon, "smoothed friction creeps"),
+                FrictionAccuracy::Exact => (1e-6, "exact friction, while the weights come to rest"),
+                FrictionAccuracy::Smoothed { epsilon } => (epsilon, "smoothed friction creeps"),
             },
             &pair[1].command,
         ));
@@ -128,7 +129,8 @@ fn capstan(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     Ok(findings)
 }
 
-/// The rod's length, and how far its middle line is above the edge [m]: its radius and the contact thickness.
+/// The rod's length, and the height of its centreline above the edge [m]: its radius and the
+/// contact thickness.
 const ROD: (f64, f64) = (0.3, 0.00021);
 
 /// The angle at which a thin rod whose middle is `d` [m] beyond the edge begins to slide. It turns about the edge as
@@ -161,8 +163,8 @@ fn edge(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     let mut findings = Findings::default();
     for (&(d, mu), run) in cases.iter().zip(lab.run_all(&experiments)?) {
         let columns = ["x", "z", "root-x", "root-z"].map(|name| run.points(name));
-        // Time, angle, and how far the rod has slid along itself: it sticks by its middle line.
-        let way: Vec<(f64, f64, f64)> = (0..columns[0].len())
+        // Time, angle, and the displacement of the rod along itself: it sticks at its centreline.
+        let slid: Vec<(f64, f64, f64)> = (0..columns[0].len())
             .map(|i| {
                 let [x, z, root_x, root_z] = [0, 1, 2, 3].map(|c| columns[c][i].1);
                 let theta = (root_z - z).atan2(x - root_x);
@@ -178,7 +180,7 @@ fn edge(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             .map(|(t, n)| *n > 0.0 && *t >= 0.999 * mu * n)
             .collect();
         let begins = limit.windows(LASTS).position(|w| w.iter().all(|l| *l));
-        let angle = begins.map(|i| way[i].1);
+        let angle = begins.map(|i| slid[i].1);
         findings.rows.push(Row::near(
             format!(
                 "middle {:.1} mm beyond the edge, μ = {mu}: begins to slide at",
@@ -195,7 +197,7 @@ fn edge(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             ),
             &run.command,
         ));
-        let before = way.iter().filter(|w| w.1 < 0.95 * expected);
+        let before = slid.iter().filter(|w| w.1 < 0.95 * expected);
         let most = before.map(|w| w.2.abs()).fold(0.0, f64::max);
         findings.rows.push(Row::at_most(
             format!(
@@ -205,11 +207,13 @@ fn edge(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             "m",
             most,
             match lab.friction {
-                Friction::Exact => (
+                FrictionAccuracy::Exact => (
                     1e-6,
                     "exact friction; the rod bends and stretches as the load on it changes",
                 ),
-                Friction::Smoothed { epsilon } => (epsilon * run.end(), "smoothed friction creeps"),
+                FrictionAccuracy::Smoothed { epsilon } => {
+                    (epsilon * run.end(), "smoothed friction creeps")
+                }
             },
             &run.command,
         ));

@@ -3,44 +3,44 @@
 use stiction_record::plot::{Plot, Series};
 
 use super::{
-    Case, Experiment, Findings, Friction, Lab, Row, Run, Trouble,
+    Experiment, Findings, FrictionAccuracy, Lab, LabRun, Row, Trouble, ValidationCase,
     lab::{GRAVITY, REST, formula, over_time},
 };
 
-pub fn cases() -> [Case; 6] {
+pub fn cases() -> [ValidationCase; 6] {
     [
-        Case {
+        ValidationCase {
             name: "slope-grid",
             title: "Things rest on slopes exactly when tan θ < μ, and slide with g (sin θ − μ cos θ) otherwise.",
             closed_form: "N = m g cos θ, T ≤ μ N; at rest T = m g sin θ, so rest iff tan θ < μ; else a = g (sin θ − μ cos θ). \
                           Smoothed friction creeps at v with s(v; ε) = tan θ/μ: v = ε (1 − √(1 − tan θ/μ)).",
             run: grid,
         },
-        Case {
+        ValidationCase {
             name: "two-coefficients",
             title: "With μs at rest and μk in sliding, what rests stays up to μs, and what slides goes by μk.",
             closed_form: "Rest iff tan θ < μs; sliding with a = g (sin θ − μk cos θ); a push of v0 ends after v0²/(2g (μk cos θ − sin θ)).",
             run: two_coefficients,
         },
-        Case {
+        ValidationCase {
             name: "invariance",
             title: "The same law at any size and with any time step.",
             closed_form: "Rest and a = g (sin θ − μ cos θ) contain neither size nor mass nor time step.",
             run: invariance,
         },
-        Case {
+        ValidationCase {
             name: "stopping-distance",
             title: "A push on a level floor ends after v0²/(2 μ g).",
             closed_form: "v = v0 − μ g t, so that x = v0²/(2 μ g) at t = v0/(μ g).",
             run: stopping,
         },
-        Case {
+        ValidationCase {
             name: "block-slide",
             title: "A block on a slope hardly too flat for it slides on for a quarter of a minute [larionov, Sect. V-A1].",
             closed_form: "θ = 10°, μ = 0.177, v0 = 0.1 m/s: x = v0²/(2g (μ cos θ − sin θ)) = 0.769 m after v0/(g (μ cos θ − sin θ)) = 15.38 s.",
             run: block_slide,
         },
-        Case {
+        ValidationCase {
             name: "isotropy",
             title: "Friction is the same in all directions.",
             closed_form: "A push in any direction ends after v0²/(2 μ g), without going aside.",
@@ -49,7 +49,7 @@ pub fn cases() -> [Case; 6] {
     ]
 }
 
-/// What lies on the slope.
+/// The body on the slope.
 #[derive(Clone, Copy, PartialEq)]
 enum Thing {
     Box,
@@ -135,7 +135,7 @@ fn grid(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             })
             .collect();
         let runs = lab.run_all(&experiments)?;
-        let all: Vec<(f64, f64, &Run)> = points
+        let all: Vec<(f64, f64, &LabRun)> = points
             .iter()
             .zip(&runs)
             .map(|(&(mu, s), run)| (mu, s, run))
@@ -174,13 +174,13 @@ fn exact(mu: f64, steepness: f64) -> f64 {
     GRAVITY * (sin - mu * cos)
 }
 
-/// Of the second half: things first come to bear.
-fn acceleration(run: &Run) -> f64 {
+/// Of the second half: contact forces first build up.
+fn acceleration(run: &LabRun) -> f64 {
     run.line("speed", 0.5 * run.end(), run.end()).1
 }
 
 /// The largest of the keys, with its run.
-fn worst<'a>(all: impl Iterator<Item = (f64, &'a Run)>) -> (f64, String) {
+fn worst<'a>(all: impl Iterator<Item = (f64, &'a LabRun)>) -> (f64, String) {
     let mut found = (0.0, "no run".to_owned());
     for (value, run) in all {
         // Not a number is the worst of all.
@@ -194,12 +194,12 @@ fn worst<'a>(all: impl Iterator<Item = (f64, &'a Run)>) -> (f64, String) {
     found
 }
 
-fn resting(lab: &Lab<'_>, name: &str, thing: Thing, all: &[(f64, f64, &Run)]) -> Vec<Row> {
+fn resting(lab: &Lab<'_>, name: &str, thing: Thing, all: &[(f64, f64, &LabRun)]) -> Vec<Row> {
     let rest = || all.iter().filter(|p| p.1 < 1.0);
     let count = rest().count();
     let (speed, command) = worst(rest().map(|p| (p.2.last("speed"), p.2)));
     match lab.friction {
-        Friction::Exact => vec![Row::at_most(
+        FrictionAccuracy::Exact => vec![Row::at_most(
             format!("{name}: fastest of {count} that should rest"),
             "m/s",
             speed,
@@ -209,7 +209,7 @@ fn resting(lab: &Lab<'_>, name: &str, thing: Thing, all: &[(f64, f64, &Run)]) ->
             ),
             &command,
         )],
-        Friction::Smoothed { epsilon } => {
+        FrictionAccuracy::Smoothed { epsilon } => {
             let mut rows = vec![Row::at_most(
                 format!("{name}: fastest of {count} that should rest"),
                 "m/s",
@@ -221,13 +221,13 @@ fn resting(lab: &Lab<'_>, name: &str, thing: Thing, all: &[(f64, f64, &Run)]) ->
                 &command,
             )];
             if thing != Thing::Block {
-                let off = |p: &(f64, f64, &Run)| {
+                let off = |p: &(f64, f64, &LabRun)| {
                     let expected = lab.friction.creep(p.1);
                     (p.2.last("speed") / expected - 1.0).abs()
                 };
                 let (error, command) = worst(rest().map(|p| (off(p), p.2)));
                 rows.push(Row::at_most(
-                    format!("{name}: creep beside ε (1 − √(1 − tan θ/μ)), worst relative error of {count}"),
+                    format!("{name}: creep compared with ε (1 − √(1 − tan θ/μ)), worst relative error of {count}"),
                     "",
                     error,
                     (0.02, "2 %: stretching is still under way; the root is steep near the border"),
@@ -239,13 +239,15 @@ fn resting(lab: &Lab<'_>, name: &str, thing: Thing, all: &[(f64, f64, &Run)]) ->
     }
 }
 
-fn sliding(name: &str, all: &[(f64, f64, &Run)]) -> Row {
+fn sliding(name: &str, all: &[(f64, f64, &LabRun)]) -> Row {
     let slides = || all.iter().filter(|p| p.1 > 1.0);
-    let off = |p: &(f64, f64, &Run)| (acceleration(p.2) / exact(p.0, p.1) - 1.0).abs();
+    let off = |p: &(f64, f64, &LabRun)| (acceleration(p.2) / exact(p.0, p.1) - 1.0).abs();
     let (error, command) = worst(slides().map(|p| (off(p), p.2)));
     let count = slides().count();
     Row::at_most(
-        format!("{name}: acceleration beside g (sin θ − μ cos θ), worst relative error of {count}"),
+        format!(
+            "{name}: acceleration compared with g (sin θ − μ cos θ), worst relative error of {count}"
+        ),
         "",
         error,
         (
@@ -288,8 +290,8 @@ fn two_coefficients(lab: &Lab<'_>) -> Result<Findings, Trouble> {
         "m/s",
         (creep, runs[0].last("speed")),
         match lab.friction {
-            Friction::Exact => (REST, "exact friction"),
-            Friction::Smoothed { .. } => (
+            FrictionAccuracy::Exact => (REST, "exact friction"),
+            FrictionAccuracy::Smoothed { .. } => (
                 0.02 * creep,
                 "2 % of the creep at which μ(v) s(v; ε) = tan θ",
             ),
@@ -390,12 +392,12 @@ fn invariance(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             "m/s",
             error,
             match lab.friction {
-                Friction::Exact => (REST, "exact friction"),
-                Friction::Smoothed { .. } => (0.02 * creep, "2 % of the creep"),
+                FrictionAccuracy::Exact => (REST, "exact friction"),
+                FrictionAccuracy::Smoothed { .. } => (0.02 * creep, "2 % of the creep"),
             },
             &command,
         ));
-        let off = |r: &Run| (acceleration(r) / exact(mu, 1.2) - 1.0).abs();
+        let off = |r: &LabRun| (acceleration(r) / exact(mu, 1.2) - 1.0).abs();
         let (error, command) = worst(of(1.2).map(|r| (off(r), r)));
         rows.push(Row::at_most(
             format!("{size}: acceleration at tan θ = 1.2 μ, worst relative error"),
@@ -541,7 +543,7 @@ fn isotropy(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     }
     let mean = along.iter().map(|a| a.0).sum::<f64>() / 16.0;
     let (spread, off) = worst(along.iter().map(|a| ((a.0 / mean - 1.0).abs(), a.1)));
-    let (astray, askew) = worst(aside.into_iter());
+    let (sideways, askew) = worst(aside.into_iter());
     let rows = vec![
         Row::near(
             "mean distance in 16 directions",
@@ -564,9 +566,9 @@ fn isotropy(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             &off,
         ),
         Row::at_most(
-            "way aside over the distance",
+            "sideways displacement over the distance",
             "",
-            astray,
+            sideways,
             (
                 1e-3,
                 "friction is opposite to the motion; 0.1 % for landing on corners",

@@ -3,26 +3,26 @@
 use stiction_math::{Mat3, Vec3};
 
 use super::{
-    Case, Experiment, Findings, Friction, Lab, Row, Trouble,
+    Experiment, Findings, FrictionAccuracy, Lab, Row, Trouble, ValidationCase,
     lab::{GRAVITY, over_time},
     ode::integrate,
 };
 
-pub fn cases() -> [Case; 5] {
+pub fn cases() -> [ValidationCase; 5] {
     [
-        Case {
+        ValidationCase {
             name: "board",
             title: "A board that leans at a wall rests exactly when it is steep enough.",
             closed_form: "Floor and wall with the same μ: rest iff tan θ > (1 − μ²)/(2 μ + (1 + μ²) t/L), θ above the floor.",
             run: board,
         },
-        Case {
+        ValidationCase {
             name: "lock",
             title: "A block on a self-locking wedge rests with any time step.",
             closed_form: "Rest iff tan α < μ; otherwise a = g (sin α − μ cos α), while the wedge rests on the floor.",
             run: lock,
         },
-        Case {
+        ValidationCase {
             name: "plates",
             title: "Of three plates, the middle one pulled, the weakest joint slips first.",
             closed_form: "μ = 0.3, 0.2, 0.3 from below, F on the middle plate of mass m: rest up to F = 2 μ₂ m g; then two \
@@ -30,13 +30,13 @@ pub fn cases() -> [Case; 5] {
                           middle one with F/m − (2 μ₂ + μ₃) g.",
             run: plates,
         },
-        Case {
+        ValidationCase {
             name: "pedestal",
             title: "A plate rests on the edges of a narrower pedestal.",
             closed_form: "Its weight acts between the edges and tan 5° < μ: nothing moves, and the edges bear m g cos 5°.",
             run: pedestal,
         },
-        Case {
+        ValidationCase {
             name: "painleve",
             title: "Painlevé's rod: the rod jams, and energy does not grow.",
             closed_form: "μ |x z| > I/m + x² for the contact at (x, z) from the centre of mass: no finite force balances, an \
@@ -74,7 +74,8 @@ fn leaning(scene: &'static str, theta: f64) -> Experiment {
         .with_vector("body.board.translate", middle)
 }
 
-/// How far the foot of the sliding board has moved after `time` [m]: both ends slide. With the corners on floor and wall,
+/// Distance of the foot of the sliding board after `time` [m]: both ends slide. With the corners on
+/// floor and wall,
 /// x = d + ½ L cos θ + ½ t sin θ and z = d + ½ L sin θ + ½ t cos θ; N₁, N₂ and θ'' follow from m x'' = N₂ − μ N₁,
 /// m z'' = N₁ + μ N₂ − m g and I θ'' = Σ (r × f)_y.
 fn slides(theta: f64, mu: f64, time: f64) -> f64 {
@@ -307,11 +308,11 @@ fn pedestal(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             "m",
             run.last("travel"),
             match lab.friction {
-                Friction::Exact => (
+                FrictionAccuracy::Exact => (
                     1e-8,
                     "exact friction and touching edges from the start: no displacement but the solver's error",
                 ),
-                Friction::Smoothed { .. } => (
+                FrictionAccuracy::Smoothed { .. } => (
                     0.001 + 1.05e-4,
                     "a penalty yields by less than the contact thickness, and friction creeps",
                 ),
@@ -359,7 +360,7 @@ fn painleve(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             .map_or(f64::NAN, |p| p.1)
     };
     let mut rows = Vec::new();
-    if lab.friction == Friction::Exact {
+    if lab.friction == FrictionAccuracy::Exact {
         let why = "2 g t after t = 20 steps: gravity and the pivoting rod change speeds by less";
         for (name, quantity, expected) in [
             ("vx", "speed along the floor after the jam", 1.0 + p[0]),

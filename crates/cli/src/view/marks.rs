@@ -6,27 +6,27 @@ use stiction_contact::ContactState;
 use stiction_math::Vec3;
 use stiction_record::{OBSTACLE_PREFIX, animation::polylines, picture::Colour};
 
-use crate::replay::{Seen, SeenCells, Shot, Touch};
+use crate::replay::{RecordedContact, Seen, SeenCells, Shot};
 
-/// The longest arrow of a force, as a part of the size of the bodies in the first frame.
+/// The longest arrow of a force, as a fraction of the size of the bodies in the first frame.
 const ARROW: f64 = 0.15;
-/// The radius of the dot of a contact, as a part of that size.
+/// The radius of the dot of a contact, as a fraction of that size.
 const DOT: f64 = 0.004;
-/// Rods thinner than this part of that size would be less than a pixel wide.
+/// Rods thinner than this fraction of that size would be less than a pixel wide.
 const THIN: f64 = 8e-4;
 /// Cosine of the angle between triangles of the first frame beyond which their edge stays sharp.
 const SHARP: f64 = 0.8;
 
-/// One thing to draw or to plot.
+/// One item to draw or to plot.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mark {
-    /// What it is, from the general to the particular.
+pub struct ViewMark {
+    /// Path in the viewer, from the general to the particular.
     pub path: Vec<String>,
     /// Its looks.
     pub what: What,
 }
 
-/// What is drawn. Lengths in metres, as single precision, which is what viewers take.
+/// Content of a mark. Lengths in metres, in single precision, as viewers take them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
     /// A surface.
@@ -60,7 +60,7 @@ pub enum What {
     },
     /// Arrows.
     Arrows {
-        /// Where they begin.
+        /// Start points.
         origins: Vec<[f32; 3]>,
         /// From there to their tips.
         vectors: Vec<[f32; 3]>,
@@ -74,9 +74,9 @@ pub enum What {
 /// From where a scene is seen [m].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Eye {
-    /// Where the eye is.
+    /// Position of the camera.
     pub position: Vec3,
-    /// What it looks at.
+    /// Point at which it is directed.
     pub target: Vec3,
 }
 
@@ -95,7 +95,7 @@ pub struct Scribe {
 
 impl Scribe {
     /// The marks of a frame. Obstacles that stay where they are are drawn once.
-    pub fn frame(&mut self, shot: &Shot) -> Vec<Mark> {
+    pub fn frame(&mut self, shot: &Shot) -> Vec<ViewMark> {
         if self.corners.is_none() {
             self.corners = corners(shot);
         }
@@ -190,7 +190,7 @@ impl Scribe {
         }
     }
 
-    fn contacts(&mut self, contacts: &[Touch], marks: &mut Vec<Mark>) {
+    fn contacts(&mut self, contacts: &[RecordedContact], marks: &mut Vec<ViewMark>) {
         let size = self.size();
         let forces = contacts.iter().map(|c| c.force.norm());
         self.largest = forces.fold(self.largest, f64::max);
@@ -230,9 +230,9 @@ impl Scribe {
     }
 }
 
-fn mark(path: &[&str], what: What) -> Mark {
+fn mark(path: &[&str], what: What) -> ViewMark {
     let path = path.iter().map(|part| (*part).to_owned()).collect();
-    Mark { path, what }
+    ViewMark { path, what }
 }
 
 fn single(p: &Vec3) -> [f32; 3] {

@@ -1,4 +1,4 @@
-//! What a viewer shows of a run: plain marks at plain times, made from what the run recorded.
+//! Contents of a viewer: plain marks at plain times, made from the recorded files of a run.
 //!
 //! A run that is still going on and one that has ended are read by the same [`Follower`], frame by
 //! frame and row by row, so that both give the same marks in the same order.
@@ -12,7 +12,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use crate::replay::{Replay, ReplayError};
-pub use marks::{Eye, Mark, Scribe, What};
+pub use marks::{Eye, Scribe, ViewMark, What};
 use tail::Tail;
 pub use tail::is_logarithmic;
 
@@ -23,16 +23,16 @@ pub enum News {
     Frame {
         /// Its time [s].
         time: f64,
-        /// What is seen and counted then.
-        marks: Vec<Mark>,
+        /// Marks of this time.
+        marks: Vec<ViewMark>,
     },
     /// Numbers followed over time.
     Numbers {
-        /// What they are, from the general to the particular.
+        /// Path in the viewer, from the general to the particular.
         path: Vec<String>,
         /// When [s].
         times: Vec<f64>,
-        /// How much.
+        /// Values.
         values: Vec<f64>,
     },
 }
@@ -90,7 +90,7 @@ impl Follower {
         Ok(())
     }
 
-    /// How many frames were shown.
+    /// Number of frames shown.
     pub fn frames(&self) -> usize {
         self.frames
     }

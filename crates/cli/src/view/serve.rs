@@ -3,7 +3,7 @@
 //! Everything lies below a path that cannot be guessed: `http://127.0.0.1:PORT/TOKEN/`. A request is refused unless it
 //! calls this machine by its own name (`Host`: a name that was led here is somebody else's page) and comes from this
 //! page or from the address bar (`Origin`, `Sec-Fetch-Site`). Files are read and never written: any method but GET is
-//! refused. A recording that grows is sent as it grows, in chunks, until it is finished.
+//! refused. A recording that grows is sent as it grows, in chunks, until it is complete.
 
 use std::{
     borrow::Cow,
@@ -61,7 +61,7 @@ impl Growing {
         self.finished.store(true, SeqCst);
     }
 
-    /// Reads from an offset [bytes]; none at the end of a finished file.
+    /// Reads from an offset [bytes]; none at the end of a complete file.
     fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         // Asked before, so that what was written before the end is not missed.
         let finished = self.finished.load(SeqCst);
@@ -74,13 +74,13 @@ impl Growing {
 
 /// A page that is served until it is dropped.
 #[derive(Debug)]
-pub struct Page {
+pub struct ServedPage {
     address: SocketAddr,
     site: Arc<Site>,
     accepting: Option<thread::JoinHandle<()>>,
 }
 
-impl Page {
+impl ServedPage {
     /// Serves `assets` and a recording at `port` of 127.0.0.1, or at any free one for 0.
     pub fn serve(port: u16, assets: Vec<Asset>, recording: Arc<Growing>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
@@ -109,7 +109,7 @@ impl Page {
     }
 }
 
-impl Drop for Page {
+impl Drop for ServedPage {
     fn drop(&mut self) {
         self.site.stopping.store(true, SeqCst);
         // Wakes the thread that waits for connections.
@@ -185,7 +185,7 @@ impl Site {
         }
     }
 
-    /// What a request asks for, or the status of a refusal.
+    /// Finds the answer to a request, or the status of a refusal.
     fn find(&self, head: &str) -> Result<Found<'_>, &'static str> {
         const FORBIDDEN: &str = "403 Forbidden";
         let request = Request::parse(head).ok_or("400 Bad Request")?;
@@ -232,7 +232,7 @@ impl Site {
         )
     }
 
-    /// Sends the recording from its beginning, and goes on until it is finished.
+    /// Sends the recording from its beginning until it is complete.
     fn send_recording(&self, stream: &mut TcpStream) -> io::Result<()> {
         let mut buffer = vec![0; 64 << 10];
         let mut offset = 0;
@@ -333,7 +333,7 @@ mod tests {
     use super::*;
 
     /// A page with one file, and the writing end of its recording.
-    fn page() -> (Page, File, Arc<Growing>, tempfile::TempDir) {
+    fn page() -> (ServedPage, File, Arc<Growing>, tempfile::TempDir) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(RECORDING);
         let written = File::create(&path).unwrap();
@@ -350,11 +350,11 @@ mod tests {
                 bytes: Cow::Owned(vec![b'x'; 300_000]),
             },
         ];
-        let page = Page::serve(0, assets, Arc::clone(&recording)).unwrap();
+        let page = ServedPage::serve(0, assets, Arc::clone(&recording)).unwrap();
         (page, written, recording, dir)
     }
 
-    fn ask(page: &Page, text: &str) -> String {
+    fn ask(page: &ServedPage, text: &str) -> String {
         let mut stream = TcpStream::connect(page.address).unwrap();
         stream.write_all(text.as_bytes()).unwrap();
         let mut answer = Vec::new();
@@ -364,7 +364,7 @@ mod tests {
     }
 
     /// The status of a request for `path` below the token, with further lines.
-    fn status(page: &Page, method: &str, path: &str, more: &str) -> String {
+    fn status(page: &ServedPage, method: &str, path: &str, more: &str) -> String {
         let text = format!("{method} {path} HTTP/1.1\r\n{more}\r\n");
         ask(page, &text)
             .split(' ')
@@ -395,7 +395,7 @@ mod tests {
             ),
             (&script, "Sec-Fetch-Site: same-origin\r\n".into(), "200"),
             (&base, "Sec-Fetch-Site: none\r\n".into(), "200"),
-            // Without the secret, or beside the files.
+            // Without the secret, or outside the files.
             ("/", String::new(), "404"),
             ("/page.js", String::new(), "404"),
             (&format!("/{RECORDING}"), String::new(), "404"),

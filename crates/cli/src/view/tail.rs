@@ -12,7 +12,14 @@ use super::News;
 use crate::replay::ReplayError;
 
 /// Quantities that span many powers of ten are shown as their logarithms.
-const LOGARITHMIC: [&str; 5] = ["residual", "penetration", "cone", "creep", "dynamics"];
+const LOGARITHMIC: [&str; 6] = [
+    "residual",
+    "penetration",
+    "cone",
+    "creep",
+    "dynamics",
+    "eliminated",
+];
 /// The least number whose logarithm is shown: zero has none.
 const LEAST: f64 = 1e-18;
 /// Of the certificate, what is an energy.
@@ -69,7 +76,7 @@ impl Tail {
         }
         let mut rows = text.lines();
         if self.offset == 0 {
-            // Names may be quoted; the reader of tables knows how.
+            // Names may be quoted; the reader of tables handles that.
             self.columns = read_table(&self.path).map_err(|e| broken(&e))?.columns;
             rows.next();
         }
@@ -87,6 +94,10 @@ impl Tail {
             let logarithm = group == "certificate" && is_logarithmic(name);
             let value = |row: &Vec<f64>| {
                 let (time, value) = (*row.get(1)?, *row.get(at)?);
+                // The cell of a number that does not apply is empty.
+                if value.is_nan() {
+                    return None;
+                }
                 let value = match logarithm {
                     true => value.abs().max(LEAST).log10(),
                     false => value,

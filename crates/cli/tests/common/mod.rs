@@ -54,7 +54,7 @@ pub fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// What was said on standard error, with line breaks and the frames of boxes folded to spaces.
+/// Standard error, with line breaks and the frames of boxes folded to spaces.
 pub fn stderr(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let plain: String = text
@@ -100,7 +100,8 @@ pub fn contents(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 
 /// The bytes of the state in a run's checkpoint.
 pub fn stored_state(dir: &Path) -> Vec<u8> {
-    let checkpoint = stiction_cli::record::Checkpoint::read(&dir.join("checkpoint.bin")).unwrap();
+    let checkpoint =
+        stiction_cli::record::CheckpointFile::read(&dir.join("checkpoint.bin")).unwrap();
     checkpoint
         .sections()
         .find(|s| s.0 == "state")

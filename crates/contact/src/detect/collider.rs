@@ -1,4 +1,4 @@
-//! What can touch.
+//! Colliders.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use stiction_geometry::LevelSet;
 use stiction_geometry::analytic::Shape;
 use stiction_math::Vec3;
 
-/// Something that can touch other things.
+/// A collider.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collider {
     /// The caller's number; it appears in `ContactSet::pair`.
@@ -15,32 +15,32 @@ pub struct Collider {
     pub material: u32,
     /// Contact thickness [m]: two colliders touch at the mean of their thicknesses.
     pub thickness: f64,
-    /// What it is.
-    pub form: Form,
+    /// Its form.
+    pub form: ColliderForm,
 }
 
 /// The kinds of colliders.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Form {
+pub enum ColliderForm {
     /// A surface that follows 3-blocks.
-    Body(Body),
-    /// A mesh on a prescribed way.
-    Mesh(Mesh),
-    /// A solid given by formula, on a prescribed way.
+    Body(ColliderBody),
+    /// A mesh with prescribed motion: a kinematic obstacle.
+    Mesh(ColliderMesh),
+    /// An analytic shape with prescribed motion.
     Shape(Shape),
-    /// A solid given by its sampled signed distance, on a prescribed way.
+    /// A solid given by its sampled signed distance, with prescribed motion.
     LevelSet(Arc<LevelSet>),
 }
 
 /// A surface that follows 3-blocks. Without triangles and rods its vertices are particles: balls
 /// whose diameter is the thickness, which touch one another as well if `self_contact` says so.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Body {
+pub struct ColliderBody {
     /// Three vertices per triangle, counter-clockwise from outside.
     pub triangles: Vec<[u32; 3]>,
     /// Edges that belong to no triangle.
     pub rods: Vec<[u32; 2]>,
-    /// How vertices follow blocks.
+    /// Dependence of vertices on blocks.
     pub points: Points,
     /// Positions of the vertices at rest [m]; for a rigid body those in its frame.
     pub rest: Vec<Vec3>,
@@ -48,7 +48,7 @@ pub struct Body {
     pub closed: bool,
     /// Whether the surface can touch itself. Rigid ones never do.
     pub self_contact: bool,
-    /// Another body that parts of this one never touch, such as what hair grows out of.
+    /// Another body that parts of this one never touch, such as the body in which hair is rooted.
     pub exempt: Option<Exempt>,
 }
 
@@ -61,7 +61,7 @@ pub struct Exempt {
     pub vertices: Vec<u32>,
 }
 
-/// How the vertices of a surface follow 3-blocks.
+/// Dependence of the vertices of a surface on 3-blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Points {
     /// Vertex i is Σ b x over the entries `start[i]..start[i + 1]` of blocks and weights b: one
@@ -83,9 +83,9 @@ pub enum Points {
     },
 }
 
-/// A mesh on a prescribed way.
+/// A mesh with prescribed motion.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mesh {
+pub struct ColliderMesh {
     /// Three vertices per triangle, counter-clockwise from outside.
     pub triangles: Vec<[u32; 3]>,
     /// Positions in its own frame [m].
@@ -94,9 +94,9 @@ pub struct Mesh {
     pub closed: bool,
 }
 
-/// How two materials touch.
+/// Contact law of two materials.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Law {
+pub struct PairLaw {
     /// Coefficient of friction at rest [1].
     pub mu: f64,
     /// Coefficient of friction in sliding [1], for contacts whose points slide along each other at
@@ -104,7 +104,7 @@ pub struct Law {
     pub kinetic: Option<f64>,
     /// The pull that a closed contact bears [Pa]; it falls off linearly to zero at a gap of half the thickness.
     pub cohesion: f64,
-    /// How far a contact gives way under pressure [m/Pa].
+    /// Compliance of a contact under pressure [m/Pa].
     pub compliance: f64,
 }
 
@@ -112,12 +112,12 @@ pub struct Law {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Laws {
     count: u32,
-    table: Vec<Law>,
+    table: Vec<PairLaw>,
 }
 
 impl Laws {
     /// A table over `count` materials, asked from `law` once per pair.
-    pub fn new(count: u32, mut law: impl FnMut(u32, u32) -> Law) -> Self {
+    pub fn new(count: u32, mut law: impl FnMut(u32, u32) -> PairLaw) -> Self {
         let mut table = Vec::with_capacity((count as usize).pow(2));
         for a in 0..count {
             for b in 0..count {
@@ -127,8 +127,8 @@ impl Laws {
         Self { count, table }
     }
 
-    /// The same law between all things.
-    pub fn uniform(law: Law) -> Self {
+    /// One law between all materials.
+    pub fn uniform(law: PairLaw) -> Self {
         let (count, table) = (1, vec![law]);
         Self { count, table }
     }
@@ -139,11 +139,11 @@ impl Laws {
     }
 
     /// The law between materials `a` and `b`.
-    pub fn between(&self, a: u32, b: u32) -> Law {
+    pub fn between(&self, a: u32, b: u32) -> PairLaw {
         self.table[(a * self.count + b) as usize]
     }
 
-    /// How many materials there are.
+    /// Number of materials.
     pub fn count(&self) -> u32 {
         self.count
     }

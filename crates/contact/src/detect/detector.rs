@@ -5,28 +5,29 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use stiction_geometry::collide::ccd::CcdConfig;
 use stiction_geometry::collide::{
-    Candidates, End, EndBox, Surface, SurfaceError, SweptSurface, earliest_step,
+    Candidate, Candidates, CollisionSurface, EndBox, EndPosition, SurfaceError, SweptSurface,
+    earliest_step,
 };
 use stiction_math::{Vec3, reduce};
 
 use super::ContactSource;
 use super::collider::{Collider, Laws};
 use super::emit::{Emission, Found, Overlaps, Shares, Wait};
-use super::pairs::{Leave, Watched};
+use super::pairs::{Clearance, Watched};
 use super::quota::Quota;
 use super::recovery::Recovery;
 use super::revise::Revision;
 use super::shapes::Pass;
 use super::stencil::Arc as TurnArc;
-use super::step::{Motion, Step};
+use super::step::{DetectStep, Motion};
 use super::supports::Start;
 use super::world::{DetectError, World};
 use crate::{ContactKey, ContactSet};
 
-/// How often a pair may be listed again in one step.
+/// Relisting limit: number of further contacts of a pair in one step.
 const AGAIN: u64 = 7;
 
-/// A contact that loses more than this part of its thickness in the step is still violated.
+/// A contact that loses more than this fraction of its thickness in the step is still violated.
 const VIOLATED: f64 = 0.1;
 
 /// A pair without a contact must sink faster than the listed contacts are violated by this factor: below, they may
@@ -43,8 +44,9 @@ pub struct DetectConfig {
     /// Boxes reach along this multiple of the predicted motion, so that velocities can change
     /// during the solve without a new search.
     pub extend: f64,
-    /// The same where things move far for what they are long: vertices may end this part of their
-    /// predicted motion around its end. Smaller than above, lest what moves together is searched.
+    /// Margin for displacements that are long compared with edges: vertices may end within this fraction
+    /// of their predicted motion around its end. Smaller than above, so that features moving
+    /// together are not candidates.
     pub wander: f64,
     /// Trees are built anew when their cost has grown by this factor.
     pub rebuild: f64,
@@ -61,7 +63,7 @@ impl DetectConfig {
 }
 
 impl Default for DetectConfig {
-    /// Boxes half as long again as the prediction: what leaves them is searched again, so that a
+    /// Boxes half as long again as the prediction: features that leave them are searched again, so that a
     /// smaller number costs time at most. In dense hair half of the wander leaves half of the pairs,
     /// and twice as many vertices to be searched again.
     fn default() -> Self {
@@ -73,14 +75,14 @@ impl Default for DetectConfig {
     }
 }
 
-/// Ways are compared as those see them who move along if they are longer than this part of an edge,
-/// both in the mean. In dense hair boxes around whole ways have 154 million pairs at a third of an edge,
-/// and at a half 3 million that move along; cloth is indifferent.
+/// Trajectories longer than this fraction of an edge, both on average, are compared in the co-moving
+/// frame. In dense hair at a third of an edge, boxes around whole trajectories have 154 million pairs;
+/// at a half, 3 million in the co-moving frame. Cloth is indifferent.
 const FAR: f64 = 0.1;
 
-/// What a search found.
+/// Result of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Report {
+pub struct DetectReport {
     /// Contacts listed.
     pub contacts: usize,
     /// Of these, by distance at the start of the step; the others by their motion.
@@ -103,16 +105,18 @@ pub struct Detector {
     /// Pairs to look at during the step.
     candidates: Candidates,
     /// When each of them is worth another look.
-    leave: Leave,
+    clearance: Clearance,
     /// Pairs that may sink without a contact.
     watched: Vec<Watched>,
-    /// Where each vertex may end for no pair to be missed.
+    /// Region in which each vertex may end without a missed pair.
     ends: Vec<EndBox>,
     /// Arcs of free rigid bodies in the contacts of the step.
     pub(super) arcs: Vec<TurnArc>,
     pub(super) recovery: Recovery,
     /// Keys of all contacts of the step, sorted.
     pub(super) seen: Vec<ContactKey>,
+    /// Points of action of contacts between meshes on their features, in ascending order of keys.
+    pub(super) points: Vec<(ContactKey, [f64; 2])>,
     pub(super) shares: Shares,
     /// The start of the step as seen from solids.
     starts: Vec<Start>,
@@ -142,19 +146,20 @@ impl Detector {
             motion: Motion::default(),
             swept: None,
             candidates: Candidates::default(),
-            leave: Leave::default(),
+            clearance: Clearance::default(),
             watched: Vec::new(),
             ends: Vec::new(),
             arcs: Vec::new(),
             recovery: Recovery::default(),
             seen: Vec::new(),
+            points: Vec::new(),
             shares: Shares::default(),
             starts: Vec::new(),
             open: false,
         })
     }
 
-    /// The same with names of the colliders, in their order, for messages.
+    /// Sets the names of the colliders, in their order, for messages.
     pub fn named(mut self, names: Vec<String>) -> Self {
         self.world.names = names;
         self
@@ -163,7 +168,7 @@ impl Detector {
     /// Ends the step: its candidates are dropped, and its trees and positions may serve others.
     pub(super) fn close(&mut self) {
         self.candidates = Candidates::default();
-        self.leave = Leave::default();
+        self.clearance = Clearance::default();
         self.watched = Vec::new();
         self.starts = Vec::new();
         self.open = false;
@@ -178,9 +183,14 @@ impl Detector {
     ///
     /// Listed are pairs within 1.5 thicknesses at the start and pairs that would come closer than
     /// one during the step at the predicted velocities.
-    pub fn detect(&mut self, step: &Step, out: &mut ContactSet) -> Result<Report, DetectError> {
+    pub fn detect(
+        &mut self,
+        step: &DetectStep,
+        out: &mut ContactSet,
+    ) -> Result<DetectReport, DetectError> {
         out.clear();
         self.seen.clear();
+        self.points.clear();
         self.arcs.clear();
         self.recovery.set(&self.world, step.previous);
         self.close();
@@ -190,18 +200,21 @@ impl Detector {
         let mut found = self.world.near(&self.motion, &self.candidates)?;
         self.world
             .settle_sides(&self.motion, step.previous, &mut found);
-        let pairs = (&self.candidates, &mut self.leave, &mut self.watched);
+        let held = self.world.held(&self.motion, step, &mut found);
+        self.seen.extend(held.iter().map(|h| h.0));
+        let pairs = (&self.candidates, &mut self.clearance, &mut self.watched);
         self.world
             .meeting(&self.motion, pairs, &self.seen, false, &mut found);
         let starts = &mut self.starts;
         found.extend(self.world.on_shapes(&self.motion, starts, Pass::First));
         found.extend(self.world.on_particles(&self.motion, false)?);
         self.shares.clear(self.world.owner.len());
-        let depth = found.iter().filter(|f| !f.continuous);
+        let all = held.iter().map(|h| &h.1).chain(&found);
+        let depth = all.filter(|f| !f.continuous);
         let depth = depth.map(|f| f.thickness - f.distance);
         let penetration = depth.fold(0.0, f64::max);
-        let near = self.write(found, step.v, out);
-        Ok(Report {
+        let near = self.write(held, found, step.v, out);
+        Ok(DetectReport {
             contacts: out.len(),
             near,
             candidates: self.candidates.len(),
@@ -222,13 +235,43 @@ impl Detector {
         let config = CcdConfig::new(d_min);
         let (x0, x1) = (&self.motion.x0, &self.motion.x1);
         let surface = &self.world.surface;
-        let pairs = (&self.candidates, &self.leave);
+        let pairs = (&self.candidates, &self.clearance);
         let open = self.world.unproven(&self.motion, pairs, d_min);
         let meshes = earliest_step(&open, surface, x0, x1, &config)?.fraction;
         let particles = self.world.safe_from_particles(&self.motion, d_min)?;
         let starts = &mut self.starts;
         let shapes = self.world.safe_from_shapes(&self.motion, starts, d_min);
         Ok(meshes.min(shapes).min(particles))
+    }
+
+    /// The names of the two colliders that limit [`Detector::safe_fraction`], for messages; `None` if the whole
+    /// step is safe. It repeats the search of that function.
+    pub fn limiting_pair(
+        &mut self,
+        v: &[Vec3],
+        d_min: f64,
+    ) -> Result<Option<[String; 2]>, DetectError> {
+        if !self.open {
+            return Ok(None);
+        }
+        self.repredict(v)?;
+        let (world, motion) = (&self.world, &self.motion);
+        let open = world.unproven(motion, (&self.candidates, &self.clearance), d_min);
+        let config = CcdConfig::new(d_min);
+        let meshes = earliest_step(&open, &world.surface, &motion.x0, &motion.x1, &config)?;
+        let owners = |a: u32, b: u32| [a, b].map(|v| world.owner[v as usize]);
+        let meshes = meshes.limited_by.map(|pair| {
+            let pair = match pair {
+                Candidate::VertexFace(p, [a, ..]) => owners(p, a),
+                Candidate::EdgeEdge([a, _], [b, _]) => owners(a, b),
+            };
+            (meshes.fraction, pair)
+        });
+        let particles = world.first_of_particles(motion, d_min)?;
+        let shapes = world.first_of_shapes(motion, &mut self.starts, d_min);
+        let all = [meshes, particles, shapes].into_iter().flatten();
+        let first = all.min_by(|a, b| a.0.total_cmp(&b.0));
+        Ok(first.map(|(_, pair)| pair.map(|c| world.name(c))))
     }
 
     /// Brings the contacts of the step up to date with the angular velocities of rigid bodies in `v`
@@ -249,7 +292,8 @@ impl Detector {
             + size_of_val(&self.candidates.edge_edge[..])
             + self.candidates.len() * size_of::<f32>()
             + size_of_val(&self.watched[..]);
-        let keys = size_of_val(&self.seen[..]) + size_of_val(&self.ends[..]);
+        let keys = size_of_val(&self.seen[..]) + size_of_val(&self.points[..]);
+        let keys = keys + size_of_val(&self.ends[..]);
         let keys = keys + size_of_val(&self.arcs[..]) + self.recovery.bytes();
         self.world.bytes() + self.motion.bytes() + trees + candidates + keys
     }
@@ -259,12 +303,12 @@ impl Detector {
         let Motion { x0, x1, .. } = &self.motion;
         let moving = self.moves_far();
         let end = |i: usize| {
-            let way = x1[i] - x0[i];
+            let displacement = x1[i] - x0[i];
             if moving {
-                let around = Vec3::repeat(self.config.wander * way.amax());
+                let around = Vec3::repeat(self.config.wander * displacement.amax());
                 EndBox::around(&(x1[i] - around), &(x1[i] + around))
             } else {
-                let far = x0[i] + way * self.config.extend;
+                let far = x0[i] + displacement * self.config.extend;
                 EndBox::around(&x0[i].inf(&far), &x0[i].sup(&far))
             }
         };
@@ -294,33 +338,40 @@ impl Detector {
             vertex_face,
             edge_edge,
         } = &self.candidates;
-        for (leave, count) in [
-            (&mut self.leave.vertex_face, vertex_face.len()),
-            (&mut self.leave.edge_edge, edge_edge.len()),
+        for (clearance, count) in [
+            (&mut self.clearance.vertex_face, vertex_face.len()),
+            (&mut self.clearance.edge_edge, edge_edge.len()),
         ] {
-            leave.clear();
-            leave.resize(count, 0.0);
+            clearance.clear();
+            clearance.resize(count, 0.0);
         }
         self.swept = Some(swept);
         Ok(rebuilt)
     }
 
-    /// Whether things move far for what they are long.
+    /// Whether displacements are long compared with edges.
     fn moves_far(&self) -> bool {
         let Motion { x0, x1, .. } = &self.motion;
         let edges = self.world.surface.edges();
-        let way = reduce::sum_ordered(x0.len(), |i| (x1[i] - x0[i]).norm());
+        let displacement = reduce::sum_ordered(x0.len(), |i| (x1[i] - x0[i]).norm());
         let long = reduce::sum_ordered(edges.len(), |e| {
             let [a, b] = edges[e].map(|v| x0[v as usize]);
             (b - a).norm()
         });
-        way * edges.len() as f64 > FAR * long * x0.len() as f64
+        displacement * edges.len() as f64 > FAR * long * x0.len() as f64
     }
 
-    /// Writes what was not written yet in the order of [`Found::order`]; how many of it is near.
-    /// A pair that was listed before and comes deep all the same is listed again, unless the
-    /// velocities `v` still violate what is listed.
-    fn write(&mut self, found: Vec<Found>, v: &[Vec3], out: &mut ContactSet) -> usize {
+    /// Writes the `held` contacts under their keys and those `found` that are not listed yet, in the order of
+    /// [`Found::order`]. Returns the number within reach.
+    /// A listed pair that penetrates deeply in spite of its contact is relisted, unless the
+    /// velocities `v` still violate listed contacts.
+    fn write(
+        &mut self,
+        held: Vec<(ContactKey, Found)>,
+        mut found: Vec<Found>,
+        v: &[Vec3],
+        out: &mut ContactSet,
+    ) -> usize {
         let keys: Vec<ContactKey> = found.iter().map(|f| f.key(&self.world)).collect();
         // Numbers are sorted, not what they stand for, which is large.
         let mut order: Vec<u32> = (0..found.len() as u32).collect();
@@ -364,6 +415,15 @@ impl Detector {
             }
         }
         drop((keys, order, first, again, listed));
+        self.seen.extend(fresh.iter().map(|f| f.0));
+        if !held.is_empty() {
+            for (key, f) in held {
+                self.shares.add(&f);
+                fresh.push((key, found.len() as u32));
+                found.push(f);
+            }
+            fresh.sort_by_key(|(_, i)| found[*i as usize].order());
+        }
         let mut near = 0;
         let mut emission = Emission {
             motion: &self.motion,
@@ -375,10 +435,12 @@ impl Detector {
             let f = &found[*i as usize];
             if self.world.emit(&mut emission, f, *key, out) {
                 near += usize::from(!f.continuous);
+                let at = self.world.coordinates(key, f);
+                self.points.extend(at.map(|at| (*key, at)));
             }
         }
-        self.seen.extend(fresh.iter().map(|f| f.0));
         self.seen.sort_unstable();
+        self.points.sort_by_key(|p| p.0);
         near
     }
 
@@ -405,11 +467,11 @@ impl Detector {
             late.extend(sinking.filter(faster));
         }
         if !late.is_empty() {
-            self.write(late, v, out);
+            self.write(Vec::new(), late, v, out);
         }
     }
 
-    /// New velocities: end positions, and a search around what leaves its box.
+    /// New velocities: end positions, and a search around vertices that leave their box.
     fn repredict(&mut self, v: &[Vec3]) -> Result<(), DetectError> {
         if v.len() < self.world.blocks {
             return Err(DetectError::Length {
@@ -445,7 +507,7 @@ impl Detector {
         let edges: Vec<[u32; 2]> = edges.copied().collect();
         let particles = self.world.particles.iter().copied().filter(out);
         let particles: Vec<u32> = particles.collect();
-        let part = Surface::new(&triangles, &edges)?.with_points(&particles);
+        let part = CollisionSurface::new(&triangles, &edges)?.with_points(&particles);
         let part = part.with_groups(self.world.groups.clone());
         let of_part = part
             .edges()
@@ -487,17 +549,17 @@ impl Detector {
             let (i, j) = (of_part[pair[0] as usize], pair[1]);
             *pair = [i.min(j), i.max(j)];
         }
-        let (candidates, leave) = (&mut self.candidates, &mut self.leave);
+        let (candidates, clearance) = (&mut self.candidates, &mut self.clearance);
         // All pairs of what escaped are found anew, and those that are not have come apart.
         if moving {
-            let faces = (&mut candidates.vertex_face, &mut leave.vertex_face);
+            let faces = (&mut candidates.vertex_face, &mut clearance.vertex_face);
             drop_pairs(faces, |v| v.iter().any(out));
-            let edges = (&mut candidates.edge_edge, &mut leave.edge_edge);
+            let edges = (&mut candidates.edge_edge, &mut clearance.edge_edge);
             drop_pairs(edges, |e| self.world.surface.ends(*e).iter().any(out));
         }
-        let faces = (&mut candidates.vertex_face, &mut leave.vertex_face);
+        let faces = (&mut candidates.vertex_face, &mut clearance.vertex_face);
         merge(faces, more.vertex_face);
-        let edges = (&mut candidates.edge_edge, &mut leave.edge_edge);
+        let edges = (&mut candidates.edge_edge, &mut clearance.edge_edge);
         merge(edges, more.edge_edge);
         Ok(())
     }
@@ -506,7 +568,7 @@ impl Detector {
 /// Hierarchies of the kind that suits the motion.
 fn trees(
     moving: bool,
-    surface: Arc<Surface>,
+    surface: Arc<CollisionSurface>,
     start: &[Vec3],
     ends: &[EndBox],
     margin: &[f64],
@@ -518,21 +580,24 @@ fn trees(
 }
 
 /// Takes some pairs out of a list.
-fn drop_pairs<P: Copy>((list, leave): (&mut Vec<P>, &mut Vec<f32>), which: impl Fn(&P) -> bool) {
+fn drop_pairs<P: Copy>(
+    (list, clearance): (&mut Vec<P>, &mut Vec<f32>),
+    which: impl Fn(&P) -> bool,
+) {
     let mut kept = 0;
     for i in 0..list.len() {
         if !which(&list[i]) {
-            (list[kept], leave[kept]) = (list[i], leave[i]);
+            (list[kept], clearance[kept]) = (list[i], clearance[i]);
             kept += 1;
         }
     }
     list.truncate(kept);
-    leave.truncate(kept);
+    clearance.truncate(kept);
 }
 
-/// Puts those of `new` that are not there yet into the ascending list `old`, to be looked at.
+/// Inserts the missing entries of `new` into the ascending list `old`, to be checked.
 fn merge<P: Copy + Default + Ord + Send>(
-    (old, leave): (&mut Vec<P>, &mut Vec<f32>),
+    (old, clearance): (&mut Vec<P>, &mut Vec<f32>),
     mut new: Vec<P>,
 ) {
     new.par_sort_unstable();
@@ -548,18 +613,18 @@ fn merge<P: Copy + Default + Ord + Send>(
     let mut to = i + j;
     // Exactly: these lists are the largest of a search.
     old.reserve_exact(j);
-    leave.reserve_exact(j);
+    clearance.reserve_exact(j);
     old.resize(to, P::default());
-    leave.resize(to, 0.0);
+    clearance.resize(to, 0.0);
     // From behind, so that nothing is written over that is still to be read.
     while j > 0 {
         to -= 1;
         if i > 0 && old[i - 1] > new[j - 1] {
             i -= 1;
-            (old[to], leave[to]) = (old[i], leave[i]);
+            (old[to], clearance[to]) = (old[i], clearance[i]);
         } else {
             j -= 1;
-            (old[to], leave[to]) = (new[j], 0.0);
+            (old[to], clearance[to]) = (new[j], 0.0);
         }
     }
 }
@@ -595,18 +660,18 @@ impl Listed {
 impl ContactSource for Detector {
     /// Continuous detection on the candidates of the step.
     ///
-    /// A listed pair whose contacts hold and that comes closer than half its thickness all the
-    /// same, or closer still if it starts there, because it turned or slid too far for one plane to
-    /// separate it, is listed again where it would do so, up to seven times and with keys of their own;
-    /// one with a solid after that once more, where it ends. A pair that was left out because others are
-    /// nearer is listed when all listed contacts hold and it would still come within a tenth of its
-    /// thickness. Velocities that are too few or not finite give no contacts.
+    /// A listed pair whose contacts hold and that still comes closer than half its thickness, or closer
+    /// than a fraction of its initial gap, because it turned or slid too far for one plane to separate it,
+    /// is relisted at that position, up to seven times and with keys of their own; a pair with a solid
+    /// after that once more, at its end position. A pair that is not the closest of its vertex is listed
+    /// when all listed contacts hold and it would still come within a tenth of its thickness. Velocities
+    /// that are too few or not finite give no contacts.
     fn more_contacts(&mut self, v: &[Vec3], contacts: &mut ContactSet) -> usize {
         if !self.open || self.repredict(v).is_err() {
             return 0;
         }
         let before = contacts.len();
-        let pairs = (&self.candidates, &mut self.leave, &mut self.watched);
+        let pairs = (&self.candidates, &mut self.clearance, &mut self.watched);
         let mut found = Vec::new();
         self.world
             .meeting(&self.motion, pairs, &self.seen, true, &mut found);
@@ -620,7 +685,7 @@ impl ContactSource for Detector {
         );
         let (last, found): (Vec<Found>, Vec<Found>) =
             found.into_iter().partition(|f| f.wait != Wait::Never);
-        self.write(found, v, contacts);
+        self.write(Vec::new(), found, v, contacts);
         if contacts.len() == before {
             self.write_late(last, v, contacts);
         }

@@ -1,6 +1,6 @@
-//! From what was found to the columns of a contact set.
+//! Writes detected contacts to the columns of a contact set.
 
-use stiction_geometry::collide::ContactKind;
+use stiction_geometry::collide::ProximityKind;
 use stiction_math::Vec3;
 
 use super::pairs::REACH;
@@ -10,15 +10,15 @@ use super::step::Motion;
 use super::world::World;
 use crate::{Contact, ContactKey, ContactSet};
 
-/// Points that move faster along each other at the start of a step slide [m/s]: above what solvers
-/// leave of a held contact, and far below any motion that a person would see.
+/// Points that move faster along each other at the start of a step slide [m/s]: above the residual
+/// of solvers at a sticking contact, and far below any visible motion.
 const SLIDING: f64 = 1e-5;
 
 /// Which features touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// Two features of meshes.
-    Pair(ContactKind),
+    Pair(ProximityKind),
     /// A vertex, edge or face and a solid.
     VertexShape,
     EdgeShape,
@@ -51,24 +51,24 @@ pub(super) struct Found {
     pub distance: f64,
     pub thickness: f64,
     /// The solid's side. Apart, as most contacts have none and lists of them are long.
-    pub touch: Option<Box<Touch>>,
+    pub touch: Option<Box<SolidPoint>>,
     /// Found by its motion, not by its distance at the start.
     pub continuous: bool,
     /// Found deep within the thickness: listed even if its pair is.
     pub deep: bool,
     /// What else must hold for it to be listed.
     pub wait: Wait,
-    /// Deep at the end of the step: listed if its pair was listed again as often as may be.
+    /// Deep at the end of the step: listed if its pair reached the relisting limit.
     pub spare: bool,
 }
 
-/// A point of a solid on its way.
+/// A moving point of a solid.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Touch {
+pub(super) struct SolidPoint {
     pub collider: u32,
     /// Which point of the solid: zero if it is simply the closest.
     pub part: u32,
-    /// Where it is at the start and at the end of the step [m].
+    /// Positions at the start and at the end of the step [m].
     pub from: Vec3,
     pub to: Vec3,
 }
@@ -83,18 +83,21 @@ pub(super) const KIND: u32 = 60;
 pub(super) const AGAIN: u32 = 56;
 
 /// The vertices of two features that stay a pair while they slide: vertex and face or two edges.
-pub(super) fn lasting_vertices(world: &World, key: &ContactKey) -> Option<(ContactKind, [u32; 4])> {
+pub(super) fn lasting_vertices(
+    world: &World,
+    key: &ContactKey,
+) -> Option<(ProximityKind, [u32; 4])> {
     let number = |name: u64| (name & ((1 << AGAIN) - 1)) as usize;
     let (i, j) = (number(key.first), number(key.second));
     match (key.first >> KIND, key.second >> KIND) {
         (VERTEX, FACE) => {
             let [a, b, c] = *world.surface.triangles().get(j)?;
-            Some((ContactKind::VertexFace, [i as u32, a, b, c]))
+            Some((ProximityKind::VertexFace, [i as u32, a, b, c]))
         }
         (EDGE, EDGE) => {
             let edges = world.surface.edges();
             let ([a, b], [c, d]) = (*edges.get(i)?, *edges.get(j)?);
-            Some((ContactKind::EdgeEdge, [a, b, c, d]))
+            Some((ProximityKind::EdgeEdge, [a, b, c, d]))
         }
         _ => None,
     }
@@ -135,10 +138,10 @@ impl Found {
         });
         let [a, b, c, d] = self.vertices;
         let (first, second) = match self.kind {
-            Kind::Pair(ContactKind::VertexVertex) => (vertex(a), vertex(b)),
-            Kind::Pair(ContactKind::VertexEdge) => (vertex(a), edge(b, c)),
-            Kind::Pair(ContactKind::VertexFace) => (vertex(a), face(b, c, d)),
-            Kind::Pair(ContactKind::EdgeEdge) => (edge(a, b), edge(c, d)),
+            Kind::Pair(ProximityKind::VertexVertex) => (vertex(a), vertex(b)),
+            Kind::Pair(ProximityKind::VertexEdge) => (vertex(a), edge(b, c)),
+            Kind::Pair(ProximityKind::VertexFace) => (vertex(a), face(b, c, d)),
+            Kind::Pair(ProximityKind::EdgeEdge) => (edge(a, b), edge(c, d)),
             Kind::VertexShape => (vertex(a), solid),
             Kind::EdgeShape => (edge(a, b), solid),
             Kind::FaceShape => (face(a, b, c), solid),
@@ -154,6 +157,21 @@ impl Found {
         }
     }
 
+    /// Predicted relative displacement of the two points across the normal and against it [m]: parting is no
+    /// approach. `drift` is the velocity that obstacles add [m/s].
+    fn approach(&self, motion: &Motion, drift: &Vec3) -> f64 {
+        let still = match self.touch {
+            Some(_) => drift * motion.h,
+            None => Vec3::zeros(),
+        };
+        let moves = self.vertices.iter().zip(&self.weights);
+        let moved = moves.fold(still, |sum, (&v, w)| {
+            sum + (motion.x1[v as usize] - motion.x0[v as usize]) * *w
+        });
+        let along = moved.dot(&self.normal);
+        (moved - self.normal * along).norm() + (-along).max(0.0)
+    }
+
     /// The order of contacts: by place in the meshes, so that neighbours are near in memory.
     pub(super) fn order(&self) -> ([u32; 4], Kind, Option<(u32, u32)>, [bool; 3]) {
         let touch = self.touch.as_ref().map(|t| (t.collider, t.part));
@@ -162,7 +180,7 @@ impl Found {
     }
 }
 
-/// How many contacts already lean on each vertex: areas are shared among them.
+/// Number of contacts at each vertex: areas are shared among them.
 #[derive(Debug, Default)]
 pub(super) struct Shares(Vec<f64>);
 
@@ -179,18 +197,18 @@ impl Shares {
     }
 }
 
-/// How overlaps are taken out.
+/// Treatment of overlaps.
 #[derive(Clone, Copy)]
 pub(super) enum Overlaps<'a> {
     /// At once.
     AtOnce,
-    /// Slowly, but for what the last step lost.
+    /// Slowly, except for the error of the last step.
     By(&'a Recovery),
     /// All but this much [m]: what a contact that is written again left for later steps.
     AllBut(f64),
 }
 
-/// What contacts are written with.
+/// Context in which contacts are written.
 pub(super) struct Emission<'a> {
     pub motion: &'a Motion,
     pub shares: &'a Shares,
@@ -211,7 +229,7 @@ impl World {
     /// no gap below zero: it applies no penetration correction. Its plane may belong to a diverging
     /// iterate, such as light hair that springs from under a load, and one that requires more than rest
     /// would drive bodies that rest. (The spare plane at the end of the step, [`Found::spare`], must
-    /// push: see `stays_beside`.)
+    /// correct penetration: see `stays_on_side`.)
     pub(super) fn emit(
         &self,
         with: &mut Emission,
@@ -228,7 +246,7 @@ impl World {
         let first = self.owner[found.vertices[0] as usize];
         let second = match (&found.touch, found.kind) {
             (Some(t), _) => t.collider,
-            (None, Kind::Pair(ContactKind::EdgeEdge)) => self.owner[found.vertices[2] as usize],
+            (None, Kind::Pair(ProximityKind::EdgeEdge)) => self.owner[found.vertices[2] as usize],
             _ => self.owner[found.vertices[1] as usize],
         };
         let mut gap = found.normal.dot(&stencil.separation) - found.thickness;
@@ -238,7 +256,8 @@ impl World {
         }
         let correction = match with.overlaps {
             Overlaps::By(recovery) if gap < 0.0 && !found.spare => {
-                recovery.correction(self, key, gap, found.thickness, motion.h)
+                let lost = || found.approach(motion, drift);
+                recovery.correction(self, key, gap, found.thickness, motion.h, lost)
             }
             Overlaps::AllBut(left) => gap + left,
             Overlaps::By(_) | Overlaps::AtOnce => gap,
@@ -287,7 +306,7 @@ impl World {
     fn contact_area(&self, shares: &Shares, found: &Found) -> f64 {
         let mut sides = [(0.0, false); 2];
         for (&v, &w) in found.vertices.iter().zip(&found.weights) {
-            let body = matches!(self.owner(v).form, super::Form::Body(_));
+            let body = matches!(self.owner(v).form, super::ColliderForm::Body(_));
             if w != 0.0 && body {
                 let side = &mut sides[usize::from(w < 0.0)];
                 let share = w.abs() / shares.0[v as usize].max(1.0);

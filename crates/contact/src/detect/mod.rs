@@ -1,11 +1,11 @@
 //! Collision detection: from colliders to a [`ContactSet`].
 //!
-//! [`Collider`]s are what can touch: surfaces whose vertices follow 3-blocks, meshes and solids on
-//! prescribed ways. The [`Detector`] numbers all their vertices through (`world`), places them at
-//! the start and the predicted end of a step (`step`), finds what is near or will meet among
-//! meshes (`pairs`), among particles (`particles`) and against solids given by formula (`shapes`),
-//! and writes contacts (`emit`). It keeps its trees between steps and its candidates during one, so that a solver
-//! can ask for [more contacts](ContactSource) while velocities still change.
+//! [`Collider`]s are surfaces whose vertices follow 3-blocks, and meshes and solids with prescribed
+//! motion. The [`Detector`] numbers all their vertices through (`world`), places them at the start and
+//! the predicted end of a step (`step`), finds pairs that are close or will meet among meshes (`pairs`),
+//! among particles (`particles`) and against analytic shapes (`shapes`), and writes contacts (`emit`).
+//! It keeps its trees between steps and its candidates during one, so that a solver can request
+//! [more contacts](ContactSource) while velocities still change.
 //!
 //! # Thickness
 //! Two colliders touch at the distance t = (t_a + t_b)/2 of their thicknesses. Contacts are listed
@@ -14,10 +14,10 @@
 //! touch at rest, and still cannot pass through one another. Two rods of one body have t = min(t, r).
 //!
 //! # Deviations from the papers
-//! Contacts on a vertex or edge are left out where a face beside them is closer, instead of being
-//! merged by angle as in [li2018, Sect. 5.2]; if such a pair sinks below where it started and ends the step as the
-//! closest, it gets a contact after all. During a solve, a pair whose contacts hold and that
-//! meets all the same is listed again at the new place, where [verschoor2019, Sect. 3.3] would
+//! Contacts on a vertex or edge are left out where an adjacent face is closer, instead of being
+//! merged by angle as in [li2018, Sect. 5.2]; a pair that then sinks and ends the step as the
+//! closest gets a contact after all. During a solve, a pair whose contacts hold and that
+//! still collides is relisted at the new position, where [verschoor2019, Sect. 3.3] would
 //! replace the constraint: a solver may then keep the impulses that it has. A solver that can follow
 //! replaced contacts calls [`ContactSource::revise`] instead.
 //!
@@ -36,6 +36,7 @@ mod collider;
 mod detector;
 mod emit;
 mod feature;
+mod held;
 mod overlap;
 mod pairs;
 mod particles;
@@ -56,16 +57,19 @@ use stiction_math::Vec3;
 
 use crate::{ContactKey, ContactSet};
 
-pub use collider::{Body, Collider, Exempt, Form, Law, Laws, Mesh, Points};
-pub use detector::{DetectConfig, Detector, Report};
+pub use collider::{
+    Collider, ColliderBody, ColliderForm, ColliderMesh, Exempt, Laws, PairLaw, Points,
+};
+pub use detector::{DetectConfig, DetectReport, Detector};
 pub use feature::Feature;
-pub use overlap::{Crossing, Overlap};
+pub use held::HeldPoint;
+pub use overlap::{Crossing, OverlapDepth};
 pub use revise::{MOST_TURN, Revision};
-pub use step::{Placement, Step};
-pub use untangle::{Element, Offence, Sides, Tangle};
+pub use step::{DetectStep, Placement};
+pub use untangle::{Offence, Sides, SurfaceElement, Tangle};
 pub use world::{ColliderFault, DetectError};
 
-/// Where a solver gets contacts that appear while it works [daviet2020, Sect. 6.2.3],
+/// Source of contacts that appear during a solve [daviet2020, Sect. 6.2.3],
 /// [verschoor2019, Sect. 5.2].
 pub trait ContactSource {
     /// Appends contacts that the velocities `v` [m/s], one vector per block, would violate and

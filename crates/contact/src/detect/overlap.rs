@@ -1,17 +1,17 @@
-//! What overlaps: the depth for the certificate, and the triangles for a report.
+//! Overlaps: the depth for the certificate, and the triangles for a report.
 
-use stiction_geometry::analytic::Moving;
-use stiction_geometry::collide::bvh::{Bound, Bvh};
-use stiction_geometry::collide::{ContactKind, SurfaceError, SweptSurface, triangles_intersect};
+use stiction_geometry::analytic::MovingSolid;
+use stiction_geometry::collide::bvh::{Aabb32, Bvh};
+use stiction_geometry::collide::{ProximityKind, SurfaceError, SweptSurface, triangles_intersect};
 use stiction_math::Vec3;
 
-use super::collider::Form;
+use super::collider::ColliderForm;
 use super::detector::Detector;
 use super::emit::{Found, Kind};
 use super::quota::Quota;
 use super::shape_faces::lattice;
 use super::shapes::Pass;
-use super::step::{Motion, Step};
+use super::step::{DetectStep, Motion};
 use super::world::{DetectError, World};
 
 /// Particles overlap whose centres are closer by this fraction than they touch.
@@ -20,13 +20,13 @@ const PARTICLES: f64 = 0.1;
 /// So do rods of different bodies. Hair is planted closer than its thickness.
 const RODS: f64 = 0.5;
 
-/// How far things overlap.
+/// Depth of overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Overlap {
+pub struct OverlapDepth {
     /// At the deepest place [m].
     pub depth: f64,
-    /// Of the distance at which the two touch, where that is most of it [1]: 1 where middle lines,
-    /// middle surfaces or the faces of solids meet. Pairs that touch at no distance do not count.
+    /// As a fraction of the contact distance of the pair, where that is largest [1]: 1 where centrelines,
+    /// mid-surfaces or the faces of solids meet. Pairs in contact at no distance do not count.
     pub share: f64,
 }
 
@@ -35,7 +35,7 @@ pub struct Overlap {
 pub struct Crossing {
     /// The place of the first collider in the list, and its triangle.
     pub first: (u32, u32),
-    /// The place of the second collider, and its triangle; none for a solid given by formula.
+    /// The place of the second collider, and its triangle; none for an analytic shape.
     pub second: (u32, Option<u32>),
 }
 
@@ -45,14 +45,14 @@ impl Detector {
     /// surfaces, contacts that `step.previous` names). Velocities are not used.
     ///
     /// It takes the memory of the last [`Detector::detect`], whose step ends with it.
-    pub fn overlap(&mut self, step: &Step) -> Result<Overlap, DetectError> {
+    pub fn overlap(&mut self, step: &DetectStep) -> Result<OverlapDepth, DetectError> {
         self.close();
         self.motion.set(&self.world, step)?;
         self.motion.stand_still();
         let swept = self.world.trees_at_rest(&self.motion, self.swept.take())?;
         let found = self.world.all_at_rest(&self.motion, step, &swept)?;
         self.swept = Some(swept);
-        let mut deepest = Overlap::default();
+        let mut deepest = OverlapDepth::default();
         for f in &found {
             let depth = f.thickness - f.distance;
             deepest.depth = deepest.depth.max(depth);
@@ -64,7 +64,7 @@ impl Detector {
     }
 
     /// Everything where it is at the start of `step`, without motion.
-    pub(super) fn at_rest(&self, step: &Step) -> Result<Motion, DetectError> {
+    pub(super) fn at_rest(&self, step: &DetectStep) -> Result<Motion, DetectError> {
         let mut motion = Motion::default();
         motion.set(&self.world, step)?;
         motion.stand_still();
@@ -74,7 +74,7 @@ impl Detector {
     /// All pairs of triangles that share a point at the start of `step`, by an exact test, and all
     /// triangles that reach into a solid. Triangles of one collider that share a vertex are left
     /// out, and so are colliders that cannot touch.
-    pub fn intersections(&self, step: &Step) -> Result<Vec<Crossing>, DetectError> {
+    pub fn intersections(&self, step: &DetectStep) -> Result<Vec<Crossing>, DetectError> {
         let mut motion = Motion::default();
         motion.set(&self.world, step)?;
         self.world.intersections(&motion)
@@ -95,11 +95,11 @@ impl World {
         }
     }
 
-    /// What is within reach in a motion that stands still.
+    /// Pairs within reach in a motion at rest.
     pub(super) fn all_at_rest(
         &self,
         motion: &Motion,
-        step: &Step,
+        step: &DetectStep,
         swept: &SweptSurface,
     ) -> Result<Vec<Found>, DetectError> {
         let mut found = self.near_at_rest(motion, swept)?;
@@ -109,8 +109,8 @@ impl World {
         Ok(found)
     }
 
-    /// Whether one thing is inside a solid, or two round things reach deep into each other. Rods that
-    /// touch a solid without a mesh are pushed out of it.
+    /// Whether a feature is inside a solid, or two round bodies reach deep into each other. Rods in
+    /// contact with a solid without a mesh are moved out of it.
     pub(super) fn are_inside(&self, f: &Found, tolerance: f64) -> bool {
         let particle = |v: u32| self.particles.binary_search(&v).is_ok();
         let inside = f.distance < -tolerance * f.thickness;
@@ -121,7 +121,7 @@ impl World {
             return true;
         }
         let second = match kind {
-            ContactKind::EdgeEdge => f.vertices[2],
+            ProximityKind::EdgeEdge => f.vertices[2],
             _ => f.vertices[1],
         };
         let first = f.vertices[0];
@@ -141,10 +141,10 @@ impl World {
         let triangles = self.surface.triangles();
         let corners = |t: u32| triangles[t as usize].map(|v| motion.x0[v as usize]);
         let bound = |t: u32| {
-            let mut b = Bound::EMPTY;
+            let mut b = Aabb32::EMPTY;
             for x in corners(t) {
                 let c: [f32; 3] = std::array::from_fn(|k| x[k] as f32);
-                b = b.union(&Bound { min: c, max: c });
+                b = b.union(&Aabb32 { min: c, max: c });
             }
             b
         };
@@ -156,7 +156,7 @@ impl World {
             let vertex = vertex as u32;
             return Err(SurfaceError::NotFinite { vertex }.into());
         }
-        let bounds: Vec<Bound> = (0..triangles.len() as u32).map(bound).collect();
+        let bounds: Vec<Aabb32> = (0..triangles.len() as u32).map(bound).collect();
         let tree = Bvh::build(&bounds).map_err(SurfaceError::from)?;
         let owner = |t: u32| self.owner[triangles[t as usize][0] as usize];
         let group = |t: u32| self.groups[triangles[t as usize][0] as usize];
@@ -189,7 +189,10 @@ impl World {
             .collect();
         for (collider, moving) in &motion.shapes {
             for t in 0..triangles.len() as u32 {
-                let is_body = matches!(self.colliders[owner(t) as usize].form, Form::Body(_));
+                let is_body = matches!(
+                    self.colliders[owner(t) as usize].form,
+                    ColliderForm::Body(_)
+                );
                 if is_body && reaches_into(moving, &corners(t)) {
                     all.push(Crossing {
                         first: local(t),
@@ -203,7 +206,7 @@ impl World {
 }
 
 /// Whether an edge of the triangle, or the place nearest to one of the solid's points, is inside.
-fn reaches_into(moving: &Moving, corners: &[Vec3; 3]) -> bool {
+fn reaches_into(moving: &MovingSolid, corners: &[Vec3; 3]) -> bool {
     let pose = moving.pose(0.0);
     let x = corners.map(|c| pose.invert(&c));
     let shape = &moving.shape;

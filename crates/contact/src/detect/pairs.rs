@@ -1,11 +1,11 @@
-//! Contacts among meshes: what is near at the start, and what would meet during the step.
+//! Contacts among meshes: pairs that are close at the start, and pairs that would meet during the step.
 
 use rayon::prelude::*;
 use stiction_geometry::collide::ccd::{self, CcdConfig, Impact};
 use stiction_geometry::collide::{
-    Candidate, Candidates, Contact as Near, ContactKind, End, EndBox, SweptSurface, edge_edge,
-    edge_edge_normal, point_edge, point_edge_normal, point_triangle, point_triangle_normal,
-    proximity_as, proximity_within_as,
+    Candidate, Candidates, EndBox, EndPosition, ProximityKind, ProximityPair as Near, SweptSurface,
+    edge_edge, edge_edge_normal, point_edge, point_edge_normal, point_triangle,
+    point_triangle_normal, proximity_as, proximity_within_as,
 };
 use stiction_math::Vec3;
 
@@ -18,27 +18,27 @@ use crate::ContactKey;
 /// Contacts are listed from this multiple of the thickness [li2018, Sect. 5.2].
 pub(super) const REACH: f64 = 1.5;
 
-/// A listed pair that comes closer than this part of the thickness is listed again.
+/// A listed pair is relisted below this fraction of the thickness.
 const DEEP: f64 = 0.5;
 
-/// So is one that starts closer than the thickness and comes closer than this part of that: half of it step
-/// after step would end at nothing.
+/// A pair that starts closer than the thickness is relisted below this fraction of its initial gap;
+/// halving it every step would let the gap vanish.
 const KEPT: f64 = 0.9;
 
-/// Where a pair is listed again that starts at a distance and has a thickness [m].
-pub(super) fn listed_again(thickness: f64, start: f64) -> f64 {
+/// Relisting threshold of a pair with an initial gap and a thickness [m].
+pub(super) fn relisting_threshold(thickness: f64, start: f64) -> f64 {
     (DEEP * thickness).min(KEPT * start)
 }
 
-/// A pair whose contact is listed is looked at again when its ends have moved by this fraction of
-/// its thickness, if nothing else asks for it earlier: other features of it may be closest then.
+/// A listed pair is re-detected when its ends have moved by this fraction of its thickness, or
+/// earlier if something else requires it: other features of it may be closest then.
 const SETTLED: f64 = 0.05;
 
-/// What [`Leave`] proves at least: that a pair keeps this fraction of its full thickness.
+/// Least clearance that [`Clearance`] proves, as a fraction of the full thickness of a pair.
 const PROVEN: f64 = 1e-3;
 
-/// Pairs that others are nearer than get a contact of their own at this part of the thickness, or of where
-/// they start.
+/// Pairs that are not the closest of their vertex get a contact of their own at this fraction of the
+/// thickness, or of their initial gap.
 const LAST: f64 = 0.1;
 
 /// A pair without a contact sinks if its distance shrinks faster than this [m/s]: a tenth of what the solvers
@@ -51,7 +51,7 @@ const ON_BOUNDARY: f64 = 1e-9;
 
 impl Found {
     /// A pair to be watched: see [`Watched`].
-    fn watched(kind: ContactKind, vertices: &[u32; 4], from: f64) -> Self {
+    fn watched(kind: ProximityKind, vertices: &[u32; 4], from: f64) -> Self {
         Found {
             kind: Kind::Pair(kind),
             vertices: *vertices,
@@ -68,8 +68,8 @@ impl Found {
     }
 
     /// Names a contact on the boundary of its features by the vertices and edges there.
-    fn lower(&mut self, kind: ContactKind) {
-        use ContactKind::{EdgeEdge, VertexEdge, VertexFace, VertexVertex};
+    fn lower(&mut self, kind: ProximityKind) {
+        use ProximityKind::{EdgeEdge, VertexEdge, VertexFace, VertexVertex};
         let counts = match kind {
             VertexVertex => return,
             VertexEdge => [1, 2],
@@ -127,7 +127,7 @@ fn arranged(mut first: Vec<(u32, f64)>, mut second: Vec<(u32, f64)>) -> ([u32; 4
 /// For each candidate, how far the ends of its two features may have wandered together since the step
 /// was set for it to be worth another look [m].
 #[derive(Debug, Default)]
-pub(super) struct Leave {
+pub(super) struct Clearance {
     pub vertex_face: Vec<f32>,
     pub edge_edge: Vec<f32>,
 }
@@ -136,7 +136,7 @@ pub(super) struct Leave {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watched {
     /// Vertex and face, or two edges.
-    kind: ContactKind,
+    kind: ProximityKind,
     vertices: [u32; 4],
     /// The smaller of its thickness and its distance at the start [m].
     from: f64,
@@ -169,23 +169,23 @@ impl Watched {
     }
 }
 
-/// Pairs that are looked at before what was found is put together: memory for both is short.
+/// Pairs per batch, after which results are combined, so that memory for both is short.
 const SLAB: usize = 1 << 18;
 
-/// Adds what is found among pairs, each with its leave, in their order, if it is wanted.
+/// Adds the contacts of pairs, each with its clearance, in their order, if they are wanted.
 fn each<P: Sync>(
     list: &[P],
-    leave: &mut [f32],
+    clearance: &mut [f32],
     look: impl Fn(&P, &mut f32, &mut Vec<Found>) + Sync,
     wanted: impl Fn(&Found) -> bool + Sync,
     all: &mut Vec<Found>,
 ) {
-    for (list, leave) in list.chunks(SLAB).zip(leave.chunks_mut(SLAB)) {
-        let parts = list.par_chunks(512).zip(leave.par_chunks_mut(512));
-        let parts = parts.map(|(list, leave)| {
+    for (list, clearance) in list.chunks(SLAB).zip(clearance.chunks_mut(SLAB)) {
+        let parts = list.par_chunks(512).zip(clearance.par_chunks_mut(512));
+        let parts = parts.map(|(list, clearance)| {
             let mut found = Vec::new();
-            let pairs = list.iter().zip(leave);
-            pairs.for_each(|(pair, leave)| look(pair, leave, &mut found));
+            let pairs = list.iter().zip(clearance);
+            pairs.for_each(|(pair, clearance)| look(pair, clearance, &mut found));
             found.retain(&wanted);
             found
         });
@@ -195,11 +195,11 @@ fn each<P: Sync>(
 }
 
 /// Nothing is known of the side that features at zero distance come from.
-fn no_side(_: ContactKind, _: &[u32; 4]) -> Vec3 {
+fn no_side(_: ProximityKind, _: &[u32; 4]) -> Vec3 {
     Vec3::zeros()
 }
 
-/// How near a pair comes.
+/// Closeness of a pair.
 #[derive(Clone, Copy, PartialEq)]
 enum Level {
     /// Its thickness.
@@ -230,7 +230,7 @@ impl World {
     }
 
     /// Whether a pair of features is to be searched and may come within reach, wherever its vertices
-    /// end between two corners: boxes of rods and of what moves far meet, but most that is in them
+    /// end between two corners: boxes of rods and of long displacements meet, but most that is in them
     /// passes one another by.
     pub(super) fn may_meet(
         &self,
@@ -261,8 +261,8 @@ impl World {
 
     /// The thickness of a pair of features and the places of their colliders. Features of one body
     /// have at most half their rest distance; those of two rods of one body all of it.
-    pub(super) fn pair_thickness(&self, kind: ContactKind, v: &[u32; 4], full: f64) -> f64 {
-        let second = if kind == ContactKind::EdgeEdge {
+    pub(super) fn pair_thickness(&self, kind: ProximityKind, v: &[u32; 4], full: f64) -> f64 {
+        let second = if kind == ProximityKind::EdgeEdge {
             v[2]
         } else {
             v[1]
@@ -272,10 +272,10 @@ impl World {
         }
         let [a, b, c, d] = v.map(|v| self.rest[v as usize]);
         let squared = match kind {
-            ContactKind::VertexVertex => (a - b).norm_squared(),
-            ContactKind::VertexEdge => point_edge(&a, &[b, c]).squared,
-            ContactKind::VertexFace => point_triangle(&a, &[b, c, d]).squared,
-            ContactKind::EdgeEdge => edge_edge(&[a, b], &[c, d]).squared,
+            ProximityKind::VertexVertex => (a - b).norm_squared(),
+            ProximityKind::VertexEdge => point_edge(&a, &[b, c]).squared,
+            ProximityKind::VertexFace => point_triangle(&a, &[b, c, d]).squared,
+            ProximityKind::EdgeEdge => edge_edge(&[a, b], &[c, d]).squared,
         };
         // Two rods of a body are no neighbours, however near they start.
         let strand = |v: u32| self.strand.get(v as usize);
@@ -286,8 +286,8 @@ impl World {
         full.min(part * squared.sqrt())
     }
 
-    pub(super) fn full_thickness(&self, kind: ContactKind, v: &[u32; 4]) -> f64 {
-        let second = if kind == ContactKind::EdgeEdge {
+    pub(super) fn full_thickness(&self, kind: ProximityKind, v: &[u32; 4]) -> f64 {
+        let second = if kind == ProximityKind::EdgeEdge {
             v[2]
         } else {
             v[1]
@@ -332,7 +332,7 @@ impl World {
         )?)
     }
 
-    /// The same at rest, without a list of candidates.
+    /// Close pairs at rest, without a list of candidates.
     pub(super) fn near_at_rest(
         &self,
         motion: &Motion,
@@ -378,17 +378,16 @@ impl World {
     }
 
     /// Adds the contacts of pairs that would come closer than their thickness during the step. If `deep`,
-    /// also the contacts, at the place and time of it, of pairs that would come closer than half
-    /// of it, or than they start: if such a pair is listed already, its contact looks at a place that
-    /// it has left.
+    /// also the contacts, at the position and time of the approach, of pairs that would come closer than
+    /// half of it, or than they start: the listed contact of such a pair is at a position that it has left.
     ///
-    /// `leave` has for each pair how far its ends may wander before it is worth another look. What has
-    /// a key that was `seen`, which is ascending, and is not deep, is left out. Pairs that may sink without
-    /// a contact of their own are added to `watched`.
+    /// `clearance` has the clearance of each pair: the displacement of its ends below which it is not checked
+    /// again. Contacts whose key was `seen`, which is ascending, and that are not deep are left out. Pairs that may sink
+    /// without a contact of their own are added to `watched`.
     pub(super) fn meeting(
         &self,
         motion: &Motion,
-        (candidates, leave, watched): (&Candidates, &mut Leave, &mut Vec<Watched>),
+        (candidates, clearance, watched): (&Candidates, &mut Clearance, &mut Vec<Watched>),
         seen: &[ContactKey],
         deep: bool,
         found: &mut Vec<Found>,
@@ -396,37 +395,41 @@ impl World {
         let listed = |f: &Found| seen.binary_search(&f.key(self)).is_ok();
         let wanted = |f: &Found| f.deep || matches!(f.wait, Wait::Watch(_)) || !listed(f);
         let (faces, edges) = (&candidates.vertex_face, &candidates.edge_edge);
-        let face = |v: &[u32; 4], leave: &mut f32, found: &mut Vec<Found>| {
+        let face = |v: &[u32; 4], clearance: &mut f32, found: &mut Vec<Found>| {
             self.look(
                 motion,
-                ContactKind::VertexFace,
+                ProximityKind::VertexFace,
                 v,
                 (seen, deep),
-                leave,
+                clearance,
                 found,
             );
         };
-        let edge = |e: &[u32; 2], leave: &mut f32, found: &mut Vec<Found>| {
+        let edge = |e: &[u32; 2], clearance: &mut f32, found: &mut Vec<Found>| {
             let v = self.surface.ends(*e);
             self.look(
                 motion,
-                ContactKind::EdgeEdge,
+                ProximityKind::EdgeEdge,
                 &v,
                 (seen, deep),
-                leave,
+                clearance,
                 found,
             );
         };
         let before = found.len();
-        each(faces, &mut leave.vertex_face, face, wanted, found);
-        each(edges, &mut leave.edge_edge, edge, wanted, found);
+        each(faces, &mut clearance.vertex_face, face, wanted, found);
+        each(edges, &mut clearance.edge_edge, edge, wanted, found);
         Watched::take(found, before, watched);
     }
 
-    /// How far the ends of a pair have moved since the step was set, together [m].
+    /// Displacement of the ends of a pair since the step was set, together [m].
     #[inline]
-    fn moved(motion: &Motion, kind: ContactKind, v: &[u32; 4]) -> f32 {
-        let split = if kind == ContactKind::EdgeEdge { 2 } else { 1 };
+    fn moved(motion: &Motion, kind: ProximityKind, v: &[u32; 4]) -> f32 {
+        let split = if kind == ProximityKind::EdgeEdge {
+            2
+        } else {
+            1
+        };
         let (first, second) = v.split_at(split);
         let most = |v: &[u32]| {
             let moved = v.iter().map(|v| motion.moved[*v as usize]);
@@ -439,19 +442,19 @@ impl World {
     pub(super) fn unproven(
         &self,
         motion: &Motion,
-        (candidates, leave): (&Candidates, &Leave),
+        (candidates, clearance): (&Candidates, &Clearance),
         d_min: f64,
     ) -> Candidates {
-        let open = |kind: ContactKind, v: &[u32; 4], leave: f32| {
+        let open = |kind: ProximityKind, v: &[u32; 4], clearance: f32| {
             let proven = d_min <= PROVEN * self.full_thickness(kind, v) * (1.0 + 1e-9);
-            !proven || Self::moved(motion, kind, v) >= leave
+            !proven || Self::moved(motion, kind, v) >= clearance
         };
-        let faces = candidates.vertex_face.iter().zip(&leave.vertex_face);
-        let faces = faces.filter(|(v, leave)| open(ContactKind::VertexFace, v, **leave));
-        let edges = candidates.edge_edge.iter().zip(&leave.edge_edge);
-        let edges = edges.filter(|(e, leave)| {
+        let faces = candidates.vertex_face.iter().zip(&clearance.vertex_face);
+        let faces = faces.filter(|(v, clearance)| open(ProximityKind::VertexFace, v, **clearance));
+        let edges = candidates.edge_edge.iter().zip(&clearance.edge_edge);
+        let edges = edges.filter(|(e, clearance)| {
             let v = self.surface.ends(**e);
-            open(ContactKind::EdgeEdge, &v, **leave)
+            open(ProximityKind::EdgeEdge, &v, **clearance)
         });
         Candidates {
             vertex_face: faces.map(|f| *f.0).collect(),
@@ -459,31 +462,31 @@ impl World {
         }
     }
 
-    /// Looks at one pair if its ends have wandered far enough.
+    /// Checks one pair if its ends have moved far enough.
     #[inline]
     fn look(
         &self,
         motion: &Motion,
-        kind: ContactKind,
+        kind: ProximityKind,
         v: &[u32; 4],
         pass: (&[ContactKey], bool),
-        leave: &mut f32,
+        clearance: &mut f32,
         found: &mut Vec<Found>,
     ) {
         let moved = Self::moved(motion, kind, v);
-        if moved >= *leave {
-            let clearance = self.meet(motion, kind, v, pass, found);
-            // Less than what rounding takes.
-            *leave = moved + (clearance * (1.0 - 1e-6)) as f32;
+        if moved >= *clearance {
+            let proven = self.meet(motion, kind, v, pass, found);
+            // Less by the rounding error.
+            *clearance = moved + (proven * (1.0 - 1e-6)) as f32;
         }
     }
 
-    /// Looks at one pair. Returns how much nearer it could come without being worth another look
-    /// [m]: without meeting, or, if what it meets with is listed, without being listed again.
+    /// Checks one pair. Returns the approach [m] below which it need not be checked again: without
+    /// meeting, or, if its contact is listed, without being relisted.
     fn meet(
         &self,
         motion: &Motion,
-        kind: ContactKind,
+        kind: ProximityKind,
         v: &[u32; 4],
         (seen, deep): (&[ContactKey], bool),
         found: &mut Vec<Found>,
@@ -493,7 +496,7 @@ impl World {
         let query = |d_min: f64| {
             let config = CcdConfig::new(d_min);
             match kind {
-                ContactKind::EdgeEdge => ccd::edge_edge(&x0, &x1, &config),
+                ProximityKind::EdgeEdge => ccd::edge_edge(&x0, &x1, &config),
                 _ => ccd::vertex_face(&x0, &x1, &config),
             }
         };
@@ -533,7 +536,7 @@ impl World {
         if !close && !deep {
             return 0.0;
         }
-        let again = listed_again(thickness, from);
+        let again = relisting_threshold(thickness, from);
         let answer = query(again);
         let Some(impact) = answer.impact.filter(|i| i.time > 0.0) else {
             let proven = again >= PROVEN * full;
@@ -578,7 +581,7 @@ impl World {
         let (kind, v) = (pair.kind, &pair.vertices);
         let [a, b, c, d] = v.map(|v| motion.x1[v as usize]);
         let (weights, separation) = match kind {
-            ContactKind::EdgeEdge => {
+            ProximityKind::EdgeEdge => {
                 let near = edge_edge(&[a, b], &[c, d]);
                 let [[p, q], [r, s]] = near.weights;
                 ([p, q, r, s], near.separation)
@@ -610,13 +613,13 @@ impl World {
     fn reduce(
         &self,
         motion: &Motion,
-        kind: ContactKind,
+        kind: ProximityKind,
         v: &[u32; 4],
         impact: &Impact,
         full: f64,
         level: Level,
     ) -> Option<Found> {
-        use ContactKind::{EdgeEdge, VertexEdge, VertexFace, VertexVertex};
+        use ProximityKind::{EdgeEdge, VertexEdge, VertexFace, VertexVertex};
         let at = |v: u32| motion.at(v, impact.time);
         let split = if kind == EdgeEdge { 2 } else { 1 };
         let active = |range: std::ops::Range<usize>| -> Vec<(u32, f64)> {
@@ -676,15 +679,15 @@ impl World {
         part(0) + part(1) + part(2) + part(3)
     }
 
-    /// Whether a vertex or edge is the closest place of its own surface. If a face beside it is
+    /// Whether a vertex or edge is the closest feature of its own surface. If an adjacent face is
     /// closer, then a pair with that face is listed as well, and a contact here, whose normal leans
-    /// to the side, would hold up what only slides past. Pairs of vertex and face always stay (and
-    /// of vertex and edge on rods), so that nothing near is left without a contact: from any other
-    /// pair the way to a closer one ends at such a pair or at one that is closest on both sides.
-    /// Faces with a vertex of the other feature do not count: neighbours have no pair of their own.
+    /// to the side, would obstruct sliding. Pairs of vertex and face always stay (and of vertex and edge
+    /// on rods), so that no close pair is left without a contact: from any other pair, the sequence of
+    /// closer ones ends at such a pair or at one that is closest on both sides. Faces with a vertex of the
+    /// other feature do not count: neighbours have no pair of their own.
     pub(super) fn is_nearest(
         &self,
-        kind: ContactKind,
+        kind: ProximityKind,
         v: &[u32; 4],
         normal: &Vec3,
         at: impl Fn(u32) -> Vec3,
@@ -694,28 +697,28 @@ impl World {
         let beyond = |from: u32, to: &[u32], n: &Vec3| {
             let x = at(from);
             to.iter().filter(|r| !v.contains(r)).any(|r| {
-                let way = at(*r) - x;
-                way.dot(n) > LEVEL * way.norm()
+                let apart = at(*r) - x;
+                apart.dot(n) > LEVEL * apart.norm()
             })
         };
         match kind {
-            ContactKind::VertexVertex => {
+            ProximityKind::VertexVertex => {
                 let (p, q) = (v[0], v[1]);
                 !beyond(q, self.neighbours.of(q as usize), normal)
                     && !beyond(p, self.neighbours.of(p as usize), &-normal)
             }
-            ContactKind::VertexEdge => {
+            ProximityKind::VertexEdge => {
                 let (p, edge) = (v[0] as usize, self.edge(v[1], v[2]));
                 // Along a rod there is no pair of vertex and face to fall back on.
                 let rod = self.fans.of(p).is_empty();
                 !beyond(v[1], self.wings.of(edge), normal)
                     && (rod || !beyond(v[0], self.neighbours.of(p), &-normal))
             }
-            ContactKind::EdgeEdge => {
+            ProximityKind::EdgeEdge => {
                 let (a, b) = (self.edge(v[0], v[1]), self.edge(v[2], v[3]));
                 !beyond(v[0], self.wings.of(a), &-normal) && !beyond(v[2], self.wings.of(b), normal)
             }
-            ContactKind::VertexFace => true,
+            ProximityKind::VertexFace => true,
         }
     }
 }

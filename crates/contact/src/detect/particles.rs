@@ -1,7 +1,7 @@
 //! Contacts of particles with one another and with rods.
 //!
 //! Particles are vertices without a mesh: with faces they are paired like all vertices (`pairs`),
-//! with solids too (`shapes`). What those leave out are pairs in which neither side has a face.
+//! with solids too (`shapes`). The remaining pairs are those in which neither side has a face.
 //! They are found anew in every search, around the paths as they are then, so that nothing has to
 //! be kept when velocities change during a solve.
 //!
@@ -10,15 +10,15 @@
 
 use rayon::prelude::*;
 use stiction_geometry::Aabb;
-use stiction_geometry::collide::bvh::{Bound, Bvh};
+use stiction_geometry::collide::bvh::{Aabb32, Bvh};
 use stiction_geometry::collide::ccd::{self, CcdConfig, Impact};
 use stiction_geometry::collide::{
-    ContactKind, EdgeFeature, SurfaceError, point_edge, point_edge_normal,
+    EdgeFeature, ProximityKind, SurfaceError, point_edge, point_edge_normal,
 };
 use stiction_math::Vec3;
 
 use super::emit::{Found, Kind, Wait};
-use super::pairs::listed_again;
+use super::pairs::relisting_threshold;
 use super::quota::Quota;
 use super::shapes::gather;
 use super::step::Motion;
@@ -34,7 +34,7 @@ type Pair = [u32; 3];
 
 impl World {
     /// Contacts within reach at the start, and those that would come closer than the thickness
-    /// during the step; if `deep`, also those of what is listed again, as among meshes.
+    /// during the step; if `deep`, also those of relisted pairs, as among meshes.
     pub(super) fn on_particles(
         &self,
         motion: &Motion,
@@ -54,6 +54,24 @@ impl World {
         Ok(times.reduce(|| 1.0, f64::min))
     }
 
+    /// The fraction of [`World::safe_from_particles`], with the colliders of the pair that limits it.
+    pub(super) fn first_of_particles(
+        &self,
+        motion: &Motion,
+        d: f64,
+    ) -> Result<Option<(f64, [u32; 2])>, DetectError> {
+        let mut first: Option<(f64, [u32; 2])> = None;
+        for pair in self.particle_pairs(motion)? {
+            if let Some(impact) = impact(motion, &pair, d)
+                && first.is_none_or(|f| impact.time < f.0)
+            {
+                let owners = [pair[0], pair[1]].map(|v| self.owner[v as usize]);
+                first = Some((impact.time, owners));
+            }
+        }
+        Ok(first)
+    }
+
     /// All pairs whose boxes overlap, in ascending order.
     fn particle_pairs(&self, motion: &Motion) -> Result<Vec<Pair>, DetectError> {
         if self.particles.is_empty() {
@@ -70,11 +88,11 @@ impl World {
                 min = min.inf(&(a.inf(&b) - reach));
                 max = max.sup(&(a.sup(&b) + reach));
             }
-            Bound::from(&Aabb { min, max })
+            Aabb32::from(&Aabb { min, max })
         };
         let free = |vertices: &[u32]| vertices.iter().any(|v| motion.free[*v as usize]);
         let owner = |v: u32| self.owner[v as usize];
-        let points: Vec<Bound> = self.particles.iter().map(|p| bound(&[*p])).collect();
+        let points: Vec<Aabb32> = self.particles.iter().map(|p| bound(&[*p])).collect();
         let points = Bvh::build(&points).map_err(SurfaceError::from)?;
         let touch = |i: u32, j: u32| {
             let (p, q) = (self.particles[i as usize], self.particles[j as usize]);
@@ -95,7 +113,7 @@ impl World {
         let two = two.iter().map(|[i, j]| (particle(*i), particle(*j)));
         let mut pairs: Vec<Pair> = two.map(|(p, q)| [p.min(q), p.max(q), p.max(q)]).collect();
         if !self.rods.is_empty() {
-            let rods: Vec<Bound> = self.rods.iter().map(|r| bound(r)).collect();
+            let rods: Vec<Aabb32> = self.rods.iter().map(|r| bound(r)).collect();
             let rods = Bvh::build(&rods).map_err(SurfaceError::from)?;
             let touch = |i: u32, j: u32| {
                 let (p, [a, b]) = (particle(i), self.rods[j as usize]);
@@ -138,14 +156,14 @@ impl World {
         } else {
             return;
         }
-        let again = listed_again(thickness, distance);
+        let again = relisting_threshold(thickness, distance);
         if deep && let Some(impact) = impact(motion, pair, again).filter(|i| i.time > 0.0) {
             add(impact.time, true);
         }
     }
 }
 
-/// How early an impact may be answered, as a part of the distance asked for: what passes a ball
+/// Tolerance of the time of impact, as a fraction of the contact distance: what passes a ball
 /// farther off is no contact, and the normal of one that is hit is that of the place where it is.
 const EARLY: f64 = 0.01;
 
@@ -156,7 +174,7 @@ fn impact(motion: &Motion, [p, a, b]: &Pair, d: f64) -> Option<Impact> {
     let (x0, x1) = (at(&motion.x0), at(&motion.x1));
     let gap = point_edge(&x0[0], &[x0[1], x0[2]]).squared.sqrt() - d;
     if gap > d {
-        config.leave = EARLY * d / gap;
+        config.remaining = EARLY * d / gap;
     }
     let answer = if a == b {
         ccd::vertex_vertex(&[x0[0], x0[1]], &[x1[0], x1[1]], &config)
@@ -183,19 +201,19 @@ fn touching(motion: &Motion, pair: &Pair, thickness: f64, time: f64) -> Found {
     let (kind, vertices, weights, separation) = match end {
         // The lower vertex comes first, as everywhere.
         Some(q) if q < p => (
-            ContactKind::VertexVertex,
+            ProximityKind::VertexVertex,
             [q, p, p, p],
             [1.0, -1.0, 0.0, 0.0],
             -on.separation,
         ),
         Some(q) => (
-            ContactKind::VertexVertex,
+            ProximityKind::VertexVertex,
             [p, q, q, q],
             [1.0, -1.0, 0.0, 0.0],
             on.separation,
         ),
         None => (
-            ContactKind::VertexEdge,
+            ProximityKind::VertexEdge,
             [p, a, b, b],
             [1.0, -w, -s, 0.0],
             on.separation,

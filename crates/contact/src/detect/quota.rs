@@ -1,4 +1,4 @@
-//! A limit on the number of pairs, so that things heaped into one place end with an error.
+//! A limit on the number of pairs, so that bodies heaped into one place end with an error.
 //!
 //! Surfaces that touch have some tens of pairs per vertex: 13 per triangle in the crowded scene of
 //! `stiction bench detection`, about a hundred per vertex in dense hair. A scene in which each vertex has

@@ -1,14 +1,18 @@
-//! Overlaps are taken out without energy.
+//! Overlaps are removed without energy.
 //!
 //! A contact whose points are closer than the thickness could demand that they part within the step,
-//! at the speed −gap/h. Things that start within the thickness, or come to be there when a contact appears
-//! late, would be launched, the faster the smaller the step. So an overlap that two colliders have when
-//! they first touch is left to them, and taken out at a thickness in [`RELEASE`], slowly enough that its
-//! energy does not count. All that goes deeper, or is deeper than the thickness, is taken out at once: errors of a step (curved paths,
-//! turning normals, a solver's tolerance) do not accumulate.
+//! at the speed −gap/h. Bodies that start within the thickness, or come to be there when a contact
+//! appears late, would be launched, the faster the smaller the step. So an overlap that two colliders
+//! have when they first touch is kept at first, and removed at a rate of one thickness in [`RELEASE`],
+//! slowly enough that its energy does not count. All that goes deeper, or is deeper than the thickness,
+//! is removed at once: errors of a step (curved paths, turning normals, a solver's tolerance) do
+//! not accumulate.
 //!
-//! What is left of an overlap is carried from step to step with its contact. Features that are new, because
-//! things slide, take over the largest overlap that is left to their two colliders.
+//! The rest of an overlap is carried from step to step with its contact. Features that are new, because
+//! bodies slide, take over the largest remaining overlap of their two colliders. They may be deeper than
+//! that because the step lost it, by no more than their displacement, which is removed at once, or because
+//! they were not listed while others were released, as where bodies bend: that overlap is released as one
+//! that is new.
 //!
 //! All of this is independent of the time step and of scale.
 
@@ -16,13 +20,13 @@ use super::emit::{AGAIN, EDGE, FACE, KIND, SOLID, VERTEX};
 use super::world::World;
 use crate::{ContactKey, ContactSet};
 
-/// Time in which an overlap of a whole thickness is taken out from points at rest [s].
+/// Time in which an overlap of a whole thickness is removed from points at rest [s].
 const RELEASE: f64 = 5.0;
 
 /// The overlaps that the last step left.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recovery {
-    /// What is left of the overlap of each contact [m], in ascending order of keys.
+    /// Remaining overlap of each contact [m], in ascending order of keys.
     contacts: Vec<(ContactKey, f64)>,
     /// The largest of two colliders [m], in ascending order.
     pairs: Vec<([u32; 2], f64)>,
@@ -48,7 +52,8 @@ impl Recovery {
         self.pairs.dedup_by_key(|p| p.0);
     }
 
-    /// The part of an overlap `gap` [m], both below zero, that a step of `h` [s] takes out.
+    /// The part of an overlap `gap` [m], both below zero, that a step of `h` [s] takes out. `lost` is the most
+    /// that a step may have lost where the points are [m].
     pub(super) fn correction(
         &self,
         world: &World,
@@ -56,10 +61,17 @@ impl Recovery {
         gap: f64,
         thickness: f64,
         h: f64,
+        lost: impl FnOnce() -> f64,
     ) -> f64 {
         let own = find(&self.contacts, &key);
-        let before = own.or_else(|| find(&self.pairs, &world.pair(&key)?));
-        let left = before.unwrap_or(-gap).min(-gap).min(thickness);
+        let of_pair = || find(&self.pairs, &world.pair(&key)?);
+        let left = match own.or_else(of_pair) {
+            // Taken out within a step, all of it would launch bodies in a short one.
+            Some(left) if own.is_none() && left < -gap => left.max(-gap - lost()),
+            Some(left) => left,
+            None => -gap,
+        };
+        let left = left.min(-gap).min(thickness);
         gap + (left - h * thickness / RELEASE).max(0.0)
     }
 

@@ -17,19 +17,20 @@
 //! - Further contacts of a pair, listed because it had left the place of its first one, are replaced by
 //!   the first one at its new place.
 //! - A contact is dropped when it has slid off: the closest points at the end lie on the boundary of a
-//!   feature, out of the reach of contacts. It may be listed again later.
+//!   feature, out of the reach of contacts. It may be relisted later.
 //!
 //! Contacts of edges and faces with solids are left as they are: detection lists them anew where they
 //! go deep.
 
 use stiction_geometry::collide::{
-    ContactKind, edge_edge, edge_edge_normal, point_triangle, point_triangle_normal,
+    ProximityKind, edge_edge, edge_edge_normal, point_triangle, point_triangle_normal,
 };
 use stiction_math::Vec3;
 use stiction_math::elementary::{rotation_about, rotation_angle, rotation_between};
 
 use super::emit::{
-    Emission, Found, Kind, Overlaps, Touch, Wait, feature, is_again, lasting_vertices, solid_of,
+    Emission, Found, Kind, Overlaps, SolidPoint, Wait, feature, is_again, lasting_vertices,
+    solid_of,
 };
 use super::pairs::REACH;
 use super::{ContactSource, Detector};
@@ -38,7 +39,7 @@ use crate::{ContactKey, ContactSet};
 /// The largest turn of a normal in one revision [rad]: 15° [verschoor2019, Sect. 3.3].
 pub const MOST_TURN: f64 = 15.0 * std::f64::consts::PI / 180.0;
 
-/// What a revision did.
+/// Result of a revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Revision {
     /// For each contact that was listed before, its place now; none if it was dropped or replaced by
@@ -60,13 +61,13 @@ impl Revision {
         }
     }
 
-    /// How many contacts are gone.
+    /// Number of dropped contacts.
     pub fn dropped(&self) -> usize {
         self.places.iter().filter(|p| p.is_none()).count()
     }
 }
 
-/// What becomes of a contact.
+/// Change of a contact.
 enum Fate {
     Stays,
     Changes(Found),
@@ -106,7 +107,10 @@ impl Detector {
                         arcs: &mut self.arcs,
                     };
                     match self.world.emit(&mut emission, &found, key, contacts) {
-                        true => revision.changed += 1,
+                        true => {
+                            revision.changed += 1;
+                            self.move_point(key, &found);
+                        }
                         // Weights that cancel at the new place: nothing could move it there.
                         false => keep(contacts),
                     }
@@ -174,7 +178,7 @@ impl Detector {
             normal: turned(normal, &n),
             distance: near.distance,
             thickness: world.thickness(owner, collider),
-            touch: Some(Box::new(Touch {
+            touch: Some(Box::new(SolidPoint {
                 collider,
                 part: 0,
                 from: moving.pose(0.0).apply(&near.point),
@@ -199,9 +203,9 @@ struct Closest {
     on_boundary: bool,
 }
 
-fn closest(kind: ContactKind, x: &[Vec3; 4], hint: &Vec3) -> Closest {
+fn closest(kind: ProximityKind, x: &[Vec3; 4], hint: &Vec3) -> Closest {
     let (weights, separation, normal, inner) = match kind {
-        ContactKind::EdgeEdge => {
+        ProximityKind::EdgeEdge => {
             let (a, b) = ([x[0], x[1]], [x[2], x[3]]);
             let near = edge_edge(&a, &b);
             let [[p, q], [r, s]] = near.weights;

@@ -10,7 +10,7 @@ use stiction_geometry::analytic::{Nearest, SharpPlace};
 use stiction_math::Vec3;
 
 use super::emit::{Found, Kind};
-use super::pairs::{REACH, listed_again};
+use super::pairs::{REACH, relisting_threshold};
 use super::shapes::{DEEPER, Pass, SHARP, Search};
 
 /// On a sampled mesh, what is deeper than the deepest place plus this fraction of the thickness
@@ -18,7 +18,7 @@ use super::shapes::{DEEPER, Pass, SHARP, Search};
 pub(super) const FLAT: f64 = 0.05;
 
 /// A place of an edge that counts.
-struct Place {
+struct EdgeContact {
     part: u32,
     at: f64,
     near: Nearest,
@@ -41,8 +41,8 @@ impl Search<'_> {
         let ends = e.map(|v| self.supports.near(v).distance);
         let length = (paths[0][0] - paths[1][0]).norm();
         let slope = self.moving.shape.slope();
-        let room = 0.5 * (ends[0] + ends[1] - slope * length);
-        if room - slope * self.moving.travel(&paths) > reach {
+        let free = 0.5 * (ends[0] + ends[1] - slope * length);
+        if free - slope * self.moving.travel(&paths) > reach {
             return;
         }
         let impact = |d: f64| self.moving.edge_impact(&paths[0], &paths[1], d);
@@ -76,7 +76,7 @@ impl Search<'_> {
                     .pose(time)
                     .invert(&(path[0] + (path[1] - path[0]) * time));
                 let near = self.moving.shape.nearest(&x);
-                found.push(self.on_edge(e, &Place { near, ..*place }, time));
+                found.push(self.on_edge(e, &EdgeContact { near, ..*place }, time));
             }
         }
         if !listed {
@@ -95,7 +95,7 @@ impl Search<'_> {
         {
             let mut add = |time: f64, spare: bool| {
                 self.places(e, time, &mut places);
-                let depth = |p: &&Place| p.near.distance;
+                let depth = |p: &&EdgeContact| p.near.distance;
                 let deepest = places.iter().min_by(|a, b| depth(a).total_cmp(&depth(b)));
                 found.extend(deepest.map(|p| Found {
                     deep: true,
@@ -104,7 +104,7 @@ impl Search<'_> {
                 }));
             };
             add(time, false);
-            if self.stays_beside(e, time) {
+            if self.stays_on_side(e, time) {
                 add(1.0, true);
             }
         }
@@ -113,10 +113,10 @@ impl Search<'_> {
     /// Whether nothing happens to an edge that is listed already, wherever its ends are within `margin`
     /// [m] of the given ones: none of the `places` that count at the start comes down to the
     /// thickness from beyond reach, the edge does not do so if there is none within reach, and it does not come
-    /// so close that it is listed again. Distances change no more than ends do.
+    /// so close that it is relisted. Distances change no more than ends do.
     fn is_quiet(
         &self,
-        places: &[Place],
+        places: &[EdgeContact],
         distance: f64,
         paths: &[[Vec3; 2]; 2],
         margin: f64,
@@ -133,13 +133,13 @@ impl Search<'_> {
             return stays(self.thickness);
         }
         let mut beyond = places.iter().filter(|p| p.near.distance > reach);
-        let keeps = |place: &Place| {
+        let keeps = |place: &EdgeContact| {
             let along = |k: usize| paths[0][k] * (1.0 - place.at) + paths[1][k] * place.at;
             let path = [along(0), along(1)];
             let impact = self.moving.point_impact(&path, self.thickness + slack);
             impact.is_none()
         };
-        let again = listed_again(self.thickness, distance);
+        let again = relisting_threshold(self.thickness, distance);
         beyond.all(keeps) && (distance <= 0.0 || stays(again))
     }
 
@@ -152,7 +152,7 @@ impl Search<'_> {
     }
 
     /// Sets `out` to the places of an edge that count at a time; the least distance of any place [m].
-    fn places(&self, e: &[u32; 2], time: f64, out: &mut Vec<Place>) -> f64 {
+    fn places(&self, e: &[u32; 2], time: f64, out: &mut Vec<EdgeContact>) -> f64 {
         out.clear();
         let pose = self.moving.pose(time);
         let x = e.map(|v| pose.invert(&self.motion.at(v, time)));
@@ -164,7 +164,7 @@ impl Search<'_> {
         let mut profile = vec![(0.0, ends[0]), (1.0, ends[1])];
         let mut sharp: Vec<SharpPlace> = Vec::new();
         shape.sharp_places(&x, FLAT * self.thickness, &mut sharp);
-        let mut candidates: Vec<Place> = Vec::with_capacity(sharp.len());
+        let mut candidates: Vec<EdgeContact> = Vec::with_capacity(sharp.len());
         for place in &sharp {
             let point = x[0] + (x[1] - x[0]) * place.at;
             let mut near = shape.nearest(&point);
@@ -176,7 +176,7 @@ impl Search<'_> {
             // Of a feature that others hide, the place means nothing.
             if place.distance - near.distance.abs() <= tolerance {
                 let (part, at) = (place.part, place.at);
-                candidates.push(Place { part, at, near });
+                candidates.push(EdgeContact { part, at, near });
             }
         }
         let below = |profile: &[(f64, f64)], at: f64, distance: f64| {
@@ -187,7 +187,7 @@ impl Search<'_> {
             let part = if b > a { (at - a) / (b - a) } else { 0.0 };
             da + (db - da) * part - distance
         };
-        let mut add = |profile: &mut Vec<(f64, f64)>, place: Place| {
+        let mut add = |profile: &mut Vec<(f64, f64)>, place: EdgeContact| {
             let next = profile.partition_point(|p| p.0 < place.at);
             profile.insert(next, (place.at, place.near.distance));
             out.push(place);
@@ -205,12 +205,12 @@ impl Search<'_> {
         }
         let (at, near) = (deepest.at, deepest.nearest);
         if at > 0.0 && at < 1.0 && below(&profile, at, near.distance) > tolerance {
-            add(&mut profile, Place { part: 0, at, near });
+            add(&mut profile, EdgeContact { part: 0, at, near });
         }
         near.distance
     }
 
-    fn on_edge(&self, e: &[u32; 2], place: &Place, time: f64) -> Found {
+    fn on_edge(&self, e: &[u32; 2], place: &EdgeContact, time: f64) -> Found {
         let vertices = [e[0], e[1], e[1], e[1]];
         let weights = [1.0 - place.at, place.at, 0.0, 0.0];
         self.found(

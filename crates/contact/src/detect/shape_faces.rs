@@ -1,6 +1,6 @@
 //! Contacts of the inside of triangles with solids.
 //!
-//! What can poke into a triangle is a list of points of the solid: corners, apices, points of rims,
+//! The features of a solid that can penetrate a triangle are points: corners, apices, points of rims,
 //! centres. Each of them is a feature of its own, so that a face that is wider than the solid is
 //! held at all of them. Of a sampled mesh no such list is known. Triangles are searched at points
 //! no farther apart than half a cell instead ([`lattice`]), below which the field has no detail of its
@@ -13,14 +13,14 @@ use stiction_math::Vec3;
 use stiction_math::elementary::{cos, sin};
 
 use super::emit::{Found, Kind};
-use super::pairs::{REACH, listed_again};
+use super::pairs::{REACH, relisting_threshold};
 use super::shape_edges::FLAT;
 use super::shapes::{DEEPER, Pass, SHARP, Search};
 
 /// A rim's farthest point counts where it is this fraction of the thickness beyond the fixed ones.
 const RIM: f64 = 0.01;
 
-/// A point of a solid and the radius of the ball around it that touches the surface.
+/// A point of a solid and the radius of the largest ball around it inside the surface.
 type Part = (Vec3, f64);
 
 impl Search<'_> {
@@ -79,7 +79,7 @@ impl Search<'_> {
             let stays = |part: &Part, d: f64| self.part_impact(&paths, part, d + slack).is_none();
             let quiet = parts.iter().all(|(_, part, gap)| match *gap > reach {
                 true => stays(part, self.thickness),
-                false => *gap <= 0.0 || stays(part, listed_again(self.thickness, *gap)),
+                false => *gap <= 0.0 || stays(part, relisting_threshold(self.thickness, *gap)),
             });
             if quiet {
                 leaves.set(number, moved, margin);
@@ -116,8 +116,8 @@ impl Search<'_> {
         }
     }
 
-    /// How far a part has come through a triangle since the start of the step [m]; below zero if it
-    /// has not.
+    /// Distance by which a part has passed through a triangle since the start of the step [m]; negative
+    /// if it has not.
     fn passed(&self, t: &[u32; 3], (centre, radius): &Part, time: f64) -> f64 {
         let separation = |time: f64| {
             let pose = self.moving.pose(time);
@@ -199,8 +199,8 @@ impl Search<'_> {
         let corners = t.map(|v| self.supports.near(v).distance);
         let least = corners[0].min(corners[1]).min(corners[2]);
         let reach = REACH * self.thickness;
-        let way = 0.578 * longest_edge(&paths.map(|p| p[0])) + self.moving.travel(&paths);
-        if least - self.moving.shape.slope() * way > reach {
+        let travel = 0.578 * longest_edge(&paths.map(|p| p[0])) + self.moving.travel(&paths);
+        if least - self.moving.shape.slope() * travel > reach {
             return;
         }
         let start = self.moving.pose(0.0);
@@ -229,7 +229,7 @@ impl Search<'_> {
         } else {
             return;
         }
-        let again = listed_again(self.thickness, deepest.0);
+        let again = relisting_threshold(self.thickness, deepest.0);
         if pass == Pass::Again
             && again > 0.0
             && let Some((time, w)) = self.lattice_impact(&paths, cell, again)

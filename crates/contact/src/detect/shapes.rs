@@ -2,12 +2,12 @@
 //! edges (`shape_edges`) and faces (`shape_faces`).
 
 use rayon::prelude::*;
-use stiction_geometry::analytic::{Moving, Nearest};
+use stiction_geometry::analytic::{MovingSolid, Nearest};
 use stiction_math::Vec3;
 
-use super::collider::Form;
-use super::emit::{Found, Kind, Touch, Wait};
-use super::pairs::{REACH, listed_again};
+use super::collider::ColliderForm;
+use super::emit::{Found, Kind, SolidPoint, Wait};
+use super::pairs::{REACH, relisting_threshold};
 use super::step::Motion;
 use super::supports::{Start, Supports};
 use super::world::World;
@@ -16,26 +16,27 @@ use super::world::World;
 /// count already, its corners first, by this fraction of the thickness.
 pub(super) const DEEPER: f64 = 0.1;
 
-/// The same for places at sharp features of a solid. Next to them normals turn within a thickness, and
+/// Depth that counts for points at sharp features of a solid. Next to them normals turn within a
+/// thickness, and
 /// a corner that is just beyond an edge does not stand in for the place above it. A corner δ beyond an edge, at the
 /// thickness T, is farther away by δ²/2T and its normal leans by δ/T; the wrench of its force, moments over the
 /// longest lever, is off by up to √2 δ/T. With this fraction that is 0.1 at most.
 pub(super) const SHARP: f64 = 0.0025;
 
-/// Clearance that is proven along with the answer that nothing happens to an edge or face, so that it is
-/// not looked at again before its ends have wandered that far, as a fraction of the thickness.
+/// Clearance that is proven together with the absence of a contact of an edge or face, so that it is
+/// not checked again before its ends have moved that far, as a fraction of the thickness.
 const MARGIN: f64 = 0.05;
 
 /// Normals with a smaller cosine are those of different sides.
 const SAME_SIDE: f64 = 0.5;
 
-/// What a pass over bodies and solids looks for.
+/// Contacts that a pass over bodies and solids detects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
     /// Contacts within reach at the start, and those that would come closer than the thickness.
     First,
-    /// The latter, and pairs that are listed again, as among meshes: what is within reach at the
-    /// start is listed already.
+    /// The latter, and relisted pairs, as among meshes: contacts within reach at the start are listed
+    /// already.
     Again,
 }
 
@@ -62,12 +63,29 @@ impl World {
         fraction
     }
 
+    /// The fraction of [`World::safe_from_shapes`], with the colliders of the pair that limits it.
+    pub(super) fn first_of_shapes(
+        &self,
+        motion: &Motion,
+        starts: &mut Vec<Start>,
+        d: f64,
+    ) -> Option<(f64, [u32; 2])> {
+        let mut first: Option<(f64, [u32; 2])> = None;
+        self.for_each_near(motion, starts, |search| {
+            let fraction = search.earliest(d);
+            if fraction < first.map_or(1.0, |f| f.0) {
+                first = Some((fraction, [search.body as u32, search.collider]));
+            }
+        });
+        first
+    }
+
     /// Calls `f` for each body and solid that may touch.
     fn for_each_near(&self, motion: &Motion, starts: &mut Vec<Start>, mut f: impl FnMut(&Search)) {
         if motion.shapes.is_empty() {
             return;
         }
-        let bodies = |b: &usize| matches!(self.colliders[*b].form, Form::Body(_));
+        let bodies = |b: &usize| matches!(self.colliders[*b].form, ColliderForm::Body(_));
         let bodies: Vec<(usize, [Vec3; 2])> = (0..self.colliders.len())
             .filter(bodies)
             .filter(|b| self.first_vertex[*b] < self.first_vertex[b + 1])
@@ -131,7 +149,7 @@ impl World {
 
 /// Whether a box comes within `reach` of a solid, by the distance of its middle at the start. What is
 /// not finite is near.
-fn is_near(moving: &Moving, [low, high]: &[Vec3; 2], reach: f64) -> bool {
+fn is_near(moving: &MovingSolid, [low, high]: &[Vec3; 2], reach: f64) -> bool {
     let middle = 0.5 * (low + high);
     // As if the middle of the box stood still while the solid moves.
     let travel = moving.travel(&[[middle; 2]]) + moving.angle() * 0.5 * (high - low).norm();
@@ -147,9 +165,9 @@ pub(super) struct Search<'a> {
     pub world: &'a World,
     pub motion: &'a Motion,
     /// The solid, without a turn about its own axis.
-    pub moving: &'a Moving,
+    pub moving: &'a MovingSolid,
     /// The motion of its points.
-    real: &'a Moving,
+    real: &'a MovingSolid,
     collider: u32,
     body: usize,
     pub thickness: f64,
@@ -232,14 +250,14 @@ impl Search<'_> {
         self.world.triangles_of(self.body)
     }
 
-    /// How far the ends of some vertices have wandered since the step was set, at most [m].
+    /// Largest displacement of the ends of some vertices since the step was set [m].
     pub(super) fn moved(&self, vertices: &[u32]) -> f32 {
         let moved = vertices.iter().map(|v| self.motion.moved[*v as usize]);
         moved.fold(0.0, f32::max)
     }
 
-    /// How much closer something that starts at a `distance` [m] may come than where it is listed again
-    /// for the proof that nothing happens to it to be worth its price [m].
+    /// Approach beyond the relisting threshold, for an initial `distance` [m], that a proof of clearance
+    /// must exceed to be worth its cost [m].
     pub(super) fn margin(&self, distance: f64) -> f64 {
         match distance > 0.0 {
             true => MARGIN * self.thickness.min(distance) / self.moving.shape.slope().max(1.0),
@@ -253,7 +271,7 @@ impl Search<'_> {
         }
         let distance = self.supports.near(v).distance;
         let is_near = distance <= REACH * self.thickness;
-        let again = listed_again(self.thickness, distance);
+        let again = relisting_threshold(self.thickness, distance);
         let close = match (pass, is_near) {
             (Pass::First, true) => f64::INFINITY,
             (Pass::Again, true) => again,
@@ -290,7 +308,7 @@ impl Search<'_> {
             && let Some(time) = self.deep(distance, |d| self.moving.point_impact(&path, d))
         {
             add(time, true);
-            if self.stays_beside(&[v], time) {
+            if self.stays_on_side(&[v], time) {
                 add(1.0, true);
                 if let Some(last) = found.last_mut() {
                     last.spare = true;
@@ -301,10 +319,10 @@ impl Search<'_> {
 
     /// Whether the middle of some vertices is on the same side of the solid at a time and at the end.
     ///
-    /// A point of a solid that turns moves along a chord below its surface, and what slides on it may
-    /// follow it, however often it is listed. The plane that touches the solid at the end of the step,
-    /// below which a convex solid is, holds it at last; at first it would keep off what moves along.
-    pub(super) fn stays_beside(&self, vertices: &[u32], time: f64) -> bool {
+    /// A point of a turning solid moves along a chord below its surface, and a sliding feature may follow
+    /// it, however often it is relisted. The tangent plane of the solid at the end of the step, below which
+    /// a convex solid lies, finally holds it; earlier it would keep off features that move along.
+    pub(super) fn stays_on_side(&self, vertices: &[u32], time: f64) -> bool {
         let normal = |time: f64| {
             let pose = self.moving.pose(time);
             let sum: Vec3 = vertices.iter().map(|v| self.motion.at(*v, time)).sum();
@@ -314,12 +332,12 @@ impl Search<'_> {
         normal(time).dot(&normal(1.0)) > SAME_SIDE
     }
 
-    /// When something that starts at a `distance` [m] is listed again.
+    /// Time at which a feature that starts at a `distance` [m] is relisted.
     pub(super) fn deep(&self, distance: f64, impact: impl Fn(f64) -> Option<f64>) -> Option<f64> {
         if distance <= 0.0 {
             return None;
         }
-        impact(listed_again(self.thickness, distance)).filter(|time| *time > 0.0)
+        impact(relisting_threshold(self.thickness, distance)).filter(|time| *time > 0.0)
     }
 
     pub(super) fn path(&self, v: u32) -> [Vec3; 2] {
@@ -348,7 +366,7 @@ impl Search<'_> {
             normal: (pose.rotation * near.normal).normalize(),
             distance: near.distance,
             thickness: self.thickness,
-            touch: Some(Box::new(Touch {
+            touch: Some(Box::new(SolidPoint {
                 collider: self.collider,
                 part,
                 from: self.real.pose(0.0).apply(&point),
@@ -362,10 +380,10 @@ impl Search<'_> {
     }
 }
 
-/// Items that are looked at one after another.
+/// Number of items per task.
 const CHUNK: usize = 512;
 
-/// What `one` finds in each item, which it gets with its number, in their order.
+/// Collects the results of `one` for each item, which it gets with its number, in their order.
 pub(super) fn gather<T: Sync>(
     items: &[T],
     one: impl Fn(usize, &T, &mut Vec<Found>) + Sync,

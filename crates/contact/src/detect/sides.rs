@@ -1,8 +1,8 @@
-//! On which side things are.
+//! Sides of sheets and solids.
 //!
 //! A distance has no sign. If a vertex has slipped through a face by a little, its separation
-//! points to the wrong side and a contact would hold it there. Two things tell: the contact of the
-//! same features in the step before, and the outside of a closed surface.
+//! points to the wrong side and a contact would hold it there. Two sources tell the side: the contact
+//! of the same features in the step before, and the outside of a closed surface.
 //!
 //! Thin rods roll around one another within a step: their normal turns over although they never met.
 //! At the end of a step such normals are turned along, so that the next step does not take it for
@@ -10,7 +10,7 @@
 
 use rayon::prelude::*;
 use stiction_geometry::collide::ccd::{self, CcdConfig};
-use stiction_geometry::collide::{ContactKind, edge_edge, point_triangle};
+use stiction_geometry::collide::{ProximityKind, edge_edge, point_triangle};
 use stiction_math::Vec3;
 use stiction_math::elementary::angle_between;
 
@@ -23,10 +23,10 @@ use crate::ContactSet;
 /// Normals of the same pair that differ by more than this cosine mean that a side was changed.
 const REVERSED: f64 = -0.5;
 
-/// Distances below this part of the thickness have no direction of their own.
+/// Distances below this fraction of the thickness have no direction of their own.
 const TOUCHING: f64 = 1e-6;
 
-/// Features that come nearer than this part of their thickness may have passed.
+/// Features that come closer than this fraction of their thickness may have passed.
 const PASSED: f64 = 1e-3;
 
 impl Detector {
@@ -70,7 +70,7 @@ impl World {
             }
             let lasting = matches!(
                 f.kind,
-                Kind::Pair(ContactKind::VertexFace | ContactKind::EdgeEdge)
+                Kind::Pair(ProximityKind::VertexFace | ProximityKind::EdgeEdge)
             );
             if let (Some(old), true) = (old, lasting) {
                 known[i] = true;
@@ -84,18 +84,22 @@ impl World {
         let mut near = Vec::new();
         for (i, f) in found.iter().enumerate() {
             let Kind::Pair(kind) = f.kind else { continue };
-            let split = if kind == ContactKind::EdgeEdge { 2 } else { 1 };
+            let split = if kind == ProximityKind::EdgeEdge {
+                2
+            } else {
+                1
+            };
             let owner = |k: usize| self.owner[f.vertices[k] as usize];
             let (own, other) = (owner(0), owner(split));
             let behind = |closed: u32, features: &[u32], n: Vec3| {
                 self.is_closed(closed) && self.outward(motion, features).dot(&n) < 0.0
             };
             match kind {
-                ContactKind::VertexFace | ContactKind::VertexEdge => {
+                ProximityKind::VertexFace | ProximityKind::VertexEdge => {
                     if known[i] || !self.is_closed(other) {
                         continue;
                     }
-                    let ends = if kind == ContactKind::VertexEdge {
+                    let ends = if kind == ProximityKind::VertexEdge {
                         3
                     } else {
                         4
@@ -107,11 +111,11 @@ impl World {
                         near.push((f.vertices[0], other, f.distance, i, back));
                     }
                 }
-                ContactKind::VertexVertex => {
+                ProximityKind::VertexVertex => {
                     drop[i] = behind(other, &f.vertices[1..2], f.normal)
                         || behind(own, &f.vertices[..1], -f.normal);
                 }
-                ContactKind::EdgeEdge => {
+                ProximityKind::EdgeEdge => {
                     drop[i] = !known[i]
                         && (behind(other, &f.vertices[2..], f.normal)
                             || behind(own, &f.vertices[..2], -f.normal));
@@ -140,18 +144,18 @@ impl World {
     }
 
     /// The unit separation of two features at the end of the step, if it is opposite to the `normal`
-    /// they had and they never met on the way.
+    /// they had and they never met in between.
     fn came_around(
         &self,
         motion: &Motion,
-        kind: ContactKind,
+        kind: ProximityKind,
         v: &[u32; 4],
         normal: &Vec3,
     ) -> Option<Vec3> {
         let x1 = v.map(|v| motion.x1[v as usize]);
         let [a, b, c, d] = x1;
         let separation = match kind {
-            ContactKind::EdgeEdge => edge_edge(&[a, b], &[c, d]).separation,
+            ProximityKind::EdgeEdge => edge_edge(&[a, b], &[c, d]).separation,
             _ => point_triangle(&a, &[b, c, d]).separation,
         };
         let length = separation.norm();
@@ -161,7 +165,7 @@ impl World {
         let x0 = v.map(|v| motion.x0[v as usize]);
         let config = CcdConfig::new(PASSED * self.full_thickness(kind, v));
         let met = match kind {
-            ContactKind::EdgeEdge => ccd::edge_edge(&x0, &x1, &config),
+            ProximityKind::EdgeEdge => ccd::edge_edge(&x0, &x1, &config),
             _ => ccd::vertex_face(&x0, &x1, &config),
         };
         met.impact.is_none().then(|| separation / length)

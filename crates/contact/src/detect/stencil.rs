@@ -25,19 +25,19 @@
 //! angular velocity of the last linearisation ([`Arc`]): then a body that turns with an obstacle is at
 //! rest relative to it at all of its contacts, and does not drift off.
 
-use stiction_geometry::collide::ContactKind;
+use stiction_geometry::collide::ProximityKind;
 use stiction_math::{Mat3, Quat, Vec3, elementary::rotation};
 
 use super::emit::{Found, Kind};
 use super::step::{Motion, Turn};
 use super::world::{NONE, World};
-use crate::{ContactKey, ContactSet, Entry};
+use crate::{ContactKey, ContactSet, StencilEntry};
 
-/// Where a contact acts, and how what it joins moves there.
+/// Point of action of a contact, and the motion of both sides there.
 #[derive(Debug, Default)]
 pub(super) struct Stencil {
     /// B of the contact.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<StencilEntry>,
     /// x_A − x_B at the start [m].
     pub separation: Vec3,
     /// The relative velocity from prescribed motion, and from the arcs of free bodies [m/s].
@@ -76,7 +76,7 @@ struct Side {
 }
 
 impl Stencil {
-    fn add(&mut self, entry: Entry) {
+    fn add(&mut self, entry: StencilEntry) {
         match self.entries.iter_mut().find(|e| e.node == entry.node) {
             Some(e) => {
                 e.weight += entry.weight;
@@ -123,7 +123,7 @@ fn arc(h: f64, omega: &Vec3, lever: &Vec3) -> Vec3 {
     chord(h, &rotation(&(omega * h)), lever) - omega.cross(lever)
 }
 
-/// How fast the end of a lever moves on average when it turns in a step [m/s].
+/// Mean velocity of the end of a lever that turns in a step [m/s].
 fn chord(h: f64, turn: &Quat, lever: &Vec3) -> Vec3 {
     (turn * lever - lever) / h
 }
@@ -151,14 +151,14 @@ impl World {
             stencil.drift += motion.drift(v) * w;
             for &(block, weight) in self.entries_of(v) {
                 if !motion.fixed[block as usize] {
-                    stencil.add(Entry::weight(block, weight * w));
+                    stencil.add(StencilEntry::weight(block, weight * w));
                 }
             }
             let spin = self.angular[v];
             if spin != NONE {
                 side.lever += motion.lever[v] * w.abs();
                 if !motion.fixed[spin as usize] {
-                    stencil.add(Entry::lever(spin, motion.lever[v] * w));
+                    stencil.add(StencilEntry::lever(spin, motion.lever[v] * w));
                 }
             }
         }
@@ -213,7 +213,7 @@ impl World {
                 }
                 Turn::Free { block, omega } => {
                     if offset != Vec3::zeros() {
-                        stencil.add(Entry::lever(block, offset * side.sign));
+                        stencil.add(StencilEntry::lever(block, offset * side.sign));
                     }
                     let lever = (side.lever + offset) * side.sign;
                     stencil.drift += arc(motion.h, &omega, &lever);
@@ -263,10 +263,10 @@ impl World {
         let offset = found.normal * found.normal.dot(apart).clamp(-reach, reach);
         let v = found.vertices;
         let (first, second) = match found.kind {
-            Kind::Pair(ContactKind::VertexVertex) => (&v[..1], &v[1..2]),
-            Kind::Pair(ContactKind::VertexEdge) => (&v[..1], &v[1..3]),
-            Kind::Pair(ContactKind::VertexFace) => (&v[..1], &v[1..]),
-            Kind::Pair(ContactKind::EdgeEdge) => (&v[..2], &v[2..]),
+            Kind::Pair(ProximityKind::VertexVertex) => (&v[..1], &v[1..2]),
+            Kind::Pair(ProximityKind::VertexEdge) => (&v[..1], &v[1..3]),
+            Kind::Pair(ProximityKind::VertexFace) => (&v[..1], &v[1..]),
+            Kind::Pair(ProximityKind::EdgeEdge) => (&v[..2], &v[2..]),
             Kind::VertexShape | Kind::EdgeShape | Kind::FaceShape => return,
         };
         let mut around = self.triangles_at(second);
@@ -287,7 +287,7 @@ impl World {
                 stencil.drift += g * motion.drift(vertex as usize);
                 for &(block, weight) in self.entries_of(vertex as usize) {
                     if !motion.fixed[block as usize] {
-                        let mut entry = Entry::weight(block, 0.0);
+                        let mut entry = StencilEntry::weight(block, 0.0);
                         entry.block = Some(g * weight);
                         stencil.add(entry);
                     }

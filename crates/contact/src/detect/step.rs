@@ -1,17 +1,18 @@
-//! Where everything is during a step.
+//! Positions during a step.
 
 use rayon::prelude::*;
-use stiction_geometry::analytic::{Moving, Pose, Solid};
+use stiction_geometry::analytic::{MovingSolid, Pose, Solid};
 use stiction_math::elementary::rotation;
 use stiction_math::{Quat, Vec3};
 
-use super::collider::{Collider, Form, Points};
+use super::collider::{Collider, ColliderForm, Points};
+use super::held::HeldPoint;
 use super::world::{DetectError, NONE, World};
 use crate::ContactSet;
 
 /// A step to search: state, prediction and prescribed motion.
 #[derive(Clone, Copy, Debug)]
-pub struct Step<'a> {
+pub struct DetectStep<'a> {
     /// The time step h [s].
     pub h: f64,
     /// Positions of all blocks at the start [m].
@@ -20,17 +21,20 @@ pub struct Step<'a> {
     pub rotations: &'a [Quat],
     /// Predicted velocities of all blocks [m/s, rad/s]; prescribed ones where `fixed`.
     pub v: &'a [Vec3],
-    /// Velocities of all blocks at the start [m/s, rad/s]: what slides then has kinetic friction.
+    /// Velocities of all blocks at the start [m/s, rad/s]: contacts that slide then have kinetic friction.
     pub start: &'a [Vec3],
     /// Which blocks are prescribed.
     pub fixed: &'a [bool],
-    /// The ways of the obstacles: one for each mesh or shape among the colliders, in their order.
+    /// The motions of the obstacles: one for each mesh or shape among the colliders, in their order.
     pub obstacles: &'a [Placement<'a>],
-    /// The contacts of the step before, or none: they remember on which side things were.
+    /// The contacts of the step before, or none: they record the sides of pairs.
     pub previous: &'a ContactSet,
+    /// Points of action of those contacts, in the same order, or nothing: loaded contacts that did
+    /// not slip stay.
+    pub held: &'a [HeldPoint],
 }
 
-/// Where an obstacle is at the start and at the end of a step.
+/// Positions of an obstacle at the start and at the end of a step.
 #[derive(Clone, Copy, Debug)]
 pub enum Placement<'a> {
     /// It moves as a whole.
@@ -39,7 +43,7 @@ pub enum Placement<'a> {
     Vertices([&'a [Vec3]; 2]),
 }
 
-/// How a collider turns as a whole in a step.
+/// Rotation of a collider as a whole in a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Turn {
     /// Not as a whole: its nodes move one by one.
@@ -55,7 +59,7 @@ pub(super) enum Turn {
     },
 }
 
-/// Vertices of all colliders, and solids on their ways.
+/// Vertices of all colliders, and moving solids.
 #[derive(Debug, Default)]
 pub(super) struct Motion {
     pub h: f64,
@@ -64,26 +68,26 @@ pub(super) struct Motion {
     pub x1: Vec<Vec3>,
     /// A bound on how far the predicted end has wandered since the step was set [m].
     pub moved: Vec<f32>,
-    /// What prescribed blocks and obstacles add to the velocity of vertices [m/s], where they do, in
-    /// ascending order.
+    /// Contribution of prescribed blocks and obstacles to the velocity of vertices [m/s], where there is
+    /// one, in ascending order.
     drift: Vec<(u32, Vec3)>,
     drifts: Vec<bool>,
     /// From the centre of mass to each vertex of a rigid body [m]; empty if there is none.
     pub lever: Vec<Vec3>,
-    /// How each collider turns as a whole.
+    /// Rotation of each collider as a whole.
     pub turns: Vec<Turn>,
     /// Which vertices follow a block that is not prescribed.
     pub free: Vec<bool>,
     pub fixed: Vec<bool>,
-    /// Velocities of the blocks at the start [m/s]; empty if no law asks for them.
+    /// Velocities of the blocks at the start [m/s]; empty if no law needs them.
     pub start: Vec<Vec3>,
-    /// Solids by formula, with the places of their colliders.
-    pub shapes: Vec<(u32, Moving)>,
+    /// Analytic shapes, with the places of their colliders.
+    pub shapes: Vec<(u32, MovingSolid)>,
 }
 
 impl Motion {
     /// Places everything for a step; on an error `self` is not to be used.
-    pub(super) fn set(&mut self, world: &World, step: &Step) -> Result<(), DetectError> {
+    pub(super) fn set(&mut self, world: &World, step: &DetectStep) -> Result<(), DetectError> {
         check(world, step)?;
         self.h = step.h;
         self.fixed.clear();
@@ -111,9 +115,11 @@ impl Motion {
             self.turns
                 .push(turn(collider, step, placements.as_slice().first()));
             match &collider.form {
-                Form::Shape(shape) => self.solid(c, (*shape).into(), placements.next())?,
-                Form::LevelSet(set) => self.solid(c, set.clone().into(), placements.next())?,
-                Form::Mesh(mesh) => {
+                ColliderForm::Shape(shape) => self.solid(c, (*shape).into(), placements.next())?,
+                ColliderForm::LevelSet(set) => {
+                    self.solid(c, set.clone().into(), placements.next())?
+                }
+                ColliderForm::Mesh(mesh) => {
                     for (i, v) in range.enumerate() {
                         let (a, b) = match placements.as_slice().first() {
                             Some(Placement::Poses([a, b])) => {
@@ -127,7 +133,7 @@ impl Motion {
                     }
                     placements.next();
                 }
-                Form::Body(body) => match &body.points {
+                ColliderForm::Body(body) => match &body.points {
                     Points::Rigid {
                         block,
                         rigid,
@@ -164,7 +170,7 @@ impl Motion {
         self.x1.clone_from(&self.x0);
         for (_, moving) in &mut self.shapes {
             let pose = moving.pose(0.0);
-            *moving = Moving::new(moving.shape.clone(), pose, pose);
+            *moving = MovingSolid::new(moving.shape.clone(), pose, pose);
         }
     }
 
@@ -177,7 +183,7 @@ impl Motion {
         let Some(Placement::Poses([a, b])) = placement else {
             return Err(DetectError::Placement(collider));
         };
-        let moving = Moving::new(solid, *a, *b);
+        let moving = MovingSolid::new(solid, *a, *b);
         self.shapes.push((collider as u32, moving));
         Ok(())
     }
@@ -210,7 +216,7 @@ impl Motion {
         }
     }
 
-    /// What prescribed blocks and obstacles add to the velocity of a vertex [m/s].
+    /// Contribution of prescribed blocks and obstacles to the velocity of a vertex [m/s].
     pub(super) fn drift(&self, v: usize) -> Vec3 {
         if !self.drifts[v] {
             return Vec3::zeros();
@@ -252,7 +258,7 @@ impl Motion {
         u
     }
 
-    /// The same for the turn of a rigid body about its centre: the step turns it by exp(h ω).
+    /// Contribution of the rotation of a rigid body about its centre: the step turns it by exp(h ω).
     fn turn(&self, vertex: usize, omega: &Vec3) -> Vec3 {
         let lever = self.lever[vertex];
         (rotation(&(omega * self.h)) * lever - lever) / self.h
@@ -282,10 +288,10 @@ impl World {
     }
 }
 
-/// How a collider turns; `placement` is that of an obstacle.
-fn turn(collider: &Collider, step: &Step, placement: Option<&Placement>) -> Turn {
+/// Rotation of a collider; `placement` is that of an obstacle.
+fn turn(collider: &Collider, step: &DetectStep, placement: Option<&Placement>) -> Turn {
     match (&collider.form, placement) {
-        (Form::Body(body), _) => match body.points {
+        (ColliderForm::Body(body), _) => match body.points {
             Points::Rigid { block, .. } => {
                 let block = block + 1;
                 let omega = step.start[block as usize];
@@ -306,7 +312,7 @@ fn turn(collider: &Collider, step: &Step, placement: Option<&Placement>) -> Turn
     }
 }
 
-fn check(world: &World, step: &Step) -> Result<(), DetectError> {
+fn check(world: &World, step: &DetectStep) -> Result<(), DetectError> {
     if !(step.h > 0.0 && step.h.is_finite()) {
         return Err(DetectError::TimeStep(step.h));
     }
@@ -329,9 +335,9 @@ fn check(world: &World, step: &Step) -> Result<(), DetectError> {
     let mut placements = step.obstacles.iter();
     for (i, c) in world.colliders.iter().enumerate() {
         let count = match &c.form {
-            Form::Body(_) => continue,
-            Form::Mesh(m) => m.vertices.len(),
-            Form::Shape(_) | Form::LevelSet(_) => 0,
+            ColliderForm::Body(_) => continue,
+            ColliderForm::Mesh(m) => m.vertices.len(),
+            ColliderForm::Shape(_) | ColliderForm::LevelSet(_) => 0,
         };
         match placements.next() {
             Some(Placement::Vertices([a, b])) => {
@@ -349,7 +355,7 @@ fn check(world: &World, step: &Step) -> Result<(), DetectError> {
             None => {}
         }
     }
-    let obstacles = |c: &&Collider| !matches!(c.form, Form::Body(_));
+    let obstacles = |c: &&Collider| !matches!(c.form, ColliderForm::Body(_));
     at_least(
         "obstacles",
         world.colliders.iter().filter(obstacles).count(),

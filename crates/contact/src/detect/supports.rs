@@ -9,7 +9,7 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
-use stiction_geometry::analytic::{Moving, Nearest};
+use stiction_geometry::analytic::{MovingSolid, Nearest};
 use stiction_math::Vec3;
 
 use super::shapes::{DEEPER, SHARP};
@@ -34,7 +34,7 @@ pub(super) struct Start {
 }
 
 /// For each element of a list, how far its ends may have wandered since the step was set for it to be
-/// worth another look [m]. Each of them is read and written by whoever looks at the element.
+/// worth another look [m]. Each of them is read and written by the thread that checks the element.
 #[derive(Debug, Default)]
 pub(super) struct Leaves(Vec<AtomicU32>);
 
@@ -50,9 +50,9 @@ impl Leaves {
 
     /// Nothing happens to an element before its ends have wandered by `margin` [m] more.
     pub(super) fn set(&self, element: usize, moved: f32, margin: f64) {
-        // Less than what rounding takes.
-        let leave = moved + (margin * (1.0 - 1e-6)) as f32;
-        self.0[element].store(leave.to_bits(), Relaxed);
+        // Less by the rounding error.
+        let clearance = moved + (margin * (1.0 - 1e-6)) as f32;
+        self.0[element].store(clearance.to_bits(), Relaxed);
     }
 }
 
@@ -60,7 +60,7 @@ impl Start {
     pub(super) fn new(
         world: &World,
         motion: &Motion,
-        (collider, moving): &(u32, Moving),
+        (collider, moving): &(u32, MovingSolid),
         body: usize,
     ) -> Self {
         let range = world.first_vertex[body] as usize..world.first_vertex[body + 1] as usize;
@@ -86,14 +86,19 @@ pub(super) struct Supports<'a> {
     /// Positions of the vertices at the end [m], in the frame of the solid; none if it turns or is
     /// not convex, where nothing is proven.
     end: Option<Vec<Vec3>>,
-    /// How much farther each vertex ends than its plane at the start tells [m].
+    /// Excess of the end position of each vertex over its initial plane [m].
     bend: Vec<f64>,
     /// Rounding of a distance [m].
     slack: f64,
 }
 
 impl<'a> Supports<'a> {
-    pub(super) fn new(world: &World, motion: &Motion, moving: &Moving, start: &'a Start) -> Self {
+    pub(super) fn new(
+        world: &World,
+        motion: &Motion,
+        moving: &MovingSolid,
+        start: &'a Start,
+    ) -> Self {
         let body = start.body as usize;
         let first = world.first_vertex[body];
         let range = first as usize..world.first_vertex[body + 1] as usize;

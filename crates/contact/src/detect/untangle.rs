@@ -1,12 +1,12 @@
-//! What is wrong with a state before the first step, and contacts that put it right.
+//! Defects of an initial state, and contacts that correct them.
 //!
-//! At the start nothing tells on which side things were. For solids (by formula, sampled, or
-//! closed meshes) the outside does: what is inside is pushed to the closest point of the surface,
-//! however deep. Open sheets have no outside. Where the contour of a crossing cuts a sheet in
-//! parts, the largest part is taken to be where it belongs, and the others are pushed back through
-//! the other sheet. Where it cuts nothing off, the side on which more of the one lies over the
-//! other decides. [`Sides`] remembers this for what still crosses in later rounds. What is
-//! left (a sheet that crosses itself, a solid without a vertex inside another) has its contour made
+//! At the start the side of a pair is unknown. For solids (analytic, sampled, or closed meshes) it is
+//! the outside: points inside are moved to the closest point of the surface, however deep. Open sheets
+//! have no outside. If the contour of a crossing cuts a sheet into parts, the largest part is taken to
+//! be in its place, and the others are moved back through the other sheet. If it cuts nothing off, the
+//! side with more of the one sheet over the other decides. [`Sides`] stores this for crossings of later
+//! rounds. The rest (a sheet that crosses itself, a solid without a vertex inside another) has its
+//! contour made
 //! shorter in the manner of [volino2006]: if an edge with unit direction e pierces a triangle with
 //! unit normal n, and R is the direction in which the contour goes on from there in
 //! a face at the edge, then moving the edge by δ moves the end of the contour by
@@ -18,15 +18,15 @@
 
 use std::collections::BTreeMap;
 
-use stiction_geometry::collide::{ContactKind, segment_meets_triangle};
+use stiction_geometry::collide::{ProximityKind, segment_meets_triangle};
 use stiction_geometry::{InsideTest, TriMesh};
 use stiction_math::Vec3;
 
-use super::collider::Form;
+use super::collider::ColliderForm;
 use super::detector::Detector;
 use super::emit::{Emission, Found, Kind, Overlaps, Shares, Wait};
 use super::overlap::Crossing;
-use super::step::{Motion, Step};
+use super::step::{DetectStep, Motion};
 use super::world::{DetectError, World};
 use crate::ContactSet;
 
@@ -34,20 +34,20 @@ use crate::ContactSet;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offence {
     /// The place of a collider in the list, and its element.
-    pub first: (u32, Element),
+    pub first: (u32, SurfaceElement),
     /// The other one.
-    pub second: (u32, Element),
-    /// How far they are below their contact thickness [m]; none where surfaces cross, whose depth
-    /// is not known.
+    pub second: (u32, SurfaceElement),
+    /// Penetration below the contact thickness [m]; none where surfaces cross, whose depth is
+    /// unknown.
     pub depth: Option<f64>,
-    /// Whether they overlap, and are not merely closer than their thickness: surfaces that cross,
-    /// what is inside a solid, round things (particles, and rods of two bodies) of which one is deep in the other.
+    /// Whether they overlap, and are not merely closer than their thickness: crossing surfaces, points
+    /// inside a solid, round bodies (particles, and rods of two bodies) of which one is deep in the other.
     pub overlaps: bool,
 }
 
 /// A part of a collider, by its own numbers of vertices and triangles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Element {
+pub enum SurfaceElement {
     /// A vertex.
     Vertex(u32),
     /// An edge.
@@ -58,12 +58,12 @@ pub enum Element {
     Whole,
 }
 
-/// How far a state is from order.
+/// Amount of overlap of a state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tangle {
     /// Pairs of triangles that cross, and triangles that reach into a solid.
     pub crossings: usize,
-    /// The deepest overlap as a part of the contact thickness [1], of what does not cross.
+    /// The deepest overlap as a fraction of the contact thickness [1], of pairs that do not cross.
     pub depth: f64,
 }
 
@@ -82,14 +82,16 @@ struct Side {
 impl Detector {
     /// All crossings and all else that overlaps, then all pairs that are closer than their thickness by more than the part
     /// `tolerance` of it, deepest first.
-    pub fn offences(&self, step: &Step, tolerance: f64) -> Result<Vec<Offence>, DetectError> {
+    pub fn offences(&self, step: &DetectStep, tolerance: f64) -> Result<Vec<Offence>, DetectError> {
         let motion = self.at_rest(step)?;
         let world = &self.world;
         let crossing = |c: Crossing| Offence {
-            first: (c.first.0, Element::Triangle(c.first.1)),
+            first: (c.first.0, SurfaceElement::Triangle(c.first.1)),
             second: (
                 c.second.0,
-                c.second.1.map_or(Element::Whole, Element::Triangle),
+                c.second
+                    .1
+                    .map_or(SurfaceElement::Whole, SurfaceElement::Triangle),
             ),
             depth: None,
             overlaps: true,
@@ -116,11 +118,11 @@ impl Detector {
         Ok(all)
     }
 
-    /// Fills `out` with contacts that move what overlaps at the start of `step` apart, and tells
+    /// Fills `out` with contacts that separate overlapping bodies at the start of `step`, and tells
     /// how bad it is. Velocities are not used; the contacts are those of a step of `step.h`.
     pub fn untangle(
         &self,
-        step: &Step,
+        step: &DetectStep,
         sides: &mut Sides,
         out: &mut ContactSet,
     ) -> Result<Tangle, DetectError> {
@@ -204,18 +206,21 @@ impl World {
         let own = |v: u32| v - self.first_vertex[self.owner[v as usize] as usize];
         let triangle = |v: [u32; 3]| {
             let first = self.first_triangle[self.owner[v[0] as usize] as usize];
-            Element::Triangle(self.triangle(v) as u32 - first)
+            SurfaceElement::Triangle(self.triangle(v) as u32 - first)
         };
         let owner = |v: u32| self.owner[v as usize];
         let [a, b, c, d] = f.vertices;
-        let vertex = |v: u32| (owner(v), Element::Vertex(own(v)));
-        let edge = |a: u32, b: u32| (owner(a), Element::Edge([own(a), own(b)]));
-        let solid = (f.touch.as_ref().map_or(0, |t| t.collider), Element::Whole);
+        let vertex = |v: u32| (owner(v), SurfaceElement::Vertex(own(v)));
+        let edge = |a: u32, b: u32| (owner(a), SurfaceElement::Edge([own(a), own(b)]));
+        let solid = (
+            f.touch.as_ref().map_or(0, |t| t.collider),
+            SurfaceElement::Whole,
+        );
         let (first, second) = match f.kind {
-            Kind::Pair(ContactKind::VertexVertex) => (vertex(a), vertex(b)),
-            Kind::Pair(ContactKind::VertexEdge) => (vertex(a), edge(b, c)),
-            Kind::Pair(ContactKind::VertexFace) => (vertex(a), (owner(b), triangle([b, c, d]))),
-            Kind::Pair(ContactKind::EdgeEdge) => (edge(a, b), edge(c, d)),
+            Kind::Pair(ProximityKind::VertexVertex) => (vertex(a), vertex(b)),
+            Kind::Pair(ProximityKind::VertexEdge) => (vertex(a), edge(b, c)),
+            Kind::Pair(ProximityKind::VertexFace) => (vertex(a), (owner(b), triangle([b, c, d]))),
+            Kind::Pair(ProximityKind::EdgeEdge) => (edge(a, b), edge(c, d)),
             Kind::VertexShape => (vertex(a), solid),
             Kind::EdgeShape => (edge(a, b), solid),
             Kind::FaceShape => ((owner(a), triangle([a, b, c])), solid),
@@ -235,7 +240,7 @@ impl World {
         for closed in 0..self.colliders.len() {
             let solid = matches!(
                 self.colliders[closed].form,
-                Form::Shape(_) | Form::LevelSet(_)
+                ColliderForm::Shape(_) | ColliderForm::LevelSet(_)
             );
             if solid || !self.is_closed(closed as u32) || range(closed).is_empty() {
                 continue;
@@ -287,7 +292,7 @@ impl World {
                         continue;
                     };
                     found.push(Found {
-                        kind: Kind::Pair(ContactKind::VertexFace),
+                        kind: Kind::Pair(ProximityKind::VertexFace),
                         vertices: [v as u32, t[0] + base, t[1] + base, t[2] + base],
                         weights: [1.0, -w[0], -w[1], -w[2]],
                         normal,
@@ -356,15 +361,15 @@ impl World {
             return none;
         };
         let [from, to] = [own, own + 1].map(|c| self.first_vertex[c as usize]);
-        // Heights over the other's surface, where they are over it and not beside it.
+        // Heights over the other's surface, where they project onto it.
         let height = |v: u32| {
             let x = motion.x0[v as usize];
             let (t, w) = surface.closest_triangle(&x, f64::INFINITY)?;
             let c = t.map(|v| mesh.positions[v as usize]);
-            let way = x - c[0] * w[0] - c[1] * w[1] - c[2] * w[2];
+            let apart = x - c[0] * w[0] - c[1] * w[1] - c[2] * w[2];
             let across = (c[1] - c[0]).cross(&(c[2] - c[0])).try_normalize(0.0)?;
-            let height = across.dot(&way);
-            (height.abs() >= 0.9 * way.norm()).then_some(height)
+            let height = across.dot(&apart);
+            (height.abs() >= 0.9 * apart.norm()).then_some(height)
         };
         let heights: Vec<Option<f64>> = (from..to).map(height).collect();
         let home: f64 = heights.iter().flatten().sum();
@@ -412,12 +417,12 @@ impl World {
             return;
         };
         // From the second triangle to the first, along the normal of either.
-        let way = if side.of_second {
+        let apart = if side.of_second {
             n_b * side.sign
         } else {
             -n_a * side.sign
         };
-        let up = |n: Vec3| n * n.dot(&way).signum();
+        let up = |n: Vec3| n * n.dot(&apart).signum();
         let thickness = self.thickness(self.owner[a[0] as usize], self.owner[b[0] as usize]);
         for (own, other, normal) in [(a, b, up(n_b)), (b, a, -up(n_a))] {
             let x = other.map(at);
@@ -427,7 +432,7 @@ impl World {
                 let distance = normal.dot(&(at(v) - on));
                 if distance < thickness {
                     found.push(Found {
-                        kind: Kind::Pair(ContactKind::VertexFace),
+                        kind: Kind::Pair(ProximityKind::VertexFace),
                         vertices: [v, other[0], other[1], other[2]],
                         weights: [1.0, -w[0], -w[1], -w[2]],
                         normal,
@@ -521,7 +526,7 @@ impl World {
             let normal = -across * side.signum();
             let distance = normal.dot(&(x - c[0] * w[0] - c[1] * w[1] - c[2] * w[2]));
             Some(Found {
-                kind: Kind::Pair(ContactKind::VertexFace),
+                kind: Kind::Pair(ProximityKind::VertexFace),
                 vertices: [*v, t[0] + base, t[1] + base, t[2] + base],
                 weights: [1.0, -w[0], -w[1], -w[2]],
                 normal,
@@ -538,7 +543,7 @@ impl World {
     }
 
     /// Contacts that make the contour of two crossing triangles shorter, unless one of them is
-    /// being pushed out of a solid already.
+    /// being moved out of a solid already.
     fn shorten(
         &self,
         motion: &Motion,
@@ -602,7 +607,7 @@ impl World {
             // From where it is, this point is to go on by the thickness along g.
             let distance = normal.dot(&(end - on));
             found.push(Found {
-                kind: Kind::Pair(ContactKind::VertexFace),
+                kind: Kind::Pair(ProximityKind::VertexFace),
                 vertices: [v, other[0], other[1], other[2]],
                 weights: [1.0, -w[0], -w[1], -w[2]],
                 normal,

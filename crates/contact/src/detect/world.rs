@@ -1,15 +1,15 @@
-//! All colliders in one numbering: vertices, edges, triangles and who lies next to whom.
+//! All colliders in one numbering: vertices, edges, triangles and their adjacency.
 
 use std::sync::Arc;
 
 use stiction_geometry::analytic::ShapeFault;
-use stiction_geometry::collide::{Surface, SurfaceError};
+use stiction_geometry::collide::{CollisionSurface, SurfaceError};
 use stiction_math::Vec3;
 
-use super::collider::{Collider, Form, Laws, Points};
+use super::collider::{Collider, ColliderForm, Laws, Points};
 use super::pairs::REACH;
 
-/// Why colliders or a step cannot be used.
+/// Reason for which colliders or a step cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DetectError {
     /// A column has the wrong length.
@@ -17,9 +17,9 @@ pub enum DetectError {
     Length {
         /// The column's name.
         column: &'static str,
-        /// How many entries there should be.
+        /// Expected number of entries.
         expected: usize,
-        /// How many there are.
+        /// Number of entries.
         found: usize,
     },
     /// A collider's numbers are wrong.
@@ -27,14 +27,14 @@ pub enum DetectError {
     Collider {
         /// Its place in the list.
         collider: usize,
-        /// What is wrong.
+        /// The defect.
         fault: ColliderFault,
     },
-    /// An obstacle is placed in a way that does not fit its kind.
-    #[error("obstacle {0} is a solid given by formula and has no vertices to place")]
+    /// The placement of an obstacle does not fit its kind.
+    #[error("obstacle {0} is an analytic shape and has no vertices to place")]
     Placement(usize),
     /// The pose of an obstacle is not finite.
-    #[error("obstacle {0} is placed at something that is not finite")]
+    #[error("the placement of obstacle {0} is not finite")]
     NotFinite(usize),
     /// The time step is not a positive number.
     #[error("the time step is {0} s")]
@@ -70,7 +70,7 @@ pub enum DetectError {
     TooMany,
 }
 
-/// What is wrong with a collider.
+/// A defect of a collider.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum ColliderFault {
     /// The thickness is negative or not finite.
@@ -90,7 +90,7 @@ pub enum ColliderFault {
     Shape(ShapeFault),
 }
 
-/// Boxes are this part of the thickness larger than contacts need, so that velocities can change a
+/// Boxes are this fraction of the thickness larger than contacts need, so that velocities can change a
 /// little without a new search.
 const PAD: f64 = 0.25;
 
@@ -123,14 +123,14 @@ impl Lists {
     }
 }
 
-/// What does not change from step to step.
+/// Data that do not change from step to step.
 #[derive(Debug)]
 pub(super) struct World {
     pub colliders: Vec<Collider>,
     /// Names of the colliders, for messages; may be fewer.
     pub names: Vec<String>,
     pub laws: Laws,
-    pub surface: Arc<Surface>,
+    pub surface: Arc<CollisionSurface>,
     /// The first vertex and triangle of each collider, and the number of all at the end.
     pub first_vertex: Vec<u32>,
     pub first_triangle: Vec<u32>,
@@ -162,12 +162,12 @@ pub(super) struct World {
     pub rods: Vec<[u32; 2]>,
     /// The largest contact thickness of any pair [m].
     pub thickest: f64,
-    /// How far the box of each vertex reaches for others, twice [m]: its own thickness decides, so
+    /// Margin of the box of each vertex, twice [m]: its own thickness decides, so
     /// that one thick collider does not make all boxes large.
     pub margin: Vec<f64>,
     /// One more than the largest block named.
     pub blocks: usize,
-    /// How many rotations are named.
+    /// Number of rotations.
     pub rotations: usize,
     triangle_order: Vec<u32>,
 }
@@ -215,7 +215,7 @@ impl World {
             .map_err(|(collider, fault)| DetectError::Collider { collider, fault })?;
         w.colliders = colliders;
         w.groups = w.solitary();
-        let surface = Surface::new(&triangles, &rods)?.with_points(&w.particles);
+        let surface = CollisionSurface::new(&triangles, &rods)?.with_points(&w.particles);
         w.surface = Arc::new(surface.with_groups(w.groups.clone()));
         w.connect();
         let mut two: Vec<f64> = w.colliders.iter().map(|c| c.thickness).collect();
@@ -250,15 +250,15 @@ impl World {
         }
         let base = self.owner.len() as u32;
         let (own, bars, count): (&[[u32; 3]], &[[u32; 2]], usize) = match &c.form {
-            Form::Shape(s) => {
+            ColliderForm::Shape(s) => {
                 s.check().map_err(ColliderFault::Shape)?;
                 (&[], &[], 0)
             }
-            Form::LevelSet(_) => (&[], &[], 0),
-            Form::Mesh(m) => (&m.triangles, &[], m.vertices.len()),
-            Form::Body(b) => (&b.triangles, &b.rods, b.points.len()),
+            ColliderForm::LevelSet(_) => (&[], &[], 0),
+            ColliderForm::Mesh(m) => (&m.triangles, &[], m.vertices.len()),
+            ColliderForm::Body(b) => (&b.triangles, &b.rods, b.points.len()),
         };
-        if matches!(c.form, Form::Body(_)) && own.is_empty() && bars.is_empty() {
+        if matches!(c.form, ColliderForm::Body(_)) && own.is_empty() && bars.is_empty() {
             self.particles.extend(base..base + count as u32);
         }
         let named = own.iter().flatten().chain(bars.iter().flatten());
@@ -270,13 +270,13 @@ impl World {
         self.owner.resize(self.owner.len() + count, index);
         let mut angular = NONE;
         match &c.form {
-            Form::Shape(_) | Form::LevelSet(_) => {}
-            Form::Mesh(m) => {
+            ColliderForm::Shape(_) | ColliderForm::LevelSet(_) => {}
+            ColliderForm::Mesh(m) => {
                 self.rest.extend(&m.vertices);
                 let end = self.entries.len() as u32;
                 self.entry_start.resize(self.owner.len() + 1, end);
             }
-            Form::Body(b) => {
+            ColliderForm::Body(b) => {
                 if b.rest.len() != count {
                     return Err(ColliderFault::Index(count as u32));
                 }
@@ -311,7 +311,9 @@ impl World {
 
     fn exempt(&mut self, colliders: &[Collider]) -> Result<(), (usize, ColliderFault)> {
         for (i, c) in colliders.iter().enumerate() {
-            let Form::Body(body) = &c.form else { continue };
+            let ColliderForm::Body(body) = &c.form else {
+                continue;
+            };
             let Some(exempt) = &body.exempt else { continue };
             if exempt.collider as usize >= colliders.len() {
                 return Err((i, ColliderFault::Index(exempt.collider)));
@@ -389,13 +391,13 @@ impl World {
     }
 
     fn solitary(&self) -> Arc<[u32]> {
-        let is_body = |c: u32| matches!(self.colliders[c as usize].form, Form::Body(_));
+        let is_body = |c: u32| matches!(self.colliders[c as usize].form, ColliderForm::Body(_));
         let count = self.colliders.len() as u32;
         let obstacle = (0..count).find(|c| !is_body(*c)).unwrap_or(NONE);
         let group = |c: u32| match (is_body(c), self.may_touch(c, c)) {
             (false, _) => obstacle,
             (true, false) => c,
-            (true, true) => Surface::NO_GROUP,
+            (true, true) => CollisionSurface::NO_GROUP,
         };
         let groups: Vec<u32> = (0..count).map(group).collect();
         self.owner.iter().map(|c| groups[*c as usize]).collect()
@@ -421,8 +423,8 @@ impl World {
             .map_or(triangles.len(), |i| *i as usize)
     }
 
-    /// How far a vertex may leave the box of its path before its surroundings are searched
-    /// again [m].
+    /// Distance by which a vertex may be outside the box of its path before its surroundings are
+    /// searched again [m].
     pub(super) fn pad(&self, vertex: usize) -> f64 {
         let owner = self.owner[vertex] as usize;
         0.5 * PAD * self.colliders[owner].thickness
@@ -453,13 +455,14 @@ impl World {
     /// Whether two colliders, by their places, can touch at all.
     pub(super) fn may_touch(&self, a: u32, b: u32) -> bool {
         let body = |i: u32| match &self.colliders[i as usize].form {
-            Form::Body(b) => Some(b),
+            ColliderForm::Body(b) => Some(b),
             _ => None,
         };
         if a != b {
             return body(a).is_some() || body(b).is_some();
         }
-        let own = |b: &super::Body| b.self_contact && !matches!(b.points, Points::Rigid { .. });
+        let own =
+            |b: &super::ColliderBody| b.self_contact && !matches!(b.points, Points::Rigid { .. });
         body(a).is_some_and(own)
     }
 
@@ -477,16 +480,16 @@ impl World {
 
     pub(super) fn is_closed(&self, collider: u32) -> bool {
         match &self.colliders[collider as usize].form {
-            Form::Body(b) => b.closed,
-            Form::Mesh(m) => m.closed,
-            Form::Shape(_) | Form::LevelSet(_) => true,
+            ColliderForm::Body(b) => b.closed,
+            ColliderForm::Mesh(m) => m.closed,
+            ColliderForm::Shape(_) | ColliderForm::LevelSet(_) => true,
         }
     }
 }
 
 /// Drops what is now in lists for all vertices together.
 fn lighten(collider: &mut Collider) {
-    if let Form::Body(body) = &mut collider.form {
+    if let ColliderForm::Body(body) = &mut collider.form {
         body.rest = Vec::new();
         if let Points::Weighted { start, entries } = &mut body.points {
             (*start, *entries) = (Vec::new(), Vec::new());

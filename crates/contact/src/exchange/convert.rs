@@ -4,10 +4,12 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use stiction_math::{BlockPattern, Mat3, PartShape, SystemMatrix, Vec3};
 
-use super::{Exchange, ExchangeError, Form, Global, Matrix, Point, frame, local, size};
+use super::{
+    Exchange, ExchangeError, GlobalProblem, Point, ProblemForm, TripletMatrix, frame, local, size,
+};
 use crate::{
-    Contact, ContactKey, Entry, FrictionProblem,
-    file::{Solution, StoredProblem},
+    Contact, ContactKey, FrictionProblem, StencilEntry,
+    file::{StoredProblem, StoredSolution},
 };
 
 impl Exchange {
@@ -16,7 +18,7 @@ impl Exchange {
         let problem = &stored.problem;
         problem.check()?;
         let frames: Vec<Mat3> = problem.contacts.normal.iter().map(frame).collect();
-        let form = Form::Global(Global::new(problem, &frames));
+        let form = ProblemForm::Global(GlobalProblem::new(problem, &frames));
         Ok(Self::with(stored, form, frames, true))
     }
 
@@ -25,11 +27,16 @@ impl Exchange {
         let problem = &stored.problem;
         problem.check()?;
         let frames: Vec<Mat3> = problem.contacts.normal.iter().map(frame).collect();
-        let form = Form::Local(local::reduce(problem, &frames)?);
+        let form = ProblemForm::Local(local::reduce(problem, &frames)?);
         Ok(Self::with(stored, form, frames, false))
     }
 
-    fn with(stored: &StoredProblem, form: Form, frames: Vec<Mat3>, velocities: bool) -> Self {
+    fn with(
+        stored: &StoredProblem,
+        form: ProblemForm,
+        frames: Vec<Mat3>,
+        velocities: bool,
+    ) -> Self {
         let point = |v: &[Vec3], r: &[Vec3]| to_point(stored, &frames, v, r, velocities);
         let guess = match (&stored.v, &stored.r) {
             (Some(v), Some(r)) => Some(point(v, r)),
@@ -49,8 +56,8 @@ impl Exchange {
     /// The asymmetry of M or W, as a fraction of its largest entry.
     pub fn asymmetry(&self) -> Result<(&'static str, f64), ExchangeError> {
         let (name, matrix) = match &self.form {
-            Form::Global(global) => ("M", &global.m),
-            Form::Local(local) => ("W", &local.w),
+            ProblemForm::Global(global) => ("M", &global.m),
+            ProblemForm::Local(local) => ("W", &local.w),
         };
         matrix.check(name)?;
         Ok((name, matrix.symmetrised(name)?.1))
@@ -61,8 +68,8 @@ impl Exchange {
     pub fn to_stored(&self) -> Result<StoredProblem, ExchangeError> {
         let factored;
         let global = match &self.form {
-            Form::Global(global) => global,
-            Form::Local(local) => {
+            ProblemForm::Global(global) => global,
+            ProblemForm::Local(local) => {
                 factored = local::factor(local)?;
                 &factored
             }
@@ -89,7 +96,11 @@ impl Exchange {
         })
     }
 
-    fn world_point(&self, problem: &FrictionProblem, p: &Point) -> Result<Solution, ExchangeError> {
+    fn world_point(
+        &self,
+        problem: &FrictionProblem,
+        p: &Point,
+    ) -> Result<StoredSolution, ExchangeError> {
         size("r", 3 * problem.contacts.len(), p.r.len())?;
         let vectors = p.r.as_chunks::<3>().0.iter().enumerate();
         let r = vectors
@@ -100,7 +111,7 @@ impl Exchange {
             })
             .collect();
         let mut v = Vec::new();
-        if let Form::Global(global) = &self.form
+        if let ProblemForm::Global(global) = &self.form
             && !p.v.is_empty()
         {
             size("v", global.m.rows, p.v.len())?;
@@ -109,7 +120,7 @@ impl Exchange {
                 v[i / 3][i % 3] = *x;
             }
         }
-        Ok(Solution { v, r })
+        Ok(StoredSolution { v, r })
     }
 }
 
@@ -140,7 +151,7 @@ fn to_point(
     point
 }
 
-impl Global {
+impl GlobalProblem {
     fn new(problem: &FrictionProblem, frames: &[Mat3]) -> Self {
         let set = &problem.contacts;
         let n = 3 * problem.blocks();
@@ -178,12 +189,12 @@ impl Global {
                 h.push((more as u32, 3 * c as u32, 1.0));
                 f.push(0.0);
                 more += 1;
-                // The impulse r, not r + ξ n, makes it give way.
+                // The impulse r, not r + ξ n, compresses it.
                 k.x -= set.compliance[c] * set.cohesion[c];
             }
             w.extend(&k);
         }
-        let matrix = |rows, columns, entries| Matrix {
+        let matrix = |rows, columns, entries| TripletMatrix {
             rows,
             columns,
             entries,
@@ -245,7 +256,7 @@ impl Global {
             let turn = frames.get(c).copied().unwrap_or_else(Mat3::identity);
             let entries = stencil
                 .iter()
-                .map(|(&node, block)| Entry::matrix_at(node, turn * block));
+                .map(|(&node, block)| StencilEntry::matrix_at(node, turn * block));
             let w = Vec3::from_column_slice(&self.w[3 * c..3 * c + 3]);
             let contact = Contact {
                 normal: turn.column(0).into_owned(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use stiction_math::{BlockMatrix, BlockPattern, Mat3, SystemFactor, Vec3, nalgebra};
 
-use super::{ExchangeError, Global, Local, Matrix, size};
+use super::{ExchangeError, GlobalProblem, ReducedProblem, TripletMatrix, size};
 use crate::{FrictionProblem, LocalProblem};
 
 type Dense = nalgebra::DMatrix<f64>;
@@ -13,7 +13,10 @@ type Dense = nalgebra::DMatrix<f64>;
 const LIMIT: usize = 12_000;
 
 /// W = B A⁻¹ Bᵀ + C and q = B A⁻¹ f + k − W ξ n in the given frames.
-pub(super) fn reduce(problem: &FrictionProblem, frames: &[Mat3]) -> Result<Local, ExchangeError> {
+pub(super) fn reduce(
+    problem: &FrictionProblem,
+    frames: &[Mat3],
+) -> Result<ReducedProblem, ExchangeError> {
     let set = &problem.contacts;
     let rows = 3 * set.len();
     if rows > LIMIT {
@@ -69,8 +72,8 @@ pub(super) fn reduce(problem: &FrictionProblem, frames: &[Mat3]) -> Result<Local
             }
         }
     }
-    Ok(Local {
-        w: Matrix {
+    Ok(ReducedProblem {
+        w: TripletMatrix {
             rows,
             columns: rows,
             entries,
@@ -80,9 +83,9 @@ pub(super) fn reduce(problem: &FrictionProblem, frames: &[Mat3]) -> Result<Local
     })
 }
 
-impl Local {
+impl ReducedProblem {
     /// The problem by blocks of contacts, with W made symmetric, and how far W was from it: see
-    /// [`Matrix::symmetrised`].
+    /// [`TripletMatrix::symmetrised`].
     pub fn problem(&self) -> Result<(LocalProblem, f64), ExchangeError> {
         let contacts = self.mu.len();
         size("rows of W", 3 * contacts, self.w.rows)?;
@@ -116,10 +119,10 @@ impl Local {
 /// largest diagonal entry.
 const INDEFINITE: f64 = 1e-5;
 
-/// The global problem v = Yᵀ r, u = Y v + q with W = Y Yᵀ: unit masses that move as the contacts
-/// push. Y is Cholesky's factor with the largest pivot first, as long as there is one: W need not
+/// The global problem v = Yᵀ r, u = Y v + q with W = Y Yᵀ: unit masses that move as the impulses
+/// require. Y is Cholesky's factor with the largest pivot first, as long as there is one: W need not
 /// have full rank.
-pub(super) fn factor(local: &Local) -> Result<Global, ExchangeError> {
+pub(super) fn factor(local: &ReducedProblem) -> Result<GlobalProblem, ExchangeError> {
     let rows = 3 * local.mu.len();
     size("rows of W", rows, local.w.rows)?;
     size("q", rows, local.q.len())?;
@@ -160,13 +163,13 @@ pub(super) fn factor(local: &Local) -> Result<Global, ExchangeError> {
             h.push((i as u32, j as u32, *x));
         }
     }
-    Ok(Global {
-        m: Matrix {
+    Ok(GlobalProblem {
+        m: TripletMatrix {
             rows: n,
             columns: n,
             entries: (0..n as u32).map(|i| (i, i, 1.0)).collect(),
         },
-        h: Matrix {
+        h: TripletMatrix {
             rows: n,
             columns: rows,
             entries: h,

@@ -4,7 +4,7 @@ use super::ExchangeError;
 
 /// A sparse matrix: rows, columns and values of its entries. Entries at the same place add up.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Matrix {
+pub struct TripletMatrix {
     /// The number of rows.
     pub rows: usize,
     /// The number of columns.
@@ -13,7 +13,7 @@ pub struct Matrix {
     pub entries: Vec<(u32, u32, f64)>,
 }
 
-impl Matrix {
+impl TripletMatrix {
     /// Whether entries are inside and finite.
     pub fn check(&self, name: &'static str) -> Result<(), ExchangeError> {
         let bad = self.entries.iter().position(|&(i, j, x)| {

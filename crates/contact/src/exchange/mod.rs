@@ -1,6 +1,6 @@
 //! Friction problems in the forms that others use, as plain data.
 //!
-//! FCLIB [acary2014] knows two: the **global** one, with the velocities of the bodies, and the
+//! FCLIB [acary2014] has two: the **global** one, with the velocities of the bodies, and the
 //! **local** one, reduced to the contacts,
 //!
 //! ```text
@@ -22,15 +22,15 @@ pub mod siconos;
 use stiction_math::{Mat3, Vec3};
 
 use crate::ProblemError;
-pub use matrix::Matrix;
+pub use matrix::TripletMatrix;
 
 /// M v = H r + f, u = Hᵀ v + w.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Global {
+pub struct GlobalProblem {
     /// M [kg], symmetric and positive definite, n × n.
-    pub m: Matrix,
+    pub m: TripletMatrix,
     /// H [1], n × 3 per contact.
-    pub h: Matrix,
+    pub h: TripletMatrix,
     /// f [N·s].
     pub f: Vec<f64>,
     /// w [m/s], 3 per contact.
@@ -41,9 +41,9 @@ pub struct Global {
 
 /// u = W r + q.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Local {
+pub struct ReducedProblem {
     /// W [1/kg], symmetric and positive semi-definite.
-    pub w: Matrix,
+    pub w: TripletMatrix,
     /// q [m/s], 3 per contact.
     pub q: Vec<f64>,
     /// Coefficients of friction, one per contact.
@@ -52,11 +52,11 @@ pub struct Local {
 
 /// Either form.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Form {
+pub enum ProblemForm {
     /// With the velocities of the bodies.
-    Global(Global),
+    Global(GlobalProblem),
     /// Reduced to the contacts.
-    Local(Local),
+    Local(ReducedProblem),
 }
 
 /// Velocities and impulses in contact frames: a guess or a solution.
@@ -74,31 +74,31 @@ pub struct Point {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange {
     /// The problem.
-    pub form: Form,
+    pub form: ProblemForm,
     /// Contact frames with the columns n, t, t; empty if they are not known. Then problems made
     /// of this one have the frames' own coordinates, with normals along x.
     pub frames: Vec<Mat3>,
     /// The time step [s]; 1 if it is not known, so that lengths of tolerances are velocities.
     pub h: f64,
-    /// Where it comes from, for people.
+    /// Description of the source.
     pub origin: String,
-    /// Where to start from.
+    /// Starting point.
     pub guess: Option<Point>,
-    /// What was found.
+    /// Solution.
     pub solution: Option<Point>,
 }
 
-/// Why a problem cannot be exchanged.
+/// Reason for which a problem cannot be exchanged.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExchangeError {
     /// A column or matrix has the wrong size.
     #[error("`{what}` has {found} entries instead of {expected}")]
     Size {
-        /// What.
+        /// The quantity.
         what: &'static str,
-        /// How many there should be.
+        /// Expected number.
         expected: usize,
-        /// How many there are.
+        /// Number found.
         found: usize,
     },
     /// A matrix has an entry outside, or one that is not finite.
@@ -140,9 +140,9 @@ pub enum ExchangeError {
     /// Text that is not what it should be.
     #[error("{what} at line {line}")]
     Text {
-        /// What is wrong.
+        /// The defect.
         what: String,
-        /// Where, from 1.
+        /// Line, from 1.
         line: usize,
     },
     /// The problem is not sound.

@@ -16,10 +16,10 @@
 //!   symmetric matrix as triplets; absent in old files), a line with the version of CSparse, a line
 //!   with sizes and counts, and the entries as `row column : value`, or column after column.
 
-use super::{ExchangeError, Form, Global, Local, Matrix};
+use super::{ExchangeError, GlobalProblem, ProblemForm, ReducedProblem, TripletMatrix};
 
 /// The problem in `text`.
-pub fn read(text: &str) -> Result<Form, ExchangeError> {
+pub fn read(text: &str) -> Result<ProblemForm, ExchangeError> {
     let lines = text.lines().enumerate();
     let words = lines.flat_map(|(i, line)| line.split_whitespace().map(move |w| (i + 1, w)));
     let mut words = Words {
@@ -52,10 +52,10 @@ pub fn read(text: &str) -> Result<Form, ExchangeError> {
         && words.count("rows").is_ok_and(|n| n == first.rows)
         && words.count("columns").is_ok_and(|n| n == numbers);
     match local {
-        Ok((q, mu)) => Ok(Form::Local(Local { w: first, q, mu })),
+        Ok((q, mu)) => Ok(ProblemForm::Local(ReducedProblem { w: first, q, mu })),
         Err(_) if has_second => {
             words.at = after;
-            rest_of_global(&mut words, first, numbers, contacts).map(Form::Global)
+            rest_of_global(&mut words, first, numbers, contacts).map(ProblemForm::Global)
         }
         Err(error) => {
             words.at = here;
@@ -66,7 +66,7 @@ pub fn read(text: &str) -> Result<Form, ExchangeError> {
 
 fn rest_of_local(
     words: &mut Words<'_>,
-    w: &Matrix,
+    w: &TripletMatrix,
     numbers: usize,
     contacts: usize,
 ) -> Result<(Vec<f64>, Vec<f64>), ExchangeError> {
@@ -81,19 +81,19 @@ fn rest_of_local(
 
 fn rest_of_global(
     words: &mut Words<'_>,
-    m: Matrix,
+    m: TripletMatrix,
     numbers: usize,
     contacts: usize,
-) -> Result<Global, ExchangeError> {
+) -> Result<GlobalProblem, ExchangeError> {
     let h = matrix(words)?;
     let f = words.numbers(m.rows, "f")?;
     let w = words.numbers(numbers, "w")?;
     let mu = words.numbers(contacts, "a coefficient of friction")?;
     words.end()?;
-    Ok(Global { m, h, f, w, mu })
+    Ok(GlobalProblem { m, h, f, w, mu })
 }
 
-fn matrix(words: &mut Words<'_>) -> Result<Matrix, ExchangeError> {
+fn matrix(words: &mut Words<'_>) -> Result<TripletMatrix, ExchangeError> {
     let storage = words.count("the storage of the matrix")?;
     let (rows, columns) = (words.count("rows")?, words.count("columns")?);
     let entries = match storage {
@@ -102,7 +102,7 @@ fn matrix(words: &mut Words<'_>) -> Result<Matrix, ExchangeError> {
         2 => sparse(words, rows, columns)?,
         _ => return Err(words.wrong("a matrix that is stored neither dense, by blocks nor sparse")),
     };
-    Ok(Matrix {
+    Ok(TripletMatrix {
         rows,
         columns,
         entries,
@@ -199,7 +199,7 @@ fn sparse(words: &mut Words<'_>, rows: usize, columns: usize) -> Result<Entries,
         return Err(words.wrong("sizes that differ from those before"));
     }
     words.expect("nzmax:")?;
-    words.count("the room for entries")?;
+    words.count("the capacity for entries")?;
     words.expect("nnz:")?;
     let word = words.word("the number of entries")?;
     let Some(count) = word.trim_end_matches(',').parse().ok() else {

@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use stiction_math::Vec3;
 
 use super::*;
-use crate::file::{Solution, StoredProblem};
-use crate::generate::{Kind, random};
+use crate::file::{StoredProblem, StoredSolution};
+use crate::generate::{RandomProblem, random};
 
-fn stored(kind: Kind, seed: u64) -> StoredProblem {
+fn stored(kind: RandomProblem, seed: u64) -> StoredProblem {
     let problem = random(kind, 10, seed);
     let wave = |i: usize| Vec3::new((i as f64).sin(), 0.2 * i as f64, (3.0 * i as f64).cos());
     let v: Vec<Vec3> = (0..problem.blocks()).map(wave).collect();
@@ -16,14 +16,14 @@ fn stored(kind: Kind, seed: u64) -> StoredProblem {
         origin: "a wave".into(),
         v: Some(v.clone()),
         r: Some(r.clone()),
-        solution: Some(Solution { v, r }),
+        solution: Some(StoredSolution { v, r }),
         problem,
     }
 }
 
 /// A r and q of the local form, as a check of any form.
 fn reduced(stored: &StoredProblem) -> (Vec<f64>, f64) {
-    let Form::Local(local) = Exchange::local(stored).unwrap().form else {
+    let ProblemForm::Local(local) = Exchange::local(stored).unwrap().form else {
         unreachable!()
     };
     let n = local.w.rows;
@@ -38,7 +38,7 @@ fn reduced(stored: &StoredProblem) -> (Vec<f64>, f64) {
 
 #[test]
 fn forms_keep_the_problem() {
-    for kind in Kind::ALL {
+    for kind in RandomProblem::ALL {
         for seed in 0..3 {
             let there = stored(kind, seed);
             let (expected, scale) = reduced(&there);
@@ -57,11 +57,16 @@ fn forms_keep_the_problem() {
     }
 }
 
-/// Nothing is computed on the way through the global form but the frames' turning, so points of
+/// The conversion through the global form computes nothing but the rotation of frames, so points of
 /// bodies come back as they were.
 #[test]
 fn the_global_form_comes_back_to_the_last_digits() {
-    for kind in [Kind::Sparse, Kind::Rigid, Kind::Coupled, Kind::MassRatio] {
+    for kind in [
+        RandomProblem::Sparse,
+        RandomProblem::Rigid,
+        RandomProblem::Coupled,
+        RandomProblem::MassRatio,
+    ] {
         let there = stored(kind, 1);
         let exchange = Exchange::global(&there).unwrap();
         let back = exchange.to_stored().unwrap();
@@ -87,7 +92,7 @@ fn the_global_form_comes_back_to_the_last_digits() {
 
 #[test]
 fn a_problem_without_frames_has_normals_along_x() {
-    let mut exchange = Exchange::global(&stored(Kind::Rigid, 2)).unwrap();
+    let mut exchange = Exchange::global(&stored(RandomProblem::Rigid, 2)).unwrap();
     exchange.frames.clear();
     let problem = exchange.to_stored().unwrap().problem;
     assert!(problem.contacts.normal.iter().all(|n| *n == Vec3::x()));
@@ -96,10 +101,10 @@ fn a_problem_without_frames_has_normals_along_x() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let good = Exchange::local(&stored(Kind::Dense, 0)).unwrap();
-    let change = |change: &dyn Fn(&mut Local)| {
+    let good = Exchange::local(&stored(RandomProblem::Dense, 0)).unwrap();
+    let change = |change: &dyn Fn(&mut ReducedProblem)| {
         let mut bad = good.clone();
-        if let Form::Local(local) = &mut bad.form {
+        if let ProblemForm::Local(local) = &mut bad.form {
             change(local);
         }
         bad.to_stored().unwrap_err()
@@ -135,7 +140,7 @@ fn what_makes_no_sense_is_refused() {
 const TEXT: &str = "3\n2\n1\n6\n6\n3\n2\n2\n3\t6\t\n3\t6\t\n3\n3\n0\t2\t3\t\n0\t1\t1\t\n\
     0\n2.0 0 0 0 3 0 0 0 4 1\n0.5 0 0 0 0.5 0 0 0 0.5 2\n5 0 0 0 6 0 0 0 7\n-1 0 0 -2 1 0\n0.3 0.7\n";
 
-fn exchange(form: Form) -> Exchange {
+fn exchange(form: ProblemForm) -> Exchange {
     Exchange {
         form,
         frames: Vec::new(),
@@ -146,16 +151,16 @@ fn exchange(form: Form) -> Exchange {
     }
 }
 
-fn local_of(text: &str) -> Local {
+fn local_of(text: &str) -> ReducedProblem {
     match siconos::read(text).unwrap() {
-        Form::Local(local) => local,
-        Form::Global(_) => panic!("read as a global problem"),
+        ProblemForm::Local(local) => local,
+        ProblemForm::Global(_) => panic!("read as a global problem"),
     }
 }
 
 #[test]
 fn blocks_with_their_numbers_and_dense_text_are_read() {
-    // The lower block is missing, so only the reading is looked at.
+    // The lower block is missing, so only the reading is checked.
     let local = local_of(TEXT);
     assert_eq!(local.mu, [0.3, 0.7]);
     assert_eq!(local.q, [-1.0, 0.0, 0.0, -2.0, 1.0, 0.0]);
@@ -171,7 +176,7 @@ fn blocks_with_their_numbers_and_dense_text_are_read() {
     let text = "3 1 0 3 3 3 3 1 0.1 0 0.1 2 0 0 0 3 -1 0 0 0.5";
     let dense = local_of(text);
     assert_eq!(dense.w.entries.len(), 5);
-    let stored = exchange(Form::Local(dense)).to_stored().unwrap();
+    let stored = exchange(ProblemForm::Local(dense)).to_stored().unwrap();
     assert_eq!(stored.problem.contacts.len(), 1);
 }
 
@@ -181,7 +186,7 @@ const GLOBAL: &str = "3\n1\n0\n3\n3\n3\t3\n1 0 0\n0 1 0\n0 0 1\n0\n3\n3\n3\t3\n1
 
 #[test]
 fn a_global_text_is_not_taken_for_a_local_one() {
-    let Form::Global(global) = siconos::read(GLOBAL).unwrap() else {
+    let ProblemForm::Global(global) = siconos::read(GLOBAL).unwrap() else {
         panic!("read as a local problem");
     };
     assert_eq!((global.mu, global.w), (vec![0.1], vec![0.5, 0.0, 0.0]));
@@ -229,7 +234,7 @@ fn what_siconos_does_not_write_is_refused_with_the_reason() {
     assert!(message("5 1 0 5 5").contains("rolling friction"));
 }
 
-/// What Siconos' files have: an asymmetry of a thousandth is averaged, and reported.
+/// As in files of Siconos: an asymmetry of a thousandth is averaged, and reported.
 #[test]
 fn a_small_asymmetry_is_averaged_and_reported() {
     let text = "3 1 0 3 3 3 3 2 0.004 0 0 2 0 0 0 2 -1 0.1 0 0.5";
@@ -239,7 +244,7 @@ fn a_small_asymmetry_is_averaged_and_reported() {
         name == "W" && (fraction - 0.002).abs() < 1e-15,
         "{fraction}"
     );
-    let Form::Local(local) = &there.form else {
+    let ProblemForm::Local(local) = &there.form else {
         panic!("read as a global problem");
     };
     let (problem, _) = local.problem().unwrap();

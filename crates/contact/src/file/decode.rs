@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use stiction_math::{
-    BlockMatrix, BlockPattern, Mat3, Mat6, Part, PartShape, SystemMatrix, Vec3, checksum::crc64,
+    BlockMatrix, BlockPattern, Mat3, Mat6, MatrixPart, PartShape, SystemMatrix, Vec3,
+    checksum::crc64,
 };
 
-use super::{FileError, MAGIC, Solution, StoredProblem, VERSION, bytes::Reader};
+use super::{FileError, MAGIC, StoredProblem, StoredSolution, VERSION, bytes::Reader};
 use crate::{ContactKey, ContactSet, FrictionProblem};
 
 /// Magic, version, reserved word and length.
@@ -55,7 +56,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<StoredProblem, FileError> {
     let v = optional(&mut reader, n)?;
     let r = optional(&mut reader, contacts.len())?;
     let solution = match version >= 3 && reader.flag()? {
-        true => Some(Solution {
+        true => Some(StoredSolution {
             v: reader.many(n)?,
             r: reader.many(contacts.len())?,
         }),
@@ -93,7 +94,7 @@ fn matrix(reader: &mut Reader) -> Result<SystemMatrix, FileError> {
             0 => sparse(reader)?,
             1 => {
                 let m = Mat6::from_column_slice(&reader.one::<[f64; 36]>()?);
-                (PartShape::Dense, Part::Dense(Box::new(m)))
+                (PartShape::Dense, MatrixPart::Dense(Box::new(m)))
             }
             _ => return Err(reader.corrupt("a part of unknown kind")),
         };
@@ -135,7 +136,7 @@ fn matrix(reader: &mut Reader) -> Result<SystemMatrix, FileError> {
     Ok(a)
 }
 
-fn sparse(reader: &mut Reader) -> Result<(PartShape, Part), FileError> {
+fn sparse(reader: &mut Reader) -> Result<(PartShape, MatrixPart), FileError> {
     let n = reader.length()?;
     let rows = reader.many::<u32>(n)?;
     let nnz: usize = rows.iter().map(|&r| r as usize).sum();
@@ -163,7 +164,7 @@ fn sparse(reader: &mut Reader) -> Result<(PartShape, Part), FileError> {
     }
     let pattern = Arc::new(pattern);
     let shape = PartShape::Sparse(pattern.clone());
-    Ok((shape, Part::Sparse(BlockMatrix { pattern, values })))
+    Ok((shape, MatrixPart::Sparse(BlockMatrix { pattern, values })))
 }
 
 fn contacts(reader: &mut Reader, version: u32) -> Result<ContactSet, FileError> {

@@ -1,6 +1,6 @@
 //! From a problem to bytes.
 
-use stiction_math::{Part, Vec3, checksum::crc64};
+use stiction_math::{MatrixPart, Vec3, checksum::crc64};
 
 use super::{MAGIC, StoredProblem, VERSION, bytes::Item};
 use crate::{ContactSet, ProblemError, problem::length};
@@ -39,7 +39,7 @@ pub(super) fn encode(stored: &StoredProblem) -> Result<Vec<u8>, ProblemError> {
     count(matrix.parts().len(), &mut out);
     for part in matrix.parts() {
         match part {
-            Part::Sparse(m) => {
+            MatrixPart::Sparse(m) => {
                 0u8.put(&mut out);
                 count(m.n(), &mut out);
                 for row in 0..m.n() {
@@ -48,12 +48,12 @@ pub(super) fn encode(stored: &StoredProblem) -> Result<Vec<u8>, ProblemError> {
                 all(m.pattern.cols(), &mut out);
                 all(&m.values, &mut out);
             }
-            Part::Dense(m) => {
+            MatrixPart::Dense(m) => {
                 1u8.put(&mut out);
                 m.iter().for_each(|x| x.put(&mut out));
             }
             // There is none in a matrix without bands.
-            Part::Banded(_) | Part::Scalar(_) => {}
+            MatrixPart::Banded(_) | MatrixPart::Scalar(_) => {}
         }
     }
     let couplings = matrix.couplings();

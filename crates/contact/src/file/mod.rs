@@ -1,4 +1,4 @@
-//! Friction problems as bytes: what a bug report holds and what `stiction solve` takes.
+//! Friction problems as bytes: the input of `stiction solve`, and part of bug reports.
 //!
 //! The layout is in `docs/problem-format.md`. Numbers come back with the same bits. This module
 //! reads and writes memory only.
@@ -16,37 +16,37 @@ pub const MAGIC: [u8; 8] = *b"STICTION";
 /// The version of the layout that is written. Those from 1 on are read.
 pub const VERSION: u32 = 4;
 
-/// A problem with what is needed to solve it as it was solved.
+/// A problem with the starting point and settings of its solve.
 #[derive(Clone, Debug)]
 pub struct StoredProblem {
     /// The problem.
     pub problem: FrictionProblem,
-    /// Where it comes from, for people: scene, method, step, version of the program.
+    /// Description of the source: scene, method, step, version of the program.
     pub origin: String,
     /// Velocities to start from [m/s], one vector per block.
     pub v: Option<Vec<Vec3>>,
     /// Impulses to start from [N·s], one vector per contact.
     pub r: Option<Vec<Vec3>>,
-    /// What was found, if anything.
-    pub solution: Option<Solution>,
+    /// Solution, if any.
+    pub solution: Option<StoredSolution>,
 }
 
 /// An answer to a problem.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Solution {
+pub struct StoredSolution {
     /// Velocities of the blocks [m/s].
     pub v: Vec<Vec3>,
     /// Impulses at the contacts [N·s], world frame.
     pub r: Vec<Vec3>,
 }
 
-/// Why bytes are not a problem.
+/// Reason for which bytes are not a problem.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FileError {
     /// The bytes do not start as a problem file does.
     #[error("this is not a friction problem")]
     NotAProblem,
-    /// A version of the layout that this program does not know.
+    /// A version of the layout that this program does not support.
     #[error("the layout has version {found}; this program reads versions 1 to {VERSION}")]
     Version {
         /// The version in the file.
@@ -55,9 +55,9 @@ pub enum FileError {
     /// There are fewer or more bytes than the file says.
     #[error("the file says it has {expected} bytes, but there are {found}")]
     Length {
-        /// What the header says.
+        /// Number in the header.
         expected: u64,
-        /// How many there are.
+        /// Number found.
         found: u64,
     },
     /// The bytes are not those that were written.
@@ -66,9 +66,9 @@ pub enum FileError {
     /// The checksum matches, but the contents make no sense.
     #[error("{what} at byte {at}")]
     Corrupt {
-        /// What is wrong.
+        /// The defect.
         what: &'static str,
-        /// Where.
+        /// Position [bytes].
         at: usize,
     },
     /// The bytes hold a problem that is not sound.
@@ -97,9 +97,9 @@ mod tests {
     use stiction_math::LinearOperator;
 
     use super::*;
-    use crate::generate::{Kind, random};
+    use crate::generate::{RandomProblem, random};
 
-    fn stored(kind: Kind, size: usize, seed: u64) -> StoredProblem {
+    fn stored(kind: RandomProblem, size: usize, seed: u64) -> StoredProblem {
         let problem = random(kind, size, seed);
         let v = seed
             .is_multiple_of(2)
@@ -107,7 +107,7 @@ mod tests {
         let r = seed
             .is_multiple_of(3)
             .then(|| vec![Vec3::new(1.0, 2.0, 1e-300); problem.contacts.len()]);
-        let solution = seed.is_multiple_of(5).then(|| Solution {
+        let solution = seed.is_multiple_of(5).then(|| StoredSolution {
             v: vec![Vec3::new(0.3, 0.0, -1e-20); problem.blocks()],
             r: vec![Vec3::new(-1.0, 0.5, 2.0); problem.contacts.len()],
         });
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn what_is_written_comes_back_with_the_same_bits() {
-        for kind in Kind::ALL {
+        for kind in RandomProblem::ALL {
             for seed in 0..6 {
                 let there = stored(kind, 9, seed);
                 let bytes = there.to_bytes().unwrap();
@@ -163,7 +163,7 @@ mod tests {
     /// Files of versions 1 to 3, without what they lack: corrections, solution and blocks, points.
     #[test]
     fn older_versions_are_read() {
-        let mut there = stored(Kind::Rigid, 6, 1);
+        let mut there = stored(RandomProblem::Rigid, 6, 1);
         there.v = None;
         there.r = None;
         there.solution = None;
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn any_damage_is_noticed() {
-        let bytes = stored(Kind::Rigid, 4, 0).to_bytes().unwrap();
+        let bytes = stored(RandomProblem::Rigid, 4, 0).to_bytes().unwrap();
         for length in 0..bytes.len() {
             assert!(StoredProblem::from_bytes(&bytes[..length]).is_err());
         }
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn errors_say_what_is_wrong() {
-        let bytes = stored(Kind::Sparse, 4, 0).to_bytes().unwrap();
+        let bytes = stored(RandomProblem::Sparse, 4, 0).to_bytes().unwrap();
         let after = |change: &dyn Fn(&mut Vec<u8>)| {
             let mut bytes = bytes.clone();
             change(&mut bytes);
@@ -236,22 +236,22 @@ mod tests {
             }
         );
         assert_eq!(after(&|b| b[60] ^= 1), FileError::Checksum);
-        let mut unsound = stored(Kind::Sparse, 4, 0);
+        let mut unsound = stored(RandomProblem::Sparse, 4, 0);
         unsound.problem.contacts.mu[1] = -1.0;
         assert!(matches!(
             StoredProblem::from_bytes(&unsound.to_bytes().unwrap()),
             Err(FileError::Problem(ProblemError::Contact { contact: 1, .. }))
         ));
-        let mut ragged = stored(Kind::Sparse, 4, 0);
+        let mut ragged = stored(RandomProblem::Sparse, 4, 0);
         ragged.r = Some(Vec::new());
         assert!(ragged.to_bytes().is_err());
     }
 
     /// Every eight bytes in turn claim to be an enormous length; reading must fail or give other
-    /// numbers, and cannot have the memory that is asked for.
+    /// numbers, and cannot allocate the memory that it needs.
     #[test]
     fn lengths_that_lie_allocate_nothing() {
-        let bytes = stored(Kind::Coupled, 4, 6).to_bytes().unwrap();
+        let bytes = stored(RandomProblem::Coupled, 4, 6).to_bytes().unwrap();
         for claim in [u64::MAX, 1 << 60, 1 << 45, 1 << 32, 0] {
             for at in 16..bytes.len() - 16 {
                 let mut lying = bytes.clone();
@@ -270,7 +270,7 @@ mod tests {
             seed in 0..40u64,
             changes in prop::collection::vec((24usize..4000, any::<u8>()), 1..6),
         ) {
-            let kind = Kind::ALL[seed as usize % Kind::ALL.len()];
+            let kind = RandomProblem::ALL[seed as usize % RandomProblem::ALL.len()];
             let mut bytes = stored(kind, 4, seed).to_bytes().unwrap();
             let end = bytes.len() - 8;
             for (at, value) in changes {

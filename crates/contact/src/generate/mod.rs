@@ -8,5 +8,5 @@
 mod random;
 mod structured;
 
-pub use random::{Kind, random};
-pub use structured::{Solved, incline, pulled_chain, stack};
+pub use random::{RandomProblem, random};
+pub use structured::{SolvedProblem, incline, pulled_chain, stack};

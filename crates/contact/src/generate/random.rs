@@ -6,11 +6,11 @@ use stiction_math::elementary::pow;
 use stiction_geometry::SplitMix;
 use stiction_math::{BlockPattern, LinearOperator, Mat3, PartShape, SystemMatrix, Vec3};
 
-use crate::{Contact, ContactKey, Entry, FrictionProblem};
+use crate::{Contact, ContactKey, FrictionProblem, StencilEntry};
 
-/// What makes a random problem difficult.
+/// Family of random problems by difficulty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RandomProblem {
     /// Few contacts on a sparse elastic body: the easy case.
     Sparse,
     /// Every node is coupled to every other.
@@ -33,11 +33,11 @@ pub enum Kind {
     Coupled,
     /// Contacts that bear a pull.
     Cohesive,
-    /// Contacts that give way.
+    /// Compliant contacts.
     Compliant,
 }
 
-impl Kind {
+impl RandomProblem {
     /// All kinds.
     pub const ALL: [Self; 12] = [
         Self::Sparse,
@@ -57,7 +57,7 @@ impl Kind {
 
 /// A random problem of the given kind with about `nodes` nodes (at least 4), the same for the same
 /// seed.
-pub fn random(kind: Kind, nodes: usize, seed: u64) -> FrictionProblem {
+pub fn random(kind: RandomProblem, nodes: usize, seed: u64) -> FrictionProblem {
     let mut rng = Random(SplitMix::new(seed ^ 0x5171_c710));
     let nodes = nodes.max(4);
     let (a, mass) = matrix(kind, nodes, &mut rng);
@@ -72,16 +72,16 @@ pub fn random(kind: Kind, nodes: usize, seed: u64) -> FrictionProblem {
     problem.positions = (0..n).map(|_| rng.vector()).collect();
 
     let count = match kind {
-        Kind::RankDeficient => 2 * nodes,
-        Kind::Dense => nodes,
+        RandomProblem::RankDeficient => 2 * nodes,
+        RandomProblem::Dense => nodes,
         _ => nodes.div_ceil(2),
     };
     // k is chosen such that all contacts open with these velocities.
     let calm: Vec<Vec3> = (0..n).map(|_| rng.vector() * 0.2).collect();
-    let mut bundle: Option<(Vec<Entry>, Vec3)> = None;
+    let mut bundle: Option<(Vec<StencilEntry>, Vec3)> = None;
     for c in 0..count {
         let (entries, normal) = match (&bundle, kind) {
-            (Some((entries, normal)), Kind::NearDegenerate) if c % 4 != 0 => {
+            (Some((entries, normal)), RandomProblem::NearDegenerate) if c % 4 != 0 => {
                 // The last of a bundle closes a wedge of a hundredth.
                 let size = if c % 4 == 3 { 1e-2 } else { 1e-6 };
                 let side = if c % 4 == 3 { -1.0 } else { 1.0 };
@@ -100,16 +100,16 @@ pub fn random(kind: Kind, nodes: usize, seed: u64) -> FrictionProblem {
             normal,
             k: normal * opening - velocity,
             mu: match kind {
-                Kind::HighFriction => 10.0,
-                Kind::Frictionless => 0.0,
+                RandomProblem::HighFriction => 10.0,
+                RandomProblem::Frictionless => 0.0,
                 _ => 0.1 + 0.9 * rng.0.uniform(),
             },
             cohesion: match kind {
-                Kind::Cohesive => rng.0.uniform(),
+                RandomProblem::Cohesive => rng.0.uniform(),
                 _ => 0.0,
             },
             compliance: match kind {
-                Kind::Compliant => rng.0.uniform(),
+                RandomProblem::Compliant => rng.0.uniform(),
                 _ => 0.0,
             },
             gap: opening * problem.h,
@@ -120,7 +120,11 @@ pub fn random(kind: Kind, nodes: usize, seed: u64) -> FrictionProblem {
             },
             pair: [0, 1],
         };
-        let copies = if kind == Kind::Redundant { 3 } else { 1 };
+        let copies = if kind == RandomProblem::Redundant {
+            3
+        } else {
+            1
+        };
         for _ in 0..copies {
             problem
                 .contacts
@@ -130,8 +134,8 @@ pub fn random(kind: Kind, nodes: usize, seed: u64) -> FrictionProblem {
     problem
 }
 
-/// Two elastic bodies of `nodes`/2 nodes each and, for `Kind::Rigid`, four rigid bodies.
-fn matrix(kind: Kind, nodes: usize, rng: &mut Random) -> (SystemMatrix, Vec<f64>) {
+/// Two elastic bodies of `nodes`/2 nodes each and, for `RandomProblem::Rigid`, four rigid bodies.
+fn matrix(kind: RandomProblem, nodes: usize, rng: &mut Random) -> (SystemMatrix, Vec<f64>) {
     let sizes = [nodes / 2, nodes - nodes / 2];
     let mut edges = Vec::new();
     let mut shapes = Vec::new();
@@ -139,7 +143,7 @@ fn matrix(kind: Kind, nodes: usize, rng: &mut Random) -> (SystemMatrix, Vec<f64>
     for size in sizes {
         let mut local: Vec<[u32; 2]> = Vec::new();
         for i in 0..size {
-            if kind == Kind::Dense {
+            if kind == RandomProblem::Dense {
                 local.extend((0..i).map(|j| [j as u32, i as u32]));
             } else if i > 0 {
                 local.push([i as u32 - 1, i as u32]);
@@ -153,9 +157,13 @@ fn matrix(kind: Kind, nodes: usize, rng: &mut Random) -> (SystemMatrix, Vec<f64>
         edges.extend(local.iter().map(|e| e.map(|i| i + first)));
         first += size as u32;
     }
-    let rigid = if kind == Kind::Rigid { RIGID } else { 0 };
+    let rigid = if kind == RandomProblem::Rigid {
+        RIGID
+    } else {
+        0
+    };
     shapes.extend((0..rigid).map(|_| PartShape::Dense));
-    if kind == Kind::Coupled {
+    if kind == RandomProblem::Coupled {
         let across = |rng: &mut Random| {
             [rng.below(sizes[0]), sizes[0] + rng.below(sizes[1])].map(|i| i as u32)
         };
@@ -167,7 +175,7 @@ fn matrix(kind: Kind, nodes: usize, rng: &mut Random) -> (SystemMatrix, Vec<f64>
     let mut mass = Vec::new();
     for i in 0..nodes {
         let m = match kind {
-            Kind::MassRatio => pow(10.0, 6.0 * rng.0.uniform() - 3.0),
+            RandomProblem::MassRatio => pow(10.0, 6.0 * rng.0.uniform() - 3.0),
             _ => 0.5 + rng.0.uniform(),
         };
         mass.push(m);
@@ -193,18 +201,18 @@ fn matrix(kind: Kind, nodes: usize, rng: &mut Random) -> (SystemMatrix, Vec<f64>
     (a, mass)
 }
 
-/// How many rigid bodies a problem of their kind has.
+/// Number of rigid bodies of a problem of their kind.
 const RIGID: usize = 4;
 
 /// A node or rigid point against an obstacle, or against up to three other nodes.
-fn stencil(kind: Kind, nodes: usize, rng: &mut Random) -> Vec<Entry> {
+fn stencil(kind: RandomProblem, nodes: usize, rng: &mut Random) -> Vec<StencilEntry> {
     let mut entries = Vec::new();
-    if kind == Kind::Rigid && rng.0.uniform() < 0.7 {
+    if kind == RandomProblem::Rigid && rng.0.uniform() < 0.7 {
         let block = (nodes + 2 * rng.below(RIGID)) as u32;
-        entries.push(Entry::weight(block, 1.0));
-        entries.push(Entry::lever(block + 1, rng.vector() * 0.3));
+        entries.push(StencilEntry::weight(block, 1.0));
+        entries.push(StencilEntry::lever(block + 1, rng.vector() * 0.3));
     } else {
-        entries.push(Entry::weight(rng.below(nodes) as u32, 1.0));
+        entries.push(StencilEntry::weight(rng.below(nodes) as u32, 1.0));
     }
     let others = rng.below(4);
     let mut weights: Vec<f64> = (0..others).map(|_| 0.1 + rng.0.uniform()).collect();
@@ -213,7 +221,7 @@ fn stencil(kind: Kind, nodes: usize, rng: &mut Random) -> Vec<Entry> {
     for w in weights {
         let node = rng.below(nodes) as u32;
         if entries.iter().all(|e| e.node != node) {
-            entries.push(Entry::weight(node, -w));
+            entries.push(StencilEntry::weight(node, -w));
         }
     }
     entries
@@ -256,7 +264,7 @@ mod tests {
 
     #[test]
     fn all_kinds_are_sound_and_depend_on_the_seed_alone() {
-        for kind in Kind::ALL {
+        for kind in RandomProblem::ALL {
             for seed in 0..20 {
                 let p = random(kind, 4 + seed as usize, seed);
                 p.check().unwrap();
@@ -269,39 +277,45 @@ mod tests {
     #[test]
     fn kinds_have_what_they_are_named_for() {
         let p = |kind| random(kind, 20, 3);
-        assert!(p(Kind::RankDeficient).contacts.len() >= 2 * 20);
+        assert!(p(RandomProblem::RankDeficient).contacts.len() >= 2 * 20);
         assert!(
-            p(Kind::Frictionless)
+            p(RandomProblem::Frictionless)
                 .contacts
                 .mu
                 .iter()
                 .all(|&mu| mu == 0.0)
         );
         assert!(
-            p(Kind::HighFriction)
+            p(RandomProblem::HighFriction)
                 .contacts
                 .mu
                 .iter()
                 .all(|&mu| mu == 10.0)
         );
-        assert!(!p(Kind::Rigid).contacts.levers.is_empty());
-        assert!(p(Kind::Coupled).a.is_coupled());
-        assert!(p(Kind::Cohesive).contacts.cohesion.iter().any(|&x| x > 0.1));
+        assert!(!p(RandomProblem::Rigid).contacts.levers.is_empty());
+        assert!(p(RandomProblem::Coupled).a.is_coupled());
         assert!(
-            p(Kind::Compliant)
+            p(RandomProblem::Cohesive)
+                .contacts
+                .cohesion
+                .iter()
+                .any(|&x| x > 0.1)
+        );
+        assert!(
+            p(RandomProblem::Compliant)
                 .contacts
                 .compliance
                 .iter()
                 .any(|&x| x > 0.1)
         );
-        let mass = p(Kind::MassRatio).mass;
+        let mass = p(RandomProblem::MassRatio).mass;
         let (min, max) = mass
             .iter()
             .fold((f64::MAX, 0.0f64), |(a, b), &m| (a.min(m), b.max(m)));
         assert!(max / min > 1e4);
-        let redundant = p(Kind::Redundant).contacts;
+        let redundant = p(RandomProblem::Redundant).contacts;
         assert_eq!(redundant.contact(0), redundant.contact(2));
-        let normals = p(Kind::NearDegenerate).contacts.normal;
+        let normals = p(RandomProblem::NearDegenerate).contacts.normal;
         assert!((normals[0] - normals[1]).norm() < 1e-5 && normals[0] != normals[1]);
     }
 }

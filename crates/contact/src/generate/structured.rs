@@ -9,7 +9,7 @@ use crate::{Contact, FrictionProblem};
 
 /// A problem and its only solution.
 #[derive(Clone, Debug)]
-pub struct Solved {
+pub struct SolvedProblem {
     /// The problem.
     pub problem: FrictionProblem,
     /// Velocities of the blocks [m/s].
@@ -26,7 +26,7 @@ const GRAVITY: f64 = 9.81;
 ///
 /// All nodes move as one, so elasticity has no say: the block holds if it was at rest and
 /// tan θ ≤ μ, and otherwise gains h g (sin θ − μ cos θ), but friction does not turn it back.
-pub fn incline(nodes: usize, angle: f64, mu: f64, speed: f64) -> Solved {
+pub fn incline(nodes: usize, angle: f64, mu: f64, speed: f64) -> SolvedProblem {
     let m = 0.2;
     let (sin, cos) = sin_cos(angle);
     let (normal, downhill) = (Vec3::new(sin, 0.0, cos), Vec3::new(cos, 0.0, -sin));
@@ -46,7 +46,7 @@ pub fn incline(nodes: usize, angle: f64, mu: f64, speed: f64) -> Solved {
     }
     let v = downhill * (speed + H * GRAVITY * (sin - mu * cos)).max(0.0);
     let r = (v - downhill * speed - gravity) * m;
-    Solved {
+    SolvedProblem {
         problem,
         v: vec![v; nodes],
         r: vec![r; nodes],
@@ -58,7 +58,7 @@ pub fn incline(nodes: usize, angle: f64, mu: f64, speed: f64) -> Solved {
 /// bears: push ≤ μ h g m at the top.
 ///
 /// Every contact bears the weight above it and hands the push on to the floor.
-pub fn stack(masses: &[f64], mu: f64, push: f64) -> Solved {
+pub fn stack(masses: &[f64], mu: f64, push: f64) -> SolvedProblem {
     let n = masses.len();
     let mut f: Vec<Vec3> = masses
         .iter()
@@ -83,7 +83,7 @@ pub fn stack(masses: &[f64], mu: f64, push: f64) -> Solved {
         let above: f64 = masses[i as usize..].iter().sum();
         r.push(Vec3::new(-push, 0.0, GRAVITY * H * above));
     }
-    Solved {
+    SolvedProblem {
         problem,
         v: vec![Vec3::zeros(); n],
         r,

@@ -14,19 +14,19 @@ pub struct SmoothConfig {
     ///
     /// [`SmoothContacts::raise_stiffness`]: super::SmoothContacts::raise_stiffness
     pub stiffness: f64,
-    /// How the normal force grows.
+    /// Law of the normal force.
     pub penalty: Penalty,
-    /// The speed ε below which friction is smoothed [m/s]: what sticks creeps at up to ε.
+    /// The speed ε below which friction is smoothed [m/s]: sticking contacts creep at up to ε.
     pub epsilon: f64,
     /// When the normal force and the sliding basis of friction are taken.
     pub friction: FrictionTime,
-    /// What friction does beyond Coulomb's law.
+    /// Friction beyond Coulomb's law.
     pub stribeck: Stribeck,
     /// The radius to which edges of boxes, cylinders and cones are rounded [m].
     pub rounding: f64,
-    /// How faces of meshes are sampled; `reach` is set to δ.
+    /// Sampling of the faces of meshes; `reach` is set to δ.
     pub sampling: SampleConfig,
-    /// The smallest margin of [`SmoothContacts::find`] [m]: how far things may move before the
+    /// The smallest margin of [`SmoothContacts::find`] [m]: displacement before the
     /// candidates are stale.
     ///
     /// [`SmoothContacts::find`]: super::SmoothContacts::find
@@ -36,7 +36,7 @@ pub struct SmoothConfig {
 /// When the normal force and the sliding basis of friction are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrictionTime {
-    /// At the positions where the force is asked for: fully implicit [larionov, Eq. 9].
+    /// At the positions where the force is evaluated: fully implicit [larionov, Eq. 9].
     Implicit,
     /// At the positions of the last [`SmoothContacts::lag`], as in [li2020]; the method repeats the
     /// solve and the lag this many times in all.
@@ -65,7 +65,7 @@ impl Default for SmoothConfig {
     }
 }
 
-/// Why smooth contact cannot be set up or evaluated.
+/// Reason for which smooth contact cannot be set up or evaluated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SmoothError {
     /// A setting is out of its range.
@@ -83,11 +83,11 @@ pub enum SmoothError {
     Collider {
         /// Its place in the list.
         collider: usize,
-        /// What is wrong with it.
+        /// Its defect.
         reason: String,
     },
-    /// Two materials touch in a way that smooth contact does not know.
-    #[error("materials {first} and {second} have {what}, which smooth contact does not know")]
+    /// A contact law that smooth contact does not support.
+    #[error("materials {first} and {second} have {what}, which smooth contact does not support")]
     Law {
         /// A material.
         first: u32,
@@ -101,15 +101,15 @@ pub enum SmoothError {
     Length {
         /// The column's name.
         column: &'static str,
-        /// How many entries there should be.
+        /// Expected number of entries.
         expected: usize,
-        /// How many there are.
+        /// Number of entries.
         found: usize,
     },
     /// A position or a velocity is not finite.
     #[error("a position or velocity is not finite")]
     NotFinite,
-    /// A barrier was asked for a force at a point that is not outside.
+    /// The force of a barrier was evaluated at a point that is not outside.
     #[error(
         "vertex {vertex} of collider {collider} is at {gap:e} m: a barrier has no force there; shorten the step until `is_feasible`"
     )]

@@ -6,13 +6,13 @@ use rayon::prelude::*;
 use stiction_math::{Dual, Mat3, Vec3, Vector};
 
 use super::config::{FrictionTime, SmoothConfig, SmoothError};
-use super::law::{Friction, Penalty};
-use super::place::{Along, Kept, Place};
+use super::law::{Penalty, SmoothFriction};
+use super::place::{Along, ContactKinematics, Kept};
 use super::rest::Rest;
 use super::search::Search;
 use super::slopes::{Slopes, Which};
 use super::world::{Skin, World};
-use crate::detect::{Collider, Law, Laws};
+use crate::detect::{Collider, Laws, PairLaw};
 
 /// Contact and friction as smooth forces f(x, v) on blocks, with their derivatives.
 ///
@@ -23,10 +23,10 @@ use crate::detect::{Collider, Law, Laws};
 /// A pair is a vertex q of one collider and the potential d = ψ(q) of another. Its use in a step:
 ///
 /// 1. [`find`](Self::find) lists the pairs that may touch. Again whenever
-///    [`is_stale`](Self::is_stale): what moved farther than was allowed for. The list changes
-///    nothing of f but what would be missing.
+///    [`is_stale`](Self::is_stale): something moved farther than the margin. The
+///    list changes f only by missing pairs.
 /// 2. With lagged friction, [`lag`](Self::lag), and again between solves.
-/// 3. The solver asks for [`force`](Self::force), [`product`](Self::product) or
+/// 3. The solver calls [`force`](Self::force), [`product`](Self::product) or
 ///    [`assemble`](Self::assemble) as often as it likes.
 /// 4. At the end, [`deepest`](Self::deepest); if that is below zero,
 ///    [`raise_stiffness`](Self::raise_stiffness) and solve again [larionov, Sect. IV-D].
@@ -40,7 +40,7 @@ pub struct SmoothContacts {
     pub(super) world: World,
     pub(super) config: SmoothConfig,
     /// One law per pair of materials.
-    frictions: Vec<Friction>,
+    frictions: Vec<SmoothFriction>,
     materials: u32,
     /// κ [N/m].
     pub(super) stiffness: f64,
@@ -48,7 +48,7 @@ pub struct SmoothContacts {
     pub(super) pairs: Vec<Pair>,
     /// Samples in reach of the pairs, with places of their corners in the pair's vertices.
     pub(super) near: Vec<Near>,
-    /// The same for surfaces that move as a whole.
+    /// Samples of surfaces that move as a whole.
     pub(super) samples: Vec<u32>,
     /// Vertices of deforming surfaces that take part in the pairs.
     pub(super) vertices: Vec<u32>,
@@ -70,7 +70,7 @@ pub(super) struct Pair {
     pub delta: f64,
     /// By how much less than δ the distance is at which forces begin [m]; see [`Rest`].
     pub rest: f64,
-    pub friction: Friction,
+    pub friction: SmoothFriction,
     /// In `near` or in `samples`.
     pub near: Range<usize>,
     pub vertices: Range<usize>,
@@ -84,7 +84,7 @@ pub(super) struct Near {
     pub slots: [u32; 3],
 }
 
-/// Where lagged friction takes its normal forces and directions.
+/// State at which lagged friction takes its normal forces and directions.
 #[derive(Debug)]
 pub(super) struct Lagged {
     pub kept: Kept,
@@ -96,11 +96,11 @@ pub(super) struct Lagged {
 pub struct Deepest {
     /// Its gap [m].
     pub gap: f64,
-    /// How much farther it may be pressed [m]; negative if it penetrates. The gap, unless the contact
+    /// Remaining compression [m]; negative if it penetrates. The gap, unless the contact
     /// began closer than δ.
     pub clearance: f64,
-    /// How far it may be pressed in all [m]: δ, unless the contact began closer than that.
-    pub room: f64,
+    /// Largest possible compression [m]: δ, unless the contact began closer than that.
+    pub range: f64,
     /// Its tolerance δ [m].
     pub delta: f64,
     /// The colliders of the vertex and of the surface, by their numbers.
@@ -174,7 +174,10 @@ impl SmoothContacts {
     }
 
     /// Sets another friction law for every pair of materials, asked from `law` once per pair.
-    pub fn set_friction(&mut self, mut law: impl FnMut(u32, u32, Friction) -> Friction) {
+    pub fn set_friction(
+        &mut self,
+        mut law: impl FnMut(u32, u32, SmoothFriction) -> SmoothFriction,
+    ) {
         for a in 0..self.materials {
             for b in 0..self.materials {
                 let at = (a * self.materials + b) as usize;
@@ -197,13 +200,13 @@ impl SmoothContacts {
         if a + b > 0.0 { a / (a + b) } else { 0.5 }
     }
 
-    pub(super) fn friction(&self, a: u32, b: u32) -> Friction {
+    pub(super) fn friction(&self, a: u32, b: u32) -> SmoothFriction {
         self.frictions[(a * self.materials + b) as usize]
     }
 
     /// Fixes the normal forces and directions of lagged friction at the places of `at`; nothing for
     /// implicit friction.
-    pub fn lag(&mut self, at: &Place) -> Result<(), SmoothError> {
+    pub fn lag(&mut self, at: &ContactKinematics) -> Result<(), SmoothError> {
         self.check(at)?;
         if let FrictionTime::Lagged { .. } = self.config.friction {
             let lagged = self.lagged.get_or_insert_with(|| Lagged {
@@ -217,7 +220,7 @@ impl SmoothContacts {
     }
 
     /// out += f(x, v) [N, N·m].
-    pub fn force(&self, at: &Place, out: &mut [Vec3]) -> Result<(), SmoothError> {
+    pub fn force(&self, at: &ContactKinematics, out: &mut [Vec3]) -> Result<(), SmoothError> {
         self.check(at)?;
         self.check_length("out", out.len())?;
         self.check_barrier(at)?;
@@ -234,7 +237,7 @@ impl SmoothContacts {
     /// slope is taken from one side; f itself is continuously differentiable there.
     pub fn product(
         &self,
-        at: &Place,
+        at: &ContactKinematics,
         dx: &[Vec3],
         dv: &[Vec3],
         out: &mut [Vec3],
@@ -254,7 +257,7 @@ impl SmoothContacts {
 
     /// The pairs that have a force at `at`, by their places in the list of pairs: all that products
     /// there need to look at.
-    pub fn active(&self, at: &Place) -> Result<Vec<u32>, SmoothError> {
+    pub fn active(&self, at: &ContactKinematics) -> Result<Vec<u32>, SmoothError> {
         self.check(at)?;
         let mut active = Vec::new();
         let mut place = 0;
@@ -273,7 +276,7 @@ impl SmoothContacts {
     pub fn product_of(
         &self,
         active: &[u32],
-        at: &Place,
+        at: &ContactKinematics,
         dx: &[Vec3],
         dv: &[Vec3],
         out: &mut [Vec3],
@@ -298,10 +301,10 @@ impl SmoothContacts {
 
     /// Calls `sink` with the 3×3 blocks (row, column, block) of cx ∂f/∂x + cv ∂f/∂v: the columns of
     /// [`product`](Self::product). Not symmetric; a place may come several times; all have their
-    /// place in the [`Room`](super::Room) made at `at`.
+    /// place in the [`JacobianPattern`](super::JacobianPattern) made at `at`.
     pub fn assemble(
         &self,
-        at: &Place,
+        at: &ContactKinematics,
         cx: f64,
         cv: f64,
         mut sink: impl FnMut(u32, u32, Mat3),
@@ -321,7 +324,7 @@ impl SmoothContacts {
     /// work: what a preconditioner wants.
     pub fn assemble_diagonal(
         &self,
-        at: &Place,
+        at: &ContactKinematics,
         cx: f64,
         cv: f64,
         mut sink: impl FnMut(u32, Mat3),
@@ -347,7 +350,7 @@ impl SmoothContacts {
         self.pairs.iter().any(deforms)
     }
 
-    /// How many pairs are listed.
+    /// Number of pairs in the list.
     pub fn len(&self) -> usize {
         self.pairs.len()
     }
@@ -358,7 +361,7 @@ impl SmoothContacts {
     }
 
     /// W(x) = Σ b(d) [J]: the energy of the normal forces; infinite where a barrier is crossed.
-    pub fn energy(&self, at: &Place) -> Result<f64, SmoothError> {
+    pub fn energy(&self, at: &ContactKinematics) -> Result<f64, SmoothError> {
         self.check(at)?;
         let energy = |pair: &Pair| {
             let touch = self.touch(pair, at)?;
@@ -372,7 +375,7 @@ impl SmoothContacts {
     }
 
     /// The pair with the smallest clearance at `at`; none if nothing is in reach.
-    pub fn deepest(&self, at: &Place) -> Result<Option<Deepest>, SmoothError> {
+    pub fn deepest(&self, at: &ContactKinematics) -> Result<Option<Deepest>, SmoothError> {
         self.check(at)?;
         let mut deepest: Option<Deepest> = None;
         self.gather(
@@ -382,7 +385,7 @@ impl SmoothContacts {
                     gap: t.gap,
                     clearance: pair.clearance(self.config.penalty, t.gap),
                     delta: pair.delta,
-                    room: pair.room(),
+                    range: pair.range(),
                     pair: self.names(pair),
                 }));
             },
@@ -440,7 +443,7 @@ impl SmoothContacts {
     pub fn raise_stiffness(&mut self, deepest: Option<Deepest>) -> bool {
         match deepest {
             Some(d) if d.clearance < 0.0 => {
-                let factor = Penalty::bump(d.clearance, d.room);
+                let factor = Penalty::bump(d.clearance, d.range);
                 self.stiffness *= factor;
                 self.rebase(factor);
                 true
@@ -451,7 +454,7 @@ impl SmoothContacts {
 
     /// Sets κ back to its first value if nothing is in contact at `at`: while something is, it is
     /// never lowered [larionov, Sect. IV-D].
-    pub fn relax(&mut self, at: &Place) -> Result<(), SmoothError> {
+    pub fn relax(&mut self, at: &ContactKinematics) -> Result<(), SmoothError> {
         if self.stiffness != self.config.stiffness && self.in_contact(at)? == 0 {
             self.stiffness = self.config.stiffness;
         }
@@ -461,12 +464,12 @@ impl SmoothContacts {
     /// Whether every vertex in reach is outside: where a barrier has a force. A method with barriers
     /// shortens its steps until this holds at their end, besides what continuous collision detection
     /// allows: that keeps meshes apart, this their potentials.
-    pub fn is_feasible(&self, at: &Place) -> Result<bool, SmoothError> {
+    pub fn is_feasible(&self, at: &ContactKinematics) -> Result<bool, SmoothError> {
         Ok(self.deepest(at)?.is_none_or(|d| d.clearance > 0.0))
     }
 
-    /// How many pairs have a force at `at`.
-    pub fn in_contact(&self, at: &Place) -> Result<usize, SmoothError> {
+    /// Number of pairs with a force at `at`.
+    pub fn in_contact(&self, at: &ContactKinematics) -> Result<usize, SmoothError> {
         self.check(at)?;
         let mut count = 0;
         self.gather(
@@ -496,7 +499,7 @@ impl SmoothContacts {
         gather(&self.pairs, || (), |(), pair, list| fill(pair, list), take);
     }
 
-    pub(super) fn check(&self, at: &Place) -> Result<(), SmoothError> {
+    pub(super) fn check(&self, at: &ContactKinematics) -> Result<(), SmoothError> {
         self.check_length("x", at.x.len())?;
         self.check_length("v", at.v.len())?;
         let at_least = |column, expected: usize, found: usize| {
@@ -523,7 +526,7 @@ impl SmoothContacts {
     }
 
     /// A barrier has no force inside.
-    fn check_barrier(&self, at: &Place) -> Result<(), SmoothError> {
+    fn check_barrier(&self, at: &ContactKinematics) -> Result<(), SmoothError> {
         if self.config.penalty != Penalty::Barrier {
             return Ok(());
         }
@@ -583,9 +586,9 @@ fn slope(f: Vector<Dual<1>>) -> Vec3 {
 fn friction(
     first: u32,
     second: u32,
-    law: Law,
+    law: PairLaw,
     config: &SmoothConfig,
-) -> Result<Friction, SmoothError> {
+) -> Result<SmoothFriction, SmoothError> {
     let unknown = |what| SmoothError::Law {
         first,
         second,
@@ -597,7 +600,7 @@ fn friction(
     if law.compliance != 0.0 {
         return Err(unknown("compliance"));
     }
-    Ok(Friction {
+    Ok(SmoothFriction {
         dynamic: law.kinetic.unwrap_or(law.mu),
         stat: law.mu,
         viscous: config.stribeck.viscous,

@@ -1,4 +1,4 @@
-//! How forces depend on the gap and on the velocity, for one contact.
+//! Forces as functions of the gap and of the velocity, for one contact.
 
 use stiction_math::Real;
 
@@ -51,7 +51,7 @@ impl Penalty {
     }
 }
 
-/// What friction does beyond Coulomb's law [larionov, Eq. 8]. Static and dynamic coefficients are
+/// Friction beyond Coulomb's law [larionov, Eq. 8]. Static and dynamic coefficients are
 /// those of the table of laws.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stribeck {
@@ -74,7 +74,7 @@ impl Default for Stribeck {
 
 /// The friction law of one pair of materials.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Friction {
+pub struct SmoothFriction {
     /// Dynamic coefficient μ_d [1].
     pub dynamic: f64,
     /// Static coefficient μ_s [1].
@@ -87,7 +87,7 @@ pub struct Friction {
     pub epsilon: f64,
 }
 
-impl Friction {
+impl SmoothFriction {
     /// c(v, λ)/v [N·s/m] for the sliding speed `v` [m/s] and the normal force `lambda` [N]
     /// [larionov, Eq. 8]. The friction force is −(c/v) times the sliding velocity, which has no
     /// singularity at rest: s(v)/v = 2/ε − v/ε² there.
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn the_friction_curve_is_that_of_the_paper() {
-        let law = Friction {
+        let law = SmoothFriction {
             dynamic: 0.5,
             stat: 0.8,
             viscous: 3.0,

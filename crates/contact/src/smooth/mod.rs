@@ -3,15 +3,15 @@
 //!
 //! [`SmoothContacts`] is the interface. Vertices are kept out of potentials
 //! ([`stiction_geometry::implicit`]) by a penalty, and friction is Coulomb's law smoothed below a
-//! small speed ε, both functions of position and velocity alone (`law`). `world` says how vertices
-//! follow blocks, `points` which points beside vertices are kept out, `rest` how contacts begin, `search` which vertices and surfaces may touch, `touch` what one of these pairs
-//! does, `place` how derivatives enter: all code is written over numbers with or without them;
-//! `slopes` has the blocks of Jacobians, `room` where in a matrix they go.
+//! small speed ε, both functions of position and velocity alone (`law`). `world` maps vertices to
+//! blocks, `points` chooses query points in addition to vertices, `rest` starts contacts, `search` lists
+//! pairs of vertices and surfaces, `touch` has the forces of one pair, `place` has derivatives: all code is
+//! written over numbers with or without them; `slopes` has the blocks of Jacobians, `pattern` their positions in a matrix.
 //!
-//! # What holds exactly
+//! # Exact properties
 //! Forces of a pair of bodies sum to zero, and so do their torques, to rounding: for the normal
 //! force because the potential does not change under rigid motions, for friction because the
-//! motion of the surface is carried to the query point in a way that is exact for rigid motions,
+//! motion of the surface is extended to the query point by a map that is exact for rigid motions,
 //! and forces go back by the transpose. Friction never does positive work on the pair.
 //!
 //! # Deviations from the paper
@@ -26,20 +26,20 @@
 //!   gradient of the distance jumps.
 //! - Blended planes of bodies that deform end by distance: beyond 2 δ from the faces nothing acts.
 //! - In a step of backward Euler the sliding velocity is the displacement over the step, along the arcs of turning bodies
-//!   ([`Place::chord`]), and forces between two rigid bodies have the levers of the start of the step, so that their angular
+//!   ([`ContactKinematics::chord`]), and forces between two rigid bodies have the levers of the start of the step, so that their angular
 //!   momentum is conserved.
 //! - A contact that begins closer than δ, and one that is pressed while κ is raised, has an offset
-//!   instead of the penalty's energy at that gap ([`Rest`]); in the paper, raising κ pushes all contacts
+//!   instead of the penalty's energy at that gap ([`Rest`]); in the paper, raising κ drives all contacts
 //!   apart.
 
 mod config;
 mod contacts;
-mod evidence;
 mod law;
+mod pattern;
 mod place;
 mod points;
 mod rest;
-mod room;
+mod samples;
 mod search;
 mod slopes;
 mod touch;
@@ -47,8 +47,8 @@ mod world;
 
 pub use config::{FrictionTime, SmoothConfig, SmoothError};
 pub use contacts::{Deepest, SmoothContacts};
-pub use evidence::Touching;
-pub use law::{Friction, Penalty, Stribeck, transition};
-pub use place::{Frame, Place};
-pub use rest::{Load, Rest};
-pub use room::Room;
+pub use law::{Penalty, SmoothFriction, Stribeck, transition};
+pub use pattern::JacobianPattern;
+pub use place::{ContactKinematics, RigidFrame};
+pub use rest::{ContactLoad, Rest};
+pub use samples::ContactSample;

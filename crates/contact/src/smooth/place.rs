@@ -1,21 +1,21 @@
-//! Where everything is when a force is asked for, and how block derivatives enter.
+//! Positions and velocities at which a force is evaluated, and block derivatives.
 
 use stiction_geometry::analytic::Pose;
 use stiction_math::elementary::{self, rotation_vector};
 use stiction_math::{Dual, Quat, Real, Vec3, Vector};
 
-/// Positions and velocities at which a force is asked for.
+/// Positions and velocities at which a force is evaluated.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct ContactKinematics<'a> {
     /// Positions of all blocks [m]; what stands at the angular block of a rigid body is not read.
     pub x: &'a [Vec3],
     /// Orientations of the rigid bodies.
     pub rotations: &'a [Quat],
     /// Velocities of all blocks [m/s, rad/s].
     pub v: &'a [Vec3],
-    /// Where the obstacles are and how they move: one for each mesh or shape among the colliders,
+    /// Poses and velocities of the obstacles: one for each mesh or shape among the colliders,
     /// in their order.
-    pub obstacles: &'a [Frame],
+    pub obstacles: &'a [RigidFrame],
     /// Length h of a step of backward Euler that ends here [s], whose velocities are displacements over h; zero
     /// where they are rates. Turning at ω then moves the end ℓ of a lever by (1 − exp(−h ω×)) ℓ instead of h ω × ℓ,
     /// and what sticks to a turning surface stays on its circle.
@@ -24,8 +24,8 @@ pub struct Place<'a> {
 
 /// A rigid frame and its motion.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Frame {
-    /// Where it is.
+pub struct RigidFrame {
+    /// Its pose.
     pub pose: Pose,
     /// The velocity of its origin [m/s].
     pub velocity: Vec3,
@@ -33,7 +33,7 @@ pub struct Frame {
     pub spin: Vec3,
 }
 
-impl Frame {
+impl RigidFrame {
     /// A frame at rest.
     pub fn still(pose: Pose) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl Frame {
         }
     }
 
-    /// The frame at `to`, with the mean velocities of its way from `from` within `h` [s].
+    /// The frame at `to`, with the mean velocities of its motion from `from` within `h` [s].
     pub fn reached(from: &Pose, to: &Pose, h: f64) -> Self {
         let turn = if from.rotation == to.rotation {
             Vec3::zeros()
@@ -57,16 +57,16 @@ impl Frame {
     }
 }
 
-/// A copy of a [`Place`], kept by lagged friction.
+/// A copy of a [`ContactKinematics`], kept by lagged friction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kept {
     x: Vec<Vec3>,
     rotations: Vec<Quat>,
-    obstacles: Vec<Frame>,
+    obstacles: Vec<RigidFrame>,
 }
 
 impl Kept {
-    pub(super) fn set(&mut self, at: &Place) {
+    pub(super) fn set(&mut self, at: &ContactKinematics) {
         self.x.clear();
         self.x.extend_from_slice(at.x);
         self.rotations.clear();
@@ -91,7 +91,7 @@ pub(super) trait Blocks<T: Real>: Sync {
     fn rotation(&self, rigid: u32) -> Quat;
 
     /// An obstacle.
-    fn obstacle(&self, i: u32) -> Frame;
+    fn obstacle(&self, i: u32) -> RigidFrame;
 
     /// Length of the step whose chords are the velocities [s]; zero where they are rates.
     fn chord(&self) -> f64;
@@ -133,7 +133,7 @@ fn even(s: f64) -> ([f64; 2], [f64; 2]) {
     ([a, 0.5 * (cos - a) / s], [b, 0.5 * (a - 2.0 * b) / s])
 }
 
-impl Blocks<f64> for Place<'_> {
+impl Blocks<f64> for ContactKinematics<'_> {
     #[inline]
     fn x(&self, j: u32) -> Vector<f64> {
         Vector::constant(&self.x[j as usize])
@@ -153,7 +153,7 @@ impl Blocks<f64> for Place<'_> {
         self.rotations[rigid as usize]
     }
 
-    fn obstacle(&self, i: u32) -> Frame {
+    fn obstacle(&self, i: u32) -> RigidFrame {
         self.obstacles[i as usize]
     }
 
@@ -164,7 +164,7 @@ impl Blocks<f64> for Place<'_> {
 
 /// Blocks that move along one direction.
 pub(super) struct Along<'a> {
-    pub at: &'a Place<'a>,
+    pub at: &'a ContactKinematics<'a>,
     pub dx: &'a [Vec3],
     pub dv: &'a [Vec3],
 }
@@ -193,7 +193,7 @@ impl Blocks<Dual<1>> for Along<'_> {
         self.at.rotations[rigid as usize]
     }
 
-    fn obstacle(&self, i: u32) -> Frame {
+    fn obstacle(&self, i: u32) -> RigidFrame {
         self.at.obstacles[i as usize]
     }
 
@@ -209,7 +209,7 @@ pub(super) const LANES: usize = 3 * COLUMNS;
 
 /// Blocks of which a few move along the three axes, each by `cx` in place and `cv` in velocity.
 pub(super) struct Seeded<'a> {
-    pub at: &'a Place<'a>,
+    pub at: &'a ContactKinematics<'a>,
     pub cx: f64,
     pub cv: f64,
     /// At most [`COLUMNS`] blocks.
@@ -249,7 +249,7 @@ impl Blocks<Dual<LANES>> for Seeded<'_> {
         self.at.rotations[rigid as usize]
     }
 
-    fn obstacle(&self, i: u32) -> Frame {
+    fn obstacle(&self, i: u32) -> RigidFrame {
         self.at.obstacles[i as usize]
     }
 
@@ -281,9 +281,9 @@ impl<T: Real, B: Blocks<T>> Blocks<T> for Frozen<'_, B> {
         self.kept.rotations[rigid as usize]
     }
 
-    fn obstacle(&self, i: u32) -> Frame {
+    fn obstacle(&self, i: u32) -> RigidFrame {
         let now = self.now.obstacle(i);
-        Frame {
+        RigidFrame {
             pose: self.kept.obstacles[i as usize].pose,
             ..now
         }

@@ -4,14 +4,14 @@
 //! Two surfaces can meet without a vertex of either near the other: two planks that cross, a plank
 //! over a ball. Edges along which a surface bends or ends are therefore divided finer than half of
 //! the narrowest other collider, so that a point of the one lies on a face of the other wherever edges
-//! cross. Faces are divided where there are obstacles given by formula, which have no vertices.
+//! cross. Faces are divided where there are analytic shapes, which have no vertices.
 //! Faces and edges that are shorter stay as they are: a fine mesh has its vertices alone.
 
 use stiction_geometry::analytic::Shape;
 use stiction_geometry::implicit::{borders, creases};
 use stiction_math::Vec3;
 
-use crate::detect::{Collider, Form, Points};
+use crate::detect::{Collider, ColliderForm, Points};
 
 /// Distances of points on edges and faces [m].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,7 +54,7 @@ impl Spacing {
                 let finest = FINEST * delta;
                 spacing.narrowest = spacing.narrowest.min(width);
                 spacing.edges = spacing.edges.min(half.max(finest));
-                if matches!(collider.form, Form::Shape(_)) {
+                if matches!(collider.form, ColliderForm::Shape(_)) {
                     // A face that spans this far over a ball of that width sinks in by δ/4.
                     let sag = (width * delta).sqrt().min(half);
                     spacing.faces = spacing.faces.min(sag.max(finest));
@@ -65,7 +65,7 @@ impl Spacing {
         (0..colliders.len()).map(of).collect()
     }
 
-    /// The spacing of obstacles, which do not touch obstacles given by formula.
+    /// The spacing for obstacles, which do not collide with analytic shapes.
     pub fn of_obstacle(self) -> Self {
         Self {
             faces: f64::INFINITY,
@@ -73,7 +73,7 @@ impl Spacing {
         }
     }
 
-    /// The points of a mesh beside its vertices; an error if there are too many.
+    /// The query points of a mesh in addition to its vertices; an error if there are too many.
     pub fn points(&self, triangles: &[[u32; 3]], rest: &[Vec3]) -> Result<Vec<Extra>, String> {
         let mut list: Vec<Extra> = Vec::new();
         let too_many = |length: f64| {
@@ -128,10 +128,10 @@ impl Spacing {
     }
 }
 
-/// How wide a collider is where it is narrowest [m]; none if it has no faces or no bounds.
+/// Smallest width of a collider [m]; none if it has no faces or no bounds.
 fn width(collider: &Collider) -> Option<f64> {
     let (triangles, x, closed) = match &collider.form {
-        Form::Shape(shape) => {
+        ColliderForm::Shape(shape) => {
             return match *shape {
                 Shape::Plane { .. } => None,
                 Shape::Box { half } => Some(2.0 * half.min()),
@@ -141,9 +141,9 @@ fn width(collider: &Collider) -> Option<f64> {
                 Shape::Torus { minor, .. } => Some(2.0 * minor),
             };
         }
-        Form::LevelSet(_) => return None,
-        Form::Mesh(mesh) => (&mesh.triangles, &mesh.vertices, mesh.closed),
-        Form::Body(body) => {
+        ColliderForm::LevelSet(_) => return None,
+        ColliderForm::Mesh(mesh) => (&mesh.triangles, &mesh.vertices, mesh.closed),
+        ColliderForm::Body(body) => {
             let x = match &body.points {
                 Points::Rigid { local, .. } => local,
                 Points::Weighted { .. } => &body.rest,

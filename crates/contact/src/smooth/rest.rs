@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use super::config::SmoothError;
 use super::contacts::{Pair, SmoothContacts};
 use super::law::Penalty;
-use super::place::Place;
+use super::place::ContactKinematics;
 use super::world::{Follow, FrameOf};
 use stiction_math::{Real, Vec3};
 
@@ -33,20 +33,20 @@ pub struct Rest {
     pub key: [u32; 2],
     /// The offset o [m].
     pub offset: f64,
-    /// How far it was pressed, c = δ − o − gap or zero [m].
+    /// Compression of the contact, c = δ − o − gap or zero [m].
     pub pressed: f64,
 }
 
-/// What contacts may have to bear where a run begins.
+/// Largest load of contacts where a run begins.
 #[derive(Clone, Copy, Debug)]
-pub struct Load<'a> {
+pub struct ContactLoad<'a> {
     /// Masses of the colliders [kg]; zero beyond the list.
     pub masses: &'a [f64],
     /// Gravity [m/s²].
     pub gravity: Vec3,
 }
 
-impl Load<'_> {
+impl ContactLoad<'_> {
     fn mass(&self, collider: u32) -> f64 {
         self.masses.get(collider as usize).copied().unwrap_or(0.0)
     }
@@ -70,15 +70,15 @@ impl Pair {
         }
     }
 
-    /// How far the contact may be pressed [m].
-    pub fn room(&self) -> f64 {
+    /// Largest possible compression of the contact [m].
+    pub fn range(&self) -> f64 {
         self.reach().max(LEAST * self.delta)
     }
 
-    /// How much farther it may be pressed than at `gap` [m]: the gap, unless it began closer.
+    /// Remaining compression beyond that at `gap` [m]: the gap, unless it began closer.
     pub fn clearance(&self, penalty: Penalty, gap: f64) -> f64 {
         match penalty {
-            Penalty::Cubic => self.room() - (self.reach() - gap),
+            Penalty::Cubic => self.range() - (self.reach() - gap),
             Penalty::Barrier => gap,
         }
     }
@@ -102,7 +102,11 @@ impl SmoothContacts {
     /// Sets the offsets of all contacts where the step begins, after [`find`](Self::find) there:
     /// those of the contacts that the last step left, and of new ones so that they bear no more than
     /// `load`: masses of the colliders [kg], zero for obstacles, and gravity [m/s²].
-    pub fn settle(&mut self, at: &Place, load: &Load<'_>) -> Result<(), SmoothError> {
+    pub fn settle(
+        &mut self,
+        at: &ContactKinematics,
+        load: &ContactLoad<'_>,
+    ) -> Result<(), SmoothError> {
         let gaps = self.gaps(at)?;
         let known = |key: [u32; 2]| self.rests.binary_search_by_key(&key, |r| r.key).is_ok();
         let bodies = |pair: &Pair| {
@@ -127,7 +131,7 @@ impl SmoothContacts {
                 let [a, b] = bodies(pair);
                 let down = -load.gravity.dot(&normal);
                 let (above, below) = if down > 0.0 { (a, b) } else { (b, a) };
-                // A body below would give way, and so would single nodes above: the contact would push
+                // A body below would yield, and so would single nodes above: the contact would move
                 // them.
                 let follow = &self.world.colliders[above as usize].follow;
                 let rigid = matches!(follow, Follow::Framed(FrameOf::Rigid { .. }));
@@ -151,7 +155,7 @@ impl SmoothContacts {
         Ok(())
     }
 
-    /// How far a force [N] presses a contact [m]; nothing for a barrier.
+    /// Compression of a contact under a force [N] [m]; nothing for a barrier.
     fn depth(&self, pair: &Pair, force: f64) -> f64 {
         match self.config.penalty {
             Penalty::Cubic => (force * pair.delta / (3.0 * self.stiffness)).sqrt(),
@@ -160,7 +164,7 @@ impl SmoothContacts {
     }
 
     /// The contacts with which a step ends at `at`, for the next one.
-    pub fn rests(&self, at: &Place) -> Result<Vec<Rest>, SmoothError> {
+    pub fn rests(&self, at: &ContactKinematics) -> Result<Vec<Rest>, SmoothError> {
         let gaps = self.gaps(at)?;
         let mut rests = Vec::with_capacity(gaps.len());
         for (i, gap, _) in gaps {
@@ -210,7 +214,7 @@ impl SmoothContacts {
     }
 
     /// Pairs whose gap is less than δ, the gap [m] and the normal from the surface to the query point.
-    fn gaps(&self, at: &Place) -> Result<Vec<(usize, f64, Vec3)>, SmoothError> {
+    fn gaps(&self, at: &ContactKinematics) -> Result<Vec<(usize, f64, Vec3)>, SmoothError> {
         self.check(at)?;
         let mut gaps = Vec::new();
         let mut place = 0;

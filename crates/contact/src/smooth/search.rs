@@ -2,23 +2,23 @@
 
 use rayon::prelude::*;
 use stiction_geometry::Aabb;
-use stiction_geometry::collide::bvh::{Bound, Bvh};
+use stiction_geometry::collide::bvh::{Aabb32, Bvh};
 use stiction_geometry::collide::point_triangle;
-use stiction_geometry::implicit::{Sample, SampleForm, closest};
+use stiction_geometry::implicit::{SampleForm, SurfaceSample, closest};
 use stiction_math::elementary::rotation_angle;
 use stiction_math::{Quat, Vec3};
 
 use super::config::SmoothError;
 use super::contacts::{Near, Pair, SmoothContacts};
-use super::place::Place;
+use super::place::ContactKinematics;
 use super::world::{Follow, FrameOf, Part, Skin, World, faceted};
 
-/// Places and velocities at the last search, and what was allowed for.
+/// Positions and velocities at the last search, and its margins.
 #[derive(Debug, Default)]
 pub(super) struct Search {
     /// Vertices of bodies and obstacles [m].
     x: Vec<Vec3>,
-    /// How far each may move before the pairs are stale [m].
+    /// Largest displacement of each before the pairs are stale [m].
     allowed: Vec<f64>,
     frames: Vec<Reach>,
     /// Trees over the samples of deforming surfaces, one per collider.
@@ -30,17 +30,17 @@ pub(super) struct Search {
     begins: bool,
 }
 
-/// Where the frame of a collider was.
+/// Former position of the frame of a collider.
 #[derive(Clone, Copy, Debug)]
 struct Reach {
     origin: Vec3,
     rotation: Quat,
-    /// How far from the origin points matter [m].
+    /// Radius about the origin of the relevant points [m].
     radius: f64,
     allowed: f64,
 }
 
-/// How much of the predicted motion is allowed for.
+/// Factor of the predicted motion that the search covers.
 const EXTEND: f64 = 2.0;
 /// Trees are built anew when their cost has grown by this factor.
 const REBUILD: f64 = 1.6;
@@ -52,17 +52,17 @@ struct Found {
     query: u32,
     surface: u32,
     samples: Vec<u32>,
-    /// Where the side is not given: the sign of the height at the search.
+    /// Without a given side: the sign of the height at the search.
     above: bool,
     /// Whether it is farther away than contacts begin.
     apart: bool,
 }
 
 impl SmoothContacts {
-    /// Lists the pairs that may touch while things move from `at`, for about `h` [s]: everything is
+    /// Lists the pairs that may touch in motions from `at`, for about `h` [s]: everything is
     /// allowed to move by twice its velocity times `h` and a margin more. Motion is relative to the
     /// mean motion of all vertices, so that a scene that moves as a whole has the same pairs.
-    pub fn find(&mut self, at: &Place, h: f64) -> Result<(), SmoothError> {
+    pub fn find(&mut self, at: &ContactKinematics, h: f64) -> Result<(), SmoothError> {
         self.check(at)?;
         if !(h >= 0.0 && h.is_finite()) {
             let (name, value, rule) = ("h", h, "zero or more and finite");
@@ -77,23 +77,23 @@ impl SmoothContacts {
 
     /// Whether something has moved farther than the last [`find`](Self::find) allowed for: pairs
     /// may then be missing, and it is to be called again.
-    pub fn is_stale(&self, at: &Place) -> Result<bool, SmoothError> {
+    pub fn is_stale(&self, at: &ContactKinematics) -> Result<bool, SmoothError> {
         self.check(at)?;
         let s = &self.search;
         if s.x.len() != self.world.rest.len() || s.frames.len() != self.world.colliders.len() {
             return Ok(true);
         }
-        let ways: Vec<Vec3> = (0..s.x.len())
+        let displacements: Vec<Vec3> = (0..s.x.len())
             .into_par_iter()
             .with_min_len(1024)
             .map(|i| self.world.motion(i as u32, at).x.plain() - s.x[i])
             .collect();
-        let together = mean(ways.iter().copied());
-        let far = |(way, allowed): (&Vec3, &f64)| {
-            let way = (way - together).norm();
-            way.is_nan() || way > *allowed
+        let together = mean(displacements.iter().copied());
+        let far = |(displacement, allowed): (&Vec3, &f64)| {
+            let displacement = (displacement - together).norm();
+            displacement.is_nan() || displacement > *allowed
         };
-        if ways.iter().zip(&s.allowed).any(far) {
+        if displacements.iter().zip(&s.allowed).any(far) {
             return Ok(true);
         }
         let parts = self.world.colliders.iter().zip(&s.frames);
@@ -101,8 +101,8 @@ impl SmoothContacts {
             if let Some((origin, rotation)) = pose(part, at) {
                 let angle = rotation_angle(&(was.rotation * rotation.inverse()));
                 let turned = if angle > 0.0 { angle * was.radius } else { 0.0 };
-                let way = (origin - was.origin - together).norm() + turned;
-                if way.is_nan() || way > was.allowed {
+                let displacement = (origin - was.origin - together).norm() + turned;
+                if displacement.is_nan() || displacement > was.allowed {
                     return Ok(true);
                 }
             }
@@ -202,7 +202,7 @@ impl SmoothContacts {
 }
 
 /// Whether a sample is so near to a vertex of the same body at rest that the two never touch.
-fn is_neighbour(vertex: &Vec3, s: &Sample, rest: &[Vec3]) -> bool {
+fn is_neighbour(vertex: &Vec3, s: &SurfaceSample, rest: &[Vec3]) -> bool {
     let p = s.corners.map(|c| rest[c as usize]);
     let middle = p[0] * s.weights[0] + p[1] * s.weights[1] + p[2] * s.weights[2];
     match s.form {
@@ -243,7 +243,7 @@ fn delta(contacts: &SmoothContacts, a: &Part, b: &Part) -> f64 {
 }
 
 /// Origin and rotation of the frame of a collider, if it has one.
-fn pose(part: &Part, at: &Place) -> Option<(Vec3, Quat)> {
+fn pose(part: &Part, at: &ContactKinematics) -> Option<(Vec3, Quat)> {
     match part.follow {
         Follow::Framed(FrameOf::Rigid { block, rigid }) => {
             Some((at.x[block as usize], at.rotations[rigid as usize]))
@@ -260,7 +260,7 @@ impl Search {
     fn run(
         &mut self,
         contacts: &SmoothContacts,
-        at: &Place,
+        at: &ContactKinematics,
         h: f64,
     ) -> Result<Vec<Found>, SmoothError> {
         let world = &contacts.world;
@@ -282,7 +282,7 @@ impl Search {
                 Extent::All => everywhere.push(c as u32),
                 Extent::Box(b) => {
                     bounded.push(c as u32);
-                    boxes.push(Bound::from(&b));
+                    boxes.push(Aabb32::from(&b));
                 }
             }
         }
@@ -296,7 +296,7 @@ impl Search {
                 for query in task * GRAIN as u32..((task + 1) * GRAIN as u32).min(count) {
                     let a = self.allowed[query as usize];
                     let x = self.x[query as usize];
-                    let around = Bound::from(&Aabb {
+                    let around = Aabb32::from(&Aabb {
                         min: x.add_scalar(-a),
                         max: x.add_scalar(a),
                     });
@@ -314,8 +314,14 @@ impl Search {
         Ok(tasks.into_iter().flatten().collect())
     }
 
-    /// Where everything is and how far it may move.
-    fn place(&mut self, world: &World, at: &Place, h: f64, margin: f64) -> Result<(), SmoothError> {
+    /// Positions, and the allowed displacements.
+    fn place(
+        &mut self,
+        world: &World,
+        at: &ContactKinematics,
+        h: f64,
+        margin: f64,
+    ) -> Result<(), SmoothError> {
         let placed: Vec<(Vec3, Vec3)> = (0..world.rest.len() as u32)
             .into_par_iter()
             .with_min_len(1024)
@@ -394,10 +400,10 @@ impl Search {
             let Skin::Deforming(samples) = &part.skin else {
                 continue;
             };
-            let boxes: Vec<Bound> = samples
+            let boxes: Vec<Aabb32> = samples
                 .par_iter()
                 .with_min_len(512)
-                .map(|s| Bound::from(&self.around(s)))
+                .map(|s| Aabb32::from(&self.around(s)))
                 .collect();
             let refitted = match tree {
                 Some(t) => t.refit(&boxes).is_ok() && t.degradation() < REBUILD,
@@ -412,7 +418,7 @@ impl Search {
     }
 
     /// The box outside which a sample has no say.
-    fn around(&self, s: &Sample) -> Aabb {
+    fn around(&self, s: &SurfaceSample) -> Aabb {
         let reach = s.radius + self.slack(s);
         let c = self.point(s);
         let mut around = Aabb { min: c, max: c };
@@ -429,7 +435,7 @@ impl Search {
     }
 
     /// The distance of `x` from a sample [m].
-    fn distance(&self, x: &Vec3, s: &Sample) -> f64 {
+    fn distance(&self, x: &Vec3, s: &SurfaceSample) -> f64 {
         match s.form {
             SampleForm::Plane => (x - self.point(s)).norm(),
             SampleForm::Facet { .. } => {
@@ -439,14 +445,14 @@ impl Search {
         }
     }
 
-    /// Where a sample is [m].
-    fn point(&self, s: &Sample) -> Vec3 {
+    /// Position of a sample [m].
+    fn point(&self, s: &SurfaceSample) -> Vec3 {
         let x = s.corners.map(|c| self.x[c as usize]);
         x[0] * s.weights[0] + x[1] * s.weights[1] + x[2] * s.weights[2]
     }
 
-    /// How far a sample may move [m].
-    fn slack(&self, s: &Sample) -> f64 {
+    /// Allowed displacement of a sample [m].
+    fn slack(&self, s: &SurfaceSample) -> f64 {
         let slack = s.corners.map(|c| self.allowed[c as usize]);
         slack.into_iter().fold(0.0, f64::max)
     }
@@ -520,7 +526,7 @@ impl Search {
                 mesh.height(&q, &samples)?
             }
             Skin::Deforming(all) => {
-                let around = Bound::from(&Aabb {
+                let around = Aabb32::from(&Aabb {
                     min: x.add_scalar(-a),
                     max: x.add_scalar(a),
                 });

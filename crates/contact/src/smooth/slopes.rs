@@ -4,11 +4,11 @@
 //! One that deforms has many, and [`Tangent`] takes its samples apart. Its result, between the query
 //! point and vertices of the surface, is then carried to the blocks that these follow.
 
-use stiction_geometry::implicit::{Blend, Pull, TANGENT_LANES, Tangent};
+use stiction_geometry::implicit::{Blend, TANGENT_LANES, Tangent, TangentForce};
 use stiction_math::{Dual, Mat3, Vec3, Vector};
 
 use super::contacts::{Pair, SmoothContacts};
-use super::place::{Blocks, COLUMNS, Frozen, LANES, Place, Seeded, swing};
+use super::place::{Blocks, COLUMNS, ContactKinematics, Frozen, LANES, Seeded, swing};
 use super::world::{Follow, FrameOf, Motion, Skin, faceted};
 
 /// A block of a Jacobian: its row, its column and its values.
@@ -72,7 +72,7 @@ impl Slopes {
         &mut self,
         contacts: &SmoothContacts,
         pair: &Pair,
-        at: &Place,
+        at: &ContactKinematics,
         cx: f64,
         cv: f64,
         which: Which,
@@ -138,7 +138,7 @@ impl Slopes {
         contacts: &SmoothContacts,
         pair: &Pair,
         mut blocks: Vec<u32>,
-        at: &Place,
+        at: &ContactKinematics,
         rates: [f64; 2],
         which: Which,
         list: &mut Vec<Block>,
@@ -155,7 +155,7 @@ impl Slopes {
         contacts: &SmoothContacts,
         pair: &Pair,
         blocks: &[u32],
-        at: &Place,
+        at: &ContactKinematics,
         [cx, cv]: [f64; 2],
         which: Which,
         list: &mut Vec<Block>,
@@ -249,7 +249,7 @@ impl Slopes {
             Part::Normal => forces.friction = Vector([zero; 3]),
             Part::Friction => forces.lambda = zero,
         }
-        let pull = Pull {
+        let pull = TangentForce {
             s: forces.lambda,
             f: forces.friction,
         };
@@ -299,7 +299,7 @@ impl Slopes {
         contacts: &SmoothContacts,
         pair: &Pair,
         query: &Motion<f64>,
-        pull: &Pull,
+        pull: &TangentForce,
         (force, swing): (&Vec3, &Swing),
         [cx, cv]: [f64; 2],
         which: Which,
@@ -364,7 +364,7 @@ impl Slopes {
 }
 
 /// Whether the blended planes of a pair fade with the distance to the faces, now or where friction is lagged.
-fn fades(contacts: &SmoothContacts, pair: &Pair, at: &Place) -> bool {
+fn fades(contacts: &SmoothContacts, pair: &Pair, at: &ContactKinematics) -> bool {
     let lagged = contacts.lagged.as_ref();
     let then = lagged.map(|l| Frozen {
         kept: &l.kept,

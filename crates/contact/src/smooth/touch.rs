@@ -1,6 +1,6 @@
 //! One contact: its gap, its direction, its relative velocity, and its forces.
 
-use stiction_geometry::implicit::{Blend, Closest, FaceDistance, Patch, Sample, closest};
+use stiction_geometry::implicit::{Blend, Closest, FaceDistance, Patch, SurfaceSample, closest};
 use stiction_math::{Real, Vector};
 
 use super::contacts::{Pair, SmoothContacts};
@@ -8,7 +8,7 @@ use super::place::{Blocks, Frozen};
 use super::world::{Follow, FrameOf, Motion, Skin, faceted};
 
 /// A query point at a surface.
-pub(super) struct Touch<T> {
+pub(super) struct QueryContact<T> {
     query: Motion<T>,
     /// The gap d = ψ [m].
     pub gap: T,
@@ -36,7 +36,7 @@ enum Base<T> {
     },
 }
 
-/// Where blended planes say that a point is closer than δ to a surface, and the distance D to its faces is more, the
+/// If blended planes are closer than δ to a point, and the distance D to its faces is more, the
 /// gap fades into δ: d = δ − (δ − ψ) w(D), with w = 1 up to δ and 0 from [`FADED`] δ on.
 struct Fade<T> {
     weight: T,
@@ -74,7 +74,7 @@ pub(super) struct Forces<T> {
     pub friction: Vector<T>,
 }
 
-impl<T: Real> Touch<T> {
+impl<T: Real> QueryContact<T> {
     /// The unit normal from the surface to the query point; none where the potential is flat.
     pub fn normal(&self) -> Option<(Vector<T>, T)> {
         unit(&self.gradient)
@@ -90,7 +90,7 @@ impl<T: Real> Touch<T> {
     }
 }
 
-impl Touch<f64> {
+impl QueryContact<f64> {
     /// Calls `add` with the vertices of a deforming surface and their weights in its velocity at the
     /// query point; `vertices` are those of the pair.
     pub fn for_each_weight(&self, vertices: &[u32], mut add: impl FnMut(u32, f64)) {
@@ -106,7 +106,11 @@ const ROUNDING: f64 = 1e-9;
 
 impl SmoothContacts {
     /// The gap and direction of a pair; none if it is out of reach.
-    pub(super) fn touch<T: Real>(&self, pair: &Pair, blocks: &impl Blocks<T>) -> Option<Touch<T>> {
+    pub(super) fn touch<T: Real>(
+        &self,
+        pair: &Pair,
+        blocks: &impl Blocks<T>,
+    ) -> Option<QueryContact<T>> {
         let query = self.world.motion(pair.query, blocks);
         let part = &self.world.colliders[pair.surface as usize];
         let blend = Blend {
@@ -149,7 +153,7 @@ impl SmoothContacts {
                     by_corners: to.by_corners,
                 });
             }
-            return Some(Touch {
+            return Some(QueryContact {
                 query,
                 gap,
                 gradient,
@@ -174,7 +178,7 @@ impl SmoothContacts {
             }
             Skin::None | Skin::Deforming(_) => return None,
         };
-        Some(Touch {
+        Some(QueryContact {
             query,
             gap: jet.value,
             gradient: frame.outward(&jet.gradient),
@@ -191,7 +195,7 @@ impl SmoothContacts {
     pub(super) fn beyond<T: Real>(
         &self,
         pair: &Pair,
-        samples: &[Sample],
+        samples: &[SurfaceSample],
         psi: f64,
         blocks: &impl Blocks<T>,
     ) -> Option<(Closest, [u32; 3])> {
@@ -203,9 +207,9 @@ impl SmoothContacts {
         (outside && found.distance > pair.delta).then_some((found, corners))
     }
 
-    /// Whether the gap of a pair depends on the distance to faces beside blended planes.
+    /// Whether the gap of a pair depends on the distance to faces in addition to blended planes.
     pub(super) fn is_fading(&self, pair: &Pair, blocks: &impl Blocks<f64>) -> bool {
-        let touch: Option<Touch<f64>> = self.touch(pair, blocks);
+        let touch: Option<QueryContact<f64>> = self.touch(pair, blocks);
         matches!(
             touch.map(|t| t.base),
             Some(Base::Deforming { fade: Some(_), .. })
@@ -216,7 +220,7 @@ impl SmoothContacts {
     pub(super) fn closest_facet<T: Real>(
         &self,
         pair: &Pair,
-        samples: &[Sample],
+        samples: &[SurfaceSample],
         blocks: &impl Blocks<T>,
     ) -> Option<(Closest, [u32; 3])> {
         let q = self.world.motion(pair.query, blocks).x.value();
@@ -235,17 +239,17 @@ impl SmoothContacts {
     fn touch_facet<T: Real>(
         &self,
         pair: &Pair,
-        samples: &[Sample],
+        samples: &[SurfaceSample],
         query: Motion<T>,
         blocks: &impl Blocks<T>,
         blend: &Blend,
-    ) -> Option<Touch<T>> {
+    ) -> Option<QueryContact<T>> {
         let (found, corners) = self.closest_facet(pair, samples, blocks)?;
         let motions = corners.map(|c| self.world.motion(c, blocks));
         let x = motions.map(|m| m.x);
         let patch = Patch::facet(&query.x, &found, [0, 1, 2], &x, blend)?;
         let jet = *patch.jet();
-        Some(Touch {
+        Some(QueryContact {
             query,
             gap: jet.value,
             gradient: jet.gradient,
@@ -260,12 +264,17 @@ impl SmoothContacts {
 
     /// Normal force and friction of a contact, both of one geometry, at the stiffness `kappa`
     /// [N/m].
-    pub(super) fn forces<T: Real>(&self, pair: &Pair, touch: &Touch<T>, kappa: f64) -> Forces<T> {
+    pub(super) fn forces<T: Real>(
+        &self,
+        pair: &Pair,
+        touch: &QueryContact<T>,
+        kappa: f64,
+    ) -> Forces<T> {
         let velocity = || touch.relative_velocity();
         self.forces_at(pair, touch.gap, &touch.gradient, velocity, kappa)
     }
 
-    /// The same for a gap and its gradient, with the relative velocity where it is needed.
+    /// Forces for a gap and its gradient, with the relative velocity where it is needed.
     pub(super) fn forces_at<T: Real>(
         &self,
         pair: &Pair,
@@ -303,9 +312,9 @@ impl SmoothContacts {
         blocks: &B,
         mut add: impl FnMut(u32, Vector<T>),
     ) -> bool {
-        let active = |t: &Touch<T>| t.gap.value() < pair.reach();
-        // What one way of summing puts outside another may put inside.
-        let near = |t: &Touch<T>| t.gap.value() < pair.reach() + pair.delta * ROUNDING;
+        let active = |t: &QueryContact<T>| t.gap.value() < pair.reach();
+        // A point that one order of summation puts outside, another may put inside.
+        let near = |t: &QueryContact<T>| t.gap.value() < pair.reach() + pair.delta * ROUNDING;
         let mut any = false;
         let touch = self.touch(pair, blocks).filter(near);
         any |= touch.is_some();
@@ -337,7 +346,7 @@ impl SmoothContacts {
     fn push_normal<T: Real>(
         &self,
         pair: &Pair,
-        touch: &Touch<T>,
+        touch: &QueryContact<T>,
         lambda: T,
         add: &mut impl FnMut(u32, Vector<T>),
     ) {
@@ -377,7 +386,7 @@ impl SmoothContacts {
     fn push_shift<T: Real>(
         &self,
         pair: &Pair,
-        touch: &Touch<T>,
+        touch: &QueryContact<T>,
         f: &Vector<T>,
         blocks: &impl Blocks<T>,
         add: &mut impl FnMut(u32, Vector<T>),
@@ -408,7 +417,7 @@ impl SmoothContacts {
     fn push_friction<T: Real>(
         &self,
         pair: &Pair,
-        touch: &Touch<T>,
+        touch: &QueryContact<T>,
         f: &Vector<T>,
         add: &mut impl FnMut(u32, Vector<T>),
     ) {

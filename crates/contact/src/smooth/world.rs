@@ -1,17 +1,18 @@
-//! What can touch, in one numbering: vertices that follow blocks or obstacles, and surfaces with
+//! Colliders in one numbering: vertices that follow blocks or obstacles, and surfaces with
 //! potentials.
 
 use stiction_geometry::Aabb;
 use stiction_geometry::analytic::Shape;
 use stiction_geometry::implicit::{
-    RigidSurface, Sample, SampleConfig, SampleForm, Solid, creases, facets, pieces, samples,
+    RigidSurface, SampleConfig, SampleForm, SmoothSolid, SurfaceSample, creases, facets, pieces,
+    samples,
 };
 use stiction_math::{Mat3, Quat, Real, Vec3, Vector};
 
 use super::config::{SmoothConfig, SmoothError};
 use super::place::{Blocks, swing};
 use super::points::{Extra, Spacing};
-use crate::detect::{Collider, Form, Points};
+use crate::detect::{Collider, ColliderForm, Points};
 
 /// All colliders.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ pub(super) struct Part {
     pub parent: u32,
 }
 
-/// How vertices follow blocks.
+/// Dependence of vertices on blocks.
 #[derive(Debug)]
 pub(super) enum Follow {
     /// Σ b x over entries.
@@ -68,17 +69,17 @@ pub(super) enum FrameOf {
     Obstacle(u32),
 }
 
-/// What others can touch.
+/// Surface of a collider.
 #[derive(Debug)]
 pub(super) enum Skin {
     /// Nothing: only its vertices count.
     None,
-    /// A solid by formula.
-    Solid(Solid, Shape),
+    /// An analytic shape.
+    Solid(SmoothSolid, Shape),
     /// A mesh that moves as a whole.
     Rigid(Box<RigidSurface>),
     /// A mesh that deforms; corners of samples are vertices of the world.
-    Deforming(Vec<Sample>),
+    Deforming(Vec<SurfaceSample>),
 }
 
 /// A point and its motion.
@@ -140,7 +141,7 @@ fn surfaces(
     closed: bool,
     deforms: bool,
     sampling: &SampleConfig,
-) -> Vec<Vec<Sample>> {
+) -> Vec<Vec<SurfaceSample>> {
     // The radius of a divided face is that of its parts.
     let undivided = sampling.spacing.is_infinite();
     if (closed || !deforms) && undivided {
@@ -183,7 +184,7 @@ fn first_of(skins: Vec<Skin>, more: &mut Vec<Skin>) -> Skin {
 /// Facets reach at least this many δ.
 const DEEP: f64 = 4.0;
 
-/// How far inside a facet is still felt [m]: to the middle of a solid where it is thin.
+/// Depth inside a facet at which it still acts [m]: to the middle of a solid where it is thin.
 fn depth(rest: &[Vec3], closed: bool) -> f64 {
     let size = Aabb::of(rest).map_or(0.0, |b| (b.max - b.min).min());
     if closed { 0.5 * size } else { 0.0 }
@@ -192,7 +193,7 @@ fn depth(rest: &[Vec3], closed: bool) -> f64 {
 /// Largest deviation of blended planes from the distance where they are preferred, in units of δ.
 const CURVED: f64 = 10.0;
 
-/// Where a point on a face is at rest [m].
+/// Position of a point on a face at rest [m].
 fn at(point: &Extra, rest: &[Vec3]) -> Vec3 {
     point.iter().map(|&(v, b)| rest[v as usize] * b).sum()
 }
@@ -216,7 +217,7 @@ fn follow_corners(point: &Extra, start: &mut Vec<u32>, entries: &mut Vec<(u32, f
 }
 
 /// Whether samples are whole faces.
-pub(super) fn faceted(samples: &[Sample]) -> bool {
+pub(super) fn faceted(samples: &[SurfaceSample]) -> bool {
     samples.first().is_some_and(|s| s.form != SampleForm::Plane)
 }
 
@@ -313,19 +314,19 @@ impl World {
             None => Ok(()),
         };
         let (follow, skin, closed, self_contact) = match &c.form {
-            Form::Shape(shape) => {
+            ColliderForm::Shape(shape) => {
                 shape.check().map_err(|e| e.to_string())?;
                 let frame = self.obstacle();
-                let skin = Skin::Solid(Solid::rounded(*shape, config.rounding), *shape);
+                let skin = Skin::Solid(SmoothSolid::rounded(*shape, config.rounding), *shape);
                 (Follow::Framed(frame), skin, true, false)
             }
             // Smooth potentials need surfaces with second derivatives.
-            Form::LevelSet(_) => {
+            ColliderForm::LevelSet(_) => {
                 return Err(
                     "a level set has no smooth surface; let its mesh be touched instead".into(),
                 );
             }
-            Form::Mesh(mesh) => {
+            ColliderForm::Mesh(mesh) => {
                 known(&mesh.triangles, mesh.vertices.len())?;
                 finite(&mesh.vertices)?;
                 self.rest.extend(&mesh.vertices);
@@ -336,7 +337,7 @@ impl World {
                 let skin = rigid(&mesh.triangles, &mesh.vertices, mesh.closed, &mut further)?;
                 (Follow::Framed(frame), skin, mesh.closed, false)
             }
-            Form::Body(body) => {
+            ColliderForm::Body(body) => {
                 known(&body.triangles, body.points.len())?;
                 let own = body.self_contact;
                 match &body.points {
@@ -422,7 +423,7 @@ impl World {
         FrameOf::Obstacle(self.obstacles as u32 - 1)
     }
 
-    /// Where a frame is and how it moves.
+    /// Pose and velocity of a frame.
     pub fn frame<T: Real>(&self, of: FrameOf, blocks: &impl Blocks<T>) -> Framed<T> {
         let matrix = |q: &Quat| q.to_rotation_matrix().into_inner();
         match of {
@@ -448,7 +449,7 @@ impl World {
         }
     }
 
-    /// Where a vertex is and how it moves.
+    /// Position and velocity of a vertex.
     pub fn motion<T: Real>(&self, vertex: u32, blocks: &impl Blocks<T>) -> Motion<T> {
         let part = self.part_of(vertex);
         match &part.follow {

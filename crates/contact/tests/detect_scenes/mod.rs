@@ -3,7 +3,8 @@
 
 use stiction_contact::ContactSet;
 use stiction_contact::detect::{
-    Body, Collider, DetectConfig, Detector, Form, Law, Laws, Mesh, Placement, Points, Report, Step,
+    Collider, ColliderBody, ColliderForm, ColliderMesh, DetectConfig, DetectReport, DetectStep,
+    Detector, Laws, PairLaw, Placement, Points,
 };
 use stiction_geometry::analytic::{Pose, Shape};
 use stiction_math::{Quat, Vec3};
@@ -73,7 +74,7 @@ impl Scene {
     /// Adds a surface with one block per vertex; its first block.
     pub fn nodes(&mut self, (x, triangles): (Vec<Vec3>, Vec<[u32; 3]>), closed: bool) -> u32 {
         let first = self.x.len() as u32;
-        self.add(Form::Body(Body {
+        self.add(ColliderForm::Body(ColliderBody {
             triangles,
             rods: Vec::new(),
             points: Points::nodes(first..first + x.len() as u32),
@@ -99,7 +100,7 @@ impl Scene {
     pub fn rigid(&mut self, (local, triangles): (Vec<Vec3>, Vec<[u32; 3]>), centre: Vec3) -> u32 {
         let block = self.x.len() as u32;
         let rigid = self.rotations.len() as u32;
-        self.add(Form::Body(Body {
+        self.add(ColliderForm::Body(ColliderBody {
             triangles,
             rods: Vec::new(),
             rest: local.clone(),
@@ -119,14 +120,14 @@ impl Scene {
 
     /// Adds a solid that goes from a pose to another.
     pub fn shape(&mut self, shape: Shape, poses: [Pose; 2]) {
-        self.add(Form::Shape(shape));
+        self.add(ColliderForm::Shape(shape));
         self.poses.push(poses);
     }
 
     /// Adds a mesh that goes from a pose to another.
     pub fn mesh(&mut self, (vertices, triangles): (Vec<Vec3>, Vec<[u32; 3]>), poses: [Pose; 2]) {
         let closed = false;
-        self.add(Form::Mesh(Mesh {
+        self.add(ColliderForm::Mesh(ColliderMesh {
             triangles,
             vertices,
             closed,
@@ -140,7 +141,7 @@ impl Scene {
         self.fixed.resize(self.x.len(), false);
     }
 
-    pub fn add(&mut self, form: Form) {
+    pub fn add(&mut self, form: ColliderForm) {
         let id = 10 + self.colliders.len() as u32;
         self.colliders.push(Collider {
             id,
@@ -151,34 +152,39 @@ impl Scene {
     }
 
     pub fn detector(&self) -> Detector {
-        let laws = Laws::uniform(Law {
+        let laws = Laws::uniform(PairLaw {
             mu: 0.3,
-            ..Law::default()
+            ..PairLaw::default()
         });
         Detector::new(self.colliders.clone(), laws, DetectConfig::default()).unwrap()
     }
 
     /// Calls `f` with the scene as a step.
-    pub fn step<R>(&self, previous: &ContactSet, f: impl FnOnce(&Step) -> R) -> R {
-        let ways: Vec<Placement> = self.poses.iter().map(|p| Placement::Poses(*p)).collect();
-        f(&Step {
+    pub fn step<R>(&self, previous: &ContactSet, f: impl FnOnce(&DetectStep) -> R) -> R {
+        let placements: Vec<Placement> = self.poses.iter().map(|p| Placement::Poses(*p)).collect();
+        f(&DetectStep {
             h: H,
             x: &self.x,
             rotations: &self.rotations,
             v: &self.v,
             start: &self.v,
             fixed: &self.fixed,
-            obstacles: &ways,
+            obstacles: &placements,
             previous,
+            held: &[],
         })
     }
 
     /// The contacts of the scene, found by a new detector.
-    pub fn contacts(&self) -> (ContactSet, Report) {
+    pub fn contacts(&self) -> (ContactSet, DetectReport) {
         self.contacts_by(&mut self.detector(), &ContactSet::default())
     }
 
-    pub fn contacts_by(&self, d: &mut Detector, previous: &ContactSet) -> (ContactSet, Report) {
+    pub fn contacts_by(
+        &self,
+        d: &mut Detector,
+        previous: &ContactSet,
+    ) -> (ContactSet, DetectReport) {
         let mut out = ContactSet::default();
         let report = self.step(previous, |s| d.detect(s, &mut out)).unwrap();
         check(&out, self);
@@ -186,7 +192,7 @@ impl Scene {
     }
 }
 
-/// What holds for every contact set.
+/// Conditions of every contact set.
 pub fn check(c: &ContactSet, scene: &Scene) {
     assert_eq!(c.start.len(), c.len() + 1);
     for i in 0..c.len() {

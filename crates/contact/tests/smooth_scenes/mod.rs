@@ -1,28 +1,30 @@
 //! Small scenes in which all kinds of bodies touch.
 #![allow(dead_code)]
 
-use stiction_contact::detect::{Body, Collider, Form, Law, Laws, Mesh, Points};
-use stiction_contact::smooth::{Frame, Place};
+use stiction_contact::detect::{
+    Collider, ColliderBody, ColliderForm, ColliderMesh, Laws, PairLaw, Points,
+};
+use stiction_contact::smooth::{ContactKinematics, RigidFrame};
 use stiction_geometry::analytic::{Pose, Shape};
 use stiction_geometry::{SplitMix, TriMesh};
 use stiction_math::{Quat, Vec3};
 
 pub const DELTA: f64 = 0.02;
 
-pub struct State {
+pub struct SceneState {
     pub x: Vec<Vec3>,
     pub rotations: Vec<Quat>,
     pub v: Vec<Vec3>,
-    pub obstacles: Vec<Frame>,
+    pub obstacles: Vec<RigidFrame>,
     /// Length of the step whose chords are the velocities [s].
     pub chord: f64,
     /// The angular block of each rigid body.
     spins: Vec<u32>,
 }
 
-impl State {
-    pub fn place(&self) -> Place<'_> {
-        Place {
+impl SceneState {
+    pub fn place(&self) -> ContactKinematics<'_> {
+        ContactKinematics {
             x: &self.x,
             rotations: &self.rotations,
             v: &self.v,
@@ -32,10 +34,10 @@ impl State {
     }
 
     /// The state moved by t along (dx, dv); rotations by the exponential.
-    pub fn moved(&self, dx: &[Vec3], dv: &[Vec3], t: f64) -> State {
+    pub fn moved(&self, dx: &[Vec3], dv: &[Vec3], t: f64) -> SceneState {
         let shift = |a: &[Vec3], d: &[Vec3]| a.iter().zip(d).map(|(a, d)| a + d * t).collect();
         let turned = self.rotations.iter().zip(&self.spins);
-        State {
+        SceneState {
             x: shift(&self.x, dx),
             v: shift(&self.v, dv),
             rotations: turned
@@ -52,7 +54,7 @@ pub struct Scene {
     pub name: &'static str,
     pub colliders: Vec<Collider>,
     pub laws: Laws,
-    pub state: State,
+    pub state: SceneState,
     pub angular: Vec<u32>,
     /// Numbers of colliders that are obstacles.
     pub worlds: Vec<u32>,
@@ -169,7 +171,7 @@ pub fn strip(size: [f64; 2], n: [u32; 2]) -> TriMesh {
 
 struct Making {
     colliders: Vec<Collider>,
-    state: State,
+    state: SceneState,
     angular: Vec<u32>,
     worlds: Vec<u32>,
     random: SplitMix,
@@ -179,7 +181,7 @@ impl Making {
     fn new(seed: u64) -> Self {
         Making {
             colliders: Vec::new(),
-            state: State {
+            state: SceneState {
                 x: Vec::new(),
                 rotations: Vec::new(),
                 v: Vec::new(),
@@ -193,7 +195,7 @@ impl Making {
         }
     }
 
-    fn add(&mut self, form: Form) {
+    fn add(&mut self, form: ColliderForm) {
         let id = self.colliders.len() as u32;
         self.colliders.push(Collider {
             id,
@@ -212,7 +214,7 @@ impl Making {
             self.state.x.push(p + shift + shake);
             self.state.v.push(vector(&mut self.random));
         }
-        self.add(Form::Body(Body {
+        self.add(ColliderForm::Body(ColliderBody {
             triangles: mesh.triangles.clone(),
             rods: Vec::new(),
             points: Points::nodes(first..first + count),
@@ -223,7 +225,7 @@ impl Making {
         }));
     }
 
-    /// The same mesh carried by four nodes each, the corners of a large tetrahedron.
+    /// The mesh carried by four nodes each, the corners of a large tetrahedron.
     fn embedded(&mut self, mesh: &TriMesh, shift: Vec3) {
         let first = self.state.x.len() as u32;
         let corners = [
@@ -249,7 +251,7 @@ impl Making {
             entries.extend((0..3).map(|k| (first + 1 + k as u32, b[k])));
         }
         let start = (0..=mesh.positions.len() as u32).map(|i| 4 * i).collect();
-        self.add(Form::Body(Body {
+        self.add(ColliderForm::Body(ColliderBody {
             triangles: mesh.triangles.clone(),
             rods: Vec::new(),
             points: Points::Weighted { start, entries },
@@ -269,7 +271,7 @@ impl Making {
         self.angular.push(block + 1);
         let rigid = self.state.rotations.len() as u32;
         self.state.rotations.push(Quat::from_scaled_axis(turn));
-        self.add(Form::Body(Body {
+        self.add(ColliderForm::Body(ColliderBody {
             triangles: mesh.triangles.clone(),
             rods: Vec::new(),
             points: Points::Rigid {
@@ -284,10 +286,10 @@ impl Making {
         }));
     }
 
-    fn obstacle(&mut self, form: Form, pose: Pose) {
+    fn obstacle(&mut self, form: ColliderForm, pose: Pose) {
         self.worlds.push(self.colliders.len() as u32);
         self.add(form);
-        let frame = Frame {
+        let frame = RigidFrame {
             pose,
             velocity: vector(&mut self.random),
             spin: vector(&mut self.random),
@@ -299,10 +301,10 @@ impl Making {
         Scene {
             name,
             colliders: self.colliders,
-            laws: Laws::uniform(Law {
+            laws: Laws::uniform(PairLaw {
                 mu: 0.6,
                 kinetic: Some(0.4),
-                ..Law::default()
+                ..PairLaw::default()
             }),
             state: self.state,
             angular: self.angular,
@@ -373,17 +375,17 @@ pub fn scenes() -> Vec<Scene> {
     let mut m = Making::new(6);
     m.soft(&ball, Vec3::zeros(), true, false);
     let mesh = sphere(0.3, 2);
-    let mesh = Mesh {
+    let mesh = ColliderMesh {
         triangles: mesh.triangles,
         vertices: mesh.positions,
         closed: true,
     };
-    m.obstacle(Form::Mesh(mesh), at(0.0, 0.05, -0.59));
+    m.obstacle(ColliderForm::Mesh(mesh), at(0.0, 0.05, -0.59));
     let plane = Shape::Plane {
         normal: Vec3::new(0.0, -0.6, -0.8),
         offset: -0.31,
     };
-    m.obstacle(Form::Shape(plane), Pose::default());
+    m.obstacle(ColliderForm::Shape(plane), Pose::default());
     list.push(m.done("a soft ball between obstacles"));
 
     let shapes = [
@@ -411,7 +413,7 @@ pub fn scenes() -> Vec<Scene> {
     let mut m = Making::new(7);
     for (i, shape) in shapes.into_iter().enumerate() {
         let x = 3.0 * i as f64;
-        m.obstacle(Form::Shape(shape), at(x, 0.0, 0.0));
+        m.obstacle(ColliderForm::Shape(shape), at(x, 0.0, 0.0));
         // Balls that meet the shape from all sides.
         for d in [Vec3::x(), Vec3::y(), Vec3::z(), -Vec3::x(), -Vec3::z()] {
             let pose = at(x, 0.0, 0.0);

@@ -4,7 +4,7 @@ use stiction_math::Vec3;
 
 use super::{Nearest, Shape};
 
-/// Where on a segment the signed distance is least.
+/// The point of a segment with the least signed distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EdgeMinimum {
     /// The place: 0 at the first end, 1 at the second.
@@ -15,7 +15,7 @@ pub struct EdgeMinimum {
 
 /// Halvings of the interval that holds the minimum.
 const HALVINGS: u32 = 40;
-/// How far above the least value the search on a torus may end, as a part of the length.
+/// Largest excess over the minimum at which the search on a torus ends, as a fraction of the length.
 const TOLERANCE: f64 = 0.01;
 
 impl Shape {
@@ -57,7 +57,7 @@ impl Shape {
         self.bisect(ends, (at - TOLERANCE).max(0.0), (at + TOLERANCE).min(1.0))
     }
 
-    /// How much smaller than [`Shape::edge_minimum`] the distance may be on a segment of this
+    /// Largest amount by which the distance may be below [`Shape::edge_minimum`] on a segment of this
     /// length [m].
     pub(super) fn edge_error(&self, length: f64) -> f64 {
         if self.is_convex() {

@@ -1,7 +1,7 @@
-//! Obstacles given by formula: plane, box, sphere, capsule, cylinder, cone and torus.
+//! Analytic shapes: plane, box, sphere, capsule, cylinder, cone and torus.
 //!
 //! [`Shape::nearest`] is the signed distance of a point, [`Shape::edge_minimum`] the deepest point
-//! of a segment, [`Shape::sharp_places`] where a segment passes its edges, [`Shape::points`] what of the shape itself can poke into a triangle. [`Moving`]
+//! of a segment, [`Shape::sharp_places`] where a segment passes its edges, [`Shape::points`] what of the shape itself can poke into a triangle. [`MovingSolid`]
 //! carries a [`Solid`] (such a shape, or a sampled mesh) from one pose to another and says when a point or a segment comes close to it;
 //! it may say so early, never late.
 
@@ -17,7 +17,7 @@ use stiction_math::elementary::{cos, hypot, sin};
 use stiction_math::{Quat, Vec3};
 
 pub use edge::EdgeMinimum;
-pub use moving::Moving;
+pub use moving::MovingSolid;
 pub use nearest::Nearest;
 pub use sharp::SharpPlace;
 pub use solid::Solid;
@@ -72,7 +72,7 @@ pub enum Shape {
     },
 }
 
-/// What is wrong with a shape.
+/// A defect of a shape.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum ShapeFault {
     /// A length is negative, zero where it must not be, or not finite.
@@ -127,7 +127,7 @@ impl Pose {
     }
 }
 
-/// How many points stand for a circle; the chord of neighbours is 0.4 radii, its sagitta 0.02.
+/// Number of points on a circle; the chord of neighbours is 0.4 radii, its sagitta 0.02.
 const CIRCLE: usize = 16;
 
 impl Shape {
@@ -251,8 +251,8 @@ impl Shape {
         z.map(|z| z.map(|z| Vec3::new(direction.x * scale, direction.y * scale, z)))
     }
 
-    /// How much farther along a unit `direction` a point of a rim lies than the closest of the
-    /// sixteen, at most [m].
+    /// Largest distance along a unit `direction` by which a point of a rim lies beyond the closest of
+    /// the sixteen [m].
     pub fn rim_excess(&self, direction: &Vec3) -> f64 {
         match *self {
             Shape::Cylinder { radius, .. } | Shape::Cone { radius, .. } => {

@@ -1,4 +1,4 @@
-//! A shape on its way, and when something comes close to it.
+//! A moving shape, and the time at which something comes close to it.
 //!
 //! Conservative advancement: the signed distance f of a point changes no faster than the point
 //! moves relative to the solid, because f is 1-Lipschitz (a sampled one: L-Lipschitz, see
@@ -14,7 +14,7 @@ use crate::collide::closest_point_on_triangle;
 
 /// Rounds of advancement after which the time reached is the answer.
 const ROUNDS: u32 = 256;
-/// The advancement stops when this part of the initial room is left.
+/// The advancement stops when this fraction of the initial distance is left.
 const LEAVE: f64 = 0.01;
 /// Bounds the rounding of a signed distance, as a multiple of 2⁻⁵² times the largest coordinate.
 const ROUNDING: f64 = 64.0;
@@ -22,7 +22,7 @@ const ROUNDING: f64 = 64.0;
 /// A shape that moves from a pose to another during a step: its origin along a straight line, its
 /// rotation about a fixed axis by the smaller angle, both evenly.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Moving {
+pub struct MovingSolid {
     /// The shape.
     pub shape: Solid,
     start: Pose,
@@ -31,7 +31,7 @@ pub struct Moving {
     turn: Vec3,
 }
 
-impl Moving {
+impl MovingSolid {
     /// A shape that goes from `start` to `end`.
     pub fn new(shape: impl Into<Solid>, start: Pose, end: Pose) -> Self {
         let shape = shape.into();
@@ -48,8 +48,8 @@ impl Moving {
         }
     }
 
-    /// The same motion without a turn of the shape about its own axis, which leaves its field as it
-    /// is; none if it does not turn, or turns otherwise. Points of the shape itself move with `self`.
+    /// This motion without the rotation of the shape about its own axis of symmetry, which does not
+    /// change its field; none if there is no such rotation. Points of the shape itself move with `self`.
     pub fn without_spin(&self) -> Option<Self> {
         let Solid::Shape(shape) = &self.shape else {
             return None;
@@ -102,14 +102,15 @@ impl Moving {
         })
     }
 
-    /// The same for the segment with ends `a` and `b`, each at the start and end of its motion.
+    /// Earliest time of contact with the segment with ends `a` and `b`, each at the start and end
+    /// of its motion.
     pub fn edge_impact(&self, a: &[Vec3; 2], b: &[Vec3; 2], d: f64) -> Option<f64> {
         let at = |x: &[Vec3; 2], t: f64| x[0] + (x[1] - x[0]) * t;
         // The middle and the Lipschitz bound settle most edges without a search.
-        let way = self.travel(&[*a, *b]) + 0.5 * (a[0] - b[0]).norm();
+        let travel = self.travel(&[*a, *b]) + 0.5 * (a[0] - b[0]).norm();
         let middle = self.start.invert(&(0.5 * (a[0] + b[0])));
-        let room = self.shape.clearance(&middle) - self.shape.slope() * way;
-        if room > d + self.rounding(&[*a, *b]) {
+        let clearance_left = self.shape.clearance(&middle) - self.shape.slope() * travel;
+        if clearance_left > d + self.rounding(&[*a, *b]) {
             return None;
         }
         self.advance(&[*a, *b], d, |pose, t| {
@@ -118,8 +119,8 @@ impl Moving {
         })
     }
 
-    /// The same for a triangle against a cylinder or cone, whose rims may reach between its edges.
-    /// None for other solids, which vertices, edges and [`Shape::points`] settle.
+    /// Earliest time of contact of a triangle with a cylinder or cone, whose rims may reach between its
+    /// edges. None for other solids, for which vertices, edges and [`Shape::points`] suffice.
     pub fn face_impact(&self, corners: &[[Vec3; 2]; 3], d: f64) -> Option<f64> {
         let Solid::Shape(shape) = &self.shape else {
             return None;
@@ -130,9 +131,9 @@ impl Moving {
         let [a, b, c] = corners.map(|x| x[0]);
         let middle = (a + b + c) / 3.0;
         let size = [a, b, c].map(|x| (x - middle).norm());
-        let way = self.travel(corners) + size[0].max(size[1]).max(size[2]);
-        let room = shape.nearest(&self.start.invert(&middle)).distance - way;
-        if room > d + self.rounding(corners) {
+        let travel = self.travel(corners) + size[0].max(size[1]).max(size[2]);
+        let clearance_left = shape.nearest(&self.start.invert(&middle)).distance - travel;
+        if clearance_left > d + self.rounding(corners) {
             return None;
         }
         self.advance(corners, d, |pose, t| {

@@ -1,8 +1,8 @@
 //! Places of a segment next to the sharp features of a shape.
 //!
-//! Where a segment lies along a face, its deepest "point" is a whole piece of it. The ends of that
-//! piece are where the segment passes an edge, a rim, the apex or an end of the core: there the
-//! distance to that feature has a minimum along the segment.
+//! If a segment lies along a face, its deepest "point" is a whole piece of it. The ends of that
+//! piece are at an edge, a rim, the apex or an end of the core: there the distance to that
+//! feature has a minimum along the segment.
 
 use stiction_math::Vec3;
 use stiction_math::elementary::hypot;
@@ -13,7 +13,7 @@ use crate::collide::edge_edge;
 /// Halvings of the interval that holds a minimum.
 const HALVINGS: u32 = 40;
 
-/// Where a segment is closest to a sharp feature of a shape.
+/// The point of a segment that is closest to a sharp feature of a shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SharpPlace {
     /// The number of the feature, from 1. A rim has two, for the two places where a chord crosses it.

@@ -7,10 +7,10 @@ use stiction_math::Vec3;
 use super::{EdgeMinimum, Nearest, Shape, SharpPlace};
 use crate::level_set::LevelSet;
 
-/// What a body can touch without a mesh. The words are those of [`Shape`] and [`LevelSet`].
+/// A solid without surface mesh for contact: an analytic [`Shape`] or a [`LevelSet`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Solid {
-    /// Given by formula.
+    /// An analytic shape.
     Shape(Shape),
     /// A mesh, sampled.
     LevelSet(Arc<LevelSet>),
@@ -56,7 +56,7 @@ impl Solid {
         }
     }
 
-    /// A bound on how fast the value changes along a way [1].
+    /// A bound on the rate of change of the value along a path [1].
     pub fn slope(&self) -> f64 {
         match self {
             Solid::Shape(_) => 1.0,
@@ -115,7 +115,7 @@ impl Solid {
         }
     }
 
-    /// A number that the value stays above by `slope` times the way [m].
+    /// A lower bound of the value less `slope` times the path length [m].
     pub fn clearance(&self, x: &Vec3) -> f64 {
         match self {
             Solid::Shape(shape) => shape.nearest(x).distance,
@@ -123,7 +123,7 @@ impl Solid {
         }
     }
 
-    /// The same for all points of a segment.
+    /// Least clearance of all points of a segment [m].
     pub(super) fn edge_clearance(&self, ends: &[Vec3; 2]) -> f64 {
         match self {
             Solid::Shape(shape) => {

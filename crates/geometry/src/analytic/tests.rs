@@ -2,7 +2,7 @@
 
 use stiction_math::{Quat, Vec3};
 
-use super::{Moving, Pose, Shape, ShapeFault};
+use super::{MovingSolid, Pose, Shape, ShapeFault};
 use crate::SplitMix;
 
 fn shapes() -> Vec<Shape> {
@@ -221,7 +221,7 @@ fn no_impact_is_missed_by_points_and_edges_of_moving_shapes() {
                 translation: t,
             };
             let turn = if case % 3 == 0 { 0.0 } else { 1.0 };
-            let moving = Moving::new(shape, pose(v(turn), v(0.5)), pose(v(turn), v(0.5)));
+            let moving = MovingSolid::new(shape, pose(v(turn), v(0.5)), pose(v(turn), v(0.5)));
             let a = [v(2.0), v(1.0)];
             let b = [v(2.0), v(1.0)];
             let d = 0.05;
@@ -319,7 +319,7 @@ fn a_turn_about_its_own_axis_does_not_change_when_a_shape_is_met() {
             rotation: Quat::from_scaled_axis(axis * 0.02) * up,
             translation: Vec3::new(0.01, 0.0, 0.0),
         };
-        let moving = Moving::new(shape, start, end);
+        let moving = MovingSolid::new(shape, start, end);
         let round = !matches!(shape, Shape::Plane { .. } | Shape::Box { .. });
         let Some(still) = moving.without_spin() else {
             assert!(!round, "{shape:?}");
@@ -336,7 +336,7 @@ fn a_turn_about_its_own_axis_does_not_change_when_a_shape_is_met() {
             rotation: Quat::from_scaled_axis(Vec3::x() * 0.02) * up,
             ..end
         };
-        let other = Moving::new(shape, start, tilted).without_spin();
+        let other = MovingSolid::new(shape, start, tilted).without_spin();
         assert_eq!(other.is_some(), matches!(shape, Shape::Sphere { .. }));
     }
 }

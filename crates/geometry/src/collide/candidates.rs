@@ -7,9 +7,9 @@ use stiction_math::Vec3;
 
 use super::bvh::ordered;
 use super::ccd::{self, CcdConfig, Pair};
-use super::surface::{Surface, SurfaceError, SweptSurface};
+use super::surface::{CollisionSurface, SurfaceError, SweptSurface};
 
-/// A pair of features that a filter is asked about, by their vertices.
+/// A pair of features that a filter accepts or rejects, by their vertices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Candidate {
     /// A vertex and the corners of a triangle.
@@ -25,7 +25,7 @@ pub enum Candidate {
 pub struct Candidates {
     /// Vertices `[p, a, b, c]` of a vertex and a face, sorted by vertex, then triangle.
     pub vertex_face: Vec<[u32; 4]>,
-    /// Two edges by their numbers ([`Surface::ends`] has their vertices), sorted by first, then second
+    /// Two edges by their numbers ([`CollisionSurface::ends`] has their vertices), sorted by first, then second
     /// edge. There are many of them: in hair, most of what detection holds.
     pub edge_edge: Vec<[u32; 2]>,
 }
@@ -80,7 +80,11 @@ impl Candidates {
     }
 
     /// Checks that there are positions for all vertices, and that `surface` has the edges.
-    pub(crate) fn check(&self, surface: &Surface, count: usize) -> Result<(), SurfaceError> {
+    pub(crate) fn check(
+        &self,
+        surface: &CollisionSurface,
+        count: usize,
+    ) -> Result<(), SurfaceError> {
         surface.check(count)?;
         if let Some(vertex) = highest(&self.vertex_face).filter(|v| *v as usize >= count) {
             return Err(SurfaceError::NoPosition { vertex, count });
@@ -179,7 +183,7 @@ fn edges_touch(a: &[u32; 2], b: &[u32; 2]) -> bool {
     (a[0] == b[0]) | (a[0] == b[1]) | (a[1] == b[0]) | (a[1] == b[1])
 }
 
-/// How far a step may go.
+/// The admissible fraction of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SafeStep {
     /// The largest provably safe fraction of the step, in [0, 1]; 1 if nothing is hit.
@@ -193,7 +197,7 @@ pub struct SafeStep {
 /// x + fraction (x′ − x), computed in floating point, keep the separation too.
 pub fn earliest_step(
     candidates: &Candidates,
-    surface: &Surface,
+    surface: &CollisionSurface,
     start: &[Vec3],
     end: &[Vec3],
     config: &CcdConfig,

@@ -4,7 +4,7 @@ use stiction_math::Vec3;
 
 use super::point_edge::{EdgeFeature, project};
 
-/// Where on two edges the closest points lie, first edge first.
+/// Features of two edges on which the closest points lie, first edge first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EdgeEdgeFeature(pub EdgeFeature, pub EdgeFeature);
 
@@ -17,7 +17,7 @@ pub struct EdgeEdge {
     pub separation: Vec3,
     /// Squared distance [m²]: the squared length of `separation`.
     pub squared: f64,
-    /// Where the closest points lie. Of parallel edges it names an end of one of them.
+    /// Features on which the closest points lie. Of parallel edges it names an end of one of them.
     pub feature: EdgeEdgeFeature,
 }
 

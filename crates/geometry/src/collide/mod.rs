@@ -1,7 +1,7 @@
 //! Collision detection that misses nothing: closest points, continuous collision detection,
 //! bounding volume hierarchies and the pairs of surface features that may touch.
 //!
-//! The files follow the data. [`Surface`] names the features and [`SweptSurface`] puts them into
+//! The files follow the data. [`CollisionSurface`] names the features and [`SweptSurface`] puts them into
 //! hierarchies of boxes ([`bvh`]); [`Candidates`] are the pairs whose boxes overlap;
 //! [`proximity()`] turns candidates into contacts and [`earliest_step`] into the largest safe
 //! step ([`ccd`]). Closest points of one pair of features are in [`point_edge()`],
@@ -29,7 +29,7 @@ pub use point_triangle::{
 };
 pub use predicates::{orient2d, orient3d};
 pub use proximity::{
-    Contact, ContactKind, proximity, proximity_as, proximity_within, proximity_within_as,
+    ProximityKind, ProximityPair, proximity, proximity_as, proximity_within, proximity_within_as,
 };
-pub use surface::{End, EndBox, Margin, Surface, SurfaceError, SweptSurface};
+pub use surface::{CollisionSurface, EndBox, EndPosition, Margin, SurfaceError, SweptSurface};
 pub use triangle_triangle::{segment_meets_triangle, triangles_intersect};

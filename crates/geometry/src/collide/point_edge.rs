@@ -2,7 +2,7 @@
 
 use stiction_math::Vec3;
 
-/// Where on an edge the closest point lies.
+/// The feature of an edge on which the closest point lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EdgeFeature {
     /// At end 0 or 1.
@@ -20,7 +20,7 @@ pub struct PointEdge {
     pub separation: Vec3,
     /// Squared distance [m²]: the squared length of `separation`.
     pub squared: f64,
-    /// Where the closest point lies.
+    /// The feature on which the closest point lies.
     pub feature: EdgeFeature,
 }
 
@@ -34,7 +34,7 @@ pub fn point_edge(p: &Vec3, ends: &[Vec3; 2]) -> PointEdge {
     project(&from_a, &from_b, &(ends[1] - ends[0]))
 }
 
-/// The same in relative vectors: from either end to the point, and along the edge.
+/// Closest point from relative vectors: from either end to the point, and along the edge.
 #[inline]
 pub(crate) fn project(from_a: &Vec3, from_b: &Vec3, edge: &Vec3) -> PointEdge {
     let length2 = edge.norm_squared();

@@ -4,7 +4,7 @@ use stiction_math::Vec3;
 
 use super::point_edge::{EdgeFeature, project};
 
-/// Where on a triangle the closest point lies.
+/// The feature of a triangle on which the closest point lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TriangleFeature {
     /// At corner 0, 1 or 2.
@@ -24,7 +24,7 @@ pub struct PointTriangle {
     pub separation: Vec3,
     /// Squared distance [m²]: the squared length of `separation`.
     pub squared: f64,
-    /// Where the closest point lies.
+    /// The feature on which the closest point lies.
     pub feature: TriangleFeature,
 }
 

@@ -14,11 +14,11 @@ use super::edge_edge::edge_edge;
 use super::normal::{edge_edge_normal, point_edge_normal, point_triangle_normal};
 use super::point_edge::{EdgeFeature, point_edge};
 use super::point_triangle::{TriangleFeature, point_triangle};
-use super::surface::{Surface, SurfaceError, SweptSurface};
+use super::surface::{CollisionSurface, SurfaceError, SweptSurface};
 
 /// Which features touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ContactKind {
+pub enum ProximityKind {
     /// Two vertices [p, q], p < q.
     VertexVertex,
     /// A vertex and an edge [p, a, b], a < b.
@@ -31,9 +31,9 @@ pub enum ContactKind {
 
 /// A pair of features within the distance. Kind and vertices name it for good.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Contact {
+pub struct ProximityPair {
     /// Which features.
-    pub kind: ContactKind,
+    pub kind: ProximityKind,
     /// Their vertices, first feature first; unused places repeat the last vertex.
     pub vertices: [u32; 4],
     /// Σ weights·positions is the vector from the closest point of the second feature to that
@@ -52,22 +52,22 @@ pub struct Contact {
 /// where features touch so closely that their distance does not tell; zero if it is not known.
 pub fn proximity(
     candidates: &Candidates,
-    surface: &Surface,
+    surface: &CollisionSurface,
     x: &[Vec3],
     distance: f64,
-    hint: impl Fn(ContactKind, &[u32; 4]) -> Vec3 + Sync,
-) -> Result<Vec<Contact>, SurfaceError> {
+    hint: impl Fn(ProximityKind, &[u32; 4]) -> Vec3 + Sync,
+) -> Result<Vec<ProximityPair>, SurfaceError> {
     proximity_as(candidates, surface, x, distance, hint, Some)
 }
 
-/// What `make` makes of each of them, in the same order: the contacts themselves are not stored.
+/// Collects `make` of every contact, in the same order: the contacts themselves are not stored.
 pub fn proximity_as<T: Send>(
     candidates: &Candidates,
-    surface: &Surface,
+    surface: &CollisionSurface,
     x: &[Vec3],
     distance: f64,
-    hint: impl Fn(ContactKind, &[u32; 4]) -> Vec3 + Sync,
-    make: impl Fn(Contact) -> Option<T> + Sync,
+    hint: impl Fn(ProximityKind, &[u32; 4]) -> Vec3 + Sync,
+    make: impl Fn(ProximityPair) -> Option<T> + Sync,
 ) -> Result<Vec<T>, SurfaceError> {
     check_distance(distance)?;
     candidates.check(surface, x.len())?;
@@ -94,19 +94,19 @@ pub fn proximity_within(
     x: &[Vec3],
     distance: f64,
     keep: impl Fn(Candidate) -> bool + Sync,
-    hint: impl Fn(ContactKind, &[u32; 4]) -> Vec3 + Sync,
-) -> Result<Vec<Contact>, SurfaceError> {
+    hint: impl Fn(ProximityKind, &[u32; 4]) -> Vec3 + Sync,
+) -> Result<Vec<ProximityPair>, SurfaceError> {
     proximity_within_as(s, x, distance, keep, hint, Some)
 }
 
-/// What `make` makes of each of them, in the same order: the contacts themselves are not stored.
+/// Collects `make` of every contact, in the same order: the contacts themselves are not stored.
 pub fn proximity_within_as<T: Clone + Send + Sync>(
     s: &SweptSurface,
     x: &[Vec3],
     distance: f64,
     keep: impl Fn(Candidate) -> bool + Sync,
-    hint: impl Fn(ContactKind, &[u32; 4]) -> Vec3 + Sync,
-    make: impl Fn(Contact) -> Option<T> + Sync,
+    hint: impl Fn(ProximityKind, &[u32; 4]) -> Vec3 + Sync,
+    make: impl Fn(ProximityPair) -> Option<T> + Sync,
 ) -> Result<Vec<T>, SurfaceError> {
     check_distance(distance)?;
     s.surface.check(x.len())?;
@@ -134,7 +134,7 @@ pub fn proximity_within_as<T: Clone + Send + Sync>(
     Ok(found)
 }
 
-/// What was found among the pairs of one task.
+/// Result of the pairs of one task.
 struct Task<T> {
     found: Found<T>,
     /// The place in the list of each full contact.
@@ -188,8 +188,8 @@ fn check_distance(distance: f64) -> Result<(), SurfaceError> {
 /// Makes the spheres a little larger than rounding could make them too small.
 const ROUNDING: f64 = 1.0 + 1e-12;
 
-/// What was found among some candidates: contacts of full kind, and the vertices of those that
-/// reduce to an edge or a point.
+/// Results of some candidates: contacts of full kind, and the vertices of those that reduce to an
+/// edge or a point.
 struct Found<T> {
     full: Vec<T>,
     sides: Vec<[u32; 3]>,
@@ -222,7 +222,7 @@ impl<T> Found<T> {
     }
 }
 
-/// Candidates that are looked at before what was found is put together: memory for both is short.
+/// Candidates per batch, after which results are combined, so that memory for both is short.
 const SLAB: usize = 1 << 18;
 
 fn gather<P: Sync, T: Send>(list: &[P], one: impl Fn(&P, &mut Found<T>) + Sync) -> Found<T> {
@@ -250,8 +250,8 @@ struct Near<'a, H, M> {
 
 impl<H, M, T> Near<'_, H, M>
 where
-    H: Fn(ContactKind, &[u32; 4]) -> Vec3 + Sync,
-    M: Fn(Contact) -> Option<T> + Sync,
+    H: Fn(ProximityKind, &[u32; 4]) -> Vec3 + Sync,
+    M: Fn(ProximityPair) -> Option<T> + Sync,
     T: Send,
 {
     /// The contacts of two vertices and of a vertex and an edge, each once.
@@ -292,9 +292,9 @@ where
                 out.side(v[0], v[1 + k], v[1 + (k + 1) % 3]);
             }
             TriangleFeature::Face => {
-                let kind = ContactKind::VertexFace;
+                let kind = ProximityKind::VertexFace;
                 let [wa, wb, wc] = near.weights;
-                out.full.extend((self.make)(Contact {
+                out.full.extend((self.make)(ProximityPair {
                     kind,
                     vertices: *v,
                     weights: [1.0, -wa, -wb, -wc],
@@ -326,9 +326,9 @@ where
             (End(i), Interior) => out.side(v[i as usize], v[2], v[3]),
             (Interior, End(j)) => out.side(v[2 + j as usize], v[0], v[1]),
             (Interior, Interior) => {
-                let kind = ContactKind::EdgeEdge;
+                let kind = ProximityKind::EdgeEdge;
                 let [wa, wb] = near.weights;
-                out.full.extend((self.make)(Contact {
+                out.full.extend((self.make)(ProximityPair {
                     kind,
                     vertices: *v,
                     weights: [wa[0], wa[1], -wb[0], -wb[1]],
@@ -339,14 +339,14 @@ where
         }
     }
 
-    fn vertex_edge(&self, p: u32, a: u32, b: u32) -> Contact {
+    fn vertex_edge(&self, p: u32, a: u32, b: u32) -> ProximityPair {
         let (x, hint) = (self.x, self.hint);
         let vertices = [p, a, b, b];
         let ends = [x[a as usize], x[b as usize]];
         let near = point_edge(&x[p as usize], &ends);
-        let kind = ContactKind::VertexEdge;
+        let kind = ProximityKind::VertexEdge;
         let [wa, wb] = near.weights;
-        Contact {
+        ProximityPair {
             kind,
             vertices,
             weights: [1.0, -wa, -wb, 0.0],
@@ -355,13 +355,13 @@ where
         }
     }
 
-    fn vertex_vertex(&self, p: u32, q: u32) -> Contact {
+    fn vertex_vertex(&self, p: u32, q: u32) -> ProximityPair {
         let (x, hint) = (self.x, self.hint);
         let vertices = [p, q, q, q];
         let at = x[q as usize];
         let separation = x[p as usize] - at;
-        let kind = ContactKind::VertexVertex;
-        Contact {
+        let kind = ProximityKind::VertexVertex;
+        ProximityPair {
             kind,
             vertices,
             weights: [1.0, -1.0, 0.0, 0.0],

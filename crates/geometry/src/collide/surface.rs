@@ -7,13 +7,13 @@ use rayon::prelude::*;
 use stiction_math::{Vec3, prefetch};
 
 use super::bvh::{
-    Bound, BvhError, Groups, Hull, Leaves, MIXED, Padded, Pairs, Row, Tree, WIDTH, Wide,
+    Aabb32, BvhError, Groups, Hull, Leaves, MIXED, Padded, Pairs, Row, Tree, WIDTH, Wide,
     WideMoving, along_curve, bound_together, leaf,
 };
 
 /// The features of a surface. Indices name entries of the position array.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Surface {
+pub struct CollisionSurface {
     vertices: Vec<u32>,
     edges: Vec<[u32; 2]>,
     triangles: Vec<[u32; 3]>,
@@ -21,7 +21,7 @@ pub struct Surface {
     groups: Arc<[u32]>,
 }
 
-/// Why a surface cannot be used.
+/// Reason for which a surface cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum SurfaceError {
     /// A triangle or edge names a vertex twice.
@@ -62,7 +62,7 @@ pub enum SurfaceError {
     Tree(#[from] BvhError),
 }
 
-impl Surface {
+impl CollisionSurface {
     /// The surface of the triangles with all their edges, and further edges that belong to no
     /// triangle (rods).
     pub fn new(triangles: &[[u32; 3]], rods: &[[u32; 2]]) -> Result<Self, SurfaceError> {
@@ -91,7 +91,7 @@ impl Surface {
         let mut vertices: Vec<u32> = edges.iter().flatten().copied().collect();
         vertices.sort_unstable();
         vertices.dedup();
-        Ok(Surface {
+        Ok(CollisionSurface {
             vertices,
             edges,
             triangles: triangles.to_vec(),
@@ -99,7 +99,7 @@ impl Surface {
         })
     }
 
-    /// The same surface with a group for each position, or [`Surface::NO_GROUP`]. Candidates leave out
+    /// This surface with a group for each position, or [`CollisionSurface::NO_GROUP`]. Candidates omit
     /// pairs of features of one group as far as groups are apart in the hierarchies; which of
     /// those around others are met all the same is up to the caller's filter. The vertices of a
     /// feature must be of one group.
@@ -115,7 +115,7 @@ impl Surface {
         self.groups.get(vertex as usize).copied().unwrap_or(MIXED)
     }
 
-    /// The same surface with vertices that may belong to no edge or triangle (particles): they are
+    /// This surface with vertices that may belong to no edge or triangle (particles): they are
     /// paired with faces.
     pub fn with_points(mut self, points: &[u32]) -> Self {
         self.vertices.extend(points);
@@ -162,10 +162,10 @@ impl Surface {
     }
 }
 
-/// How far from each other features may be for their boxes to overlap all the same.
+/// Distance between features up to which their boxes overlap.
 #[derive(Clone, Copy, Debug)]
 pub enum Margin<'a> {
-    /// The same distance for all [m].
+    /// One distance for all [m].
     Same(f64),
     /// A distance for each vertex [m]; for two features, the mean of the distances of any vertex
     /// of the one and any of the other.
@@ -206,11 +206,11 @@ impl Margin<'_> {
 /// A surface with hierarchies over the boxes that its features sweep during a step.
 #[derive(Clone, Debug)]
 pub struct SweptSurface {
-    pub(crate) surface: Arc<Surface>,
+    pub(crate) surface: Arc<CollisionSurface>,
     /// The features in the order of space: vertices along a curve, edges and triangles in the slots
     /// of their trees. Edges and triangles name their vertices by their places in that order, so
     /// that neighbours in space are neighbours in memory.
-    pub(crate) slots: Surface,
+    pub(crate) slots: CollisionSurface,
     forest: Kind,
     /// Groups of the features in these slots.
     apart: Apart,
@@ -225,7 +225,7 @@ struct Apart {
 }
 
 impl Apart {
-    fn new(surface: &Surface, slots: &Surface) -> Self {
+    fn new(surface: &CollisionSurface, slots: &CollisionSurface) -> Self {
         if surface.groups.iter().all(|g| *g == MIXED) {
             return Apart::default();
         }
@@ -238,12 +238,12 @@ impl Apart {
     }
 }
 
-/// What is kept of the ways of features.
+/// Representation of the trajectories of features.
 #[derive(Clone, Debug)]
 enum Kind {
     /// The box around all of it: best for what moves less than it is long.
     Swept(Forest<Wide>),
-    /// Boxes at the start and at the end, compared as those see them who move along: twice the
+    /// Boxes at the start and at the end, compared in the co-moving frame: twice the
     /// memory, and what moves far together meets no more than at rest.
     Moving(Forest<WideMoving>),
 }
@@ -253,7 +253,7 @@ enum Kind {
 struct Forest<R: Row> {
     edges: Tree<R>,
     triangles: Tree<R>,
-    /// The way of each vertex in the order of space. It bounds edges and triangles, and vertices ask
+    /// The trajectory of each vertex in the order of space. It bounds edges and triangles, and vertices ask
     /// the tree of triangles with it: a tree of their own would have no use.
     paths: Vec<R::One>,
 }
@@ -284,30 +284,30 @@ impl SweptSurface {
     /// paths come within `margin` [m] of each other (with the same margin on both surfaces) have
     /// overlapping boxes. Pass the same positions twice for a surface at rest.
     pub fn build<'a>(
-        surface: impl Into<Arc<Surface>>,
+        surface: impl Into<Arc<CollisionSurface>>,
         start: &[Vec3],
-        end: &[impl End],
+        end: &[impl EndPosition],
         margin: impl Into<Margin<'a>>,
     ) -> Result<Self, SurfaceError> {
         Self::of_kind(surface.into(), start, end, margin.into(), Kind::Swept)
     }
 
-    /// The same for what moves farther than it is long: two features have overlapping boxes whose
-    /// paths come within `margin` at one time, and few that move together otherwise. Which others do
-    /// depends on the hierarchies.
+    /// Candidates for features that move farther than their size: two features have overlapping boxes
+    /// whose paths come within `margin` at one time, and few that move together otherwise. Which others
+    /// do depends on the hierarchies.
     pub fn build_moving<'a>(
-        surface: impl Into<Arc<Surface>>,
+        surface: impl Into<Arc<CollisionSurface>>,
         start: &[Vec3],
-        end: &[impl End],
+        end: &[impl EndPosition],
         margin: impl Into<Margin<'a>>,
     ) -> Result<Self, SurfaceError> {
         Self::of_kind(surface.into(), start, end, margin.into(), Kind::Moving)
     }
 
     fn of_kind<R: Row>(
-        surface: Arc<Surface>,
+        surface: Arc<CollisionSurface>,
         start: &[Vec3],
-        end: &[impl End],
+        end: &[impl EndPosition],
         margin: Margin,
         kind: impl Fn(Forest<R>) -> Kind,
     ) -> Result<Self, SurfaceError> {
@@ -320,11 +320,11 @@ impl SweptSurface {
         })
     }
 
-    /// The same for new positions, keeping the trees. On an error nothing changes.
+    /// Sets new positions, keeping the trees. On an error nothing changes.
     pub fn refit<'a>(
         &mut self,
         start: &[Vec3],
-        end: &[impl End],
+        end: &[impl EndPosition],
         margin: impl Into<Margin<'a>>,
     ) -> Result<(), SurfaceError> {
         self.surface.check(start.len().min(end.len()))?;
@@ -392,13 +392,13 @@ impl SweptSurface {
         each_kind!(&self.forest, |f| f.triangles.items())
     }
 
-    /// Hierarchies of boxes around whole ways.
+    /// Hierarchies of boxes around whole trajectories.
     fn around(&self) -> Forest<Wide> {
         let paths: Vec<Padded> = match &self.forest {
             Kind::Swept(f) => f.paths.clone(),
             Kind::Moving(f) => f.paths.iter().map(|p| p.start.union(&p.end)).collect(),
         };
-        let Surface {
+        let CollisionSurface {
             edges, triangles, ..
         } = &self.slots;
         Forest {
@@ -412,12 +412,11 @@ impl SweptSurface {
     }
 
     /// The features.
-    pub fn surface(&self) -> &Surface {
+    pub fn surface(&self) -> &CollisionSurface {
         &self.surface
     }
 
-    /// How much the trees have lost since they were built, see [`Bvh::degradation`]; the worse
-    /// of the two.
+    /// Degradation of the trees since they were built, see [`Bvh::degradation`]; the worse of the two.
     pub fn degradation(&self) -> f64 {
         each_kind!(&self.forest, |f| {
             f.edges.degradation().max(f.triangles.degradation())
@@ -426,7 +425,7 @@ impl SweptSurface {
 
     /// Memory of the trees [bytes].
     pub fn bytes(&self) -> usize {
-        let Surface {
+        let CollisionSurface {
             vertices,
             edges,
             triangles,
@@ -446,11 +445,11 @@ impl SweptSurface {
 impl<R: Row> Forest<R> {
     /// The features in the order of space, and their hierarchies.
     fn build(
-        surface: &Surface,
+        surface: &CollisionSurface,
         start: &[Vec3],
-        end: &[impl End],
+        end: &[impl EndPosition],
         margin: Margin,
-    ) -> Result<(Surface, Self), SurfaceError> {
+    ) -> Result<(CollisionSurface, Self), SurfaceError> {
         surface.check(start.len().min(end.len()))?;
         let mut paths: Vec<R::One> = Vec::new();
         set_paths(&surface.vertices, start, end, margin, &mut paths)?;
@@ -465,7 +464,7 @@ impl<R: Row> Forest<R> {
         }
         let (edges, edge_slots) = tree::<R, 2>(&surface.edges, &place, &paths, &range)?;
         let (triangles, triangle_slots) = tree::<R, 3>(&surface.triangles, &place, &paths, &range)?;
-        let slots = Surface {
+        let slots = CollisionSurface {
             vertices,
             edges: edge_slots,
             triangles: triangle_slots,
@@ -481,9 +480,9 @@ impl<R: Row> Forest<R> {
 
     fn refit(
         &mut self,
-        slots: &Surface,
+        slots: &CollisionSurface,
         start: &[Vec3],
-        end: &[impl End],
+        end: &[impl EndPosition],
         margin: Margin,
     ) -> Result<(), SurfaceError> {
         set_paths(&slots.vertices, start, end, margin, &mut self.paths)?;
@@ -504,7 +503,7 @@ fn tree<R: Row, const N: usize>(
     features: &[[u32; N]],
     place: &[u32],
     paths: &[R::One],
-    range: &Bound,
+    range: &Aabb32,
 ) -> Result<(Tree<R>, Vec<[u32; N]>), SurfaceError> {
     let placed = |f: &[u32; N]| f.map(|v| place[v as usize]);
     let items = along_curve(features.len(), range, |i| {
@@ -585,23 +584,23 @@ fn around<H: Hull, const N: usize>(paths: &[H], slots: &[u32; N]) -> H {
     all
 }
 
-/// How many entries ahead memory is asked for.
+/// Number of entries that are prefetched.
 const AHEAD: usize = 24;
 
-/// Where a vertex ends: at a place, or somewhere in a box.
-pub trait End: Sync {
-    /// The lowest and the highest corner of where it may end [m].
+/// End position of a vertex: a point, or any point of a box.
+pub trait EndPosition: Sync {
+    /// The lowest and the highest corner of the possible end positions [m].
     fn corners(&self) -> [Vec3; 2];
 }
 
-impl End for Vec3 {
+impl EndPosition for Vec3 {
     #[inline]
     fn corners(&self) -> [Vec3; 2] {
         [*self; 2]
     }
 }
 
-impl End for [Vec3; 2] {
+impl EndPosition for [Vec3; 2] {
     #[inline]
     fn corners(&self) -> [Vec3; 2] {
         *self
@@ -623,18 +622,18 @@ impl EndBox {
     }
 }
 
-impl End for EndBox {
+impl EndPosition for EndBox {
     #[inline]
     fn corners(&self) -> [Vec3; 2] {
         self.0.map(|corner| Vec3::from(corner.map(f64::from)))
     }
 }
 
-/// Sets the way of each vertex. On an error `paths` is not to be used.
+/// Sets the trajectory of each vertex. On an error `paths` is not to be used.
 fn set_paths<H: Hull>(
     vertices: &[u32],
     start: &[Vec3],
-    end: &[impl End],
+    end: &[impl EndPosition],
     margin: Margin,
     paths: &mut Vec<H>,
 ) -> Result<(), SurfaceError> {
@@ -654,7 +653,7 @@ fn set_paths<H: Hull>(
                 Margin::Same(m) => m,
                 Margin::Each(all) => all[*v as usize],
             };
-            *path = H::way(a, [&b, &c], 0.5 * margin);
+            *path = H::path(a, [&b, &c], 0.5 * margin);
         }
         zero == 0.0
     };

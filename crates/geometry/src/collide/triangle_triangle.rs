@@ -54,11 +54,11 @@ pub fn segment_meets_triangle(s: &[Vec3; 2], t: &[Vec3; 3]) -> bool {
     o.iter().all(|o| *o >= 0) || o.iter().all(|o| *o <= 0)
 }
 
-/// The same if both ends lie in the plane of the triangle, or if the triangle has no area.
+/// Intersection test if both ends lie in the plane of the triangle, or if the triangle has no area.
 fn coplanar(s: &[Vec3; 2], t: &[Vec3; 3]) -> bool {
     let flat = |p: &Vec3, k: usize| [p[(k + 1) % 3], p[(k + 2) % 3]];
     // Whether projections settle it: not if a triangle without area leaves the segment free to
-    // pass beside it in space. Then the triangle is the union of its edges.
+    // pass next to it in space. Then the triangle is the union of its edges.
     let has_area = (0..3).any(|k| orient2d(flat(&t[0], k), flat(&t[1], k), flat(&t[2], k)) != 0);
     if !has_area {
         return (0..3).any(|i| segments_meet(s, &[t[i], t[(i + 1) % 3]]));

@@ -2,7 +2,7 @@
 
 use stiction_math::Vec3;
 
-use super::{Elements, Finding, FindingKind, MAX_LISTED, Severity};
+use super::{Finding, FindingElements, FindingKind, MAX_LISTED, Severity};
 use crate::bounds::Aabb;
 use crate::inside::InsideTest;
 use crate::mesh::{TetMesh, TriMesh};
@@ -25,7 +25,7 @@ const PLAUSIBLE_SIZE: [f64; 2] = [1e-3, 100.0];
 pub(super) struct Examination<'a, const N: usize> {
     positions: &'a [Vec3],
     elements: &'a [[u32; N]],
-    name: fn(Vec<u32>) -> Elements,
+    name: fn(Vec<u32>) -> FindingElements,
     finite: Vec<bool>,
     findings: Vec<Finding>,
 }
@@ -34,7 +34,7 @@ impl<'a, const N: usize> Examination<'a, N> {
     pub fn new(
         positions: &'a [Vec3],
         elements: &'a [[u32; N]],
-        name: fn(Vec<u32>) -> Elements,
+        name: fn(Vec<u32>) -> FindingElements,
     ) -> Self {
         let is_finite = |p: &Vec3| p.iter().all(|x| x.is_finite());
         Examination {
@@ -67,7 +67,7 @@ impl<'a, const N: usize> Examination<'a, N> {
         self.list(
             Error,
             Kind::NonFiniteVertex,
-            (Elements::Vertices, bad_vertices),
+            (FindingElements::Vertices, bad_vertices),
             "has a coordinate that is not finite",
             "repair or remove the vertex in the program that wrote the mesh",
         );
@@ -89,7 +89,7 @@ impl<'a, const N: usize> Examination<'a, N> {
         self.list(
             Error,
             Kind::IsolatedVertex,
-            (Elements::Vertices, indices(used.iter().map(|u| !u))),
+            (FindingElements::Vertices, indices(used.iter().map(|u| !u))),
             "belongs to no element and would have no mass",
             "delete loose vertices",
         );
@@ -98,14 +98,14 @@ impl<'a, const N: usize> Examination<'a, N> {
         self.list(
             Warning,
             Kind::DuplicateVertices,
-            (Elements::Vertices, exact),
+            (FindingElements::Vertices, exact),
             "lies exactly on an earlier vertex",
             "merge vertices by distance, or the mesh will come apart there",
         );
         self.list(
             Warning,
             Kind::NearbyVertices,
-            (Elements::Vertices, nearby),
+            (FindingElements::Vertices, nearby),
             "lies within a millionth of the mesh's size from an earlier vertex",
             "merge vertices by distance, or move them apart",
         );
@@ -204,7 +204,7 @@ impl<'a, const N: usize> Examination<'a, N> {
         self.list(
             Warning,
             Kind::InconsistentOrientation,
-            (Elements::Triangles, flipped),
+            (FindingElements::Triangles, flipped),
             "is oriented against a neighbour",
             "recalculate normals so that neighbours face the same side",
         );
@@ -212,7 +212,7 @@ impl<'a, const N: usize> Examination<'a, N> {
         self.list(
             Note,
             Kind::OpenBoundary,
-            (Elements::Edges, open),
+            (FindingElements::Edges, open),
             "has a triangle on one side only: the surface is open",
             "fine for cloth; close the holes if it should enclose a volume",
         );
@@ -235,7 +235,7 @@ impl<'a, const N: usize> Examination<'a, N> {
         self.list(
             Error,
             Kind::NonManifoldFace,
-            (Elements::Faces, crowded),
+            (FindingElements::Faces, crowded),
             "belongs to more than two tetrahedra, which must overlap",
             "delete the overlapping tetrahedra",
         );
@@ -253,14 +253,14 @@ impl<'a, const N: usize> Examination<'a, N> {
         self.list(
             Error,
             Kind::NonManifoldEdge,
-            (Elements::Edges, crowded),
+            (FindingElements::Edges, crowded),
             "has more than two triangles, so that no bending angle exists there",
             "split the surface there; join several sheets with attachments instead",
         );
         self.list(
             Warning,
             Kind::NonManifoldVertex,
-            (Elements::Vertices, pinched),
+            (FindingElements::Vertices, pinched),
             "joins parts of the surface in a single point",
             "duplicate the vertex to separate the parts, or join them along an edge",
         );
@@ -301,7 +301,7 @@ impl<'a, const N: usize> Examination<'a, N> {
         self.list(
             Warning,
             Kind::InwardOrientation,
-            (Elements::Triangles, wrong),
+            (FindingElements::Triangles, wrong),
             "and the closed surface it belongs to face inwards",
             "flip the normals of that part",
         );
@@ -418,7 +418,7 @@ impl<'a, const N: usize> Examination<'a, N> {
         self.findings.push(Finding {
             severity,
             kind,
-            elements: Elements::Mesh,
+            elements: FindingElements::Mesh,
             count: 0,
             message,
             remedy,
@@ -431,7 +431,7 @@ impl<'a, const N: usize> Examination<'a, N> {
         &mut self,
         severity: Severity,
         kind: Kind,
-        (name, mut items): (fn(Vec<T>) -> Elements, Vec<T>),
+        (name, mut items): (fn(Vec<T>) -> FindingElements, Vec<T>),
         fault: &str,
         remedy: &'static str,
     ) {

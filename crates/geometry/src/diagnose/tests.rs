@@ -80,7 +80,7 @@ fn non_finite_vertex() {
     m.positions[8].x = f64::INFINITY;
     let f = m.diagnose().remove(0);
     assert_eq!(f.kind, Kind::NonFiniteVertex);
-    assert_eq!(f.elements, Elements::Vertices(vec![4, 8]));
+    assert_eq!(f.elements, FindingElements::Vertices(vec![4, 8]));
     assert!(f.message.contains("vertices 4, 8"));
     let mut solid = block();
     solid.positions[0].y = f64::NAN;
@@ -92,7 +92,7 @@ fn index_out_of_range() {
     let mut m = cube();
     m.triangles.push([0, 1, 8]);
     let f = expect(m.diagnose(), &[Kind::IndexOutOfRange]);
-    assert_eq!(f.elements, Elements::Triangles(vec![12]));
+    assert_eq!(f.elements, FindingElements::Triangles(vec![12]));
     let mut solid = block();
     solid.tets.push([0, 1, 2, 99]);
     let f = expect(solid.diagnose(), &[Kind::IndexOutOfRange]);
@@ -107,7 +107,7 @@ fn isolated_vertex() {
     let mut m = cube();
     m.positions.push(Vec3::zeros());
     let f = expect(m.diagnose(), &[Kind::IsolatedVertex]);
-    assert_eq!(f.elements, Elements::Vertices(vec![8]));
+    assert_eq!(f.elements, FindingElements::Vertices(vec![8]));
     assert_eq!(f.severity, Severity::Error);
 }
 
@@ -120,14 +120,14 @@ fn duplicate_and_nearby_vertices() {
         m.diagnose(),
         &[Kind::DuplicateVertices, Kind::SeveralComponents],
     );
-    assert_eq!(f.elements, Elements::Vertices(vec![8, 10, 12, 14]));
+    assert_eq!(f.elements, FindingElements::Vertices(vec![8, 10, 12, 14]));
     let mut m = cube();
     m.append(&moved(cube(), 1.0, 1.0 + 1e-7)).unwrap();
     let f = expect(
         m.diagnose(),
         &[Kind::NearbyVertices, Kind::SeveralComponents],
     );
-    assert_eq!(f.elements, Elements::Vertices(vec![8, 10, 12, 14]));
+    assert_eq!(f.elements, FindingElements::Vertices(vec![8, 10, 12, 14]));
     let mut m = cube();
     m.append(&moved(cube(), 1.0, 1.0 + 1e-5)).unwrap();
     expect(m.diagnose(), &[Kind::SeveralComponents]);
@@ -160,7 +160,7 @@ fn nearby_vertices_agree_with_brute_force() {
     let all = m.diagnose();
     let found = all.iter().find(|f| f.kind == Kind::NearbyVertices).unwrap();
     assert_eq!(found.count, slow.len());
-    let first = Elements::Vertices(slow[..MAX_LISTED.min(slow.len())].to_vec());
+    let first = FindingElements::Vertices(slow[..MAX_LISTED.min(slow.len())].to_vec());
     assert_eq!(found.elements, first);
 }
 
@@ -177,7 +177,7 @@ fn degenerate_and_poor_elements() {
             Kind::NonManifoldEdge,
         ],
     );
-    assert_eq!(f.elements, Elements::Triangles(vec![8]));
+    assert_eq!(f.elements, FindingElements::Triangles(vec![8]));
     let needle = |height: f64| TriMesh {
         positions: vec![
             Vec3::zeros(),
@@ -217,7 +217,7 @@ fn inverted_tet() {
     let mut m = block();
     m.tets[4].swap(0, 1);
     let f = expect(m.diagnose(), &[Kind::InvertedTet]);
-    assert_eq!(f.elements, Elements::Tets(vec![4]));
+    assert_eq!(f.elements, FindingElements::Tets(vec![4]));
     assert_eq!(f.severity, Severity::Error);
 }
 
@@ -228,12 +228,12 @@ fn duplicate_element() {
         .push([m.tets[2][1], m.tets[2][2], m.tets[2][0], m.tets[2][3]]);
     let f = m.diagnose();
     let f = f.iter().find(|f| f.kind == Kind::DuplicateElement).unwrap();
-    assert_eq!(f.elements, Elements::Tets(vec![6]));
+    assert_eq!(f.elements, FindingElements::Tets(vec![6]));
     let mut m = cube();
     m.triangles.push(m.triangles[0]);
     let f = m.diagnose();
     let f = f.iter().find(|f| f.kind == Kind::DuplicateElement).unwrap();
-    assert_eq!(f.elements, Elements::Triangles(vec![12]));
+    assert_eq!(f.elements, FindingElements::Triangles(vec![12]));
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn non_manifold_edge() {
     m.positions.push(Vec3::new(0.2, 0.0, 0.5));
     m.triangles.push([4, 5, 9]);
     let f = expect(m.diagnose(), &[Kind::NonManifoldEdge, Kind::OpenBoundary]);
-    assert_eq!(f.elements, Elements::Edges(vec![[4, 5]]));
+    assert_eq!(f.elements, FindingElements::Edges(vec![[4, 5]]));
     assert!(f.message.starts_with("edge (4, 5) has more than two"));
 }
 
@@ -269,7 +269,7 @@ fn non_manifold_face() {
     m.tets.push([0, 1, 2, 4]);
     let f = m.diagnose();
     let f = f.iter().find(|f| f.kind == Kind::NonManifoldFace).unwrap();
-    assert_eq!(f.elements, Elements::Faces(vec![[0, 1, 2]]));
+    assert_eq!(f.elements, FindingElements::Faces(vec![[0, 1, 2]]));
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn non_manifold_vertex() {
         triangles: vec![[0, 4, 1], [4, 2, 3]],
     };
     let f = expect(m.diagnose(), &[Kind::NonManifoldVertex, Kind::OpenBoundary]);
-    assert_eq!(f.elements, Elements::Vertices(vec![4]));
+    assert_eq!(f.elements, FindingElements::Vertices(vec![4]));
 
     // Two tetrahedra that share one vertex.
     let solid = TetMesh {
@@ -298,7 +298,7 @@ fn non_manifold_vertex() {
         tets: vec![[0, 1, 2, 3], [0, 5, 4, 6]],
     };
     let f = expect(solid.diagnose(), &[Kind::NonManifoldVertex]);
-    assert_eq!(f.elements, Elements::Vertices(vec![0]));
+    assert_eq!(f.elements, FindingElements::Vertices(vec![0]));
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn inconsistent_orientation() {
         m.diagnose(),
         &[Kind::InconsistentOrientation, Kind::OpenBoundary],
     );
-    let Elements::Triangles(named) = &f.elements else {
+    let FindingElements::Triangles(named) = &f.elements else {
         unreachable!("triangles are named");
     };
     assert!(named.contains(&0));
@@ -320,8 +320,8 @@ fn inward_orientation_but_not_of_cavities() {
     let mut m = cube();
     m.flip();
     let f = expect(m.diagnose(), &[Kind::InwardOrientation]);
-    assert_eq!(f.elements, Elements::Triangles(vec![0]));
-    // The flipped cube as the cavity of a larger one is right, beside it wrong.
+    assert_eq!(f.elements, FindingElements::Triangles(vec![0]));
+    // The flipped cube as the cavity of a larger one is right, next to it wrong.
     let mut hollow = moved(cube(), 3.0, 0.0);
     hollow.append(&m).unwrap();
     expect(hollow.diagnose(), &[Kind::SeveralComponents]);
@@ -331,7 +331,7 @@ fn inward_orientation_but_not_of_cavities() {
         pair.diagnose(),
         &[Kind::InwardOrientation, Kind::SeveralComponents],
     );
-    assert_eq!(f.elements, Elements::Triangles(vec![12]));
+    assert_eq!(f.elements, FindingElements::Triangles(vec![12]));
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn open_boundary_is_a_note_with_a_count() {
     let f = expect(m.build().unwrap().diagnose(), &[Kind::OpenBoundary]);
     assert_eq!(f.severity, Severity::Note);
     assert_eq!(f.count, 40);
-    let Elements::Edges(listed) = &f.elements else {
+    let FindingElements::Edges(listed) = &f.elements else {
         unreachable!("edges are named");
     };
     assert_eq!(listed.len(), MAX_LISTED);

@@ -1,4 +1,4 @@
-//! How far a triangle and a tetrahedron overlap.
+//! Overlap of a triangle and a tetrahedron.
 
 use stiction_math::Vec3;
 

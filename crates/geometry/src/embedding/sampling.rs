@@ -1,8 +1,8 @@
 //! The fraction of a tetrahedron that lies inside the surface, by sampling.
 //!
-//! The winding number is computed once per tetrahedron, at a reference point. On the way from
-//! there to a sample it changes by one at every crossing of the surface, and since the way stays
-//! in the tetrahedron, only the few triangles that meet it need to be looked at.
+//! The winding number is computed once per tetrahedron, at a reference point. On the segment from
+//! there to a sample it changes by one at every crossing of the surface, and since the segment stays
+//! in the tetrahedron, only the few triangles that meet it are tested.
 
 use stiction_math::Vec3;
 
@@ -63,7 +63,7 @@ impl<'a> Sampler<'a> {
         f64::from(count).max(0.5) / f64::from(n).powi(3)
     }
 
-    /// How the winding number changes on the way from the reference point to p.
+    /// Change of the winding number on the segment from the reference point to p.
     fn change(&self, p: &Vec3) -> f64 {
         let crossings = self.contacts.iter().map(|c| {
             let nodes = self.surface.triangles[c.triangle as usize];
@@ -73,9 +73,9 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// −1 if the way from p to q leaves through the front of a triangle, +1 if it enters, 0 if it
+/// −1 if the segment from p to q leaves through the front of a triangle, +1 if it enters, 0 if it
 /// passes by. Each edge is judged in the order of its vertex numbers, so the two triangles
-/// beside it always agree on which side the way passes, and exactly one of them is crossed. (Ways
+/// next to it always agree on which side the segment passes, and exactly one of them is crossed. (Segments
 /// through a vertex may be miscounted; random samples do not meet one.)
 fn crossing(surface: &TriMesh, nodes: [u32; 3], p: &Vec3, q: &Vec3) -> f64 {
     let x = nodes.map(|v| surface.positions[v as usize]);
@@ -85,12 +85,12 @@ fn crossing(surface: &TriMesh, nodes: [u32; 3], p: &Vec3, q: &Vec3) -> f64 {
     if from == to {
         return 0.0;
     }
-    let way = q - p;
+    let segment = q - p;
     let left = |i: usize, j: usize| {
         if nodes[i] < nodes[j] {
-            way.cross(&(x[i] - p)).dot(&(x[j] - p)) >= 0.0
+            segment.cross(&(x[i] - p)).dot(&(x[j] - p)) >= 0.0
         } else {
-            way.cross(&(x[j] - p)).dot(&(x[i] - p)) < 0.0
+            segment.cross(&(x[j] - p)).dot(&(x[i] - p)) < 0.0
         }
     };
     let first = left(0, 1);

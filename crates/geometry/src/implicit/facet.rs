@@ -16,7 +16,7 @@ use crate::collide::{TriangleFeature, point_triangle};
 pub struct Closest {
     /// Its place in the caller's list.
     pub face: usize,
-    /// Where on it the closest point lies.
+    /// The feature of the face on which the closest point lies.
     pub feature: TriangleFeature,
     /// 1 where the normals point, −1 on the other side; beyond a border, those of the planes that end there.
     pub sign: f64,
@@ -121,7 +121,7 @@ pub(super) struct Distance<T> {
     pub area: T,
 }
 
-/// The distance from a point to a face [m] that does not know sides, with its derivatives.
+/// The distance from a point to a face [m] without sign, with its derivatives.
 #[derive(Clone, Copy, Debug)]
 pub struct FaceDistance<T> {
     /// The distance [m].

@@ -4,7 +4,7 @@ use stiction_math::{Real, Vector};
 
 use super::{Blend, Jet};
 
-/// How far the kernel is from a pole at its middle: small numbers follow the faces closely, large
+/// Distance of the kernel from a pole at its centre: small numbers follow the faces closely, large
 /// ones smooth over the whole support.
 pub(super) const TOLERANCE: f64 = 0.1;
 

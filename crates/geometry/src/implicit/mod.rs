@@ -1,11 +1,11 @@
 //! Smooth potentials of surfaces: what is outside, how far, and in which direction.
 //!
-//! [`Solid`] is the signed distance of an obstacle given by formula, with edges that can be
+//! [`SmoothSolid`] is the signed distance of an analytic shape, with edges that can be
 //! rounded. [`Patch`] is the potential of a deforming triangle mesh near one point and
 //! [`RigidSurface`] that of a mesh in its own frame: planes of faces, blended by moving least
 //! squares with local support [larionov2021]. Everything is written over
 //! [`Real`](stiction_math::Real), so that dual numbers give second derivatives contracted with any
-//! direction. Nothing here knows forces.
+//! direction. There are no forces here.
 //!
 //! # The potential of a mesh
 //! Every face has one sample, or several if it is large: a point cᵢ on it, its unit normal nᵢ, its
@@ -19,14 +19,14 @@
 //! the square of the edge length. ψ is twice continuously differentiable in q and in all vertices,
 //! and invariant under rigid motions of all of them together.
 //!
-//! Where no sample is in reach there is no value. Outside a closed surface, ψ is about Rᵢ there, and
-//! whoever cares for values below some δ ≪ Rᵢ sees no jump. Inside, a point deeper than about Rᵢ
+//! If no sample is in reach there is no value. Outside a closed surface, ψ is about Rᵢ there, so that
+//! a caller that uses values below some δ ≪ Rᵢ sees no jump. Inside, a point deeper than about Rᵢ
 //! loses its value: that is the deepest overlap that the potential can tell. At the border of an
 //! open sheet the planes would go on sideways up to the support's end; there ψ fades into the value
 //! [`Blend::far`] as the weights vanish, from about a third of an edge beyond the border.
 //!
 //! # The distance to a coarse mesh
-//! Blended planes reach as far as faces are large: the plane of a face goes on beside it over its
+//! Blended planes reach as far as faces are large: the plane of a face extends beyond it over its
 //! radius. For a mesh that bends by much from one large face to the next, a box of twelve triangles
 //! above all, samples are whole faces instead ([`facets`]): ψ is the signed distance to the closest
 //! one, whatever its size, and a point farther from the mesh than some δ has ψ > δ. [`creases`] tells how
@@ -54,11 +54,13 @@ pub use facet::{Closest, FaceDistance};
 pub use patch::{Patch, closest};
 pub use pieces::pieces;
 pub use rigid_surface::RigidSurface;
-pub use sample::{Creases, Sample, SampleConfig, SampleForm, borders, creases, facets, samples};
-pub use solid::{Jet, Solid};
-pub use tangent::{Blending, Pull, TANGENT_LANES, Tangent};
+pub use sample::{
+    Creases, SampleConfig, SampleForm, SurfaceSample, borders, creases, facets, samples,
+};
+pub use solid::{Jet, SmoothSolid};
+pub use tangent::{Blending, TANGENT_LANES, Tangent, TangentForce};
 
-/// How samples become one value.
+/// Settings of the blending of samples to one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Blend {
     /// 1 if outside is where the normals point; −1 for the other side of an open sheet.

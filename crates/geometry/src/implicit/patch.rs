@@ -4,7 +4,7 @@ use stiction_math::{Real, Vec3, Vector};
 
 use super::facet::{self, Closest};
 use super::kernel::Sums;
-use super::{Blend, Jet, Sample, SampleForm};
+use super::{Blend, Jet, SampleForm, SurfaceSample};
 
 /// The faces near a query point q, blended into one potential ψ(q; x), with its derivatives by q
 /// and by the vertices x, and with the motion of the surface carried to q.
@@ -61,7 +61,7 @@ impl<T: Real> Patch<T> {
     /// without area have no say; none if no sample has any.
     pub fn new<'a>(
         q: &Vector<T>,
-        samples: impl Iterator<Item = (&'a Sample, [u32; 3])> + Clone,
+        samples: impl Iterator<Item = (&'a SurfaceSample, [u32; 3])> + Clone,
         x: &[Vector<T>],
         blend: &Blend,
     ) -> Option<Self> {
@@ -121,7 +121,7 @@ impl<T: Real> Patch<T> {
     /// The distance to the closest of facets.
     fn closest<'a>(
         q: &Vector<T>,
-        facets: impl Iterator<Item = (&'a Sample, [u32; 3])> + Clone,
+        facets: impl Iterator<Item = (&'a SurfaceSample, [u32; 3])> + Clone,
         x: &[Vector<T>],
         blend: &Blend,
     ) -> Option<Self> {
@@ -248,7 +248,7 @@ impl<T: Real> Patch<T> {
 /// caller's list. Facets without area, and those out of reach, are left out; none without facets.
 pub fn closest<'a>(
     q: &Vec3,
-    facets: impl Iterator<Item = (&'a Sample, [u32; 3])> + Clone,
+    facets: impl Iterator<Item = (&'a SurfaceSample, [u32; 3])> + Clone,
     x: impl Fn(u32) -> Vec3 + Clone,
 ) -> Option<Closest> {
     facet::closest(

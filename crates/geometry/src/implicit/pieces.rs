@@ -103,7 +103,7 @@ mod tests {
             mut triangles,
         } = BoxSurface { size, cells }.build().unwrap();
         assert!(pieces(&triangles, &positions).iter().all(|p| *p == 0));
-        // A room: every edge is concave, and only opposite walls could share a piece.
+        // A cavity: every edge is concave, and only opposite walls could share a piece.
         triangles.iter_mut().for_each(|t| t.swap(1, 2));
         let list = pieces(&triangles, &positions);
         for (a, p) in triangles.iter().zip(&list) {

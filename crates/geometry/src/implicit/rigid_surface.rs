@@ -4,9 +4,9 @@ use stiction_math::{Real, Vec3, Vector};
 
 use super::facet;
 use super::kernel::Sums;
-use super::{Blend, Jet, Sample, SampleForm};
+use super::{Blend, Jet, SampleForm, SurfaceSample};
 use crate::Aabb;
-use crate::collide::bvh::{Bound, Bvh, BvhError};
+use crate::collide::bvh::{Aabb32, Bvh, BvhError};
 use crate::collide::point_triangle;
 
 /// The potential of a mesh that does not deform, in its own frame.
@@ -58,7 +58,7 @@ impl Term {
 
 impl RigidSurface {
     /// The surface of `samples` at the vertices `x` [m]. Faces without area are left out.
-    pub fn new(samples: &[Sample], x: &[Vec3]) -> Result<Self, BvhError> {
+    pub fn new(samples: &[SurfaceSample], x: &[Vec3]) -> Result<Self, BvhError> {
         let mut terms = Vec::with_capacity(samples.len());
         for s in samples {
             let p = s.corners.map(|c| x[c as usize]);
@@ -80,7 +80,7 @@ impl RigidSurface {
         }
         let boxes: Vec<Aabb> = terms.iter().map(Term::bounds).collect();
         let bounds = boxes.iter().copied().reduce(|a, b| a.union(&b));
-        let boxes: Vec<Bound> = boxes.iter().map(Bound::from).collect();
+        let boxes: Vec<Aabb32> = boxes.iter().map(Aabb32::from).collect();
         Ok(Self {
             terms,
             tree: Bvh::build(&boxes)?,
@@ -97,7 +97,7 @@ impl RigidSurface {
     /// ascending order.
     pub fn near(&self, q: &Vec3, margin: f64, out: &mut Vec<u32>) {
         let begin = out.len();
-        let query = Bound::from(&Aabb {
+        let query = Aabb32::from(&Aabb {
             min: q.add_scalar(-margin),
             max: q.add_scalar(margin),
         });

@@ -20,20 +20,20 @@ pub enum SampleForm {
 
 /// A point on a face that carries its plane, or a whole face.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample {
+pub struct SurfaceSample {
     /// Whether its plane is blended or its distance counts.
     pub form: SampleForm,
     /// The corners of the face, counter-clockwise from outside.
     pub corners: [u32; 3],
-    /// Where on the face the point is [1]; not read for facets.
+    /// Barycentric coordinates of the point on the face [1]; not read for facets.
     pub weights: [f64; 3],
     /// Its share of the area of the face [1].
     pub share: f64,
-    /// How far it reaches [m]: from the point, or from the whole face of a facet.
+    /// Radius of influence [m]: from the point, or from the whole face of a facet.
     pub radius: f64,
 }
 
-impl Sample {
+impl SurfaceSample {
     /// Bits of the border edges of a facet; none of a plane.
     pub(super) fn border(&self) -> u8 {
         match self.form {
@@ -43,7 +43,7 @@ impl Sample {
     }
 }
 
-/// How faces are sampled.
+/// Settings of the sampling of faces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampleConfig {
     /// The radius of a sample, in units of the distance from the middle of its (part of a) face to
@@ -71,7 +71,7 @@ const PARTS: f64 = 64.0;
 
 /// The samples of a mesh, face after face. `rest` are its vertices at rest [m]; faces that name
 /// vertices beyond it are left out.
-pub fn samples(triangles: &[[u32; 3]], rest: &[Vec3], config: &SampleConfig) -> Vec<Sample> {
+pub fn samples(triangles: &[[u32; 3]], rest: &[Vec3], config: &SampleConfig) -> Vec<SurfaceSample> {
     let mut list = Vec::with_capacity(triangles.len());
     for corners in triangles {
         if corners.iter().any(|&c| c as usize >= rest.len()) {
@@ -89,7 +89,7 @@ pub fn samples(triangles: &[[u32; 3]], rest: &[Vec3], config: &SampleConfig) -> 
         let mut push = |i: u32, j: u32, offset: f64| {
             let b = (f64::from(i) + offset) / parts;
             let c = (f64::from(j) + offset) / parts;
-            list.push(Sample {
+            list.push(SurfaceSample {
                 form: SampleForm::Plane,
                 corners: *corners,
                 weights: [1.0 - b - c, b, c],
@@ -111,7 +111,7 @@ pub fn samples(triangles: &[[u32; 3]], rest: &[Vec3], config: &SampleConfig) -> 
 
 /// The faces of a mesh as facets that reach `reach` [m], face after face. Faces that name vertices
 /// beyond `count` are left out.
-pub fn facets(triangles: &[[u32; 3]], count: usize, reach: f64) -> Vec<Sample> {
+pub fn facets(triangles: &[[u32; 3]], count: usize, reach: f64) -> Vec<SurfaceSample> {
     let edges = edge_faces(triangles);
     let known = |c: &[u32; 3]| c.iter().all(|&v| (v as usize) < count);
     let faces = triangles.iter().filter(|c| known(c));
@@ -123,7 +123,7 @@ pub fn facets(triangles: &[[u32; 3]], count: usize, reach: f64) -> Vec<Sample> {
                 border |= 1 << k;
             }
         }
-        Sample {
+        SurfaceSample {
             form: SampleForm::Facet { border },
             corners: *corners,
             weights: [1.0 / 3.0; 3],
@@ -187,7 +187,7 @@ const BEYOND: f64 = 0.15;
 /// The creases of a mesh, and the deviation of the blended potential of samples with radii of
 /// `radius_of_size` face sizes from the distance to the mesh.
 ///
-/// Beside a crease between planes at an angle θ, the blended value falls below the distance by up
+/// Next to a crease between planes at an angle θ, the blended value falls below the distance by up
 /// to a fraction of R sin θ: the plane of each face goes on beyond the crease. With R two face
 /// sizes, this is harmless for a fine mesh of a smooth surface, where θ is small, and wrong by
 /// decimetres for a box of two triangles per side.

@@ -1,4 +1,4 @@
-//! Potentials of solids given by formula.
+//! Potentials of analytic shapes.
 
 use stiction_math::elementary::hypot;
 use stiction_math::{Real, Vector};
@@ -28,17 +28,17 @@ pub struct Jet<T> {
 /// The solid is shrunk by ρ and thickened by ρ, which leaves flat faces where they are and takes
 /// (√2 − 1) ρ off right-angled edges, (√3 − 1) ρ off corners of a box.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Solid {
+pub struct SmoothSolid {
     core: Shape,
     rounding: f64,
-    /// How far up the z axis the core's origin lies [m].
+    /// Height of the core's origin on the z axis [m].
     lift: f64,
 }
 
-/// The largest rounding, as a part of what the solid can be shrunk by before it vanishes.
+/// The largest rounding, as a fraction of the amount by which the solid can be shrunk before it vanishes.
 const ROUNDEST: f64 = 0.9;
 
-impl Solid {
+impl SmoothSolid {
     /// The exact solid.
     pub fn new(shape: Shape) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl Solid {
     /// The solid with edges rounded to the radius `rounding` [m], or to 0.9 of the radius of the
     /// largest ball that fits inside if that is less. Shapes without edges stay as they are.
     pub fn rounded(shape: Shape, rounding: f64) -> Self {
-        let rho = |room: f64| rounding.clamp(0.0, ROUNDEST * room);
+        let rho = |limit: f64| rounding.clamp(0.0, ROUNDEST * limit);
         match shape {
             Shape::Box { half } => {
                 let rounding = rho(half.min());
@@ -107,7 +107,7 @@ impl Solid {
             Shape::Sphere { radius } => ball(&x, radius),
             Shape::Capsule { radius, half } => {
                 let z = x.0[2];
-                // Beside the core only the distance from the axis counts.
+                // Around the core only the distance from the axis counts.
                 let z = match z.value() {
                     v if v > half => z + (-half),
                     v if v < -half => z + half,

@@ -16,7 +16,7 @@
 use stiction_math::{Dual, Mat3, Real, Vec3, Vector};
 
 use super::kernel::Sums;
-use super::{Blend, Jet, Sample};
+use super::{Blend, Jet, SurfaceSample};
 
 /// Directions of one sample: query point, first edge, second edge.
 const LOCAL: usize = 9;
@@ -26,7 +26,8 @@ const POTENTIAL: usize = 8;
 pub const TANGENT_LANES: usize = POTENTIAL + 3;
 /// All sums: those of the potential, the arm, the mean velocity, and its gradient.
 const SUMS: usize = POTENTIAL + 15;
-/// What forces on the corners of a sample depend on beside the sample: s, tilt, f, arm, 1/mass.
+/// Number of variables on which forces on the corners of a sample depend in addition to the sample:
+/// s, tilt, f, arm, 1/mass.
 const THROUGH: usize = 9;
 
 /// A matrix of three rows and [`THROUGH`] columns, column after column.
@@ -45,7 +46,7 @@ pub struct Tangent {
     slopes: Vec<[f64; SUMS]>,
     /// By how much forces on vertices in `used` change with what they depend on.
     thin: Vec<Thin>,
-    /// The same for what they depend on, by the query point and the vertices: three columns each.
+    /// Derivatives of these variables by the query point and the vertices: three columns each.
     through: Vec<[[f64; 3]; THROUGH]>,
     blocks: Vec<Mat3>,
     blend: Blend,
@@ -72,14 +73,14 @@ pub struct Blending {
     pub jet: Jet<Dual<TANGENT_LANES>>,
     /// Of dψ = (dmoment − tilt dmass) scale.
     pub tilt: Dual<TANGENT_LANES>,
-    /// The same.
+    /// Factor of dψ above.
     pub scale: Dual<TANGENT_LANES>,
 }
 
 /// A force s ∂ψ/∂q + f on the query point, over dual numbers of which the directions are those of
 /// [`Blending`] and, the last three, the velocity of the query point less that of the surface.
 #[derive(Clone, Copy, Debug)]
-pub struct Pull {
+pub struct TangentForce {
     /// s of the part along the gradient [N].
     pub s: Dual<TANGENT_LANES>,
     /// The other part, which the surface takes by [`Patch::spread`](super::Patch::spread) [N].
@@ -92,7 +93,7 @@ impl Tangent {
     pub fn set<'a>(
         &mut self,
         q: &Vec3,
-        samples: impl Iterator<Item = (&'a Sample, [u32; 3])>,
+        samples: impl Iterator<Item = (&'a SurfaceSample, [u32; 3])>,
         x: &[Vec3],
         v: Option<&[Vec3]>,
         blend: &Blend,
@@ -144,7 +145,7 @@ impl Tangent {
 
     fn add(
         &mut self,
-        sample: &Sample,
+        sample: &SurfaceSample,
         slots: [u32; 3],
         q: &Vec3,
         first: &Vec3,
@@ -266,7 +267,7 @@ impl Tangent {
     pub fn differentiate(
         &mut self,
         blending: &Blending,
-        pull: &Pull,
+        pull: &TangentForce,
         cx: f64,
         cv: f64,
         diagonal: bool,
@@ -314,7 +315,7 @@ impl Tangent {
     }
 
     /// The derivative of the force on point `a` by the velocity of the query point.
-    pub fn query_velocity(&self, pull: &Pull, a: usize) -> Mat3 {
+    pub fn query_velocity(&self, pull: &TangentForce, a: usize) -> Mat3 {
         let by_velocity = lanes(&pull.f, POTENTIAL);
         if a == 0 {
             return by_velocity;
@@ -328,7 +329,7 @@ impl Tangent {
     ///
     /// With the edges e₁, e₂ from the first corner, the forces on the three corners are P₂ − P₁ + b₀ Q,
     /// −P₂ + b₁ Q and P₁ + b₂ Q.
-    fn spread(&mut self, blending: &Blending, pull: &Pull, cx: f64) {
+    fn spread(&mut self, blending: &Blending, pull: &TangentForce, cx: f64) {
         let side = self.blend.side;
         let n = self.used.len() + 1;
         let scale = blending.scale.re;
@@ -416,7 +417,7 @@ impl Tangent {
 
     /// Derivatives of s, tilt, f, arm and 1/mass by all points into `through`, and those of the
     /// force on the query point into `blocks`.
-    fn chain(&mut self, blending: &Blending, pull: &Pull, cx: f64) {
+    fn chain(&mut self, blending: &Blending, pull: &TangentForce, cx: f64) {
         let n = self.used.len() + 1;
         let per_mass = 1.0 / self.sums[0];
         let (arm, gradient) = (self.arm(), self.velocity_gradient());

@@ -2,7 +2,7 @@
 
 use stiction_math::{Dual, Quat, Real, Vec3, Vector};
 
-use super::{Blend, Jet, Patch, RigidSurface, Sample, SampleConfig, Solid, samples};
+use super::{Blend, Jet, Patch, RigidSurface, SampleConfig, SmoothSolid, SurfaceSample, samples};
 use crate::analytic::Shape;
 use crate::{SplitMix, TriMesh};
 
@@ -58,13 +58,13 @@ fn globe(radius: f64, n: u32) -> TriMesh {
     mesh
 }
 
-fn patch(list: &[Sample], x: &[Vec3], q: &Vec3, blend: &Blend) -> Option<Patch<f64>> {
+fn patch(list: &[SurfaceSample], x: &[Vec3], q: &Vec3, blend: &Blend) -> Option<Patch<f64>> {
     let x: Vec<Vector<f64>> = x.iter().map(Vector::constant).collect();
     let near = list.iter().map(|s| (s, s.corners));
     Patch::new(&Vector::constant(q), near, &x, blend)
 }
 
-fn all(list: &[Sample]) -> Vec<u32> {
+fn all(list: &[SurfaceSample]) -> Vec<u32> {
     (0..list.len() as u32).collect()
 }
 
@@ -383,7 +383,7 @@ fn subdivided_faces_keep_their_area_and_follow_a_box() {
     let share: f64 = list.iter().map(|s| s.share).sum();
     assert!((share - 12.0).abs() < 1e-9);
     let surface = RigidSurface::new(&list, &positions).unwrap();
-    // Away from edges the faces are exact; at an edge the potential is off by a part of a radius.
+    // Away from edges the faces are exact; at an edge the potential is off by a fraction of a radius.
     let value = |q: Vec3| {
         let mut near = Vec::new();
         surface.near(&q, 0.0, &mut near);
@@ -427,7 +427,7 @@ fn solids_are_their_signed_distances_and_jets_their_derivatives() {
     let mut random = SplitMix::new(7);
     for shape in shapes {
         for rounding in [0.0, 0.05] {
-            let solid = Solid::rounded(shape, rounding);
+            let solid = SmoothSolid::rounded(shape, rounding);
             for _ in 0..300 {
                 let q = vector(&mut random);
                 let d = vector(&mut random);
@@ -468,7 +468,7 @@ fn solids_are_their_signed_distances_and_jets_their_derivatives() {
             }
         }
         // Centres, axes and cores, where the gradient is not unique.
-        let solid = Solid::rounded(shape, 0.02);
+        let solid = SmoothSolid::rounded(shape, 0.02);
         for q in [
             Vec3::zeros(),
             Vec3::new(0.0, 0.0, 0.9),
@@ -492,17 +492,17 @@ fn rounded_edges_turn_their_normals_steadily() {
         half: Vec3::repeat(0.5),
     };
     let rounding = 0.05;
-    let normal = |solid: &Solid, s: f64| {
+    let normal = |solid: &SmoothSolid, s: f64| {
         // Across an edge, 1 cm deep.
         let q = Vec3::new(0.49 - 0.05 + s, 0.49 + 0.05 - s, 0.0);
         solid.jet(&Vector::<f64>::constant(&q)).gradient.plain()
     };
-    let jump = |solid: &Solid| {
+    let jump = |solid: &SmoothSolid| {
         let steps = (0..1000).map(|i| f64::from(i) * 1e-4);
         steps
             .map(|s| (normal(solid, s + 1e-4) - normal(solid, s)).norm())
             .fold(0.0, f64::max)
     };
-    assert!(jump(&Solid::new(shape)) > 1.0);
-    assert!(jump(&Solid::rounded(shape, rounding)) < 0.01);
+    assert!(jump(&SmoothSolid::new(shape)) > 1.0);
+    assert!(jump(&SmoothSolid::rounded(shape, rounding)) < 0.01);
 }

@@ -3,7 +3,7 @@
 //! A mesh obstacle costs time with every triangle; a [`LevelSet`] answers in constant time however
 //! fine the mesh is. Its field f interpolates exact signed distances trilinearly between the
 //! corners of cubic cells of side `cell`. Fine cells exist only within `band` of the surface, in
-//! blocks of 8³ cells; elsewhere each block knows the surface point closest to its centre. Memory
+//! blocks of 8³ cells; elsewhere each block stores the surface point closest to its centre. Memory
 //! thus grows with the area of the surface, not with the volume of its box.
 //!
 //! # Error bound
@@ -34,7 +34,7 @@ use crate::mesh::MeshError;
 
 /// Cells along each side of a block.
 const SIDE: usize = 8;
-/// Samples along each side of a block; those on a face are in both blocks beside it.
+/// Samples along each side of a block; those on a face are in both adjacent blocks.
 const NODES: usize = SIDE + 1;
 /// Samples of a block.
 const BLOCK: usize = NODES * NODES * NODES;
@@ -72,7 +72,7 @@ struct Block {
 
 const COARSE: u32 = u32::MAX;
 
-/// Why a mesh makes no level set.
+/// Reason for which no level set can be made of a mesh.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LevelSetError {
     /// The mesh is broken or not closed.
@@ -114,7 +114,7 @@ impl LevelSet {
         self.cell
     }
 
-    /// How far from the surface the field is fine, on either side [m].
+    /// Distance from the surface, on either side, within which the field is fine [m].
     pub fn band(&self) -> f64 {
         self.band
     }

@@ -5,7 +5,7 @@ use stiction_math::Vec3;
 use super::{BLOCK, Block, COARSE, LevelSet, NODES, SIDE};
 use crate::analytic::{EdgeMinimum, Nearest, SharpPlace};
 
-/// A walk along a segment takes at least this part of a cell at a time.
+/// Smallest increment of a walk along a segment, as a fraction of a cell.
 const PROGRESS: f64 = 1e-6;
 
 /// Most places of a segment at which a flat piece is measured.
@@ -17,7 +17,7 @@ struct Cell {
     at: Vec3,
 }
 
-/// What is at a point.
+/// The representation of the field at a point.
 enum Here<'a> {
     Fine(Cell, &'a Block),
     /// In a block without samples, or beyond the grid, where all is outside.
@@ -59,7 +59,7 @@ impl LevelSet {
     /// A number c with f ≥ c − s `slope` at all points within any s of `x`, as far as that is
     /// positive and below the band: f itself near the surface, a bound on the distance beyond.
     ///
-    /// Beyond the band f is not what bounds the way, but the distance d ≥ band to the surface,
+    /// Beyond the band the path is bounded not by f, but by the distance d ≥ band to the surface,
     /// and back in the band f ≥ d − error.
     pub fn clearance(&self, x: &Vec3) -> f64 {
         match self.here(x) {
@@ -121,7 +121,7 @@ impl LevelSet {
         self.walk(ends).1
     }
 
-    /// Where on the segment f is least, 0 to 1, and the least clearance.
+    /// Position of the least f on the segment, 0 to 1, and the least clearance.
     fn walk(&self, ends: &[Vec3; 2]) -> (f64, f64) {
         let e = ends[1] - ends[0];
         let length = e.norm();
@@ -162,9 +162,9 @@ impl LevelSet {
                     inside: within,
                     block,
                 } => {
-                    let room = distance - self.error();
-                    let jump = (room - best.0).max(0.25 * self.cell);
-                    least = least.min(if within { -self.band } else { room - jump });
+                    let free = distance - self.error();
+                    let jump = (free - best.0).max(0.25 * self.cell);
+                    least = least.min(if within { -self.band } else { free - jump });
                     let (value, _) = away(&(ends[0] + direction * inside), block, within);
                     if value < best.0 {
                         best = (value, inside / length);
@@ -255,16 +255,16 @@ impl Cell {
         Cell { corners, at }.value().0
     }
 
-    /// How far along `direction` the cell ends [cells].
+    /// Distance along `direction` to the border of the cell [cells].
     fn exit(&self, direction: &Vec3) -> f64 {
         let one = |k: usize| {
-            let room = if direction[k] > 0.0 {
+            let free = if direction[k] > 0.0 {
                 1.0 - self.at[k]
             } else {
                 self.at[k]
             };
             // Zero speed never leaves: infinite.
-            room.max(0.0) / direction[k].abs()
+            free.max(0.0) / direction[k].abs()
         };
         let times = [one(0), one(1), one(2)].into_iter();
         times.filter(|t| !t.is_nan()).fold(f64::INFINITY, f64::min)

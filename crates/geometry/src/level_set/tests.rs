@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use stiction_math::{Quat, Vec3};
 
 use super::{LevelSet, LevelSetError};
-use crate::analytic::{Moving, Pose, Shape, Solid};
+use crate::analytic::{MovingSolid, Pose, Shape, Solid};
 use crate::shapes::{BallSurface, BoxSurface, TorusSurface};
 use crate::{SplitMix, TriMesh};
 
@@ -213,8 +213,8 @@ fn moving_points_and_edges_never_pass_unseen() {
     };
     let (mut hits, mut agreed) = (0, 0);
     for _ in 0..600 {
-        let moving = Moving::new(set.clone(), pose(&mut r), pose(&mut r));
-        let exact = Moving::new(*sphere, moving.pose(0.0), moving.pose(1.0));
+        let moving = MovingSolid::new(set.clone(), pose(&mut r), pose(&mut r));
+        let exact = MovingSolid::new(*sphere, moving.pose(0.0), moving.pose(1.0));
         let d = 0.02;
         let a = [random(&mut r, 1.5), random(&mut r, 1.5)];
         let b = [random(&mut r, 1.5), random(&mut r, 1.5)];

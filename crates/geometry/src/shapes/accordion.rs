@@ -18,7 +18,7 @@ pub struct Accordion {
     pub pitch: f64,
     /// Number of cells from one fold to the next.
     pub panel: u32,
-    /// How far rows shift along y per advance along x, so that two sheets are not aligned.
+    /// Shift of rows along y per advance along x, so that two sheets are not aligned.
     pub shear: f64,
 }
 

@@ -13,7 +13,7 @@ use crate::{mesh::TriMesh, random::SplitMix};
 pub struct Blob {
     /// Radius of the sphere that it starts from [m].
     pub radius: f64,
-    /// Height of the lobes as a part of the radius, from 0 to 2.
+    /// Height of the lobes as a fraction of the radius, from 0 to 2.
     pub bumps: f64,
     /// Chooses the lobes.
     pub seed: u64,

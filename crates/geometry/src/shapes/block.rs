@@ -23,11 +23,11 @@ pub struct BoxSolid {
     pub size: [f64; 3],
     /// Number of cells along each edge.
     pub cells: [u32; 3],
-    /// How a cell is cut into tetrahedra.
+    /// Subdivision of a cell into tetrahedra.
     pub pattern: TetPattern,
 }
 
-/// How a cubic cell is cut into tetrahedra.
+/// Subdivision of a cubic cell into tetrahedra.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TetPattern {
     /// Six congruent tetrahedra around the space diagonal, the same in every cell [kuhn1960].

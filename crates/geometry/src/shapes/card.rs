@@ -9,7 +9,7 @@ use crate::mesh::TriMesh;
 pub struct Card {
     /// Edge lengths along x and y [m].
     pub size: [f64; 2],
-    /// How many times the two triangles are refined; 0 for two triangles.
+    /// Number of refinements of the two triangles; 0 for two triangles.
     pub refinements: u32,
 }
 

@@ -13,7 +13,7 @@ pub struct Grid {
     pub count: [u32; 3],
     /// Distance of neighbours [m].
     pub spacing: f64,
-    /// Every point is moved at random by up to this part of half the spacing along each axis, 0
+    /// Every point is moved at random by up to this fraction of half the spacing along each axis, 0
     /// to 1.
     pub jitter: f64,
     /// Which of the random grids.

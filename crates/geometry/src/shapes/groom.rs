@@ -5,10 +5,10 @@ use stiction_math::elementary::{cos, sin, sin_cos};
 
 use stiction_math::Vec3;
 
-use super::{ShapeError, at_least_one, limited, positive, require, room::Room};
+use super::{ShapeError, at_least_one, limited, positive, require, segment_grid::SegmentGrid};
 use crate::{mesh::TriMesh, place::by_place, random::SplitMix, strands::Strands};
 
-/// What hair grows on.
+/// The surface on which hair grows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scalp {
     /// A sphere round the origin.
@@ -29,7 +29,7 @@ pub enum Scalp {
 /// scalp; strands are numbered by the places of their roots along a Morton curve, so that
 /// neighbours in space are neighbours in memory.
 ///
-/// Before clumping, a strand follows, with s the way along its middle line, n its root's normal and
+/// Before clumping, a strand follows, with s the arc length of its centreline, n its root's normal and
 /// t₁, t₂ two tangents,
 ///
 /// root + s n + Σₖ frizz L/(2πk) aₖ sin(2πk s/L + φₖ) t + curl (cos θ t₁ + sin θ t₂),  θ = 2πs/pitch + φ
@@ -38,7 +38,7 @@ pub enum Scalp {
 /// everywhere, so that it never enters a convex scalp.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Groom {
-    /// What the strands stand on.
+    /// The surface on which the strands stand.
     pub scalp: Scalp,
     /// Number of strands.
     pub count: u32,
@@ -54,17 +54,17 @@ pub struct Groom {
     pub curl_pitch: f64,
     /// Into how many clumps strands are gathered; 0 for none.
     pub clumps: u32,
-    /// How far the tip of a strand is moved towards that of its clump, from 0 to 1; less towards
-    /// the root.
+    /// Fraction of the distance to the tip of its clump by which the tip of a strand is moved; less
+    /// towards the root.
     pub clumping: f64,
-    /// How far the middle lines of strands are from one another at least [m]; 0 for as they come.
-    /// A strand that comes nearer to those before gets other waves and another turn.
+    /// Least distance between the centrelines of strands [m]; 0 for no limit. A strand that comes
+    /// closer to earlier ones gets other waves and another rotation.
     pub apart: f64,
     /// Chooses waves, turns and places.
     pub seed: u64,
 }
 
-/// Where a strand begins.
+/// The start of a strand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Root {
     /// The point on the scalp [m].
@@ -76,7 +76,7 @@ pub struct Root {
 const SHAPE: &str = "groom";
 /// Waves of frizz per strand.
 const WAVES: usize = 3;
-/// How many shapes a strand may try to keep its distance.
+/// Number of shapes that a strand may try to keep its distance.
 const TRIES: u64 = 1000;
 /// Sine of the flattest angle between a strand and the tangent plane of its root.
 const LEAST_RISE: f64 = 0.2;
@@ -136,9 +136,9 @@ impl Groom {
             points: vec![Vec3::zeros(); nodes],
             starts: (0..=roots.len()).map(|s| (s * (n + 1)) as u32).collect(),
         };
-        let mut room = (self.apart > 0.0)
-            .then(|| Room::new(self.apart, nodes - roots.len(), self.length / n as f64));
-        // Those first who lead a clump: the others follow them.
+        let mut grid = (self.apart > 0.0)
+            .then(|| SegmentGrid::new(self.apart, nodes - roots.len(), self.length / n as f64));
+        // Strands that lead a clump come first: the others follow them.
         let leads = |s: &usize| self.leader(*s, roots.len()) == *s;
         let all = 0..roots.len();
         let others = all.clone().filter(|s| !leads(s));
@@ -149,7 +149,7 @@ impl Groom {
             loop {
                 let (own, other) = ((&roots[s], &styles[s]), (&roots[leader], &styles[leader]));
                 self.grow(own, other, points);
-                if room.as_ref().is_none_or(|r| r.has(points)) {
+                if grid.as_ref().is_none_or(|r| r.has(points)) {
                     break;
                 }
                 let Some(again) = tries.next() else {
@@ -161,8 +161,8 @@ impl Groom {
                 };
                 styles[s] = Style::new(&roots[s], self.seed, s, again);
             }
-            if let Some(room) = &mut room {
-                room.take(points);
+            if let Some(grid) = &mut grid {
+                grid.take(points);
             }
         }
         Ok(strands)
@@ -183,14 +183,14 @@ impl Groom {
     fn grow(&self, own: (&Root, &Style), leader: (&Root, &Style), points: &mut [Vec3]) {
         let (root, n) = (own.0, self.segments as usize);
         let step = self.length / n as f64;
-        // A curl takes more way than its middle line.
+        // A curl is longer than its centreline.
         let slope = TAU * self.curl_radius / self.curl_pitch;
         let rise = step / (1.0 + slope * slope).sqrt();
         let gathered = if self.clumps > 0 { self.clumping } else { 0.0 };
         let place = |i: usize| {
-            let way = rise * i as f64;
-            let own = self.place(own.0, own.1, way);
-            let other = self.place(leader.0, leader.1, way);
+            let arc = rise * i as f64;
+            let own = self.place(own.0, own.1, arc);
+            let other = self.place(leader.0, leader.1, arc);
             own + (other - own) * (gathered * i as f64 / n as f64)
         };
         let (mut at, mut last) = (root.position, root.position);
@@ -209,7 +209,7 @@ impl Groom {
         }
     }
 
-    /// Where the strands begin, in their order.
+    /// The starts of the strands, in their order.
     pub fn roots(&self) -> Result<Vec<Root>, ShapeError> {
         self.node_count()?;
         let count = self.count as usize;
@@ -227,18 +227,18 @@ impl Groom {
     }
 
     /// The curve of a strand before clumping.
-    fn place(&self, root: &Root, style: &Style, way: f64) -> Vec3 {
-        let mut x = root.position + root.normal * way;
+    fn place(&self, root: &Root, style: &Style, arc: f64) -> Vec3 {
+        let mut x = root.position + root.normal * arc;
         if self.frizz > 0.0 {
             for (k, wave) in style.waves.iter().enumerate() {
                 let number = TAU * (k + 1) as f64 / self.length;
-                let swing = sin(number * way + wave.phase) - sin(wave.phase);
+                let swing = sin(number * arc + wave.phase) - sin(wave.phase);
                 x += wave.direction * (self.frizz / number * swing);
             }
         }
         if self.curl_radius > 0.0 {
-            let angle = TAU * way / self.curl_pitch + style.phase;
-            let grown = (2.0 * way / self.curl_pitch).min(1.0);
+            let angle = TAU * arc / self.curl_pitch + style.phase;
+            let grown = (2.0 * arc / self.curl_pitch).min(1.0);
             let [a, b] = style.tangents;
             x += (a * cos(angle) + b * sin(angle)) * (self.curl_radius * grown);
         }
@@ -246,10 +246,10 @@ impl Groom {
     }
 }
 
-/// The direction of `way`, raised where it would go down or too flat: a strand that always rises
+/// The direction `along`, raised where it would go down or too flat: a strand that always rises
 /// from its root's tangent plane never enters a convex scalp, however far away its clump is.
-fn rising(way: Vec3, normal: Vec3) -> Vec3 {
-    let direction = way.try_normalize(0.0).unwrap_or(normal);
+fn rising(along: Vec3, normal: Vec3) -> Vec3 {
+    let direction = along.try_normalize(0.0).unwrap_or(normal);
     let rise = direction.dot(&normal);
     if rise >= LEAST_RISE {
         return direction;
@@ -260,7 +260,7 @@ fn rising(way: Vec3, normal: Vec3) -> Vec3 {
     }
 }
 
-/// What is random about a strand.
+/// Random properties of a strand.
 struct Style {
     tangents: [Vec3; 2],
     phase: f64,
@@ -557,8 +557,8 @@ mod tests {
             let mut near = f64::INFINITY;
             for s in 0..strands.len() {
                 for (a, t) in segments(s).flat_map(|a| (0..s).map(move |t| (a, t))) {
-                    let ways = segments(t).map(|b| crate::collide::edge_edge(&a, &b).squared);
-                    near = near.min(ways.fold(f64::INFINITY, f64::min).sqrt());
+                    let distances = segments(t).map(|b| crate::collide::edge_edge(&a, &b).squared);
+                    near = near.min(distances.fold(f64::INFINITY, f64::min).sqrt());
                 }
             }
             near

@@ -3,17 +3,17 @@
 use super::{BoxSolid, ShapeError, TetPattern, at_least_one, limited};
 use crate::mesh::TetMesh;
 
-/// A box with an empty room inside, centred at the origin. Vertices come in the order of
-/// [`BoxSolid`], without those inside the room.
+/// A box with a cavity, centred at the origin. Vertices come in the order of
+/// [`BoxSolid`], without those inside the cavity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoxShell {
     /// Outer edge lengths [m].
     pub size: [f64; 3],
     /// Number of cells along each outer edge.
     pub cells: [u32; 3],
-    /// How many cells thick the walls are.
+    /// Thickness of the walls in cells.
     pub walls: u32,
-    /// How a cell is cut into tetrahedra.
+    /// Subdivision of a cell into tetrahedra.
     pub pattern: TetPattern,
 }
 
@@ -45,14 +45,14 @@ impl BoxShell {
         self.node_count()?;
         let mut mesh = self.solid().build()?;
         let [nx, ny, nz] = self.cells;
-        let room = |c: u32, n: u32| c >= self.walls && c + self.walls < n;
+        let cavity = |c: u32, n: u32| c >= self.walls && c + self.walls < n;
         let per_cell = mesh.tets.len() / (nx as usize * ny as usize * nz as usize);
         let mut cell = 0;
         let mut tets = Vec::new();
         for k in 0..nz {
             for j in 0..ny {
                 for i in 0..nx {
-                    if !(room(i, nx) && room(j, ny) && room(k, nz)) {
+                    if !(cavity(i, nx) && cavity(j, ny) && cavity(k, nz)) {
                         tets.extend_from_slice(&mesh.tets[cell * per_cell..][..per_cell]);
                     }
                     cell += 1;
@@ -103,11 +103,11 @@ mod tests {
                 mesh.check().unwrap();
                 assert_eq!(mesh.positions.len() as u64, shape.node_count().unwrap());
                 let kept = |size: f64, n: u32| size * f64::from(n - 2 * walls) / f64::from(n);
-                let room: f64 = (0..3).map(|a| kept(shape.size[a], cells[a])).product();
-                let volume: f64 = shape.size.iter().product::<f64>() - room;
+                let cavity: f64 = (0..3).map(|a| kept(shape.size[a], cells[a])).product();
+                let volume: f64 = shape.size.iter().product::<f64>() - cavity;
                 assert!((mesh.volume() - volume).abs() < 1e-12);
                 assert!((0..mesh.tets.len()).all(|t| mesh.tet_volume(t) > 0.0));
-                // Outside counts the whole box, the wall of the room counts negative.
+                // Outside counts the whole box, the wall of the cavity counts negative.
                 let (skin, _) = mesh.surface();
                 assert!((skin.volume() - volume).abs() < 1e-12);
                 assert!(skin.boundary_edges().is_empty());

@@ -4,7 +4,7 @@
 //! without building anything; `build()` makes the mesh. Both refuse impossible parameters and
 //! absurd sizes with a [`ShapeError`] that names the parameter. Names without an ending are
 //! surfaces that have their form by nature ([`Sheet`], [`Tube`], [`Bowl`]); where a form is
-//! offered in several ways the ending says which: `Surface` a closed triangle surface, `Solid`
+//! available in several variants the ending says which: `Surface` a closed triangle surface, `Solid`
 //! tetrahedra, `Shell` tetrahedra between two walls.
 //!
 //! All shapes are centred at the origin unless their description says otherwise; axes of
@@ -30,7 +30,7 @@ mod palm;
 mod path;
 mod plane;
 mod revolve;
-mod room;
+mod segment_grid;
 mod sheet;
 mod simplex;
 mod sweep;
@@ -65,7 +65,7 @@ pub use tube::{Tube, TubeEnds};
 /// No shape builds more vertices than this. A caller may well want a lower limit of its own.
 pub const MAX_NODES: u64 = 50_000_000;
 
-/// Why a shape cannot be built.
+/// Reason for which a shape cannot be built.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ShapeError {
     /// A parameter has an impossible value.
@@ -75,9 +75,9 @@ pub enum ShapeError {
         shape: &'static str,
         /// The name of the field.
         parameter: &'static str,
-        /// What it must be.
+        /// The required range.
         requirement: &'static str,
-        /// What it is.
+        /// The given value.
         value: f64,
     },
     /// The mesh would be absurdly large.
@@ -85,7 +85,7 @@ pub enum ShapeError {
     TooLarge {
         /// The shape, in words.
         shape: &'static str,
-        /// The number of vertices asked for.
+        /// The requested number of vertices.
         nodes: u128,
     },
     /// A strand comes too near to others whatever it tries.
@@ -96,9 +96,9 @@ pub enum ShapeError {
     NoRoom {
         /// Its number.
         strand: usize,
-        /// How many shapes it tried.
+        /// Number of shapes tried.
         tries: u64,
-        /// The distance asked for [m].
+        /// The requested distance [m].
         apart: f64,
     },
 }

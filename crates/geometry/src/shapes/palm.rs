@@ -7,11 +7,11 @@ use stiction_math::Vec3;
 
 use super::{ShapeError, at_least_one, at_least_three, limited, positive, require};
 use crate::{
-    plant::{Part, Plant, Section},
+    plant::{Plant, PlantPart, PlantSection},
     random::SplitMix,
 };
 
-/// A palm that stands on the origin, along z. Leaves leave its top in all directions, in two tiers,
+/// A palm that stands on the origin, along z. Leaves grow from its top in all directions, in two tiers,
 /// and bend down; without leaflets each is a blade. Each leaf keeps within its own sector, so that
 /// nothing touches at rest.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +20,7 @@ pub struct Palm {
     pub height: f64,
     /// Radius of the trunk at its root [m]; at its top it is 0.6 of it.
     pub radius: f64,
-    /// How many leaves; three or more.
+    /// Number of leaves; three or more.
     pub leaves: u32,
     /// Length of a leaf [m].
     pub leaf_length: f64,
@@ -30,16 +30,16 @@ pub struct Palm {
     pub leaflet_length: f64,
     /// Thickness of leaflets and blades [m].
     pub thickness: f64,
-    /// How far the tip of a leaf hangs below its straight continuation, in leaf lengths.
+    /// Distance by which the tip of a leaf hangs below its straight continuation, in leaf lengths.
     pub droop: f64,
-    /// What multiplies Young's modulus in leaflets and blades [1].
+    /// Factor of Young's modulus in leaflets and blades [1].
     pub leaf_stiffness: f64,
     /// Chooses small differences between leaves.
     pub seed: u64,
 }
 
 const SHAPE: &str = "palm";
-/// Where leaflets begin and end on a leaf, in leaf lengths.
+/// Start and end of the leaflets on a leaf, in leaf lengths.
 const LEAFLETS: [f64; 2] = [0.3, 0.95];
 /// Angle between a leaflet and its leaf.
 const LEAFLET_ANGLE: f64 = 50.0 * PI / 180.0;
@@ -64,10 +64,10 @@ impl Palm {
         let parts = u128::from(self.leaves) * (2 * u128::from(self.leaflets) + 1) + 1;
         let nodes = limited(SHAPE, parts * 16)?;
         // Stems stand side by side on the trunk.
-        let room = 2.0 * PI * self.stem_start() / f64::from(self.leaves);
+        let space = 2.0 * PI * self.stem_start() / f64::from(self.leaves);
         let need = 2.0 * self.stem_radius() + self.gap();
         let rule = "few enough for their stems to fit round the top of the trunk";
-        require(room > need, SHAPE, "leaves", rule, f64::from(self.leaves))?;
+        require(space > need, SHAPE, "leaves", rule, f64::from(self.leaves))?;
         if self.leaflets > 1 {
             let width = self.leaflet_width();
             let rule = "few enough for them to lie side by side";
@@ -87,9 +87,9 @@ impl Palm {
         self.node_count()?;
         at_least_one(SHAPE, "leaves", self.leaves)?;
         let top = Vec3::new(0.05 * self.height, 0.0, self.height);
-        let mut parts = vec![Part {
+        let mut parts = vec![PlantPart {
             points: vec![Vec3::zeros(), Vec3::new(0.01, 0.0, 0.5) * self.height, top],
-            section: Section::Round {
+            section: PlantSection::Round {
                 radii: vec![self.radius, 0.7 * self.radius, 0.6 * self.radius],
             },
             up: Vec3::y(),
@@ -119,7 +119,7 @@ impl Palm {
         Ok(Plant { parts })
     }
 
-    fn leaf(&self, stem: &Stem, parts: &mut Vec<Part>) {
+    fn leaf(&self, stem: &Stem, parts: &mut Vec<PlantPart>) {
         let number = parts.len() as u32;
         let points = (0..5).map(|i| stem.at(0.25 * f64::from(i))).collect();
         let side = Vec3::z().cross(&stem.out);
@@ -128,9 +128,9 @@ impl Palm {
         if self.leaflets == 0 {
             let width =
                 |along: f64| 2.0 * (self.leaflet_length * profile(along)).min(sector(along));
-            parts.push(Part {
+            parts.push(PlantPart {
                 points,
-                section: Section::Flat {
+                section: PlantSection::Flat {
                     widths: (0..9).map(|i| width(0.125 * f64::from(i))).collect(),
                     thickness: self.thickness,
                 },
@@ -143,9 +143,9 @@ impl Palm {
             return;
         }
         let radius = |along: f64| self.stem_radius() * (1.0 - 0.7 * along);
-        parts.push(Part {
+        parts.push(PlantPart {
             points,
-            section: Section::Round {
+            section: PlantSection::Round {
                 radii: vec![radius(0.0), radius(1.0)],
             },
             up,
@@ -173,9 +173,9 @@ impl Palm {
                 let root = stem.at(along) + side * (hand * off);
                 let point = |s: f64| root + out * (s * length) - up * (0.15 * s * s * length);
                 let w = self.leaflet_width();
-                parts.push(Part {
+                parts.push(PlantPart {
                     points: vec![point(0.0), point(0.5), point(1.0)],
-                    section: Section::Flat {
+                    section: PlantSection::Flat {
                         widths: vec![0.5 * w, w, 0.8 * w, 0.2 * w],
                         thickness: self.thickness,
                     },
@@ -189,7 +189,7 @@ impl Palm {
         }
     }
 
-    /// How far apart things are at least [m].
+    /// Least distance between parts [m].
     fn gap(&self) -> f64 {
         2.0 * self.thickness
     }
@@ -198,7 +198,7 @@ impl Palm {
         0.025 * self.leaf_length
     }
 
-    /// How far from the axis of the trunk stems begin [m].
+    /// Distance of the starts of stems from the axis of the trunk [m].
     fn stem_start(&self) -> f64 {
         0.7 * self.radius + self.stem_radius() + self.gap()
     }
@@ -207,17 +207,17 @@ impl Palm {
     fn leaflet_width(&self) -> f64 {
         let spacing = (LEAFLETS[1] - LEAFLETS[0]) * self.leaf_length;
         let spacing = spacing / f64::from((self.leaflets.max(2) - 1).max(1));
-        let room = spacing * sin(LEAFLET_ANGLE) - self.gap();
-        room.min(0.15 * self.leaflet_length)
+        let space = spacing * sin(LEAFLET_ANGLE) - self.gap();
+        space.min(0.15 * self.leaflet_length)
     }
 }
 
-/// How wide a leaf is along its stem, 1 at most.
+/// Width of a leaf along its stem, 1 at most.
 fn profile(along: f64) -> f64 {
     (0.15 + 3.4 * along * (1.0 - along)).min(1.0)
 }
 
-/// The middle line of a leaf.
+/// The centreline of a leaf.
 struct Stem {
     start: Vec3,
     /// Unit vector away from the trunk.

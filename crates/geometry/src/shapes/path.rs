@@ -11,7 +11,7 @@ use crate::strands::Strands;
 pub enum Move {
     /// Straight on.
     Run {
-        /// How far [m].
+        /// Length [m].
         length: f64,
     },
     /// Round a circle in the xy plane, to the left for positive angles.
@@ -20,19 +20,19 @@ pub enum Move {
         radius: f64,
         /// Angle [rad]; more than a turn is a coil.
         angle: f64,
-        /// How far it rises along z meanwhile [m].
+        /// Rise along z [m].
         rise: f64,
     },
 }
 
-/// One strand of equally long pieces of way, from the origin along x at first.
+/// One strand of segments of equal arc length, from the origin along x at first.
 ///
 /// Nodes lie on the path, so that edges are chords of its arcs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
     /// The parts, one after another.
     pub moves: Vec<Move>,
-    /// How many segments the whole has.
+    /// Number of segments of the whole path.
     pub segments: u32,
 }
 
@@ -71,10 +71,10 @@ impl Path {
         let (mut at, mut heading, mut begun) = (Vec3::zeros(), 0.0, 0.0);
         let mut points = Vec::with_capacity(self.segments as usize + 1);
         for i in 0..=self.segments {
-            let way = whole * f64::from(i) / f64::from(self.segments);
+            let arc = whole * f64::from(i) / f64::from(self.segments);
             while let Some(p) = part {
                 // The last part goes on to the end, whatever rounding says.
-                if way <= begun + p.length() || parts.len() == 0 {
+                if arc <= begun + p.length() || parts.len() == 0 {
                     break;
                 }
                 (at, heading) = p.go(&at, heading, p.length());
@@ -82,7 +82,7 @@ impl Path {
                 part = parts.next();
             }
             if let Some(p) = part {
-                points.push(p.go(&at, heading, way - begun).0);
+                points.push(p.go(&at, heading, arc - begun).0);
             }
         }
         Ok(Strands::single(points))
@@ -101,17 +101,17 @@ impl Move {
         }
     }
 
-    /// Where one is after `way`, and heading where [rad].
-    fn go(&self, from: &Vec3, heading: f64, way: f64) -> (Vec3, f64) {
+    /// Position after the arc length `arc`, and the heading there [rad].
+    fn go(&self, from: &Vec3, heading: f64, arc: f64) -> (Vec3, f64) {
         let ahead = |h: f64| Vec3::new(cos(h), sin(h), 0.0);
         match *self {
-            Self::Run { .. } => (from + ahead(heading) * way, heading),
+            Self::Run { .. } => (from + ahead(heading) * arc, heading),
             Self::Arc {
                 radius,
                 angle,
                 rise,
             } => {
-                let part = way / self.length();
+                let part = arc / self.length();
                 let turned = heading + angle * part;
                 let side = radius * angle.signum();
                 let aside = |h: f64| Vec3::new(-sin(h), cos(h), 0.0) * side;

@@ -15,14 +15,14 @@ pub struct Sheet {
     pub size: [f64; 2],
     /// Number of cells along x and y.
     pub cells: [u32; 2],
-    /// How cells are cut into triangles.
+    /// Subdivision of cells into triangles.
     pub pattern: SheetPattern,
 }
 
-/// How the cells of a sheet are cut into triangles.
+/// Subdivision of the cells of a sheet into triangles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SheetPattern {
-    /// The same diagonal in every cell.
+    /// One diagonal direction in all cells.
     Regular,
     /// Diagonals alternate like a chess board, so that no direction is preferred.
     Alternating,

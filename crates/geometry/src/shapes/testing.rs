@@ -1,4 +1,4 @@
-//! What every shape must satisfy, checked without the code that builds shapes.
+//! Conditions that every shape must satisfy, checked without the code that builds shapes.
 
 #![allow(clippy::unwrap_used)]
 

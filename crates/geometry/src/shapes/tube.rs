@@ -15,11 +15,11 @@ pub struct Tube {
     pub around: u32,
     /// Number of cells along the axis.
     pub along: u32,
-    /// What is at the ends.
+    /// Shape of the ends.
     pub ends: TubeEnds,
 }
 
-/// What is at the ends of a tube.
+/// Shape of the ends of a tube.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TubeEnds {
     /// Nothing: a sleeve with two rims.

@@ -11,7 +11,7 @@
 //! the matrix without them as preconditioner, which is still positive definite. The factors of H
 //! and R alone would be a poor preconditioner for light hair on stiff springs.
 
-use super::{Part, PartFactors, SystemMatrix, Which};
+use super::{MatrixPart, PartFactors, SystemMatrix, Which};
 use crate::{Mat3, Vec3, krylov::Preconditioner};
 
 /// Maximum number of tied blocks of an eliminated rod; others are left to conjugate gradients.
@@ -25,7 +25,7 @@ pub(super) struct Elimination {
     /// Number of couplings of the analysed matrix.
     couplings: usize,
     /// S of every body that rods are tied to.
-    pub reduced: Vec<Option<Part>>,
+    pub reduced: Vec<Option<MatrixPart>>,
     scratch: Vec<Vec3>,
 }
 
@@ -67,7 +67,7 @@ impl Elimination {
     /// Finds the rods that can be eliminated.
     pub fn new(matrix: &SystemMatrix) -> Self {
         let banded = |part: usize| match &matrix.parts[part] {
-            Part::Banded(m) => Some(m.layout()),
+            MatrixPart::Banded(m) => Some(m.layout()),
             _ => None,
         };
         // Part and number of the rod, blocks of the rod and the body, number of the coupling.
@@ -97,13 +97,13 @@ impl Elimination {
             let ends: Vec<usize> = group.iter().map(|t| t.1[1] as usize).collect();
             let body = matrix.part_of(ends[0]);
             let first = matrix.starts[body];
-            let room = |&a: &usize, &b: &usize| match &matrix.parts[body] {
+            let present = |&a: &usize, &b: &usize| match &matrix.parts[body] {
                 _ if matrix.part_of(a) != body || matrix.part_of(b) != body => false,
-                Part::Sparse(m) => m.pattern.find(a - first, b - first).is_some(),
-                Part::Dense(_) => true,
-                Part::Banded(_) | Part::Scalar(_) => false,
+                MatrixPart::Sparse(m) => m.pattern.find(a - first, b - first).is_some(),
+                MatrixPart::Dense(_) => true,
+                MatrixPart::Banded(_) | MatrixPart::Scalar(_) => false,
             };
-            let fits = ends.iter().all(|a| ends.iter().all(|b| room(a, b)));
+            let fits = ends.iter().all(|a| ends.iter().all(|b| present(a, b)));
             if blocks.len() > MOST || !fits {
                 continue;
             }
@@ -213,7 +213,7 @@ impl Preconditioner for Eliminated<'_> {
         });
         factors.solve(&mut back, Which::Rods);
         for (p, part) in matrix.parts.iter().enumerate() {
-            if matches!(part, Part::Banded(_)) {
+            if matches!(part, MatrixPart::Banded(_)) {
                 for i in matrix.starts[p]..matrix.starts[p + 1] {
                     z[i] -= back[i];
                 }

@@ -20,7 +20,7 @@ pub enum PartShape {
 
 /// One body's part of the matrix.
 #[derive(Clone, Debug)]
-pub enum Part {
+pub enum MatrixPart {
     /// A shell or solid.
     Sparse(BlockMatrix),
     /// A rigid body.
@@ -31,7 +31,7 @@ pub enum Part {
     Scalar(ScalarBands),
 }
 
-impl Part {
+impl MatrixPart {
     /// A zero matrix with the given storage scheme.
     pub fn zeros(shape: PartShape) -> Self {
         match shape {
@@ -70,7 +70,7 @@ impl Part {
         }
     }
 
-    /// Calls `f` with the index in [`Part::stored_blocks`] and the value of every block; `stored`
+    /// Calls `f` with the index in [`MatrixPart::stored_blocks`] and the value of every block; `stored`
     /// is that list, unused by sparse parts.
     pub fn for_each_stored(&self, stored: &[[u32; 2]], mut f: impl FnMut(usize, &Mat3)) {
         let blocks = stored.iter().map(|b| b.map(|b| b as usize)).enumerate();
@@ -151,7 +151,7 @@ mod tests {
             let mut system = SystemMatrix::new(vec![shape], &[]);
             let part = &mut system.parts_mut()[0];
             let stored = part.stored_blocks();
-            let scalar = matches!(part, Part::Scalar(_));
+            let scalar = matches!(part, MatrixPart::Scalar(_));
             for &[i, j] in &stored {
                 let number = |r: usize, c: usize| {
                     let (a, b) = (3 * i as usize + r, 3 * j as usize + c);

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::{Part, SystemMatrix};
+use super::{MatrixPart, SystemMatrix};
 use crate::Mat3;
 
-impl Part {
+impl MatrixPart {
     /// Positions (i, j) of its blocks above the diagonal, i < j, in its own numbering.
     pub fn block_pairs(&self) -> Vec<[u32; 2]> {
         match self {
@@ -67,7 +67,7 @@ impl Part {
 
 impl SystemMatrix {
     /// The parts with the ranges of their blocks.
-    pub fn ranges(&self) -> impl ExactSizeIterator<Item = (Range<usize>, &Part)> {
+    pub fn ranges(&self) -> impl ExactSizeIterator<Item = (Range<usize>, &MatrixPart)> {
         let parts = self.parts.iter().enumerate();
         parts.map(|(p, part)| (self.starts[p]..self.starts[p + 1], part))
     }

@@ -11,13 +11,13 @@ mod v4;
 use std::collections::BTreeMap;
 
 use super::bytes::{Cursor, Encoding, Scalar, shorten};
-use super::error::{MeshError, Place, Problem};
+use super::error::{FileLocation, MeshFileError, MeshFileProblem};
 use super::soup::Soup;
-use super::{Limits, MeshFile};
+use super::{MeshFile, MeshLimits};
 use nodes::Nodes;
 
 /// Reads an MSH file, version 2.0 to 2.2 or 4.1.
-pub fn read(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
+pub fn read(bytes: &[u8], limits: &MeshLimits) -> Result<MeshFile, MeshFileError> {
     let mut cursor = Cursor::new(bytes)?;
     let format = read_format(&mut cursor)?;
     let mut file = Reader {
@@ -48,8 +48,8 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
             b"ParametricNodes" => {
                 let what = "a section of parametric nodes of version 2".to_string();
                 let remedy = "save the mesh as version 4.1, or without parametric coordinates";
-                let problem = Problem::Unsupported { what, remedy };
-                return Err(MeshError::new(section.place, problem));
+                let problem = MeshFileProblem::Unsupported { what, remedy };
+                return Err(MeshFileError::new(section.place, problem));
             }
             b"Elements" if !file.seen_nodes => {
                 return Err(section.unexpected("`$Nodes` before `$Elements`"));
@@ -81,9 +81,9 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
         if !seen {
             let what = format!("the section `{name}`");
             let remedy = "mesh the model before saving it";
-            return Err(MeshError::new(
-                Place::File,
-                Problem::Missing { what, remedy },
+            return Err(MeshFileError::new(
+                FileLocation::File,
+                MeshFileProblem::Missing { what, remedy },
             ));
         }
     }
@@ -105,7 +105,7 @@ struct FileFormat {
 }
 
 struct Reader<'a> {
-    limits: &'a Limits,
+    limits: &'a MeshLimits,
     format: FileFormat,
     soup: Soup,
     nodes: Nodes,
@@ -117,7 +117,7 @@ struct Reader<'a> {
     seen_elements: bool,
 }
 
-fn read_format(cursor: &mut Cursor) -> Result<FileFormat, MeshError> {
+fn read_format(cursor: &mut Cursor) -> Result<FileFormat, MeshFileError> {
     cursor.keyword("$MeshFormat")?;
     let number = cursor.token("a version")?;
     let version = match number.text {
@@ -127,9 +127,9 @@ fn read_format(cursor: &mut Cursor) -> Result<FileFormat, MeshError> {
             number.real("a version")?;
             let what = format!("MSH version {}", shorten(number.text));
             let remedy = "save the mesh as version 4.1 or 2.2 (gmsh -format msh41 or msh22)";
-            return Err(MeshError::new(
+            return Err(MeshFileError::new(
                 number.place,
-                Problem::Unsupported { what, remedy },
+                MeshFileProblem::Unsupported { what, remedy },
             ));
         }
     };
@@ -154,7 +154,10 @@ fn read_format(cursor: &mut Cursor) -> Result<FileFormat, MeshError> {
             other => {
                 let expected = "the byte order mark 1";
                 let found = format!("{other:?}");
-                return Err(MeshError::new(place, Problem::Expected { expected, found }));
+                return Err(MeshFileError::new(
+                    place,
+                    MeshFileProblem::Expected { expected, found },
+                ));
             }
         }
     } else {
@@ -170,12 +173,19 @@ fn read_format(cursor: &mut Cursor) -> Result<FileFormat, MeshError> {
 
 /// Passes over a section that holds no mesh. The search for its end starts where the last one
 /// stopped, so that all sections together are read once.
-fn skip_section(cursor: &mut Cursor, name: &[u8], place: Place) -> Result<(), MeshError> {
+fn skip_section(
+    cursor: &mut Cursor,
+    name: &[u8],
+    place: FileLocation,
+) -> Result<(), MeshFileError> {
     const LONGEST_NAME: usize = 64;
     if name.len() > LONGEST_NAME {
-        // Looking for the end of a section with an endless name could take quadratic time.
+        // Searching for the end of a section with an endless name could take quadratic time.
         let (expected, found) = ("a section such as `$Nodes`", shorten(name));
-        return Err(MeshError::new(place, Problem::Expected { expected, found }));
+        return Err(MeshFileError::new(
+            place,
+            MeshFileProblem::Expected { expected, found },
+        ));
     }
     let end = [b"$End", name].concat();
     let rest = cursor.rest();
@@ -190,7 +200,10 @@ fn skip_section(cursor: &mut Cursor, name: &[u8], place: Place) -> Result<(), Me
     }
     let what = format!("`{}`", shorten(&end));
     let remedy = "the file is truncated: copy or save it again";
-    Err(MeshError::new(place, Problem::Missing { what, remedy }))
+    Err(MeshFileError::new(
+        place,
+        MeshFileProblem::Missing { what, remedy },
+    ))
 }
 
 /// The corners of an element type, or why it is refused.
@@ -204,7 +217,7 @@ enum Shape {
 }
 
 impl Shape {
-    fn of(kind: i64, place: Place) -> Result<Shape, MeshError> {
+    fn of(kind: i64, place: FileLocation) -> Result<Shape, MeshFileError> {
         const SPLIT: &str =
             "mesh with triangles and tetrahedra (no recombination, no extrusion in layers)";
         const FIRST: &str = "save a mesh of first order (gmsh -order 1)";
@@ -226,7 +239,10 @@ impl Shape {
             _ => ("an element", "export the mesh again"),
         };
         let what = format!("{what} (Gmsh element type {kind})");
-        Err(MeshError::new(place, Problem::Unsupported { what, remedy }))
+        Err(MeshFileError::new(
+            place,
+            MeshFileProblem::Unsupported { what, remedy },
+        ))
     }
 
     fn corners(self) -> usize {
@@ -259,7 +275,7 @@ impl Shape {
 }
 
 impl Reader<'_> {
-    fn read_physical_names(&mut self, cursor: &mut Cursor) -> Result<(), MeshError> {
+    fn read_physical_names(&mut self, cursor: &mut Cursor) -> Result<(), MeshFileError> {
         let count = cursor.token("the number of physical names")?;
         for _ in 0..count.count("the number of physical names")? {
             let dimension = cursor.token("a dimension")?.integer("a dimension")?;
@@ -293,17 +309,19 @@ impl Reader<'_> {
         scalar: Scalar,
         shape: Shape,
         number: u64,
-    ) -> Result<[u32; N], MeshError> {
-        let at_element = |error: MeshError| error.at(shape.name(), number);
+    ) -> Result<[u32; N], MeshFileError> {
+        let at_element = |error: MeshFileError| error.at(shape.name(), number);
         let mut corners = [0; N];
         for corner in corners.iter_mut().take(shape.corners()) {
             let (tag, place) = cursor
                 .integer(scalar, self.format.encoding, "a node tag")
                 .map_err(at_element)?;
-            *corner = self
-                .nodes
-                .find(tag)
-                .ok_or_else(|| at_element(MeshError::new(place, Problem::UnknownNode { tag })))?;
+            *corner = self.nodes.find(tag).ok_or_else(|| {
+                at_element(MeshFileError::new(
+                    place,
+                    MeshFileProblem::UnknownNode { tag },
+                ))
+            })?;
         }
         Ok(corners)
     }
@@ -313,8 +331,8 @@ impl Reader<'_> {
         shape: Shape,
         corners: &[u32; 4],
         number: u64,
-        place: Place,
-    ) -> Result<(), MeshError> {
+        place: FileLocation,
+    ) -> Result<(), MeshFileError> {
         let result = match shape {
             Shape::Point | Shape::Line => Ok(()),
             Shape::Triangle => self.soup.push_polygon(&corners[..3], place),

@@ -1,6 +1,6 @@
 //! From Gmsh's node tags, which may have gaps and any order, to vertex indices.
 
-use super::super::error::{MeshError, Place, Problem};
+use super::super::error::{FileLocation, MeshFileError, MeshFileProblem};
 
 #[derive(Default)]
 pub(super) struct Nodes {
@@ -12,15 +12,15 @@ pub(super) struct Nodes {
 
 impl Nodes {
     /// `tags[i]` is the tag of vertex `i`.
-    pub fn new(tags: &[i64]) -> Result<Self, MeshError> {
+    pub fn new(tags: &[i64]) -> Result<Self, MeshFileError> {
         let mut sorted: Vec<(i64, u32)> = tags.iter().copied().zip(0..).collect();
         sorted.sort_unstable();
         if let Some(twice) = sorted.windows(2).find(|w| w[0].0 == w[1].0) {
             let what = format!("node {} is defined twice", twice[0].0);
             let remedy = "give every node its own tag";
-            return Err(MeshError::new(
-                Place::File,
-                Problem::Inconsistent { what, remedy },
+            return Err(MeshFileError::new(
+                FileLocation::File,
+                MeshFileProblem::Inconsistent { what, remedy },
             ));
         }
         let mut table = Vec::new();

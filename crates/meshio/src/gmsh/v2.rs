@@ -1,11 +1,11 @@
 //! The sections of MSH 2.2.
 
 use super::super::bytes::{Cursor, Encoding, Scalar};
-use super::super::error::{MeshError, Place};
+use super::super::error::{FileLocation, MeshFileError};
 use super::{Nodes, Reader, Shape};
 
 impl Reader<'_> {
-    pub(super) fn read_nodes_v2(&mut self, cursor: &mut Cursor) -> Result<(), MeshError> {
+    pub(super) fn read_nodes_v2(&mut self, cursor: &mut Cursor) -> Result<(), MeshFileError> {
         let encoding = self.format.encoding;
         let (count, place) = read_count(cursor, "the number of nodes", encoding)?;
         let least_bytes = match encoding {
@@ -25,7 +25,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    pub(super) fn read_elements_v2(&mut self, cursor: &mut Cursor) -> Result<(), MeshError> {
+    pub(super) fn read_elements_v2(&mut self, cursor: &mut Cursor) -> Result<(), MeshFileError> {
         let encoding = self.format.encoding;
         let (count, place) = read_count(cursor, "the number of elements", encoding)?;
         // Number, type, tag count and one node in text; number and one node in binary.
@@ -67,7 +67,7 @@ impl Reader<'_> {
         shape: Shape,
         tags: u64,
         number: u64,
-    ) -> Result<ElementV2, MeshError> {
+    ) -> Result<ElementV2, MeshFileError> {
         let encoding = self.format.encoding;
         let place = cursor.place(encoding);
         let mut physical = 0;
@@ -90,7 +90,7 @@ impl Reader<'_> {
 
     /// An element that belongs to several physical groups stands in the file once per group; the
     /// mesh takes it once, every group takes its nodes.
-    fn push_elements_v2(&mut self, elements: Vec<ElementV2>) -> Result<(), MeshError> {
+    fn push_elements_v2(&mut self, elements: Vec<ElementV2>) -> Result<(), MeshFileError> {
         let mut order: Vec<usize> = (0..elements.len()).collect();
         let key = |&i: &usize| (elements[i].shape.dimension(), elements[i].corners, i);
         order.sort_unstable_by_key(key);
@@ -127,7 +127,7 @@ struct ElementV2 {
     corners: [u32; 4],
     physical: i64,
     number: u64,
-    place: Place,
+    place: FileLocation,
 }
 
 /// Counts are text even in binary files, on a line of their own.
@@ -135,7 +135,7 @@ fn read_count(
     cursor: &mut Cursor,
     what: &'static str,
     encoding: Encoding,
-) -> Result<(u64, Place), MeshError> {
+) -> Result<(u64, FileLocation), MeshFileError> {
     let token = cursor.token(what)?;
     if encoding != Encoding::Text {
         cursor.rest_of_line();
@@ -144,8 +144,8 @@ fn read_count(
 }
 
 /// Element type and number of tags of a text file.
-fn read_kind(cursor: &mut Cursor, number: u64) -> Result<(Shape, u64), MeshError> {
-    let at_element = |error: MeshError| error.at("element", number);
+fn read_kind(cursor: &mut Cursor, number: u64) -> Result<(Shape, u64), MeshFileError> {
+    let at_element = |error: MeshFileError| error.at("element", number);
     let kind = cursor.token("an element type").map_err(at_element)?;
     let shape = kind
         .integer("an element type")

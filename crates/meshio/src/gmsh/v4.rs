@@ -1,12 +1,12 @@
 //! The sections of MSH 4.1.
 
 use super::super::bytes::{Cursor, Encoding, Scalar};
-use super::super::error::{MeshError, Problem};
+use super::super::error::{MeshFileError, MeshFileProblem};
 use super::{Nodes, Reader, Shape};
 
 impl Reader<'_> {
     /// Learns which physical groups each entity of the model belongs to.
-    pub(super) fn read_entities(&mut self, cursor: &mut Cursor) -> Result<(), MeshError> {
+    pub(super) fn read_entities(&mut self, cursor: &mut Cursor) -> Result<(), MeshFileError> {
         self.start(cursor);
         let mut counts = [0; 4];
         for count in &mut counts {
@@ -39,7 +39,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    pub(super) fn read_nodes_v4(&mut self, cursor: &mut Cursor) -> Result<(), MeshError> {
+    pub(super) fn read_nodes_v4(&mut self, cursor: &mut Cursor) -> Result<(), MeshFileError> {
         let encoding = self.format.encoding;
         let size = self.format.size;
         self.start(cursor);
@@ -82,7 +82,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    pub(super) fn read_elements_v4(&mut self, cursor: &mut Cursor) -> Result<(), MeshError> {
+    pub(super) fn read_elements_v4(&mut self, cursor: &mut Cursor) -> Result<(), MeshFileError> {
         let encoding = self.format.encoding;
         let size = self.format.size;
         self.start(cursor);
@@ -136,11 +136,11 @@ impl Reader<'_> {
         }
     }
 
-    fn int(&self, cursor: &mut Cursor, what: &'static str) -> Result<i64, MeshError> {
+    fn int(&self, cursor: &mut Cursor, what: &'static str) -> Result<i64, MeshFileError> {
         Ok(cursor.integer(Scalar::I32, self.format.encoding, what)?.0)
     }
 
-    fn size(&self, cursor: &mut Cursor, what: &'static str) -> Result<u64, MeshError> {
+    fn size(&self, cursor: &mut Cursor, what: &'static str) -> Result<u64, MeshFileError> {
         Ok(cursor
             .count(self.format.size, self.format.encoding, what)?
             .0)
@@ -152,15 +152,15 @@ impl Reader<'_> {
         declared: usize,
         found: usize,
         cursor: &Cursor,
-    ) -> Result<(), MeshError> {
+    ) -> Result<(), MeshFileError> {
         if declared == found {
             return Ok(());
         }
         let what = format!("{declared} {what} are declared, but the blocks hold {found}");
         let remedy = "the file is damaged: save it again";
-        Err(MeshError::new(
+        Err(MeshFileError::new(
             cursor.place(self.format.encoding),
-            Problem::Inconsistent { what, remedy },
+            MeshFileProblem::Inconsistent { what, remedy },
         ))
     }
 }

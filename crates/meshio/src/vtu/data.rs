@@ -2,16 +2,16 @@
 
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
-use super::super::Limits;
+use super::super::MeshLimits;
 use super::super::bytes::{Cursor, Encoding, Raw, Scalar, shorten};
-use super::super::error::{MeshError, Problem};
+use super::super::error::{MeshFileError, MeshFileProblem};
 use super::xml::Attributes;
 use super::{Declared, Source, Values, inconsistent};
 
 /// DEFLATE cannot do better than 258 bytes from two bits, 1032 to 1.
 const BEST_RATIO: u64 = 1032;
 
-/// Knows the file's byte order, header type and compressor, and what memory is left to spend.
+/// Decoder of data arrays: the byte order, header type and compressor of the file, and the memory that is left.
 pub(super) struct Decoder<'a> {
     order: Encoding,
     header: Scalar,
@@ -40,14 +40,18 @@ struct Stream<'a> {
 
 impl<'a> Decoder<'a> {
     /// `attributes` are those of the element `VTKFile`.
-    pub fn new(attributes: &Attributes, size: usize, limits: &Limits) -> Result<Self, MeshError> {
+    pub fn new(
+        attributes: &Attributes,
+        size: usize,
+        limits: &MeshLimits,
+    ) -> Result<Self, MeshFileError> {
         let kind = attributes.require("type")?;
         if kind != "UnstructuredGrid" {
             let what = format!("a VTK file of type {}", shorten(kind.as_bytes()));
             let remedy = "save the mesh as an unstructured grid (.vtu)";
-            return Err(MeshError::new(
+            return Err(MeshFileError::new(
                 attributes.place,
-                Problem::Unsupported { what, remedy },
+                MeshFileProblem::Unsupported { what, remedy },
             ));
         }
         let order = match attributes.get("byte_order") {
@@ -68,9 +72,9 @@ impl<'a> Decoder<'a> {
             Some(other) => {
                 let what = format!("data compressed with {}", shorten(other.as_bytes()));
                 let remedy = "save the file with zlib compression or without compression";
-                return Err(MeshError::new(
+                return Err(MeshFileError::new(
                     attributes.place,
-                    Problem::Unsupported { what, remedy },
+                    MeshFileProblem::Unsupported { what, remedy },
                 ));
             }
         };
@@ -90,7 +94,7 @@ impl<'a> Decoder<'a> {
         &mut self,
         attributes: &Attributes,
         rest: &'a [u8],
-    ) -> Result<(), MeshError> {
+    ) -> Result<(), MeshFileError> {
         let base64 = match attributes.get("encoding") {
             Some("raw") => false,
             None | Some("base64") => true,
@@ -99,13 +103,13 @@ impl<'a> Decoder<'a> {
         let bytes = rest.trim_ascii_start().strip_prefix(b"_").ok_or_else(|| {
             let what = "the underscore that begins the appended data".to_string();
             let remedy = "write the file again";
-            MeshError::new(attributes.place, Problem::Missing { what, remedy })
+            MeshFileError::new(attributes.place, MeshFileProblem::Missing { what, remedy })
         })?;
         self.appended = Some(Appended { bytes, base64 });
         Ok(())
     }
 
-    pub fn decode(&mut self, array: &Declared, scalar: Scalar) -> Result<Values, MeshError> {
+    pub fn decode(&mut self, array: &Declared, scalar: Scalar) -> Result<Values, MeshFileError> {
         let stream = match array.source {
             Source::Text(mut text) => return read_text(&mut text, scalar),
             Source::Base64(bytes) => Stream {
@@ -116,9 +120,9 @@ impl<'a> Decoder<'a> {
                 let Some(Appended { bytes, base64 }) = self.appended else {
                     let what = format!("the appended data of array `{}`", array.name);
                     let remedy = "the file is truncated: write it again";
-                    return Err(MeshError::new(
+                    return Err(MeshFileError::new(
                         array.place,
-                        Problem::Missing { what, remedy },
+                        MeshFileProblem::Missing { what, remedy },
                     ));
                 };
                 let bytes = usize::try_from(offset).ok().and_then(|at| bytes.get(at..));
@@ -155,16 +159,16 @@ impl<'a> Decoder<'a> {
         start: u64,
         length: u64,
         array: &Declared,
-    ) -> Result<Vec<u8>, MeshError> {
+    ) -> Result<Vec<u8>, MeshFileError> {
         let present = stream.decoded_length();
         if length > present.saturating_sub(start) {
-            let problem = Problem::Short {
+            let problem = MeshFileProblem::Short {
                 what: "bytes of array data",
                 count: length,
                 needed: start.saturating_add(length),
                 present,
             };
-            return Err(MeshError::new(array.place, problem));
+            return Err(MeshFileError::new(array.place, problem));
         }
         let Some(left) = self.bytes_left.checked_sub(length) else {
             let what = format!("array `{}` overlaps another array", array.name);
@@ -188,7 +192,7 @@ impl<'a> Decoder<'a> {
         stream: Stream,
         array: &Declared,
         scalar: Scalar,
-    ) -> Result<Vec<u8>, MeshError> {
+    ) -> Result<Vec<u8>, MeshFileError> {
         let width = self.header.size();
         let start = self.take(stream, 0, 3 * width as u64, array)?;
         let mut words = start
@@ -220,18 +224,18 @@ impl<'a> Decoder<'a> {
         let total = (blocks - 1)
             .saturating_mul(block_size)
             .saturating_add(last_size);
-        let refuse = |problem| Err(MeshError::new(array.place, problem));
+        let refuse = |problem| Err(MeshFileError::new(array.place, problem));
         // Numbers of every type take eight bytes in memory.
         let in_memory = total.saturating_mul(8 / scalar.size() as u64);
         if in_memory > self.inflated_left {
-            return refuse(Problem::TooMany {
+            return refuse(MeshFileProblem::TooMany {
                 what: "bytes of uncompressed array data",
                 count: in_memory,
                 limit: self.max_bytes,
             });
         }
         if total > packed_length.saturating_mul(BEST_RATIO) {
-            return refuse(Problem::Short {
+            return refuse(MeshFileProblem::Short {
                 what: "bytes of uncompressed array data",
                 count: total,
                 needed: total / BEST_RATIO,
@@ -265,7 +269,7 @@ impl<'a> Decoder<'a> {
     }
 }
 
-fn read_text(text: &mut Cursor, scalar: Scalar) -> Result<Values, MeshError> {
+fn read_text(text: &mut Cursor, scalar: Scalar) -> Result<Values, MeshFileError> {
     if scalar.is_real() {
         let mut values = Vec::new();
         while let Some(token) = text.next() {
@@ -285,7 +289,7 @@ fn read_binary(
     scalar: Scalar,
     order: Encoding,
     array: &Declared,
-) -> Result<Values, MeshError> {
+) -> Result<Values, MeshFileError> {
     let words = bytes.chunks_exact(scalar.size());
     if !words.remainder().is_empty() {
         let what = format!(

@@ -10,9 +10,9 @@ use stiction_math::Vec3;
 
 use super::bytes::{Cursor, Scalar, finite};
 use super::cells;
-use super::error::{MeshError, Place, Problem};
+use super::error::{FileLocation, MeshFileError, MeshFileProblem};
 use super::soup::Soup;
-use super::{Limits, MeshFile};
+use super::{MeshFile, MeshLimits};
 use data::Decoder;
 use xml::{Attributes, Event, Xml};
 
@@ -22,7 +22,7 @@ pub struct VtuFile {
     /// Point positions [m], finite.
     pub points: Vec<Vec3>,
     /// The cells.
-    pub cells: Cells,
+    pub cells: VtuCells,
     /// Arrays with one tuple per point.
     pub point_data: Vec<DataArray>,
     /// Arrays with one tuple per cell.
@@ -34,7 +34,7 @@ pub struct VtuFile {
 /// Cells of an unstructured grid. Cell `i` has the points
 /// `connectivity[offsets[i − 1] .. offsets[i]]` (from 0 for the first cell).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cells {
+pub struct VtuCells {
     /// Point indices, all in range.
     pub connectivity: Vec<u32>,
     /// One end per cell, ascending, the last one the length of `connectivity`.
@@ -43,7 +43,7 @@ pub struct Cells {
     pub types: Vec<u8>,
 }
 
-impl Cells {
+impl VtuCells {
     /// Type and points of each cell.
     pub fn iter(&self) -> impl Iterator<Item = (u8, &[u32])> {
         let starts = std::iter::once(0).chain(self.offsets.iter().copied());
@@ -75,7 +75,7 @@ pub enum Values {
 }
 
 impl Values {
-    /// How many numbers there are.
+    /// Number of values.
     pub fn len(&self) -> usize {
         match self {
             Values::Real(values) => values.len(),
@@ -107,11 +107,11 @@ impl VtuFile {
 }
 
 /// Reads a VTU file as triangles and tetrahedra; points and lines are passed over.
-pub fn read_mesh(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
+pub fn read_mesh(bytes: &[u8], limits: &MeshLimits) -> Result<MeshFile, MeshFileError> {
     let file = read(bytes, limits)?;
     let mut soup = Soup::new(limits, bytes.len());
     for point in &file.points {
-        soup.push_position([point.x, point.y, point.z], Place::File)?;
+        soup.push_position([point.x, point.y, point.z], FileLocation::File)?;
     }
     for (number, (kind, corners)) in file.cells.iter().enumerate() {
         cells::push(
@@ -119,14 +119,14 @@ pub fn read_mesh(bytes: &[u8], limits: &Limits) -> Result<MeshFile, MeshError> {
             i64::from(kind),
             corners,
             number as u64,
-            Place::File,
+            FileLocation::File,
         )?;
     }
     soup.finish()
 }
 
 /// Reads a VTU file with all its arrays.
-pub fn read(bytes: &[u8], limits: &Limits) -> Result<VtuFile, MeshError> {
+pub fn read(bytes: &[u8], limits: &MeshLimits) -> Result<VtuFile, MeshFileError> {
     let Scan {
         mut decoder,
         arrays,
@@ -134,7 +134,7 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<VtuFile, MeshError> {
         cells,
     } = scan(bytes, limits)?;
     let mut file = VtuFile::default();
-    let mut parts: [Option<(DataArray, Place)>; 4] = [None, None, None, None];
+    let mut parts: [Option<(DataArray, FileLocation)>; 4] = [None, None, None, None];
     for (section, declared) in arrays {
         // Names and other texts cannot be used; skipping them costs nothing.
         let Some(scalar) = declared.scalar else {
@@ -201,7 +201,7 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<VtuFile, MeshError> {
     Ok(file)
 }
 
-fn read_points(array: Option<(DataArray, Place)>) -> Result<Vec<Vec3>, MeshError> {
+fn read_points(array: Option<(DataArray, FileLocation)>) -> Result<Vec<Vec3>, MeshFileError> {
     let (array, place) = array.ok_or_else(|| missing("the array of point positions"))?;
     if array.components != 3 {
         let what = format!("points have {} components instead of 3", array.components);
@@ -224,10 +224,10 @@ fn read_points(array: Option<(DataArray, Place)>) -> Result<Vec<Vec3>, MeshError
 fn read_cells(
     points: u64,
     count: u64,
-    connectivity: Option<(DataArray, Place)>,
-    offsets: Option<(DataArray, Place)>,
-    types: Option<(DataArray, Place)>,
-) -> Result<Cells, MeshError> {
+    connectivity: Option<(DataArray, FileLocation)>,
+    offsets: Option<(DataArray, FileLocation)>,
+    types: Option<(DataArray, FileLocation)>,
+) -> Result<VtuCells, MeshFileError> {
     let (connectivity, connectivity_place) = integers(connectivity, "connectivity")?;
     let (offsets, offsets_place) = integers(offsets, "offsets")?;
     let (types, types_place) = integers(types, "types")?;
@@ -240,7 +240,7 @@ fn read_cells(
             return Err(inconsistent(place, what));
         }
     }
-    let mut cells = Cells::default();
+    let mut cells = VtuCells::default();
     let mut cell_end = 0;
     for (number, &end) in offsets.iter().enumerate() {
         let in_range = end >= cell_end && end <= connectivity.len() as i64;
@@ -256,13 +256,13 @@ fn read_cells(
                 Ok(vertex) if vertex < points => cells.connectivity.push(vertex as u32),
                 _ => {
                     let (first, count) = (0, points);
-                    let problem = Problem::IndexOutOfRange {
+                    let problem = MeshFileProblem::IndexOutOfRange {
                         index,
                         first,
                         count,
                     };
                     return Err(
-                        MeshError::new(connectivity_place, problem).at("cell", number as u64)
+                        MeshFileError::new(connectivity_place, problem).at("cell", number as u64)
                     );
                 }
             }
@@ -287,7 +287,10 @@ fn read_cells(
     Ok(cells)
 }
 
-fn integers(array: Option<(DataArray, Place)>, name: &str) -> Result<(Vec<i64>, Place), MeshError> {
+fn integers(
+    array: Option<(DataArray, FileLocation)>,
+    name: &str,
+) -> Result<(Vec<i64>, FileLocation), MeshFileError> {
     let (array, place) = array.ok_or_else(|| missing(&format!("the array `{name}`")))?;
     match array.values {
         Values::Integer(values) => Ok((values, place)),
@@ -307,7 +310,7 @@ enum Section {
     FieldData,
 }
 
-/// What the XML declares, before any data is decoded.
+/// Declarations of the XML, before any data is decoded.
 struct Scan<'a> {
     decoder: Decoder<'a>,
     arrays: Vec<(Section, Declared<'a>)>,
@@ -322,7 +325,7 @@ struct Declared<'a> {
     scalar: Option<Scalar>,
     components: usize,
     source: Source<'a>,
-    place: Place,
+    place: FileLocation,
 }
 
 enum Source<'a> {
@@ -331,7 +334,7 @@ enum Source<'a> {
     Appended(u64),
 }
 
-fn scan<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Scan<'a>, MeshError> {
+fn scan<'a>(bytes: &'a [u8], limits: &MeshLimits) -> Result<Scan<'a>, MeshFileError> {
     let mut xml = Xml::new(bytes)?;
     let mut decoder = None;
     let mut counts: Option<(u64, u64)> = None;
@@ -353,8 +356,8 @@ fn scan<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Scan<'a>, MeshError> {
             b"Piece" if counts.is_some() => {
                 let what = "a file of several pieces".to_string();
                 let remedy = "merge the pieces before saving (in ParaView: Merge Blocks)";
-                let problem = Problem::Unsupported { what, remedy };
-                return Err(MeshError::new(attributes.place, problem));
+                let problem = MeshFileProblem::Unsupported { what, remedy };
+                return Err(MeshFileError::new(attributes.place, problem));
             }
             b"Piece" => {
                 let points = attributes.count("NumberOfPoints")?;
@@ -369,9 +372,9 @@ fn scan<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Scan<'a>, MeshError> {
                     ("cells", cells, limits.max_elements),
                 ] {
                     if count > limit {
-                        return Err(MeshError::new(
+                        return Err(MeshFileError::new(
                             place,
-                            Problem::TooMany { what, count, limit },
+                            MeshFileProblem::TooMany { what, count, limit },
                         ));
                     }
                 }
@@ -418,7 +421,7 @@ fn section_of(name: &[u8]) -> Option<Section> {
     }
 }
 
-fn declare<'a>(attributes: &Attributes, text: Cursor<'a>) -> Result<Declared<'a>, MeshError> {
+fn declare<'a>(attributes: &Attributes, text: Cursor<'a>) -> Result<Declared<'a>, MeshFileError> {
     let name = attributes.get("Name").unwrap_or_default().to_string();
     let kind = attributes.require("type")?;
     let scalar = match kind {
@@ -457,13 +460,16 @@ fn declare<'a>(attributes: &Attributes, text: Cursor<'a>) -> Result<Declared<'a>
     })
 }
 
-fn inconsistent(place: Place, what: String) -> MeshError {
+fn inconsistent(place: FileLocation, what: String) -> MeshFileError {
     let remedy = "the file is damaged: write it again";
-    MeshError::new(place, Problem::Inconsistent { what, remedy })
+    MeshFileError::new(place, MeshFileProblem::Inconsistent { what, remedy })
 }
 
-fn missing(what: &str) -> MeshError {
+fn missing(what: &str) -> MeshFileError {
     let what = what.to_string();
     let remedy = "write the file again as a VTK XML unstructured grid";
-    MeshError::new(Place::File, Problem::Missing { what, remedy })
+    MeshFileError::new(
+        FileLocation::File,
+        MeshFileProblem::Missing { what, remedy },
+    )
 }

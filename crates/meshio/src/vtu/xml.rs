@@ -1,7 +1,7 @@
 //! The little of XML that VTU files need: elements, attributes and the text that follows a tag.
 
 use super::super::bytes::{Cursor, shorten};
-use super::super::error::{MeshError, Place, Problem};
+use super::super::error::{FileLocation, MeshFileError, MeshFileProblem};
 
 /// More attributes than any VTK element has; bounds the look-up of one.
 const MOST_ATTRIBUTES: usize = 64;
@@ -22,7 +22,7 @@ pub(super) struct Element<'a> {
     pub attributes: Attributes,
     /// Whether the tag ends with `/>`.
     pub closed: bool,
-    /// What stands between this tag and the next.
+    /// The text between this tag and the next.
     pub text: Cursor<'a>,
 }
 
@@ -30,11 +30,11 @@ pub(super) struct Attributes {
     list: Vec<(String, String)>,
     element: String,
     /// The tag.
-    pub place: Place,
+    pub place: FileLocation,
 }
 
 impl<'a> Xml<'a> {
-    pub fn new(bytes: &'a [u8]) -> Result<Self, MeshError> {
+    pub fn new(bytes: &'a [u8]) -> Result<Self, MeshFileError> {
         Ok(Xml {
             cursor: Cursor::new(bytes)?,
             size: bytes.len(),
@@ -46,7 +46,7 @@ impl<'a> Xml<'a> {
         self.cursor.rest()
     }
 
-    pub fn next_event(&mut self) -> Result<Option<Event<'a>>, MeshError> {
+    pub fn next_event(&mut self) -> Result<Option<Event<'a>>, MeshFileError> {
         loop {
             let rest = self.cursor.rest();
             let Some(open) = rest.iter().position(|&b| b == b'<') else {
@@ -64,7 +64,7 @@ impl<'a> Xml<'a> {
         }
     }
 
-    fn skip_past(&mut self, end: &'static [u8]) -> Result<(), MeshError> {
+    fn skip_past(&mut self, end: &'static [u8]) -> Result<(), MeshFileError> {
         let rest = self.cursor.rest();
         match rest.windows(end.len()).position(|w| w == end) {
             Some(found) => {
@@ -75,16 +75,19 @@ impl<'a> Xml<'a> {
         }
     }
 
-    fn ended(&self) -> MeshError {
+    fn ended(&self) -> MeshFileError {
         let expected = "`>` to end the tag";
-        MeshError::new(self.cursor.text_place(), Problem::Ended { expected })
+        MeshFileError::new(
+            self.cursor.text_place(),
+            MeshFileProblem::Ended { expected },
+        )
     }
 
-    fn read_tag(&mut self) -> Result<Event<'a>, MeshError> {
+    fn read_tag(&mut self) -> Result<Event<'a>, MeshFileError> {
         let rest = self.cursor.rest();
         let length = tag_length(rest).ok_or_else(|| self.ended())?;
         let place = match self.cursor.text_place() {
-            Place::Text { line, offset, .. } => Place::Text {
+            FileLocation::Text { line, offset, .. } => FileLocation::Text {
                 line,
                 offset,
                 length,
@@ -129,12 +132,12 @@ fn tag_length(bytes: &[u8]) -> Option<usize> {
 }
 
 impl Attributes {
-    fn read(name: &[u8], mut rest: &[u8], place: Place) -> Result<Self, MeshError> {
+    fn read(name: &[u8], mut rest: &[u8], place: FileLocation) -> Result<Self, MeshFileError> {
         let element = shorten(name);
         let wrong = |rest: &[u8]| {
             let expected = "an attribute such as `Name=\"x\"`";
             let found = shorten(rest);
-            MeshError::new(place, Problem::Expected { expected, found })
+            MeshFileError::new(place, MeshFileProblem::Expected { expected, found })
         };
         let mut list = Vec::new();
         loop {
@@ -172,24 +175,24 @@ impl Attributes {
             .map(|(_, value)| value.as_str())
     }
 
-    pub fn require(&self, key: &str) -> Result<&str, MeshError> {
+    pub fn require(&self, key: &str) -> Result<&str, MeshFileError> {
         self.get(key).ok_or_else(|| {
             let what = format!("the attribute `{key}` of `{}`", self.element);
             let remedy = "write the file again";
-            MeshError::new(self.place, Problem::Missing { what, remedy })
+            MeshFileError::new(self.place, MeshFileProblem::Missing { what, remedy })
         })
     }
 
-    pub fn count(&self, key: &str) -> Result<u64, MeshError> {
+    pub fn count(&self, key: &str) -> Result<u64, MeshFileError> {
         let text = self.require(key)?;
         text.trim()
             .parse()
             .map_err(|_| self.unexpected("a count", text))
     }
 
-    pub fn unexpected(&self, expected: &'static str, found: &str) -> MeshError {
+    pub fn unexpected(&self, expected: &'static str, found: &str) -> MeshFileError {
         let found = shorten(found.as_bytes());
-        MeshError::new(self.place, Problem::Expected { expected, found })
+        MeshFileError::new(self.place, MeshFileProblem::Expected { expected, found })
     }
 }
 

@@ -61,7 +61,7 @@ pub fn msh2(positions: &[Vec3], cells: &[(u8, Vec<u32>)], order: Order) -> Vec<u
     out.bytes
 }
 
-/// The same groups as [`msh2`]; nodes in two blocks, one of them parametric.
+/// Groups as of [`msh2`]; nodes in two blocks, one of them parametric.
 pub fn msh4(positions: &[Vec3], cells: &[(u8, Vec<u32>)], order: Order) -> Vec<u8> {
     let mut out = Out::new(order);
     let tag = |v: usize| 5 + v as u64;

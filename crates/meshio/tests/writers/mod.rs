@@ -1,4 +1,4 @@
-//! Writers of every mesh format and variant that the readers know, for tests only. They are
+//! Writers of every mesh format and variant that the readers support, for tests only. They are
 //! straightforward on purpose: one `push` after the other, no cleverness shared with the readers.
 
 #![allow(dead_code, unused_imports)] // each test file uses some of it

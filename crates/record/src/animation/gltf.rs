@@ -12,7 +12,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Animation, Moving, Shape, Stretch};
+use super::{AnimatedBody, AnimatedShape, Animation, Stretch};
 use crate::picture::Colour;
 use crate::{RecordError, atomic};
 
@@ -112,7 +112,7 @@ impl File {
     }
 
     /// The node of a body whose mesh changes, above a node for each of its meshes.
-    fn changing(&mut self, body: &Moving, material: usize, times: &[f64]) -> usize {
+    fn changing(&mut self, body: &AnimatedBody, material: usize, times: &[f64]) -> usize {
         let mut children = Vec::new();
         let mut first = 0;
         for (i, stretch) in body.stretches.iter().enumerate() {
@@ -169,9 +169,9 @@ impl File {
         let first = &stretch.frames[0];
         let position = self.points(first);
         let (mode, indices) = match &stretch.shape {
-            Shape::Triangles(t) => (TRIANGLES, self.indices(t.as_flattened())),
-            Shape::Lines(l, _) => (LINES, self.indices(l.as_flattened())),
-            Shape::Balls(_) => (POINTS, None),
+            AnimatedShape::Triangles(t) => (TRIANGLES, self.indices(t.as_flattened())),
+            AnimatedShape::Lines(l, _) => (LINES, self.indices(l.as_flattened())),
+            AnimatedShape::Balls(_) => (POINTS, None),
         };
         let mut primitive = json!({
             "attributes": { "POSITION": position }, "mode": mode, "material": material,
@@ -231,7 +231,7 @@ impl File {
 
     fn points(&mut self, points: &[[f32; 3]]) -> usize {
         let view = self.floats(points.as_flattened(), Some(ARRAY));
-        let [low, high] = Moving::corners(points);
+        let [low, high] = AnimatedBody::corners(points);
         self.accessors.push(json!({
             "bufferView": view, "componentType": FLOAT, "count": points.len(), "type": "VEC3",
             "min": low, "max": high,

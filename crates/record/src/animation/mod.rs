@@ -35,12 +35,12 @@ pub struct Animation {
     /// The times of the frames [s], ascending.
     pub times: Vec<f64>,
     /// The visible bodies.
-    pub bodies: Vec<Moving>,
+    pub bodies: Vec<AnimatedBody>,
 }
 
 /// A body whose points move and whose mesh may change between frames.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Moving {
+pub struct AnimatedBody {
     /// Its name.
     pub name: String,
     /// Segments of frames with one mesh, in order; together they cover all frames.
@@ -54,14 +54,14 @@ pub struct Moving {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stretch {
     /// Connectivity of the points.
-    pub shape: Shape,
+    pub shape: AnimatedShape,
     /// The points [m], z up, for each frame.
     pub frames: Vec<Vec<[f32; 3]>>,
 }
 
 /// Connectivity of the points of a body.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Shape {
+pub enum AnimatedShape {
     /// A surface, counter-clockwise seen from outside.
     Triangles(Vec<[u32; 3]>),
     /// Segments of rods of this radius [m]; zero if it is unknown.
@@ -70,7 +70,7 @@ pub enum Shape {
     Balls(Vec<f32>),
 }
 
-impl Shape {
+impl AnimatedShape {
     /// An empty shape of the same kind.
     fn emptied(&self) -> Self {
         match self {
@@ -90,7 +90,7 @@ impl Shape {
     }
 }
 
-impl Moving {
+impl AnimatedBody {
     /// A body without frames.
     pub fn new(name: &str) -> Self {
         Self {
@@ -101,7 +101,7 @@ impl Moving {
     }
 
     /// Appends a frame. A frame without points has the kind of the others, whatever `shape` is.
-    pub fn push(&mut self, mut shape: Shape, points: Vec<[f32; 3]>) {
+    pub fn push(&mut self, mut shape: AnimatedShape, points: Vec<[f32; 3]>) {
         if points.is_empty() {
             shape = self.stretches.last().map_or(shape, |s| s.shape.emptied());
         } else {
@@ -132,7 +132,7 @@ impl Moving {
     }
 
     /// All frames with the shape that connects their points.
-    fn frames(&self) -> impl Iterator<Item = (&Shape, &[[f32; 3]])> {
+    fn frames(&self) -> impl Iterator<Item = (&AnimatedShape, &[[f32; 3]])> {
         let stretches = self.stretches.iter();
         stretches.flat_map(|s| s.frames.iter().map(|f| (&s.shape, f.as_slice())))
     }
@@ -184,7 +184,7 @@ impl Animation {
     }
 }
 
-impl Moving {
+impl AnimatedBody {
     fn check(&self, frames: usize) -> Result<(), String> {
         let name = &self.name;
         let own = self.frames().count();
@@ -217,20 +217,20 @@ impl Stretch {
         let count = self.frames.first().map_or(0, Vec::len);
         if self.frames.iter().any(|f| f.len() != count) {
             return Err(format!(
-                "the number of points of body {name} changes, but not what connects them"
+                "the number of points of body {name} changes, but not their connectivity"
             ));
         }
         finite(name, self.frames.iter().flatten())?;
         let highest = match &self.shape {
-            Shape::Triangles(t) => t.iter().flatten().copied().max(),
-            Shape::Lines(l, _) => l.iter().flatten().copied().max(),
-            Shape::Balls(radii) if radii.len() != count => {
+            AnimatedShape::Triangles(t) => t.iter().flatten().copied().max(),
+            AnimatedShape::Lines(l, _) => l.iter().flatten().copied().max(),
+            AnimatedShape::Balls(radii) if radii.len() != count => {
                 return Err(format!(
                     "body {name} has {} radii for {count} points",
                     radii.len()
                 ));
             }
-            Shape::Balls(_) => None,
+            AnimatedShape::Balls(_) => None,
         };
         match highest {
             Some(v) if v as usize >= count => Err(format!("body {name} has no point {v}")),

@@ -18,26 +18,26 @@ fn run() -> Animation {
         [0.0, 1.0, -2.5],
     ];
     let triangles = vec![[0, 1, 2], [0, 2, 3]];
-    let body = |name: &str, shape: Shape, frames: Vec<Vec<[f32; 3]>>| {
-        let mut body = Moving::new(name);
+    let body = |name: &str, shape: AnimatedShape, frames: Vec<Vec<[f32; 3]>>| {
+        let mut body = AnimatedBody::new(name);
         frames.into_iter().for_each(|f| body.push(shape.clone(), f));
         body
     };
-    let lines = Shape::Lines(vec![[0, 1], [1, 2], [3, 0]], 0.01);
-    let balls = Shape::Balls(vec![0.1, 0.2, 0.3]);
+    let lines = AnimatedShape::Lines(vec![[0, 1], [1, 2], [3, 0]], 0.01);
+    let balls = AnimatedShape::Balls(vec![0.1, 0.2, 0.3]);
     Animation {
         times,
         bodies: vec![
             body(
                 "my sheet",
-                Shape::Triangles(triangles.clone()),
+                AnimatedShape::Triangles(triangles.clone()),
                 moving(&square),
             ),
             body("my-sheet", lines, moving(&square)),
             body("3 balls \"of\" mine", balls, moving(&square[..3])),
             body(
                 "obstacle.floor",
-                Shape::Triangles(triangles),
+                AnimatedShape::Triangles(triangles),
                 vec![square.to_vec(); 3],
             ),
         ],
@@ -55,10 +55,10 @@ fn changing() -> Animation {
     ];
     let raised = |z: f32, points: &[[f32; 3]]| points.iter().map(|p| [p[0], p[1], z]).collect();
     let centre = [&corners[..], &[[0.5, 0.5, 0.0]]].concat();
-    let coarse = Shape::Triangles(vec![[0, 1, 2], [0, 2, 3]]);
-    let flipped = Shape::Triangles(vec![[0, 1, 3], [1, 2, 3]]);
-    let fine = Shape::Triangles(vec![[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]]);
-    let mut sheet = Moving::new("sheet");
+    let coarse = AnimatedShape::Triangles(vec![[0, 1, 2], [0, 2, 3]]);
+    let flipped = AnimatedShape::Triangles(vec![[0, 1, 3], [1, 2, 3]]);
+    let fine = AnimatedShape::Triangles(vec![[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]]);
+    let mut sheet = AnimatedBody::new("sheet");
     sheet.push(coarse.clone(), raised(0.0, &corners));
     sheet.push(coarse.clone(), raised(0.1, &corners));
     sheet.push(fine.clone(), raised(0.2, &centre));
@@ -69,16 +69,16 @@ fn changing() -> Animation {
         .frames()
         .map(|(_, f)| vec![[0.0, 0.0, 1.0]; f.len()])
         .collect();
-    let mut rods = Moving::new("rods");
-    let two = Shape::Lines(vec![[0, 1], [2, 3]], 0.01);
+    let mut rods = AnimatedBody::new("rods");
+    let two = AnimatedShape::Lines(vec![[0, 1], [2, 3]], 0.01);
     for i in 0..3 {
         rods.push(two.clone(), raised(i as f32, &corners));
     }
     for i in 3..6 {
-        let one = Shape::Lines(vec![[0, 1]], 0.02);
+        let one = AnimatedShape::Lines(vec![[0, 1]], 0.02);
         rods.push(one, raised(i as f32, &corners[..2]));
     }
-    let mut brief = Moving::new("brief");
+    let mut brief = AnimatedBody::new("brief");
     for i in 0..6 {
         let there = (2..4).contains(&i);
         let cells = if there { vec![[0, 1, 2]] } else { Vec::new() };
@@ -87,7 +87,7 @@ fn changing() -> Animation {
         } else {
             Vec::new()
         };
-        brief.push(Shape::Triangles(cells), points);
+        brief.push(AnimatedShape::Triangles(cells), points);
     }
     Animation {
         times: (0..6).map(|i| 0.5 * f64::from(i)).collect(),
@@ -184,7 +184,7 @@ fn an_independent_reader_of_gltf_finds_frames_points_topology_and_times() {
                 assert!((a + b - x).abs() <= f32::EPSILON * (a.abs() + x.abs()));
             }
         }
-        if let Shape::Triangles(triangles) = &body.stretches[0].shape {
+        if let AnimatedShape::Triangles(triangles) = &body.stretches[0].shape {
             let indices = bytes(&primitive.indices().unwrap());
             let words = indices.as_chunks::<4>().0.iter();
             let indices: Vec<u32> = words.map(|b| u32::from_le_bytes(*b)).collect();
@@ -230,15 +230,15 @@ fn what_does_not_fit_together_is_refused_by_name() {
         "not finite",
     );
     refuse(
-        |r| r.bodies[1].stretches[0].shape = Shape::Lines(vec![[0, 9]], 0.01),
+        |r| r.bodies[1].stretches[0].shape = AnimatedShape::Lines(vec![[0, 9]], 0.01),
         "no point 9",
     );
     refuse(
-        |r| r.bodies[2].stretches[0].shape = Shape::Balls(vec![0.1]),
+        |r| r.bodies[2].stretches[0].shape = AnimatedShape::Balls(vec![0.1]),
         "radii",
     );
     let kinds = |r: &mut Animation| {
-        let balls = Shape::Balls(vec![0.1; 4]);
+        let balls = AnimatedShape::Balls(vec![0.1; 4]);
         let last = r.bodies[0].stretches[0].frames.pop().unwrap();
         r.bodies[0].push(balls, last);
     };
@@ -386,13 +386,13 @@ fn gltf_shows_one_mesh_of_a_body_at_a_time() {
 
 #[test]
 fn frames_without_points_are_of_the_kind_of_the_others() {
-    let rod = Shape::Lines(vec![[0, 1]], 0.01);
+    let rod = AnimatedShape::Lines(vec![[0, 1]], 0.01);
     let ends = vec![[0.0; 3], [1.0; 3]];
-    let mut body = Moving::new("rods");
-    body.push(Shape::Balls(Vec::new()), Vec::new());
+    let mut body = AnimatedBody::new("rods");
+    body.push(AnimatedShape::Balls(Vec::new()), Vec::new());
     body.push(rod.clone(), ends.clone());
-    body.push(Shape::Triangles(Vec::new()), Vec::new());
-    body.push(Shape::Balls(Vec::new()), Vec::new());
+    body.push(AnimatedShape::Triangles(Vec::new()), Vec::new());
+    body.push(AnimatedShape::Balls(Vec::new()), Vec::new());
     body.push(rod, ends);
     let run = Animation {
         times: (0..5).map(f64::from).collect(),

@@ -11,7 +11,7 @@ use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{Animation, Moving, Shape, Stretch, polylines};
+use super::{AnimatedBody, AnimatedShape, Animation, Stretch, polylines};
 use crate::{RecordError, atomic};
 
 const CODES_PER_SECOND: f64 = 24.0;
@@ -40,14 +40,14 @@ fn encode(out: &mut dyn Write, animation: &Animation) -> io::Result<()> {
     writeln!(out, "}}")
 }
 
-fn prim(out: &mut dyn Write, body: &Moving, name: &str, codes: &[f64]) -> io::Result<()> {
+fn prim(out: &mut dyn Write, body: &AnimatedBody, name: &str, codes: &[f64]) -> io::Result<()> {
     let Some(Stretch { shape, .. }) = body.stretches.first() else {
         return Ok(());
     };
     let kind = match shape {
-        Shape::Triangles(_) => "Mesh",
-        Shape::Lines(..) => "BasisCurves",
-        Shape::Balls(_) => "Points",
+        AnimatedShape::Triangles(_) => "Mesh",
+        AnimatedShape::Lines(..) => "BasisCurves",
+        AnimatedShape::Balls(_) => "Points",
     };
     let shown = body.name.replace(['\\', '"'], "_");
     let shown = shown.replace(char::is_control, " ");
@@ -56,32 +56,31 @@ fn prim(out: &mut dyn Write, body: &Moving, name: &str, codes: &[f64]) -> io::Re
         "    def {kind} \"{name}\" (\n        displayName = \"{shown}\"\n    )\n    {{"
     )?;
     match shape {
-        Shape::Triangles(_) => {
+        AnimatedShape::Triangles(_) => {
             writeln!(out, "        uniform token subdivisionScheme = \"none\"")?;
         }
-        Shape::Lines(..) => writeln!(out, "        uniform token type = \"linear\"")?,
-        Shape::Balls(_) => {}
+        AnimatedShape::Lines(..) => writeln!(out, "        uniform token type = \"linear\"")?,
+        AnimatedShape::Balls(_) => {}
     }
     let meshes = meshes(body, codes);
-    let mut topology = |name: &str, metadata: &str, value: fn(&Shape) -> String| {
+    let mut topology = |name: &str, metadata: &str, value: fn(&AnimatedShape) -> String| {
         let samples = meshes.iter().map(|(code, shape)| (*code, *shape));
         attribute(out, name, metadata, samples, value)
     };
     match shape {
-        Shape::Triangles(_) => {
+        AnimatedShape::Triangles(_) => {
             topology("int[] faceVertexCounts", "", face_counts)?;
             topology("int[] faceVertexIndices", "", face_indices)?;
         }
-        Shape::Lines(..) => {
+        AnimatedShape::Lines(..) => {
             topology("int[] curveVertexCounts", "", curve_counts)?;
-            let thick =
-                |(_, shape): &(f64, &Shape)| matches!(shape, Shape::Lines(_, r) if *r > 0.0);
+            let thick = |(_, shape): &(f64, &AnimatedShape)| matches!(shape, AnimatedShape::Lines(_, r) if *r > 0.0);
             if meshes.iter().all(thick) {
                 let constant = " (\n            interpolation = \"constant\"\n        )";
                 topology("float[] widths", constant, widths)?;
             }
         }
-        Shape::Balls(_) => topology("float[] widths", "", widths)?,
+        AnimatedShape::Balls(_) => topology("float[] widths", "", widths)?,
     }
     let samples = samples(body, codes);
     let each = || samples.iter().map(|s| (s.code, s));
@@ -99,7 +98,7 @@ fn prim(out: &mut dyn Write, body: &Moving, name: &str, codes: &[f64]) -> io::Re
 }
 
 /// The meshes of a body and the time codes from which they are valid.
-fn meshes<'a>(body: &'a Moving, codes: &[f64]) -> Vec<(f64, &'a Shape)> {
+fn meshes<'a>(body: &'a AnimatedBody, codes: &[f64]) -> Vec<(f64, &'a AnimatedShape)> {
     let mut first = 0;
     let mut found = Vec::new();
     for stretch in &body.stretches {
@@ -112,14 +111,14 @@ fn meshes<'a>(body: &'a Moving, codes: &[f64]) -> Vec<(f64, &'a Shape)> {
 /// A frame of a body.
 struct Sample<'a> {
     code: f64,
-    shape: &'a Shape,
+    shape: &'a AnimatedShape,
     points: &'a [[f32; 3]],
     /// Empty if unknown.
     velocities: &'a [[f32; 3]],
 }
 
 /// The frames of a body: one if it rests.
-fn samples<'a>(body: &'a Moving, codes: &[f64]) -> Vec<Sample<'a>> {
+fn samples<'a>(body: &'a AnimatedBody, codes: &[f64]) -> Vec<Sample<'a>> {
     /// Fraction of the time between two frames for which points of the old mesh move to those of the
     /// new one.
     const JUMP: f64 = 1.0 / 1024.0;
@@ -169,31 +168,31 @@ fn attribute<T>(
     writeln!(out, "        }}")
 }
 
-fn face_counts(shape: &Shape) -> String {
+fn face_counts(shape: &AnimatedShape) -> String {
     match shape {
-        Shape::Triangles(triangles) => list(triangles.iter().map(|_| 3)),
+        AnimatedShape::Triangles(triangles) => list(triangles.iter().map(|_| 3)),
         _ => list(std::iter::empty::<u32>()),
     }
 }
 
-fn face_indices(shape: &Shape) -> String {
+fn face_indices(shape: &AnimatedShape) -> String {
     match shape {
-        Shape::Triangles(triangles) => list(triangles.iter().flatten()),
+        AnimatedShape::Triangles(triangles) => list(triangles.iter().flatten()),
         _ => list(std::iter::empty::<u32>()),
     }
 }
 
-fn curve_counts(shape: &Shape) -> String {
+fn curve_counts(shape: &AnimatedShape) -> String {
     match shape {
-        Shape::Lines(segments, _) => list(polylines(segments).iter().map(Vec::len)),
+        AnimatedShape::Lines(segments, _) => list(polylines(segments).iter().map(Vec::len)),
         _ => list(std::iter::empty::<u32>()),
     }
 }
 
-fn widths(shape: &Shape) -> String {
+fn widths(shape: &AnimatedShape) -> String {
     match shape {
-        Shape::Lines(_, radius) if *radius > 0.0 => list(std::iter::once(2.0 * radius)),
-        Shape::Balls(radii) => list(radii.iter().map(|r| 2.0 * r)),
+        AnimatedShape::Lines(_, radius) if *radius > 0.0 => list(std::iter::once(2.0 * radius)),
+        AnimatedShape::Balls(radii) => list(radii.iter().map(|r| 2.0 * r)),
         _ => list(std::iter::empty::<f32>()),
     }
 }
@@ -201,18 +200,18 @@ fn widths(shape: &Shape) -> String {
 /// The bounding box of the points and their radii.
 fn extent(sample: &Sample) -> String {
     let reach = match sample.shape {
-        Shape::Balls(radii) => radii.iter().fold(0.0f32, |m, r| m.max(*r)),
-        Shape::Lines(_, radius) => *radius,
-        Shape::Triangles(_) => 0.0,
+        AnimatedShape::Balls(radii) => radii.iter().fold(0.0f32, |m, r| m.max(*r)),
+        AnimatedShape::Lines(_, radius) => *radius,
+        AnimatedShape::Triangles(_) => 0.0,
     };
-    let [low, high] = Moving::corners(sample.points);
+    let [low, high] = AnimatedBody::corners(sample.points);
     triples([low.map(|x| x - reach), high.map(|x| x + reach)].iter())
 }
 
 /// Vectors of points in the order in which curves pass through them.
-fn ordered(shape: &Shape, vectors: &[[f32; 3]]) -> String {
+fn ordered(shape: &AnimatedShape, vectors: &[[f32; 3]]) -> String {
     match shape {
-        Shape::Lines(segments, _) => {
+        AnimatedShape::Lines(segments, _) => {
             let order = polylines(segments).concat();
             triples(order.iter().map(|i| &vectors[*i as usize]))
         }

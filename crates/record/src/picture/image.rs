@@ -1,5 +1,9 @@
-use super::{Colour, PictureError};
+use super::Colour;
+#[cfg(feature = "render")]
+use super::PictureError;
+#[cfg(feature = "render")]
 use crate::{RecordError, atomic};
+#[cfg(feature = "render")]
 use std::path::Path;
 
 /// An image of 8-bit sRGB pixels, row by row from the top.
@@ -77,6 +81,7 @@ impl Image {
     }
 
     /// The image as the bytes of a PNG file.
+    #[cfg(feature = "render")]
     pub fn to_png(&self) -> Result<Vec<u8>, PictureError> {
         let fail = |error: png::EncodingError| PictureError::Encode(error.to_string());
         let mut bytes = Vec::new();
@@ -91,6 +96,7 @@ impl Image {
     }
 
     /// Writes a PNG file, atomically.
+    #[cfg(feature = "render")]
     pub fn write_png(&self, path: &Path) -> Result<(), RecordError> {
         let bytes = self.to_png();
         let bytes = bytes.map_err(|error| RecordError::invalid(path, error.to_string()))?;

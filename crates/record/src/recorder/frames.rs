@@ -6,7 +6,7 @@ use stiction_bodies::{Body, Model, State};
 use stiction_contact::Certificate;
 use stiction_sim::Simulation;
 
-use super::{Format, Recorder};
+use super::{FrameFormat, Recorder};
 use crate::{
     Cells, Data, Encoding, Frame, RecordError, names::SeriesNames, sequence_path,
     write_contacts_vtu, write_obj, write_ply, write_vtu,
@@ -24,12 +24,12 @@ impl Recorder {
             for format in self.info.formats.clone() {
                 let path = sequence_path(&folder, stem, number, format.name());
                 match format {
-                    Format::Vtu => {
+                    FrameFormat::Vtu => {
                         self.whole(body, state, &path)?;
                         files.push((name, listed(&path)));
                     }
-                    Format::Obj => self.surface(body, state, |f| write_obj(&path, f))?,
-                    Format::Ply => self.surface(body, state, |f| write_ply(&path, f))?,
+                    FrameFormat::Obj => self.surface(body, state, |f| write_obj(&path, f))?,
+                    FrameFormat::Ply => self.surface(body, state, |f| write_ply(&path, f))?,
                 }
             }
         }
@@ -143,10 +143,11 @@ fn listed(path: &Path) -> String {
     format!("frames/{}", file.unwrap_or_default())
 }
 
-/// The certificate of a frame's step, by name.
-fn fields(values: &[f64; Certificate::FIELDS.len()]) -> Vec<(&'static str, Data<'_>)> {
+/// The certificate of a frame's step, by name, as far as its fields apply to the method.
+fn fields(values: &[Option<f64>; Certificate::FIELDS.len()]) -> Vec<(&'static str, Data<'_>)> {
     let names = Certificate::FIELDS.iter().zip(values);
     names
-        .map(|(name, value)| (*name, Data::Scalars(std::slice::from_ref(value))))
+        .filter(|(_, value)| value.is_some())
+        .map(|(name, value)| (*name, Data::Scalars(value.as_slice())))
         .collect()
 }

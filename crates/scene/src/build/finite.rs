@@ -7,9 +7,9 @@ use stiction_bodies::{
 use stiction_math::Vec3;
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     read::{Document, Gravity},
-    source::Place,
+    source::SourceSpan,
 };
 
 /// Most times at which a formula is tried; longer runs are sampled evenly.
@@ -25,7 +25,7 @@ pub(super) fn check(reporter: &Reporter, document: &Document) {
         times: (0..=steps / stride).map(|k| (k * stride) as f64 * step),
     };
     if let Gravity::Changing(gravity) = &document.gravity {
-        of.vector(gravity, "gravity", Place::new(0, 0..0));
+        of.vector(gravity, "gravity", SourceSpan::new(0, 0..0));
     }
     for pin in &document.pins {
         of.motion(pin.motion.as_ref(), "the motion of a pin", pin.place);
@@ -66,7 +66,7 @@ struct Run<'a, T> {
 }
 
 impl<T: Iterator<Item = f64> + Clone> Run<'_, T> {
-    fn motion(&self, motion: Option<&Motion>, what: &str, place: Place) {
+    fn motion(&self, motion: Option<&Motion>, what: &str, place: SourceSpan) {
         let Some(motion) = motion else { return };
         let end = motion.release.unwrap_or(f64::INFINITY);
         for turn in &motion.turns {
@@ -77,7 +77,7 @@ impl<T: Iterator<Item = f64> + Clone> Run<'_, T> {
         }
     }
 
-    fn vector(&self, schedule: &Schedule<Vec3>, what: &str, place: Place) {
+    fn vector(&self, schedule: &Schedule<Vec3>, what: &str, place: SourceSpan) {
         self.all(schedule, is_finite, f64::INFINITY, what, place);
     }
 
@@ -87,7 +87,7 @@ impl<T: Iterator<Item = f64> + Clone> Run<'_, T> {
         finite: impl Fn(&V) -> bool,
         end: f64,
         what: &str,
-        place: Place,
+        place: SourceSpan,
     ) {
         if !matches!(schedule, Schedule::Formula { .. }) {
             return;
@@ -98,7 +98,7 @@ impl<T: Iterator<Item = f64> + Clone> Run<'_, T> {
             let message = format!("{what} is not finite at t = {t} s");
             let help = "keep the formula finite for the whole run, for example with min and max";
             self.reporter
-                .fail::<()>(Kind::Value, place, message, Some(help.to_owned()));
+                .fail::<()>(ProblemKind::Value, place, message, Some(help.to_owned()));
         }
     }
 }

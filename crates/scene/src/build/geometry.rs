@@ -2,25 +2,25 @@
 
 use stiction_bodies::frames::Skeleton;
 use stiction_geometry::{
-    Plant, Section, Strands, TetMesh, TriMesh,
+    Plant, PlantSection, Strands, TetMesh, TriMesh,
     shapes::{Groom, Scalp},
 };
 use stiction_math::elementary::cbrt;
 use stiction_math::{Quat, Vec3};
-use stiction_meshio::{Group, MeshFile};
+use stiction_meshio::{MeshFile, VertexGroup};
 
 use crate::{
-    Limits,
+    SceneLimits,
     canonical::Fingerprint,
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     files::Files,
     read::{
         Document,
-        body::{BodyPlan, Geometry, Stuff},
+        body::{BodyMaterial, BodyPlan, Geometry},
         place::Placement,
         shape::{Generator, ShapePlan},
     },
-    source::{At, Place},
+    source::{At, SourceSpan},
 };
 
 /// The mesh of a body.
@@ -43,7 +43,7 @@ const SHELL_BYTES: f64 = 2e3;
 const SOLID_BYTES: f64 = 8e3;
 
 impl Budget {
-    pub fn new(limits: &Limits) -> Self {
+    pub fn new(limits: &SceneLimits) -> Self {
         Self {
             nodes: 0,
             limit: u128::from(limits.max_nodes),
@@ -60,7 +60,7 @@ impl Budget {
                 continue;
             };
             let all = nodes.saturating_mul(copies(plan));
-            let bytes = if matches!(plan.stuff, Stuff::Shell(_)) {
+            let bytes = if matches!(plan.material_model, BodyMaterial::Shell(_)) {
                 SHELL_BYTES
             } else {
                 SOLID_BYTES
@@ -76,7 +76,7 @@ impl Budget {
         reporter: &Reporter,
         nodes: u128,
         what: &str,
-        place: Place,
+        place: SourceSpan,
     ) -> Option<()> {
         self.spend(reporter, nodes, SHELL_BYTES, what, place)
     }
@@ -87,7 +87,7 @@ impl Budget {
         reporter: &Reporter,
         nodes: u128,
         body: &str,
-        place: Place,
+        place: SourceSpan,
     ) -> Option<()> {
         self.spend(reporter, nodes, SOLID_BYTES, body, place)
     }
@@ -98,7 +98,7 @@ impl Budget {
         reporter: &Reporter,
         edges: u128,
         body: &str,
-        place: Place,
+        place: SourceSpan,
     ) -> Option<()> {
         self.spend(reporter, edges, SHELL_BYTES, body, place)
     }
@@ -109,7 +109,7 @@ impl Budget {
         nodes: u128,
         bytes: f64,
         body: &str,
-        place: Place,
+        place: SourceSpan,
     ) -> Option<()> {
         self.nodes = self.nodes.saturating_add(nodes);
         if self.nodes <= self.limit {
@@ -126,7 +126,7 @@ impl Budget {
             self.nodes, self.limit
         );
         reporter.fail(
-            Kind::TooLarge,
+            ProblemKind::TooLarge,
             place,
             message,
             Some("use fewer cells".to_owned()),
@@ -147,7 +147,7 @@ pub(super) fn mesh(
     files: &Files<'_>,
     budget: &mut Budget,
     fingerprint: &mut Fingerprint,
-) -> Option<(Mesh, Vec<Group>, Place)> {
+) -> Option<(Mesh, Vec<VertexGroup>, SourceSpan)> {
     match &plan.geometry {
         Geometry::Shape(shape) => {
             let mesh = match &shape.source {
@@ -174,36 +174,36 @@ pub(super) fn mesh(
         }
         Geometry::File(path) => {
             let what = format!("body `{}`", plan.name.value);
-            let (mesh, groups) = match plan.stuff {
-                Stuff::Solid(_) => {
+            let (mesh, groups) = match plan.material_model {
+                BodyMaterial::Solid(_) => {
                     let (mesh, groups) =
                         solid_of_file(reporter, path, files, &what, budget, fingerprint)?;
                     (Mesh::Solid(mesh), groups)
                 }
-                Stuff::Shell(_) | Stuff::Particles { .. } => {
+                BodyMaterial::Shell(_) | BodyMaterial::Particles { .. } => {
                     let (mesh, groups) =
                         surface_of_file(reporter, path, files, &what, budget, fingerprint)?;
                     (Mesh::Surface(mesh), groups)
                 }
-                Stuff::Rods(..) => {
+                BodyMaterial::Rods(..) => {
                     let strands = files.load_strands(reporter, path)?;
                     let nodes = strands.points.len() as u128;
                     budget.file(reporter, nodes, &plan.name.value, path.place)?;
                     fingerprint_strands(&strands, fingerprint);
                     (Mesh::Strands(strands), Vec::new())
                 }
-                Stuff::Frames(_) => {
+                BodyMaterial::Frames(_) => {
                     let message = format!("{what} is carried by frames and needs a `shape`");
-                    return path.fail(reporter, Kind::Value, message, None);
+                    return path.fail(reporter, ProblemKind::Value, message, None);
                 }
                 // Groups are of surface vertices, which are not nodes of these.
-                Stuff::Embedded(..) | Stuff::Rigid(..) => {
+                BodyMaterial::Embedded(..) | BodyMaterial::Rigid(..) => {
                     let (mesh, _) =
                         surface_of_file(reporter, path, files, &what, budget, fingerprint)?;
                     (Mesh::Surface(mesh), Vec::new())
                 }
             };
-            // The copies beside the first one.
+            // The copies of the first one.
             let nodes = match &mesh {
                 Mesh::Surface(m) => m.positions.len(),
                 Mesh::Solid(m) => m.positions.len(),
@@ -227,7 +227,7 @@ impl Mesh {
         &self,
         reporter: &Reporter,
         placement: &Placement,
-        place: Place,
+        place: SourceSpan,
         body: &str,
     ) -> Option<Mesh> {
         let mut mesh = self.clone();
@@ -259,17 +259,20 @@ impl Mesh {
         };
         match checked {
             Ok(()) => Some(mesh),
-            Err(error) => {
-                reporter.fail(Kind::Value, place, format!("body `{body}`: {error}"), None)
-            }
+            Err(error) => reporter.fail(
+                ProblemKind::Value,
+                place,
+                format!("body `{body}`: {error}"),
+                None,
+            ),
         }
     }
 }
 
-/// What holds a plant, as a group that can be pinned.
-fn roots(mesh: &Mesh) -> Vec<Group> {
+/// The root of a plant, as a group that can be pinned.
+fn roots(mesh: &Mesh) -> Vec<VertexGroup> {
     match mesh {
-        Mesh::Plant(plant) => vec![Group {
+        Mesh::Plant(plant) => vec![VertexGroup {
             name: "root".to_owned(),
             vertices: Skeleton::roots(plant),
         }],
@@ -291,8 +294,8 @@ fn grow(plant: &mut Plant, placement: &Placement) {
         }
         part.up = r * part.up.component_mul(s);
         match &mut part.section {
-            Section::Round { radii } => radii.iter_mut().for_each(|r| *r *= size),
-            Section::Flat { widths, thickness } => {
+            PlantSection::Round { radii } => radii.iter_mut().for_each(|r| *r *= size),
+            PlantSection::Flat { widths, thickness } => {
                 widths.iter_mut().for_each(|w| *w *= size);
                 *thickness *= size;
             }
@@ -328,7 +331,7 @@ pub(super) fn surface_of_file(
     what: &str,
     budget: &mut Budget,
     fingerprint: &mut Fingerprint,
-) -> Option<(TriMesh, Vec<Group>)> {
+) -> Option<(TriMesh, Vec<VertexGroup>)> {
     let file = load(reporter, path, files, what, budget, fingerprint)?;
     let found = file.compact_surface().or_else(|| {
         let (surface, map) = file.tets.as_ref()?.surface();
@@ -338,7 +341,7 @@ pub(super) fn surface_of_file(
     found.or_else(|| {
         path.fail(
             reporter,
-            Kind::Mesh,
+            ProblemKind::Mesh,
             format!("{what}: `{}` holds no triangles", path.value),
             None,
         )
@@ -353,7 +356,7 @@ fn solid_of_file(
     what: &str,
     budget: &mut Budget,
     fingerprint: &mut Fingerprint,
-) -> Option<(TetMesh, Vec<Group>)> {
+) -> Option<(TetMesh, Vec<VertexGroup>)> {
     let file = load(reporter, path, files, what, budget, fingerprint)?;
     let Some(tets) = &file.tets else {
         let message = format!(
@@ -361,7 +364,7 @@ fn solid_of_file(
             path.value
         );
         let help = "use `kind = \"embedded\"` for a closed surface, or mesh the volume";
-        return path.fail(reporter, Kind::Mesh, message, Some(help.to_owned()));
+        return path.fail(reporter, ProblemKind::Mesh, message, Some(help.to_owned()));
     };
     let mut used: Vec<u32> = tets.tets.iter().flatten().copied().collect();
     used.sort_unstable();
@@ -379,15 +382,15 @@ fn solid_of_file(
     Some((mesh, groups))
 }
 
-fn regrouped(groups: &[Group], new: impl Fn(u32) -> Option<usize>) -> Vec<Group> {
-    let kept = |g: &Group| {
+fn regrouped(groups: &[VertexGroup], new: impl Fn(u32) -> Option<usize>) -> Vec<VertexGroup> {
+    let kept = |g: &VertexGroup| {
         let vertices: Vec<u32> = g
             .vertices
             .iter()
             .filter_map(|v| new(*v))
             .map(|v| v as u32)
             .collect();
-        Group {
+        VertexGroup {
             name: g.name.clone(),
             vertices,
         }
@@ -444,12 +447,12 @@ pub(super) fn scaled(
     reporter: &Reporter,
     mut mesh: TriMesh,
     scale: &Vec3,
-    place: Place,
+    place: SourceSpan,
     what: &str,
 ) -> Option<TriMesh> {
     mesh.transform(&Quat::identity(), scale, &Vec3::zeros());
     match mesh.check() {
         Ok(()) => Some(mesh),
-        Err(error) => reporter.fail(Kind::Value, place, format!("{what}: {error}"), None),
+        Err(error) => reporter.fail(ProblemKind::Value, place, format!("{what}: {error}"), None),
     }
 }

@@ -11,34 +11,34 @@ use stiction_bodies::{
     Model, State,
     adapt::MeshChange,
     builder::{Anchor, BodySpec, BuildError, Builder},
-    obstacle::{Obstacle, Shape},
+    obstacle::{Obstacle, ObstacleShape},
 };
 use stiction_geometry::{EmbeddingConfig, EmbeddingError, LevelSet, Selection, TetMesh, TriMesh};
 use stiction_math::Vec3;
-use stiction_meshio::Group;
+use stiction_meshio::VertexGroup;
 use stiction_sim::{adapt::RefineAt, probe::Probe};
 
 use crate::{
-    Limits,
+    SceneLimits,
     canonical::Fingerprint,
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     extension::Extension,
     files::Files,
     read::{
         Document, Gravity,
         adapt::AdaptPlan,
-        body::{BodyPlan, Stuff, copies},
-        obstacle::{ObstacleGeometry, ObstaclePlan, ObstacleShape},
+        body::{BodyMaterial, BodyPlan, copies},
+        obstacle::{ObstacleForm, ObstacleGeometry, ObstaclePlan},
         pin::{AttachmentPlan, Filter, PinPlan},
         volume::VolumePlan,
     },
-    settings::Overlap,
-    source::{At, Place},
+    settings::OverlapPolicy,
+    source::{At, SourceSpan},
 };
 use geometry::{Budget, Mesh};
 use nodes::{Nodes, patches};
 
-/// What a scene is built into.
+/// Result of building a scene.
 pub(crate) struct Built {
     pub model: Model,
     pub state: State,
@@ -63,7 +63,7 @@ pub(crate) fn build(
     reporter: &Reporter,
     document: &Document,
     files: &Files<'_>,
-    limits: &Limits,
+    limits: &SceneLimits,
     extensions: &[Extension],
     fingerprint: &mut Fingerprint,
 ) -> Option<Built> {
@@ -98,7 +98,7 @@ pub(crate) fn build(
     for plan in &document.volumes {
         scene.volume(plan);
     }
-    // After the springs of the scene, which probes know by their numbers.
+    // After the springs of the scene, which probes refer to by their numbers.
     let mut first = 0;
     for plan in &document.bodies {
         scene.root(first, plan);
@@ -116,21 +116,26 @@ pub(crate) fn build(
     for extension in extensions {
         if let Err(error) = extension.apply(&mut builder) {
             let place = place_of(document, body_of(&error).unwrap_or_default());
-            return reporter.fail(Kind::Build, place, error.to_string(), None);
+            return reporter.fail(ProblemKind::Build, place, error.to_string(), None);
         }
     }
     let (model, mut state) = match builder.finish() {
         Ok(built) => built,
         Err(error) => {
             let place = place_of(document, body_of(&error).unwrap_or_default());
-            return reporter.fail(Kind::Build, place, error.to_string(), None);
+            return reporter.fail(ProblemKind::Build, place, error.to_string(), None);
         }
     };
     // Sizes and densities near the ends of the number range pass every single check.
     for body in &model.bodies {
         if !body.total_mass().is_finite() || state.first_non_finite().is_some() {
             let message = format!("body `{}`: its mass or a position is not finite", body.name);
-            return reporter.fail(Kind::Build, place_of(document, &body.name), message, None);
+            return reporter.fail(
+                ProblemKind::Build,
+                place_of(document, &body.name),
+                message,
+                None,
+            );
         }
     }
     let refined = |plan| refinements(reporter, plan, &model, &mut budget);
@@ -138,8 +143,8 @@ pub(crate) fn build(
     if !reporter.clean() {
         return None;
     }
-    // Before probes remember where things start.
-    if document.contact.enabled && document.contact.overlap == Overlap::Resolve {
+    // Before probes store initial positions.
+    if document.contact.enabled && document.contact.overlap == OverlapPolicy::Resolve {
         crate::load::resolve_overlap(reporter, document, &model, &mut state);
     }
     let probes = drafts
@@ -165,7 +170,7 @@ fn refinements(
     if let Err(error) = MeshChange::refine(model, body) {
         return plan
             .body
-            .fail(reporter, Kind::Build, error.to_string(), None);
+            .fail(reporter, ProblemKind::Build, error.to_string(), None);
     }
     let own = &model.bodies[body];
     let mesh = TriMesh {
@@ -186,18 +191,18 @@ fn refinements(
     })
 }
 
-/// The largest radius of particles and rods [m]: obstacles must know their distance that far out.
+/// The largest radius of particles and rods [m]: the distance field of obstacles must reach that far.
 fn largest_particle(document: &Document) -> f64 {
-    let radius = |b: &BodyPlan| match b.stuff {
-        Stuff::Particles { radius, .. } => radius,
-        Stuff::Rods(material, _) => material.radii[0].max(material.radii[1]),
+    let radius = |b: &BodyPlan| match b.material_model {
+        BodyMaterial::Particles { radius, .. } => radius,
+        BodyMaterial::Rods(material, _) => material.radii[0].max(material.radii[1]),
         _ => 0.0,
     };
     document.bodies.iter().map(radius).fold(0.0, f64::max)
 }
 
-/// Where the body called `name`, or the body it is a copy of, is named in the scene.
-fn place_of(document: &Document, name: &str) -> Place {
+/// Span of the name of the body called `name`, or of the body it is a copy of.
+fn place_of(document: &Document, name: &str) -> SourceSpan {
     let own = |b: &&BodyPlan| {
         copies(&b.name.value, b.repeat.map(|r| r.count))
             .iter()
@@ -207,7 +212,7 @@ fn place_of(document: &Document, name: &str) -> Place {
         .bodies
         .iter()
         .find(own)
-        .map_or(Place::new(0, 0..0), |b| b.place)
+        .map_or(SourceSpan::new(0, 0..0), |b| b.place)
 }
 
 /// The scene while it is put together.
@@ -215,10 +220,10 @@ struct Assembly<'a> {
     reporter: &'a Reporter,
     builder: Builder,
     /// Named vertex sets of each body.
-    groups: Vec<Vec<Group>>,
+    groups: Vec<Vec<VertexGroup>>,
     /// Which pin holds a node of a body.
-    pinned: BTreeMap<(usize, u32), Place>,
-    /// How far from an obstacle bodies are held [m].
+    pinned: BTreeMap<(usize, u32), SourceSpan>,
+    /// Distance to which the field of an obstacle must reach [m].
     reach: f64,
 }
 
@@ -258,7 +263,7 @@ impl Assembly<'_> {
                 } else {
                     place
                 };
-                return reporter.fail(Kind::Build, at, error.to_string(), remedy(&error));
+                return reporter.fail(ProblemKind::Build, at, error.to_string(), remedy(&error));
             }
             self.groups.push(groups.clone());
         }
@@ -282,16 +287,17 @@ impl Assembly<'_> {
         }
     }
 
-    /// Ties rods to what they grow out of.
+    /// Ties rods to the bodies in which they are rooted.
     fn root(&mut self, body: usize, plan: &BodyPlan) -> Option<()> {
         let Some((ground, rooting)) = &plan.rooted else {
             return Some(());
         };
         match self.builder.root(body, ground.value, rooting) {
             Ok(()) => Some(()),
-            Err(error) => self
-                .reporter
-                .fail(Kind::Build, ground.place, error.to_string(), None),
+            Err(error) => {
+                self.reporter
+                    .fail(ProblemKind::Build, ground.place, error.to_string(), None)
+            }
         }
     }
 
@@ -300,21 +306,23 @@ impl Assembly<'_> {
         plan: &BodyPlan,
         spec: BodySpec,
         mesh: Mesh,
-        groups: &[Group],
-        place: Place,
+        groups: &[VertexGroup],
+        place: SourceSpan,
         budget: &mut Budget,
     ) -> Option<Result<usize, BuildError>> {
         let builder = &mut self.builder;
-        Some(match (&plan.stuff, mesh) {
-            (Stuff::Shell(material), Mesh::Surface(mesh)) => {
+        Some(match (&plan.material_model, mesh) {
+            (BodyMaterial::Shell(material), Mesh::Surface(mesh)) => {
                 let (materials, of) = patches(self.reporter, plan, material, &mesh, groups)?;
                 builder.patched_shell(spec, mesh, &materials, &of)
             }
-            (Stuff::Solid(material), Mesh::Solid(mesh)) => builder.solid(spec, mesh, material),
-            (Stuff::Rigid(density, damping), Mesh::Surface(mesh)) => {
+            (BodyMaterial::Solid(material), Mesh::Solid(mesh)) => {
+                builder.solid(spec, mesh, material)
+            }
+            (BodyMaterial::Rigid(density, damping), Mesh::Surface(mesh)) => {
                 builder.rigid(spec, &mesh, *density, *damping)
             }
-            (Stuff::Embedded(material, cell), Mesh::Surface(mesh)) => {
+            (BodyMaterial::Embedded(material, cell), Mesh::Surface(mesh)) => {
                 let name = &plan.name.value;
                 let config = EmbeddingConfig::new(cell.value);
                 let refuse = |error: EmbeddingError| {
@@ -326,8 +334,12 @@ impl Assembly<'_> {
                     } else {
                         place
                     };
-                    self.reporter
-                        .fail(Kind::Build, at, format!("body `{name}`: {error}"), None)
+                    self.reporter.fail(
+                        ProblemKind::Build,
+                        at,
+                        format!("body `{name}`: {error}"),
+                        None,
+                    )
                 };
                 match config.node_count_estimate(&mesh) {
                     Ok(nodes) => {
@@ -341,15 +353,17 @@ impl Assembly<'_> {
                 }
             }
             (
-                Stuff::Particles {
+                BodyMaterial::Particles {
                     radius,
                     density,
                     damping,
                 },
                 Mesh::Surface(mesh),
             ) => builder.particles(spec, mesh.positions, *radius, *density, *damping),
-            (Stuff::Frames(material), Mesh::Plant(plant)) => builder.frames(spec, &plant, material),
-            (Stuff::Rods(material, director), Mesh::Strands(strands)) => {
+            (BodyMaterial::Frames(material), Mesh::Plant(plant)) => {
+                builder.frames(spec, &plant, material)
+            }
+            (BodyMaterial::Rods(material, director), Mesh::Strands(strands)) => {
                 builder.rods(spec, strands, material, director)
             }
             // `geometry::mesh` gives each its own kind.
@@ -365,9 +379,9 @@ impl Assembly<'_> {
         fingerprint: &mut Fingerprint,
     ) -> Option<()> {
         let shape = match &plan.shape {
-            ObstacleGeometry::Shape(ObstacleShape::Exact(shape)) => Shape::Solid(*shape),
-            ObstacleGeometry::Shape(ObstacleShape::Mesh(shape)) => {
-                Shape::Mesh(geometry::obstacle_shape(self.reporter, shape)?)
+            ObstacleGeometry::Shape(ObstacleForm::Exact(shape)) => ObstacleShape::Solid(*shape),
+            ObstacleGeometry::Shape(ObstacleForm::Mesh(shape)) => {
+                ObstacleShape::Mesh(geometry::obstacle_shape(self.reporter, shape)?)
             }
             ObstacleGeometry::File(path) => {
                 let what = format!("obstacle `{}`", plan.name.value);
@@ -386,11 +400,11 @@ impl Assembly<'_> {
                     path.place,
                     &what,
                 )?;
-                Shape::Mesh(scaled)
+                ObstacleShape::Mesh(scaled)
             }
         };
         let shape = match (shape, &plan.cell) {
-            (Shape::Mesh(mesh), Some(cell)) => self.level_set(plan, mesh, cell)?,
+            (ObstacleShape::Mesh(mesh), Some(cell)) => self.level_set(plan, mesh, cell)?,
             (shape, _) => shape,
         };
         self.builder.obstacle(Obstacle {
@@ -403,14 +417,20 @@ impl Assembly<'_> {
         Some(())
     }
 
-    /// A mesh that is touched as a level set; fine as far as contact looks.
-    fn level_set(&self, plan: &ObstaclePlan, mesh: TriMesh, cell: &At<f64>) -> Option<Shape> {
+    /// Level set of a mesh; fine within the reach of contact.
+    fn level_set(
+        &self,
+        plan: &ObstaclePlan,
+        mesh: TriMesh,
+        cell: &At<f64>,
+    ) -> Option<ObstacleShape> {
         let band = (3.0 * cell.value).max(2.0 * self.reach + cell.value);
         match LevelSet::new(&mesh, cell.value, band) {
-            Ok(set) => Some(Shape::LevelSet(mesh, Arc::new(set))),
+            Ok(set) => Some(ObstacleShape::LevelSet(mesh, Arc::new(set))),
             Err(error) => {
                 let message = format!("obstacle `{}`: {error}", plan.name.value);
-                self.reporter.fail(Kind::Mesh, cell.place, message, None)
+                self.reporter
+                    .fail(ProblemKind::Mesh, cell.place, message, None)
             }
         }
     }
@@ -427,7 +447,7 @@ impl Assembly<'_> {
                         format!("body `{name}` is rigid and can only be pinned as a whole");
                     return select.fail(
                         self.reporter,
-                        Kind::Value,
+                        ProblemKind::Value,
                         message,
                         Some("remove `select`".to_owned()),
                     );
@@ -438,7 +458,7 @@ impl Assembly<'_> {
                 let message = format!("the pin of body `{name}` needs the key `select`");
                 let help = "say which nodes are held, or `select = { all = true }`";
                 return self.reporter.fail(
-                    Kind::MissingKey,
+                    ProblemKind::MissingKey,
                     plan.place,
                     message,
                     Some(help.to_owned()),
@@ -451,16 +471,19 @@ impl Assembly<'_> {
             if self.pinned.insert((plan.body, *node), place).is_some() {
                 let message = format!("body `{name}`, node {node}: pinned twice");
                 let help = "let the selections of the pins not overlap";
-                return self
-                    .reporter
-                    .fail(Kind::Value, place, message, Some(help.to_owned()));
+                return self.reporter.fail(
+                    ProblemKind::Value,
+                    place,
+                    message,
+                    Some(help.to_owned()),
+                );
             }
         }
         match self.builder.pin(plan.body, &nodes, plan.motion.clone()) {
             Ok(()) => Some(()),
             Err(error) => self
                 .reporter
-                .fail(Kind::Build, place, error.to_string(), None),
+                .fail(ProblemKind::Build, place, error.to_string(), None),
         }
     }
 
@@ -496,9 +519,10 @@ impl Assembly<'_> {
                 }
                 Some(())
             }
-            Err(error) => self
-                .reporter
-                .fail(Kind::Build, plan.a.place, error.to_string(), None),
+            Err(error) => {
+                self.reporter
+                    .fail(ProblemKind::Build, plan.a.place, error.to_string(), None)
+            }
         }
     }
 
@@ -509,20 +533,21 @@ impl Assembly<'_> {
             .volume(name, plan.body, plan.region, plan.law, plan.inflation);
         match made {
             Ok(()) => Some(()),
-            Err(error) => self
-                .reporter
-                .fail(Kind::Build, plan.place, error.to_string(), None),
+            Err(error) => {
+                self.reporter
+                    .fail(ProblemKind::Build, plan.place, error.to_string(), None)
+            }
         }
     }
 
     /// The stencil of a point, or a report at `place`.
-    fn stencil(&self, anchor: &Anchor, place: Place) -> Option<stiction_bodies::Stencil> {
+    fn stencil(&self, anchor: &Anchor, place: SourceSpan) -> Option<stiction_bodies::Stencil> {
         if let Anchor::Node { body, .. } = anchor {
             let body = &self.builder.model().bodies[*body];
             if body.kind.as_rigid().is_some() {
                 let message = format!("body `{}` is rigid and has no nodes", body.name);
                 return self.reporter.fail(
-                    Kind::Value,
+                    ProblemKind::Value,
                     place,
                     message,
                     Some("give a point: `near = [x, y, z]`".to_owned()),
@@ -533,7 +558,7 @@ impl Assembly<'_> {
             Ok(stencil) => Some(stencil),
             Err(error) => self
                 .reporter
-                .fail(Kind::Value, place, error.to_string(), None),
+                .fail(ProblemKind::Value, place, error.to_string(), None),
         }
     }
 }

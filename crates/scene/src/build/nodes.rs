@@ -3,10 +3,10 @@
 use stiction_bodies::material::ShellMaterial;
 use stiction_geometry::{Aabb, Selection, TriMesh, select};
 use stiction_math::Vec3;
-use stiction_meshio::Group;
+use stiction_meshio::VertexGroup;
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     read::{body::BodyPlan, pin::Filter},
     source::At,
     suggest,
@@ -15,9 +15,9 @@ use crate::{
 /// The nodes of a body, to be selected from.
 pub(super) struct Nodes<'a> {
     pub body: &'a str,
-    /// Where they are at the start [m].
+    /// Initial positions [m].
     pub positions: &'a [Vec3],
-    pub groups: &'a [Group],
+    pub groups: &'a [VertexGroup],
     /// The first nodes of its rods and the number of nodes, if it is made of rods.
     pub rods: Option<&'a [u32]>,
     pub boundary: &'a dyn Fn() -> Vec<u32>,
@@ -39,7 +39,7 @@ impl Nodes<'_> {
                         Ok(found) => found,
                         Err(error) => {
                             let message = format!("body `{body}`: {error}");
-                            return filters.fail(reporter, Kind::Value, message, None);
+                            return filters.fail(reporter, ProblemKind::Value, message, None);
                         }
                     }
                 }
@@ -49,7 +49,7 @@ impl Nodes<'_> {
                         let known = self.groups.iter().map(|g| g.name.as_str());
                         let help = suggest::help(&group.value, "groups", known);
                         let message = format!("body `{body}` has no group `{}`", group.value);
-                        return group.fail(reporter, Kind::UnknownName, message, Some(help));
+                        return group.fail(reporter, ProblemKind::UnknownName, message, Some(help));
                     }
                 },
                 Filter::Ends(end) => match self.rods {
@@ -57,7 +57,7 @@ impl Nodes<'_> {
                     None => {
                         let message =
                             format!("body `{body}` is not made of rods and has no roots and tips");
-                        return filters.fail(reporter, Kind::Value, message, None);
+                        return filters.fail(reporter, ProblemKind::Value, message, None);
                     }
                 },
                 Filter::Nearest(point) => {
@@ -81,7 +81,7 @@ impl Nodes<'_> {
                 show(&bounds.min),
                 show(&bounds.max)
             );
-            return filters.fail(reporter, Kind::EmptySelection, message, Some(help));
+            return filters.fail(reporter, ProblemKind::EmptySelection, message, Some(help));
         }
         Some(nodes)
     }
@@ -93,7 +93,7 @@ pub(super) fn patches(
     plan: &BodyPlan,
     own: &ShellMaterial,
     mesh: &TriMesh,
-    groups: &[Group],
+    groups: &[VertexGroup],
 ) -> Option<(Vec<ShellMaterial>, Vec<u32>)> {
     let nodes = Nodes {
         body: &plan.name.value,

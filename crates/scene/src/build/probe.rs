@@ -7,7 +7,7 @@ use stiction_sim::probe::{Axis, Probe, Quantity, Spot, centroid};
 
 use super::Assembly;
 use crate::{
-    error::Kind,
+    error::ProblemKind,
     read::probe::{Followed, ProbePlan, SpotPlan},
     source::At,
 };
@@ -79,7 +79,7 @@ impl Assembly<'_> {
                         "probe `{}`: body `{}` encloses no volume: {error}",
                         plan.name.value, b.name
                     );
-                    return body.fail(self.reporter, Kind::Value, message, None);
+                    return body.fail(self.reporter, ProblemKind::Value, message, None);
                 }
                 Quantity::Volume(body.value)
             }
@@ -116,7 +116,12 @@ impl Assembly<'_> {
             plan.name.value, found.name
         );
         let help = "of a body that deforms, `spin` is its angular momentum about its own centre";
-        body.fail(self.reporter, Kind::Value, message, Some(help.to_owned()))
+        body.fail(
+            self.reporter,
+            ProblemKind::Value,
+            message,
+            Some(help.to_owned()),
+        )
     }
 }
 

@@ -5,8 +5,8 @@ use stiction_math::Vec3;
 use super::section;
 use super::{Key, Preset, Rule, Section, Type, Words, values::FromValue, wrong_type};
 use crate::{
-    error::{Kind, Reporter},
-    source::{At, Place},
+    error::{ProblemKind, Reporter},
+    source::{At, SourceSpan},
     suggest,
     tree::{Node, Table, Value},
 };
@@ -22,8 +22,8 @@ section! { /// The keys of every shape.
 pub(crate) struct Fields<'a> {
     pub reporter: &'a Reporter,
     pub table: &'a Table,
-    pub place: Place,
-    /// What the table is, for messages: ``body `strip` ``.
+    pub place: SourceSpan,
+    /// Name of the table in messages: ``body `strip` ``.
     pub what: String,
     /// The keys that it may have.
     keys: Vec<&'static Key>,
@@ -68,7 +68,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A table that is no node of its own, such as the document.
-    pub fn over(reporter: &'a Reporter, table: &'a Table, place: Place, what: String) -> Self {
+    pub fn over(reporter: &'a Reporter, table: &'a Table, place: SourceSpan, what: String) -> Self {
         Self {
             reporter,
             table,
@@ -80,7 +80,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The same table, called so in messages.
+    /// Sets the name of the table in messages.
     pub fn called(self, what: String) -> Self {
         Self { what, ..self }
     }
@@ -148,7 +148,7 @@ impl<'a> Fields<'a> {
                 let help = suggest::help(&e.key, "keys", known.iter().copied());
                 let message = format!("{} has no key `{}`", self.what, e.key);
                 self.reporter
-                    .fail::<()>(Kind::UnknownKey, e.key_place, message, Some(help));
+                    .fail::<()>(ProblemKind::UnknownKey, e.key_place, message, Some(help));
             }
         }
     }
@@ -167,7 +167,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The place of a key's value, or of the whole table.
-    pub fn place_of(&self, key: &str) -> Place {
+    pub fn place_of(&self, key: &str) -> SourceSpan {
         self.get(key).map_or(self.place, |n| n.place)
     }
 
@@ -234,7 +234,7 @@ impl<'a> Fields<'a> {
         Some((v / v.amax()).normalize())
     }
 
-    /// What a word stands for.
+    /// The meaning of a word.
     pub fn choice<T: Copy>(&self, key: &str, words: &Words<T>) -> Option<T> {
         let word: String = self.take(key)?;
         let index = words.words.iter().position(|w| *w == word)?;
@@ -273,7 +273,7 @@ impl<'a> Fields<'a> {
                 let message = format!("`{key}` is {found}, but must be a list of tables");
                 let help = format!("write [[{key}]] in front of each");
                 self.reporter
-                    .fail::<()>(Kind::Type, node.place, message, Some(help));
+                    .fail::<()>(ProblemKind::Type, node.place, message, Some(help));
                 &[]
             }
             None => &[],
@@ -283,13 +283,13 @@ impl<'a> Fields<'a> {
     pub fn missing<T>(&self, key: &str) -> Option<T> {
         let message = format!("{} needs the key `{key}`", self.what);
         self.reporter
-            .fail(Kind::MissingKey, self.place, message, None)
+            .fail(ProblemKind::MissingKey, self.place, message, None)
     }
 
     /// Reports a problem with the value of a key.
     pub fn fail<T>(
         &self,
-        kind: Kind,
+        kind: ProblemKind,
         key: &str,
         message: impl Into<String>,
         help: Option<String>,
@@ -300,7 +300,7 @@ impl<'a> Fields<'a> {
     /// Reports a value that cannot be, and the remedy; none if it is empty.
     pub fn refuse<T>(&self, key: &str, message: impl Into<String>, help: &str) -> Option<T> {
         let help = (!help.is_empty()).then(|| help.to_owned());
-        self.fail(Kind::Value, key, message, help)
+        self.fail(ProblemKind::Value, key, message, help)
     }
 
     pub fn out_of_range<T>(&self, key: &str, x: f64, rule: &str) -> Option<T> {
@@ -322,7 +322,7 @@ impl<'a> Fields<'a> {
         if given.is_empty() {
             let message = format!("{} needs one of {all}", self.what);
             self.reporter
-                .fail::<()>(Kind::MissingKey, self.place, message, None);
+                .fail::<()>(ProblemKind::MissingKey, self.place, message, None);
         } else {
             let message = format!("{} takes only one of {all}", self.what);
             self.refuse::<()>(given[1], message, "remove one of them");

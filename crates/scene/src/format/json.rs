@@ -6,7 +6,7 @@
 use serde_json::{Map, Value as Json, json};
 use stiction_sim::{
     Registry,
-    keys::{Kind as MethodKind, Preset as MethodPreset, Value as MethodValue},
+    keys::{KeyDefault as MethodPreset, KeyKind as MethodKind, KeyValue as MethodValue},
 };
 
 use super::{Family, Key, Preset, Range, Rule, Section, Type};

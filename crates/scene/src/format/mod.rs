@@ -1,7 +1,7 @@
 //! The description of the scene format: what tables there are, and which keys each of them has.
 //!
 //! Every table is a [`Section`], every key a [`Key`] with its type, unit, default and meaning. They stand
-//! beside the readers in `read`, and everything else follows from them: which keys and values are
+//! next to the readers in `read`, and everything else follows from them: which keys and values are
 //! accepted ([`Fields`]), the tables of `docs/scenes.md` ([`docs`]) and the JSON Schema ([`json`]).
 
 pub(crate) mod docs;
@@ -10,8 +10,8 @@ pub mod json;
 mod values;
 
 use crate::{
-    error::{Kind, Reporter},
-    source::Place,
+    error::{ProblemKind, Reporter},
+    source::SourceSpan,
     suggest,
     tree::{Node, Value},
 };
@@ -71,7 +71,7 @@ pub(crate) enum Type {
     Union(Family),
     /// A list of such tables.
     Unions(Family),
-    /// Any of these; their values are told apart by their form.
+    /// Any of these; their values are distinguished by their form.
     Either(&'static [Type]),
 }
 
@@ -108,7 +108,7 @@ pub(crate) enum Preset {
     Vec(&'static [f64]),
 }
 
-/// What holds between keys. Readers have messages of their own for all but the first two.
+/// Conditions between keys. Readers have messages of their own for all but the first two.
 pub(crate) enum Rule {
     ExactlyOne(&'static [&'static str]),
     AtMostOne(&'static [&'static str]),
@@ -186,7 +186,7 @@ impl Range {
 }
 
 impl Type {
-    /// Reports a value that is not of this type. Tables are checked by whoever reads them.
+    /// Reports a value that is not of this type. Tables are checked by their readers.
     pub fn check(&self, reporter: &Reporter, node: &Node, what: &str) -> Option<()> {
         let wrong = |wanted: &str| wrong_type(reporter, node, what, wanted);
         match (self, &node.value) {
@@ -198,7 +198,7 @@ impl Type {
                     false => "finite",
                 };
                 let message = format!("{what} is {x}, but must be {rule}");
-                reporter.fail(Kind::Value, node.place, message, None)
+                reporter.fail(ProblemKind::Value, node.place, message, None)
             }
             (Self::Count(least), Value::Integer(i)) => match u32::try_from(*i) {
                 Ok(n) if n >= *least => Some(()),
@@ -206,7 +206,7 @@ impl Type {
                     let most = u32::MAX;
                     let message =
                         format!("{what} is {i}, but must be a whole number from {least} to {most}");
-                    reporter.fail(Kind::Value, node.place, message, None)
+                    reporter.fail(ProblemKind::Value, node.place, message, None)
                 }
             },
             (Self::Flag, Value::Bool(_)) | (Self::Text, Value::String(_)) => Some(()),
@@ -216,7 +216,7 @@ impl Type {
                 false => {
                     let help = suggest::help(word, "values", words.iter().copied());
                     let message = format!("{what} cannot be `{word}`");
-                    reporter.fail(Kind::UnknownName, node.place, message, Some(help))
+                    reporter.fail(ProblemKind::UnknownName, node.place, message, Some(help))
                 }
             },
             (Self::Vector(_) | Self::Direction, Value::Array(items)) if items.len() == 3 => {
@@ -225,7 +225,12 @@ impl Type {
                 if matches!(self, Self::Direction) && zero {
                     let message = format!("{what} has length zero and gives no direction");
                     let help = "give the vector along the direction, for example [0, 0, 1]";
-                    return reporter.fail(Kind::Value, node.place, message, Some(help.to_owned()));
+                    return reporter.fail(
+                        ProblemKind::Value,
+                        node.place,
+                        message,
+                        Some(help.to_owned()),
+                    );
                 }
                 Some(())
             }
@@ -334,7 +339,7 @@ pub(crate) fn wrong_type<T>(
     wanted: &str,
 ) -> Option<T> {
     let message = format!("{what} must be {wanted}, but is {}", node.value.describe());
-    reporter.fail(Kind::Type, node.place, message, None)
+    reporter.fail(ProblemKind::Type, node.place, message, None)
 }
 
 /// Whether a name may become a file name, a column and a word of an override.
@@ -345,18 +350,23 @@ pub(crate) fn is_plain_name(name: &str) -> bool {
 }
 
 /// Reports a name that is not plain.
-pub(crate) fn plain_name(reporter: &Reporter, name: &str, place: Place, what: &str) -> Option<()> {
+pub(crate) fn plain_name(
+    reporter: &Reporter,
+    name: &str,
+    place: SourceSpan,
+    what: &str,
+) -> Option<()> {
     if is_plain_name(name) {
         return Some(());
     }
     let shown: String = name.chars().take(100).collect();
     let message = format!("{what} cannot be \"{shown}\"");
     let help = "use up to 100 letters, digits, spaces, and - _ : , . (the dot not first)";
-    reporter.fail(Kind::Value, place, message, Some(help.to_owned()))
+    reporter.fail(ProblemKind::Value, place, message, Some(help.to_owned()))
 }
 
 /// A place in the file at which nothing stands.
-pub(crate) const NOWHERE: Place = Place {
+pub(crate) const NOWHERE: SourceSpan = SourceSpan {
     source: 0,
     start: 0,
     end: 0,

@@ -1,7 +1,7 @@
 //! `[[adapt]]`.
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     format::{Fields, section},
     read::body::Names,
     source::At,
@@ -45,7 +45,7 @@ pub(crate) fn once(reporter: &Reporter, plans: &[AdaptPlan]) {
             let message = "two [[adapt]] tables name the same body";
             let help = "give all times in one `refine_at`".to_owned();
             plan.body
-                .fail::<()>(reporter, Kind::Duplicate, message, Some(help));
+                .fail::<()>(reporter, ProblemKind::Duplicate, message, Some(help));
         }
     }
 }

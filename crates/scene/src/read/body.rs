@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use stiction_bodies::{
-    Load,
+    BodyLoad,
     builder::{BodySpec, Rooting},
     drag::Drag,
     material::{Damping, MassKind, RestAngles, ShellMaterial, SolidMaterial},
@@ -14,7 +14,7 @@ use stiction_bodies::{
 use stiction_math::Vec3;
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     format::{Family, Fields, section, words},
     friction::Coefficients,
     read::{
@@ -24,7 +24,7 @@ use crate::{
         place::{Placement, ROTATE, placement},
         shape::{Generator, Purpose, ShapePlan, shape},
     },
-    source::{At, Place},
+    source::{At, SourceSpan},
     suggest,
     tree::{Node, Table, Value},
 };
@@ -49,7 +49,7 @@ section! { pub(crate) BODY "body" [ExactlyOne(&["shape", "mesh"]), With("kind", 
     "scale": Either(&[Number("1", Any), Vector("1")]), Num(1.0), "applied first; negative numbers mirror";
     "velocity": Vector("m/s"), Vec(&[0.0; 3]), "at the start";
     "angular_velocity": Vector("°/s"), Vec(&[0.0; 3]), "at the start, about the centre of mass";
-    "acceleration": Either(&[Vector("m/s²"), Table(&LOAD)]), Said("zero"), "of this body alone, beside gravity; as a table it changes over time as [gravity](#top-level) does";
+    "acceleration": Either(&[Vector("m/s²"), Table(&LOAD)]), Said("zero"), "of this body alone, in addition to gravity; as a table it changes over time as [gravity](#top-level) does";
     "force": Either(&[Vector("N"), Table(&LOAD)]), Said("zero"), "external force on the body as a whole, spread over it like its mass; as a table over time. Its potential is no part of energies. Not every [method](#method) supports forces, torques and changing accelerations";
     "torque": Either(&[Vector("N·m"), Table(&LOAD)]), Said("zero"), "external torque on a rigid body about its centre of mass, in the world frame; as a table over time";
     "mass": Word(MASS.words), Chosen("lumped"), "`\"lumped\"` or `\"consistent\"` mass matrix of shells and solids";
@@ -62,8 +62,8 @@ section! { pub(crate) BODY "body" [ExactlyOne(&["shape", "mesh"]), With("kind", 
     "twist": Word(TWIST.words), Chosen("dynamic"), "whether the twists of rods are degrees of freedom, or `\"quasi-static\"`: at every moment where the energy of the centreline is least, as hair is twisted, whose twist waves are far too quick to be seen. Fewer unknowns, and what the splitting integrator needs";
     "director": Direction, Vec(&[0.0, 0.0, 1.0]), "of rods, in their shape's own frame: where the first half axis of the cross-section points at the root, as far as it is across; along a rod it follows without twist";
     "patch": Tables(&PATCH), Absent, "of shells: where they are of another material";
-    "rooted": Table(&ROOTED), Absent, "of rods: what they grow out of";
-    "padding": Number("m", NotNegative), Num(0.0), "how far outside its surface a body is touched, beside the contact thickness: half the thickness of cloth";
+    "rooted": Table(&ROOTED), Absent, "of rods: the body in which they are rooted";
+    "padding": Number("m", NotNegative), Num(0.0), "offset of the contact surface, in addition to the contact thickness: half the thickness of cloth";
     "start_scale": Either(&[Number("1", Positive), Numbers(3, "1", Positive)]), Num(1.0), "of shells and solids: where nodes start, scaled about the centre of mass along x, y and z; the rest shape is not scaled, so that the body starts stretched";
     "repeat": Table(&REPEAT), Absent, "copies, called `NAME-1`, `NAME-2`, …";
 }
@@ -88,7 +88,7 @@ section! { pub(crate) REPEAT "body.repeat";
 /// A body as it was read.
 pub(crate) struct BodyPlan {
     pub name: At<String>,
-    pub stuff: Stuff,
+    pub material_model: BodyMaterial,
     pub geometry: Geometry,
     pub placement: Placement,
     /// All of it but names.
@@ -100,16 +100,16 @@ pub(crate) struct BodyPlan {
     /// The material with all that it inherits.
     pub material_table: Table,
     pub repeat: Option<Repeat>,
-    /// Where a shell is of another material; of several that hold a triangle, the last counts.
+    /// Regions of a shell with another material; of several that contain a triangle, the last counts.
     pub patches: Vec<(At<Vec<Filter>>, ShellMaterial)>,
-    /// What rods grow out of: the body's index.
+    /// The body that rods are rooted in, by index.
     pub rooted: Option<(At<usize>, Rooting)>,
-    /// Where errors about the built body point.
-    pub place: Place,
+    /// Span for errors about the built body.
+    pub place: SourceSpan,
 }
 
-/// What it is made of.
-pub(crate) enum Stuff {
+/// Material model of a body.
+pub(crate) enum BodyMaterial {
     Shell(ShellMaterial),
     Solid(SolidMaterial),
     Embedded(SolidMaterial, At<f64>),
@@ -124,7 +124,7 @@ pub(crate) enum Stuff {
     Rods(RodMaterial, Vec3),
 }
 
-/// Where its mesh comes from.
+/// Source of its mesh.
 pub(crate) enum Geometry {
     Shape(ShapePlan),
     File(At<String>),
@@ -163,7 +163,7 @@ impl Names {
                 if names.index.insert(copy.clone(), at).is_some() {
                     let message = format!("two bodies are called `{copy}`");
                     let help = Some("give each its own name".to_owned());
-                    reporter.fail::<()>(Kind::Duplicate, place, message, help);
+                    reporter.fail::<()>(ProblemKind::Duplicate, place, message, help);
                 }
                 names.list.push(copy);
             }
@@ -180,7 +180,7 @@ impl Names {
                     suggest::help(name.value, "bodies", self.list.iter().map(String::as_str));
                 name.fail(
                     reporter,
-                    Kind::UnknownName,
+                    ProblemKind::UnknownName,
                     format!("there is no body `{}`", name.value),
                     Some(help),
                 )
@@ -201,7 +201,7 @@ impl Names {
         let known = self.list.iter().chain(obstacles).map(String::as_str);
         let help = suggest::help(name.value, "bodies and obstacles", known);
         let message = format!("there is no body or obstacle `{}`", name.value);
-        name.fail(f.reporter, Kind::UnknownName, message, Some(help))
+        name.fail(f.reporter, ProblemKind::UnknownName, message, Some(help))
     }
 
     /// The index of the body that `key` names.
@@ -259,23 +259,23 @@ pub(crate) fn body(
         .iter()
         .map(|node| patch(&f, node, materials, rest_angles))
         .collect::<Option<_>>()?;
-    let stuff = material.as_ref().and_then(|m| {
+    let material_model = material.as_ref().and_then(|m| {
         Some(match purpose {
-            Purpose::Shell => Stuff::Shell(m.shell(reporter, rest_angles)?),
-            Purpose::Solid => Stuff::Solid(m.solid(reporter)?),
-            Purpose::Frames => Stuff::Frames(m.solid(reporter)?),
+            Purpose::Shell => BodyMaterial::Shell(m.shell(reporter, rest_angles)?),
+            Purpose::Solid => BodyMaterial::Solid(m.solid(reporter)?),
+            Purpose::Frames => BodyMaterial::Frames(m.solid(reporter)?),
             Purpose::Embedded => {
                 let cell = f.need("cell");
-                Stuff::Embedded(m.solid(reporter)?, At::new(cell?, f.place_of("cell")))
+                BodyMaterial::Embedded(m.solid(reporter)?, At::new(cell?, f.place_of("cell")))
             }
             Purpose::Rigid => {
                 let (density, damping) = m.rigid(reporter)?;
-                Stuff::Rigid(density, damping)
+                BodyMaterial::Rigid(density, damping)
             }
             Purpose::Particles => {
                 let radius = f.need("radius");
                 let (density, damping) = m.rigid(reporter)?;
-                Stuff::Particles {
+                BodyMaterial::Particles {
                     radius: radius?,
                     density,
                     damping,
@@ -285,7 +285,7 @@ pub(crate) fn body(
                 let natural = f.choice("natural", &NATURAL)?;
                 let twist = f.choice("twist", &TWIST)?;
                 let director = placement.as_ref()?.pose.rotation * f.direction("director")?;
-                Stuff::Rods(m.rod(reporter, natural, twist)?, director)
+                BodyMaterial::Rods(m.rod(reporter, natural, twist)?, director)
             }
         })
     });
@@ -315,13 +315,13 @@ pub(crate) fn body(
             _ => String::new(),
         };
         if !message.is_empty() {
-            return reporter.fail(Kind::Value, *place, message, None);
+            return reporter.fail(ProblemKind::Value, *place, message, None);
         }
     }
     let (material, spec) = (material?, spec?);
     Some(BodyPlan {
         rooted,
-        stuff: stuff?,
+        material_model: material_model?,
         geometry: geometry?,
         placement: placement?,
         drag: spec.drag,
@@ -420,7 +420,7 @@ fn spec(
 }
 
 /// `force`, `torque` and an `acceleration` that changes over time; inner `None` without any.
-fn loads(f: &Fields<'_>, purpose: Purpose) -> Option<Option<Box<Load>>> {
+fn loads(f: &Fields<'_>, purpose: Purpose) -> Option<Option<Box<BodyLoad>>> {
     let over_time = |key: &str| match f.get(key).map(|n| &n.value) {
         None => Some(None),
         Some(Value::Table(_)) => load(f, key).map(Some),
@@ -436,15 +436,15 @@ fn loads(f: &Fields<'_>, purpose: Purpose) -> Option<Option<Box<Load>>> {
         let help = "remove `torque`, or pull at points of the body with attachments";
         return f.refuse("torque", message, help);
     }
-    let load = Load {
+    let load = BodyLoad {
         acceleration: over_time("acceleration")?,
         force: over_time("force")?,
         torque: over_time("torque")?,
     };
-    Some((load != Load::default()).then(|| Box::new(load)))
+    Some((load != BodyLoad::default()).then(|| Box::new(load)))
 }
 
-/// What rods grow out of, and how.
+/// The body that rods are rooted in, and the rooting.
 fn rooted(
     f: &Fields<'_>,
     r: &Fields<'_>,
@@ -462,7 +462,10 @@ fn rooted(
     // The rods' own place among the bodies; that it has a name was seen before.
     let index = names.index.get(own).copied().unwrap_or(0);
     if body >= index {
-        let message = format!("{}: what it is rooted in must come before it", f.what);
+        let message = format!(
+            "{}: the body in which it is rooted must come before it",
+            f.what
+        );
         return r.refuse("body", message, "");
     }
     let (stiffness, bare) = (r.take("stiffness")?, r.take("bare")?);
@@ -476,7 +479,7 @@ fn repeat(f: &Fields<'_>, owner: &str) -> Option<Repeat> {
     let (count, step) = (f.take("count")?, f.take("step")?);
     if count > MOST_COPIES {
         let message = format!("{owner}: {count} copies are more than {MOST_COPIES}");
-        return f.fail(Kind::TooLarge, "count", message, None);
+        return f.fail(ProblemKind::TooLarge, "count", message, None);
     }
     Some(Repeat { count, step })
 }

@@ -2,14 +2,14 @@
 
 use stiction_contact::Certificate;
 use stiction_math::formula::{Formula, FormulaErrorKind};
-use stiction_sim::check::{Check, Moving, Reduce, Subject, When};
+use stiction_sim::check::{Check, MovingBound, Reduce, Subject, When};
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     format::{Fields, section, words},
     read::formula,
     settings::TimeSettings,
-    source::{At, Place},
+    source::{At, SourceSpan},
     suggest,
     tree::{Node, Value},
 };
@@ -18,7 +18,7 @@ words! { REDUCE: Reduce = "value" => Reduce::Value, "mean" => Reduce::Mean, "dri
 
 section! { pub(crate) CHECK "check" [Some(&["equals", "above", "below"]), OneGroup(&[&["equals"], &["above", "below"]]), Needs("equals", &["within", "relative"]), Needs("within", &["equals"]), Needs("relative", &["equals"])];
     "name": Name, Said("as `of`"), "its name";
-    "of": Text, Required, "a probe, a [formula](#formulas) of probes, or a field of the certificate: `certificate.residual`, `.penetration`, `.cone`, `.slip_angle`, `.creep`, `.kinetic`, `.elastic`, `.potential`, `.contact_work`, `.dynamics`, `.overlap`";
+    "of": Text, Required, "a probe, a [formula](#formulas) of probes, or a field of the certificate: `certificate.residual`, `.penetration`, `.cone`, `.slip_angle`, `.creep`, `.kinetic`, `.elastic`, `.potential`, `.contact_work`, `.dynamics`, `.overlap`, `.linear`, `.eliminated`";
     "at": Number("s", NotNegative), Said("the end"), "look at this time";
     "from": Number("s", NotNegative), Said("the start"), "look at every step from this time on";
     "to": Number("s", NotNegative), Said("the end"), "and up to this one";
@@ -55,7 +55,7 @@ pub(crate) fn checks(
             true if check_has_name(node) => {
                 let message = format!("two checks are called `{}`", check.name);
                 let help = Some("give each its own name".to_owned());
-                reporter.fail::<()>(Kind::Duplicate, place, message, help);
+                reporter.fail::<()>(ProblemKind::Duplicate, place, message, help);
             }
             true => {
                 let name = (2..)
@@ -81,7 +81,7 @@ fn check(
     node: &Node,
     probes: &[String],
     end: Option<f64>,
-) -> Option<(Check, Place)> {
+) -> Option<(Check, SourceSpan)> {
     let f = Fields::open(reporter, node, "[[check]]")?;
     let named = match (node.name(), f.text("of")) {
         (Some(name), _) => Some(name.to_owned()),
@@ -117,7 +117,7 @@ fn check(
     ))
 }
 
-/// What a check follows: a probe, a field of the certificate, or a formula of them.
+/// Subject of a check: a probe, a field of the certificate, or a formula of them.
 fn subject(reporter: &Reporter, of: &At<&str>, what: &str, probes: &[String]) -> Option<Subject> {
     // The whole text first: names need no quotes where they stand alone.
     if let Some(subject) = named(of.value, probes) {
@@ -221,7 +221,7 @@ fn when(f: &Fields<'_>, reduce: Reduce, end: Option<f64>) -> Option<When> {
 /// The bounds of a check.
 enum Bounds {
     Fixed(f64, f64),
-    Moving(Moving),
+    Moving(MovingBound),
 }
 
 /// A number or a formula; a formula without variables is a number.
@@ -281,7 +281,7 @@ fn read_bounds(f: &Fields<'_>, probes: &[String]) -> Option<Bounds> {
                 };
                 Bounds::Fixed(value - margin, value + margin)
             }
-            _ => Bounds::Moving(Moving::Around {
+            _ => Bounds::Moving(MovingBound::Around {
                 value,
                 margin,
                 relative,
@@ -291,7 +291,7 @@ fn read_bounds(f: &Fields<'_>, probes: &[String]) -> Option<Bounds> {
     for key in ["within", "relative"] {
         if f.has(key) {
             return f.fail(
-                Kind::MissingKey,
+                ProblemKind::MissingKey,
                 key,
                 format!("`{key}` of {} needs `equals`", f.what),
                 None,
@@ -301,9 +301,12 @@ fn read_bounds(f: &Fields<'_>, probes: &[String]) -> Option<Bounds> {
     if !f.has("above") && !f.has("below") {
         let message = format!("{} has no bound", f.what);
         let help = "give `equals` with `within` or `relative`, or `above` and `below`";
-        return f
-            .reporter
-            .fail(Kind::MissingKey, f.place, message, Some(help.to_owned()));
+        return f.reporter.fail(
+            ProblemKind::MissingKey,
+            f.place,
+            message,
+            Some(help.to_owned()),
+        );
     }
     // Outer `None`: reported; inner: not given.
     let one = |key: &str| match f.has(key) {
@@ -321,7 +324,7 @@ fn read_bounds(f: &Fields<'_>, probes: &[String]) -> Option<Bounds> {
         number(&below, f64::INFINITY),
     );
     let (Some(min), Some(max)) = fixed else {
-        return Some(Bounds::Moving(Moving::Between(above, below)));
+        return Some(Bounds::Moving(MovingBound::Between(above, below)));
     };
     if min > max {
         let message = format!("{}: no number is above {min} and below {max}", f.what);

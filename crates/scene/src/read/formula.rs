@@ -3,9 +3,9 @@
 use stiction_math::formula::{Formula, FormulaError, FormulaErrorKind};
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     format::{FromValue, Type},
-    source::{At, Place},
+    source::{At, SourceSpan},
     suggest,
     tree::{Node, Value},
 };
@@ -43,7 +43,7 @@ pub(crate) fn of_time(reporter: &Reporter, node: &Node, what: &str) -> Option<Fo
     if !start.is_finite() {
         let message = format!("{what} is {start} at t = 0, but must be finite");
         let help = "avoid division by zero, roots of negative numbers and overflow";
-        return text.fail(reporter, Kind::Value, message, Some(help.to_owned()));
+        return text.fail(reporter, ProblemKind::Value, message, Some(help.to_owned()));
     }
     Some(formula)
 }
@@ -58,12 +58,12 @@ pub(crate) fn refuse<T>(
     help: Option<String>,
 ) -> Option<T> {
     let (kind, own) = match &error.kind {
-        FormulaErrorKind::UnknownName(_) => (Kind::UnknownName, None),
+        FormulaErrorKind::UnknownName(_) => (ProblemKind::UnknownName, None),
         FormulaErrorKind::UnknownFunction(name) => {
             let known = suggest::help(name, "functions", Formula::functions());
-            (Kind::UnknownName, Some(known))
+            (ProblemKind::UnknownName, Some(known))
         }
-        _ => (Kind::Value, None),
+        _ => (ProblemKind::Value, None),
     };
     let place = place_in(reporter, text, error);
     let column = text.value[..error.span.start].chars().count() + 1;
@@ -71,7 +71,7 @@ pub(crate) fn refuse<T>(
     reporter.fail(kind, place, message, help.or(own))
 }
 
-/// What to do about an unknown name that is the beginning of a known one: `a-b` reads as a difference.
+/// Advice on an unknown name that is the beginning of a known one: `a-b` reads as a difference.
 pub(crate) fn unquoted(
     text: &At<&str>,
     error: &FormulaError,
@@ -87,7 +87,7 @@ pub(crate) fn unquoted(
 }
 
 /// The place in the file of an error in `text`; all of the text where it is written with escapes.
-fn place_in(reporter: &Reporter, text: &At<&str>, error: &FormulaError) -> Place {
+fn place_in(reporter: &Reporter, text: &At<&str>, error: &FormulaError) -> SourceSpan {
     let written = reporter.sources.get(text.place).and_then(|source| {
         let (start, end) = (text.place.start as usize, text.place.end as usize);
         source.named.inner().get(start..end)
@@ -98,7 +98,7 @@ fn place_in(reporter: &Reporter, text: &At<&str>, error: &FormulaError) -> Place
             // An error at the end of the text still underlines something.
             let from = error.span.start.min(text.value.len().saturating_sub(1));
             let to = error.span.end.max(from + 1);
-            Place::new(text.place.source, start + from..start + to)
+            SourceSpan::new(text.place.source, start + from..start + to)
         }
         _ => text.place,
     }

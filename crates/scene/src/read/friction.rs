@@ -1,7 +1,7 @@
 //! `[friction]`.
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     format::{Fields, section, words, wrong_type},
     friction::{Coefficients, Combine, FrictionTable, ordered},
     source::At,
@@ -12,7 +12,7 @@ section! { pub(crate) COEFFICIENTS "coefficients";
     "static": Number("1", NotNegative), Required, "μ at rest";
     "kinetic": Number("1", NotNegative), Said("`static`"), "μ in sliding; not above `static`";
     "cohesion": Number("Pa", NotNegative), Num(0.0), "the pull of closed contacts; it falls off linearly with the gap, to nothing at half the contact thickness [daviet2020, Sect. 7.4]; the area it stands for is shared by vertices: triangles, or the width of rods";
-    "compliance": Number("m/Pa", NotNegative), Num(0.0), "how far a contact gives way under pressure";
+    "compliance": Number("m/Pa", NotNegative), Num(0.0), "displacement of a contact under pressure";
 }
 
 section! { pub(crate) PAIR "friction.pair";
@@ -57,7 +57,7 @@ pub(crate) fn friction<'a>(
             let (a, b) = (a.value, b.value);
             let message = format!("friction between `{a}` and `{b}` is given twice");
             let help = "keep one of the two".to_owned();
-            p.fail::<()>(Kind::Duplicate, "materials", message, Some(help));
+            p.fail::<()>(ProblemKind::Duplicate, "materials", message, Some(help));
         }
         names.extend([a, b]);
     }

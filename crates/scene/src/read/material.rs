@@ -9,14 +9,14 @@ use stiction_bodies::{
 };
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     format::{Fields, section, words},
     friction::Coefficients,
     read::{
         friction::{COEFFICIENTS, coefficients},
         shape::Purpose,
     },
-    source::{At, Place},
+    source::{At, SourceSpan},
     suggest,
     tree::{Node, Table, Value},
 };
@@ -34,8 +34,8 @@ pub(crate) struct Materials<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Material {
     pub name: String,
-    /// Where the body names it.
-    pub place: Place,
+    /// Span of its name in the body.
+    pub place: SourceSpan,
     pub table: Table,
 }
 
@@ -50,7 +50,7 @@ const LAWS: &[&str] = &[
     "fixed-corotated",
     "stable-neo-hookean",
 ];
-/// Groups of keys that say the same thing in different ways: giving one drops what is inherited of
+/// Groups of keys that are alternatives of one property: giving one drops what is inherited of
 /// the others.
 const ALTERNATIVES: &[&[&[&str]]] = &[
     &[&["density"], &["area_density"]],
@@ -145,7 +145,7 @@ impl<'a> Materials<'a> {
         }
     }
 
-    fn named(&self, name: &str, place: Place, trail: &mut Vec<String>) -> Option<Table> {
+    fn named(&self, name: &str, place: SourceSpan, trail: &mut Vec<String>) -> Option<Table> {
         // A material may build on the library's of the same name.
         let own = self
             .scene
@@ -155,12 +155,14 @@ impl<'a> Materials<'a> {
             let chain = trail.join(" → ");
             let message = format!("material `{name}` is based on itself: {chain} → {name}");
             let help = Some("break the circle".to_owned());
-            return self.reporter.fail(Kind::Value, place, message, help);
+            return self.reporter.fail(ProblemKind::Value, place, message, help);
         }
         let Some(node) = own.or_else(|| self.library.get(name)) else {
             let help = Some(suggest::help(name, "materials", self.names()));
             let message = format!("there is no material `{name}`");
-            return self.reporter.fail(Kind::UnknownName, place, message, help);
+            return self
+                .reporter
+                .fail(ProblemKind::UnknownName, place, message, help);
         };
         trail.push(name.to_owned());
         match &node.value {
@@ -178,7 +180,9 @@ impl<'a> Materials<'a> {
         let Value::String(name) = &node.value else {
             let found = node.value.describe();
             let message = format!("`based_on` must be the name of a material, but is {found}");
-            return self.reporter.fail(Kind::Type, node.place, message, None);
+            return self
+                .reporter
+                .fail(ProblemKind::Type, node.place, message, None);
         };
         let mut base = self.named(name, node.place, trail)?;
         for group in ALTERNATIVES {
@@ -359,7 +363,7 @@ impl Material {
             return Some(f);
         }
         let message = format!("{} is of kind `{kind}` and cannot make {body}", f.what);
-        reporter.fail(Kind::Value, self.place, message, None)
+        reporter.fail(ProblemKind::Value, self.place, message, None)
     }
 
     /// Its law, one of `laws`, if it is given.
@@ -369,7 +373,7 @@ impl Material {
             Some(law) if !laws.contains(&law.as_str()) => {
                 let help = suggest::help(&law, &format!("laws of {of}"), laws.iter().copied());
                 let message = format!("`law` of {} cannot be `{law}`", f.what);
-                f.fail(Kind::UnknownName, "law", message, Some(help))
+                f.fail(ProblemKind::UnknownName, "law", message, Some(help))
             }
             law => Some(law),
         }
@@ -389,8 +393,12 @@ impl Material {
                 _ => None,
             };
         }
-        f.reporter
-            .fail(Kind::Value, place, format!("{}: {error}", f.what), None)
+        f.reporter.fail(
+            ProblemKind::Value,
+            place,
+            format!("{}: {error}", f.what),
+            None,
+        )
     }
 }
 

@@ -26,11 +26,11 @@ use stiction_math::Vec3;
 use stiction_sim::{MethodConfig, Registry, check::Check};
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     format::{Family, Fields, section},
     friction::FrictionTable,
-    settings::{ContactSettings, OutputSettings, Overlap, TimeSettings},
-    source::{At, Place},
+    settings::{ContactSettings, OutputSettings, OverlapPolicy, TimeSettings},
+    source::{At, SourceSpan},
     suggest,
     tree::{Node, Table, Value},
 };
@@ -101,7 +101,7 @@ pub(crate) fn document(
     methods: &Registry,
 ) -> Option<Document> {
     // The document has no header of its own: errors about it point at its first line.
-    let place = Place::new(0, 0..0);
+    let place = SourceSpan::new(0, 0..0);
     let f = Fields::over(reporter, root, place, "the scene".to_owned()).of(&ROOT);
 
     let materials = Materials {
@@ -166,7 +166,7 @@ pub(crate) fn document(
     let mut method = settings::method(&f, method, methods, touching);
     let ignores = contact
         .as_ref()
-        .is_some_and(|c| c.overlap == Overlap::Ignore);
+        .is_some_and(|c| c.overlap == OverlapPolicy::Ignore);
     if let Some(method) = method.as_mut().filter(|_| ignores) {
         method.value.allow_overlap();
     }
@@ -192,8 +192,8 @@ pub(crate) fn document(
             let help = suggest::help(name.value, "materials", used.iter().copied());
             name.fail::<()>(
                 reporter,
-                Kind::UnknownName,
-                format!("nothing is made of `{}`", name.value),
+                ProblemKind::UnknownName,
+                format!("no body or obstacle has the material `{}`", name.value),
                 Some(help),
             );
         }
@@ -217,7 +217,12 @@ pub(crate) fn document(
     let another = |n: &Node| !matches!(n.value, Value::Array(_));
     if bodies.is_empty() && !f.get("body").is_some_and(another) {
         let help = Some("add a [[body]] table".to_owned());
-        reporter.fail::<()>(Kind::MissingKey, place, "the scene has no body", help);
+        reporter.fail::<()>(
+            ProblemKind::MissingKey,
+            place,
+            "the scene has no body",
+            help,
+        );
     }
     Some(Document {
         name,
@@ -250,8 +255,12 @@ fn material_table<'a>(f: &Fields<'a>) -> Option<&'a Table> {
                 other.describe()
             );
             let help = "write [material.NAME] above the material's keys";
-            f.reporter
-                .fail(Kind::Type, node.place, message, Some(help.to_owned()))
+            f.reporter.fail(
+                ProblemKind::Type,
+                node.place,
+                message,
+                Some(help.to_owned()),
+            )
         }
     }
 }
@@ -288,7 +297,7 @@ fn unique<'a>(reporter: &Reporter, names: impl Iterator<Item = &'a At<String>>, 
             let message = format!("two {what} are called `{}`", name.value);
             name.fail::<()>(
                 reporter,
-                Kind::Duplicate,
+                ProblemKind::Duplicate,
                 message,
                 Some("give each its own name".to_owned()),
             );

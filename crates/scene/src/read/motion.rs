@@ -7,7 +7,7 @@ use stiction_bodies::{
 use stiction_math::{Vec3, nalgebra::Unit};
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     format::{Fields, section, words, wrong_type},
     read::formula::of_time,
     tree::{Node, Value},
@@ -16,8 +16,8 @@ use crate::{
 words! { INTERPOLATION: Interpolation = "linear" => Interpolation::Linear, "smooth" => Interpolation::Smooth, "spline" => Interpolation::Spline }
 
 section! { pub(crate) MOTION "motion";
-    "translate": Table(&TRANSLATE), Absent, "the displacement [m], in one of the ways below";
-    "rotate": TableOrTables(&TURN), Absent, "turns, one after another, each in one of the ways below";
+    "translate": Table(&TRANSLATE), Absent, "the displacement [m], in one of the forms below";
+    "rotate": TableOrTables(&TURN), Absent, "turns, one after another, each in one of the forms below";
     "release": Number("s", NotNegative), Said("never"), "pins let go after this time; not for obstacles and attachments";
 }
 
@@ -82,14 +82,14 @@ pub(crate) fn motion(
     }
     motion.release = f.take("release")?;
     if f.has("release") && !may_release {
-        let message = format!("{owner} cannot be released: it is always where its motion puts it");
+        let message = format!("{owner} cannot be released: its motion is prescribed at all times");
         return f.refuse("release", message, "remove `release`; only pins let go");
     }
     Some(motion)
 }
 
-/// Which of the ways to prescribe a value over time is taken; `groups` are the keys of each.
-fn way(f: &Fields<'_>, groups: [&[&'static str]; 4]) -> Option<&'static str> {
+/// Selects the form in which a value is prescribed over time; `groups` are the keys of each.
+fn form(f: &Fields<'_>, groups: [&[&'static str]; 4]) -> Option<&'static str> {
     let taken: Vec<&[&'static str]> = groups
         .into_iter()
         .filter(|keys| keys.iter().any(|k| f.has(k)))
@@ -99,7 +99,8 @@ fn way(f: &Fields<'_>, groups: [&[&'static str]; 4]) -> Option<&'static str> {
         [keys] => Some(keys[0]),
         [] => {
             let message = format!("{} needs one of {all}", f.what);
-            f.reporter.fail(Kind::MissingKey, f.place, message, None)
+            f.reporter
+                .fail(ProblemKind::MissingKey, f.place, message, None)
         }
         [_, keys, ..] => {
             let key = keys.iter().find(|k| f.has(k)).copied().unwrap_or(keys[0]);
@@ -116,7 +117,7 @@ const FORMULA: &[&str] = &["formula"];
 /// A displacement over time [m].
 fn displacement(f: &Fields<'_>) -> Option<Schedule<Vec3>> {
     let keys = &["times", "values", "interpolation"];
-    match way(f, [keys, &["velocity", "acceleration"], SINE, FORMULA])? {
+    match form(f, [keys, &["velocity", "acceleration"], SINE, FORMULA])? {
         "times" => vectors(f),
         "formula" => formulas(f),
         "amplitude" => sine(f, f.need("amplitude")?),
@@ -131,7 +132,7 @@ fn displacement(f: &Fields<'_>) -> Option<Schedule<Vec3>> {
 fn angle(f: &Fields<'_>) -> Option<Schedule<f64>> {
     let keys = &["times", "angles", "interpolation"];
     let uniform = &["angular_velocity", "angular_acceleration"];
-    match way(f, [keys, uniform, SINE, FORMULA])? {
+    match form(f, [keys, uniform, SINE, FORMULA])? {
         "times" => {
             let (times, angles) = (f.need("times"), f.need::<Vec<f64>>("angles"));
             let angles = angles?.into_iter().map(f64::to_radians).collect();
@@ -209,7 +210,7 @@ fn track<T: Scheduled>(
     match (error, f.get("times").map(|n| &n.value)) {
         (TrackError::Order { index, .. }, Some(Value::Array(items))) if index < items.len() => f
             .reporter
-            .fail(Kind::Value, items[index].place, message, None),
+            .fail(ProblemKind::Value, items[index].place, message, None),
         _ => f.refuse(of, message, ""),
     }
 }

@@ -25,14 +25,14 @@ pub(crate) struct ObstaclePlan {
     pub motion: Option<Motion>,
     /// The name in the friction table.
     pub material: String,
-    /// The same where it is given.
+    /// Its span, if it is given.
     pub material_at: Option<At<String>>,
     /// The cells of a level set [m], if its mesh is to be touched as one.
     pub cell: Option<At<f64>>,
 }
 
 pub(crate) enum ObstacleGeometry {
-    Shape(ObstacleShape),
+    Shape(ObstacleForm),
     File(At<String>),
 }
 
@@ -45,7 +45,7 @@ section! { pub(crate) OBSTACLE "obstacle" [ExactlyOne(&["shape", "mesh"]), With(
     "scale": Either(&[Number("1", Any), Vector("1")]), Num(1.0), "of a mesh";
     "motion": Table(&MOTION), Said("at rest"), "a [motion](#motion) without `release`";
     "material": Text, Said("its own name"), "a name for the [friction](#friction) table; need not be defined";
-    "collide": Word(&["mesh", "level-set"]), Said("`\"mesh\"`"), "what of a mesh is touched: its triangles, or with `\"level-set\"` its signed distance sampled on a grid";
+    "collide": Word(&["mesh", "level-set"]), Said("`\"mesh\"`"), "contact geometry of a mesh: its triangles, or with `\"level-set\"` its signed distance sampled on a grid";
     "cell": Number("m", Positive), Said("required with `\"level-set\"`"), "the side of the grid's cells";
 }
 
@@ -84,8 +84,8 @@ pub(crate) fn obstacle(reporter: &Reporter, node: &Node) -> Option<ObstaclePlan>
 fn level_set(f: &Fields<'_>, shape: &ObstacleGeometry) -> Option<Option<At<f64>>> {
     let collide: Option<String> = f.take("collide")?;
     let what = &f.what;
-    if collide.is_some() && matches!(shape, ObstacleGeometry::Shape(ObstacleShape::Exact(_))) {
-        let message = format!("{what} is given by a formula, which is what bodies touch");
+    if collide.is_some() && matches!(shape, ObstacleGeometry::Shape(ObstacleForm::Exact(_))) {
+        let message = format!("{what} is an analytic shape and has no level set");
         return f.refuse("collide", message, "remove `collide`; it is for meshes");
     }
     match collide.as_deref() {
@@ -103,7 +103,7 @@ fn level_set(f: &Fields<'_>, shape: &ObstacleGeometry) -> Option<Option<At<f64>>
 }
 
 /// The shape of an obstacle: exact where there is a formula, a mesh otherwise.
-pub(crate) enum ObstacleShape {
+pub(crate) enum ObstacleForm {
     Exact(Shape),
     Mesh(ShapePlan),
 }
@@ -112,10 +112,10 @@ pub(crate) enum ObstacleShape {
 pub(crate) struct ObstacleKind {
     /// The word after `type`.
     pub name: &'static str,
-    /// Its keys beside `type`.
+    /// Its keys in addition to `type`.
     pub keys: &'static [Key],
     pub doc: &'static str,
-    read: fn(&Fields<'_>) -> Option<ObstacleShape>,
+    read: fn(&Fields<'_>) -> Option<ObstacleForm>,
 }
 
 macro_rules! obstacles {
@@ -163,16 +163,16 @@ pub(crate) const KINDS: &[ObstacleKind] = obstacles! {
     "bowl" "a mesh: a bowl open upwards, the centre of its sphere at the origin" { shapes::BOWL } f => mesh(f, shapes::bowl_surface(f)?);
 };
 
-fn exact(shape: Shape) -> Option<ObstacleShape> {
-    Some(ObstacleShape::Exact(shape))
+fn exact(shape: Shape) -> Option<ObstacleForm> {
+    Some(ObstacleForm::Exact(shape))
 }
 
-fn mesh(f: &Fields<'_>, source: Generator) -> Option<ObstacleShape> {
-    Some(ObstacleShape::Mesh(ShapePlan::new(f, source)))
+fn mesh(f: &Fields<'_>, source: Generator) -> Option<ObstacleForm> {
+    Some(ObstacleForm::Mesh(ShapePlan::new(f, source)))
 }
 
 /// The shape of an obstacle.
-fn obstacle_shape(reporter: &Reporter, node: &Node, owner: &str) -> Option<ObstacleShape> {
+fn obstacle_shape(reporter: &Reporter, node: &Node, owner: &str) -> Option<ObstacleForm> {
     let (f, name) = open(reporter, node, owner)?;
     let Some(kind) = KINDS.iter().find(|k| k.name == name) else {
         let help = suggest::help(name, "shapes of obstacles", KINDS.iter().map(|k| k.name));

@@ -1,17 +1,17 @@
-//! `[[pin]]` and `[[attachment]]`, and the ways to say where they hold.
+//! `[[pin]]` and `[[attachment]]`, and the forms of their locations.
 
 use stiction_bodies::{builder::Anchor, motion::Motion};
 use stiction_geometry::Selection;
 use stiction_math::Vec3;
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     format::{Fields, section},
     read::{
         body::Names,
         motion::{MOTION, motion},
     },
-    source::{At, Place},
+    source::{At, SourceSpan},
     tree::Node,
 };
 
@@ -76,7 +76,7 @@ pub(crate) struct PinPlan {
     /// `None` holds a whole rigid body.
     pub select: Option<At<Vec<Filter>>>,
     pub motion: Option<Motion>,
-    pub place: Place,
+    pub place: SourceSpan,
 }
 
 /// One condition on nodes; a selection holds the nodes that fulfil all of them.
@@ -116,7 +116,7 @@ pub(crate) struct AttachmentPlan {
     pub stiffness: f64,
     pub length: f64,
     pub damping: f64,
-    /// How its point of the world moves.
+    /// Motion of its point of the world.
     pub motion: Option<Motion>,
 }
 
@@ -205,7 +205,7 @@ pub(crate) fn selection(reporter: &Reporter, node: &Node, owner: &str) -> Option
         let message = format!("`select` of {owner} says nothing");
         let keys: Vec<&str> = SELECT.keys.iter().map(|k| k.name).collect();
         let help = format!("give one or more of {}", keys.join(", "));
-        return reporter.fail(Kind::MissingKey, node.place, message, Some(help));
+        return reporter.fail(ProblemKind::MissingKey, node.place, message, Some(help));
     }
     Some(filters)
 }

@@ -1,4 +1,4 @@
-//! Where bodies and obstacles start: `scale`, then `rotate`, then `translate`.
+//! Initial placement of bodies and obstacles: `scale`, then `rotate`, then `translate`.
 
 use stiction_bodies::motion::Pose;
 use stiction_math::elementary::rotation_about;

@@ -1,12 +1,12 @@
 //! Shapes of bodies carried by frames.
 
 use stiction_geometry::{
-    Part, Plant, Section as CrossSection,
+    Plant, PlantPart, PlantSection as CrossSection,
     shapes::{Palm, ShapeError},
 };
 
 use crate::{
-    error::Kind,
+    error::ProblemKind,
     format::{Fields, keys, section},
     read::shape::{Generate, Generator, Purpose, ShapeKind},
     tree::{Node, Value},
@@ -76,8 +76,8 @@ pub(super) const KINDS: &[ShapeKind] = &[
 
 fn plant(f: &Fields<'_>) -> Option<Generator> {
     let nodes = f.tables("parts");
-    let parts: Vec<Option<Part>> = (0..nodes.len()).map(|i| part(f, nodes, i)).collect();
-    let parts: Option<Vec<Part>> = parts.into_iter().collect();
+    let parts: Vec<Option<PlantPart>> = (0..nodes.len()).map(|i| part(f, nodes, i)).collect();
+    let parts: Option<Vec<PlantPart>> = parts.into_iter().collect();
     Some(Generator::Plant(Box::new(Plant { parts: parts? })))
 }
 
@@ -96,7 +96,7 @@ fn palm(f: &Fields<'_>) -> Option<Generator> {
     })))
 }
 
-fn part(shape: &Fields<'_>, nodes: &[Node], index: usize) -> Option<Part> {
+fn part(shape: &Fields<'_>, nodes: &[Node], index: usize) -> Option<PlantPart> {
     let what = format!("part {index} of {}", shape.what);
     let f = Fields::new(shape.reporter, &nodes[index], what, &PART)?;
     let parent = match f.text("on") {
@@ -107,7 +107,7 @@ fn part(shape: &Fields<'_>, nodes: &[Node], index: usize) -> Option<Part> {
                 let (what, on) = (&f.what, on.value);
                 let message =
                     format!("{what} grows on `{on}`, but no part before it has that name");
-                return f.fail(Kind::UnknownName, "on", message, None);
+                return f.fail(ProblemKind::UnknownName, "on", message, None);
             };
             Some(found as u32)
         }
@@ -124,7 +124,7 @@ fn part(shape: &Fields<'_>, nodes: &[Node], index: usize) -> Option<Part> {
         Some(Value::Integer(_)) => [f.take("frames")?, 1],
         _ => f.take("frames")?,
     };
-    Some(Part {
+    Some(PlantPart {
         points: f.take("points")?,
         section,
         up: f.direction("up")?,

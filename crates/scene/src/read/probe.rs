@@ -2,16 +2,16 @@
 
 use stiction_bodies::builder::Anchor;
 use stiction_math::Vec3;
-use stiction_sim::probe::{Axis, ContactSum, End, Quantity, Resultant};
+use stiction_sim::probe::{Axis, ContactSum, ExtentEnd, Quantity, Resultant};
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     format::{Fields, Key, Type, keys, section},
     read::{
         body::Names,
         pin::{ANCHOR, anchor, point},
     },
-    source::{At, Place},
+    source::{At, SourceSpan},
     suggest,
     tree::{Node, Value},
 };
@@ -19,13 +19,13 @@ use crate::{
 /// A probe as it was read.
 pub(crate) struct ProbePlan {
     pub name: At<String>,
-    pub place: Place,
+    pub place: SourceSpan,
     pub of: Followed,
 }
 
-/// What it follows, bodies and attachments by their indices.
+/// Measured quantity, bodies and attachments by their indices.
 pub(crate) enum Followed {
-    /// What is known without the model.
+    /// Independent of the model.
     Quantity(Quantity),
     Position(Anchor, Axis),
     Displacement(Anchor, Axis),
@@ -45,7 +45,7 @@ pub(crate) enum SpotPlan {
     Centre(usize),
 }
 
-/// How a type of probes is read: its keys, and what they make.
+/// Reader of a type of probes: its keys, and the function that uses them.
 pub(crate) enum Reading {
     /// A point of a body, and an axis with its default.
     Point(fn(Anchor, Axis) -> Followed, Option<Axis>),
@@ -64,7 +64,7 @@ pub(crate) enum Reading {
     /// A body whose surface is closed.
     ClosedBody,
     /// A body and a direction.
-    Extent(End),
+    Extent(ExtentEnd),
     /// A body or all.
     Bodies(fn(Option<usize>) -> Followed),
     /// A body or all, and an axis with its default.
@@ -112,9 +112,9 @@ pub(crate) const KINDS: &[ProbeKind] = probes! {
     "centroid-velocity" "m/s" Reading::BodiesAlong(Quantity::CentroidVelocity, NORM), "of the centre of mass";
     "travel" "m" Reading::Bodies(Followed::Travel), "distance of the centre of mass from its start";
     "radius" "m" Reading::Radius, "distance of the centre of mass from the line through the point along the axis";
-    "min" "m" Reading::Extent(End::Min), "least extent of the surface along the axis";
-    "max" "m" Reading::Extent(End::Max), "greatest extent";
-    "size" "m" Reading::Extent(End::Size), "the difference of the two";
+    "min" "m" Reading::Extent(ExtentEnd::Min), "least extent of the surface along the axis";
+    "max" "m" Reading::Extent(ExtentEnd::Max), "greatest extent";
+    "size" "m" Reading::Extent(ExtentEnd::Size), "the difference of the two";
     "volume" "m³" Reading::ClosedBody, "inside a closed surface";
     "area" "m²" Reading::Body(Quantity::Area), "of the surface";
     "kinetic-energy" "J" Reading::Bodies(|b| Followed::Quantity(Quantity::Kinetic(b))), "kinetic energy";
@@ -160,7 +160,7 @@ macro_rules! key {
 const AXIS: Type = Type::Either(&[Type::Word(&["x", "y", "z", "norm"]), Type::Direction]);
 
 impl Reading {
-    /// The keys beside `name` and `type`.
+    /// The keys in addition to `name` and `type`.
     pub fn keys(&self) -> Vec<&'static Key> {
         let lists: &[&'static [Key]] = match self {
             Self::Point(_, None) => &[key!("body"), key!("node"), key!("near"), key!("axis")],
@@ -205,7 +205,7 @@ pub(crate) fn probe(
         found.or_else(|| {
             let help = suggest::help(&word, "types", KINDS.iter().map(|k| k.name));
             let message = format!("there is no probe of type `{word}`");
-            f.fail(Kind::UnknownName, "type", message, Some(help))
+            f.fail(ProblemKind::UnknownName, "type", message, Some(help))
         })
     });
     let own = kind.map_or_else(Vec::new, |k| k.reading.keys());
@@ -359,7 +359,7 @@ fn named(f: &Fields<'_>, key: &str, all: &[String]) -> Option<usize> {
         let help = suggest::help(name.value, &format!("{key}s"), named);
         name.fail(
             f.reporter,
-            Kind::UnknownName,
+            ProblemKind::UnknownName,
             format!("there is no {key} `{}`", name.value),
             Some(help),
         )

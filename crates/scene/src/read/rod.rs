@@ -39,7 +39,7 @@ pub(super) const KINDS: &[ShapeKind] = &[
     ShapeKind {
         name: "groom",
         purposes: &[Purpose::Rods],
-        doc: "hair: `count` strands of the given `length` on a ball of the given `radius`, on its upper half (`\"half-sphere\"`, z > 0) or, without `radius`, all over the surface of the body that the rods are `rooted` in (`\"body\"`); `frizz` (0 to 1) adds waves, `curl_radius` and `curl_pitch` curls, `clumping` (0 to 1) gathers tips into so many `clumps`; with `apart` middle lines are at least so far from one another: strands that come nearer get other waves",
+        doc: "hair: `count` strands of the given `length` on a ball of the given `radius`, on its upper half (`\"half-sphere\"`, z > 0) or, without `radius`, all over the surface of the body that the rods are `rooted` in (`\"body\"`); `frizz` (0 to 1) adds waves, `curl_radius` and `curl_pitch` curls, `clumping` (0 to 1) gathers tips into so many `clumps`; `apart` is the least distance between centrelines: strands that come closer get other waves",
         keys: keys! {
             "on": Word(&["sphere", "half-sphere", "body"]), Chosen("sphere"), "";
             "radius": Number("m", Positive), Said("required but on a body"), "";

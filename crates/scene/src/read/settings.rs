@@ -4,13 +4,13 @@ use stiction_bodies::drag::{Air, Gust};
 use stiction_math::Vec3;
 use stiction_sim::{
     MethodConfig, Registry,
-    keys::{KeySource, Range as MethodRange},
+    keys::{KeyRange as MethodRange, KeySource},
 };
 
 use crate::{
-    error::Kind,
+    error::ProblemKind,
     format::{Fields, Range, Type, section, words},
-    settings::{ContactSettings, Frames, OutputSettings, Overlap, TimeSettings},
+    settings::{ContactSettings, OutputFrames, OutputSettings, OverlapPolicy, TimeSettings},
     source::At,
     suggest,
     tree::Value,
@@ -33,12 +33,12 @@ section! { pub(crate) AIR "air" [Needs("gust", &["period"]), Needs("period", &["
     "period": Number("s", Positive), Said("required with `gust`"), "from one gust to the next";
 }
 
-words! { OVERLAP: Overlap = "refuse" => Overlap::Refuse, "resolve" => Overlap::Resolve, "ignore" => Overlap::Ignore }
+words! { OVERLAP: OverlapPolicy = "refuse" => OverlapPolicy::Refuse, "resolve" => OverlapPolicy::Resolve, "ignore" => OverlapPolicy::Ignore }
 
 section! { pub(crate) CONTACT "contact";
-    "enabled": Flag, Said("see above"), "whether things touch";
+    "enabled": Flag, Said("see above"), "whether bodies collide";
     "thickness": Number("m", Positive), Num(1e-3), "how near surfaces come before they count as touching";
-    "overlap": Word(OVERLAP.words), Chosen("refuse"), "things that overlap at the start: `\"refuse\"` the scene, naming bodies and triangles; `\"resolve\"`: move them apart; or `\"ignore\"` it";
+    "overlap": Word(OVERLAP.words), Chosen("refuse"), "bodies that overlap at the start: `\"refuse\"` the scene, naming bodies and triangles; `\"resolve\"`: move them apart; or `\"ignore\"` it";
 }
 
 section! { pub(crate) OUTPUT "output";
@@ -51,16 +51,16 @@ pub(crate) fn time(root: &Fields<'_>) -> Option<TimeSettings> {
     let f = Fields::new(root.reporter, root.get("time")?, "[time]", &TIME)?;
     let (step, duration): (f64, f64) = (f.take("step")?, f.take("duration")?);
     let frames = match (f.take("frames_per_second")?, f.take("frame_every")?) {
-        (Some(rate), _) => Frames::PerSecond(rate),
-        (None, Some(steps)) => Frames::EverySteps(steps),
+        (Some(rate), _) => OutputFrames::PerSecond(rate),
+        (None, Some(steps)) => OutputFrames::EverySteps(steps),
         // Divides the common steps of 1, 2, 5 and 10 ms evenly.
-        (None, None) => Frames::PerSecond(25.0),
+        (None, None) => OutputFrames::PerSecond(25.0),
     };
     let steps = duration / step;
     if steps > MOST_STEPS {
         let message = format!("{duration} s in steps of {step} s are {steps:.1e} steps");
         let help = "use a larger step or a shorter duration".to_owned();
-        return f.fail(Kind::TooLarge, "duration", message, Some(help));
+        return f.fail(ProblemKind::TooLarge, "duration", message, Some(help));
     }
     Some(TimeSettings {
         step,
@@ -93,7 +93,7 @@ pub(crate) fn method(
     let Some(entry) = methods.get(name.value) else {
         let help = suggest::help(name.value, "methods", methods.names());
         let message = format!("there is no method `{}`", name.value);
-        return name.fail(root.reporter, Kind::UnknownName, message, Some(help));
+        return name.fail(root.reporter, ProblemKind::UnknownName, message, Some(help));
     };
     // Settings without a name are those of the default.
     let named = own.map_or_else(|| methods.default_for(contact), |own| own.value);
@@ -139,7 +139,8 @@ impl KeySource for MethodTable<'_> {
         found.or_else(|| {
             let help = suggest::help(&word, "values", words.iter().copied());
             let message = format!("{} cannot be `{word}`", self.0.label(key));
-            self.0.fail(Kind::UnknownName, key, message, Some(help))
+            self.0
+                .fail(ProblemKind::UnknownName, key, message, Some(help))
         })
     }
 

@@ -6,23 +6,23 @@ use stiction_geometry::{
 };
 
 use crate::{
-    error::{Kind, Reporter},
+    error::{ProblemKind, Reporter},
     format::{Fields, Key, Type},
     read::{obstacle, plant, rod, shapes},
-    source::Place,
+    source::SourceSpan,
     suggest,
-    tree::{Entry, Node},
+    tree::{Node, TableEntry},
 };
 
 /// A shape that can say how large its mesh is before it is built.
 pub(crate) struct ShapePlan {
-    pub place: Place,
+    pub place: SourceSpan,
     pub source: Generator,
     /// Places of the shape's keys, for errors about them.
-    pub keys: Vec<(String, Place)>,
+    pub keys: Vec<(String, SourceSpan)>,
 }
 
-/// What makes the mesh.
+/// Generator of the mesh.
 pub(crate) enum Generator {
     Surface(Box<dyn Generate<TriMesh>>),
     Solid(Box<dyn Generate<TetMesh>>),
@@ -38,7 +38,7 @@ pub(crate) trait Generate<M> {
     fn mesh(&self) -> Result<M, ShapeError>;
 }
 
-/// What the mesh of a shape is for.
+/// Use of the mesh of a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// A surface of nodes, open or closed; its resolution must be given.
@@ -61,9 +61,9 @@ pub(crate) enum Purpose {
 pub(crate) struct ShapeKind {
     /// The word after `type`.
     pub name: &'static str,
-    /// What its mesh can be for.
+    /// Possible uses of its mesh.
     pub purposes: &'static [Purpose],
-    /// Its keys beside `type`.
+    /// Its keys in addition to `type`.
     pub keys: &'static [Key],
     /// The meaning, for the documentation.
     pub doc: &'static str,
@@ -106,7 +106,7 @@ impl Purpose {
 
 impl ShapePlan {
     pub fn new(f: &Fields<'_>, source: Generator) -> Self {
-        let place = |e: &Entry| (e.key.clone(), e.node.place);
+        let place = |e: &TableEntry| (e.key.clone(), e.node.place);
         Self {
             place: f.place,
             source,
@@ -123,7 +123,7 @@ impl ShapePlan {
         };
         let place = self.keys.iter().find(|k| Some(k.0.as_str()) == key);
         let place = place.map_or(self.place, |k| k.1);
-        reporter.fail(Kind::Value, place, error.to_string(), None)
+        reporter.fail(ProblemKind::Value, place, error.to_string(), None)
     }
 
     /// The number of nodes, which may be more than anyone can build.
@@ -166,7 +166,7 @@ pub(crate) fn shape(
     let known = kinds().filter(|k| k.purposes.contains(&purpose));
     let help = suggest::help(name, &format!("shapes of {what}"), known.map(|k| k.name));
     let message = format!("body `{body}` is {what}, which cannot have the shape `{name}`");
-    f.fail(Kind::Value, "type", message, Some(help))
+    f.fail(ProblemKind::Value, "type", message, Some(help))
 }
 
 /// The shape table and its type; a type that no shape has is reported.
@@ -185,7 +185,7 @@ pub(super) fn open<'a>(
     if !names.contains(&name.value) {
         let help = suggest::help(name.value, "shapes", names);
         let message = format!("there is no shape `{}`", name.value);
-        return name.fail(reporter, Kind::UnknownName, message, Some(help));
+        return name.fail(reporter, ProblemKind::UnknownName, message, Some(help));
     }
     Some((f, name.value))
 }

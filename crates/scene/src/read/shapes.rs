@@ -11,7 +11,7 @@ use stiction_geometry::{
 };
 
 use crate::{
-    error::Kind,
+    error::ProblemKind,
     format::{Fields, Key, keys, words},
     read::shape::{Generate, Generator, Purpose, ShapeKind},
 };
@@ -219,7 +219,7 @@ fn sphere_solid(f: &Fields<'_>) -> Option<Generator> {
     if f.has("frequency") {
         let message = format!("{} is full, so that `frequency` has no meaning", f.what);
         let help = Some("remove it, or add `thickness` for a hollow sphere".to_owned());
-        return f.fail(Kind::UnknownKey, "frequency", message, help);
+        return f.fail(ProblemKind::UnknownKey, "frequency", message, help);
     }
     solid(BallSolid { radius, layers })
 }

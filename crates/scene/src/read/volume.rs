@@ -6,7 +6,7 @@ use crate::{
     error::Reporter,
     format::{Fields, section, words},
     read::body::Names,
-    source::{At, Place},
+    source::{At, SourceSpan},
     tree::Node,
 };
 
@@ -17,7 +17,7 @@ pub(crate) struct VolumePlan {
     pub region: Region,
     pub law: VolumeLaw,
     pub inflation: f64,
-    pub place: Place,
+    pub place: SourceSpan,
 }
 
 words! { REGION: Region = "enclosed" => Region::Enclosed, "cavity" => Region::Cavity, "solid" => Region::Solid }
@@ -60,7 +60,7 @@ pub(crate) fn volume(reporter: &Reporter, node: &Node, names: &Names) -> Option<
             return f.refuse(key, message, &help);
         }
         _ if pressure.is_some() => {
-            let message = format!("{}: only a gas needs to know the `pressure` around", f.what);
+            let message = format!("{}: only a gas uses the surrounding `pressure`", f.what);
             let help = "remove `pressure`, or set `law = \"gas\"`";
             return f.refuse("pressure", message, help);
         }

@@ -1,6 +1,6 @@
 //! `docs/scenes.md` says of methods what the registry says.
 
-use stiction_sim::{Registry, needs::Feature};
+use stiction_sim::{Registry, needs::ModelFeature};
 
 const DOCS: &str = include_str!("../../../../docs/scenes.md");
 
@@ -48,7 +48,7 @@ fn keys_are_those_of_the_registry_with_kind_default_and_meaning() {
 #[test]
 fn the_table_of_features_is_what_methods_support() {
     let registry = Registry::default();
-    let expected: Vec<String> = Feature::ALL
+    let expected: Vec<String> = ModelFeature::ALL
         .iter()
         .map(|feature| {
             let marks = registry.entries().iter().map(|entry| {

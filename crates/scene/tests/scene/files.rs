@@ -1,6 +1,6 @@
 //! Mesh files: where they may lie and what is made of them.
 
-use stiction_scene::{Kind, LoadOptions, SceneSource, load};
+use stiction_scene::{LoadOptions, ProblemKind, SceneSource, load};
 
 use crate::{STRIP, fails, set, text};
 
@@ -48,7 +48,7 @@ fn mesh_files_are_found_beside_the_scene_and_nowhere_else() {
         &absolute,
     ] {
         let error = load(&source(bad), &LoadOptions::default()).unwrap_err();
-        assert_eq!(error.kind(), Kind::Path, "{bad}: {}", error.plain());
+        assert_eq!(error.kind(), ProblemKind::Path, "{bad}: {}", error.plain());
     }
     #[cfg(unix)]
     {
@@ -58,7 +58,7 @@ fn mesh_files_are_found_beside_the_scene_and_nowhere_else() {
         std::os::unix::fs::symlink(inner.join("meshes/quad.obj"), inner.join("fine.obj")).unwrap();
         for bad in ["link.obj", "up/outside.obj"] {
             let error = load(&source(bad), &LoadOptions::default()).unwrap_err();
-            assert_eq!(error.kind(), Kind::Path, "{bad}: {}", error.plain());
+            assert_eq!(error.kind(), ProblemKind::Path, "{bad}: {}", error.plain());
         }
         assert!(load(&source("fine.obj"), &LoadOptions::default()).is_ok());
     }
@@ -91,7 +91,7 @@ fn a_scene_without_a_folder_names_no_files() {
         "shape = { type = \"sheet\", size = [0.2, 1.0], cells = [2, 10] }",
         "mesh = \"a.obj\"",
     );
-    assert_eq!(fails(&scene, &[]).kind(), Kind::Path);
+    assert_eq!(fails(&scene, &[]).kind(), ProblemKind::Path);
 }
 
 #[test]

@@ -1,17 +1,19 @@
 //! Defaults, placement, selections, checks, limits and the documentation's examples.
 
-use stiction_bodies::{BodyKind, obstacle::Shape};
+use stiction_bodies::{BodyKind, obstacle::ObstacleShape};
 use stiction_math::Vec3;
-use stiction_scene::{Frames, Kind, Limits, LoadOptions, Scene, SceneSource, builtin, load};
-use stiction_sim::check::{Moment, Progress, Subject};
-use stiction_sim::newton::{self, Stop};
+use stiction_scene::{
+    LoadOptions, OutputFrames, ProblemKind, Scene, SceneLimits, SceneSource, builtin, load,
+};
+use stiction_sim::check::{CheckProgress, Moment, Subject};
+use stiction_sim::newton::{self, NewtonStop};
 
 use crate::{STRIP, fails, ok, ok_with, scenes_folder, set, text};
 
 /// Runs a scene to its end and gives the outcome of every check.
-pub(crate) fn run(scene: Scene) -> Vec<stiction_sim::check::Outcome> {
+pub(crate) fn run(scene: Scene) -> Vec<stiction_sim::check::CheckOutcome> {
     let (mut simulation, plan) = scene.simulation().unwrap();
-    let mut progress = vec![Progress::default(); plan.checks.len()];
+    let mut progress = vec![CheckProgress::default(); plan.checks.len()];
     let h = plan.time.step;
     let mut values: Vec<Option<f64>> = vec![None; plan.probes.len()];
     for step in 0..=plan.time.steps() {
@@ -51,12 +53,12 @@ fn a_small_scene_has_the_documented_defaults() {
     assert_eq!(scene.model.gravity, Vec3::new(0.0, 0.0, -9.81));
     assert!(scene.model.air.is_none());
     assert!(!scene.model.contact);
-    assert_eq!(scene.plan.time.frames, Frames::PerSecond(25.0));
+    assert_eq!(scene.plan.time.frames, OutputFrames::PerSecond(25.0));
     assert_eq!(scene.plan.time.steps(), 100);
     let config = scene.plan.method.downcast_ref::<newton::Config>().unwrap();
     assert_eq!(
         config.stop,
-        Stop::Tolerance {
+        NewtonStop::Tolerance {
             tolerance: 1e-8,
             max: 50
         }
@@ -127,7 +129,7 @@ fn a_wrong_name_of_a_built_in_scene_suggests_the_right_one() {
         &LoadOptions::default(),
     )
     .unwrap_err();
-    assert_eq!(error.kind(), Kind::UnknownName);
+    assert_eq!(error.kind(), ProblemKind::UnknownName);
     assert!(
         error.plain().contains("did you mean `pendulum`"),
         "{}",
@@ -138,7 +140,7 @@ fn a_wrong_name_of_a_built_in_scene_suggests_the_right_one() {
         &LoadOptions::default(),
     )
     .unwrap_err();
-    assert_eq!(missing.kind(), Kind::Read);
+    assert_eq!(missing.kind(), ProblemKind::Read);
     assert!(missing.plain().contains("no/such.toml"));
     let folder = load(&SceneSource::File(scenes_folder()), &LoadOptions::default()).unwrap_err();
     assert!(
@@ -298,9 +300,11 @@ fn embedded_bodies_obstacles_springs_and_friction_are_built() {
     assert!(scene.model.air.is_some());
     let pole = scene.model.attachments[0].b.position(&scene.state);
     assert!((pole - Vec3::new(0.0, 0.0, 0.1)).norm() < 5e-3, "{pole}");
-    assert!(matches!(&scene.model.obstacles[0].shape, Shape::Mesh(m) if m.positions.len() == 7));
+    assert!(
+        matches!(&scene.model.obstacles[0].shape, ObstacleShape::Mesh(m) if m.positions.len() == 7)
+    );
     assert!(matches!(&scene.model.obstacles[2].shape,
-        Shape::LevelSet(m, set) if m.positions.len() > 50 && set.cell() == 0.02));
+        ObstacleShape::LevelSet(m, set) if m.positions.len() > 50 && set.cell() == 0.02));
     let friction = &scene.plan.friction;
     assert_eq!(friction.between("ball", "ice").static_, 0.1);
     assert!((friction.between("ball", "floor").static_ - 0.4).abs() < 1e-12);
@@ -355,9 +359,9 @@ below = 1e-6
 #[test]
 fn the_limit_on_nodes_counts_all_bodies_and_copies() {
     let options = |max_nodes| LoadOptions {
-        limits: Limits {
+        limits: SceneLimits {
             max_nodes,
-            ..Limits::default()
+            ..SceneLimits::default()
         },
         ..LoadOptions::default()
     };
@@ -369,7 +373,7 @@ fn the_limit_on_nodes_counts_all_bodies_and_copies() {
         .replace("body = \"strip\"", "body = \"strip-2\"");
     assert!(load(&text(&scene), &options(99)).is_ok());
     let error = load(&text(&scene), &options(98)).unwrap_err();
-    assert_eq!(error.kind(), Kind::TooLarge);
+    assert_eq!(error.kind(), ProblemKind::TooLarge);
     assert!(error.plain().contains("99 nodes"), "{}", error.plain());
 }
 

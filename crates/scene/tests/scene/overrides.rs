@@ -2,7 +2,7 @@
 
 use stiction_math::Vec3;
 use stiction_scene::{LoadOptions, load};
-use stiction_sim::newton::{self, Stop};
+use stiction_sim::newton::{self, NewtonStop};
 
 use crate::{STRIP, fails, ok_with, text};
 
@@ -105,7 +105,7 @@ fn a_method_from_the_command_line_replaces_the_scenes() {
     };
     let scene = with("newton").unwrap();
     let config = scene.plan.method.downcast_ref::<newton::Config>().unwrap();
-    assert_eq!(config.stop, Stop::Fixed(3));
+    assert_eq!(config.stop, NewtonStop::Fixed(3));
     let told = with("newtonn").unwrap_err().plain();
     assert!(
         told.contains("--method:1:1: there is no method `newtonn`; did you mean `newton`"),

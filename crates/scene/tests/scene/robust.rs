@@ -1,7 +1,7 @@
 //! Any bytes, any mutation and any value are refused or loaded: no panic, no wild allocation.
 
 use proptest::prelude::*;
-use stiction_scene::{Limits, LoadOptions, load};
+use stiction_scene::{LoadOptions, SceneLimits, load};
 
 use crate::{STRIP, text};
 
@@ -67,7 +67,7 @@ enabled = false
 /// Loads with a small limit on nodes, so that what is accepted is also quickly built.
 fn survives(scene: &str, overrides: Vec<String>) {
     let options = LoadOptions {
-        limits: Limits {
+        limits: SceneLimits {
             max_nodes: 5_000,
             max_mesh_bytes: 1 << 20,
         },

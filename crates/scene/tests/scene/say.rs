@@ -154,7 +154,7 @@ relative = 1e-6
     ));
 }
 
-/// A node that is led is at the end of every step where its motion puts it, however that is written.
+/// A node that is led is at its prescribed position at the end of every step, in any form of the motion.
 #[test]
 fn motions_are_exact_at_the_ends_of_steps() {
     let motions = [

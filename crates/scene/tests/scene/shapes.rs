@@ -1,6 +1,6 @@
 //! Every documented shape builds for every kind of body it is documented for.
 
-use stiction_bodies::obstacle::{Shape, Solid};
+use stiction_bodies::obstacle::{ObstacleShape, Solid};
 
 use crate::ok;
 
@@ -143,7 +143,7 @@ fn every_shape_of_an_obstacle_is_read() {
         let shown = format!("{found:?}");
         let shown = shown.strip_prefix("Solid(").unwrap_or(&shown);
         assert!(shown.starts_with(want), "{shape}: {found:?}");
-        if let Shape::Solid(Solid::Plane { normal, offset }) = found {
+        if let ObstacleShape::Solid(Solid::Plane { normal, offset }) = found {
             assert_eq!((normal.z, *offset), (1.0, 1.0));
         }
     }

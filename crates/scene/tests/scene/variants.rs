@@ -1,6 +1,6 @@
 //! `[variant.NAME]` and `--variant`.
 
-use stiction_scene::{Kind, LoadOptions, Scene, SceneError, load, variants};
+use stiction_scene::{LoadOptions, ProblemKind, Scene, SceneError, load, variants};
 
 use crate::{STRIP, fails, ok, ok_with, text};
 
@@ -174,7 +174,7 @@ fn the_text_of_a_variant_is_a_scene_without_variants() {
 #[test]
 fn a_variant_that_does_not_exist_is_refused_with_those_that_do() {
     let error = with(&scene(), "qiuck", &[]).unwrap_err();
-    assert_eq!(error.kind(), Kind::UnknownName);
+    assert_eq!(error.kind(), ProblemKind::UnknownName);
     let told = error.plain();
     assert!(
         told.contains(
@@ -184,10 +184,16 @@ fn a_variant_that_does_not_exist_is_refused_with_those_that_do() {
     );
     let told = with(STRIP, "quick", &[]).unwrap_err().plain();
     assert!(told.contains("there are no variants"), "{told}");
-    assert_eq!(
-        variants(&text(&scene())).unwrap(),
-        ["quick", "fine", "bare"]
-    );
+    let described = scene().replace("[variant.fine]", "[variant.fine]\ndescription = \"Finer.\"");
+    let found = variants(&text(&described)).unwrap();
+    let found: Vec<(&str, &str)> = found
+        .iter()
+        .map(|v| (v.name.as_str(), v.description.as_str()))
+        .collect();
+    assert_eq!(found, [("quick", ""), ("fine", "Finer."), ("bare", "")]);
+    // Chosen, it is the description of the scene.
+    let fine = with(&described, "fine", &[]).unwrap();
+    assert_eq!(fine.plan.description, "Finer.");
 }
 
 #[test]

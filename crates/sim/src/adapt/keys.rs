@@ -1,4 +1,4 @@
-//! Contacts of the last step after a change of topology: what warm starts and sides go on from.
+//! Contacts of the last step after a change of topology, for warm starts and sides.
 //!
 //! - A feature that survives keeps its contact under its new name.
 //! - Vertices on an analytic shape or level set: impulse per mass is interpolated to the new nodes,
@@ -11,7 +11,7 @@
 use stiction_bodies::{
     Body, Model, State,
     adapt::{Adaptation, MeshChange},
-    obstacle::Shape,
+    obstacle::ObstacleShape,
 };
 use stiction_contact::{
     ContactKey,
@@ -32,7 +32,7 @@ pub(crate) struct Carried<'a> {
     pub r: &'a [Vec3],
 }
 
-/// The same after a change.
+/// Contacts after a change.
 #[derive(Default)]
 pub(crate) struct Contacts {
     pub key: Vec<ContactKey>,
@@ -174,7 +174,7 @@ fn spread(change: &Adaptation<'_>, names: &Detector, mut loads: Vec<Load>, out: 
     }
 }
 
-/// What features of shells become.
+/// Images of the features of shells.
 struct Parts<'a> {
     change: &'a Adaptation<'a>,
     /// Of each body that changes: new nodes on old edges, as (ends of the edge, place along it, node),
@@ -256,7 +256,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Where the vertices of a feature are [m].
+/// Positions of the vertices of a feature [m].
 fn points(model: &Model, state: &State, feature: &Feature) -> Vec<Vec3> {
     let bodies = model.bodies.len();
     let body = |collider: u32| model.bodies.get(collider as usize);
@@ -264,8 +264,8 @@ fn points(model: &Model, state: &State, feature: &Feature) -> Vec<Vec3> {
         let list = match body(collider) {
             Some(body) => &body.surface.triangles,
             None => match &model.obstacles.get(collider as usize - bodies)?.shape {
-                Shape::Mesh(mesh) | Shape::LevelSet(mesh, _) => &mesh.triangles,
-                Shape::Solid(_) => return None,
+                ObstacleShape::Mesh(mesh) | ObstacleShape::LevelSet(mesh, _) => &mesh.triangles,
+                ObstacleShape::Solid(_) => return None,
             },
         };
         list.get(triangle as usize).copied()
@@ -274,7 +274,8 @@ fn points(model: &Model, state: &State, feature: &Feature) -> Vec<Vec3> {
         Some(body) => vertex_of(body, state, vertex),
         None => {
             let obstacle = model.obstacles.get(collider as usize - bodies)?;
-            let (Shape::Mesh(mesh) | Shape::LevelSet(mesh, _)) = &obstacle.shape else {
+            let (ObstacleShape::Mesh(mesh) | ObstacleShape::LevelSet(mesh, _)) = &obstacle.shape
+            else {
                 return None;
             };
             let local = mesh.positions.get(vertex as usize)?;

@@ -1,7 +1,7 @@
 //! Stage `adapt`: topology changes between steps.
 //!
 //! At the start of a step an [`Adapter`] is given the model and the state and returns the meshes
-//! that change. Model, state and what the method carries follow together, or not at all.
+//! that change. Model, state and method memory follow together, or not at all.
 
 pub(crate) mod keys;
 mod refine;
@@ -27,14 +27,14 @@ pub trait Adapter: Send {
     /// The changes were made.
     fn made(&mut self, changes: &[MeshChange]);
 
-    /// What a checkpoint must keep.
+    /// Data for a checkpoint.
     fn save(&self) -> Vec<u64>;
 
-    /// Takes back what `save` gave.
+    /// Restores the data of `save`.
     fn recall(&mut self, memory: &[u64]);
 }
 
-/// Why the topology cannot change. Model, state and method are as they were.
+/// Reason for which the topology cannot change. Model, state and method are as they were.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ChangeError {
     /// The new model cannot be made.

@@ -17,15 +17,17 @@ use rayon::prelude::*;
 use stiction_bodies::{
     Body, BodySplit, Model, Rods, State,
     elements::Hessian,
-    kind::{BodyAt, Inertial, StepDamping, StepEnd, StepStart, Weights},
+    kind::{BodyAt, Inertial, StepDamping, StepEnd, StepStart, TermWeights},
     material::Damping,
     rigid::{advance_rotation, left_jacobian},
     rod::RodStart,
 };
-use stiction_math::{Mat3, Part, PartShape, Quat, ScatterError, SystemMatrix, Vec3};
+use stiction_math::{Mat3, MatrixPart, PartShape, Quat, ScatterError, SystemMatrix, Vec3};
 
 use crate::error::SolveError;
-use crate::forces::{Attachments, BodyForces, Dissipation, ForceTerm, Form, Place, Rates, split};
+use crate::forces::{
+    Attachments, BodyForces, Dissipation, ForceState, ForceTerm, Rates, TorqueForm, split,
+};
 
 /// The potential of the current step. Scratch: made once, filled anew by every step.
 pub struct Dynamics {
@@ -194,7 +196,7 @@ impl Dynamics {
         self.body_with(body, state, &self.x, v)
     }
 
-    /// The same at given positions `x` of all blocks [m].
+    /// Equations of a body at given positions `x` of all blocks [m].
     pub(crate) fn body_with<'a>(
         &'a self,
         body: &Body,
@@ -221,8 +223,8 @@ impl Dynamics {
     }
 
     /// The trial configuration as a place to evaluate forces between points at.
-    fn place<'a>(&'a self, state: &'a State, v: &'a [Vec3]) -> Place<'a> {
-        Place {
+    fn place<'a>(&'a self, state: &'a State, v: &'a [Vec3]) -> ForceState<'a> {
+        ForceState {
             x: &self.x,
             rotations: &self.rotations,
             v,
@@ -365,7 +367,7 @@ impl Dynamics {
         self.linearise_with((model, state), v, g, a, None)
     }
 
-    /// The same with elastic terms replaced by what stands for them in an alternating integrator,
+    /// Matrix and right-hand side with elastic terms replaced by those of an alternating integrator,
     /// given for every body.
     pub fn linearise_with(
         &mut self,
@@ -398,7 +400,7 @@ impl Dynamics {
             position: self.h * self.h,
             velocity: self.h,
             turns: &self.jacobians,
-            form: Form::Potential(&self.jacobians),
+            form: TorqueForm::Potential(&self.jacobians),
         };
         for term in self.point_forces() {
             term.for_each_block(model, self.place(state, v), &rates, &mut |i, j, m| {
@@ -417,7 +419,7 @@ impl Dynamics {
 
     /// g += h times the forces between points, as derivatives by v.
     fn point_gradient(&self, model: &Model, state: &State, v: &[Vec3], g: &mut [Vec3]) {
-        let form = Form::Potential(&self.jacobians);
+        let form = TorqueForm::Potential(&self.jacobians);
         for term in self.point_forces() {
             term.add_force(model, self.place(state, v), form, -self.h, g);
         }
@@ -429,7 +431,7 @@ impl Dynamics {
         (body, b): (&Body, usize),
         state: &State,
         v: &[Vec3],
-        part: &mut Part,
+        part: &mut MatrixPart,
         g: &mut [Vec3],
         split: Option<&mut BodySplit>,
     ) -> Result<(), ScatterError> {
@@ -437,7 +439,7 @@ impl Dynamics {
         let (at, inertial) = (self.body_at(body, state, v), self.inertial(b, body, state));
         let mechanics = body.kind.mechanics();
         let damping = self.bodies.damping(b, body);
-        let weights = Weights {
+        let weights = TermWeights {
             gradient: h,
             mass: 1.0 + h * body.damping.mass,
             damping: h,

@@ -1,4 +1,4 @@
-//! What is prescribed: pins, clamps and frames that are held, on their way through a step.
+//! Prescribed motion: pins, clamps and held frames during a step.
 
 use stiction_bodies::{Body, Clamp, Model, Rods, State, rod::reference_angle};
 use stiction_math::Vec3;
@@ -61,8 +61,8 @@ impl Dynamics {
         }
     }
 
-    /// How far the twist of a clamped edge goes in this step [m], for its material director to come to
-    /// be `target` when its nodes are where they are prescribed to be.
+    /// Change of the twist of a clamped edge in this step [m] that turns its material director to
+    /// `target` when its nodes are at their prescribed positions.
     fn clamped_twist(&self, model: &Model, state: &State, clamp: &Clamp, target: &Vec3) -> Vec3 {
         let body = &model.bodies[clamp.body];
         let Some(rods) = body.kind.as_rods() else {

@@ -3,36 +3,45 @@
 use stiction_bodies::{Arm, Attachment, Model};
 use stiction_math::{Mat3, Vec3};
 
-use super::{Change, ForceTerm, Form, Place, Rates, turn_of, turned};
+use super::{Change, ForceState, ForceTerm, Rates, TorqueForm, turn_of, turned};
 
 /// The springs of all attachments of a model.
 pub struct Attachments;
 
 /// From the second end of a spring to the first [m].
-fn difference(spring: &Attachment, at: Place<'_>) -> Vec3 {
+fn difference(spring: &Attachment, at: ForceState<'_>) -> Vec3 {
     spring.difference(at.x, at.rotations, at.time)
 }
 
 impl ForceTerm for Attachments {
-    fn add_energy(&self, model: &Model, at: Place<'_>, s: f64, sum: &mut f64) {
+    fn add_energy(&self, model: &Model, at: ForceState<'_>, s: f64, sum: &mut f64) {
         for spring in &model.attachments {
             *sum += s * spring.pull(&difference(spring, at)).energy;
         }
     }
 
-    fn add_force(&self, model: &Model, at: Place<'_>, form: Form<'_>, s: f64, f: &mut [Vec3]) {
+    fn add_force(
+        &self,
+        model: &Model,
+        at: ForceState<'_>,
+        form: TorqueForm<'_>,
+        s: f64,
+        f: &mut [Vec3],
+    ) {
         for spring in &model.attachments {
             let pull = spring.pull(&difference(spring, at)).gradient;
             let pull = match form {
-                Form::Balance => pull,
-                Form::Potential(_) => pull * -s,
+                TorqueForm::Balance => pull,
+                TorqueForm::Potential(_) => pull * -s,
             };
             for (end, sign) in [(&spring.a, 1.0), (&spring.b, -1.0)] {
                 end.for_each_arm(at.rotations, |i, arm| {
                     f[i as usize] += match (form, &arm) {
-                        (Form::Balance, _) => arm.transpose_mul(&pull) * (-s * sign),
-                        (Form::Potential(_), Arm::Weight(_)) => arm.transpose_mul(&pull) * sign,
-                        (Form::Potential(turns), Arm::Lever(_)) => {
+                        (TorqueForm::Balance, _) => arm.transpose_mul(&pull) * (-s * sign),
+                        (TorqueForm::Potential(_), Arm::Weight(_)) => {
+                            arm.transpose_mul(&pull) * sign
+                        }
+                        (TorqueForm::Potential(turns), Arm::Lever(_)) => {
                             turned(model, turns, i, &arm).transpose() * sign * pull
                         }
                     };
@@ -44,7 +53,7 @@ impl ForceTerm for Attachments {
     fn for_each_block(
         &self,
         model: &Model,
-        at: Place<'_>,
+        at: ForceState<'_>,
         rates: &Rates<'_>,
         sink: &mut dyn FnMut(u32, u32, &Mat3),
     ) {
@@ -53,15 +62,15 @@ impl ForceTerm for Attachments {
             let d = difference(spring, at);
             let pull = spring.pull(&d);
             let h = match rates.form {
-                Form::Balance => spring.hessian(&d) * c,
-                Form::Potential(_) => pull.hessian * c,
+                TorqueForm::Balance => spring.hessian(&d) * c,
+                TorqueForm::Potential(_) => pull.hessian * c,
             };
             let ends = [(&spring.a, 1.0), (&spring.b, -1.0)];
             for (end, sign) in ends {
                 end.for_each_arm(at.rotations, |i, arm| {
                     let left = match rates.form {
-                        Form::Balance => arm.matrix(),
-                        Form::Potential(turns) => turned(model, turns, i, &arm),
+                        TorqueForm::Balance => arm.matrix(),
+                        TorqueForm::Potential(turns) => turned(model, turns, i, &arm),
                     };
                     let left = left.transpose() * h * sign;
                     for (other, sign) in ends {
@@ -71,7 +80,7 @@ impl ForceTerm for Attachments {
                         });
                     }
                     // The torque ρ × g turns with the lever.
-                    if let (Form::Balance, Arm::Lever(rho)) = (rates.form, arm) {
+                    if let (TorqueForm::Balance, Arm::Lever(rho)) = (rates.form, arm) {
                         let by_angle = pull.gradient.cross_matrix() * rho.cross_matrix();
                         let turn = turn_of(model, turns, i, &arm);
                         let turn = turn.copied().unwrap_or_else(Mat3::identity);
@@ -85,7 +94,7 @@ impl ForceTerm for Attachments {
     fn add_product(
         &self,
         model: &Model,
-        at: Place<'_>,
+        at: ForceState<'_>,
         change: Change<'_>,
         s: f64,
         y: &mut [Vec3],

@@ -3,11 +3,11 @@
 use rayon::prelude::*;
 use stiction_bodies::{
     Body, Hessian, Model,
-    kind::{StepDamping, Weights},
+    kind::{StepDamping, TermWeights},
 };
 use stiction_math::{BlockMatrix, Mat3, ScatterError, Vec3};
 
-use super::{Change, Place, split};
+use super::{Change, ForceState, split};
 use crate::implicit::Jacobian;
 
 /// Forces within bodies, with the lagged matrices of stiffness-proportional damping.
@@ -74,7 +74,7 @@ impl BodyForces {
     pub fn add(
         &self,
         model: &Model,
-        at: Place<'_>,
+        at: ForceState<'_>,
         s: f64,
         f: &mut [Vec3],
     ) -> Result<(), ScatterError> {
@@ -93,7 +93,7 @@ impl BodyForces {
     pub fn add_product(
         &self,
         model: &Model,
-        at: Place<'_>,
+        at: ForceState<'_>,
         hessian: Hessian,
         change: Change<'_>,
         s: f64,
@@ -115,7 +115,7 @@ impl BodyForces {
     pub(super) fn linearise(
         &mut self,
         model: &Model,
-        at: Place<'_>,
+        at: ForceState<'_>,
         turns: &[Mat3],
         a: f64,
         hessian: Hessian,
@@ -124,7 +124,7 @@ impl BodyForces {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.resize(at.x.len(), Vec3::zeros());
         let done = jacobian.add_bodies(model, &mut scratch, |b, body, g, part| {
-            let weights = Weights {
+            let weights = TermWeights {
                 gradient: 0.0,
                 mass: 1.0 + a * body.damping.mass,
                 damping: a,

@@ -7,7 +7,7 @@
 use stiction_bodies::{Model, State, Stencil, drag::Drag, surface::vertex_areas};
 use stiction_math::{Mat3, Quat, Vec3};
 
-use super::{Change, ForceTerm, Form, Place, Rates};
+use super::{Change, ForceState, ForceTerm, Rates, TorqueForm};
 
 /// All damped points of a model, with their lagged coefficients.
 pub struct Dissipation {
@@ -206,7 +206,7 @@ impl Law<'_> {
 }
 
 impl ForceTerm for Dissipation {
-    fn add_energy(&self, model: &Model, at: Place<'_>, s: f64, sum: &mut f64) {
+    fn add_energy(&self, model: &Model, at: ForceState<'_>, s: f64, sum: &mut f64) {
         self.for_each_point(model, at.v, |_, u, law| {
             if let Law::Linear(c) = law {
                 *sum += 0.5 * s * u.dot(&(*c * u));
@@ -214,8 +214,16 @@ impl ForceTerm for Dissipation {
         });
     }
 
-    /// The same in both forms: levers are lagged, so that rotation vectors turn at the rate of v.
-    fn add_force(&self, model: &Model, at: Place<'_>, _: Form<'_>, s: f64, f: &mut [Vec3]) {
+    /// Forces are the same in both forms: levers are lagged, so that rotation vectors turn at the
+    /// rate of v.
+    fn add_force(
+        &self,
+        model: &Model,
+        at: ForceState<'_>,
+        _: TorqueForm<'_>,
+        s: f64,
+        f: &mut [Vec3],
+    ) {
         self.for_each_point(model, at.v, |ends, u, law| {
             let force = law.force(u) * -s;
             for (stencil, sign) in ends.iter().flatten() {
@@ -229,7 +237,7 @@ impl ForceTerm for Dissipation {
     fn for_each_block(
         &self,
         model: &Model,
-        at: Place<'_>,
+        at: ForceState<'_>,
         rates: &Rates<'_>,
         sink: &mut dyn FnMut(u32, u32, &Mat3),
     ) {
@@ -251,7 +259,7 @@ impl ForceTerm for Dissipation {
     fn add_product(
         &self,
         model: &Model,
-        at: Place<'_>,
+        at: ForceState<'_>,
         change: Change<'_>,
         s: f64,
         y: &mut [Vec3],

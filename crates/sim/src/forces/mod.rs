@@ -33,7 +33,7 @@ use crate::implicit::Jacobian;
 
 /// Positions, orientations and velocities at which forces are evaluated.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct ForceState<'a> {
     /// One per block [m].
     pub x: &'a [Vec3],
     /// One per rigid body.
@@ -46,7 +46,7 @@ pub struct Place<'a> {
     pub time: f64,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ForceState<'a> {
     /// Positions and velocities of `state`, which is also the start of the step.
     pub fn of(state: &'a State) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl<'a> Place<'a> {
 
 /// The space in which forces on the angular blocks of rigid bodies are expressed.
 #[derive(Clone, Copy, Debug)]
-pub enum Form<'a> {
+pub enum TorqueForm<'a> {
     /// Torques in the world frame, as the balance of momentum needs them.
     Balance,
     /// Tᵀ times the torque, with the Jacobian T of every rotation vector: derivatives of a potential
@@ -90,7 +90,7 @@ pub struct Rates<'a> {
     /// T: the Jacobian of every rotation vector.
     pub turns: &'a [Mat3],
     /// The form of the forces that are differentiated.
-    pub form: Form<'a>,
+    pub form: TorqueForm<'a>,
 }
 
 /// Changes of positions and velocities; world rotations and angular velocities for angular blocks.
@@ -106,22 +106,36 @@ pub struct Change<'a> {
 pub trait ForceTerm {
     /// sum += s E for the energy E [J], or the dissipation potential ½ uᵀ C u [W] where coefficients
     /// are lagged; nothing for forces without either.
-    fn add_energy(&self, model: &Model, at: Place<'_>, s: f64, sum: &mut f64);
+    fn add_energy(&self, model: &Model, at: ForceState<'_>, s: f64, sum: &mut f64);
 
     /// f += s f(q, v).
-    fn add_force(&self, model: &Model, at: Place<'_>, form: Form<'_>, s: f64, f: &mut [Vec3]);
+    fn add_force(
+        &self,
+        model: &Model,
+        at: ForceState<'_>,
+        form: TorqueForm<'_>,
+        s: f64,
+        f: &mut [Vec3],
+    );
 
     /// Calls `sink` with blocks (i, j) whose sum is −(b ∂f/∂v + c (∂f/∂q) T).
     fn for_each_block(
         &self,
         model: &Model,
-        at: Place<'_>,
+        at: ForceState<'_>,
         rates: &Rates<'_>,
         sink: &mut dyn FnMut(u32, u32, &Mat3),
     );
 
-    /// y += s (∂f/∂q dq + ∂f/∂v dv), in the form [`Form::Balance`].
-    fn add_product(&self, model: &Model, at: Place<'_>, change: Change<'_>, s: f64, y: &mut [Vec3]);
+    /// y += s (∂f/∂q dq + ∂f/∂v dv), in the form [`TorqueForm::Balance`].
+    fn add_product(
+        &self,
+        model: &Model,
+        at: ForceState<'_>,
+        change: Change<'_>,
+        s: f64,
+        y: &mut [Vec3],
+    );
 }
 
 /// The forces of a model, with their lagged coefficients.
@@ -160,13 +174,13 @@ impl Forces {
     pub fn add(
         &self,
         model: &Model,
-        at: Place<'_>,
+        at: ForceState<'_>,
         s: f64,
         f: &mut [Vec3],
     ) -> Result<(), ScatterError> {
         self.bodies.add(model, at, s, f)?;
         for term in self.terms() {
-            term.add_force(model, at, Form::Balance, s, f);
+            term.add_force(model, at, TorqueForm::Balance, s, f);
         }
         Ok(())
     }
@@ -175,7 +189,7 @@ impl Forces {
     pub fn add_product(
         &self,
         model: &Model,
-        at: Place<'_>,
+        at: ForceState<'_>,
         hessian: Hessian,
         change: Change<'_>,
         s: f64,
@@ -194,7 +208,7 @@ impl Forces {
     pub fn linearise(
         &mut self,
         model: &Model,
-        at: Place<'_>,
+        at: ForceState<'_>,
         turns: &[Mat3],
         a: f64,
         hessian: Hessian,
@@ -207,7 +221,7 @@ impl Forces {
             position: a * a,
             velocity: a,
             turns,
-            form: Form::Balance,
+            form: TorqueForm::Balance,
         };
         let mut done = Ok(());
         for term in self.terms() {
@@ -223,14 +237,14 @@ impl Forces {
 }
 
 /// p ← M v [kg·m/s, kg·m²/s].
-pub fn momentum(model: &Model, at: Place<'_>, p: &mut [Vec3]) {
+pub fn momentum(model: &Model, at: ForceState<'_>, p: &mut [Vec3]) {
     let slices = split(p, &model.bodies);
     let bodies = model.bodies.par_iter().zip(slices);
     bodies.for_each(|(body, p)| body.kind.mechanics().momentum(&at.body(body), p));
 }
 
 /// y += ∂p/∂v dv + ∂p/∂q dq.
-pub fn add_momentum_product(model: &Model, at: Place<'_>, change: Change<'_>, y: &mut [Vec3]) {
+pub fn add_momentum_product(model: &Model, at: ForceState<'_>, change: Change<'_>, y: &mut [Vec3]) {
     let slices = split(y, &model.bodies);
     let bodies = model.bodies.par_iter().zip(slices);
     bodies.for_each(|(body, y)| {

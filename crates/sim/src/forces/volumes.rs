@@ -3,7 +3,7 @@
 use stiction_bodies::Model;
 use stiction_math::{Mat3, Vec3, reduce};
 
-use super::{Change, ForceTerm, Form, Place, Rates};
+use super::{Change, ForceState, ForceTerm, Rates, TorqueForm};
 use crate::implicit::Jacobian;
 
 /// The pressures of all enclosed volumes of a model.
@@ -11,7 +11,7 @@ pub struct Volumes;
 
 impl Volumes {
     /// Adds the dense part c W″ (∂V/∂q)(∂V/∂q)ᵀ of every volume to a Jacobian as a rank-one part.
-    pub(super) fn add_ranks(model: &Model, at: Place<'_>, c: f64, jacobian: &mut Jacobian) {
+    pub(super) fn add_ranks(model: &Model, at: ForceState<'_>, c: f64, jacobian: &mut Jacobian) {
         for (k, volume) in model.volumes.iter().enumerate() {
             let second = volume.energy(volume.measure(at.x))[2];
             let gradient = jacobian.rank_one(k, c * second);
@@ -21,13 +21,20 @@ impl Volumes {
 }
 
 impl ForceTerm for Volumes {
-    fn add_energy(&self, model: &Model, at: Place<'_>, s: f64, sum: &mut f64) {
+    fn add_energy(&self, model: &Model, at: ForceState<'_>, s: f64, sum: &mut f64) {
         for volume in &model.volumes {
             *sum += s * volume.energy(volume.measure(at.x))[0];
         }
     }
 
-    fn add_force(&self, model: &Model, at: Place<'_>, _: Form<'_>, s: f64, f: &mut [Vec3]) {
+    fn add_force(
+        &self,
+        model: &Model,
+        at: ForceState<'_>,
+        _: TorqueForm<'_>,
+        s: f64,
+        f: &mut [Vec3],
+    ) {
         for volume in &model.volumes {
             let slope = volume.energy(volume.measure(at.x))[1];
             volume.add_gradient(at.x, -s * slope, f);
@@ -38,7 +45,7 @@ impl ForceTerm for Volumes {
     fn for_each_block(
         &self,
         model: &Model,
-        at: Place<'_>,
+        at: ForceState<'_>,
         rates: &Rates<'_>,
         sink: &mut dyn FnMut(u32, u32, &Mat3),
     ) {
@@ -52,7 +59,7 @@ impl ForceTerm for Volumes {
     fn add_product(
         &self,
         model: &Model,
-        at: Place<'_>,
+        at: ForceState<'_>,
         change: Change<'_>,
         s: f64,
         y: &mut [Vec3],

@@ -3,10 +3,10 @@
 use stiction_bodies::Model;
 use stiction_math::{Mat3, Vec3};
 
-use super::stage::Stage;
+use super::stage::ImplicitStage;
 use crate::{
     error::SolveError,
-    forces::{Change, Place},
+    forces::{Change, ForceState},
     prescribed::{Prescribed, Side},
 };
 
@@ -35,28 +35,28 @@ pub struct ContactRates<'a> {
 /// Contact and friction forces f_c(q, v) with derivatives.
 pub trait ContactForces {
     /// f += s f_c.
-    fn add(&mut self, at: Place<'_>, s: f64, f: &mut [Vec3]) -> Result<(), SolveError>;
+    fn add(&mut self, at: ForceState<'_>, s: f64, f: &mut [Vec3]) -> Result<(), SolveError>;
 
     /// Cliques of blocks that contacts at `at` couple, and those they coupled earlier in the stage.
-    fn cliques(&mut self, at: Place<'_>) -> Result<Vec<Vec<u32>>, SolveError>;
+    fn cliques(&mut self, at: ForceState<'_>) -> Result<Vec<Vec<u32>>, SolveError>;
 
     /// Calls `sink` with blocks (i, j) of −a_c (s ∂f_c/∂v + a (∂f_c/∂q) T).
     fn for_each_block(
         &self,
-        at: Place<'_>,
+        at: ForceState<'_>,
         rates: &ContactRates<'_>,
         blocks: Blocks,
         sink: &mut dyn FnMut(usize, usize, &Mat3),
     ) -> Result<(), SolveError>;
 
     /// The contacts that products at `at` need; none where nothing touches.
-    fn active(&self, at: Place<'_>) -> Result<Vec<u32>, SolveError>;
+    fn active(&self, at: ForceState<'_>) -> Result<Vec<u32>, SolveError>;
 
     /// y += s (∂f_c/∂q dq + ∂f_c/∂v dv) of the contacts `active`.
     fn add_product(
         &self,
         active: &[u32],
-        at: Place<'_>,
+        at: ForceState<'_>,
         change: Change<'_>,
         s: f64,
         y: &mut [Vec3],
@@ -72,19 +72,19 @@ pub trait ContactStage {
     fn place(&mut self, model: &Model, time: f64, h: f64, side: Side);
 
     /// Detects contacts for motion from `at` over about `h` [s].
-    fn find(&mut self, at: Place<'_>, h: f64) -> Result<(), SolveError>;
+    fn find(&mut self, at: ForceState<'_>, h: f64) -> Result<(), SolveError>;
 
     /// Prepares contacts that are closed where the step begins, after [`find`](Self::find) there.
-    fn settle(&mut self, at: Place<'_>) -> Result<(), SolveError>;
+    fn settle(&mut self, at: ForceState<'_>) -> Result<(), SolveError>;
 
     /// Whether something moved so far that contacts may be missing.
-    fn is_stale(&self, at: Place<'_>) -> Result<bool, SolveError>;
+    fn is_stale(&self, at: ForceState<'_>) -> Result<bool, SolveError>;
 
     /// Takes lagged coefficients from `at`.
-    fn lag(&mut self, at: Place<'_>) -> Result<(), SolveError>;
+    fn lag(&mut self, at: ForceState<'_>) -> Result<(), SolveError>;
 
     /// Adapts stiffness where an iteration of a minimisation has ended; whether forces have changed.
-    fn accept(&mut self, _at: Place<'_>) -> Result<bool, SolveError> {
+    fn accept(&mut self, _at: ForceState<'_>) -> Result<bool, SolveError> {
         Ok(false)
     }
 
@@ -96,9 +96,9 @@ pub trait ContactStage {
 }
 
 /// A contact model of a force-based method.
-pub trait Contact: ContactForces + ContactStage {}
+pub trait ContactModel: ContactForces + ContactStage {}
 
-impl<T: ContactForces + ContactStage> Contact for T {}
+impl<T: ContactForces + ContactStage> ContactModel for T {}
 
 /// A stage whose trial may be moved.
 pub struct Trial<'a> {
@@ -107,5 +107,5 @@ pub struct Trial<'a> {
     /// Prescribed motions at the end of the stage.
     pub prescribed: &'a Prescribed,
     /// The stage.
-    pub stage: &'a mut Stage,
+    pub stage: &'a mut ImplicitStage,
 }

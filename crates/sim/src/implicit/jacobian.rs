@@ -5,7 +5,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use stiction_bodies::{Body, Model};
 use stiction_math::{
-    BlockError, BlockMatrix, BlockPattern, LinearOperator, Mat3, Part, ScatterError, Vec3, reduce,
+    BlockError, BlockMatrix, BlockPattern, LinearOperator, Mat3, MatrixPart, ScatterError, Vec3,
+    reduce,
 };
 
 use crate::forces::split;
@@ -26,7 +27,7 @@ pub struct Jacobian {
 
 /// The matrix of one body.
 struct Local {
-    part: Part,
+    part: MatrixPart,
     /// The blocks that it stores, in its own numbering; empty for a sparse part, whose pattern has
     /// them.
     stored: Vec<[u32; 2]>,
@@ -39,7 +40,7 @@ impl Jacobian {
     pub fn new(model: &Model) -> Result<Self, BlockError> {
         let n = model.blocks();
         let local = model.bodies.iter().map(|b| Local {
-            part: Part::zeros(b.kind.mechanics().part()),
+            part: MatrixPart::zeros(b.kind.mechanics().part()),
             stored: Vec::new(),
             places: Vec::new(),
         });
@@ -103,7 +104,7 @@ impl Jacobian {
                 .places
                 .extend(blocks.filter_map(|[i, j]| pattern.find(i, j)));
             local.stored = match local.part {
-                Part::Sparse(_) => Vec::new(),
+                MatrixPart::Sparse(_) => Vec::new(),
                 _ => stored,
             };
         }
@@ -132,7 +133,7 @@ impl Jacobian {
         &mut self,
         model: &Model,
         scratch: &mut [Vec3],
-        f: impl Fn(usize, &Body, &mut [Vec3], &mut Part) -> Result<(), ScatterError> + Sync,
+        f: impl Fn(usize, &Body, &mut [Vec3], &mut MatrixPart) -> Result<(), ScatterError> + Sync,
     ) -> Result<(), ScatterError> {
         let slices = split(scratch, &model.bodies);
         let bodies = self.local.par_iter_mut().zip(&model.bodies).zip(slices);

@@ -17,8 +17,8 @@ use stiction_math::{Cancel, Vec3, reduce};
 
 use super::{
     is_infeasible,
-    newton::{Config, Newton, finite, first_bad},
-    problem::Problem,
+    newton::{Config, StageNewton, finite, first_bad},
+    problem::StageProblem,
 };
 use crate::{error::SolveError, method::SolveReport};
 
@@ -29,11 +29,11 @@ const DOWN: f64 = 1e-10;
 /// The slope at the end of a step may be as large as this fraction of the slope at its start.
 const RISE: f64 = 0.9;
 
-impl Newton {
+impl StageNewton {
     /// Improves `v` until no direction changes a velocity by more than the tolerance.
     pub(super) fn minimise(
         &mut self,
-        problem: &mut Problem<'_>,
+        problem: &mut StageProblem<'_>,
         config: &Config,
         cancel: &Cancel,
         v: &mut [Vec3],
@@ -92,7 +92,7 @@ impl Newton {
     /// Sets a direction that leads down; returns the slope of Φ along it.
     fn descend(
         &mut self,
-        problem: &mut Problem<'_>,
+        problem: &mut StageProblem<'_>,
         config: &Config,
         v: &[Vec3],
     ) -> Result<f64, SolveError> {
@@ -115,7 +115,7 @@ impl Newton {
     /// The length of a step along which Φ falls, and the norm of the residual after it.
     fn fall(
         &mut self,
-        problem: &mut Problem<'_>,
+        problem: &mut StageProblem<'_>,
         config: &Config,
         slope: f64,
         v: &[Vec3],

@@ -29,12 +29,12 @@ mod step;
 
 use stiction_contact::smooth::SmoothError;
 
-pub use contact::{Blocks, Contact, ContactForces, ContactRates, ContactStage, Trial};
+pub use contact::{Blocks, ContactForces, ContactModel, ContactRates, ContactStage, Trial};
 pub use jacobian::Jacobian;
 pub use newton::{Config as NewtonConfig, Solver, VolumeJacobian};
-pub use problem::{Problem, Products};
-pub use stage::{Knot, Stage};
-pub use step::{History, Implicit, Step};
+pub use problem::{Products, StageProblem};
+pub use stage::{ImplicitStage, Knot};
+pub use step::{Implicit, IntegratorHistory, StepAttempt};
 
 use crate::error::SolveError;
 

@@ -34,16 +34,16 @@ use stiction_math::{
     Preconditioner, Vec3, Woodbury, bicgstab, reduce,
 };
 
-use super::{is_infeasible, problem::Problem};
+use super::{is_infeasible, problem::StageProblem};
 use crate::{error::SolveError, method::SolveReport};
 
-/// How directions are found.
+/// Solver for search directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Solver {
     /// Sparse LU of the assembled Jacobian.
     #[default]
     Direct,
-    /// BiCGSTAB with products of the Jacobian. Contact and friction are differentiated on the way, or
+    /// BiCGSTAB with products of the Jacobian. Contact and friction are differentiated in the products, or
     /// assembled where bodies that deform touch one another.
     Iterative,
     /// Sparse LU of the projected Jacobian and descent on the potential of the stage ([`super::minimise`]), for
@@ -51,7 +51,7 @@ pub enum Solver {
     Descent,
 }
 
-/// What the direct solver makes of the dense Jacobian of enclosed volumes.
+/// Treatment of the dense Jacobian of enclosed volumes by the direct solver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VolumeJacobian {
     /// Exact, by one more solve per volume.
@@ -64,9 +64,9 @@ pub enum VolumeJacobian {
 /// Settings of Newton's method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// How directions are found.
+    /// Solver for search directions.
     pub solver: Solver,
-    /// What the direct solver makes of enclosed volumes.
+    /// Treatment of enclosed volumes by the direct solver.
     pub volume: VolumeJacobian,
     /// A full step that changes no velocity by more than this ends the solve [m/s].
     pub tolerance: f64,
@@ -80,7 +80,7 @@ pub struct Config {
     pub decrease: f64,
     /// ρ, by which a step is shortened.
     pub shorten: f64,
-    /// How often.
+    /// Largest number of such reductions.
     pub max_shorten: usize,
 }
 
@@ -103,7 +103,7 @@ impl Default for Config {
 
 /// Vectors and factors kept from solve to solve.
 #[derive(Default)]
-pub(super) struct Newton {
+pub(super) struct StageNewton {
     lu: Option<Lu>,
     jacobi: BlockJacobi,
     woodbury: Woodbury,
@@ -115,7 +115,7 @@ pub(super) struct Newton {
     pub(super) trial: Vec<Vec3>,
 }
 
-/// What a step may make of the residual.
+/// Acceptance rule for the residual of a step.
 #[derive(Clone, Copy)]
 enum Limit {
     /// Less than `norm`, in keeping with the relative residual `reached` of the direction
@@ -127,10 +127,10 @@ enum Limit {
 
 /// Most directions with a projected Jacobian in a stage: leaving a saddle takes many, at first short.
 const RESCUE: usize = 30;
-/// They end where the residual has fallen to this part of what it was.
+/// They end where the residual has fallen to this fraction of its initial value.
 const RESCUED: f64 = 0.1;
 /// They begin where no length lowers the residual, or so many directions in a row lower it by less than
-/// this part.
+/// this fraction.
 const STALL: (usize, f64) = (4, 3e-3);
 /// After a direction that was shortened below this the direct solver iterates once.
 const SHORT: f64 = 0.1;
@@ -146,11 +146,11 @@ const MOST_SETTLING: usize = 3;
 struct Rescue {
     /// Whether they are taken now.
     on: bool,
-    /// How many are left.
+    /// Number left.
     left: usize,
     /// The residual that began them [N·s].
     began: f64,
-    /// How many exact directions in a row have brought little.
+    /// Number of exact directions in a row with little progress.
     slow: usize,
 }
 
@@ -188,11 +188,11 @@ impl Rescue {
     }
 }
 
-impl Newton {
+impl StageNewton {
     /// Improves `v` until it solves the stage.
     pub fn solve(
         &mut self,
-        problem: &mut Problem<'_>,
+        problem: &mut StageProblem<'_>,
         config: &Config,
         cancel: &Cancel,
         v: &mut [Vec3],
@@ -276,7 +276,7 @@ impl Newton {
             // A direction that is short enough may have been shortened further by rounding.
             let mut done = exact && alpha == 1.0 && norm <= noise;
             if exact && size <= config.tolerance {
-                let balanced = problem.imbalance(&self.r) <= config.tolerance;
+                let balanced = problem.momentum_residual(&self.r) <= config.tolerance;
                 done |= balanced || settling == MOST_SETTLING;
                 settling += 1;
             }
@@ -317,7 +317,7 @@ impl Newton {
     /// p = −J⁻¹ r.
     pub(super) fn eliminate(
         &mut self,
-        problem: &Problem<'_>,
+        problem: &StageProblem<'_>,
         config: &Config,
     ) -> Result<f64, SolveError> {
         let jacobian = &*problem.jacobian;
@@ -343,7 +343,7 @@ impl Newton {
     /// p with ‖r + J p‖ ≤ σ_k ‖r‖; the relative residual that was reached.
     fn iterate(
         &mut self,
-        problem: &Problem<'_>,
+        problem: &StageProblem<'_>,
         config: &Config,
         assembled: bool,
         sigma: f64,
@@ -383,7 +383,7 @@ impl Newton {
         );
         let (iterations, residual) = match solved {
             Ok(done) => (done.iterations, done.residual),
-            // A direction that is less exact than asked for may still lead down.
+            // A direction that is less exact than required may still be a descent direction.
             Err(error) if error.reached().1 < 0.9 * size => error.reached(),
             Err(error) => return Err(SolveError::Direction(error)),
         };
@@ -395,7 +395,7 @@ impl Newton {
     /// enough.
     fn search(
         &mut self,
-        problem: &mut Problem<'_>,
+        problem: &mut StageProblem<'_>,
         config: &Config,
         limit: Limit,
         v: &[Vec3],
@@ -428,7 +428,7 @@ impl Newton {
     }
 }
 
-pub(super) fn finite(norm: f64, problem: &Problem<'_>, v: &[Vec3]) -> Result<f64, SolveError> {
+pub(super) fn finite(norm: f64, problem: &StageProblem<'_>, v: &[Vec3]) -> Result<f64, SolveError> {
     if norm.is_finite() {
         Ok(norm)
     } else {

@@ -6,9 +6,9 @@ use stiction_bodies::{Body, Hessian, Model};
 use stiction_math::{LinearOperator, Mat3, ScatterError, Vec3, reduce};
 
 use super::{
-    contact::{Blocks, Contact, ContactRates, Trial},
+    contact::{Blocks, ContactModel, ContactRates, Trial},
     jacobian::Jacobian,
-    stage::{Knot, Stage},
+    stage::{ImplicitStage, Knot},
 };
 use crate::{
     error::SolveError,
@@ -17,22 +17,22 @@ use crate::{
 };
 
 /// A stage with everything its residual needs.
-pub struct Problem<'a> {
+pub struct StageProblem<'a> {
     /// The model.
     pub model: &'a Model,
     /// Prescribed motions at the end of the stage.
     pub prescribed: &'a Prescribed,
     /// The stage and its trial.
-    pub stage: &'a mut Stage,
+    pub stage: &'a mut ImplicitStage,
     /// All forces but contact.
     pub forces: &'a mut Forces,
-    /// Contact, if things may touch.
-    pub contacts: Option<&'a mut dyn Contact>,
+    /// Contact, if bodies collide.
+    pub contacts: Option<&'a mut dyn ContactModel>,
     /// The Jacobian of the last linearisation.
     pub jacobian: &'a mut Jacobian,
 }
 
-impl Problem<'_> {
+impl StageProblem<'_> {
     /// r ← r(v); its Euclidean norm.
     pub fn residual(&mut self, v: &[Vec3], r: &mut [Vec3]) -> Result<f64, SolveError> {
         let Self { model, stage, .. } = self;
@@ -134,7 +134,7 @@ impl Problem<'_> {
     fn products<'a>(
         &'a self,
         base: Base<'a>,
-        contacts: Option<&'a dyn Contact>,
+        contacts: Option<&'a dyn ContactModel>,
     ) -> Result<Products<'a>, SolveError> {
         let active = contacts
             .map(|c| c.active(self.stage.contact_place()))
@@ -180,7 +180,7 @@ impl Problem<'_> {
 
     /// The largest speed that the residual `r` [N·s] would give to a single block [m/s]: what a
     /// certificate calls the momentum residual.
-    pub fn imbalance(&self, r: &[Vec3]) -> f64 {
+    pub fn momentum_residual(&self, r: &[Vec3]) -> f64 {
         let rotations = &self.stage.rotations;
         let of = |body: &Body| body.largest_speed(&r[body.blocks.clone()], rotations);
         self.model.bodies.iter().map(of).fold(0.0, f64::max)
@@ -208,7 +208,7 @@ impl Problem<'_> {
     }
 }
 
-fn rates(stage: &Stage) -> ContactRates<'_> {
+fn rates(stage: &ImplicitStage) -> ContactRates<'_> {
     ContactRates {
         a: stage.a,
         a_contact: stage.a_contact,
@@ -219,10 +219,10 @@ fn rates(stage: &Stage) -> ContactRates<'_> {
 
 /// J p at the trial of a stage.
 pub struct Products<'a> {
-    stage: &'a Stage,
+    stage: &'a ImplicitStage,
     prescribed: &'a Prescribed,
     base: Base<'a>,
-    contacts: Option<&'a dyn Contact>,
+    contacts: Option<&'a dyn ContactModel>,
     active: Vec<u32>,
     model: &'a Model,
 }

@@ -4,11 +4,11 @@
 //! table. Rotation vectors take the place of positions for rigid bodies: R(v) = exp(θ̄ + a ω) Rᵗ.
 //! Prescribed blocks are where their motion puts them.
 
-use stiction_bodies::{Frames, Model, State, kind::StepStart, rigid::left_jacobian};
+use stiction_bodies::{Model, RodFrames, State, kind::StepStart, rigid::left_jacobian};
 use stiction_math::elementary::rotation;
 use stiction_math::{Mat3, Quat, Vec3, reduce};
 
-use crate::{forces::Place, integrators, prescribed::Prescribed};
+use crate::{forces::ForceState, integrators, prescribed::Prescribed};
 
 /// A point on the trajectory of a step: positions relative to its start, momenta, and their rates.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +25,7 @@ pub struct Knot {
 
 /// The known part of a stage and its trial.
 #[derive(Default)]
-pub struct Stage {
+pub struct ImplicitStage {
     /// h γ of all forces but contact [s].
     pub a: f64,
     /// h γ of contact forces [s].
@@ -37,7 +37,7 @@ pub struct Stage {
     /// The configuration at the start of the step.
     pub(super) start_x: Vec<Vec3>,
     start_rotations: Vec<Quat>,
-    start_frames: Frames,
+    start_frames: RodFrames,
     /// Displacement that is known before the solve, and known momentum.
     shift: Vec<Vec3>,
     pub(super) p: Vec<Vec3>,
@@ -56,13 +56,13 @@ pub struct Stage {
     slip: Vec<Vec3>,
 }
 
-impl Stage {
+impl ImplicitStage {
     /// The stage of a table for a step of `h` [s] from `state`, with the knots it refers to.
     pub(super) fn set(
         &mut self,
         state: &State,
         h: f64,
-        table: &integrators::Stage,
+        table: &integrators::SchemeStage,
         start: &Knot,
         before: Option<&Knot>,
         first: Option<&Knot>,
@@ -141,8 +141,8 @@ impl Stage {
     }
 
     /// The trial as a place to evaluate forces at.
-    pub fn place(&self) -> Place<'_> {
-        Place {
+    pub fn place(&self) -> ForceState<'_> {
+        ForceState {
             x: &self.x,
             rotations: &self.rotations,
             v: &self.v,
@@ -152,13 +152,13 @@ impl Stage {
     }
 
     /// The trial as a place to evaluate contact forces at, with the velocities that friction acts on.
-    pub fn contact_place(&self) -> Place<'_> {
+    pub fn contact_place(&self) -> ForceState<'_> {
         let v = if self.slip.is_empty() {
             &self.v
         } else {
             &self.slip
         };
-        Place { v, ..self.place() }
+        ForceState { v, ..self.place() }
     }
 
     /// Positions [m] and orientations at the start of the step.

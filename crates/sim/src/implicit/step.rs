@@ -4,15 +4,15 @@ use stiction_bodies::{Model, State, rigid::advance_rotation};
 use stiction_math::{BlockError, Cancel, ScatterError, Vec3};
 
 use super::{
-    contact::{Contact, Trial},
+    contact::{ContactModel, Trial},
     jacobian::Jacobian,
-    newton::{self, Newton, Solver},
-    problem::Problem,
-    stage::{Knot, Stage},
+    newton::{self, Solver, StageNewton},
+    problem::StageProblem,
+    stage::{ImplicitStage, Knot},
 };
 use crate::{
     error::SolveError,
-    forces::{Forces, Place, momentum},
+    forces::{ForceState, Forces, momentum},
     integrators::{self, Integrator},
     method::SolveReport,
     prescribed::{Prescribed, Side},
@@ -22,9 +22,9 @@ use crate::{
 /// Largest number of detection passes in a stage.
 const MOST_SEARCHES: usize = 5;
 
-/// What does not change during one attempt at a step.
+/// Constant data of one attempt at a step.
 #[derive(Clone, Copy)]
-pub struct Step<'a> {
+pub struct StepAttempt<'a> {
     /// The model.
     pub model: &'a Model,
     /// The state at the start of the step.
@@ -36,7 +36,7 @@ pub struct Step<'a> {
     /// The integrator.
     pub integrator: Integrator,
     /// Its stages in this step.
-    pub tables: &'a [integrators::Stage],
+    pub tables: &'a [integrators::SchemeStage],
     /// The start of the step before, as seen from its end, for integrators of two steps.
     pub before: Option<&'a Knot>,
     /// Contact forces that ended the step before, for integrators that keep them [N].
@@ -51,8 +51,8 @@ pub struct Step<'a> {
 pub struct Implicit {
     forces: Forces,
     jacobian: Jacobian,
-    newton: Newton,
-    stage: Stage,
+    newton: StageNewton,
+    stage: ImplicitStage,
     prescribed: Prescribed,
     start: Knot,
     first: Knot,
@@ -70,8 +70,8 @@ impl Implicit {
         Ok(Self {
             forces: Forces::new(model),
             jacobian: Jacobian::new(model).map_err(assembly)?,
-            newton: Newton::default(),
-            stage: Stage::default(),
+            newton: StageNewton::default(),
+            stage: ImplicitStage::default(),
             prescribed: Prescribed::default(),
             start: Knot::default(),
             first: Knot::default(),
@@ -82,7 +82,7 @@ impl Implicit {
     }
 
     /// The last stage, with its trial where the last evaluation was.
-    pub fn stage(&self) -> &Stage {
+    pub fn stage(&self) -> &ImplicitStage {
         &self.stage
     }
 
@@ -96,7 +96,7 @@ impl Implicit {
     pub fn momentum_residual(
         &mut self,
         model: &Model,
-        mut contacts: Option<&mut dyn Contact>,
+        mut contacts: Option<&mut dyn ContactModel>,
         v: &[Vec3],
     ) -> Result<&[Vec3], SolveError> {
         let mut residual = std::mem::take(&mut self.residual);
@@ -114,7 +114,7 @@ impl Implicit {
     }
 
     /// Contact forces at the end of the step [N].
-    pub fn contact_force(&self, contacts: &mut dyn Contact) -> Result<Vec<Vec3>, SolveError> {
+    pub fn contact_force(&self, contacts: &mut dyn ContactModel) -> Result<Vec<Vec3>, SolveError> {
         let mut force = vec![Vec3::zeros(); self.start.v.len()];
         contacts.add(self.stage.contact_place(), 1.0, &mut force)?;
         Ok(force)
@@ -122,7 +122,7 @@ impl Implicit {
 
     /// −∇Φ/(β h²) of the potential without contact of [`Integrator::TrapezoidalIpc`] where the step begins,
     /// 4 p/h + M aᵗ + f [N]: what presses on contacts there.
-    pub fn pressing(&self, step: &Step<'_>) -> Vec<Vec3> {
+    pub fn pressing(&self, step: &StepAttempt<'_>) -> Vec<Vec3> {
         let Knot { p, f, .. } = &self.start;
         let of = |i: usize| match step.fixed[i] {
             true => Vec3::zeros(),
@@ -140,9 +140,9 @@ impl Implicit {
     pub fn problem<'a>(
         &'a mut self,
         model: &'a Model,
-        contacts: Option<&'a mut dyn Contact>,
-    ) -> Problem<'a> {
-        Problem {
+        contacts: Option<&'a mut dyn ContactModel>,
+    ) -> StageProblem<'a> {
+        StageProblem {
             model,
             prescribed: &self.prescribed,
             stage: &mut self.stage,
@@ -153,8 +153,8 @@ impl Implicit {
     }
 
     /// Momenta at the start of the step and, where its tables need them, forces without contact.
-    pub fn begin(&mut self, step: &Step<'_>) -> Result<(), SolveError> {
-        let Step { model, state, .. } = *step;
+    pub fn begin(&mut self, step: &StepAttempt<'_>) -> Result<(), SolveError> {
+        let StepAttempt { model, state, .. } = *step;
         let Self {
             start,
             forces,
@@ -165,9 +165,9 @@ impl Implicit {
         start.v.clone_from(&state.v);
         prescribed.set(model, state, step.fixed, state.time, step.h, Side::After);
         prescribed.drive(&mut start.v);
-        let at = Place {
+        let at = ForceState {
             v: &start.v,
-            ..Place::of(state)
+            ..ForceState::of(state)
         };
         start.p.resize(n, Vec3::zeros());
         momentum(model, at, &mut start.p);
@@ -185,14 +185,14 @@ impl Implicit {
     /// Contacts within reach of the start of the step and, where its tables need them, their forces.
     pub fn find_contacts(
         &mut self,
-        step: &Step<'_>,
-        contacts: &mut dyn Contact,
+        step: &StepAttempt<'_>,
+        contacts: &mut dyn ContactModel,
     ) -> Result<(), SolveError> {
-        let Step { model, state, .. } = *step;
+        let StepAttempt { model, state, .. } = *step;
         let start = &mut self.start;
-        let at = Place {
+        let at = ForceState {
             v: &start.v,
-            ..Place::of(state)
+            ..ForceState::of(state)
         };
         contacts.place(model, state.time, step.h, Side::After);
         contacts.find(at, step.h)?;
@@ -215,8 +215,8 @@ impl Implicit {
     /// Solves all stages of the step one after the other; `v` ends as the velocity at its end.
     pub fn solve(
         &mut self,
-        step: &Step<'_>,
-        mut contacts: Option<&mut dyn Contact>,
+        step: &StepAttempt<'_>,
+        mut contacts: Option<&mut dyn ContactModel>,
         v: &mut [Vec3],
         stages: &mut Stages,
     ) -> Result<SolveReport, SolveError> {
@@ -245,8 +245,13 @@ impl Implicit {
     }
 
     /// Sets the trial of stage `k` up, without solving it.
-    pub fn set(&mut self, step: &Step<'_>, k: usize, v: &mut [Vec3]) -> Result<(), SolveError> {
-        let Step {
+    pub fn set(
+        &mut self,
+        step: &StepAttempt<'_>,
+        k: usize,
+        v: &mut [Vec3],
+    ) -> Result<(), SolveError> {
+        let StepAttempt {
             model, state, h, ..
         } = *step;
         let table = &step.tables[k];
@@ -265,13 +270,13 @@ impl Implicit {
 
     fn set_and_solve(
         &mut self,
-        step: &Step<'_>,
+        step: &StepAttempt<'_>,
         k: usize,
-        mut contacts: Option<&mut dyn Contact>,
+        mut contacts: Option<&mut dyn ContactModel>,
         v: &mut [Vec3],
         stages: &mut Stages,
     ) -> Result<SolveReport, SolveError> {
-        let Step { model, h, .. } = *step;
+        let StepAttempt { model, h, .. } = *step;
         self.set(step, k, v)?;
         let Self {
             forces,
@@ -292,7 +297,7 @@ impl Implicit {
         }
         let mut report = SolveReport::default();
         for search in 1..=MOST_SEARCHES {
-            let mut problem = Problem {
+            let mut problem = StageProblem {
                 model,
                 prescribed,
                 stage,
@@ -325,8 +330,8 @@ impl Implicit {
     }
 
     /// Takes lagged coefficients from where the bodies will be after `dt` [s] by inertia.
-    fn lag_ahead(&mut self, step: &Step<'_>, dt: f64) -> Result<(), SolveError> {
-        let Step { model, state, .. } = *step;
+    fn lag_ahead(&mut self, step: &StepAttempt<'_>, dt: f64) -> Result<(), SolveError> {
+        let StepAttempt { model, state, .. } = *step;
         self.x.clear();
         let v = &self.start.v;
         self.x
@@ -342,16 +347,18 @@ impl Implicit {
     }
 }
 
-fn reborrow<'b>(contacts: &'b mut Option<&mut dyn Contact>) -> Option<&'b mut dyn Contact> {
+fn reborrow<'b>(
+    contacts: &'b mut Option<&mut dyn ContactModel>,
+) -> Option<&'b mut dyn ContactModel> {
     match contacts {
         Some(contacts) => Some(&mut **contacts),
         None => None,
     }
 }
 
-/// What integrators carry from step to step.
+/// Data that integrators carry from step to step.
 #[derive(Clone, Debug, Default)]
-pub struct History {
+pub struct IntegratorHistory {
     /// The length of the last step [s]; zero if there was none.
     pub h: f64,
     /// The start of the last step, as seen from its end, and the momenta then.
@@ -362,7 +369,7 @@ pub struct History {
     pub mean: Vec<Vec3>,
 }
 
-impl History {
+impl IntegratorHistory {
     /// The length of a step of `h` [s] from `state` relative to the one before; none if it does not
     /// follow that one, or has blocks that the one before did not have.
     pub fn ratio(&self, model: &Model, state: &State, h: f64) -> Option<f64> {
@@ -370,7 +377,7 @@ impl History {
         follows.then(|| h / self.h)
     }
 
-    /// Takes what the next step needs of a step of `h` [s] from `state`.
+    /// Takes the data for the next step of a step of `h` [s] from `state`.
     pub fn set(&mut self, model: &Model, core: &Implicit, state: &State, h: f64) {
         let shift = &core.stage.moved;
         self.mean.clear();

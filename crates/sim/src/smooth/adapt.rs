@@ -1,19 +1,19 @@
-//! What `smooth` carries from step to step, after a change of topology.
+//! Data that `smooth` carries from step to step, after a change of topology.
 
 use stiction_bodies::{
     Model,
     adapt::Adaptation,
-    obstacle::{Obstacle, Shape},
+    obstacle::{Obstacle, ObstacleShape},
 };
 use stiction_contact::smooth::Rest;
 use stiction_math::Vec3;
 
-use crate::implicit::History;
+use crate::implicit::IntegratorHistory;
 
 /// The start and the end of the last step on the new mesh. Positions are interpolated as those of
 /// the state are, so that the next step still follows this one, and momenta are those of the
 /// transferred velocities.
-pub(super) fn history(change: &Adaptation<'_>, history: &mut History) {
+pub(super) fn history(change: &Adaptation<'_>, history: &mut IntegratorHistory) {
     let n = change.before.blocks();
     let before = &mut history.before;
     if [&before.shift, &before.p, &history.end]
@@ -79,7 +79,7 @@ fn owner(first: &[u32], vertex: u32) -> usize {
 /// anew after a change.
 fn obstacle_vertices(model: &Model) -> u32 {
     let count = |o: &Obstacle| match &o.shape {
-        Shape::Mesh(mesh) => mesh.positions.len() as u32,
+        ObstacleShape::Mesh(mesh) => mesh.positions.len() as u32,
         _ => 0,
     };
     model.obstacles.iter().map(count).sum()

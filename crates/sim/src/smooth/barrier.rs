@@ -1,4 +1,4 @@
-//! How the stiffness of a barrier adapts in [`Integrator::TrapezoidalIpc`], after [li2020] and its released
+//! Adaptive stiffness of the barrier in [`Integrator::TrapezoidalIpc`], after [li2020] and its released
 //! program.
 //!
 //! There the barrier is b(s) = −(s − ŝ)² ln(s/ŝ) of the squared distance s, and κ b is added to ½ ‖x − x̃‖²_M
@@ -20,14 +20,14 @@ const BETA: f64 = 0.25;
 
 /// The range of κ [N/m] and the closest distance so far [m] in a step.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct BarrierLimits {
     least: f64,
     most: f64,
     close: f64,
     gap: f64,
 }
 
-impl Limits {
+impl BarrierLimits {
     /// κ_min = 1e11 m/(4 s b″(s)) at s = (1e-8 l)² and κ_max = 100 κ_min [li2020], for the mean mass `mass` of
     /// a contact point [kg], the diagonal l of the model [m], δ [m] and steps of `h` [s].
     pub fn new(mass: f64, diagonal: f64, delta: f64, h: f64) -> Self {
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn the_least_stiffness_is_that_of_the_paper() {
         let (mass, l, delta, h) = (1e-3, 0.05, 5e-4, 0.01);
-        let limits = Limits::new(mass, l, delta, h);
+        let limits = BarrierLimits::new(mass, l, delta, h);
         let paper = 2.5e-6 * mass * l * l / delta.powi(4);
         let expected = paper * 8.0 * delta * delta / (0.25 * h * h);
         assert!((limits.clamp(0.0) / expected - 1.0).abs() < 1e-6);
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn stiffness_doubles_where_the_closest_pair_comes_closer() {
-        let mut limits = Limits::new(1e-3, 0.05, 5e-4, 0.01);
+        let mut limits = BarrierLimits::new(1e-3, 0.05, 5e-4, 0.01);
         let kappa = limits.clamp(0.0);
         let close = CLOSE * 0.05;
         assert_eq!(limits.next(kappa, 2.0 * close), kappa);

@@ -4,18 +4,21 @@
 use stiction_bodies::{Model, State, motion::Pose};
 use stiction_contact::{
     ContactSet,
-    smooth::{self, Frame, Load, Penalty, Rest, Room, SmoothConfig, SmoothContacts, SmoothError},
+    smooth::{
+        self, ContactLoad, JacobianPattern, Penalty, Rest, RigidFrame, SmoothConfig,
+        SmoothContacts, SmoothError,
+    },
 };
 use stiction_math::{Mat3, Vec3, reduce};
 
 use super::{
-    barrier::{self, Limits},
+    barrier::{self, BarrierLimits},
     guard::{Configuration, Guard},
 };
 use crate::{
     colliders::{ContactRules, colliders},
     error::SolveError,
-    forces::{Change, Place},
+    forces::{Change, ForceState},
     implicit::{Blocks, ContactForces, ContactRates, ContactStage, Trial},
     prescribed::Side,
 };
@@ -24,16 +27,16 @@ use crate::{
 pub(super) struct Contacts {
     smooth: SmoothContacts,
     /// Obstacles at the time of the stage.
-    frames: Vec<Frame>,
+    frames: Vec<RigidFrame>,
     /// The rigid body of each angular block.
     angular: Vec<Option<usize>>,
     scratch: Vec<Vec3>,
     /// Blocks that contacts have coupled since the last detection.
-    room: Room,
+    pattern: JacobianPattern,
     /// Admissible steps of a barrier.
     guard: Option<Guard>,
     /// Limits of κ in the step, where it adapts as in [li2020].
-    limits: Option<Limits>,
+    limits: Option<BarrierLimits>,
     /// Masses of the bodies [kg], and gravity [m/s²].
     masses: Vec<f64>,
     gravity: Vec3,
@@ -43,13 +46,13 @@ pub(super) struct Contacts {
     chord: f64,
 }
 
-/// How often a first guess is shortened for a barrier.
+/// Largest number of times that a first guess is shortened for a barrier.
 const MOST_SHORTENINGS: i32 = 30;
 
-/// The velocity of an obstacle is a difference over this part of the step.
+/// The velocity of an obstacle is a difference over this fraction of the step.
 const PART: f64 = 1e-3;
 
-/// Points of a body per point that touches, in the default of κ.
+/// Points of a body per point in contact, in the default of κ.
 const SHARES: f64 = 4.0;
 /// The default of κ of a cubic penalty, in units of m (1/h² + 4 g/δ): what rests is pressed by about a hundredth of δ, and
 /// its oscillations are shorter than a step and die at once (measured, see docs/validation.md).
@@ -79,7 +82,7 @@ impl Contacts {
             frames: Vec::new(),
             scratch: vec![Vec3::zeros(); angular.len()],
             angular,
-            room: Room::default(),
+            pattern: JacobianPattern::default(),
             guard: None,
             limits: None,
             masses,
@@ -89,7 +92,7 @@ impl Contacts {
         })
     }
 
-    /// The same with the admissible steps that a barrier needs.
+    /// Contacts with the admissible steps that a barrier needs.
     pub fn guarded(
         model: &Model,
         rules: &ContactRules,
@@ -104,7 +107,7 @@ impl Contacts {
         })
     }
 
-    fn at<'a>(&'a self, place: Place<'a>) -> smooth::Place<'a> {
+    fn at<'a>(&'a self, place: ForceState<'a>) -> smooth::ContactKinematics<'a> {
         among(place, &self.frames, self.chord)
     }
 
@@ -114,30 +117,30 @@ impl Contacts {
     }
 
     /// Whether nothing in reach is inside.
-    pub fn is_feasible(&self, place: Place<'_>) -> Result<bool, SolveError> {
+    pub fn is_feasible(&self, place: ForceState<'_>) -> Result<bool, SolveError> {
         Ok(self.smooth.is_feasible(&self.at(place))?)
     }
 
-    /// How many contacts press at `place`.
-    pub fn count(&self, place: Place<'_>) -> Result<usize, SolveError> {
+    /// Number of contacts with a force at `place`.
+    pub fn count(&self, place: ForceState<'_>) -> Result<usize, SolveError> {
         Ok(self.smooth.in_contact(&self.at(place))?)
     }
 
     /// Raises κ if something penetrates at `place`; whether it did.
-    pub fn stiffen(&mut self, place: Place<'_>) -> Result<bool, SolveError> {
+    pub fn stiffen(&mut self, place: ForceState<'_>) -> Result<bool, SolveError> {
         let deepest = self.smooth.deepest(&self.at(place))?;
         Ok(self.smooth.raise_stiffness(deepest))
     }
 
     /// Lowers κ again if nothing touches at `place`.
-    pub fn relax(&mut self, place: Place<'_>) -> Result<(), SolveError> {
+    pub fn relax(&mut self, place: ForceState<'_>) -> Result<(), SolveError> {
         Ok(self.smooth.relax(&among(place, &self.frames, self.chord))?)
     }
 
     /// The contacts at `place` as the certificate wants them, with their impulses over `h` [s].
     pub fn contact_set(
         &self,
-        place: Place<'_>,
+        place: ForceState<'_>,
         h: f64,
         fixed: &[bool],
         set: &mut ContactSet,
@@ -192,9 +195,9 @@ impl Contacts {
     ) -> Result<(), SolveError> {
         // Nothing slides where nothing moves: the forces are those of the barrier alone.
         let still = vec![Vec3::zeros(); state.x.len()];
-        let at = Place {
+        let at = ForceState {
             v: &still,
-            ..Place::of(state)
+            ..ForceState::of(state)
         };
         let mut force = still.clone();
         self.smooth
@@ -204,7 +207,7 @@ impl Contacts {
             .sum();
         let mass = self.masses.iter().sum::<f64>() / points.max(1) as f64;
         let delta = self.smooth.config().delta.unwrap_or(thickness);
-        let mut limits = Limits::new(mass, barrier::diagonal(model, state), delta, h);
+        let mut limits = BarrierLimits::new(mass, barrier::diagonal(model, state), delta, h);
         let squared = reduce::dot(&force, &force);
         let now = self.smooth.stiffness();
         let wanted = match squared > 0.0 {
@@ -228,7 +231,7 @@ impl Contacts {
     }
 
     /// The contacts with which a step ends at `place`.
-    pub fn rests(&self, place: Place<'_>) -> Result<Vec<Rest>, SolveError> {
+    pub fn rests(&self, place: ForceState<'_>) -> Result<Vec<Rest>, SolveError> {
         Ok(self.smooth.rests(&self.at(place))?)
     }
 
@@ -250,7 +253,7 @@ impl Contacts {
 }
 
 impl ContactForces for Contacts {
-    fn add(&mut self, at: Place<'_>, s: f64, f: &mut [Vec3]) -> Result<(), SolveError> {
+    fn add(&mut self, at: ForceState<'_>, s: f64, f: &mut [Vec3]) -> Result<(), SolveError> {
         let mut forces = std::mem::take(&mut self.scratch);
         forces.fill(Vec3::zeros());
         let done = self.smooth.force(&self.at(at), &mut forces);
@@ -259,17 +262,17 @@ impl ContactForces for Contacts {
         Ok(done?)
     }
 
-    fn cliques(&mut self, at: Place<'_>) -> Result<Vec<Vec<u32>>, SolveError> {
-        let mut room = std::mem::take(&mut self.room);
-        let made = self.smooth.make_room(&self.at(at), &mut room);
-        self.room = room;
+    fn cliques(&mut self, at: ForceState<'_>) -> Result<Vec<Vec<u32>>, SolveError> {
+        let mut pattern = std::mem::take(&mut self.pattern);
+        let made = self.smooth.grow_pattern(&self.at(at), &mut pattern);
+        self.pattern = pattern;
         made?;
-        Ok(self.room.cliques().map(<[u32]>::to_vec).collect())
+        Ok(self.pattern.cliques().map(<[u32]>::to_vec).collect())
     }
 
     fn for_each_block(
         &self,
-        at: Place<'_>,
+        at: ForceState<'_>,
         rates: &ContactRates<'_>,
         blocks: Blocks,
         sink: &mut dyn FnMut(usize, usize, &Mat3),
@@ -306,14 +309,14 @@ impl ContactForces for Contacts {
         Ok(())
     }
 
-    fn active(&self, at: Place<'_>) -> Result<Vec<u32>, SolveError> {
+    fn active(&self, at: ForceState<'_>) -> Result<Vec<u32>, SolveError> {
         Ok(self.smooth.active(&self.at(at))?)
     }
 
     fn add_product(
         &self,
         active: &[u32],
-        at: Place<'_>,
+        at: ForceState<'_>,
         change: Change<'_>,
         s: f64,
         y: &mut [Vec3],
@@ -345,18 +348,18 @@ impl ContactStage for Contacts {
         self.frames.clear();
         self.frames.extend(model.obstacles.iter().map(|o| {
             let now: Pose = o.pose(time);
-            Frame::reached(&o.pose(time - dt), &now, dt)
+            RigidFrame::reached(&o.pose(time - dt), &now, dt)
         }));
-        self.room.clear();
+        self.pattern.clear();
     }
 
-    fn find(&mut self, at: Place<'_>, h: f64) -> Result<(), SolveError> {
-        self.room.clear();
+    fn find(&mut self, at: ForceState<'_>, h: f64) -> Result<(), SolveError> {
+        self.pattern.clear();
         Ok(self.smooth.find(&among(at, &self.frames, self.chord), h)?)
     }
 
-    fn settle(&mut self, at: Place<'_>) -> Result<(), SolveError> {
-        let load = Load {
+    fn settle(&mut self, at: ForceState<'_>) -> Result<(), SolveError> {
+        let load = ContactLoad {
             masses: &self.masses,
             gravity: self.gravity,
         };
@@ -365,13 +368,13 @@ impl ContactStage for Contacts {
             .settle(&among(at, &self.frames, self.chord), &load)?)
     }
 
-    fn is_stale(&self, at: Place<'_>) -> Result<bool, SolveError> {
+    fn is_stale(&self, at: ForceState<'_>) -> Result<bool, SolveError> {
         Ok(self.smooth.is_stale(&self.at(at))?)
     }
 
     /// Doubles κ, up to its limit, where the closest pair is closer than [`barrier::CLOSE`] of the size of the
     /// model and has come closer still [li2020].
-    fn accept(&mut self, at: Place<'_>) -> Result<bool, SolveError> {
+    fn accept(&mut self, at: ForceState<'_>) -> Result<bool, SolveError> {
         let Some(limits) = &mut self.limits else {
             return Ok(false);
         };
@@ -386,7 +389,7 @@ impl ContactStage for Contacts {
     }
 
     /// Takes normal forces and directions of lagged friction.
-    fn lag(&mut self, at: Place<'_>) -> Result<(), SolveError> {
+    fn lag(&mut self, at: ForceState<'_>) -> Result<(), SolveError> {
         Ok(self.smooth.lag(&among(at, &self.frames, self.chord))?)
     }
 
@@ -463,13 +466,18 @@ impl Contacts {
             }
             prescribed.drive(v);
         }
-        Err(SolveError::Passes { fraction })
+        let pair = guard.limiting_pair()?;
+        Err(SolveError::Passes { fraction, pair })
     }
 }
 
 /// `place` among obstacles that stand at `obstacles`, with velocities that are chords of `chord` [s].
-fn among<'a>(place: Place<'a>, obstacles: &'a [Frame], chord: f64) -> smooth::Place<'a> {
-    smooth::Place {
+fn among<'a>(
+    place: ForceState<'a>,
+    obstacles: &'a [RigidFrame],
+    chord: f64,
+) -> smooth::ContactKinematics<'a> {
+    smooth::ContactKinematics {
         x: place.x,
         rotations: place.rotations,
         v: place.v,

@@ -1,14 +1,14 @@
 //! Steps that a barrier can follow: from one iterate of Newton's method to the next, no surface
 //! passes through another [li2020].
 //!
-//! A barrier has a force outside only, so that whatever was outside must be kept there on the way.
+//! A barrier has a force outside only, so that points outside must stay there during the solve.
 //! Continuous collision detection says how far an iterate may go; every iterate is reached from the
-//! one before on a way without collision, and the first one from the state at the start of the step.
+//! one before on a path without collision, and the first one from the state at the start of the step.
 
 use stiction_bodies::Model;
 use stiction_contact::{
     ContactSet,
-    detect::{DetectConfig, Detector, Placement, Step},
+    detect::{DetectConfig, DetectStep, Detector, Placement},
 };
 use stiction_math::elementary::rotation_vector;
 use stiction_math::{Quat, Vec3};
@@ -18,12 +18,12 @@ use crate::{
     error::SolveError,
 };
 
-/// Surfaces stay this part of the contact thickness apart, or of a tenth of it and so on if they are
+/// Surfaces stay this fraction of the contact thickness apart, or of a tenth of it and so on if they are
 /// closer already.
 const CLEARANCE: f64 = 0.01;
-/// How often that part is divided by ten.
+/// Largest number of divisions of that fraction by ten.
 const CLOSER: i32 = 8;
-/// A way that would collide is taken up to this part of the way there.
+/// A colliding displacement is taken up to this fraction of the collision-free part.
 const SAFETY: f64 = 0.9;
 
 /// Continuous collision detection between iterates.
@@ -32,12 +32,12 @@ pub(super) struct Guard {
     thickness: f64,
     placements: Vec<Placement<'static>>,
     free: Vec<bool>,
-    way: Vec<Vec3>,
+    displacement: Vec<Vec3>,
     found: ContactSet,
     none: ContactSet,
 }
 
-/// Where things are: one position per block, one orientation per rigid body.
+/// A configuration: one position per block, one orientation per rigid body.
 pub(super) struct Configuration<'a> {
     pub x: &'a [Vec3],
     pub rotations: &'a [Quat],
@@ -52,13 +52,13 @@ impl Guard {
             thickness: rules.thickness,
             placements: Vec::new(),
             free: vec![false; model.blocks()],
-            way: Vec::new(),
+            displacement: Vec::new(),
             found: ContactSet::default(),
             none: ContactSet::default(),
         })
     }
 
-    /// The part of the way between two configurations that is free of collisions: 1 if all of it
+    /// The fraction of the path between two configurations that is free of collisions: 1 if all of it
     /// is, else less than where it collides. Obstacles move from where they are at the first of
     /// `times` [s] to where they are at the second.
     pub fn fraction(
@@ -69,28 +69,29 @@ impl Guard {
         times: [f64; 2],
     ) -> Result<f64, SolveError> {
         place(model, times[0], times[1], &mut self.placements);
-        self.way.clear();
-        self.way
+        self.displacement.clear();
+        self.displacement
             .extend(from.x.iter().zip(to.x).map(|(from, to)| to - from));
         for (body, rigid) in model.rigids() {
             let turned = to.rotations[rigid.index] * from.rotations[rigid.index].inverse();
-            self.way[body.blocks.start + 1] = rotation_vector(&turned);
+            self.displacement[body.blocks.start + 1] = rotation_vector(&turned);
         }
-        // In a step of one second, the way is the velocity.
-        let step = Step {
+        // In a step of one second, the displacement is the velocity.
+        let step = DetectStep {
             h: 1.0,
             x: from.x,
             rotations: from.rotations,
-            v: &self.way,
-            start: &self.way,
+            v: &self.displacement,
+            start: &self.displacement,
             fixed: &self.free,
             obstacles: &self.placements,
             previous: &self.none,
+            held: &[],
         };
         self.detector.detect(&step, &mut self.found)?;
         for k in 0..CLOSER {
             let clearance = CLEARANCE * self.thickness * 10f64.powi(-k);
-            let fraction = self.detector.safe_fraction(&self.way, clearance)?;
+            let fraction = self.detector.safe_fraction(&self.displacement, clearance)?;
             if fraction >= 1.0 {
                 return Ok(1.0);
             }
@@ -98,6 +99,16 @@ impl Guard {
                 return Ok(SAFETY * fraction);
             }
         }
-        Err(SolveError::Passes { fraction: 0.0 })
+        let pair = self.limiting_pair()?;
+        Err(SolveError::Passes {
+            fraction: 0.0,
+            pair,
+        })
+    }
+
+    /// The names of the bodies or obstacles that limit the last [`Self::fraction`].
+    pub fn limiting_pair(&mut self) -> Result<Option<[String; 2]>, SolveError> {
+        let clearance = CLEARANCE * self.thickness * 10f64.powi(1 - CLOSER);
+        Ok(self.detector.limiting_pair(&self.displacement, clearance)?)
     }
 }

@@ -10,7 +10,7 @@
 //! - Rigid bodies take part: their momentum is integrated, and rotation vectors stand for positions.
 //! - Stiffness-proportional damping has its matrix from where the stage is predicted to end, so that
 //!   it needs no third derivatives; see [`crate::forces`].
-//! - A failed step is cut in halves like with every method; BDF2 then has coefficients for steps of
+//! - A failed step is repeated in two substeps as with every method; BDF2 then has coefficients for steps of
 //!   changing length.
 
 mod adapt;
@@ -33,10 +33,10 @@ use crate::{
     capabilities::Unsupported,
     colliders::ContactRules,
     error::SolveError,
-    forces::Place,
-    implicit::{Contact, ContactStage, History, Implicit, Knot, Step},
+    forces::ForceState,
+    implicit::{ContactModel, ContactStage, Implicit, IntegratorHistory, Knot, StepAttempt},
     integrators::{self, Integrator},
-    method::{Answer, Memory, Method, Persistent, SolveReport, SolvedContacts, StepContext},
+    method::{Memory, Method, Persistent, SolveReport, SolvedContacts, SolvedStep, StepContext},
     methods::smooth::NAME,
     needs::needs,
     prescribed::Side,
@@ -46,14 +46,14 @@ use crate::{
 
 pub use crate::implicit::{NewtonConfig, Solver, VolumeJacobian};
 
-/// How the method is run.
+/// Settings of the method.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Config {
-    /// How time is advanced.
+    /// Time integration scheme.
     pub integrator: Integrator,
     /// So many first steps are taken by halves of backward Euler ([`Integrator::startup`]).
     pub startup: u64,
-    /// How stages are solved.
+    /// Settings of the solver of stages.
     pub newton: NewtonConfig,
     /// The contact stiffness κ at the start [N/m]; `None` takes it from masses, gravity, δ and the time
     /// step.
@@ -62,7 +62,7 @@ pub struct Config {
     pub contact: SmoothConfig,
 }
 
-/// How often a step may be repeated with a stiffer contact.
+/// Largest number of repetitions of a step with a stiffer contact.
 const MOST_STIFFENINGS: usize = 20;
 
 /// Contact and friction as smooth forces.
@@ -81,7 +81,7 @@ pub struct Smooth {
 /// The rule of one step.
 #[derive(Clone, Debug, Default)]
 struct Plan {
-    tables: Vec<integrators::Stage>,
+    tables: Vec<integrators::SchemeStage>,
     /// Whether the step follows the last one, so that multistep schemes may use it.
     follows: bool,
     /// κ where nothing has penetrated yet [N/m]; zero without contact.
@@ -91,10 +91,10 @@ struct Plan {
 /// The side of a sheet on which a vertex is: vertex and surface, and 1, −1 or 0.
 type SideOf = ([u32; 2], f64);
 
-/// What is carried from step to step.
+/// Data carried from step to step.
 #[derive(Clone, Debug, Default)]
 struct Kept {
-    history: History,
+    history: IntegratorHistory,
     /// The contact stiffness κ [N/m]; zero until it is set.
     kappa: f64,
     /// κ where nothing has penetrated yet [N/m]; zero until it is set.
@@ -128,13 +128,13 @@ impl Smooth {
         }
     }
 
-    /// What does not change during the step, and the rest.
+    /// The constant data of the step, and the rest.
     fn step<'a>(
         &'a mut self,
         context: &'a mut StepContext<'_>,
-    ) -> Option<(&'a mut Work, Step<'a>, &'a mut Stages)> {
+    ) -> Option<(&'a mut Work, StepAttempt<'a>, &'a mut Stages)> {
         let work = self.work.as_mut()?;
-        let step = Step {
+        let step = StepAttempt {
             model: context.model,
             state: context.state,
             h: context.h,
@@ -321,7 +321,7 @@ impl Method for Smooth {
     }
 }
 
-impl Answer for Smooth {
+impl SolvedStep for Smooth {
     fn momentum_residual(
         &mut self,
         step: &mut StepContext<'_>,
@@ -330,7 +330,7 @@ impl Answer for Smooth {
         let Some(work) = self.work.as_mut() else {
             return Ok(Cow::Borrowed(&[]));
         };
-        let contacts = work.contacts.as_mut().map(|c| c as &mut dyn Contact);
+        let contacts = work.contacts.as_mut().map(|c| c as &mut dyn ContactModel);
         let residual = work.core.momentum_residual(step.model, contacts, v)?;
         Ok(Cow::Borrowed(residual))
     }
@@ -364,7 +364,7 @@ impl Persistent for Smooth {
             rests,
             contact_force,
         } = &self.kept;
-        let History { h, before, end, .. } = history;
+        let IntegratorHistory { h, before, end, .. } = history;
         let numbers = vec![Vec3::new(*h, *kappa, *base)];
         let columns = [
             ("numbers", &numbers),
@@ -389,7 +389,7 @@ impl Persistent for Smooth {
         self.kept = Kept {
             kappa: numbers.y,
             base: numbers.z,
-            history: History {
+            history: IntegratorHistory {
                 h: numbers.x,
                 mean: Vec::new(),
                 before: Knot {
@@ -432,7 +432,7 @@ fn collider_name(model: &Model, collider: usize) -> String {
 }
 
 impl Kept {
-    /// Takes what the step after this one needs.
+    /// Takes the data for the next step.
     fn set(&mut self, step: &StepContext<'_>, work: &Work) -> Result<(), SolveError> {
         self.history.set(step.model, &work.core, step.state, step.h);
         let contacts = work.contacts.as_ref();
@@ -465,15 +465,15 @@ impl Work {
         })
     }
 
-    /// All stages of a step, with friction lagged as often as asked for.
+    /// All stages of a step, with the configured number of friction lags.
     fn solve(
         &mut self,
-        step: &Step<'_>,
+        step: &StepAttempt<'_>,
         friction: FrictionTime,
         v: &mut [Vec3],
         stages: &mut Stages,
     ) -> Result<SolveReport, SolveError> {
-        let Step { model, state, .. } = *step;
+        let StepAttempt { model, state, .. } = *step;
         let solves = match friction {
             FrictionTime::Lagged { iterations } => iterations.max(1),
             FrictionTime::Implicit => 1,
@@ -488,12 +488,12 @@ impl Work {
                 if solve == 0 {
                     contacts.place(model, state.time, step.h, Side::After);
                     // Whatever κ was raised to, forces at the start are those that ended the last step.
-                    contacts.lag(Place::of(state))?;
+                    contacts.lag(ForceState::of(state))?;
                 } else {
                     contacts.lag(self.core.stage().place())?;
                 }
             }
-            let contacts = self.contacts.as_mut().map(|c| c as &mut dyn Contact);
+            let contacts = self.contacts.as_mut().map(|c| c as &mut dyn ContactModel);
             let done = self.core.solve(step, contacts, v, stages)?;
             report.iterations += done.iterations;
             report.linear_iterations += done.linear_iterations;

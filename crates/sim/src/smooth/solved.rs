@@ -81,6 +81,7 @@ impl Solved {
             v: &self.v,
             r: &self.r,
             system: System::Diagonal(&self.diagonal),
+            eliminated: None,
             start: None,
         }
     }

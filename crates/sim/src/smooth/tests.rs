@@ -7,10 +7,10 @@ use stiction_bodies::{
     builder::{BodySpec, Builder},
     material::{Damping, SolidLaw, SolidMaterial},
     motion::Pose,
-    obstacle::{Obstacle, Shape, Solid},
+    obstacle::{Obstacle, ObstacleShape, Solid},
     volume::{Region, VolumeLaw},
 };
-use stiction_contact::detect::{Law, Laws};
+use stiction_contact::detect::{Laws, PairLaw};
 use stiction_geometry::shapes::{BoxSolid, BoxSurface, TetPattern};
 use stiction_math::{LinearOperator, Quat, reduce};
 
@@ -23,7 +23,7 @@ fn pile() -> (Model, State) {
     b.obstacle(Obstacle {
         name: "floor".to_owned(),
         material: "floor".to_owned(),
-        shape: Shape::Solid(Solid::Plane {
+        shape: ObstacleShape::Solid(Solid::Plane {
             normal: Vec3::z(),
             offset: 0.0,
         }),
@@ -72,9 +72,9 @@ fn products_are_those_of_the_assembled_jacobian() {
     for (i, v) in state.v.iter_mut().enumerate() {
         *v = Vec3::from_fn(|c, _| ((i * 13 + c * 7) % 11) as f64 * 0.003 - 0.015);
     }
-    let law = Law {
+    let law = PairLaw {
         mu: 0.4,
-        ..Law::default()
+        ..PairLaw::default()
     };
     let rules = ContactRules {
         thickness: 2e-3,
@@ -84,7 +84,7 @@ fn products_are_those_of_the_assembled_jacobian() {
     let mut work = Work::new(&model, &rules, &config).unwrap();
     let fixed: Vec<bool> = (0..model.blocks()).map(|i| i == 5).collect();
     let tables = Integrator::TrBdf2.stages(None);
-    let step = Step {
+    let step = StepAttempt {
         model: &model,
         state: &state,
         h: 0.01,

@@ -7,12 +7,12 @@ use std::{collections::BTreeMap, sync::Arc};
 use stiction_bodies::{
     Body, BodyKind, Columns, Hessian, Model, Skin, State, Surface,
     kind::{
-        BodyAt, Elastic, Inertia, Inertial, InnerDamping, Motion, OpenKind, PerStep, StepDamping,
-        StepEnd, StepPotential, Structure, Weights,
+        BodyAt, Elastic, Inertia, Inertial, InnerDamping, OpenKind, PerStep, StepDamping, StepEnd,
+        StepMotion, StepPotential, Structure, TermWeights,
     },
     material::Damping,
 };
-use stiction_math::{BlockMatrix, BlockPattern, Mat3, Part, PartShape, ScatterError, Vec3};
+use stiction_math::{BlockMatrix, BlockPattern, Mat3, MatrixPart, PartShape, ScatterError, Vec3};
 
 /// Particles in the columns `x`, `v` (three numbers each) and `age` [s]; the column `nodes` counts the
 /// grid nodes of every step.
@@ -266,11 +266,11 @@ impl Elastic for Dust {
         &self,
         _: &BodyAt<'_>,
         _: &StepDamping<'_>,
-        weights: &Weights<'_>,
+        weights: &TermWeights<'_>,
         _: &mut [Vec3],
-        part: &mut Part,
+        part: &mut MatrixPart,
     ) -> Result<(), ScatterError> {
-        if let Part::Sparse(a) = part {
+        if let MatrixPart::Sparse(a) = part {
             for (i, m) in self.nodes.iter().enumerate() {
                 a.add(i, i, &Mat3::from_diagonal_element(weights.mass * m))?;
             }
@@ -330,7 +330,7 @@ impl StepPotential for Dust {
     }
 }
 
-impl Motion for Dust {
+impl StepMotion for Dust {
     fn orientation(&self) -> Option<usize> {
         None
     }

@@ -10,7 +10,7 @@ use stiction_bodies::{
         SolidMaterial,
     },
     motion::Pose,
-    obstacle::{Obstacle, Shape, Solid},
+    obstacle::{Obstacle, ObstacleShape, Solid},
     rod::{Natural, RodMaterial, Twist, shear_modulus},
     volume::{Region, VolumeLaw},
 };
@@ -28,7 +28,7 @@ pub fn floor() -> Obstacle {
     Obstacle {
         name: "floor".to_owned(),
         material: "floor".to_owned(),
-        shape: Shape::Solid(Solid::Plane {
+        shape: ObstacleShape::Solid(Solid::Plane {
             normal: Vec3::z(),
             offset: 0.0,
         }),

@@ -4,15 +4,15 @@
 //! g(x) = x. Once it is settled which contacts are open, stick or slide, the map is almost linear,
 //! and its slow modes, such as a light body under a heavy one or a wedge that almost closes, are
 //! few. The next x is then the combination of the last values of g whose residuals g(x) − x, combined
-//! the same way, are least: for a linear map that is GMRES, which needs as many iterations as there
+//! with the same weights, are least: for a linear map that is GMRES, which needs as many iterations as there
 //! are modes, not as many as they are slow.
 //!
-//! λ = W⁻¹ Bᵀ r goes where r goes, and impulses that leave their cones on the way come back in the
+//! λ = W⁻¹ Bᵀ r goes where r goes, and impulses that leave their cones in between come back in the
 //! next projection.
 
 use stiction_math::reduce;
 
-/// Residuals that are combinations of others to this part are left out of the least squares.
+/// Residuals that are combinations of others to this fraction are left out of the least squares.
 const INDEPENDENT: f64 = 1e-8;
 /// An extrapolation is taken back if the residual after it is so many times that before.
 const GROWTH: f64 = 1e2;
@@ -21,13 +21,13 @@ const GROWTH: f64 = 1e2;
 /// within so many times the memory.
 const HALF: f64 = 0.5;
 const PATIENCE: usize = 4;
-/// Two residuals that differ by less than this part are a drift: the solution is not near, but
+/// Two residuals that differ by less than this fraction are a drift: the solution is not close, but
 /// behind the next contact that opens.
 const DRIFT: f64 = 0.01;
 /// As many contacts may have to open one after another.
 const DRIFTS: usize = 8;
 
-/// What became of a point.
+/// Kind of the next point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// It is the best combination.
@@ -38,7 +38,7 @@ pub(super) enum Step {
     Drift,
 }
 
-/// What the last iterations did.
+/// History of the last iterations.
 pub(super) struct Anderson {
     memory: usize,
     /// Differences of g between iterations, the oldest first.
@@ -50,8 +50,8 @@ pub(super) struct Anderson {
     size: f64,
     /// The least residual since the last start, and for how many iterations it has been that.
     best: (f64, usize),
-    /// How many drifts were followed since combinations last failed: a slow mode looks like one, and
-    /// must not be taken for one for ever.
+    /// Number of drifts followed since combinations last failed: a slow mode looks like one, and must
+    /// not be taken for one for ever.
     drifts: usize,
 }
 
@@ -126,9 +126,9 @@ impl Anderson {
             && dot(df, df, w).sqrt() <= DRIFT * size
             && self.drifts < DRIFTS
         {
-            let way = reach(&f);
-            if way < f64::INFINITY {
-                add(x, way, &f);
+            let multiple = reach(&f);
+            if multiple < f64::INFINITY {
+                add(x, multiple, &f);
                 self.clear();
                 self.drifts += 1;
                 return Step::Drift;

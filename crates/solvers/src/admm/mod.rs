@@ -34,10 +34,10 @@
 //! tolerance. Without the second, constraints that contradict one another would pass as solved: p
 //! is then the same after every sweep, with the last contact satisfied and the others not. Small
 //! changes can also mean that the iteration is slow. So the answer counts as converged only if its
-//! certificate is below the tolerance, too, and with `Stop::Certificate` the loop goes on until it
+//! certificate is below the tolerance, too, and with `AdmmStop::Certificate` the loop goes on until it
 //! is.
 //!
-//! # What is slow, and what is done about it
+//! # Slow convergence and its remedies
 //! Sweeps over contacts pass on a part m/M of a load between masses m and M, whatever W is: weights
 //! that help the sweeps make the outer loop as much slower. Contacts with almost parallel normals
 //! pass loads on by their angle. And wedges with high friction send plain iterations round in
@@ -46,12 +46,12 @@
 //! second-order solver.
 //!
 //! **Deviations from the paper**
-//! - `Acceleration::Anderson`, `Stop::Certificate` and `Polish` are not in the paper; its settings,
+//! - `Acceleration::Anderson`, `AdmmStop::Certificate` and `Polish` are not in the paper; its settings,
 //!   `Config::paper()`, use none of them.
 //! - `Start::Held` is not in the paper, which starts from A v = f in every step and then has to
 //!   find rest again each time. `Start::Unconstrained` is the paper's.
 //! - The changes of the last sweep count in the test for the end, see above.
-//! - New contacts are asked for once more before the end: the answer must not run into any. One that ran out
+//! - Contacts are re-detected once more before the end: the answer must not run into any. One that ran out
 //!   of iterations is projected again with them.
 //! - λ is updated before the loop ends, such that it fits the impulses returned.
 //! - The linear systems are solved for the change of v, with A v computed afresh: their error then
@@ -76,7 +76,7 @@ pub use outer::Admm;
 pub use polish::Polish;
 pub use stiction_contact::solver::{SolverError as Error, Tolerance};
 
-/// The column of the dual variable λ = W⁻¹ Bᵀ r of each block [m/s]: what contact does to it. It
+/// The column of the dual variable λ = W⁻¹ Bᵀ r of each block [m/s]: the effect of contact on it. It
 /// lives on blocks, so that it stays useful when contacts come and go [daviet2020, Sect. 6.2.2].
 pub const LAMBDA: &str = "lambda";
 
@@ -85,30 +85,30 @@ pub const LAMBDA: &str = "lambda";
 /// one stopped.
 pub const BALANCE: &str = "balance";
 
-/// How the solver works.
+/// Settings of the solver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Done when δ∞ and the changes of the last sweep are below this.
     pub tolerance: Tolerance,
-    /// What must be below the tolerance for the loop to end.
-    pub stop: Stop,
+    /// Stopping criterion.
+    pub stop: AdmmStop,
     /// Iterations before giving up.
     pub max_iterations: usize,
     /// Gauss–Seidel sweeps per projection.
     pub sweeps: usize,
-    /// How W is chosen.
-    pub weights: Weights,
-    /// Where conjugate gradients across couplings stop, as a part of the change of v.
+    /// Choice of W.
+    pub weights: AdmmWeights,
+    /// Tolerance of conjugate gradients across couplings, as a fraction of the change of v.
     pub linear_tolerance: f64,
-    /// New contacts are asked for every so many iterations and when the loop ends; 0 for only where it
+    /// Contacts are re-detected every so many iterations and when the loop ends; 0 for only where it
     /// ends because it is done.
     pub contacts_every: usize,
-    /// Where to start.
+    /// Starting point.
     pub start: Start,
     /// Which velocity to return.
     pub velocity: Velocity,
-    /// How each contact is solved.
-    pub local: Local,
+    /// Solver of each contact.
+    pub local: ProjectionKernel,
     /// Contacts that hardly change are left alone for a while.
     pub sleep: Option<Sleep>,
     /// Whether iterations learn from those before.
@@ -121,22 +121,22 @@ pub struct Config {
 /// When the loop ends. Whatever it says, `converged` is only true of an answer whose certificate is
 /// below the tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum AdmmStop {
     /// When δ∞ and the changes of the last sweep are small [daviet2020, Sect. 6.2.5].
     Change,
     /// When the certificate of the answer, `residual` and `linear` times h, is small, too.
     Certificate,
 }
 
-/// How the diagonal W is chosen from A.
+/// Choice of the diagonal W from A.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Weights {
+pub enum AdmmWeights {
     /// w_j = max(σ η_j, min(β m_j, η_j)), with η_j the least eigenvalue of A_jj and m_j the mass
     /// [daviet2020, Sect. 6.2.6].
     Mass {
-        /// The least part σ of the eigenvalue.
+        /// The least fraction σ of the eigenvalue.
         sigma: f64,
-        /// How many masses β at most.
+        /// Upper bound β in masses.
         beta: f64,
     },
     /// w_j = part · η_j [daviet2020, Sect. 7.1].
@@ -146,7 +146,7 @@ pub enum Weights {
     },
 }
 
-/// Where a solve starts; λ is that of the solution in each case.
+/// Starting point of a solve; λ is that of the solution in each case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// A v = f [daviet2020, Sect. 6.2.1].
@@ -168,9 +168,9 @@ pub enum Velocity {
     Balanced,
 }
 
-/// How a projection solves one contact. The results agree; the costs do not.
+/// Solver of one contact in a projection. The results agree; the costs do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Local {
+pub enum ProjectionKernel {
     /// In closed form: local matrices are multiples of the identity [daviet2020, Sect. 5.2].
     Isotropic,
     /// With full 3×3 blocks and an iteration for sliding: for the comparison of [daviet2020,
@@ -181,18 +181,18 @@ pub enum Local {
 /// When contacts sleep inside one projection [daviet2020, Sect. 6.3.3].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sleep {
-    /// Contacts whose velocity changes by less than this part of δ∞/h fall asleep.
+    /// Contacts whose velocity changes by less than this fraction of δ∞/h fall asleep.
     pub threshold: f64,
     /// For how many sweeps.
     pub sweeps: u8,
 }
 
-/// How iterations learn from those before.
+/// Acceleration by earlier iterations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Acceleration {
     /// Momentum with restart [daviet2020, Alg. 4].
     Momentum {
-        /// Momentum is dropped when the residual is not below this part of the one before.
+        /// Momentum is dropped when the residual is not below this fraction of the one before.
         restart: f64,
     },
     /// The best combination of the last iterations, from some iteration on: easy problems are
@@ -218,18 +218,18 @@ impl Config {
     pub fn paper() -> Self {
         Self {
             tolerance: Tolerance::Displacement(1e-5), // [daviet2020, Table 5]: 0.01 mm
-            stop: Stop::Change,                       // [daviet2020, Sect. 6.2.5]
+            stop: AdmmStop::Change,                   // [daviet2020, Sect. 6.2.5]
             max_iterations: 25,                       // [daviet2020, Table 5]; 250 for solids
             sweeps: 10,                               // [daviet2020, Table 5]: 5 to 25
-            weights: Weights::Mass {
+            weights: AdmmWeights::Mass {
                 sigma: 0.001, // [daviet2020, Sect. 6.2.6]
                 beta: 25.0,   // [daviet2020, Sect. 6.2.6]
             },
-            linear_tolerance: 1e-4,       // [daviet2020, Table 5]
-            contacts_every: 5,            // [daviet2020, Sect. 6.2.3]
-            start: Start::Unconstrained,  // [daviet2020, Sect. 6.2.1]
-            velocity: Velocity::Feasible, // [daviet2020, Sect. 6.2.7]
-            local: Local::Isotropic,      // [daviet2020, Sect. 5.2]
+            linear_tolerance: 1e-4,             // [daviet2020, Table 5]
+            contacts_every: 5,                  // [daviet2020, Sect. 6.2.3]
+            start: Start::Unconstrained,        // [daviet2020, Sect. 6.2.1]
+            velocity: Velocity::Feasible,       // [daviet2020, Sect. 6.2.7]
+            local: ProjectionKernel::Isotropic, // [daviet2020, Sect. 5.2]
             sleep: Some(Sleep {
                 threshold: 0.01, // [daviet2020, Sect. 6.3.3]
                 sweeps: 10,      // "a fixed number" that the paper does not tell
@@ -243,7 +243,7 @@ impl Config {
     pub fn accurate() -> Self {
         Self {
             tolerance: Tolerance::Displacement(1e-14),
-            stop: Stop::Certificate,
+            stop: AdmmStop::Certificate,
             max_iterations: 20_000,
             linear_tolerance: 1e-6,
             start: Start::Held,
@@ -261,11 +261,11 @@ impl Config {
         self.tolerance.check()?;
         above_zero("linear_tolerance", self.linear_tolerance)?;
         match self.weights {
-            Weights::Mass { sigma, beta } => {
+            AdmmWeights::Mass { sigma, beta } => {
                 above_zero("sigma", sigma)?;
                 above_zero("beta", beta)?;
             }
-            Weights::Diagonal { part } => above_zero("part", part)?,
+            AdmmWeights::Diagonal { part } => above_zero("part", part)?,
         }
         if let Some(sleep) = self.sleep {
             above_zero("sleep.threshold", sleep.threshold)?;

@@ -9,10 +9,13 @@ use stiction_contact::{
         ContactSolver, Iteration, KeptFactor, Solution, SolverBytes, SolverReport, Task, TaskStart,
     },
 };
-use stiction_math::{Cancel, LinearOperator, Mat3, Part, SystemMatrix, Vec3, reduce};
+use stiction_math::{
+    Cancel, LinearOperator, Mat3, MatrixPart, SystemFactor, SystemMatrix, Vec3, reduce,
+};
 
 use super::{
-    Acceleration, Config, Error, Local, Metric, Nap, Projection, Start, Stop, Tolerance, Velocity,
+    Acceleration, AdmmStop, Config, Error, Metric, Nap, Projection, ProjectionKernel, Start,
+    Tolerance, Velocity,
     anderson::Step,
     past::{Known, Momentum, Past},
     polish::Attempts,
@@ -27,7 +30,7 @@ const CLOSING: usize = 2;
 /// matter.
 const UNBALANCED: f64 = 0.05;
 
-/// How often the bound of iterates is lowered because of the momentum residual.
+/// Largest number of reductions of the bound of iterates because of the momentum residual.
 const LOWERED: usize = 3;
 
 /// Iterations before polishing where a solve starts from another one of the same step: what holds and
@@ -74,10 +77,12 @@ struct Run {
     tolerance: f64,
     /// Bound on the certificate of the answer [m].
     asked: f64,
-    /// The same for iterates: less where an answer was above `asked` with velocities eliminated.
+    /// Bound of iterates: less where an answer was above `asked` with velocities eliminated.
     bound: f64,
-    /// How often it was lowered.
+    /// Number of its reductions.
     lowered: usize,
+    /// The error with velocities eliminated of an answer that is above `asked` and cannot be improved [m/s].
+    unbalanced: Option<f64>,
     /// Whether an answer that is not converged at the limit gets closing detection passes.
     closes: bool,
     limit: usize,
@@ -139,7 +144,7 @@ impl Admm {
             && let Some(polish) = config.polish.take()
         {
             // Another linearisation follows, which starts from what has settled by then.
-            config.stop = Stop::Change;
+            config.stop = AdmmStop::Change;
             config.max_iterations = config.max_iterations.min(polish.after);
         }
         if let (Some(polish), TaskStart::Given) = (&mut config.polish, task.start) {
@@ -180,6 +185,9 @@ impl ContactSolver for Admm {
         self.conclude(task, solution, &mut run)?;
         Ok(SolverReport {
             asked: run.asked / task.problem.h,
+            // Below the bound in both norms, or not converged.
+            converged: run.report.converged && run.unbalanced.is_none(),
+            error: run.unbalanced.unwrap_or(run.report.error),
             linear_seconds: self.linear_seconds,
             projection_seconds: self.projection_seconds,
             ..run.report
@@ -195,6 +203,11 @@ impl ContactSolver for Admm {
         self.factor.unconstrained(problem, x, tolerance)?;
         self.fresh = true;
         Ok(())
+    }
+
+    fn factor_at_hand(&mut self, problem: &FrictionProblem) -> Option<&mut SystemFactor> {
+        let (factor, new) = self.factor.of(problem).ok()?;
+        (!new).then_some(factor)
     }
 
     fn columns(&self) -> &'static [&'static str] {
@@ -239,6 +252,7 @@ impl Run {
             asked,
             bound: asked,
             lowered: 0,
+            unbalanced: None,
             closes: config.contacts_every > 0 && config.velocity == Velocity::Feasible,
             limit: config.max_iterations,
             number: 0,
@@ -271,7 +285,7 @@ impl Admm {
         if h * error > RESTS * asked.min(run.asked) {
             return Ok(false);
         }
-        let more = self.ask(task, run.config.velocity)?;
+        let more = self.detect_more(task, run.config.velocity)?;
         run.report.new_contacts += more;
         if more > 0 {
             return Ok(false);
@@ -305,7 +319,7 @@ impl Admm {
         let every = run.config.contacts_every;
         let due = every > 0 && run.number.is_multiple_of(every);
         if due && !(run.closes && run.number == run.limit) {
-            run.report.new_contacts += self.ask(task, Velocity::Balanced)?;
+            run.report.new_contacts += self.detect_more(task, Velocity::Balanced)?;
         }
         let (jump, mut restarted) = self.accelerate(task.problem, run);
         let spent = self.projection_seconds;
@@ -395,8 +409,8 @@ impl Admm {
         let config = &run.config;
         run.report.error = self.error(task.problem, config.velocity)?;
         let certified = task.problem.h * run.report.error <= run.bound;
-        if certified || config.stop == Stop::Change && config.polish.is_none() {
-            let more = self.ask(task, config.velocity)?;
+        if certified || config.stop == AdmmStop::Change && config.polish.is_none() {
+            let more = self.detect_more(task, config.velocity)?;
             run.report.new_contacts += more;
             run.ended = more == 0 && (!certified || self.balance(task.problem, run)?);
             run.report.converged = run.ended && certified;
@@ -415,7 +429,7 @@ impl Admm {
         let bound = run.bound / task.problem.h;
         let (attempts, report) = (&mut run.attempts, &mut run.report);
         if self.attempt(task.problem, &polish, bound, attempts, report)? {
-            let more = self.ask(task, run.config.velocity)?;
+            let more = self.detect_more(task, run.config.velocity)?;
             run.report.new_contacts += more;
             run.ended = more == 0 && self.balance(task.problem, run)?;
             run.report.converged = run.ended;
@@ -465,7 +479,8 @@ impl Admm {
     }
 
     /// Whether A⁻¹ (f + Bᵀ r) is below the bound as well: the residual of the impulses alone, with velocities
-    /// eliminated. Else lowers the bound of iterates, and says that the loop has to go on. Rigid bodies
+    /// eliminated. Else lowers the bound of iterates, and says that the loop has to go on, unless it was
+    /// lowered often enough: the answer is then not converged. Rigid bodies
     /// take these velocities, so that their momentum is conserved to rounding. An answer of elastic bodies
     /// whose momentum residual is too small to matter is not asked.
     fn balance(&mut self, problem: &FrictionProblem, run: &mut Run) -> Result<bool, Error> {
@@ -475,23 +490,23 @@ impl Admm {
         }
         let mut r = vec![Vec3::zeros(); problem.contacts.len()];
         self.projection.impulses(&problem.contacts, &mut r);
-        let is_small = |part: &Part| matches!(part, Part::Dense(_));
+        let is_small = |part: &MatrixPart| matches!(part, MatrixPart::Dense(_));
         let small = !problem.a.is_coupled() && problem.a.parts().iter().all(is_small);
         let tolerance = run.config.linear_tolerance;
         let (factor, _) = self.factor.of(problem)?;
         if !small {
             // A⁻¹ ≤ (1 + max w/m) (A + W)⁻¹, whose factor is there.
-            let mut way = vec![Vec3::zeros(); problem.blocks()];
-            problem.imbalance(&self.p, &r, &mut way);
+            let mut correction = vec![Vec3::zeros(); problem.blocks()];
+            problem.momentum_residual(&self.p, &r, &mut correction);
             factor.solve(
                 run.shifted.as_ref().unwrap_or(&problem.a),
-                &mut way,
+                &mut correction,
                 tolerance,
             )?;
             let ratio = |j: usize| self.w[j] / problem.mass[j];
             let ratio = 1.0 + reduce::max_ordered(self.w.len(), ratio);
             let set = &problem.contacts;
-            let change = reduce::max_ordered(set.len(), |c| set.velocity(c, &way).norm());
+            let change = reduce::max_ordered(set.len(), |c| set.velocity(c, &correction).norm());
             if problem.h * ratio * change <= UNBALANCED * run.asked {
                 return Ok(true);
             }
@@ -511,6 +526,7 @@ impl Admm {
             return Ok(true);
         }
         if run.lowered == LOWERED || run.number >= run.limit {
+            run.unbalanced = Some(error);
             return Ok(true);
         }
         match &run.shifted {
@@ -542,7 +558,7 @@ impl Admm {
     }
 
     /// Gets contacts that a velocity violates from the source.
-    fn ask(&mut self, task: &mut Task<'_>, which: Velocity) -> Result<usize, Error> {
+    fn detect_more(&mut self, task: &mut Task<'_>, which: Velocity) -> Result<usize, Error> {
         let contacts = &mut task.problem.contacts;
         task.source.more_contacts(self.velocity(which), contacts);
         let more = contacts.len().saturating_sub(self.projection.len());
@@ -559,7 +575,7 @@ impl Admm {
     /// that v violates and p keeps hide where p goes.
     fn close(&mut self, task: &mut Task<'_>, run: &mut Run) -> Result<(), Error> {
         for _ in 0..CLOSING {
-            let more = self.ask(task, Velocity::Feasible)?;
+            let more = self.detect_more(task, Velocity::Feasible)?;
             if more == 0 {
                 break;
             }
@@ -608,7 +624,7 @@ impl Admm {
             }
         }
         self.inverse.clear();
-        if config.local == Local::Blocks {
+        if config.local == ProjectionKernel::Blocks {
             let blocks = self.w.iter().map(|w| Mat3::from_diagonal_element(1.0 / w));
             self.inverse.extend(blocks);
         }

@@ -1,4 +1,4 @@
-//! What the outer loop makes of earlier iterations: momentum and combinations.
+//! Use of earlier iterations by the outer loop: momentum and combinations.
 
 use rayon::prelude::*;
 use stiction_contact::ContactSet;
@@ -53,7 +53,7 @@ impl Admm {
     }
 
     /// Anderson's combination of what the last projections were given. Moves the next one's start
-    /// by way of λ̂ = v − z and the impulses.
+    /// through λ̂ = v − z and the impulses.
     pub(super) fn combine(&mut self, known: &mut Known, set: &ContactSet) -> Step {
         let n = self.v.len();
         let mut r = vec![Vec3::zeros(); set.len()];
@@ -77,14 +77,14 @@ impl Admm {
             x,
             weights,
         } = known;
-        let reach = |way: &[f64]| until_open(set, &g[3 * n..], &way[3 * n..]);
+        let reach = |direction: &[f64]| until_open(set, &g[3 * n..], &direction[3 * n..]);
         let step = anderson.next(x, &g, weights, reach);
         if step == Step::Combined {
-            let way: Vec<f64> = x.iter().zip(&g).map(|(x, g)| x - g).collect();
-            let part = reach(&way);
+            let direction: Vec<f64> = x.iter().zip(&g).map(|(x, g)| x - g).collect();
+            let part = reach(&direction);
             let part = if part < LEAST { 1.0 } else { part.min(1.0) };
-            for ((x, g), way) in x.iter_mut().zip(&g).zip(&way) {
-                *x = g + way * part;
+            for ((x, g), direction) in x.iter_mut().zip(&g).zip(&direction) {
+                *x = g + direction * part;
             }
         }
         let (z, impulses) = known.x.split_at(3 * n);
@@ -103,20 +103,20 @@ impl Admm {
     }
 }
 
-/// What is known of earlier iterations.
+/// History of earlier iterations.
 #[derive(Default)]
 pub(super) struct Past {
     pub momentum: Momentum,
     /// Iterations are not combined before this one: what an extrapolation upset settles first.
     pub resume: usize,
-    /// How often combinations did no good.
+    /// Number of failures of combinations.
     pub turns: usize,
     pub known: Option<Known>,
 }
 
 impl Past {
     /// Sweeps per projection. Where many send contacts round in circles, single ones leave it to
-    /// the combination to find a way out; where one is too few, many are better. Each has its turn.
+    /// the combination to escape; where one is too few, many are better. Each has its turn.
     pub fn sweeps(&self, configured: usize) -> usize {
         if self.turns % 2 == 1 { 1 } else { configured }
     }
@@ -174,14 +174,18 @@ impl Known {
     }
 }
 
-/// How many times `way` it is from the impulses `r` until the first closed contact opens.
-fn until_open(set: &ContactSet, r: &[f64], way: &[f64]) -> f64 {
-    let pairs = r.as_chunks::<3>().0.iter().zip(way.as_chunks::<3>().0);
+/// Multiple of `direction` from the impulses `r` at which the first closed contact opens.
+fn until_open(set: &ContactSet, r: &[f64], direction: &[f64]) -> f64 {
+    let pairs = r
+        .as_chunks::<3>()
+        .0
+        .iter()
+        .zip(direction.as_chunks::<3>().0);
     let mut part = f64::INFINITY;
-    for (c, (r, way)) in pairs.enumerate() {
+    for (c, (r, direction)) in pairs.enumerate() {
         let n = set.normal[c];
         let push = Vec3::from(*r).dot(&n) + set.cohesion[c];
-        let change = Vec3::from(*way).dot(&n);
+        let change = Vec3::from(*direction).dot(&n);
         if push > 0.0 && change < 0.0 {
             part = part.min(-push / change);
         }
@@ -189,5 +193,5 @@ fn until_open(set: &ContactSet, r: &[f64], way: &[f64]) -> f64 {
     part
 }
 
-/// Contacts that would open in less than this part of a step are about to anyway.
+/// Contacts that would open in less than this fraction of a step are about to anyway.
 const LEAST: f64 = 1e-3;

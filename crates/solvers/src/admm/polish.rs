@@ -52,7 +52,7 @@ impl Polish {
 pub(super) struct Attempts {
     next: usize,
     wait: usize,
-    /// How often contacts that came late have been given more iterations.
+    /// Number of times that contacts that came late got more iterations.
     extensions: usize,
     /// Its error [m/s].
     best: Option<(f64, Solution)>,
@@ -90,7 +90,7 @@ impl Attempts {
 }
 
 impl Admm {
-    /// The same solver with another one that polishes, which [`Config::polish`](super::Config) needs.
+    /// Sets the solver that polishes, which [`Config::polish`](super::Config) needs.
     pub fn with_polisher(mut self, polisher: Box<dyn ContactSolver>) -> Self {
         self.polisher = Some(polisher);
         self
@@ -111,8 +111,8 @@ impl Admm {
         self.projection.impulses(&problem.contacts, &mut r);
         let mut answer = Solution::new(self.p.clone(), r);
         let target = Target {
-            // Half of it leaves room for velocities that balance the impulses exactly. A certificate of
-            // exactly zero may be asked for, which no bound is above.
+            // Half of it leaves a margin for velocities that balance the impulses exactly. A certificate of
+            // exactly zero may be required, which no bound is above.
             error: (0.5 * bound).max(f64::MIN_POSITIVE),
             max_iterations: polish.max_iterations,
         };

@@ -2,23 +2,23 @@
 
 use rayon::prelude::*;
 use stiction_contact::FrictionProblem;
-use stiction_math::{Part, sym_eig3};
+use stiction_math::{MatrixPart, sym_eig3};
 
-use super::Weights;
+use super::AdmmWeights;
 
 /// w_j = max(σ η_j, min(β m_j, η_j)) [kg] for every block, with η_j the least eigenvalue of A_jj
 /// and m_j its mass or mean inertia [daviet2020, Sect. 6.2.6].
-pub(crate) fn weights(problem: &FrictionProblem, rule: &Weights, w: &mut Vec<f64>) {
+pub(crate) fn weights(problem: &FrictionProblem, rule: &AdmmWeights, w: &mut Vec<f64>) {
     let weight = |j: usize| {
         let block = problem.a.diagonal(j);
         let (values, _) = sym_eig3(&block);
         // An eigenvalue of a nearly singular block may come out zero or negative by rounding.
         let least = values.min().max(1e-14 * block.trace());
         match *rule {
-            Weights::Mass { sigma, beta } => {
+            AdmmWeights::Mass { sigma, beta } => {
                 (sigma * least).max((beta * problem.mass[j]).min(least))
             }
-            Weights::Diagonal { part } => part * least,
+            AdmmWeights::Diagonal { part } => part * least,
         }
     };
     let blocks = (0..problem.blocks()).into_par_iter().with_min_len(1024);
@@ -31,7 +31,7 @@ pub(crate) fn reach(problem: &FrictionProblem, reach: &mut Vec<(usize, f64)>) {
     reach.clear();
     let mut first = 0;
     for part in problem.a.parts() {
-        if let Part::Dense(_) = part {
+        if let MatrixPart::Dense(_) = part {
             let radius = (problem.mass[first + 1] / problem.mass[first]).sqrt();
             reach.push((first + 1, radius));
         }

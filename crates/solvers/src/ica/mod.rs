@@ -22,11 +22,11 @@ use stiction_contact::{
     CertifyConfig, FrictionProblem, ProblemError, certify,
     solver::{ContactSolver, Iteration, KeptFactor, Solution, SolverReport, Task, Tolerance},
 };
-use stiction_math::{Cancel, Mat3, Part, SystemMatrix, Vec3, reduce};
+use stiction_math::{Cancel, Mat3, MatrixPart, SystemFactor, SystemMatrix, Vec3, reduce};
 
 use crate::projection::{Metric, Projection};
 
-/// How long and how far to go.
+/// Stopping criteria.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Done when ‖v − v before‖∞, the changes of the last sweep, and `residual` and `linear` of the
@@ -110,6 +110,11 @@ impl ContactSolver for Ica {
     ) -> Result<(), Error> {
         Ok(self.factor.unconstrained(problem, x, tolerance)?)
     }
+
+    fn factor_at_hand(&mut self, problem: &FrictionProblem) -> Option<&mut SystemFactor> {
+        let (factor, new) = self.factor.of(problem).ok()?;
+        (!new).then_some(factor)
+    }
 }
 
 fn relax_all(
@@ -157,7 +162,7 @@ fn relax_all(
         Error::unless(cancel)?;
         before.copy_from_slice(&v);
         for _ in 0..config.relaxations {
-            problem.imbalance(&v, &r, &mut residual);
+            problem.momentum_residual(&v, &r, &mut residual);
             relax(matrix, &inverse, &mut residual);
             reduce::axpy(-1.0, &residual, &mut v);
         }
@@ -218,7 +223,7 @@ fn relax(matrix: &SystemMatrix, inverse: &[Mat3], x: &mut [Vec3]) {
         for i in 0..part.len() {
             let mut sum = x[first + i];
             match part {
-                Part::Sparse(m) => {
+                MatrixPart::Sparse(m) => {
                     let rows = m.pattern.row_start();
                     for at in rows[i]..rows[i + 1] {
                         let j = m.pattern.cols()[at] as usize;
@@ -227,11 +232,11 @@ fn relax(matrix: &SystemMatrix, inverse: &[Mat3], x: &mut [Vec3]) {
                         }
                     }
                 }
-                Part::Dense(m) if i == 1 => {
+                MatrixPart::Dense(m) if i == 1 => {
                     sum -= m.fixed_view::<3, 3>(3, 0) * x[first];
                 }
                 // There is none in a matrix without bands.
-                Part::Dense(_) | Part::Banded(_) | Part::Scalar(_) => {}
+                MatrixPart::Dense(_) | MatrixPart::Banded(_) | MatrixPart::Scalar(_) => {}
             }
             x[first + i] = inverse[first + i] * sum;
         }

@@ -35,7 +35,7 @@ use stiction_math::{Cancel, Vec3};
 
 pub use stiction_contact::solver::SolverError as Error;
 
-/// How far and how long to go.
+/// Stopping criteria.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Done when the residual is below this [m/s].
@@ -104,18 +104,18 @@ pub fn solve(
 
 /// The solver for problems with velocities, which it reduces. It keeps nothing between solves.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Local {
+pub struct LocalSolver {
     config: Config,
 }
 
-impl Local {
+impl LocalSolver {
     /// A solver with the given settings.
     pub fn new(config: Config) -> Self {
         Self { config }
     }
 }
 
-impl ContactSolver for Local {
+impl ContactSolver for LocalSolver {
     fn name(&self) -> &'static str {
         "local"
     }
@@ -136,7 +136,7 @@ impl ContactSolver for Local {
             config.max_iterations = target.max_iterations;
         }
         let asked = config.tolerance;
-        // Room for the rounding of the reduction.
+        // Margin for the rounding of the reduction.
         config.tolerance *= 0.5;
         let problem = &*task.problem;
         problem.check()?;

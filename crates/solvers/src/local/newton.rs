@@ -22,7 +22,7 @@ const FALL: f64 = 0.25;
 const RANGE: (f64, f64) = (1e-3, 1e8);
 /// Newton steps in one round.
 const STEPS: usize = 20;
-/// A round is done when the imbalance is below this fraction of what it leaves of the law, or of the
+/// A round is done when the momentum residual is below this fraction of its error in the law, or of the
 /// tolerance.
 const INNER: f64 = 0.1;
 /// The shortest fraction of a step.
@@ -30,7 +30,7 @@ const SHORTEST: f64 = 1.0 / 64.0;
 /// A fraction α of a step must shorten the next one by the fraction α times this.
 const DECREASE: f64 = 0.25;
 
-/// What a contact does.
+/// State of a contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Open,
@@ -38,7 +38,7 @@ enum Mode {
     Slides,
 }
 
-/// What all contacts answer to impulses y.
+/// Responses of all contacts to impulses y.
 #[derive(Clone, Default)]
 struct Answers {
     mode: Vec<Mode>,
@@ -101,13 +101,13 @@ impl<'a> Search<'a> {
                     *best = error;
                     r.clone_from(&now.impulse);
                 }
-                let imbalance = self.length(&difference(&y, &now.impulse));
+                let momentum_residual = self.length(&difference(&y, &now.impulse));
                 let left = (0..y.len()).map(|c| {
                     let rho = self.multiple * self.problem.rho(c);
                     (now.impulse[c] - center[c]).norm() / rho
                 });
                 let left = left.fold(0.0, f64::max);
-                if imbalance <= INNER * left.max(tolerance) || *best <= tolerance {
+                if momentum_residual <= INNER * left.max(tolerance) || *best <= tolerance {
                     ended = true;
                     break;
                 }
@@ -143,14 +143,18 @@ impl<'a> Search<'a> {
         if !self.factor(&now.stiffness)? {
             return Ok(false);
         }
-        let way = self.solve(&now.stiffness, &difference(y, &now.impulse));
-        let length = self.length(&way);
+        let direction = self.solve(&now.stiffness, &difference(y, &now.impulse));
+        let length = self.length(&direction);
         if !length.is_finite() {
             return Ok(false);
         }
         let mut part = 1.0;
         while part >= SHORTEST {
-            let next: Vec<Vec3> = y.iter().zip(&way).map(|(y, w)| y - w * part).collect();
+            let next: Vec<Vec3> = y
+                .iter()
+                .zip(&direction)
+                .map(|(y, w)| y - w * part)
+                .collect();
             let answers = self.answers(&next, center, None);
             let rest = self.solve(&now.stiffness, &difference(&next, &answers.impulse));
             let rest = self.length(&rest);
@@ -164,8 +168,8 @@ impl<'a> Search<'a> {
         Ok(false)
     }
 
-    /// What contacts answer to the impulses `y` after `center`; what they would if they did what
-    /// `modes` says.
+    /// Responses of contacts to the impulses `y` after `center`; with `modes`, those of the given
+    /// modes.
     fn answers(&self, y: &[Vec3], center: &[Vec3], modes: Option<&[Mode]>) -> Answers {
         let mut all = Answers::default();
         for (c, r) in center.iter().enumerate() {
@@ -181,12 +185,12 @@ impl<'a> Search<'a> {
     }
 
     fn factor(&mut self, g: &[Mat3]) -> Result<bool, Error> {
-        let room = |m: &Matrix| {
+        let fits = |m: &Matrix| {
             let both = g.iter().zip(&m.place);
             both.into_iter()
                 .all(|(g, place)| *g == Mat3::zeros() || *place != NOWHERE)
         };
-        let matrix = match self.matrix.take().filter(room) {
+        let matrix = match self.matrix.take().filter(fits) {
             Some(matrix) => matrix,
             None => Matrix::new(self.problem, g)?,
         };
@@ -332,13 +336,13 @@ fn difference(a: &[Vec3], b: &[Vec3]) -> Vec<Vec3> {
 mod tests {
     use super::*;
     use crate::local::reduce::Reduced;
-    use stiction_contact::generate::{Kind, random};
+    use stiction_contact::generate::{RandomProblem, random};
 
     /// Without a sweep before it.
     #[test]
     fn newton_alone_solves_what_sweeps_would() {
         for seed in 0..6 {
-            let problem = random(Kind::Rigid, 12, seed);
+            let problem = random(RandomProblem::Rigid, 12, seed);
             let local = Reduced::new(&problem).unwrap().local;
             let mut r = vec![Vec3::zeros(); local.len()];
             let mut best = local.residual(&r);

@@ -29,7 +29,7 @@ pub struct One {
 
 /// Eigenvalues of S below this fraction of its trace count as this.
 const SINGULAR: f64 = 1e-12;
-/// Where α is known as well as rounding allows.
+/// Relative accuracy of α, as far as rounding allows.
 const ROOT: f64 = 1e-15;
 /// Iterations for α.
 const STEPS: usize = 60;
@@ -85,7 +85,7 @@ impl One {
         let mean = 0.5 * (self.s[0] + self.s[1]);
         let mut alpha = self.alpha;
         if alpha == 0.0 {
-            // As if S were its mean eigenvalue and r_N the push without friction.
+            // As if S were its mean eigenvalue and r_N the impulse without friction.
             let pull = (g[0] * g[0] + g[1] * g[1]).sqrt();
             alpha = (pull / (self.mu * push) - mean).max(0.0);
         }

@@ -18,7 +18,7 @@ const COMPONENT: usize = 3000;
 /// The largest number of blocks of W.
 const BLOCKS: usize = 2_000_000;
 
-/// A problem reduced to its contacts, and the way back.
+/// A problem reduced to its contacts, and the recovery of velocities.
 pub struct Reduced {
     pub local: LocalProblem,
     /// Contact frames with the columns n, t, t.
@@ -174,7 +174,7 @@ impl Component {
                 .entries(c as usize)
                 .filter(|e| of[e.node as usize].0 == k);
             let frame = &frames[c as usize];
-            let block = |e: stiction_contact::Entry| {
+            let block = |e: stiction_contact::StencilEntry| {
                 (of[e.node as usize].1 as usize, frame.tr_mul(&e.matrix()))
             };
             entries.map(block).collect()

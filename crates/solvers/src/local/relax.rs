@@ -20,7 +20,7 @@ const PATIENCE: usize = 60;
 pub struct Relaxation<'a> {
     problem: &'a LocalProblem,
     one: Vec<One>,
-    /// Blocks of W beside the diagonal, by columns of four numbers, so that a product is three
+    /// Off-diagonal blocks of W, by columns of four numbers, so that a product is three
     /// multiplications of lanes.
     blocks: Vec<[[f64; 4]; 3]>,
     columns: Vec<u32>,

@@ -4,7 +4,7 @@ use stiction_math::{Mat3, Vec3};
 
 /// The constants of a contact.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct AugmentedLaw {
     /// Unit normal.
     pub n: Vec3,
     /// Coefficient of friction μ [1].
@@ -15,7 +15,7 @@ pub struct Law {
     pub rho: f64,
 }
 
-/// What a contact does.
+/// State of a contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Open,
@@ -25,7 +25,7 @@ pub enum Mode {
 
 /// The answer of a contact to a velocity.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Answer {
+pub struct ContactResponse {
     pub mode: Mode,
     /// The impulse r⁺ [N·s].
     pub impulse: Vec3,
@@ -33,9 +33,9 @@ pub struct Answer {
     pub stiffness: Mat3,
 }
 
-impl Law {
+impl AugmentedLaw {
     /// The impulse after `r` [N·s] at the velocity `u` = B v + k [m/s]: see the module.
-    pub fn answer(&self, r: &Vec3, u: &Vec3) -> Answer {
+    pub fn answer(&self, r: &Vec3, u: &Vec3) -> ContactResponse {
         let (push, y) = self.trial(r, u);
         // Not a number is open, too: it must not spread.
         if push.is_nan() || push <= 0.0 {
@@ -47,8 +47,8 @@ impl Law {
         }
     }
 
-    /// The same if the contact did what `mode` says; the impulse may then leave the cone.
-    pub fn answer_as(&self, mode: Mode, r: &Vec3, u: &Vec3) -> Answer {
+    /// Response in the given mode; the impulse may then be outside the cone.
+    pub fn answer_as(&self, mode: Mode, r: &Vec3, u: &Vec3) -> ContactResponse {
         let Self { n, mu, rho, .. } = *self;
         let (push, y) = self.trial(r, u);
         let normal = n * n.transpose();
@@ -68,7 +68,7 @@ impl Law {
                 (n * push + d * limit, press + turn)
             }
         };
-        Answer {
+        ContactResponse {
             mode,
             impulse,
             stiffness,
@@ -93,8 +93,8 @@ impl Law {
 mod tests {
     use super::*;
 
-    fn law() -> Law {
-        Law {
+    fn law() -> AugmentedLaw {
+        AugmentedLaw {
             n: Vec3::new(1.0, 2.0, -2.0) / 3.0,
             mu: 0.7,
             compliance: 0.3,
@@ -131,7 +131,7 @@ mod tests {
         let law = law();
         let t = Vec3::new(2.0, -1.0, 0.0) / 5.0f64.sqrt();
         let keeps = [
-            // Lifts off; rests inside the cone; slides against the drag. Compliance gives way.
+            // Lifts off; rests inside the cone; slides against the drag. With compliance.
             (law.n * 0.4 + t, Vec3::zeros()),
             (-law.n * 0.3 * 1.5, law.n * 1.5 + t * 0.5),
             (-law.n * 0.3 * 1.5 - t * 0.2, law.n * 1.5 + t * 1.5 * 0.7),
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn without_friction_nothing_pulls_along_the_surface() {
-        let law = Law { mu: 0.0, ..law() };
+        let law = AugmentedLaw { mu: 0.0, ..law() };
         for u in [
             Vec3::zeros(),
             Vec3::new(0.3, 0.1, 0.0) - law.n,

@@ -7,24 +7,24 @@ use stiction_math::{BlockError, BlockMatrix, BlockPattern, Lu, LuSymbolic, Mat3,
 
 use super::Error;
 
-/// A + Bᵀ G B of one problem. The pattern has room for the contacts that were closed so far: most
+/// A + Bᵀ G B of one problem. The pattern includes the contacts that were closed so far: most
 /// of those that detection reports stay open, and would only make the factor larger.
-pub struct Matrix {
+pub struct NewtonMatrix {
     /// A alone.
     plain: BlockMatrix,
     /// A + Bᵀ G B.
     sum: BlockMatrix,
     lu: Lu,
-    /// Which contacts there is room for.
+    /// Contacts in the pattern.
     closed: Vec<bool>,
-    /// Where the blocks of each contact's clique go, row by row.
+    /// Positions of the blocks of each contact's clique, row by row.
     places: Vec<usize>,
     /// The first of `places` of each contact.
     start: Vec<usize>,
 }
 
-impl Matrix {
-    /// Room for the contacts marked in `closed`.
+impl NewtonMatrix {
+    /// Builds the pattern for the contacts marked in `closed`.
     pub fn new(problem: &FrictionProblem, closed: Vec<bool>) -> Result<Self, Error> {
         let set = &problem.contacts;
         let nodes = |c: usize| &set.nodes[set.start[c] as usize..set.start[c + 1] as usize];
@@ -61,9 +61,12 @@ impl Matrix {
         let acts = |g: &Mat3| *g != Mat3::zeros();
         if g.iter()
             .zip(&self.closed)
-            .any(|(g, &room)| acts(g) && !room)
+            .any(|(g, &listed)| acts(g) && !listed)
         {
-            let both = g.iter().zip(&self.closed).map(|(g, &room)| room || acts(g));
+            let both = g
+                .iter()
+                .zip(&self.closed)
+                .map(|(g, &listed)| listed || acts(g));
             *self = Self::new(problem, both.collect())?;
         }
         self.sum.values.copy_from_slice(&self.plain.values);
@@ -79,7 +82,7 @@ impl Matrix {
                 }
             }
         }
-        // A matrix without a factor is one more way for a step to fail.
+        // A matrix without a factor is a failed step like any other.
         Ok(self.lu.refactor(&self.sum).is_ok())
     }
 

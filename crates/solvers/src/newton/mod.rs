@@ -50,7 +50,7 @@ mod search;
 
 use stiction_contact::solver::{ContactSolver, Solution, SolverReport, Task};
 
-/// How far and how long to go.
+/// Stopping criteria.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Done when the certificate's `residual` and `linear` are below this [m/s].
@@ -75,18 +75,18 @@ pub use stiction_contact::solver::SolverError as Error;
 
 /// The solver. It keeps nothing between solves.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Newton {
+pub struct NewtonSolver {
     config: Config,
 }
 
-impl Newton {
+impl NewtonSolver {
     /// A solver with the given settings.
     pub fn new(config: Config) -> Self {
         Self { config }
     }
 }
 
-impl ContactSolver for Newton {
+impl ContactSolver for NewtonSolver {
     fn name(&self) -> &'static str {
         "newton"
     }

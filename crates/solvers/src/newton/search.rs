@@ -8,15 +8,15 @@ use stiction_math::{Cancel, LinearOperator, Mat3, Vec3, reduce};
 
 use super::{
     Config, Error,
-    law::{Law, Mode},
-    matrix::Matrix,
+    law::{AugmentedLaw, Mode},
+    matrix::NewtonMatrix,
 };
 
-/// A round that leaves more than this part of the last one's error is slow: ρ grows.
+/// A round that leaves more than this fraction of the last one's error is slow: ρ grows.
 const SLOW: f64 = 0.1;
-/// By how much.
+/// Growth factor of ρ.
 const GROWTH: f64 = 6.0;
-/// ρ falls by this factor where a round fails. Not the inverse of `GROWTH`, lest two values are
+/// ρ falls by this factor where a round fails. Not the inverse of `GROWTH`, so that two values are not
 /// tried in turns.
 const FALL: f64 = 0.25;
 /// The range of ρ, in inverses of the local Delassus scale: above it r − ρ u has no digits left of
@@ -24,13 +24,13 @@ const FALL: f64 = 0.25;
 const RANGE: (f64, f64) = (1e-3, 1e8);
 /// Newton steps in one round.
 const STEPS: usize = 20;
-/// A round is done when the imbalance is below this part of what it leaves of the law, ...
+/// A round is done when the momentum residual is below this fraction of its error in the law, ...
 const INNER: f64 = 0.1;
-/// ... or below this part of the tolerance.
+/// ... or below this fraction of the tolerance.
 const ENOUGH: f64 = 0.1;
-/// The shortest part of a step.
+/// The shortest fraction of a step.
 const SHORTEST: f64 = 1.0 / 64.0;
-/// A part α of a step must shorten the next one by the part α times this.
+/// A fraction α of a step must shorten the next one by the fraction α times this.
 const DECREASE: f64 = 0.25;
 
 /// See the module. The state and the settings have been checked.
@@ -79,7 +79,7 @@ struct Search<'a> {
     problem: &'a FrictionProblem,
     tolerance: f64,
     limit: usize,
-    matrix: Matrix,
+    matrix: NewtonMatrix,
     /// Inverses of the local Delassus scales [kg].
     scale: Vec<f64>,
     /// ρ in multiples of them [1].
@@ -102,7 +102,7 @@ struct Search<'a> {
     best: (f64, Vec<Vec3>, Vec<Vec3>),
 }
 
-/// What all contacts answer to velocities.
+/// Responses of all contacts to velocities.
 #[derive(Clone, Default)]
 struct Answers {
     mode: Vec<Mode>,
@@ -111,7 +111,7 @@ struct Answers {
     impulse: Vec<Vec3>,
     stiffness: Vec<Mat3>,
     /// A v − f − Bᵀ r⁺ [N·s].
-    imbalance: Vec<Vec3>,
+    momentum_residual: Vec<Vec3>,
 }
 
 impl<'a> Search<'a> {
@@ -149,7 +149,7 @@ impl<'a> Search<'a> {
         }
         let closed = r.iter().map(|r| *r != Vec3::zeros()).collect();
         Ok(Self {
-            matrix: Matrix::new(problem, closed)?,
+            matrix: NewtonMatrix::new(problem, closed)?,
             scale,
             multiple: config.stiffness,
             inverse,
@@ -183,12 +183,12 @@ impl<'a> Search<'a> {
             if !self.matrix.factor(self.problem, &self.now.stiffness)? {
                 return Ok(false);
             }
-            let mut way = self.now.imbalance.clone();
-            self.matrix.solve(&mut way);
-            let length = self.length(&way);
+            let mut direction = self.now.momentum_residual.clone();
+            self.matrix.solve(&mut direction);
+            let length = self.length(&direction);
             // The first step of a round is taken as it is: where it leads, contacts decide anew.
             let free = step == 0 && modes.is_some();
-            if !(length.is_finite() && self.shorten(&way, length, free)) {
+            if !(length.is_finite() && self.shorten(&direction, length, free)) {
                 return Ok(false);
             }
             let (residual, dynamics) = self.judge()?;
@@ -200,14 +200,14 @@ impl<'a> Search<'a> {
         Ok(false)
     }
 
-    /// Takes as much of the step −`way` as leads nearer.
-    fn shorten(&mut self, way: &[Vec3], length: f64, free: bool) -> bool {
+    /// Takes as much of the step −`direction` as reduces the error.
+    fn shorten(&mut self, direction: &[Vec3], length: f64, free: bool) -> bool {
         let mut part = 1.0;
         while part >= SHORTEST {
             let mut v = self.v.clone();
-            reduce::axpy(-part, way, &mut v);
+            reduce::axpy(-part, direction, &mut v);
             let answers = self.answers(&v, None);
-            let mut next = answers.imbalance.clone();
+            let mut next = answers.momentum_residual.clone();
             self.matrix.solve(&mut next);
             let next = self.length(&next);
             let nearer = next <= (1.0 - DECREASE * part) * length;
@@ -222,7 +222,7 @@ impl<'a> Search<'a> {
         false
     }
 
-    /// What contacts answer to `v`; what they would if they did what `modes` says.
+    /// Responses of contacts to `v`; with `modes`, those of the given modes.
     fn answers(&self, v: &[Vec3], modes: Option<&[Mode]>) -> Answers {
         let set = &self.problem.contacts;
         let count = set.len();
@@ -231,12 +231,12 @@ impl<'a> Search<'a> {
             u: Vec::with_capacity(count),
             impulse: Vec::with_capacity(count),
             stiffness: Vec::with_capacity(count),
-            imbalance: vec![Vec3::zeros(); v.len()],
+            momentum_residual: vec![Vec3::zeros(); v.len()],
         };
-        self.problem.a.apply(v, &mut all.imbalance);
-        reduce::axpy(-1.0, &self.f, &mut all.imbalance);
+        self.problem.a.apply(v, &mut all.momentum_residual);
+        reduce::axpy(-1.0, &self.f, &mut all.momentum_residual);
         for c in 0..set.len() {
-            let law = Law {
+            let law = AugmentedLaw {
                 n: set.normal[c],
                 mu: set.mu[c],
                 compliance: set.compliance[c],
@@ -251,14 +251,14 @@ impl<'a> Search<'a> {
             all.u.push(u);
             all.impulse.push(answer.impulse);
             all.stiffness.push(answer.stiffness);
-            set.add_transpose_of(c, &-answer.impulse, &mut all.imbalance);
+            set.add_transpose_of(c, &-answer.impulse, &mut all.momentum_residual);
         }
         all
     }
 
     /// `residual` and `linear` [m/s] as in the certificate, for what there is now, which is kept if it
     /// is the best so far. What has been computed for the step serves again; the certificate itself is
-    /// asked about answers that seem to be below the tolerance.
+    /// evaluated for answers that seem to be below the tolerance.
     fn judge(&mut self) -> Result<(f64, f64), Error> {
         let set = &self.problem.contacts;
         let now = &self.now;
@@ -267,7 +267,8 @@ impl<'a> Search<'a> {
             let u = now.u[c] + n * (set.compliance[c] * n.dot(r));
             coulomb_residual(&u, r, n, set.mu[c], self.scale[c])
         };
-        let missing = |j: usize| (self.inverse[j] * now.imbalance[j]).norm() * self.reach[j];
+        let missing =
+            |j: usize| (self.inverse[j] * now.momentum_residual[j]).norm() * self.reach[j];
         let worst = |n: usize, f: &(dyn Fn(usize) -> f64 + Sync)| {
             let max = reduce::max_ordered(n, f);
             if max.is_nan() {

@@ -1,27 +1,27 @@
 //! The columns of contacts, gathered from a contact set in the order of the plan.
 
 use rayon::prelude::*;
-use stiction_contact::{ContactSet, Entry};
+use stiction_contact::{ContactSet, StencilEntry};
 use stiction_math::{Mat3, Vec3};
 
 use super::{
     Metric,
-    kernel::Columns,
-    plan::{Group, Plan},
+    kernel::SweepColumns,
+    plan::{SweepGroup, SweepPlan},
 };
 
 /// Groups that are gathered before they are put together: enough for many threads, few enough to
 /// stay in a cache.
 const BATCH: usize = 64;
 
-impl Columns {
+impl SweepColumns {
     /// Appends the contacts of the plan's groups from `first` on, and their scales s to `scale`.
     /// Compliance is kept if `gives`.
     pub fn gather(
         &mut self,
         set: &ContactSet,
         w: Metric,
-        plan: &Plan,
+        plan: &SweepPlan,
         first: usize,
         gives: bool,
         scale: &mut Vec<f64>,
@@ -92,8 +92,8 @@ impl Columns {
         &mut self,
         set: &ContactSet,
         w: Metric,
-        plan: &Plan,
-        group: &Group,
+        plan: &SweepPlan,
+        group: &SweepGroup,
         gives: bool,
         scale: &mut Vec<f64>,
     ) {
@@ -156,7 +156,7 @@ impl Columns {
         s
     }
 
-    /// Beside a lever, if any contact of the set has more.
+    /// In addition to a lever, if any contact of the set has more.
     fn push_rest(&mut self, set: &ContactSet, block: Option<Mat3>) {
         if !set.blocks.is_empty() {
             self.general_block.push(block.unwrap_or_default());
@@ -178,7 +178,7 @@ impl Columns {
 }
 
 /// A bound on the largest eigenvalue of B_ce B_ceᵀ.
-fn square(e: &Entry) -> f64 {
+fn square(e: &StencilEntry) -> f64 {
     match e.block {
         None => e.weight * e.weight + e.lever.norm_squared(),
         // Close to the weight where the rest is the lever of a thin sheet.

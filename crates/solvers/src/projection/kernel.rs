@@ -20,16 +20,16 @@ use stiction_math::{Mat3, Vec3};
 
 #[cfg(target_arch = "x86_64")]
 use super::lanes::Wide;
-use super::{lanes::Four, local::solve_block, plan::Run};
+use super::{lanes::Four, local::solve_block, plan::ContactRun};
 
 /// The velocity of a node, padded to the width of a vector register.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C, align(32))]
 pub struct Node(pub [f64; 4]);
 
-/// What sweeps read: columns in the order of the plan.
+/// Input of sweeps: columns in the order of the plan.
 #[derive(Clone, Debug, Default)]
-pub struct Columns {
+pub struct SweepColumns {
     /// Nodes of all entries.
     pub index: Vec<u32>,
     /// Weights b of all entries.
@@ -108,10 +108,10 @@ impl SharedNodes {
     }
 }
 
-/// How many contacts ahead nodes are asked for: about as many updates as memory takes to answer.
+/// Number of contacts whose nodes are prefetched: about as many updates as one memory access takes.
 const AHEAD: usize = 32;
 
-/// What a sweep does beside solving.
+/// Additional task of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Watch {
     /// Nothing.
@@ -129,8 +129,8 @@ pub enum Watch {
 /// # Safety
 /// All of the run's entries name nodes of `nodes`, and no other thread uses those nodes now.
 pub unsafe fn sweep(
-    columns: &Columns,
-    run: &Run,
+    columns: &SweepColumns,
+    run: &ContactRun,
     nodes: SharedNodes,
     r: &mut [[f64; 3]],
     asleep: &mut [u8],
@@ -161,8 +161,8 @@ pub unsafe fn sweep(
 
 #[derive(Clone, Copy)]
 struct Task<'a> {
-    columns: &'a Columns,
-    run: &'a Run,
+    columns: &'a SweepColumns,
+    run: &'a ContactRun,
     nodes: SharedNodes,
     watch: bool,
     nap: Nap,
@@ -369,7 +369,7 @@ unsafe fn blocks(task: Task, r: &mut [[f64; 3]], asleep: &mut [u8]) -> f64 {
 /// # Safety
 /// The entries' nodes are those of a run, as in `sweep`.
 unsafe fn add_blocks(
-    columns: &Columns,
+    columns: &SweepColumns,
     entries: std::ops::Range<usize>,
     nodes: SharedNodes,
     change: &Vec3,
@@ -383,8 +383,8 @@ unsafe fn add_blocks(
 }
 
 fn general_entries<'a>(
-    columns: &'a Columns,
-    run: &Run,
+    columns: &'a SweepColumns,
+    run: &ContactRun,
     c: usize,
 ) -> (std::ops::Range<usize>, &'a [Vec3], &'a [Mat3]) {
     let start = &columns.general_start[run.general + c..];
@@ -403,7 +403,7 @@ fn general_entries<'a>(
 /// The entries' nodes are those of a run, as in `sweep`.
 #[inline(always)]
 unsafe fn general_velocity(
-    columns: &Columns,
+    columns: &SweepColumns,
     at: usize,
     entries: std::ops::Range<usize>,
     levers: &[Vec3],
@@ -427,7 +427,7 @@ unsafe fn general_velocity(
 /// The entries' nodes are those of a run, as in `sweep`.
 #[inline(always)]
 unsafe fn add_general(
-    columns: &Columns,
+    columns: &SweepColumns,
     entries: std::ops::Range<usize>,
     levers: &[Vec3],
     rest: &[Mat3],
@@ -449,7 +449,12 @@ unsafe fn add_general(
 ///
 /// # Safety
 /// As `sweep`.
-pub unsafe fn scatter(columns: &Columns, run: &Run, nodes: SharedNodes, r: &[[f64; 3]]) {
+pub unsafe fn scatter(
+    columns: &SweepColumns,
+    run: &ContactRun,
+    nodes: SharedNodes,
+    r: &[[f64; 3]],
+) {
     for (c, r) in r.iter().enumerate() {
         match run.nodes {
             Some(n) => {
@@ -512,8 +517,8 @@ fn smaller(a: f64, b: f64) -> f64 {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
-    use crate::projection::{Metric, plan::Plan};
-    use stiction_contact::generate::{Kind, random};
+    use crate::projection::{Metric, plan::SweepPlan};
+    use stiction_contact::generate::{RandomProblem, random};
 
     /// Machines without wide instructions must get the same bits.
     #[test]
@@ -521,13 +526,17 @@ mod tests {
         if !std::arch::is_x86_feature_detected!("avx2") {
             return;
         }
-        for kind in [Kind::Dense, Kind::Rigid, Kind::Compliant] {
+        for kind in [
+            RandomProblem::Dense,
+            RandomProblem::Rigid,
+            RandomProblem::Compliant,
+        ] {
             let problem = random(kind, 40, 3);
             let (set, w) = (&problem.contacts, &problem.mass);
-            let mut plan = Plan::default();
+            let mut plan = SweepPlan::default();
             plan.append(set, 0, w.len(), super::super::plan::kernel_size);
-            let (mut columns, mut scale) = (Columns::default(), Vec::new());
-            let gives = kind == Kind::Compliant;
+            let (mut columns, mut scale) = (SweepColumns::default(), Vec::new());
+            let gives = kind == RandomProblem::Compliant;
             columns.gather(set, Metric::Scalar(w), &plan, 0, gives, &mut scale);
             for watch in [false, true] {
                 let run = |wide: bool| {

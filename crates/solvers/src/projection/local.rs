@@ -44,7 +44,7 @@ pub fn solve_block(s: &Mat3, free: &Vec3, n: &Vec3, mu: f64) -> Vec3 {
         return n * (-along / normal);
     }
 
-    // Without tangential impulse the contact pushes, so a large α is inside the cone.
+    // Without tangential impulse the contact is closed, so a large α is inside the cone.
     let mut low = (0.0, outside(0.0));
     let mut high = (m.y, outside(m.y));
     for _ in 0..200 {

@@ -25,8 +25,8 @@ use stiction_contact::{ContactFault, ContactSet, ProblemError};
 use stiction_math::{Mat3, Vec3};
 
 pub use kernel::Nap;
-use kernel::{Columns, Node, SharedNodes, Watch};
-use plan::{Group, Plan};
+use kernel::{Node, SharedNodes, SweepColumns, Watch};
+use plan::{SweepGroup, SweepPlan};
 
 /// Blocks that one thread takes at least where blocks are independent.
 const MIN_LEN: usize = 4096;
@@ -60,15 +60,15 @@ impl Metric<'_> {
 /// Contacts in the solver's own order, and the velocities that they act on.
 #[derive(Clone, Debug, Default)]
 pub struct Projection {
-    plan: Plan,
-    columns: Columns,
+    plan: SweepPlan,
+    columns: SweepColumns,
     /// s of each contact [1/kg], in the order of the plan.
     scale: Vec<f64>,
     /// Scaled impulses r̄ = s (r + ξ n) [m/s], in the order of the plan.
     r: Vec<[f64; 3]>,
     asleep: Vec<u8>,
     nodes: Vec<Node>,
-    /// What cohesion does to each node, −W⁻¹ Bᵀ ξ n [m/s]; empty without cohesion.
+    /// Velocity of each node due to cohesion, −W⁻¹ Bᵀ ξ n [m/s]; empty without cohesion.
     pull: Vec<Vec3>,
     contacts: usize,
 }
@@ -96,7 +96,7 @@ impl Projection {
         self.append(set, w)
     }
 
-    /// Takes the contacts that were pushed to `set` since the last call; the others stay as they
+    /// Takes the contacts that were added to `set` since the last call; the others stay as they
     /// are, with their impulses. `w` must not have changed.
     pub fn append(&mut self, set: &ContactSet, w: Metric) -> Result<(), ProblemError> {
         // The kernels read and write nodes without a check, on the strength of this one.
@@ -136,7 +136,7 @@ impl Projection {
         Ok(())
     }
 
-    /// How many contacts there are.
+    /// Number of contacts.
     pub fn len(&self) -> usize {
         self.contacts
     }
@@ -152,8 +152,8 @@ impl Projection {
         &self.plan.order
     }
 
-    /// How many times all threads wait for one another in a sweep, and how many contacts are left
-    /// for one thread alone.
+    /// Number of synchronisations of all threads in a sweep, and number of contacts left for one
+    /// thread alone.
     pub fn stages(&self) -> (usize, usize) {
         let alone = self.plan.stages.iter().filter(|s| !s.parallel);
         let groups = alone.flat_map(|s| &self.plan.groups[s.groups.clone()]);
@@ -254,10 +254,10 @@ impl Projection {
 /// Calls `work` with every group and its parts of `r` and `asleep`: stages in sequence, groups of a
 /// parallel stage on as many threads as there are. Returns the largest result, at least zero.
 fn for_each_group(
-    plan: &Plan,
+    plan: &SweepPlan,
     mut r: &mut [[f64; 3]],
     mut asleep: &mut [u8],
-    work: &(impl Fn(&Group, &mut [[f64; 3]], &mut [u8]) -> f64 + Sync),
+    work: &(impl Fn(&SweepGroup, &mut [[f64; 3]], &mut [u8]) -> f64 + Sync),
 ) -> f64 {
     let mut largest: f64 = 0.0;
     for stage in &plan.stages {
@@ -273,11 +273,11 @@ fn for_each_group(
 
 /// Halves the groups until one is left: no list of slices is allocated.
 fn halve(
-    groups: &[Group],
+    groups: &[SweepGroup],
     parallel: bool,
     r: &mut [[f64; 3]],
     asleep: &mut [u8],
-    work: &(impl Fn(&Group, &mut [[f64; 3]], &mut [u8]) -> f64 + Sync),
+    work: &(impl Fn(&SweepGroup, &mut [[f64; 3]], &mut [u8]) -> f64 + Sync),
 ) -> f64 {
     let (left, right) = match groups {
         [] => return 0.0,

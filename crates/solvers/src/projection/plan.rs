@@ -1,7 +1,7 @@
 //! In which order, and which at the same time, contacts are visited.
 //!
 //! Contacts are sorted by their first node and cut into groups. In a stage every node belongs to
-//! the first group that asks for it; contacts that touch nodes of two groups wait for the next
+//! the first group that needs it; contacts that touch nodes of two groups wait for the next
 //! stage, where the cuts fall elsewhere. Groups of one stage share no node, so they may run at the
 //! same time, and the result does not depend on how many do. What is left after
 //! [`STAGES`] stages runs in sequence [daviet2020, Sect. 6.2.8].
@@ -26,8 +26,8 @@ const GROUPS: usize = 64;
 
 /// Contacts with stencils of one kind that lie next to one another in the columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
-    /// How many nodes each contact has; none for those with levers or more than four nodes.
+pub struct ContactRun {
+    /// Number of nodes of each contact; none for those with levers or more than four nodes.
     pub nodes: Option<u8>,
     /// Their place in the columns.
     pub contacts: Range<usize>,
@@ -39,24 +39,24 @@ pub struct Run {
 
 /// Runs that one thread does in sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
-    /// The runs, as a range of `Plan::runs`.
+pub struct SweepGroup {
+    /// The runs, as a range of `SweepPlan::runs`.
     pub runs: Range<usize>,
     /// Their contacts, as a range of the columns.
     pub contacts: Range<usize>,
 }
 
-impl Group {
+impl SweepGroup {
     /// The place of a run's contacts among the group's.
-    pub fn part(&self, run: &Run) -> Range<usize> {
+    pub fn part(&self, run: &ContactRun) -> Range<usize> {
         run.contacts.start - self.contacts.start..run.contacts.end - self.contacts.start
     }
 }
 
 /// Groups between two synchronisations.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stage {
-    /// The groups, as a range of `Plan::groups`.
+pub struct SweepStage {
+    /// The groups, as a range of `SweepPlan::groups`.
     pub groups: Range<usize>,
     /// Whether no two groups share a node.
     pub parallel: bool,
@@ -64,15 +64,15 @@ pub struct Stage {
 
 /// The order of all contacts.
 #[derive(Clone, Debug, Default)]
-pub struct Plan {
+pub struct SweepPlan {
     /// The contact of the set at each place of the columns.
     pub order: Vec<u32>,
     /// All runs.
-    pub runs: Vec<Run>,
+    pub runs: Vec<ContactRun>,
     /// All groups.
-    pub groups: Vec<Group>,
+    pub groups: Vec<SweepGroup>,
     /// All stages.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<SweepStage>,
     entries: usize,
     general: usize,
     /// The group, counted from one, that last claimed each node.
@@ -96,7 +96,7 @@ pub fn kernel_size(set: &ContactSet, c: usize) -> Option<u8> {
     ((1..=4).contains(&size) && plain).then_some(size as u8)
 }
 
-impl Plan {
+impl SweepPlan {
     /// Forgets all contacts and keeps the memory.
     pub fn clear(&mut self) {
         self.order.clear();
@@ -172,7 +172,7 @@ impl Plan {
     fn push_stage(&mut self, begin: usize, parallel: bool) {
         let groups = begin..self.groups.len();
         if !groups.is_empty() {
-            self.stages.push(Stage { groups, parallel });
+            self.stages.push(SweepStage { groups, parallel });
         }
     }
 
@@ -217,7 +217,7 @@ impl Plan {
                 .iter()
                 .map(|key| (set.start[key.2 as usize + 1] - set.start[key.2 as usize]) as usize)
                 .sum::<usize>();
-            self.runs.push(Run {
+            self.runs.push(ContactRun {
                 nodes,
                 contacts: begin..self.order.len(),
                 entries,
@@ -228,7 +228,7 @@ impl Plan {
                 self.general += same.len() + 1;
             }
         }
-        self.groups.push(Group {
+        self.groups.push(SweepGroup {
             runs: first_run..self.runs.len(),
             contacts: first_contact..self.order.len(),
         });
@@ -237,8 +237,8 @@ impl Plan {
     /// Heap memory in use [bytes].
     pub fn bytes(&self) -> usize {
         self.order.len() * size_of::<u32>()
-            + self.runs.len() * size_of::<Run>()
-            + self.groups.len() * size_of::<Group>()
+            + self.runs.len() * size_of::<ContactRun>()
+            + self.groups.len() * size_of::<SweepGroup>()
             + self.owner.len() * (size_of::<u32>() + size_of::<u64>())
     }
 }
@@ -266,7 +266,7 @@ mod tests {
         for n in [0, 1, 300, 5000, 40_000] {
             let set = band(n);
             let n_nodes = n + 20;
-            let mut plan = Plan::default();
+            let mut plan = SweepPlan::default();
             plan.append(&set, 0, n_nodes, kernel_size);
             let mut seen = plan.order.clone();
             seen.sort_unstable();

@@ -20,7 +20,7 @@ pub(super) struct Reduced {
     pub rho: Vec<f64>,
 }
 
-/// The reduced problem of the impulses r + ξ n that Coulomb's law is about, and the way back.
+/// The reduced problem of the impulses r + ξ n of Coulomb's law, and the recovery of velocities.
 pub(super) struct Delassus {
     /// The problem of the contacts.
     pub reduced: Reduced,
@@ -133,7 +133,7 @@ impl Delassus {
         let mut v = vec![Vec3::zeros(); n];
         let mut missing = vec![Vec3::zeros(); n];
         for _ in 0..2 {
-            problem.imbalance(&v, r, &mut missing);
+            problem.momentum_residual(&v, r, &mut missing);
             let mut step = Vector::zeros(3 * n);
             for (i, y) in missing.iter().enumerate() {
                 step.fixed_rows_mut::<3>(3 * i).copy_from(&-y);

@@ -1,4 +1,4 @@
-//! How far impulses are from a solution.
+//! Residuals of impulses.
 
 use stiction_math::{Vec3, nalgebra};
 

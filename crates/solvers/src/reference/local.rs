@@ -42,7 +42,7 @@ pub(super) fn solve_one(w: &Mat3, b: &Vec3, mu: f64, last: &Vec3) -> Vec3 {
     nearest.map_or(best.1, |(_, r)| r)
 }
 
-/// How far (u, r) is from Coulomb's law [m/s]: ‖r − P(r − ρ u)‖/ρ in the form of Alart and Curnier
+/// Residual of Coulomb's law at (u, r) [m/s]: ‖r − P(r − ρ u)‖/ρ in the form of Alart and Curnier
 /// [alart1991], which projects the normal part to r_N ≥ 0 and the tangential part to the disc that
 /// goes with it.
 pub(super) fn residual(u: &Vec3, r: &Vec3, mu: f64, rho: f64) -> f64 {

@@ -2,7 +2,7 @@
 //!
 //! The problem is reduced to its contacts, dense: u = W r + q with W = B A⁻¹ Bᵀ. Sweeps over the
 //! contacts solve each exactly by the cases of Coulomb's law while the others hold [bonnefon2011];
-//! between sweeps, Newton steps on all contacts together [alart1991] finish what sweeps would only
+//! between sweeps, Newton steps on all contacts together [alart1991] polish what sweeps would only
 //! approach; what resists both is approached through problems with compliant contacts or with less
 //! friction. Cost is cubic in nodes and contacts: for some hundreds of each.
 //!
@@ -25,10 +25,10 @@ use stiction_math::nalgebra;
 use delassus::Delassus;
 use search::Search;
 
-/// How long and how far to go.
+/// Stopping criteria.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// Done when the worst residual is below this part of the largest relative velocity without
+    /// Done when the worst residual is below this fraction of the largest relative velocity without
     /// contact (plus what rounding makes of the sums).
     pub tolerance: f64,
     /// Sweeps over all contacts and attempts of Newton's method before giving up.

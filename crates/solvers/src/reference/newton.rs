@@ -57,7 +57,7 @@ pub(super) fn descend(problem: &Reduced, r: &mut Vector, steps: usize, target: f
 }
 
 /// Takes full Newton steps from `r` whatever the residual does meanwhile, and leaves the best
-/// impulses in `r`. Of almost parallel contacts only one can be closed, and the way from one to
+/// impulses in `r`. Of almost parallel contacts only one can be closed, and the path from one to
 /// the other leads over states that are much worse than both. Returns how many steps it took.
 pub(super) fn leap(problem: &Reduced, r: &mut Vector, steps: usize, target: f64) -> usize {
     let mut x = r.clone();

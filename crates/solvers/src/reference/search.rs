@@ -1,4 +1,4 @@
-//! Sweeps, Newton steps and what to do when neither gets anywhere.
+//! Sweeps, Newton steps and a proximal method where both stall.
 
 use stiction_math::nalgebra;
 
@@ -19,7 +19,7 @@ const NEWTON: usize = 40;
 const TIES: [f64; 3] = [1e-2, 1e-1, 1.0];
 /// Steps from no friction to full friction.
 const ROUGHENING: usize = 20;
-/// Two sweeps whose changes differ by less than this part are a drift: of contacts with almost
+/// Two sweeps whose changes differ by less than this fraction are a drift: of contacts with almost
 /// parallel normals one hands its load to the other, by their angle in each sweep. It ends where the
 /// first one opens, so that is where the search goes on.
 const DRIFT: f64 = 1e-3;
@@ -36,7 +36,7 @@ pub(super) struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// What is good enough: the tolerance, and what rounding does to sums.
+    /// Target of the residual: the tolerance, and the rounding of sums.
     pub fn target(&self, problem: &Reduced) -> f64 {
         let (scale, rounding) = scale_and_rounding(problem, &self.best.1);
         self.config.tolerance * scale + rounding
@@ -143,7 +143,7 @@ impl Search<'_> {
         let mut rough = problem.clone();
         let target = self.target(problem);
         for step in 0..=ROUGHENING {
-            // Squared: the first little friction decides where things slide.
+            // Squared: the first little friction decides the direction of sliding.
             let part = (step as f64 / ROUGHENING as f64).powi(2);
             for (mu, own) in rough.mu.iter_mut().zip(&problem.mu) {
                 *mu = part * own;
@@ -164,13 +164,13 @@ impl Search<'_> {
     }
 }
 
-/// How many times `change` it is from `r` until the first closed contact opens; zero if none does.
+/// Multiple of `change` from `r` at which the first closed contact opens; zero if none does.
 fn until_open(r: &Vector, change: &Vector) -> f64 {
     let closing = (0..r.len()).step_by(3);
-    let ways = closing
+    let multiples = closing
         .filter(|&i| r[i] > 0.0 && change[i] < 0.0)
         .map(|i| -r[i] / change[i]);
-    let least = ways.fold(f64::INFINITY, f64::min);
+    let least = multiples.fold(f64::INFINITY, f64::min);
     if least.is_finite() { least } else { 0.0 }
 }
 

@@ -113,7 +113,7 @@ impl Browser {
         }
     }
 
-    /// What is on the screen.
+    /// Pixels of the screen.
     pub fn screenshot(&mut self) -> Pixels {
         let answer = self.call("Page.captureScreenshot", json!({ "format": "png" }));
         Pixels::decode(&base64(answer["data"].as_str().unwrap()))
@@ -142,7 +142,7 @@ impl Browser {
         }
     }
 
-    /// All that the page asked for.
+    /// All requests of the page.
     pub fn requests(&mut self) -> Vec<String> {
         while let Ok(message) = self.from.try_recv() {
             self.note(&message);

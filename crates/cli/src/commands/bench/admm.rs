@@ -1,4 +1,4 @@
-//! `stiction bench admm`: the method `admm` beside nested relaxation, on the papers' model scenes,
+//! `stiction bench admm`: the method `admm` compared with nested relaxation, on the papers' model scenes,
 //! and what its parts are worth.
 //!
 //! - Table 1 of [daviet2020]: contact solver time per step on five model scenes, both solvers from
@@ -22,7 +22,7 @@ use stiction_sim::{
     admm::{self, SolverChoice},
 };
 use stiction_solvers::{
-    admm::{Acceleration, Admm, Config, Local, Start, Tolerance, Weights},
+    admm::{Acceleration, Admm, AdmmWeights, Config, ProjectionKernel, Start, Tolerance},
     ica,
 };
 
@@ -33,7 +33,7 @@ struct Case {
     name: &'static str,
     scene: &'static str,
     overrides: &'static [&'static str],
-    /// Where both solvers start [s].
+    /// Time at which both solvers start [s].
     at: f64,
     /// [daviet2020, Table 1]: ms per step of splitting and of nested relaxation.
     paper: [f64; 2],
@@ -64,7 +64,7 @@ const CASES: [Case; 5] = [
     Case {
         name: "drag",
         scene: "drag",
-        overrides: &[],
+        overrides: &["body.cloth.shape.cells=[10, 10]"],
         at: 1.6,
         paper: [0.4, 8.2],
     },
@@ -98,7 +98,7 @@ const PAPER_TOLERANCE: f64 = 1e-5;
 
 /// All figures, as printed with `--json`.
 #[derive(Debug, Serialize)]
-pub struct Tables {
+pub struct AdmmTables {
     table1: Vec<Timed>,
     settings: Vec<PaperSettings>,
     table3: Ablation,
@@ -153,7 +153,7 @@ struct Ablation {
     sleep: f64,
     /// Projection time with full blocks over that in closed form, where contacts may sleep.
     blocks: f64,
-    /// The same without sleep: contact for contact.
+    /// Blocks without sleep: contact for contact.
     blocks_awake: f64,
 }
 
@@ -186,7 +186,7 @@ struct Frame {
 }
 
 /// Runs everything; `out` gets the two figures as tables and pictures.
-pub fn run(out: Option<&Path>) -> Result<Tables, Failure> {
+pub fn run(out: Option<&Path>) -> Result<AdmmTables, Failure> {
     let mut table1 = Vec::new();
     let mut settings = Vec::new();
     for case in &CASES {
@@ -208,7 +208,7 @@ pub fn run(out: Option<&Path>) -> Result<Tables, Failure> {
     if let Some(dir) = out {
         write(dir, &beta, &frames)?;
     }
-    Ok(Tables {
+    Ok(AdmmTables {
         table1,
         settings,
         table3,
@@ -362,14 +362,14 @@ fn ablation(problem: &FrictionProblem) -> Result<Ablation, Failure> {
         (
             "full blocks",
             Config {
-                local: Local::Blocks,
+                local: ProjectionKernel::Blocks,
                 ..ours.clone()
             },
         ),
         (
             "both",
             Config {
-                local: Local::Blocks,
+                local: ProjectionKernel::Blocks,
                 sleep: None,
                 ..ours.clone()
             },
@@ -451,7 +451,7 @@ fn sweep(problem: &FrictionProblem) -> Result<Vec<Beta>, Failure> {
     for beta in [1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 1000.0] {
         let count = |acceleration| {
             let config = Config {
-                weights: Weights::Mass { sigma: 0.001, beta },
+                weights: AdmmWeights::Mass { sigma: 0.001, beta },
                 max_iterations: 300,
                 acceleration,
                 ..Config::paper()
@@ -548,7 +548,7 @@ fn lengths(frames: &[Frame]) -> Plot {
     }
 }
 
-impl Tables {
+impl AdmmTables {
     /// As tables of text.
     pub fn print(&self) {
         println!(

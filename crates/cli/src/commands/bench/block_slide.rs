@@ -9,11 +9,11 @@ use stiction_scene::{LoadOptions, SceneSource};
 
 use super::Failure;
 
-/// Where and when Coulomb's law stops it [m, s].
+/// Position and time at which Coulomb's law stops it [m, s].
 const EXACT: (f64, f64) = (0.769, 15.38);
 /// It has stopped where it is slower than this [m/s].
 const STOPPED: f64 = 1e-4;
-/// How long it is watched [s]; the paper's limit.
+/// Duration of the run [s]; the paper's limit.
 const DURATION: f64 = 50.0;
 
 /// A scheme: its name, and what it sets in `[method]`.
@@ -47,11 +47,11 @@ const STEPS: [f64; 3] = [0.1, 0.05, 0.01];
 pub struct Row {
     scheme: &'static str,
     step: f64,
-    /// How far it went, and when it stopped; none if it did not.
+    /// Distance and time of the stop; none if it did not stop.
     stops: Option<(f64, f64)>,
-    /// How far it was in the end [m], and when [s].
+    /// Position [m] and time [s] at the end.
     end: (f64, f64),
-    /// Why the run ended early.
+    /// Error that ended the run early.
     failure: Option<String>,
     /// Distance over time, a point every 0.1 s.
     #[serde(skip)]
@@ -103,13 +103,13 @@ fn slide(scheme: &'static str, settings: &[&str], step: f64) -> Result<Row, Fail
             break;
         }
         let time = k as f64 * step;
-        let way = (sim.state().x[0] - start).norm();
-        row.end = (way, time);
+        let distance = (sim.state().x[0] - start).norm();
+        row.end = (distance, time);
         if k % every == 0 {
-            row.curve.push((time, way));
+            row.curve.push((time, distance));
         }
         if row.stops.is_none() && sim.state().v[0].norm() < STOPPED {
-            row.stops = Some((way, time));
+            row.stops = Some((distance, time));
         }
         // What has stopped stays; two seconds show it.
         if row.stops.is_some_and(|s| time > s.1 + 2.0) {
@@ -123,8 +123,8 @@ fn write(dir: &Path, rows: &[Row]) -> Result<(), Failure> {
     std::fs::create_dir_all(dir).map_err(Failure::run)?;
     let mut text = String::from("scheme,step,time,distance\n");
     for row in rows {
-        for (time, way) in &row.curve {
-            let _ = writeln!(text, "{},{},{time},{way}", row.scheme, row.step);
+        for (time, distance) in &row.curve {
+            let _ = writeln!(text, "{},{},{time},{distance}", row.scheme, row.step);
         }
     }
     std::fs::write(dir.join("block-slide.csv"), text).map_err(Failure::run)?;
@@ -162,16 +162,16 @@ fn write(dir: &Path, rows: &[Row]) -> Result<(), Failure> {
 pub fn print(rows: &[Row]) {
     println!("scheme       h [s]  stops at [m]        [s]  error [%]  end [m]   at [s]");
     for r in rows {
-        let (way, time, error) = match r.stops {
-            Some((way, time)) => (
-                format!("{way:.4}"),
+        let (distance, time, error) = match r.stops {
+            Some((distance, time)) => (
+                format!("{distance:.4}"),
                 format!("{time:.2}"),
-                format!("{:+.2}", 100.0 * (way / EXACT.0 - 1.0)),
+                format!("{:+.2}", 100.0 * (distance / EXACT.0 - 1.0)),
             ),
             None => ("never".to_owned(), "-".to_owned(), "-".to_owned()),
         };
         println!(
-            "{:<11}  {:<5}  {way:>12}  {time:>9}  {error:>9}  {:>7.4}  {:>7.2}  {}",
+            "{:<11}  {:<5}  {distance:>12}  {time:>9}  {error:>9}  {:>7.4}  {:>7.2}  {}",
             r.scheme,
             r.step,
             r.end.0,

@@ -8,12 +8,13 @@ use std::time::Instant;
 use serde::Serialize;
 use stiction_contact::ContactSet;
 use stiction_contact::detect::{
-    Body, Collider, DetectConfig, DetectError, Detector, Form, Law, Laws, Points, Step,
+    Collider, ColliderBody, ColliderForm, DetectConfig, DetectError, DetectStep, Detector, Laws,
+    PairLaw, Points,
 };
 use stiction_geometry::collide::ccd::CcdConfig;
 use stiction_geometry::collide::{
-    Candidate, Candidates, ContactKind, Surface, SurfaceError, SweptSurface, earliest_step,
-    proximity_within,
+    Candidate, Candidates, CollisionSurface, ProximityKind, SurfaceError, SweptSurface,
+    earliest_step, proximity_within,
 };
 use stiction_geometry::shapes::{Accordion, ShapeError};
 use stiction_math::{Quat, Vec3};
@@ -22,7 +23,7 @@ use super::{BenchArgs, Failure, show, thread_counts, with_threads};
 
 /// Height of the second sheet above the first [m].
 const GAP: f64 = 2e-3;
-/// How far the second sheet is pushed down [m].
+/// Downward displacement of the second sheet [m].
 const PUSH: f64 = 6e-3;
 /// Distance of contacts [m].
 const REACH: f64 = 5e-3;
@@ -51,7 +52,7 @@ struct Row {
     stages: Stages,
     vertex_face: usize,
     edge_edge: usize,
-    /// The safe fraction of the push.
+    /// The safe fraction of the displacement.
     fraction: f64,
     contacts: usize,
     /// Memory of the hierarchies [bytes].
@@ -63,7 +64,7 @@ struct Row {
 struct Stages {
     /// Hierarchies over the boxes that features sweep.
     build: f64,
-    /// The same for new positions.
+    /// Time of a refit to new positions.
     refit: f64,
     /// Pairs of features whose boxes overlap.
     candidates: f64,
@@ -87,7 +88,7 @@ struct Whole {
     bytes_per_triangle: f64,
 }
 
-/// Why the scene could not be searched.
+/// Reason for which the scene could not be searched.
 #[derive(Debug, thiserror::Error)]
 enum SceneError {
     #[error(transparent)]
@@ -313,7 +314,7 @@ impl Clock {
 fn row(cells: u32, runs: usize, threads: usize) -> Result<Row, SceneError> {
     let s = scene(cells)?;
     let any = |_: Candidate| true;
-    let surface = Surface::new(&s.triangles, &[])?;
+    let surface = CollisionSurface::new(&s.triangles, &[])?;
     let mut copies = vec![surface.clone(); runs];
     let fresh = || {
         let surface = copies.pop().unwrap_or_default();
@@ -331,7 +332,7 @@ fn row(cells: u32, runs: usize, threads: usize) -> Result<Row, SceneError> {
     let (vertex_face, edge_edge) = (candidates.vertex_face.len(), candidates.edge_edge.len());
     drop(candidates);
     swept.refit(&s.start, &s.start, REACH)?;
-    let none = |_: ContactKind, _: &[u32; 4]| Vec3::zeros();
+    let none = |_: ProximityKind, _: &[u32; 4]| Vec3::zeros();
     let (near, contacts) = best(runs, || {
         proximity_within(&swept, &s.start, REACH, any, none)
     })?;
@@ -374,7 +375,7 @@ fn whole(cells: u32) -> Result<Whole, SceneError> {
         id: u32::from(first > 0),
         material: 0,
         thickness: REACH / 1.5,
-        form: Form::Body(Body {
+        form: ColliderForm::Body(ColliderBody {
             triangles: s.triangles[..s.triangles.len() / 2].to_vec(),
             rods: Vec::new(),
             points: Points::nodes(first as u32..(first + half) as u32),
@@ -385,13 +386,13 @@ fn whole(cells: u32) -> Result<Whole, SceneError> {
         }),
     };
     let colliders = vec![sheet(0), sheet(half)];
-    let laws = Laws::uniform(Law::default());
+    let laws = Laws::uniform(PairLaw::default());
     let mut detector = Detector::new(colliders, laws, DetectConfig::default())?;
     let h = 0.01;
     let motion = s.start.iter().zip(&s.end);
     let v: Vec<Vec3> = motion.map(|(a, b)| (b - a) / h).collect();
     let fixed = vec![false; s.start.len()];
-    let step = Step {
+    let step = DetectStep {
         h,
         x: &s.start,
         rotations: &[],
@@ -399,6 +400,7 @@ fn whole(cells: u32) -> Result<Whole, SceneError> {
         fixed: &fixed,
         obstacles: &[],
         previous: &ContactSet::default(),
+        held: &[],
         start: &v,
     };
     let mut contacts = ContactSet::default();

@@ -17,9 +17,9 @@ const PAPER: [(usize, f64, f64, f64); 4] = [
     (127_058, 3.9e6, 14_832.0, 51.3),
 ];
 
-/// What is measured.
+/// Measured sizes.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct HairyBallPlan {
     /// Frames that are run but not measured: hair that has just been let go touches little.
     pub after: u64,
     /// Frames that are measured.
@@ -54,8 +54,8 @@ pub struct Row {
     memory_per_contact: Option<f64>,
     /// Core-seconds of a frame over contacts of a step [µs].
     microseconds_per_contact: Option<f64>,
-    /// Largest overlap [m], and as a part of the distance at which hairs touch, at 1 of which their
-    /// middle lines meet; steps that met the tolerance.
+    /// Largest overlap [m], and as a fraction of the distance at which hairs touch, at 1 of which their
+    /// centrelines meet; steps that met the tolerance.
     penetration: f64,
     overlap: f64,
     converged: u64,
@@ -63,7 +63,11 @@ pub struct Row {
 }
 
 /// A row per size, from the checkpoint in `from` if there is one.
-pub fn run(strands: &[usize], plan: Plan, from: Option<&Path>) -> Result<Vec<Row>, Failure> {
+pub fn run(
+    strands: &[usize],
+    plan: HairyBallPlan,
+    from: Option<&Path>,
+) -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     for &count in strands {
         reset_peak_memory();
@@ -83,7 +87,7 @@ pub fn run(strands: &[usize], plan: Plan, from: Option<&Path>) -> Result<Vec<Row
     Ok(rows)
 }
 
-fn measure(strands: usize, sim: &mut Simulation, plan: Plan) -> Result<Row, Failure> {
+fn measure(strands: usize, sim: &mut Simulation, plan: HairyBallPlan) -> Result<Row, Failure> {
     let steps_per_frame = (1.0 / 24.0 / sim.time_step()).round().max(1.0) as u64;
     for frame in 0..plan.after {
         let mut contacts = 0;

@@ -10,7 +10,10 @@ use std::time::Instant;
 use serde::Serialize;
 use stiction_contact::{
     Contact, ContactSet,
-    detect::{Body, Collider, DetectConfig, DetectError, Detector, Form, Law, Laws, Points, Step},
+    detect::{
+        Collider, ColliderBody, ColliderForm, DetectConfig, DetectError, DetectStep, Detector,
+        Laws, PairLaw, Points,
+    },
 };
 use stiction_geometry::{
     SplitMix,
@@ -41,9 +44,9 @@ pub struct Row {
     threads: usize,
     /// Million contact updates per second, all threads together.
     updates: f64,
-    /// The same with contacts that may sleep, those asleep counted.
+    /// With contacts that may sleep, those asleep counted.
     sleepy: f64,
-    /// The same with full 3×3 local blocks.
+    /// With full 3×3 local blocks.
     blocks: f64,
     /// Memory that the updates touch, and the triad a = b + s c [GB/s].
     touched: f64,
@@ -79,7 +82,9 @@ type Made = fn() -> Result<(ContactSet, usize), DetectError>;
 
 /// As a table of text.
 pub fn print(rows: &[Row]) {
-    println!("contact projection: million contact updates per second, beside a memory triad");
+    println!(
+        "contact projection: million contact updates per second, compared with a memory triad"
+    );
     println!(
         "{:<14} {:>9} {:>8} {:>7} {:>8} {:>8} {:>8} {:>9} {:>9} {:>8} {:>6}",
         "set",
@@ -231,7 +236,7 @@ fn wrinkled(n: u32) -> Result<(ContactSet, usize), DetectError> {
             id: layer,
             material: 0,
             thickness,
-            form: Form::Body(Body {
+            form: ColliderForm::Body(ColliderBody {
                 triangles: mesh.triangles,
                 rods: Vec::new(),
                 points: Points::nodes(blocks),
@@ -242,14 +247,14 @@ fn wrinkled(n: u32) -> Result<(ContactSet, usize), DetectError> {
             }),
         });
     }
-    let law = Law {
+    let law = PairLaw {
         mu: 0.3,
-        ..Law::default()
+        ..PairLaw::default()
     };
     let mut detector = Detector::new(colliders, Laws::uniform(law), DetectConfig::default())?;
     let (v, fixed) = (vec![Vec3::zeros(); x.len()], vec![false; x.len()]);
     let mut set = ContactSet::default();
-    let step = Step {
+    let step = DetectStep {
         h: 0.005,
         x: &x,
         rotations: &[],
@@ -258,6 +263,7 @@ fn wrinkled(n: u32) -> Result<(ContactSet, usize), DetectError> {
         fixed: &fixed,
         obstacles: &[],
         previous: &ContactSet::default(),
+        held: &[],
     };
     detector.detect(&step, &mut set)?;
     Ok((set, x.len()))

@@ -1,10 +1,10 @@
-//! `stiction bench recording`: what writing a run down costs, as a part of the run, on the scene
+//! `stiction bench recording`: cost of recording, as a fraction of the run, on the scene
 //! that `stiction run` runs without being told one.
 
 use std::{path::Path, time::Instant};
 
 use serde::Serialize;
-use stiction_record::{Format, RunFolder};
+use stiction_record::{FrameFormat, RunFolder};
 
 use super::Failure;
 use crate::commands::{
@@ -16,7 +16,7 @@ use crate::commands::{
 /// Runs of each kind, of which the one in the middle counts.
 const ROUNDS: usize = 3;
 
-/// One way of recording.
+/// One recording configuration.
 #[derive(Debug, Serialize)]
 pub struct Row {
     output: &'static str,
@@ -35,7 +35,7 @@ pub struct Row {
 /// Runs the default scene, with frames and without.
 pub fn run(folder: &Path) -> Result<Vec<Row>, Failure> {
     let kinds = [
-        ("vtu", vec![Format::Vtu], 0.10),
+        ("vtu", vec![FrameFormat::Vtu], 0.10),
         ("no frames", Vec::new(), 0.05),
     ];
     let mut rows = Vec::new();
@@ -52,7 +52,7 @@ pub fn run(folder: &Path) -> Result<Vec<Row>, Failure> {
 
 /// As a table of text.
 pub fn print(rows: &[Row]) {
-    println!("recording: scene `{DEFAULT_SCENE}`, as a part of the run");
+    println!("recording: scene `{DEFAULT_SCENE}`, as a fraction of the run");
     println!(
         "{:<10} {:>7} {:>9} {:>10} {:>7} {:>7}",
         "output", "frames", "run", "recording", "share", "limit"
@@ -73,7 +73,7 @@ pub fn print(rows: &[Row]) {
 fn measure(
     folder: &Path,
     output: &'static str,
-    formats: &[Format],
+    formats: &[FrameFormat],
     limit: f64,
 ) -> Result<Row, Failure> {
     let dir = folder.join("stiction-bench-recording");

@@ -7,7 +7,7 @@ use stiction_sim::Simulation;
 
 use super::{Failure, or_dash, simulation};
 
-/// Steps of each run: all of the plate's way.
+/// Steps of each run: all of the plate's path.
 const STEPS: usize = 20;
 /// The time step [s]; the paper's is 0.001 s.
 const STEP: &str = "time.step=0.05";
@@ -64,7 +64,7 @@ pub struct Row {
     memory_ratio: Option<f64>,
     /// Largest distance from the direct solver's end positions [m].
     apart: Option<f64>,
-    /// How many times less volume is lost than with κ_v = 1/atm by the same solver.
+    /// Factor by which less volume is lost than with κ_v = 1/atm by the same solver.
     kept: Option<f64>,
 }
 
@@ -79,7 +79,7 @@ pub struct ContactRow {
 }
 
 #[derive(Debug, Serialize)]
-pub struct Tables {
+pub struct SmoothTables {
     ball: Vec<Row>,
     contact: Vec<ContactRow>,
 }
@@ -91,7 +91,7 @@ pub struct Which {
 }
 
 impl Which {
-    /// All, or one ball or filling of them; the largest ball only if it is asked for: its
+    /// All, or one ball or filling of them; the largest ball only on request: its
     /// factorisation takes gigabytes.
     pub fn new(
         large: bool,
@@ -101,7 +101,7 @@ impl Which {
         let unknown = |option: &str, value: &str, known: &[&str]| {
             Failure::Input(miette::miette!(
                 help = format!("one of {}", known.join(", ")),
-                "--{option} {value}: there is none of that"
+                "--{option} {value}: there is no such value"
             ))
         };
         let sizes = match ball {
@@ -129,8 +129,8 @@ impl Which {
     }
 }
 
-/// The tables that are asked for.
-pub fn run(which: &Which) -> Result<Tables, Failure> {
+/// The requested tables.
+pub fn run(which: &Which) -> Result<SmoothTables, Failure> {
     let mut ball = Vec::new();
     eprintln!("{}", Row::HEAD);
     for size in &which.sizes {
@@ -179,7 +179,7 @@ pub fn run(which: &Which) -> Result<Tables, Failure> {
             });
         }
     }
-    Ok(Tables { ball, contact })
+    Ok(SmoothTables { ball, contact })
 }
 
 fn measure(
@@ -248,7 +248,7 @@ impl Row {
     }
 }
 
-impl Tables {
+impl SmoothTables {
     pub fn print(&self) {
         println!("{}", Row::HEAD);
         for r in &self.ball {

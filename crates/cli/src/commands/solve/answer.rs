@@ -7,7 +7,7 @@ use stiction_record::{RecordError, atomic, problems::write_exchange};
 
 use super::{
     Outcome,
-    case::{Answer, Case},
+    case::{CertifiedSolution, SolveCase},
 };
 
 /// Kinds of files for answers, by the end of their names.
@@ -48,9 +48,9 @@ struct Document<'a> {
 pub fn write(
     path: &Path,
     format: AnswerFormat,
-    case: &Case,
+    case: &SolveCase,
     outcome: &Outcome,
-    answer: &Answer,
+    answer: &CertifiedSolution,
 ) -> Result<(), RecordError> {
     let invalid = |reason: String| RecordError::Invalid {
         path: path.to_owned(),

@@ -5,7 +5,7 @@ use std::{cell::OnceCell, path::PathBuf};
 use miette::miette;
 use stiction_contact::{
     Certificate, CertifyConfig, LocalProblem, certify, eliminated_residual,
-    exchange::{Exchange, Form, Point},
+    exchange::{Exchange, Point, ProblemForm},
     file::{self, StoredProblem},
     solver::{ContactSolver, Solution, SolverReport, Target, TaskStart, solve_balanced},
 };
@@ -20,7 +20,7 @@ use crate::commands::Failure;
 const NOTABLE: f64 = 1e-9;
 
 /// A problem that was read.
-pub struct Case {
+pub struct SolveCase {
     pub path: PathBuf,
     pub warnings: Vec<String>,
     exchange: Option<Exchange>,
@@ -31,7 +31,7 @@ pub struct Case {
 }
 
 /// An answer with its certificate.
-pub struct Answer {
+pub struct CertifiedSolution {
     /// Velocities of the blocks [m/s]; empty where the problem was solved in its local form.
     pub v: Vec<Vec3>,
     /// Impulses [N·s], in the coordinates of the contacts' normals.
@@ -43,7 +43,7 @@ pub struct Answer {
     pub factorisations: usize,
 }
 
-impl Answer {
+impl CertifiedSolution {
     /// The worst of `residual`, `linear` and `eliminated` [m/s].
     pub fn error(&self) -> f64 {
         self.certificate.solution_error().max(self.eliminated)
@@ -51,14 +51,14 @@ impl Answer {
 }
 
 /// Impulses and velocities as a solver left them.
-pub struct Solved {
+pub struct SolverOutput {
     solution: Solution,
     report: SolverReport,
     /// Whether the impulses are in contact frames and the velocities are none.
     in_frames: bool,
 }
 
-impl Case {
+impl SolveCase {
     pub fn read(path: PathBuf) -> Result<Self, Failure> {
         let refused =
             |e: &dyn std::error::Error| Failure::Input(miette!("{}: {e}", path.display()));
@@ -80,10 +80,10 @@ impl Case {
                     ));
                 }
                 match &exchange.form {
-                    Form::Local(local) => {
+                    ProblemForm::Local(local) => {
                         case.local = Some(local.problem().map_err(|e| refused(&e))?.0);
                     }
-                    Form::Global(_) => {
+                    ProblemForm::Global(_) => {
                         let stored = exchange.to_stored().map_err(|e| refused(&e))?;
                         case.stored = OnceCell::from(stored);
                     }
@@ -123,7 +123,12 @@ impl Case {
 
     /// Solves to `target`, from the guess of the file if `warm`. What was reached at the limit is an
     /// answer, too.
-    pub fn solve(&self, entry: &SolverEntry, target: Target, warm: bool) -> Result<Solved, String> {
+    pub fn solve(
+        &self,
+        entry: &SolverEntry,
+        target: Target,
+        warm: bool,
+    ) -> Result<SolverOutput, String> {
         let Some(local) = self
             .local
             .as_ref()
@@ -150,7 +155,7 @@ impl Case {
                 return Ok(found);
             }
         }
-        Ok(Solved {
+        Ok(SolverOutput {
             solution: Solution::new(Vec::new(), r),
             report,
             in_frames: true,
@@ -162,7 +167,7 @@ impl Case {
         solver: &mut dyn ContactSolver,
         target: Target,
         warm: bool,
-    ) -> Result<Solved, String> {
+    ) -> Result<SolverOutput, String> {
         let stored = self.stored()?;
         let given = |x: &Option<Vec<Vec3>>| x.clone().filter(|_| warm).unwrap_or_default();
         let mut solution = Solution::new(given(&stored.v), given(&stored.r));
@@ -174,7 +179,7 @@ impl Case {
         let cancel = Cancel::NEVER;
         let report = solve_balanced(solver, &mut problem, &mut solution, start, target, cancel)
             .map_err(|e| e.to_string())?;
-        Ok(Solved {
+        Ok(SolverOutput {
             solution,
             report,
             in_frames: false,
@@ -189,8 +194,8 @@ impl Case {
     }
 
     /// The certificate of what a solver left.
-    pub fn judge(&self, solved: Solved) -> Result<Answer, Failure> {
-        let Solved {
+    pub fn judge(&self, solved: SolverOutput) -> Result<CertifiedSolution, Failure> {
+        let SolverOutput {
             solution: Solution { v, r, .. },
             report,
             in_frames,
@@ -212,7 +217,7 @@ impl Case {
                 (v, r, certificate, eliminated)
             }
         };
-        Ok(Answer {
+        Ok(CertifiedSolution {
             v,
             r,
             certificate,
@@ -224,7 +229,7 @@ impl Case {
 
     /// v, u and r in the coordinates of the file: contact frames with the normal first in files of
     /// others, the world in our own.
-    pub fn point(&self, answer: &Answer) -> Result<Point, String> {
+    pub fn point(&self, answer: &CertifiedSolution) -> Result<Point, String> {
         if let Some(local) = &self.local {
             let u = (0..local.len()).map(|c| local.velocity(c, &answer.r));
             return Ok(Point {
@@ -241,7 +246,7 @@ impl Case {
         let mut v = numbers(&answer.v);
         let (u, r) = match &self.exchange {
             Some(exchange) => {
-                if let Form::Global(global) = &exchange.form {
+                if let ProblemForm::Global(global) = &exchange.form {
                     v.truncate(global.m.rows);
                 }
                 (self.to_frames(&u), self.to_frames(&answer.r))
@@ -253,14 +258,14 @@ impl Case {
     }
 
     /// The problem with the answer as its solution, for an FCLIB file in the form of the original.
-    pub fn exchange(&self, answer: &Answer) -> Result<Exchange, String> {
+    pub fn exchange(&self, answer: &CertifiedSolution) -> Result<Exchange, String> {
         match &self.exchange {
             Some(exchange) => Ok(Exchange {
                 solution: Some(self.point(answer)?),
                 ..exchange.clone()
             }),
             None => {
-                let solution = Some(file::Solution {
+                let solution = Some(file::StoredSolution {
                     v: answer.v.clone(),
                     r: answer.r.clone(),
                 });
@@ -270,7 +275,7 @@ impl Case {
         }
     }
 
-    /// The coordinates of [`Case::point`], in a word.
+    /// The coordinates of [`SolveCase::point`], in a word.
     pub fn coordinates(&self) -> &'static str {
         match self.exchange {
             Some(_) => "contact",

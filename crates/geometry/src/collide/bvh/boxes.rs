@@ -1,4 +1,4 @@
-//! Boxes: one, one as registers hold it, and eight side by side; at rest and on their way.
+//! Boxes: one, one as registers hold it, and eight side by side; at rest and moving.
 
 use stiction_math::Vec3;
 use wide::f32x4;
@@ -12,29 +12,29 @@ use crate::Aabb;
 /// overlap still overlap after rounding: no pair is lost. Boxes whose gap is below the resolution
 /// of single precision, 6·10⁻⁸ of the coordinates, may be reported as well.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bound {
+pub struct Aabb32 {
     /// The corner with the smallest coordinates [m].
     pub min: [f32; 3],
     /// The corner with the largest coordinates [m].
     pub max: [f32; 3],
 }
 
-impl Bound {
+impl Aabb32 {
     /// The box that overlaps nothing.
-    pub const EMPTY: Bound = Bound {
+    pub const EMPTY: Aabb32 = Aabb32 {
         min: [f32::INFINITY; 3],
         max: [f32::NEG_INFINITY; 3],
     };
 
     /// Whether the boxes share a point.
-    pub fn overlaps(&self, other: &Bound) -> bool {
+    pub fn overlaps(&self, other: &Aabb32) -> bool {
         (0..3).all(|k| self.min[k] <= other.max[k] && other.min[k] <= self.max[k])
     }
 
     /// The smallest box around both; coordinates must be numbers.
     #[inline]
-    pub fn union(&self, other: &Bound) -> Bound {
-        Bound::from(&Padded::from(self).union(&Padded::from(other)))
+    pub fn union(&self, other: &Aabb32) -> Aabb32 {
+        Aabb32::from(&Padded::from(self).union(&Padded::from(other)))
     }
 
     /// Half the surface [m²]; zero for the empty box.
@@ -44,9 +44,9 @@ impl Bound {
     }
 }
 
-impl From<&Aabb> for Bound {
-    fn from(b: &Aabb) -> Bound {
-        Bound {
+impl From<&Aabb> for Aabb32 {
+    fn from(b: &Aabb) -> Aabb32 {
+        Aabb32 {
             min: std::array::from_fn(|k| b.min[k] as f32),
             max: std::array::from_fn(|k| b.max[k] as f32),
         }
@@ -57,16 +57,16 @@ impl From<&Aabb> for Bound {
 pub(crate) trait Hull: Copy + Send + Sync {
     /// Eight of them.
     type Eight: Row<One = Self>;
-    /// What overlaps nothing.
+    /// The box that overlaps nothing.
     const EMPTY: Self;
     /// The smallest one around both; coordinates must be numbers.
     fn union(&self, other: &Self) -> Self;
     /// All that it ever covers.
-    fn covers(&self) -> Bound;
-    /// What it covers as those see it who move with it.
-    fn own(&self) -> Bound;
-    /// That of a way from a place to somewhere between two corners, `reach` larger on all sides.
-    fn way(start: &Vec3, ends: [&Vec3; 2], reach: f64) -> Self;
+    fn covers(&self) -> Aabb32;
+    /// The covered region in the co-moving frame.
+    fn own(&self) -> Aabb32;
+    /// The box of a trajectory from a point to any point between two corners, `reach` larger on all sides.
+    fn path(start: &Vec3, ends: [&Vec3; 2], reach: f64) -> Self;
 }
 
 /// Eight of them side by side; lanes that are not used overlap nothing.
@@ -119,16 +119,16 @@ impl Hull for Padded {
         }
     }
 
-    fn covers(&self) -> Bound {
-        Bound::from(self)
+    fn covers(&self) -> Aabb32 {
+        Aabb32::from(self)
     }
 
-    fn own(&self) -> Bound {
-        Bound::from(self)
+    fn own(&self) -> Aabb32 {
+        Aabb32::from(self)
     }
 
     #[inline]
-    fn way(start: &Vec3, [low, high]: [&Vec3; 2], reach: f64) -> Padded {
+    fn path(start: &Vec3, [low, high]: [&Vec3; 2], reach: f64) -> Padded {
         let less = |k: usize| if start[k] < low[k] { start[k] } else { low[k] };
         let more = |k: usize| {
             if start[k] > high[k] {
@@ -141,9 +141,9 @@ impl Hull for Padded {
     }
 }
 
-impl From<&Bound> for Padded {
+impl From<&Aabb32> for Padded {
     #[inline]
-    fn from(b: &Bound) -> Padded {
+    fn from(b: &Aabb32) -> Padded {
         let ([x, y, z], [u, v, w]) = (b.min, b.max);
         Padded {
             min: [x, y, z, z],
@@ -152,11 +152,11 @@ impl From<&Bound> for Padded {
     }
 }
 
-impl From<&Padded> for Bound {
+impl From<&Padded> for Aabb32 {
     #[inline]
-    fn from(b: &Padded) -> Bound {
+    fn from(b: &Padded) -> Aabb32 {
         let ([x, y, z, _], [u, v, w, _]) = (b.min, b.max);
-        Bound {
+        Aabb32 {
             min: [x, y, z],
             max: [u, v, w],
         }
@@ -270,22 +270,22 @@ impl Row for Wide {
     }
 }
 
-/// A box on its way: where it is at the start and at the end of a step, and on straight lines between.
+/// A moving box: its positions at the start and at the end of a step, with straight lines between.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Moving {
+pub(crate) struct MovingBox {
     pub(crate) start: Padded,
     pub(crate) end: Padded,
 }
 
-impl Moving {
-    /// How far it moves, by its middle.
+impl MovingBox {
+    /// Displacement of its centre.
     #[inline]
     fn shift(&self) -> f32x4 {
         let twice = |b: &Padded| f32x4::from(b.min) + f32x4::from(b.max);
         (twice(&self.end) - twice(&self.start)) * f32x4::splat(0.5)
     }
 
-    /// The box around its way as those see it who move by `shift`.
+    /// The box around its trajectory in the frame that moves by `shift`.
     #[inline]
     fn seen(&self, shift: f32x4) -> Padded {
         let end = Padded {
@@ -296,43 +296,43 @@ impl Moving {
     }
 }
 
-impl Hull for Moving {
+impl Hull for MovingBox {
     type Eight = WideMoving;
 
-    const EMPTY: Moving = Moving {
+    const EMPTY: MovingBox = MovingBox {
         start: Padded::EMPTY,
         end: Padded::EMPTY,
     };
 
     #[inline]
-    fn union(&self, other: &Moving) -> Moving {
-        Moving {
+    fn union(&self, other: &MovingBox) -> MovingBox {
+        MovingBox {
             start: self.start.union(&other.start),
             end: self.end.union(&other.end),
         }
     }
 
-    fn covers(&self) -> Bound {
-        Bound::from(&self.start.union(&self.end))
+    fn covers(&self) -> Aabb32 {
+        Aabb32::from(&self.start.union(&self.end))
     }
 
-    fn own(&self) -> Bound {
-        Bound::from(&self.seen(self.shift()))
+    fn own(&self) -> Aabb32 {
+        Aabb32::from(&self.seen(self.shift()))
     }
 
     #[inline]
-    fn way(start: &Vec3, [low, high]: [&Vec3; 2], reach: f64) -> Moving {
+    fn path(start: &Vec3, [low, high]: [&Vec3; 2], reach: f64) -> MovingBox {
         let start = <[f64; 3]>::from(*start);
-        Moving {
+        MovingBox {
             start: grown(start, start, reach),
             end: grown((*low).into(), (*high).into(), reach),
         }
     }
 }
 
-/// Eight boxes on their ways, side by side.
+/// Eight moving boxes, side by side.
 ///
-/// Two such boxes are compared as one that moves with the other sees it: x(t) − s t of a straight way
+/// Two such boxes are compared in the frame that moves with one of them: x(t) − s t of a straight path
 /// lies between x(0) and x(1) − s. Things that move together, however far, are then no closer to one
 /// another than they are at rest.
 #[derive(Clone, Copy, Debug)]
@@ -349,7 +349,7 @@ pub(crate) struct Seen {
 }
 
 impl Row for WideMoving {
-    type One = Moving;
+    type One = MovingBox;
     type Query = Seen;
 
     const EMPTY: WideMoving = WideMoving {
@@ -358,7 +358,7 @@ impl Row for WideMoving {
     };
 
     #[inline]
-    fn of(boxes: &[Moving; WIDTH]) -> WideMoving {
+    fn of(boxes: &[MovingBox; WIDTH]) -> WideMoving {
         WideMoving {
             start: Wide::of(&boxes.map(|b| b.start)),
             end: Wide::of(&boxes.map(|b| b.end)),
@@ -366,29 +366,29 @@ impl Row for WideMoving {
     }
 
     #[inline]
-    fn lane(&self, k: usize) -> Moving {
-        Moving {
+    fn lane(&self, k: usize) -> MovingBox {
+        MovingBox {
             start: self.start.lane(k),
             end: self.end.lane(k),
         }
     }
 
     #[inline]
-    fn set(&mut self, k: usize, b: &Moving) {
+    fn set(&mut self, k: usize, b: &MovingBox) {
         self.start.set(k, &b.start);
         self.end.set(k, &b.end);
     }
 
     #[inline]
-    fn all(&self) -> Moving {
-        Moving {
+    fn all(&self) -> MovingBox {
+        MovingBox {
             start: self.start.all(),
             end: self.end.all(),
         }
     }
 
     #[inline]
-    fn query(b: &Moving) -> Seen {
+    fn query(b: &MovingBox) -> Seen {
         // What subtracting the shift rounds, here and in `mask`, of all coordinates that may touch.
         const ROUNDING: f32 = 4.0 * f32::EPSILON;
         let shift = b.shift();

@@ -3,16 +3,16 @@
 use rayon::prelude::*;
 
 use super::sort::{BITS, order};
-use super::{Bound, Bvh, BvhError, Leaves, Padded, Row, Tree, WIDTH, Wide};
+use super::{Aabb32, Bvh, BvhError, Leaves, Padded, Row, Tree, WIDTH, Wide};
 
 /// Nodes per parallel task: below this, starting a task costs more than the task.
 const GRAIN: usize = 512;
 
 impl Bvh {
     /// A hierarchy over the boxes; pairs name them by their index.
-    pub fn build(boxes: &[Bound]) -> Result<Bvh, BvhError> {
+    pub fn build(boxes: &[Aabb32]) -> Result<Bvh, BvhError> {
         check(boxes)?;
-        let around = boxes.iter().fold(Bound::EMPTY, |all, b| all.union(b));
+        let around = boxes.iter().fold(Aabb32::EMPTY, |all, b| all.union(b));
         let items = along_curve(boxes.len(), &around, |i| boxes[i])?;
         let leaves = leaves(&items, boxes);
         let tree = Tree::over(items, &leaves.as_slice());
@@ -20,7 +20,7 @@ impl Bvh {
     }
 
     /// Takes the boxes' new places and keeps the tree. On an error the tree is as before.
-    pub fn refit(&mut self, boxes: &[Bound]) -> Result<(), BvhError> {
+    pub fn refit(&mut self, boxes: &[Aabb32]) -> Result<(), BvhError> {
         if boxes.len() != self.len() {
             return Err(BvhError::CountChanged {
                 built: self.len(),
@@ -135,7 +135,7 @@ fn parts<R>(tree: &mut Tree<R>, count: usize) -> Vec<Part<'_, R>> {
 }
 
 /// The boxes in the order of the items.
-fn leaves(items: &[u32], boxes: &[Bound]) -> Vec<Wide> {
+fn leaves(items: &[u32], boxes: &[Aabb32]) -> Vec<Wide> {
     let groups = items.par_chunks(WIDTH).with_min_len(GRAIN);
     let of = |i: &u32| Padded::from(&boxes[*i as usize]);
     groups.map(|items| leaf(items, of)).collect()
@@ -160,8 +160,8 @@ fn node<R: Row>(children: &[R]) -> R {
     leaf(children, R::all)
 }
 
-fn check(boxes: &[Bound]) -> Result<(), BvhError> {
-    let nan = |b: &Bound| b.min.iter().chain(&b.max).any(|x| x.is_nan());
+fn check(boxes: &[Aabb32]) -> Result<(), BvhError> {
+    let nan = |b: &Aabb32| b.min.iter().chain(&b.max).any(|x| x.is_nan());
     match boxes.iter().position(nan) {
         Some(i) => Err(BvhError::NotANumber(i)),
         None => Ok(()),
@@ -173,8 +173,8 @@ fn check(boxes: &[Bound]) -> Result<(), BvhError> {
 /// their thickness.
 pub(crate) fn along_curve(
     count: usize,
-    range: &Bound,
-    of: impl Fn(usize) -> Bound + Sync,
+    range: &Aabb32,
+    of: impl Fn(usize) -> Aabb32 + Sync,
 ) -> Result<Vec<u32>, BvhError> {
     if count > u32::MAX as usize {
         return Err(BvhError::TooMany(count));

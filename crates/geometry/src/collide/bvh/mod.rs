@@ -6,7 +6,7 @@
 //! [`Bvh::degradation`] says that sorting again pays.
 //!
 //! A tree itself holds only the boxes around groups. Those of the items, seven eighths of all, come
-//! from whoever asks: from a list in a [`Bvh`], from the vertices in a surface. A refit of large
+//! from the caller: from a list in a [`Bvh`], from the vertices in a surface. A refit of large
 //! surfaces waits for memory alone, and to bound eight triangles again where a search meets them
 //! costs less than to have stored all of them before.
 //!
@@ -19,7 +19,7 @@ mod groups;
 mod pairs;
 mod sort;
 
-pub use boxes::Bound;
+pub use boxes::Aabb32;
 pub(crate) use boxes::{Hull, Padded, Row, Wide, WideMoving};
 pub(crate) use build::{along_curve, bound_together, leaf};
 pub(crate) use groups::{Groups, MIXED};
@@ -74,7 +74,7 @@ pub(crate) struct Tree<R> {
     cost_at_build: f64,
 }
 
-/// Why a hierarchy cannot be built or refitted.
+/// Reason for which a hierarchy cannot be built or refitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BvhError {
     /// Indices are 32-bit.

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Bound, Bvh, Groups, Leaves, MIXED, Padded, Row, Tree, WIDTH};
+use super::{Aabb32, Bvh, Groups, Leaves, MIXED, Padded, Row, Tree, WIDTH};
 
 /// Leaf groups per parallel task: enough for a task to be worth starting, few enough for its pairs
 /// to stay in the cache.
@@ -14,7 +14,7 @@ impl Bvh {
         self.pairs_apart(|_| MIXED, keep)
     }
 
-    /// The same for boxes in groups, within which the filter keeps no pairs: nodes of the tree that
+    /// Pairs of boxes in groups, within which the filter keeps no pairs: nodes of the tree that
     /// hold a single group are not searched for it. `u32::MAX` is no group.
     pub fn pairs_apart(
         &self,
@@ -47,7 +47,7 @@ impl Bvh {
     }
 
     /// Calls `found` for each box that overlaps `query`, in no particular order.
-    pub fn overlapping(&self, query: &Bound, mut found: impl FnMut(u32)) {
+    pub fn overlapping(&self, query: &Aabb32, mut found: impl FnMut(u32)) {
         let Tree { items, levels, .. } = &self.tree;
         let query = &Padded::from(query);
         let mut stack = Vec::with_capacity(64);
@@ -100,14 +100,14 @@ impl<'a, A: Leaves, T: Leaves<Row = A::Row>> Pairs<'a, A, T> {
         }
     }
 
-    /// The same without pairs within a group.
+    /// Leaves out pairs within a group.
     pub(crate) fn apart(mut self, asking: &'a Groups, tree: &'a Groups) -> Self {
         self.groups = Some((asking, tree));
         self
     }
 
     /// Asks `keep` what to make of the slots of each overlapping pair, and whether to keep it, and
-    /// hands what is kept, task by task, to `finish`: the answers by task, whose pairs and order do
+    /// hands the kept pairs, task by task, to `finish`: the answers by task, whose pairs and order do
     /// not depend on the number of threads. Only the pairs of one task per thread are in memory at
     /// a time.
     pub(crate) fn tasks<P: Send, R: Send>(

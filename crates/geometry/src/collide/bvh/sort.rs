@@ -87,7 +87,7 @@ fn sort(words: &mut [u64], other: &mut [u64], bits: u32) {
     }
 }
 
-/// Where each count begins if all are laid end to end.
+/// Exclusive prefix sums of the counts.
 fn starts(counts: &[usize]) -> Vec<usize> {
     let add = |sum: &mut usize, count: &usize| Some(std::mem::replace(sum, *sum + count));
     counts.iter().scan(0, add).collect()

@@ -36,7 +36,7 @@
 //!
 //! # Work
 //! A query does at most [`CcdConfig::rounds`] rounds. It stops earlier when the remaining gap
-//! is at most [`CcdConfig::leave`] of the initial one, and then answers the time reached so far.
+//! is at most [`CcdConfig::remaining`] of the initial one, and then answers the time reached so far.
 //! Positions that are not finite admit no proof, so that the answer is an impact at time 0.
 
 mod slab;
@@ -55,9 +55,9 @@ pub const ROUNDING: f64 = 96.0;
 pub struct CcdConfig {
     /// Minimum separation d [m], not negative: coming closer than this is an impact.
     pub d_min: f64,
-    /// A query stops when the gap beyond `d_min` has fallen to this part of its initial value.
+    /// A query stops when the gap beyond `d_min` has fallen to this fraction of its initial value.
     /// Smaller answers later, at the price of more rounds.
-    pub leave: f64,
+    pub remaining: f64,
     /// Largest number of rounds of one query. A query that needs more answers the time reached.
     pub rounds: u32,
 }
@@ -67,7 +67,7 @@ impl CcdConfig {
     pub fn new(d_min: f64) -> Self {
         CcdConfig {
             d_min,
-            leave: 0.01,
+            remaining: 0.01,
             rounds: 64,
         }
     }
@@ -140,7 +140,7 @@ fn query(pair: Pair, start: &[Vec3; 4], end: &[Vec3; 4], config: &CcdConfig) -> 
     advance(pair, start, end, config, rounding(largest), f64::INFINITY)
 }
 
-/// What to add to d so that rounding is covered, for coordinates up to `largest` [m].
+/// Addition to d that covers rounding, for coordinates up to `largest` [m].
 pub(crate) fn rounding(largest: f64) -> f64 {
     ROUNDING * 0.5 * f64::EPSILON * largest
 }

@@ -58,7 +58,7 @@ pub(crate) fn advance(
     }
     let path = Path::new(start, end);
     let mut enough = match first_gap {
-        Some(gap) => target + config.leave * (gap - target),
+        Some(gap) => target + config.remaining * (gap - target),
         None => f64::NEG_INFINITY,
     };
     let mut work = 0;
@@ -69,7 +69,7 @@ pub(crate) fn advance(
         let closest = closest(pair, &now);
         let mut slab = span.slab(&closest.separation, time, target);
         if !slab.holds && closest.separation.norm() > target {
-            // The distance says there is room, so the direction lost its digits to the size of
+            // The distance is positive, so the direction lost its digits to the size of
             // the features, which happens at distances below √u of it.
             let polished = span.slab(&polish(pair, &now, &closest), time, target);
             if polished.holds {
@@ -97,7 +97,7 @@ pub(crate) fn advance(
             };
         }
         if work == 1 && first_gap.is_none() {
-            enough = target + config.leave * (slab.gap - target);
+            enough = target + config.remaining * (slab.gap - target);
         }
         if work >= config.rounds || slab.until <= time {
             return stop(work);
@@ -140,7 +140,7 @@ pub(crate) fn stays_apart(
     proves(&closest(pair, start).separation) || proves(&closest(pair, &middle).separation)
 }
 
-/// What a direction proves from some time on.
+/// Bound on the gap along a direction from some time on.
 struct Slab {
     /// Whether the gap is at or above the target at that time: nothing is proven otherwise.
     holds: bool,
@@ -225,7 +225,7 @@ impl Span {
         (first, until)
     }
 
-    /// How far the least gap of a coordinate direction over the whole step is above the target, at
+    /// Excess of the least gap of a coordinate direction over the whole step above the target, at
     /// least zero.
     #[inline]
     fn axis_clearance(&self, target: f64) -> f64 {

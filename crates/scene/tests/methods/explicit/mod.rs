@@ -7,12 +7,12 @@ use std::borrow::Cow;
 use stiction_bodies::Model;
 use stiction_math::Vec3;
 use stiction_sim::{
-    Answer, Method, MethodConfig, MethodEntry, Persistent, SolveError, SolveReport, StepContext,
-    Unsupported,
+    Method, MethodConfig, MethodEntry, Persistent, SolveError, SolveReport, SolvedStep,
+    StepContext, Unsupported,
     capabilities::{Capabilities, Features},
     colliders::ContactRules,
-    keys::{Key, Preset},
-    needs::{Feature, needs},
+    keys::{Key, KeyDefault},
+    needs::{ModelFeature, needs},
 };
 
 const NAME: &str = "explicit";
@@ -23,7 +23,7 @@ pub const ENTRY: MethodEntry = MethodEntry {
     keys: &[Key::not_negative(
         "slowing",
         "1/s",
-        Preset::number(0.0),
+        KeyDefault::number(0.0),
         "c: rate at which velocities decay",
     )],
     configure: |keys| {
@@ -46,9 +46,9 @@ impl MethodConfig for Config {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities::new(Features::of(&[
-            Feature::Shells,
-            Feature::Solids,
-            Feature::Pins,
+            ModelFeature::Shells,
+            ModelFeature::Solids,
+            ModelFeature::Pins,
         ]))
     }
 
@@ -102,7 +102,7 @@ impl Method for Explicit {
     }
 }
 
-impl Answer for Explicit {
+impl SolvedStep for Explicit {
     /// M (v⁺ / (1 − h c) − v) + h ∇E(x + h v): the rule of the method itself.
     fn momentum_residual(
         &mut self,

@@ -1,13 +1,13 @@
 //! The keys of method `admm`.
 
 use stiction_solvers::admm::{
-    Acceleration, Local, Polish, Sleep, Start, Tolerance, Velocity, Weights,
+    Acceleration, AdmmWeights, Polish, ProjectionKernel, Sleep, Start, Tolerance, Velocity,
 };
 
 use crate::{
     admm::{Config, SolverChoice},
-    keys::{Key, Keys, Preset},
-    linearised::{Integrator, Linearisations},
+    keys::{Key, KeyDefault, Keys},
+    linearised::{ElasticSolver, Linearisations},
 };
 
 /// The default of `newton_tolerance` [m/s]: a micron per second.
@@ -27,13 +27,13 @@ pub(super) const KEYS: &[Key] = &[
         "newton_iterations",
         1,
         "converge",
-        Preset::count(2),
+        KeyDefault::count(2),
         "linearisations per step of integrator `\"newton\"`; `\"converge\"` goes on until the momentum residual (`certificate.dynamics`) is below `newton_tolerance`, 50 at most, with the linear problems solved to 1e-4 of it unless `residual` says otherwise",
     ),
     Key::positive(
         "newton_tolerance",
         "m/s",
-        Preset::Derived("1e-6"),
+        KeyDefault::Derived("1e-6"),
         "bound on the momentum residual with `newton_iterations = \"converge\"`",
     ),
     Key::word(
@@ -51,25 +51,25 @@ pub(super) const KEYS: &[Key] = &[
     Key::positive(
         "tolerance",
         "m",
-        Preset::Absent,
+        KeyDefault::Absent,
         "stop when nothing moves further in an iteration, as in the paper; `residual` then only counts if it is given, too. Without it, iterations that end with a change are those of splitting and of solver `\"ica\"`, below 2e-5 m/s",
     ),
     Key::count(
         "max_iterations",
         1,
-        Preset::count(500),
+        KeyDefault::count(500),
         "iterations per linearisation; the step goes on without convergence, and the certificate shows it",
     ),
     Key::count(
         "sweeps",
         1,
-        Preset::count(10),
+        KeyDefault::count(10),
         "sweeps over the contacts per iteration",
     ),
     Key::positive(
         "linear_tolerance",
         "1",
-        Preset::number(1e-4),
+        KeyDefault::number(1e-4),
         "relative residual of linear solves across attachments and roots, in every iteration",
     ),
     Key::word(
@@ -87,19 +87,19 @@ pub(super) const KEYS: &[Key] = &[
     Key::positive(
         "sigma",
         "1",
-        Preset::number(1e-3),
+        KeyDefault::number(1e-3),
         "weight of the splitting: fraction of the stiffness",
     ),
     Key::positive(
         "beta",
         "1",
-        Preset::number(25.0),
+        KeyDefault::number(25.0),
         "weight of the splitting: multiple of the mass",
     ),
     Key::count(
         "sleep",
         0,
-        Preset::count(10),
+        KeyDefault::count(10),
         "number of sweeps for which contacts that hardly change are skipped; 0 for never",
     ),
     Key::word(
@@ -111,8 +111,8 @@ pub(super) const KEYS: &[Key] = &[
     Key::positive(
         "residual",
         "m/s",
-        Preset::Derived("1e-9; none with `tolerance`"),
-        "solve friction until the certificate's `residual` and `linear` are below this in every step, whatever the step's length: splitting, then Newton's method. Its factorisations count as iterations",
+        KeyDefault::Derived("1e-9; none with `tolerance`"),
+        "solve friction until the certificate's `residual`, `linear` and `eliminated` are below this in every step, whatever the step's length: splitting, then Newton's method, whose factorisations count as iterations. A step that does not get there counts as unconverged",
     ),
     Key::flag(
         "safe",
@@ -125,10 +125,10 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
     let mut config = Config::default();
     let integrators = [
         ("newton", config.integrator),
-        ("splitting", Integrator::Splitting),
+        ("splitting", ElasticSolver::Splitting),
     ];
     keys.set_choice("integrator", &integrators, &mut config.integrator);
-    if config.integrator != Integrator::Splitting {
+    if config.integrator != ElasticSolver::Splitting {
         let linearisations = match keys.count_or("newton_iterations") {
             Some(Some(count)) => Some(Linearisations::Fixed(count as usize)),
             Some(None) => Some(Linearisations::Converge {
@@ -148,10 +148,10 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
             );
         }
         if let Some(linearisations) = linearisations {
-            config.integrator = Integrator::Newton(linearisations);
+            config.integrator = ElasticSolver::Newton(linearisations);
         }
     } else if keys.has("newton_iterations") {
-        let message = "`newton_iterations` means nothing to the splitting integrator";
+        let message = "`newton_iterations` has no meaning with the splitting integrator";
         let help = "remove it, or set `integrator = \"newton\"`";
         keys.refuse("newton_iterations", message, Some(help));
     }
@@ -162,7 +162,10 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
     keys.set_choice("solver", &solvers, &mut config.by);
 
     let solver = &mut config.solver;
-    let locals = [("isotropic", Local::Isotropic), ("blocks", Local::Blocks)];
+    let locals = [
+        ("isotropic", ProjectionKernel::Isotropic),
+        ("blocks", ProjectionKernel::Blocks),
+    ];
     keys.set_choice("local", &locals, &mut solver.local);
     let tolerance = keys.number("tolerance").map(Tolerance::Displacement);
     solver.tolerance = tolerance.unwrap_or(solver.tolerance);
@@ -179,7 +182,7 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
         ("balanced", Velocity::Balanced),
     ];
     keys.set_choice("velocity", &velocities, &mut solver.velocity);
-    if let Weights::Mass { sigma, beta } = &mut solver.weights {
+    if let AdmmWeights::Mass { sigma, beta } = &mut solver.weights {
         keys.set_number("sigma", sigma);
         keys.set_number("beta", beta);
     }
@@ -192,7 +195,8 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
     let momentum = Acceleration::Momentum { restart: 0.999 };
     let accelerations = [("none", None), ("momentum", Some(momentum))];
     keys.set_choice("acceleration", &accelerations, &mut solver.acceleration);
-    let linear = config.by == SolverChoice::Splitting && config.integrator != Integrator::Splitting;
+    let linear =
+        config.by == SolverChoice::Splitting && config.integrator != ElasticSolver::Splitting;
     if keys.has("residual") && !linear {
         let message = "`residual` of [method] needs the linear problems of \"newton\" and their \
                        solver \"admm\"";
@@ -200,7 +204,7 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
         keys.refuse("residual", message, Some(help));
     } else if let Some(residual) = keys.number("residual") {
         solver.polish = Some(Polish::to(residual));
-    } else if let (Integrator::Newton(Linearisations::Converge { tolerance, .. }), true) =
+    } else if let (ElasticSolver::Newton(Linearisations::Converge { tolerance, .. }), true) =
         (config.integrator, linear)
     {
         // What the linear problems leave counts by masses there, which stiff elements make much larger.

@@ -6,10 +6,10 @@ use crate::{
     admm::{Config, admm},
     capabilities::{Capabilities, Features, Restriction},
     colliders::ContactRules,
-    keys::Value,
-    linearised::Integrator,
+    keys::KeyValue,
+    linearised::ElasticSolver,
     method::Method,
-    needs::Feature,
+    needs::ModelFeature,
     registry::{Accuracy, FrictionModel, MethodConfig, MethodEntry, Validation},
 };
 
@@ -29,17 +29,17 @@ pub const ENTRY: MethodEntry = MethodEntry {
 };
 
 /// Settings that reach an accuracy.
-fn accurate(accuracy: &Accuracy) -> Vec<(&'static str, Value)> {
+fn accurate(accuracy: &Accuracy) -> Vec<(&'static str, KeyValue)> {
     match accuracy.residual {
         None => vec![
-            ("tolerance", Value::Number(accuracy.tolerance)),
-            ("max_iterations", Value::Count(3000)),
+            ("tolerance", KeyValue::Number(accuracy.tolerance)),
+            ("max_iterations", KeyValue::Count(3000)),
         ],
         // Splitting converges slowly in the last digits: Newton's method takes over early.
         Some(residual) => vec![
-            ("tolerance", Value::Number(1e-6)),
-            ("max_iterations", Value::Count(20)),
-            ("residual", Value::Number(residual)),
+            ("tolerance", KeyValue::Number(1e-6)),
+            ("max_iterations", KeyValue::Count(20)),
+            ("residual", KeyValue::Number(residual)),
         ],
     }
 }
@@ -49,9 +49,9 @@ const SPLITTING: Restriction = Restriction {
     setting: "integrator = \"splitting\"",
     instead: "integrator = \"newton\"",
     lacks: Features::of(&[
-        Feature::DynamicTwist,
-        Feature::AffineFrames,
-        Feature::OpenKinds,
+        ModelFeature::DynamicTwist,
+        ModelFeature::AffineFrames,
+        ModelFeature::OpenKinds,
     ]),
 };
 
@@ -63,11 +63,11 @@ impl MethodConfig for Config {
     fn capabilities(&self) -> Capabilities {
         // Enclosed volumes would make the Hessian of the potential dense.
         let mut capabilities = Capabilities::new(Features::all_but(&[
-            Feature::Volumes,
-            Feature::PerStep,
-            Feature::PerStepContact,
+            ModelFeature::Volumes,
+            ModelFeature::PerStep,
+            ModelFeature::PerStepContact,
         ]));
-        if self.integrator == Integrator::Splitting {
+        if self.integrator == ElasticSolver::Splitting {
             capabilities.restrictions.push(SPLITTING);
         }
         capabilities.separates_surfaces = true;

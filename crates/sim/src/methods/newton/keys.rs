@@ -1,33 +1,33 @@
 //! The keys of method `newton`.
 
 use crate::{
-    keys::{Key, Keys, Preset},
-    newton::{Config, Stop},
+    keys::{Key, KeyDefault, Keys},
+    newton::{Config, NewtonStop},
 };
 
 pub(super) const KEYS: &[Key] = &[
     Key::positive(
         "tolerance",
         "m/s",
-        Preset::number(1e-8),
+        KeyDefault::number(1e-8),
         "stop when no velocity changes by more",
     ),
     Key::count(
         "max_iterations",
         1,
-        Preset::count(50),
+        KeyDefault::count(50),
         "fail if that takes more iterations",
     ),
     Key::count(
         "iterations",
         1,
-        Preset::Absent,
+        KeyDefault::Absent,
         "a fixed number of iterations, in place of the two",
     ),
     Key::positive(
         "linear_tolerance",
         "1",
-        Preset::number(1e-12),
+        KeyDefault::number(1e-12),
         "relative residual of linear solves across attachments",
     ),
 ];
@@ -45,9 +45,9 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
             }
         }
         if let Some(count) = keys.count("iterations") {
-            config.stop = Stop::Fixed(count as usize);
+            config.stop = NewtonStop::Fixed(count as usize);
         }
-    } else if let Stop::Tolerance { tolerance, max } = &mut config.stop {
+    } else if let NewtonStop::Tolerance { tolerance, max } = &mut config.stop {
         keys.set_number("tolerance", tolerance);
         keys.set_count("max_iterations", max);
     }

@@ -6,7 +6,7 @@ use crate::{
     capabilities::{Capabilities, Features},
     colliders::ContactRules,
     method::Method,
-    needs::Feature,
+    needs::ModelFeature,
     newton::{Config, Newton},
     registry::{MethodConfig, MethodEntry},
 };
@@ -31,13 +31,13 @@ impl MethodConfig for Config {
     fn capabilities(&self) -> Capabilities {
         // Enclosed volumes would make the Hessian of the potential dense.
         Capabilities::new(Features::all_but(&[
-            Feature::Volumes,
-            Feature::Contact,
-            Feature::ParticleContact,
-            Feature::Cohesion,
-            Feature::Compliance,
-            Feature::PerStep,
-            Feature::PerStepContact,
+            ModelFeature::Volumes,
+            ModelFeature::Contact,
+            ModelFeature::ParticleContact,
+            ModelFeature::Cohesion,
+            ModelFeature::Compliance,
+            ModelFeature::PerStep,
+            ModelFeature::PerStepContact,
         ]))
     }
 

@@ -4,7 +4,7 @@ use stiction_contact::smooth::{FrictionTime, Penalty};
 
 use crate::{
     integrators::Integrator,
-    keys::{Key, Keys, Preset},
+    keys::{Key, KeyDefault, Keys},
     smooth::{Config, Solver, VolumeJacobian},
 };
 
@@ -29,7 +29,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::count(
         "startup",
         0,
-        Preset::count(0),
+        KeyDefault::count(0),
         "number of first steps that are taken as two halves of backward Euler each, which damp the oscillations of an irregular start: for `\"trapezoidal\"`, which does not damp them",
     ),
     Key::word(
@@ -47,43 +47,43 @@ pub(super) const KEYS: &[Key] = &[
     Key::positive(
         "tolerance",
         "m/s",
-        Preset::Derived("1e-8, at most `epsilon`/1000"),
+        KeyDefault::Derived("1e-8, at most `epsilon`/1000"),
         "stop when a full step changes no velocity by more and the momentum residual is no larger, or cannot be lowered",
     ),
     Key::count(
         "max_iterations",
         1,
-        Preset::count(50),
+        KeyDefault::count(50),
         "Newton iterations, and a tenth more close to the root; a step that needs more is taken in substeps",
     ),
     Key::count(
         "max_linear_iterations",
         1,
-        Preset::count(1000),
+        KeyDefault::count(1000),
         "BiCGSTAB iterations per direction",
     ),
     Key::positive(
         "sigma",
         "1",
-        Preset::number(0.01),
+        KeyDefault::number(0.01),
         "largest relative residual of a direction [larionov, Alg. 2]; below 1",
     ),
     Key::positive(
         "epsilon",
         "m/s",
-        Preset::number(EPSILON),
+        KeyDefault::number(EPSILON),
         "ε: friction is smoothed below this speed",
     ),
     Key::positive(
         "delta",
         "m",
-        Preset::Derived("`contact.thickness`"),
+        KeyDefault::Derived("`contact.thickness`"),
         "δ: contact forces begin at this distance",
     ),
     Key::positive(
         "kappa",
         "N/m",
-        Preset::Derived(
+        KeyDefault::Derived(
             "1000 m (1/`time.step`² + 4 g/δ), m the mean mass of a contact point; a tenth of that for a barrier; adapted in every step by `\"trapezoidal-ipc\"`",
         ),
         "contact stiffness at the start; raised where bodies would overlap",
@@ -103,25 +103,25 @@ pub(super) const KEYS: &[Key] = &[
     Key::count(
         "lagged_iterations",
         1,
-        Preset::Derived("1"),
+        KeyDefault::Derived("1"),
         "solves per step with lagged friction",
     ),
     Key::positive(
         "stribeck_speed",
         "m/s",
-        Preset::Derived("10 `epsilon`"),
+        KeyDefault::Derived("10 `epsilon`"),
         "v_s: speed at which friction `static` has become `kinetic` [larionov, Eq. 8]",
     ),
     Key::not_negative(
         "viscous",
         "N·s/m",
-        Preset::number(0.0),
+        KeyDefault::number(0.0),
         "μ_v: viscous friction of each contact",
     ),
     Key::not_negative(
         "rounding",
         "m",
-        Preset::number(0.0),
+        KeyDefault::number(0.0),
         "radius to which edges of obstacles are rounded",
     ),
 ];

@@ -5,9 +5,9 @@ mod keys;
 use crate::{
     capabilities::{Capabilities, Features},
     colliders::ContactRules,
-    keys::Value,
+    keys::KeyValue,
     method::Method,
-    needs::Feature,
+    needs::ModelFeature,
     registry::{FrictionModel, MethodConfig, MethodEntry, Validation},
     smooth::{Config, Smooth},
 };
@@ -25,7 +25,7 @@ pub const ENTRY: MethodEntry = MethodEntry {
         friction: FrictionModel::Smoothed {
             epsilon: keys::EPSILON,
         },
-        settings: |accuracy| vec![("kappa", Value::Number(accuracy.stiffness))],
+        settings: |accuracy| vec![("kappa", KeyValue::Number(accuracy.stiffness))],
     }),
 };
 
@@ -38,16 +38,16 @@ impl MethodConfig for Config {
         // Stages would need changing gravity and gusts at their own times; contact forces act on
         // surfaces, which particles do not have.
         Capabilities::new(Features::all_but(&[
-            Feature::Rods,
-            Feature::DynamicTwist,
-            Feature::ChangingGravity,
-            Feature::MovingAttachments,
-            Feature::Loads,
-            Feature::Gusts,
-            Feature::ParticleContact,
-            Feature::Cohesion,
-            Feature::Compliance,
-            Feature::PerStepContact,
+            ModelFeature::Rods,
+            ModelFeature::DynamicTwist,
+            ModelFeature::ChangingGravity,
+            ModelFeature::MovingAttachments,
+            ModelFeature::Loads,
+            ModelFeature::Gusts,
+            ModelFeature::ParticleContact,
+            ModelFeature::Cohesion,
+            ModelFeature::Compliance,
+            ModelFeature::PerStepContact,
         ]))
     }
 

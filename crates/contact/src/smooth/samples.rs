@@ -1,21 +1,21 @@
-//! What the contacts of a state look like to those who judge them.
+//! Contacts of a state, for the certificate and for reports.
 
 use stiction_math::{Vec3, Vector};
 
 use super::config::SmoothError;
 use super::contacts::{Pair, SmoothContacts};
-use super::place::{Frozen, Place};
+use super::place::{ContactKinematics, Frozen};
 use super::world::{Follow, FrameOf};
-use crate::{Contact, ContactKey, ContactSet, Entry};
+use crate::{Contact, ContactKey, ContactSet, StencilEntry};
 
 /// One contact with a force.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Touching {
+pub struct ContactSample {
     /// The colliders of the vertex and of the surface, by their numbers.
     pub pair: [u32; 2],
     /// The vertex and the place of the surface's collider in the list.
     pub key: ContactKey,
-    /// Where the vertex is [m].
+    /// Position of the vertex [m].
     pub point: Vec3,
     /// Unit normal from the surface to the vertex.
     pub normal: Vec3,
@@ -37,23 +37,23 @@ pub struct Touching {
     /// For a deforming surface these are the weights of the affine field of its vertices, without
     /// the turning of its normals, which no weights can express; it changes the velocity by
     /// (gap × the rate of the normal).
-    pub entries: Vec<Entry>,
+    pub entries: Vec<StencilEntry>,
 }
 
 impl SmoothContacts {
     /// All contacts that have a force at `at`, in the order of vertices. With lagged friction, the
     /// friction of each is that of the directions and normal forces that were kept.
-    pub fn touching(&self, at: &Place) -> Result<Vec<Touching>, SmoothError> {
+    pub fn touching(&self, at: &ContactKinematics) -> Result<Vec<ContactSample>, SmoothError> {
         self.check(at)?;
         let mut list = Vec::new();
         self.gather(
             |pair, out| out.extend(self.touching_pair(pair, at)),
-            |t: Touching| list.push(t),
+            |t: ContactSample| list.push(t),
         );
         Ok(list)
     }
 
-    fn touching_pair(&self, pair: &Pair, at: &Place) -> Option<Touching> {
+    fn touching_pair(&self, pair: &Pair, at: &ContactKinematics) -> Option<ContactSample> {
         let touch = self.touch(pair, at)?;
         if touch.gap >= pair.reach() {
             return None;
@@ -70,7 +70,7 @@ impl SmoothContacts {
             });
         }
         let speed = forces.slide.plain().norm();
-        Some(Touching {
+        Some(ContactSample {
             pair: self.names(pair),
             key: ContactKey {
                 first: u64::from(pair.query),
@@ -89,13 +89,13 @@ impl SmoothContacts {
     }
 
     /// The entries of the relative velocity of a pair.
-    fn stencil(&self, pair: &Pair, at: &Place) -> Option<Vec<Entry>> {
+    fn stencil(&self, pair: &Pair, at: &ContactKinematics) -> Option<Vec<StencilEntry>> {
         let mut entries = Vec::new();
         let query = self.world.motion(pair.query, at);
-        let mut add = |entry: Entry| {
+        let mut add = |entry: StencilEntry| {
             let found = entries
                 .iter_mut()
-                .find(|e: &&mut Entry| e.node == entry.node);
+                .find(|e: &&mut StencilEntry| e.node == entry.node);
             match found {
                 Some(e) => {
                     e.weight += entry.weight;
@@ -107,20 +107,20 @@ impl SmoothContacts {
         match &self.world.part_of(pair.query).follow {
             Follow::Weighted { .. } => {
                 for &(j, b) in self.world.entries(pair.query) {
-                    add(Entry::weight(j, b));
+                    add(StencilEntry::weight(j, b));
                 }
             }
             Follow::Framed(FrameOf::Rigid { block, .. }) => {
-                add(Entry::weight(*block, 1.0));
-                add(Entry::lever(*block + 1, query.lever.plain()));
+                add(StencilEntry::weight(*block, 1.0));
+                add(StencilEntry::lever(*block + 1, query.lever.plain()));
             }
             Follow::Framed(FrameOf::Obstacle(_)) => {}
         }
         match &self.world.colliders[pair.surface as usize].follow {
             Follow::Framed(FrameOf::Rigid { block, .. }) => {
                 let arm = query.x - Vector::constant(&at.x[*block as usize]);
-                add(Entry::weight(*block, -1.0));
-                add(Entry::lever(*block + 1, -arm.plain()));
+                add(StencilEntry::weight(*block, -1.0));
+                add(StencilEntry::lever(*block + 1, -arm.plain()));
             }
             Follow::Framed(FrameOf::Obstacle(_)) => {}
             Follow::Weighted { .. } => {
@@ -128,7 +128,7 @@ impl SmoothContacts {
                 self.touch(pair, at)?
                     .for_each_weight(vertices, |vertex, weight| {
                         for &(j, b) in self.world.entries(vertex) {
-                            add(Entry::weight(j, -weight * b));
+                            add(StencilEntry::weight(j, -weight * b));
                         }
                     });
             }
@@ -143,10 +143,10 @@ impl SmoothContacts {
     /// B v + k is the relative velocity that friction saw, so that the certificate shows what
     /// smoothing costs: `creep` up to ε, and a residual with it. Along the normal a contact counts
     /// as compliant, touching at δ and pressed to its gap by its force: a penalty is no hard
-    /// contact, and how far it gives way is its `compliance`, of which `gap` is the other part.
+    /// contact; `compliance` has its compression and `gap` the rest.
     pub fn contact_set(
         &self,
-        at: &Place,
+        at: &ContactKinematics,
         h: f64,
         fixed: &[bool],
         set: &mut ContactSet,
@@ -167,8 +167,8 @@ impl SmoothContacts {
         r.clear();
         for touching in self.touching(at)? {
             let n = touching.normal;
-            let free = |e: &&Entry| !fixed[e.node as usize];
-            let free: Vec<Entry> = touching.entries.iter().filter(free).copied().collect();
+            let free = |e: &&StencilEntry| !fixed[e.node as usize];
+            let free: Vec<StencilEntry> = touching.entries.iter().filter(free).copied().collect();
             if free.is_empty() {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Whether a strand has room among those that stand already.
+//! A search structure for free space between strands.
 
 use stiction_math::Vec3;
 
@@ -11,8 +11,8 @@ const END: u32 = u32::MAX;
 
 /// Segments of strands, found by place: a table of chains, one for each cell of a grid (cells may
 /// share a chain, which costs a look at most).
-pub(super) struct Room {
-    /// How far segments of different strands are to be from one another [m].
+pub(super) struct SegmentGrid {
+    /// Least distance between segments of different strands [m].
     apart: f64,
     /// Edge of a cell [m].
     cell: f64,
@@ -22,8 +22,8 @@ pub(super) struct Room {
     segments: Vec<[Vec3; 2]>,
 }
 
-impl Room {
-    /// Room for so many segments of the given length [m].
+impl SegmentGrid {
+    /// An empty grid for the given number of segments of the given length [m].
     pub(super) fn new(apart: f64, segments: usize, length: f64) -> Self {
         Self {
             apart,
@@ -74,10 +74,10 @@ impl Room {
 
     /// The chains of all cells that are within `margin` of a segment, and some more.
     fn cells(&self, [a, b]: &[Vec3; 2], margin: f64) -> impl Iterator<Item = usize> + '_ {
-        let way = (b - a) / PIECES as f64;
+        let piece = (b - a) / PIECES as f64;
         let a = *a;
         (0..PIECES).flat_map(move |i| {
-            let (from, to) = (a + way * i as f64, a + way * (i + 1) as f64);
+            let (from, to) = (a + piece * i as f64, a + piece * (i + 1) as f64);
             let pad = Vec3::repeat(margin);
             let low = (from.inf(&to) - pad) / self.cell;
             let high = (from.sup(&to) + pad) / self.cell;

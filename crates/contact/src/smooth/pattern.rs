@@ -1,28 +1,28 @@
-//! Which blocks a Jacobian needs room for.
+//! The block pattern of a contact Jacobian.
 
 use super::config::SmoothError;
 use super::contacts::{Pair, SmoothContacts};
-use super::place::{Blocks, Frozen, Place};
+use super::place::{Blocks, ContactKinematics, Frozen};
 use super::world::{Follow, FrameOf, Skin, faceted};
 use stiction_geometry::collide::point_triangle;
 
 /// The blocks that meet in contacts, gathered over the iterates of a solve.
 ///
-/// A pair lists every sample that its vertex may come to feel while things move, which in a long
-/// step are thousands; at one place it feels a few dozen. Room for those alone keeps a matrix sparse.
+/// A pair lists every sample that its vertex may come to feel during the motion, which in a long
+/// step are thousands; at one position it feels a few dozen. A pattern of those alone keeps the matrix sparse.
 #[derive(Clone, Debug, Default)]
-pub struct Room {
+pub struct JacobianPattern {
     /// By pair, in ascending order: its blocks, ascending.
     cliques: Vec<(u32, Vec<u32>)>,
 }
 
-/// Samples count from a little beyond their radius: lest rounding forgets one.
+/// Samples count from a little beyond their radius, so that rounding does not lose one.
 const ROUNDING: f64 = 1.0 + 1e-9;
-/// Where room grows, it grows to samples within so many radii, so that it need not grow again as soon
+/// Radius to which the pattern grows, in radii of samples, so that it need not grow again as soon
 /// as something slides.
 const SPARE: f64 = 1.1;
 
-impl Room {
+impl JacobianPattern {
     /// Forgets all. Needed after every [`SmoothContacts::find`], which numbers pairs anew.
     pub fn clear(&mut self) {
         self.cliques.clear();
@@ -35,21 +35,25 @@ impl Room {
 }
 
 impl SmoothContacts {
-    /// Grows `room` until all that [`assemble`](Self::assemble) gives at `at` has its place.
-    pub fn make_room(&self, at: &Place, room: &mut Room) -> Result<(), SmoothError> {
+    /// Extends the pattern to all blocks that [`assemble`](Self::assemble) writes at `at`.
+    pub fn grow_pattern(
+        &self,
+        at: &ContactKinematics,
+        pattern: &mut JacobianPattern,
+    ) -> Result<(), SmoothError> {
         let mut needed = Vec::new();
         let mut grown = Vec::new();
         for k in self.active(at)? {
             let pair = &self.pairs[k as usize];
             self.blocks_at(pair, at, ROUNDING, &mut needed);
-            let place = match room.cliques.binary_search_by_key(&k, |c| c.0) {
+            let place = match pattern.cliques.binary_search_by_key(&k, |c| c.0) {
                 Ok(place) => place,
                 Err(place) => {
-                    room.cliques.insert(place, (k, Vec::new()));
+                    pattern.cliques.insert(place, (k, Vec::new()));
                     place
                 }
             };
-            let clique = &mut room.cliques[place].1;
+            let clique = &mut pattern.cliques[place].1;
             if needed.iter().all(|b| clique.binary_search(b).is_ok()) {
                 continue;
             }
@@ -62,12 +66,12 @@ impl SmoothContacts {
     }
 
     /// The blocks that the forces of a pair with a deforming surface depend on, in no order.
-    pub(super) fn blocks_in_reach(&self, pair: &Pair, at: &Place, out: &mut Vec<u32>) {
+    pub(super) fn blocks_in_reach(&self, pair: &Pair, at: &ContactKinematics, out: &mut Vec<u32>) {
         self.blocks_at(pair, at, ROUNDING, out);
     }
 
     /// The blocks of a pair whose samples are within so many of their radii, in no order.
-    fn blocks_at(&self, pair: &Pair, at: &Place, radii: f64, out: &mut Vec<u32>) {
+    fn blocks_at(&self, pair: &Pair, at: &ContactKinematics, radii: f64, out: &mut Vec<u32>) {
         out.clear();
         self.world.blocks_of(pair.query, out);
         let part = &self.world.colliders[pair.surface as usize];
