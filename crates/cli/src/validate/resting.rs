@@ -1,19 +1,19 @@
 //! Deformable bodies that lie flat on one another: what should rest comes to rest, whatever the time step.
 
 use super::{
-    Case, Experiment, Findings, Friction, Lab, Row, Run, Trouble,
+    Experiment, Findings, FrictionAccuracy, Lab, LabRun, Row, Trouble, ValidationCase,
     lab::{GRAVITY, over_time},
 };
 
-pub fn cases() -> [Case; 2] {
+pub fn cases() -> [ValidationCase; 2] {
     [
-        Case {
+        ValidationCase {
             name: "sheets",
             title: "Stacks of two to five sheets on a slope come to rest, aligned or turned.",
             closed_form: "tan 20° = 0.364 < μ = 0.5 in every joint: nothing moves, and contacts do no work.",
             run: sheets,
         },
-        Case {
+        ValidationCase {
             name: "pyramid",
             title: "A pyramid of six soft boxes comes to rest.",
             closed_form: "Oscillations die down, then nothing moves, and contacts do no work.",
@@ -91,7 +91,7 @@ fn judge(
             (bound, &why),
             &run.command,
         ));
-        if lab.friction == Friction::Exact {
+        if lab.friction == FrictionAccuracy::Exact {
             rows.push(work(how, run, weight * joints));
         }
     }
@@ -104,7 +104,7 @@ fn judge(
 }
 
 /// The most work that contacts do in a step of the last quarter: what an error of the velocities does on the load.
-fn work(how: &str, run: &Run, load: f64) -> Row {
+fn work(how: &str, run: &LabRun, load: f64) -> Row {
     Row::at_most(
         format!("{how}: most work of all contacts in a step of the last quarter"),
         "J",
