@@ -455,7 +455,7 @@ fn a_change_that_removes_nodes_keeps_momenta_and_points() {
 }
 
 #[test]
-fn what_cannot_change_says_so() {
+fn unchangeable_data_are_refused() {
     let (mut b, body) = world(MassKind::Lumped);
     let mut material = cloth(0.2);
     material.membrane = MembraneLaw::Springs {

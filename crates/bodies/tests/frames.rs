@@ -407,7 +407,7 @@ fn a_strip_bends_as_a_plate_and_several_frames_across_let_it_twist() {
 }
 
 #[test]
-fn what_frames_cannot_carry_is_refused() {
+fn unsupported_parts_of_frames_are_refused() {
     let mut b = Builder::new(Vec3::zeros(), None);
     let plant = Plant {
         parts: vec![rod(1.0, 0.1, 3)],

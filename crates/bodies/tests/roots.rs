@@ -183,7 +183,7 @@ fn hair_starts_with_the_velocity_of_its_ground() {
 }
 
 #[test]
-fn refuses_what_has_no_roots_and_what_nothing_grows_on() {
+fn refuses_bodies_without_roots_and_scalps_without_area() {
     let mut b = Builder::new(Vec3::zeros(), None);
     let rope = |z: f64| Strands::single(vec![Vec3::z() * z, Vec3::new(0.1, 0.0, z)]);
     let spec = BodySpec::new;

@@ -174,7 +174,7 @@ fn laws_meet_the_closed_forms_of_the_paper() {
 }
 
 #[test]
-fn regions_of_solids_and_what_has_none() {
+fn regions_of_solids_and_of_bodies_without_any() {
     let mut b = Builder::new(Vec3::zeros(), None);
     let hollow = stiction_geometry::shapes::BallShell {
         radius: 0.5,

@@ -313,7 +313,7 @@ fn surfaces_that_would_pass_are_named_with_the_remedy() {
 }
 
 #[test]
-fn steps_that_do_not_converge_are_counted_and_told() {
+fn steps_that_do_not_converge_are_counted_and_reported() {
     let dir = tempfile::tempdir().unwrap();
     let run = |most: &str| {
         let out = dir.path().join(most).to_string_lossy().into_owned();
@@ -479,7 +479,7 @@ fn requirements_stop_a_run_and_its_problems_are_solved_alone() {
 
 /// Initial overlaps are named and shown in a file.
 #[test]
-fn doctor_and_run_show_what_overlaps() {
+fn doctor_and_run_show_overlaps() {
     let scene = root().join("scenes/broken/overlap-that-is-held.toml");
     let scene = scene.to_string_lossy();
     for command in ["doctor", "run"] {
@@ -589,7 +589,7 @@ fn a_comparison_with_an_unknown_method_runs_nothing() {
 
 /// The house of cards has contacts whose impulses are not unique, on which splitting stalls.
 #[test]
-fn what_splitting_stalls_on_is_solved_by_newton_and_by_a_run_that_asks_for_it() {
+fn problems_that_stall_splitting_are_solved_by_newton_and_by_a_run_with_residual() {
     let out = tempfile::tempdir().unwrap();
     let with = |name: &str, more: &[&str]| {
         let dir = out.path().join(name).to_string_lossy().into_owned();

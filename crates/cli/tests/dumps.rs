@@ -178,7 +178,7 @@ fn dump(scene: &str, part: f64, most: usize, dir: &Path) -> (usize, usize) {
 }
 
 #[test]
-fn problems_of_built_in_scenes_are_solved_alike_and_nobody_overstates() {
+fn problems_of_built_in_scenes_are_solved_alike_and_no_solver_overstates() {
     let long = std::env::var("STICTION_LONG").is_ok_and(|v| v == "1");
     let dir = tempfile::tempdir().unwrap();
     let (mut solved, mut compared) = (0, 0);

@@ -123,7 +123,7 @@ fn walk(folder: &Path, ending: &str) -> usize {
 }
 
 #[test]
-fn what_cannot_be_exported_is_refused_by_name() {
+fn problems_that_cannot_be_exported_are_refused_by_name() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().to_string_lossy();
     let refused = stiction(&["export", &out, "--format", "fbx"]);

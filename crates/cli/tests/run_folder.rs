@@ -189,7 +189,7 @@ fn frames_that_were_not_tested_exactly_are_said_to_be_untested() {
 }
 
 #[test]
-fn overwriting_removes_what_the_earlier_run_left() {
+fn overwriting_removes_the_files_of_the_earlier_run() {
     let bench = Bench::new(FALL);
     bench.done("a", &["--contacts", "--format", "vtu,obj,ply,gltf"]);
     let own = bench.out("a").join("notes.txt");

@@ -201,7 +201,7 @@ fn grid(body: Body, size: f64, step: f64) -> Vec<Seen> {
 }
 
 #[test]
-fn things_rest_or_slide_as_coulomb_says() {
+fn bodies_rest_or_slide_as_coulomb_says() {
     let long = std::env::var("STICTION_LONG").is_ok_and(|v| v == "1");
     let (sizes, steps): (&[f64], &[f64]) = match long {
         true => (&[1.4, 0.14, 0.014], &[0.001, 0.002, 0.005, 0.01]),

@@ -16,18 +16,7 @@ const REFUSED: [(&str, &str); 3] = [
 ];
 
 /// Cases that fail today, with the reason. A case that passes again must be taken out.
-const FAILING: [(&str, &str, &str); 2] = [
-    (
-        "ghosts",
-        "smooth",
-        "blended planes of deforming bodies act up to twice the contact thickness",
-    ),
-    (
-        "symmetry-bodies",
-        "smooth",
-        "a scene that moves with 10 m/s differs from one at rest by up to 0.06 mm: cause unknown",
-    ),
-];
+const FAILING: [(&str, &str, &str); 0] = [];
 
 fn fails(case: &str, method: &str) -> bool {
     FAILING.iter().any(|f| (f.0, f.1) == (case, method))
@@ -127,7 +116,7 @@ fn shell_words(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_says_what_can() {
+fn impossible_settings_are_refused_with_the_possible_ones() {
     let output = stiction(&["validate", "--case", "slop-grid"]);
     assert_eq!(code(&output), 2);
     assert!(

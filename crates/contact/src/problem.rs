@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn defects_are_named() {
         assert_eq!(small().check(), Ok(()));
         let contact = |contact, fault| Err(ProblemError::Contact { contact, fault });
         let block = |block, fault| Err(ProblemError::Block { block, fault });

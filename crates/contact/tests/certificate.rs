@@ -220,7 +220,7 @@ fn cohesion_bears_a_pull_up_to_its_strength() {
 }
 
 #[test]
-fn a_compliant_contact_gives_way_along_its_normal_only() {
+fn a_compliant_contact_yields_along_its_normal_only() {
     // 1 N·s on a compliance of 0.1 per kg lets the node sink by 0.1 m/s.
     let c = Case::after(|case| {
         case.problem.contacts.compliance[0] = 0.1;

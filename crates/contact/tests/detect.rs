@@ -185,7 +185,7 @@ fn two_sheets_one_above_the_other_touch_by_vertices_and_edges() {
 }
 
 #[test]
-fn what_slides_over_a_flat_mesh_is_not_held_up_by_its_inner_edges() {
+fn bodies_sliding_over_a_flat_mesh_are_not_held_up_by_its_inner_edges() {
     let mut s = Scene::default();
     s.mesh(sheet(9, 0.08, Vec3::zeros()), [at(0.0, 0.0, 0.0); 2]);
     // A small triangle on top, its lowest corner at many places relative to edges and vertices.
@@ -409,7 +409,7 @@ fn rod(s: &mut Scene, x: &[Vec3], rest: &[Vec3]) {
 }
 
 #[test]
-fn rods_touch_one_another_themselves_and_what_lies_below() {
+fn rods_touch_one_another_themselves_and_bodies_below() {
     let straight: Vec<Vec3> = (0..12)
         .map(|i| Vec3::new(5e-3 * f64::from(i), 0.0, 0.0))
         .collect();
@@ -541,7 +541,7 @@ fn keys_last_while_a_sheet_slides() {
 }
 
 #[test]
-fn what_leaves_its_box_is_searched_again() {
+fn features_that_leave_their_box_are_searched_again() {
     let mut s = Scene::default();
     s.shell(sheet(6, 0.05, Vec3::zeros()));
     s.shell(sheet(6, 0.05, Vec3::new(1.1e-3, 0.7e-3, 0.2)));

@@ -1,4 +1,5 @@
 //! Contacts that bear a load and do not slip stay at their material points.
+#![allow(clippy::unwrap_used)]
 
 mod detect_scenes;
 

@@ -172,7 +172,7 @@ fn edges_and_faces_are_held_where_their_vertices_are_clear() {
 }
 
 #[test]
-fn a_solver_that_pushes_through_is_told_and_overlap_is_seen() {
+fn a_solver_that_passes_through_is_reported_and_overlap_is_measured() {
     let pose = at(0.0, 0.0, -0.06);
     let mut s = Scene::default();
     s.shell(sheet(4, 0.03, Vec3::zeros()));

@@ -138,7 +138,7 @@ fn a_box_that_turns_with_its_table_is_at_rest_on_it() {
 }
 
 #[test]
-fn an_overlap_is_taken_out_slowly_and_what_goes_deeper_at_once() {
+fn an_overlap_is_removed_slowly_and_deeper_penetration_at_once() {
     let mut s = Scene::default();
     s.shell(sheet(2, 0.1, Vec3::new(0.0, 0.0, 0.4 * T)));
     s.shape(floor(), [at(0.0, 0.0, 0.0); 2]);

@@ -210,7 +210,7 @@ fn resolve(s: &Scene, d: &mut Detector, c: &mut ContactSet) -> Vec<Vec3> {
 /// A point of a ball that turns by φ about its centre comes R φ²/2 below where its surface was: 7.5 mm
 /// here, more than the thickness. What stays in place and is pressed on must not follow it.
 #[test]
-fn what_slides_on_a_ball_that_turns_does_not_sink_into_it() {
+fn bodies_sliding_on_a_turning_ball_do_not_sink_into_it() {
     let (radius, angle) = (0.06, 0.5);
     let pose = |angle: f64| Pose {
         rotation: Quat::from_scaled_axis(Vec3::z() * angle),
@@ -406,7 +406,7 @@ fn distance(a: &(Vec<Vec3>, Vec<[u32; 3]>), b: &(Vec<Vec3>, Vec<[u32; 3]>)) -> f
 /// Contacts are found during the iterations, and an iterate may fling light bodies anywhere. What it
 /// finds there may keep them from going on, but not forbid them to stay where they are.
 #[test]
-fn contacts_found_on_a_wild_way_let_things_rest() {
+fn contacts_found_in_diverging_iterates_let_bodies_rest() {
     let mut added = 0;
     for seed in 0..24 {
         let mut random = SplitMix::new(seed);

@@ -112,7 +112,7 @@ fn revised_contacts_are_exact_where_they_were_revised() {
 
 /// A vertex that leaves the sheet sideways loses its contact and gets it again when it returns.
 #[test]
-fn what_slides_off_is_dropped_and_may_come_back() {
+fn contacts_that_slide_off_are_dropped_and_may_come_back() {
     let mut s = Scene::default();
     s.shell(sheet(2, 0.02, Vec3::zeros()));
     s.fixed.iter_mut().for_each(|f| *f = true);

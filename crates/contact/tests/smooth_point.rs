@@ -107,7 +107,7 @@ fn step(c: &mut SmoothContacts, x: &mut Vec3, v: &mut Vec3, mass: f64, h: f64) {
 }
 
 #[test]
-fn what_sticks_creeps_at_the_speed_that_smoothing_gives() {
+fn sticking_contacts_creep_at_the_speed_of_the_smoothing() {
     let (mu, mass, h) = (0.5, 0.2, 0.01);
     for angle in [2f64, 10.0, 20.0, 26.0] {
         let tan = angle.to_radians().tan();
@@ -171,7 +171,7 @@ fn judge(
 }
 
 #[test]
-fn what_slides_is_braked_by_mu_times_the_normal_force() {
+fn sliding_bodies_are_braked_by_mu_times_the_normal_force() {
     let (mu, mass, h) = (0.3, 0.2, 0.01);
     for friction in [
         FrictionTime::Implicit,

@@ -249,7 +249,7 @@ fn a_body_touches_itself_from_outside_only() {
 }
 
 #[test]
-fn barriers_refuse_what_is_inside() {
+fn barriers_refuse_points_inside() {
     let mesh = sheet(0.4, 4);
     let plane = Collider {
         id: 7,

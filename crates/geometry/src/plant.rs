@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_grow_is_refused_by_name() {
+    fn grooms_that_cannot_grow_are_refused_by_name() {
         let good = branch(vec![Vec3::zeros(), Vec3::x()]);
         let name = |part: PlantPart| match (Plant { parts: vec![part] }).check() {
             Err(ShapeError::Parameter { parameter, .. }) => parameter,

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn every_region_chooses_what_it_says() {
+    fn every_region_chooses_its_nodes() {
         assert_eq!(chosen(Selection::All), (0..9).collect::<Vec<u32>>());
         assert_eq!(chosen(Selection::Indices(vec![7, 2, 7, 0])), [0, 2, 7]);
         let upper_row = Selection::Box {

@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn closedness_tells_holes_from_flips() {
+    fn closedness_distinguishes_holes_from_flips() {
         let mut m = crate::shapes::BoxSurface {
             size: [1.0; 3],
             cells: [1; 3],

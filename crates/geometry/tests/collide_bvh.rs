@@ -155,7 +155,7 @@ fn the_same_pairs_for_any_number_of_threads() {
 }
 
 #[test]
-fn degradation_tells_when_to_rebuild() {
+fn degradation_indicates_when_to_rebuild() {
     let [boxes, moved] = stirred(5_000);
     let mut tree = Bvh::build(&boxes).unwrap();
     assert_eq!(tree.degradation(), 1.0);

@@ -79,7 +79,7 @@ fn scene(seed: u64) -> (CollisionSurface, Vec<Vec3>, Vec<Vec3>) {
 }
 
 #[test]
-fn candidates_contain_every_pair_that_comes_within_the_margin_and_none_whose_ways_stay_apart() {
+fn candidates_contain_every_pair_that_comes_within_the_margin_and_none_whose_paths_stay_apart() {
     for seed in 0..20 {
         let (surface, start, end) = scene(seed);
         let margin = 0.01;
@@ -138,7 +138,7 @@ fn candidates_contain_every_pair_that_comes_within_the_margin_and_none_whose_way
 }
 
 #[test]
-fn what_moves_together_meets_no_more_than_at_rest() {
+fn features_moving_together_have_no_more_pairs_than_at_rest() {
     let (surface, start, end) = scene(5);
     let motion = Vec3::new(2.0, -3.0, 1.0);
     let moved = |x: &[Vec3]| x.iter().map(|x| x + motion).collect::<Vec<_>>();
@@ -369,7 +369,7 @@ fn the_same_bits_for_any_number_of_threads() {
 }
 
 #[test]
-fn what_is_streamed_is_what_candidates_hold() {
+fn streamed_pairs_are_those_of_the_candidates() {
     let rods = [[0, 700], [3, 500], [40, 41], [9, 230]];
     for seed in 0..8 {
         let mut random = SplitMix::new(seed);
@@ -623,7 +623,7 @@ fn bad_input_is_refused_by_name() {
 }
 
 #[test]
-fn what_is_said_to_stay_apart_meets_nowhere_in_its_corners() {
+fn features_proven_apart_meet_nowhere_in_their_corners() {
     let mut random = SplitMix::new(11);
     let mut unit = move || 2.0 * random.uniform() - 1.0;
     let mut proven = 0;

@@ -147,7 +147,7 @@ fn rows_are_exchanged_freely_where_a_front_has_no_pivot() {
 }
 
 #[test]
-fn what_cannot_be_factored_is_refused() {
+fn matrices_that_cannot_be_factored_are_refused() {
     let mut a = general(4, &[vec![0, 1, 2, 3]], 3.0, 1);
     let mut lu = Lu::new(Arc::new(LuSymbolic::analyse(&a.pattern).unwrap())).unwrap();
     let mut x = right_hand_side(4, 1);

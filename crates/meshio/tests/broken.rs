@@ -168,7 +168,7 @@ fn errors_name_the_file_the_line_the_element_and_the_remedy() {
 }
 
 #[test]
-fn a_missing_file_is_named_even_when_the_other_one_was_asked_for() {
+fn a_missing_file_is_named_even_when_the_other_one_was_given() {
     let error = load(
         &folder().join("no_nodes_beside.ele"),
         &MeshLimits::default(),

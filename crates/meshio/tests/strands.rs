@@ -138,7 +138,7 @@ fn a_groom_is_saved_and_loaded() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_line_and_strand() {
+fn defects_are_named_with_line_and_strand() {
     let cases: [(&str, u64, &str); 10] = [
         ("strand 1\n", 1, "expected strands"),
         ("strands 2\nend", 1, "version 1"),

@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_to_the_last_bit() {
+    fn written_values_are_read_to_the_last_bit() {
         for kind in RandomProblem::ALL {
             let stored = stored(kind, 3);
             for there in [Exchange::global(&stored), Exchange::local(&stored)] {

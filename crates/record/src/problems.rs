@@ -11,7 +11,7 @@ use stiction_contact::{
 use crate::fclib::{self, is_hdf5};
 use crate::{RecordError, atomic, read_file};
 
-/// What a build without FCLIB says about its files.
+/// Message of a build without FCLIB about its files.
 #[cfg(not(feature = "fclib"))]
 const WITHOUT: &str = "FCLIB's files need the feature `fclib` of this library";
 

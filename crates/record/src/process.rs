@@ -42,7 +42,7 @@ mod tests {
     use super::{peak_memory, processor_time};
 
     #[test]
-    fn peak_memory_grows_with_what_is_touched() {
+    fn peak_memory_grows_with_the_memory_in_use() {
         let before = peak_memory();
         assert!(before > 1 << 20);
         let ballast = std::hint::black_box(vec![1u8; 300 << 20]);

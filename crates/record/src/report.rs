@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_stands_alone_and_shows_what_it_is_given() {
+    fn a_page_is_self_contained_and_shows_its_contents() {
         let mut page = ReportPage::new("Holds & slides");
         page.heading(2, "a < b", Some("first"));
         page.text("run `stiction run --set a=\"<b>\"` again");

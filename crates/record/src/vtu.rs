@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back_bit_for_bit() {
+    fn written_values_are_read_back_bit_for_bit() {
         let dir = tempfile::tempdir().unwrap();
         let positions = awkward(700);
         let triangles: Vec<[u32; 3]> = (0..698).map(|i| [i, i + 1, i + 2]).collect();

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_come_at_the_rate_asked_for() {
+    fn frames_come_at_the_requested_rate() {
         let t = time(0.01, 2.0, OutputFrames::PerSecond(24.0));
         let frames: Vec<u64> = (0..=200).filter(|s| t.is_frame(*s)).collect();
         assert_eq!(frames.len(), 49);

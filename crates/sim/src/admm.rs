@@ -5,8 +5,8 @@
 //!
 //! **Deviations from the paper**
 //! - A step whose end is not reached safely, by conservative detection along the whole motion, is
-//!   solved again with contacts against what passes, and at last refused: it is then cut into
-//!   substeps. The paper accepts it.
+//!   solved again with contacts of the passing pairs, and at last refused: it is then divided
+//!   into substeps. The paper accepts it.
 //! - No line search: the contact solve replaces the step that a line search would shorten.
 //! - The solver's own deviations are listed at [`stiction_solvers::admm`].
 //!

@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scene_accepts_what_its_bounds_on_the_certificate_accept() {
+    fn the_scene_accepts_steps_within_its_bounds_on_the_certificate() {
         let bound = |field: &str, when: When, max: f64| Check {
             of: Subject::Certificate(field.to_owned()),
             ..check(when, Reduce::Value, f64::NEG_INFINITY, max)
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_run_did_not_reach_is_said() {
+    fn checks_that_a_run_did_not_reach_are_reported() {
         let reached = |when: When, end: f64| {
             let c = check(when, Reduce::Value, -1.0, 1.0);
             let mut p = CheckProgress::default();
@@ -610,7 +610,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_that_moves_is_met_at_every_step_and_the_worst_is_told() {
+    fn a_moving_bound_is_met_at_every_step_and_the_worst_is_reported() {
         let mut c = check(When::Between(0.0, 1.0), Reduce::Value, f64::NAN, f64::NAN);
         c.moving = Some(Box::new(MovingBound::Between(None, Some(formula("1 + t")))));
         // Below 1 + t but where t = 0.5, where it is 0.25 above.

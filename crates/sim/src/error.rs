@@ -60,7 +60,7 @@ pub enum SolveError {
     },
     /// Surfaces would pass through one another, and contacts against it did not help.
     #[error(
-        "surfaces{} would touch or pass through one another after {fraction:.3} of the step; a smaller `time.step`, a larger `contact.thickness` or a larger `method.max_iterations` may help. Where rigid or prescribed bodies squeeze something that cannot give way, `compliance` in [friction] shares the overlap, and `safe = false` in [method] lets surfaces pass",
+        "surfaces{} would touch or pass through one another after {fraction:.3} of the step; a smaller `time.step`, a larger `contact.thickness` or a larger `method.max_iterations` may help. Where rigid or prescribed bodies squeeze something that cannot yield, `compliance` in [friction] shares the overlap, and `safe = false` in [method] lets surfaces pass",
         of_pair(pair)
     )]
     Passes {

@@ -3,9 +3,9 @@
 //! Each Newton iteration linearises the step to A v = f + Bᵀ r and hands it, with the contacts, to
 //! a [`ContactSolver`]. Contacts are detected once per step along the unconstrained motion, again by
 //! the solver while it works, and at last along the whole motion of the answer: a step that is not
-//! safe is solved again with contacts against what passes, and then refused.
+//! safe is solved again with contacts of the passing pairs, and then refused.
 //!
-//! The last linear problem is what the certificate judges for the laws of contact.
+//! The certificate evaluates the laws of contact on the last linear problem.
 
 mod turning;
 

@@ -105,7 +105,7 @@ fn slab() -> ObstacleShape {
 }
 
 #[test]
-fn what_rests_on_a_slope_rests_through_a_refinement() {
+fn a_body_at_rest_on_a_slope_rests_through_a_refinement() {
     for floor in [plane(), slab()] {
         let (model, state) = at_rest(20f64.to_radians(), floor);
         let method = admm(exact(), rules(&model, 0.5));

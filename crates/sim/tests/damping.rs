@@ -146,7 +146,7 @@ fn a_rigid_motion_of_a_stressed_body_is_not_damped() {
 /// h ω² = 0.2 1/s by itself, a little more or less as the body swings outwards; damping of β times the
 /// whole stiffness would add β ω² = 8 1/s, that of strain adds nothing.
 #[test]
-fn damping_does_not_slow_the_spin_of_what_is_stretched() {
+fn damping_does_not_slow_the_spin_of_stretched_bodies() {
     let spinning = |kind: &str, beta: f64| {
         let mut b = Builder::new(Vec3::zeros(), None);
         let spec = BodySpec {

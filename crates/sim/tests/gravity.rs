@@ -14,7 +14,7 @@ use stiction_sim::{Newton, Simulation, newton::Config};
 
 /// A freely falling body has the momentum m ∫ g dt, to rounding where g is linear over each step.
 #[test]
-fn what_falls_freely_adds_up_gravity() {
+fn falling_bodies_add_up_gravity() {
     let (down, back) = (Vec3::new(0.0, 0.0, -9.81), Vec3::new(0.0, -4.0, 0.0));
     let keys = vec![back, back, down];
     let track = Track::new(vec![0.0, 0.2, 0.4], keys, Interpolation::Linear).unwrap();

@@ -218,7 +218,7 @@ fn a_box_deep_in_another_leaves_through_the_nearest_side() {
 }
 
 #[test]
-fn what_is_held_is_refused_with_its_names() {
+fn overlaps_of_pinned_bodies_are_refused_with_their_names() {
     let mut b = Builder::new(GRAVITY, None);
     let body = shell(&mut b, "flag", 4, Vec3::zeros(), Vec3::zeros());
     let all: Vec<u32> = (0..25).collect();
@@ -240,7 +240,7 @@ fn what_is_held_is_refused_with_its_names() {
 }
 
 #[test]
-fn what_cannot_come_apart_is_refused_after_bounded_work() {
+fn inseparable_overlaps_are_refused_after_bounded_work() {
     // A sheet between two plates that are closer than two thicknesses.
     let mut b = Builder::new(GRAVITY, None);
     shell(&mut b, "sheet", 4, Vec3::zeros(), Vec3::zeros());

@@ -256,7 +256,7 @@ fn hanging_curl(twist: Twist) -> Vec<Vec3> {
 }
 
 #[test]
-fn a_hanging_curl_does_not_see_how_it_came_to_its_twist() {
+fn a_hanging_curl_does_not_depend_on_the_history_of_its_twist() {
     let [dynamic, quasi_static] = TWISTS.map(hanging_curl);
     let length = 0.4 * 39.0 * 0.02f64.hypot(0.003);
     assert!(dynamic[39].z < -0.12, "{}", dynamic[39].z);

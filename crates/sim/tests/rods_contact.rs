@@ -102,7 +102,7 @@ fn a_bar_rests_across_another() {
 /// crosses the lower one and the end beyond stands on the floor, so that torques about that end give
 /// w a cos θ / (a + d) for the crossing.
 #[test]
-fn probes_tell_contacts_of_a_body_with_itself_from_others() {
+fn probes_distinguish_contacts_of_a_body_with_itself_from_others() {
     let sim = simulate(300);
     let contacts = sim.contacts();
     let sum = |with, what| {

@@ -218,7 +218,7 @@ fn roots_keep_their_direction_in_a_turning_body() {
 }
 
 #[test]
-fn bare_segments_do_not_touch_what_they_grow_out_of() {
+fn bare_segments_do_not_touch_the_body_they_are_rooted_in() {
     let count = |bare: usize| {
         let rooting = Rooting {
             bare,

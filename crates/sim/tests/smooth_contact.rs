@@ -169,7 +169,7 @@ fn a_block_stops_where_and_when_coulomb_says() {
 }
 
 #[test]
-fn what_sticks_creeps_as_the_smoothing_says() {
+fn sticking_contacts_creep_as_the_smoothing_says() {
     // s(v) = 1 − (1 − v/ε)² = tan θ/μ. Friction is spread over the nodes by creeping a few elastic
     // displacements, which takes the longer the smaller ε is: so do the steps.
     let theta = 20f64.to_radians();

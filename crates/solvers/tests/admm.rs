@@ -77,7 +77,7 @@ fn random_problems_are_solved_as_the_slow_solver_solves_them() {
 }
 
 #[test]
-fn what_is_not_solved_is_reported_and_finite() {
+fn unsolved_problems_are_reported_and_finite() {
     let config = Config {
         max_iterations: 40,
         ..Config::accurate()
@@ -260,7 +260,7 @@ fn a_start_that_is_solved_is_the_answer() {
 
 /// Forces of a rest that has ended must not linger, not even with few iterations.
 #[test]
-fn what_lifts_off_is_free_at_once() {
+fn bodies_that_lift_off_are_free_at_once() {
     let rest = incline(12, 0.2, 0.5, 0.0).problem;
     let mut thrown = rest.clone();
     thrown.f.iter_mut().for_each(|f| *f += Vec3::z() * 0.1);
@@ -528,7 +528,7 @@ impl ContactSource for Watchful {
 
 /// However few iterations there are, the returned velocity was checked.
 #[test]
-fn an_answer_that_is_not_finished_does_not_run_into_what_it_never_asked_about() {
+fn an_unconverged_answer_does_not_run_into_undetected_contacts() {
     let known = incline(12, 0.3, 0.5, 0.0);
     for max_iterations in [1, 3, 5] {
         let config = Config {

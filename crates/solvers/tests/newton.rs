@@ -156,7 +156,7 @@ fn extremes() {
 
 /// The best answer is kept: a limit that ends the search early can only make it worse.
 #[test]
-fn what_is_not_solved_is_reported_and_never_worse_than_the_start() {
+fn unsolved_problems_are_reported_and_never_worse_than_the_start() {
     for seed in 0..24 {
         let kind = RandomProblem::ALL[seed as usize % RandomProblem::ALL.len()];
         let problem = random(kind, 25, seed);

@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_and_settings_are_told_apart() {
+    fn methods_and_settings_are_distinguished() {
         let both = read("admm, smooth");
         assert_eq!(both.len(), 2);
         assert_eq!(both[1].label, "smooth");

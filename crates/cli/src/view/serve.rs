@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_is_refused() {
+    fn invalid_requests_are_refused() {
         let (page, ..) = page();
         let host = format!("Host: 127.0.0.1:{}\r\n", page.address.port());
         for text in [
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_is_sent_as_it_grows_and_whole_to_who_comes_late() {
+    fn a_recording_is_sent_as_it_grows_and_whole_to_late_clients() {
         let (page, mut written, recording, _dir) = page();
         let base = page
             .url()

@@ -15,7 +15,8 @@
 //!
 //! # Deviations from the papers
 //! Contacts on a vertex or edge are left out where an adjacent face is closer, instead of being
-//! merged by angle as in [li2018, Sect. 5.2]. During a solve, a pair whose contacts hold and that
+//! merged by angle as in [li2018, Sect. 5.2]; a pair that then sinks and ends the step as the
+//! closest gets a contact after all. During a solve, a pair whose contacts hold and that
 //! still collides is relisted at the new position, where [verschoor2019, Sect. 3.3] would
 //! replace the constraint: a solver may then keep the impulses that it has. A solver that can follow
 //! replaced contacts calls [`ContactSource::revise`] instead.
@@ -24,10 +25,10 @@
 //! Vertices alone miss the edge of a box under a sheet, or a small ball under a large triangle.
 //! Solids are not cut into meshes for this, which would lose their smoothness. The signed distance
 //! of a convex solid is convex, so that the deepest point of an edge is found by bisection; where the
-//! edge passes edges and rims of the solid, the ends of what lies along a face are found; and
+//! edge passes edges and rims of the solid, the ends of the piece along a face are found; and
 //! corners, apices, rims and centres are projected to triangles. A place counts only where it is
 //! deeper than the interpolation between those that count already, vertices first, by a tenth of the
-//! thickness. So contacts of a flat pair span all of what is supported.
+//! thickness. So contacts of a flat pair span the whole support.
 //! Of a mesh that is sampled as a level set, the deepest point of an edge is exact too, and faces
 //! are searched every half cell.
 

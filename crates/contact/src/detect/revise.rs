@@ -17,7 +17,7 @@
 //! - Further contacts of a pair, listed because it had left the place of its first one, are replaced by
 //!   the first one at its new place.
 //! - A contact is dropped when it has slid off: the closest points at the end lie on the boundary of a
-//! feature, out of the reach of contacts. It may be relisted later.
+//!   feature, out of the reach of contacts. It may be relisted later.
 //!
 //! Contacts of edges and faces with solids are left as they are: detection lists them anew where they
 //! go deep.
@@ -29,7 +29,8 @@ use stiction_math::Vec3;
 use stiction_math::elementary::{rotation_about, rotation_angle, rotation_between};
 
 use super::emit::{
-    Emission, Found, Kind, Overlaps, SolidPoint, feature, is_again, lasting_vertices, solid_of,
+    Emission, Found, Kind, Overlaps, SolidPoint, Wait, feature, is_again, lasting_vertices,
+    solid_of,
 };
 use super::pairs::REACH;
 use super::{ContactSource, Detector};
@@ -150,7 +151,7 @@ impl Detector {
                 touch: None,
                 continuous: false,
                 deep: false,
-                last: false,
+                wait: Wait::Never,
                 spare: false,
             });
         }
@@ -185,7 +186,7 @@ impl Detector {
             })),
             continuous: false,
             deep: false,
-            last: false,
+            wait: Wait::Never,
             spare: false,
         })
     }

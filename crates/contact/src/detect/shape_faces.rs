@@ -128,7 +128,7 @@ impl Search<'_> {
         radius - separation(time).dot(&before) / before.norm().max(f64::MIN_POSITIVE)
     }
 
-    /// Whether the surface at a part looks against `separation`, from a triangle to the part.
+    /// Whether the surface at a part faces `separation`, from a triangle to the part.
     fn faces(&self, (centre, radius): &Part, separation: &Vec3) -> bool {
         let Some(away) = separation.try_normalize(0.0) else {
             return true;

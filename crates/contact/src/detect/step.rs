@@ -66,7 +66,7 @@ pub(super) struct Motion {
     /// Positions of the vertices at the start and the predicted end [m].
     pub x0: Vec<Vec3>,
     pub x1: Vec<Vec3>,
-    /// A bound on how far the predicted end has wandered since the step was set [m].
+    /// A bound on the displacement of the predicted end since the step was set [m].
     pub moved: Vec<f32>,
     /// Contribution of prescribed blocks and obstacles to the velocity of vertices [m/s], where there is
     /// one, in ascending order.

@@ -33,8 +33,8 @@ pub(super) struct Start {
     pub faces: Leaves,
 }
 
-/// For each element of a list, how far its ends may have wandered since the step was set for it to be
-/// worth another look [m]. Each of them is read and written by the thread that checks the element.
+/// For each element of a list, the displacement of its ends since the step was set below which it need
+/// not be checked again [m]. Each of them is read and written by the thread that checks the element.
 #[derive(Debug, Default)]
 pub(super) struct Leaves(Vec<AtomicU32>);
 
@@ -43,12 +43,12 @@ impl Leaves {
         Self((0..count).map(|_| AtomicU32::new(0)).collect())
     }
 
-    /// Whether an element whose ends have wandered by `moved` [m] is proven to be out of contact.
+    /// Whether an element whose ends have moved by `moved` [m] is proven to be out of contact.
     pub(super) fn spare(&self, element: usize, moved: f32) -> bool {
         moved < f32::from_bits(self.0[element].load(Relaxed))
     }
 
-    /// Nothing happens to an element before its ends have wandered by `margin` [m] more.
+    /// An element has no contact before its ends have moved by `margin` [m] more.
     pub(super) fn set(&self, element: usize, moved: f32, margin: f64) {
         // Less by the rounding error.
         let clearance = moved + (margin * (1.0 - 1e-6)) as f32;

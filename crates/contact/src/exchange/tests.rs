@@ -100,7 +100,7 @@ fn a_problem_without_frames_has_normals_along_x() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn meaningless_settings_are_refused() {
     let good = Exchange::local(&stored(RandomProblem::Dense, 0)).unwrap();
     let change = |change: &dyn Fn(&mut ReducedProblem)| {
         let mut bad = good.clone();
@@ -221,7 +221,7 @@ fn sparse_text_is_read_in_every_storage() {
 }
 
 #[test]
-fn what_siconos_does_not_write_is_refused_with_the_reason() {
+fn problems_that_siconos_does_not_write_are_refused_with_the_reason() {
     let message = |text: &str| siconos::read(text).unwrap_err().to_string();
     // Numbers after the end.
     assert!(message(&format!("{TEXT} 1.0")).contains("after the end"));

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_comes_back_with_the_same_bits() {
+    fn written_values_come_back_with_the_same_bits() {
         for kind in RandomProblem::ALL {
             for seed in 0..6 {
                 let there = stored(kind, 9, seed);

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_have_what_they_are_named_for() {
+    fn kinds_have_the_property_they_are_named_for() {
         let p = |kind| random(kind, 20, 3);
         assert!(p(RandomProblem::RankDeficient).contacts.len() >= 2 * 20);
         assert!(

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_seven_regions_of_a_right_triangle_are_told_apart() {
+    fn the_seven_regions_of_a_right_triangle_are_distinguished() {
         let corners = [
             Vec3::new(0.0, 0.0, 0.0),
             Vec3::new(4.0, 0.0, 0.0),

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_through_edges_are_counted_once() {
+    fn segments_through_edges_are_counted_once() {
         let ball = BallSurface {
             radius: 1.0,
             frequency: 2,

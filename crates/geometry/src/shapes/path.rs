@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_input_is_refused() {
         let bad = |moves, segments| Path { moves, segments }.build().is_err();
         assert!(bad(vec![], 3));
         assert!(bad(vec![Move::Run { length: 0.0 }], 3));

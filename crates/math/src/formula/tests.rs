@@ -162,7 +162,7 @@ fn no_text_panics() {
 
 /// Random trees, printed with all parentheses, evaluate to what the tree evaluates to.
 #[test]
-fn what_is_printed_is_what_is_meant() {
+fn printed_text_has_the_meaning_of_the_source() {
     fn tree(random: &mut impl FnMut(usize) -> usize, depth: usize) -> (String, f64) {
         if depth == 0 || random(4) == 0 {
             let x = 0.5 + random(16) as f64 / 4.0;

@@ -203,7 +203,7 @@ fn an_independent_reader_of_gltf_finds_frames_points_topology_and_times() {
 }
 
 #[test]
-fn what_does_not_fit_together_is_refused_by_name() {
+fn inconsistent_data_are_refused_by_name() {
     let refuse = |change: fn(&mut Animation), word: &str| {
         let mut run = run();
         change(&mut run);

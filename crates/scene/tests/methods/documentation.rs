@@ -46,7 +46,7 @@ fn keys_are_those_of_the_registry_with_kind_default_and_meaning() {
 }
 
 #[test]
-fn the_table_of_features_is_what_methods_support() {
+fn the_table_of_features_lists_what_methods_support() {
     let registry = Registry::default();
     let expected: Vec<String> = ModelFeature::ALL
         .iter()

@@ -190,7 +190,7 @@ fn several_wrong_settings_are_reported_at_once() {
 }
 
 #[test]
-fn a_scene_without_a_method_in_which_things_touch_has_one_that_solves_contact() {
+fn a_colliding_scene_without_a_method_gets_one_that_solves_contact() {
     let floor = "\n[[obstacle]]\nname = \"floor\"\nshape = { type = \"plane\", normal = [0, 0, 1], offset = -9 }\n";
     let scene = load_with(&format!("{FALLING}{floor}"), Registry::default(), &[]).unwrap();
     assert_eq!(scene.plan.method.name(), "admm");

@@ -5,7 +5,7 @@ use stiction_scene::{LoadOptions, ProblemKind, SceneSource, load};
 use crate::{STRIP, fails, set, text};
 
 #[test]
-fn mesh_files_are_found_beside_the_scene_and_nowhere_else() {
+fn mesh_files_are_found_next_to_the_scene_and_nowhere_else() {
     let root = tempfile::tempdir().unwrap();
     let inner = root.path().join("scene");
     std::fs::create_dir_all(inner.join("meshes")).unwrap();

@@ -53,7 +53,7 @@ fn every_library_material_has_a_source_and_makes_a_body() {
 }
 
 #[test]
-fn a_derived_material_replaces_what_says_the_same_in_another_way() {
+fn a_derived_material_replaces_alternative_keys() {
     let mass = |material: &str| {
         ok(&STRIP.replace("\"tablecloth\"", material)).model.bodies[0].total_mass()
     };

@@ -114,7 +114,7 @@ fn a_method_from_the_command_line_replaces_the_scenes() {
 }
 
 #[test]
-fn the_fingerprint_follows_what_decides_the_motion_and_nothing_else() {
+fn the_fingerprint_depends_on_the_motion_and_nothing_else() {
     let hash = |source: &str, overrides: &[&str]| ok_with(source, overrides).plan.hash;
     let base = hash(STRIP, &[]);
     let same = [

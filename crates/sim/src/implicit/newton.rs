@@ -46,7 +46,7 @@ pub enum Solver {
     /// BiCGSTAB with products of the Jacobian. Contact and friction are differentiated in the products, or
     /// assembled where bodies that deform touch one another.
     Iterative,
-    /// Sparse LU of the projected Jacobian and descent on the potential of the stage ([`super::minimise`]), for
+    /// Sparse LU of the projected Jacobian and descent on the potential of the stage (`minimise`), for
     /// steps far longer than what moves can resolve. Exact where friction is lagged.
     Descent,
 }

@@ -9,7 +9,7 @@
 //!
 //! until δ∞ = h (‖v − v before‖∞ + ‖v − p‖∞) is below the tolerance.
 //!
-//! # Which velocities and impulses are the answer
+//! # Choice of the answer
 //! The second line says Bᵀ r = W (p − v + λ): after the third, λ = W⁻¹ Bᵀ r. So the impulses of the
 //! last projection are the impulses of the step, and with them
 //!
@@ -21,15 +21,15 @@
 //! Both pairs (v, r) and (p, r) tend to the solution together. [`Velocity`] chooses.
 //!
 //! # Rest
-//! With `Start::Held` a solve starts from A v = f + (A p − f of the last solve): the velocity under
-//! new loads if contact gave what it gave. In free flight that is the unconstrained velocity. Under
+//! With `Start::Held` a solve starts from A v = f + (A p − f of the last solve): the velocity under new
+//! loads with the contact forces of the last solve. In free flight that is the unconstrained velocity. Under
 //! constant load it is the last p, so that a body at rest stays, and one that was only held to the
 //! tolerance comes closer to exact rest in every step. (With Bᵀ r in place of A p − f, each solve
 //! would begin with an undamped step on λ, and a tolerance that is soon met would let the error
-//! circle at its size for ever.) A body whose contacts would be nearer to the law without those
-//! forces starts without: it lifts off, or hits for the first time.
+//! circle at its size for ever.) A body whose contacts would be closer to the law without those
+//! forces starts without them: it lifts off, or hits for the first time.
 //!
-//! # When it is done
+//! # Stopping criterion
 //! δ∞ and h times the largest change of a relative velocity in the last sweep are both below the
 //! tolerance. Without the second, constraints that contradict one another would pass as solved: p
 //! is then the same after every sweep, with the last contact satisfied and the others not. Small
@@ -38,25 +38,24 @@
 //! is.
 //!
 //! # Slow convergence and its remedies
-//! Sweeps over contacts pass on a part m/M of a load between masses m and M, whatever W is: weights
+//! Sweeps over contacts pass on a fraction m/M of a load between masses m and M, whatever W is: weights
 //! that help the sweeps make the outer loop as much slower. Contacts with almost parallel normals
 //! pass loads on by their angle. And wedges with high friction send plain iterations round in
-//! circles. All are few modes of an almost linear map, which `Acceleration::Anderson` takes out. What is left,
-//! above all loads that redundant contacts share, `Polish` leaves to a
-//! second-order solver.
+//! circles. All are few modes of an almost linear map, which `Acceleration::Anderson` removes. The rest,
+//! above all loads that redundant contacts share, `Polish` leaves to a second-order solver.
 //!
 //! **Deviations from the paper**
 //! - `Acceleration::Anderson`, `AdmmStop::Certificate` and `Polish` are not in the paper; its settings,
 //!   `Config::paper()`, use none of them.
 //! - `Start::Held` is not in the paper, which starts from A v = f in every step and then has to
 //!   find rest again each time. `Start::Unconstrained` is the paper's.
-//! - The changes of the last sweep count in the test for the end, see above.
+//! - The changes of the last sweep are part of the stopping criterion, see above.
 //! - Contacts are re-detected once more before the end: the answer must not run into any. One that ran out
 //!   of iterations is projected again with them.
 //! - λ is updated before the loop ends, such that it fits the impulses returned.
 //! - The linear systems are solved for the change of v, with A v computed afresh: their error then
 //!   shrinks with the change, down to rounding.
-//! - Conjugate gradients across couplings stop at a part of that change, which is itself part of δ∞.
+//! - Conjugate gradients across couplings stop at a fraction of that change, which is itself part of δ∞.
 //! - Contacts of rigid bodies, which the paper excludes, are projected with the least multiple of
 //!   the identity that bounds their local matrix.
 //! - Compliance acts along the normal alone (see `FrictionProblem`).

@@ -340,7 +340,7 @@ mod tests {
 
     /// Without a sweep before it.
     #[test]
-    fn newton_alone_solves_what_sweeps_would() {
+    fn newton_alone_solves_the_problems_of_sweeps() {
         for seed in 0..6 {
             let problem = random(RandomProblem::Rigid, 12, seed);
             let local = Reduced::new(&problem).unwrap().local;

@@ -253,6 +253,7 @@ impl LinearLaw {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

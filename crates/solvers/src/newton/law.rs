@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_the_law_is_its_own_answer() {
+    fn velocities_that_satisfy_the_law_are_their_own_solution() {
         let law = law();
         let t = Vec3::new(2.0, -1.0, 0.0) / 5.0f64.sqrt();
         let keeps = [

@@ -21,27 +21,26 @@
 //! ```
 //!
 //! with y = r_T − ρ u_T and d its direction. It has the size of A however many contacts there are,
-//! and contacts that say the same twice do no harm: what of r moves nothing stays as it was, which is
-//! what a system in v and r together would need a regularisation for. Where contacts slide it is not
+//! and redundant contacts do no harm: components of r that move nothing stay as they were, for
+//! which a system in v and r together would need a regularisation. Where contacts slide it is not
 //! symmetric, so it is factorised as L U with exchanges of rows.
 //!
 //! # Starts
-//! Each round finds out by Newton's method which contacts open, hold and slide. From a start that is near
-//! an answer few change; from nothing that takes more than a hundred factorisations in a heap of a hundred
+//! Each round finds out by Newton's method which contacts open, hold and slide. From a start that is close to
+//! an answer few change; from zero impulses that takes more than a hundred factorisations in a heap of a hundred
 //! boxes. The interior-point method takes 15 to 20 to an error of 10⁻⁴ m/s, and the rounds that
-//! follow a few more. The two take turns: a start near an answer is tried by rounds first, rounds that
+//! follow a few more. The two take turns: a start close to an answer is tried by rounds first, rounds that
 //! do not end are interrupted.
 //!
-//! # How it is kept on course
+//! # Globalisation
 //! - ρ is a multiple of the inverse of the contact's local Delassus scale, the ρ of the certificate.
 //!   A large multiple makes rounds few and each of them hard, a small one the reverse. It grows when
 //!   a round changes little, and falls when Newton's method fails in one.
 //! - A Newton step is shortened until the next one from there, with the same factor, would be
 //!   shorter [deuflhard2004, Sect. 3.3.3]. Unlike norms of the residual that test does not
 //!   depend on ρ or on masses.
-//! - A round starts with one step in which every contact does what it did at the end of the last
-//!   one. The new ρ and r say otherwise at first, because what the last round left undone counts
-//!   once more.
+//! - A round starts with one step in which every contact keeps its state of the end of the last
+//!   one. The new ρ and r suggest other states at first, because the error of the last round counts once more.
 //! - u = B v + k follows the steps of v by increments. Evaluated from v it has the rounding of v, and ρ
 //!   makes that an error of impulses above 10⁻⁹ m/s.
 //! - The answer with the best certificate is kept, and `converged` is said of a certificate alone.
