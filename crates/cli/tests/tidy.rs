@@ -426,7 +426,19 @@ fn solvers_do_not_import_one_another() {
 }
 
 /// Files outside the methods' folders in which a method's name is a literal, with its other meaning.
-const NAMESAKES: [(&str, &str, &str); 6] = [
+const NAMESAKES: [(&str, &str, &str); 10] = [
+    (
+        "crates/cli/src/commands/bench/cr.rs",
+        "cr",
+        "a row of a table",
+    ),
+    (
+        "crates/cli/src/commands/bench/cr.rs",
+        "admm",
+        "a row of a table",
+    ),
+    ("crates/solvers/src/cr/mod.rs", "cr", "a contact solver"),
+    ("crates/solvers/src/registry.rs", "cr", "a contact solver"),
     (
         "crates/solvers/src/admm/outer.rs",
         "admm",
@@ -639,4 +651,40 @@ fn tables_of_results_name_their_commands() {
         }
         assert!(tables > 3, "{file}: {tables} tables");
     }
+}
+
+/// Advisories that are accepted name a package of the lock file and a reason; unmaintained packages are
+/// refused otherwise, and so are unknown licences and sources.
+#[test]
+fn accepted_advisories_have_a_package_and_a_reason() {
+    let (deny, lock) = (
+        read(root().join("deny.toml")),
+        read(root().join("Cargo.lock")),
+    );
+    let accepted: Vec<&str> = deny.lines().filter(|l| l.contains("RUSTSEC-")).collect();
+    assert!(!accepted.is_empty());
+    for line in accepted {
+        let reason = line.split_once("reason = \"").map(|(_, r)| r);
+        let Some((package, why)) = reason.and_then(|r| r.split_once(": ")) else {
+            panic!("deny.toml: `{line}` has no reason of the form \"package: why\"");
+        };
+        assert!(why.len() > 10, "{line}");
+        let locked = format!("name = \"{package}\"\n");
+        assert!(lock.contains(&locked), "{package} is not in Cargo.lock");
+    }
+    for kept in [
+        "unmaintained = \"all\"",
+        "yanked = \"deny\"",
+        "unknown-registry = \"deny\"",
+        "unknown-git = \"deny\"",
+    ] {
+        assert!(deny.contains(kept), "deny.toml has no `{kept}`");
+    }
+    // Packages without a maintainer are there with a reason, or not at all.
+    for package in ["paste", "ttf-parser"] {
+        let used = lock.contains(&format!("name = \"{package}\"\n"));
+        assert_eq!(deny.contains(&format!("\"{package}: ")), used, "{package}");
+    }
+    let contributing = read(root().join("CONTRIBUTING.md"));
+    assert!(contributing.contains("cargo deny check"));
 }

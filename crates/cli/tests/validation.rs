@@ -16,18 +16,7 @@ const REFUSED: [(&str, &str); 3] = [
 ];
 
 /// Cases that fail today, with the reason. A case that passes again must be taken out.
-const FAILING: [(&str, &str, &str); 2] = [
-    (
-        "ghosts",
-        "smooth",
-        "blended planes of deforming bodies act up to twice the contact thickness",
-    ),
-    (
-        "symmetry-bodies",
-        "smooth",
-        "a scene that moves with 10 m/s differs from one at rest by up to 0.06 mm: cause unknown",
-    ),
-];
+const FAILING: [(&str, &str, &str); 0] = [];
 
 fn fails(case: &str, method: &str) -> bool {
     FAILING.iter().any(|f| (f.0, f.1) == (case, method))

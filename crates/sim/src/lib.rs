@@ -10,6 +10,7 @@ mod certify;
 pub mod check;
 pub mod colliders;
 mod control;
+pub mod cr;
 pub mod dynamics;
 mod error;
 pub mod forces;
@@ -35,6 +36,7 @@ mod stages;
 pub use admm::admm;
 pub use capabilities::Unsupported;
 pub use control::Controls;
+pub use cr::cr;
 pub use error::SolveError;
 pub use linearised::Linearised;
 pub use method::{

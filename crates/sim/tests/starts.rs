@@ -248,7 +248,12 @@ fn grid(how: How, refused: &[What]) {
 
 fn no_energy(how: How, what: What, below: Below) {
     for h in [1e-5, 1e-4, 1e-3, 1e-2] {
-        for part in [0.0, 0.01, 0.5, 0.99, 1.0] {
+        // Sheets that coincide with their twins have no side on which they are: one that is hardly apart has.
+        let most = match below {
+            Below::Floor => 1.0,
+            Below::Twin => 0.999,
+        };
+        for part in [0.0, 0.01, 0.5, most] {
             let (model, state) = scene(what, below, part * THICKNESS);
             // At the whole thickness surfaces touch, which a safe step refuses.
             let method = method(how, &model, part < 1.0);

@@ -2,8 +2,10 @@
 //! differ and are noisy; times are the least of several repetitions.
 
 mod admm;
+mod ball_in_box;
 mod banded;
 mod block_slide;
+mod cr;
 mod detection;
 mod hairy_ball;
 mod projection;
@@ -38,11 +40,11 @@ pub struct BenchArgs {
     /// Threads for the parallel figures; all cores by default.
     #[arg(long)]
     threads: Option<usize>,
-    /// Folder in which `admm` and `block-slide` write their figures, and `recording` writes (and
+    /// Folder in which `admm`, `ball-in-box` and `block-slide` write their figures, and `recording` writes (and
     /// removes) its runs.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Detection: go on to two million triangles (6 GB of memory). `smooth`: also the largest ball.
+    /// Detection: go on to two million triangles (6 GB of memory). `smooth`: also the largest ball. `cr`: 120 rings.
     #[arg(long)]
     large: bool,
     /// `smooth`: only this ball: 1k, 55k or 160k.
@@ -82,10 +84,14 @@ enum Name {
     Factor,
     /// The method `admm` compared with nested relaxation on model scenes, and the effect of its parts.
     Admm,
+    /// Energy of a ball in a box with two trapezoidal rules.
+    BallInBox,
     /// Banded factors of many rods, eight interleaved against one by one.
     Banded,
     /// Stopping point of a sliding block with four friction schemes.
     BlockSlide,
+    /// Iterations and time per step of contact solvers on elastic rings, compared with the paper's table.
+    Cr,
     /// Collision detection of two folded sheets, stage by stage, and how it scales.
     Detection,
     /// Hair on a turning ball, compared with the paper's table: time, contacts and memory.
@@ -161,6 +167,10 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
             let rows = with_threads(args.threads, || recording::run(&folder))?;
             return show(args.json, &rows, |r| recording::print(r));
         }
+        Some(Name::BallInBox) => {
+            let rows = with_threads(args.threads, || ball_in_box::run(args.out.as_deref()))?;
+            return show(args.json, &rows, |r| ball_in_box::print(r));
+        }
         Some(Name::BlockSlide) => {
             let rows = with_threads(args.threads, || block_slide::run(args.out.as_deref()))?;
             return show(args.json, &rows, |r| block_slide::print(r));
@@ -169,6 +179,10 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
             let which = smooth::Which::new(args.large, args.ball, args.filling)?;
             let tables = with_threads(args.threads, || smooth::run(&which))?;
             return show(args.json, &tables, |t| t.print());
+        }
+        Some(Name::Cr) => {
+            let rows = with_threads(args.threads, || cr::run(args.large))?;
+            return show(args.json, &rows, |r| cr::print(r));
         }
         Some(Name::Admm) => {
             let tables = with_threads(args.threads, || admm::run(args.out.as_deref()))?;

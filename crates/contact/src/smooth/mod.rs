@@ -24,7 +24,8 @@
 //! - Coarse meshes have the distance to their faces as potential instead of blended planes, where
 //!   those would be wrong by more than δ, divided at sharp concave edges. At flatter concave edges the
 //!   gradient of the distance jumps.
-//! - Blended planes of bodies that deform end by distance: beyond 2 δ from the faces nothing acts.
+//! - Blended planes end by distance: where they come closer than the faces, the gap follows the distance to the faces, and
+//!   nothing acts from farther away than δ ([`stiction_geometry::implicit::End`]).
 //! - In a step of backward Euler the sliding velocity is the displacement over the step, along the arcs of turning bodies
 //!   ([`ContactKinematics::chord`]), and forces between two rigid bodies have the levers of the start of the step, so that their angular
 //!   momentum is conserved.

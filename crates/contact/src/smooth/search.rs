@@ -207,7 +207,7 @@ fn is_neighbour(vertex: &Vec3, s: &SurfaceSample, rest: &[Vec3]) -> bool {
     let middle = p[0] * s.weights[0] + p[1] * s.weights[1] + p[2] * s.weights[2];
     match s.form {
         SampleForm::Plane => (vertex - middle).norm() < 2.0 * s.radius,
-        SampleForm::Facet { .. } => {
+        SampleForm::Facet => {
             let size = p.iter().map(|p| (p - middle).norm()).fold(0.0, f64::max);
             let limit = 2.0 * s.radius.max(size);
             point_triangle(vertex, &p).squared < limit * limit
@@ -438,7 +438,7 @@ impl Search {
     fn distance(&self, x: &Vec3, s: &SurfaceSample) -> f64 {
         match s.form {
             SampleForm::Plane => (x - self.point(s)).norm(),
-            SampleForm::Facet { .. } => {
+            SampleForm::Facet => {
                 let corners = s.corners.map(|c| self.x[c as usize]);
                 point_triangle(x, &corners).squared.sqrt()
             }

@@ -219,6 +219,7 @@ impl Slopes {
         let blend = Blend {
             side: pair.side,
             far: (!part.closed).then_some(2.0 * pair.delta),
+            end: Some(pair.delta),
         };
         let near = contacts.near[pair.near.clone()].iter();
         let near = near.map(|n| (&samples[n.sample as usize], n.slots));
@@ -230,7 +231,7 @@ impl Slopes {
         let jet = &blending.jet;
         // Where planes fade there are blocks only if something is left of them, and then not here.
         let psi = jet.value.re;
-        if psi >= pair.reach() || contacts.beyond(pair, samples, psi, at).is_some() {
+        if psi >= pair.reach() || contacts.ends(pair, samples, psi, at).is_some() {
             return;
         }
         let zero = Dual::<TANGENT_LANES>::new(0.0, [0.0; TANGENT_LANES]);

@@ -1,6 +1,8 @@
 //! One contact: its gap, its direction, its relative velocity, and its forces.
 
-use stiction_geometry::implicit::{Blend, Closest, FaceDistance, Patch, SurfaceSample, closest};
+use stiction_geometry::implicit::{
+    Blend, Closest, End, FaceDistance, Patch, SurfaceSample, closest,
+};
 use stiction_math::{Real, Vector};
 
 use super::contacts::{Pair, SmoothContacts};
@@ -36,29 +38,11 @@ enum Base<T> {
     },
 }
 
-/// If blended planes are closer than δ to a point, and the distance D to its faces is more, the
-/// gap fades into δ: d = δ − (δ − ψ) w(D), with w = 1 up to δ and 0 from [`FADED`] δ on.
+/// The end of blended planes by distance ([`End`]).
 struct Fade<T> {
-    weight: T,
-    /// −(δ − ψ) w′.
-    slope: T,
+    end: End<T>,
     corners: [u32; 3],
     by_corners: [Vector<T>; 3],
-}
-
-/// Nothing acts beyond this many δ. A steeper end (1.3, 1.1) makes the gap so stiff across it that Newton's method fails in
-/// soft grips.
-const FADED: f64 = 2.0;
-
-/// w(D) = 1 − 3t² + 2t³ with t = (D/δ − 1)/(FADED − 1) between 0 and 1, and its slope.
-fn weight<T: Real>(distance: T, delta: f64) -> (T, T) {
-    let per = 1.0 / ((FADED - 1.0) * delta);
-    let t = (distance + (-delta)) * per;
-    if t.value() >= 1.0 {
-        return (T::constant(0.0), T::constant(0.0));
-    }
-    let left = -t + 1.0;
-    (left.squared() * (t * 2.0 + 1.0), t * left * (-6.0 * per))
 }
 
 /// The forces of one contact on the query point.
@@ -116,6 +100,7 @@ impl SmoothContacts {
         let blend = Blend {
             side: pair.side,
             far: (!part.closed).then_some(2.0 * pair.delta),
+            end: Some(pair.delta),
         };
         if let Skin::Deforming(samples) = &part.skin {
             if faceted(samples) {
@@ -135,20 +120,14 @@ impl SmoothContacts {
             let jet = *patch.jet();
             let (mut gap, mut gradient) = (jet.value, jet.gradient);
             let mut fade = None;
-            if let Some((far, corners)) = self.beyond(pair, samples, jet.value.value(), blocks) {
+            if let Some((found, corners)) = self.ends(pair, samples, jet.value.value(), blocks) {
                 let x = corners.map(|c| self.world.motion(c, blocks).x);
-                let to = FaceDistance::new(&query.x, &x, &far)?;
-                let (weight, slope) = weight(to.value, pair.delta);
-                if weight.value() == 0.0 {
-                    return None;
-                }
-                let depth = -jet.value + pair.delta;
-                let slope = -(depth * slope);
-                gap = -(depth * weight) + pair.delta;
-                gradient = jet.gradient.scale(weight) + to.gradient.scale(slope);
+                let to = FaceDistance::new(&query.x, &x, &found, pair.side, pair.delta)?;
+                let end = End::new(jet.value, to.value, pair.delta)?;
+                gap = end.gap;
+                gradient = jet.gradient.scale(end.by_planes) + to.gradient.scale(end.by_distance);
                 fade = Some(Fade {
-                    weight,
-                    slope,
+                    end,
                     corners,
                     by_corners: to.by_corners,
                 });
@@ -190,9 +169,9 @@ impl SmoothContacts {
         })
     }
 
-    /// The face closest to the query point of a pair with blended planes, and its corners, where the point lies outside
-    /// farther from it than δ although the planes have the value `psi` < δ.
-    pub(super) fn beyond<T: Real>(
+    /// The face closest to the query point of a pair with blended planes, and its corners, where the distance to it matters
+    /// in addition to the value `psi` of the planes.
+    pub(super) fn ends<T: Real>(
         &self,
         pair: &Pair,
         samples: &[SurfaceSample],
@@ -203,8 +182,10 @@ impl SmoothContacts {
             return None;
         }
         let (found, corners) = self.closest_facet(pair, samples, blocks)?;
-        let outside = found.border || found.sign * pair.side > 0.0;
-        (outside && found.distance > pair.delta).then_some((found, corners))
+        let q = Vector::constant(&self.world.motion(pair.query, blocks).x.value());
+        let x = corners.map(|c| Vector::constant(&self.world.motion(c, blocks).x.value()));
+        let distance = FaceDistance::<f64>::new(&q, &x, &found, pair.side, pair.delta)?.value;
+        End::<f64>::is_felt(psi, distance, pair.delta).then_some((found, corners))
     }
 
     /// Whether the gap of a pair depends on the distance to faces in addition to blended planes.
@@ -363,14 +344,14 @@ impl SmoothContacts {
             } => {
                 let vertices = &self.vertices[pair.vertices.clone()];
                 let vertices = corners.as_ref().map_or(vertices, |c| &c[..]);
-                let weighted = fade.as_ref().map_or(lambda, |f| lambda * f.weight);
+                let weighted = fade.as_ref().map_or(lambda, |f| lambda * f.end.by_planes);
                 patch.for_each_gradient(weighted, |slot, f| {
                     let vertex = vertices[slot as usize];
                     self.world.pull(vertex, &Vector::zero(), &f, &mut *add);
                 });
                 if let Some(fade) = fade {
                     for (vertex, by_corner) in fade.corners.iter().zip(&fade.by_corners) {
-                        let f = by_corner.scale(lambda * fade.slope);
+                        let f = by_corner.scale(lambda * fade.end.by_distance);
                         self.world.pull(*vertex, &Vector::zero(), &f, &mut *add);
                     }
                 }

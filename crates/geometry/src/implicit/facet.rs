@@ -121,10 +121,10 @@ pub(super) struct Distance<T> {
     pub area: T,
 }
 
-/// The distance from a point to a face [m] without sign, with its derivatives.
+/// The signed distance from a point to a face [m], with its derivatives.
 #[derive(Clone, Copy, Debug)]
 pub struct FaceDistance<T> {
-    /// The distance [m].
+    /// The distance [m]; negative inside.
     pub value: T,
     /// Its derivative by the point.
     pub gradient: Vector<T>,
@@ -133,19 +133,16 @@ pub struct FaceDistance<T> {
 }
 
 impl<T: Real> FaceDistance<T> {
-    /// The distance from `q` to the face with the corners `x`, where [`closest`](super::closest) found it; none without
-    /// area.
-    pub fn new(q: &Vector<T>, x: &[Vector<T>; 3], closest: &Closest) -> Option<Self> {
-        let outside = Closest {
-            sign: 1.0,
-            border: false,
-            ..*closest
-        };
-        let side = match closest.feature {
-            TriangleFeature::Face => closest.sign,
-            _ => 1.0,
-        };
-        let found = distance(q, x, &outside, side)?;
+    /// The distance from `q` to the face with the corners `x`, where [`closest`](super::closest) found it, on the side
+    /// `side` of an open sheet that goes on level for a fraction of `level` [m] beyond its border; none without area.
+    pub fn new(
+        q: &Vector<T>,
+        x: &[Vector<T>; 3],
+        closest: &Closest,
+        side: f64,
+        level: f64,
+    ) -> Option<Self> {
+        let found = distance(q, x, closest, side, level)?;
         Some(Self {
             value: found.jet.value,
             gradient: found.jet.gradient,
@@ -156,14 +153,16 @@ impl<T: Real> FaceDistance<T> {
 
 /// The signed distance from `q` to the face `x`, on the side `side` of an open sheet.
 ///
-/// Beyond a border, at the distance ρ from it and the height z over the plane of the face, it is ρ for z ≥ 0 and
-/// ρ − 2 z²/ρ below: z itself straight below the border, where a point that was pressed through the sheet lies, and
-/// continuously differentiable from there around the border.
+/// Beyond a border, at the height z over the plane of the face and the distance s from the border along that plane, the
+/// distance is ρ = √(z² + σ²) for z ≥ 0 and ρ − 2 z²/ρ below: z itself straight below the border, where a point that was
+/// pressed through the sheet lies, and continuously differentiable from there around the border. σ is s, or
+/// [`next_to_border`] with `level` > 0 [m].
 pub(super) fn distance<T: Real>(
     q: &Vector<T>,
     x: &[Vector<T>; 3],
     closest: &Closest,
     side: f64,
+    level: f64,
 ) -> Option<Distance<T>> {
     let a = (x[1] - x[0]).cross(&(x[2] - x[0])).times(0.5);
     let area = a.norm();
@@ -198,50 +197,88 @@ pub(super) fn distance<T: Real>(
     let c = x[0].scale(weights[0]) + x[1].scale(weights[1]) + x[2].scale(weights[2]);
     let r = *q - c;
     let length = r.norm();
-    let flat = matches!(closest.feature, TriangleFeature::Face) || !length.value().is_normal();
-    let jet = if flat {
-        Jet {
-            value: normal.dot(&(*q - x[0])) * side,
-            gradient: normal.times(side),
-        }
-    } else {
-        let sign = if closest.border {
-            1.0
-        } else {
-            closest.sign * side
-        };
-        Jet {
-            value: length * sign,
-            gradient: r.scale(T::constant(sign) / length),
-        }
-    };
-    let mut by_corners = weights.map(|w| -jet.gradient.scale(w));
     let height = normal.dot(&(*q - x[0])) * side;
-    if flat || !closest.border || height.value() >= 0.0 {
-        return Some(Distance {
-            jet,
+    let done = |value: T, by_length: T, by_height: T| {
+        // Along the line from the closest point, and along the normal.
+        let along = if length.value().is_normal() {
+            r.scale(by_length / length)
+        } else {
+            Vector::zero()
+        };
+        let upright = normal.scale(by_height * side);
+        let mut by_corners = weights.map(|w| -along.scale(w));
+        if by_height.value() != 0.0 {
+            for (by_corner, foot) in by_corners.iter_mut().zip(foot()) {
+                *by_corner = *by_corner - upright.scale(foot);
+            }
+        }
+        Some(Distance {
+            jet: Jet {
+                value,
+                gradient: along + upright,
+            },
             weights,
             by_corners,
             normal,
             area,
-        });
+        })
+    };
+    if matches!(closest.feature, TriangleFeature::Face) || !length.value().is_normal() {
+        return done(height, zero, one);
     }
-    let slope = height / length;
-    let (by_length, by_height) = (slope.squared() * 2.0 + 1.0, slope * (-4.0));
-    let upright = normal.scale(by_height * side);
-    for (by_corner, foot) in by_corners.iter_mut().zip(foot()) {
-        *by_corner = by_corner.scale(by_length) - upright.scale(foot);
+    if !closest.border {
+        let sign = T::constant(closest.sign * side);
+        return done(length * sign, sign, zero);
     }
-    Some(Distance {
-        jet: Jet {
-            value: length - height * slope * 2.0,
-            gradient: jet.gradient.scale(by_length) + upright,
-        },
-        weights,
-        by_corners,
-        normal,
-        area,
-    })
+    // With ρ and its derivatives by the length and the height.
+    let (rho, by_length, by_height) = if level > 0.0 {
+        let square = length.squared() - height.squared();
+        let Some((sigma, slope)) = next_to_border(square, level) else {
+            return done(height, zero, one);
+        };
+        let rho = (height.squared() + sigma.squared()).sqrt();
+        // s ds = ℓ dℓ − z dz.
+        let along = sigma * slope / (rho * square.sqrt());
+        (rho, along * length, (one / rho - along) * height)
+    } else {
+        (length, one, zero)
+    };
+    if height.value() >= 0.0 {
+        return done(rho, by_length, by_height);
+    }
+    let slope = height / rho;
+    let by_rho = slope.squared() * 2.0 + 1.0;
+    done(
+        rho - height * slope * 2.0,
+        by_length * by_rho,
+        by_height * by_rho - slope * 4.0,
+    )
+}
+
+/// Fractions of `level` between which σ grows from nothing to s.
+const BESIDE: [f64; 2] = [0.2, 0.6];
+
+/// σ(s) and its slope for s² = `square` [m²]: nothing up to 0.2 `level` next to a border, s from 0.6 `level` on, and twice
+/// continuously differentiable; none where it is nothing.
+///
+/// A sheet of finite elements that has slid by a little over another of the same size still rests on its border nodes, which
+/// stand for the half of a cell inside. A distance would turn their normals outwards at once, by s/δ.
+fn next_to_border<T: Real>(square: T, level: f64) -> Option<(T, T)> {
+    let [begin, end] = BESIDE.map(|b| b * level);
+    if square.value() <= begin * begin {
+        return None;
+    }
+    let s = square.sqrt();
+    if s.value() >= end {
+        return Some((s, T::constant(1.0)));
+    }
+    // σ = s w(t) with w = t³ (10 − 15 t + 6 t²).
+    let per = 1.0 / (end - begin);
+    let t = (s + (-begin)) * per;
+    let t2 = t.squared();
+    let w = t2 * t * (t2 * 6.0 - t * 15.0 + 10.0);
+    let dw = t2 * (-t + 1.0).squared() * (30.0 * per);
+    Some((s * w, w + s * dw))
 }
 
 #[cfg(test)]

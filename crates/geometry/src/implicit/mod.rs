@@ -34,11 +34,16 @@
 //! concave edge the gradient jumps from one face to the other. Around the border of a sheet it goes on continuously from one side to the other. Where the edge is sharp, the two belong to different
 //! [`pieces`] of the mesh, each with a distance of its own.
 //!
+//! # The end of blended planes
+//! A contact may act closer than some δ alone. [`End`] makes the blended value and the distance to the faces one gap that is
+//! never less than δ where the distance is not, and smooth: the planes where they are farther away, the distance elsewhere.
+//!
 //! # Deviations from the paper
 //! Coarse meshes have distances instead of blended planes, as above. Weights contain the area of the face, which makes faces without area harmless; the paper weights
 //! samples alike. The kernel is rational and of finite support instead of a shifted inverse power.
 //! Large faces can have several samples.
 
+mod end;
 mod facet;
 mod kernel;
 mod patch;
@@ -50,6 +55,7 @@ mod tangent;
 #[cfg(test)]
 mod tests;
 
+pub use end::End;
 pub use facet::{Closest, FaceDistance};
 pub use patch::{Patch, closest};
 pub use pieces::pieces;
@@ -68,6 +74,9 @@ pub struct Blend {
     /// The value into which the potential of an open sheet fades where its samples end [m]; `None`
     /// for a closed surface.
     pub far: Option<f64>,
+    /// The distance to the faces at which a potential of blended planes ends [m] ([`End`]); `None` where it need not.
+    /// Only [`RigidSurface`] reads it: a [`Patch`] uses its planes alone.
+    pub end: Option<f64>,
 }
 
 impl Default for Blend {
@@ -76,6 +85,7 @@ impl Default for Blend {
         Self {
             side: 1.0,
             far: None,
+            end: None,
         }
     }
 }

@@ -141,7 +141,7 @@ impl<T: Real> Patch<T> {
         blend: &Blend,
     ) -> Option<Self> {
         let p = corners;
-        let found = facet::distance(q, p, closest, blend.side)?;
+        let found = facet::distance(q, p, closest, blend.side, 0.0)?;
         let [b0, b1, b2] = found.weights;
         let r = *q - (p[0].scale(b0) + p[1].scale(b1) + p[2].scale(b2));
         let zero = T::constant(0.0);
@@ -253,6 +253,6 @@ pub fn closest<'a>(
 ) -> Option<Closest> {
     facet::closest(
         q,
-        facets.map(|(s, slots)| (slots.map(&x), s.border(), s.radius)),
+        facets.map(|(s, slots)| (slots.map(&x), s.border, s.radius)),
     )
 }

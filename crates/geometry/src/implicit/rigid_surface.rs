@@ -4,7 +4,7 @@ use stiction_math::{Real, Vec3, Vector};
 
 use super::facet;
 use super::kernel::Sums;
-use super::{Blend, Jet, SampleForm, SurfaceSample};
+use super::{Blend, End, Jet, SampleForm, SurfaceSample};
 use crate::Aabb;
 use crate::collide::bvh::{Aabb32, Bvh, BvhError};
 use crate::collide::point_triangle;
@@ -24,12 +24,7 @@ struct Term {
     plane: Vec3,
     area: f64,
     radius: f64,
-    facet: Option<Facet>,
-}
-
-/// A whole face.
-#[derive(Clone, Copy, Debug)]
-struct Facet {
+    form: SampleForm,
     corners: [Vec3; 3],
     border: u8,
 }
@@ -37,16 +32,16 @@ struct Facet {
 impl Term {
     /// The squared distance to the point or to the whole face [m²].
     fn squared_distance(&self, q: &Vec3) -> f64 {
-        match &self.facet {
-            Some(facet) => point_triangle(q, &facet.corners).squared,
-            None => (q - self.point).norm_squared(),
+        match self.form {
+            SampleForm::Facet => point_triangle(q, &self.corners).squared,
+            SampleForm::Plane => (q - self.point).norm_squared(),
         }
     }
 
     fn bounds(&self) -> Aabb {
-        let around = match &self.facet {
-            Some(facet) => Aabb::of(&facet.corners),
-            None => None,
+        let around = match self.form {
+            SampleForm::Facet => Aabb::of(&self.corners),
+            SampleForm::Plane => None,
         };
         let (min, max) = around.map_or((self.point, self.point), |b| (b.min, b.max));
         Aabb {
@@ -72,10 +67,9 @@ impl RigidSurface {
                 plane,
                 area: plane.norm(),
                 radius: s.radius,
-                facet: match s.form {
-                    SampleForm::Plane => None,
-                    SampleForm::Facet { border } => Some(Facet { corners: p, border }),
-                },
+                form: s.form,
+                corners: p,
+                border: s.border,
             });
         }
         let boxes: Vec<Aabb> = terms.iter().map(Term::bounds).collect();
@@ -111,17 +105,23 @@ impl RigidSurface {
         out[begin..].sort_unstable();
     }
 
-    /// Corners and border bits of the facets among the samples `near`.
-    fn facets<'a>(&'a self, near: &'a [u32]) -> impl Iterator<Item = facet::Face> + Clone + 'a {
+    /// Corners, border bits and radii of the faces of the samples `near`.
+    fn faces<'a>(&'a self, near: &'a [u32]) -> impl Iterator<Item = facet::Face> + Clone + 'a {
         let terms = near.iter().map(|&i| &self.terms[i as usize]);
-        terms.filter_map(|t| t.facet.as_ref().map(|f| (f.corners, f.border, t.radius)))
+        terms.map(|t| (t.corners, t.border, t.radius))
+    }
+
+    /// Whether samples are whole faces.
+    fn is_faceted(&self) -> bool {
+        let first = self.terms.first();
+        first.is_some_and(|t| t.form == SampleForm::Facet)
     }
 
     /// Of the samples `near`, the one whose point is nearest to `q` decides on which side of the
     /// surface it lies: its height over that plane [m]; none without samples.
     pub fn height(&self, q: &Vec3, near: &[u32]) -> Option<f64> {
-        if self.facets(near).next().is_some() {
-            return facet::closest(q, self.facets(near)).map(|c| c.signed());
+        if self.is_faceted() {
+            return facet::closest(q, self.faces(near)).map(|c| c.signed());
         }
         let distance = |i: &u32| (q - self.terms[*i as usize].point).norm_squared();
         let nearest = near
@@ -133,15 +133,12 @@ impl RigidSurface {
 
     /// ψ and ∂ψ/∂q at `q` from the samples `near`; none if none is in reach.
     pub fn jet<T: Real>(&self, q: &Vector<T>, near: &[u32], blend: &Blend) -> Option<Jet<T>> {
-        let at = q.value();
-        if let Some(closest) = facet::closest(&at, self.facets(near)) {
-            let (corners, ..) = self.facets(near).nth(closest.face)?;
-            let x = corners.map(|p| Vector::constant(&p));
-            return facet::distance(q, &x, &closest, blend.side).map(|d| d.jet);
+        if self.is_faceted() {
+            return self.distance(q, near, blend.side, 0.0);
         }
-        let blended = |i: &&u32| self.terms[**i as usize].facet.is_none();
+        let at = q.value();
         let mut sums = Sums::zero();
-        for &i in near.iter().filter(blended) {
+        for &i in near {
             let t = &self.terms[i as usize];
             if (at - t.point).norm_squared() >= t.radius * t.radius {
                 continue;
@@ -150,6 +147,34 @@ impl RigidSurface {
             let plane = Vector::constant(&(t.plane * blend.side));
             sums.add(&r, &plane, T::constant(t.area), t.radius);
         }
-        sums.blend(blend).map(|b| b.jet)
+        let psi = sums.blend(blend)?.jet;
+        let Some(end) = blend.end else {
+            return Some(psi);
+        };
+        if psi.value.value() >= end {
+            return Some(psi);
+        }
+        let distance = self.distance(q, near, blend.side, end)?;
+        let ended = End::new(psi.value, distance.value, end)?;
+        Some(Jet {
+            value: ended.gap,
+            gradient: psi.gradient.scale(ended.by_planes)
+                + distance.gradient.scale(ended.by_distance),
+        })
+    }
+
+    /// The signed distance to the closest of the faces of the samples `near`, on the side `side` of an open sheet
+    /// that goes on level for a fraction of `level` [m] beyond its border.
+    fn distance<T: Real>(
+        &self,
+        q: &Vector<T>,
+        near: &[u32],
+        side: f64,
+        level: f64,
+    ) -> Option<Jet<T>> {
+        let closest = facet::closest(&q.value(), self.faces(near))?;
+        let (corners, ..) = self.faces(near).nth(closest.face)?;
+        let x = corners.map(|p| Vector::constant(&p));
+        facet::distance(q, &x, &closest, side, level).map(|d| d.jet)
     }
 }

@@ -10,12 +10,8 @@ use stiction_math::Vec3;
 pub enum SampleForm {
     /// A point with the plane of its face, blended with others by distance.
     Plane,
-    /// A whole face: the closest one gives the distance. Bit k is set where the edge from corner k to
-    /// corner (k + 1) mod 3 belongs to no other face.
-    Facet {
-        /// Bits of border edges.
-        border: u8,
-    },
+    /// A whole face: the closest one gives the distance.
+    Facet,
 }
 
 /// A point on a face that carries its plane, or a whole face.
@@ -25,22 +21,15 @@ pub struct SurfaceSample {
     pub form: SampleForm,
     /// The corners of the face, counter-clockwise from outside.
     pub corners: [u32; 3],
+    /// Border edges of the face: bit k is set where the edge from corner k to corner (k + 1) mod 3 belongs to no other
+    /// face.
+    pub border: u8,
     /// Barycentric coordinates of the point on the face [1]; not read for facets.
     pub weights: [f64; 3],
     /// Its share of the area of the face [1].
     pub share: f64,
     /// Radius of influence [m]: from the point, or from the whole face of a facet.
     pub radius: f64,
-}
-
-impl SurfaceSample {
-    /// Bits of the border edges of a facet; none of a plane.
-    pub(super) fn border(&self) -> u8 {
-        match self.form {
-            SampleForm::Facet { border } => border,
-            SampleForm::Plane => 0,
-        }
-    }
 }
 
 /// Settings of the sampling of faces.
@@ -72,6 +61,7 @@ const PARTS: f64 = 64.0;
 /// The samples of a mesh, face after face. `rest` are its vertices at rest [m]; faces that name
 /// vertices beyond it are left out.
 pub fn samples(triangles: &[[u32; 3]], rest: &[Vec3], config: &SampleConfig) -> Vec<SurfaceSample> {
+    let edges = edge_faces(triangles);
     let mut list = Vec::with_capacity(triangles.len());
     for corners in triangles {
         if corners.iter().any(|&c| c as usize >= rest.len()) {
@@ -86,12 +76,14 @@ pub fn samples(triangles: &[[u32; 3]], rest: &[Vec3], config: &SampleConfig) -> 
         // Upright parts have their middle at (i + 1/3, j + 1/3)/parts, inverted ones at
         // (i + 2/3, j + 2/3)/parts.
         let count = parts as u32;
+        let border = border(corners, &edges);
         let mut push = |i: u32, j: u32, offset: f64| {
             let b = (f64::from(i) + offset) / parts;
             let c = (f64::from(j) + offset) / parts;
             list.push(SurfaceSample {
                 form: SampleForm::Plane,
                 corners: *corners,
+                border,
                 weights: [1.0 - b - c, b, c],
                 share: 1.0 / (parts * parts),
                 radius,
@@ -115,23 +107,21 @@ pub fn facets(triangles: &[[u32; 3]], count: usize, reach: f64) -> Vec<SurfaceSa
     let edges = edge_faces(triangles);
     let known = |c: &[u32; 3]| c.iter().all(|&v| (v as usize) < count);
     let faces = triangles.iter().filter(|c| known(c));
-    let faces = faces.map(|corners| {
-        let mut border = 0;
-        for k in 0..3 {
-            let edge = edge(corners, k);
-            if edges.get(&edge).is_none_or(|f| f.len() < 2) {
-                border |= 1 << k;
-            }
-        }
-        SurfaceSample {
-            form: SampleForm::Facet { border },
-            corners: *corners,
-            weights: [1.0 / 3.0; 3],
-            share: 1.0,
-            radius: reach,
-        }
+    let faces = faces.map(|corners| SurfaceSample {
+        form: SampleForm::Facet,
+        corners: *corners,
+        border: border(corners, &edges),
+        weights: [1.0 / 3.0; 3],
+        share: 1.0,
+        radius: reach,
     });
     faces.collect()
+}
+
+/// Bits of the border edges of a face.
+fn border(corners: &[u32; 3], edges: &BTreeMap<[u32; 2], Vec<u32>>) -> u8 {
+    let open = |k: &usize| edges.get(&edge(corners, *k)).is_none_or(|f| f.len() < 2);
+    (0..3).filter(open).fold(0, |bits, k| bits | 1 << k)
 }
 
 /// The edge from corner k of a face, its smaller vertex first.

@@ -98,6 +98,7 @@ fn planes_are_reproduced_exactly() {
                 let blend = Blend {
                     side,
                     far: Some(0.5),
+                    end: None,
                 };
                 let jets = [
                     *patch(&list, &x, &q, &blend).unwrap().jet(),
@@ -175,7 +176,11 @@ fn gradients_and_hessian_products_are_differences() {
         (1.5, Some(0.1), 1.0),
         (0.6, Some(0.1), -1.0),
     ] {
-        let blend = Blend { side, far };
+        let blend = Blend {
+            side,
+            far,
+            end: None,
+        };
         for _ in 0..3 {
             let q = vector(&mut random).normalize() * r;
             let dx: Vec<Vec3> = x.iter().map(|_| vector(&mut random)).collect();
@@ -258,6 +263,7 @@ fn the_potential_ends_smoothly_next_to_an_open_sheet() {
     let blend = Blend {
         side: 1.0,
         far: Some(far),
+        end: None,
     };
     // Along a line out of the sheet, 5 mm above it.
     let value = |y: f64| {

@@ -1,10 +1,13 @@
 //! The methods: one folder each, one line each in [`BUILT_IN`].
 
 pub mod admm;
+pub mod cr;
+mod linearisations;
 pub mod newton;
 pub mod smooth;
 
 use crate::registry::MethodEntry;
+use linearisations::linearisations;
 
 /// The methods that come with the library. The first is that of scenes that choose none.
-pub const BUILT_IN: [&MethodEntry; 3] = [&newton::ENTRY, &admm::ENTRY, &smooth::ENTRY];
+pub const BUILT_IN: [&MethodEntry; 4] = [&newton::ENTRY, &admm::ENTRY, &smooth::ENTRY, &cr::ENTRY];

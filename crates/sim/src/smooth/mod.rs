@@ -227,7 +227,8 @@ impl Method for Smooth {
         if let Some(contacts) = &mut work.contacts {
             if self.plan.base <= 0.0 {
                 let thickness = self.rules.thickness;
-                let derived = || contacts.default_stiffness(model, thickness, h);
+                let dies = self.config.integrator.is_l_stable();
+                let derived = || contacts.default_stiffness(model, thickness, h, dies);
                 self.plan.base = self.config.kappa.unwrap_or_else(derived);
             }
             contacts.set_base_stiffness(self.plan.base)?;

@@ -8,10 +8,8 @@ use crate::{
     admm::{Config, SolverChoice},
     keys::{Key, KeyDefault, Keys},
     linearised::{ElasticSolver, Linearisations},
+    methods::linearisations,
 };
-
-/// The default of `newton_tolerance` [m/s]: a micron per second.
-const NEWTON_TOLERANCE: f64 = 1e-6;
 
 /// Linear problems are solved to this fraction of `newton_tolerance`.
 const LINEAR_PART: f64 = 1e-4;
@@ -129,25 +127,7 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
     ];
     keys.set_choice("integrator", &integrators, &mut config.integrator);
     if config.integrator != ElasticSolver::Splitting {
-        let linearisations = match keys.count_or("newton_iterations") {
-            Some(Some(count)) => Some(Linearisations::Fixed(count as usize)),
-            Some(None) => Some(Linearisations::Converge {
-                tolerance: keys.number("newton_tolerance").unwrap_or(NEWTON_TOLERANCE),
-                max: 50,
-            }),
-            None => None,
-        };
-        if keys.has("newton_tolerance")
-            && !matches!(linearisations, Some(Linearisations::Converge { .. }))
-        {
-            let message = "`newton_tolerance` needs `newton_iterations = \"converge\"`";
-            keys.refuse(
-                "newton_tolerance",
-                message,
-                Some("set it, or remove `newton_tolerance`"),
-            );
-        }
-        if let Some(linearisations) = linearisations {
+        if let Some(linearisations) = linearisations(keys) {
             config.integrator = ElasticSolver::Newton(linearisations);
         }
     } else if keys.has("newton_iterations") {

@@ -84,7 +84,7 @@ pub(super) const KEYS: &[Key] = &[
         "kappa",
         "N/m",
         KeyDefault::Derived(
-            "1000 m (1/`time.step`² + 4 g/δ), m the mean mass of a contact point; a tenth of that for a barrier; adapted in every step by `\"trapezoidal-ipc\"`",
+            "1000 m (1/`time.step`² + 4 g/δ), m the mean mass of a contact point; a tenth of that for a barrier; a hundredth in `\"trapezoidal\"` rules, m then that of the body with the lightest points; adapted in every step by `\"trapezoidal-ipc\"`",
         ),
         "contact stiffness at the start; raised where bodies would overlap",
     ),

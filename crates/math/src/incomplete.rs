@@ -1,0 +1,244 @@
+//! Incomplete Cholesky factor of a block matrix, without fill.
+//!
+//! A ≈ (D + L) D⁻¹ (D + Lᵀ) with L on the pattern of the strict lower triangle of A and 3×3 pivots D:
+//! products agree with A on its pattern. It is an approximate inverse for Krylov methods and costs as
+//! much memory as half of A. Matrices of elements are no M-matrices, so that a pivot may fail to be
+//! positive definite; the factor is then that of A with a larger diagonal.
+
+use std::sync::Arc;
+
+use crate::{BlockMatrix, BlockPattern, Mat3, Preconditioner, Vec3, is_positive_definite3};
+
+/// An incomplete Cholesky factor.
+#[derive(Clone, Debug, Default)]
+pub struct BlockCholesky {
+    pattern: Option<Arc<BlockPattern>>,
+    /// Of each row, the number of entries left of the diagonal.
+    lower: Vec<u32>,
+    /// L on the pattern of A; what is not left of the diagonal is not used.
+    values: Vec<Mat3>,
+    /// Inverses of the pivots.
+    pivots: Vec<Mat3>,
+}
+
+/// Relative increases of the diagonal, tried in turn until all pivots are positive definite. With the
+/// last one the matrix is diagonally dominant enough for any stiffness matrix that was projected.
+const SHIFTS: [f64; 6] = [0.0, 1e-3, 1e-2, 0.1, 0.5, 2.0];
+
+impl BlockCholesky {
+    /// Number of block rows.
+    pub fn len(&self) -> usize {
+        self.pivots.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.pivots.is_empty()
+    }
+
+    /// Lays out the factor for the pattern of `a`; allocates only if that changed.
+    pub fn prepare(&mut self, a: &BlockMatrix) {
+        let same = |known: &Arc<BlockPattern>| Arc::ptr_eq(known, &a.pattern);
+        if self.pattern.as_ref().is_some_and(same) {
+            return;
+        }
+        let n = a.n();
+        let left = |i: usize| a.pattern.row(i).partition_point(|&j| (j as usize) < i) as u32;
+        self.lower = (0..n).map(left).collect();
+        self.values = vec![Mat3::zeros(); a.values.len()];
+        self.pivots = vec![Mat3::identity(); n];
+        self.pattern = Some(Arc::clone(&a.pattern));
+    }
+
+    /// Factorises `a`, which must have the pattern of [`BlockCholesky::prepare`]. Returns the relative
+    /// increase of the diagonal.
+    pub fn update(&mut self, a: &BlockMatrix) -> f64 {
+        for shift in SHIFTS {
+            if self.try_factor(a, shift) {
+                return shift;
+            }
+        }
+        // The diagonal alone is always an approximation.
+        for i in 0..self.pivots.len() {
+            self.pivots[i] = a.diagonal(i).try_inverse().unwrap_or_default();
+        }
+        self.values.fill(Mat3::zeros());
+        f64::INFINITY
+    }
+
+    fn try_factor(&mut self, a: &BlockMatrix, shift: f64) -> bool {
+        let Some(pattern) = self.pattern.clone() else {
+            return false;
+        };
+        let (start, cols) = (pattern.row_start(), pattern.cols());
+        for i in 0..self.pivots.len() {
+            let row = start[i]..start[i] + self.lower[i] as usize;
+            let mut pivot = a.diagonal(i) * (1.0 + shift);
+            for at in row.clone() {
+                let j = cols[at] as usize;
+                // Entries k < j that rows i and j share, both sorted.
+                let mut sum = a.values[at];
+                let mut other = start[j];
+                let end = start[j] + self.lower[j] as usize;
+                for own in row.start..at {
+                    let k = cols[own];
+                    while other < end && cols[other] < k {
+                        other += 1;
+                    }
+                    if other < end && cols[other] == k {
+                        let scaled = self.values[own] * self.pivots[k as usize];
+                        sum -= scaled * self.values[other].transpose();
+                    }
+                }
+                self.values[at] = sum;
+                pivot -= sum * self.pivots[j] * sum.transpose();
+            }
+            let pivot = (pivot + pivot.transpose()) * 0.5;
+            let floor = a.diagonal(i) * PIVOT;
+            match is_positive_definite3(&(pivot - floor)).then(|| pivot.try_inverse()) {
+                Some(Some(inverse)) => self.pivots[i] = inverse,
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Heap memory [bytes], without the shared pattern.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&self.values[..]) + size_of_val(&self.pivots[..]) + size_of_val(&self.lower[..])
+    }
+}
+
+/// Smallest pivot as a fraction of the diagonal block: smaller ones make the inverse useless.
+const PIVOT: f64 = 1e-4;
+
+impl Preconditioner for BlockCholesky {
+    fn apply(&mut self, r: &[Vec3], z: &mut [Vec3]) {
+        let Some(pattern) = self.pattern.as_deref() else {
+            z.copy_from_slice(r);
+            return;
+        };
+        let (start, cols) = (pattern.row_start(), pattern.cols());
+        let row = |i: usize| start[i]..start[i] + self.lower[i] as usize;
+        for i in 0..z.len() {
+            let mut sum = r[i];
+            for at in row(i) {
+                sum -= self.values[at] * z[cols[at] as usize];
+            }
+            z[i] = self.pivots[i] * sum;
+        }
+        for i in (0..z.len()).rev() {
+            let zi = z[i];
+            for at in row(i) {
+                let j = cols[at] as usize;
+                z[j] -= self.pivots[j] * self.values[at].tr_mul(&zi);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::{CgConfig, CgWorkspace, Identity, conjugate_gradients, testing::random_vectors};
+
+    /// A grid of springs, stiff along one direction, on a weak foundation.
+    fn grid(w: usize) -> BlockMatrix {
+        let at = |i: usize, j: usize| (i * w + j) as u32;
+        let mut edges: Vec<[u32; 2]> = Vec::new();
+        for i in 0..w {
+            for j in 0..w {
+                if i + 1 < w {
+                    edges.push([at(i, j), at(i + 1, j)]);
+                }
+                if j + 1 < w {
+                    edges.push([at(i, j), at(i, j + 1)]);
+                }
+            }
+        }
+        let cliques = edges.iter().map(|e| &e[..]);
+        let pattern = Arc::new(BlockPattern::from_cliques(w * w, cliques).unwrap());
+        let mut a = BlockMatrix::zeros(pattern);
+        let k = Mat3::from_diagonal(&Vec3::new(100.0, 10.0, 1.0));
+        for [i, j] in edges.iter().map(|e| e.map(|e| e as usize)) {
+            a.add(i, i, &k).unwrap();
+            a.add(j, j, &k).unwrap();
+            a.add(i, j, &-k).unwrap();
+            a.add(j, i, &-k).unwrap();
+        }
+        for i in 0..w * w {
+            a.add(i, i, &(Mat3::identity() * 0.1)).unwrap();
+        }
+        a
+    }
+
+    #[test]
+    fn a_tree_has_no_fill_and_the_factor_is_exact() {
+        let edges: Vec<[u32; 2]> = (0..19).map(|i| [i, i + 1]).collect();
+        let cliques = edges.iter().map(|e| &e[..]);
+        let pattern = Arc::new(BlockPattern::from_cliques(20, cliques).unwrap());
+        let mut a = BlockMatrix::zeros(pattern);
+        let b = Mat3::new(2.0, 0.3, 0.1, 0.3, 3.0, -0.2, 0.1, -0.2, 1.0);
+        for i in 0..20 {
+            a.add(i, i, &(b * 3.0)).unwrap();
+        }
+        for i in 0..19 {
+            let c = Mat3::new(0.5, 0.2, 0.0, -0.4, 0.3, 0.1, 0.3, 0.0, 0.6);
+            a.add(i, i + 1, &c).unwrap();
+            a.add(i + 1, i, &c.transpose()).unwrap();
+        }
+        let mut factor = BlockCholesky::default();
+        factor.prepare(&a);
+        assert_eq!(factor.update(&a), 0.0);
+        let x = random_vectors(20, 3);
+        let (mut y, mut z) = (x.clone(), x.clone());
+        a.apply(&x, &mut y);
+        factor.apply(&y, &mut z);
+        for (z, x) in z.iter().zip(&x) {
+            assert!((z - x).norm() < 1e-13);
+        }
+    }
+
+    /// Without fill the number of iterations still falls several times [meijerink1977].
+    #[test]
+    fn conjugate_gradients_need_fewer_iterations() {
+        let a = grid(40);
+        let b = random_vectors(1600, 7);
+        let config = CgConfig {
+            relative: 1e-8,
+            absolute: 0.0,
+            max_iterations: 5000,
+        };
+        let mut factor = BlockCholesky::default();
+        factor.prepare(&a);
+        factor.update(&a);
+        let mut run = |with: &mut dyn Preconditioner| {
+            let mut x = vec![Vec3::zeros(); b.len()];
+            let mut work = CgWorkspace::default();
+            let done = conjugate_gradients(&a, with, &b, &mut x, &config, &mut work).unwrap();
+            done.iterations
+        };
+        let plain = run(&mut Identity);
+        let with = run(&mut factor);
+        assert!(3 * with < plain, "{with} and {plain} iterations");
+    }
+
+    #[test]
+    fn a_pivot_that_fails_raises_the_diagonal() {
+        // A clique of three in a row of four whose eliminated fill would be needed.
+        let mut a = grid(6);
+        for i in 0..36 {
+            // Nearly singular: the foundation is all but taken away.
+            a.add(i, i, &(Mat3::identity() * -0.0999)).unwrap();
+        }
+        let mut factor = BlockCholesky::default();
+        factor.prepare(&a);
+        assert!(factor.update(&a).is_finite());
+        let r = random_vectors(36, 1);
+        let mut z = r.clone();
+        factor.apply(&r, &mut z);
+        let product: f64 = r.iter().zip(&z).map(|(r, z)| r.dot(z)).sum();
+        assert!(product > 0.0);
+    }
+}
