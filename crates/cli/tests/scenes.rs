@@ -87,6 +87,9 @@ fn every_built_in_scene_passes_its_quick_checks() {
         let quick = scene.has_variant("quick");
         assert_eq!(summary["variant"].as_str(), quick.then_some("quick"));
         assert_eq!(summary["status"], "done", "{name}: {complaint}");
+        // A scene whose steps miss their own tolerance as a rule has the wrong tolerance.
+        let [missed, steps] = ["unconverged_steps", "steps"].map(|k| summary[k].as_u64().unwrap());
+        assert!(3 * missed < steps, "{name}: {missed} of {steps}");
         assert!(!summary["checks"].as_array().unwrap().is_empty(), "{name}");
         assert!(failed(summary).is_empty(), "{name}: {}", summary["checks"]);
         assert_eq!(*code, 0, "{name}: {complaint}");
