@@ -34,7 +34,7 @@ const VIOLATED: f64 = 0.1;
 /// yet keep it apart.
 const SINKS: f64 = 2.0;
 
-/// Pairs without a contact are looked at where listed contacts lose no more than this fraction of the thickness in the
+/// Pairs without a contact are checked where listed contacts lose no more than this fraction of the thickness in the
 /// step.
 const NEARLY_HELD: f64 = 1e-3;
 

@@ -56,7 +56,7 @@ pub(super) struct Found {
     pub continuous: bool,
     /// Found deep within the thickness: listed even if its pair is.
     pub deep: bool,
-    /// What else must hold for it to be listed.
+    /// Further condition for its listing.
     pub wait: Wait,
     /// Deep at the end of the step: listed if its pair reached the relisting limit.
     pub spare: bool,

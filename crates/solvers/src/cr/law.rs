@@ -73,7 +73,7 @@ impl LocalContact {
     }
 }
 
-/// What an evaluation makes of a contact.
+/// Result of the evaluation of a contact.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proposal {
     pub touch: FrictionState,

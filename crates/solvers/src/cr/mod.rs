@@ -57,7 +57,7 @@ use precondition::Approximation;
 
 pub use stiction_contact::solver::SolverError as Error;
 
-/// How the problem is solved, and how far.
+/// Settings of the solver and its stopping criteria.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// When it is done.
@@ -66,17 +66,17 @@ pub struct Config {
     pub max_iterations: usize,
     /// The approximate inverse.
     pub preconditioner: CrPreconditioner,
-    /// How contacts change their state.
+    /// Rule by which contacts change their state.
     pub law: SwitchRule,
-    /// What is done about contacts when the problem is solved for those at hand.
+    /// Treatment of contacts when the problem is solved for the current ones.
     pub contacts: ContactUpdate,
-    /// How often that is done at most.
+    /// Largest number of such treatments.
     pub max_revisions: usize,
     /// Bound on the certificate of problems that another linearisation follows [m/s].
     pub rough: f64,
 }
 
-/// What is done about contacts when the problem is solved for those at hand.
+/// Treatment of contacts when the problem is solved for the current ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContactUpdate {
     /// All are brought up to date with the motion: re-linearised, dropped and appended
@@ -103,7 +103,7 @@ pub enum CrStop {
     },
 }
 
-/// How contacts change their state.
+/// Rule by which contacts change their state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SwitchRule {
     /// Algorithms 2 and 3 of the paper.
@@ -112,7 +112,7 @@ pub enum SwitchRule {
         average: usize,
         /// Angle between sliding and friction above which the latter turns [rad].
         angle: f64,
-        /// How far it turns: fraction of the difference.
+        /// Rate of rotation: fraction of the difference.
         turn: f64,
     },
     /// All rows at once, by r − ρ u.
