@@ -8,7 +8,7 @@ const NEWTON_TOLERANCE: f64 = 1e-6;
 /// Most linearisations of a step that goes on until it has converged.
 const MOST: usize = 50;
 
-/// The number of linearisations that the keys ask for, if they do.
+/// The number of linearisations that the keys give, if they do.
 pub(super) fn linearisations(keys: &Keys<'_>) -> Option<Linearisations> {
     let linearisations = keys.count_or("newton_iterations").map(|count| match count {
         Some(count) => Linearisations::Fixed(count as usize),

@@ -205,7 +205,7 @@ impl ContactSolver for Cr {
         let mut config = self.config;
         if let Some(target) = task.target {
             config.stop = CrStop::Certificate(target.error);
-            config.max_iterations = target.max_iterations;
+            config.max_iterations = target.iterations(config.max_iterations);
             if let SwitchRule::Switching { .. } = config.law {
                 config.law = Self::default().config.law;
             }

@@ -111,7 +111,7 @@ impl Workspace {
         projection.set_impulses(set, &y.c);
         let [rounds, sweeps] = RELAXATION;
         for _ in 0..rounds {
-            problem.imbalance(&y.v, &y.c, &mut residual.v);
+            problem.momentum_residual(&y.v, &y.c, &mut residual.v);
             approximation.solve(&residual.v, &mut z.v);
             // Half a step: the blocks alone overshoot where neighbours are stiff.
             reduce::axpy(-0.5, &z.v, &mut y.v);
