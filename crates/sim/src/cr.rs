@@ -25,7 +25,7 @@ use crate::{
     registry::MethodConfig,
 };
 
-/// How the method is run.
+/// Settings of the method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Linearisations of elasticity in a step.

@@ -73,7 +73,7 @@ impl LocalContact {
     }
 }
 
-/// What an evaluation makes of a contact.
+/// State of a contact after an evaluation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proposal {
     pub touch: FrictionState,

@@ -57,26 +57,26 @@ use precondition::Approximation;
 
 pub use stiction_contact::solver::SolverError as Error;
 
-/// How the problem is solved, and how far.
+/// Settings of a solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// When it is done.
+    /// Stopping criterion.
     pub stop: CrStop,
     /// Iterations before giving up.
     pub max_iterations: usize,
     /// The approximate inverse.
     pub preconditioner: CrPreconditioner,
-    /// How contacts change their state.
+    /// Rule by which contacts change their state.
     pub law: SwitchRule,
-    /// What is done about contacts when the problem is solved for those at hand.
+    /// Update of the contacts when the problem is solved for those at hand.
     pub contacts: ContactUpdate,
-    /// How often that is done at most.
+    /// Most such updates in a solve.
     pub max_revisions: usize,
     /// Bound on the certificate of problems that another linearisation follows [m/s].
     pub rough: f64,
 }
 
-/// What is done about contacts when the problem is solved for those at hand.
+/// Update of the contacts when the problem is solved for those at hand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContactUpdate {
     /// All are brought up to date with the motion: re-linearised, dropped and appended
@@ -87,7 +87,7 @@ pub enum ContactUpdate {
     Append,
 }
 
-/// When a solve is done.
+/// Stopping criterion of a solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CrStop {
     /// `residual` and `linear` of the answer's certificate are below this [m/s].
@@ -103,7 +103,7 @@ pub enum CrStop {
     },
 }
 
-/// How contacts change their state.
+/// Rule by which contacts change their state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SwitchRule {
     /// Algorithms 2 and 3 of the paper.
@@ -112,7 +112,7 @@ pub enum SwitchRule {
         average: usize,
         /// Angle between sliding and friction above which the latter turns [rad].
         angle: f64,
-        /// How far it turns: fraction of the difference.
+        /// Step by which it turns: fraction of the difference.
         turn: f64,
     },
     /// All rows at once, by r − ρ u.
