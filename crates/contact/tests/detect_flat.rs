@@ -192,12 +192,52 @@ fn worst(shape: &Shape, random: &mut SplitMix, flat: bool) -> Option<(f64, Strin
     let cone: Vec<Wrench> = cone.collect();
     // Where they touch; samples stand for 1/24 of a face.
     let touching = all.iter().filter(|s| s.0 <= least + 1e-4 * T);
+    let touching = touching.map(|(_, p)| (below * shape.nearest(&solid.invert(p)).normal, *p));
     let mut worst = 0.0f64;
-    for (_, p) in touching {
-        let normal = below * shape.nearest(&solid.invert(p)).normal;
-        worst = worst.max(distance_to_cone(&wrench(&normal, &about(p), length), &cone));
+    for (normal, p) in extreme(touching.collect()) {
+        worst = worst.max(distance_to_cone(
+            &wrench(&normal, &about(&p), length),
+            &cone,
+        ));
     }
     Some((worst, what))
+}
+
+/// Of forces with one normal, those at the corners of the convex hull of their points: a force at a point inside is a
+/// sum of these, so that a cone that has them has it too.
+fn extreme(mut forces: Vec<(Vec3, Vec3)>) -> Vec<(Vec3, Vec3)> {
+    let mut all = Vec::new();
+    while let Some((normal, _)) = forces.first().copied() {
+        let same = |f: &(Vec3, Vec3)| (f.0 - normal).norm() < 1e-12;
+        let (alike, others): (Vec<_>, Vec<_>) = forces.into_iter().partition(same);
+        forces = others;
+        let u = normal.cross(&Vec3::ith(normal.iamin(), 1.0)).normalize();
+        let v = normal.cross(&u);
+        let flat = |p: &Vec3| (p.dot(&u), p.dot(&v));
+        let mut points: Vec<(f64, f64, Vec3)> = alike
+            .iter()
+            .map(|(_, p)| (flat(p).0, flat(p).1, *p))
+            .collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let turn = |a: &(f64, f64, Vec3), b: &(f64, f64, Vec3), c: &(f64, f64, Vec3)| {
+            (b.0 - a.0) * (c.1 - a.1) - (b.1 - a.1) * (c.0 - a.0)
+        };
+        // The lower chain from left to right, then the upper one back.
+        for direction in 0..2 {
+            let mut chain: Vec<(f64, f64, Vec3)> = Vec::new();
+            for p in &points {
+                while let [.., a, b] = chain.as_slice()
+                    && turn(a, b, p) <= 1e-14
+                {
+                    chain.pop();
+                }
+                chain.push(*p);
+            }
+            all.extend(chain.iter().skip(direction).map(|p| (normal, p.2)));
+            points.reverse();
+        }
+    }
+    all
 }
 
 /// Looks at the poses of one solid.

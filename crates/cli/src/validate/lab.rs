@@ -390,6 +390,13 @@ impl LabRun {
             .fold(f64::NEG_INFINITY, f64::max)
     }
 
+    /// The same of the steps that end after a time [s].
+    pub fn worst_after(&self, from: f64, of: impl Fn(&StepReport) -> f64) -> f64 {
+        let ends = self.times.iter().skip(1);
+        let late = self.reports.iter().zip(ends).filter(|(_, t)| **t > from);
+        late.map(|(r, _)| of(r)).fold(f64::NEG_INFINITY, f64::max)
+    }
+
     /// Times and values of a probe.
     pub fn points(&self, name: &str) -> Vec<(f64, f64)> {
         let times = self.times.iter().copied();

@@ -18,6 +18,7 @@ mod momentum;
 mod motion;
 mod moving;
 mod ode;
+mod resting;
 mod rolling;
 mod ropes;
 mod slopes;
@@ -144,6 +145,7 @@ pub fn cases() -> Vec<ValidationCase> {
         slopes::cases().as_slice(),
         motion::cases().as_slice(),
         holding::cases().as_slice(),
+        resting::cases().as_slice(),
         ropes::cases().as_slice(),
         statics::cases().as_slice(),
         arch::cases().as_slice(),

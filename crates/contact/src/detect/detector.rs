@@ -12,8 +12,8 @@ use stiction_math::{Vec3, reduce};
 
 use super::ContactSource;
 use super::collider::{Collider, Laws};
-use super::emit::{Emission, Found, Overlaps, Shares};
-use super::pairs::Clearance;
+use super::emit::{Emission, Found, Overlaps, Shares, Wait};
+use super::pairs::{Clearance, Watched};
 use super::quota::Quota;
 use super::recovery::Recovery;
 use super::revise::Revision;
@@ -29,6 +29,14 @@ const AGAIN: u64 = 7;
 
 /// A contact that loses more than this fraction of its thickness in the step is still violated.
 const VIOLATED: f64 = 0.1;
+
+/// A pair without a contact must sink faster than the listed contacts are violated by this factor: below, they may
+/// yet keep it apart.
+const SINKS: f64 = 2.0;
+
+/// Pairs without a contact are looked at where listed contacts lose no more than this fraction of the thickness in the
+/// step.
+const NEARLY_HELD: f64 = 1e-3;
 
 /// Settings of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,6 +106,8 @@ pub struct Detector {
     candidates: Candidates,
     /// When each of them is worth another look.
     clearance: Clearance,
+    /// Pairs that may sink without a contact.
+    watched: Vec<Watched>,
     /// Region in which each vertex may end without a missed pair.
     ends: Vec<EndBox>,
     /// Arcs of free rigid bodies in the contacts of the step.
@@ -137,6 +147,7 @@ impl Detector {
             swept: None,
             candidates: Candidates::default(),
             clearance: Clearance::default(),
+            watched: Vec::new(),
             ends: Vec::new(),
             arcs: Vec::new(),
             recovery: Recovery::default(),
@@ -158,6 +169,7 @@ impl Detector {
     pub(super) fn close(&mut self) {
         self.candidates = Candidates::default();
         self.clearance = Clearance::default();
+        self.watched = Vec::new();
         self.starts = Vec::new();
         self.open = false;
     }
@@ -190,7 +202,7 @@ impl Detector {
             .settle_sides(&self.motion, step.previous, &mut found);
         let held = self.world.held(&self.motion, step, &mut found);
         self.seen.extend(held.iter().map(|h| h.0));
-        let pairs = (&self.candidates, &mut self.clearance);
+        let pairs = (&self.candidates, &mut self.clearance, &mut self.watched);
         self.world
             .meeting(&self.motion, pairs, &self.seen, false, &mut found);
         let starts = &mut self.starts;
@@ -278,7 +290,8 @@ impl Detector {
         let trees = self.swept.as_ref().map_or(0, SweptSurface::bytes);
         let candidates = size_of_val(&self.candidates.vertex_face[..])
             + size_of_val(&self.candidates.edge_edge[..])
-            + self.candidates.len() * size_of::<f32>();
+            + self.candidates.len() * size_of::<f32>()
+            + size_of_val(&self.watched[..]);
         let keys = size_of_val(&self.seen[..]) + size_of_val(&self.points[..]);
         let keys = keys + size_of_val(&self.ends[..]);
         let keys = keys + size_of_val(&self.arcs[..]) + self.recovery.bytes();
@@ -429,6 +442,33 @@ impl Detector {
         self.seen.sort_unstable();
         self.points.sort_by_key(|p| p.0);
         near
+    }
+
+    /// Writes contacts of pairs that others were nearer than, as far as violations of what is listed leave
+    /// no doubt that they are needed: those that sink, and the `last` ones.
+    fn write_late(&mut self, last: Vec<Found>, v: &[Vec3], out: &mut ContactSet) {
+        let approach = |c: usize| {
+            let u = out.velocity(c, v) + out.k[c];
+            -u.dot(&out.normal[c])
+        };
+        let violation = (0..out.len()).map(approach).fold(0.0, f64::max);
+        let thinnest = last.iter().map(|f| f.thickness);
+        let thinnest = thinnest.fold(f64::INFINITY, f64::min);
+        let mut late = last;
+        late.retain(|_| violation <= VIOLATED * thinnest / self.motion.h);
+        // An iterate that is far from holding its contacts says nothing of what they leave to sink.
+        if violation * self.motion.h <= NEARLY_HELD * self.world.thickest {
+            let sinking = self
+                .world
+                .sinking(&self.motion, &self.watched, &self.seen)
+                .into_iter();
+            let faster =
+                |f: &Found| matches!(f.wait, Wait::Sinks(speed) if speed > SINKS * violation);
+            late.extend(sinking.filter(faster));
+        }
+        if !late.is_empty() {
+            self.write(Vec::new(), late, v, out);
+        }
     }
 
     /// New velocities: end positions, and a search around vertices that leave their box.
@@ -631,7 +671,7 @@ impl ContactSource for Detector {
             return 0;
         }
         let before = contacts.len();
-        let pairs = (&self.candidates, &mut self.clearance);
+        let pairs = (&self.candidates, &mut self.clearance, &mut self.watched);
         let mut found = Vec::new();
         self.world
             .meeting(&self.motion, pairs, &self.seen, true, &mut found);
@@ -643,20 +683,11 @@ impl ContactSource for Detector {
                 .on_particles(&self.motion, true)
                 .unwrap_or_default(),
         );
-        let (last, found): (Vec<Found>, Vec<Found>) = found.into_iter().partition(|f| f.last);
+        let (last, found): (Vec<Found>, Vec<Found>) =
+            found.into_iter().partition(|f| f.wait != Wait::Never);
         self.write(Vec::new(), found, v, contacts);
-        // While listed contacts are violated, they may yet keep these pairs apart.
-        let thinnest = last
-            .iter()
-            .map(|f| f.thickness)
-            .fold(f64::INFINITY, f64::min);
-        let limit = -VIOLATED * thinnest / self.motion.h;
-        let holds = |c: usize| {
-            let u = contacts.velocity(c, v) + contacts.k[c];
-            u.dot(&contacts.normal[c]) >= limit
-        };
-        if !last.is_empty() && contacts.len() == before && (0..before).all(holds) {
-            self.write(Vec::new(), last, v, contacts);
+        if contacts.len() == before {
+            self.write_late(last, v, contacts);
         }
         contacts.len() - before
     }

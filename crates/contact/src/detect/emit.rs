@@ -25,6 +25,19 @@ pub(super) enum Kind {
     FaceShape,
 }
 
+/// When a contact is listed. While contacts of the list are violated, they may yet keep other pairs apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Wait {
+    /// At once.
+    Never,
+    /// When its approach [m/s] exceeds every violation of the list.
+    Sinks(f64),
+    /// When no contact of the list is violated by much.
+    Holds,
+    /// It is no contact, but a pair to be watched, with the distance that it should keep [m].
+    Watch(f64),
+}
+
 /// A contact before it is written.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
@@ -43,8 +56,8 @@ pub(super) struct Found {
     pub continuous: bool,
     /// Found deep within the thickness: listed even if its pair is.
     pub deep: bool,
-    /// To be listed only if nothing nearer is left to list.
-    pub last: bool,
+    /// What else must hold for it to be listed.
+    pub wait: Wait,
     /// Deep at the end of the step: listed if its pair reached the relisting limit.
     pub spare: bool,
 }

@@ -23,7 +23,7 @@ use stiction_geometry::collide::ProximityKind;
 use stiction_math::Vec3;
 
 use super::detector::Detector;
-use super::emit::{AGAIN, EDGE, FACE, Found, KIND, Kind, VERTEX};
+use super::emit::{AGAIN, EDGE, FACE, Found, KIND, Kind, VERTEX, Wait};
 use super::pairs::REACH;
 use super::step::{DetectStep, Motion};
 use super::world::World;
@@ -199,7 +199,7 @@ impl World {
             touch: None,
             continuous: false,
             deep: false,
-            last: false,
+            wait: Wait::Never,
             spare: false,
         })
     }

@@ -15,7 +15,8 @@
 //!
 //! # Deviations from the papers
 //! Contacts on a vertex or edge are left out where an adjacent face is closer, instead of being
-//! merged by angle as in [li2018, Sect. 5.2]. During a solve, a pair whose contacts hold and that
+//! merged by angle as in [li2018, Sect. 5.2]; a pair that then sinks and ends the step as the
+//! closest gets a contact after all. During a solve, a pair whose contacts hold and that
 //! still collides is relisted at the new position, where [verschoor2019, Sect. 3.3] would
 //! replace the constraint: a solver may then keep the impulses that it has. A solver that can follow
 //! replaced contacts calls [`ContactSource::revise`] instead.

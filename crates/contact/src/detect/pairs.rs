@@ -9,7 +9,7 @@ use stiction_geometry::collide::{
 };
 use stiction_math::Vec3;
 
-use super::emit::{Found, Kind};
+use super::emit::{Found, Kind, Wait};
 use super::quota::Quota;
 use super::step::Motion;
 use super::world::{DetectError, World};
@@ -41,11 +41,32 @@ const PROVEN: f64 = 1e-3;
 /// thickness, or of their initial gap.
 const LAST: f64 = 0.1;
 
+/// A pair without a contact sinks if its distance shrinks faster than this [m/s]: a tenth of what the solvers
+/// leave of a held contact.
+const STILL: f64 = 1e-10;
+
 /// Weights below this are rounding: the closest point is on the boundary of its feature. Features of
 /// meshes that are aligned meet there, and rounding would say of which of them the contact is.
 const ON_BOUNDARY: f64 = 1e-9;
 
 impl Found {
+    /// A pair to be watched: see [`Watched`].
+    fn watched(kind: ProximityKind, vertices: &[u32; 4], from: f64) -> Self {
+        Found {
+            kind: Kind::Pair(kind),
+            vertices: *vertices,
+            weights: [0.0; 4],
+            normal: Vec3::zeros(),
+            distance: from,
+            thickness: from,
+            touch: None,
+            continuous: true,
+            deep: false,
+            wait: Wait::Watch(from),
+            spare: false,
+        }
+    }
+
     /// Names a contact on the boundary of its features by the vertices and edges there.
     fn lower(&mut self, kind: ProximityKind) {
         use ProximityKind::{EdgeEdge, VertexEdge, VertexFace, VertexVertex};
@@ -109,6 +130,43 @@ fn arranged(mut first: Vec<(u32, f64)>, mut second: Vec<(u32, f64)>) -> ([u32; 4
 pub(super) struct Clearance {
     pub vertex_face: Vec<f32>,
     pub edge_edge: Vec<f32>,
+}
+
+/// A pair that comes within its thickness, and whose contact may have been left to a nearer pair.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Watched {
+    /// Vertex and face, or two edges.
+    kind: ProximityKind,
+    vertices: [u32; 4],
+    /// The smaller of its thickness and its distance at the start [m].
+    from: f64,
+}
+
+impl Watched {
+    /// Moves what is to be watched from the end of a list, from place `first` on, to `watched`, which is ascending
+    /// and has every pair once.
+    fn take(found: &mut Vec<Found>, first: usize, watched: &mut Vec<Self>) {
+        let before = watched.len();
+        let mut kept = first;
+        for i in first..found.len() {
+            match (found[i].wait, found[i].kind) {
+                (Wait::Watch(from), Kind::Pair(kind)) => watched.push(Self {
+                    kind,
+                    vertices: found[i].vertices,
+                    from,
+                }),
+                _ => {
+                    found.swap(kept, i);
+                    kept += 1;
+                }
+            }
+        }
+        found.truncate(kept);
+        if watched.len() > before {
+            watched.sort_by_key(|w| (w.kind, w.vertices));
+            watched.dedup_by_key(|w| (w.kind, w.vertices));
+        }
+    }
 }
 
 /// Pairs per batch, after which results are combined, so that memory for both is short.
@@ -311,7 +369,7 @@ impl World {
                 touch: None,
                 continuous: false,
                 deep: false,
-                last: false,
+                wait: Wait::Never,
                 spare: false,
             };
             found.lower(n.kind);
@@ -324,16 +382,18 @@ impl World {
     /// half of it, or than they start: the listed contact of such a pair is at a position that it has left.
     ///
     /// `clearance` has the clearance of each pair: the displacement of its ends below which it is not checked
-    /// again. Contacts whose key was `seen`, which is ascending, and that are not deep are left out.
+    /// again. Contacts whose key was `seen`, which is ascending, and that are not deep are left out. Pairs that may sink
+    /// without a contact of their own are added to `watched`.
     pub(super) fn meeting(
         &self,
         motion: &Motion,
-        (candidates, clearance): (&Candidates, &mut Clearance),
+        (candidates, clearance, watched): (&Candidates, &mut Clearance, &mut Vec<Watched>),
         seen: &[ContactKey],
         deep: bool,
         found: &mut Vec<Found>,
     ) {
-        let wanted = |f: &Found| f.deep || seen.binary_search(&f.key(self)).is_err();
+        let listed = |f: &Found| seen.binary_search(&f.key(self)).is_ok();
+        let wanted = |f: &Found| f.deep || matches!(f.wait, Wait::Watch(_)) || !listed(f);
         let (faces, edges) = (&candidates.vertex_face, &candidates.edge_edge);
         let face = |v: &[u32; 4], clearance: &mut f32, found: &mut Vec<Found>| {
             self.look(
@@ -356,8 +416,10 @@ impl World {
                 found,
             );
         };
+        let before = found.len();
         each(faces, &mut clearance.vertex_face, face, wanted, found);
         each(edges, &mut clearance.edge_edge, edge, wanted, found);
+        Watched::take(found, before, watched);
     }
 
     /// Displacement of the ends of a pair since the step was set, together [m].
@@ -452,20 +514,23 @@ impl World {
                 None => return answer.clearance,
             }
         }
-        // Too close from the start is what proximity has listed. What still meets from there, such
-        // as a vertex that slides from one face to the next, is a new contact.
+        // Too close from the start is what proximity has listed, unless others were nearer. What still
+        // meets from there, such as a vertex that slides from one face to the next, is a new contact.
         let close = impact.time == 0.0;
         let mut from = thickness;
         let mut settled = f64::INFINITY;
         if close {
             from = from.min(impact.separation.norm());
+            found.push(Found::watched(kind, v, from));
         } else {
             settled = SETTLED * thickness;
-            if let Some(one) = self.reduce(motion, kind, v, &impact, full, Level::Full)
-                && seen.binary_search(&one.key(self)).is_err()
-            {
-                settled = 0.0;
-                found.push(one);
+            match self.reduce(motion, kind, v, &impact, full, Level::Full) {
+                Some(one) if seen.binary_search(&one.key(self)).is_err() => {
+                    settled = 0.0;
+                    found.push(one);
+                }
+                Some(_) => {}
+                None => found.push(Found::watched(kind, v, from)),
             }
         }
         if !close && !deep {
@@ -492,6 +557,56 @@ impl World {
         }
         found.extend(listed);
         0.0
+    }
+
+    /// Contacts of pairs that have none, end the step closer than they may, and are then the nearest around.
+    /// Such a pair was left to a nearer one that no longer is: features that lie flat on one another change
+    /// places with the smallest slope.
+    pub(super) fn sinking(
+        &self,
+        motion: &Motion,
+        watched: &[Watched],
+        seen: &[ContactKey],
+    ) -> Vec<Found> {
+        let parts = watched.par_chunks(512).map(|pairs| {
+            let found = pairs.iter().filter_map(|pair| self.sinks(motion, pair));
+            let found = found.filter(|f| seen.binary_search(&f.key(self)).is_err());
+            found.collect::<Vec<Found>>()
+        });
+        let parts: Vec<Vec<Found>> = parts.collect();
+        parts.into_iter().flatten().collect()
+    }
+
+    fn sinks(&self, motion: &Motion, pair: &Watched) -> Option<Found> {
+        let (kind, v) = (pair.kind, &pair.vertices);
+        let [a, b, c, d] = v.map(|v| motion.x1[v as usize]);
+        let (weights, separation) = match kind {
+            ProximityKind::EdgeEdge => {
+                let near = edge_edge(&[a, b], &[c, d]);
+                let [[p, q], [r, s]] = near.weights;
+                ([p, q, r, s], near.separation)
+            }
+            _ => {
+                let near = point_triangle(&a, &[b, c, d]);
+                let [p, q, r] = near.weights;
+                ([1.0, p, q, r], near.separation)
+            }
+        };
+        let largest = [a, b, c, d].iter().fold(0.0, |m: f64, x| m.max(x.amax()));
+        let rounding = ccd::ROUNDING * 0.5 * f64::EPSILON * largest;
+        let sunk = pair.from - separation.norm();
+        if sunk <= STILL * motion.h + rounding {
+            return None;
+        }
+        let end = Impact {
+            time: 1.0,
+            weights,
+            separation,
+        };
+        let full = self.full_thickness(kind, v);
+        let found = self.reduce(motion, kind, v, &end, full, Level::Full)?;
+        let wait = Wait::Sinks(sunk / motion.h);
+        Some(Found { wait, ..found })
     }
 
     /// An impact as a contact of the features that are active in it.
@@ -549,7 +664,10 @@ impl World {
             touch: None,
             continuous: true,
             deep: level != Level::Full,
-            last: level == Level::Last,
+            wait: match level {
+                Level::Last => Wait::Holds,
+                Level::Full | Level::Deep => Wait::Never,
+            },
             spare: false,
         })
     }

@@ -17,7 +17,7 @@ use stiction_geometry::collide::{
 };
 use stiction_math::Vec3;
 
-use super::emit::{Found, Kind};
+use super::emit::{Found, Kind, Wait};
 use super::pairs::relisting_threshold;
 use super::quota::Quota;
 use super::shapes::gather;
@@ -234,7 +234,7 @@ fn touching(motion: &Motion, pair: &Pair, thickness: f64, time: f64) -> Found {
         touch: None,
         continuous: time > 0.0,
         deep: false,
-        last: false,
+        wait: Wait::Never,
         spare: false,
     }
 }

@@ -29,7 +29,8 @@ use stiction_math::Vec3;
 use stiction_math::elementary::{rotation_about, rotation_angle, rotation_between};
 
 use super::emit::{
-    Emission, Found, Kind, Overlaps, SolidPoint, feature, is_again, lasting_vertices, solid_of,
+    Emission, Found, Kind, Overlaps, SolidPoint, Wait, feature, is_again, lasting_vertices,
+    solid_of,
 };
 use super::pairs::REACH;
 use super::{ContactSource, Detector};
@@ -150,7 +151,7 @@ impl Detector {
                 touch: None,
                 continuous: false,
                 deep: false,
-                last: false,
+                wait: Wait::Never,
                 spare: false,
             });
         }
@@ -185,7 +186,7 @@ impl Detector {
             })),
             continuous: false,
             deep: false,
-            last: false,
+            wait: Wait::Never,
             spare: false,
         })
     }

@@ -6,7 +6,7 @@ use stiction_geometry::analytic::{MovingSolid, Nearest};
 use stiction_math::Vec3;
 
 use super::collider::ColliderForm;
-use super::emit::{Found, Kind, SolidPoint};
+use super::emit::{Found, Kind, SolidPoint, Wait};
 use super::pairs::{REACH, relisting_threshold};
 use super::step::Motion;
 use super::supports::{Start, Supports};
@@ -374,7 +374,7 @@ impl Search<'_> {
             })),
             continuous: time > 0.0,
             deep: false,
-            last: false,
+            wait: Wait::Never,
             spare: false,
         }
     }

@@ -24,7 +24,7 @@ use stiction_math::Vec3;
 
 use super::collider::ColliderForm;
 use super::detector::Detector;
-use super::emit::{Emission, Found, Kind, Overlaps, Shares};
+use super::emit::{Emission, Found, Kind, Overlaps, Shares, Wait};
 use super::overlap::Crossing;
 use super::step::{DetectStep, Motion};
 use super::world::{DetectError, World};
@@ -301,7 +301,7 @@ impl World {
                         touch: None,
                         continuous: false,
                         deep: false,
-                        last: false,
+                        wait: Wait::Never,
                         spare: false,
                     });
                 }
@@ -441,7 +441,7 @@ impl World {
                         touch: None,
                         continuous: false,
                         deep: false,
-                        last: false,
+                        wait: Wait::Never,
                         spare: false,
                     });
                 }
@@ -535,7 +535,7 @@ impl World {
                 touch: None,
                 continuous: false,
                 deep: false,
-                last: false,
+                wait: Wait::Never,
                 spare: false,
             })
         };
@@ -616,7 +616,7 @@ impl World {
                 touch: None,
                 continuous: false,
                 deep: false,
-                last: false,
+                wait: Wait::Never,
                 spare: false,
             });
         }

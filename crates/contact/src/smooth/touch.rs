@@ -169,8 +169,8 @@ impl SmoothContacts {
         })
     }
 
-    /// The face closest to the query point of a pair with blended planes, and its corners, where the distance to it
-    /// matters beside the value `psi` of the planes.
+    /// The face closest to the query point of a pair with blended planes, and its corners, where the distance to it matters
+    /// in addition to the value `psi` of the planes.
     pub(super) fn ends<T: Real>(
         &self,
         pair: &Pair,

@@ -1,6 +1,6 @@
 //! The end of blended planes by distance.
 //!
-//! Beside a convex edge, and beyond the border of a sheet, the planes of faces go on, and the blended value ψ is less
+//! Next to a convex edge, and beyond the border of a sheet, the planes of faces go on, and the blended value ψ is less
 //! than the distance D to the mesh, by a fraction of the size of the faces. What must not act farther away than δ takes
 //! as its depth the smaller of δ − ψ and δ − D, smoothly:
 //!
@@ -71,7 +71,7 @@ impl<T: Real> End<T> {
         })
     }
 
-    /// Whether the distance matters beside the planes.
+    /// Whether the distance matters in addition to the planes.
     pub fn is_felt(planes: f64, distance: f64, delta: f64) -> bool {
         let (x, y) = (delta - planes, delta - distance);
         y < x * (1.0 - SAME)

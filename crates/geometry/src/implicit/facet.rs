@@ -156,7 +156,7 @@ impl<T: Real> FaceDistance<T> {
 /// Beyond a border, at the height z over the plane of the face and the distance s from the border along that plane, the
 /// distance is ρ = √(z² + σ²) for z ≥ 0 and ρ − 2 z²/ρ below: z itself straight below the border, where a point that was
 /// pressed through the sheet lies, and continuously differentiable from there around the border. σ is s, or
-/// [`beside`] with `level` > 0 [m].
+/// [`next_to_border`] with `level` > 0 [m].
 pub(super) fn distance<T: Real>(
     q: &Vector<T>,
     x: &[Vector<T>; 3],
@@ -233,7 +233,7 @@ pub(super) fn distance<T: Real>(
     // With ρ and its derivatives by the length and the height.
     let (rho, by_length, by_height) = if level > 0.0 {
         let square = length.squared() - height.squared();
-        let Some((sigma, slope)) = beside(square, level) else {
+        let Some((sigma, slope)) = next_to_border(square, level) else {
             return done(height, zero, one);
         };
         let rho = (height.squared() + sigma.squared()).sqrt();
@@ -258,12 +258,12 @@ pub(super) fn distance<T: Real>(
 /// Fractions of `level` between which σ grows from nothing to s.
 const BESIDE: [f64; 2] = [0.2, 0.6];
 
-/// σ(s) and its slope for s² = `square` [m²]: nothing up to 0.2 `level` beside a border, s from 0.6 `level` on, and twice
+/// σ(s) and its slope for s² = `square` [m²]: nothing up to 0.2 `level` next to a border, s from 0.6 `level` on, and twice
 /// continuously differentiable; none where it is nothing.
 ///
 /// A sheet of finite elements that has slid by a little over another of the same size still rests on its border nodes, which
 /// stand for the half of a cell inside. A distance would turn their normals outwards at once, by s/δ.
-fn beside<T: Real>(square: T, level: f64) -> Option<(T, T)> {
+fn next_to_border<T: Real>(square: T, level: f64) -> Option<(T, T)> {
     let [begin, end] = BESIDE.map(|b| b * level);
     if square.value() <= begin * begin {
         return None;

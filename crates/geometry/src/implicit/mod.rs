@@ -75,7 +75,7 @@ pub struct Blend {
     /// for a closed surface.
     pub far: Option<f64>,
     /// The distance to the faces at which a potential of blended planes ends [m] ([`End`]); `None` where it need not.
-    /// Only [`RigidSurface`] reads it: a [`Patch`] knows its planes alone.
+    /// Only [`RigidSurface`] reads it: a [`Patch`] uses its planes alone.
     pub end: Option<f64>,
 }
 

@@ -50,7 +50,7 @@ pub struct Linear {
     h: Mat3,
     /// (I + n ∂‖z_T‖) M.
     s: Mat3,
-    /// What z is off by, with the change of De Saxcé's term [m/s].
+    /// Error of z, with the change of De Saxcé's term [m/s].
     off: Vec3,
     /// Square root of H.
     root: Root,
@@ -232,7 +232,7 @@ impl Pair {
 }
 
 impl Linear {
-    /// What `aim` and the residual of z give to the impulse: dr = push − G du.
+    /// Contribution of `aim` and of the residual of z to the impulse: dr = push − G du.
     pub fn push(&self, aim: &Vec3) -> Vec3 {
         self.left * (aim + self.h * self.off)
     }
