@@ -4,7 +4,7 @@
 use stiction_contact::{
     CertifyConfig, Contact, ContactSet, FrictionProblem, certify,
     detect::ContactSource,
-    generate::{Kind, incline, pulled_chain, random, stack},
+    generate::{RandomProblem, incline, pulled_chain, random, stack},
     solver::{ContactSolver, Solution, SolverReport, Task, TaskStart, solve_alone},
 };
 use stiction_math::{Cancel, Vec3};
@@ -34,13 +34,13 @@ fn distance(a: &[Vec3], b: &[Vec3]) -> f64 {
 /// Kinds on which it does not always converge: with μ = 10 the bound on friction follows a normal force
 /// that friction itself moves by more; normals that differ by 1e-6 leave rows that products with the
 /// matrix cannot tell apart to nine digits.
-const HARD: [Kind; 2] = [Kind::HighFriction, Kind::NearDegenerate];
+const HARD: [RandomProblem; 2] = [RandomProblem::HighFriction, RandomProblem::NearDegenerate];
 
 #[test]
 fn random_problems_are_solved_from_nothing_as_the_slow_solver_solves_them() {
     let (mut solved, mut hard) = (0, 0);
     for i in (0..200).step_by(3) {
-        let kind = Kind::ALL[(i + i / 12) % Kind::ALL.len()];
+        let kind = RandomProblem::ALL[(i + i / 12) % RandomProblem::ALL.len()];
         let problem = random(kind, 4 + (7 * i) % 27, i as u64);
         let (solution, report) = from_nothing(&problem, Config::accurate());
         let name = format!("{kind:?} {i}: {report:?}");
@@ -147,7 +147,7 @@ fn an_answer_is_left_alone() {
 #[test]
 fn what_is_not_solved_is_reported_and_never_worse_than_the_start() {
     for seed in 0..24 {
-        let problem = random(Kind::ALL[seed as usize % 12], 12, seed);
+        let problem = random(RandomProblem::ALL[seed as usize % 12], 12, seed);
         let zero = Solution::new(
             vec![Vec3::zeros(); problem.blocks()],
             vec![Vec3::zeros(); problem.contacts.len()],

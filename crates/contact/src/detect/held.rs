@@ -17,7 +17,8 @@
 //! than the closest points are, bears nothing any more and is forgotten. At rest the problem of a step is that of the
 //! step before, with its solution.
 //!
-//! The closest points are listed as well where they are closer by more than [`SAME`].
+//! Where the closest points are closer by more than [`SAME`], they take its place if they are next to it, as where bodies
+//! deform, and are listed as well if they are elsewhere on the features, as along parallel edges.
 
 use stiction_geometry::collide::ProximityKind;
 use stiction_math::Vec3;
@@ -33,7 +34,11 @@ use crate::{ContactKey, ContactSet};
 const SLIP: f64 = 1e-3;
 
 /// Difference of two gaps, as a fraction of the thickness, below which the contacts are the same.
-const SAME: f64 = 1e-9;
+const SAME: f64 = 1e-6;
+
+/// Difference of coordinates on the features up to which a contact that is closer takes the place of one that stays.
+/// Two contacts next to one another say nearly the same, which is hard on the solver.
+const CLOSE: f64 = 0.1;
 
 /// Least cosine between the normals of a contact that stays in two steps (15°).
 const TURNED: f64 = 0.966;
@@ -149,26 +154,51 @@ impl World {
             held.extend(stay.take(MOST));
         }
         held.sort_by_key(|h| h.0);
+        let mut replaced = vec![false; held.len()];
         let mut more = Vec::new();
         found.retain(|f| {
             let key = f.key(self);
             let first = held.partition_point(|h| pair_of(&h.0) < key);
-            let own = held[first..].iter().take_while(|h| pair_of(&h.0) == key);
-            let own: Vec<&(ContactKey, Found)> = own.collect();
+            let count = held[first..].iter().take_while(|h| pair_of(&h.0) == key);
+            let own = first..first + count.count();
             if own.is_empty() {
                 return true;
             }
-            let same = |h: &&&(ContactKey, Found)| h.1.distance - f.distance <= SAME * f.thickness;
-            if !own.iter().any(|h| same(&h)) {
-                let names = (0..=MOST as u64).map(|n| Found::again(key, n));
-                let free = names.into_iter().find(|n| own.iter().all(|h| h.0 != *n));
-                more.extend(free.map(|name| (name, f.clone())));
+            if own
+                .clone()
+                .any(|h| held[h].1.distance - f.distance <= SAME * f.thickness)
+            {
+                return false;
+            }
+            // A contact that has moved on takes the place of the one before; one elsewhere on the same features
+            // joins it.
+            match own.clone().find(|&h| self.are_close(&key, &held[h].1, f)) {
+                Some(h) => {
+                    replaced[h] = true;
+                    more.push((held[h].0, f.clone()));
+                }
+                None => {
+                    let names = (0..=MOST as u64).map(|n| Found::again(key, n));
+                    let free = names
+                        .into_iter()
+                        .find(|n| own.clone().all(|h| held[h].0 != *n));
+                    more.extend(free.map(|name| (name, f.clone())));
+                }
             }
             false
         });
+        let mut places = replaced.iter();
+        held.retain(|_| places.next() == Some(&false));
         held.extend(more);
         held.sort_by_key(|h| h.0);
         held
+    }
+
+    /// Whether two contacts of the features of a key act close to one another.
+    fn are_close(&self, key: &ContactKey, a: &Found, b: &Found) -> bool {
+        let at = |f: &Found| self.coordinates(key, f).unwrap_or_default();
+        let ([a, b], [c, d]) = (at(a), at(b));
+        (a - c).abs().max((b - d).abs()) <= CLOSE
     }
 
     /// A contact of the last step at its material points, if they are still close and it has not turned.

@@ -25,6 +25,8 @@ pub(super) struct Workspace {
     /// Inverse local Delassus scales [kg].
     pub rho: Vec<f64>,
     radii: Vec<f64>,
+    /// Rounding of the momentum residual by masses [m/s].
+    floor: f64,
     /// v and r.
     pub y: Column,
     /// f − A v.
@@ -83,6 +85,9 @@ const SHRINK: f64 = 0.7;
 
 /// Smallest fraction of the difference by which bounds on friction follow normal forces.
 const SLOWEST: f64 = 1.0 / 64.0;
+
+/// Relative rounding of the momentum residual: some hundred roundings of its terms.
+const ROUNDING: f64 = 1e-13;
 
 /// Most iterations between evaluations of contacts.
 const LONGEST: usize = 50;
@@ -255,6 +260,7 @@ impl Workspace {
         let (n, m) = (problem.blocks(), problem.contacts.len());
         self.approximation.update_system(problem, form);
         self.radii = problem.radii();
+        self.floor = ROUNDING * Approximation::by_mass(&problem.f, &problem.mass, &self.radii);
         self.y.reset(n, m);
         if start.v.len() == n {
             for j in (0..n).filter(|&j| !problem.fixed[j]) {
@@ -417,8 +423,12 @@ impl Workspace {
         let rows = reduce::norm_inf(&self.residual.c);
         match config.stop {
             CrStop::Certificate(asked) => {
-                let asked = 0.3 * bound * asked;
-                rows <= asked && self.approximation.linear(&self.residual, &self.radii) <= asked
+                let own = 0.3 * bound * asked;
+                let (mass, radii) = (&problem.mass, &self.radii);
+                rows <= own
+                    && self.approximation.linear(&self.residual, radii) <= own
+                    && Approximation::by_mass(&self.residual.v, mass, radii)
+                        <= (bound * asked).max(self.floor)
             }
             CrStop::Thresholds {
                 relative,

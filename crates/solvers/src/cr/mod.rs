@@ -60,7 +60,7 @@ pub use stiction_contact::solver::SolverError as Error;
 /// Settings of the solver and its stopping criteria.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// When it is done.
+    /// Stopping criterion.
     pub stop: CrStop,
     /// Iterations before giving up.
     pub max_iterations: usize,
@@ -87,7 +87,7 @@ pub enum ContactUpdate {
     Append,
 }
 
-/// When a solve is done.
+/// Stopping criterion of a solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CrStop {
     /// `residual` and `linear` of the answer's certificate are below this [m/s].
@@ -205,7 +205,7 @@ impl ContactSolver for Cr {
         let mut config = self.config;
         if let Some(target) = task.target {
             config.stop = CrStop::Certificate(target.error);
-            config.max_iterations = target.max_iterations;
+            config.max_iterations = target.iterations(config.max_iterations);
             if let SwitchRule::Switching { .. } = config.law {
                 config.law = Self::default().config.law;
             }

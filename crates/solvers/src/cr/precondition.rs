@@ -213,6 +213,13 @@ impl Approximation {
         stiction_math::reduce::max_ordered(r.v.len(), speed).max(0.0)
     }
 
+    /// max ‖r_j‖/m_j [m/s] over the blocks: a bound on the velocity of a whole body that is missing, which
+    /// the blocks of a stiff matrix make look small.
+    pub fn by_mass(r: &[Vec3], mass: &[f64], radii: &[f64]) -> f64 {
+        let speed = |i: usize| r[i].norm() * radii[i] / mass[i];
+        stiction_math::reduce::max_ordered(r.len(), speed).max(0.0)
+    }
+
     pub fn bytes(&self) -> [usize; 2] {
         let factors: usize = self.sparse.iter().map(|f| f.1.bytes()).sum();
         [
