@@ -1,24 +1,22 @@
-//! Contacts that hold from step to step.
+//! Contacts between rods that hold from step to step.
 //!
-//! The closest points of two features depend on their shape without bound where it is flat: along two
-//! parallel rods, or on faces that lie on each other, they jump from one end to the other when things move
-//! by a micrometre, and a pair may cease to be the closest one of its surface. A load that jumps with them
-//! bends what it rests on, which moves the closest points again, and nothing comes to rest.
+//! The closest points of two edges depend on their directions without bound where they are nearly parallel: they jump from
+//! one end to the other when rods move by a micrometre. A load that jumps with them bends the rods, which moves the closest
+//! points again, and rods that lie along one another never come to rest. Surfaces have vertices above faces next to such
+//! edges, which bear the load at definite places; rods have nothing else.
 //!
-//! So a contact between meshes that bore a load and did not slip stays, at the same material points, as
-//! long as it does:
+//! So a contact of two rods that bore a load and did not slip stays, at the same material points, as long as it does:
 //!
 //! ```text
 //! n = (x_A − x_B)/‖x_A − x_B‖,      gap = ‖x_A − x_B‖ − t
 //! ```
 //!
-//! This adds nothing that is not there: no two points of two bodies may be closer than the thickness t, so
-//! that ‖x_A − x_B‖ ≥ t holds for any choice of them. What slides, rolls off or opens gets farther apart
-//! than the closest points are, bears nothing any more and is forgotten. At rest the problem of a step is that of the
-//! step before, with its solution.
+//! This excludes no motion that is possible: no two points of two bodies may be closer than the thickness t, so that
+//! ‖x_A − x_B‖ ≥ t holds for any choice of them. When rods slide, roll off or open, these points get farther apart than
+//! the closest ones, bear nothing any more and are dropped. At rest the problem of a step is that of the step before, with
+//! its solution.
 //!
-//! Where the closest points are closer by more than [`SAME`], they take its place if they are next to it, as where bodies
-//! deform, and are listed as well if they are elsewhere on the features, as along parallel edges.
+//! The closest points are listed as well where they are closer by more than [`SAME`].
 
 use stiction_geometry::collide::ProximityKind;
 use stiction_math::Vec3;
@@ -34,11 +32,7 @@ use crate::{ContactKey, ContactSet};
 const SLIP: f64 = 1e-3;
 
 /// Difference of two gaps, as a fraction of the thickness, below which the contacts are the same.
-const SAME: f64 = 1e-6;
-
-/// Difference of coordinates on the features up to which a contact that is closer takes the place of one that stays.
-/// Two contacts next to one another say nearly the same, which is hard on the solver.
-const CLOSE: f64 = 0.1;
+const SAME: f64 = 1e-9;
 
 /// Least cosine between the normals of a contact that stays in two steps (15°).
 const TURNED: f64 = 0.966;
@@ -101,12 +95,13 @@ fn pair_of(key: &ContactKey) -> ContactKey {
 }
 
 impl World {
-    /// The coordinates of a contact on its features, named by its key; none on a solid or a particle, which
-    /// have one closest point.
+    /// The coordinates of a contact on its features, named by its key; none but for two rods.
     pub(super) fn coordinates(&self, key: &ContactKey, found: &Found) -> Option<[f64; 2]> {
         let (kind, v) = features(self, key)?;
+        let is_thin = |v: u32| self.fans.of(v as usize).is_empty();
         let is_particle = |v: &u32| self.particles.binary_search(v).is_ok();
-        if is_particle(&v[0]) || is_particle(&v[1]) {
+        let rods = v.iter().all(|v| is_thin(*v) && !is_particle(v));
+        if !rods {
             return None;
         }
         let weight = |v: u32| {
@@ -154,7 +149,6 @@ impl World {
             held.extend(stay.take(MOST));
         }
         held.sort_by_key(|h| h.0);
-        let mut replaced = vec![false; held.len()];
         let mut more = Vec::new();
         found.retain(|f| {
             let key = f.key(self);
@@ -170,35 +164,14 @@ impl World {
             {
                 return false;
             }
-            // A contact that has moved on takes the place of the one before; one elsewhere on the same features
-            // joins it.
-            match own.clone().find(|&h| self.are_close(&key, &held[h].1, f)) {
-                Some(h) => {
-                    replaced[h] = true;
-                    more.push((held[h].0, f.clone()));
-                }
-                None => {
-                    let names = (0..=MOST as u64).map(|n| Found::again(key, n));
-                    let free = names
-                        .into_iter()
-                        .find(|n| own.clone().all(|h| held[h].0 != *n));
-                    more.extend(free.map(|name| (name, f.clone())));
-                }
-            }
+            let names = (0..=MOST as u64).map(|n| Found::again(key, n));
+            let mut names = names.filter(|n| own.clone().all(|h| held[h].0 != *n));
+            more.extend(names.next().map(|name| (name, f.clone())));
             false
         });
-        let mut places = replaced.iter();
-        held.retain(|_| places.next() == Some(&false));
         held.extend(more);
         held.sort_by_key(|h| h.0);
         held
-    }
-
-    /// Whether two contacts of the features of a key act close to one another.
-    fn are_close(&self, key: &ContactKey, a: &Found, b: &Found) -> bool {
-        let at = |f: &Found| self.coordinates(key, f).unwrap_or_default();
-        let ([a, b], [c, d]) = (at(a), at(b));
-        (a - c).abs().max((b - d).abs()) <= CLOSE
     }
 
     /// A contact of the last step at its material points, if they are still close and it has not turned.

@@ -521,7 +521,9 @@ impl World {
         let mut settled = f64::INFINITY;
         if close {
             from = from.min(impact.separation.norm());
-            found.push(Found::watched(kind, v, from));
+            if !self.are_rods(kind, v) {
+                found.push(Found::watched(kind, v, from));
+            }
         } else {
             settled = SETTLED * thickness;
             match self.reduce(motion, kind, v, &impact, full, Level::Full) {
@@ -557,6 +559,12 @@ impl World {
         }
         found.extend(listed);
         0.0
+    }
+
+    /// Whether two edges are rods: no face next to them takes a contact from them, so they are listed and need no watch.
+    fn are_rods(&self, kind: ProximityKind, v: &[u32; 4]) -> bool {
+        let is_thin = |v: u32| self.fans.of(v as usize).is_empty();
+        kind == ProximityKind::EdgeEdge && is_thin(v[0]) && is_thin(v[2])
     }
 
     /// Contacts of pairs that have none, end the step closer than they may, and are then the nearest around.

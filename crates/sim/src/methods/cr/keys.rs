@@ -53,7 +53,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::word(
         "preconditioner",
         &["full", "diagonal", "cholesky"],
-        "full",
+        "cholesky",
         "approximate inverse: all four blocks of the equations with the diagonal blocks of the matrix (`\"full\"`), those on the diagonal alone (`\"diagonal\"`), or all four with an incomplete Cholesky factor of the matrix (`\"cholesky\"`)",
     ),
     Key::word(
