@@ -213,7 +213,7 @@ mod tests {
         let mut factor = BlockCholesky::default();
         factor.prepare(&a);
         factor.update(&a);
-        let mut run = |with: &mut dyn Preconditioner| {
+        let run = |with: &mut dyn Preconditioner| {
             let mut x = vec![Vec3::zeros(); b.len()];
             let mut work = CgWorkspace::default();
             let done = conjugate_gradients(&a, with, &b, &mut x, &config, &mut work).unwrap();

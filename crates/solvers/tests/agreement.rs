@@ -111,6 +111,11 @@ fn no_solver_claims_convergence_against_the_certificate() {
                     max_iterations,
                     ..newton::Config::default()
                 })),
+                Box::new(cr::Cr::new(cr::Config {
+                    stop: cr::CrStop::Certificate(tolerance),
+                    max_iterations,
+                    ..cr::Config::accurate()
+                })),
                 Box::new(reference::Reference::new(reference::Config {
                     tolerance,
                     max_iterations,

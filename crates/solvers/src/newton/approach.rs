@@ -57,7 +57,8 @@ impl Search<'_> {
             self.now = self.inside(&pairs, &linear);
             let impulses = self.now.impulse.iter().zip(&self.scale);
             let largest = impulses.fold(0.0f64, |m, (r, scale)| m.max(r.norm() / scale));
-            if !(ROUNDING * largest <= self.tolerance) {
+            // Also where they are not numbers.
+            if largest.is_nan() || ROUNDING * largest > self.tolerance {
                 self.restart(self.multiple, false);
                 self.evaluate_u();
                 return Ok(());
