@@ -135,11 +135,6 @@ const OFF: &[(&str, &[&str], &str)] = &[
         &["adapt.0.refine_at=[5]"],
         "every node of the fine cloth is held",
     ),
-    (
-        "rings",
-        &["contact.enabled=false"],
-        "the lowest lies on the floor",
-    ),
     ("slope", &["friction.default=0.3"], "the cloth stays"),
     ("swing", &["gravity=[0, 0, 0]"], "it swings through"),
     (

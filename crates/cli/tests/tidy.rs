@@ -426,19 +426,7 @@ fn solvers_do_not_import_one_another() {
 }
 
 /// Files outside the methods' folders in which a method's name is a literal, with its other meaning.
-const NAMESAKES: [(&str, &str, &str); 10] = [
-    (
-        "crates/cli/src/commands/bench/cr.rs",
-        "cr",
-        "a row of a table",
-    ),
-    (
-        "crates/cli/src/commands/bench/cr.rs",
-        "admm",
-        "a row of a table",
-    ),
-    ("crates/solvers/src/cr/mod.rs", "cr", "a contact solver"),
-    ("crates/solvers/src/registry.rs", "cr", "a contact solver"),
+const NAMESAKES: [(&str, &str, &str); 6] = [
     (
         "crates/solvers/src/admm/outer.rs",
         "admm",

@@ -10,7 +10,6 @@ mod certify;
 pub mod check;
 pub mod colliders;
 mod control;
-pub mod cr;
 pub mod dynamics;
 mod error;
 pub mod forces;
@@ -36,7 +35,6 @@ mod stages;
 pub use admm::admm;
 pub use capabilities::Unsupported;
 pub use control::Controls;
-pub use cr::cr;
 pub use error::SolveError;
 pub use linearised::Linearised;
 pub use method::{

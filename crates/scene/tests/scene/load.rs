@@ -429,7 +429,7 @@ translate = [0, 0, 0.1]
 name = "floor"
 shape = { type = "plane" }
 "#;
-    for method in ["newton", "admm", "smooth", "cr"] {
+    for method in ["newton", "admm", "smooth"] {
         let scene = ok_with(scene, &[&format!("method.name={method}")]);
         let (mut sim, plan) = scene.simulation().unwrap();
         for _ in 0..plan.time.steps() {

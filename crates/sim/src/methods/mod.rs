@@ -1,7 +1,6 @@
 //! The methods: one folder each, one line each in [`BUILT_IN`].
 
 pub mod admm;
-pub mod cr;
 mod linearisations;
 pub mod newton;
 pub mod smooth;
@@ -10,4 +9,4 @@ use crate::registry::MethodEntry;
 use linearisations::linearisations;
 
 /// The methods that come with the library. The first is that of scenes that choose none.
-pub const BUILT_IN: [&MethodEntry; 4] = [&newton::ENTRY, &admm::ENTRY, &smooth::ENTRY, &cr::ENTRY];
+pub const BUILT_IN: [&MethodEntry; 3] = [&newton::ENTRY, &admm::ENTRY, &smooth::ENTRY];
