@@ -123,5 +123,6 @@ fn a_cloth_between_two_pads_does_not_drift() {
     let pinch = simulation(SceneSource::Builtin("pinch".into()), &coarse);
     // The pads have lifted it by 0.1 m and hold it there; its lower end hangs free.
     let held = |x: &Vec3| x.x.abs() < 0.04 && (0.17..0.23).contains(&x.z) && x.y.abs() < 0.01;
-    watch("pinch", pinch, 800, held);
+    // What is left of its swinging falls by a factor of five in 200 steps, from 1e-9 m after 800 of them.
+    watch("pinch", pinch, 1200, held);
 }
