@@ -326,7 +326,7 @@ pub fn scenes() -> Vec<Scene> {
 
     let mut m = Making::new(1);
     m.soft(&ball, Vec3::zeros(), true, false);
-    m.soft(&ball, Vec3::new(0.1, 0.05, 0.59), true, false);
+    m.soft(&ball, Vec3::new(0.1, 0.05, 0.56), true, false);
     list.push(m.done("two soft balls"));
 
     let mut m = Making::new(2);
