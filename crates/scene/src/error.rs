@@ -32,6 +32,27 @@ struct Spot {
     end: usize,
 }
 
+/// Advice on a correction, if there is any.
+pub(crate) struct Help(Option<String>);
+
+impl From<Option<String>> for Help {
+    fn from(help: Option<String>) -> Self {
+        Self(help)
+    }
+}
+
+impl From<String> for Help {
+    fn from(help: String) -> Self {
+        Self(Some(help))
+    }
+}
+
+impl From<&str> for Help {
+    fn from(help: &str) -> Self {
+        Self((!help.is_empty()).then(|| help.to_owned()))
+    }
+}
+
 /// Kind of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -109,11 +130,15 @@ fn shorten(text: String) -> String {
 
 impl SceneProblem {
     /// A problem without a place.
-    pub(crate) fn new(kind: ProblemKind, message: impl Into<String>, help: Option<String>) -> Self {
+    pub(crate) fn new(
+        kind: ProblemKind,
+        message: impl Into<String>,
+        help: impl Into<Help>,
+    ) -> Self {
         Self {
             kind,
             message: shorten(message.into()),
-            help: help.map(shorten),
+            help: help.into().0.map(shorten),
             spot: None,
         }
     }
@@ -281,32 +306,46 @@ impl Reporter {
         kind: ProblemKind,
         place: SourceSpan,
         message: impl Into<String>,
-        help: Option<String>,
+        help: impl Into<Help>,
     ) -> Option<T> {
         let mut found = self.found.borrow_mut();
-        let message = shorten(message.into());
-        let help = help.map(shorten);
+        let mut problem = SceneProblem::new(kind, message, help);
         // A material is read once for each body made of it.
-        let known = found
-            .iter()
-            .any(|(p, q)| *p == Some(place) && q.message == message);
-        if found.len() < MOST && !known {
-            let spot = self.sources.get(place).map(|s| Spot {
+        let known = |(p, q): &(Option<SourceSpan>, SceneProblem)| {
+            *p == Some(place) && q.message == problem.message
+        };
+        if found.len() < MOST && !found.iter().any(known) {
+            problem.spot = self.sources.get(place).map(|s| Spot {
                 source: s.named.clone(),
                 start: place.start as usize,
                 end: place.end as usize,
             });
-            found.push((
-                Some(place),
-                SceneProblem {
-                    kind,
-                    message,
-                    help,
-                    spot,
-                },
-            ));
+            found.push((Some(place), problem));
         }
         None
+    }
+
+    /// Notes a value that cannot be.
+    pub fn refuse<T>(
+        &self,
+        place: SourceSpan,
+        message: impl Into<String>,
+        help: impl Into<Help>,
+    ) -> Option<T> {
+        self.fail(ProblemKind::Value, place, message, help)
+    }
+
+    /// The value, or `None` and a problem.
+    pub fn ok<T>(
+        &self,
+        kind: ProblemKind,
+        place: SourceSpan,
+        result: Result<T, impl fmt::Display>,
+    ) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => self.fail(kind, place, error.to_string(), None),
+        }
     }
 
     /// Takes over the problems of another reporter, with `prefix` before their messages.
@@ -345,7 +384,7 @@ impl<T> At<T> {
         reporter: &Reporter,
         kind: ProblemKind,
         message: impl Into<String>,
-        help: Option<String>,
+        help: impl Into<Help>,
     ) -> Option<U> {
         reporter.fail(kind, self.place, message, help)
     }

@@ -85,7 +85,7 @@ impl Files<'_> {
         let Some(base) = self.base else {
             let message = "a scene without a folder of its own cannot name a mesh file";
             let help = "save the scene to a file next to its meshes";
-            return path.fail(reporter, ProblemKind::Path, message, Some(help.to_owned()));
+            return path.fail(reporter, ProblemKind::Path, message, help);
         };
         let escapes = || {
             let message = format!(
@@ -94,7 +94,7 @@ impl Files<'_> {
             );
             let help = "copy the mesh beside the scene and name it by its relative path, or allow its \
                         folder with --allow-path DIR";
-            path.fail(reporter, ProblemKind::Path, message, Some(help.to_owned()))
+            path.fail(reporter, ProblemKind::Path, message, help)
         };
         if let Some(full) = self.in_allowed(base, &path.value) {
             return Some(full);
@@ -174,7 +174,7 @@ fn refuse<T>(
         Some(name) => error.clone().in_file(Path::new(name)),
         None => error.clone(),
     };
-    path.fail(reporter, ProblemKind::Mesh, told.to_string(), Some(help))
+    path.fail(reporter, ProblemKind::Mesh, told.to_string(), help)
 }
 
 /// A file of a similar name in the same folder.

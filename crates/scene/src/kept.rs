@@ -11,8 +11,8 @@ use std::{
 };
 
 use crate::{
-    format::is_plain_name,
-    read::ROOT,
+    format::{Keys, is_plain_name},
+    read::Root,
     source::{SourceSpan, Sources},
     tree::{Node, Table, TableEntry, Value},
 };
@@ -192,7 +192,7 @@ fn rename(table: &mut Table, meshes: &[(SourceSpan, String)]) {
 /// in the shortest form that gives the same bits.
 pub(crate) fn text(root: &Table) -> String {
     let mut entries: Vec<&TableEntry> = root.entries.iter().collect();
-    let rank = |e: &TableEntry| ROOT.keys.iter().position(|key| key.name == e.key);
+    let rank = |e: &TableEntry| Root::SECTION.keys.iter().position(|key| key.name == e.key);
     entries.sort_by_key(|e| (rank(e).unwrap_or(usize::MAX), e.key.clone()));
     let mut out = String::new();
     // Plain values come first: behind a header they would belong to its table.

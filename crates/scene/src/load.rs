@@ -335,21 +335,21 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
         reporter.verdict()?;
     }
     let meshes = files.sources(&kept);
-    let name = read.name.unwrap_or(text.stem);
+    let name = read.root.name.unwrap_or(text.stem);
     let plan = RunPlan {
         text: kept.text(&name),
         name,
-        description: read.description,
+        description: read.root.description.unwrap_or_default(),
         meshes,
         variant: options.variant.clone(),
         method: read.method.value,
-        time: read.time,
+        time: read.root.time,
         contact: read.contact,
         friction: read.friction,
         adaptations: built.adaptations,
         probes: built.probes,
         checks: read.checks,
-        output: read.output,
+        output: read.root.output.unwrap_or_default(),
         hash: fingerprint.finish(),
     };
     Ok(Scene {
@@ -434,6 +434,7 @@ fn refuse_overlap(reporter: &Reporter, read: &read::Document, model: &Model, sta
         return;
     };
     let place = read
+        .root
         .bodies
         .iter()
         .find(|b| b.name.value == first.first.name);
@@ -444,7 +445,7 @@ fn refuse_overlap(reporter: &Reporter, read: &read::Document, model: &Model, sta
     };
     let message = format!("{first} at the start{more}");
     let help = "move them apart, let `contact.overlap = \"resolve\"` do it, or set it to \"ignore\" to start all the same";
-    reporter.fail::<()>(ProblemKind::Overlap, place, message, Some(help.to_owned()));
+    reporter.fail::<()>(ProblemKind::Overlap, place, message, help);
 }
 
 /// Moves what overlaps at the start apart.
@@ -455,7 +456,7 @@ pub(crate) fn resolve_overlap(
     state: &mut State,
 ) {
     let config = resolve::Config {
-        h: read.time.step,
+        h: read.root.time.step,
         ..resolve::Config::default()
     };
     let rules = rules(model, &read.contact, &read.friction);
@@ -466,11 +467,15 @@ pub(crate) fn resolve_overlap(
             }
             _ => None,
         };
-        let place = read.bodies.iter().find(|b| Some(&b.name.value) == name);
+        let place = read
+            .root
+            .bodies
+            .iter()
+            .find(|b| Some(&b.name.value) == name);
         let place = place.map_or_else(|| culprit(read), |b| b.name.place);
         let help = "move them apart in the scene; `stiction doctor` lists all overlaps";
         let message = error.to_string();
-        reporter.fail::<()>(ProblemKind::Overlap, place, message, Some(help.to_owned()));
+        reporter.fail::<()>(ProblemKind::Overlap, place, message, help);
     }
 }
 
@@ -480,7 +485,8 @@ fn culprit(read: &read::Document) -> SourceSpan {
     if read.method.place.end > read.method.place.start {
         return read.method.place;
     }
-    read.obstacles
+    read.root
+        .obstacles
         .first()
         .map_or(read.method.place, |o| o.name.place)
 }
@@ -528,7 +534,7 @@ impl Text {
                     Err(SceneError::one(SceneProblem::new(
                         ProblemKind::UnknownName,
                         message,
-                        Some(help),
+                        help,
                     )))
                 }
             },
@@ -540,11 +546,7 @@ impl Text {
         let refuse = |why: String| {
             let message = format!("the scene `{}` cannot be read: {why}", path.display());
             let help = "check the path; `stiction scenes` lists the built-in scenes";
-            SceneError::one(SceneProblem::new(
-                ProblemKind::Read,
-                message,
-                Some(help.to_owned()),
-            ))
+            SceneError::one(SceneProblem::new(ProblemKind::Read, message, help))
         };
         let told = |error: std::io::Error| refuse(error.to_string());
         // Opening a pipe would wait for its writer.

@@ -45,7 +45,7 @@ pub(crate) fn apply(text: &str, source: u32, root: &mut Table, reporter: &Report
             ProblemKind::Override,
             whole,
             format!("`{text}` has no `=`"),
-            Some(help.to_owned()),
+            help,
         );
     };
     let key_place = SourceSpan::new(source, 0..equals);
@@ -53,12 +53,7 @@ pub(crate) fn apply(text: &str, source: u32, root: &mut Table, reporter: &Report
     if path.first().is_some_and(|k| k.value == "variant") {
         let help = "choose a variant with --variant NAME";
         let message = "variants cannot be changed by an override";
-        return reporter.fail(
-            ProblemKind::Override,
-            key_place,
-            message,
-            Some(help.to_owned()),
-        );
+        return reporter.fail(ProblemKind::Override, key_place, message, help);
     }
     let change = Change {
         path: &path,
@@ -78,12 +73,7 @@ pub(crate) fn path(text: At<&str>, reporter: &Reporter) -> Option<Vec<At<String>
         Err(_) => {
             let help = "a key is a dotted path such as `body.strip.shape.cells`";
             let message = format!("`{}` is not a key", text.value);
-            text.fail(
-                reporter,
-                ProblemKind::Override,
-                message,
-                Some(help.to_owned()),
-            )
+            text.fail(reporter, ProblemKind::Override, message, help)
         }
     }
 }
@@ -192,7 +182,7 @@ fn value(text: &str, offset: usize, source: u32, reporter: &Reporter) -> Option<
                 "the value is not valid TOML: {}",
                 message.trim().replace('\n', "; ")
             );
-            reporter.fail(ProblemKind::Override, place, message, Some(help.to_owned()))
+            reporter.fail(ProblemKind::Override, place, message, help)
         }
         Err(_) => Some(Node {
             place,
@@ -269,7 +259,7 @@ fn entry(items: &[Node], part: &At<String>, shown: &str, reporter: &Reporter) ->
         Err(_) => {
             let help = suggest::help(first, "names", items.iter().filter_map(Node::name));
             let message = format!("in `{shown}`: no entry is called `{first}`");
-            part.fail(reporter, ProblemKind::Override, message, Some(help))
+            part.fail(reporter, ProblemKind::Override, message, help)
         }
     }
 }
@@ -284,7 +274,7 @@ fn known_key<'a>(
     table.get(&part.value).or_else(|| {
         let help = suggest::help(&part.value, "keys", table.keys());
         let message = format!("in `{shown}`: there is no `{}`", part.value);
-        part.fail(reporter, ProblemKind::Override, message, Some(help))
+        part.fail(reporter, ProblemKind::Override, message, help)
     })
 }
 

@@ -46,6 +46,15 @@ impl Table {
         self.entries.iter().find(|e| e.key == key).map(|e| &e.node)
     }
 
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.get(key)?.text()
+    }
+
+    /// The entries of the list `key`.
+    pub fn items(&self, key: &str) -> &[Node] {
+        self.get(key).map_or(&[], Node::items)
+    }
+
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.entries
             .iter_mut()
@@ -72,15 +81,47 @@ impl Table {
 }
 
 impl Node {
-    /// The `name` of a table.
-    pub fn name(&self) -> Option<&str> {
+    pub fn new(place: SourceSpan, value: Value) -> Self {
+        Self { place, value }
+    }
+
+    pub fn text(&self) -> Option<&str> {
         match &self.value {
-            Value::Table(t) => match &t.get("name")?.value {
-                Value::String(name) => Some(name),
-                _ => None,
-            },
+            Value::String(text) => Some(text),
             _ => None,
         }
+    }
+
+    pub fn number(&self) -> Option<f64> {
+        match self.value {
+            Value::Integer(i) => Some(i as f64),
+            Value::Float(x) => Some(x),
+            _ => None,
+        }
+    }
+
+    pub fn table(&self) -> Option<&Table> {
+        match &self.value {
+            Value::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    pub fn is_list(&self) -> bool {
+        matches!(self.value, Value::Array(_))
+    }
+
+    /// The entries of a list; none of any other value.
+    pub fn items(&self) -> &[Self] {
+        match &self.value {
+            Value::Array(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// The `name` of a table.
+    pub fn name(&self) -> Option<&str> {
+        self.table()?.text("name")
     }
 }
 
@@ -150,7 +191,7 @@ pub(crate) fn syntax_at<T>(
         ProblemKind::Syntax,
         place,
         format!("not valid TOML: {message}"),
-        Some(help.to_owned()),
+        help,
     )
 }
 

@@ -20,9 +20,9 @@ use crate::{
 /// The key of a variant that removes entries.
 const REMOVE: &str = "remove";
 
-section! { pub(crate) VARIANT "variant";
-    "remove": List(&Text), Absent, "paths of entries and keys to be taken out, after all changes; indices count the entries before any is taken out";
-}
+section! { struct VariantKeys "variant" {
+    remove: () = List(&Text), Absent, "paths of entries and keys to be taken out, after all changes; indices count the entries before any is taken out";
+} }
 
 /// The variants of a scene, in the order of the file.
 #[derive(Clone, Debug, Default)]
@@ -44,12 +44,7 @@ impl Variants {
                 node.value.describe()
             );
             let help = "write [variant.NAME] above the variant's keys";
-            reporter.fail::<()>(
-                ProblemKind::Type,
-                node.place,
-                message,
-                Some(help.to_owned()),
-            );
+            reporter.fail::<()>(ProblemKind::Type, node.place, message, help);
             return variants;
         };
         for entry in all.entries {
@@ -106,7 +101,7 @@ impl Variants {
         else {
             let help = suggest::help(name.value, "variants", self.names());
             let message = format!("the scene has no variant `{}`", name.value);
-            return name.fail(reporter, ProblemKind::UnknownName, message, Some(help));
+            return name.fail(reporter, ProblemKind::UnknownName, message, help);
         };
         let all = document.get("variant")?;
         let own = all.as_table_like()?.get(name.value)?.as_table_like()?;

@@ -8,8 +8,9 @@ use stiction_math::Vec3;
 
 use crate::{
     error::{ProblemKind, Reporter},
-    read::{Document, Gravity},
-    source::SourceSpan,
+    format::NOWHERE,
+    read::{Document, motion::OverTime},
+    source::{At, SourceSpan},
 };
 
 /// Most times at which a formula is tried; longer runs are sampled evenly.
@@ -17,31 +18,32 @@ const MOST_TIMES: u64 = 100_000;
 
 /// Reports motions and loads that are not finite at the end of a step.
 pub(super) fn check(reporter: &Reporter, document: &Document) {
-    let steps = document.time.steps();
+    let root = &document.root;
+    let steps = root.time.steps();
     let stride = steps.div_ceil(MOST_TIMES).max(1);
-    let step = document.time.step;
+    let step = root.time.step;
     let of = Run {
         reporter,
         times: (0..=steps / stride).map(|k| (k * stride) as f64 * step),
     };
-    if let Gravity::Changing(gravity) = &document.gravity {
-        of.vector(gravity, "gravity", SourceSpan::new(0, 0..0));
+    if let Some(OverTime::Changing(gravity)) = &root.gravity {
+        of.vector(gravity, "gravity", NOWHERE);
     }
-    for pin in &document.pins {
-        of.motion(pin.motion.as_ref(), "the motion of a pin", pin.place);
+    for At { value: pin, place } in &root.pins {
+        of.motion(pin.motion.as_ref(), "the motion of a pin", *place);
     }
-    for obstacle in &document.obstacles {
+    for obstacle in &root.obstacles {
         let what = format!("the motion of obstacle `{}`", obstacle.name.value);
         of.motion(obstacle.motion.as_ref(), &what, obstacle.name.place);
     }
-    for spring in &document.attachments {
-        of.motion(
-            spring.motion.as_ref(),
-            "the motion of an attachment",
-            spring.a.place,
-        );
+    for At {
+        value: point,
+        place,
+    } in root.attachments.iter().flat_map(|s| [&s.a, &s.b])
+    {
+        of.motion(point.motion.as_ref(), "the motion of an attachment", *place);
     }
-    for body in &document.bodies {
+    for body in &root.bodies {
         let Some(load) = &body.spec.load else {
             continue;
         };
@@ -53,7 +55,7 @@ pub(super) fn check(reporter: &Reporter, document: &Document) {
         for (schedule, key) in loads {
             if let Some(schedule) = schedule {
                 let what = format!("`{key}` of body `{}`", body.name.value);
-                of.vector(schedule, &what, body.place);
+                of.vector(schedule, &what, body.name.place);
             }
         }
     }
@@ -98,7 +100,7 @@ impl<T: Iterator<Item = f64> + Clone> Run<'_, T> {
             let message = format!("{what} is not finite at t = {t} s");
             let help = "keep the formula finite for the whole run, for example with min and max";
             self.reporter
-                .fail::<()>(ProblemKind::Value, place, message, Some(help.to_owned()));
+                .fail::<()>(ProblemKind::Value, place, message, help);
         }
     }
 }

@@ -24,19 +24,22 @@ use crate::{
     error::{ProblemKind, Reporter},
     extension::Extension,
     files::Files,
+    format::NOWHERE,
     read::{
-        Document, Gravity,
-        adapt::AdaptPlan,
-        body::{BodyMaterial, BodyPlan, copies},
-        obstacle::{ObstacleForm, ObstacleGeometry, ObstaclePlan},
-        pin::{AttachmentPlan, Filter, PinPlan},
-        volume::VolumePlan,
+        Document,
+        adapt::Adapt,
+        body::{BodyMaterial, BodyPlan},
+        motion::OverTime,
+        names::{OfBody, copies},
+        obstacle::{ObstacleGeometry, ObstaclePlan},
+        pin::{Attachment, Filter, Filters, Pin},
+        shape::Mesh,
     },
     settings::OverlapPolicy,
     source::{At, SourceSpan},
 };
-use geometry::{Budget, Mesh};
-use nodes::{Nodes, patches};
+use geometry::Budget;
+use nodes::Nodes;
 
 /// Result of building a scene.
 pub(crate) struct Built {
@@ -48,14 +51,18 @@ pub(crate) struct Built {
 
 /// An empty world with the scene's gravity and air.
 fn builder(document: &Document) -> Builder {
-    match &document.gravity {
-        Gravity::Constant(gravity) => Builder::new(*gravity, document.air),
-        Gravity::Changing(schedule) => {
-            let mut builder = Builder::new(Vec3::zeros(), document.air);
+    let root = &document.root;
+    let mut builder = match &root.gravity {
+        None => Builder::new(Vec3::new(0.0, 0.0, -9.81), root.air),
+        Some(OverTime::Constant(gravity)) => Builder::new(*gravity, root.air),
+        Some(OverTime::Changing(schedule)) => {
+            let mut builder = Builder::new(Vec3::zeros(), root.air);
             builder.gravity_over_time(schedule.clone());
             builder
         }
-    }
+    };
+    builder.contact(document.contact.enabled);
+    builder
 }
 
 /// Builds everything. `None` only if something was reported.
@@ -68,78 +75,82 @@ pub(crate) fn build(
     fingerprint: &mut Fingerprint,
 ) -> Option<Built> {
     finite::check(reporter, document);
-    let mut budget = Budget::new(limits);
-    budget.shapes(reporter, document)?;
     let mut scene = Assembly {
         reporter,
+        files,
+        fingerprint,
+        budget: Budget::new(limits),
         builder: builder(document),
         groups: Vec::new(),
         pinned: BTreeMap::new(),
         reach: document.contact.thickness + largest_particle(document),
     };
-    scene.builder.contact(document.contact.enabled);
-    for plan in &document.bodies {
-        fingerprint.table(&plan.material_table, &|_| false);
-        scene.body(plan, files, &mut budget, fingerprint);
+    let root = &document.root;
+    scene.count_shapes(&root.bodies)?;
+    for plan in &root.bodies {
+        scene.fingerprint.table(&plan.material.table, &|_| false);
+        scene.body(plan);
     }
-    for plan in &document.obstacles {
-        scene.obstacle(plan, files, &mut budget, fingerprint);
+    for plan in &root.obstacles {
+        scene.obstacle(plan);
     }
     // Pins, springs and probes need the bodies they name.
     if !reporter.clean() {
         return None;
     }
-    for plan in &document.pins {
+    for plan in &root.pins {
         scene.pin(plan);
     }
-    for plan in &document.attachments {
+    for plan in &root.attachments {
         scene.attach(plan);
     }
-    for plan in &document.volumes {
-        scene.volume(plan);
+    for At { value: plan, place } in &root.volumes {
+        let name = &plan.name.value;
+        let builder = &mut scene.builder;
+        let made = builder.volume(name, plan.body, plan.region, plan.law, plan.inflation);
+        reporter.ok(ProblemKind::Build, *place, made);
     }
     // After the springs of the scene, which probes refer to by their numbers.
     let mut first = 0;
-    for plan in &document.bodies {
-        scene.root(first, plan);
-        first += plan.repeat.map_or(1, |r| r.count as usize);
+    for plan in &root.bodies {
+        if let Some((ground, rooting)) = &plan.rooted {
+            let rooted = scene.builder.root(first, ground.value.0, rooting);
+            reporter.ok(ProblemKind::Build, ground.place, rooted);
+        }
+        first += plan.copies() as usize;
     }
-    let drafts: Vec<_> = document
-        .probes
-        .iter()
-        .filter_map(|p| scene.draft_probe(p))
-        .collect();
+    let probes: Vec<_> = root.probes.iter().filter_map(|p| scene.probe(p)).collect();
     if !reporter.clean() {
         return None;
     }
-    let mut builder = scene.builder;
+    let Assembly {
+        mut builder,
+        mut budget,
+        ..
+    } = scene;
+    let refuse = |error: BuildError| {
+        let place = place_of(document, body_of(&error).unwrap_or_default());
+        reporter.fail(ProblemKind::Build, place, error.to_string(), None)
+    };
     for extension in extensions {
         if let Err(error) = extension.apply(&mut builder) {
-            let place = place_of(document, body_of(&error).unwrap_or_default());
-            return reporter.fail(ProblemKind::Build, place, error.to_string(), None);
+            return refuse(error);
         }
     }
     let (model, mut state) = match builder.finish() {
         Ok(built) => built,
-        Err(error) => {
-            let place = place_of(document, body_of(&error).unwrap_or_default());
-            return reporter.fail(ProblemKind::Build, place, error.to_string(), None);
-        }
+        Err(error) => return refuse(error),
     };
     // Sizes and densities near the ends of the number range pass every single check.
     for body in &model.bodies {
         if !body.total_mass().is_finite() || state.first_non_finite().is_some() {
             let message = format!("body `{}`: its mass or a position is not finite", body.name);
-            return reporter.fail(
-                ProblemKind::Build,
-                place_of(document, &body.name),
-                message,
-                None,
-            );
+            let place = place_of(document, &body.name);
+            return reporter.fail(ProblemKind::Build, place, message, None);
         }
     }
     let refined = |plan| refinements(reporter, plan, &model, &mut budget);
-    let adaptations: Vec<RefineAt> = document.adaptations.iter().filter_map(refined).collect();
+    let adaptations: Vec<RefineAt> = root.adaptations.iter().filter_map(refined).collect();
     if !reporter.clean() {
         return None;
     }
@@ -147,14 +158,11 @@ pub(crate) fn build(
     if document.contact.enabled && document.contact.overlap == OverlapPolicy::Resolve {
         crate::load::resolve_overlap(reporter, document, &model, &mut state);
     }
-    let probes = drafts
-        .into_iter()
-        .map(|d| d.finish(&model, &state))
-        .collect();
+    let begun = |p| probe::begun(p, &model, &state);
     Some(Built {
+        probes: probes.into_iter().map(begun).collect(),
         model,
         state,
-        probes,
         adaptations,
     })
 }
@@ -162,16 +170,13 @@ pub(crate) fn build(
 /// When a body is refined. All its meshes must be within the limits.
 fn refinements(
     reporter: &Reporter,
-    plan: &AdaptPlan,
+    plan: &Adapt,
     model: &Model,
     budget: &mut Budget,
 ) -> Option<RefineAt> {
-    let body = plan.body.value;
-    if let Err(error) = MeshChange::refine(model, body) {
-        return plan
-            .body
-            .fail(reporter, ProblemKind::Build, error.to_string(), None);
-    }
+    let body = plan.body.value.0;
+    let change = MeshChange::refine(model, body);
+    reporter.ok(ProblemKind::Build, plan.body.place, change)?;
     let own = &model.bodies[body];
     let mesh = TriMesh {
         positions: own.rest().to_vec(),
@@ -179,7 +184,14 @@ fn refinements(
     };
     let (mut edges, mut triangles) = (mesh.edges().len() as u128, mesh.triangles.len() as u128);
     for _ in &plan.times.value {
-        budget.refined(reporter, edges, &own.name, plan.times.place)?;
+        // A node on every edge.
+        budget.spend(
+            reporter,
+            edges,
+            geometry::SHELL_BYTES,
+            &own.name,
+            plan.times.place,
+        )?;
         edges = edges
             .saturating_mul(2)
             .saturating_add(triangles.saturating_mul(3));
@@ -198,26 +210,25 @@ fn largest_particle(document: &Document) -> f64 {
         BodyMaterial::Rods(material, _) => material.radii[0].max(material.radii[1]),
         _ => 0.0,
     };
-    document.bodies.iter().map(radius).fold(0.0, f64::max)
+    document.root.bodies.iter().map(radius).fold(0.0, f64::max)
 }
 
 /// Span of the name of the body called `name`, or of the body it is a copy of.
 fn place_of(document: &Document, name: &str) -> SourceSpan {
     let own = |b: &&BodyPlan| {
-        copies(&b.name.value, b.repeat.map(|r| r.count))
-            .iter()
-            .any(|n| n == name)
+        let count = b.repeat.as_ref().map(|r| r.count);
+        copies(&b.name.value, count).iter().any(|n| n == name)
     };
-    document
-        .bodies
-        .iter()
-        .find(own)
-        .map_or(SourceSpan::new(0, 0..0), |b| b.place)
+    let found = document.root.bodies.iter().find(own);
+    found.map_or(NOWHERE, |b| b.name.place)
 }
 
 /// The scene while it is put together.
 struct Assembly<'a> {
     reporter: &'a Reporter,
+    files: &'a Files<'a>,
+    fingerprint: &'a mut Fingerprint,
+    budget: Budget,
     builder: Builder,
     /// Named vertex sets of each body.
     groups: Vec<Vec<VertexGroup>>,
@@ -228,77 +239,32 @@ struct Assembly<'a> {
 }
 
 impl Assembly<'_> {
-    fn body(
-        &mut self,
-        plan: &BodyPlan,
-        files: &Files<'_>,
-        budget: &mut Budget,
-        fingerprint: &mut Fingerprint,
-    ) -> Option<()> {
-        let reporter = self.reporter;
-        let (mesh, groups, place) = geometry::mesh(
-            reporter,
-            plan,
-            || self.ground(plan),
-            files,
-            budget,
-            fingerprint,
-        )?;
-        let names = copies(&plan.name.value, plan.repeat.map(|r| r.count));
+    fn body(&mut self, plan: &BodyPlan) -> Option<()> {
+        let (mesh, groups, place) = self.mesh(plan)?;
+        let repeat = plan.repeat.as_ref();
+        let names = copies(&plan.name.value, repeat.map(|r| r.count));
         for (i, name) in names.into_iter().enumerate() {
             let mut placement = plan.placement;
-            if let Some(repeat) = plan.repeat {
-                placement.pose.translation += repeat.step * i as f64;
-            }
-            let mesh = mesh.placed(reporter, &placement, place, &plan.name.value)?;
+            placement.pose.translation += repeat.map_or(Vec3::zeros(), |r| r.step * i as f64);
+            let mesh = geometry::placed(&mesh, &placement);
+            let mesh = mesh.map_err(|error| format!("body `{}`: {error}", plan.name.value));
+            let mesh = self.reporter.ok(ProblemKind::Value, place, mesh)?;
             let spec = BodySpec {
                 name,
-                material: plan.material.clone(),
+                material: plan.material.name.clone(),
                 ..plan.spec.clone()
             };
-            let built = self.add(plan, spec, mesh, &groups, place, budget)?;
-            if let Err(error) = built {
-                let at = if matches!(error, BuildError::Duplicate { .. }) {
-                    plan.place
-                } else {
-                    place
+            if let Err(error) = self.add(plan, spec, mesh, &groups, place)? {
+                let at = match error {
+                    BuildError::Duplicate { .. } => plan.name.place,
+                    _ => place,
                 };
-                return reporter.fail(ProblemKind::Build, at, error.to_string(), remedy(&error));
+                let (message, help) = (error.to_string(), remedy(&error));
+                return self.reporter.fail(ProblemKind::Build, at, message, help);
             }
             self.groups.push(groups.clone());
         }
         Some(())
-    }
-
-    /// The surface that hair grows on, where it starts.
-    fn ground(&self, plan: &BodyPlan) -> TriMesh {
-        let bodies = &self.builder.model().bodies;
-        let body = plan.rooted.as_ref().and_then(|r| bodies.get(r.0.value));
-        let (mut positions, mut triangles) = (Vec::new(), Vec::new());
-        if let Some(body) = body {
-            let state = self.builder.state();
-            body.surface
-                .positions(&state.x, &state.rotations, &mut positions);
-            triangles.clone_from(&body.surface.triangles);
-        }
-        TriMesh {
-            positions,
-            triangles,
-        }
-    }
-
-    /// Ties rods to the bodies in which they are rooted.
-    fn root(&mut self, body: usize, plan: &BodyPlan) -> Option<()> {
-        let Some((ground, rooting)) = &plan.rooted else {
-            return Some(());
-        };
-        match self.builder.root(body, ground.value, rooting) {
-            Ok(()) => Some(()),
-            Err(error) => {
-                self.reporter
-                    .fail(ProblemKind::Build, ground.place, error.to_string(), None)
-            }
-        }
     }
 
     fn add(
@@ -308,12 +274,11 @@ impl Assembly<'_> {
         mesh: Mesh,
         groups: &[VertexGroup],
         place: SourceSpan,
-        budget: &mut Budget,
     ) -> Option<Result<usize, BuildError>> {
         let builder = &mut self.builder;
         Some(match (&plan.material_model, mesh) {
             (BodyMaterial::Shell(material), Mesh::Surface(mesh)) => {
-                let (materials, of) = patches(self.reporter, plan, material, &mesh, groups)?;
+                let (materials, of) = nodes::patches(self.reporter, plan, material, &mesh, groups)?;
                 builder.patched_shell(spec, mesh, &materials, &of)
             }
             (BodyMaterial::Solid(material), Mesh::Solid(mesh)) => {
@@ -326,27 +291,20 @@ impl Assembly<'_> {
                 let name = &plan.name.value;
                 let config = EmbeddingConfig::new(cell.value);
                 let refuse = |error: EmbeddingError| {
-                    let at = if matches!(
-                        error,
-                        EmbeddingError::CellSize(_) | EmbeddingError::TooLarge { .. }
-                    ) {
-                        cell.place
-                    } else {
-                        place
+                    let at = match error {
+                        EmbeddingError::CellSize(_) | EmbeddingError::TooLarge { .. } => cell.place,
+                        _ => place,
                     };
-                    self.reporter.fail(
-                        ProblemKind::Build,
-                        at,
-                        format!("body `{name}`: {error}"),
-                        None,
-                    )
+                    let message = format!("body `{name}`: {error}");
+                    self.reporter.fail(ProblemKind::Build, at, message, None)
                 };
-                match config.node_count_estimate(&mesh) {
-                    Ok(nodes) => {
-                        budget.lattice(self.reporter, u128::from(nodes), name, cell.place)?
-                    }
+                let nodes = match config.node_count_estimate(&mesh) {
+                    Ok(nodes) => u128::from(nodes),
                     Err(error) => return refuse(error),
-                }
+                };
+                let bytes = geometry::SOLID_BYTES;
+                self.budget
+                    .spend(self.reporter, nodes, bytes, name, cell.place)?;
                 match config.build(&mesh) {
                     Ok(embedding) => builder.embedded(spec, &mesh, embedding, material),
                     Err(error) => return refuse(error),
@@ -366,50 +324,48 @@ impl Assembly<'_> {
             (BodyMaterial::Rods(material, director), Mesh::Strands(strands)) => {
                 builder.rods(spec, strands, material, director)
             }
-            // `geometry::mesh` gives each its own kind.
+            // A body's mesh is of its own kind.
             _ => Err(BuildError::Empty { body: spec.name }),
         })
     }
 
-    fn obstacle(
-        &mut self,
-        plan: &ObstaclePlan,
-        files: &Files<'_>,
-        budget: &mut Budget,
-        fingerprint: &mut Fingerprint,
-    ) -> Option<()> {
-        let shape = match &plan.shape {
-            ObstacleGeometry::Shape(ObstacleForm::Exact(shape)) => ObstacleShape::Solid(*shape),
-            ObstacleGeometry::Shape(ObstacleForm::Mesh(shape)) => {
-                ObstacleShape::Mesh(geometry::obstacle_shape(self.reporter, shape)?)
-            }
+    fn obstacle(&mut self, plan: &ObstaclePlan) -> Option<()> {
+        let what = format!("obstacle `{}`", plan.name.value);
+        let mesh = match &plan.shape {
+            ObstacleGeometry::Exact(_) => None,
+            ObstacleGeometry::Mesh(shape) => match geometry::generated(self.reporter, shape, None)?
+            {
+                Mesh::Surface(mesh) => Some(mesh),
+                _ => return None,
+            },
             ObstacleGeometry::File(path) => {
-                let what = format!("obstacle `{}`", plan.name.value);
-                let (surface, _) = geometry::surface_of_file(
-                    self.reporter,
-                    path,
-                    files,
-                    &what,
-                    budget,
-                    fingerprint,
-                )?;
-                let scaled = geometry::scaled(
-                    self.reporter,
-                    surface,
+                let (mut mesh, _) = self.surface_of_file(path, &what)?;
+                mesh.transform(
+                    &stiction_math::Quat::identity(),
                     &plan.placement.scale,
-                    path.place,
-                    &what,
-                )?;
-                ObstacleShape::Mesh(scaled)
+                    &Vec3::zeros(),
+                );
+                let checked = mesh.check().map_err(|error| format!("{what}: {error}"));
+                self.reporter.ok(ProblemKind::Value, path.place, checked)?;
+                Some(mesh)
             }
         };
-        let shape = match (shape, &plan.cell) {
-            (ObstacleShape::Mesh(mesh), Some(cell)) => self.level_set(plan, mesh, cell)?,
-            (shape, _) => shape,
+        let shape = match (&plan.shape, mesh, &plan.cell) {
+            (_, Some(mesh), Some(cell)) => {
+                // Fine within the reach of contact.
+                let band = (3.0 * cell.value).max(2.0 * self.reach + cell.value);
+                let set = LevelSet::new(&mesh, cell.value, band);
+                let set = set.map_err(|error| format!("{what}: {error}"));
+                let set = self.reporter.ok(ProblemKind::Mesh, cell.place, set)?;
+                ObstacleShape::LevelSet(mesh, Arc::new(set))
+            }
+            (_, Some(mesh), None) => ObstacleShape::Mesh(mesh),
+            (ObstacleGeometry::Exact(shape), ..) => ObstacleShape::Solid(*shape),
+            _ => return None,
         };
         self.builder.obstacle(Obstacle {
             name: plan.name.value.clone(),
-            material: plan.material.clone(),
+            material: plan.material.value.clone(),
             shape,
             placement: plan.placement.pose,
             motion: plan.motion.clone(),
@@ -417,78 +373,44 @@ impl Assembly<'_> {
         Some(())
     }
 
-    /// Level set of a mesh; fine within the reach of contact.
-    fn level_set(
-        &self,
-        plan: &ObstaclePlan,
-        mesh: TriMesh,
-        cell: &At<f64>,
-    ) -> Option<ObstacleShape> {
-        let band = (3.0 * cell.value).max(2.0 * self.reach + cell.value);
-        match LevelSet::new(&mesh, cell.value, band) {
-            Ok(set) => Some(ObstacleShape::LevelSet(mesh, Arc::new(set))),
-            Err(error) => {
-                let message = format!("obstacle `{}`: {error}", plan.name.value);
-                self.reporter
-                    .fail(ProblemKind::Mesh, cell.place, message, None)
-            }
-        }
-    }
-
-    fn pin(&mut self, plan: &PinPlan) -> Option<()> {
-        let body = &self.builder.model().bodies[plan.body];
+    fn pin(&mut self, plan: &At<Pin>) -> Option<()> {
+        let At { value: plan, place } = plan;
+        let OfBody(index) = plan.body;
+        let body = &self.builder.model().bodies[index];
         let name = body.name.clone();
         let rigid = body.kind.as_rigid().is_some();
+        let place = plan.select.as_ref().map_or(*place, |s| s.place);
         let nodes = match &plan.select {
             None if rigid => vec![0],
             Some(select) if rigid => {
-                if !matches!(select.value[..], [Filter::Region(Selection::All)]) {
+                if !matches!(select.value.0[..], [Filter::Region(Selection::All)]) {
                     let message =
                         format!("body `{name}` is rigid and can only be pinned as a whole");
-                    return select.fail(
-                        self.reporter,
-                        ProblemKind::Value,
-                        message,
-                        Some("remove `select`".to_owned()),
-                    );
+                    return self.reporter.refuse(place, message, "remove `select`");
                 }
                 vec![0]
             }
             None => {
                 let message = format!("the pin of body `{name}` needs the key `select`");
                 let help = "say which nodes are held, or `select = { all = true }`";
-                return self.reporter.fail(
-                    ProblemKind::MissingKey,
-                    plan.place,
-                    message,
-                    Some(help.to_owned()),
-                );
+                let kind = ProblemKind::MissingKey;
+                return self.reporter.fail(kind, place, message, help);
             }
-            Some(select) => self.selected(plan.body, select)?,
+            Some(select) => self.selected(index, select)?,
         };
-        let place = plan.select.as_ref().map_or(plan.place, |s| s.place);
         for node in &nodes {
-            if self.pinned.insert((plan.body, *node), place).is_some() {
+            if self.pinned.insert((index, *node), place).is_some() {
                 let message = format!("body `{name}`, node {node}: pinned twice");
                 let help = "let the selections of the pins not overlap";
-                return self.reporter.fail(
-                    ProblemKind::Value,
-                    place,
-                    message,
-                    Some(help.to_owned()),
-                );
+                return self.reporter.refuse(place, message, help);
             }
         }
-        match self.builder.pin(plan.body, &nodes, plan.motion.clone()) {
-            Ok(()) => Some(()),
-            Err(error) => self
-                .reporter
-                .fail(ProblemKind::Build, place, error.to_string(), None),
-        }
+        let pinned = self.builder.pin(index, &nodes, plan.motion.clone());
+        self.reporter.ok(ProblemKind::Build, place, pinned)
     }
 
     /// The nodes of a deformable body that fulfil all conditions.
-    fn selected(&self, body: usize, filters: &At<Vec<Filter>>) -> Option<Vec<u32>> {
+    fn selected(&self, body: usize, filters: &At<Filters>) -> Option<Vec<u32>> {
         let bodies = &self.builder.model().bodies;
         let (body, groups) = (&bodies[body], &self.groups[body]);
         let blocks = (0..body.node_count()).filter_map(|i| body.node_block(i));
@@ -503,41 +425,19 @@ impl Assembly<'_> {
         nodes.selected(self.reporter, filters)
     }
 
-    fn attach(&mut self, plan: &AttachmentPlan) -> Option<()> {
-        self.stencil(&plan.a.value, plan.a.place)?;
-        self.stencil(&plan.b.value, plan.b.place)?;
-        match self.builder.attach(
-            &plan.a.value,
-            &plan.b.value,
-            plan.stiffness,
-            plan.length,
-            plan.damping,
-        ) {
-            Ok(spring) => {
-                if let Some(motion) = &plan.motion {
-                    self.builder.move_attachment(spring, motion.clone());
-                }
-                Some(())
-            }
-            Err(error) => {
-                self.reporter
-                    .fail(ProblemKind::Build, plan.a.place, error.to_string(), None)
-            }
+    fn attach(&mut self, plan: &Attachment) -> Option<()> {
+        let (a, b) = (&plan.a, &plan.b);
+        self.stencil(&a.value.anchor, a.place)?;
+        self.stencil(&b.value.anchor, b.place)?;
+        let (k, length, damping) = (plan.stiffness, plan.length, plan.damping);
+        let builder = &mut self.builder;
+        let spring = builder.attach(&a.value.anchor, &b.value.anchor, k, length, damping);
+        let spring = self.reporter.ok(ProblemKind::Build, a.place, spring)?;
+        // One of its points is of the world at most.
+        if let Some(motion) = a.value.motion.as_ref().or(b.value.motion.as_ref()) {
+            self.builder.move_attachment(spring, motion.clone());
         }
-    }
-
-    fn volume(&mut self, plan: &VolumePlan) -> Option<()> {
-        let name = &plan.name.value;
-        let made = self
-            .builder
-            .volume(name, plan.body, plan.region, plan.law, plan.inflation);
-        match made {
-            Ok(()) => Some(()),
-            Err(error) => {
-                self.reporter
-                    .fail(ProblemKind::Build, plan.place, error.to_string(), None)
-            }
-        }
+        Some(())
     }
 
     /// The stencil of a point, or a report at `place`.
@@ -546,20 +446,12 @@ impl Assembly<'_> {
             let body = &self.builder.model().bodies[*body];
             if body.kind.as_rigid().is_some() {
                 let message = format!("body `{}` is rigid and has no nodes", body.name);
-                return self.reporter.fail(
-                    ProblemKind::Value,
-                    place,
-                    message,
-                    Some("give a point: `near = [x, y, z]`".to_owned()),
-                );
+                let help = "give a point: `near = [x, y, z]`";
+                return self.reporter.refuse(place, message, help);
             }
         }
-        match self.builder.anchor(anchor) {
-            Ok(stencil) => Some(stencil),
-            Err(error) => self
-                .reporter
-                .fail(ProblemKind::Value, place, error.to_string(), None),
-        }
+        let stencil = self.builder.anchor(anchor);
+        self.reporter.ok(ProblemKind::Value, place, stencil)
     }
 }
 

@@ -7,7 +7,10 @@ use stiction_meshio::VertexGroup;
 
 use crate::{
     error::{ProblemKind, Reporter},
-    read::{body::BodyPlan, pin::Filter},
+    read::{
+        body::BodyPlan,
+        pin::{Filter, Filters},
+    },
     source::At,
     suggest,
 };
@@ -25,14 +28,14 @@ pub(super) struct Nodes<'a> {
 
 impl Nodes<'_> {
     /// Those that fulfil all conditions, in order.
-    pub fn selected(&self, reporter: &Reporter, filters: &At<Vec<Filter>>) -> Option<Vec<u32>> {
+    pub fn selected(&self, reporter: &Reporter, filters: &At<Filters>) -> Option<Vec<u32>> {
         let Self {
             body, positions, ..
         } = self;
         let bounds = Aabb::of(positions)?;
         let slack = 1e-9 * (bounds.max - bounds.min).norm();
         let mut nodes: Vec<u32> = (0..positions.len() as u32).collect();
-        for filter in &filters.value {
+        for filter in &filters.value.0 {
             let chosen = match filter {
                 Filter::Region(region) => {
                     match select(positions, &widened(region, slack), self.boundary) {
@@ -49,7 +52,7 @@ impl Nodes<'_> {
                         let known = self.groups.iter().map(|g| g.name.as_str());
                         let help = suggest::help(&group.value, "groups", known);
                         let message = format!("body `{body}` has no group `{}`", group.value);
-                        return group.fail(reporter, ProblemKind::UnknownName, message, Some(help));
+                        return group.fail(reporter, ProblemKind::UnknownName, message, help);
                     }
                 },
                 Filter::Ends(end) => match self.rods {
@@ -81,7 +84,7 @@ impl Nodes<'_> {
                 show(&bounds.min),
                 show(&bounds.max)
             );
-            return filters.fail(reporter, ProblemKind::EmptySelection, message, Some(help));
+            return filters.fail(reporter, ProblemKind::EmptySelection, message, help);
         }
         Some(nodes)
     }

@@ -2,54 +2,40 @@
 
 #![cfg(test)]
 
-use super::{Key, Preset, Range, Section, Type};
-use crate::read::{
-    ROOT, adapt, body, check, friction, material, motion, obstacle, pin, place, plant, probe,
-    settings, shape, volume,
-};
-use crate::variant::VARIANT;
+use super::{Key, Keys, Preset, Range, Section, Type};
+use crate::read::{Root, obstacle, probe, shape};
 
-/// The tables of keys, by the name under which the documentation has them.
-const SECTIONS: &[&Section] = &[
-    &ROOT,
-    &settings::TIME,
-    &settings::AIR,
-    &settings::CONTACT,
-    &settings::OUTPUT,
-    &friction::FRICTION,
-    &friction::COEFFICIENTS,
-    &friction::PAIR,
-    &material::MATERIAL,
-    &material::STRETCH,
-    &material::SPRINGS,
-    &material::BENDING,
-    &material::DAMPING,
-    &body::BODY,
-    &place::ROTATE,
-    &body::DRAG,
-    &body::PATCH,
-    &body::ROOTED,
-    &body::REPEAT,
-    &plant::PART,
-    &pin::PIN,
-    &pin::SELECT,
-    &pin::BOX,
-    &pin::SPHERE,
-    &pin::HALF_SPACE,
-    &motion::MOTION,
-    &motion::TRANSLATE,
-    &motion::TURN,
-    &motion::LOAD,
-    &pin::ATTACHMENT,
-    &pin::MOVING_ANCHOR,
-    &pin::ANCHOR,
-    &volume::VOLUME,
-    &adapt::ADAPT,
-    &obstacle::OBSTACLE,
-    &probe::PROBE,
-    &check::CHECK,
-    &VARIANT,
-];
+/// The tables that the document leads to.
+fn sections() -> Vec<&'static Section> {
+    let mut found = vec![Root::SECTION, probe::ProbeKeys::SECTION];
+    let mut next = 0;
+    while let Some(section) = found.get(next) {
+        section
+            .keys
+            .iter()
+            .for_each(|k| collect(&k.takes, &mut found));
+        next += 1;
+    }
+    found
+}
+
+/// Adds the tables that a value may be, and those in members of a union.
+fn collect(takes: &Type, found: &mut Vec<&'static Section>) {
+    match takes {
+        Type::Table(s) | Type::Tables(s) | Type::TableOrTables(s) | Type::Named(s) => {
+            if found.iter().all(|f| f.name != s.name) {
+                found.push(s);
+            }
+        }
+        Type::Union(union) | Type::Unions(union) => {
+            for key in (union.members)().iter().flat_map(|m| m.2.keys) {
+                collect(&key.takes, found);
+            }
+        }
+        Type::Either(types) => types.iter().for_each(|t| collect(t, found)),
+        _ => {}
+    }
+}
 
 impl Type {
     /// The type in the documentation.
@@ -72,12 +58,12 @@ impl Type {
             Self::Counts(n, _) => format!("{n} whole numbers"),
             Self::List(Self::Number(unit, _)) => format!("list of numbers{}", of(unit)),
             Self::List(Self::Vector(unit)) => format!("list of vectors{}", of(unit)),
-            Self::List(Self::Formula) => "list of formulas".to_owned(),
+            Self::Formulas => "3 formulas".to_owned(),
             Self::List(Self::Count(_)) => "list of whole numbers".to_owned(),
             Self::List(Self::List(_)) => "list of lists of numbers".to_owned(),
             Self::List(_) => "list of texts".to_owned(),
             Self::Formula => "number or formula".to_owned(),
-            Self::Table(_) | Self::Union(_) => "table".to_owned(),
+            Self::Table(_) | Self::Union(_) | Self::Method => "table".to_owned(),
             Self::Tables(_) | Self::Unions(_) => "list of tables".to_owned(),
             Self::TableOrTables(_) => "table or list of tables".to_owned(),
             Self::Named(_) => "tables".to_owned(),
@@ -171,11 +157,17 @@ fn shapes() -> String {
     let mut table = row(&["`type`", "for", "keys", "meaning"]) + "| --- | --- | --- | --- |\n";
     for kind in shape::kinds() {
         let whose: Vec<&str> = kind.purposes.iter().map(|p| p.body()).collect();
-        let (name, keys) = (format!("`{}`", kind.name), inline(&mut kind.keys.iter()));
+        let (name, keys) = (
+            format!("`{}`", kind.word),
+            inline(&mut kind.section.keys.iter()),
+        );
         table += &row(&[&name, &whose.join(", "), &keys, kind.doc]);
     }
     for kind in obstacle::KINDS {
-        let (name, keys) = (format!("`{}`", kind.name), inline(&mut kind.keys.iter()));
+        let (name, keys) = (
+            format!("`{}`", kind.word),
+            inline(&mut kind.section.keys.iter()),
+        );
         table += &row(&[&name, "an obstacle", &keys, kind.doc]);
     }
     table
@@ -185,21 +177,13 @@ fn probes() -> String {
     let mut table =
         row(&["`type`", "other keys", "unit", "meaning"]) + "| --- | --- | --- | --- |\n";
     for kind in probe::KINDS {
-        let keys = kind.reading.keys();
-        let keys: Vec<String> = keys
-            .iter()
-            .map(|k| match k.default {
-                Preset::Said(default) => format!("`{}` (default {default})", k.name),
-                Preset::Vec(_) => format!("`{}` (default {})", k.name, k.default.shown()),
-                _ => format!("`{}`", k.name),
-            })
-            .collect();
-        table += &row(&[
-            &format!("`{}`", kind.name),
-            &keys.join(", "),
-            kind.unit,
-            kind.doc,
-        ]);
+        let keys = kind.section.keys.iter().map(|k| match k.default {
+            Preset::Said(default) => format!("`{}` (default {default})", k.name),
+            Preset::Vec(_) => format!("`{}` (default {})", k.name, k.default.shown()),
+            _ => format!("`{}`", k.name),
+        });
+        let (word, keys) = (format!("`{}`", kind.section.name), keys.collect::<Vec<_>>());
+        table += &row(&[&word, &keys.join(", "), kind.unit, kind.doc]);
     }
     table
 }
@@ -208,7 +192,7 @@ fn probes() -> String {
 fn renewed(docs: &str) -> Result<String, String> {
     let mut out = String::new();
     let mut lines = docs.lines().peekable();
-    let mut found = Vec::new();
+    let (sections, mut found) = (sections(), Vec::new());
     while let Some(line) = lines.next() {
         out += &format!("{line}\n");
         let Some(name) = line
@@ -227,7 +211,7 @@ fn renewed(docs: &str) -> Result<String, String> {
         let table = match name {
             "shapes" => shapes(),
             "probes" => probes(),
-            name => match SECTIONS.iter().find(|s| s.name == name) {
+            name => match sections.iter().find(|s| s.name == name) {
                 Some(section) => keys(section),
                 None => return Err(format!("there is no table `{name}`")),
             },
@@ -237,7 +221,7 @@ fn renewed(docs: &str) -> Result<String, String> {
             out += "\n";
         }
     }
-    match SECTIONS.iter().find(|s| !found.contains(&s.name)) {
+    match sections.iter().find(|s| !found.contains(&s.name)) {
         Some(missing) => Err(format!("<!-- keys: {} --> is missing", missing.name)),
         None => Ok(out),
     }

@@ -9,11 +9,8 @@ use stiction_sim::{
     keys::{KeyDefault as MethodPreset, KeyKind as MethodKind, KeyValue as MethodValue},
 };
 
-use super::{Family, Key, Preset, Range, Rule, Section, Type};
-use crate::{
-    read::{ROOT, obstacle, probe, shape},
-    variant::VARIANT,
-};
+use super::{Key, Keys, Preset, Range, Rule, Section, Type, Union};
+use crate::{read::Root, variant::VariantKeys};
 
 /// The schema of scenes whose methods are those of `methods`.
 pub fn schema(methods: &Registry) -> Json {
@@ -21,9 +18,9 @@ pub fn schema(methods: &Registry) -> Json {
         methods,
         definitions: Map::new(),
     };
-    let mut root = schema.table(&ROOT, false);
-    schema.table(&ROOT, true);
-    let mut variant = schema.properties(VARIANT.keys.iter(), true);
+    let mut root = schema.table(Root::SECTION, false);
+    schema.table(Root::SECTION, true);
+    let mut variant = schema.properties(VariantKeys::SECTION.keys.iter(), true);
     if let Some(Json::Object(part)) = schema.definitions.get("top level.part") {
         let keys = part.get("properties").and_then(Json::as_object);
         for (key, value) in keys.into_iter().flatten().filter(|(k, _)| *k != "variant") {
@@ -139,6 +136,7 @@ impl Schema<'_> {
             Type::Numbers(n, _, range) => list(number(*range), Some(*n)),
             Type::Counts(n, least) => list(self.value(&Type::Count(*least), part), Some(*n)),
             Type::List(of) => list(self.value(of, part), None),
+            Type::Formulas => list(self.value(&Type::Formula, part), Some(3)),
             Type::Formula => json!({ "type": ["number", "string"] }),
             Type::Table(section) => self.table(section, part),
             Type::Tables(section) => {
@@ -162,11 +160,12 @@ impl Schema<'_> {
             Type::Named(section) => {
                 json!({ "type": "object", "additionalProperties": self.table(section, part) })
             }
-            Type::Union(family) => self.family(*family, part),
-            Type::Unions(family) => {
-                let whole = list(self.family(*family, false), None);
+            Type::Union(union) => self.union(union, part),
+            Type::Method => self.family("method", "name", part, &Self::methods),
+            Type::Unions(union) => {
+                let whole = list(self.union(union, false), None);
                 match part {
-                    true => entries(whole, self.family(*family, true)),
+                    true => entries(whole, self.union(union, true)),
                     false => whole,
                 }
             }
@@ -177,85 +176,47 @@ impl Schema<'_> {
         }
     }
 
-    /// A reference to the definition of a family of tables.
-    fn family(&mut self, family: Family, part: bool) -> Json {
-        let name = match family {
-            Family::Method => "method",
-            Family::BodyShape => "shape",
-            Family::ObstacleShape => "obstacle.shape",
-            Family::Probe => "probe",
-        };
-        let full = if part {
-            format!("{name}.part")
-        } else {
-            name.to_owned()
-        };
-        if !self.definitions.contains_key(&full) {
-            let members = self.members(family, part);
-            let tag = if family == Family::Method {
-                "name"
-            } else {
-                "type"
+    fn union(&mut self, union: &Union, part: bool) -> Json {
+        self.family(union.name, "type", part, &|schema| {
+            let own = |key: &&Key| key.name != "type";
+            let members = (union.members)().into_iter();
+            let table = |(word, doc, section): (_, _, &'static Section)| {
+                let keys = union.common.iter().filter(own).chain(section.keys);
+                (word, doc, schema.object(keys, section.rules, part))
             };
+            members.map(table).collect()
+        })
+    }
+
+    /// A reference to the definition of tables whose keys depend on the word at `tag`.
+    fn family(
+        &mut self,
+        name: &str,
+        tag: &str,
+        part: bool,
+        members: &dyn Fn(&mut Self) -> Vec<Member>,
+    ) -> Json {
+        let name = format!("{name}{}", if part { ".part" } else { "" });
+        if !self.definitions.contains_key(&name) {
+            let members = members(self);
             let made = match part {
                 true => merged(&members, tag),
                 false => json!({ "type": "object", "anyOf": group(members, tag) }),
             };
-            self.definitions.insert(full.clone(), made);
+            self.definitions.insert(name.clone(), made);
         }
-        json!({ "$ref": format!("#/$defs/{full}") })
+        json!({ "$ref": format!("#/$defs/{name}") })
     }
 
-    /// The members of a family: word, meaning and table without the word.
-    fn members(&mut self, family: Family, part: bool) -> Vec<Member> {
-        match family {
-            Family::Method => {
-                let entries = self.methods.entries().iter();
-                let members = entries.map(|e| {
-                    let properties = e.keys.iter().map(|k| (k.name.to_owned(), method_key(k)));
-                    let properties: Map<String, Json> = properties.collect();
-                    let table = json!({ "type": "object", "properties": properties, "additionalProperties": false });
-                    (e.name, e.description.to_owned(), table)
-                });
-                members.collect()
-            }
-            Family::BodyShape => shape::kinds()
-                .map(|k| {
-                    (
-                        k.name,
-                        k.doc.to_owned(),
-                        self.object(k.keys.iter(), &[], part),
-                    )
-                })
-                .collect(),
-            Family::ObstacleShape => obstacle::KINDS
-                .iter()
-                .map(|k| {
-                    (
-                        k.name,
-                        k.doc.to_owned(),
-                        self.object(k.keys.iter(), &[], part),
-                    )
-                })
-                .collect(),
-            Family::Probe => {
-                let kinds = probe::KINDS.iter();
-                let members = kinds.map(|k| {
-                    let name = probe::PROBE.keys.iter().filter(|key| key.name == "name");
-                    let keys: Vec<&'static Key> = name.chain(k.reading.keys()).collect();
-                    let rules: &[Rule] = match keys.iter().any(|key| key.name == "near") {
-                        true => &[Rule::ExactlyOne(&["node", "near"])],
-                        false => &[],
-                    };
-                    (
-                        k.name,
-                        format!("{} [{}]", k.doc, k.unit),
-                        self.object(keys.into_iter(), rules, part),
-                    )
-                });
-                members.collect()
-            }
-        }
+    fn methods(&mut self) -> Vec<Member> {
+        let entries = self.methods.entries().iter();
+        let members = entries.map(|e| {
+            let properties = e.keys.iter().map(|k| (k.name.to_owned(), method_key(k)));
+            let properties: Map<String, Json> = properties.collect();
+            let table = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+            (e.name, e.description.to_owned(), table)
+        });
+        members.collect()
     }
 }
 
@@ -338,6 +299,7 @@ fn number(range: Range) -> Json {
 fn rule(rule: &Rule) -> Json {
     let has = |key: &&str| json!({ "required": [key] });
     let any = |keys: &[&str]| -> Vec<Json> { keys.iter().map(has).collect() };
+    let chosen = |key: &str, words: &[&str]| json!({ "required": [key], "properties": { key: { "enum": words } } });
     match rule {
         Rule::ExactlyOne(keys) => json!({ "oneOf": any(keys) }),
         Rule::AtMostOne(keys) => {
@@ -348,18 +310,16 @@ fn rule(rule: &Rule) -> Json {
             let pairs: Vec<Json> = pairs.collect();
             json!({ "not": { "anyOf": pairs } })
         }
-        Rule::Some(keys) => json!({ "anyOf": any(keys) }),
+        Rule::Some(keys, _) => json!({ "anyOf": any(keys) }),
         Rule::OneGroup(groups) => {
             let all: Vec<Json> = groups.iter().map(|g| json!({ "anyOf": any(g) })).collect();
             json!({ "oneOf": all })
         }
-        Rule::With(key, words, needed, refused) => {
-            let chosen = json!({ "required": [key], "properties": { *key: { "enum": words } } });
-            let mut needed = json!({ "required": needed });
-            if !refused.is_empty() {
-                needed["not"] = json!({ "anyOf": any(refused) });
-            }
-            json!({ "if": chosen, "then": needed })
+        Rule::Demands(key, words, needed) => {
+            json!({ "if": chosen(key, words), "then": { "required": [needed] } })
+        }
+        Rule::Excludes(key, words, others, _) => {
+            json!({ "if": chosen(key, words), "then": { "not": { "anyOf": any(others) } } })
         }
         Rule::Needs(key, others) => json!({ "if": has(key), "then": { "anyOf": any(others) } }),
     }

@@ -1,7 +1,5 @@
 //! `[[body]]`.
 
-use std::collections::BTreeMap;
-
 use stiction_bodies::{
     BodyLoad,
     builder::{BodySpec, Rooting},
@@ -14,78 +12,83 @@ use stiction_bodies::{
 use stiction_math::Vec3;
 
 use crate::{
-    error::{ProblemKind, Reporter},
-    format::{Family, Fields, section, words},
+    error::ProblemKind,
+    format::{Direction, Fields, Keys, Read, Words, section, words},
     friction::Coefficients,
     read::{
-        material::{MATERIAL, Materials},
-        motion::{LOAD, load},
-        pin::{Filter, SELECT, selection},
-        place::{Placement, ROTATE, placement},
-        shape::{Generator, Purpose, ShapePlan, shape},
+        material::{Material, MaterialKeys},
+        motion::{LoadKeys, OverTime},
+        names::{MOST_COPIES, OfBody},
+        pin::{Filters, SelectKeys},
+        place::{Placement, Rotate},
+        shape::{Generator, Purpose, SHAPES, ShapePlan, shape},
     },
-    source::{At, SourceSpan},
-    suggest,
-    tree::{Node, Table, Value},
+    source::At,
+    tree::Node,
 };
 
-words! { KINDS: Purpose = "shell" => Purpose::Shell, "solid" => Purpose::Solid, "embedded" => Purpose::Embedded, "rigid" => Purpose::Rigid,
-"particles" => Purpose::Particles, "rods" => Purpose::Rods, "frames" => Purpose::Frames }
-words! { MASS: MassKind = "lumped" => MassKind::Lumped, "consistent" => MassKind::Consistent }
-words! { REST_ANGLES: RestAngles = "mesh" => RestAngles::Mesh, "flat" => RestAngles::Flat }
-words! { NATURAL: Natural = "given" => Natural::Given, "straight" => Natural::Straight }
-words! { TWIST: Twist = "dynamic" => Twist::Dynamic, "quasi-static" => Twist::QuasiStatic }
+words! { MassKind: "lumped" => Lumped, "consistent" => Consistent }
+words! { RestAngles: "mesh" => Mesh, "flat" => Flat }
+words! { Natural: "given" => Given, "straight" => Straight }
+words! { Twist: "dynamic" => Dynamic, "quasi-static" => QuasiStatic }
 
-section! { pub(crate) BODY "body" [ExactlyOne(&["shape", "mesh"]), With("kind", &["particles"], &["radius"], &[]), With("kind", &["embedded"], &["cell"], &[]),
-    With("kind", &["shell", "solid", "embedded", "particles", "rods", "frames"], &[], &["torque"]), With("kind", &["rigid", "solid", "embedded", "particles", "rods", "frames"], &[], &["warp", "rest_angles", "patch"]),
-    With("kind", &["shell", "rigid", "solid", "embedded", "particles", "frames"], &[], &["natural", "twist", "director", "rooted"])];
-    "name": Name, Required, "its name, unlike all others";
-    "kind": Word(KINDS.words), Said("the material's"), "`\"shell\"` (cloth), `\"solid\"` (tetrahedra), `\"embedded\"` (a closed surface carried by a lattice of tetrahedra), `\"rigid\"`, `\"particles\"` (balls that do not turn, such as grains), `\"rods\"` (hair, ropes, wires), `\"frames\"` (branches and leaves, carried by affine frames)";
-    "shape": Union(Family::BodyShape), Absent, "a [shape](#shapes)";
-    "mesh": Text, Absent, "instead of `shape`: a [mesh file](#mesh-files)";
-    "material": Either(&[Text, Table(&MATERIAL)]), Required, "its [material](#materialname)";
-    "translate": Vector("m"), Vec(&[0.0; 3]), "moved at last";
-    "rotate": TableOrTables(&ROTATE), Absent, "turned after `scale`, one after another";
-    "scale": Either(&[Number("1", Any), Vector("1")]), Num(1.0), "applied first; negative numbers mirror";
-    "velocity": Vector("m/s"), Vec(&[0.0; 3]), "at the start";
-    "angular_velocity": Vector("°/s"), Vec(&[0.0; 3]), "at the start, about the centre of mass";
-    "acceleration": Either(&[Vector("m/s²"), Table(&LOAD)]), Said("zero"), "of this body alone, in addition to gravity; as a table it changes over time as [gravity](#top-level) does";
-    "force": Either(&[Vector("N"), Table(&LOAD)]), Said("zero"), "external force on the body as a whole, spread over it like its mass; as a table over time. Its potential is no part of energies. Not every [method](#method) supports forces, torques and changing accelerations";
-    "torque": Either(&[Vector("N·m"), Table(&LOAD)]), Said("zero"), "external torque on a rigid body about its centre of mass, in the world frame; as a table over time";
-    "mass": Word(MASS.words), Chosen("lumped"), "`\"lumped\"` or `\"consistent\"` mass matrix of shells and solids";
-    "drag": Table(&DRAG), Absent, "air drag";
-    "warp": Direction, Vec(&[1.0, 0.0, 0.0]), "direction of a shell's warp in its shape's own frame";
-    "rest_angles": Word(REST_ANGLES.words), Chosen("mesh"), "which angles between a shell's triangles are free of stress: those of the `\"mesh\"` or `\"flat\"` ones";
-    "cell": Number("m", Positive), Said("required for embedded"), "size of the lattice's cells";
-    "radius": Number("m", Positive), Said("required for particles"), "of each particle; surfaces stay the contact thickness apart from it";
-    "natural": Word(NATURAL.words), Chosen("given"), "in which shape rods bear no stress: the one they are `\"given\"`, or `\"straight\"`";
-    "twist": Word(TWIST.words), Chosen("dynamic"), "whether the twists of rods are degrees of freedom, or `\"quasi-static\"`: at every moment where the energy of the centreline is least, as hair is twisted, whose twist waves are far too quick to be seen. Fewer unknowns, and what the splitting integrator needs";
-    "director": Direction, Vec(&[0.0, 0.0, 1.0]), "of rods, in their shape's own frame: where the first half axis of the cross-section points at the root, as far as it is across; along a rod it follows without twist";
-    "patch": Tables(&PATCH), Absent, "of shells: where they are of another material";
-    "rooted": Table(&ROOTED), Absent, "of rods: the body in which they are rooted";
-    "padding": Number("m", NotNegative), Num(0.0), "offset of the contact surface, in addition to the contact thickness: half the thickness of cloth";
-    "start_scale": Either(&[Number("1", Positive), Numbers(3, "1", Positive)]), Num(1.0), "of shells and solids: where nodes start, scaled about the centre of mass along x, y and z; the rest shape is not scaled, so that the body starts stretched";
-    "repeat": Table(&REPEAT), Absent, "copies, called `NAME-1`, `NAME-2`, …";
-}
-section! { pub(crate) DRAG "body.drag";
-    "normal": Number("1", NotNegative), Num(1.0), "across the surface";
-    "tangential": Number("1", NotNegative), Num(0.05), "along it";
-}
-section! { pub(crate) PATCH "body.patch";
-    "material": Either(&[Text, Table(&MATERIAL)]), Required, "a material of shells. Damping and friction are those of the body's own";
-    "select": Table(&SELECT), Required, "as for [pins](#pin): the triangles all of whose nodes are selected are of that material; of several patches the last counts";
-}
-section! { pub(crate) ROOTED "body.rooted";
-    "body": Text, Required, "a body listed before";
-    "stiffness": Number("1", Positive), Num(1.0), "of the springs, see below";
-    "bare": Count(0), Int(2), "number of segments that never touch that body";
-}
-section! { pub(crate) REPEAT "body.repeat";
-    "count": Count(1), Required, "number of copies";
-    "step": Vector("m"), Required, "from one copy to the next";
-}
+section! { struct BodyKeys "body" [ExactlyOne(&["shape", "mesh"]), Demands("kind", &["particles"], "radius"), Demands("kind", &["embedded"], "cell"),
+    Excludes("kind", &["shell", "solid", "embedded", "particles", "rods", "frames"], &["torque"], "the body is not rigid and takes no `torque`; pull at points of it with attachments"),
+    Excludes("kind", &["solid", "embedded", "rigid", "particles", "rods", "frames"], &["warp", "rest_angles", "patch"], "it is for shells"),
+    Excludes("kind", &["shell", "solid", "embedded", "rigid", "particles", "frames"], &["natural", "twist", "director", "rooted"], "it is for rods"),
+    Excludes("kind", &["shell", "solid", "rigid", "particles", "rods", "frames"], &["cell"], "it is for embedded solids"),
+    Excludes("kind", &["shell", "solid", "embedded", "rigid", "rods", "frames"], &["radius"], "it is for particles"),
+    Excludes("kind", &["particles", "rods"], &["padding", "drag"], "it is for bodies with a surface"),
+    Excludes("kind", &["rigid", "particles", "rods", "frames"], &["start_scale", "mass"], "it is for shells and solids")] {
+    name: At<String> = Name, Required, "its name, unlike all others";
+    kind: () = Word(Purpose::WORDS), Said("the material's"), "`\"shell\"` (cloth), `\"solid\"` (tetrahedra), `\"embedded\"` (a closed surface carried by a lattice of tetrahedra), `\"rigid\"`, `\"particles\"` (balls that do not turn, such as grains), `\"rods\"` (hair, ropes, wires), `\"frames\"` (branches and leaves, carried by affine frames)";
+    shape: () = Union(&SHAPES), Absent, "a [shape](#shapes)";
+    mesh: Option<At<String>> = Text, Absent, "instead of `shape`: a [mesh file](#mesh-files)";
+    material: () = Either(&[Text, Table(MaterialKeys::SECTION)]), Required, "its [material](#materialname)";
+    translate: Vec3 = Vector("m"), Vec(&[0.0; 3]), "moved at last";
+    rotate: Vec<Rotate> = TableOrTables(Rotate::SECTION), Absent, "turned after `scale`, one after another";
+    scale: Vec3 = Either(&[Number("1", Any), Vector("1")]), Num(1.0), "applied first; negative numbers mirror";
+    velocity: Vec3 = Vector("m/s"), Vec(&[0.0; 3]), "at the start";
+    angular_velocity: Vec3 = Vector("°/s"), Vec(&[0.0; 3]), "at the start, about the centre of mass";
+    acceleration: Option<OverTime> = Either(&[Vector("m/s²"), Table(LoadKeys::SECTION)]), Said("zero"), "of this body alone, in addition to gravity; as a table it changes over time as [gravity](#top-level) does";
+    force: Option<OverTime> = Either(&[Vector("N"), Table(LoadKeys::SECTION)]), Said("zero"), "external force on the body as a whole, spread over it like its mass; as a table over time. Its potential is no part of energies. Not every [method](#method) supports forces, torques and changing accelerations";
+    torque: Option<OverTime> = Either(&[Vector("N·m"), Table(LoadKeys::SECTION)]), Said("zero"), "external torque on a rigid body about its centre of mass, in the world frame; as a table over time";
+    mass: MassKind = Word(MassKind::WORDS), Chosen("lumped"), "`\"lumped\"` or `\"consistent\"` mass matrix of shells and solids";
+    drag: Option<Drag> = Table(Drag::SECTION), Absent, "air drag";
+    warp: Direction = Direction, Vec(&[1.0, 0.0, 0.0]), "direction of a shell's warp in its shape's own frame";
+    rest_angles: RestAngles = Word(RestAngles::WORDS), Chosen("mesh"), "which angles between a shell's triangles are free of stress: those of the `\"mesh\"` or `\"flat\"` ones";
+    cell: Option<At<f64>> = Number("m", Positive), Said("required for embedded"), "size of the lattice's cells";
+    radius: Option<f64> = Number("m", Positive), Said("required for particles"), "of each particle; surfaces stay the contact thickness apart from it";
+    natural: Natural = Word(Natural::WORDS), Chosen("given"), "in which shape rods bear no stress: the one they are `\"given\"`, or `\"straight\"`";
+    twist: Twist = Word(Twist::WORDS), Chosen("dynamic"), "whether the twists of rods are degrees of freedom, or `\"quasi-static\"`: at every moment where the energy of the centreline is least, as hair is twisted, whose twist waves are far too quick to be seen. Fewer unknowns, and what the splitting integrator needs";
+    director: Direction = Direction, Vec(&[0.0, 0.0, 1.0]), "of rods, in their shape's own frame: where the first half axis of the cross-section points at the root, as far as it is across; along a rod it follows without twist";
+    patch: Vec<Patch> = Tables(Patch::SECTION), Absent, "of shells: where they are of another material";
+    rooted: Option<Rooted> = Table(Rooted::SECTION), Absent, "of rods: the body in which they are rooted";
+    padding: f64 = Number("m", NotNegative), Num(0.0), "offset of the contact surface, in addition to the contact thickness: half the thickness of cloth";
+    start_scale: Vec3 = Either(&[Number("1", Positive), Numbers(3, "1", Positive)]), Num(1.0), "of shells and solids: where nodes start, scaled about the centre of mass along x, y and z; the rest shape is not scaled, so that the body starts stretched";
+    repeat: Option<Repeat> = Table(Repeat::SECTION), Absent, "copies, called `NAME-1`, `NAME-2`, …";
+} }
+section! { for Drag "body.drag" {
+    normal: f64 = Number("1", NotNegative), Num(1.0), "across the surface";
+    tangential: f64 = Number("1", NotNegative), Num(0.05), "along it";
+} }
+section! { struct Patch "body.patch" {
+    material: Material = Either(&[Text, Table(MaterialKeys::SECTION)]), Required, "a material of shells. Damping and friction are those of the body's own";
+    select: At<Filters> = Table(SelectKeys::SECTION), Required, "as for [pins](#pin): the triangles all of whose nodes are selected are of that material; of several patches the last counts";
+} }
+section! { /// The body in which rods are rooted.
+    struct Rooted "body.rooted" {
+    body: At<OfBody> = Text, Required, "a body listed before";
+    stiffness: f64 = Number("1", Positive), Num(1.0), "of the springs, see below";
+    bare: usize = Count(0), Int(2), "number of segments that never touch that body";
+} }
+section! { /// Copies side by side.
+    struct Repeat "body.repeat" => Repeat, limited {
+    count: u32 = Count(1), Required, "number of copies";
+    step: Vec3 = Vector("m"), Required, "from one copy to the next";
+} }
 
-/// A body as it was read.
+/// A body.
 pub(crate) struct BodyPlan {
     pub name: At<String>,
     pub material_model: BodyMaterial,
@@ -93,19 +96,12 @@ pub(crate) struct BodyPlan {
     pub placement: Placement,
     /// All of it but names.
     pub spec: BodySpec,
-    pub drag: Option<Drag>,
-    /// The material's name in the friction table.
-    pub material: String,
+    pub material: Material,
     pub friction: Option<Coefficients>,
-    /// The material with all that it inherits.
-    pub material_table: Table,
     pub repeat: Option<Repeat>,
     /// Regions of a shell with another material; of several that contain a triangle, the last counts.
-    pub patches: Vec<(At<Vec<Filter>>, ShellMaterial)>,
-    /// The body that rods are rooted in, by index.
-    pub rooted: Option<(At<usize>, Rooting)>,
-    /// Span for errors about the built body.
-    pub place: SourceSpan,
+    pub patches: Vec<(At<Filters>, ShellMaterial)>,
+    pub rooted: Option<(At<OfBody>, Rooting)>,
 }
 
 /// Material model of a body.
@@ -130,356 +126,171 @@ pub(crate) enum Geometry {
     File(At<String>),
 }
 
-/// Copies side by side.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Repeat {
-    pub count: u32,
-    pub step: Vec3,
+impl BodyPlan {
+    /// The number of bodies.
+    pub fn copies(&self) -> u32 {
+        self.repeat.as_ref().map_or(1, |r| r.count)
+    }
 }
 
-/// More bodies than this are a slip of the keyboard.
-const MOST_COPIES: u32 = 100_000;
-
-/// The bodies' names, copies included, in the order in which they are built.
-pub(crate) struct Names {
-    list: Vec<String>,
-    index: BTreeMap<String, usize>,
-}
-
-impl Names {
-    /// Reads only the names, so that a mistake elsewhere in a body does not make it unknown.
-    pub fn of_bodies(reporter: &Reporter, nodes: &[Node]) -> Self {
-        let mut names = Self {
-            list: Vec::new(),
-            index: BTreeMap::new(),
+impl Read for BodyPlan {
+    fn read(root: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+        let section = BodyKeys::SECTION;
+        let f = Fields::open(root.cx, node, root.title(key, node))?;
+        let f = f.with_keys(&[], section.keys, true);
+        let material: Option<Material> = f.take("material");
+        let purpose: Purpose = match f.has("kind") {
+            true => f.take("kind")?,
+            false => material.as_ref()?.purpose(&f)?,
         };
-        for node in nodes {
-            let (Value::Table(table), Some(name)) = (&node.value, node.name()) else {
-                continue;
-            };
-            let place = table.get("name").map_or(node.place, |n| n.place);
-            for copy in copies(name, repeat_count(table)) {
-                let at = names.list.len();
-                if names.index.insert(copy.clone(), at).is_some() {
-                    let message = format!("two bodies are called `{copy}`");
-                    let help = Some("give each its own name".to_owned());
-                    reporter.fail::<()>(ProblemKind::Duplicate, place, message, help);
+        // The kind may be that of the material.
+        f.rules(section.rules, |_| Some(purpose.word().to_owned()));
+        let shape = f.has("shape").then(|| shape(&f, purpose));
+        let k = BodyKeys::keys(&f)?;
+        let geometry = match k.mesh.clone() {
+            Some(path) => Geometry::File(path),
+            None => Geometry::Shape(shape??),
+        };
+        let placement = Placement::new(&f, k.scale, &k.rotate, k.translate)?;
+        let material = material?;
+        let material_model = model(&f, &k, &material, purpose, &placement);
+        let cx = f.cx;
+        let patch = |p: Patch| Some((p.select, p.material.shell(cx, k.rest_angles)?));
+        let spec = spec(&k, &placement)?;
+        Some(Self {
+            patches: k.patch.into_iter().map(patch).collect::<Option<_>>()?,
+            rooted: match k.rooted {
+                Some(rooted) => Some(rooting(&f, rooted, &k.name.value)?),
+                None => {
+                    grows_on_a_body(&f, &geometry)?;
+                    None
                 }
-                names.list.push(copy);
-            }
-        }
-        names
-    }
-
-    /// The index of the body called `name`.
-    pub fn find(&self, reporter: &Reporter, name: &At<&str>) -> Option<usize> {
-        match self.index.get(name.value) {
-            Some(i) => Some(*i),
-            None => {
-                let help =
-                    suggest::help(name.value, "bodies", self.list.iter().map(String::as_str));
-                name.fail(
-                    reporter,
-                    ProblemKind::UnknownName,
-                    format!("there is no body `{}`", name.value),
-                    Some(help),
-                )
-            }
-        }
-    }
-
-    /// The index of the body that `key` names, or the number of bodies plus the index among
-    /// `obstacles`: how contacts number them.
-    pub fn need_thing(&self, f: &Fields<'_>, key: &str, obstacles: &[String]) -> Option<usize> {
-        let name = f.text(key)?;
-        if let Some(body) = self.index.get(name.value) {
-            return Some(*body);
-        }
-        if let Some(at) = obstacles.iter().position(|o| o == name.value) {
-            return Some(self.list.len() + at);
-        }
-        let known = self.list.iter().chain(obstacles).map(String::as_str);
-        let help = suggest::help(name.value, "bodies and obstacles", known);
-        let message = format!("there is no body or obstacle `{}`", name.value);
-        name.fail(f.reporter, ProblemKind::UnknownName, message, Some(help))
-    }
-
-    /// The index of the body that `key` names.
-    pub fn need(&self, f: &Fields<'_>, key: &str) -> Option<usize> {
-        let name = f.text(key)?;
-        self.find(f.reporter, &name)
-    }
-}
-
-fn repeat_count(table: &Table) -> Option<u32> {
-    let Value::Table(repeat) = &table.get("repeat")?.value else {
-        return None;
-    };
-    let Value::Integer(count) = repeat.get("count")?.value else {
-        return None;
-    };
-    Some(u32::try_from(count).unwrap_or(0).min(MOST_COPIES))
-}
-
-/// The names of a body's copies, or its own.
-pub(crate) fn copies(name: &str, count: Option<u32>) -> Vec<String> {
-    match count {
-        Some(count) => (1..=count).map(|i| format!("{name}-{i}")).collect(),
-        None => vec![name.to_owned()],
-    }
-}
-
-pub(crate) fn body(
-    reporter: &Reporter,
-    node: &Node,
-    materials: &Materials<'_>,
-    names: &Names,
-) -> Option<BodyPlan> {
-    let f = Fields::named(reporter, node, "body", &BODY)?;
-    let name = f.name()?;
-    let material = materials.of(f.get("material")?, &name.value);
-    let purpose = match f.has("kind") {
-        true => f.choice("kind", &KINDS)?,
-        false => material.as_ref()?.purpose(&f)?,
-    };
-    only_for(&f, purpose);
-    let placement = placement(&f);
-    let spec = spec(&f, purpose, &name.value, placement.as_ref());
-    let repeat = match f.sub("repeat", &REPEAT)? {
-        Some(r) => Some(repeat(&r, &f.what)?),
-        None => None,
-    };
-    let rooted = match f.sub("rooted", &ROOTED)? {
-        Some(r) => Some(rooted(&f, &r, names, &name.value)?),
-        None => None,
-    };
-    let rest_angles = f.choice("rest_angles", &REST_ANGLES)?;
-    let patches = f
-        .tables("patch")
-        .iter()
-        .map(|node| patch(&f, node, materials, rest_angles))
-        .collect::<Option<_>>()?;
-    let material_model = material.as_ref().and_then(|m| {
-        Some(match purpose {
-            Purpose::Shell => BodyMaterial::Shell(m.shell(reporter, rest_angles)?),
-            Purpose::Solid => BodyMaterial::Solid(m.solid(reporter)?),
-            Purpose::Frames => BodyMaterial::Frames(m.solid(reporter)?),
-            Purpose::Embedded => {
-                let cell = f.need("cell");
-                BodyMaterial::Embedded(m.solid(reporter)?, At::new(cell?, f.place_of("cell")))
-            }
-            Purpose::Rigid => {
-                let (density, damping) = m.rigid(reporter)?;
-                BodyMaterial::Rigid(density, damping)
-            }
-            Purpose::Particles => {
-                let radius = f.need("radius");
-                let (density, damping) = m.rigid(reporter)?;
-                BodyMaterial::Particles {
-                    radius: radius?,
-                    density,
-                    damping,
-                }
-            }
-            Purpose::Rods => {
-                let natural = f.choice("natural", &NATURAL)?;
-                let twist = f.choice("twist", &TWIST)?;
-                let director = placement.as_ref()?.pose.rotation * f.direction("director")?;
-                BodyMaterial::Rods(m.rod(reporter, natural, twist)?, director)
-            }
+            },
+            material_model: material_model?,
+            friction: material.friction(cx),
+            name: k.name,
+            geometry,
+            placement,
+            spec,
+            material,
+            repeat: k.repeat,
         })
-    });
-    let geometry = match f.get("shape") {
-        Some(node) => shape(reporter, node, &name.value, purpose).map(Geometry::Shape),
-        None => f
-            .text("mesh")
-            .map(|path| Geometry::File(At::new(path.value.to_owned(), path.place))),
-    };
-    if let Some(Geometry::Shape(ShapePlan {
-        source: Generator::Grown(_),
-        place,
-        ..
-    })) = &geometry
-    {
-        let message = match (
-            &rooted,
-            ["scale", "rotate", "translate"].iter().find(|k| f.has(k)),
-        ) {
-            (None, _) => format!("{}: hair on a body needs the key `rooted`", f.what),
-            (_, Some(key)) => {
-                format!(
-                    "{}: hair on a body grows where the body is and takes no `{key}`",
-                    f.what
-                )
-            }
-            _ => String::new(),
-        };
-        if !message.is_empty() {
-            return reporter.fail(ProblemKind::Value, *place, message, None);
-        }
     }
-    let (material, spec) = (material?, spec?);
-    Some(BodyPlan {
-        rooted,
-        material_model: material_model?,
-        geometry: geometry?,
-        placement: placement?,
-        drag: spec.drag,
-        spec,
-        friction: material.friction(reporter),
-        material: material.name,
-        material_table: material.table,
-        repeat,
-        patches,
-        place: name.place,
-        name,
+}
+
+fn model(
+    f: &Fields<'_>,
+    k: &BodyKeys,
+    material: &Material,
+    purpose: Purpose,
+    placement: &Placement,
+) -> Option<BodyMaterial> {
+    let cx = f.cx;
+    Some(match purpose {
+        Purpose::Shell => BodyMaterial::Shell(material.shell(cx, k.rest_angles)?),
+        Purpose::Solid => BodyMaterial::Solid(material.solid(cx)?),
+        Purpose::Frames => BodyMaterial::Frames(material.solid(cx)?),
+        Purpose::Embedded => BodyMaterial::Embedded(material.solid(cx)?, k.cell.clone()?),
+        Purpose::Rigid => {
+            let (density, damping) = material.rigid(cx)?;
+            BodyMaterial::Rigid(density, damping)
+        }
+        Purpose::Particles => {
+            let (density, damping) = material.rigid(cx)?;
+            BodyMaterial::Particles {
+                radius: k.radius?,
+                density,
+                damping,
+            }
+        }
+        Purpose::Rods => {
+            let director = placement.pose.rotation * k.director.0;
+            BodyMaterial::Rods(material.rod(cx, k.natural, k.twist)?, director)
+        }
     })
 }
 
-/// Another material in a part of a shell.
-fn patch(
-    body: &Fields<'_>,
-    node: &Node,
-    materials: &Materials<'_>,
-    rest_angles: RestAngles,
-) -> Option<(At<Vec<Filter>>, ShellMaterial)> {
-    let reporter = body.reporter;
-    let what = format!("a patch of {}", body.what);
-    let f = Fields::new(reporter, node, &what, &PATCH)?;
-    let material = materials.of(f.get("material")?, &what)?;
-    let select = f.get("select")?;
-    let filters = selection(reporter, select, &what)?;
-    let material = material.shell(reporter, rest_angles)?;
-    Some((At::new(filters, select.place), material))
-}
-
-/// Reports keys that mean nothing for a body of this kind.
-fn only_for(f: &Fields<'_>, purpose: Purpose) {
-    let surfaces: &[Purpose] = &[
-        Purpose::Shell,
-        Purpose::Solid,
-        Purpose::Embedded,
-        Purpose::Rigid,
-        Purpose::Frames,
-    ];
-    let elastic: &[Purpose] = &[Purpose::Shell, Purpose::Solid, Purpose::Embedded];
-    let rules: [(&str, &[Purpose], &str); 13] = [
-        ("patch", &[Purpose::Shell], "shells"),
-        ("rooted", &[Purpose::Rods], "rods"),
-        ("padding", surfaces, "bodies with a surface"),
-        ("start_scale", elastic, "shells and solids"),
-        ("natural", &[Purpose::Rods], "rods"),
-        ("twist", &[Purpose::Rods], "rods"),
-        ("director", &[Purpose::Rods], "rods"),
-        ("warp", &[Purpose::Shell], "shells"),
-        ("rest_angles", &[Purpose::Shell], "shells"),
-        ("cell", &[Purpose::Embedded], "embedded solids"),
-        ("radius", &[Purpose::Particles], "particles"),
-        ("drag", surfaces, "bodies with a surface"),
-        ("mass", elastic, "shells and solids"),
-    ];
-    for (key, kinds, whose) in rules {
-        if f.has(key) && !kinds.contains(&purpose) {
-            let message = format!("`{key}` of {} has no meaning: it is for {whose}", f.what);
-            f.refuse::<()>(key, message, &format!("remove `{key}`"));
-        }
-    }
-}
-
-fn spec(
-    f: &Fields<'_>,
-    purpose: Purpose,
-    name: &str,
-    placement: Option<&Placement>,
-) -> Option<BodySpec> {
-    let mut spec = BodySpec::new(name);
-    spec.load = loads(f, purpose)?;
-    if f.has("mass") {
-        spec.mass = f.choice("mass", &MASS)?;
-    }
-    if let Some(d) = f.sub("drag", &DRAG)? {
-        let (normal, tangential) = (d.take("normal")?, d.take("tangential")?);
-        spec.drag = Some(Drag { normal, tangential });
-    }
-    spec.warp = f.direction("warp")?;
-    // The warp is woven into the shape and turns with it.
-    if let Some(p) = placement {
-        spec.warp = p.pose.rotation * spec.warp;
-    }
-    spec.padding = f.take("padding")?;
-    spec.start_scale = f.take("start_scale")?;
-    spec.velocity = f.take("velocity")?;
-    // Angles are in degrees, also per second.
-    spec.angular_velocity = f.take::<Vec3>("angular_velocity")?.map(f64::to_radians);
-    if f.get("acceleration")
-        .is_some_and(|n| matches!(n.value, Value::Array(_)))
-    {
-        spec.acceleration = f.take("acceleration")?;
-    }
-    Some(spec)
-}
-
-/// `force`, `torque` and an `acceleration` that changes over time; inner `None` without any.
-fn loads(f: &Fields<'_>, purpose: Purpose) -> Option<Option<Box<BodyLoad>>> {
-    let over_time = |key: &str| match f.get(key).map(|n| &n.value) {
+fn spec(k: &BodyKeys, placement: &Placement) -> Option<BodySpec> {
+    let over_time = |load: &Option<OverTime>| match load {
         None => Some(None),
-        Some(Value::Table(_)) => load(f, key).map(Some),
-        // A constant one is a key of the specification itself.
-        Some(_) if key == "acceleration" => Some(None),
-        Some(_) => {
-            let constant = Track::new(vec![0.0], vec![f.take(key)?], Interpolation::Linear);
-            constant.ok().map(|track| Some(Schedule::Keys(track)))
+        Some(OverTime::Changing(schedule)) => Some(Some(schedule.clone())),
+        Some(OverTime::Constant(load)) => {
+            let track = Track::new(vec![0.0], vec![*load], Interpolation::Linear);
+            track.ok().map(|track| Some(Schedule::Keys(track)))
         }
     };
-    if f.has("torque") && purpose != Purpose::Rigid {
-        let message = format!("{} is not rigid and takes no `torque`", f.what);
-        let help = "remove `torque`, or pull at points of the body with attachments";
-        return f.refuse("torque", message, help);
+    let (mut load, mut spec) = (BodyLoad::default(), BodySpec::new(&k.name.value));
+    (load.force, load.torque) = (over_time(&k.force)?, over_time(&k.torque)?);
+    match &k.acceleration {
+        // A constant one is a key of the specification itself.
+        Some(OverTime::Constant(a)) => spec.acceleration = *a,
+        changing => load.acceleration = over_time(changing)?,
     }
-    let load = BodyLoad {
-        acceleration: over_time("acceleration")?,
-        force: over_time("force")?,
-        torque: over_time("torque")?,
-    };
-    Some((load != BodyLoad::default()).then(|| Box::new(load)))
+    Some(BodySpec {
+        load: (load != BodyLoad::default()).then(|| Box::new(load)),
+        mass: k.mass,
+        drag: k.drag,
+        // The warp is woven into the shape and turns with it.
+        warp: placement.pose.rotation * k.warp.0,
+        padding: k.padding,
+        start_scale: k.start_scale,
+        velocity: k.velocity,
+        // Angles are in degrees, also per second.
+        angular_velocity: k.angular_velocity.map(f64::to_radians),
+        ..spec
+    })
 }
 
-/// The body that rods are rooted in, and the rooting.
-fn rooted(
-    f: &Fields<'_>,
-    r: &Fields<'_>,
-    names: &Names,
-    own: &str,
-) -> Option<(At<usize>, Rooting)> {
+/// Reports hair that grows on a body, but on none in particular.
+fn grows_on_a_body(f: &Fields<'_>, geometry: &Geometry) -> Option<()> {
+    match geometry {
+        Geometry::Shape(ShapePlan {
+            source: Generator::Grown(_),
+            place,
+            ..
+        }) => {
+            let message = format!("{}: hair on a body needs the key `rooted`", f.what);
+            f.reporter().refuse(*place, message, None)
+        }
+        _ => Some(()),
+    }
+}
+
+/// The body that the rods called `own` are rooted in, and the rooting.
+fn rooting(f: &Fields<'_>, rooted: Rooted, own: &str) -> Option<(At<OfBody>, Rooting)> {
+    let what = &f.what;
     for key in ["velocity", "angular_velocity", "repeat"] {
         if f.has(key) {
-            let what = &f.what;
             let message = format!("{what}: rooted rods start with their body and take no `{key}`");
-            return f.refuse(key, message, &format!("remove `{key}`"));
+            return f.refuse(key, message, format!("remove `{key}`"));
         }
     }
-    let body = names.need(r, "body")?;
-    // The rods' own place among the bodies; that it has a name was seen before.
-    let index = names.index.get(own).copied().unwrap_or(0);
-    if body >= index {
-        let message = format!(
-            "{}: the body in which it is rooted must come before it",
-            f.what
-        );
-        return r.refuse("body", message, "");
+    let grown = f.get("shape").and_then(|n| n.table()?.text("on")) == Some("body");
+    let moved = ["scale", "rotate", "translate"];
+    if let Some(key) = moved.into_iter().find(|k| grown && f.has(k)) {
+        let message =
+            format!("{what}: hair on a body grows where the body is and takes no `{key}`");
+        return f.refuse(key, message, format!("remove `{key}`"));
     }
-    let (stiffness, bare) = (r.take("stiffness")?, r.take("bare")?);
-    Some((
-        At::new(body, r.place_of("body")),
-        Rooting { stiffness, bare },
-    ))
+    // The rods' own place among the bodies; that it has a name was seen before.
+    let index = f.cx.names.body(own).unwrap_or(0);
+    if rooted.body.value.0 >= index {
+        let message = format!("{what}: the body in which it is rooted must come before it");
+        return f.reporter().refuse(rooted.body.place, message, None);
+    }
+    let Rooted {
+        body,
+        stiffness,
+        bare,
+    } = rooted;
+    Some((body, Rooting { stiffness, bare }))
 }
 
-fn repeat(f: &Fields<'_>, owner: &str) -> Option<Repeat> {
-    let (count, step) = (f.take("count")?, f.take("step")?);
+fn limited(f: &Fields<'_>, repeat: Repeat) -> Option<Repeat> {
+    let count = repeat.count;
     if count > MOST_COPIES {
-        let message = format!("{owner}: {count} copies are more than {MOST_COPIES}");
+        let message = format!("{}: {count} copies are more than {MOST_COPIES}", f.what);
         return f.fail(ProblemKind::TooLarge, "count", message, None);
     }
-    Some(Repeat { count, step })
+    Some(repeat)
 }

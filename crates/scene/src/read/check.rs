@@ -6,126 +6,111 @@ use stiction_sim::check::{Check, MovingBound, Reduce, Subject, When};
 
 use crate::{
     error::{ProblemKind, Reporter},
-    format::{Fields, section, words},
+    format::{Fields, Read, section, words},
     read::formula,
-    settings::TimeSettings,
-    source::{At, SourceSpan},
+    source::At,
     suggest,
-    tree::{Node, Value},
+    tree::Node,
 };
 
-words! { REDUCE: Reduce = "value" => Reduce::Value, "mean" => Reduce::Mean, "drift" => Reduce::Drift, "slope" => Reduce::Slope, "spread" => Reduce::Spread }
+words! { Reduce: "value" => Value, "mean" => Mean, "drift" => Drift, "slope" => Slope, "spread" => Spread }
 
-section! { pub(crate) CHECK "check" [Some(&["equals", "above", "below"]), OneGroup(&[&["equals"], &["above", "below"]]), Needs("equals", &["within", "relative"]), Needs("within", &["equals"]), Needs("relative", &["equals"])];
-    "name": Name, Said("as `of`"), "its name";
-    "of": Text, Required, "a probe, a [formula](#formulas) of probes, or a field of the certificate: `certificate.residual`, `.penetration`, `.cone`, `.slip_angle`, `.creep`, `.kinetic`, `.elastic`, `.potential`, `.contact_work`, `.dynamics`, `.overlap`, `.linear`, `.eliminated`";
-    "at": Number("s", NotNegative), Said("the end"), "look at this time";
-    "from": Number("s", NotNegative), Said("the start"), "look at every step from this time on";
-    "to": Number("s", NotNegative), Said("the end"), "and up to this one";
-    "reduce": Word(REDUCE.words), Chosen("value"), "what must meet the bound: every `\"value\"`, their `\"mean\"`, their `\"drift\"` (greatest minus least), `\"slope\"` (of the line through them, per second) or `\"spread\"` ((greatest − least) / (greatest + least): how far they are from being constant, as a fraction)";
-    "equals": Formula, Absent, "the value wanted, with `within` or `relative`";
-    "within": Formula, Absent, "the absolute difference allowed";
-    "relative": Formula, Absent, "the difference allowed, as a fraction of `equals`";
-    "above": Formula, Absent, "instead: the least value allowed";
-    "below": Formula, Absent, "instead: the greatest value allowed";
+section! { struct CheckKeys "check" [Some(&["equals", "above", "below"], "has no bound"), AtMostOne(&["equals", "above"]), AtMostOne(&["equals", "below"]), Needs("equals", &["within", "relative"]), Needs("within", &["equals"]), Needs("relative", &["equals"]), AtMostOne(&["within", "relative"])] => CheckPlan, check {
+    name: Option<At<String>> = Name, Said("as `of`"), "its name";
+    of: Subject = Text, Required, "a probe, a [formula](#formulas) of probes, or a field of the certificate: `certificate.residual`, `.penetration`, `.cone`, `.slip_angle`, `.creep`, `.kinetic`, `.elastic`, `.potential`, `.contact_work`, `.dynamics`, `.overlap`, `.linear`, `.eliminated`";
+    at: Option<f64> = Number("s", NotNegative), Said("the end"), "look at this time";
+    from: Option<f64> = Number("s", NotNegative), Said("the start"), "look at every step from this time on";
+    to: Option<f64> = Number("s", NotNegative), Said("the end"), "and up to this one";
+    reduce: Reduce = Word(Reduce::WORDS), Chosen("value"), "what must meet the bound: every `\"value\"`, their `\"mean\"`, their `\"drift\"` (greatest minus least), `\"slope\"` (of the line through them, per second) or `\"spread\"` ((greatest − least) / (greatest + least): how far they are from being constant, as a fraction)";
+    equals: Option<Subject> = Formula, Absent, "the value wanted, with `within` or `relative`";
+    within: Option<Subject> = Formula, Absent, "the absolute difference allowed";
+    relative: Option<Subject> = Formula, Absent, "the difference allowed, as a fraction of `equals`";
+    above: Option<Subject> = Formula, Absent, "instead: the least value allowed";
+    below: Option<Subject> = Formula, Absent, "instead: the greatest value allowed";
+} }
+
+/// A check, and its name where it has one of its own.
+pub(crate) struct CheckPlan {
+    name: Option<At<String>>,
+    check: Check,
 }
 
-/// All checks, in order. `probes` are the probes' names in their order.
-pub(crate) fn checks(
-    reporter: &Reporter,
-    nodes: &[Node],
-    probes: &[String],
-    time: Option<&TimeSettings>,
-    time_node: Option<&Node>,
-) -> Vec<Check> {
-    // A run that the command line cut short keeps its checks; they are then not met.
-    let duration = match time_node.map(|n| &n.value) {
-        Some(Value::Table(t)) => t
-            .get("duration")
-            .filter(|n| !reporter.sources.is_argument(n.place)),
-        _ => None,
-    };
-    let end = duration.and(time).map(|t| t.duration);
+/// All checks, in order, with distinct names.
+pub(crate) fn named(reporter: &Reporter, plans: Vec<CheckPlan>) -> Vec<Check> {
     let mut checks: Vec<Check> = Vec::new();
-    for node in nodes {
-        let Some((check, place)) = check(reporter, node, probes, end) else {
-            continue;
-        };
-        match checks.iter().any(|c| c.name == check.name) {
-            true if check_has_name(node) => {
-                let message = format!("two checks are called `{}`", check.name);
-                let help = Some("give each its own name".to_owned());
-                reporter.fail::<()>(ProblemKind::Duplicate, place, message, help);
+    for CheckPlan { name, mut check } in plans {
+        let taken = |name: &str| checks.iter().any(|c| c.name == name);
+        match name {
+            Some(name) if taken(&name.value) => {
+                let message = format!("two checks are called `{}`", name.value);
+                let help = "give each its own name";
+                name.fail::<()>(reporter, ProblemKind::Duplicate, message, help);
             }
-            true => {
-                let name = (2..)
-                    .map(|i| format!("{} ({i})", check.name))
-                    .find(|n| checks.iter().all(|c| c.name != *n));
-                checks.push(Check {
-                    name: name.unwrap_or_default(),
-                    ..check
-                });
+            None if taken(&check.name) => {
+                let mut numbered = (2..).map(|i| format!("{} ({i})", check.name));
+                check.name = numbered.find(|n| !taken(n)).unwrap_or_default();
             }
-            false => checks.push(check),
+            _ => {}
         }
+        checks.push(check);
     }
     checks
 }
 
-fn check_has_name(node: &Node) -> bool {
-    matches!(&node.value, Value::Table(t) if t.get("name").is_some())
+fn check(f: &Fields<'_>, k: CheckKeys) -> Option<CheckPlan> {
+    let when = when(f, &k)?;
+    let own = k.name.as_ref().map(|n| n.value.as_str());
+    let mut check = Check {
+        name: own.or(f.table.text("of"))?.to_owned(),
+        of: k.of,
+        when,
+        reduce: k.reduce,
+        min: f64::NAN,
+        max: f64::NAN,
+        moving: None,
+    };
+    match bounds(f, k.equals, k.within, k.relative, k.above, k.below)? {
+        Bounds::Fixed(min, max) => (check.min, check.max) = (min, max),
+        Bounds::Moving(moving) => check.moving = Some(Box::new(moving)),
+    }
+    if check.moving.is_some() && check.reduce != Reduce::Value {
+        let keys = ["equals", "within", "relative", "above", "below"];
+        let is_text = |k: &&str| f.get(k).is_some_and(|n| n.text().is_some());
+        let key = keys.into_iter().find(is_text).unwrap_or("below");
+        let message = format!(
+            "`{key}` of {} changes from step to step, but `reduce` makes one number of all steps",
+            f.what
+        );
+        let help = "remove `reduce`, or move the bound into `of`: `of = \"a - b\"`, `below = 0`";
+        return f.refuse(key, message, help);
+    }
+    let name = k.name;
+    Some(CheckPlan { name, check })
 }
 
-fn check(
-    reporter: &Reporter,
-    node: &Node,
-    probes: &[String],
-    end: Option<f64>,
-) -> Option<(Check, SourceSpan)> {
-    let f = Fields::open(reporter, node, "[[check]]")?;
-    let named = match (node.name(), f.text("of")) {
-        (Some(name), _) => Some(name.to_owned()),
-        (None, of) => of.map(|of| of.value.to_owned()),
-    };
-    let what = match &named {
-        Some(name) => format!("check `{name}`"),
-        None => f.what.clone(),
-    };
-    let f = f.called(what).of(&CHECK);
-    let (name, place) = (named?, f.place_of("name"));
-    let what = f.label("of");
-    let of = f
-        .text("of")
-        .and_then(|s| subject(reporter, &s, &what, probes));
-    let reduce = f.choice("reduce", &REDUCE)?;
-    let when = when(&f, reduce, end);
-    let (min, max, moving) = match bounds(&f, probes, reduce)? {
-        Bounds::Fixed(min, max) => (min, max, None),
-        Bounds::Moving(moving) => (f64::NAN, f64::NAN, Some(Box::new(moving))),
-    };
-    Some((
-        Check {
-            name,
-            of: of?,
-            when: when?,
-            reduce,
-            min,
-            max,
-            moving,
-        },
-        place,
-    ))
+/// What a check looks at: a probe, a field of the certificate, a formula of them, or a number.
+impl Read for Subject {
+    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+        let what = f.label(key);
+        let Some(text) = node.text() else {
+            return node.number().map(Self::Number);
+        };
+        let text = At::new(text, node.place);
+        match subject(f.reporter(), &text, &what, &f.cx.names.probes)? {
+            Self::Number(x) if !x.is_finite() => f.out_of_range(key, x, "finite"),
+            found => Some(found),
+        }
+    }
 }
 
-/// Subject of a check: a probe, a field of the certificate, or a formula of them.
 fn subject(reporter: &Reporter, of: &At<&str>, what: &str, probes: &[String]) -> Option<Subject> {
     // The whole text first: names need no quotes where they stand alone.
-    if let Some(subject) = named(of.value, probes) {
+    if let Some(subject) = alone(of.value, probes) {
         return Some(subject);
     }
     let mut terms: Vec<Subject> = Vec::new();
     let place = |name: &str| {
-        let subject = match named(name, probes) {
+        let subject = match alone(name, probes) {
             None if name == "t" => Subject::Time,
             found => found?,
         };
@@ -173,7 +158,7 @@ fn subject(reporter: &Reporter, of: &At<&str>, what: &str, probes: &[String]) ->
 }
 
 /// A probe or a field of the certificate by its name.
-fn named(name: &str, probes: &[String]) -> Option<Subject> {
+fn alone(name: &str, probes: &[String]) -> Option<Subject> {
     if let Some(field) = name.strip_prefix("certificate.") {
         let known = Certificate::FIELDS.contains(&field);
         return known.then(|| Subject::Certificate(field.to_owned()));
@@ -182,21 +167,19 @@ fn named(name: &str, probes: &[String]) -> Option<Subject> {
     found.map(Subject::Probe)
 }
 
-fn when(f: &Fields<'_>, reduce: Reduce, end: Option<f64>) -> Option<When> {
-    let interval = f.has("from") || f.has("to");
-    let late = |key: &str, t: f64| match end {
+fn when(f: &Fields<'_>, k: &CheckKeys) -> Option<When> {
+    let interval = k.from.is_some() || k.to.is_some();
+    let late = |key: &str, t: f64| match f.cx.end {
         // Rounding may put the last step just before the end.
         Some(end) if t > end * (1.0 + 1e-9) => {
-            let message = format!(
-                "`{key}` of {} is {t} s, but the run ends at {end} s",
-                f.what
-            );
+            let what = f.label(key);
+            let message = format!("{what} is {t} s, but the run ends at {end} s");
             f.refuse(key, message, "raise `time.duration` or look earlier")
         }
         _ => Some(t),
     };
-    if let Some(at) = f.take("at")? {
-        if interval || reduce != Reduce::Value {
+    if let Some(at) = k.at {
+        if interval || k.reduce != Reduce::Value {
             let what = &f.what;
             let message =
                 format!("{what} looks `at` one time, where an interval or `reduce` has no meaning");
@@ -204,16 +187,16 @@ fn when(f: &Fields<'_>, reduce: Reduce, end: Option<f64>) -> Option<When> {
         }
         return late("at", at).map(When::At);
     }
-    if !interval && reduce == Reduce::Value {
+    if !interval && k.reduce == Reduce::Value {
         return Some(When::End);
     }
-    let from = late("from", f.take::<Option<f64>>("from")?.unwrap_or(0.0))?;
-    let to = match f.take("to")? {
+    let from = late("from", k.from.unwrap_or(0.0))?;
+    let to = match k.to {
         Some(to) => late("to", to)?,
         None => f64::INFINITY,
     };
     if to < from {
-        return f.refuse("to", format!("`to` of {} is before `from`", f.what), "");
+        return f.refuse("to", format!("`to` of {} is before `from`", f.what), None);
     }
     Some(When::Between(from, to))
 }
@@ -224,101 +207,40 @@ enum Bounds {
     Moving(MovingBound),
 }
 
-/// A number or a formula; a formula without variables is a number.
-fn bound(f: &Fields<'_>, key: &str, probes: &[String]) -> Option<Subject> {
-    let node = f.get(key)?;
-    let Value::String(text) = &node.value else {
-        return f.take(key).map(Subject::Number);
-    };
-    let what = format!("`{key}` of {}", f.what);
-    let text = At::new(text.as_str(), node.place);
-    match subject(f.reporter, &text, &what, probes)? {
-        Subject::Number(x) if !x.is_finite() => f.out_of_range(key, x, "finite"),
-        found => Some(found),
-    }
-}
-
-fn bounds(f: &Fields<'_>, probes: &[String], reduce: Reduce) -> Option<Bounds> {
-    let made = read_bounds(f, probes)?;
-    if let (Bounds::Moving(_), true) = (&made, reduce != Reduce::Value) {
-        let keys = ["equals", "within", "relative", "above", "below"];
-        let is_text = |k: &&&str| matches!(f.get(k).map(|n| &n.value), Some(Value::String(_)));
-        let key = keys.iter().find(is_text).copied().unwrap_or("below");
-        let message = format!(
-            "`{key}` of {} changes from step to step, but `reduce` makes one number of all steps",
-            f.what
-        );
-        let help = "remove `reduce`, or move the bound into `of`: `of = \"a - b\"`, `below = 0`";
-        return f.refuse(key, message, help);
-    }
-    Some(made)
-}
-
-fn read_bounds(f: &Fields<'_>, probes: &[String]) -> Option<Bounds> {
-    if f.has("equals") {
-        for key in ["above", "below"] {
-            if f.has(key) {
-                let message = format!("{} gives both `equals` and `{key}`", f.what);
-                return f.refuse(key, message, "remove one of them");
-            }
-        }
-        if !f.exactly_one(&["within", "relative"]) {
-            return None;
-        }
-        let relative = f.has("relative");
-        let key = if relative { "relative" } else { "within" };
-        let (value, margin) = (bound(f, "equals", probes)?, bound(f, key, probes)?);
-        if let Subject::Number(x) = margin
-            && x < 0.0
-        {
-            return f.out_of_range(key, x, "zero or positive");
-        }
-        return Some(match (&value, &margin) {
-            (Subject::Number(value), Subject::Number(margin)) => {
-                let margin = match relative {
-                    true => margin * value.abs(),
-                    false => *margin,
-                };
-                Bounds::Fixed(value - margin, value + margin)
-            }
-            _ => Bounds::Moving(MovingBound::Around {
-                value,
-                margin,
-                relative,
-            }),
-        });
-    }
-    for key in ["within", "relative"] {
-        if f.has(key) {
-            return f.fail(
-                ProblemKind::MissingKey,
-                key,
-                format!("`{key}` of {} needs `equals`", f.what),
-                None,
-            );
-        }
-    }
-    if !f.has("above") && !f.has("below") {
-        let message = format!("{} has no bound", f.what);
-        let help = "give `equals` with `within` or `relative`, or `above` and `below`";
-        return f.reporter.fail(
-            ProblemKind::MissingKey,
-            f.place,
-            message,
-            Some(help.to_owned()),
-        );
-    }
-    // Outer `None`: reported; inner: not given.
-    let one = |key: &str| match f.has(key) {
-        true => bound(f, key, probes).map(Some),
-        false => Some(None),
-    };
-    let (above, below) = (one("above")?, one("below")?);
+fn bounds(
+    f: &Fields<'_>,
+    equals: Option<Subject>,
+    within: Option<Subject>,
+    relative: Option<Subject>,
+    above: Option<Subject>,
+    below: Option<Subject>,
+) -> Option<Bounds> {
     let number = |bound: &Option<Subject>, none: f64| match bound {
         None => Some(none),
         Some(Subject::Number(x)) => Some(*x),
         Some(_) => None,
     };
+    if let Some(value) = equals {
+        let is_relative = within.is_none();
+        let margin = within.or(relative)?;
+        let (value, margin) = match (value, margin) {
+            (_, Subject::Number(x)) if x < 0.0 => {
+                let key = if is_relative { "relative" } else { "within" };
+                return f.out_of_range(key, x, "zero or positive");
+            }
+            (Subject::Number(value), Subject::Number(margin)) => {
+                let scale = if is_relative { value.abs() } else { 1.0 };
+                let margin = margin * scale;
+                return Some(Bounds::Fixed(value - margin, value + margin));
+            }
+            moving => moving,
+        };
+        return Some(Bounds::Moving(MovingBound::Around {
+            value,
+            margin,
+            relative: is_relative,
+        }));
+    }
     let fixed = (
         number(&above, f64::NEG_INFINITY),
         number(&below, f64::INFINITY),
@@ -328,7 +250,7 @@ fn read_bounds(f: &Fields<'_>, probes: &[String]) -> Option<Bounds> {
     };
     if min > max {
         let message = format!("{}: no number is above {min} and below {max}", f.what);
-        return f.refuse("below", message, "");
+        return f.refuse("below", message, None);
     }
     Some(Bounds::Fixed(min, max))
 }

@@ -4,48 +4,44 @@ use stiction_math::formula::{Formula, FormulaError, FormulaErrorKind};
 
 use crate::{
     error::{ProblemKind, Reporter},
-    format::{FromValue, Type},
+    format::{Fields, Read},
     source::{At, SourceSpan},
     suggest,
-    tree::{Node, Value},
+    tree::Node,
 };
 
-/// A formula in the time `t` [s] alone, or a number, at `node`; finite at the start.
-pub(crate) fn of_time(reporter: &Reporter, node: &Node, what: &str) -> Option<Formula> {
-    let number;
-    let text = match &node.value {
-        Value::String(s) => s.as_str(),
-        Value::Integer(_) | Value::Float(_) => {
-            Type::Formula.check(reporter, node, what)?;
-            number = f64::of(&node.value)?.to_string();
-            &number
+/// A formula in the time `t` [s] alone, or a number; finite at the start.
+pub(crate) struct OfTime(pub Formula);
+
+impl Read for OfTime {
+    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+        let (reporter, what) = (f.reporter(), f.label(key));
+        let text = match node.number() {
+            Some(number) => number.to_string(),
+            None => node.text()?.to_owned(),
+        };
+        let text = At::new(text.as_str(), node.place);
+        let time = |name: &str| (name == "t").then_some(0);
+        let formula = match Formula::parse(text.value, time) {
+            Ok(formula) => formula,
+            Err(error) => {
+                let help = match &error.kind {
+                    FormulaErrorKind::UnknownName(name) => {
+                        Some(suggest::help(name, "names", ["t", "pi"]))
+                    }
+                    _ => None,
+                };
+                return refuse(reporter, &text, &what, &error, error.to_string(), help);
+            }
+        };
+        let start = formula.value(|_| 0.0);
+        if !start.is_finite() {
+            let message = format!("{what} is {start} at t = 0, but must be finite");
+            let help = "avoid division by zero, roots of negative numbers and overflow";
+            return reporter.refuse(text.place, message, help);
         }
-        _ => {
-            Type::Formula.check(reporter, node, what)?;
-            return None;
-        }
-    };
-    let text = At::new(text, node.place);
-    let time = |name: &str| (name == "t").then_some(0);
-    let formula = match Formula::parse(text.value, time) {
-        Ok(formula) => formula,
-        Err(error) => {
-            let help = match &error.kind {
-                FormulaErrorKind::UnknownName(name) => {
-                    Some(suggest::help(name, "names", ["t", "pi"]))
-                }
-                _ => None,
-            };
-            return refuse(reporter, &text, what, &error, error.to_string(), help);
-        }
-    };
-    let start = formula.value(|_| 0.0);
-    if !start.is_finite() {
-        let message = format!("{what} is {start} at t = 0, but must be finite");
-        let help = "avoid division by zero, roots of negative numbers and overflow";
-        return text.fail(reporter, ProblemKind::Value, message, Some(help.to_owned()));
+        Some(Self(formula))
     }
-    Some(formula)
 }
 
 /// Reports an error in the formula `text` at its place in the file.

@@ -1,102 +1,93 @@
 //! `[friction]`.
 
 use crate::{
-    error::{ProblemKind, Reporter},
-    format::{Fields, section, words, wrong_type},
+    error::ProblemKind,
+    format::{Fields, Keys, Read, section, words},
     friction::{Coefficients, Combine, FrictionTable, ordered},
     source::At,
-    tree::{Node, Value},
+    tree::Node,
 };
 
-section! { pub(crate) COEFFICIENTS "coefficients";
-    "static": Number("1", NotNegative), Required, "μ at rest";
-    "kinetic": Number("1", NotNegative), Said("`static`"), "μ in sliding; not above `static`";
-    "cohesion": Number("Pa", NotNegative), Num(0.0), "the pull of closed contacts; it falls off linearly with the gap, to nothing at half the contact thickness [daviet2020, Sect. 7.4]; the area it stands for is shared by vertices: triangles, or the width of rods";
-    "compliance": Number("m/Pa", NotNegative), Num(0.0), "displacement of a contact under pressure";
-}
+section! { struct CoefficientKeys "coefficients" {
+    at_rest as "static": f64 = Number("1", NotNegative), Required, "μ at rest";
+    kinetic: Option<f64> = Number("1", NotNegative), Said("`static`"), "μ in sliding; not above `static`";
+    cohesion: f64 = Number("Pa", NotNegative), Num(0.0), "the pull of closed contacts; it falls off linearly with the gap, to nothing at half the contact thickness [daviet2020, Sect. 7.4]; the area it stands for is shared by vertices: triangles, or the width of rods";
+    compliance: f64 = Number("m/Pa", NotNegative), Num(0.0), "displacement of a contact under pressure";
+} }
 
-section! { pub(crate) PAIR "friction.pair";
-    "materials": List(&Text), Required, "the names of the two materials";
-    "static": Number("1", NotNegative), Required, "as above";
-    "kinetic": Number("1", NotNegative), Said("`static`"), "as above";
-    "cohesion": Number("Pa", NotNegative), Num(0.0), "as above";
-    "compliance": Number("m/Pa", NotNegative), Num(0.0), "as above";
-}
+section! { struct PairKeys "friction.pair" => Pair, pair {
+    materials: Vec<At<String>> = List(&Text), Required, "the names of the two materials";
+    at_rest as "static": () = Number("1", NotNegative), Required, "as above";
+    kinetic: () = Number("1", NotNegative), Said("`static`"), "as above";
+    cohesion: () = Number("Pa", NotNegative), Num(0.0), "as above";
+    compliance: () = Number("m/Pa", NotNegative), Num(0.0), "as above";
+} }
 
-words! { COMBINE: Combine = "geometric-mean" => Combine::GeometricMean, "min" => Combine::Min, "max" => Combine::Max,
-"average" => Combine::Average, "multiply" => Combine::Multiply }
+words! { Combine: "geometric-mean" => GeometricMean, "min" => Min, "max" => Max, "average" => Average, "multiply" => Multiply }
 
-section! { pub(crate) FRICTION "friction";
-    "default": Either(&[Number("1", NotNegative), Table(&COEFFICIENTS)]), Said("0.5"), "coefficients of materials without their own";
-    "combine": Word(COMBINE.words), Chosen("geometric-mean"), "how two materials make a pair: `\"geometric-mean\"`, `\"min\"`, `\"max\"`, `\"average\"`, `\"multiply\"`";
-    "pair": Tables(&PAIR), Absent, "pairs with coefficients of their own";
-}
+section! { struct FrictionKeys "friction" => Friction, friction {
+    default: Option<Coefficients> = Either(&[Number("1", NotNegative), Table(CoefficientKeys::SECTION)]), Said("0.5"), "coefficients of materials without their own";
+    combine: Combine = Word(Combine::WORDS), Chosen("geometric-mean"), "how two materials make a pair: `\"geometric-mean\"`, `\"min\"`, `\"max\"`, `\"average\"`, `\"multiply\"`";
+    pair: Vec<Pair> = Tables(PairKeys::SECTION), Absent, "pairs with coefficients of their own";
+} }
+
+/// Two materials and their coefficients.
+pub(crate) struct Pair([At<String>; 2], Coefficients);
 
 /// The table, and the names in its pairs for a later check against the materials in use.
-pub(crate) fn friction<'a>(
-    reporter: &'a Reporter,
-    node: Option<&'a Node>,
-) -> (FrictionTable, Vec<At<&'a str>>) {
-    let (mut table, mut names) = (FrictionTable::default(), Vec::new());
-    let Some(f) = node.and_then(|n| Fields::new(reporter, n, "[friction]", &FRICTION)) else {
-        return (table, names);
-    };
-    let own = f.get("default");
-    if let Some(c) = own.and_then(|n| coefficients(reporter, n, "`default` of [friction]")) {
-        table.default = c;
-    }
-    table.combine = f.choice("combine", &COMBINE).unwrap_or_default();
-    for node in f.tables("pair") {
-        let Some(p) = Fields::new(reporter, node, "[[friction.pair]]", &PAIR) else {
-            continue;
-        };
-        let (Some([a, b]), Some(c)) = (two_names(&p), from_table(&p)) else {
-            continue;
-        };
-        if table.pairs.insert(ordered(a.value, b.value), c).is_some() {
-            let (a, b) = (a.value, b.value);
-            let message = format!("friction between `{a}` and `{b}` is given twice");
-            let help = "keep one of the two".to_owned();
-            p.fail::<()>(ProblemKind::Duplicate, "materials", message, Some(help));
-        }
-        names.extend([a, b]);
-    }
-    (table, names)
+#[derive(Default)]
+pub(crate) struct Friction {
+    pub table: FrictionTable,
+    pub named: Vec<At<String>>,
 }
 
-fn two_names<'a>(f: &Fields<'a>) -> Option<[At<&'a str>; 2]> {
-    let Value::Array(items) = &f.get("materials")?.value else {
-        return None;
+fn friction(f: &Fields<'_>, k: FrictionKeys) -> Option<Friction> {
+    let mut friction = Friction::default();
+    let table = &mut friction.table;
+    table.default = k.default.unwrap_or(table.default);
+    table.combine = k.combine;
+    for Pair([a, b], coefficients) in k.pair {
+        let names = ordered(&a.value, &b.value);
+        if table.pairs.insert(names, coefficients).is_some() {
+            let message = format!(
+                "friction between `{}` and `{}` is given twice",
+                a.value, b.value
+            );
+            a.fail::<()>(
+                f.reporter(),
+                ProblemKind::Duplicate,
+                message,
+                "keep one of the two",
+            );
+        }
+        friction.named.extend([a, b]);
+    }
+    Some(friction)
+}
+
+fn pair(f: &Fields<'_>, k: PairKeys) -> Option<Pair> {
+    let n = k.materials.len();
+    let Ok(names) = <[_; 2]>::try_from(k.materials) else {
+        let what = f.label("materials");
+        let message = format!("{what} must be two names, but there are {n}");
+        return f.refuse("materials", message, None);
     };
-    let name = |n: &'a Node| match &n.value {
-        Value::String(s) => Some(At::new(s.as_str(), n.place)),
-        _ => None,
-    };
-    let names: Option<Vec<_>> = items.iter().map(name).collect();
-    <[_; 2]>::try_from(names?).ok().or_else(|| {
-        let (what, n) = (f.label("materials"), items.len());
-        f.refuse(
-            "materials",
-            format!("{what} must be two names, but there are {n}"),
-            "",
-        )
-    })
+    Some(Pair(names, coefficients(f, CoefficientKeys::keys(f)?)?))
 }
 
 /// A number, or a table of coefficients.
-pub(crate) fn coefficients(reporter: &Reporter, node: &Node, what: &str) -> Option<Coefficients> {
-    match &node.value {
-        // Its range has been checked with the table that it stands in.
-        Value::Integer(mu) => Some(Coefficients::uniform(*mu as f64)),
-        Value::Float(mu) => Some(Coefficients::uniform(*mu)),
-        Value::Table(_) => from_table(&Fields::new(reporter, node, what, &COEFFICIENTS)?),
-        _ => wrong_type(reporter, node, what, "a number or a table"),
+impl Read for Coefficients {
+    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+        if let Some(mu) = node.number() {
+            return Some(Self::uniform(mu));
+        }
+        let f = f.inside(key, node, CoefficientKeys::SECTION)?;
+        coefficients(&f, CoefficientKeys::keys(&f)?)
     }
 }
 
-fn from_table(f: &Fields<'_>) -> Option<Coefficients> {
-    let static_: f64 = f.take("static")?;
-    let kinetic = f.take::<Option<f64>>("kinetic")?.unwrap_or(static_);
+fn coefficients(f: &Fields<'_>, k: CoefficientKeys) -> Option<Coefficients> {
+    let (static_, kinetic) = (k.at_rest, k.kinetic.unwrap_or(k.at_rest));
     if kinetic > static_ {
         let what = f.label("kinetic");
         let message = format!("{what} is {kinetic}, above `static` = {static_}");
@@ -106,7 +97,7 @@ fn from_table(f: &Fields<'_>) -> Option<Coefficients> {
     Some(Coefficients {
         static_,
         kinetic,
-        cohesion: f.take("cohesion")?,
-        compliance: f.take("compliance")?,
+        cohesion: k.cohesion,
+        compliance: k.compliance,
     })
 }

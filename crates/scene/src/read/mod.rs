@@ -10,6 +10,7 @@ pub(crate) mod formula;
 pub(crate) mod friction;
 pub(crate) mod material;
 pub(crate) mod motion;
+pub(crate) mod names;
 pub(crate) mod obstacle;
 pub(crate) mod pin;
 pub(crate) mod place;
@@ -21,75 +22,75 @@ pub(crate) mod shape;
 pub(crate) mod shapes;
 pub(crate) mod volume;
 
-use stiction_bodies::{drag::Air, schedule::Schedule};
+use std::collections::BTreeSet;
+
+use stiction_bodies::drag::Air;
 use stiction_math::Vec3;
 use stiction_sim::{MethodConfig, Registry, check::Check};
 
 use crate::{
     error::{ProblemKind, Reporter},
-    format::{Family, Fields, section},
+    format::{Fields, Keys, NOWHERE, ROOT_NAME, section},
     friction::FrictionTable,
     settings::{ContactSettings, OutputSettings, OverlapPolicy, TimeSettings},
-    source::{At, SourceSpan},
+    source::At,
     suggest,
-    tree::{Node, Table, Value},
+    tree::{Node, Table},
+    variant::VariantKeys,
 };
-use adapt::AdaptPlan;
-use body::{BodyPlan, Names};
-use material::Materials;
-use obstacle::ObstaclePlan;
-use pin::{AttachmentPlan, PinPlan};
-use probe::ProbePlan;
-use volume::VolumePlan;
+use adapt::Adapt;
+use body::{BodyKeys, BodyPlan};
+use check::{CheckKeys, CheckPlan};
+use friction::{Friction, FrictionKeys};
+use material::{MaterialKeys, Materials};
+use motion::{LoadKeys, OverTime};
+use names::Names;
+use obstacle::{ObstacleKeys, ObstaclePlan};
+use pin::{Attachment, Pin};
+use probe::{PROBES, ProbePlan};
+use settings::{AirKeys, ContactKeys, OutputKeys, TimeKeys};
+use volume::{VolumeKeys, VolumePlan};
 
 section! { /// The document itself.
-    pub(crate) ROOT "top level";
-    "name": Name, Said("the file's name"), "names the run";
-    "description": Text, Said("empty"), "one sentence, shown in lists";
-    "gravity": Either(&[Vector("m/s²"), Table(&motion::LOAD)]), Said("`[0, 0, -9.81]`"), "the acceleration of everything; as a table it changes over time, which not every [method](#method) supports";
-    "time": Table(&settings::TIME), Required, "[`[time]`](#time)";
-    "method": Union(Family::Method), Said("depends on whether bodies can touch"), "[`[method]`](#method)";
-    "air": Table(&settings::AIR), Absent, "[`[air]`](#air)";
-    "contact": Table(&settings::CONTACT), Said("see there"), "[`[contact]`](#contact)";
-    "friction": Table(&friction::FRICTION), Said("μ = 0.5"), "[`[friction]`](#friction)";
-    "material": Named(&material::MATERIAL), Absent, "[`[material.NAME]`](#materialname)";
-    "body": Tables(&body::BODY), Said("required"), "[`[[body]]`](#body)";
-    "pin": Tables(&pin::PIN), Absent, "[`[[pin]]`](#pin)";
-    "attachment": Tables(&pin::ATTACHMENT), Absent, "[`[[attachment]]`](#attachment)";
-    "volume": Tables(&volume::VOLUME), Absent, "[`[[volume]]`](#volume)";
-    "adapt": Tables(&adapt::ADAPT), Absent, "[`[[adapt]]`](#adapt)";
-    "obstacle": Tables(&obstacle::OBSTACLE), Absent, "[`[[obstacle]]`](#obstacle)";
-    "probe": Unions(Family::Probe), Absent, "[`[[probe]]`](#probe)";
-    "check": Tables(&check::CHECK), Absent, "[`[[check]]`](#check)";
-    "output": Table(&settings::OUTPUT), Absent, "[`[output]`](#output)";
-    "variant": Named(&crate::variant::VARIANT), Absent, "[`[variant.NAME]`](#variantname)";
-}
+    struct Root "top level" {
+    name: Option<String> = Name, Said("the file's name"), "names the run";
+    description: Option<String> = Text, Said("empty"), "one sentence, shown in lists";
+    gravity: Option<OverTime> = Either(&[Vector("m/s²"), Table(LoadKeys::SECTION)]), Said("`[0, 0, -9.81]`"), "the acceleration of everything; as a table it changes over time, which not every [method](#method) supports";
+    time: TimeSettings = Table(TimeKeys::SECTION), Required, "[`[time]`](#time)";
+    method: () = Method, Said("depends on whether bodies can touch"), "[`[method]`](#method)";
+    air: Option<Air> = Table(AirKeys::SECTION), Absent, "[`[air]`](#air)";
+    contact: Option<ContactKeys> = Table(ContactKeys::SECTION), Said("see there"), "[`[contact]`](#contact)";
+    friction: Option<Friction> = Table(FrictionKeys::SECTION), Said("μ = 0.5"), "[`[friction]`](#friction)";
+    material: () = Named(MaterialKeys::SECTION), Absent, "[`[material.NAME]`](#materialname)";
+    bodies as "body": Vec<BodyPlan> = Tables(BodyKeys::SECTION), Said("required"), "[`[[body]]`](#body)";
+    pins as "pin": Vec<At<Pin>> = Tables(Pin::SECTION), Absent, "[`[[pin]]`](#pin)";
+    attachments as "attachment": Vec<Attachment> = Tables(Attachment::SECTION), Absent, "[`[[attachment]]`](#attachment)";
+    volumes as "volume": Vec<At<VolumePlan>> = Tables(VolumeKeys::SECTION), Absent, "[`[[volume]]`](#volume)";
+    adaptations as "adapt": Vec<Adapt> = Tables(Adapt::SECTION), Absent, "[`[[adapt]]`](#adapt)";
+    obstacles as "obstacle": Vec<ObstaclePlan> = Tables(ObstacleKeys::SECTION), Absent, "[`[[obstacle]]`](#obstacle)";
+    probes as "probe": Vec<ProbePlan> = Unions(&PROBES), Absent, "[`[[probe]]`](#probe)";
+    checks as "check": Vec<CheckPlan> = Tables(CheckKeys::SECTION), Absent, "[`[[check]]`](#check)";
+    output: Option<OutputSettings> = Table(OutputKeys::SECTION), Absent, "[`[output]`](#output)";
+    variant: () = Named(VariantKeys::SECTION), Absent, "[`[variant.NAME]`](#variantname)";
+} }
 
-/// The acceleration of everything [m/s²].
-pub(crate) enum Gravity {
-    Constant(Vec3),
-    Changing(Schedule<Vec3>),
+/// What tables need of others.
+pub(crate) struct Context<'a> {
+    pub reporter: &'a Reporter,
+    pub names: Names,
+    pub materials: Materials<'a>,
+    /// When the run ends [s], if the scene says so. A run that the command line cut short keeps its checks;
+    /// they are then not met.
+    pub end: Option<f64>,
 }
 
 /// A scene as it was read.
 pub(crate) struct Document {
-    pub name: Option<String>,
-    pub description: String,
-    pub gravity: Gravity,
-    pub air: Option<Air>,
+    pub root: Root,
     pub contact: ContactSettings,
-    pub time: TimeSettings,
     pub method: At<Box<dyn MethodConfig>>,
     pub friction: FrictionTable,
-    pub bodies: Vec<BodyPlan>,
-    pub pins: Vec<PinPlan>,
-    pub attachments: Vec<AttachmentPlan>,
-    pub volumes: Vec<VolumePlan>,
-    pub adaptations: Vec<AdaptPlan>,
-    pub obstacles: Vec<ObstaclePlan>,
-    pub probes: Vec<ProbePlan>,
     pub checks: Vec<Check>,
-    pub output: OutputSettings,
 }
 
 /// Reads the whole document. `None` only if something was reported.
@@ -100,207 +101,129 @@ pub(crate) fn document(
     method: Option<At<&str>>,
     methods: &Registry,
 ) -> Option<Document> {
-    // The document has no header of its own: errors about it point at its first line.
-    let place = SourceSpan::new(0, 0..0);
-    let f = Fields::over(reporter, root, place, "the scene".to_owned()).of(&ROOT);
-
-    let materials = Materials {
+    let scene = root.get("material").and_then(Node::table);
+    let duration = root.get("time").and_then(|t| t.table()?.get("duration"));
+    let written = duration.filter(|n| !reporter.sources.is_argument(n.place));
+    let cx = Context {
         reporter,
-        scene: material_table(&f),
-        library,
+        names: Names::new(reporter, root),
+        materials: Materials {
+            reporter,
+            scene,
+            library,
+        },
+        end: written.and_then(Node::number).filter(|end| *end > 0.0),
     };
-    materials.check();
-    let bodies = f.tables("body");
-    let names = Names::of_bodies(reporter, bodies);
-    let plans: Vec<BodyPlan> = bodies
-        .iter()
-        .filter_map(|node| body::body(reporter, node, &materials, &names))
-        .collect();
-    let obstacles: Vec<ObstaclePlan> = f
-        .tables("obstacle")
-        .iter()
-        .filter_map(|node| obstacle::obstacle(reporter, node))
-        .collect();
-    unique(reporter, obstacles.iter().map(|o| &o.name), "obstacles");
-    let pins = f
-        .tables("pin")
-        .iter()
-        .filter_map(|node| pin::pin(reporter, node, &names))
-        .collect();
-    let attachments: Vec<AttachmentPlan> = f
-        .tables("attachment")
-        .iter()
-        .filter_map(|node| pin::attachment(reporter, node, &names))
-        .collect();
+    // The document has no header of its own: errors about it point at its first line.
+    let f = Fields::over(&cx, root, NOWHERE, ROOT_NAME.to_owned()).of(Root::SECTION);
+    cx.materials.check(&cx);
+    let contact = contact(&f);
+    let method = settings::method(&f, method, methods, contact.enabled);
+    if f.table.items("body").is_empty() && f.get("body").is_none_or(Node::is_list) {
+        let message = "the scene has no body";
+        reporter.fail::<()>(
+            ProblemKind::MissingKey,
+            NOWHERE,
+            message,
+            "add a [[body]] table",
+        );
+    }
+    let (mut root, mut method) = (Root::keys(&f)?, method?);
     unique(
         reporter,
-        attachments.iter().filter_map(|a| a.name.as_ref()),
+        root.obstacles.iter().map(|o| &o.name),
+        "obstacles",
+    );
+    unique(
+        reporter,
+        root.attachments.iter().filter_map(|a| a.name.as_ref()),
         "attachments",
     );
-    let volumes: Vec<VolumePlan> = f
-        .tables("volume")
-        .iter()
-        .filter_map(|node| volume::volume(reporter, node, &names))
-        .collect();
-    unique(reporter, volumes.iter().map(|v| &v.name), "volumes");
-    let adaptations: Vec<AdaptPlan> = f
-        .tables("adapt")
-        .iter()
-        .filter_map(|node| adapt::adapt(reporter, node, &names))
-        .collect();
-    adapt::once(reporter, &adaptations);
-    let springs = names_in(f.tables("attachment"));
-    let media = names_in(f.tables("volume"));
-    let walls = names_in(f.tables("obstacle"));
-    let probe_nodes = f.tables("probe");
-    let probes: Vec<ProbePlan> = probe_nodes
-        .iter()
-        .filter_map(|node| probe::probe(reporter, node, &names, &springs, &walls, &media))
-        .collect();
-    unique(reporter, probes.iter().map(|p| &p.name), "probes");
-
-    let time = settings::time(&f);
-    let air = settings::air(&f, plans.iter().any(|b| b.drag.is_some()));
-    let contact = settings::contact(&f, !obstacles.is_empty());
-    let touching = contact.as_ref().is_some_and(|c| c.enabled);
-    let mut method = settings::method(&f, method, methods, touching);
-    let ignores = contact
-        .as_ref()
-        .is_some_and(|c| c.overlap == OverlapPolicy::Ignore);
-    if let Some(method) = method.as_mut().filter(|_| ignores) {
+    unique(
+        reporter,
+        root.volumes.iter().map(|v| &v.value.name),
+        "volumes",
+    );
+    unique(reporter, root.probes.iter().map(|p| &p.name), "probes");
+    adapt::once(reporter, &root.adaptations);
+    if contact.overlap == OverlapPolicy::Ignore {
         method.value.allow_overlap();
     }
-    let (mut friction, pair_names) = friction::friction(reporter, f.get("friction"));
-    let mut used: Vec<&str> = materials.names();
-    for plan in &plans {
-        if let Some(c) = plan.friction {
-            friction.materials.insert(plan.material.clone(), c);
-        }
-        used.push(&plan.material);
+    // Something has drag: then there is air.
+    if root.bodies.iter().any(|b| b.spec.drag.is_some()) {
+        root.air.get_or_insert(Air::steady(1.2, Vec3::zeros()));
     }
-    for o in &obstacles {
-        used.push(&o.material);
-        // An obstacle needs nothing of its material but its friction.
-        if let Some(name) = &o.material_at {
-            friction_of_obstacle(&materials, name, &mut friction);
+    Some(Document {
+        contact,
+        method,
+        friction: friction(&cx, &mut root),
+        checks: check::named(reporter, std::mem::take(&mut root.checks)),
+        root,
+    })
+}
+
+/// Bodies collide if the scene says so, or has obstacles, friction or settings of contact.
+fn contact(f: &Fields<'_>) -> ContactSettings {
+    let keys = ["obstacle", "friction", "contact"];
+    let plain = ContactSettings {
+        enabled: keys.iter().any(|k| f.has(k)),
+        ..ContactSettings::default()
+    };
+    match f.take::<Option<ContactKeys>>("contact") {
+        Some(Some(k)) => ContactSettings {
+            enabled: k.enabled.unwrap_or(plain.enabled),
+            thickness: k.thickness,
+            overlap: k.overlap,
+        },
+        _ => plain,
+    }
+}
+
+/// The friction table with the coefficients of materials. A pair of materials that nothing has is reported.
+fn friction(cx: &Context<'_>, root: &mut Root) -> FrictionTable {
+    let Friction { mut table, named } = root.friction.take().unwrap_or_default();
+    let mut used: Vec<&str> = cx.materials.names();
+    let known = used.clone();
+    for body in &root.bodies {
+        used.push(&body.material.name);
+        if let Some(c) = body.friction {
+            table.materials.insert(body.material.name.clone(), c);
+        }
+    }
+    for At { value, place } in root.obstacles.iter().map(|o| &o.material) {
+        used.push(value);
+        // An obstacle needs nothing of its material but its friction: one that exists nowhere is only a name.
+        let material = known
+            .contains(&value.as_str())
+            .then(|| cx.materials.by_name(value, *place));
+        if let Some(c) = material.flatten().and_then(|m| m.friction(cx)) {
+            table.materials.insert(value.clone(), c);
         }
     }
     used.sort_unstable();
     used.dedup();
-    for name in pair_names {
-        if !used.contains(&name.value) && reporter.clean() {
-            let help = suggest::help(name.value, "materials", used.iter().copied());
-            name.fail::<()>(
-                reporter,
-                ProblemKind::UnknownName,
-                format!("no body or obstacle has the material `{}`", name.value),
-                Some(help),
-            );
-        }
+    let unused = |name: &&At<String>| !used.contains(&name.value.as_str()) && cx.reporter.clean();
+    for name in named.iter().filter(unused) {
+        let help = suggest::help(&name.value, "materials", used.iter().copied());
+        let message = format!("no body or obstacle has the material `{}`", name.value);
+        name.fail::<()>(cx.reporter, ProblemKind::UnknownName, message, help);
     }
-    let checks = check::checks(
-        reporter,
-        f.tables("check"),
-        &names_in(probe_nodes),
-        time.as_ref(),
-        f.get("time"),
-    );
-    let output = settings::output(&f);
-    let gravity = match f.get("gravity").map(|n| &n.value) {
-        None => Some(Gravity::Constant(Vec3::new(0.0, 0.0, -9.81))),
-        Some(Value::Table(_)) => motion::load(&f, "gravity").map(Gravity::Changing),
-        Some(_) => f.take("gravity").map(Gravity::Constant),
-    };
-    let name = f.take("name")?;
-    let description = f.take::<Option<String>>("description")?.unwrap_or_default();
-    // A key of another type has been reported.
-    let another = |n: &Node| !matches!(n.value, Value::Array(_));
-    if bodies.is_empty() && !f.get("body").is_some_and(another) {
-        let help = Some("add a [[body]] table".to_owned());
-        reporter.fail::<()>(
-            ProblemKind::MissingKey,
-            place,
-            "the scene has no body",
-            help,
-        );
-    }
-    Some(Document {
-        name,
-        description,
-        gravity: gravity?,
-        air,
-        contact: contact?,
-        time: time?,
-        method: method?,
-        friction,
-        bodies: plans,
-        pins,
-        attachments,
-        volumes,
-        adaptations,
-        obstacles,
-        probes,
-        checks,
-        output: output?,
-    })
-}
-
-fn material_table<'a>(f: &Fields<'a>) -> Option<&'a Table> {
-    let node = f.get("material")?;
-    match &node.value {
-        Value::Table(t) => Some(t),
-        other => {
-            let message = format!(
-                "`material` is {}, but must be a table of materials",
-                other.describe()
-            );
-            let help = "write [material.NAME] above the material's keys";
-            f.reporter.fail(
-                ProblemKind::Type,
-                node.place,
-                message,
-                Some(help.to_owned()),
-            )
-        }
-    }
-}
-
-/// An obstacle may name a material that exists nowhere: then it is only a name in the friction
-/// table.
-fn friction_of_obstacle(
-    materials: &Materials<'_>,
-    name: &At<String>,
-    friction: &mut FrictionTable,
-) {
-    if !materials.names().contains(&name.value.as_str()) {
-        return;
-    }
-    if let Some(c) = materials
-        .by_name(name)
-        .and_then(|m| m.friction(materials.reporter))
-    {
-        friction.materials.insert(name.value.clone(), c);
-    }
-}
-
-/// The `name` of every entry of a list that has one, in order; empty text where it has none.
-fn names_in(nodes: &[Node]) -> Vec<String> {
-    let name = |n: &Node| n.name().unwrap_or_default().to_owned();
-    nodes.iter().map(name).collect()
+    table
 }
 
 /// Reports names that are given twice.
 fn unique<'a>(reporter: &Reporter, names: impl Iterator<Item = &'a At<String>>, what: &str) {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for name in names {
-        if !seen.insert(&name.value) {
-            let message = format!("two {what} are called `{}`", name.value);
-            name.fail::<()>(
-                reporter,
-                ProblemKind::Duplicate,
-                message,
-                Some("give each its own name".to_owned()),
-            );
+        if seen.insert(&name.value) {
+            continue;
         }
+        let message = format!("two {what} are called `{}`", name.value);
+        name.fail::<()>(
+            reporter,
+            ProblemKind::Duplicate,
+            message,
+            "give each its own name",
+        );
     }
 }

@@ -5,81 +5,73 @@ use stiction_geometry::Selection;
 use stiction_math::Vec3;
 
 use crate::{
-    error::{ProblemKind, Reporter},
-    format::{Fields, section},
+    format::{Direction, Fields, Read, section},
     read::{
-        body::Names,
-        motion::{MOTION, motion},
+        motion::{MotionKeys, held},
+        names::OfBody,
     },
-    source::{At, SourceSpan},
+    source::At,
     tree::Node,
 };
 
-section! { pub(crate) PIN "pin";
-    "name": Text, Absent, "for overrides";
-    "body": Text, Required, "whose nodes";
-    "select": Table(&SELECT), Said("required, but for rigid bodies"), "which nodes; those that fulfil all conditions given";
-    "motion": Table(&MOTION), Said("at rest"), "a [motion](#motion)";
-}
-section! { pub(crate) SELECT "select" [Some(&["all", "boundary", "box", "sphere", "half_space", "nearest", "nodes", "group", "roots", "tips"])];
-    "all": Flag, Absent, "`true`: every node";
-    "boundary": Flag, Absent, "`true`: the rim of a shell, the surface of a solid";
-    "box": Table(&BOX), Absent, "nodes in a box";
-    "sphere": Table(&SPHERE), Absent, "nodes in a sphere";
-    "half_space": Table(&HALF_SPACE), Absent, "nodes on the side of a plane to which its normal points";
-    "nearest": Vector("m"), Absent, "a point: of the nodes that fulfil the other conditions, the nearest one";
-    "nodes": List(&Count(0)), Absent, "the numbers of nodes";
-    "group": Text, Absent, "the name of a group in the mesh file";
-    "roots": Flag, Absent, "`true`: the first two nodes of every rod";
-    "tips": Flag, Absent, "`true`: the last two nodes of every rod";
-}
-section! { pub(crate) BOX "select.box";
-    "min": Vector("m"), Required, "least coordinates";
-    "max": Vector("m"), Required, "greatest coordinates";
-}
-section! { pub(crate) SPHERE "select.sphere";
-    "center": Vector("m"), Required, "the centre";
-    "radius": Number("m", NotNegative), Required, "the radius";
-}
-section! { pub(crate) HALF_SPACE "select.half_space" [AtMostOne(&["point", "offset"])];
-    "normal": Direction, Required, "the normal";
-    "point": Vector("m"), Said("the origin"), "a point of the plane";
-    "offset": Number("m", Any), Absent, "instead: the distance of the plane from the origin along the normal";
-}
-section! { pub(crate) ATTACHMENT "attachment";
-    "name": Text, Absent, "for probes and overrides";
-    "a": Table(&MOVING_ANCHOR), Required, "one point";
-    "b": Table(&MOVING_ANCHOR), Required, "the other";
-    "stiffness": Number("N/m", NotNegative), Required, "k";
-    "length": Number("m", NotNegative), Num(0.0), "ℓ; zero holds the points together";
-    "damping": Number("s", NotNegative), Num(0.0), "resistance to the relative velocity: this time times k; with a `length`, to the part of it along the spring, so that turning does not count";
-}
+section! { /// Nodes that are held or moved.
+    struct Pin "pin" {
+    name: () = Text, Absent, "for overrides";
+    body: OfBody = Text, Required, "whose nodes";
+    select: Option<At<Filters>> = Table(SelectKeys::SECTION), Said("required, but for rigid bodies"), "which nodes; those that fulfil all conditions given";
+    motion: Option<Motion> = Table(MotionKeys::SECTION), Said("at rest"), "a [motion](#motion)";
+} }
+section! { struct SelectKeys "select" [Some(&["all", "boundary", "box", "sphere", "half_space", "nearest", "nodes", "group", "roots", "tips"], "says nothing")] => Filters, filters {
+    all: Option<Whole> = Flag, Absent, "`true`: every node";
+    boundary: Option<Whole> = Flag, Absent, "`true`: the rim of a shell, the surface of a solid";
+    inside as "box": Option<Box> = Table(Box::SECTION), Absent, "nodes in a box";
+    sphere: Option<Sphere> = Table(Sphere::SECTION), Absent, "nodes in a sphere";
+    half_space: Option<HalfSpace> = Table(HalfSpace::SECTION), Absent, "nodes on the side of a plane to which its normal points";
+    nearest: Option<Vec3> = Vector("m"), Absent, "a point: of the nodes that fulfil the other conditions, the nearest one";
+    nodes: Option<Vec<u32>> = List(&Count(0)), Absent, "the numbers of nodes";
+    group: Option<At<String>> = Text, Absent, "the name of a group in the mesh file";
+    roots: Option<Whole> = Flag, Absent, "`true`: the first two nodes of every rod";
+    tips: Option<Whole> = Flag, Absent, "`true`: the last two nodes of every rod";
+} }
+section! { struct Box "select.box" => Box, not_empty {
+    min: Vec3 = Vector("m"), Required, "least coordinates";
+    max: Vec3 = Vector("m"), Required, "greatest coordinates";
+} }
+section! { struct Sphere "select.sphere" {
+    center: Vec3 = Vector("m"), Required, "the centre";
+    radius: f64 = Number("m", NotNegative), Required, "the radius";
+} }
+section! { struct HalfSpace "select.half_space" [AtMostOne(&["point", "offset"])] {
+    normal: Direction = Direction, Required, "the normal";
+    point: Option<Vec3> = Vector("m"), Said("the origin"), "a point of the plane";
+    offset: Option<f64> = Number("m", Any), Absent, "instead: the distance of the plane from the origin along the normal";
+} }
+section! { /// A spring.
+    struct Attachment "attachment" => Attachment, between_two {
+    name: Option<At<String>> = Text, Absent, "for probes and overrides";
+    a: At<MovingPoint> = Table(MovingPointKeys::SECTION), Required, "one point";
+    b: At<MovingPoint> = Table(MovingPointKeys::SECTION), Required, "the other";
+    stiffness: f64 = Number("N/m", NotNegative), Required, "k";
+    length: f64 = Number("m", NotNegative), Num(0.0), "ℓ; zero holds the points together";
+    damping: f64 = Number("s", NotNegative), Num(0.0), "resistance to the relative velocity: this time times k; with a `length`, to the part of it along the spring, so that turning does not count";
+} }
 section! { /// A point of an attachment.
-    pub(crate) MOVING_ANCHOR "point" [ExactlyOne(&["world", "near", "node"]), Needs("near", &["body"]), Needs("node", &["body"])];
-    "body": Text, Absent, "the body that the point belongs to, with `near` or `node`";
-    "near": Vector("m"), Absent, "the nearest point of the body's surface; of a rigid body, the point itself";
-    "node": Count(0), Absent, "a node of a shell or solid";
-    "world": Vector("m"), Absent, "instead: a point of the world";
-    "motion": Table(&MOTION), Said("at rest"), "of a point of the world: a [motion](#motion) without `release`; not every [method](#method) supports it";
-}
+    struct MovingPointKeys "point" [ExactlyOne(&["world", "near", "node"]), Needs("near", &["body"]), Needs("node", &["body"]), AtMostOne(&["world", "body"])] => MovingPoint, moving_point {
+    body: Option<OfBody> = Text, Absent, "the body that the point belongs to, with `near` or `node`";
+    near: Option<Vec3> = Vector("m"), Absent, "the nearest point of the body's surface; of a rigid body, the point itself";
+    node: Option<usize> = Count(0), Absent, "a node of a shell or solid";
+    world: Option<Vec3> = Vector("m"), Absent, "instead: a point of the world";
+    motion: Option<Motion> = Table(MotionKeys::SECTION), Said("at rest"), "of a point of the world: a [motion](#motion) without `release`; not every [method](#method) supports it";
+} }
 section! { /// A point of a probe: also a body alone, for its centre of mass.
-    pub(crate) ANCHOR "probe.point" [AtMostOne(&["world", "near", "node"]), Some(&["body", "world"])];
-    "body": Text, Absent, "the body that the point belongs to; alone: its centre of mass";
-    "near": Vector("m"), Absent, "as in attachments";
-    "node": Count(0), Absent, "as in attachments";
-    "world": Vector("m"), Absent, "as in attachments";
-}
+    struct SpotKeys "probe.point" [AtMostOne(&["world", "near", "node"]), Some(&["body", "world"], "needs the key `body`"), AtMostOne(&["world", "body"])] => SpotPlan, spot {
+    body: Option<OfBody> = Text, Absent, "the body that the point belongs to; alone: its centre of mass";
+    near: Option<Vec3> = Vector("m"), Absent, "as in attachments";
+    node: Option<usize> = Count(0), Absent, "as in attachments";
+    world: Option<Vec3> = Vector("m"), Absent, "as in attachments";
+} }
 
-/// A pin as it was read.
-pub(crate) struct PinPlan {
-    pub body: usize,
-    /// `None` holds a whole rigid body.
-    pub select: Option<At<Vec<Filter>>>,
-    pub motion: Option<Motion>,
-    pub place: SourceSpan,
-}
-
-/// One condition on nodes; a selection holds the nodes that fulfil all of them.
+/// One condition on nodes.
 pub(crate) enum Filter {
     Region(Selection),
     Group(At<String>),
@@ -89,11 +81,26 @@ pub(crate) enum Filter {
     Nearest(Vec3),
 }
 
+/// Conditions on nodes, all of which the selected nodes fulfil.
+pub(crate) struct Filters(pub Vec<Filter>);
+
 /// One end of a rod.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum End {
     Root,
     Tip,
+}
+
+/// A point of an attachment; one of the world may have a `motion`.
+pub(crate) struct MovingPoint {
+    pub anchor: Anchor,
+    pub motion: Option<Motion>,
+}
+
+/// A point, or the centre of mass of a body.
+pub(crate) enum SpotPlan {
+    Point(Anchor),
+    Centre(usize),
 }
 
 impl End {
@@ -108,175 +115,101 @@ impl End {
     }
 }
 
-/// A spring as it was read.
-pub(crate) struct AttachmentPlan {
-    pub name: Option<At<String>>,
-    pub a: At<Anchor>,
-    pub b: At<Anchor>,
-    pub stiffness: f64,
-    pub length: f64,
-    pub damping: f64,
-    /// Motion of its point of the world.
-    pub motion: Option<Motion>,
+/// A selection that is switched on.
+pub(crate) struct Whole;
+
+impl Read for Whole {
+    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+        if bool::read(f, key, node)? {
+            return Some(Self);
+        }
+        let message = format!("`{key} = false` selects nothing");
+        f.refuse(key, message, format!("remove `{key}`"))
+    }
 }
 
-pub(crate) fn pin(reporter: &Reporter, node: &Node, names: &Names) -> Option<PinPlan> {
-    let f = Fields::new(reporter, node, "[[pin]]", &PIN)?;
-    let body = names.need(&f, "body");
-    let what = match f.text("body") {
-        Some(body) => format!("the pin of body `{}`", body.value),
-        None => f.what.clone(),
+fn filters(_: &Fields<'_>, k: SelectKeys) -> Option<Filters> {
+    let half_space = |h: HalfSpace| {
+        let normal = h.normal.0;
+        let point = h.point.unwrap_or(normal * h.offset.unwrap_or(0.0));
+        Selection::HalfSpace { point, normal }
     };
-    let select = match f.get("select") {
-        Some(node) => Some(At::new(selection(reporter, node, &what)?, node.place)),
-        None => None,
+    let sphere = |s: Sphere| Selection::Sphere {
+        centre: s.center,
+        radius: s.radius,
     };
-    let motion = match f.get("motion") {
-        Some(node) => Some(motion(reporter, node, &what, true)?),
-        None => None,
-    };
-    Some(PinPlan {
-        body: body?,
-        select,
-        motion,
-        place: node.place,
-    })
-}
-
-pub(crate) fn selection(reporter: &Reporter, node: &Node, owner: &str) -> Option<Vec<Filter>> {
-    let f = Fields::new(reporter, node, format!("`select` of {owner}"), &SELECT)?;
-    let inner = |key: &str, section| {
-        let what = format!("`{key}` in `select` of {owner}");
-        f.get(key).map(|n| Fields::new(reporter, n, what, section))
-    };
-    let mut filters = Vec::new();
-    let whole = [
-        ("all", Filter::Region(Selection::All)),
-        ("boundary", Filter::Region(Selection::Boundary)),
-        ("roots", Filter::Ends(End::Root)),
-        ("tips", Filter::Ends(End::Tip)),
+    let filters = [
+        k.all.map(|_| Filter::Region(Selection::All)),
+        k.boundary.map(|_| Filter::Region(Selection::Boundary)),
+        k.roots.map(|_| Filter::Ends(End::Root)),
+        k.tips.map(|_| Filter::Ends(End::Tip)),
+        k.inside.map(|b| {
+            Filter::Region(Selection::Box {
+                min: b.min,
+                max: b.max,
+            })
+        }),
+        k.sphere.map(|s| Filter::Region(sphere(s))),
+        k.half_space.map(|h| Filter::Region(half_space(h))),
+        k.nodes
+            .map(|nodes| Filter::Region(Selection::Indices(nodes))),
+        k.group.map(Filter::Group),
+        // Last: it chooses among what the others leave.
+        k.nearest.map(Filter::Nearest),
     ];
-    for (key, filter) in whole {
-        match f.take(key)? {
-            Some(true) => filters.push(filter),
-            Some(false) => {
-                let message = format!("`{key} = false` selects nothing");
-                return f.refuse(key, message, &format!("remove `{key}`"));
-            }
-            None => {}
-        }
-    }
-    if let Some(b) = inner("box", &BOX) {
-        let b = b?;
-        let (min, max): (Vec3, Vec3) = (b.take("min")?, b.take("max")?);
-        if (0..3).any(|k| min[k] > max[k]) {
-            let message = format!(
-                "the box in `select` of {owner} is empty: a coordinate of `min` exceeds that of `max`"
-            );
-            return b.refuse("min", message, "exchange the two numbers");
-        }
-        filters.push(Filter::Region(Selection::Box { min, max }));
-    }
-    if let Some(s) = inner("sphere", &SPHERE) {
-        let s = s?;
-        let (centre, radius) = (s.take("center")?, s.take("radius")?);
-        filters.push(Filter::Region(Selection::Sphere { centre, radius }));
-    }
-    if let Some(h) = inner("half_space", &HALF_SPACE) {
-        let h = h?;
-        let normal = h.direction("normal")?;
-        let point = match (h.take("point")?, h.take::<Option<f64>>("offset")?) {
-            (Some(point), _) => point,
-            (None, offset) => normal * offset.unwrap_or(0.0),
-        };
-        filters.push(Filter::Region(Selection::HalfSpace { point, normal }));
-    }
-    if let Some(nodes) = f.take("nodes")? {
-        filters.push(Filter::Region(Selection::Indices(nodes)));
-    }
-    if let Some(group) = f.text("group") {
-        filters.push(Filter::Group(At::new(group.value.to_owned(), group.place)));
-    }
-    // Last: it chooses among what the others leave.
-    if let Some(point) = f.take("nearest")? {
-        filters.push(Filter::Nearest(point));
-    }
-    if filters.is_empty() {
-        let message = format!("`select` of {owner} says nothing");
-        let keys: Vec<&str> = SELECT.keys.iter().map(|k| k.name).collect();
-        let help = format!("give one or more of {}", keys.join(", "));
-        return reporter.fail(ProblemKind::MissingKey, node.place, message, Some(help));
-    }
-    Some(filters)
+    Some(Filters(filters.into_iter().flatten().collect()))
 }
 
-pub(crate) fn attachment(
-    reporter: &Reporter,
-    node: &Node,
-    names: &Names,
-) -> Option<AttachmentPlan> {
-    let f = Fields::new(reporter, node, "[[attachment]]", &ATTACHMENT)?;
-    let point = |key: &str| moving_anchor(reporter, f.get(key)?, &f.label(key), names);
-    let (a, b) = (point("a"), point("b"));
-    let ((a, a_motion), (b, b_motion)) = (a?, b?);
-    if matches!((&a.value, &b.value), (Anchor::World(_), Anchor::World(_))) {
-        let message = "[[attachment]] joins the world to itself";
+fn not_empty(f: &Fields<'_>, b: Box) -> Option<Box> {
+    if (0..3).all(|k| b.min[k] <= b.max[k]) {
+        return Some(b);
+    }
+    let message = format!(
+        "{} is empty: a coordinate of `min` exceeds that of `max`",
+        f.what
+    );
+    f.refuse("min", message, "exchange the two numbers")
+}
+
+fn between_two(f: &Fields<'_>, attachment: Attachment) -> Option<Attachment> {
+    let world = |p: &At<MovingPoint>| matches!(p.value.anchor, Anchor::World(_));
+    if world(&attachment.a) && world(&attachment.b) {
+        let message = format!("{} joins the world to itself", f.what);
         return f.refuse("b", message, "let `a` or `b` name a body");
     }
-    Some(AttachmentPlan {
-        name: f.name(),
-        a,
-        b,
-        stiffness: f.take("stiffness")?,
-        length: f.take("length")?,
-        damping: f.take("damping")?,
-        motion: a_motion.or(b_motion),
-    })
+    Some(attachment)
 }
 
-/// A point of an attachment; one of the world may have a `motion`.
-fn moving_anchor(
-    reporter: &Reporter,
-    node: &Node,
-    what: &str,
-    names: &Names,
-) -> Option<(At<Anchor>, Option<Motion>)> {
-    let f = Fields::new(reporter, node, what, &MOVING_ANCHOR)?;
-    let point = anchor(&f, names)?;
-    let Some(moves) = f.get("motion") else {
-        return Some((point, None));
-    };
-    if !matches!(point.value, Anchor::World(_)) {
-        let message = format!("{what} moves with its body and takes no `motion`");
+fn moving_point(f: &Fields<'_>, k: MovingPointKeys) -> Option<MovingPoint> {
+    let anchor = point(k.world, k.body, k.near, k.node)?;
+    if k.motion.is_some() && !matches!(anchor, Anchor::World(_)) {
+        let message = format!("{} moves with its body and takes no `motion`", f.what);
         let help = "remove `motion`; it is for points of the world";
         return f.refuse("motion", message, help);
     }
-    let motion = motion(reporter, moves, what, false)?;
-    Some((point, Some(motion)))
+    let motion = held(f, k.motion)?;
+    Some(MovingPoint { anchor, motion })
 }
 
-/// `{ world = … }`, `{ body, near = … }` or `{ body, node = … }`.
-pub(crate) fn anchor(f: &Fields<'_>, names: &Names) -> Option<At<Anchor>> {
-    let what = &f.what;
-    let anchor = match f.take("world")? {
-        Some(_) if f.has("body") => {
-            let message = format!("{what}: a point of the world belongs to no body");
-            let help = "remove `body`, or write `near` for `world`";
-            return f.refuse("body", message, help);
-        }
-        Some(point) => Anchor::World(point),
-        None if !f.has("body") => return f.missing("body"),
-        None => point(f, names.need(f, "body")?)?,
-    };
-    Some(At::new(anchor, f.place))
+fn spot(_: &Fields<'_>, k: SpotKeys) -> Option<SpotPlan> {
+    match (k.world, k.near, k.node) {
+        (None, None, None) => k.body.map(|body| SpotPlan::Centre(body.0)),
+        _ => point(k.world, k.body, k.near, k.node).map(SpotPlan::Point),
+    }
 }
 
-/// A point of a body: `near` or `node`.
-pub(crate) fn point(f: &Fields<'_>, body: usize) -> Option<Anchor> {
-    match f.take("node")? {
-        Some(node) => Some(Anchor::Node { body, node }),
-        None => f
-            .take::<Option<Vec3>>("near")?
-            .map(|near| Anchor::Body { body, near }),
+/// A point of the world, the point of a body nearest to one, or a node.
+pub(crate) fn point(
+    world: Option<Vec3>,
+    body: Option<OfBody>,
+    near: Option<Vec3>,
+    node: Option<usize>,
+) -> Option<Anchor> {
+    match (world, node) {
+        (Some(point), _) => Some(Anchor::World(point)),
+        (_, Some(node)) => body.map(|b| Anchor::Node { body: b.0, node }),
+        _ => body
+            .zip(near)
+            .map(|(b, near)| Anchor::Body { body: b.0, near }),
     }
 }

@@ -1,118 +1,102 @@
 //! Shapes of rods.
 
 use stiction_geometry::{
-    Strands, TriMesh,
-    shapes::{Groom, Move, Path, Scalp, ShapeError},
+    TriMesh,
+    shapes::{Groom, Move, Path, Scalp},
 };
 
 use crate::{
-    format::{Fields, keys},
-    read::shape::{Generate, Generator, Purpose, ShapeKind},
+    format::{Fields, words},
+    read::shape::{Generator, Purpose, Shape, generators, shape_kinds},
 };
 
-macro_rules! generators {
-    ($mesh:ty: $($shape:ty),*) => {$(
-        impl Generate<$mesh> for $shape {
-            fn count(&self) -> Result<u64, ShapeError> {
-                self.node_count()
-            }
-            fn mesh(&self) -> Result<$mesh, ShapeError> {
-                self.build()
-            }
-        }
-    )*};
+generators! { Strands: Path, Groom; }
+
+const RODS: &[Purpose] = &[Purpose::Rods];
+
+/// What hair grows on.
+#[derive(Clone, Copy)]
+pub(crate) enum Ground {
+    Sphere,
+    HalfSphere,
+    Body,
 }
-generators!(Strands: Path, Groom);
+words! { Ground: "sphere" => Sphere, "half-sphere" => HalfSphere, "body" => Body }
 
-/// The shapes of rods.
-pub(super) const KINDS: &[ShapeKind] = &[
-    ShapeKind {
-        name: "path",
-        purposes: &[Purpose::Rods],
-        doc: "one rod from the origin, along x at first: `moves` is a list of runs `[length]` and of arcs `[radius, angle]` or `[radius, angle, rise]` in the xy plane, to the left for positive angles [°], rising along z",
-        keys: keys! {
-            "moves": List(&List(&Number("", Any))), Required, "";
-            "segments": Count(1), Required, "";
-        },
-        read: path,
-    },
-    ShapeKind {
-        name: "groom",
-        purposes: &[Purpose::Rods],
-        doc: "hair: `count` strands of the given `length` on a ball of the given `radius`, on its upper half (`\"half-sphere\"`, z > 0) or, without `radius`, all over the surface of the body that the rods are `rooted` in (`\"body\"`); `frizz` (0 to 1) adds waves, `curl_radius` and `curl_pitch` curls, `clumping` (0 to 1) gathers tips into so many `clumps`; `apart` is the least distance between centrelines: strands that come closer get other waves",
-        keys: keys! {
-            "on": Word(&["sphere", "half-sphere", "body"]), Chosen("sphere"), "";
-            "radius": Number("m", Positive), Said("required but on a body"), "";
-            "count": Count(1), Required, "";
-            "length": Number("m", Positive), Required, "";
-            "segments": Count(1), Required, "";
-            "frizz": Number("1", NotNegative), Absent, "";
-            "curl_radius": Number("m", NotNegative), Absent, "";
-            "curl_pitch": Number("m", Positive), Absent, "";
-            "clumps": Count(0), Absent, "";
-            "clumping": Number("1", NotNegative), Absent, "";
-            "apart": Number("m", NotNegative), Absent, "";
-            "seed": Count(0), Int(0), "";
-        },
-        read: groom,
-    },
-];
-
-fn path(f: &Fields<'_>) -> Option<Generator> {
-    let mut moves = Vec::new();
-    for numbers in f.take::<Vec<Vec<f64>>>("moves")? {
-        moves.push(match numbers[..] {
-            [length] => Move::Run { length },
-            [radius, angle] | [radius, angle, _] => Move::Arc {
-                radius,
-                angle: angle.to_radians(),
-                rise: numbers.get(2).copied().unwrap_or(0.0),
-            },
-            _ => {
-                let message = format!("{} holds a list that is no move", f.label("moves"));
-                let help = "give [length], [radius, angle] or [radius, angle, rise]";
-                return f.refuse("moves", message, help);
-            }
-        });
+shape_kinds! {
+    [new "path" RODS PathKeys "one rod from the origin, along x at first: `moves` is a list of runs `[length]` and of arcs `[radius, angle]` or `[radius, angle, rise]` in the xy plane, to the left for positive angles [°], rising along z"] => {
+        moves: Vec<Vec<f64>> = List(&List(&Number("", Any))), Required, "";
+        segments: u32 = Count(1), Required, "";
     }
-    let segments = f.take("segments")?;
-    Some(Generator::Strands(Box::new(Path { moves, segments })))
+    [new "groom" RODS GroomKeys "hair: `count` strands of the given `length` on a ball of the given `radius`, on its upper half (`\"half-sphere\"`, z > 0) or, without `radius`, all over the surface of the body that the rods are `rooted` in (`\"body\"`); `frizz` (0 to 1) adds waves, `curl_radius` and `curl_pitch` curls, `clumping` (0 to 1) gathers tips into so many `clumps`; `apart` is the least distance between centrelines: strands that come closer get other waves"] => {
+        on: Ground = Word(Ground::WORDS), Chosen("sphere"), "";
+        radius: Option<f64> = Number("m", Positive), Said("required but on a body"), "";
+        count: u32 = Count(1), Required, "";
+        length: f64 = Number("m", Positive), Required, "";
+        segments: u32 = Count(1), Required, "";
+        frizz: Option<f64> = Number("1", NotNegative), Absent, "";
+        curl_radius: Option<f64> = Number("m", NotNegative), Absent, "";
+        curl_pitch: Option<f64> = Number("m", Positive), Absent, "";
+        clumps: Option<u32> = Count(0), Absent, "";
+        clumping: Option<f64> = Number("1", NotNegative), Absent, "";
+        apart: Option<f64> = Number("m", NotNegative), Absent, "";
+        seed: u64 = Count(0), Int(0), "";
+    }
 }
 
-fn groom(f: &Fields<'_>) -> Option<Generator> {
-    let on: String = f.take("on")?;
-    let scalp = match on.as_str() {
-        "body" if f.has("radius") => {
-            let message = format!("{}: hair on a body takes no `radius`", f.what);
-            return f.refuse("radius", message, "remove it");
+impl Shape for PathKeys {
+    fn generator(self, f: &Fields<'_>) -> Option<Generator> {
+        let mut moves = Vec::new();
+        for numbers in self.moves {
+            moves.push(match numbers[..] {
+                [length] => Move::Run { length },
+                [radius, angle] | [radius, angle, _] => Move::Arc {
+                    radius,
+                    angle: angle.to_radians(),
+                    rise: numbers.get(2).copied().unwrap_or(0.0),
+                },
+                _ => {
+                    let message = format!("{} holds a list that is no move", f.label("moves"));
+                    let help = "give [length], [radius, angle] or [radius, angle, rise]";
+                    return f.refuse("moves", message, help);
+                }
+            });
         }
-        // Known when the body is.
-        "body" => Scalp::Mesh(TriMesh {
-            positions: Vec::new(),
-            triangles: Vec::new(),
-        }),
-        "half-sphere" => Scalp::HalfSphere {
-            radius: f.need("radius")?,
-        },
-        _ => Scalp::Sphere {
-            radius: f.need("radius")?,
-        },
-    };
-    let count = f.take("count")?;
-    let mut groom = Groom::straight(scalp, count, f.take("length")?, f.take("segments")?);
-    for (key, value) in [
-        ("frizz", &mut groom.frizz),
-        ("curl_radius", &mut groom.curl_radius),
-        ("curl_pitch", &mut groom.curl_pitch),
-        ("clumping", &mut groom.clumping),
-        ("apart", &mut groom.apart),
-    ] {
-        *value = f.take::<Option<f64>>(key)?.unwrap_or(*value);
+        let segments = self.segments;
+        Some(Generator::mesh(Path { moves, segments }))
     }
-    groom.clumps = f.take::<Option<u32>>("clumps")?.unwrap_or(groom.clumps);
-    groom.seed = f.take("seed")?;
-    Some(match on.as_str() {
-        "body" => Generator::Grown(groom),
-        _ => Generator::Strands(Box::new(groom)),
-    })
+}
+
+impl Shape for GroomKeys {
+    fn generator(self, f: &Fields<'_>) -> Option<Generator> {
+        let radius = || f.need("radius", self.radius);
+        let scalp = match self.on {
+            Ground::Body if self.radius.is_some() => {
+                let message = format!("{}: hair on a body takes no `radius`", f.what);
+                return f.refuse("radius", message, "remove it");
+            }
+            // Known when the body is.
+            Ground::Body => Scalp::Mesh(TriMesh {
+                positions: Vec::new(),
+                triangles: Vec::new(),
+            }),
+            Ground::HalfSphere => Scalp::HalfSphere { radius: radius()? },
+            Ground::Sphere => Scalp::Sphere { radius: radius()? },
+        };
+        let plain = Groom::straight(scalp, self.count, self.length, self.segments);
+        let groom = Groom {
+            frizz: self.frizz.unwrap_or(plain.frizz),
+            curl_radius: self.curl_radius.unwrap_or(plain.curl_radius),
+            curl_pitch: self.curl_pitch.unwrap_or(plain.curl_pitch),
+            clumping: self.clumping.unwrap_or(plain.clumping),
+            clumps: self.clumps.unwrap_or(plain.clumps),
+            apart: self.apart.unwrap_or(plain.apart),
+            seed: self.seed,
+            ..plain
+        };
+        Some(match self.on {
+            Ground::Body => Generator::Grown(groom),
+            _ => Generator::mesh(groom),
+        })
+    }
 }

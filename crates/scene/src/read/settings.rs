@@ -1,5 +1,7 @@
 //! `[time]`, `[method]`, `[air]`, `[contact]`, `[output]`.
 
+use std::collections::BTreeSet;
+
 use stiction_bodies::drag::{Air, Gust};
 use stiction_math::Vec3;
 use stiction_sim::{
@@ -10,47 +12,45 @@ use stiction_sim::{
 use crate::{
     error::ProblemKind,
     format::{Fields, Range, Type, section, words},
-    settings::{ContactSettings, OutputFrames, OutputSettings, OverlapPolicy, TimeSettings},
+    settings::{OutputFrames, OutputSettings, OverlapPolicy, TimeSettings},
     source::At,
     suggest,
-    tree::Value,
 };
 
 /// Nobody waits for so many steps.
 const MOST_STEPS: f64 = 1e10;
 
-section! { pub(crate) TIME "time" [AtMostOne(&["frames_per_second", "frame_every"])];
-    "step": Number("s", Positive), Required, "the time step";
-    "duration": Number("s", Positive), Required, "how long the run lasts; rounded up to whole steps";
-    "frames_per_second": Number("1/s", Positive), Said("25"), "frames are written at the first step that reaches their time, at most one per step";
-    "frame_every": Count(1), Absent, "instead: a frame every so many steps";
-}
+section! { struct TimeKeys "time" [AtMostOne(&["frames_per_second", "frame_every"])] => TimeSettings, time {
+    step: f64 = Number("s", Positive), Required, "the time step";
+    duration: f64 = Number("s", Positive), Required, "how long the run lasts; rounded up to whole steps";
+    frames_per_second: Option<f64> = Number("1/s", Positive), Said("25"), "frames are written at the first step that reaches their time, at most one per step";
+    frame_every: Option<u64> = Count(1), Absent, "instead: a frame every so many steps";
+} }
 
-section! { pub(crate) AIR "air" [Needs("gust", &["period"]), Needs("period", &["gust"])];
-    "density": Number("kg/m³", NotNegative), Num(1.2), "of the air";
-    "wind": Vector("m/s"), Vec(&[0.0; 3]), "the mean velocity of the air";
-    "gust": Vector("m/s"), Absent, "how far the wind swells and falls, as a sine of time; gusts travel with the wind. Not every [method](#method) supports them";
-    "period": Number("s", Positive), Said("required with `gust`"), "from one gust to the next";
-}
+section! { struct AirKeys "air" [Needs("gust", &["period"]), Needs("period", &["gust"])] => Air, air {
+    density: f64 = Number("kg/m³", NotNegative), Num(1.2), "of the air";
+    wind: Vec3 = Vector("m/s"), Vec(&[0.0; 3]), "the mean velocity of the air";
+    gust: Option<Vec3> = Vector("m/s"), Absent, "how far the wind swells and falls, as a sine of time; gusts travel with the wind. Not every [method](#method) supports them";
+    period: Option<f64> = Number("s", Positive), Said("required with `gust`"), "from one gust to the next";
+} }
 
-words! { OVERLAP: OverlapPolicy = "refuse" => OverlapPolicy::Refuse, "resolve" => OverlapPolicy::Resolve, "ignore" => OverlapPolicy::Ignore }
+words! { OverlapPolicy: "refuse" => Refuse, "resolve" => Resolve, "ignore" => Ignore }
 
-section! { pub(crate) CONTACT "contact";
-    "enabled": Flag, Said("see above"), "whether bodies collide";
-    "thickness": Number("m", Positive), Num(1e-3), "how near surfaces come before they count as touching";
-    "overlap": Word(OVERLAP.words), Chosen("refuse"), "bodies that overlap at the start: `\"refuse\"` the scene, naming bodies and triangles; `\"resolve\"`: move them apart; or `\"ignore\"` it";
-}
+section! { struct ContactKeys "contact" {
+    enabled: Option<bool> = Flag, Said("see above"), "whether bodies collide";
+    thickness: f64 = Number("m", Positive), Num(1e-3), "how near surfaces come before they count as touching";
+    overlap: OverlapPolicy = Word(OverlapPolicy::WORDS), Chosen("refuse"), "bodies that overlap at the start: `\"refuse\"` the scene, naming bodies and triangles; `\"resolve\"`: move them apart; or `\"ignore\"` it";
+} }
 
-section! { pub(crate) OUTPUT "output";
-    "formats": List(&Word(&OutputSettings::FORMATS)), Said("`[\"vtu\"]`"), "formats of frames: `\"vtu\"`, `\"obj\"`, `\"ply\"`; `\"usd\"` and `\"gltf\"` add a file of the whole run, made from its vtu frames";
-    "contacts": Flag, Bool(false), "write `contacts.csv` and `pairs.csv`: every contact of every step, and sums per pair";
-    "checkpoint_every": Count(1), Absent, "a checkpoint every so many frames";
-}
+section! { struct OutputKeys "output" => OutputSettings, output {
+    formats: Option<Vec<String>> = List(&Word(&OutputSettings::FORMATS)), Said("`[\"vtu\"]`"), "formats of frames: `\"vtu\"`, `\"obj\"`, `\"ply\"`; `\"usd\"` and `\"gltf\"` add a file of the whole run, made from its vtu frames";
+    contacts: bool = Flag, Bool(false), "write `contacts.csv` and `pairs.csv`: every contact of every step, and sums per pair";
+    checkpoint_every: Option<u64> = Count(1), Absent, "a checkpoint every so many frames";
+} }
 
-pub(crate) fn time(root: &Fields<'_>) -> Option<TimeSettings> {
-    let f = Fields::new(root.reporter, root.get("time")?, "[time]", &TIME)?;
-    let (step, duration): (f64, f64) = (f.take("step")?, f.take("duration")?);
-    let frames = match (f.take("frames_per_second")?, f.take("frame_every")?) {
+fn time(f: &Fields<'_>, k: TimeKeys) -> Option<TimeSettings> {
+    let (step, duration) = (k.step, k.duration);
+    let frames = match (k.frames_per_second, k.frame_every) {
         (Some(rate), _) => OutputFrames::PerSecond(rate),
         (None, Some(steps)) => OutputFrames::EverySteps(steps),
         // Divides the common steps of 1, 2, 5 and 10 ms evenly.
@@ -59,14 +59,37 @@ pub(crate) fn time(root: &Fields<'_>) -> Option<TimeSettings> {
     let steps = duration / step;
     if steps > MOST_STEPS {
         let message = format!("{duration} s in steps of {step} s are {steps:.1e} steps");
-        let help = "use a larger step or a shorter duration".to_owned();
-        return f.fail(ProblemKind::TooLarge, "duration", message, Some(help));
+        let help = "use a larger step or a shorter duration";
+        return f.fail(ProblemKind::TooLarge, "duration", message, help);
     }
     Some(TimeSettings {
         step,
         duration,
         frames,
     })
+}
+
+fn air(_: &Fields<'_>, k: AirKeys) -> Option<Air> {
+    let gust = k.gust.zip(k.period);
+    Some(Air {
+        density: k.density,
+        wind: k.wind,
+        gust: gust.map(|(swing, period)| Gust { swing, period }),
+    })
+}
+
+fn output(_: &Fields<'_>, k: OutputKeys) -> Option<OutputSettings> {
+    let mut settings = OutputSettings {
+        contacts: k.contacts,
+        checkpoint_every: k.checkpoint_every,
+        ..OutputSettings::default()
+    };
+    if let Some(mut formats) = k.formats {
+        let mut seen = BTreeSet::new();
+        formats.retain(|format| seen.insert(format.clone()));
+        settings.formats = formats;
+    }
+    Some(settings)
 }
 
 /// The method, from `[method]` or from the command line. A method named on the command line keeps
@@ -78,13 +101,14 @@ pub(crate) fn method(
     contact: bool,
 ) -> Option<At<Box<dyn MethodConfig>>> {
     let f = match root.get("method") {
-        Some(node) => Some(Fields::open(root.reporter, node, "[method]")?),
+        Some(node) => Some(Fields::open(root.cx, node, "[method]".to_owned())?),
         None => None,
     };
     if let Some(f) = &f {
         f.checked::<String>("name", Type::Text);
     }
-    let own = f.as_ref().and_then(|f| f.text("name"));
+    let given = f.as_ref().and_then(|f| f.get("name"));
+    let own = given.and_then(|n| Some(At::new(n.text()?, n.place)));
     let name = match (&chosen, &own) {
         (Some(chosen), _) => chosen.clone(),
         (None, Some(own)) => own.clone(),
@@ -93,7 +117,7 @@ pub(crate) fn method(
     let Some(entry) = methods.get(name.value) else {
         let help = suggest::help(name.value, "methods", methods.names());
         let message = format!("there is no method `{}`", name.value);
-        return name.fail(root.reporter, ProblemKind::UnknownName, message, Some(help));
+        return name.fail(root.reporter(), ProblemKind::UnknownName, message, help);
     };
     // Settings without a name are those of the default.
     let named = own.map_or_else(|| methods.default_for(contact), |own| own.value);
@@ -126,7 +150,7 @@ impl KeySource for MethodTable<'_> {
     }
 
     fn is_word(&self, key: &str, word: &str) -> bool {
-        matches!(self.0.get(key).map(|n| &n.value), Some(Value::String(text)) if text == word)
+        self.0.table.text(key) == Some(word)
     }
 
     fn flag(&self, key: &str) -> Option<bool> {
@@ -139,8 +163,7 @@ impl KeySource for MethodTable<'_> {
         found.or_else(|| {
             let help = suggest::help(&word, "values", words.iter().copied());
             let message = format!("{} cannot be `{word}`", self.0.label(key));
-            self.0
-                .fail(ProblemKind::UnknownName, key, message, Some(help))
+            self.0.fail(ProblemKind::UnknownName, key, message, help)
         })
     }
 
@@ -156,65 +179,4 @@ impl From<MethodRange> for Range {
             MethodRange::NotNegative => Self::NotNegative,
         }
     }
-}
-
-/// The air: given, or at rest if a body has drag.
-pub(crate) fn air(root: &Fields<'_>, drag: bool) -> Option<Air> {
-    let Some(node) = root.get("air") else {
-        return drag.then(|| Air::steady(1.2, Vec3::zeros()));
-    };
-    let f = Fields::new(root.reporter, node, "[air]", &AIR)?;
-    let gust = match f.take("gust")? {
-        Some(swing) => Some(Gust {
-            swing,
-            period: f.need("period")?,
-        }),
-        None if f.has("period") => {
-            let message = "`period` of [air] has no meaning without `gust`";
-            return f.refuse("period", message, "remove `period`");
-        }
-        None => None,
-    };
-    Some(Air {
-        density: f.take("density")?,
-        wind: f.take("wind")?,
-        gust,
-    })
-}
-
-pub(crate) fn contact(root: &Fields<'_>, obstacles: bool) -> Option<ContactSettings> {
-    let asked = obstacles || root.has("friction") || root.has("contact");
-    let Some(node) = root.get("contact") else {
-        return Some(ContactSettings {
-            enabled: asked,
-            ..ContactSettings::default()
-        });
-    };
-    let f = Fields::new(root.reporter, node, "[contact]", &CONTACT)?;
-    Some(ContactSettings {
-        enabled: f.take::<Option<bool>>("enabled")?.unwrap_or(asked),
-        thickness: f.take("thickness")?,
-        overlap: f.choice("overlap", &OVERLAP)?,
-    })
-}
-
-pub(crate) fn output(root: &Fields<'_>) -> Option<OutputSettings> {
-    let Some(node) = root.get("output") else {
-        return Some(OutputSettings::default());
-    };
-    let f = Fields::new(root.reporter, node, "[output]", &OUTPUT)?;
-    let mut formats = Vec::new();
-    for format in f
-        .take::<Option<Vec<String>>>("formats")?
-        .unwrap_or_else(|| vec!["vtu".to_owned()])
-    {
-        if !formats.contains(&format) {
-            formats.push(format);
-        }
-    }
-    Some(OutputSettings {
-        formats,
-        contacts: f.take("contacts")?,
-        checkpoint_every: f.take("checkpoint_every")?,
-    })
 }

@@ -7,11 +7,10 @@ use stiction_geometry::{
 
 use crate::{
     error::{ProblemKind, Reporter},
-    format::{Fields, Key, Type},
+    format::{Fields, Key, Keys, Section, Type, Union, keys, words},
     read::{obstacle, plant, rod, shapes},
     source::SourceSpan,
     suggest,
-    tree::{Node, TableEntry},
 };
 
 /// A shape that can say how large its mesh is before it is built.
@@ -19,23 +18,29 @@ pub(crate) struct ShapePlan {
     pub place: SourceSpan,
     pub source: Generator,
     /// Places of the shape's keys, for errors about them.
-    pub keys: Vec<(String, SourceSpan)>,
+    keys: Vec<(String, SourceSpan)>,
 }
 
 /// Generator of the mesh.
 pub(crate) enum Generator {
-    Surface(Box<dyn Generate<TriMesh>>),
-    Solid(Box<dyn Generate<TetMesh>>),
-    Strands(Box<dyn Generate<Strands>>),
+    Mesh(Box<dyn Generate>),
     /// Hair on the surface of the body that it is rooted in.
     Grown(Groom),
-    Plant(Box<dyn Generate<Plant>>),
 }
 
 /// A procedural mesh.
-pub(crate) trait Generate<M> {
+pub(crate) trait Generate {
     fn count(&self) -> Result<u64, ShapeError>;
-    fn mesh(&self) -> Result<M, ShapeError>;
+    fn mesh(&self) -> Result<Mesh, ShapeError>;
+}
+
+/// The mesh of a body.
+#[derive(Clone)]
+pub(crate) enum Mesh {
+    Surface(TriMesh),
+    Solid(TetMesh),
+    Strands(Strands),
+    Plant(Plant),
 }
 
 /// Use of the mesh of a shape.
@@ -56,20 +61,71 @@ pub(crate) enum Purpose {
     /// Spines with cross-sections.
     Frames,
 }
+words! { Purpose: "shell" => Shell, "solid" => Solid, "embedded" => Embedded, "rigid" => Rigid, "particles" => Particles, "rods" => Rods, "frames" => Frames }
 
-/// A shape for some purposes: the same name may have other keys for other purposes.
+/// A shape for some purposes: the same word may have other keys for other purposes.
 pub(crate) struct ShapeKind {
     /// The word after `type`.
-    pub name: &'static str,
+    pub word: &'static str,
     /// Possible uses of its mesh.
     pub purposes: &'static [Purpose],
     /// Its keys in addition to `type`.
-    pub keys: &'static [Key],
+    pub section: &'static Section,
     /// The meaning, for the documentation.
     pub doc: &'static str,
-    /// Reads the keys.
-    pub read: fn(&Fields<'_>) -> Option<Generator>,
+    read: fn(&Fields<'_>) -> Option<Generator>,
 }
+
+/// The keys of a shape, which make a generator.
+pub(crate) trait Shape: Keys {
+    fn generator(self, f: &Fields<'_>) -> Option<Generator>;
+}
+
+impl<T: Keys + Generate + 'static> Shape for T {
+    fn generator(self, _: &Fields<'_>) -> Option<Generator> {
+        Some(Generator::mesh(self))
+    }
+}
+
+/// Declares shapes: the word after `type`, the purposes, the type of the keys (`new` where it is declared here) and
+/// the meaning, of one or more that have the same keys.
+macro_rules! shape_kinds {
+    ($($([$($new:ident)? $word:literal $purposes:ident $t:ident $doc:literal])+ => $keys:tt)*) => {
+        $($($crate::read::shape::shape_kinds!(@ $($new)? $word $t $keys);)+)*
+        pub(super) const KINDS: &[$crate::read::shape::ShapeKind] = &[
+            $($($crate::read::shape::ShapeKind::of::<$t>($word, $purposes, $doc)),+),*
+        ];
+    };
+    (@ $word:literal $t:ident $keys:tt) => { $crate::format::section! { for $t $word $keys } };
+    (@ new $word:literal $t:ident $keys:tt) => { $crate::format::section! { struct $t $word $keys } };
+}
+
+/// Makes shapes generators of meshes.
+macro_rules! generators {
+    ($($mesh:ident: $($shape:ty),*;)*) => {$($(
+        impl $crate::read::shape::Generate for $shape {
+            fn count(&self) -> Result<u64, stiction_geometry::shapes::ShapeError> {
+                self.node_count()
+            }
+            fn mesh(&self) -> Result<$crate::read::shape::Mesh, stiction_geometry::shapes::ShapeError> {
+                self.build().map($crate::read::shape::Mesh::$mesh)
+            }
+        }
+    )*)*};
+}
+pub(super) use {generators, shape_kinds};
+
+pub(crate) const TYPE: &[Key] = keys! { shape as "type": Text, Required, "the shape"; };
+
+pub(crate) const SHAPES: Union = Union {
+    name: "shape",
+    common: TYPE,
+    members: || {
+        kinds()
+            .map(|k| (k.word, k.doc.to_owned(), k.section))
+            .collect()
+    },
+};
 
 /// All shapes of bodies.
 pub(crate) fn kinds() -> impl Iterator<Item = &'static ShapeKind> {
@@ -77,16 +133,20 @@ pub(crate) fn kinds() -> impl Iterator<Item = &'static ShapeKind> {
     tables.into_iter().flatten()
 }
 
-/// The names of the shapes of bodies and obstacles, each once.
-pub(crate) fn names() -> Vec<&'static str> {
-    let mut names: Vec<&str> = Vec::new();
-    let obstacles = obstacle::KINDS.iter().map(|k| k.name);
-    for name in kinds().map(|k| k.name).chain(obstacles) {
-        if !names.contains(&name) {
-            names.push(name);
+impl ShapeKind {
+    pub(super) const fn of<T: Shape>(
+        word: &'static str,
+        purposes: &'static [Purpose],
+        doc: &'static str,
+    ) -> Self {
+        Self {
+            word,
+            purposes,
+            section: T::SECTION,
+            doc,
+            read: |f| T::keys(f)?.generator(f),
         }
     }
-    names
 }
 
 impl Purpose {
@@ -104,13 +164,19 @@ impl Purpose {
     }
 }
 
+impl Generator {
+    pub fn mesh(shape: impl Generate + 'static) -> Self {
+        Self::Mesh(Box::new(shape))
+    }
+}
+
 impl ShapePlan {
     pub fn new(f: &Fields<'_>, source: Generator) -> Self {
-        let place = |e: &TableEntry| (e.key.clone(), e.node.place);
+        let entries = f.table.entries.iter();
         Self {
             place: f.place,
             source,
-            keys: f.table.entries.iter().map(place).collect(),
+            keys: entries.map(|e| (e.key.clone(), e.node.place)).collect(),
         }
     }
 
@@ -123,17 +189,14 @@ impl ShapePlan {
         };
         let place = self.keys.iter().find(|k| Some(k.0.as_str()) == key);
         let place = place.map_or(self.place, |k| k.1);
-        reporter.fail(ProblemKind::Value, place, error.to_string(), None)
+        reporter.refuse(place, error.to_string(), None)
     }
 
     /// The number of nodes, which may be more than anyone can build.
     pub fn count(&self, reporter: &Reporter) -> Option<u128> {
         let count = match &self.source {
-            Generator::Surface(s) => s.count(),
-            Generator::Solid(s) => s.count(),
-            Generator::Strands(s) => s.count(),
+            Generator::Mesh(shape) => shape.count(),
             Generator::Grown(groom) => groom.node_count(),
-            Generator::Plant(s) => s.count(),
         };
         match count {
             Ok(n) => Some(u128::from(n)),
@@ -143,49 +206,64 @@ impl ShapePlan {
     }
 }
 
-/// The shape of a body.
-pub(crate) fn shape(
-    reporter: &Reporter,
-    node: &Node,
-    body: &str,
-    purpose: Purpose,
-) -> Option<ShapePlan> {
-    let (f, name) = open(reporter, node, &format!("body `{body}`"))?;
-    let mut fitting = kinds().filter(|k| k.purposes.contains(&purpose));
-    if let Some(kind) = fitting.find(|k| k.name == name) {
+/// The shape of a body that is used for `purpose`.
+pub(crate) fn shape(body: &Fields<'_>, purpose: Purpose) -> Option<ShapePlan> {
+    let (f, word) = open(body)?;
+    let fitting = || kinds().filter(|k| k.purposes.contains(&purpose));
+    if let Some(kind) = fitting().find(|k| k.word == word) {
         let lenient = matches!(purpose, Purpose::Rigid | Purpose::Embedded);
-        let f = f.of_shape(kind.keys, lenient);
+        let f = f.of_shape(kind.section, lenient);
         let source = (kind.read)(&f)?;
         return Some(ShapePlan::new(&f, source));
     }
-    if name == "tube" && matches!(purpose, Purpose::Rigid | Purpose::Embedded) {
+    if word == "tube" && matches!(purpose, Purpose::Rigid | Purpose::Embedded) {
         let message = format!("{} is an open tube; a closed one is a `cylinder`", f.what);
         return f.refuse("type", message, "use `type = \"cylinder\"`");
     }
     let what = purpose.body();
-    let known = kinds().filter(|k| k.purposes.contains(&purpose));
-    let help = suggest::help(name, &format!("shapes of {what}"), known.map(|k| k.name));
-    let message = format!("body `{body}` is {what}, which cannot have the shape `{name}`");
-    f.fail(ProblemKind::Value, "type", message, Some(help))
+    let help = suggest::help(
+        &word,
+        &format!("shapes of {what}"),
+        fitting().map(|k| k.word),
+    );
+    let message = format!(
+        "{} is {what}, which cannot have the shape `{word}`",
+        body.what
+    );
+    f.refuse("type", message, help)
 }
 
-/// The shape table and its type; a type that no shape has is reported.
-pub(super) fn open<'a>(
-    reporter: &'a Reporter,
-    node: &'a Node,
-    owner: &str,
-) -> Option<(Fields<'a>, &'a str)> {
-    let f = Fields::open(reporter, node, format!("the shape of {owner}"))?;
+/// The shape of `owner` and its type; a type that no shape has is reported.
+pub(super) fn open<'a>(owner: &Fields<'a>) -> Option<(Fields<'a>, String)> {
+    let node = owner.get("shape")?;
+    let f = Fields::open(owner.cx, node, format!("the shape of {}", owner.what))?;
     if !f.has("type") {
         return f.missing("type");
     }
-    f.checked::<String>("type", Type::Text)?;
-    let name = f.text("type")?;
-    let names = names();
-    if !names.contains(&name.value) {
-        let help = suggest::help(name.value, "shapes", names);
-        let message = format!("there is no shape `{}`", name.value);
-        return name.fail(reporter, ProblemKind::UnknownName, message, Some(help));
+    let word: String = f.checked("type", Type::Text)?;
+    let mut names: Vec<&str> = Vec::new();
+    for name in kinds()
+        .map(|k| k.word)
+        .chain(obstacle::KINDS.iter().map(|k| k.word))
+    {
+        if !names.contains(&name) {
+            names.push(name);
+        }
     }
-    Some((f, name.value))
+    if names.contains(&word.as_str()) {
+        return Some((f, word));
+    }
+    let help = suggest::help(&word, "shapes", names);
+    let message = format!("there is no shape `{word}`");
+    f.fail(ProblemKind::UnknownName, "type", message, help)
+}
+
+impl Fields<'_> {
+    /// Checks the table of a shape, which has a `type`; `lenient` if resolutions have defaults.
+    pub(super) fn of_shape(mut self, section: &'static Section, lenient: bool) -> Self {
+        self.lenient = lenient;
+        let f = self.with_keys(TYPE, section.keys, true);
+        f.rules(section.rules, |key| f.word(key));
+        f
+    }
 }

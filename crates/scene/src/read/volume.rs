@@ -3,84 +3,64 @@
 use stiction_bodies::volume::{ATMOSPHERE, Region, VolumeLaw};
 
 use crate::{
-    error::Reporter,
     format::{Fields, section, words},
-    read::body::Names,
-    source::{At, SourceSpan},
-    tree::Node,
+    read::names::OfBody,
+    source::At,
 };
 
-/// An enclosed volume as it was read.
+/// An enclosed volume.
 pub(crate) struct VolumePlan {
     pub name: At<String>,
     pub body: usize,
     pub region: Region,
     pub law: VolumeLaw,
     pub inflation: f64,
-    pub place: SourceSpan,
 }
 
-words! { REGION: Region = "enclosed" => Region::Enclosed, "cavity" => Region::Cavity, "solid" => Region::Solid }
+words! { Region: "enclosed" => Enclosed, "cavity" => Cavity, "solid" => Solid }
 
-section! { pub(crate) VOLUME "volume" [AtMostOne(&["compression", "compression_per_atm"]), AtMostOne(&["inflation", "inflation_atm"]), With("law", &["gas"], &[], &["compression", "compression_per_atm"]), With("law", &["quadratic", "nearly-incompressible"], &[], &["pressure"])];
-    "name": Name, Required, "for probes and messages";
-    "body": Text, Required, "a shell or solid with a closed surface";
-    "region": Word(REGION.words), Chosen("enclosed"), "`\"enclosed\"`: all inside the outer surface; `\"cavity\"`: the hollow inside a solid; `\"solid\"`: the solid itself";
-    "law": Word(&["quadratic", "gas", "nearly-incompressible"]), Required, "how the medium answers, see below";
-    "compression": Number("1/Pa", Positive), Absent, "the compression coefficient κ = −(1/V) ∂V/∂P";
-    "compression_per_atm": Number("1/atm", Positive), Absent, "instead: the same as in the paper, where air has 1 and water 4.6e-5";
-    "pressure": Number("Pa", Positive), Said("101325"), "P₀ around the body; of a gas only";
-    "inflation": Number("Pa", Any), Said("0"), "pressure p above that of the surroundings at the rest volume V₀";
-    "inflation_atm": Number("atm", Any), Absent, "instead: the same in atmospheres";
+/// How the medium answers.
+#[derive(Clone, Copy)]
+pub(crate) enum Medium {
+    Quadratic,
+    Gas,
+    NearlyIncompressible,
 }
+words! { Medium: "quadratic" => Quadratic, "gas" => Gas, "nearly-incompressible" => NearlyIncompressible }
 
-pub(crate) fn volume(reporter: &Reporter, node: &Node, names: &Names) -> Option<VolumePlan> {
-    let f = Fields::named(reporter, node, "volume", &VOLUME)?;
-    let body = names.need(&f, "body");
-    let kind: String = f.take("law")?;
-    let pressure: Option<f64> = f.take("pressure")?;
-    let compression = match f.take("compression")? {
-        Some(c) => Some(c),
-        None => f
-            .take::<Option<f64>>("compression_per_atm")?
-            .map(|c| c / ATMOSPHERE),
-    };
-    let law = match (kind.as_str(), compression) {
-        ("gas", None) => VolumeLaw::Gas {
-            ambient: pressure.unwrap_or(ATMOSPHERE),
+section! { struct VolumeKeys "volume" [AtMostOne(&["compression", "compression_per_atm"]), AtMostOne(&["inflation", "inflation_atm"]),
+    Excludes("law", &["gas"], &["compression", "compression_per_atm"], "the compression of a gas is that of P V = const"),
+    Excludes("law", &["quadratic", "nearly-incompressible"], &["pressure"], "only a gas uses the surrounding pressure"),
+] => VolumePlan, volume {
+    name: At<String> = Name, Required, "for probes and messages";
+    body: OfBody = Text, Required, "a shell or solid with a closed surface";
+    region: Region = Word(Region::WORDS), Chosen("enclosed"), "`\"enclosed\"`: all inside the outer surface; `\"cavity\"`: the hollow inside a solid; `\"solid\"`: the solid itself";
+    law: Medium = Word(Medium::WORDS), Required, "how the medium answers, see below";
+    compression: Option<f64> = Number("1/Pa", Positive), Absent, "the compression coefficient κ = −(1/V) ∂V/∂P";
+    compression_per_atm: Option<f64> = Number("1/atm", Positive), Absent, "instead: the same as in the paper, where air has 1 and water 4.6e-5";
+    pressure: Option<f64> = Number("Pa", Positive), Said("101325"), "P₀ around the body; of a gas only";
+    inflation: Option<f64> = Number("Pa", Any), Said("0"), "pressure p above that of the surroundings at the rest volume V₀";
+    inflation_atm: Option<f64> = Number("atm", Any), Absent, "instead: the same in atmospheres";
+} }
+
+fn volume(f: &Fields<'_>, k: VolumeKeys) -> Option<VolumePlan> {
+    let compression = k
+        .compression
+        .or(k.compression_per_atm.map(|c| c / ATMOSPHERE));
+    let law = match (k.law, compression) {
+        (Medium::Gas, _) => VolumeLaw::Gas {
+            ambient: k.pressure.unwrap_or(ATMOSPHERE),
         },
-        ("gas", Some(_)) => {
-            let given = ["compression", "compression_per_atm"]
-                .into_iter()
-                .find(|k| f.has(k));
-            let key = given.unwrap_or("compression");
-            let what = &f.what;
-            let message = format!("{what}: the compression of a gas is that of P V = const");
-            let help = format!("remove `{key}`, or choose another `law`");
-            return f.refuse(key, message, &help);
-        }
-        _ if pressure.is_some() => {
-            let message = format!("{}: only a gas uses the surrounding `pressure`", f.what);
-            let help = "remove `pressure`, or set `law = \"gas\"`";
-            return f.refuse("pressure", message, help);
-        }
-        (_, None) => {
-            f.exactly_one(&["compression", "compression_per_atm"]);
-            return None;
-        }
-        ("quadratic", Some(compression)) => VolumeLaw::Quadratic { compression },
+        (_, None) => return f.missing("compression"),
+        (Medium::Quadratic, Some(compression)) => VolumeLaw::Quadratic { compression },
         (_, Some(compression)) => VolumeLaw::NearlyIncompressible { compression },
     };
-    let inflation = match f.take("inflation")? {
-        Some(p) => p,
-        None => f.take::<Option<f64>>("inflation_atm")?.unwrap_or(0.0) * ATMOSPHERE,
-    };
+    let inflation = k.inflation.or(k.inflation_atm.map(|p| p * ATMOSPHERE));
     Some(VolumePlan {
-        name: f.name()?,
-        body: body?,
-        region: f.choice("region", &REGION)?,
+        name: k.name,
+        body: k.body.0,
+        region: k.region,
         law,
-        inflation,
-        place: node.place,
+        inflation: inflation.unwrap_or(0.0),
     })
 }
