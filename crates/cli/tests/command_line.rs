@@ -186,6 +186,21 @@ fn an_earlier_run_is_not_overwritten_unasked() {
     assert_ne!(code(&stiction(&again)), 2);
 }
 
+/// Without `--out` a second run gets a folder of its own, unless it is to replace the first.
+#[test]
+fn overwriting_without_a_folder_replaces_the_run_of_that_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |more: &[&str]| {
+        let args = [&["run", "tumbling", "--quiet", "--frames", "1"], more].concat();
+        let output = common::command(&args).current_dir(dir.path()).output();
+        assert_ne!(code(&output.unwrap()), 2);
+        fs::read_dir(dir.path().join("out")).unwrap().count()
+    };
+    assert_eq!(run(&[]), 1);
+    assert_eq!(run(&["--overwrite"]), 1);
+    assert_eq!(run(&[]), 2);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_ends_the_run_with_1_and_names_the_file() {
@@ -258,7 +273,7 @@ within = 1e-3
     assert_eq!(code(&output), 1);
     let said = stdout(&output);
     assert!(
-        said.contains("FAIL it floats") && said.contains("1 scenes failed"),
+        said.contains("FAIL it floats") && said.contains("1 scene failed"),
         "{said}"
     );
 }

@@ -7,7 +7,7 @@ use crate::{
     error::{Reporter, SceneError},
     kept::{inline, key},
     source::{Origin, Sources},
-    tree::{self, Node, Table, Value},
+    tree::{self, Node, Table},
 };
 
 /// A key whose value decides the motion and differs between two scenes.
@@ -36,9 +36,7 @@ pub fn differences(then: &str, now: &str) -> Result<Vec<Difference>, SceneError>
         let mut sources = Sources::default();
         let source = sources.add(Origin::Scene, name, text);
         let reporter = Reporter::new(sources);
-        let root = tree::parse(text, source, &reporter);
-        reporter.verdict()?;
-        Ok(root.unwrap_or_default())
+        reporter.given(tree::parse(text, source, &reporter))
     };
     let (then, now) = (parse("scene of the run", then)?, parse("scene", now)?);
     let mut found = Vec::new();
@@ -64,13 +62,14 @@ fn values(
     found: &mut Vec<Difference>,
 ) {
     if let (Some(a), Some(b)) = (then, now) {
-        match (&a.value, &b.value) {
-            (Value::Table(a), Value::Table(b)) => return tables(path, a, b, found),
-            (Value::Array(a), Value::Array(b)) if lists_tables(a) && lists_tables(b) => {
-                return entries(path, a, b, found);
-            }
-            _ if same(a, b) => return,
-            _ => {}
+        if let (Some(a), Some(b)) = (a.table(), b.table()) {
+            return tables(path, a, b, found);
+        }
+        if lists_tables(a) && lists_tables(b) {
+            return entries(path, a.items(), b.items(), found);
+        }
+        if same(a, b) {
+            return;
         }
     }
     let keys: Vec<String> = path.iter().map(|part| key(part)).collect();
@@ -114,21 +113,15 @@ fn entries(path: &mut Vec<String>, then: &[Node], now: &[Node], found: &mut Vec<
     }
 }
 
-fn lists_tables(items: &[Node]) -> bool {
-    items.iter().all(|i| matches!(i.value, Value::Table(_)))
+fn lists_tables(node: &Node) -> bool {
+    node.is_list() && node.items().iter().all(|i| i.table().is_some())
 }
 
 /// The distinct names of the entries of a list.
 fn names(items: &[Node]) -> Option<Vec<&str>> {
     let mut names = Vec::new();
     for item in items {
-        let Value::Table(table) = &item.value else {
-            return None;
-        };
-        match table.get("name").map(|n| &n.value) {
-            Some(Value::String(name)) if !names.contains(&name.as_str()) => names.push(name),
-            _ => return None,
-        }
+        names.push(item.name().filter(|name| !names.contains(name))?);
     }
     Some(names)
 }

@@ -53,65 +53,58 @@ impl From<&str> for Help {
     }
 }
 
-/// Kind of a problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ProblemKind {
-    /// The scene or a file it names cannot be read.
-    Read,
-    /// The text is not TOML.
-    Syntax,
-    /// A key that does not exist.
-    UnknownKey,
-    /// A key that is needed.
-    MissingKey,
-    /// A value of the wrong type.
-    Type,
-    /// A value that cannot be: out of range, not finite, contradictory.
-    Value,
-    /// A name that refers to nothing.
-    UnknownName,
-    /// A name given twice.
-    Duplicate,
-    /// A selection that holds nothing.
-    EmptySelection,
-    /// More nodes than the limit allows.
-    TooLarge,
-    /// A mesh file that leads out of the scene's folder.
-    Path,
-    /// A mesh file that cannot be used.
-    Mesh,
-    /// An override that cannot be applied.
-    Override,
-    /// The model cannot be built.
-    Build,
-    /// Things overlap at the start.
-    Overlap,
-    /// The method cannot run the scene.
-    Unsupported,
-}
-
-impl ProblemKind {
-    fn code(self) -> &'static str {
-        match self {
-            Self::Read => "scene::read",
-            Self::Syntax => "scene::syntax",
-            Self::UnknownKey => "scene::unknown_key",
-            Self::MissingKey => "scene::missing_key",
-            Self::Type => "scene::type",
-            Self::Value => "scene::value",
-            Self::UnknownName => "scene::unknown_name",
-            Self::Duplicate => "scene::duplicate",
-            Self::EmptySelection => "scene::empty_selection",
-            Self::TooLarge => "scene::too_large",
-            Self::Path => "scene::path",
-            Self::Mesh => "scene::mesh",
-            Self::Override => "scene::override",
-            Self::Overlap => "scene::overlap",
-            Self::Build => "scene::build",
-            Self::Unsupported => "scene::unsupported",
+/// Declares the kinds of problems with their codes.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident $code:literal;)*) => {
+        /// Kind of a problem.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum ProblemKind {
+            $($(#[$doc])* $kind),*
         }
-    }
+
+        impl ProblemKind {
+            fn code(self) -> &'static str {
+                match self {
+                    $(Self::$kind => concat!("scene::", $code)),*
+                }
+            }
+        }
+    };
+}
+kinds! {
+    /// The scene or a file it names cannot be read.
+    Read "read";
+    /// The text is not TOML.
+    Syntax "syntax";
+    /// A key that does not exist.
+    UnknownKey "unknown_key";
+    /// A key that is needed.
+    MissingKey "missing_key";
+    /// A value of the wrong type.
+    Type "type";
+    /// A value that cannot be: out of range, not finite, contradictory.
+    Value "value";
+    /// A name that refers to nothing.
+    UnknownName "unknown_name";
+    /// A name given twice.
+    Duplicate "duplicate";
+    /// A selection that holds nothing.
+    EmptySelection "empty_selection";
+    /// More nodes than the limit allows.
+    TooLarge "too_large";
+    /// A mesh file that leads out of the scene's folder.
+    Path "path";
+    /// A mesh file that cannot be used.
+    Mesh "mesh";
+    /// An override that cannot be applied.
+    Override "override";
+    /// The model cannot be built.
+    Build "build";
+    /// Things overlap at the start.
+    Overlap "overlap";
+    /// The method cannot run the scene.
+    Unsupported "unsupported";
 }
 
 /// Longest message [characters]: names and values of the input are quoted in it.
@@ -130,11 +123,7 @@ fn shorten(text: String) -> String {
 
 impl SceneProblem {
     /// A problem without a place.
-    pub(crate) fn new(
-        kind: ProblemKind,
-        message: impl Into<String>,
-        help: impl Into<Help>,
-    ) -> Self {
+    fn new(kind: ProblemKind, message: impl Into<String>, help: impl Into<Help>) -> Self {
         Self {
             kind,
             message: shorten(message.into()),
@@ -186,10 +175,14 @@ impl SceneProblem {
 }
 
 impl SceneError {
-    /// An error of one problem.
-    pub(crate) fn one(problem: SceneProblem) -> Self {
+    /// An error of one problem without a place.
+    pub(crate) fn new(
+        kind: ProblemKind,
+        message: impl Into<String>,
+        help: impl Into<Help>,
+    ) -> Self {
         Self {
-            problems: vec![problem],
+            problems: vec![SceneProblem::new(kind, message, help)],
         }
     }
 
@@ -274,12 +267,8 @@ impl Diagnostic for SceneError {
     }
 
     fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
-        if self.problems.len() < 2 {
-            return None;
-        }
-        Some(Box::new(
-            self.problems[1..].iter().map(|p| p as &dyn Diagnostic),
-        ))
+        let rest = self.problems.get(1..).filter(|rest| !rest.is_empty())?;
+        Some(Box::new(rest.iter().map(|p| p as &dyn Diagnostic)))
     }
 }
 
@@ -362,6 +351,13 @@ impl Reporter {
     /// Whether nothing is wrong so far.
     pub fn clean(&self) -> bool {
         self.found.borrow().is_empty()
+    }
+
+    /// The value, or all problems. What gives nothing has said why.
+    pub fn given<T>(&self, value: Option<T>) -> Result<T, SceneError> {
+        self.verdict()?;
+        let unexplained = || SceneError::new(ProblemKind::Value, "the scene cannot be read", None);
+        value.ok_or_else(unexplained)
     }
 
     /// `Err` with all problems in the order of the text if there are any.

@@ -44,21 +44,24 @@ impl Kept {
     /// (or `default` for a scene that chooses none), and the paths of copied meshes.
     pub fn new(root: &Table, method: Option<&str>, default: &str, sources: &Sources) -> Self {
         let mut root = root.clone();
-        if let Some(method) = method.filter(|m| *m != own_method(&root).unwrap_or(default)) {
-            let place = SourceSpan::new(0, 0..0);
-            let entry = |key: &str, value| TableEntry {
-                key: key.to_owned(),
-                key_place: place,
-                node: Node { place, value },
-            };
-            let name = entry("name", Value::String(method.to_owned()));
+        let own = root.get("method").and_then(Node::name).unwrap_or(default);
+        if let Some(method) = method.filter(|m| *m != own) {
+            let name = TableEntry::new("name", Value::String(method.to_owned()));
             let entries = vec![name];
-            root.set(entry("method", Value::Table(Table { entries })));
+            root.set(TableEntry::new("method", Value::Table(Table { entries })));
         }
         let mut found = Vec::new();
-        mesh_paths(&root, sources, &mut found);
+        mesh_paths(&mut root, &mut |path, place| {
+            let typed = sources.is_argument(place);
+            let path = path.clone();
+            found.push(MeshPath { place, path, typed });
+        });
         let meshes = destinations(&found);
-        rename(&mut root, &meshes);
+        mesh_paths(&mut root, &mut |path, place| {
+            if let Some((_, to)) = meshes.iter().find(|(at, _)| *at == place) {
+                path.clone_from(to);
+            }
+        });
         Self { root, meshes }
     }
 
@@ -71,27 +74,10 @@ impl Kept {
     /// The canonical text; a scene without a name of its own is called `name`, if it can be.
     pub fn text(mut self, name: &str) -> String {
         if self.root.get("name").is_none() && is_plain_name(name) {
-            let place = SourceSpan::new(0, 0..0);
             let value = Value::String(name.to_owned());
-            self.root.set(TableEntry {
-                key: "name".to_owned(),
-                key_place: place,
-                node: Node { place, value },
-            });
+            self.root.set(TableEntry::new("name", value));
         }
         text(&self.root)
-    }
-}
-
-/// The method that the scene itself chooses.
-fn own_method(root: &Table) -> Option<&str> {
-    let name = match root.get("method").map(|n| &n.value) {
-        Some(Value::Table(method)) => method.get("name").map(|n| &n.value),
-        _ => None,
-    };
-    match name {
-        Some(Value::String(name)) => Some(name),
-        _ => None,
     }
 }
 
@@ -102,20 +88,16 @@ struct MeshPath {
     typed: bool,
 }
 
-fn mesh_paths(table: &Table, sources: &Sources, found: &mut Vec<MeshPath>) {
-    for entry in &table.entries {
-        match &entry.node.value {
-            Value::String(path) if entry.key == "mesh" => found.push(MeshPath {
-                place: entry.node.place,
-                path: path.clone(),
-                typed: sources.is_argument(entry.node.place),
-            }),
-            Value::Table(inner) => mesh_paths(inner, sources, found),
+/// Visits the path of every mesh, and where it stands.
+fn mesh_paths(table: &mut Table, visit: &mut dyn FnMut(&mut String, SourceSpan)) {
+    for entry in &mut table.entries {
+        let place = entry.node.place;
+        match &mut entry.node.value {
+            Value::String(path) if entry.key == "mesh" => visit(path, place),
+            Value::Table(inner) => mesh_paths(inner, visit),
             Value::Array(items) => {
-                for item in items {
-                    if let Value::Table(inner) = &item.value {
-                        mesh_paths(inner, sources, found);
-                    }
+                for inner in items.iter_mut().filter_map(Node::table_mut) {
+                    mesh_paths(inner, visit);
                 }
             }
             _ => {}
@@ -166,28 +148,6 @@ fn stays(mesh: &MeshPath) -> bool {
     inside && !mesh.typed && !RESERVED.contains(&first.as_ref())
 }
 
-fn rename(table: &mut Table, meshes: &[(SourceSpan, String)]) {
-    for entry in &mut table.entries {
-        let place = entry.node.place;
-        match &mut entry.node.value {
-            Value::String(path) if entry.key == "mesh" => {
-                if let Some((_, to)) = meshes.iter().find(|(at, _)| *at == place) {
-                    path.clone_from(to);
-                }
-            }
-            Value::Table(inner) => rename(inner, meshes),
-            Value::Array(items) => {
-                for item in items {
-                    if let Value::Table(inner) = &mut item.value {
-                        rename(inner, meshes);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
 /// The document as canonical TOML: tables in the order of the documentation, keys in one order, numbers
 /// in the shortest form that gives the same bits.
 pub(crate) fn text(root: &Table) -> String {
@@ -201,23 +161,19 @@ pub(crate) fn text(root: &Table) -> String {
     }
     for e in entries.iter().filter(|e| has_header(&e.node)) {
         let name = key(&e.key);
-        match &e.node.value {
-            Value::Array(items) => {
-                for item in items {
-                    if let Value::Table(table) = &item.value {
-                        block(&mut out, &format!("[[{name}]]"), table);
-                    }
+        for table in e.node.items().iter().filter_map(Node::table) {
+            block(&mut out, &format!("[[{name}]]"), table);
+        }
+        match e.node.table() {
+            Some(table) if all_tables(table) => {
+                for e in sorted(table) {
+                    let inner = e.node.table().into_iter();
+                    let header = format!("[{name}.{}]", key(&e.key));
+                    inner.for_each(|t| block(&mut out, &header, t));
                 }
             }
-            Value::Table(table) if all_tables(table) => {
-                for inner in sorted(table) {
-                    if let Value::Table(table) = &inner.node.value {
-                        block(&mut out, &format!("[{name}.{}]", key(&inner.key)), table);
-                    }
-                }
-            }
-            Value::Table(table) => block(&mut out, &format!("[{name}]"), table),
-            _ => {}
+            Some(table) => block(&mut out, &format!("[{name}]"), table),
+            None => {}
         }
     }
     out
@@ -225,18 +181,13 @@ pub(crate) fn text(root: &Table) -> String {
 
 /// Whether a value at the top level is written below a header of its own.
 fn has_header(node: &Node) -> bool {
-    match &node.value {
-        Value::Table(_) => true,
-        Value::Array(items) => {
-            !items.is_empty() && items.iter().all(|i| matches!(i.value, Value::Table(_)))
-        }
-        _ => false,
-    }
+    let items = node.items();
+    node.table().is_some() || !items.is_empty() && items.iter().all(|i| i.table().is_some())
 }
 
 fn all_tables(table: &Table) -> bool {
-    let mut values = table.entries.iter().map(|e| &e.node.value);
-    !table.entries.is_empty() && values.all(|v| matches!(v, Value::Table(_)))
+    let mut nodes = table.entries.iter().map(|e| &e.node);
+    !table.entries.is_empty() && nodes.all(|n| n.table().is_some())
 }
 
 fn block(out: &mut String, header: &str, table: &Table) {

@@ -23,7 +23,7 @@ use toml_edit::DocumentMut;
 
 use crate::{
     build, builtin, canonical,
-    error::{ProblemKind, Reporter, SceneError, SceneProblem},
+    error::{ProblemKind, Reporter, SceneError},
     extension::Extension,
     files::Files,
     friction::FrictionTable,
@@ -178,11 +178,10 @@ impl Scene {
                 }
                 Ok((simulation, plan))
             }
-            Err(refused) => Err(SceneError::one(SceneProblem::new(
-                ProblemKind::Unsupported,
-                refused.to_string(),
-                Some(refused.remedy()),
-            ))),
+            Err(refused) => {
+                let (message, help) = (refused.to_string(), refused.remedy());
+                Err(SceneError::new(ProblemKind::Unsupported, message, help))
+            }
         }
     }
 }
@@ -250,23 +249,15 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
     });
     let reporter = Reporter::new(sources);
 
-    let parsed = (
-        tree::parse(&text.text, 0, &reporter),
-        tree::parse(library::TEXT, library_source, &reporter),
-    );
-    reporter.verdict()?;
-    let (Some(mut root), Some(library)) = parsed else {
-        return Err(unexplained());
+    let parsed = tree::parse(&text.text, 0, &reporter);
+    let library = tree::parse(library::TEXT, library_source, &reporter);
+    let (mut root, library) = reporter.given(parsed.zip(library))?;
+    // The two parsers are of one make and should agree on what TOML is.
+    let document: Option<DocumentMut> = match text.text.parse() {
+        Ok(document) => Some(document),
+        Err(error) => tree::syntax_at(error.span(), error.message(), &text.text, 0, &reporter),
     };
-    let document: DocumentMut = match text.text.parse() {
-        Ok(document) => document,
-        // The two parsers are of one make and should agree on what TOML is.
-        Err(error) => {
-            tree::syntax_at::<()>(error.span(), error.message(), &text.text, 0, &reporter);
-            reporter.verdict()?;
-            return Err(unexplained());
-        }
-    };
+    let document = reporter.given(document)?;
     let variants = Variants::take(&mut root, &reporter);
     let unchanged = root.clone();
     if let Some(name) = variant {
@@ -278,10 +269,7 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
     reporter.verdict()?;
 
     let read = read::document(&reporter, &root, &library, method, &options.methods);
-    reporter.verdict()?;
-    let Some(mut read) = read else {
-        return Err(unexplained());
-    };
+    let mut read = reporter.given(read)?;
     check_variants(
         &variants, &unchanged, &document, &library, options, &reporter,
     );
@@ -320,10 +308,7 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
         extensions,
         &mut fingerprint,
     );
-    reporter.verdict()?;
-    let Some(built) = built else {
-        return Err(unexplained());
-    };
+    let built = reporter.given(built)?;
 
     if let Err(refused) = supported(&read, &built.model, &options.methods) {
         let (message, help) = (refused.to_string(), Some(refused.remedy()));
@@ -384,9 +369,8 @@ pub fn variants(source: &SceneSource) -> Result<Vec<VariantInfo>, SceneError> {
     let mut sources = Sources::default();
     sources.add(Origin::Scene, &text.shown, &text.text);
     let reporter = Reporter::new(sources);
-    let root = tree::parse(&text.text, 0, &reporter);
-    reporter.verdict()?;
-    let variants = Variants::take(&mut root.ok_or_else(unexplained)?, &reporter);
+    let mut root = reporter.given(tree::parse(&text.text, 0, &reporter))?;
+    let variants = Variants::take(&mut root, &reporter);
     reporter.verdict()?;
     Ok(variants.infos().collect())
 }
@@ -433,12 +417,7 @@ fn refuse_overlap(reporter: &Reporter, read: &read::Document, model: &Model, sta
     let Some(first) = crossing.first() else {
         return;
     };
-    let place = read
-        .root
-        .bodies
-        .iter()
-        .find(|b| b.name.value == first.first.name);
-    let place = place.map_or_else(|| culprit(read), |b| b.name.place);
+    let place = place_of(read, &first.first.name);
     let more = match crossing.len() {
         1 => String::new(),
         n => format!(", and {} more pairs overlap", n - 1),
@@ -461,22 +440,23 @@ pub(crate) fn resolve_overlap(
     };
     let rules = rules(model, &read.contact, &read.friction);
     if let Err(error) = resolve::resolve(model, state, &rules, &config) {
-        let name = match &error {
+        let place = match &error {
             resolve::ResolveError::Held(o) | resolve::ResolveError::Stuck { first: o, .. } => {
-                Some(&o.first.name)
+                place_of(read, &o.first.name)
             }
-            _ => None,
+            _ => culprit(read),
         };
-        let place = read
-            .root
-            .bodies
-            .iter()
-            .find(|b| Some(&b.name.value) == name);
-        let place = place.map_or_else(|| culprit(read), |b| b.name.place);
         let help = "move them apart in the scene; `stiction doctor` lists all overlaps";
         let message = error.to_string();
         reporter.fail::<()>(ProblemKind::Overlap, place, message, help);
     }
+}
+
+/// Span of the name of a body that overlaps.
+fn place_of(read: &read::Document, name: &str) -> SourceSpan {
+    let mut bodies = read.root.bodies.iter();
+    let found = bodies.find(|b| b.name.value == name);
+    found.map_or_else(|| culprit(read), |b| b.name.place)
 }
 
 /// Span to underline if the method does not support the scene: its name if it was given, or else the
@@ -489,15 +469,6 @@ fn culprit(read: &read::Document) -> SourceSpan {
         .obstacles
         .first()
         .map_or(read.method.place, |o| o.name.place)
-}
-
-/// Readers that give nothing have said why; this is what remains if one has not.
-fn unexplained() -> SceneError {
-    SceneError::one(SceneProblem::new(
-        ProblemKind::Value,
-        "the scene cannot be read",
-        None,
-    ))
 }
 
 /// A scene's text and what it is called.
@@ -518,26 +489,22 @@ impl Text {
                 stem: name.clone(),
                 folder: None,
             }),
-            SceneSource::Builtin(name) => match builtin::get(name) {
-                Some(scene) => Ok(Self {
+            SceneSource::Builtin(name) => {
+                let scene = builtin::get(name).ok_or_else(|| {
+                    let names = builtin::list().iter().map(|s| s.name);
+                    let help = suggest::help(name, "built-in scenes", names);
+                    let message =
+                        format!("there is no built-in scene `{name}`, and no file of that name");
+                    SceneError::new(ProblemKind::UnknownName, message, help)
+                })?;
+                Ok(Self {
                     text: scene.text.to_owned(),
                     shown: format!("built-in scene {name}"),
                     // Of `validation/wedge`, the run is called `wedge`.
                     stem: name.rsplit('/').next().unwrap_or(name).to_owned(),
                     folder: None,
-                }),
-                None => {
-                    let names: Vec<&str> = builtin::list().iter().map(|s| s.name).collect();
-                    let help = suggest::help(name, "built-in scenes", names);
-                    let message =
-                        format!("there is no built-in scene `{name}`, and no file of that name");
-                    Err(SceneError::one(SceneProblem::new(
-                        ProblemKind::UnknownName,
-                        message,
-                        help,
-                    )))
-                }
-            },
+                })
+            }
             SceneSource::File(path) => Self::file(path),
         }
     }
@@ -546,7 +513,7 @@ impl Text {
         let refuse = |why: String| {
             let message = format!("the scene `{}` cannot be read: {why}", path.display());
             let help = "check the path; `stiction scenes` lists the built-in scenes";
-            SceneError::one(SceneProblem::new(ProblemKind::Read, message, help))
+            SceneError::new(ProblemKind::Read, message, help)
         };
         let told = |error: std::io::Error| refuse(error.to_string());
         // Opening a pipe would wait for its writer.

@@ -15,6 +15,13 @@ pub(crate) struct SourceSpan {
     pub end: u32,
 }
 
+/// A place in the file at which nothing stands.
+pub(crate) const NOWHERE: SourceSpan = SourceSpan {
+    source: 0,
+    start: 0,
+    end: 0,
+};
+
 /// A value and the place where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct At<T> {

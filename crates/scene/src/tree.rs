@@ -7,7 +7,7 @@ use toml::{
 
 use crate::{
     error::{ProblemKind, Reporter},
-    source::SourceSpan,
+    source::{NOWHERE, SourceSpan},
 };
 
 /// A value and its place.
@@ -80,6 +80,17 @@ impl Table {
     }
 }
 
+impl TableEntry {
+    /// An entry that stands nowhere in the file.
+    pub fn new(key: &str, value: Value) -> Self {
+        Self {
+            key: key.to_owned(),
+            key_place: NOWHERE,
+            node: Node::new(NOWHERE, value),
+        }
+    }
+}
+
 impl Node {
     pub fn new(place: SourceSpan, value: Value) -> Self {
         Self { place, value }
@@ -102,6 +113,13 @@ impl Node {
 
     pub fn table(&self) -> Option<&Table> {
         match &self.value {
+            Value::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    pub fn table_mut(&mut self) -> Option<&mut Table> {
+        match &mut self.value {
             Value::Table(table) => Some(table),
             _ => None,
         }
@@ -229,36 +247,21 @@ fn table(from: &DeTable<'_>, source: u32, reporter: &Reporter) -> Option<Table> 
 
 fn convert(from: &Spanned<DeValue<'_>>, source: u32, reporter: &Reporter) -> Option<Node> {
     let place = SourceSpan::new(source, from.span());
+    let too_large = |message: String| reporter.refuse(place, message, None);
     let value = match from.get_ref() {
         DeValue::String(s) => Value::String(s.to_string()),
         DeValue::Integer(i) => match i64::from_str_radix(i.as_str(), i.radix()) {
             Ok(i) => Value::Integer(i),
-            Err(_) => {
-                return reporter.fail(
-                    ProblemKind::Value,
-                    place,
-                    format!("the integer {i} is too large"),
-                    None,
-                );
-            }
+            Err(_) => return too_large(format!("the integer {i} is too large")),
         },
         DeValue::Float(x) => match x.as_str().parse::<f64>() {
             Ok(inf) if inf.is_infinite() && !x.as_str().contains("inf") => {
-                return reporter.fail(
-                    ProblemKind::Value,
-                    place,
-                    format!("the number {x} is too large"),
-                    None,
-                );
+                return too_large(format!("the number {x} is too large"));
             }
             Ok(x) => Value::Float(x),
             Err(_) => {
-                return reporter.fail(
-                    ProblemKind::Syntax,
-                    place,
-                    format!("`{x}` is not a number"),
-                    None,
-                );
+                let message = format!("`{x}` is not a number");
+                return reporter.fail(ProblemKind::Syntax, place, message, None);
             }
         },
         DeValue::Boolean(b) => Value::Bool(*b),

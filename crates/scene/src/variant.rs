@@ -39,10 +39,8 @@ impl Variants {
         };
         root.remove("variant");
         let Value::Table(all) = node.value else {
-            let message = format!(
-                "`variant` is {}, but must be a table of variants",
-                node.value.describe()
-            );
+            let found = node.value.describe();
+            let message = format!("`variant` is {found}, but must be a table of variants");
             let help = "write [variant.NAME] above the variant's keys";
             reporter.fail::<()>(ProblemKind::Type, node.place, message, help);
             return variants;
@@ -69,14 +67,9 @@ impl Variants {
     /// Their names with their descriptions.
     pub fn infos(&self) -> impl Iterator<Item = VariantInfo> {
         self.tables.iter().map(|entry| {
-            let description = match &entry.node.value {
-                Value::Table(table) => table.get("description").map(|n| &n.value),
-                _ => None,
-            };
-            let description = match description {
-                Some(Value::String(text)) => text.clone(),
-                _ => String::new(),
-            };
+            let table = entry.node.table();
+            let description = table.and_then(|t| t.text("description"));
+            let description = description.unwrap_or_default().to_owned();
             VariantInfo {
                 name: entry.key.clone(),
                 description,
@@ -94,11 +87,7 @@ impl Variants {
         reporter: &Reporter,
     ) -> Option<()> {
         let found = self.tables.iter().find(|e| e.key == name.value);
-        let Some(Node {
-            value: Value::Table(table),
-            ..
-        }) = found.map(|e| &e.node)
-        else {
+        let Some(table) = found.and_then(|e| e.node.table()) else {
             let help = suggest::help(name.value, "variants", self.names());
             let message = format!("the scene has no variant `{}`", name.value);
             return name.fail(reporter, ProblemKind::UnknownName, message, help);
@@ -165,13 +154,12 @@ fn remove(node: &Node, root: &mut Table, reporter: &Reporter) {
     };
     let mut found: Vec<Steps> = Vec::new();
     for node in paths {
-        let Value::String(text) = &node.value else {
+        let Some(text) = node.text() else {
             let _ = Type::Text.check(reporter, node, "an entry of `remove`");
             continue;
         };
-        let text = At::new(text.as_str(), node.place);
-        let steps = overrides::path(At::new(text.value, text.place), reporter)
-            .and_then(|path| overrides::locate(&path, text.value, root, reporter));
+        let steps = overrides::path(At::new(text, node.place), reporter)
+            .and_then(|path| overrides::locate(&path, text, root, reporter));
         found.extend(steps);
     }
     // From the end of every list, so that the indices of what remains stay true.

@@ -7,7 +7,7 @@ use miette::miette;
 use stiction_record::{CheckResult, RunFolder, Status, Summary};
 use stiction_scene::{SceneSource, builtin, variants};
 
-use super::{Failure, SceneArgs, job::Job, run::load, signals, with_threads};
+use super::{Failure, SceneArgs, job::Job, output::counted, run::load, signals, with_threads};
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {
@@ -130,8 +130,10 @@ fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
     } else {
         let checks: usize = summaries.iter().map(|s| s.checks.len()).sum();
         println!(
-            "{} scenes, {checks} checks, {failed} scenes failed",
-            summaries.len()
+            "{}, {}, {} failed",
+            counted(summaries.len(), "scene"),
+            counted(checks, "check"),
+            counted(failed, "scene")
         );
     }
     Ok(ExitCode::from(match interrupted {

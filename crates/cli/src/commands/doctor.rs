@@ -16,7 +16,7 @@ use stiction_scene::{
     mesh_files::{self, strands},
 };
 
-use super::{Failure, SceneArgs, run::load_with};
+use super::{Failure, SceneArgs, output::counted, run::load_with};
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -192,13 +192,16 @@ fn scene(args: &DoctorArgs, report: &mut Report) -> Result<(), Failure> {
         }
     }
     report.summary.push(format!(
-        "scene `{}`: {} bodies, {} dofs, {} pinned nodes, {} attachments, {} steps of {} s with `{}`",
+        "scene `{}`: {}, {} dofs, {}, {}, {} of {} s with `{}`",
         scene.plan.name,
-        model.bodies.len(),
+        match model.bodies.len() {
+            1 => "1 body".to_owned(),
+            n => format!("{n} bodies"),
+        },
         model.dofs(),
-        model.pins.len(),
-        model.attachments.len(),
-        scene.plan.time.steps(),
+        counted(model.pins.len(), "pinned node"),
+        counted(model.attachments.len(), "attachment"),
+        counted(scene.plan.time.steps() as usize, "step"),
         scene.plan.time.step,
         scene.plan.method.name()
     ));

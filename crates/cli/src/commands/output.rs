@@ -90,6 +90,14 @@ pub fn told(report: &Report) -> String {
     cut(&text).unwrap_or(text)
 }
 
+/// A number of things that have a plural in s.
+pub fn counted(n: usize, thing: &str) -> String {
+    match n {
+        1 => format!("1 {thing}"),
+        n => format!("{n} {thing}s"),
+    }
+}
+
 /// The text with its middle left out where it is too long.
 fn shorten(text: &str) -> String {
     let count = text.chars().count();

@@ -30,7 +30,8 @@ pub struct RunArgs {
     scene: Option<String>,
     #[command(flatten)]
     with: SceneArgs,
-    /// Folder to write to; `out/NAME` by default.
+    /// Folder to write to. By default `out/NAME`, or `out/NAME-2` and so on if that holds a run that is neither
+    /// resumed nor written over.
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Stop after this many frames, whatever the scene's duration.
@@ -169,7 +170,8 @@ fn claim(args: &RunArgs, scene: &Scene) -> Result<RunFolder, Failure> {
         _ => Failure::Input(miette!("{error}")),
     };
     let name = &scene.plan.name;
-    let dir = match (&args.out, args.resume) {
+    // Only a run from the start, which leaves others alone, needs a folder of its own.
+    let dir = match (&args.out, args.resume || args.overwrite) {
         (Some(dir), _) => dir.clone(),
         (None, true) => Path::new("out").join(name),
         (None, false) => {

@@ -8,9 +8,8 @@ use stiction_math::Vec3;
 
 use crate::{
     error::{ProblemKind, Reporter},
-    format::NOWHERE,
     read::{Document, motion::OverTime},
-    source::{At, SourceSpan},
+    source::{At, NOWHERE, SourceSpan},
 };
 
 /// Most times at which a formula is tried; longer runs are sampled evenly.

@@ -24,7 +24,6 @@ use crate::{
     error::{ProblemKind, Reporter},
     extension::Extension,
     files::Files,
-    format::NOWHERE,
     read::{
         Document,
         adapt::Adapt,
@@ -36,7 +35,7 @@ use crate::{
         shape::Mesh,
     },
     settings::OverlapPolicy,
-    source::{At, SourceSpan},
+    source::{At, NOWHERE, SourceSpan},
 };
 use geometry::Budget;
 use nodes::Nodes;

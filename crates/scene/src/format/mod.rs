@@ -10,7 +10,6 @@ pub mod json;
 mod types;
 mod values;
 
-use crate::source::SourceSpan;
 pub(crate) use {
     fields::{Fields, ROOT_NAME},
     types::{Range, Type, is_plain_name, plain_name, wrong_type},
@@ -164,10 +163,3 @@ macro_rules! words {
     };
 }
 pub(crate) use {key, keys, section, words};
-
-/// A place in the file at which nothing stands.
-pub(crate) const NOWHERE: SourceSpan = SourceSpan {
-    source: 0,
-    start: 0,
-    end: 0,
-};

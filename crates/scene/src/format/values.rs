@@ -2,9 +2,9 @@
 
 use stiction_math::Vec3;
 
-use super::{Fields, NOWHERE, Preset, Section};
+use super::{Fields, Preset, Section};
 use crate::{
-    source::At,
+    source::{At, NOWHERE},
     tree::{Node, Value},
 };
 

@@ -30,10 +30,10 @@ use stiction_sim::{MethodConfig, Registry, check::Check};
 
 use crate::{
     error::{ProblemKind, Reporter},
-    format::{Fields, Keys, NOWHERE, ROOT_NAME, section},
+    format::{Fields, Keys, ROOT_NAME, section},
     friction::FrictionTable,
     settings::{ContactSettings, OutputSettings, OverlapPolicy, TimeSettings},
-    source::At,
+    source::{At, NOWHERE},
     suggest,
     tree::{Node, Table},
     variant::VariantKeys,
