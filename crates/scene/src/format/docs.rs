@@ -22,10 +22,10 @@ fn sections() -> Vec<&'static Section> {
 /// Adds the tables that a value may be, and those in members of a union.
 fn collect(takes: &Type, found: &mut Vec<&'static Section>) {
     match takes {
-        Type::Table(s) | Type::Tables(s) | Type::TableOrTables(s) | Type::Named(s) => {
-            if found.iter().all(|f| f.name != s.name) {
-                found.push(s);
-            }
+        Type::Table(s) | Type::Tables(s) | Type::TableOrTables(s) | Type::Named(s)
+            if found.iter().all(|f| f.name != s.name) =>
+        {
+            found.push(s);
         }
         Type::Union(union) | Type::Unions(union) => {
             for key in (union.members)().iter().flat_map(|m| m.2.keys) {
