@@ -88,7 +88,7 @@ fn check(f: &Fields<'_>, k: CheckKeys) -> Option<CheckPlan> {
     Some(CheckPlan { name, check })
 }
 
-/// What a check looks at: a probe, a field of the certificate, a formula of them, or a number.
+/// Subject of a check: a probe, a field of the certificate, a formula of them, or a number.
 impl Read for Subject {
     fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
         let what = f.label(key);

@@ -74,7 +74,7 @@ section! { /// The document itself.
     variant: () = Named(VariantKeys::SECTION), Absent, "[`[variant.NAME]`](#variantname)";
 } }
 
-/// What tables need of others.
+/// Names, materials and times that tables refer to.
 pub(crate) struct Context<'a> {
     pub reporter: &'a Reporter,
     pub names: Names,

@@ -28,7 +28,7 @@ pub(crate) struct ObstaclePlan {
 }
 
 pub(crate) enum ObstacleGeometry {
-    /// Where there is a formula.
+    /// An analytic shape.
     Exact(Solid),
     Mesh(ShapePlan),
     File(At<String>),

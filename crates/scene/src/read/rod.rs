@@ -14,7 +14,7 @@ generators! { Strands: Path, Groom; }
 
 const RODS: &[Purpose] = &[Purpose::Rods];
 
-/// What hair grows on.
+/// Surface that hair grows on.
 #[derive(Clone, Copy)]
 pub(crate) enum Ground {
     Sphere,

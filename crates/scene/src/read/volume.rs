@@ -19,7 +19,7 @@ pub(crate) struct VolumePlan {
 
 words! { Region: "enclosed" => Enclosed, "cavity" => Cavity, "solid" => Solid }
 
-/// How the medium answers.
+/// Law of the medium, without its constants.
 #[derive(Clone, Copy)]
 pub(crate) enum Medium {
     Quadratic,
