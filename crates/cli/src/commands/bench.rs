@@ -67,7 +67,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     after: u64,
     /// `hairy-ball`: start from the checkpoint of a run of as many strands in this folder, made by
-    /// `stiction run hairy-ball --set body.hair.shape.count=N --frames F`.
+    /// `stiction run hairy-ball --variant paper --set body.hair.shape.count=N --frames F`.
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
     /// Detection: write the scene as text for other programs and measure nothing.
@@ -248,14 +248,19 @@ fn or_dash(number: Option<f64>, digits: usize) -> String {
 
 /// A simulation of a built-in scene with other values of some keys.
 fn simulation(scene: &str, overrides: &[String]) -> Result<Simulation, Failure> {
-    Ok(plan(scene, overrides)?
+    Ok(plan(scene, None, overrides)?
         .simulation()
         .map_err(Failure::input)?
         .0)
 }
 
-fn plan(scene: &str, overrides: &[String]) -> Result<stiction_scene::Scene, Failure> {
+fn plan(
+    scene: &str,
+    variant: Option<&str>,
+    overrides: &[String],
+) -> Result<stiction_scene::Scene, Failure> {
     let options = LoadOptions {
+        variant: variant.map(str::to_owned),
         overrides: overrides.to_vec(),
         ..LoadOptions::default()
     };

@@ -157,6 +157,7 @@ pub fn line(check: &CheckResult) -> String {
     let when = match (check.from, check.to) {
         (Some(a), Some(b)) if a == b => format!("at {a} s"),
         (Some(a), Some(b)) => format!("from {a} to {b} s"),
+        (Some(a), None) => format!("from {a} s on"),
         _ => "at the end".to_owned(),
     };
     let verdict = if check.passed { "  ok  " } else { "  FAIL" };

@@ -72,7 +72,8 @@ pub fn run(
     for &count in strands {
         reset_peak_memory();
         let overrides = [format!("body.hair.shape.count={count}")];
-        let scene = super::plan("hairy-ball", &overrides)?;
+        // With the paper's iterations: the scene itself goes on to a bound.
+        let scene = super::plan("hairy-ball", Some("paper"), &overrides)?;
         let hash = scene.plan.hash;
         let mut sim = scene.simulation().map_err(Failure::input)?.0;
         if let Some(dir) = from {
