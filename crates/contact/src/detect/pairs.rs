@@ -45,6 +45,9 @@ const LAST: f64 = 0.1;
 /// leave of a held contact.
 const STILL: f64 = 1e-10;
 
+/// Normals with a larger cosine (15°) are those of one contact that turns, as in a revision.
+const NOT_TURNED: f64 = 0.966;
+
 /// Weights below this are rounding: the closest point is on the boundary of its feature. Features of
 /// meshes that are aligned meet there, and rounding would say of which of them the contact is.
 const ON_BOUNDARY: f64 = 1e-9;
@@ -517,6 +520,7 @@ impl World {
         // Too close from the start is what proximity has listed, unless others were nearer. What still
         // meets from there, such as a vertex that slides from one face to the next, is a new contact.
         let close = impact.time == 0.0;
+        let start = close.then_some(impact);
         let mut from = thickness;
         let mut settled = f64::INFINITY;
         if close {
@@ -550,6 +554,10 @@ impl World {
         };
         let level = if deep { Level::Deep } else { Level::Full };
         let listed = self.reduce(motion, kind, v, &impact, full, level);
+        let listed = match (listed, start) {
+            (Some(one), Some(start)) => Some(self.begun(motion, kind, v, &start, one, seen)),
+            (listed, _) => listed,
+        };
         // What was left to a nearer pair must not pass all the same.
         if listed.is_none()
             && deep
@@ -559,6 +567,36 @@ impl World {
         }
         found.extend(listed);
         0.0
+    }
+
+    /// The first contact of a pair that is close from the start, where `one` was found later in the motion: the closest
+    /// points and the normal of the start. A normal from elsewhere, turned by θ, would require a distance that is larger
+    /// by θ²/2 of the thickness; what rests would be pushed off by that much, and fall back in the step after. Not where
+    /// other features are closest or the normal turns far: a vertex that slides onto an edge must not be stopped by it.
+    fn begun(
+        &self,
+        motion: &Motion,
+        kind: ProximityKind,
+        v: &[u32; 4],
+        start: &Impact,
+        one: Found,
+        seen: &[ContactKey],
+    ) -> Found {
+        let key = one.key(self);
+        if seen.binary_search(&key).is_ok() {
+            return one;
+        }
+        let first = self.reduce(motion, kind, v, start, one.thickness, Level::Last);
+        let stays = |f: &Found| f.key(self) == key && f.normal.dot(&one.normal) > NOT_TURNED;
+        match first.filter(stays) {
+            Some(first) => Found {
+                normal: first.normal,
+                weights: first.weights,
+                distance: first.distance,
+                ..one
+            },
+            None => one,
+        }
     }
 
     /// Whether two edges are rods: no face next to them takes a contact from them, so they are listed and need no watch.

@@ -206,24 +206,64 @@ impl MovingSolid {
 
 /// A number that the signed distance of a convex solid stays above on a triangle [m].
 ///
-/// The distance f is convex: with its gradient n at any point p, f(x) ≥ f(p) + n·(x − p) for all x,
-/// and over a triangle the right side is least at a corner. At the closest point this is the
-/// distance itself; steps between the closest points of triangle and solid go there.
+/// The distance f is convex: with its gradient n at any point p, f(x) ≥ f(p) + n·(x − p) for all x, and so is every mean of
+/// such bounds; over a triangle one is least at a corner. The descent looks at the closest points of triangle
+/// and solid in turn, each time at the least distance on the line there: over a face that is far wider than its distance to
+/// a solid, projections alone barely move. Of all bounds the mean that is highest at its lowest corner is kept.
 fn face_clearance(shape: &Shape, corners: &[Vec3; 3]) -> f64 {
     const STEPS: u32 = 40;
-    let mut p = (corners[0] + corners[1] + corners[2]) / 3.0;
-    let mut best = f64::NEG_INFINITY;
-    for _ in 0..STEPS {
+    let at = |w: &[f64; 3]| corners[0] * w[0] + corners[1] * w[1] + corners[2] * w[2];
+    let mut weights = [1.0 / 3.0; 3];
+    let mut bound = [f64::NEG_INFINITY; 3];
+    let mut least = f64::INFINITY;
+    for step in 0..STEPS {
+        let p = at(&weights);
         let near = shape.nearest(&p);
-        let slopes = corners.map(|c| near.normal.dot(&(c - p)));
-        let slope = slopes[0].min(slopes[1]).min(slopes[2]);
-        best = best.max(near.distance + slope);
+        least = least.min(near.distance);
+        let next = corners.map(|c| near.distance + near.normal.dot(&(c - p)));
+        bound = if step == 0 {
+            next
+        } else {
+            highest_mean(&bound, &next)
+        };
         // Inside there is nothing to prove; close to the least value there is nothing to gain.
-        if near.distance <= 0.0 || slope > -1e-3 * near.distance {
+        if least <= 0.0 || lowest(&bound) > (1.0 - 1e-3) * least {
             break;
         }
-        let w = closest_point_on_triangle(&near.point, corners);
-        p = corners[0] * w[0] + corners[1] * w[1] + corners[2] * w[2];
+        let toward = closest_point_on_triangle(&near.point, corners);
+        // The line there, as far as the triangle goes.
+        let far = (0..3)
+            .filter(|&k| toward[k] < weights[k])
+            .map(|k| weights[k] / (weights[k] - toward[k]))
+            .fold(f64::INFINITY, f64::min);
+        if !far.is_finite() {
+            break;
+        }
+        let along = |t: f64| {
+            let w = [0, 1, 2].map(|k| (weights[k] + t * (toward[k] - weights[k])).max(0.0));
+            let sum = w[0] + w[1] + w[2];
+            w.map(|w| w / sum)
+        };
+        let line = [p, at(&along(far))];
+        weights = along(far * shape.edge_minimum(&line).at);
     }
-    best
+    lowest(&bound)
+}
+
+fn lowest(bound: &[f64; 3]) -> f64 {
+    bound[0].min(bound[1]).min(bound[2])
+}
+
+/// Of the means of two bounds, given at the corners of a triangle, the one that is highest at its lowest corner: its weight
+/// is where two corners change places, or at an end.
+fn highest_mean(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
+    let mean = |t: f64| [0, 1, 2].map(|k| a[k] + t * (b[k] - a[k]));
+    let change = |(i, j): (usize, usize)| (a[j] - a[i]) / ((b[i] - a[i]) - (b[j] - a[j]));
+    let inner = [(0, 1), (1, 2), (2, 0)].map(change);
+    let inner = inner.into_iter().filter(|t| (0.0..=1.0).contains(t));
+    let means = inner.chain([1.0]).map(mean);
+    means.fold(*a, |best, next| match lowest(&next) > lowest(&best) {
+        true => next,
+        false => best,
+    })
 }

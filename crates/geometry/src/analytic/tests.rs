@@ -340,3 +340,38 @@ fn a_turn_about_its_own_axis_does_not_change_when_a_shape_is_met() {
         assert_eq!(other.is_some(), matches!(shape, Shape::Sphere { .. }));
     }
 }
+
+/// A face four hundred times as wide as its distance from a round side is not taken for one that touches.
+#[test]
+fn wide_faces_keep_their_distance_from_lying_cylinders_and_cones() {
+    let pose = Pose {
+        rotation: Quat::identity(),
+        translation: Vec3::zeros(),
+    };
+    let still = |shape: Shape| MovingSolid::new(shape, pose, pose);
+    let (radius, gap) = (0.05, 1e-3);
+    let cylinder = Shape::Cylinder { radius, half: 0.1 };
+    // The face lies along the side at z and at an angle about the axis.
+    for angle in [0.0, 0.4, 2.0] {
+        let turn = Quat::from_axis_angle(&Vec3::z_axis(), angle);
+        let on = |s: f64, z: f64| [turn * Vec3::new(radius + gap, s, z); 2];
+        for corners in [
+            [(-0.4, -0.05), (0.4, -0.05), (0.4, 0.05)],
+            [(-0.4, 0.02), (0.1, 0.2), (0.4, -0.3)],
+        ] {
+            let face = corners.map(|(s, z)| on(s, z));
+            let impact = still(cylinder).face_impact(&face, 0.9 * gap);
+            assert!(impact.is_none(), "{angle} {corners:?}: {impact:?}");
+            assert_eq!(still(cylinder).face_impact(&face, 1.1 * gap), Some(0.0));
+        }
+    }
+    let (radius, height) = (0.05, 0.08);
+    let slant = Vec3::new(height, 0.0, radius).normalize();
+    let along = Vec3::new(-radius, 0.0, height).normalize();
+    let middle = Vec3::new(0.5 * radius, 0.0, 0.5 * height) + slant * gap;
+    let on = |s: f64, t: f64| [middle + Vec3::y() * s + along * t; 2];
+    let face = [on(-0.4, -0.03), on(0.3, -0.02), on(0.4, 0.03)];
+    let cone = Shape::Cone { radius, height };
+    assert_eq!(still(cone).face_impact(&face, 0.9 * gap), None);
+    assert_eq!(still(cone).face_impact(&face, 1.1 * gap), Some(0.0));
+}
