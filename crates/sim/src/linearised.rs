@@ -178,15 +178,14 @@ impl Linearised {
         Ok(work.insert(made))
     }
 
-    /// One solve of the linear problem in `work`, from the trial solution to it and to `v`, to `target`
-    /// if that is given, else as configured. The problem may follow bodies that turn if `follows`.
+    /// One solve of the linear problem in `work`, from the trial solution to it and to `v`, until its
+    /// certificate is below `bound` [m/s] if that is given, else as configured.
     fn solve_linear(
         &mut self,
         step: &mut StepContext<'_>,
         start: TaskStart,
         polish: bool,
-        target: Option<Target>,
-        follows: bool,
+        bound: Option<f64>,
         v: &mut [Vec3],
         report: &mut SolveReport,
     ) -> Result<(), SolveError> {
@@ -210,22 +209,20 @@ impl Linearised {
         step.dynamics.release();
         solution.r.resize(problem.contacts.len(), Vec3::zeros());
         let (from, h) = ((step.model, step.state), problem.h);
-        let (mut elastic, mut turning) = (None, None);
-        match &mut work.elements {
-            Some(elements) => elastic = Some(elements.local_step(from, step.dynamics, v, h)),
-            None => turning = Some((step.model, &*step.dynamics)),
-        }
+        let mut elastic = match &mut work.elements {
+            Some(elements) => Some(elements.local_step(from, step.dynamics, v, h)),
+            None => None,
+        };
         let mut source = Timed {
             detector: &mut work.detector,
             stages: step.stages,
-            turning: turning.filter(|_| follows),
         };
         let mut task = Task {
             problem,
             source: &mut source,
             start,
             polish,
-            target,
+            target: bound.map(Target::to),
             local: elastic.as_mut().map(|e| e as _),
             cancel: step.cancel,
             observer: &mut |_| {},
@@ -625,8 +622,6 @@ impl Persistent for Linearised {
 struct Timed<'a> {
     detector: &'a mut Detector,
     stages: &'a mut Stages,
-    /// Where the problem follows bodies that turn.
-    turning: Option<(&'a Model, &'a Dynamics)>,
 }
 
 impl ContactSource for Timed<'_> {
@@ -634,15 +629,6 @@ impl ContactSource for Timed<'_> {
         let detector = &mut *self.detector;
         self.stages
             .time(Stage::Detect, |_| detector.more_contacts(v, contacts))
-    }
-
-    fn follow(&mut self, v: &[Vec3], problem: &mut FrictionProblem) -> bool {
-        let Some((model, dynamics)) = self.turning else {
-            return false;
-        };
-        self.detector.follow_turns(v, &mut problem.contacts);
-        turning::follow_momentum(problem, model, dynamics, v);
-        true
     }
 }
 

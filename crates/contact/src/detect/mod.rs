@@ -55,7 +55,7 @@ mod world;
 
 use stiction_math::Vec3;
 
-use crate::{ContactKey, ContactSet, FrictionProblem};
+use crate::{ContactKey, ContactSet};
 
 pub use collider::{
     Collider, ColliderBody, ColliderForm, ColliderMesh, Exempt, Laws, PairLaw, Points,
@@ -84,12 +84,6 @@ pub trait ContactSource {
     fn revise(&mut self, v: &[Vec3], contacts: &mut ContactSet) -> Revision {
         let before = contacts.len();
         Revision::added(before, self.more_contacts(v, contacts))
-    }
-
-    /// Sets f [N·s] and k [m/s] of `problem` to those of a linearisation at the velocities `v` [m/s, rad/s],
-    /// where they depend on them: rigid bodies that turn. Returns whether they do. A and B stay.
-    fn follow(&mut self, _v: &[Vec3], _problem: &mut FrictionProblem) -> bool {
-        false
     }
 }
 

@@ -209,3 +209,103 @@ impl<'a> Supports<'a> {
         (left > 0.0).then(|| left / (2.0 + 2.0 * most * angle.sqrt()))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::pairs::REACH;
+    use super::super::{
+        Collider, ColliderBody, ColliderForm, DetectConfig, DetectStep, Detector, Laws, PairLaw,
+        Placement, Points,
+    };
+    use super::*;
+    use crate::ContactSet;
+    use stiction_geometry::analytic::Shape;
+
+    const THICKNESS: f64 = 0.01;
+
+    /// After the first pass over a square of two triangles at rest, `height` [m] above the middle of the top of a
+    /// cube of 2 m: the first displacement [m], in steps of `step`, with which each vertex, edge and face is checked
+    /// again.
+    fn first_checks(height: f64, step: f64) -> Vec<f64> {
+        let x = [[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]];
+        let x = x.map(|[x, y]| Vec3::new(x, y, 1.0 + height)).to_vec();
+        let collider = |id, form| Collider {
+            id,
+            material: 0,
+            thickness: THICKNESS,
+            form,
+        };
+        let sheet = ColliderBody {
+            triangles: vec![[0, 1, 2], [0, 2, 3]],
+            rods: Vec::new(),
+            points: Points::nodes(0..4),
+            rest: x.clone(),
+            closed: false,
+            self_contact: false,
+            exempt: None,
+        };
+        let cube = Shape::Box {
+            half: Vec3::repeat(1.0),
+        };
+        let colliders = vec![
+            collider(0, ColliderForm::Body(sheet)),
+            collider(1, ColliderForm::Shape(cube)),
+        ];
+        let laws = Laws::uniform(PairLaw::default());
+        let mut detector = Detector::new(colliders, laws, DetectConfig::default()).unwrap();
+        let still = [Vec3::zeros(); 4];
+        let detection = DetectStep {
+            h: 0.01,
+            x: &x,
+            rotations: &[],
+            v: &still,
+            start: &still,
+            fixed: &[false; 4],
+            obstacles: &[Placement::Poses([Pose::default(); 2])],
+            previous: &ContactSet::default(),
+            held: &[],
+        };
+        detector
+            .detect(&detection, &mut ContactSet::default())
+            .unwrap();
+        let start = &detector.starts[0];
+        let lists = [(&start.vertices, 4), (&start.edges, 5), (&start.faces, 2)];
+        let elements = lists
+            .into_iter()
+            .flat_map(|(list, n)| (0..n).map(move |i| (list, i)));
+        let first = |(list, i): (&Leaves, usize)| {
+            let mut moved = 0.0;
+            while list.spare(i, moved as f32) {
+                moved += step;
+            }
+            moved
+        };
+        elements.map(first).collect()
+    }
+
+    #[test]
+    fn what_is_out_of_reach_is_not_checked_again_before_it_has_come_within() {
+        // Vertices count from the thickness, edges and faces from the reach.
+        let step = 1e-3 * THICKNESS;
+        let height = 2.0 * THICKNESS;
+        for (i, moved) in first_checks(height, step).into_iter().enumerate() {
+            let limit = if i < 4 { THICKNESS } else { REACH * THICKNESS };
+            assert!(
+                (moved - (height - limit)).abs() <= 1.01 * step,
+                "{i}: {moved}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_lies_flat_is_not_checked_again_before_it_can_sag() {
+        // A sag of DEEPER of the thickness takes half of that at each end, by `stays_level`.
+        let step = 1e-3 * THICKNESS;
+        let checks = first_checks(1.2 * THICKNESS, step);
+        for (i, moved) in checks.into_iter().enumerate().skip(4) {
+            let margin = 0.5 * DEEPER * THICKNESS;
+            assert!((moved - margin).abs() <= 1.01 * step, "{i}: {moved}");
+        }
+    }
+}

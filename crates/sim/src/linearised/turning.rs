@@ -2,9 +2,7 @@
 //!
 //! Arcs of contact points and the momentum of rigid bodies are not linear in the spin. Both enter a
 //! linear problem through k and f at the spin of the last linearisation; A and B stay those of the start of
-//! the step. Among rigid bodies alone the solver itself follows them, iterate by iterate
-//! ([`ContactSource::follow`](stiction_contact::detect::ContactSource::follow)), and one solve is enough more often
-//! than not. Elsewhere, and where that fails, a solution is put in once more: its impulses give the rigid bodies their exact
+//! the step. A solution is therefore put in once more: its impulses give the rigid bodies their exact
 //! momentum (see `dynamics::momentum`), k and f are evaluated there, and the certificate of the new problem
 //! says whether another solve is needed. Each one shortens the error by the angle of a step, so that a
 //! body at rest needs none. Where impulses answer small changes of the problem by large ones (wedges, impacts
@@ -14,24 +12,20 @@
 //!
 //! At the end the momentum of every such body is L + Σ ρ × r to rounding, whatever the tolerance.
 
-use stiction_bodies::Model;
 use stiction_contact::{
     CertifyConfig, FrictionProblem, certify,
-    solver::{Solution, Target, TaskStart},
+    solver::{Solution, TaskStart},
 };
 use stiction_math::{LinearOperator, MatrixPart, Vec3};
 
 use super::Linearised;
 use crate::{
-    dynamics::Dynamics,
     error::SolveError,
     method::{SolveReport, StepContext},
 };
 
 /// Most further solves for bodies that turn. An angle of 0.3 rad in a step takes about so many.
 const TURNS: usize = 20;
-/// Iterations of a solve that follows turning bodies.
-const FOLLOWED: usize = 150;
 /// Bound on the error of the first solution [m/s].
 const ROUGH: f64 = 1e-3;
 /// Bound on the error of the next solution, as a fraction of that of the last one.
@@ -48,7 +42,7 @@ impl Linearised {
     pub(super) fn solve_turning(
         &mut self,
         step: &mut StepContext<'_>,
-        mut start: TaskStart,
+        start: TaskStart,
         polish: bool,
         v: &mut [Vec3],
         report: &mut SolveReport,
@@ -58,22 +52,8 @@ impl Linearised {
         // Of a problem that is going to change a rough solution will do. Elastic bodies turn little: their
         // first solution is the last one more often than not.
         let rough = self.is_rigid();
-        if let Some(error) = bound.filter(|_| rough) {
-            let target = Target {
-                error,
-                max_iterations: FOLLOWED,
-            };
-            self.solve_linear(step, start, polish, Some(target), true, v, report)?;
-            if report.contacts == 0 || report.converged && self.balance(step, v)? <= error {
-                return Ok(());
-            }
-            start = TaskStart::Given;
-        }
-        let target = |error: f64| {
-            let bound = bound.filter(|_| rough);
-            bound.map(|bound| Target::to(bound.max(error)))
-        };
-        self.solve_linear(step, start, polish, target(ROUGH), false, v, report)?;
+        let target = |error: f64| bound.map(|bound| bound.max(error)).filter(|_| rough);
+        self.solve_linear(step, start, polish, target(ROUGH), v, report)?;
         let Some(bound) = bound.filter(|_| report.contacts > 0) else {
             return Ok(());
         };
@@ -98,7 +78,7 @@ impl Linearised {
             let before = self.trial.solution.clone();
             let velocities = v.to_vec();
             let next = target(NEXT * error);
-            self.solve_linear(step, TaskStart::Given, polish, next, false, v, report)?;
+            self.solve_linear(step, TaskStart::Given, polish, next, v, report)?;
             if !report.converged {
                 // The certificate judges the answer to the whole problem.
                 self.set_loads(whole, 0.0);
@@ -173,29 +153,21 @@ impl Linearised {
         problem.contacts.add_transpose(&solution.r, &mut impulses);
         dynamics.balance_lone(step.model, &impulses, v);
         work.detector.follow_turns(v, &mut problem.contacts);
-        for i in dynamics.lone_blocks().filter(|&i| !problem.fixed[i]) {
+        let free: Vec<usize> = dynamics
+            .lone_blocks()
+            .filter(|&i| !problem.fixed[i])
+            .collect();
+        for &i in &free {
             solution.v[i] = v[i];
         }
-        follow_momentum(problem, step.model, dynamics, &solution.v);
-        let judged = certify(problem, &solution.v, &solution.r, &CertifyConfig::default())?;
-        Ok(judged.solution_error())
-    }
-}
-
-/// Sets f of the rigid bodies that only contacts join to others to that of a linearisation of their momentum at
-/// the velocities `v`, f = A v − g: A of these bodies is that of the start of the step and joins them to no others.
-pub(super) fn follow_momentum(
-    problem: &mut FrictionProblem,
-    model: &Model,
-    dynamics: &Dynamics,
-    v: &[Vec3],
-) {
-    let (mut product, mut missing) = (vec![Vec3::zeros(); v.len()], vec![Vec3::zeros(); v.len()]);
-    dynamics.momentum_of_lone(model, v, &mut missing);
-    problem.a.apply(v, &mut product);
-    for i in dynamics.lone_blocks() {
-        if !problem.fixed[i] {
+        // f = A v − g; A of these bodies is that of the start of the step and joins them to no others.
+        let (mut product, mut missing) = (impulses, vec![Vec3::zeros(); v.len()]);
+        dynamics.momentum_of_lone(step.model, v, &mut missing);
+        problem.a.apply(&solution.v, &mut product);
+        for i in free {
             problem.f[i] = product[i] - missing[i];
         }
+        let judged = certify(problem, &solution.v, &solution.r, &CertifyConfig::default())?;
+        Ok(judged.solution_error())
     }
 }

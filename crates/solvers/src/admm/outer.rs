@@ -141,7 +141,6 @@ impl Admm {
             config.max_iterations = target.iterations(config.max_iterations);
             if let Some(polish) = &mut config.polish {
                 polish.residual = Some(target.error);
-                polish.max_iterations = target.iterations(polish.max_iterations);
             }
         }
         if !task.polish
@@ -437,7 +436,7 @@ impl Admm {
         }
         let bound = run.bound / task.problem.h;
         let (attempts, report) = (&mut run.attempts, &mut run.report);
-        if self.attempt(task, &polish, bound, attempts, report)? {
+        if self.attempt(task.problem, &polish, bound, attempts, report)? {
             let more = self.detect_more(task, run.config.velocity)?;
             run.report.new_contacts += more;
             run.ended = more == 0 && self.balance(task.problem, run)?;

@@ -8,7 +8,7 @@
 
 use stiction_contact::{
     FrictionProblem,
-    solver::{ContactSolver, Solution, SolverReport, Target, Task, TaskStart},
+    solver::{ContactSolver, Solution, SolverReport, Target, TaskStart, solve_until},
 };
 use stiction_math::{Vec3, reduce};
 
@@ -97,17 +97,16 @@ impl Admm {
     }
 
     /// The polishing solver from p and the impulses. Returns whether the answer, which is then p and
-    /// v, has a certificate below `bound` [m/s]. It may follow bodies that turn by the task's source.
+    /// v, has a certificate below `bound` [m/s].
     pub(super) fn attempt(
         &mut self,
-        task: &mut Task<'_>,
+        problem: &mut FrictionProblem,
         polish: &Polish,
         bound: f64,
         attempts: &mut Attempts,
         report: &mut SolverReport,
     ) -> Result<bool, Error> {
         let polisher = self.polisher.as_mut().ok_or(Error::NoPolisher)?;
-        let problem = &mut *task.problem;
         let mut r = vec![Vec3::zeros(); problem.contacts.len()];
         self.projection.impulses(&problem.contacts, &mut r);
         let mut answer = Solution::new(self.p.clone(), r);
@@ -117,24 +116,15 @@ impl Admm {
             error: (0.5 * bound).max(f64::MIN_POSITIVE),
             max_iterations: polish.max_iterations,
         };
-        let mut own = Task {
-            problem,
-            source: &mut *task.source,
-            start: TaskStart::Given,
-            polish: true,
-            target: Some(target),
-            local: None,
-            cancel: &self.cancel,
-            observer: &mut |_| {},
-        };
-        let solved = polisher
-            .solve(&mut own, &mut answer)
+        let (start, target) = (TaskStart::Given, Some(target));
+        let cancel = &self.cancel;
+        let solved = solve_until(&mut **polisher, problem, &mut answer, start, target, cancel)
             .map_err(|error| Error::Polish(Box::new(error)))?;
         report.factorisations += solved.iterations;
         let converged = solved.error <= bound;
         if converged {
             report.error = solved.error;
-            self.take(task.problem, &answer.v, &answer.r);
+            self.take(problem, &answer.v, &answer.r);
             attempts.wait = polish.after;
         } else {
             let best = attempts.best.as_ref();

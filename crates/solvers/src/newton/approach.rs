@@ -1,6 +1,6 @@
 //! The loop of the interior-point method, see `interior`.
 
-use stiction_math::{Cancel, Vec3, reduce};
+use stiction_math::{Cancel, LinearOperator, Vec3, reduce};
 
 use super::{
     Error,
@@ -63,7 +63,7 @@ impl Search<'_> {
                 self.evaluate_u();
                 return Ok(());
             }
-            let (residual, dynamics) = self.judge(true)?;
+            let (residual, dynamics) = self.judge()?;
             if residual.max(dynamics) <= near || *iterations == self.limit {
                 break;
             }
@@ -90,9 +90,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// u = B v + k, with the k of v.
+    /// u = B v + k.
     fn evaluate_u(&mut self) {
-        self.follow();
         let set = &self.problem.contacts;
         for (c, u) in self.u.iter_mut().enumerate() {
             *u = set.velocity(c, &self.v) + self.k[c];
@@ -125,13 +124,20 @@ impl Search<'_> {
 
     /// Impulses, momentum residual and matrices of a point inside the cones.
     fn inside(&self, pairs: &[ConePair], linear: &[LinearLaw]) -> Answers {
+        let mut residual = vec![Vec3::zeros(); self.v.len()];
+        self.problem.a.apply(&self.v, &mut residual);
+        reduce::axpy(-1.0, &self.f, &mut residual);
         let impulse: Vec<Vec3> = pairs.iter().map(ConePair::impulse).collect();
+        for (c, r) in impulse.iter().enumerate() {
+            let set = &self.problem.contacts;
+            set.add_transpose_of(c, &-r, &mut residual);
+        }
         Answers {
             mode: vec![Mode::Slides; pairs.len()],
             u: self.u.clone(),
-            momentum_residual: self.momentum_residual(&impulse),
             impulse,
             stiffness: linear.iter().map(|l| l.stiffness).collect(),
+            momentum_residual: residual,
         }
     }
 

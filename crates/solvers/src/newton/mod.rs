@@ -45,12 +45,6 @@
 //!   makes that an error of impulses above 10⁻⁹ m/s.
 //! - The answer with the best certificate is kept, and `converged` is said of a certificate alone.
 //!
-//! # Bodies that turn
-//! f and k of rigid bodies depend on their spins. Where the source follows them, both are evaluated anew after
-//! every round and every interior-point step, and an answer counts with the f and k of its own velocities. Newton's
-//! matrix leaves out their derivatives, of the size of the angle of a step: that costs a few more rounds of the
-//! whole loop, not repeated solves of it.
-//!
 //! Every round is as well defined for contradictory contacts as for others; their impulses then
 //! grow from round to round, and the limit of iterations ends it.
 //!
@@ -108,7 +102,7 @@ impl ContactSolver for NewtonSolver {
         "newton"
     }
 
-    /// Contacts are those of the task's problem at its start: the source is used to follow bodies that turn.
+    /// Contacts are those of the task's problem at its start: the source is not used.
     fn solve(
         &mut self,
         task: &mut Task<'_>,
@@ -132,6 +126,6 @@ impl ContactSolver for NewtonSolver {
         }
         task.problem.check()?;
         solution.check()?;
-        search::search(task.problem, task.source, solution, &config, task.cancel)
+        search::search(task.problem, solution, &config, task.cancel)
     }
 }

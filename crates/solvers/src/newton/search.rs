@@ -1,9 +1,7 @@
 //! Rounds of Newton's method.
 
 use stiction_contact::{
-    CertifyConfig, FrictionProblem, certify, coulomb_residual,
-    detect::ContactSource,
-    project_cone,
+    CertifyConfig, FrictionProblem, certify, coulomb_residual, project_cone,
     solver::{Solution, SolverReport},
 };
 use stiction_math::{Cancel, LinearOperator, Mat3, MatrixPart, Vec3, reduce};
@@ -47,21 +45,18 @@ const PATIENCE: usize = 60;
 
 /// See the module. The state and the settings have been checked.
 pub fn search(
-    problem: &mut FrictionProblem,
-    source: &mut dyn ContactSource,
+    problem: &FrictionProblem,
     state: &mut Solution,
     config: &Config,
     cancel: &Cancel,
 ) -> Result<SolverReport, Error> {
-    let is_rigid = is_rigid(problem);
-    let mut search = Search::new(problem, source, state, config)?;
+    let mut search = Search::new(problem, state, config)?;
     let mut report = SolverReport::default();
     // The start as it was given is an answer, too.
-    search.follow();
     search.best.0 = search.certified(&search.best.1, &search.best.2)?;
     let near = search.best.0 <= NEAR * config.tolerance;
     // Impulses of elastic bodies come from a splitting that has settled which contacts hold.
-    let settled = !is_rigid && search.r.iter().any(|r| *r != Vec3::zeros());
+    let settled = !is_rigid(problem) && search.r.iter().any(|r| *r != Vec3::zeros());
     let mut patience = match (settled, near) {
         (true, _) => PATIENCE,
         (false, true) => WARM,
@@ -85,28 +80,12 @@ pub fn search(
         }
         patience = if turn == 0 { PATIENCE } else { 4 * patience };
     }
-    search.v.clone_from(&search.best.1);
-    search.follow();
     let certificate = search.certified(&search.best.1, &search.best.2)?;
     (_, state.v, state.r) = search.best;
     report.error = certificate;
     report.asked = config.tolerance;
     report.converged = certificate <= config.tolerance;
     Ok(report)
-}
-
-/// f [N·s] without the pull of cohesion, and k [m/s] without what compliance makes of it.
-fn without_cohesion(problem: &FrictionProblem) -> (Vec<Vec3>, Vec<Vec3>) {
-    let set = &problem.contacts;
-    let (mut f, mut k) = (problem.f.clone(), set.k.clone());
-    for (c, k) in k.iter_mut().enumerate() {
-        let pull = set.normal[c] * set.cohesion[c];
-        *k -= pull * set.compliance[c];
-        for e in set.entries(c) {
-            f[e.node as usize] -= e.tr_mul(&pull);
-        }
-    }
-    (f, k)
 }
 
 /// Whether all bodies are rigid and none is attached to another.
@@ -116,10 +95,7 @@ fn is_rigid(problem: &FrictionProblem) -> bool {
 }
 
 pub(super) struct Search<'a> {
-    pub(super) problem: &'a mut FrictionProblem,
-    source: &'a mut dyn ContactSource,
-    /// Whether f and k follow the velocities.
-    follows: bool,
+    pub(super) problem: &'a FrictionProblem,
     pub(super) tolerance: f64,
     pub(super) limit: usize,
     pub(super) matrix: NewtonMatrix,
@@ -143,8 +119,8 @@ pub(super) struct Search<'a> {
     pub(super) r: Vec<Vec3>,
     /// The answers to `v`.
     pub(super) now: Answers,
-    /// Error [m/s], velocities and impulses of the best answer, with the f and k of its velocities; an error
-    /// below the tolerance is that of the certificate.
+    /// Error [m/s], velocities and impulses of the best answer; an error below the tolerance is that of
+    /// the certificate.
     pub(super) best: (f64, Vec<Vec3>, Vec<Vec3>),
 }
 
@@ -161,12 +137,7 @@ pub(super) struct Answers {
 }
 
 impl<'a> Search<'a> {
-    fn new(
-        problem: &'a mut FrictionProblem,
-        source: &'a mut dyn ContactSource,
-        state: &Solution,
-        config: &Config,
-    ) -> Result<Self, Error> {
+    fn new(problem: &'a FrictionProblem, state: &Solution, config: &Config) -> Result<Self, Error> {
         let set = &problem.contacts;
         let blocks = problem.blocks();
         let inverse: Vec<Mat3> = (0..blocks)
@@ -181,10 +152,15 @@ impl<'a> Search<'a> {
             false => vec![Vec3::zeros(); n],
         };
         let mut r = sized(&state.r, set.len());
-        let (f, k) = without_cohesion(problem);
+        let (mut f, mut k) = (problem.f.clone(), set.k.clone());
         for (c, r) in r.iter_mut().enumerate() {
             let n = set.normal[c];
-            *r = project_cone(&(*r + n * set.cohesion[c]), &n, set.mu[c]);
+            let pull = n * set.cohesion[c];
+            *r = project_cone(&(*r + pull), &n, set.mu[c]);
+            k[c] -= pull * set.compliance[c];
+            for e in set.entries(c) {
+                f[e.node as usize] -= e.tr_mul(&pull);
+            }
         }
         let mut v = sized(&state.v, blocks);
         let best = (f64::INFINITY, v.clone(), sized(&state.r, set.len()));
@@ -204,12 +180,10 @@ impl<'a> Search<'a> {
             limit: config.max_iterations,
             best,
             now: Answers::default(),
+            problem,
             f,
             u: (0..set.len()).map(|c| set.velocity(c, &v) + k[c]).collect(),
             k,
-            follows: false,
-            source,
-            problem,
             v,
             r,
         })
@@ -223,14 +197,8 @@ impl<'a> Search<'a> {
         while self.best.0 > self.tolerance && *iterations < self.limit && self.multiple >= RANGE.0 {
             let start = (self.v.clone(), self.u.clone());
             if self.round(modes.as_deref(), iterations, cancel)? {
-                let (residual, dynamics) = self.judge(!self.follows)?;
-                let mut error = residual.max(dynamics);
-                if self.follow() {
-                    self.now.u.copy_from_slice(&self.u);
-                    self.now.momentum_residual = self.momentum_residual(&self.now.impulse);
-                    let (residual, dynamics) = self.judge(true)?;
-                    error = residual.max(dynamics);
-                }
+                let (residual, dynamics) = self.judge()?;
+                let error = residual.max(dynamics);
                 if error > SLOW * before {
                     self.multiple = (self.multiple * GROWTH).min(RANGE.1);
                 }
@@ -244,31 +212,6 @@ impl<'a> Search<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Brings f and k up to date with the velocities, where they depend on them, and says so.
-    pub(super) fn follow(&mut self) -> bool {
-        self.follows = self.source.follow(&self.v, self.problem);
-        if self.follows {
-            let (f, k) = without_cohesion(self.problem);
-            for (u, (new, old)) in self.u.iter_mut().zip(k.iter().zip(&self.k)) {
-                *u += new - old;
-            }
-            (self.f, self.k) = (f, k);
-        }
-        self.follows
-    }
-
-    /// A v − f − Bᵀ r [N·s] for the impulses r, shifted by cohesion.
-    pub(super) fn momentum_residual(&self, r: &[Vec3]) -> Vec<Vec3> {
-        let mut residual = vec![Vec3::zeros(); self.v.len()];
-        self.problem.a.apply(&self.v, &mut residual);
-        reduce::axpy(-1.0, &self.f, &mut residual);
-        for (c, r) in r.iter().enumerate() {
-            let set = &self.problem.contacts;
-            set.add_transpose_of(c, &-r, &mut residual);
-        }
-        residual
     }
 
     /// Goes back to the best answer, without its impulses if they are to be forgotten, and to the first
@@ -290,9 +233,7 @@ impl<'a> Search<'a> {
             };
         }
         self.multiple = stiffness;
-        let error = if forget { f64::INFINITY } else { *error };
-        self.follow();
-        error
+        if forget { f64::INFINITY } else { *error }
     }
 
     /// Newton's method from the velocities of the last round. Says whether it came to an end.
@@ -320,9 +261,9 @@ impl<'a> Search<'a> {
             if !(length.is_finite() && self.shorten(&direction, length, free)) {
                 return Ok(false);
             }
-            let (residual, dynamics) = self.judge(!self.follows)?;
+            let (residual, dynamics) = self.judge()?;
             let balanced = dynamics <= (ENOUGH * self.tolerance).max(INNER * residual);
-            if balanced || residual.max(dynamics) <= self.tolerance {
+            if balanced || self.best.0 <= self.tolerance {
                 return Ok(true);
             }
         }
@@ -389,18 +330,18 @@ impl<'a> Search<'a> {
     }
 
     /// `residual` and `linear` [m/s] as in the certificate, for what there is now, which is kept if it
-    /// is the best so far, if `counts`. What has been computed for the step serves again; the certificate itself is
+    /// is the best so far. What has been computed for the step serves again; the certificate itself is
     /// evaluated for answers that seem to be below the tolerance.
-    pub(super) fn judge(&mut self, counts: bool) -> Result<(f64, f64), Error> {
+    pub(super) fn judge(&mut self) -> Result<(f64, f64), Error> {
         let set = &self.problem.contacts;
-        let (now, scale) = (&self.now, &self.scale);
-        let (inverse, reach) = (&self.inverse, &self.reach);
+        let now = &self.now;
         let broken = |c: usize| {
             let (n, r) = (&set.normal[c], &now.impulse[c]);
             let u = now.u[c] + n * (set.compliance[c] * n.dot(r));
-            coulomb_residual(&u, r, n, set.mu[c], scale[c])
+            coulomb_residual(&u, r, n, set.mu[c], self.scale[c])
         };
-        let missing = |j: usize| (inverse[j] * now.momentum_residual[j]).norm() * reach[j];
+        let missing =
+            |j: usize| (self.inverse[j] * now.momentum_residual[j]).norm() * self.reach[j];
         let worst = |n: usize, f: &(dyn Fn(usize) -> f64 + Sync)| {
             let max = reduce::max_ordered(n, f);
             if max.is_nan() {
@@ -412,7 +353,7 @@ impl<'a> Search<'a> {
         let residual = worst(set.len(), &broken);
         let linear = worst(self.v.len(), &missing);
         let mut error = residual.max(linear);
-        if counts && error < self.best.0 {
+        if error < self.best.0 {
             let pull = |c: usize| set.normal[c] * set.cohesion[c];
             let impulses = now.impulse.iter().enumerate();
             let r: Vec<Vec3> = impulses.map(|(c, r)| r - pull(c)).collect();
@@ -432,8 +373,7 @@ impl<'a> Search<'a> {
 
     /// The size of velocities, spins at the radius of gyration [m/s].
     fn length(&self, v: &[Vec3]) -> f64 {
-        let reach = &self.reach;
-        let square = |j: usize| (v[j] * reach[j]).norm_squared();
+        let square = |j: usize| (v[j] * self.reach[j]).norm_squared();
         reduce::sum_ordered(v.len(), square).sqrt()
     }
 }
