@@ -119,7 +119,7 @@ pub struct Detector {
     pub(super) points: Vec<(ContactKey, [f64; 2])>,
     pub(super) shares: Shares,
     /// The start of the step as seen from solids.
-    starts: Vec<Start>,
+    pub(super) starts: Vec<Start>,
     /// Whether all this is of a step that goes on.
     pub(super) open: bool,
 }

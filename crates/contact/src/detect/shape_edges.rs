@@ -34,7 +34,8 @@ impl Search<'_> {
             return;
         }
         let reach = REACH * self.thickness;
-        if self.supports.stays_level(e, self.thickness) || self.supports.stays_above(e, reach) {
+        if let Some(margin) = self.stays_out(e) {
+            leaves.set(number, moved, margin);
             return;
         }
         let paths = e.map(|v| self.path(v));

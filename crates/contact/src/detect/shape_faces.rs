@@ -39,7 +39,8 @@ impl Search<'_> {
             return;
         }
         let reach = REACH * self.thickness;
-        if self.supports.stays_level(t, self.thickness) || self.supports.stays_above(t, reach) {
+        if let Some(margin) = self.stays_out(t) {
+            leaves.set(number, moved, margin);
             return;
         }
         let paths = t.map(|v| self.path(v));

@@ -199,7 +199,8 @@ impl Search<'_> {
 
     fn earliest(&self, d: f64) -> f64 {
         let free = |v: &u32| self.motion.free[*v as usize];
-        let moves = |v: &[u32]| v.iter().any(free) && !self.supports.stays_above(v, d);
+        let stays = |v: &[u32]| self.supports.stays_above(v) > d;
+        let moves = |v: &[u32]| v.iter().any(free) && !stays(v);
         let vertex = |v: u32| match moves(&[v]) {
             true => self.moving.point_impact(&self.path(v), d),
             false => None,
@@ -250,6 +251,21 @@ impl Search<'_> {
         self.world.triangles_of(self.body)
     }
 
+    /// The number of a vertex among those of the body.
+    fn number(&self, vertex: u32) -> usize {
+        (vertex - self.world.first_vertex[self.body]) as usize
+    }
+
+    /// Whether an edge or face is out of reach, or not deeper than its corners. If so, by how much their ends may move
+    /// before it is to be checked again [m]. `None` proves nothing.
+    pub(super) fn stays_out(&self, vertices: &[u32]) -> Option<f64> {
+        let margin = self.supports.stays_above(vertices) - REACH * self.thickness;
+        match margin > 0.0 {
+            true => Some(margin),
+            false => self.supports.stays_level(vertices, self.thickness),
+        }
+    }
+
     /// Largest displacement of the ends of some vertices since the step was set [m].
     pub(super) fn moved(&self, vertices: &[u32]) -> f32 {
         let moved = vertices.iter().map(|v| self.motion.moved[*v as usize]);
@@ -269,6 +285,11 @@ impl Search<'_> {
         if !self.motion.free[v as usize] {
             return;
         }
+        let leaves = &self.supports.start.vertices;
+        let (number, moved) = (self.number(v), self.moved(&[v]));
+        if pass == Pass::Again && leaves.spare(number, moved) {
+            return;
+        }
         let distance = self.supports.near(v).distance;
         let is_near = distance <= REACH * self.thickness;
         let again = relisting_threshold(self.thickness, distance);
@@ -277,7 +298,9 @@ impl Search<'_> {
             (Pass::Again, true) => again,
             (_, false) => self.thickness.max(again),
         };
-        if self.supports.stays_above(&[v], close) {
+        let margin = self.supports.stays_above(&[v]) - close;
+        if margin > 0.0 {
+            leaves.set(number, moved, margin);
             return;
         }
         let path = self.path(v);

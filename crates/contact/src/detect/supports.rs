@@ -6,10 +6,10 @@
 //! vertices move along straight lines, and such a bound over an element and the whole step is least
 //! at a corner at the start or at the end.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
-use stiction_geometry::analytic::{MovingSolid, Nearest};
+use stiction_geometry::analytic::{MovingSolid, Nearest, Pose};
 use stiction_math::Vec3;
 
 use super::shapes::{DEEPER, SHARP};
@@ -29,7 +29,8 @@ pub(super) struct Start {
     near: Vec<Nearest>,
     /// Positions of the vertices in that frame [m].
     x: Vec<Vec3>,
-    /// When edges and faces are worth another look.
+    /// When vertices, edges and faces are to be checked again.
+    pub vertices: Leaves,
     pub edges: Leaves,
     pub faces: Leaves,
 }
@@ -69,11 +70,14 @@ impl Start {
         let vertices = motion.x0[range].par_iter().with_min_len(1024);
         let x: Vec<Vec3> = vertices.map(|x| pose.invert(x)).collect();
         let near = x.par_iter().with_min_len(1024);
+        let near: Vec<Nearest> = near.map(|x| moving.shape.nearest(x)).collect();
+        let count = near.len();
         Start {
             collider: *collider,
             body: body as u32,
-            near: near.map(|x| moving.shape.nearest(x)).collect(),
+            near,
             x,
+            vertices: Leaves::new(count),
             edges: Leaves::new(world.edges_of(body).len()),
             faces: Leaves::new(world.triangles_of(body).len()),
         }
@@ -84,11 +88,13 @@ impl Start {
 pub(super) struct Supports<'a> {
     pub start: &'a Start,
     first: u32,
-    /// Positions of the vertices at the end [m], in the frame of the solid; none if it turns or is
-    /// not convex, where nothing is proven.
-    end: Option<Vec<Vec3>>,
-    /// Excess of the end position of each vertex over its initial plane [m].
-    bend: Vec<f64>,
+    motion: &'a Motion,
+    moving: &'a MovingSolid,
+    /// The frame of the solid at the end; none if it turns or is not convex, where nothing is proven.
+    end: Option<Pose>,
+    /// Excess of the end position of each vertex over its initial plane [m], as bits; not a number until it is
+    /// needed. Most elements are not checked in most passes.
+    bend: Vec<AtomicU64>,
     /// Rounding of a distance [m].
     slack: f64,
 }
@@ -96,27 +102,16 @@ pub(super) struct Supports<'a> {
 impl<'a> Supports<'a> {
     pub(super) fn new(
         world: &World,
-        motion: &Motion,
-        moving: &MovingSolid,
+        motion: &'a Motion,
+        moving: &'a MovingSolid,
         start: &'a Start,
     ) -> Self {
         let body = start.body as usize;
         let first = world.first_vertex[body];
         let range = first as usize..world.first_vertex[body + 1] as usize;
         let straight = moving.shape.is_convex() && moving.angle() == 0.0;
-        let (mut end, mut bend) = (None, Vec::new());
-        if straight {
-            let pose = moving.pose(1.0);
-            let x = motion.x1[range.clone()].par_iter().with_min_len(1024);
-            let x: Vec<Vec3> = x.map(|x| pose.invert(x)).collect();
-            let ends = x.par_iter().zip(&start.near).with_min_len(1024);
-            let above = ends.map(|(x, near)| {
-                let plane = near.normal.dot(&(x - near.point));
-                (moving.shape.nearest(x).distance - plane).max(0.0)
-            });
-            bend = above.collect();
-            end = Some(x);
-        }
+        let count = if straight { range.len() } else { 0 };
+        let unknown = || AtomicU64::new(f64::NAN.to_bits());
         let largest = |x: &[Vec3]| x.iter().fold(Vec3::zeros(), |m, x| m.sup(&x.abs()));
         let (a, b) = (
             largest(&motion.x0[range.clone()]),
@@ -125,8 +120,10 @@ impl<'a> Supports<'a> {
         Supports {
             start,
             first,
-            end,
-            bend,
+            motion,
+            moving,
+            end: straight.then(|| moving.pose(1.0)),
+            bend: (0..count).map(|_| unknown()).collect(),
             slack: moving.rounding(&[[a, b]]),
         }
     }
@@ -136,40 +133,71 @@ impl<'a> Supports<'a> {
         &self.start.near[(vertex - self.first) as usize]
     }
 
-    /// Whether an element provably stays farther than `d` [m] during the step. False proves nothing.
-    pub(super) fn stays_above(&self, vertices: &[u32], d: f64) -> bool {
-        let Some(end) = &self.end else { return false };
-        let limit = d + self.slack;
-        vertices.iter().any(|i| {
+    /// A distance [m] below which an element provably does not come during the step; −∞ proves nothing. It falls no
+    /// faster than the ends of its vertices move.
+    pub(super) fn stays_above(&self, vertices: &[u32]) -> f64 {
+        let Some(end) = &self.end else {
+            return f64::NEG_INFINITY;
+        };
+        let below = |i: &u32| {
             let Nearest { normal, point, .. } = self.near(*i);
-            let above = |x: &Vec3| normal.dot(&(x - point)) > limit;
-            vertices.iter().all(|j| {
-                let j = (j - self.first) as usize;
-                above(&self.start.x[j]) && above(&end[j])
-            })
-        })
+            let above = |x: &Vec3| normal.dot(&(x - point));
+            let both = vertices.iter().map(|j| {
+                let x = above(&self.start.x[(j - self.first) as usize]);
+                let y = above(&self.end_of(end, *j));
+                // Not a number must not count as far away.
+                if x > y || y.is_nan() { y } else { x }
+            });
+            both.fold(
+                f64::INFINITY,
+                |m, d| if m.is_nan() || d >= m { m } else { d },
+            )
+        };
+        vertices.iter().map(below).fold(f64::NEG_INFINITY, f64::max) - self.slack
+    }
+
+    /// Position of a vertex at the end [m], in the frame of the solid.
+    fn end_of(&self, end: &Pose, vertex: u32) -> Vec3 {
+        end.invert(&self.motion.x1[vertex as usize])
+    }
+
+    /// Excess of the end position of a vertex over its initial plane [m].
+    fn bend(&self, end: &Pose, vertex: u32) -> f64 {
+        let cache = &self.bend[(vertex - self.first) as usize];
+        let known = f64::from_bits(cache.load(Relaxed));
+        if !known.is_nan() {
+            return known;
+        }
+        let (x, near) = (self.end_of(end, vertex), self.near(vertex));
+        let plane = near.normal.dot(&(x - near.point));
+        let bend = (self.moving.shape.nearest(&x).distance - plane).max(0.0);
+        cache.store(bend.to_bits(), Relaxed);
+        bend
     }
 
     /// Whether no place of an edge or triangle is deeper than the interpolation of its corners by
     /// [`DEEPER`] of the thickness, or by [`SHARP`] of it next to a sharp feature, at any time of the
-    /// step. False proves nothing.
+    /// step. If so, by how much the ends of its vertices may move before it is to be checked again [m]. `None` proves
+    /// nothing.
     ///
     /// With weights w, the interpolation of the distances less Σ wᵢ nᵢ·(x − pᵢ) is linear in time. At the
     /// start it is Σ wᵢ wⱼ (nⱼ − nᵢ)·(xⱼ − xᵢ) over all pairs, at the end that plus the mean of what
-    /// the corners rise above their planes.
-    pub(super) fn stays_level(&self, vertices: &[u32], thickness: f64) -> bool {
-        let Some(end) = &self.end else { return false };
+    /// the corners rise above their planes. Where ends move by δ, the former changes by |nⱼ − nᵢ| 2δ at most, the
+    /// latter by 2δ.
+    pub(super) fn stays_level(&self, vertices: &[u32], thickness: f64) -> Option<f64> {
+        let end = self.end.as_ref()?;
         let at = |v: u32| (v - self.first) as usize;
         let (mut turn, mut angle) = (0.0f64, 0.0f64);
         for (k, i) in vertices.iter().enumerate() {
             for j in &vertices[k + 1..] {
                 let n = self.near(*j).normal - self.near(*i).normal;
-                let x = |x: &[Vec3]| n.dot(&(x[at(*j)] - x[at(*i)]));
-                turn = turn.max(x(&self.start.x)).max(x(end));
+                let x = &self.start.x;
+                let ends = self.end_of(end, *j) - self.end_of(end, *i);
+                turn = turn.max(n.dot(&(x[at(*j)] - x[at(*i)]))).max(n.dot(&ends));
                 angle = angle.max(n.norm_squared());
             }
         }
-        let bend = vertices.iter().map(|v| self.bend[at(*v)]);
+        let bend = vertices.iter().map(|v| self.bend(end, *v));
         // The largest sum of products of two different weights.
         let most = if vertices.len() == 2 { 0.25 } else { 1.0 / 3.0 };
         let part = if angle < TURNED * TURNED {
@@ -177,6 +205,108 @@ impl<'a> Supports<'a> {
         } else {
             SHARP
         };
-        bend.fold(0.0, f64::max) + most * turn + 2.0 * self.slack < part * thickness
+        let deeper = bend.fold(0.0, f64::max) + most * turn + 2.0 * self.slack;
+        let left = part * thickness - deeper;
+        (left > 0.0).then(|| left / (2.0 + 2.0 * most * angle.sqrt()))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::pairs::REACH;
+    use super::super::{
+        Collider, ColliderBody, ColliderForm, DetectConfig, DetectStep, Detector, Laws, PairLaw,
+        Placement, Points,
+    };
+    use super::*;
+    use crate::ContactSet;
+    use stiction_geometry::analytic::Shape;
+
+    const THICKNESS: f64 = 0.01;
+
+    /// After the first pass over a square of two triangles at rest, `height` [m] above the middle of the top of a
+    /// cube of 2 m: the first displacement [m], in steps of `step`, with which each vertex, edge and face is checked
+    /// again.
+    fn first_checks(height: f64, step: f64) -> Vec<f64> {
+        let x = [[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]];
+        let x = x.map(|[x, y]| Vec3::new(x, y, 1.0 + height)).to_vec();
+        let collider = |id, form| Collider {
+            id,
+            material: 0,
+            thickness: THICKNESS,
+            form,
+        };
+        let sheet = ColliderBody {
+            triangles: vec![[0, 1, 2], [0, 2, 3]],
+            rods: Vec::new(),
+            points: Points::nodes(0..4),
+            rest: x.clone(),
+            closed: false,
+            self_contact: false,
+            exempt: None,
+        };
+        let cube = Shape::Box {
+            half: Vec3::repeat(1.0),
+        };
+        let colliders = vec![
+            collider(0, ColliderForm::Body(sheet)),
+            collider(1, ColliderForm::Shape(cube)),
+        ];
+        let laws = Laws::uniform(PairLaw::default());
+        let mut detector = Detector::new(colliders, laws, DetectConfig::default()).unwrap();
+        let still = [Vec3::zeros(); 4];
+        let detection = DetectStep {
+            h: 0.01,
+            x: &x,
+            rotations: &[],
+            v: &still,
+            start: &still,
+            fixed: &[false; 4],
+            obstacles: &[Placement::Poses([Pose::default(); 2])],
+            previous: &ContactSet::default(),
+            held: &[],
+        };
+        detector
+            .detect(&detection, &mut ContactSet::default())
+            .unwrap();
+        let start = &detector.starts[0];
+        let lists = [(&start.vertices, 4), (&start.edges, 5), (&start.faces, 2)];
+        let elements = lists
+            .into_iter()
+            .flat_map(|(list, n)| (0..n).map(move |i| (list, i)));
+        let first = |(list, i): (&Leaves, usize)| {
+            let mut moved = 0.0;
+            while list.spare(i, moved as f32) {
+                moved += step;
+            }
+            moved
+        };
+        elements.map(first).collect()
+    }
+
+    #[test]
+    fn what_is_out_of_reach_is_not_checked_again_before_it_has_come_within() {
+        // Vertices count from the thickness, edges and faces from the reach.
+        let step = 1e-3 * THICKNESS;
+        let height = 2.0 * THICKNESS;
+        for (i, moved) in first_checks(height, step).into_iter().enumerate() {
+            let limit = if i < 4 { THICKNESS } else { REACH * THICKNESS };
+            assert!(
+                (moved - (height - limit)).abs() <= 1.01 * step,
+                "{i}: {moved}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_lies_flat_is_not_checked_again_before_it_can_sag() {
+        // A sag of DEEPER of the thickness takes half of that at each end, by `stays_level`.
+        let step = 1e-3 * THICKNESS;
+        let checks = first_checks(1.2 * THICKNESS, step);
+        for (i, moved) in checks.into_iter().enumerate().skip(4) {
+            let margin = 0.5 * DEEPER * THICKNESS;
+            assert!((moved - margin).abs() <= 1.01 * step, "{i}: {moved}");
+        }
     }
 }
