@@ -20,6 +20,7 @@
 //!   contact, the exact cases of the law take its place instead of half a step.
 //! - Impulses count with the velocity that they cause, so that tolerances are velocities.
 //! - Vertices are visited by colours, so that threads change no bit.
+//! - `Start::Held` is not in the paper: the impulses of the last step balance the start.
 //! - An answer counts as converged only if its certificate is below the tolerance. At the end of the loop
 //!   contacts are detected again, and a polishing solver may take over.
 
@@ -75,7 +76,9 @@ pub struct Sleep {
 pub enum Start {
     /// A v = f [li2018, Alg. 1].
     Unconstrained,
-    /// The velocities and impulses of the solution.
+    /// A v = f + Bᵀ r with the impulses of the solution: a body at rest under constant load stays.
+    Held,
+    /// The velocities and impulses of the solution: for later linearisations of one step.
     Given,
 }
 
@@ -136,6 +139,9 @@ pub struct Nodal {
     polisher: Option<Box<dyn ContactSolver>>,
 }
 
+/// Relative accuracy of the starting velocities across couplings of bodies.
+const START: f64 = 1e-6;
+
 /// Detection passes, each with a loop of its own, in one solve.
 const DETECTIONS: usize = 8;
 
@@ -184,8 +190,18 @@ impl Nodal {
             }
             return Ok(());
         }
-        solution.v = vec![Vec3::zeros(); n];
-        Ok(self.factor.unconstrained(problem, &mut solution.v, 1e-4)?)
+        let (factor, _) = self.factor.of(problem)?;
+        factor.refactor(&problem.a, None)?;
+        solution.v.clear();
+        solution.v.extend_from_slice(&problem.f);
+        match config.start {
+            Start::Unconstrained => solution.r.fill(Vec3::zeros()),
+            Start::Held | Start::Given => {
+                problem.contacts.add_transpose(&solution.r, &mut solution.v)
+            }
+        }
+        factor.solve(&problem.a, &mut solution.v, START)?;
+        Ok(())
     }
 
     /// Sweeps until the tolerance is met or the iterations are used up.

@@ -80,14 +80,14 @@ impl Config {
 }
 
 impl Default for Config {
-    /// Two linearisations, from the answer of the last step, until the certificate is below 1e-9 m/s.
+    /// Two linearisations, from the impulses of the last step, until the certificate is below 1e-9 m/s.
     fn default() -> Self {
         Self {
             linearisations: Linearisations::Fixed(2),
             solver: nodal::Config {
                 tolerance: RESIDUAL,
                 max_iterations: SWEEPS,
-                start: nodal::Start::Given,
+                start: nodal::Start::Held,
                 polish: POLISH,
                 sleep: None,
                 ..nodal::Config::paper()
