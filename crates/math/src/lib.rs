@@ -31,6 +31,7 @@ mod eig;
 pub mod elementary;
 mod factor;
 pub mod formula;
+mod frame;
 mod incomplete;
 mod krylov;
 mod line_search;
@@ -55,6 +56,7 @@ pub use coloring::BlockColoring;
 pub use dual::{Dual, Real, Vector};
 pub use eig::{is_positive_definite3, psd_n, psd2, psd3, sym_eig_n, sym_eig2, sym_eig3};
 pub use factor::{Factor, FactorError, Lu, LuSymbolic, Ordering, Symbolic};
+pub use frame::frame;
 pub use incomplete::BlockCholesky;
 pub use krylov::{
     BlockJacobi, CgConfig, CgReport, CgWorkspace, Identity, KrylovError, LinearOperator,

@@ -7,6 +7,7 @@ pub mod admm;
 pub mod ica;
 pub mod local;
 pub mod newton;
+pub mod nodal;
 pub mod projection;
 pub mod reference;
 mod registry;

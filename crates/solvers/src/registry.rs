@@ -4,7 +4,7 @@ use stiction_contact::solver::{
     ContactSolver, Solution, SolverError, SolverReport, Target, Task, TaskStart, solve_balanced,
 };
 
-use crate::{admm, ica, local, newton, reference};
+use crate::{admm, ica, local, newton, nodal, reference};
 
 /// A solver by name.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +43,11 @@ pub const SOLVERS: &[SolverEntry] = &[
         name: "newton",
         about: "Newton's method inside a loop on the impulses; iterations are factorisations",
         make: || Box::new(newton::NewtonSolver::default()),
+    },
+    SolverEntry {
+        name: "nodal",
+        about: "Gauss-Seidel over vertices, in velocities",
+        make: || Box::new(nodal::Nodal::new(nodal::Config::accurate())),
     },
     SolverEntry {
         name: "reference",

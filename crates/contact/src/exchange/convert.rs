@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use stiction_math::{BlockPattern, Mat3, PartShape, SystemMatrix, Vec3};
+use stiction_math::{BlockPattern, Mat3, PartShape, SystemMatrix, Vec3, frame};
 
 use super::{
-    Exchange, ExchangeError, GlobalProblem, Point, ProblemForm, TripletMatrix, frame, local, size,
+    Exchange, ExchangeError, GlobalProblem, Point, ProblemForm, TripletMatrix, local, size,
 };
 use crate::{
     Contact, ContactKey, FrictionProblem, StencilEntry,

@@ -19,7 +19,7 @@ mod local;
 mod matrix;
 pub mod siconos;
 
-use stiction_math::{Mat3, Vec3};
+use stiction_math::Mat3;
 
 use crate::ProblemError;
 pub use matrix::TripletMatrix;
@@ -148,13 +148,6 @@ pub enum ExchangeError {
     /// The problem is not sound.
     #[error(transparent)]
     Problem(#[from] ProblemError),
-}
-
-/// A right-handed orthonormal frame with first column n.
-fn frame(n: &Vec3) -> Mat3 {
-    let axis = Vec3::ith(n.iamin(), 1.0);
-    let t = n.cross(&axis).normalize();
-    Mat3::from_columns(&[*n, t, n.cross(&t)])
 }
 
 fn size(what: &'static str, expected: usize, found: usize) -> Result<(), ExchangeError> {

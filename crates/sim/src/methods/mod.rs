@@ -3,10 +3,12 @@
 pub mod admm;
 mod linearisations;
 pub mod newton;
+pub mod nodal;
 pub mod smooth;
 
 use crate::registry::MethodEntry;
 use linearisations::linearisations;
 
 /// The methods that come with the library. The first is that of scenes that choose none.
-pub const BUILT_IN: [&MethodEntry; 3] = [&newton::ENTRY, &admm::ENTRY, &smooth::ENTRY];
+pub const BUILT_IN: [&MethodEntry; 4] =
+    [&newton::ENTRY, &admm::ENTRY, &smooth::ENTRY, &nodal::ENTRY];

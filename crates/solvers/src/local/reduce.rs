@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use stiction_contact::{FrictionProblem, LocalProblem};
-use stiction_math::{BlockMatrix, BlockPattern, Mat3, Vec3, nalgebra};
+use stiction_math::{BlockMatrix, BlockPattern, Mat3, Vec3, frame, nalgebra};
 
 use super::Error;
 
@@ -297,11 +297,4 @@ fn components(problem: &FrictionProblem) -> Result<(Vec<Component>, Vec<(u32, u3
         components.push(Component { blocks, factor });
     }
     Ok((components, of))
-}
-
-/// A right-handed orthonormal frame with first column n.
-fn frame(n: &Vec3) -> Mat3 {
-    let axis = Vec3::ith(n.iamin(), 1.0);
-    let t = n.cross(&axis).normalize();
-    Mat3::from_columns(&[*n, t, n.cross(&t)])
 }

@@ -26,6 +26,7 @@ use stiction_math::{Mat3, Vec3};
 
 pub use kernel::Nap;
 use kernel::{Node, SharedNodes, SweepColumns, Watch};
+pub(crate) use local::solve_block;
 use plan::{SweepGroup, SweepPlan};
 
 /// Blocks that one thread takes at least where blocks are independent.

@@ -1,7 +1,7 @@
 //! The problem reduced to its contacts, dense and in contact frames.
 
 use stiction_contact::FrictionProblem;
-use stiction_math::{LinearOperator, Mat3, Vec3, nalgebra};
+use stiction_math::{LinearOperator, Mat3, Vec3, frame, nalgebra};
 
 type Matrix = nalgebra::DMatrix<f64>;
 type Vector = nalgebra::DVector<f64>;
@@ -162,11 +162,4 @@ fn dense(problem: &FrictionProblem) -> Matrix {
         }
     }
     a
-}
-
-/// A right-handed orthonormal frame with first column n.
-fn frame(n: &Vec3) -> Mat3 {
-    let axis = Vec3::ith(n.iamin(), 1.0);
-    let t = n.cross(&axis).normalize();
-    Mat3::from_columns(&[*n, t, n.cross(&t)])
 }
