@@ -15,15 +15,13 @@ use crate::{
     tree::{Node, Table, TableEntry, Value, parse_value},
 };
 
-/// Of these keys a table has one or the other: to set one is to take the other out.
-const INSTEAD: [[&str; 2]; 2] = [["shape", "mesh"], ["mesh", "shape"]];
-
-/// The key that goes when `key` is set.
+/// The key that goes when `key` is set: of these two a table has one or the other.
 fn replaced(key: &str) -> Option<&'static str> {
-    INSTEAD
-        .iter()
-        .find(|[new, _]| *new == key)
-        .map(|[_, old]| *old)
+    match key {
+        "shape" => Some("mesh"),
+        "mesh" => Some("shape"),
+        _ => None,
+    }
 }
 
 /// One step of a resolved path.
@@ -55,12 +53,9 @@ pub(crate) fn apply(text: &str, source: u32, root: &mut Table, reporter: &Report
         let message = "variants cannot be changed by an override";
         return reporter.fail(ProblemKind::Override, key_place, message, help);
     }
-    let change = Change {
-        path: &path,
-        shown: &text[..equals],
-        node: value(&text[equals + 1..], equals + 1, source, reporter)?,
-    };
-    change.apply(root, reporter)
+    let shown = &text[..equals];
+    let value = value(&text[equals + 1..], equals + 1, source, reporter)?;
+    Walk { shown, reporter }.set(root, &path, value)
 }
 
 /// Parses a dotted key. Every part of it is reported at the place of the whole.
@@ -76,55 +71,6 @@ pub(crate) fn path(text: At<&str>, reporter: &Reporter) -> Option<Vec<At<String>
             text.fail(reporter, ProblemKind::Override, message, help)
         }
     }
-}
-
-/// A value to be set at a path.
-pub(crate) struct Change<'a> {
-    /// The path; a problem with a part of it is reported at the part's place.
-    pub path: &'a [At<String>],
-    /// The path in messages.
-    pub shown: &'a str,
-    /// The value.
-    pub node: Node,
-}
-
-impl Change<'_> {
-    /// Sets the value in the tree. Tables that the path needs are created, entries of lists must
-    /// exist.
-    pub fn apply(self, root: &mut Table, reporter: &Reporter) -> Option<()> {
-        let walk = Walk {
-            shown: self.shown,
-            reporter,
-        };
-        walk.table(root, self.path, self.node)
-    }
-}
-
-/// Resolves the path of a value that exists.
-pub(crate) fn locate(
-    path: &[At<String>],
-    shown: &str,
-    root: &Table,
-    reporter: &Reporter,
-) -> Option<Steps> {
-    let (first, rest) = path.split_first()?;
-    let mut steps = vec![PathStep::Key(first.value.clone())];
-    let mut node = known_key(root, first, shown, reporter)?;
-    for part in rest {
-        node = match &node.value {
-            Value::Table(table) => {
-                steps.push(PathStep::Key(part.value.clone()));
-                known_key(table, part, shown, reporter)?
-            }
-            Value::Array(items) => {
-                let index = entry(items, part, shown, reporter)?;
-                steps.push(PathStep::Index(index));
-                &items[index]
-            }
-            other => return nothing_in(other, part, shown, reporter),
-        };
-    }
-    Some(steps)
 }
 
 /// Removes the value at `steps` from the tree.
@@ -184,22 +130,21 @@ fn value(text: &str, offset: usize, source: u32, reporter: &Reporter) -> Option<
             );
             reporter.fail(ProblemKind::Override, place, message, help)
         }
-        Err(_) => Some(Node {
-            place,
-            value: Value::String(trimmed.to_owned()),
-        }),
+        Err(_) => Some(Node::new(place, Value::String(trimmed.to_owned()))),
     }
 }
 
-/// A walk along a path.
-struct Walk<'a> {
-    shown: &'a str,
-    reporter: &'a Reporter,
+/// A walk along a path; a problem with a part of it is reported at the part's place.
+pub(crate) struct Walk<'a> {
+    /// The path in messages.
+    pub shown: &'a str,
+    pub reporter: &'a Reporter,
 }
 
 impl Walk<'_> {
-    /// Sets `value` at `path` below a table.
-    fn table(&self, table: &mut Table, path: &[At<String>], value: Node) -> Option<()> {
+    /// Sets the value at `path` below a table. Tables that the path needs are created, entries of lists must
+    /// exist.
+    pub fn set(&self, table: &mut Table, path: &[At<String>], value: Node) -> Option<()> {
         let Some((first, rest)) = path.split_first() else {
             return Some(());
         };
@@ -217,72 +162,84 @@ impl Walk<'_> {
             return Some(());
         }
         if table.get(key).is_none() {
-            table.set(entry(Node {
-                place: first.place,
-                value: Value::Table(Table::default()),
-            }));
+            let empty = Value::Table(Table::default());
+            table.set(entry(Node::new(first.place, empty)));
         }
-        self.node(table.get_mut(key)?, rest, value)
+        self.set_below(table.get_mut(key)?, rest, value)
     }
 
-    /// Sets `value` at `path` below any value.
-    fn node(&self, node: &mut Node, path: &[At<String>], value: Node) -> Option<()> {
+    fn set_below(&self, node: &mut Node, path: &[At<String>], value: Node) -> Option<()> {
         let Some((first, rest)) = path.split_first() else {
             *node = value;
             return Some(());
         };
         match &mut node.value {
-            Value::Table(table) => self.table(table, path, value),
+            Value::Table(table) => self.set(table, path, value),
             Value::Array(items) => {
-                let index = entry(items, first, self.shown, self.reporter)?;
-                self.node(&mut items[index], rest, value)
+                let index = self.entry(items, first)?;
+                self.set_below(&mut items[index], rest, value)
             }
-            other => nothing_in(other, first, self.shown, self.reporter),
+            other => self.nothing_in(other, first),
         }
     }
-}
 
-/// The index of the entry of a list that `part` names or counts.
-fn entry(items: &[Node], part: &At<String>, shown: &str, reporter: &Reporter) -> Option<usize> {
-    let (first, count) = (&part.value, items.len());
-    if let Some(named) = items.iter().position(|n| n.name() == Some(first)) {
-        return Some(named);
-    }
-    match first.parse::<usize>() {
-        Ok(index) if index < count => Some(index),
-        Ok(index) => {
-            let message = format!(
-                "in `{shown}`: there is no entry {index}; the list has {count}, counted from 0"
-            );
-            part.fail(reporter, ProblemKind::Override, message, None)
+    /// Resolves the path of a value that exists.
+    pub fn locate(&self, root: &Table, path: &[At<String>]) -> Option<Steps> {
+        let (first, rest) = path.split_first()?;
+        let mut steps = vec![PathStep::Key(first.value.clone())];
+        let mut node = self.known_key(root, first)?;
+        for part in rest {
+            node = match &node.value {
+                Value::Table(table) => {
+                    steps.push(PathStep::Key(part.value.clone()));
+                    self.known_key(table, part)?
+                }
+                Value::Array(items) => {
+                    let index = self.entry(items, part)?;
+                    steps.push(PathStep::Index(index));
+                    &items[index]
+                }
+                other => return self.nothing_in(other, part),
+            };
         }
-        Err(_) => {
-            let help = suggest::help(first, "names", items.iter().filter_map(Node::name));
-            let message = format!("in `{shown}`: no entry is called `{first}`");
-            part.fail(reporter, ProblemKind::Override, message, help)
+        Some(steps)
+    }
+
+    /// The index of the entry of a list that `part` names or counts.
+    fn entry(&self, items: &[Node], part: &At<String>) -> Option<usize> {
+        let (first, count) = (&part.value, items.len());
+        if let Some(named) = items.iter().position(|n| n.name() == Some(first)) {
+            return Some(named);
+        }
+        match first.parse::<usize>() {
+            Ok(index) if index < count => Some(index),
+            Ok(index) => {
+                let wrong =
+                    format!("there is no entry {index}; the list has {count}, counted from 0");
+                self.refuse(part, &wrong, None)
+            }
+            Err(_) => {
+                let help = suggest::help(first, "names", items.iter().filter_map(Node::name));
+                self.refuse(part, &format!("no entry is called `{first}`"), Some(help))
+            }
         }
     }
-}
 
-/// The value of a key that must exist.
-fn known_key<'a>(
-    table: &'a Table,
-    part: &At<String>,
-    shown: &str,
-    reporter: &Reporter,
-) -> Option<&'a Node> {
-    table.get(&part.value).or_else(|| {
-        let help = suggest::help(&part.value, "keys", table.keys());
-        let message = format!("in `{shown}`: there is no `{}`", part.value);
-        part.fail(reporter, ProblemKind::Override, message, help)
-    })
-}
+    /// The value of a key that must exist.
+    fn known_key<'t>(&self, table: &'t Table, part: &At<String>) -> Option<&'t Node> {
+        table.get(&part.value).or_else(|| {
+            let help = suggest::help(&part.value, "keys", table.keys());
+            self.refuse(part, &format!("there is no `{}`", part.value), Some(help))
+        })
+    }
 
-fn nothing_in<T>(value: &Value, part: &At<String>, shown: &str, reporter: &Reporter) -> Option<T> {
-    let message = format!(
-        "in `{shown}`: there is no `{}` in {}",
-        part.value,
-        value.describe()
-    );
-    part.fail(reporter, ProblemKind::Override, message, None)
+    fn nothing_in<T>(&self, value: &Value, part: &At<String>) -> Option<T> {
+        let (key, found) = (&part.value, value.describe());
+        self.refuse(part, &format!("there is no `{key}` in {found}"), None)
+    }
+
+    fn refuse<T>(&self, part: &At<String>, wrong: &str, help: Option<String>) -> Option<T> {
+        let message = format!("in `{}`: {wrong}", self.shown);
+        part.fail(self.reporter, ProblemKind::Override, message, help)
+    }
 }

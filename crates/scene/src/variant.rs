@@ -11,7 +11,7 @@ use crate::{
     error::{ProblemKind, Reporter},
     format::{self, Type, section},
     load::VariantInfo,
-    overrides::{self, Change, Steps},
+    overrides::{self, Steps, Walk},
     source::At,
     suggest,
     tree::{Node, Table, TableEntry, Value},
@@ -124,13 +124,9 @@ fn apply(
             }
             _ => {
                 let parts: Vec<&str> = path.iter().map(|k| k.value.as_str()).collect();
-                let change = Change {
-                    path,
-                    shown: &parts.join("."),
-                    node: entry.node.clone(),
-                };
+                let shown = &parts.join(".");
                 // What cannot be applied has been reported; the rest may have problems too.
-                let _ = change.apply(root, reporter);
+                let _ = Walk { shown, reporter }.set(root, path, entry.node.clone());
             }
         }
         path.pop();
@@ -158,8 +154,13 @@ fn remove(node: &Node, root: &mut Table, reporter: &Reporter) {
             let _ = Type::Text.check(reporter, node, "an entry of `remove`");
             continue;
         };
-        let steps = overrides::path(At::new(text, node.place), reporter)
-            .and_then(|path| overrides::locate(&path, text, root, reporter));
+        let steps = overrides::path(At::new(text, node.place), reporter).and_then(|path| {
+            Walk {
+                shown: text,
+                reporter,
+            }
+            .locate(root, &path)
+        });
         found.extend(steps);
     }
     // From the end of every list, so that the indices of what remains stay true.

@@ -56,12 +56,13 @@ impl Type {
             Self::Direction => "vector".to_owned(),
             Self::Numbers(n, unit, _) => format!("{n} numbers{}", of(unit)),
             Self::Counts(n, _) => format!("{n} whole numbers"),
-            Self::List(Self::Number(unit, _)) => format!("list of numbers{}", of(unit)),
-            Self::List(Self::Vector(unit)) => format!("list of vectors{}", of(unit)),
             Self::Formulas => "3 formulas".to_owned(),
-            Self::List(Self::Count(_)) => "list of whole numbers".to_owned(),
             Self::List(Self::List(_)) => "list of lists of numbers".to_owned(),
-            Self::List(_) => "list of texts".to_owned(),
+            Self::List(of) => {
+                let one = of.shown();
+                let (thing, unit) = one.split_at(one.find(" [").unwrap_or(one.len()));
+                format!("list of {thing}s{unit}")
+            }
             Self::Formula => "number or formula".to_owned(),
             Self::Table(_) | Self::Union(_) | Self::Method => "table".to_owned(),
             Self::Tables(_) | Self::Unions(_) => "list of tables".to_owned(),
