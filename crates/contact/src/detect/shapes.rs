@@ -199,8 +199,7 @@ impl Search<'_> {
 
     fn earliest(&self, d: f64) -> f64 {
         let free = |v: &u32| self.motion.free[*v as usize];
-        let stays = |v: &[u32]| self.supports.stays_above(v) > d;
-        let moves = |v: &[u32]| v.iter().any(free) && !stays(v);
+        let moves = |v: &[u32]| v.iter().any(free) && !self.supports.stays_beyond(v, d);
         let vertex = |v: u32| match moves(&[v]) {
             true => self.moving.point_impact(&self.path(v), d),
             false => None,

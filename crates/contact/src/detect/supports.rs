@@ -9,7 +9,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
-use stiction_geometry::analytic::{MovingSolid, Nearest, Pose};
+use stiction_geometry::analytic::{MovingSolid, Nearest};
 use stiction_math::Vec3;
 
 use super::shapes::{DEEPER, SHARP};
@@ -88,10 +88,10 @@ impl Start {
 pub(super) struct Supports<'a> {
     pub start: &'a Start,
     first: u32,
-    motion: &'a Motion,
     moving: &'a MovingSolid,
-    /// The frame of the solid at the end; none if it turns or is not convex, where nothing is proven.
-    end: Option<Pose>,
+    /// Positions of the vertices at the end [m], in the frame of the solid; none if it turns or is
+    /// not convex, where nothing is proven.
+    end: Option<Vec<Vec3>>,
     /// Excess of the end position of each vertex over its initial plane [m], as bits; not a number until it is
     /// needed. Most elements are not checked in most passes.
     bend: Vec<AtomicU64>,
@@ -102,7 +102,7 @@ pub(super) struct Supports<'a> {
 impl<'a> Supports<'a> {
     pub(super) fn new(
         world: &World,
-        motion: &'a Motion,
+        motion: &Motion,
         moving: &'a MovingSolid,
         start: &'a Start,
     ) -> Self {
@@ -110,6 +110,11 @@ impl<'a> Supports<'a> {
         let first = world.first_vertex[body];
         let range = first as usize..world.first_vertex[body + 1] as usize;
         let straight = moving.shape.is_convex() && moving.angle() == 0.0;
+        let end = straight.then(|| {
+            let pose = moving.pose(1.0);
+            let x = motion.x1[range.clone()].par_iter().with_min_len(1024);
+            x.map(|x| pose.invert(x)).collect()
+        });
         let count = if straight { range.len() } else { 0 };
         let unknown = || AtomicU64::new(f64::NAN.to_bits());
         let largest = |x: &[Vec3]| x.iter().fold(Vec3::zeros(), |m, x| m.sup(&x.abs()));
@@ -120,9 +125,8 @@ impl<'a> Supports<'a> {
         Supports {
             start,
             first,
-            motion,
             moving,
-            end: straight.then(|| moving.pose(1.0)),
+            end,
             bend: (0..count).map(|_| unknown()).collect(),
             slack: moving.rounding(&[[a, b]]),
         }
@@ -143,8 +147,8 @@ impl<'a> Supports<'a> {
             let Nearest { normal, point, .. } = self.near(*i);
             let above = |x: &Vec3| normal.dot(&(x - point));
             let both = vertices.iter().map(|j| {
-                let x = above(&self.start.x[(j - self.first) as usize]);
-                let y = above(&self.end_of(end, *j));
+                let j = (j - self.first) as usize;
+                let (x, y) = (above(&self.start.x[j]), above(&end[j]));
                 // Not a number must not count as far away.
                 if x > y || y.is_nan() { y } else { x }
             });
@@ -156,19 +160,29 @@ impl<'a> Supports<'a> {
         vertices.iter().map(below).fold(f64::NEG_INFINITY, f64::max) - self.slack
     }
 
-    /// Position of a vertex at the end [m], in the frame of the solid.
-    fn end_of(&self, end: &Pose, vertex: u32) -> Vec3 {
-        end.invert(&self.motion.x1[vertex as usize])
+    /// Whether [`Self::stays_above`] is more than `d` [m], which is known sooner.
+    pub(super) fn stays_beyond(&self, vertices: &[u32], d: f64) -> bool {
+        let Some(end) = &self.end else { return false };
+        let limit = d + self.slack;
+        vertices.iter().any(|i| {
+            let Nearest { normal, point, .. } = self.near(*i);
+            let above = |x: &Vec3| normal.dot(&(x - point)) > limit;
+            vertices.iter().all(|j| {
+                let j = (j - self.first) as usize;
+                above(&self.start.x[j]) && above(&end[j])
+            })
+        })
     }
 
     /// Excess of the end position of a vertex over its initial plane [m].
-    fn bend(&self, end: &Pose, vertex: u32) -> f64 {
-        let cache = &self.bend[(vertex - self.first) as usize];
+    fn bend(&self, end: &[Vec3], vertex: u32) -> f64 {
+        let at = (vertex - self.first) as usize;
+        let cache = &self.bend[at];
         let known = f64::from_bits(cache.load(Relaxed));
         if !known.is_nan() {
             return known;
         }
-        let (x, near) = (self.end_of(end, vertex), self.near(vertex));
+        let (x, near) = (end[at], self.near(vertex));
         let plane = near.normal.dot(&(x - near.point));
         let bend = (self.moving.shape.nearest(&x).distance - plane).max(0.0);
         cache.store(bend.to_bits(), Relaxed);
@@ -191,9 +205,8 @@ impl<'a> Supports<'a> {
         for (k, i) in vertices.iter().enumerate() {
             for j in &vertices[k + 1..] {
                 let n = self.near(*j).normal - self.near(*i).normal;
-                let x = &self.start.x;
-                let ends = self.end_of(end, *j) - self.end_of(end, *i);
-                turn = turn.max(n.dot(&(x[at(*j)] - x[at(*i)]))).max(n.dot(&ends));
+                let x = |x: &[Vec3]| n.dot(&(x[at(*j)] - x[at(*i)]));
+                turn = turn.max(x(&self.start.x)).max(x(end));
                 angle = angle.max(n.norm_squared());
             }
         }
@@ -221,7 +234,7 @@ mod tests {
     };
     use super::*;
     use crate::ContactSet;
-    use stiction_geometry::analytic::Shape;
+    use stiction_geometry::analytic::{Pose, Shape};
 
     const THICKNESS: f64 = 0.01;
 
