@@ -24,7 +24,7 @@ struct Diagonal {
     rigid: Vec<(usize, Mat6)>,
 }
 
-/// What contacts add to D⁻¹, the inverse of the diagonal blocks of A: by the formula of Woodbury
+/// Correction by contacts of D⁻¹, the inverse of the diagonal blocks of A: by the formula of Woodbury
 ///
 /// ```text
 /// H⁻¹ ≈ D⁻¹ − D⁻¹ Bᵀ K B D⁻¹,   K_c = (1 + G_c S_c)⁻¹ G_c,   S_c = Σ_j z_j B_cj D_j⁻¹ B_cjᵀ
