@@ -25,6 +25,7 @@ mod block;
 mod cancel;
 pub mod checksum;
 mod coloring;
+mod conjugate_residual;
 mod dissection;
 mod dual;
 mod eig;
@@ -53,6 +54,9 @@ pub use bicgstab::{BicgstabWorkspace, bicgstab};
 pub use block::{BlockError, BlockMatrix, BlockPattern};
 pub use cancel::Cancel;
 pub use coloring::BlockColoring;
+pub use conjugate_residual::{
+    CrWorkspace, OrthominWorkspace, conjugate_residuals, truncated_conjugate_residuals,
+};
 pub use dual::{Dual, Real, Vector};
 pub use eig::{is_positive_definite3, psd_n, psd2, psd3, sym_eig_n, sym_eig2, sym_eig3};
 pub use factor::{Factor, FactorError, Lu, LuSymbolic, Ordering, Symbolic};

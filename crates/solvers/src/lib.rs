@@ -1,9 +1,11 @@
 //! Solvers of frictional contact problems, one folder each, all behind the trait
 //! [`ContactSolver`]. A solver runs from a `FrictionProblem` alone and has no access to bodies, meshes, scenes or
-//! file; solvers never import one another. `projection` is what `admm` and `ica` share; [`SOLVERS`]
-//! puts them together.
+//! file; solvers never import one another. `projection` is what `admm` and `ica` share, `assembled` what
+//! `cr` and `newton` do; [`SOLVERS`] puts them together.
 
 pub mod admm;
+mod assembled;
+pub mod cr;
 pub mod ica;
 pub mod local;
 pub mod newton;

@@ -4,7 +4,7 @@ use stiction_contact::solver::{
     ContactSolver, Solution, SolverError, SolverReport, Target, Task, TaskStart, solve_balanced,
 };
 
-use crate::{admm, ica, local, newton, nodal, reference};
+use crate::{admm, cr, ica, local, newton, nodal, reference};
 
 /// A solver by name.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,11 @@ pub const SOLVERS: &[SolverEntry] = &[
         name: "admm",
         about: "splitting with a factorised matrix and a projection to Coulomb's law",
         make: || Box::new(admm::Admm::new(admm::Config::accurate())),
+    },
+    SolverEntry {
+        name: "cr",
+        about: "Conjugate Residual iterations with rows that switch state; factorises nothing",
+        make: || Box::new(cr::Cr::new(cr::Config::accurate())),
     },
     SolverEntry {
         name: "ica",

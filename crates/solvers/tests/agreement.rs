@@ -11,7 +11,7 @@ use stiction_contact::solver::{
 };
 use stiction_contact::{CertifyConfig, FrictionProblem, certify};
 use stiction_math::Vec3;
-use stiction_solvers::{admm, ica, newton, reference};
+use stiction_solvers::{admm, cr, ica, newton, reference};
 
 /// Required tolerance of `residual` and `linear` [m/s].
 const ASKED: f64 = 1e-9;
@@ -98,7 +98,7 @@ fn no_solver_claims_convergence_against_the_certificate() {
                     ..base
                 }))
             };
-            let solvers: [Box<dyn ContactSolver>; 5] = [
+            let solvers: [Box<dyn ContactSolver>; 6] = [
                 splitting(admm::Config::paper()),
                 splitting(admm::Config::accurate()),
                 Box::new(ica::Ica::new(ica::Config {
@@ -110,6 +110,11 @@ fn no_solver_claims_convergence_against_the_certificate() {
                     tolerance,
                     max_iterations,
                     ..newton::Config::default()
+                })),
+                Box::new(cr::Cr::new(cr::Config {
+                    stop: cr::CrStop::Certificate(tolerance),
+                    max_iterations,
+                    ..cr::Config::accurate()
                 })),
                 Box::new(reference::Reference::new(reference::Config {
                     tolerance,

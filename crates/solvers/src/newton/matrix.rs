@@ -1,89 +1,36 @@
-//! The matrix A + Bᵀ G B and its factor.
+//! The factor of the matrix A + Bᵀ G B.
 
 use std::sync::Arc;
 
 use stiction_contact::FrictionProblem;
-use stiction_math::{BlockError, BlockMatrix, BlockPattern, Lu, LuSymbolic, Mat3, Vec3};
+use stiction_math::{Lu, LuSymbolic, Mat3, Vec3};
 
 use super::Error;
+use crate::assembled::Assembled;
 
-/// A + Bᵀ G B of one problem. The pattern includes the contacts that were closed so far: most
-/// of those that detection reports stay open, and would only make the factor larger.
+/// A + Bᵀ G B of one problem with its factor.
 pub struct NewtonMatrix {
-    /// A alone.
-    plain: BlockMatrix,
-    /// A + Bᵀ G B.
-    sum: BlockMatrix,
+    sum: Assembled,
     lu: Lu,
-    /// Contacts in the pattern.
-    closed: Vec<bool>,
-    /// Positions of the blocks of each contact's clique, row by row.
-    places: Vec<usize>,
-    /// The first of `places` of each contact.
-    start: Vec<usize>,
 }
 
 impl NewtonMatrix {
-    /// Builds the pattern for the contacts marked in `closed`.
+    /// Analyses the pattern for the contacts marked in `closed`.
     pub fn new(problem: &FrictionProblem, closed: Vec<bool>) -> Result<Self, Error> {
-        let set = &problem.contacts;
-        let nodes = |c: usize| &set.nodes[set.start[c] as usize..set.start[c + 1] as usize];
-        let pairs = problem.a.block_pairs();
-        let stencils = (0..set.len()).filter(|&c| closed[c]).map(nodes);
-        let cliques = pairs.iter().map(|p| &p[..]).chain(stencils);
-        let pattern = Arc::new(BlockPattern::from_cliques(problem.blocks(), cliques)?);
-        let mut plain = BlockMatrix::zeros(Arc::clone(&pattern));
-        gather(problem, &mut plain)?;
-        let mut places = Vec::new();
-        let mut start = vec![0];
-        for (c, &closed) in closed.iter().enumerate() {
-            for &i in nodes(c).iter().filter(|_| closed) {
-                for &j in nodes(c) {
-                    let (row, col) = (i as usize, j as usize);
-                    let place = pattern.find(row, col);
-                    places.push(place.ok_or(BlockError::Missing { row, col })?);
-                }
-            }
-            start.push(places.len());
-        }
+        let sum = Assembled::new(problem, closed)?;
         Ok(Self {
-            lu: Lu::new(Arc::new(LuSymbolic::analyse(&pattern)?))?,
-            sum: plain.clone(),
-            plain,
-            closed,
-            places,
-            start,
+            lu: analyse(&sum)?,
+            sum,
         })
     }
 
-    /// Factorises the sum with the given G [kg], one per contact. Says whether it could be.
+    /// Factorises the sum with the given G [kg], one per contact. Returns whether it could be.
     pub fn factor(&mut self, problem: &FrictionProblem, g: &[Mat3]) -> Result<bool, Error> {
-        let acts = |g: &Mat3| *g != Mat3::zeros();
-        if g.iter()
-            .zip(&self.closed)
-            .any(|(g, &listed)| acts(g) && !listed)
-        {
-            let both = g
-                .iter()
-                .zip(&self.closed)
-                .map(|(g, &listed)| listed || acts(g));
-            *self = Self::new(problem, both.collect())?;
-        }
-        self.sum.values.copy_from_slice(&self.plain.values);
-        let mut row: Vec<Mat3> = Vec::new();
-        for (c, g) in g.iter().enumerate().filter(|(_, g)| acts(g)) {
-            row.clear();
-            row.extend(problem.contacts.entries(c).map(|e| e.matrix()));
-            let mut places = self.places[self.start[c]..self.start[c + 1]].iter();
-            for left in &row {
-                let half = left.tr_mul(g);
-                for (right, &place) in row.iter().zip(&mut places) {
-                    self.sum.values[place] += half * right;
-                }
-            }
+        if self.sum.update(problem, g)? {
+            self.lu = analyse(&self.sum)?;
         }
         // A matrix without a factor is a failed step like any other.
-        Ok(self.lu.refactor(&self.sum).is_ok())
+        Ok(self.lu.refactor(self.sum.matrix()).is_ok())
     }
 
     /// x ← (A + Bᵀ G B)⁻¹ x.
@@ -92,13 +39,7 @@ impl NewtonMatrix {
     }
 }
 
-/// Copies A with its couplings into one matrix.
-fn gather(problem: &FrictionProblem, all: &mut BlockMatrix) -> Result<(), BlockError> {
-    let mut gathered = Ok(());
-    problem.a.for_each_block(|i, j, block| {
-        if gathered.is_ok() {
-            gathered = all.add(i, j, block);
-        }
-    });
-    gathered
+fn analyse(sum: &Assembled) -> Result<Lu, Error> {
+    let symbolic = LuSymbolic::analyse(&sum.matrix().pattern)?;
+    Ok(Lu::new(Arc::new(symbolic))?)
 }

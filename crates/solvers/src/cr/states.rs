@@ -1,0 +1,113 @@
+//! Contacts during the iteration: evaluation of their states, and revision by the source.
+
+use stiction_contact::{
+    FrictionProblem,
+    detect::Revision,
+    solver::{SolverReport, Task},
+};
+use stiction_math::Vec3;
+
+use super::{
+    Config, ContactUpdate, Error, SwitchRule,
+    iterate::Workspace,
+    kkt::{ActiveRows, for_contacts},
+    law::{FrictionState, LocalContact, Proposal},
+};
+
+impl Workspace {
+    /// Proposes new states, all at the same velocities and impulses. Returns whether any change is large
+    /// enough not to be postponed.
+    pub(super) fn evaluate(
+        &mut self,
+        problem: &FrictionProblem,
+        law: &SwitchRule,
+        constraint: f64,
+    ) -> bool {
+        let set = &problem.contacts;
+        let Self {
+            y,
+            rho,
+            touches,
+            rows,
+            proposals,
+            ..
+        } = self;
+        let size = |c: usize, proposal: &Proposal| {
+            let before = y.c[c] + set.normal[c] * set.cohesion[c];
+            let step = (proposal.force - before) / rho[c];
+            // Rows that were not active before show their violation now.
+            let u = set.velocity(c, &y.v) + set.k[c];
+            let after = proposal.row.active * u + proposal.row.compliance * proposal.force;
+            let now = rows[c].active * u + rows[c].compliance * before;
+            let grown = (after.norm_squared() - now.norm_squared()).max(0.0);
+            (step.norm_squared(), grown)
+        };
+        for_contacts(proposals, |c, proposal| {
+            let at = LocalContact::new(set, c, &y.v, &y.c);
+            let next = law.evaluate(&at, &touches[c]);
+            let (step, grown) = size(c, &next);
+            *proposal = (problem.h * step.max(grown).sqrt() > constraint).then_some(next);
+        });
+        proposals.iter().any(Option::is_some)
+    }
+
+    /// Takes the proposed states.
+    pub(super) fn accept(&mut self, problem: &FrictionProblem) {
+        let set = &problem.contacts;
+        for (c, proposal) in self.proposals.iter_mut().enumerate() {
+            if let Some(Proposal { touch, row, force }) = proposal.take() {
+                self.touches[c] = touch;
+                self.rows[c] = row;
+                self.y.c[c] = force - set.normal[c] * set.cohesion[c];
+            }
+        }
+    }
+
+    /// Brings the contacts up to date; returns whether anything changed.
+    pub(super) fn revise(
+        &mut self,
+        task: &mut Task<'_>,
+        config: &Config,
+        report: &mut SolverReport,
+    ) -> Result<bool, Error> {
+        let Some(revision) = revise(task, config.contacts, &self.y.v)? else {
+            return Ok(false);
+        };
+        report.new_contacts += revision.added;
+        let m = task.problem.contacts.len();
+        self.y.c = moved(&self.y.c, &revision, vec![Vec3::zeros(); m]);
+        self.touches = moved(&self.touches, &revision, vec![FrictionState::fresh(); m]);
+        self.rows = moved(&self.rows, &revision, vec![ActiveRows::default(); m]);
+        self.resize(task.problem);
+        Ok(true)
+    }
+}
+
+/// Lets the source bring the contacts up to date with the velocities `v`; returns what changed, if anything.
+pub(super) fn revise(
+    task: &mut Task<'_>,
+    update: ContactUpdate,
+    v: &[Vec3],
+) -> Result<Option<Revision>, Error> {
+    let set = &mut task.problem.contacts;
+    let before = set.len();
+    let revision = match update {
+        ContactUpdate::Revise => task.source.revise(v, set),
+        ContactUpdate::Append => Revision::added(before, task.source.more_contacts(v, set)),
+    };
+    if revision.changed == 0 && revision.added == 0 && revision.dropped() == 0 {
+        return Ok(None);
+    }
+    task.problem.check_contacts(0)?;
+    Ok(Some(revision))
+}
+
+/// A column of contacts after a revision, with `fresh` where contacts are new.
+pub(super) fn moved<T: Copy>(old: &[T], revision: &Revision, mut fresh: Vec<T>) -> Vec<T> {
+    for (c, place) in revision.places.iter().enumerate() {
+        if let (Some(place), Some(value)) = (place, old.get(c)) {
+            fresh[*place as usize] = *value;
+        }
+    }
+    fresh
+}
