@@ -88,8 +88,8 @@ pub struct Task<'a> {
     pub source: &'a mut dyn ContactSource,
     /// Starting point.
     pub start: TaskStart,
-    /// Whether a configured polishing solver may be used. Only the last linearisation of a step is
-    /// polished.
+    /// Whether the answer is that of the step. Only the last linearisation is polished to the configured
+    /// bound; earlier ones are the point of the next.
     pub polish: bool,
     /// Target of the solve, where that differs from the solver's configuration.
     pub target: Option<Target>,

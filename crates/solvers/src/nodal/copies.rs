@@ -192,12 +192,6 @@ impl Copies {
         &self.r
     }
 
-    /// The copies of the vertices in contact, at most, over the vertices: 1 without layers.
-    #[cfg(test)]
-    pub fn duplicates(&self) -> usize {
-        self.count.iter().copied().max().unwrap_or(1) as usize
-    }
-
     /// One iteration of Gauss–Seidel over all vertices [li2018, Alg. 1], then c ← d̂ + G C Gᵀ r.
     pub fn sweep(&mut self, problem: &FrictionProblem, sleep: Option<&Sleep>) -> Swept {
         let mut swept = Swept::default();

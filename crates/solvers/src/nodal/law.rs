@@ -245,6 +245,7 @@ fn arrow_inverse(z: &Vec3, determinant: f64) -> Mat3 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use proptest::prelude::*;

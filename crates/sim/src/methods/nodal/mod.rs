@@ -60,6 +60,9 @@ pub struct Config {
 /// Default bound on the certificate [m/s], as for the other exact methods.
 const RESIDUAL: f64 = crate::admm::RESIDUAL;
 
+/// Bound on the certificate of linearisations that another one follows [m/s].
+const COARSE: f64 = 2e-5;
+
 /// Sweeps before the polishing solver takes over, by default.
 const SWEEPS: usize = 100;
 
@@ -86,6 +89,7 @@ impl Default for Config {
             linearisations: Linearisations::Fixed(2),
             solver: nodal::Config {
                 tolerance: RESIDUAL,
+                coarse: COARSE,
                 max_iterations: SWEEPS,
                 start: nodal::Start::Held,
                 polish: POLISH,
