@@ -60,8 +60,9 @@ pub struct Config {
 /// Default bound on the certificate [m/s], as for the other exact methods.
 const RESIDUAL: f64 = crate::admm::RESIDUAL;
 
-/// Bound on the certificate of linearisations that another one follows [m/s].
-const COARSE: f64 = 2e-5;
+/// Bound on the certificate of linearisations that another one follows [m/s]: what they leave stirs a body at
+/// rest by a small fraction of it in every step, and Newton's method takes one factorisation from 2e-5 to there.
+const COARSE: f64 = 1e-7;
 
 /// Sweeps before the polishing solver takes over, by default.
 const SWEEPS: usize = 100;
