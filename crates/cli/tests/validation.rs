@@ -8,6 +8,9 @@ use std::{collections::BTreeSet, fs};
 use common::{code, root, stderr, stdout, stiction};
 use stiction_cli::{scene::builtin, validate};
 
+/// The methods that solve contact.
+const METHODS: [&str; 3] = ["admm", "smooth", "nodal"];
+
 /// Cases that a method refuses: `smooth` does not support rods.
 const REFUSED: [(&str, &str); 3] = [
     ("capstan", "smooth"),
@@ -30,7 +33,7 @@ fn every_method_passes_the_quick_suite_and_the_report_stands_alone() {
         "validate",
         "--quick",
         "--method",
-        "admm,smooth",
+        &METHODS.join(","),
         "--json",
         "--out",
         &out,
@@ -70,7 +73,7 @@ fn every_method_passes_the_quick_suite_and_the_report_stands_alone() {
         .collect();
     let all: Vec<(&str, &str)> = validate::cases()
         .iter()
-        .flat_map(|c| ["admm", "smooth"].map(|m| (c.name, m)))
+        .flat_map(|c| METHODS.map(|m| (c.name, m)))
         .collect();
     assert_eq!(seen, all);
     let stored = fs::read_to_string(dir.path().join("v/report.json")).unwrap();
