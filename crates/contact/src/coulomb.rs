@@ -212,7 +212,8 @@ pub fn coulomb_residual(u: &Vec3, r: &Vec3, n: &Vec3, mu: f64, rho: f64) -> f64 
     let modified = u + n * (mu * slip);
     let x = r - modified * rho;
     let along = x.dot(n);
-    if (x - n * along).norm() <= mu * along {
+    // Without friction both sides may be zero below the cone's apex, where a contact separates.
+    if along >= 0.0 && (x - n * along).norm() <= mu * along {
         // r − P(r − ρ ũ) = ρ ũ, but a difference would lose a velocity next to the huge impulses
         // with which contacts that contradict one another are jammed.
         return modified.norm();

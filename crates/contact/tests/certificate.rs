@@ -7,7 +7,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use stiction_contact::{
     Certificate, CertifyConfig, Contact, ContactSet, FrictionProblem, StencilEntry, certify,
-    eliminated_residual, eliminated_residual_near,
+    coulomb_residual, eliminated_residual, eliminated_residual_near,
     generate::{RandomProblem, incline, random},
     project_cone,
 };
@@ -377,4 +377,10 @@ fn eliminated_velocities_do_not_depend_on_the_factor_at_hand() {
             );
         }
     }
+}
+
+#[test]
+fn a_contact_without_friction_that_separates_along_its_normal_keeps_the_law() {
+    let n = Vec3::z();
+    assert_eq!(coulomb_residual(&n, &Vec3::zeros(), &n, 0.0, 2.0), 0.0);
 }

@@ -7,7 +7,7 @@ use stiction_contact::solver::{ContactSolver, Solution, SolverReport, TaskStart,
 use stiction_contact::{CertifyConfig, Contact, FrictionProblem, certify};
 use stiction_math::Vec3;
 use stiction_solvers::newton::NewtonSolver;
-use stiction_solvers::nodal::{Config, Nodal, Sleep};
+use stiction_solvers::nodal::{Config, Nodal, NodalSleep};
 use stiction_solvers::reference::Reference;
 
 /// Required tolerance of `residual` and `linear` [m/s].
@@ -125,7 +125,7 @@ fn a_vertex_with_several_contacts() {
 /// Sleeping contacts change the path, not the answer.
 #[test]
 fn sleep() {
-    let sleep = Sleep {
+    let sleep = NodalSleep {
         small: 1e-10,
         settled: 1e-11,
         sweeps: 10,

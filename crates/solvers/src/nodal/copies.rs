@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use stiction_contact::{FrictionProblem, ProblemError};
 use stiction_math::{Mat3, MatrixPart, SystemMatrix, Vec3};
 
-use super::{Error, Sleep, law::PrimalContact};
+use super::{Error, NodalSleep, law::PrimalContact};
 
 /// Colours with fewer items are swept by one thread.
 const MIN_LEN: usize = 256;
@@ -193,7 +193,7 @@ impl Copies {
     }
 
     /// One iteration of Gauss–Seidel over all vertices [li2018, Alg. 1], then c ← d̂ + G C Gᵀ r.
-    pub fn sweep(&mut self, problem: &FrictionProblem, sleep: Option<&Sleep>) -> Swept {
+    pub fn sweep(&mut self, problem: &FrictionProblem, sleep: Option<&NodalSleep>) -> Swept {
         let mut swept = Swept::default();
         for color in 0..self.colors.len() - 1 {
             let range = self.colors[color]..self.colors[color + 1];
@@ -265,7 +265,7 @@ impl Copies {
         problem: &FrictionProblem,
         item: usize,
         update: &Update,
-        sleep: Option<&Sleep>,
+        sleep: Option<&NodalSleep>,
         swept: &mut Swept,
     ) {
         let set = &problem.contacts;
@@ -306,7 +306,7 @@ impl Copies {
         swept.solved += 1;
     }
 
-    /// What pins do on the copies, and the means from the copies, free of the rounding of their updates.
+    /// Updates the impulses of the pins on the copies, and the means from the copies, free of the rounding of their updates.
     fn pin_copies(&mut self, problem: &FrictionProblem) {
         let set = &problem.contacts;
         let mut force = vec![Vec3::zeros(); self.mean.len()];

@@ -20,7 +20,7 @@
 //!   contact, the exact cases of the law take its place instead of half a step.
 //! - Impulses count with the velocity that they cause, so that tolerances are velocities.
 //! - Vertices are visited by colours, so that threads change no bit.
-//! - `Start::Held` is not in the paper: the impulses of the last step balance the start.
+//! - `NodalStart::Held` is not in the paper: the impulses of the last step balance the start.
 //! - An answer counts as converged only if its certificate is below the tolerance. At the end of the loop
 //!   contacts are detected again, and a polishing solver may take over.
 
@@ -55,16 +55,16 @@ pub struct Config {
     /// Sweeps between evaluations of the residual.
     pub evaluate_every: usize,
     /// Contacts whose force is small or steady are skipped for a while.
-    pub sleep: Option<Sleep>,
+    pub sleep: Option<NodalSleep>,
     /// Starting point.
-    pub start: Start,
+    pub start: NodalStart,
     /// Factorisations of the polishing solver, see [`Nodal::with_polisher`]; 0 for none.
     pub polish: usize,
 }
 
 /// When contacts sleep [li2018, Alg. 1].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sleep {
+pub struct NodalSleep {
     /// Forces below this sleep: the velocity that they cause [m/s].
     pub small: f64,
     /// Forces that change by less than this sleep [m/s].
@@ -75,7 +75,7 @@ pub struct Sleep {
 
 /// Starting point of a solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
+pub enum NodalStart {
     /// A v = f [li2018, Alg. 1].
     Unconstrained,
     /// A v = f + Bᵀ r with the impulses of the solution: a body at rest under constant load stays.
@@ -92,12 +92,12 @@ impl Config {
             coarse: 0.0,
             max_iterations: 2000, // the paper reports up to 1,651 [li2018, Table 2]
             evaluate_every: 10,   // the paper does not tell
-            sleep: Some(Sleep {
+            sleep: Some(NodalSleep {
                 small: 1e-9,   // the paper does not tell
                 settled: 1e-9, // the paper does not tell
                 sweeps: 10,    // the paper does not tell
             }),
-            start: Start::Unconstrained, // [li2018, Alg. 1]
+            start: NodalStart::Unconstrained, // [li2018, Alg. 1]
             polish: 0,
         }
     }
@@ -172,7 +172,7 @@ impl Nodal {
             config.max_iterations = target.iterations(config.max_iterations);
         }
         if task.start == TaskStart::Given {
-            config.start = Start::Given;
+            config.start = NodalStart::Given;
         }
         if !task.polish {
             // Relaxation alone leaves stiff bodies anywhere, and the next linearisation would be about that.
@@ -190,13 +190,13 @@ impl Nodal {
         let problem = &*task.problem;
         let n = problem.blocks();
         solution.r.resize(problem.contacts.len(), Vec3::zeros());
-        if config.start == Start::Given && solution.v.len() == n {
+        if config.start == NodalStart::Given && solution.v.len() == n {
             for i in (0..n).filter(|&i| problem.fixed[i]) {
                 solution.v[i] = Vec3::zeros();
             }
             return Ok(());
         }
-        if config.start == Start::Unconstrained {
+        if config.start == NodalStart::Unconstrained {
             solution.r.fill(Vec3::zeros());
         }
         solution.v = self.balanced(problem, &solution.r)?;

@@ -1,6 +1,6 @@
 //! The keys of method `nodal`.
 
-use stiction_solvers::nodal::Sleep;
+use stiction_solvers::nodal::NodalSleep;
 
 use super::{Config, SWEEPS};
 use crate::{
@@ -79,7 +79,7 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
     }
     if let Some(sweeps) = keys.count("sleep") {
         let settled = STEADY * solver.tolerance;
-        let sleep = Sleep {
+        let sleep = NodalSleep {
             small: settled,
             settled,
             sweeps,

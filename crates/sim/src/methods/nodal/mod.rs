@@ -92,7 +92,7 @@ impl Default for Config {
                 tolerance: RESIDUAL,
                 coarse: COARSE,
                 max_iterations: SWEEPS,
-                start: nodal::Start::Held,
+                start: nodal::NodalStart::Held,
                 polish: POLISH,
                 sleep: None,
                 ..nodal::Config::paper()
