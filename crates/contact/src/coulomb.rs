@@ -226,7 +226,8 @@ pub fn project_cone(x: &Vec3, n: &Vec3, mu: f64) -> Vec3 {
     let normal = x.dot(n);
     let tangent = x - n * normal;
     let t = tangent.norm();
-    if t <= mu * normal {
+    // Without friction the first product is −0 below the apex, which is not less than t = 0.
+    if normal >= 0.0 && t <= mu * normal {
         *x
     } else if mu * t <= -normal {
         Vec3::zeros()
