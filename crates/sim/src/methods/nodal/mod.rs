@@ -1,7 +1,7 @@
 //! Method `nodal` in the registry: frictional contact by primal Gauss–Seidel at vertices, inside
 //! projected Newton [li2018].
 //!
-//! The method type [`Linearised`](crate::linearised::Linearised) with the contact solver `nodal`, polished by Newton's method where
+//! The method type [`Linearised`] with the contact solver `nodal`, polished by Newton's method where
 //! that is configured.
 //!
 //! **Deviations from the paper**
