@@ -281,9 +281,9 @@ mod tests {
             prop_assert!(error < 1e-10 * size, "{error:e} {solved:?}");
             let balance = (w * solved.p + q - solved.u).norm();
             prop_assert!(balance < 1e-10 * size, "{balance:e} {solved:?}");
-            // The residual agrees that this is a root, and that a disturbed answer is none.
+            // The residual agrees that this is a root, and that an approaching contact is none.
             prop_assert!(residual(&solved.u, &solved.p, &n, mu, 1.0 / rho) < 1e-6 * size);
-            let off = solved.u - n;
+            let off = solved.u - (1.0 + solved.u.dot(&n)) * n;
             prop_assert!(residual(&off, &solved.p, &n, mu, 1.0 / rho) > 1e-3);
         }
 
