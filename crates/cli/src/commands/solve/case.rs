@@ -141,19 +141,33 @@ impl SolveCase {
             Some(guess) => vectors(&guess.r),
             None => Vec::new(),
         };
-        let config = local::Config {
+        let auto = entry.name == "auto";
+        let mut config = local::Config {
             tolerance: target.error,
             max_iterations: target.max_iterations,
         };
-        let report =
-            local::solve(local, &mut r, &config, Cancel::NEVER).map_err(|e| e.to_string())?;
-        if !report.converged && entry.name == "auto" && report.iterations > 0 {
+        if auto {
+            config.max_iterations = config.max_iterations.min(Auto::FIRST_LOCAL);
+        }
+        let solve = |r: &mut Vec<Vec3>, config: &local::Config| {
+            local::solve(local, r, config, Cancel::NEVER).map_err(|e| e.to_string())
+        };
+        let mut report = solve(&mut r, &config)?;
+        if auto && !report.converged && report.iterations > 0 {
             // The other solvers need velocities, which cost a factorisation of W.
             let found = self.solve_bodies(&mut Auto::with_velocities(), target, warm)?;
-            let better = local.residual(&self.to_frames(&found.solution.r));
-            if better < report.error {
+            let impulses = self.to_frames(&found.solution.r);
+            if found.report.converged && local.residual(&impulses) <= target.error {
                 return Ok(found);
             }
+            if local.residual(&impulses) < report.error {
+                r = impulses;
+            }
+            config.max_iterations = target.max_iterations;
+            let first = report;
+            report = solve(&mut r, &config)?;
+            report.iterations += first.iterations + found.report.iterations;
+            report.factorisations += first.factorisations + found.report.factorisations;
         }
         Ok(SolverOutput {
             solution: Solution::new(Vec::new(), r),
