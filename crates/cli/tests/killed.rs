@@ -133,3 +133,8 @@ fn admm_resumes_after_a_kill_at_any_moment() {
 fn smooth_resumes_after_a_kill_at_any_moment() {
     killed_and_resumed("smooth", true);
 }
+
+#[test]
+fn nodal_resumes_after_a_kill_at_any_moment() {
+    killed_and_resumed("nodal", true);
+}

@@ -184,4 +184,14 @@ fn bad_input_is_refused_by_name() {
         Bvh::build(&boxes).unwrap().self_pairs(all_kept),
         brute_self(&boxes)
     );
+    // Boxes without any bounds, beside lanes that are not used.
+    for b in &mut boxes[3..9] {
+        (b.min, b.max) = ([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
+    }
+    let tree = Bvh::build(&boxes).unwrap();
+    assert_eq!(tree.self_pairs(all_kept), brute_self(&boxes));
+    assert_eq!(tree.pairs(&tree, all_kept), brute(&boxes, &boxes));
+    let mut found = Vec::new();
+    tree.overlapping(&boxes[3], |i| found.push(i));
+    assert_eq!(found.len(), boxes.len());
 }

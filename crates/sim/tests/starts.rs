@@ -22,6 +22,8 @@ use stiction_sim::{
     admm::{self, admm},
     colliders::{ContactRules, material_names},
     linearised::ElasticSolver,
+    methods::nodal,
+    registry::MethodConfig,
     smooth,
 };
 
@@ -57,6 +59,7 @@ enum How {
     Admm,
     Splitting,
     Smooth,
+    Nodal,
 }
 
 /// The counterpart of a body of its kind.
@@ -216,6 +219,13 @@ fn method(how: How, model: &Model, safe: bool) -> Box<dyn Method> {
             Box::new(admm(config, rules))
         }
         How::Smooth => Box::new(Smooth::new(smooth::Config::default(), rules)),
+        How::Nodal => {
+            let config = nodal::Config {
+                safe,
+                ..nodal::Config::default()
+            };
+            config.build(rules)
+        }
     }
 }
 
@@ -295,4 +305,9 @@ fn overlaps_within_the_thickness_add_no_energy_with_the_splitting_integrator() {
 #[test]
 fn overlaps_within_the_thickness_add_no_energy_with_smooth() {
     grid(How::Smooth, &[What::Rods, What::Particles]);
+}
+
+#[test]
+fn overlaps_within_the_thickness_add_no_energy_with_nodal() {
+    grid(How::Nodal, &[]);
 }

@@ -34,7 +34,7 @@ impl Aabb32 {
     /// The smallest box around both; coordinates must be numbers.
     #[inline]
     pub fn union(&self, other: &Aabb32) -> Aabb32 {
-        Aabb32::from(&Padded::from(self).union(&Padded::from(other)))
+        Aabb32::from(&Padded::unbounded(self).union(&Padded::unbounded(other)))
     }
 
     /// Half the surface [m²]; zero for the empty box.
@@ -141,15 +141,40 @@ impl Hull for Padded {
     }
 }
 
-impl From<&Aabb32> for Padded {
+impl Padded {
     #[inline]
-    fn from(b: &Aabb32) -> Padded {
+    fn unbounded(b: &Aabb32) -> Padded {
         let ([x, y, z], [u, v, w]) = (b.min, b.max);
         Padded {
             min: [x, y, z, z],
             max: [u, v, w, w],
         }
     }
+}
+
+/// Corners of boxes in trees have no larger coordinates: a box without bounds would overlap lanes that are not
+/// used. Sums of a few of them are finite.
+const LARGEST: f32 = 1e37;
+
+impl From<&Aabb32> for Padded {
+    #[inline]
+    fn from(b: &Aabb32) -> Padded {
+        let Padded { min, max } = Padded::unbounded(b);
+        Padded {
+            min: min.map(not_below),
+            max: max.map(not_above),
+        }
+    }
+}
+
+#[inline]
+fn not_below(x: f32) -> f32 {
+    if x < -LARGEST { -LARGEST } else { x }
+}
+
+#[inline]
+fn not_above(x: f32) -> f32 {
+    if x > LARGEST { LARGEST } else { x }
 }
 
 impl From<&Padded> for Aabb32 {
@@ -170,8 +195,8 @@ fn grown(low: [f64; 3], high: [f64; 3], reach: f64) -> Padded {
     const ROUNDING: f64 = f32::EPSILON as f64;
     let (mut min, mut max) = ([0.0; 4], [0.0; 4]);
     for k in 0..3 {
-        min[k] = (low[k] - reach - ROUNDING * (low[k].abs() + reach)) as f32;
-        max[k] = (high[k] + reach + ROUNDING * (high[k].abs() + reach)) as f32;
+        min[k] = not_below((low[k] - reach - ROUNDING * (low[k].abs() + reach)) as f32);
+        max[k] = not_above((high[k] + reach + ROUNDING * (high[k].abs() + reach)) as f32);
     }
     Padded { min, max }
 }
