@@ -184,7 +184,7 @@ fn bad_input_is_refused_by_name() {
         Bvh::build(&boxes).unwrap().self_pairs(all_kept),
         brute_self(&boxes)
     );
-    // Boxes without any bounds, beside lanes that are not used.
+    // Boxes without any bounds, in groups with lanes that are not used.
     for b in &mut boxes[3..9] {
         (b.min, b.max) = ([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
     }
