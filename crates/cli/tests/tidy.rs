@@ -195,6 +195,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("math", &[] as &[_]),
         ("geometry", &["math"]),
         ("meshio", &["math", "geometry"]),
+        ("format", &["math"]),
         ("bodies", &["math", "geometry"]),
         ("contact", &["math", "geometry"]),
         ("solvers", &["math", "contact"]),
@@ -202,7 +203,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         (
             "scene",
             &[
-                "math", "geometry", "meshio", "bodies", "contact", "solvers", "sim",
+                "math", "geometry", "meshio", "format", "bodies", "contact", "solvers", "sim",
             ],
         ),
         (

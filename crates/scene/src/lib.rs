@@ -6,9 +6,8 @@
 
 mod build;
 pub mod builtin;
-mod canonical;
-mod differences;
-mod error;
+mod continuation;
+mod docs;
 mod extension;
 mod files;
 mod format;
@@ -16,23 +15,25 @@ pub mod friction;
 mod kept;
 pub mod library;
 mod load;
-mod overrides;
 mod read;
+mod schema;
 mod settings;
-mod source;
-mod suggest;
-mod tree;
 mod variant;
+
+use stiction_format::{error, source, suggest, tree};
 
 /// Readers of mesh and strand files.
 pub use stiction_meshio as mesh_files;
 
-pub use differences::{Difference, differences};
-pub use error::{ProblemKind, SceneError, SceneProblem};
+pub use continuation::differences;
 pub use extension::Extension;
-pub use format::json::schema;
 pub use kept::MeshSource;
 pub use load::{
     LoadOptions, RunPlan, Scene, SceneLimits, SceneSource, VariantInfo, load, variants,
 };
+pub use schema::schema;
 pub use settings::{ContactSettings, OutputFrames, OutputSettings, OverlapPolicy, TimeSettings};
+pub use stiction_format::{
+    differences::Difference,
+    error::{DocumentError as SceneError, Problem as SceneProblem, ProblemKind},
+};

@@ -22,18 +22,18 @@ use stiction_sim::{
 use toml_edit::DocumentMut;
 
 use crate::{
-    build, builtin, canonical,
-    error::{ProblemKind, Reporter, SceneError},
+    build, builtin, continuation,
+    error::{DocumentError as SceneError, ProblemKind, Reporter},
     extension::Extension,
     files::Files,
     friction::FrictionTable,
     kept::{Kept, MeshSource},
-    library, overrides, read,
+    library, read,
     settings::{ContactSettings, OutputSettings, OverlapPolicy, TimeSettings},
-    source::{At, Origin, SourceSpan, Sources},
+    source::{At, SourceOrigin, SourceSpan, Sources},
     suggest,
-    tree::{self, Table},
-    variant::Variants,
+    tree::{self, TreeTable},
+    variant::{self, Variants},
 };
 
 /// Source of a scene.
@@ -230,21 +230,21 @@ const MOST_BYTES: u64 = 16 << 20;
 pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneError> {
     let text = Text::read(source)?;
     let mut sources = Sources::default();
-    sources.add(Origin::Scene, &text.shown, &text.text);
-    let library_source = sources.add(Origin::Library, "materials library", library::TEXT);
+    sources.add(SourceOrigin::Document, &text.shown, &text.text);
+    let library_source = sources.add(SourceOrigin::Library, "materials library", library::TEXT);
     let first = library_source + 1;
     for text in &options.overrides {
-        sources.add(Origin::Argument, "--set", text);
+        sources.add(SourceOrigin::Argument, "--set", text);
     }
     let method = options.method.as_ref().map(|name| {
         let place = SourceSpan::new(
-            sources.add(Origin::Argument, "--method", name),
+            sources.add(SourceOrigin::Argument, "--method", name),
             0..name.len(),
         );
         At::new(name.as_str(), place)
     });
     let variant = options.variant.as_ref().map(|name| {
-        let number = sources.add(Origin::Argument, "--variant", name);
+        let number = sources.add(SourceOrigin::Argument, "--variant", name);
         At::new(name.as_str(), SourceSpan::new(number, 0..name.len()))
     });
     let reporter = Reporter::new(sources);
@@ -264,7 +264,7 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
         let _ = variants.apply(name, &mut root, &document, &reporter);
     }
     for (i, text) in options.overrides.iter().enumerate() {
-        overrides::apply(text, first + i as u32, &mut root, &reporter);
+        variant::change(text, first + i as u32, &mut root, &reporter);
     }
     reporter.verdict()?;
 
@@ -296,7 +296,7 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
     let method = options.method.as_deref();
     let default = options.methods.default_for(read.contact.enabled);
     let kept = Kept::new(&root, method, default, &reporter.sources);
-    let mut fingerprint = canonical::document(&kept.root);
+    let mut fingerprint = continuation::document(&kept.root);
     fingerprint.text(read.method.value.name());
     let extensions = &options.extensions;
     let limits = &options.limits;
@@ -367,7 +367,7 @@ pub struct VariantInfo {
 pub fn variants(source: &SceneSource) -> Result<Vec<VariantInfo>, SceneError> {
     let text = Text::read(source)?;
     let mut sources = Sources::default();
-    sources.add(Origin::Scene, &text.shown, &text.text);
+    sources.add(SourceOrigin::Document, &text.shown, &text.text);
     let reporter = Reporter::new(sources);
     let mut root = reporter.given(tree::parse(&text.text, 0, &reporter))?;
     let variants = Variants::take(&mut root, &reporter);
@@ -379,9 +379,9 @@ pub fn variants(source: &SceneSource) -> Result<Vec<VariantInfo>, SceneError> {
 /// scene that needs overrides to be read at all says nothing about its variants.
 fn check_variants(
     variants: &Variants,
-    unchanged: &Table,
+    unchanged: &TreeTable,
     document: &DocumentMut,
-    library: &Table,
+    library: &TreeTable,
     options: &LoadOptions,
     reporter: &Reporter,
 ) {

@@ -5,16 +5,16 @@
 //! tables such as `[[variant.NAME.check]]` is a value: it replaces the whole list. `remove` names
 //! entries and keys to be taken out; it comes last, so that indices count the scene's own entries.
 
+use stiction_format::overrides::{self, Rivals, Steps, Walk};
 use toml_edit::{DocumentMut, Item, TableLike};
 
 use crate::{
     error::{ProblemKind, Reporter},
     format::{self, Type, section},
     load::VariantInfo,
-    overrides::{self, Steps, Walk},
     source::At,
     suggest,
-    tree::{Node, Table, TableEntry, Value},
+    tree::{TableEntry, TreeNode, TreeTable, Value},
 };
 
 /// The key of a variant that removes entries.
@@ -24,6 +24,35 @@ section! { struct VariantKeys "variant" {
     remove: () = List(&Text), Absent, "paths of entries and keys to be taken out, after all changes; indices count the entries before any is taken out";
 } }
 
+/// A body or obstacle has a shape or a mesh.
+const RIVALS: Rivals = &[["shape", "mesh"]];
+
+/// Applies override `text`, which is source number `source`, to the tree.
+pub(crate) fn change(
+    text: &str,
+    source: u32,
+    root: &mut TreeTable,
+    reporter: &Reporter,
+) -> Option<()> {
+    overrides::apply(text, source, root, RIVALS, reporter, |key, place| {
+        let help = "choose a variant with --variant NAME";
+        let message = "variants cannot be changed by an override";
+        match key {
+            "variant" => reporter.fail(ProblemKind::Override, place, message, help),
+            _ => Some(()),
+        }
+    })
+}
+
+fn walk<'a>(shown: &'a str, reporter: &'a Reporter) -> Walk<'a> {
+    let rivals = RIVALS;
+    Walk {
+        shown,
+        rivals,
+        reporter,
+    }
+}
+
 /// The variants of a scene, in the order of the file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Variants {
@@ -32,7 +61,7 @@ pub(crate) struct Variants {
 
 impl Variants {
     /// Takes the variants out of the tree.
-    pub fn take(root: &mut Table, reporter: &Reporter) -> Self {
+    pub fn take(root: &mut TreeTable, reporter: &Reporter) -> Self {
         let mut variants = Self::default();
         let Some(node) = root.get("variant").cloned() else {
             return variants;
@@ -82,7 +111,7 @@ impl Variants {
     pub fn apply(
         &self,
         name: At<&str>,
-        root: &mut Table,
+        root: &mut TreeTable,
         document: &DocumentMut,
         reporter: &Reporter,
     ) -> Option<()> {
@@ -104,10 +133,10 @@ impl Variants {
 
 /// Applies the keys of `table`, which is `own` in the document and stands at `path`.
 fn apply(
-    table: &Table,
+    table: &TreeTable,
     own: &dyn TableLike,
     path: &mut Vec<At<String>>,
-    root: &mut Table,
+    root: &mut TreeTable,
     reporter: &Reporter,
 ) {
     for entry in &table.entries {
@@ -126,7 +155,7 @@ fn apply(
                 let parts: Vec<&str> = path.iter().map(|k| k.value.as_str()).collect();
                 let shown = &parts.join(".");
                 // What cannot be applied has been reported; the rest may have problems too.
-                let _ = Walk { shown, reporter }.set(root, path, entry.node.clone());
+                let _ = walk(shown, reporter).set(root, path, entry.node.clone());
             }
         }
         path.pop();
@@ -142,7 +171,7 @@ fn leads_on(item: &Item) -> bool {
 }
 
 /// Removes what the list `node` names.
-fn remove(node: &Node, root: &mut Table, reporter: &Reporter) {
+fn remove(node: &TreeNode, root: &mut TreeTable, reporter: &Reporter) {
     let texts = Type::List(&Type::Text);
     let Value::Array(paths) = &node.value else {
         let _ = texts.check(reporter, node, "`remove` of a variant");
@@ -154,13 +183,8 @@ fn remove(node: &Node, root: &mut Table, reporter: &Reporter) {
             let _ = Type::Text.check(reporter, node, "an entry of `remove`");
             continue;
         };
-        let steps = overrides::path(At::new(text, node.place), reporter).and_then(|path| {
-            Walk {
-                shown: text,
-                reporter,
-            }
-            .locate(root, &path)
-        });
+        let steps = overrides::path(At::new(text, node.place), reporter)
+            .and_then(|path| walk(text, reporter).locate(root, &path));
         found.extend(steps);
     }
     // From the end of every list, so that the indices of what remains stay true.

@@ -42,6 +42,43 @@ fn every_built_in_scene_is_accepted() {
     }
 }
 
+/// First scenes of `stiction init`, and scenes in documents.
+#[test]
+fn first_scenes_and_scenes_in_documents_are_accepted() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |folder: &str, extension: &str| -> Vec<(String, String)> {
+        let entries = std::fs::read_dir(root.join(folder)).unwrap();
+        let paths = entries.map(|e| e.unwrap().path());
+        let paths = paths.filter(|p| p.extension().is_some_and(|e| e == extension));
+        let named = |p: PathBuf| {
+            (
+                p.display().to_string(),
+                std::fs::read_to_string(&p).unwrap(),
+            )
+        };
+        paths.map(named).collect()
+    };
+    let mut scenes = read("crates/cli/src/commands/init", "toml");
+    assert!(scenes.len() >= 5, "{}", scenes.len());
+    let mut documents = read("docs", "md");
+    documents.extend(read("docs/tutorials", "md"));
+    for (name, text) in documents {
+        let blocks = text.split("```toml\n").skip(1);
+        let blocks = blocks.filter_map(|rest| Some(rest.split_once("```")?.0.to_owned()));
+        let whole = |text: &String| text.contains("[time]\n") && text.contains("[[body]]\n");
+        scenes.extend(blocks.filter(whole).map(|text| (name.clone(), text)));
+    }
+    let validator = validator();
+    for (name, text) in scenes {
+        let value = json(&text).expect(&name);
+        let errors = validator.iter_errors(&value);
+        let errors: Vec<String> = errors
+            .map(|e| format!("{}: {e}", e.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{name}: {errors:?}");
+    }
+}
+
 /// Wrong in form: an unknown or missing key or table, a value of the wrong type. Exceptions need the
 /// values of other tables to be seen.
 #[test]

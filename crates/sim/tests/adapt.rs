@@ -1,4 +1,4 @@
-//! Stage `adapt`: every method goes on through a change of topology as if nothing had happened.
+//! Stage `adapt`: every method continues undisturbed through a change of topology.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;

@@ -1,11 +1,11 @@
 //! Friction that holds: cloth, hair, elastic solids, rigid bodies and grains in frictional contact.
 //!
-//! Coulomb's law is solved properly, with a certificate on every step: what should stick stays where it
-//! is, and what should slide starts at the right angle.
+//! Coulomb's law is solved exactly: what should stick stays in place, and what should slide starts to slide at the
+//! right angle. Every step has a certificate that says how well the law was met.
 //!
 //! # A first simulation
 //!
-//! A [`World`] is made from a scene, takes steps, and answers by name:
+//! A [`World`] is made from a scene, takes steps, and gives access to bodies, contacts and probes by name:
 //!
 //! ```
 //! use stiction::{Body, Obstacle, SceneBuilder};
@@ -28,13 +28,13 @@
 //! # Scenes
 //!
 //! A scene is text ([`World::from_text`]), a file ([`World::open`]), a built-in scene ([`World::builtin`])
-//! or made in code ([`SceneBuilder`]). The builder writes the same format, which `docs/scenes.md` describes:
-//! every key of the format can be set, defaults and messages are the same, and
-//! [`SceneBuilder::text`] shows the scene as a file would hold it. Meshes may come from memory.
+//! or built in code ([`SceneBuilder`]). The builder writes the same format, which `docs/scenes.md` describes.
+//! Every key of the format can be set, defaults and messages are the same, and
+//! [`SceneBuilder::text`] returns the scene as text. Meshes may come from memory.
 //!
 //! # Between steps
 //!
-//! | to do | call |
+//! | task | call |
 //! | --- | --- |
 //! | read positions, velocities, poses | [`World::body`], [`World::obstacle`] |
 //! | set them | [`World::body_mut`] |
@@ -42,7 +42,7 @@
 //! | move pinned bodies and obstacles | [`BodyMut::move_to`], [`World::move_obstacle`] |
 //! | read contacts with names and forces | [`World::contacts`], [`World::contact_force`] |
 //! | read probes and the certificate | [`World::probe`], [`World::certificate`] |
-//! | go back | [`World::checkpoint`], [`World::restore`] |
+//! | save and restore the state | [`World::checkpoint`], [`World::restore`] |
 //!
 //! # Beyond scenes
 //!
@@ -53,7 +53,7 @@
 //!
 //! # Features
 //!
-//! All are on by default; without them the library has no command line, no plots and no files of its own.
+//! All are on by default. Without them the library writes no files and draws no plots.
 //!
 //! | feature | adds |
 //! | --- | --- |

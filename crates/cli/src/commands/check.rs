@@ -148,6 +148,11 @@ fn passed(summary: &Summary) -> bool {
 
 /// One check as a line of a table.
 pub fn line(check: &CheckResult) -> String {
+    line_with(if check.passed { "ok" } else { "FAIL" }, check)
+}
+
+/// One check as a line that begins with this verdict.
+pub fn line_with(verdict: &str, check: &CheckResult) -> String {
     let bound = match (check.min, check.max) {
         (Some(lo), Some(hi)) => format!("in [{}, {}]", number(lo), number(hi)),
         (Some(lo), None) => format!("at least {}", number(lo)),
@@ -160,7 +165,7 @@ pub fn line(check: &CheckResult) -> String {
         (Some(a), None) => format!("from {a} s on"),
         _ => "at the end".to_owned(),
     };
-    let verdict = if check.passed { "  ok  " } else { "  FAIL" };
+    let verdict = format!("  {verdict:4}");
     let value = match (check.value.is_nan(), &check.untested) {
         (true, Some(part)) => {
             return format!("{verdict} {}: {} {when}: {part}", check.name, check.of);

@@ -77,25 +77,25 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Grow hair on a ball or a mesh and write it as a strand file.
     Groom(groom::GroomArgs),
-    /// Look at a recorded run in the browser.
+    /// Show a recorded run in the browser.
     View(view::ViewArgs),
-    /// A picture of a recorded run, without a GPU.
+    /// Render pictures of a recorded run, without a GPU.
     Render(render::RenderArgs),
-    /// A recorded run for other programs: USD, glTF, OBJ, PLY.
+    /// Export a recorded run to USD, glTF, OBJ or PLY.
     Export(export::ExportArgs),
-    /// Probes and certificate of recorded runs as curves, PNG or SVG.
+    /// Plot probes and certificate of recorded runs as PNG or SVG.
     Plot(plot::PlotArgs),
-    /// One scene with several methods and settings: a table and curves.
+    /// Run one scene with several methods and settings, and compare them in a table and curves.
     Compare(compare::CompareArgs),
-    /// The analytic friction suite: every method compared with closed forms.
+    /// Run the analytic friction suite: every method compared with closed forms.
     Validate(validate::ValidateArgs),
     /// Solve stored friction problems, with any solver or with all.
     Solve(solve::SolveArgs),
-    /// Reproducible benchmarks.
+    /// Run reproducible benchmarks.
     Bench(bench::BenchArgs),
-    /// Print the completions of a shell, for its own configuration.
+    /// Print completions for a shell.
     Completions(pages::CompletionsArgs),
-    /// Print the manual page, or write those of all commands to a folder.
+    /// Print the manual page, or write the pages of all commands to a folder.
     Man(pages::ManArgs),
 }
 
@@ -105,7 +105,7 @@ pub struct SceneArgs {
     /// The method, in place of the scene's.
     #[arg(short, long, help = method_help())]
     pub method: Option<String>,
-    /// A variant of the scene, e.g. `quick`: changes that the scene has a name for.
+    /// A variant of the scene, that is a named set of changes, e.g. `quick`.
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
     /// Override any key of the scene, e.g. `--set time.step=0.005`; applied after the variant. May be

@@ -54,13 +54,13 @@ pub struct RunArgs {
     /// Write the friction problem of every N-th step to DIR/problems, e.g. `every=10`.
     #[arg(long, value_name = "every=N", value_parser = requirement::every)]
     dump_problems: Option<u64>,
-    /// Look at the run in the browser while it goes on, and after it until Ctrl-C.
+    /// Show the run in the browser while it is computed, and afterwards until Ctrl-C.
     #[arg(long)]
     view: bool,
-    /// Go on from the checkpoint in the output folder.
+    /// Continue from the checkpoint in the output folder.
     #[arg(long)]
     resume: bool,
-    /// Write over an earlier run in the output folder.
+    /// Replace an earlier run in the output folder.
     #[arg(long, conflicts_with = "resume")]
     overwrite: bool,
     /// Print nothing but errors, failed checks and failed requirements.
@@ -138,7 +138,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     } else if args.quiet {
         failures(&summary, args.frames.is_none());
     } else {
-        report(&summary, folder.path(), args.verbose);
+        report(&summary, folder.path(), args.verbose, args.frames.is_none());
     }
     Ok(ExitCode::from(match summary.status {
         Status::Interrupted => signals::INTERRUPTED,
@@ -323,7 +323,8 @@ fn unconverged(summary: &Summary) -> String {
 }
 
 /// The closing words of a run.
-fn report(summary: &Summary, dir: &Path, verbose: bool) {
+/// Checks that a run cut short has not reached are not `judged`.
+fn report(summary: &Summary, dir: &Path, verbose: bool, judged: bool) {
     let status = match summary.status {
         Status::Done => "done",
         Status::Interrupted => "interrupted",
@@ -377,7 +378,13 @@ fn report(summary: &Summary, dir: &Path, verbose: bool) {
         println!("{NOT_A_NUMBER}");
     }
     for check in &summary.checks {
-        println!("{}", super::check::line(check));
+        println!(
+            "{}",
+            match check.untested.is_some() && !(judged || check.of == CROSSINGS) {
+                true => super::check::line_with("--", check),
+                false => super::check::line(check),
+            }
+        );
     }
     for required in &summary.requirements {
         println!("{}", requirement_line(required));

@@ -88,6 +88,14 @@ const RETIRED: &[(&str, &str)] = &[
         "a program part as subject",
     ),
     (r"\blest\b", "so that ... not"),
+    (
+        r"\blaw (itself )?as it (is|stands)\b|\bto the last digits\b",
+        "exactly; polishing",
+    ),
+    (
+        r"\bin mid-run\b|\bled (round|through)\b|\bas if nothing had happened\b",
+        "during a run; moved; unchanged, bit-identical",
+    ),
 ];
 
 /// Identifiers that are no longer used.

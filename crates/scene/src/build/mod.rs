@@ -13,6 +13,7 @@ use stiction_bodies::{
     builder::{Anchor, BodySpec, BuildError, Builder},
     obstacle::{Obstacle, ObstacleShape},
 };
+use stiction_format::fingerprint::Fingerprint;
 use stiction_geometry::{EmbeddingConfig, EmbeddingError, LevelSet, Selection, TetMesh, TriMesh};
 use stiction_math::Vec3;
 use stiction_meshio::VertexGroup;
@@ -20,7 +21,6 @@ use stiction_sim::{adapt::RefineAt, probe::Probe};
 
 use crate::{
     SceneLimits,
-    canonical::Fingerprint,
     error::{ProblemKind, Reporter},
     extension::Extension,
     files::Files,

@@ -13,9 +13,10 @@ use stiction_math::Vec3;
 
 use crate::{
     error::ProblemKind,
-    format::{Direction, Fields, Keys, Read, Words, section, words},
+    format::{Direction, Fields, Read, TableKeys, Words, section, words},
     friction::Coefficients,
     read::{
+        Context,
         material::{Material, MaterialKeys},
         motion::{LoadKeys, OverTime},
         names::{MOST_COPIES, OfBody},
@@ -24,7 +25,7 @@ use crate::{
         shape::{Generator, Purpose, SHAPES, ShapePlan, shape},
     },
     source::At,
-    tree::Node,
+    tree::TreeNode,
 };
 
 words! { MassKind: "lumped" => Lumped, "consistent" => Consistent }
@@ -133,10 +134,10 @@ impl BodyPlan {
     }
 }
 
-impl Read for BodyPlan {
-    fn read(root: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+impl Read<Context> for BodyPlan {
+    fn read(root: &Fields<'_>, key: &str, node: &TreeNode) -> Option<Self> {
         let section = BodyKeys::SECTION;
-        let f = Fields::open(root.cx, node, root.title(key, node))?;
+        let f = root.open(node, root.title(key, node))?;
         let f = f.with_keys(&[], section.keys, true);
         let material: Option<Material> = f.take("material");
         let purpose: Purpose = match f.has("kind") {
@@ -154,8 +155,7 @@ impl Read for BodyPlan {
         let placement = Placement::new(&f, k.scale, &k.rotate, k.translate)?;
         let material = material?;
         let material_model = model(&f, &k, &material, purpose, &placement);
-        let cx = f.cx;
-        let patch = |p: Patch| Some((p.select, p.material.shell(cx, k.rest_angles)?));
+        let patch = |p: Patch| Some((p.select, p.material.shell(&f, k.rest_angles)?));
         let spec = spec(&k, &placement)?;
         Some(Self {
             patches: k.patch.into_iter().map(patch).collect::<Option<_>>()?,
@@ -167,7 +167,7 @@ impl Read for BodyPlan {
                 }
             },
             material_model: material_model?,
-            friction: material.friction(cx),
+            friction: material.friction(&f),
             name: k.name,
             geometry,
             placement,
@@ -185,18 +185,17 @@ fn model(
     purpose: Purpose,
     placement: &Placement,
 ) -> Option<BodyMaterial> {
-    let cx = f.cx;
     Some(match purpose {
-        Purpose::Shell => BodyMaterial::Shell(material.shell(cx, k.rest_angles)?),
-        Purpose::Solid => BodyMaterial::Solid(material.solid(cx)?),
-        Purpose::Frames => BodyMaterial::Frames(material.solid(cx)?),
-        Purpose::Embedded => BodyMaterial::Embedded(material.solid(cx)?, k.cell.clone()?),
+        Purpose::Shell => BodyMaterial::Shell(material.shell(f, k.rest_angles)?),
+        Purpose::Solid => BodyMaterial::Solid(material.solid(f)?),
+        Purpose::Frames => BodyMaterial::Frames(material.solid(f)?),
+        Purpose::Embedded => BodyMaterial::Embedded(material.solid(f)?, k.cell.clone()?),
         Purpose::Rigid => {
-            let (density, damping) = material.rigid(cx)?;
+            let (density, damping) = material.rigid(f)?;
             BodyMaterial::Rigid(density, damping)
         }
         Purpose::Particles => {
-            let (density, damping) = material.rigid(cx)?;
+            let (density, damping) = material.rigid(f)?;
             BodyMaterial::Particles {
                 radius: k.radius?,
                 density,
@@ -205,7 +204,7 @@ fn model(
         }
         Purpose::Rods => {
             let director = placement.pose.rotation * k.director.0;
-            BodyMaterial::Rods(material.rod(cx, k.natural, k.twist)?, director)
+            BodyMaterial::Rods(material.rod(f, k.natural, k.twist)?, director)
         }
     })
 }

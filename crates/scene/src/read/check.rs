@@ -7,10 +7,10 @@ use stiction_sim::check::{Check, MovingBound, Reduce, Subject, When};
 use crate::{
     error::{ProblemKind, Reporter},
     format::{Fields, Read, section, words},
-    read::formula,
+    read::{Context, formula},
     source::At,
     suggest,
-    tree::Node,
+    tree::TreeNode,
 };
 
 words! { Reduce: "value" => Value, "mean" => Mean, "drift" => Drift, "slope" => Slope, "spread" => Spread }
@@ -89,8 +89,8 @@ fn check(f: &Fields<'_>, k: CheckKeys) -> Option<CheckPlan> {
 }
 
 /// Subject of a check: a probe, a field of the certificate, a formula of them, or a number.
-impl Read for Subject {
-    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+impl Read<Context> for Subject {
+    fn read(f: &Fields<'_>, key: &str, node: &TreeNode) -> Option<Self> {
         let what = f.label(key);
         let Some(text) = node.text() else {
             return node.number().map(Self::Number);

@@ -5,16 +5,17 @@ use stiction_math::formula::{Formula, FormulaError, FormulaErrorKind};
 use crate::{
     error::{ProblemKind, Reporter},
     format::{Fields, Read},
+    read::Context,
     source::{At, SourceSpan},
     suggest,
-    tree::Node,
+    tree::TreeNode,
 };
 
 /// A formula in the time `t` [s] alone, or a number; finite at the start.
 pub(crate) struct OfTime(pub Formula);
 
-impl Read for OfTime {
-    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+impl Read<Context> for OfTime {
+    fn read(f: &Fields<'_>, key: &str, node: &TreeNode) -> Option<Self> {
         let (reporter, what) = (f.reporter(), f.label(key));
         let text = match node.number() {
             Some(number) => number.to_string(),

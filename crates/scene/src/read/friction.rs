@@ -2,10 +2,11 @@
 
 use crate::{
     error::ProblemKind,
-    format::{Fields, Keys, Read, section, words},
+    format::{Fields, Read, TableKeys, section, words},
     friction::{Coefficients, Combine, FrictionTable, ordered},
+    read::Context,
     source::At,
-    tree::Node,
+    tree::TreeNode,
 };
 
 section! { struct CoefficientKeys "coefficients" {
@@ -76,8 +77,8 @@ fn pair(f: &Fields<'_>, k: PairKeys) -> Option<Pair> {
 }
 
 /// A number, or a table of coefficients.
-impl Read for Coefficients {
-    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+impl Read<Context> for Coefficients {
+    fn read(f: &Fields<'_>, key: &str, node: &TreeNode) -> Option<Self> {
         if let Some(mu) = node.number() {
             return Some(Self::uniform(mu));
         }

@@ -10,21 +10,20 @@ use stiction_bodies::{
 
 use crate::{
     error::{ProblemKind, Reporter},
-    format::{Fields, Keys, Read, Words, section, words, wrong_type},
+    format::{Fields, Read, TableKeys, Words, section, words, wrong_type},
     friction::Coefficients,
     read::{Context, friction::CoefficientKeys, shape::Purpose},
     source::SourceSpan,
     suggest,
-    tree::{Node, Table},
+    tree::{TreeNode, TreeTable},
 };
 
 /// The materials a scene can use.
-pub(crate) struct Materials<'a> {
-    pub reporter: &'a Reporter,
+pub(crate) struct Materials {
     /// `[material.NAME]` of the scene.
-    pub scene: Option<&'a Table>,
+    pub scene: TreeTable,
     /// The library.
-    pub library: &'a Table,
+    pub library: TreeTable,
 }
 
 /// A material with what it inherits filled in.
@@ -33,7 +32,7 @@ pub(crate) struct Material {
     pub name: String,
     /// Span of its name in the body.
     pub place: SourceSpan,
-    pub table: Table,
+    pub table: TreeTable,
 }
 
 words! { SolidLaw: "corotated" => Corotated, "fixed-corotated" => FixedCorotated, "neo-hookean" => NeoHookean, "stable-neo-hookean" => StableNeoHookean, "stvk" => StVk }
@@ -93,8 +92,8 @@ section! { for Damping "material.damping" {
     stiffness: f64 = Number("s", Any), Num(0.0), "the factor of K in the damping matrix, with the rigid rotations of every element removed from K: what is under stress is not braked when it turns (but bent rods with quasi-static twist are, about their own tangent)";
 } }
 
-impl Read for BendingLaw {
-    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+impl Read<Context> for BendingLaw {
+    fn read(f: &Fields<'_>, key: &str, node: &TreeNode) -> Option<Self> {
         Some(match (node.number(), node.text()) {
             (Some(rigidity), _) => Self::Rigidity(rigidity),
             (_, Some("from-thickness")) => Self::FromThickness,
@@ -108,66 +107,75 @@ impl Read for BendingLaw {
     }
 }
 
-impl<'a> Materials<'a> {
+impl Materials {
     /// All names, the scene's own first.
-    pub fn names(&self) -> Vec<&'a str> {
-        let own = self.scene.into_iter().flat_map(Table::keys);
-        own.chain(self.library.keys()).collect()
+    pub fn names(&self) -> Vec<&str> {
+        self.scene.keys().chain(self.library.keys()).collect()
     }
 
     /// The material called `name`.
-    pub fn by_name(&self, name: &str, place: SourceSpan) -> Option<Material> {
+    pub fn by_name(&self, reporter: &Reporter, name: &str, place: SourceSpan) -> Option<Material> {
         Some(Material {
             name: name.to_owned(),
             place,
-            table: self.named(name, place, &mut Vec::new())?,
+            table: self.named(reporter, name, place, &mut Vec::new())?,
         })
     }
 
     /// Checks the scene's own materials, also those that no body uses.
-    pub fn check(&self, cx: &Context<'_>) {
-        for e in self.scene.iter().flat_map(|t| &t.entries) {
+    pub fn check(&self, root: &Fields<'_>) {
+        for e in &self.scene.entries {
             let what = format!("material `{}`", e.key);
-            let own = Fields::open(cx, &e.node, what).map(|f| f.of(MaterialKeys::SECTION));
-            if let Some(material) = own.and_then(|_| self.by_name(&e.key, e.key_place)) {
-                let _ = material.open(cx);
-            }
+            let own = root
+                .open(&e.node, what)
+                .map(|f| f.of(MaterialKeys::SECTION));
+            let material = own.and_then(|_| self.by_name(root.reporter(), &e.key, e.key_place));
+            let _ = material.and_then(|m| m.open(root).map(|_| ()));
         }
     }
 
-    fn named(&self, name: &str, place: SourceSpan, trail: &mut Vec<String>) -> Option<Table> {
+    fn named(
+        &self,
+        reporter: &Reporter,
+        name: &str,
+        place: SourceSpan,
+        trail: &mut Vec<String>,
+    ) -> Option<TreeTable> {
         // A material may build on the library's of the same name.
         let own = self
             .scene
-            .and_then(|t| t.get(name))
+            .get(name)
             .filter(|_| trail.last().is_none_or(|last| last != name));
         if own.is_some() && trail.iter().any(|t| t == name) {
             let chain = trail.join(" → ");
             let message = format!("material `{name}` is based on itself: {chain} → {name}");
-            return self.reporter.refuse(place, message, "break the circle");
+            return reporter.refuse(place, message, "break the circle");
         }
         let Some(node) = own.or_else(|| self.library.get(name)) else {
             let help = suggest::help(name, "materials", self.names());
             let message = format!("there is no material `{name}`");
-            return self
-                .reporter
-                .fail(ProblemKind::UnknownName, place, message, help);
+            return reporter.fail(ProblemKind::UnknownName, place, message, help);
         };
         trail.push(name.to_owned());
         // Another value has been reported by `check`.
-        self.complete(node.table()?, trail)
+        self.complete(reporter, node.table()?, trail)
     }
 
     /// `table` with what `based_on` names filled in.
-    fn complete(&self, table: &Table, trail: &mut Vec<String>) -> Option<Table> {
+    fn complete(
+        &self,
+        reporter: &Reporter,
+        table: &TreeTable,
+        trail: &mut Vec<String>,
+    ) -> Option<TreeTable> {
         let Some(node) = table.get("based_on") else {
             return Some(table.clone());
         };
         let Some(name) = node.text() else {
             let wanted = "the name of a material";
-            return wrong_type(self.reporter, node, "`based_on`", wanted);
+            return wrong_type(reporter, node, "`based_on`", wanted);
         };
-        let mut base = self.named(name, node.place, trail)?;
+        let mut base = self.named(reporter, name, node.place, trail)?;
         for group in ALTERNATIVES {
             let given = |keys: &&&[&str]| keys.iter().any(|k| table.get(k).is_some());
             if let Some(given) = group.iter().find(given) {
@@ -184,31 +192,33 @@ impl<'a> Materials<'a> {
 }
 
 /// The name of a material, or its keys; those are called as the body.
-impl Read for Material {
-    fn read(f: &Fields<'_>, _: &str, node: &Node) -> Option<Self> {
+impl Read<Context> for Material {
+    fn read(f: &Fields<'_>, _: &str, node: &TreeNode) -> Option<Self> {
         let materials = &f.cx.materials;
         if let Some(name) = node.text() {
-            return materials.by_name(name, node.place);
+            return materials.by_name(f.reporter(), name, node.place);
         }
         Some(Self {
             name: f.table.text("name").unwrap_or(&f.what).to_owned(),
             place: node.place,
-            table: materials.complete(node.table()?, &mut Vec::new())?,
+            table: materials.complete(f.reporter(), node.table()?, &mut Vec::new())?,
         })
     }
 }
 
 impl Material {
-    fn open<'a>(&'a self, cx: &'a Context<'a>) -> Option<(Fields<'a>, MaterialKeys)> {
+    fn open<'a>(&'a self, user: &Fields<'a>) -> Option<(Fields<'a>, MaterialKeys)> {
         let what = format!("material `{}`", self.name);
-        let f = Fields::over(cx, &self.table, self.place, what).of(MaterialKeys::SECTION);
+        let f = user
+            .over(&self.table, self.place, what)
+            .of(MaterialKeys::SECTION);
         let keys = MaterialKeys::keys(&f)?;
         Some((f, keys))
     }
 
     /// Its coefficient of friction, if it has one.
-    pub fn friction(&self, cx: &Context<'_>) -> Option<Coefficients> {
-        self.open(cx)?.1.friction
+    pub fn friction(&self, user: &Fields<'_>) -> Option<Coefficients> {
+        self.open(user)?.1.friction
     }
 
     /// The kind of a body that does not say its own: what the material is meant for.
@@ -222,8 +232,8 @@ impl Material {
         }
     }
 
-    pub fn shell(&self, cx: &Context<'_>, rest_angles: RestAngles) -> Option<ShellMaterial> {
-        let (f, k) = self.usable(cx, "shell", "a shell")?;
+    pub fn shell(&self, user: &Fields<'_>, rest_angles: RestAngles) -> Option<ShellMaterial> {
+        let (f, k) = self.usable(user, "shell", "a shell")?;
         let thickness = f.need("thickness", k.thickness)?;
         let area_density = match (k.area_density, k.density) {
             (Some(_), Some(_)) => {
@@ -285,8 +295,8 @@ impl Material {
         Some(material)
     }
 
-    pub fn solid(&self, cx: &Context<'_>) -> Option<SolidMaterial> {
-        let (f, k) = self.usable(cx, "", "a solid")?;
+    pub fn solid(&self, user: &Fields<'_>) -> Option<SolidMaterial> {
+        let (f, k) = self.usable(user, "", "a solid")?;
         let density = f.need("density", k.density);
         let (young, poisson) = (f.need("young", k.young), f.need("poisson", k.poisson));
         let law = match self.law(&f, k.law.as_deref(), SolidLaw::WORDS, "solids")? {
@@ -305,8 +315,8 @@ impl Material {
     }
 
     /// Density [kg/m³] and damping of a rigid body.
-    pub fn rigid(&self, cx: &Context<'_>) -> Option<(f64, Damping)> {
-        let (f, k) = self.usable(cx, "rigid", "a rigid body")?;
+    pub fn rigid(&self, user: &Fields<'_>) -> Option<(f64, Damping)> {
+        let (f, k) = self.usable(user, "rigid", "a rigid body")?;
         let density = positive(&f, "density", f.need("density", k.density)?)?;
         let damping = k.damping.unwrap_or_default();
         self.validated(&f, damping.validate())?;
@@ -314,8 +324,8 @@ impl Material {
     }
 
     /// The material of rods.
-    pub fn rod(&self, cx: &Context<'_>, natural: Natural, twist: Twist) -> Option<RodMaterial> {
-        let (f, k) = self.usable(cx, "rod", "rods")?;
+    pub fn rod(&self, user: &Fields<'_>, natural: Natural, twist: Twist) -> Option<RodMaterial> {
+        let (f, k) = self.usable(user, "rod", "rods")?;
         let (density, radii) = (f.need("density", k.density), f.need("radius", k.radius));
         let poisson = f.need("poisson", k.poisson);
         // One modulus for both, or one for each.
@@ -343,11 +353,11 @@ impl Material {
     /// measured on cloth or hair serves only its own.
     fn usable<'a>(
         &'a self,
-        cx: &'a Context<'a>,
+        user: &Fields<'a>,
         own: &str,
         body: &str,
     ) -> Option<(Fields<'a>, MaterialKeys)> {
-        let (f, keys) = self.open(cx)?;
+        let (f, keys) = self.open(user)?;
         let kind = keys.kind.as_deref().unwrap_or("solid");
         if kind == "solid" || kind == own {
             return Some((f, keys));

@@ -30,12 +30,12 @@ use stiction_sim::{MethodConfig, Registry, check::Check};
 
 use crate::{
     error::{ProblemKind, Reporter},
-    format::{Fields, Keys, ROOT_NAME, section},
+    format::{Fields, TableKeys, section},
     friction::FrictionTable,
     settings::{ContactSettings, OutputSettings, OverlapPolicy, TimeSettings},
     source::{At, NOWHERE},
     suggest,
-    tree::{Node, Table},
+    tree::{TreeNode, TreeTable},
     variant::VariantKeys,
 };
 use adapt::Adapt;
@@ -57,7 +57,7 @@ section! { /// The document itself.
     description: Option<String> = Text, Said("empty"), "one sentence, shown in lists";
     gravity: Option<OverTime> = Either(&[Vector("m/s²"), Table(LoadKeys::SECTION)]), Said("`[0, 0, -9.81]`"), "the acceleration of everything; as a table it changes over time, which not every [method](#method) supports";
     time: TimeSettings = Table(TimeKeys::SECTION), Required, "[`[time]`](#time)";
-    method: () = Method, Said("depends on whether bodies can touch"), "[`[method]`](#method)";
+    method: () = Open("method"), Said("depends on whether bodies can touch"), "[`[method]`](#method)";
     air: Option<Air> = Table(AirKeys::SECTION), Absent, "[`[air]`](#air)";
     contact: Option<ContactKeys> = Table(ContactKeys::SECTION), Said("see there"), "[`[contact]`](#contact)";
     friction: Option<Friction> = Table(FrictionKeys::SECTION), Said("μ = 0.5"), "[`[friction]`](#friction)";
@@ -75,10 +75,9 @@ section! { /// The document itself.
 } }
 
 /// Names, materials and times that tables refer to.
-pub(crate) struct Context<'a> {
-    pub reporter: &'a Reporter,
+pub(crate) struct Context {
     pub names: Names,
-    pub materials: Materials<'a>,
+    pub materials: Materials,
     /// When the run ends [s], if the scene says so. A run that the command line cut short keeps its checks;
     /// they are then not met.
     pub end: Option<f64>,
@@ -96,30 +95,27 @@ pub(crate) struct Document {
 /// Reads the whole document. `None` only if something was reported.
 pub(crate) fn document(
     reporter: &Reporter,
-    root: &Table,
-    library: &Table,
+    root: &TreeTable,
+    library: &TreeTable,
     method: Option<At<&str>>,
     methods: &Registry,
 ) -> Option<Document> {
-    let scene = root.get("material").and_then(Node::table);
+    let scene = root.get("material").and_then(TreeNode::table);
     let duration = root.get("time").and_then(|t| t.table()?.get("duration"));
     let written = duration.filter(|n| !reporter.sources.is_argument(n.place));
     let cx = Context {
-        reporter,
         names: Names::new(reporter, root),
         materials: Materials {
-            reporter,
-            scene,
-            library,
+            scene: scene.cloned().unwrap_or_default(),
+            library: library.clone(),
         },
-        end: written.and_then(Node::number).filter(|end| *end > 0.0),
+        end: written.and_then(TreeNode::number).filter(|end| *end > 0.0),
     };
-    // The document has no header of its own: errors about it point at its first line.
-    let f = Fields::over(&cx, root, NOWHERE, ROOT_NAME.to_owned()).of(Root::SECTION);
-    cx.materials.check(&cx);
+    let f = Fields::document(&cx, reporter, root, "the scene").of(Root::SECTION);
+    cx.materials.check(&f);
     let contact = contact(&f);
     let method = settings::method(&f, method, methods, contact.enabled);
-    if f.table.items("body").is_empty() && f.get("body").is_none_or(Node::is_list) {
+    if f.table.items("body").is_empty() && f.get("body").is_none_or(TreeNode::is_list) {
         let message = "the scene has no body";
         reporter.fail::<()>(
             ProblemKind::MissingKey,
@@ -156,7 +152,7 @@ pub(crate) fn document(
     Some(Document {
         contact,
         method,
-        friction: friction(&cx, &mut root),
+        friction: friction(&f, &mut root),
         checks: check::named(reporter, std::mem::take(&mut root.checks)),
         root,
     })
@@ -180,9 +176,10 @@ fn contact(f: &Fields<'_>) -> ContactSettings {
 }
 
 /// The friction table with the coefficients of materials. A pair of materials that nothing has is reported.
-fn friction(cx: &Context<'_>, root: &mut Root) -> FrictionTable {
+fn friction(f: &Fields<'_>, root: &mut Root) -> FrictionTable {
     let Friction { mut table, named } = root.friction.take().unwrap_or_default();
-    let mut used: Vec<&str> = cx.materials.names();
+    let (reporter, materials) = (f.reporter(), &f.cx.materials);
+    let mut used: Vec<&str> = materials.names();
     let known = used.clone();
     for body in &root.bodies {
         used.push(&body.material.name);
@@ -195,18 +192,18 @@ fn friction(cx: &Context<'_>, root: &mut Root) -> FrictionTable {
         // An obstacle needs nothing of its material but its friction: one that exists nowhere is only a name.
         let material = known
             .contains(&value.as_str())
-            .then(|| cx.materials.by_name(value, *place));
-        if let Some(c) = material.flatten().and_then(|m| m.friction(cx)) {
+            .then(|| materials.by_name(reporter, value, *place));
+        if let Some(c) = material.flatten().and_then(|m| m.friction(f)) {
             table.materials.insert(value.clone(), c);
         }
     }
     used.sort_unstable();
     used.dedup();
-    let unused = |name: &&At<String>| !used.contains(&name.value.as_str()) && cx.reporter.clean();
+    let unused = |name: &&At<String>| !used.contains(&name.value.as_str()) && reporter.clean();
     for name in named.iter().filter(unused) {
         let help = suggest::help(&name.value, "materials", used.iter().copied());
         let message = format!("no body or obstacle has the material `{}`", name.value);
-        name.fail::<()>(cx.reporter, ProblemKind::UnknownName, message, help);
+        name.fail::<()>(reporter, ProblemKind::UnknownName, message, help);
     }
     table
 }

@@ -7,9 +7,9 @@ use stiction_bodies::{
 use stiction_math::{Vec3, formula::Formula, nalgebra::Unit};
 
 use crate::{
-    format::{Direction, Fields, Keys, Read, section, words},
-    read::formula::OfTime,
-    tree::{Node, Value},
+    format::{Direction, Fields, Read, TableKeys, section, words},
+    read::{Context, formula::OfTime},
+    tree::{TreeNode, Value},
 };
 
 words! { Interpolation: "linear" => Linear, "smooth" => Smooth, "spline" => Spline }
@@ -77,7 +77,7 @@ pub(crate) fn held(f: &Fields<'_>, motion: Option<Motion>) -> Option<Option<Moti
     if motion.as_ref().is_some_and(|m| m.release.is_some()) {
         let what = &f.what;
         let message = format!("{what} cannot be released: its motion is prescribed at all times");
-        let motion = f.get("motion").and_then(Node::table);
+        let motion = f.get("motion").and_then(TreeNode::table);
         let place = motion
             .and_then(|m| m.get("release"))
             .map_or(f.place, |n| n.place);
@@ -132,8 +132,8 @@ fn turn(f: &Fields<'_>, k: TurnKeys) -> Option<Turn> {
     })
 }
 
-impl Read for OverTime {
-    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+impl Read<Context> for OverTime {
+    fn read(f: &Fields<'_>, key: &str, node: &TreeNode) -> Option<Self> {
         if !matches!(node.value, Value::Table(_)) {
             return Vec3::read(f, key, node).map(Self::Constant);
         }
@@ -146,8 +146,8 @@ impl Read for OverTime {
     }
 }
 
-impl Read for Formulas {
-    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+impl Read<Context> for Formulas {
+    fn read(f: &Fields<'_>, key: &str, node: &TreeNode) -> Option<Self> {
         let all = Vec::<OfTime>::read(f, key, node)?.into_iter();
         let all: Vec<Formula> = all.map(|of| of.0).collect();
         all.try_into().ok().map(Self)

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use crate::{
     error::{ProblemKind, Reporter},
     format::{Fields, Read},
+    read::Context,
     suggest,
-    tree::{Node, Table},
+    tree::{TreeNode, TreeTable},
 };
 
 /// The names in a scene. They are read first, so that a mistake elsewhere in a table does not make its name
@@ -38,8 +39,8 @@ pub(crate) struct OfVolume(pub usize);
 pub(super) const MOST_COPIES: u32 = 100_000;
 
 impl Names {
-    pub fn new(reporter: &Reporter, root: &Table) -> Self {
-        let name = |n: &Node| n.name().unwrap_or_default().to_owned();
+    pub fn new(reporter: &Reporter, root: &TreeTable) -> Self {
+        let name = |n: &TreeNode| n.name().unwrap_or_default().to_owned();
         let all = |key: &str| root.items(key).iter().map(name).collect();
         let mut names = Self {
             bodies: Vec::new(),
@@ -94,7 +95,7 @@ pub(crate) fn copies(name: &str, count: Option<u32>) -> Vec<String> {
 /// The index among `all` that `find` gives for the name at `node`.
 fn find(
     f: &Fields<'_>,
-    node: &Node,
+    node: &TreeNode,
     kinds: [&str; 2],
     all: &mut dyn Iterator<Item = &String>,
     find: impl Fn(&str) -> Option<usize>,
@@ -114,16 +115,16 @@ fn position(all: &[String], name: &str) -> Option<usize> {
     all.iter().position(|s| !s.is_empty() && s == name)
 }
 
-impl Read for OfBody {
-    fn read(f: &Fields<'_>, _: &str, node: &Node) -> Option<Self> {
+impl Read<Context> for OfBody {
+    fn read(f: &Fields<'_>, _: &str, node: &TreeNode) -> Option<Self> {
         let names = &f.cx.names;
         let all = &mut names.bodies.iter();
         find(f, node, ["body", "bodies"], all, |name| names.body(name)).map(Self)
     }
 }
 
-impl Read for OfCollider {
-    fn read(f: &Fields<'_>, _: &str, node: &Node) -> Option<Self> {
+impl Read<Context> for OfCollider {
+    fn read(f: &Fields<'_>, _: &str, node: &TreeNode) -> Option<Self> {
         let names = &f.cx.names;
         let all = &mut names.bodies.iter().chain(&names.obstacles);
         let kinds = ["body or obstacle", "bodies and obstacles"];
@@ -135,16 +136,16 @@ impl Read for OfCollider {
     }
 }
 
-impl Read for OfAttachment {
-    fn read(f: &Fields<'_>, _: &str, node: &Node) -> Option<Self> {
+impl Read<Context> for OfAttachment {
+    fn read(f: &Fields<'_>, _: &str, node: &TreeNode) -> Option<Self> {
         let all = &f.cx.names.attachments;
         let kinds = ["attachment", "attachments"];
         find(f, node, kinds, &mut all.iter(), |name| position(all, name)).map(Self)
     }
 }
 
-impl Read for OfVolume {
-    fn read(f: &Fields<'_>, _: &str, node: &Node) -> Option<Self> {
+impl Read<Context> for OfVolume {
+    fn read(f: &Fields<'_>, _: &str, node: &TreeNode) -> Option<Self> {
         let all = &f.cx.names.volumes;
         let kinds = ["volume", "volumes"];
         find(f, node, kinds, &mut all.iter(), |name| position(all, name)).map(Self)

@@ -5,8 +5,9 @@ use stiction_geometry::shapes::{BowlSurface, Cone};
 use stiction_math::Vec3;
 
 use crate::{
-    format::{Direction, Fields, Keys, Section, Union, section, words},
+    format::{Direction, Fields, Section, TableKeys, Union, section, words},
     read::{
+        Context,
         motion::{MotionKeys, held},
         place::{Placement, Rotate},
         shape::{self, Generator, ShapePlan, TYPE},
@@ -100,9 +101,9 @@ macro_rules! obstacles {
         /// All shapes of obstacles.
         pub(crate) const KINDS: &[ObstacleKind] = &[$(ObstacleKind {
             word: $word,
-            section: <$t as Keys>::SECTION,
+            section: <$t as TableKeys<Context>>::SECTION,
             doc: $doc,
-            read: |$f| { let $k = <$t as Keys>::keys($f)?; Some($made) },
+            read: |$f| { let $k = <$t as TableKeys<Context>>::keys($f)?; Some($made) },
         }),*];
     };
 }
@@ -160,5 +161,5 @@ fn obstacle_shape(f: &Fields<'_>) -> Option<ObstacleGeometry> {
         let message = format!("{} cannot have the shape `{word}`", f.what);
         return shape.refuse("type", message, help);
     };
-    (kind.read)(&shape.of_shape(kind.section, true))
+    (kind.read)(&shape::of_shape(shape, kind.section, true))
 }

@@ -7,11 +7,12 @@ use stiction_math::Vec3;
 use crate::{
     format::{Direction, Fields, Read, section},
     read::{
+        Context,
         motion::{MotionKeys, held},
         names::OfBody,
     },
     source::At,
-    tree::Node,
+    tree::TreeNode,
 };
 
 section! { /// Nodes that are held or moved.
@@ -118,8 +119,8 @@ impl End {
 /// A selection that is switched on.
 pub(crate) struct Whole;
 
-impl Read for Whole {
-    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+impl Read<Context> for Whole {
+    fn read(f: &Fields<'_>, key: &str, node: &TreeNode) -> Option<Self> {
         if bool::read(f, key, node)? {
             return Some(Self);
         }

@@ -9,8 +9,11 @@ use stiction_math::Vec3;
 use crate::{
     error::ProblemKind,
     format::{Direction, Fields, Read, section},
-    read::shape::{Generate, Generator, Mesh, Purpose, Shape, generators, shape_kinds},
-    tree::{Node, Value},
+    read::{
+        Context,
+        shape::{Generate, Generator, Mesh, Purpose, Shape, generators, shape_kinds},
+    },
+    tree::{TreeNode, Value},
 };
 
 generators! { Plant: Palm; }
@@ -82,8 +85,8 @@ impl Shape for PlantKeys {
 /// Frames along the spine and across it.
 pub(crate) struct Frames([u32; 2]);
 
-impl Read for Frames {
-    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+impl Read<Context> for Frames {
+    fn read(f: &Fields<'_>, key: &str, node: &TreeNode) -> Option<Self> {
         match node.value {
             Value::Integer(_) => Some(Self([u32::read(f, key, node)?, 1])),
             _ => <[u32; 2]>::read(f, key, node).map(Self),

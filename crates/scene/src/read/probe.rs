@@ -6,14 +6,17 @@ use stiction_sim::probe::{Axis, ContactSum, ExtentEnd, Quantity, Resultant, Spot
 
 use crate::{
     error::ProblemKind,
-    format::{Direction, Fields, Key, Keys, Preset, Read, Rule, Section, Type, Union, section},
+    format::{
+        Direction, Fields, KeySpec, Preset, Read, Rule, Section, TableKeys, Type, Union, section,
+    },
     read::{
+        Context,
         names::{OfAttachment, OfBody, OfCollider, OfVolume},
         pin::{SpotKeys, SpotPlan, point},
     },
     source::{At, SourceSpan},
     suggest,
-    tree::Node,
+    tree::TreeNode,
 };
 
 /// A probe.
@@ -54,7 +57,7 @@ section! { /// The keys of every probe.
 /// Declares the keys by which probes differ.
 macro_rules! own_keys {
     ($($id:ident $name:literal: $takes:expr, $default:expr, $doc:literal;)*) => {
-        $(const $id: Key = Key { name: $name, takes: $takes, default: $default, doc: $doc };)*
+        $(const $id: KeySpec = KeySpec { name: $name, takes: $takes, default: $default, doc: $doc };)*
     };
 }
 own_keys! {
@@ -139,9 +142,9 @@ pub(crate) const PROBES: Union = Union {
     },
 };
 
-impl Read for ProbePlan {
-    fn read(root: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
-        let f = Fields::open(root.cx, node, root.title(key, node))?;
+impl Read<Context> for ProbePlan {
+    fn read(root: &Fields<'_>, key: &str, node: &TreeNode) -> Option<Self> {
+        let f = root.open(node, root.title(key, node))?;
         let word = f.checked::<String>("type", Type::Text);
         let kind = word.and_then(|word| {
             let found = KINDS.iter().find(|k| k.section.name == word);
@@ -230,8 +233,8 @@ fn of_contacts(f: &Fields<'_>, what: Resultant) -> Option<Followed> {
     known(Quantity::Contact(ContactSum { body, with, what }))
 }
 
-impl Read for Axis {
-    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+impl Read<Context> for Axis {
+    fn read(f: &Fields<'_>, key: &str, node: &TreeNode) -> Option<Self> {
         Some(match node.text() {
             None => Self::Along(Direction::read(f, key, node)?.0),
             Some("x") => Self::Along(Vec3::x()),

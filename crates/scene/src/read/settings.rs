@@ -101,7 +101,7 @@ pub(crate) fn method(
     contact: bool,
 ) -> Option<At<Box<dyn MethodConfig>>> {
     let f = match root.get("method") {
-        Some(node) => Some(Fields::open(root.cx, node, "[method]".to_owned())?),
+        Some(node) => Some(root.open(node, "[method]".to_owned())?),
         None => None,
     };
     if let Some(f) = &f {
@@ -142,7 +142,7 @@ impl KeySource for MethodTable<'_> {
     }
 
     fn number(&self, key: &str, range: MethodRange) -> Option<f64> {
-        self.0.checked(key, Type::Number("", range.into()))
+        self.0.checked(key, Type::Number("", self::range(range)))
     }
 
     fn count(&self, key: &str, least: u32) -> Option<u32> {
@@ -172,11 +172,10 @@ impl KeySource for MethodTable<'_> {
     }
 }
 
-impl From<MethodRange> for Range {
-    fn from(range: MethodRange) -> Self {
-        match range {
-            MethodRange::Positive => Self::Positive,
-            MethodRange::NotNegative => Self::NotNegative,
-        }
+/// A range of a method's setting.
+pub(crate) fn range(range: MethodRange) -> Range {
+    match range {
+        MethodRange::Positive => Range::Positive,
+        MethodRange::NotNegative => Range::NotNegative,
     }
 }

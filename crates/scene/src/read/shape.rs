@@ -7,8 +7,8 @@ use stiction_geometry::{
 
 use crate::{
     error::{ProblemKind, Reporter},
-    format::{Fields, Key, Keys, Section, Type, Union, keys, words},
-    read::{obstacle, plant, rod, shapes},
+    format::{Fields, KeySpec, Section, TableKeys, Type, Union, keys, words},
+    read::{Context, obstacle, plant, rod, shapes},
     source::SourceSpan,
     suggest,
 };
@@ -77,11 +77,11 @@ pub(crate) struct ShapeKind {
 }
 
 /// The keys of a shape, which make a generator.
-pub(crate) trait Shape: Keys {
+pub(crate) trait Shape: TableKeys<Context> {
     fn generator(self, f: &Fields<'_>) -> Option<Generator>;
 }
 
-impl<T: Keys + Generate + 'static> Shape for T {
+impl<T: TableKeys<Context> + Generate + 'static> Shape for T {
     fn generator(self, _: &Fields<'_>) -> Option<Generator> {
         Some(Generator::mesh(self))
     }
@@ -115,7 +115,7 @@ macro_rules! generators {
 }
 pub(super) use {generators, shape_kinds};
 
-pub(crate) const TYPE: &[Key] = keys! { shape as "type": Text, Required, "the shape"; };
+pub(crate) const TYPE: &[KeySpec] = keys! { shape as "type": Text, Required, "the shape"; };
 
 pub(crate) const SHAPES: Union = Union {
     name: "shape",
@@ -212,7 +212,7 @@ pub(crate) fn shape(body: &Fields<'_>, purpose: Purpose) -> Option<ShapePlan> {
     let fitting = || kinds().filter(|k| k.purposes.contains(&purpose));
     if let Some(kind) = fitting().find(|k| k.word == word) {
         let lenient = matches!(purpose, Purpose::Rigid | Purpose::Embedded);
-        let f = f.of_shape(kind.section, lenient);
+        let f = of_shape(f, kind.section, lenient);
         let source = (kind.read)(&f)?;
         return Some(ShapePlan::new(&f, source));
     }
@@ -236,7 +236,7 @@ pub(crate) fn shape(body: &Fields<'_>, purpose: Purpose) -> Option<ShapePlan> {
 /// The shape of `owner` and its type; a type that no shape has is reported.
 pub(super) fn open<'a>(owner: &Fields<'a>) -> Option<(Fields<'a>, String)> {
     let node = owner.get("shape")?;
-    let f = Fields::open(owner.cx, node, format!("the shape of {}", owner.what))?;
+    let f = owner.open(node, format!("the shape of {}", owner.what))?;
     if !f.has("type") {
         return f.missing("type");
     }
@@ -258,12 +258,14 @@ pub(super) fn open<'a>(owner: &Fields<'a>) -> Option<(Fields<'a>, String)> {
     f.fail(ProblemKind::UnknownName, "type", message, help)
 }
 
-impl Fields<'_> {
-    /// Checks the table of a shape, which has a `type`; `lenient` if resolutions have defaults.
-    pub(super) fn of_shape(mut self, section: &'static Section, lenient: bool) -> Self {
-        self.lenient = lenient;
-        let f = self.with_keys(TYPE, section.keys, true);
-        f.rules(section.rules, |key| f.word(key));
-        f
-    }
+/// Checks the table of a shape, which has a `type`; `lenient` if resolutions have defaults.
+pub(super) fn of_shape<'a>(
+    mut f: Fields<'a>,
+    section: &'static Section,
+    lenient: bool,
+) -> Fields<'a> {
+    f.lenient = lenient;
+    let f = f.with_keys(TYPE, section.keys, true);
+    f.rules(section.rules, |key| f.word(key));
+    f
 }

@@ -1,5 +1,4 @@
-//! `--set KEY=VALUE`: changes to a scene from the command line, and the same changes from
-//! variants.
+//! Changes to a document, `KEY=VALUE`.
 //!
 //! A key is a dotted path. Entries of a list of tables (`body`, `pin`, …) are addressed by their
 //! name or by their index from 0; entries of any other list by their index. What an override puts
@@ -12,54 +11,51 @@ use crate::{
     error::{ProblemKind, Reporter},
     source::{At, SourceSpan},
     suggest,
-    tree::{Node, Table, TableEntry, Value, parse_value},
+    tree::{TableEntry, TreeNode, TreeTable, Value, parse_value},
 };
-
-/// The key that goes when `key` is set: of these two a table has one or the other.
-fn replaced(key: &str) -> Option<&'static str> {
-    match key {
-        "shape" => Some("mesh"),
-        "mesh" => Some("shape"),
-        _ => None,
-    }
-}
 
 /// One step of a resolved path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum PathStep {
+pub enum PathStep {
+    /// A key of a table.
     Key(String),
+    /// An entry of a list.
     Index(usize),
 }
 
 /// A resolved path from the document to one of its values.
-pub(crate) type Steps = Vec<PathStep>;
+pub type Steps = Vec<PathStep>;
 
-/// Applies override `text`, which is source number `source`, to the tree.
-pub(crate) fn apply(text: &str, source: u32, root: &mut Table, reporter: &Reporter) -> Option<()> {
+/// Applies override `text`, which is source number `source`, to the tree. `may` reports keys that overrides leave alone.
+pub fn apply(
+    text: &str,
+    source: u32,
+    root: &mut TreeTable,
+    rivals: Rivals,
+    reporter: &Reporter,
+    may: impl Fn(&str, SourceSpan) -> Option<()>,
+) -> Option<()> {
     let whole = SourceSpan::new(source, 0..text.len());
     let Some(equals) = find_equals(text) else {
         let help = "write KEY=VALUE, for example `time.step=0.005`";
-        return reporter.fail(
-            ProblemKind::Override,
-            whole,
-            format!("`{text}` has no `=`"),
-            help,
-        );
+        let message = format!("`{text}` has no `=`");
+        return reporter.fail(ProblemKind::Override, whole, message, help);
     };
-    let key_place = SourceSpan::new(source, 0..equals);
-    let path = path(At::new(&text[..equals], key_place), reporter)?;
-    if path.first().is_some_and(|k| k.value == "variant") {
-        let help = "choose a variant with --variant NAME";
-        let message = "variants cannot be changed by an override";
-        return reporter.fail(ProblemKind::Override, key_place, message, help);
-    }
     let shown = &text[..equals];
+    let key_place = SourceSpan::new(source, 0..equals);
+    let path = path(At::new(shown, key_place), reporter)?;
+    may(path.first().map_or("", |k| &k.value), key_place)?;
     let value = value(&text[equals + 1..], equals + 1, source, reporter)?;
-    Walk { shown, reporter }.set(root, &path, value)
+    let walk = Walk {
+        shown,
+        rivals,
+        reporter,
+    };
+    walk.set(root, &path, value)
 }
 
 /// Parses a dotted key. Every part of it is reported at the place of the whole.
-pub(crate) fn path(text: At<&str>, reporter: &Reporter) -> Option<Vec<At<String>>> {
+pub fn path(text: At<&str>, reporter: &Reporter) -> Option<Vec<At<String>>> {
     match Key::parse(text.value) {
         Ok(keys) => {
             let part = |k: &Key| At::new(k.get().to_owned(), text.place);
@@ -74,7 +70,7 @@ pub(crate) fn path(text: At<&str>, reporter: &Reporter) -> Option<Vec<At<String>
 }
 
 /// Removes the value at `steps` from the tree.
-pub(crate) fn remove(steps: &[PathStep], root: &mut Table) -> Option<()> {
+pub fn remove(steps: &[PathStep], root: &mut TreeTable) -> Option<()> {
     let (last, path) = steps.split_last()?;
     let Some((PathStep::Key(first), path)) = path.split_first() else {
         let PathStep::Key(key) = last else {
@@ -116,7 +112,7 @@ fn find_equals(text: &str) -> Option<usize> {
 }
 
 /// The value as a node: TOML, or else bare text.
-fn value(text: &str, offset: usize, source: u32, reporter: &Reporter) -> Option<Node> {
+fn value(text: &str, offset: usize, source: u32, reporter: &Reporter) -> Option<TreeNode> {
     let trimmed = text.trim();
     let offset = offset + (text.len() - text.trim_start().len());
     let place = SourceSpan::new(source, offset..offset + trimmed.len());
@@ -130,45 +126,52 @@ fn value(text: &str, offset: usize, source: u32, reporter: &Reporter) -> Option<
             );
             reporter.fail(ProblemKind::Override, place, message, help)
         }
-        Err(_) => Some(Node::new(place, Value::String(trimmed.to_owned()))),
+        Err(_) => Some(TreeNode::new(place, Value::String(trimmed.to_owned()))),
     }
 }
 
+/// Pairs of keys of which a table has one or the other: setting one takes the other out.
+pub type Rivals = &'static [[&'static str; 2]];
+
 /// A walk along a path; a problem with a part of it is reported at the part's place.
-pub(crate) struct Walk<'a> {
+pub struct Walk<'a> {
     /// The path in messages.
     pub shown: &'a str,
+    /// Keys that take one another out.
+    pub rivals: Rivals,
+    /// The collector of problems.
     pub reporter: &'a Reporter,
 }
 
 impl Walk<'_> {
     /// Sets the value at `path` below a table. Tables that the path needs are created, entries of lists must
     /// exist.
-    pub fn set(&self, table: &mut Table, path: &[At<String>], value: Node) -> Option<()> {
+    pub fn set(&self, table: &mut TreeTable, path: &[At<String>], value: TreeNode) -> Option<()> {
         let Some((first, rest)) = path.split_first() else {
             return Some(());
         };
         let key = &first.value;
-        let entry = |node: Node| TableEntry {
+        let entry = |node: TreeNode| TableEntry {
             key: key.clone(),
             key_place: first.place,
             node,
         };
         if rest.is_empty() {
-            if let Some(old) = replaced(key) {
-                table.remove(old);
+            for pair in self.rivals.iter().filter(|p| p.contains(&key.as_str())) {
+                let others = pair.iter().filter(|k| *k != key);
+                others.for_each(|other| table.remove(other));
             }
             table.set(entry(value));
             return Some(());
         }
         if table.get(key).is_none() {
-            let empty = Value::Table(Table::default());
-            table.set(entry(Node::new(first.place, empty)));
+            let empty = Value::Table(TreeTable::default());
+            table.set(entry(TreeNode::new(first.place, empty)));
         }
         self.set_below(table.get_mut(key)?, rest, value)
     }
 
-    fn set_below(&self, node: &mut Node, path: &[At<String>], value: Node) -> Option<()> {
+    fn set_below(&self, node: &mut TreeNode, path: &[At<String>], value: TreeNode) -> Option<()> {
         let Some((first, rest)) = path.split_first() else {
             *node = value;
             return Some(());
@@ -184,7 +187,7 @@ impl Walk<'_> {
     }
 
     /// Resolves the path of a value that exists.
-    pub fn locate(&self, root: &Table, path: &[At<String>]) -> Option<Steps> {
+    pub fn locate(&self, root: &TreeTable, path: &[At<String>]) -> Option<Steps> {
         let (first, rest) = path.split_first()?;
         let mut steps = vec![PathStep::Key(first.value.clone())];
         let mut node = self.known_key(root, first)?;
@@ -206,7 +209,7 @@ impl Walk<'_> {
     }
 
     /// The index of the entry of a list that `part` names or counts.
-    fn entry(&self, items: &[Node], part: &At<String>) -> Option<usize> {
+    fn entry(&self, items: &[TreeNode], part: &At<String>) -> Option<usize> {
         let (first, count) = (&part.value, items.len());
         if let Some(named) = items.iter().position(|n| n.name() == Some(first)) {
             return Some(named);
@@ -219,14 +222,14 @@ impl Walk<'_> {
                 self.refuse(part, &wrong, None)
             }
             Err(_) => {
-                let help = suggest::help(first, "names", items.iter().filter_map(Node::name));
+                let help = suggest::help(first, "names", items.iter().filter_map(TreeNode::name));
                 self.refuse(part, &format!("no entry is called `{first}`"), Some(help))
             }
         }
     }
 
     /// The value of a key that must exist.
-    fn known_key<'t>(&self, table: &'t Table, part: &At<String>) -> Option<&'t Node> {
+    fn known_key<'t>(&self, table: &'t TreeTable, part: &At<String>) -> Option<&'t TreeNode> {
         table.get(&part.value).or_else(|| {
             let help = suggest::help(&part.value, "keys", table.keys());
             self.refuse(part, &format!("there is no `{}`", part.value), Some(help))

@@ -1,40 +1,44 @@
-//! A fingerprint of what decides the motion, for checkpoints.
+//! A fingerprint of values.
 
 use stiction_math::checksum::Fnv1a;
 
-use crate::tree::{Node, Table, Value};
+use crate::tree::{TreeNode, TreeTable, Value};
 
 /// A hash of values, the same on every machine and in every version.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fingerprint(Fnv1a);
+pub struct Fingerprint(Fnv1a);
 
 impl Fingerprint {
+    /// The fingerprint of nothing.
     pub fn new() -> Self {
         Self(Fnv1a::new())
     }
 
+    /// Adds bytes.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// A length in front of the bytes keeps "ab" + "c" apart from "a" + "bc".
+    /// Adds a text. A length in front of the bytes keeps "ab" + "c" apart from "a" + "bc".
     pub fn text(&mut self, text: &str) {
         self.bytes(&(text.len() as u64).to_le_bytes());
         self.bytes(text.as_bytes());
     }
 
+    /// Adds a number.
     pub fn number(&mut self, x: f64) {
         // −0 and 0 move nothing differently.
         self.bytes(&(x + 0.0).to_bits().to_le_bytes());
     }
 
+    /// The fingerprint of all that was added.
     pub fn finish(self) -> u64 {
         self.0.finish()
     }
 
-    /// A table, whatever its layout, comments and order of keys; keys for which `skip` holds are
+    /// Adds a table, whatever its layout, comments and order of keys; keys for which `skip` holds are
     /// left out.
-    pub fn table(&mut self, table: &Table, skip: &dyn Fn(&str) -> bool) {
+    pub fn table(&mut self, table: &TreeTable, skip: &dyn Fn(&str) -> bool) {
         let mut entries: Vec<_> = table.entries.iter().filter(|e| !skip(&e.key)).collect();
         entries.sort_by(|a, b| a.key.cmp(&b.key));
         self.bytes(b"{");
@@ -45,7 +49,8 @@ impl Fingerprint {
         self.bytes(b"}");
     }
 
-    pub fn node(&mut self, node: &Node) {
+    /// Adds a value.
+    pub fn node(&mut self, node: &TreeNode) {
         match &node.value {
             Value::String(s) => {
                 self.bytes(b"s");
@@ -73,31 +78,4 @@ impl Fingerprint {
             Value::Table(t) => self.table(t, &|_| false),
         }
     }
-}
-
-/// Whether a key may change between a run and its continuation: how long the run goes on, what it
-/// writes, and what the scene is called.
-pub(crate) fn may_change(path: &[impl AsRef<str>]) -> bool {
-    match path {
-        [top] => matches!(top.as_ref(), "name" | "description" | "output"),
-        [top, key] if top.as_ref() == "time" => matches!(
-            key.as_ref(),
-            "duration" | "frames_per_second" | "frame_every"
-        ),
-        _ => false,
-    }
-}
-
-/// The fingerprint of a document without what may change between a run and its continuation.
-pub(crate) fn document(root: &Table) -> Fingerprint {
-    let mut f = Fingerprint::new();
-    f.table(root, &|key| key == "time" || may_change(&[key]));
-    if let Some(Node {
-        value: Value::Table(time),
-        ..
-    }) = root.get("time")
-    {
-        f.table(time, &|key| may_change(&["time", key]));
-    }
-    f
 }

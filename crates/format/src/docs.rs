@@ -1,13 +1,10 @@
-//! The tables of `docs/scenes.md`, made from the description of the format.
+//! The tables of a manual, made from the description of the format.
 
-#![cfg(test)]
+use crate::{KeySpec, Preset, Range, Section, Type};
 
-use super::{Key, Keys, Preset, Range, Section, Type};
-use crate::read::{Root, obstacle, probe, shape};
-
-/// The tables that the document leads to.
-fn sections() -> Vec<&'static Section> {
-    let mut found = vec![Root::SECTION, probe::ProbeKeys::SECTION];
+/// The tables that `roots` lead to, and these.
+fn sections(roots: &[&'static Section]) -> Vec<&'static Section> {
+    let mut found = roots.to_vec();
     let mut next = 0;
     while let Some(section) = found.get(next) {
         section
@@ -64,7 +61,7 @@ impl Type {
                 format!("list of {thing}s{unit}")
             }
             Self::Formula => "number or formula".to_owned(),
-            Self::Table(_) | Self::Union(_) | Self::Method => "table".to_owned(),
+            Self::Table(_) | Self::Union(_) | Self::Open(_) => "table".to_owned(),
             Self::Tables(_) | Self::Unions(_) => "list of tables".to_owned(),
             Self::TableOrTables(_) => "table or list of tables".to_owned(),
             Self::Named(_) => "tables".to_owned(),
@@ -77,7 +74,8 @@ impl Type {
 }
 
 impl Preset {
-    fn shown(self) -> String {
+    /// The default in the documentation.
+    pub fn shown(self) -> String {
         match self {
             Self::Required => "required".to_owned(),
             Self::Resolution(n) => format!("{n}, required for shells and solids"),
@@ -95,7 +93,8 @@ impl Preset {
     }
 }
 
-fn row(cells: &[&str]) -> String {
+/// A row of a table.
+pub fn row(cells: &[&str]) -> String {
     let cell = |c: &&str| {
         if c.is_empty() {
             " |".to_owned()
@@ -121,8 +120,8 @@ fn keys(section: &Section) -> String {
 }
 
 /// The keys of a shape or probe in one line: name, type, default.
-fn inline(keys: &mut dyn Iterator<Item = &Key>) -> String {
-    let one = |key: &Key| {
+pub fn inline(keys: &[KeySpec]) -> String {
+    let one = |key: &KeySpec| {
         let sign = match key.takes {
             Type::Number(_, Range::Positive) | Type::Text => String::new(),
             _ => key.takes.shown(),
@@ -150,50 +149,19 @@ fn inline(keys: &mut dyn Iterator<Item = &Key>) -> String {
             false => format!("`{}` ({})", key.name, said.join(", ")),
         }
     };
-    keys.map(one).collect::<Vec<_>>().join("; ")
+    keys.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
-/// The shapes of bodies and obstacles.
-fn shapes() -> String {
-    let mut table = row(&["`type`", "for", "keys", "meaning"]) + "| --- | --- | --- | --- |\n";
-    for kind in shape::kinds() {
-        let whose: Vec<&str> = kind.purposes.iter().map(|p| p.body()).collect();
-        let (name, keys) = (
-            format!("`{}`", kind.word),
-            inline(&mut kind.section.keys.iter()),
-        );
-        table += &row(&[&name, &whose.join(", "), &keys, kind.doc]);
-    }
-    for kind in obstacle::KINDS {
-        let (name, keys) = (
-            format!("`{}`", kind.word),
-            inline(&mut kind.section.keys.iter()),
-        );
-        table += &row(&[&name, "an obstacle", &keys, kind.doc]);
-    }
-    table
-}
-
-fn probes() -> String {
-    let mut table =
-        row(&["`type`", "other keys", "unit", "meaning"]) + "| --- | --- | --- | --- |\n";
-    for kind in probe::KINDS {
-        let keys = kind.section.keys.iter().map(|k| match k.default {
-            Preset::Said(default) => format!("`{}` (default {default})", k.name),
-            Preset::Vec(_) => format!("`{}` (default {})", k.name, k.default.shown()),
-            _ => format!("`{}`", k.name),
-        });
-        let (word, keys) = (format!("`{}`", kind.section.name), keys.collect::<Vec<_>>());
-        table += &row(&[&word, &keys.join(", "), kind.unit, kind.doc]);
-    }
-    table
-}
-
-/// The documentation with its tables made anew: each stands behind a line `<!-- keys: NAME -->`.
-fn renewed(docs: &str) -> Result<String, String> {
+/// A manual with its tables made anew: each stands behind a line `<!-- keys: NAME -->`. There is one for every
+/// section that `roots` lead to, and for each of `others`, whose text is given.
+pub fn renewed(
+    docs: &str,
+    roots: &[&'static Section],
+    others: &[(&str, String)],
+) -> Result<String, String> {
     let mut out = String::new();
     let mut lines = docs.lines().peekable();
-    let (sections, mut found) = (sections(), Vec::new());
+    let (sections, mut found) = (sections(roots), Vec::new());
     while let Some(line) = lines.next() {
         out += &format!("{line}\n");
         let Some(name) = line
@@ -209,13 +177,10 @@ fn renewed(docs: &str) -> Result<String, String> {
         {
             lines.next();
         }
-        let table = match name {
-            "shapes" => shapes(),
-            "probes" => probes(),
-            name => match sections.iter().find(|s| s.name == name) {
-                Some(section) => keys(section),
-                None => return Err(format!("there is no table `{name}`")),
-            },
+        let other = others.iter().find(|t| t.0 == name).map(|t| t.1.clone());
+        let section = || sections.iter().find(|s| s.name == name);
+        let Some(table) = other.or_else(|| section().map(|s| keys(s))) else {
+            return Err(format!("there is no table `{name}`"));
         };
         out += &format!("\n{table}");
         if lines.peek().is_some() {
@@ -225,45 +190,5 @@ fn renewed(docs: &str) -> Result<String, String> {
     match sections.iter().find(|s| !found.contains(&s.name)) {
         Some(missing) => Err(format!("<!-- keys: {} --> is missing", missing.name)),
         None => Ok(out),
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
-mod tests {
-    use super::*;
-
-    /// `STICTION_WRITE_DOCS=1 cargo test -p stiction-scene --lib docs` writes the tables.
-    #[test]
-    fn the_tables_of_the_documentation_are_those_of_the_format() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scenes.md");
-        let docs = std::fs::read_to_string(path).unwrap();
-        let expected = renewed(&docs).unwrap();
-        if std::env::var_os("STICTION_WRITE_DOCS").is_some() {
-            std::fs::write(path, &expected).unwrap();
-            return;
-        }
-        for (have, want) in docs.lines().zip(expected.lines()) {
-            assert_eq!(
-                have, want,
-                "run with STICTION_WRITE_DOCS=1 to renew the tables"
-            );
-        }
-        assert_eq!(
-            docs, expected,
-            "run with STICTION_WRITE_DOCS=1 to renew the tables"
-        );
-    }
-
-    #[test]
-    fn every_library_material_is_documented() {
-        let docs = include_str!("../../../../docs/scenes.md");
-        for entry in crate::library::list() {
-            assert!(
-                docs.contains(&format!("`{}`", entry.name)),
-                "{}",
-                entry.name
-            );
-        }
     }
 }

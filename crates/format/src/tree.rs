@@ -12,56 +12,75 @@ use crate::{
 
 /// A value and its place.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub struct TreeNode {
+    /// Its place in the text.
     pub place: SourceSpan,
+    /// The value.
     pub value: Value,
 }
 
+/// A value of TOML.
 #[derive(Clone, Debug)]
-pub(crate) enum Value {
+pub enum Value {
+    /// A text.
     String(String),
+    /// A whole number.
     Integer(i64),
+    /// A number.
     Float(f64),
+    /// True or false.
     Bool(bool),
+    /// A date, as it is written.
     Datetime(String),
-    Array(Vec<Node>),
-    Table(Table),
+    /// A list.
+    Array(Vec<TreeNode>),
+    /// A table.
+    Table(TreeTable),
 }
 
 /// Keys and values. Keys are distinct.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Table {
+pub struct TreeTable {
+    /// In the order of the text.
     pub entries: Vec<TableEntry>,
 }
 
+/// A key and its value.
 #[derive(Clone, Debug)]
-pub(crate) struct TableEntry {
+pub struct TableEntry {
+    /// The key.
     pub key: String,
+    /// The place of the key in the text.
     pub key_place: SourceSpan,
-    pub node: Node,
+    /// The value.
+    pub node: TreeNode,
 }
 
-impl Table {
-    pub fn get(&self, key: &str) -> Option<&Node> {
+impl TreeTable {
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&TreeNode> {
         self.entries.iter().find(|e| e.key == key).map(|e| &e.node)
     }
 
+    /// The text at a key.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.get(key)?.text()
     }
 
     /// The entries of the list `key`.
-    pub fn items(&self, key: &str) -> &[Node] {
-        self.get(key).map_or(&[], Node::items)
+    pub fn items(&self, key: &str) -> &[TreeNode] {
+        self.get(key).map_or(&[], TreeNode::items)
     }
 
-    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+    /// The value of a key, to be changed.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut TreeNode> {
         self.entries
             .iter_mut()
             .find(|e| e.key == key)
             .map(|e| &mut e.node)
     }
 
+    /// The keys, in the order of the text.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|e| e.key.as_str())
     }
@@ -86,16 +105,18 @@ impl TableEntry {
         Self {
             key: key.to_owned(),
             key_place: NOWHERE,
-            node: Node::new(NOWHERE, value),
+            node: TreeNode::new(NOWHERE, value),
         }
     }
 }
 
-impl Node {
+impl TreeNode {
+    /// A value and its place.
     pub fn new(place: SourceSpan, value: Value) -> Self {
         Self { place, value }
     }
 
+    /// The text, if the value is one.
     pub fn text(&self) -> Option<&str> {
         match &self.value {
             Value::String(text) => Some(text),
@@ -103,6 +124,7 @@ impl Node {
         }
     }
 
+    /// The number, if the value is one.
     pub fn number(&self) -> Option<f64> {
         match self.value {
             Value::Integer(i) => Some(i as f64),
@@ -111,20 +133,23 @@ impl Node {
         }
     }
 
-    pub fn table(&self) -> Option<&Table> {
+    /// The table, if the value is one.
+    pub fn table(&self) -> Option<&TreeTable> {
         match &self.value {
             Value::Table(table) => Some(table),
             _ => None,
         }
     }
 
-    pub fn table_mut(&mut self) -> Option<&mut Table> {
+    /// The table to be changed, if the value is one.
+    pub fn table_mut(&mut self) -> Option<&mut TreeTable> {
         match &mut self.value {
             Value::Table(table) => Some(table),
             _ => None,
         }
     }
 
+    /// Whether the value is a list.
     pub fn is_list(&self) -> bool {
         matches!(self.value, Value::Array(_))
     }
@@ -160,7 +185,7 @@ impl Value {
 }
 
 /// Parses a document; problems go to the reporter.
-pub(crate) fn parse(text: &str, source: u32, reporter: &Reporter) -> Option<Table> {
+pub fn parse(text: &str, source: u32, reporter: &Reporter) -> Option<TreeTable> {
     let (document, errors) = DeTable::parse_recoverable(text);
     // What follows the first syntax error is often only its echo.
     if let Some(error) = errors.first() {
@@ -170,12 +195,12 @@ pub(crate) fn parse(text: &str, source: u32, reporter: &Reporter) -> Option<Tabl
 }
 
 /// Parses a single value, such as the right side of an override.
-pub(crate) fn parse_value(
+pub fn parse_value(
     text: &str,
     offset: usize,
     source: u32,
     reporter: &Reporter,
-) -> Result<Option<Node>, String> {
+) -> Result<Option<TreeNode>, String> {
     let value = DeValue::parse(text).map_err(|e| e.message().to_owned())?;
     let mut node = convert(&value, source, reporter);
     if let Some(node) = &mut node {
@@ -189,7 +214,7 @@ fn syntax<T>(error: &toml::de::Error, text: &str, source: u32, reporter: &Report
 }
 
 /// Reports what a parser of TOML says about `text`.
-pub(crate) fn syntax_at<T>(
+pub fn syntax_at<T>(
     span: Option<std::ops::Range<usize>>,
     message: &str,
     text: &str,
@@ -213,7 +238,7 @@ pub(crate) fn syntax_at<T>(
     )
 }
 
-fn shift(node: &mut Node, offset: u32) {
+fn shift(node: &mut TreeNode, offset: u32) {
     let moved = |p: &mut SourceSpan| {
         p.start += offset;
         p.end += offset;
@@ -231,7 +256,7 @@ fn shift(node: &mut Node, offset: u32) {
     }
 }
 
-fn table(from: &DeTable<'_>, source: u32, reporter: &Reporter) -> Option<Table> {
+fn table(from: &DeTable<'_>, source: u32, reporter: &Reporter) -> Option<TreeTable> {
     let mut entries = Vec::with_capacity(from.len());
     for (key, value) in from.iter() {
         entries.push(TableEntry {
@@ -242,10 +267,10 @@ fn table(from: &DeTable<'_>, source: u32, reporter: &Reporter) -> Option<Table> 
     }
     // The parser sorts by key; people read from top to bottom.
     entries.sort_by_key(|e| e.key_place);
-    Some(Table { entries })
+    Some(TreeTable { entries })
 }
 
-fn convert(from: &Spanned<DeValue<'_>>, source: u32, reporter: &Reporter) -> Option<Node> {
+fn convert(from: &Spanned<DeValue<'_>>, source: u32, reporter: &Reporter) -> Option<TreeNode> {
     let place = SourceSpan::new(source, from.span());
     let too_large = |message: String| reporter.refuse(place, message, None);
     let value = match from.get_ref() {
@@ -267,11 +292,11 @@ fn convert(from: &Spanned<DeValue<'_>>, source: u32, reporter: &Reporter) -> Opt
         DeValue::Boolean(b) => Value::Bool(*b),
         DeValue::Datetime(d) => Value::Datetime(d.to_string()),
         DeValue::Array(items) => {
-            let items: Option<Vec<Node>> =
+            let items: Option<Vec<TreeNode>> =
                 items.iter().map(|v| convert(v, source, reporter)).collect();
             Value::Array(items?)
         }
         DeValue::Table(t) => Value::Table(table(t, source, reporter)?),
     };
-    Some(Node { place, value })
+    Some(TreeNode { place, value })
 }

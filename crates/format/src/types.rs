@@ -1,22 +1,23 @@
 //! The values that keys take.
 
-use super::{Section, Union};
 use crate::{
+    Section, Union,
     error::{ProblemKind, Reporter},
     source::SourceSpan,
     suggest,
-    tree::{Node, Value},
+    tree::{TreeNode, Value},
 };
 
 /// The values that a key takes.
 #[derive(Clone, Copy)]
-pub(crate) enum Type {
+pub enum Type {
     /// A finite number: its unit and range.
     Number(&'static str, Range),
     /// A whole number from the given one to 2³² − 1.
     Count(u32),
     /// True or false.
     Flag,
+    /// A text.
     Text,
     /// A text that may become a file name, a column and a word of an override.
     Name,
@@ -36,6 +37,7 @@ pub(crate) enum Type {
     Formula,
     /// A formula or number for each component of a vector.
     Formulas,
+    /// A table.
     Table(&'static Section),
     /// A list of tables.
     Tables(&'static Section),
@@ -47,23 +49,26 @@ pub(crate) enum Type {
     Union(&'static Union),
     /// A list of such tables.
     Unions(&'static Union),
-    /// The method: a table whose keys are those of the registry.
-    Method,
+    /// A table that is read by other means; the schema has its keys from elsewhere, by this name.
+    Open(&'static str),
     /// Any of these; their values are distinguished by their form.
     Either(&'static [Type]),
 }
 
 /// A set of numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Range {
+pub enum Range {
+    /// All finite ones.
     Any,
+    /// Above zero.
     Positive,
+    /// From zero on.
     NotNegative,
 }
 
 impl Type {
     /// Reports a value that is not of this type. Tables are checked when they are read.
-    pub fn check(&self, reporter: &Reporter, node: &Node, what: &str) -> Option<()> {
+    pub fn check(&self, reporter: &Reporter, node: &TreeNode, what: &str) -> Option<()> {
         if !self.may_be(&node.value) {
             return wrong_type(reporter, node, what, &self.wanted());
         }
@@ -151,7 +156,7 @@ impl Type {
                     | Self::TableOrTables(_)
                     | Self::Named(_)
                     | Self::Union(_)
-                    | Self::Method
+                    | Self::Open(_)
             ),
             (_, Value::Datetime(_)) => false,
         }
@@ -174,7 +179,7 @@ impl Type {
             | Self::TableOrTables(_)
             | Self::Named(_)
             | Self::Union(_)
-            | Self::Method => "a table",
+            | Self::Open(_) => "a table",
             Self::Either(types) => {
                 let all: Vec<String> = types.iter().map(Self::wanted).collect();
                 return all.join(" or ");
@@ -190,7 +195,7 @@ impl Type {
 }
 
 /// Checks every item; all that is wrong is reported.
-fn each(reporter: &Reporter, items: &[Node], of: &Type, what: &str) -> Option<()> {
+fn each(reporter: &Reporter, items: &[TreeNode], of: &Type, what: &str) -> Option<()> {
     let good = items
         .iter()
         .filter(|n| of.check(reporter, n, what).is_some());
@@ -198,30 +203,20 @@ fn each(reporter: &Reporter, items: &[Node], of: &Type, what: &str) -> Option<()
 }
 
 /// Reports a value of another type than the one wanted.
-pub(crate) fn wrong_type<T>(
-    reporter: &Reporter,
-    node: &Node,
-    what: &str,
-    wanted: &str,
-) -> Option<T> {
+pub fn wrong_type<T>(reporter: &Reporter, node: &TreeNode, what: &str, wanted: &str) -> Option<T> {
     let message = format!("{what} must be {wanted}, but is {}", node.value.describe());
     reporter.fail(ProblemKind::Type, node.place, message, None)
 }
 
 /// Whether a name may become a file name, a column and a word of an override.
-pub(crate) fn is_plain_name(name: &str) -> bool {
+pub fn is_plain_name(name: &str) -> bool {
     let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ' | ':' | ',');
     let long = name.chars().count() > 100;
     !name.trim().is_empty() && name.chars().all(good) && !long && !name.starts_with('.')
 }
 
 /// Reports a name that is not plain.
-pub(crate) fn plain_name(
-    reporter: &Reporter,
-    name: &str,
-    place: SourceSpan,
-    what: &str,
-) -> Option<()> {
+pub fn plain_name(reporter: &Reporter, name: &str, place: SourceSpan, what: &str) -> Option<()> {
     if is_plain_name(name) {
         return Some(());
     }

@@ -1,59 +1,36 @@
-//! The scene format as a JSON Schema (draft 2020-12), for editors and other programs.
+//! Tables as a JSON Schema (draft 2020-12), for editors and other programs.
 //!
-//! A variant has the keys of a scene without anything required, and addresses entries of lists by name or
+//! Changes of a document have its keys without anything required, and address entries of lists by name or
 //! index; every table is therefore described twice, whole and as a part (`NAME.part`).
 
 use serde_json::{Map, Value as Json, json};
-use stiction_sim::{
-    Registry,
-    keys::{KeyDefault as MethodPreset, KeyKind as MethodKind, KeyValue as MethodValue},
-};
 
-use super::{Key, Keys, Preset, Range, Rule, Section, Type, Union};
-use crate::{read::Root, variant::VariantKeys};
-
-/// The schema of scenes whose methods are those of `methods`.
-pub fn schema(methods: &Registry) -> Json {
-    let mut schema = Schema {
-        methods,
-        definitions: Map::new(),
-    };
-    let mut root = schema.table(Root::SECTION, false);
-    schema.table(Root::SECTION, true);
-    let mut variant = schema.properties(VariantKeys::SECTION.keys.iter(), true);
-    if let Some(Json::Object(part)) = schema.definitions.get("top level.part") {
-        let keys = part.get("properties").and_then(Json::as_object);
-        for (key, value) in keys.into_iter().flatten().filter(|(k, _)| *k != "variant") {
-            variant.insert(key.clone(), value.clone());
-        }
-    }
-    let variant = json!({ "type": "object", "properties": variant, "additionalProperties": false });
-    schema.definitions.remove("top level.part");
-    schema.definitions.insert("variant".to_owned(), variant);
-    if let Some(whole) = schema.definitions.remove("top level") {
-        root = whole;
-    }
-    root["required"] = json!(["time", "body"]);
-    root["properties"]["body"]["minItems"] = json!(1);
-    // Editors name the schema in the file itself.
-    root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
-    root["title"] = json!("Stiction scene");
-    root["description"] = json!("A scene of Stiction; docs/scenes.md describes the format.");
-    root["$defs"] = Json::Object(schema.definitions);
-    root
-}
+use crate::{KeySpec, Preset, Range, Rule, Section, Type, Union};
 
 /// A member of a family: its word, its meaning and its table without the word.
-type Member = (&'static str, String, Json);
+pub type Member = (&'static str, String, Json);
 
-struct Schema<'a> {
-    methods: &'a Registry,
-    definitions: Map<String, Json>,
+/// Tables whose keys depend on a word.
+pub struct Family {
+    /// The key of the word.
+    pub tag: &'static str,
+    /// Whether the word must be given.
+    pub required: bool,
+    /// The tables.
+    pub members: Vec<Member>,
+}
+
+/// A schema while it is made.
+pub struct Schema<'a> {
+    /// The tables that a format reads by other means, by the name of [`Type::Open`].
+    pub open: &'a dyn Fn(&str) -> Family,
+    /// The definitions so far.
+    pub definitions: Map<String, Json>,
 }
 
 impl Schema<'_> {
     /// A reference to the definition of a table, which is added if it is missing.
-    fn table(&mut self, section: &'static Section, part: bool) -> Json {
+    pub fn table(&mut self, section: &'static Section, part: bool) -> Json {
         let name = match part {
             true => format!("{}.part", section.name),
             false => section.name.to_owned(),
@@ -69,7 +46,7 @@ impl Schema<'_> {
 
     fn object(
         &mut self,
-        keys: impl Iterator<Item = &'static Key> + Clone,
+        keys: impl Iterator<Item = &'static KeySpec> + Clone,
         rules: &[Rule],
         part: bool,
     ) -> Json {
@@ -93,9 +70,10 @@ impl Schema<'_> {
         object
     }
 
-    fn properties(
+    /// The keys of a table.
+    pub fn properties(
         &mut self,
-        keys: impl Iterator<Item = &'static Key>,
+        keys: impl Iterator<Item = &'static KeySpec>,
         part: bool,
     ) -> Map<String, Json> {
         let mut properties = Map::new();
@@ -161,7 +139,7 @@ impl Schema<'_> {
                 json!({ "type": "object", "additionalProperties": self.table(section, part) })
             }
             Type::Union(union) => self.union(union, part),
-            Type::Method => self.family("method", "name", part, &Self::methods),
+            Type::Open(name) => self.family(name, part, &|schema| (schema.open)(name)),
             Type::Unions(union) => {
                 let whole = list(self.union(union, false), None);
                 match part {
@@ -177,58 +155,45 @@ impl Schema<'_> {
     }
 
     fn union(&mut self, union: &Union, part: bool) -> Json {
-        self.family(union.name, "type", part, &|schema| {
-            let own = |key: &&Key| key.name != "type";
+        self.family(union.name, part, &|schema| {
+            let own = |key: &&KeySpec| key.name != "type";
             let members = (union.members)().into_iter();
             let table = |(word, doc, section): (_, _, &'static Section)| {
                 let keys = union.common.iter().filter(own).chain(section.keys);
                 (word, doc, schema.object(keys, section.rules, part))
             };
-            members.map(table).collect()
+            Family {
+                tag: "type",
+                required: true,
+                members: members.map(table).collect(),
+            }
         })
     }
 
-    /// A reference to the definition of tables whose keys depend on the word at `tag`.
-    fn family(
-        &mut self,
-        name: &str,
-        tag: &str,
-        part: bool,
-        members: &dyn Fn(&mut Self) -> Vec<Member>,
-    ) -> Json {
+    /// A reference to the definition of tables whose keys depend on a word.
+    fn family(&mut self, name: &str, part: bool, family: &dyn Fn(&mut Self) -> Family) -> Json {
         let name = format!("{name}{}", if part { ".part" } else { "" });
         if !self.definitions.contains_key(&name) {
-            let members = members(self);
+            let family = family(self);
             let made = match part {
-                true => merged(&members, tag),
-                false => json!({ "type": "object", "anyOf": group(members, tag) }),
+                true => merged(&family.members, family.tag),
+                false => json!({ "type": "object", "anyOf": group(family) }),
             };
             self.definitions.insert(name.clone(), made);
         }
         json!({ "$ref": format!("#/$defs/{name}") })
     }
-
-    fn methods(&mut self) -> Vec<Member> {
-        let entries = self.methods.entries().iter();
-        let members = entries.map(|e| {
-            let properties = e.keys.iter().map(|k| (k.name.to_owned(), method_key(k)));
-            let properties: Map<String, Json> = properties.collect();
-            let table = json!({ "type": "object", "properties": properties, "additionalProperties": false });
-            (e.name, e.description.to_owned(), table)
-        });
-        members.collect()
-    }
 }
 
 /// Members of a family with their words; those with the same word are alternatives.
-fn group(members: Vec<Member>, tag: &str) -> Vec<Json> {
+fn group(family: Family) -> Vec<Json> {
+    let tag = family.tag;
     let mut groups: Vec<(&str, Vec<Json>)> = Vec::new();
-    for (word, doc, mut table) in members {
+    for (word, doc, mut table) in family.members {
         table["properties"][tag] = json!({ "const": word, "description": plain(&doc) });
-        // A table `[method]` without a name is that of the default; editors show the keys of all.
         let required = table["required"].as_array().cloned().unwrap_or_default();
         let tagged = std::iter::once(json!(tag))
-            .filter(|_| tag != "name")
+            .filter(|_| family.required)
             .chain(required);
         table["required"] = tagged.collect();
         match groups.iter_mut().find(|g| g.0 == word) {
@@ -287,7 +252,8 @@ fn list(items: Json, count: Option<usize>) -> Json {
     }
 }
 
-fn number(range: Range) -> Json {
+/// Numbers of a range.
+pub fn number(range: Range) -> Json {
     let most = f64::MAX;
     match range {
         Range::Any => json!({ "type": "number", "minimum": -most, "maximum": most }),
@@ -335,7 +301,7 @@ fn unit(takes: &Type) -> &'static str {
 }
 
 /// Adds the meaning and the unit.
-fn describe(value: &mut Json, doc: &str, unit: &str) {
+pub fn describe(value: &mut Json, doc: &str, unit: &str) {
     let unit = match unit {
         "" => String::new(),
         unit => format!("[{unit}]"),
@@ -380,27 +346,4 @@ fn preset(default: Preset) -> Option<Json> {
         Preset::Vec(numbers) => json!(numbers),
         Preset::Required | Preset::Absent | Preset::Said(_) => return None,
     })
-}
-
-fn method_key(key: &stiction_sim::keys::Key) -> Json {
-    let count = |least: u32| json!({ "type": "integer", "minimum": least, "maximum": u32::MAX });
-    let (mut value, unit) = match key.kind {
-        MethodKind::Number { unit, range } => (number(range.into()), unit),
-        MethodKind::Count { least } => (count(least), ""),
-        MethodKind::CountOr { least, word } => {
-            (json!({ "anyOf": [count(least), { "const": word }] }), "")
-        }
-        MethodKind::Flag => (json!({ "type": "boolean" }), ""),
-        MethodKind::Word(words) => (json!({ "type": "string", "enum": words }), ""),
-    };
-    describe(&mut value, key.meaning, unit);
-    if let MethodPreset::Value(default) = key.default {
-        value["default"] = match default {
-            MethodValue::Number(x) => json!(x),
-            MethodValue::Count(n) => json!(n),
-            MethodValue::Flag(flag) => json!(flag),
-            MethodValue::Word(word) => json!(word),
-        };
-    }
-    value
 }

@@ -1,53 +1,78 @@
 //! Reading a table: what is wrong with its form is reported when it is opened.
 
-use super::{Key, Preset, Read, Rule, Section, Type, wrong_type};
 use crate::{
+    KeySpec, Preset, Read, Rule, Section, Type,
     error::{Help, ProblemKind, Reporter},
-    read::Context,
-    source::SourceSpan,
+    source::{NOWHERE, SourceSpan},
     suggest,
-    tree::{Node, Table, Value},
+    tree::{TreeNode, TreeTable, Value},
+    wrong_type,
 };
 
 /// A table being read. Wrong values and absent ones without a default both read as `None`: what is wrong
 /// has been reported, and a scene with a report is not used.
-#[derive(Clone)]
-pub(crate) struct Fields<'a> {
-    pub cx: &'a Context<'a>,
-    pub table: &'a Table,
+pub struct Fields<'a, C> {
+    /// The context that readers of the format share.
+    pub cx: &'a C,
+    reporter: &'a Reporter,
+    /// Its keys and values.
+    pub table: &'a TreeTable,
+    /// Its place in the text.
     pub place: SourceSpan,
     /// Name of the table in messages: ``body `strip` ``.
     pub what: String,
     /// The keys that it may have.
-    keys: [&'static [Key]; 2],
+    keys: [&'static [KeySpec]; 2],
     /// Whether resolutions have defaults.
     pub lenient: bool,
     /// Keys whose values were refused.
     bad: Vec<&'static str>,
+    /// Whether it is the document itself.
+    root: bool,
 }
 
-/// The document in messages.
-pub(crate) const ROOT_NAME: &str = "the scene";
-
-impl<'a> Fields<'a> {
-    /// Opens `node` as a table; which keys it may have is said later.
-    pub fn open(cx: &'a Context<'a>, node: &'a Node, what: String) -> Option<Self> {
-        match &node.value {
-            Value::Table(table) => Some(Self::over(cx, table, node.place, what)),
-            _ => wrong_type(cx.reporter, node, &what, "a table"),
+impl<'a, C> Fields<'a, C> {
+    /// The document, called `what` in messages. It has no header of its own: errors about it point at its first line.
+    pub fn document(cx: &'a C, reporter: &'a Reporter, table: &'a TreeTable, what: &str) -> Self {
+        Self {
+            cx,
+            reporter,
+            table,
+            place: NOWHERE,
+            what: what.to_owned(),
+            root: true,
+            keys: [&[], &[]],
+            lenient: false,
+            bad: Vec::new(),
         }
     }
 
-    /// Opens a table that is no node of its own, such as the document.
-    pub fn over(cx: &'a Context<'a>, table: &'a Table, place: SourceSpan, what: String) -> Self {
-        Self {
-            cx,
+    /// Opens `node` as a table of the same document; which keys it may have is said later.
+    pub fn open<'b>(&self, node: &'b TreeNode, what: String) -> Option<Fields<'b, C>>
+    where
+        'a: 'b,
+    {
+        match &node.value {
+            Value::Table(table) => Some(self.over(table, node.place, what)),
+            _ => wrong_type(self.reporter, node, &what, "a table"),
+        }
+    }
+
+    /// Opens a table that is no node of its own.
+    pub fn over<'b>(&self, table: &'b TreeTable, place: SourceSpan, what: String) -> Fields<'b, C>
+    where
+        'a: 'b,
+    {
+        Fields {
+            cx: self.cx,
+            reporter: self.reporter,
             table,
             place,
             what,
             keys: [&[], &[]],
             lenient: false,
             bad: Vec::new(),
+            root: false,
         }
     }
 
@@ -55,16 +80,19 @@ impl<'a> Fields<'a> {
     pub fn inside<'b>(
         &'b self,
         key: &str,
-        node: &'b Node,
+        node: &'b TreeNode,
         section: &'static Section,
-    ) -> Option<Fields<'b>> {
-        Some(Fields::open(self.cx, node, self.title(key, node))?.of(section))
+    ) -> Option<Fields<'b, C>>
+    where
+        'a: 'b,
+    {
+        Some(self.open(node, self.title(key, node))?.of(section))
     }
 
     /// The name in messages of the table `node`, the value of `key` or an entry of it.
-    pub fn title(&self, key: &str, node: &Node) -> String {
-        let listed = |k: &Key| k.takes.is_list_of_tables();
-        if self.what != ROOT_NAME {
+    pub fn title(&self, key: &str, node: &TreeNode) -> String {
+        let listed = |k: &KeySpec| k.takes.is_list_of_tables();
+        if !self.root {
             return self.label(key);
         }
         let text = |key: &str| node.table().and_then(|t| t.text(key));
@@ -86,8 +114,8 @@ impl<'a> Fields<'a> {
     /// Checks the table: unknown keys, unless more keys may come, missing ones and values of a wrong type.
     pub fn with_keys(
         mut self,
-        common: &'static [Key],
-        own: &'static [Key],
+        common: &'static [KeySpec],
+        own: &'static [KeySpec],
         complete: bool,
     ) -> Self {
         self.keys = [common, own];
@@ -112,7 +140,7 @@ impl<'a> Fields<'a> {
                 }
                 Some(node) => {
                     let label = self.label(key.name);
-                    if key.takes.check(self.cx.reporter, node, &label).is_none() {
+                    if key.takes.check(self.reporter, node, &label).is_none() {
                         self.bad.push(key.name);
                     }
                 }
@@ -197,18 +225,21 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// The collector of problems.
     pub fn reporter(&self) -> &'a Reporter {
-        self.cx.reporter
+        self.reporter
     }
 
-    fn key(&self, name: &str) -> Option<&'static Key> {
+    fn key(&self, name: &str) -> Option<&'static KeySpec> {
         self.keys.into_iter().flatten().find(|k| k.name == name)
     }
 
-    pub fn get(&self, key: &str) -> Option<&'a Node> {
+    /// The value of a key, if it is given.
+    pub fn get(&self, key: &str) -> Option<&'a TreeNode> {
         self.table.get(key)
     }
 
+    /// Whether a key is given.
     pub fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
@@ -224,7 +255,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The value of a key, or its default.
-    pub fn take<T: Read>(&self, key: &str) -> Option<T> {
+    pub fn take<T: Read<C>>(&self, key: &str) -> Option<T> {
         let known = self.key(key);
         debug_assert!(known.is_some(), "`{key}` is no key of {}", self.what);
         match self.get(key) {
@@ -238,7 +269,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The value of a key that the table's section does not have, of the given type.
-    pub fn checked<T: Read>(&self, key: &str, takes: Type) -> Option<T> {
+    pub fn checked<T: Read<C>>(&self, key: &str, takes: Type) -> Option<T> {
         let node = self.get(key)?;
         takes.check(self.reporter(), node, &self.label(key))?;
         T::read(self, key, node)
@@ -254,6 +285,7 @@ impl<'a> Fields<'a> {
         value.or_else(|| self.missing(key))
     }
 
+    /// Reports a key that is needed.
     pub fn missing<T>(&self, key: &str) -> Option<T> {
         let message = format!("{} needs the key `{key}`", self.what);
         self.reporter()
@@ -282,6 +314,7 @@ impl<'a> Fields<'a> {
         self.fail(ProblemKind::Value, key, message, help)
     }
 
+    /// Reports a number outside its range.
     pub fn out_of_range<T>(&self, key: &str, x: f64, rule: &str) -> Option<T> {
         let message = format!("{} is {x}, but must be {rule}", self.label(key));
         self.refuse(key, message, None)

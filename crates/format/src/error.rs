@@ -1,4 +1,4 @@
-//! Problems of scenes, their location and remedy.
+//! Problems of documents, their location and remedy.
 
 use std::{cell::RefCell, fmt, sync::Arc};
 
@@ -6,18 +6,18 @@ use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 
 use crate::source::{At, SourceSpan, Sources, line_column};
 
-/// A refused scene: one problem or several.
+/// A refused document: one problem or several.
 ///
 /// It displays as the first problem. As a [`miette::Diagnostic`] it underlines the offending text
-/// of every problem; [`SceneError::plain`] gives one line of plain text for each.
+/// of every problem; [`DocumentError::plain`] gives one line of plain text for each.
 #[derive(Debug)]
-pub struct SceneError {
-    problems: Vec<SceneProblem>,
+pub struct DocumentError {
+    problems: Vec<Problem>,
 }
 
 /// One problem.
 #[derive(Clone, Debug)]
-pub struct SceneProblem {
+pub struct Problem {
     kind: ProblemKind,
     message: String,
     help: Option<String>,
@@ -33,7 +33,7 @@ struct Spot {
 }
 
 /// Advice on a correction, if there is any.
-pub(crate) struct Help(Option<String>);
+pub struct Help(Option<String>);
 
 impl From<Option<String>> for Help {
     fn from(help: Option<String>) -> Self {
@@ -121,7 +121,7 @@ fn shorten(text: String) -> String {
     format!("{first} … {last}")
 }
 
-impl SceneProblem {
+impl Problem {
     /// A problem without a place.
     fn new(kind: ProblemKind, message: impl Into<String>, help: impl Into<Help>) -> Self {
         Self {
@@ -174,20 +174,16 @@ impl SceneProblem {
     }
 }
 
-impl SceneError {
+impl DocumentError {
     /// An error of one problem without a place.
-    pub(crate) fn new(
-        kind: ProblemKind,
-        message: impl Into<String>,
-        help: impl Into<Help>,
-    ) -> Self {
+    pub fn new(kind: ProblemKind, message: impl Into<String>, help: impl Into<Help>) -> Self {
         Self {
-            problems: vec![SceneProblem::new(kind, message, help)],
+            problems: vec![Problem::new(kind, message, help)],
         }
     }
 
     /// The problems, at least one, in the order of the text.
-    pub fn problems(&self) -> &[SceneProblem] {
+    pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
@@ -195,28 +191,28 @@ impl SceneError {
     pub fn kind(&self) -> ProblemKind {
         self.problems
             .first()
-            .map_or(ProblemKind::Value, SceneProblem::kind)
+            .map_or(ProblemKind::Value, Problem::kind)
     }
 
     /// One line of plain text for each problem.
     pub fn plain(&self) -> String {
         self.problems
             .iter()
-            .map(SceneProblem::plain)
+            .map(Problem::plain)
             .collect::<Vec<_>>()
             .join("\n")
     }
 }
 
-impl fmt::Display for SceneProblem {
+impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for SceneProblem {}
+impl std::error::Error for Problem {}
 
-impl Diagnostic for SceneProblem {
+impl Diagnostic for Problem {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         Some(Box::new(self.kind.code()))
     }
@@ -238,18 +234,18 @@ impl Diagnostic for SceneProblem {
     }
 }
 
-impl fmt::Display for SceneError {
+impl fmt::Display for DocumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.problems.first() {
             Some(first) => first.fmt(f),
-            None => f.write_str("the scene cannot be used"),
+            None => f.write_str("the document cannot be used"),
         }
     }
 }
 
-impl std::error::Error for SceneError {}
+impl std::error::Error for DocumentError {}
 
-impl Diagnostic for SceneError {
+impl Diagnostic for DocumentError {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         self.problems.first().and_then(Diagnostic::code)
     }
@@ -272,16 +268,18 @@ impl Diagnostic for SceneError {
     }
 }
 
-/// Collects problems while a scene is read, so that several are reported at once.
-pub(crate) struct Reporter {
+/// Collects problems while a document is read, so that several are reported at once.
+pub struct Reporter {
+    /// The texts that problems are found in.
     pub sources: Sources,
-    found: RefCell<Vec<(Option<SourceSpan>, SceneProblem)>>,
+    found: RefCell<Vec<(Option<SourceSpan>, Problem)>>,
 }
 
 /// More problems than this help nobody.
 const MOST: usize = 20;
 
 impl Reporter {
+    /// A reporter without problems.
     pub fn new(sources: Sources) -> Self {
         Self {
             sources,
@@ -298,9 +296,9 @@ impl Reporter {
         help: impl Into<Help>,
     ) -> Option<T> {
         let mut found = self.found.borrow_mut();
-        let mut problem = SceneProblem::new(kind, message, help);
+        let mut problem = Problem::new(kind, message, help);
         // A material is read once for each body made of it.
-        let known = |(p, q): &(Option<SourceSpan>, SceneProblem)| {
+        let known = |(p, q): &(Option<SourceSpan>, Problem)| {
             *p == Some(place) && q.message == problem.message
         };
         if found.len() < MOST && !found.iter().any(known) {
@@ -344,7 +342,7 @@ impl Reporter {
             .borrow_mut()
             .extend(found.map(|(place, problem)| {
                 let message = format!("{prefix}{}", problem.message);
-                (place, SceneProblem { message, ..problem })
+                (place, Problem { message, ..problem })
             }));
     }
 
@@ -354,20 +352,21 @@ impl Reporter {
     }
 
     /// The value, or all problems. What gives nothing has said why.
-    pub fn given<T>(&self, value: Option<T>) -> Result<T, SceneError> {
+    pub fn given<T>(&self, value: Option<T>) -> Result<T, DocumentError> {
         self.verdict()?;
-        let unexplained = || SceneError::new(ProblemKind::Value, "the scene cannot be read", None);
+        let unexplained =
+            || DocumentError::new(ProblemKind::Value, "the document cannot be read", None);
         value.ok_or_else(unexplained)
     }
 
     /// `Err` with all problems in the order of the text if there are any.
-    pub fn verdict(&self) -> Result<(), SceneError> {
+    pub fn verdict(&self) -> Result<(), DocumentError> {
         let mut found = self.found.borrow_mut();
         if found.is_empty() {
             return Ok(());
         }
         found.sort_by_key(|f| f.0);
-        Err(SceneError {
+        Err(DocumentError {
             problems: found.drain(..).map(|f| f.1).collect(),
         })
     }

@@ -1,10 +1,7 @@
 //! "Did you mean …": the nearest known name by edit distance.
 
 /// The candidate nearest to `given`, if one is near enough to be a likely slip.
-pub(crate) fn nearest<'a>(
-    given: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A name of any length may be given; no slip has so many letters.
     if given.chars().count() > 64 {
         return None;
@@ -29,11 +26,7 @@ pub(crate) fn nearest<'a>(
 }
 
 /// A help line: the nearest name if there is one, then the known ones.
-pub(crate) fn help<'a>(
-    given: &str,
-    what: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> String {
+pub fn help<'a>(given: &str, what: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let list = listed(&known);
     match nearest(given, known.iter().copied()) {
@@ -44,7 +37,7 @@ pub(crate) fn help<'a>(
 }
 
 /// Names in a row, cut after many.
-pub(crate) fn listed(names: &[&str]) -> String {
+pub fn listed(names: &[&str]) -> String {
     const SHOWN: usize = 30;
     let mut list = names
         .iter()

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use miette::NamedSource;
 
-/// A range of bytes in one of the texts that make up a scene.
+/// A range of bytes in one of the texts that make up a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SourceSpan {
+pub struct SourceSpan {
     /// Which text, as numbered by [`Sources`].
     pub source: u32,
     /// First byte.
@@ -16,7 +16,7 @@ pub(crate) struct SourceSpan {
 }
 
 /// A place in the file at which nothing stands.
-pub(crate) const NOWHERE: SourceSpan = SourceSpan {
+pub const NOWHERE: SourceSpan = SourceSpan {
     source: 0,
     start: 0,
     end: 0,
@@ -24,17 +24,19 @@ pub(crate) const NOWHERE: SourceSpan = SourceSpan {
 
 /// A value and the place where it stands.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct At<T> {
+pub struct At<T> {
+    /// The value.
     pub value: T,
+    /// Its place in the text.
     pub place: SourceSpan,
 }
 
 /// Kind of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// The scene file or built-in scene.
-    Scene,
-    /// The materials library.
+pub enum SourceOrigin {
+    /// The document itself.
+    Document,
+    /// A library that documents refer to.
     Library,
     /// An argument of the command line, such as an override.
     Argument,
@@ -42,26 +44,29 @@ pub(crate) enum Origin {
 
 /// One text.
 #[derive(Clone)]
-pub(crate) struct Source {
-    pub origin: Origin,
+pub struct Source {
+    /// Its kind.
+    pub origin: SourceOrigin,
+    /// Its name and the text.
     pub named: Arc<NamedSource<String>>,
 }
 
-/// The texts that make up a scene; the scene's own comes first.
+/// The texts that make up a document; its own comes first.
 #[derive(Clone, Default)]
-pub(crate) struct Sources {
+pub struct Sources {
     list: Vec<Source>,
 }
 
 impl Sources {
     /// Adds a text and returns its number.
-    pub fn add(&mut self, origin: Origin, name: &str, text: &str) -> u32 {
+    pub fn add(&mut self, origin: SourceOrigin, name: &str, text: &str) -> u32 {
         let named = NamedSource::new(name, text.to_owned()).with_language("TOML");
         let named = Arc::new(named);
         self.list.push(Source { origin, named });
         (self.list.len() - 1) as u32
     }
 
+    /// The text of a place.
     pub fn get(&self, place: SourceSpan) -> Option<&Source> {
         self.list.get(place.source as usize)
     }
@@ -69,7 +74,7 @@ impl Sources {
     /// Whether `place` was typed on the command line.
     pub fn is_argument(&self, place: SourceSpan) -> bool {
         self.get(place)
-            .is_some_and(|s| s.origin == Origin::Argument)
+            .is_some_and(|s| s.origin == SourceOrigin::Argument)
     }
 }
 
@@ -85,13 +90,14 @@ impl SourceSpan {
 }
 
 impl<T> At<T> {
+    /// A value at a place.
     pub fn new(value: T, place: SourceSpan) -> Self {
         Self { value, place }
     }
 }
 
 /// Line and column of a byte, both from 1; the column counts characters.
-pub(crate) fn line_column(text: &str, byte: usize) -> (usize, usize) {
+pub fn line_column(text: &str, byte: usize) -> (usize, usize) {
     let mut byte = byte.min(text.len());
     while !text.is_char_boundary(byte) {
         byte -= 1;

@@ -2,16 +2,16 @@
 
 use stiction_math::Vec3;
 
-use super::{Fields, Preset, Section};
 use crate::{
+    Fields, Preset, Section,
     source::{At, NOWHERE},
-    tree::{Node, Value},
+    tree::{TreeNode, Value},
 };
 
 /// A type that values of keys are read as. Whether a value is of the key's type has been checked before.
-pub(crate) trait Read: Sized {
+pub trait Read<C>: Sized {
     /// Reads the value of `key`, which stands in the table `f`.
-    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self>;
+    fn read(f: &Fields<'_, C>, key: &str, node: &TreeNode) -> Option<Self>;
 
     /// The value of a key that is neither given nor has a default.
     fn absent() -> Option<Self> {
@@ -19,30 +19,34 @@ pub(crate) trait Read: Sized {
     }
 }
 
-/// The keys of a table, as [`section!`](super::section) declares them.
-pub(crate) trait Keys: Sized {
+/// The keys of a table, as [`section!`](crate::section) declares them.
+pub trait TableKeys<C>: Sized {
+    /// The table.
     const SECTION: &'static Section;
 
     /// Reads the keys of a table that has been checked.
-    fn keys(f: &Fields<'_>) -> Option<Self>;
+    fn keys(f: &Fields<'_, C>) -> Option<Self>;
 }
 
 /// The keys as they are.
-pub(crate) fn unchanged<T>(_: &Fields<'_>, keys: T) -> Option<T> {
+pub fn unchanged<C, T>(_: &Fields<'_, C>, keys: T) -> Option<T> {
     Some(keys)
 }
 
 /// A type whose values have words.
-pub(crate) trait Words: Copy + 'static {
+pub trait Words<C>: Copy + 'static {
+    /// The words.
     const WORDS: &'static [&'static str];
-    /// In the order of the words.
+    /// The values, in the order of the words.
     const VALUES: &'static [Self];
 
-    fn of(node: &Node) -> Option<Self> {
+    /// The value whose word is at `node`.
+    fn of(node: &TreeNode) -> Option<Self> {
         let found = Self::WORDS.iter().position(|w| Some(*w) == node.text());
         Self::VALUES.get(found?).copied()
     }
 
+    /// The word of the value.
     fn word(self) -> &'static str
     where
         Self: PartialEq,
@@ -53,8 +57,8 @@ pub(crate) trait Words: Copy + 'static {
 }
 
 /// A key that a reader looks at itself.
-impl Read for () {
-    fn read(_: &Fields<'_>, _: &str, _: &Node) -> Option<Self> {
+impl<C> Read<C> for () {
+    fn read(_: &Fields<'_, C>, _: &str, _: &TreeNode) -> Option<Self> {
         Some(())
     }
 
@@ -63,14 +67,14 @@ impl Read for () {
     }
 }
 
-impl Read for f64 {
-    fn read(_: &Fields<'_>, _: &str, node: &Node) -> Option<Self> {
+impl<C> Read<C> for f64 {
+    fn read(_: &Fields<'_, C>, _: &str, node: &TreeNode) -> Option<Self> {
         node.number()
     }
 }
 
-impl Read for bool {
-    fn read(_: &Fields<'_>, _: &str, node: &Node) -> Option<Self> {
+impl<C> Read<C> for bool {
+    fn read(_: &Fields<'_, C>, _: &str, node: &TreeNode) -> Option<Self> {
         match node.value {
             Value::Bool(flag) => Some(flag),
             _ => None,
@@ -78,16 +82,16 @@ impl Read for bool {
     }
 }
 
-impl Read for String {
-    fn read(_: &Fields<'_>, _: &str, node: &Node) -> Option<Self> {
+impl<C> Read<C> for String {
+    fn read(_: &Fields<'_, C>, _: &str, node: &TreeNode) -> Option<Self> {
         node.text().map(str::to_owned)
     }
 }
 
 macro_rules! integers {
     ($($t:ty),*) => {$(
-        impl Read for $t {
-            fn read(_: &Fields<'_>, _: &str, node: &Node) -> Option<Self> {
+        impl<C> Read<C> for $t {
+            fn read(_: &Fields<'_, C>, _: &str, node: &TreeNode) -> Option<Self> {
                 match node.value {
                     Value::Integer(i) => Self::try_from(i).ok(),
                     _ => None,
@@ -98,9 +102,9 @@ macro_rules! integers {
 }
 integers!(u32, u64, usize);
 
-impl<T: Read> Read for Vec<T> {
+impl<C, T: Read<C>> Read<C> for Vec<T> {
     /// A value in place of a list is a list of one.
-    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+    fn read(f: &Fields<'_, C>, key: &str, node: &TreeNode) -> Option<Self> {
         let items = match &node.value {
             Value::Array(items) => items,
             _ => std::slice::from_ref(node),
@@ -115,9 +119,9 @@ impl<T: Read> Read for Vec<T> {
     }
 }
 
-impl<T: Read + Copy, const N: usize> Read for [T; N] {
+impl<C, T: Read<C> + Copy, const N: usize> Read<C> for [T; N] {
     /// A value in place of a list stands for all of its entries.
-    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+    fn read(f: &Fields<'_, C>, key: &str, node: &TreeNode) -> Option<Self> {
         match node.value {
             Value::Array(_) => Vec::read(f, key, node)?.try_into().ok(),
             _ => T::read(f, key, node).map(|x| [x; N]),
@@ -125,26 +129,26 @@ impl<T: Read + Copy, const N: usize> Read for [T; N] {
     }
 }
 
-impl Read for Vec3 {
-    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+impl<C> Read<C> for Vec3 {
+    fn read(f: &Fields<'_, C>, key: &str, node: &TreeNode) -> Option<Self> {
         <[f64; 3]>::read(f, key, node).map(Self::from)
     }
 }
 
 /// A vector of length one.
 #[derive(Clone, Copy)]
-pub(crate) struct Direction(pub Vec3);
+pub struct Direction(pub Vec3);
 
-impl Read for Direction {
-    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+impl<C> Read<C> for Direction {
+    fn read(f: &Fields<'_, C>, key: &str, node: &TreeNode) -> Option<Self> {
         let v = Vec3::read(f, key, node)?;
         // Scaled first: the norm of a huge vector overflows, that of a tiny one underflows.
         Some(Self((v / v.amax()).normalize()))
     }
 }
 
-impl<T: Read> Read for Option<T> {
-    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+impl<C, T: Read<C>> Read<C> for Option<T> {
+    fn read(f: &Fields<'_, C>, key: &str, node: &TreeNode) -> Option<Self> {
         T::read(f, key, node).map(Some)
     }
 
@@ -153,15 +157,15 @@ impl<T: Read> Read for Option<T> {
     }
 }
 
-impl<T: Read> Read for At<T> {
-    fn read(f: &Fields<'_>, key: &str, node: &Node) -> Option<Self> {
+impl<C, T: Read<C>> Read<C> for At<T> {
+    fn read(f: &Fields<'_, C>, key: &str, node: &TreeNode) -> Option<Self> {
         Some(Self::new(T::read(f, key, node)?, node.place))
     }
 }
 
 impl Preset {
     /// The default as a value; `lenient` if resolutions have one.
-    pub fn node(self, lenient: bool) -> Option<Node> {
+    pub fn node(self, lenient: bool) -> Option<TreeNode> {
         let value = match self {
             Self::Num(x) => Value::Float(x),
             Self::Int(n) => Value::Integer(n.into()),
@@ -169,11 +173,11 @@ impl Preset {
             Self::Bool(flag) => Value::Bool(flag),
             Self::Chosen(word) => Value::String(word.to_owned()),
             Self::Vec(numbers) => {
-                let node = |x: &f64| Node::new(NOWHERE, Value::Float(*x));
+                let node = |x: &f64| TreeNode::new(NOWHERE, Value::Float(*x));
                 Value::Array(numbers.iter().map(node).collect())
             }
             Self::Required | Self::Resolution(_) | Self::Absent | Self::Said(_) => return None,
         };
-        Some(Node::new(NOWHERE, value))
+        Some(TreeNode::new(NOWHERE, value))
     }
 }
