@@ -138,3 +138,8 @@ fn smooth_resumes_after_a_kill_at_any_moment() {
 fn nodal_resumes_after_a_kill_at_any_moment() {
     killed_and_resumed("nodal", true);
 }
+
+#[test]
+fn cr_resumes_after_a_kill_at_any_moment() {
+    killed_and_resumed("cr", true);
+}

@@ -9,7 +9,7 @@ use common::{code, root, stderr, stdout, stiction};
 use stiction_cli::{scene::builtin, validate};
 
 /// The methods that solve contact.
-const METHODS: [&str; 3] = ["admm", "smooth", "nodal"];
+const METHODS: [&str; 4] = ["admm", "smooth", "nodal", "cr"];
 
 /// Cases that a method refuses: `smooth` does not support rods.
 const REFUSED: [(&str, &str); 3] = [

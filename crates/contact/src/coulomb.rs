@@ -3,7 +3,9 @@
 //! With De Saxcé's change of variable ũ = u + μ‖u_T‖ n the laws read K_μ ∋ r ⊥ ũ ∈ K_μ* [acary2011],
 //! which holds exactly when r = P(r − ρ ũ) for the projection P to the cone K_μ and any ρ > 0.
 
-use stiction_math::{CgConfig, Mat3, SystemFactor, Vec3, elementary::atan2, reduce};
+use stiction_math::{
+    CgConfig, IncompleteFactors, KrylovError, Mat3, SystemFactor, Vec3, elementary::atan2, reduce,
+};
 
 use crate::{
     Certificate, ContactSet, FrictionProblem, ProblemError, problem::length, solver::SolverError,
@@ -145,6 +147,58 @@ pub fn eliminated_residual_near(
     factor: &mut SystemFactor,
     config: &CertifyConfig,
 ) -> Result<f64, SolverError> {
+    let near = CgConfig {
+        relative: CHANGE,
+        absolute: 0.0,
+        max_iterations: match problem.a.is_coupled() {
+            true => NEAR_ITERATIONS,
+            false => 0,
+        },
+    };
+    eliminated_with(problem, v, r, config, |missing, change| {
+        change.copy_from_slice(missing);
+        if factor.solve_near(&problem.a, change, &near).is_err() {
+            factor.refactor(&problem.a, None)?;
+            change.copy_from_slice(missing);
+            factor.solve(&problem.a, change, CHANGE)?;
+        }
+        Ok(true)
+    })
+}
+
+/// [`eliminated_residual`] of an answer with velocities `v` [m/s] without a factor: v* − v is found by conjugate
+/// gradients, preconditioned with incomplete Cholesky factors. Infinite if they do not converge.
+pub fn eliminated_residual_iterated(
+    problem: &FrictionProblem,
+    v: &[Vec3],
+    r: &[Vec3],
+    config: &CertifyConfig,
+) -> Result<f64, SolverError> {
+    let iterated = CgConfig {
+        relative: CHANGE,
+        absolute: 0.0,
+        max_iterations: ITERATED,
+    };
+    eliminated_with(problem, v, r, config, |missing, change| {
+        let mut inverse = IncompleteFactors::default();
+        inverse.update(&problem.a)?;
+        match inverse.solve(&problem.a, missing, change, &iterated) {
+            Ok(_) => Ok(true),
+            Err(KrylovError::NotPositiveDefinite { .. }) => Err(SolverError::NotPositiveDefinite),
+            Err(_) => Ok(false),
+        }
+    })
+}
+
+/// `residual` of the velocities v − A⁻¹ (A v − f − Bᵀ r), where `solve` writes A⁻¹ times its first argument to
+/// its second one, which is zero, and says whether it could.
+fn eliminated_with(
+    problem: &FrictionProblem,
+    v: &[Vec3],
+    r: &[Vec3],
+    config: &CertifyConfig,
+    solve: impl FnOnce(&[Vec3], &mut [Vec3]) -> Result<bool, SolverError>,
+) -> Result<f64, SolverError> {
     length("v", problem.blocks(), v.len())?;
     length("r", problem.contacts.len(), r.len())?;
     if problem.contacts.is_empty() {
@@ -155,19 +209,9 @@ pub fn eliminated_residual_near(
     if !missing.iter().all(|x| x.iter().all(|x| x.is_finite())) {
         return Ok(f64::INFINITY);
     }
-    let near = CgConfig {
-        relative: CHANGE,
-        absolute: 0.0,
-        max_iterations: match problem.a.is_coupled() {
-            true => NEAR_ITERATIONS,
-            false => 0,
-        },
-    };
-    let mut change = missing.clone();
-    if factor.solve_near(&problem.a, &mut change, &near).is_err() {
-        factor.refactor(&problem.a, None)?;
-        change.copy_from_slice(&missing);
-        factor.solve(&problem.a, &mut change, CHANGE)?;
+    let mut change = vec![Vec3::zeros(); missing.len()];
+    if !solve(&missing, &mut change)? {
+        return Ok(f64::INFINITY);
     }
     let mut balanced = missing;
     reduce::copy(v, &mut balanced);
@@ -184,6 +228,9 @@ const CHANGE: f64 = 1e-6;
 
 /// Most iterations across couplings of bodies before A is factorised.
 const NEAR_ITERATIONS: usize = 30;
+
+/// Most iterations without a factor.
+const ITERATED: usize = 20_000;
 
 /// v* = A⁻¹ (f + Bᵀ r) [m/s], with a factor of A and one step of refinement.
 pub fn balanced_velocities(

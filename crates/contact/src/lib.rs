@@ -18,7 +18,7 @@ pub use certificate::Certificate;
 pub use contact_set::{Contact, ContactKey, ContactSet, StencilEntry};
 pub use coulomb::{
     CertifyConfig, balanced_velocities, certify, coulomb_residual, eliminated_residual,
-    eliminated_residual_near, judge, project_cone,
+    eliminated_residual_iterated, eliminated_residual_near, judge, project_cone,
 };
 pub use local::LocalProblem;
 pub use outcome::{ContactOutcome, ContactState, outcomes};

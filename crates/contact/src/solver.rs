@@ -49,6 +49,12 @@ pub trait ContactSolver: Send + Sync {
         None
     }
 
+    /// Whether the solver factorises matrices. The certificate of an answer of one that does not takes no factor
+    /// either (see [`eliminated_residual_iterated`](crate::eliminated_residual_iterated)).
+    fn factorises(&self) -> bool {
+        true
+    }
+
     /// The names of the further columns of a [`Solution`] that the solver carries from step to step.
     fn columns(&self) -> &'static [&'static str] {
         &[]

@@ -5,7 +5,7 @@ mod detect_scenes;
 
 use detect_scenes::{H, Scene, T, check, floor, sheet};
 use stiction_contact::ContactSet;
-use stiction_contact::detect::{ContactSource, MOST_TURN};
+use stiction_contact::detect::{ContactSource, MOST_TURN, RevisionRule};
 use stiction_geometry::SplitMix;
 use stiction_geometry::analytic::{Pose, Shape};
 use stiction_math::Vec3;
@@ -44,7 +44,7 @@ fn a_normal_turns_by_steps_of_at_most_15_degrees_until_the_constraint_is_exact()
     let v = vec![(end - s.x[0]) / H; 3];
     let mut before = c.normal[0];
     for revision in 1..=3 {
-        let done = d.revise(&v, &mut c);
+        let done = d.revise(&v, &mut c, &RevisionRule::ALL);
         check(&c, &s);
         let place = done.places[0].unwrap() as usize;
         let turn = before.angle(&c.normal[place]);
@@ -78,14 +78,14 @@ fn revised_contacts_are_exact_where_they_were_revised() {
         let (mut c, _) = s.contacts_by(&mut d, &ContactSet::default());
         let v: Vec<Vec3> = s.x.iter().map(|_| vector(&mut random, 0.05)).collect();
         let count = c.len();
-        let done = d.revise(&v, &mut c);
+        let done = d.revise(&v, &mut c, &RevisionRule::ALL);
         check(&c, &s);
         assert_eq!(done.places.len(), count);
         assert_eq!(c.len(), count - done.dropped() + done.added);
         changed += done.changed;
         // A second revision at the same velocities finds normals that it need not turn any more.
         let normals = c.normal.clone();
-        let again = d.revise(&v, &mut c);
+        let again = d.revise(&v, &mut c, &RevisionRule::ALL);
         for (i, place) in again.places.iter().enumerate() {
             let Some(place) = place.map(|p| p as usize) else {
                 continue;
@@ -123,11 +123,11 @@ fn contacts_that_slide_off_are_dropped_and_may_come_back() {
     let at_rest = c.key.clone();
     let mut v = vec![Vec3::zeros(); s.x.len()];
     v[4..].fill(Vec3::new(2.0, 0.0, 0.0));
-    let done = d.revise(&v, &mut c);
+    let done = d.revise(&v, &mut c, &RevisionRule::ALL);
     assert_eq!(done.dropped(), at_rest.len());
     // Back and down: the same pair is found again.
     v[4..].fill(Vec3::new(0.0, 0.0, -0.05));
-    let back = d.revise(&v, &mut c);
+    let back = d.revise(&v, &mut c, &RevisionRule::ALL);
     assert!(back.added > 0 && c.key.iter().any(|k| at_rest.contains(k)));
 }
 
@@ -150,7 +150,7 @@ fn further_contacts_of_a_pair_are_replaced_by_one() {
     }
     let listed = c.len();
     let v = vec![Vec3::new(0.1, 0.0, 0.0); 3];
-    let done = d.revise(&v, &mut c);
+    let done = d.revise(&v, &mut c, &RevisionRule::ALL);
     let vertices = c.key.iter().filter(|k| k.first >> 60 == 1).count();
     assert_eq!(vertices, 1, "{listed} before, {} dropped", done.dropped());
 }
@@ -167,11 +167,37 @@ fn contacts_with_a_plane_stay_as_they_are() {
     let v: Vec<Vec3> = (0..16)
         .map(|i| Vec3::new(0.1, 0.02 * f64::from(i), -0.01))
         .collect();
-    let done = d.revise(&v, &mut c);
+    let done = d.revise(&v, &mut c, &RevisionRule::ALL);
     assert_eq!((done.dropped(), done.added), (0, 0));
     for i in 0..c.len() {
         assert_eq!(c.key[i], old.key[i]);
         assert!((c.normal[i] - old.normal[i]).norm() < 1e-15);
         assert!((gap(&c, i, &v) - gap(&old, i, &v)).abs() < 1e-15);
     }
+}
+
+/// Of two vertices above a ball one comes to touch it where its plane does not say so; the other stays far.
+#[test]
+fn only_what_touches_against_its_plane_changes() {
+    let radius = 0.03;
+    let mut s = Scene::default();
+    s.shell(spike(Vec3::new(0.0, 0.0, radius + T)));
+    s.shape(Shape::Sphere { radius }, [Pose::default(); 2]);
+    let mut d = s.detector();
+    let (mut c, _) = s.contacts_by(&mut d, &ContactSet::default());
+    let rule = RevisionRule::within(1e-6);
+    // Level motion by x: the plane says that the gap stays zero, and it grows by x²/2R.
+    let level = |x: f64| vec![Vec3::new(x / H, 0.0, 0.0); 3];
+    let revise = |x: f64, d: &mut _, c: &mut ContactSet| {
+        ContactSource::revise(d, &level(x), c, &rule).changed
+    };
+    // 0.9 µm and 1.2 µm off.
+    let at = |gap: f64| (2.0 * radius * gap).sqrt();
+    assert_eq!(revise(at(0.9e-6), &mut d, &mut c), 0);
+    assert_eq!(revise(at(1.2e-6), &mut d, &mut c), 1);
+    // What parts by plane and geometry may be off as it likes.
+    let (mut c, _) = s.contacts_by(&mut d, &ContactSet::default());
+    let mut v = level(at(2e-4));
+    v.iter_mut().for_each(|v| v.z = 1e-4 / H);
+    assert_eq!(d.revise(&v, &mut c, &rule).changed, 0);
 }

@@ -72,5 +72,7 @@ pub use processor::instruction_sets;
 pub use scalar_bands::{ScalarBands, ScalarFactors};
 pub use scatter::{Contribution, Scatter, ScatterError};
 pub use svd3::{Svd3, polar3, svd3};
-pub use system::{MatrixPart, PartShape, SystemError, SystemFactor, SystemMatrix};
+pub use system::{
+    IncompleteFactors, MatrixPart, PartShape, SystemError, SystemFactor, SystemMatrix,
+};
 pub use woodbury::{BlocksAndRanks, Woodbury};

@@ -5,6 +5,7 @@
 //! tied to a body eliminated from it.
 
 mod elimination;
+mod incomplete;
 mod part;
 mod walk;
 
@@ -13,6 +14,7 @@ use std::{borrow::Borrow, sync::Arc};
 use rayon::prelude::*;
 
 use elimination::{Eliminated, Elimination};
+pub use incomplete::IncompleteFactors;
 pub use part::{MatrixPart, PartShape};
 
 use crate::{

@@ -98,6 +98,7 @@ pub fn admm(config: Config, rules: ContactRules) -> Linearised {
         detect: config.detect,
         safe: config.safe,
         residual: config.solver.polish.and_then(|p| p.residual),
+        revisions: None,
     };
     let splitting = config.integrator == ElasticSolver::Splitting;
     let solver: Box<dyn ContactSolver> = match config.by {

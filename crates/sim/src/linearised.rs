@@ -7,6 +7,7 @@
 //!
 //! The certificate evaluates the laws of contact on the last linear problem.
 
+mod revising;
 mod turning;
 
 use std::borrow::Cow;
@@ -15,10 +16,12 @@ use stiction_bodies::{Body, Model, State, adapt::Adaptation};
 use stiction_contact::{
     CertifyConfig, ContactKey, ContactSet, FrictionProblem,
     detect::{ContactSource, DetectConfig, DetectStep, Detector, HeldPoint, Placement},
-    eliminated_residual_near,
+    eliminated_residual_iterated, eliminated_residual_near,
     solver::{ContactSolver, Solution, SolverError, Target, Task, TaskStart},
 };
 use stiction_math::{LinearOperator, SystemFactor, Vec3};
+
+pub use revising::Revisions;
 
 use crate::{
     adapt::keys,
@@ -48,6 +51,8 @@ pub struct Config {
     /// Bound on `residual`, `linear` and `eliminated` of the certificate [m/s] to which the solver goes, if
     /// there is one: turning bodies are followed to it, and the momentum of rigid bodies is then balanced exactly.
     pub residual: Option<f64>,
+    /// Re-linearisation of contacts at the answer; none to keep them as they were detected.
+    pub revisions: Option<Revisions>,
 }
 
 /// Solution of the elastic step.
@@ -280,6 +285,9 @@ impl Linearised {
             // Only the last linearisation is polished; where that is not known, all but the first.
             let last = newton + 1 == most || linear || tolerance.is_some() && newton > 0;
             self.solve_turning(step, start, last, v, report)?;
+            if last {
+                self.solve_revised(step, v, report)?;
+            }
             if let Some(tolerance) = tolerance {
                 self.answer = Where::Trial;
                 let residual = self.momentum_residual(step, v)?;
@@ -742,7 +750,8 @@ impl Work {
         Ok(())
     }
 
-    /// The residual of the impulses alone [m/s], with the factor that the solver left behind.
+    /// The residual of the impulses alone [m/s], with the factor that the solver left behind, or without a
+    /// factor if it makes none.
     fn eliminated(
         &self,
         solver: &mut dyn ContactSolver,
@@ -750,9 +759,11 @@ impl Work {
     ) -> Result<f64, SolverError> {
         let (problem, config) = (&self.problem, CertifyConfig::default());
         let Solution { v, r, .. } = solution;
+        let factorises = solver.factorises();
         match solver.factor_at_hand(problem) {
             Some(factor) => eliminated_residual_near(problem, v, r, factor, &config),
             None if problem.contacts.is_empty() => Ok(0.0),
+            None if !factorises => eliminated_residual_iterated(problem, v, r, &config),
             None => {
                 let mut factor = SystemFactor::new(&problem.a, &problem.part_positions())?;
                 factor.refactor(&problem.a, None)?;

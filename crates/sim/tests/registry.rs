@@ -231,7 +231,7 @@ fn laws_are_needs_where_there_is_contact() {
             "materials `felt` and `felt` have cohesion, which it does not support",
         ]
     );
-    assert_eq!(Registry::default().able(&needs), ["admm", "nodal"]);
+    assert_eq!(Registry::default().able(&needs), ["admm", "nodal", "cr"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use stiction_contact::{
     CertifyConfig, Contact, ContactSet, FrictionProblem, certify,
     detect::ContactSource,
     generate::{RandomProblem, incline, pulled_chain, random, stack},
-    solver::{ContactSolver, Solution, SolverReport, Task, TaskStart, solve_alone},
+    solver::{ContactSolver, KeptFactor, Solution, SolverReport, Task, TaskStart, solve_alone},
 };
 use stiction_math::{Cancel, Vec3};
 use stiction_solvers::{
@@ -230,6 +230,49 @@ fn contacts_that_come_late_are_in_the_answer() {
     let report = Cr::default().solve(&mut task, &mut solution).unwrap();
     assert!(report.converged && report.new_contacts == 1, "{report:?}");
     assert!(solution.v[0].z > -1e-9, "{}", solution.v[0]);
+}
+
+/// The velocity without contact, by conjugate gradients and by a factor.
+#[test]
+fn predictions_agree_with_a_factor() {
+    for kind in RandomProblem::ALL {
+        let problem = random(kind, 12, 5);
+        let (mut x, mut exact) = (problem.f.clone(), problem.f.clone());
+        Cr::default()
+            .unconstrained(&problem, &mut x, 1e-12)
+            .unwrap();
+        let mut factor = KeptFactor::default();
+        factor.unconstrained(&problem, &mut exact, 1e-12).unwrap();
+        let size = exact.iter().map(Vec3::norm).fold(0.0, f64::max);
+        // Twelve digits of the residual, of which the condition takes a few.
+        assert!(distance(&x, &exact) <= 1e-6 * size, "{kind:?}");
+    }
+}
+
+/// Its sources name no factor but incomplete ones, it leaves none behind for the certificate, and says so.
+#[test]
+fn nothing_is_factorised() {
+    let sources = [
+        include_str!("../src/cr/mod.rs"),
+        include_str!("../src/cr/iterate.rs"),
+        include_str!("../src/cr/precondition.rs"),
+        include_str!("../src/cr/proximal.rs"),
+        include_str!("../src/cr/states.rs"),
+        include_str!("../src/cr/tangent.rs"),
+        include_str!("../src/assembled.rs"),
+    ];
+    for name in ["SystemFactor", "KeptFactor", "Symbolic", "Lu", "polisher"] {
+        let word = |text: &str| {
+            let letters = |c: char| !(c.is_alphanumeric() || c == '_');
+            text.split(letters).any(|w| w == name)
+        };
+        assert!(!sources.iter().any(|s| word(s)), "{name}");
+    }
+    let mut problem = pulled_chain(20, 1.0);
+    let mut solver = Cr::default();
+    let (solver, start) = (&mut solver as &mut dyn ContactSolver, TaskStart::Configured);
+    solve_alone(solver, &mut problem, &mut Solution::default(), start, None).unwrap();
+    assert!(!solver.factorises() && solver.factor_at_hand(&problem).is_none());
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::emit::{Emission, Found, Overlaps, Shares, Wait};
 use super::pairs::{Clearance, Watched};
 use super::quota::Quota;
 use super::recovery::Recovery;
-use super::revise::Revision;
+use super::revise::{Revision, RevisionRule};
 use super::shapes::Pass;
 use super::stencil::Arc as TurnArc;
 use super::step::{DetectStep, Motion};
@@ -692,7 +692,7 @@ impl ContactSource for Detector {
         contacts.len() - before
     }
 
-    fn revise(&mut self, v: &[Vec3], contacts: &mut ContactSet) -> Revision {
-        self.revised(v, contacts)
+    fn revise(&mut self, v: &[Vec3], contacts: &mut ContactSet, rule: &RevisionRule) -> Revision {
+        self.revised(v, contacts, rule)
     }
 }

@@ -87,7 +87,7 @@ fn weights(kind: ProximityKind, [s, t]: [f64; 2]) -> [f64; 4] {
 }
 
 /// The key of the pair of features without the number of the contact.
-fn pair_of(key: &ContactKey) -> ContactKey {
+pub(super) fn pair_of(key: &ContactKey) -> ContactKey {
     ContactKey {
         first: key.first & !(0xf << AGAIN),
         ..*key

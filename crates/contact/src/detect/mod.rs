@@ -64,7 +64,7 @@ pub use detector::{DetectConfig, DetectReport, Detector};
 pub use feature::Feature;
 pub use held::HeldPoint;
 pub use overlap::{Crossing, OverlapDepth};
-pub use revise::{MOST_TURN, Revision};
+pub use revise::{MOST_TURN, Revision, RevisionRule};
 pub use step::{DetectStep, Placement};
 pub use untangle::{Offence, Sides, SurfaceElement, Tangle};
 pub use world::{ColliderFault, DetectError};
@@ -76,12 +76,12 @@ pub trait ContactSource {
     /// that were not listed yet. Returns how many. Existing contacts keep their places.
     fn more_contacts(&mut self, v: &[Vec3], contacts: &mut ContactSet) -> usize;
 
-    /// Brings the contacts up to date with the velocities `v` [m/s]: re-linearises those whose features
-    /// moved, drops those that slid off, replaces several of a pair by one and appends new ones
+    /// Brings the contacts up to date with the velocities `v` [m/s]: re-linearises those that `rule` finds wrong,
+    /// drops those that slid off, replaces several of a pair by one and appends new ones
     /// [verschoor2019, Sect. 3.3]. Contacts that stay keep their order.
     ///
     /// A source that cannot do this only appends.
-    fn revise(&mut self, v: &[Vec3], contacts: &mut ContactSet) -> Revision {
+    fn revise(&mut self, v: &[Vec3], contacts: &mut ContactSet, _rule: &RevisionRule) -> Revision {
         let before = contacts.len();
         Revision::added(before, self.more_contacts(v, contacts))
     }

@@ -14,14 +14,18 @@
 //!
 //! - A normal turns by at most [`MOST_TURN`] in one revision, so that large iterates do not throw
 //!   contacts around; further revisions turn it on.
+//! - A contact changes only where the geometry contradicts it: where its gap at the end of the motion and that of the
+//!   geometry differ by more than a tolerance and one of them is about zero ([`RevisionRule`]). What neither
+//!   touches nor would touch has no say in the answer.
 //! - Further contacts of a pair, listed because it had left the place of its first one, are replaced by
-//!   the first one at its new place.
+//!   the first one when that changes its place.
 //! - A contact is dropped when it has slid off: the closest points at the end lie on the boundary of a
 //!   feature, out of the reach of contacts. It may be relisted later.
 //!
 //! Contacts of edges and faces with solids are left as they are: detection lists them anew where they
 //! go deep.
 
+use rayon::prelude::*;
 use stiction_geometry::collide::{
     ProximityKind, edge_edge, edge_edge_normal, point_triangle, point_triangle_normal,
 };
@@ -32,12 +36,45 @@ use super::emit::{
     Emission, Found, Kind, Overlaps, SolidPoint, Wait, feature, is_again, lasting_vertices,
     solid_of,
 };
+use super::held::pair_of;
 use super::pairs::REACH;
 use super::{ContactSource, Detector};
 use crate::{ContactKey, ContactSet};
 
 /// The largest turn of a normal in one revision [rad]: 15° [verschoor2019, Sect. 3.3].
 pub const MOST_TURN: f64 = 15.0 * std::f64::consts::PI / 180.0;
+
+/// Rule by which contacts are re-linearised.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RevisionRule {
+    /// Gaps of a contact and of its features at the end of the motion that differ by no more than this agree [m].
+    pub error: f64,
+    /// A contact counts where one of the two gaps is below this [m].
+    pub within: f64,
+}
+
+impl RevisionRule {
+    /// Contacts that touch, or would, are right within `tolerance` [m]: 0 < C_k < ε₂ [verschoor2019, Sect. 3.3].
+    pub fn within(tolerance: f64) -> Self {
+        Self {
+            error: tolerance,
+            within: tolerance,
+        }
+    }
+
+    /// Every contact is re-linearised unless it is exact.
+    pub const ALL: Self = Self {
+        error: 0.0,
+        within: f64::INFINITY,
+    };
+
+    /// Whether gaps by the linear contact and by the geometry contradict one another.
+    fn contradicts(&self, linear: f64, true_gap: f64) -> bool {
+        // Also where a number is not finite.
+        let agree = (linear - true_gap).abs() <= self.error;
+        !agree && linear.min(true_gap) <= self.within
+    }
+}
 
 /// Result of a revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,6 +98,22 @@ impl Revision {
         }
     }
 
+    /// Whether all contacts stay as they are.
+    pub fn is_empty(&self) -> bool {
+        self.changed == 0 && self.added == 0 && self.dropped() == 0
+    }
+
+    /// A column of the contacts before, moved to their places among `count` contacts; `fresh` where they are new.
+    pub fn moved<T: Copy>(&self, old: &[T], fresh: T, count: usize) -> Vec<T> {
+        let mut all = vec![fresh; count];
+        for (value, place) in old.iter().zip(&self.places) {
+            if let Some(own) = place.and_then(|p| all.get_mut(p as usize)) {
+                *own = *value;
+            }
+        }
+        all
+    }
+
     /// Number of dropped contacts.
     pub fn dropped(&self) -> usize {
         self.places.iter().filter(|p| p.is_none()).count()
@@ -75,27 +128,65 @@ enum Fate {
 }
 
 impl Detector {
-    pub(super) fn revised(&mut self, v: &[Vec3], contacts: &mut ContactSet) -> Revision {
+    pub(super) fn revised(
+        &mut self,
+        v: &[Vec3],
+        contacts: &mut ContactSet,
+        rule: &RevisionRule,
+    ) -> Revision {
         let before = contacts.len();
         // This also sets the end of the motion.
         let added = self.more_contacts(v, contacts);
         if !self.open || v.len() < self.world.blocks {
             return Revision::added(before, added);
         }
+        let mut fates: Vec<Fate> = (0..contacts.len())
+            .into_par_iter()
+            .with_min_len(256)
+            .map(|c| match c < before {
+                true => self.fate(contacts, c, v, rule),
+                false => Fate::Stays,
+            })
+            .collect();
+        // Further contacts of a pair go with the place that they were listed for.
+        let moves = |c: &usize| !matches!(fates[*c], Fate::Stays);
+        let moved = (0..before).filter(moves).map(|c| contacts.key[c]);
+        let mut moved: Vec<ContactKey> = moved.collect();
+        moved.sort_unstable();
+        for c in 0..before {
+            let key = &contacts.key[c];
+            if is_again(key) && moved.binary_search(&pair_of(key)).is_ok() {
+                fates[c] = Fate::Goes;
+            }
+        }
+        if added == 0 && fates.iter().all(|f| matches!(f, Fate::Stays)) {
+            return Revision::added(before, 0);
+        }
+        self.rewritten(fates, before, added, contacts)
+    }
+
+    /// Writes the contacts anew by their fates, the first `before` of which were listed before.
+    fn rewritten(
+        &mut self,
+        fates: Vec<Fate>,
+        before: usize,
+        added: usize,
+        contacts: &mut ContactSet,
+    ) -> Revision {
         let mut revision = Revision {
             places: Vec::with_capacity(before),
             added,
             ..Revision::default()
         };
         let old = std::mem::take(contacts);
+        // The place of each contact that keeps its stencil.
+        let mut kept: Vec<Option<u32>> = Vec::with_capacity(old.len());
+        let mut arcs = Vec::new();
         let mut gone: Vec<ContactKey> = Vec::new();
-        for c in 0..old.len() {
+        for (c, fate) in fates.into_iter().enumerate() {
             let keep = |out: &mut ContactSet| out.push_entries(old.entries(c), old.contact(c));
-            let fate = match c < before {
-                true => self.fate(&old, c),
-                false => Fate::Stays,
-            };
             let place = contacts.len() as u32;
+            let mut stays = true;
             match fate {
                 Fate::Stays => keep(contacts),
                 Fate::Changes(found) => {
@@ -103,11 +194,12 @@ impl Detector {
                     let mut emission = Emission {
                         motion: &self.motion,
                         shares: &self.shares,
-                        overlaps: Overlaps::AllBut(old.correction[c] - old.gap[c]),
-                        arcs: &mut self.arcs,
+                        overlaps: Overlaps::AllBut(left_over(&old, c)),
+                        arcs: &mut arcs,
                     };
                     match self.world.emit(&mut emission, &found, key, contacts) {
                         true => {
+                            stays = false;
                             revision.changed += 1;
                             self.move_point(key, &found);
                         }
@@ -115,29 +207,45 @@ impl Detector {
                         false => keep(contacts),
                     }
                 }
-                Fate::Goes => gone.push(old.key[c]),
+                Fate::Goes => {
+                    stays = false;
+                    gone.push(old.key[c]);
+                }
             }
+            kept.push(stays.then_some(place));
             if c < before {
                 let here = contacts.len() as u32 > place;
                 revision.places.push(here.then_some(place));
             }
         }
+        for arc in std::mem::take(&mut self.arcs) {
+            if let Some(Some(place)) = kept.get(arc.contact()) {
+                arcs.push(arc.moved(*place));
+            }
+        }
+        self.arcs = arcs;
         gone.sort_unstable();
         self.seen.retain(|key| gone.binary_search(key).is_err());
         revision
     }
 
-    fn fate(&self, contacts: &ContactSet, c: usize) -> Fate {
+    fn fate(&self, contacts: &ContactSet, c: usize, v: &[Vec3], rule: &RevisionRule) -> Fate {
         let (world, motion) = (&self.world, &self.motion);
         let (key, normal) = (&contacts.key[c], &contacts.normal[c]);
+        if is_again(key) {
+            return Fate::Stays;
+        }
+        // The gap at the end by the linear contact, without the overlap that it leaves to later steps.
+        let u = contacts.velocity(c, v) + contacts.k[c];
+        let linear = motion.h * u.dot(normal) - left_over(contacts, c);
         if let Some((kind, vertices)) = lasting_vertices(world, key) {
-            if is_again(key) {
-                return Fate::Goes;
-            }
             let full = world.full_thickness(kind, &vertices);
             let thickness = world.pair_thickness(kind, &vertices, full);
             let x = vertices.map(|v| motion.x1[v as usize]);
             let near = closest(kind, &x, normal);
+            if !rule.contradicts(linear, near.distance - thickness) {
+                return Fate::Stays;
+            }
             if near.on_boundary && near.distance > REACH * thickness {
                 return Fate::Goes;
             }
@@ -162,14 +270,15 @@ impl Detector {
         let Some((_, moving)) = found.filter(|_| (vertex as usize) < motion.x1.len()) else {
             return Fate::Stays;
         };
-        if is_again(key) {
-            return Fate::Goes;
-        }
         let end = moving.pose(1.0);
         let near = moving
             .shape
             .nearest(&end.invert(&motion.x1[vertex as usize]));
         let owner = world.owner[vertex as usize];
+        let thickness = world.thickness(owner, collider);
+        if !rule.contradicts(linear, near.distance - thickness) {
+            return Fate::Stays;
+        }
         let n = (end.rotation * near.normal).normalize();
         Fate::Changes(Found {
             kind: Kind::VertexShape,
@@ -177,7 +286,7 @@ impl Detector {
             weights: [1.0, 0.0, 0.0, 0.0],
             normal: turned(normal, &n),
             distance: near.distance,
-            thickness: world.thickness(owner, collider),
+            thickness,
             touch: Some(Box::new(SolidPoint {
                 collider,
                 part: 0,
@@ -190,6 +299,11 @@ impl Detector {
             spare: false,
         })
     }
+}
+
+/// The overlap that a contact leaves to later steps [m].
+fn left_over(contacts: &ContactSet, c: usize) -> f64 {
+    contacts.correction[c] - contacts.gap[c]
 }
 
 /// The closest points of two features.

@@ -103,6 +103,16 @@ impl Stencil {
 }
 
 impl Arc {
+    /// The place of the contact.
+    pub(super) fn contact(&self) -> usize {
+        self.contact as usize
+    }
+
+    /// The arc of the same contact at another place.
+    pub(super) fn moved(self, contact: u32) -> Self {
+        Self { contact, ..self }
+    }
+
     /// Brings k up to date with the angular velocities in `v`. Returns its change [m/s].
     pub(super) fn follow(&mut self, h: f64, v: &[Vec3], contacts: &mut ContactSet) -> f64 {
         let c = self.contact as usize;

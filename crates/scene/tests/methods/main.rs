@@ -116,7 +116,7 @@ fn a_method_from_outside_is_checked_like_any_other() {
     assert!(
         said.contains(
             "method `explicit` cannot run this scene: body `rope` is made of rods with dynamic \
-             twist, which it does not support; choose method `newton` or `admm` or `nodal`, or"
+             twist, which it does not support; choose method `newton` or `admm` or `nodal` or `cr`, or"
         ),
         "{said}"
     );
@@ -162,7 +162,7 @@ fn a_refusal_because_of_a_setting_names_the_setting() {
     );
     assert!(
         said.contains(
-            "choose method `newton` or `nodal`, set `integrator = \"newton\"`, \
+            "choose method `newton` or `nodal` or `cr`, set `integrator = \"newton\"`, \
              or set `twist = \"quasi-static\"` for the body"
         ),
         "{said}"

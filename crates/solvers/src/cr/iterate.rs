@@ -98,7 +98,7 @@ impl Workspace {
         let Self {
             approximation, cg, ..
         } = self;
-        approximation.update_system(problem, form);
+        approximation.update_system(problem, form)?;
         conjugate(problem, approximation, x, tolerance, cg)
     }
 
@@ -110,7 +110,7 @@ impl Workspace {
         config: &Config,
         thresholds: Thresholds,
     ) -> Result<SolverReport, Error> {
-        self.begin(task.problem, solution, config.preconditioner);
+        self.begin(task.problem, solution, config.preconditioner)?;
         let mut report = SolverReport {
             change: f64::INFINITY,
             error: f64::INFINITY,
@@ -147,7 +147,7 @@ impl Workspace {
                     progress.breakdowns += 1;
                     if progress.breakdowns > BREAKDOWNS {
                         let form = CrPreconditioner::Diagonal;
-                        self.approximation.update_system(task.problem, form);
+                        self.approximation.update_system(task.problem, form)?;
                     }
                     self.refresh(task.problem);
                     self.restart(task.problem, &mut progress);
@@ -193,9 +193,14 @@ impl Workspace {
     }
 
     /// Columns for the problem, and the start.
-    fn begin(&mut self, problem: &FrictionProblem, start: &Solution, form: CrPreconditioner) {
+    fn begin(
+        &mut self,
+        problem: &FrictionProblem,
+        start: &Solution,
+        form: CrPreconditioner,
+    ) -> Result<(), Error> {
         let (n, m) = (problem.blocks(), problem.contacts.len());
-        self.approximation.update_system(problem, form);
+        self.approximation.update_system(problem, form)?;
         self.y.reset(n, m);
         if start.v.len() == n {
             for j in (0..n).filter(|&j| !problem.fixed[j]) {
@@ -214,6 +219,7 @@ impl Workspace {
         self.rows.resize(m, ActiveRows::default());
         self.resize(problem);
         self.refresh(problem);
+        Ok(())
     }
 
     /// Columns that follow the contacts.

@@ -55,6 +55,7 @@ mod tangent;
 
 use stiction_contact::{
     FrictionProblem,
+    detect::RevisionRule,
     solver::{ContactSolver, Solution, SolverBytes, SolverReport, Task},
 };
 use stiction_math::{
@@ -64,7 +65,7 @@ use stiction_math::{
 use iterate::Workspace;
 use precondition::Approximation;
 use proximal::{Goal, KrylovColumns, Rounds};
-use states::{moved, revise};
+use states::revise;
 use tangent::TangentInverse;
 
 pub use stiction_contact::solver::SolverError as Error;
@@ -89,12 +90,11 @@ pub struct Config {
 }
 
 /// Treatment of contacts when the problem is solved for the current ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ContactUpdate {
-    /// All are brought up to date with the motion: re-linearised, dropped and appended
+    /// They are brought up to date with the motion: re-linearised, dropped and appended
     /// [verschoor2019, Sect. 3.3].
-    #[default]
-    Revise,
+    Revise(RevisionRule),
     /// New ones are appended.
     Append,
 }
@@ -156,7 +156,8 @@ impl Config {
                 angle: 1.2_f64.to_radians(), // [verschoor2019, Sect. 3.2]: ε_θ
                 turn: 0.01,                  // [verschoor2019, Sect. 3.2]: α_θ
             },
-            contacts: ContactUpdate::Revise, // [verschoor2019, Sect. 3.3]
+            // [verschoor2019, Sect. 3.3] with ε₂
+            contacts: ContactUpdate::Revise(RevisionRule::within(5e-6)),
             max_revisions: 10, // [verschoor2019, Sect. 6.2.1]: peaks of 10 linearisations
             rough: 0.0,        // [verschoor2019, Sect. 3]: one linearisation
         }
@@ -240,6 +241,10 @@ impl ContactSolver for Cr {
         self.work.unconstrained(problem, form, x, tolerance)
     }
 
+    fn factorises(&self) -> bool {
+        false
+    }
+
     fn release(&mut self) {
         *self = Self::new(self.config);
     }
@@ -288,8 +293,7 @@ impl Cr {
                 break;
             };
             report.new_contacts += revision.added;
-            let fresh = vec![Vec3::zeros(); task.problem.contacts.len()];
-            solution.r = moved(&solution.r, &revision, fresh);
+            solution.r = revision.moved(&solution.r, Vec3::zeros(), task.problem.contacts.len());
         }
         report.converged = report.error <= bound;
         Ok(report)

@@ -1,8 +1,9 @@
 //! Approximate inverses of the system [verschoor2019, Sect. 3.4].
 
-use rayon::prelude::*;
 use stiction_contact::{ContactSet, FrictionProblem};
-use stiction_math::{BlockCholesky, Mat3, Mat6, MatrixPart, Preconditioner as _, Vec3};
+use stiction_math::{
+    BlockError, IncompleteFactors, Mat3, Mat6, MatrixPart, Preconditioner as _, Vec3,
+};
 
 use super::{
     CrPreconditioner,
@@ -17,8 +18,8 @@ pub(super) struct Approximation {
     blocks: Vec<Mat3>,
     /// First block and inverse of the matrix of every rigid body.
     rigid: Vec<(u32, Mat6)>,
-    /// Incomplete factors of sparse parts, by first block.
-    sparse: Vec<(u32, BlockCholesky)>,
+    /// Incomplete factors of all parts, with [`CrPreconditioner::Cholesky`].
+    factors: IncompleteFactors,
     /// Scaled local Delassus operators Z_c B_c D⁻¹ B_cᵀ [1/kg].
     local: Vec<Mat3>,
     /// (P (Z W + G) P)⁻¹ on the active rows [kg].
@@ -31,7 +32,11 @@ pub(super) struct Approximation {
 
 impl Approximation {
     /// The approximation of A⁻¹ of a problem.
-    pub fn update_system(&mut self, problem: &FrictionProblem, form: CrPreconditioner) {
+    pub fn update_system(
+        &mut self,
+        problem: &FrictionProblem,
+        form: CrPreconditioner,
+    ) -> Result<(), BlockError> {
         self.form = form;
         let n = problem.blocks();
         self.blocks.resize(n, Mat3::zeros());
@@ -42,32 +47,19 @@ impl Approximation {
         self.rigid.clear();
         self.is_rigid.clear();
         self.is_rigid.resize(n, false);
-        let mut factors = std::mem::take(&mut self.sparse).into_iter();
         for (range, part) in problem.a.ranges() {
-            let first = range.start as u32;
-            match part {
-                MatrixPart::Dense(m) => {
-                    self.is_rigid[range].fill(true);
-                    if let Some(inverse) = m.try_inverse() {
-                        self.rigid.push((first, inverse));
-                    }
+            if let MatrixPart::Dense(m) = part {
+                let first = range.start as u32;
+                self.is_rigid[range].fill(true);
+                if let Some(inverse) = m.try_inverse() {
+                    self.rigid.push((first, inverse));
                 }
-                MatrixPart::Sparse(m) if form == CrPreconditioner::Cholesky => {
-                    let mut factor = factors.next().unwrap_or_default().1;
-                    factor.prepare(m);
-                    self.sparse.push((first, factor));
-                }
-                _ => {}
             }
         }
-        // One body is factorised by one thread; bodies are independent.
-        let parts: Vec<_> = problem.a.ranges().collect();
-        self.sparse.par_iter_mut().for_each(|(first, factor)| {
-            let part = parts.iter().find(|p| p.0.start == *first as usize);
-            if let Some((_, MatrixPart::Sparse(m))) = part {
-                factor.update(m);
-            }
-        });
+        match form {
+            CrPreconditioner::Cholesky => self.factors.update(&problem.a),
+            CrPreconditioner::Diagonal | CrPreconditioner::Full => Ok(()),
+        }
     }
 
     /// The local operators of contacts, with the scaling Z for rows that are alike.
@@ -124,7 +116,7 @@ impl Approximation {
             return;
         }
         let mut more = std::mem::take(&mut self.work);
-        match self.sparse.is_empty() {
+        match self.form != CrPreconditioner::Cholesky {
             // Contacts act on few blocks: the others have their answer.
             true => {
                 more.fill(Vec3::zeros());
@@ -160,26 +152,15 @@ impl Approximation {
 
     /// z ← Ã⁻¹ r.
     pub fn solve(&mut self, r: &[Vec3], z: &mut [Vec3]) {
+        if self.form == CrPreconditioner::Cholesky {
+            return self.factors.apply(r, z);
+        }
         let blocks = &self.blocks;
         for_contacts(z, |i, z| *z = blocks[i] * r[i]);
         for (first, inverse) in &self.rigid {
             let first = *first as usize;
             [z[first], z[first + 1]] = product(inverse, &[r[first], r[first + 1]]);
         }
-        // Parts follow one another: the column is cut into theirs.
-        let mut rest = &mut z[..];
-        let mut at = 0;
-        let mut cuts = Vec::with_capacity(self.sparse.len());
-        for (first, factor) in &mut self.sparse {
-            let first = *first as usize;
-            let (_, tail) = rest.split_at_mut(first - at);
-            let (own, tail) = tail.split_at_mut(factor.len());
-            cuts.push((factor, &r[first..first + own.len()], own));
-            at = first + cuts[cuts.len() - 1].1.len();
-            rest = tail;
-        }
-        cuts.into_par_iter()
-            .for_each(|(factor, r, z)| factor.apply(r, z));
     }
 
     /// ‖r‖ in the norm of the diagonal blocks [√J]: √(Σ r_jᵀ D_j⁻¹ r_j + Σ u_cᵀ S_c⁻¹ u_c).
@@ -197,12 +178,11 @@ impl Approximation {
     }
 
     pub fn bytes(&self) -> [usize; 2] {
-        let factors: usize = self.sparse.iter().map(|f| f.1.bytes()).sum();
         [
             size_of_val(&self.blocks[..])
                 + size_of_val(&self.rigid[..])
                 + size_of_val(&self.work[..])
-                + factors,
+                + self.factors.bytes(),
             size_of_val(&self.local[..]) + size_of_val(&self.inverse[..]),
         ]
     }

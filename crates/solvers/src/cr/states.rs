@@ -75,9 +75,9 @@ impl Workspace {
         };
         report.new_contacts += revision.added;
         let m = task.problem.contacts.len();
-        self.y.c = moved(&self.y.c, &revision, vec![Vec3::zeros(); m]);
-        self.touches = moved(&self.touches, &revision, vec![FrictionState::fresh(); m]);
-        self.rows = moved(&self.rows, &revision, vec![ActiveRows::default(); m]);
+        self.y.c = revision.moved(&self.y.c, Vec3::zeros(), m);
+        self.touches = revision.moved(&self.touches, FrictionState::fresh(), m);
+        self.rows = revision.moved(&self.rows, ActiveRows::default(), m);
         self.resize(task.problem);
         Ok(true)
     }
@@ -92,22 +92,12 @@ pub(super) fn revise(
     let set = &mut task.problem.contacts;
     let before = set.len();
     let revision = match update {
-        ContactUpdate::Revise => task.source.revise(v, set),
+        ContactUpdate::Revise(rule) => task.source.revise(v, set, &rule),
         ContactUpdate::Append => Revision::added(before, task.source.more_contacts(v, set)),
     };
-    if revision.changed == 0 && revision.added == 0 && revision.dropped() == 0 {
+    if revision.is_empty() {
         return Ok(None);
     }
     task.problem.check_contacts(0)?;
     Ok(Some(revision))
-}
-
-/// A column of contacts after a revision, with `fresh` where contacts are new.
-pub(super) fn moved<T: Copy>(old: &[T], revision: &Revision, mut fresh: Vec<T>) -> Vec<T> {
-    for (c, place) in revision.places.iter().enumerate() {
-        if let (Some(place), Some(value)) = (place, old.get(c)) {
-            fresh[*place as usize] = *value;
-        }
-    }
-    fresh
 }

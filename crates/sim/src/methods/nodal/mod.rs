@@ -131,6 +131,7 @@ impl MethodConfig for Config {
             detect: self.detect,
             safe: self.safe,
             residual: self.residual,
+            revisions: None,
         };
         let solver =
             nodal::Nodal::new(self.solver).with_polisher(Box::new(NewtonSolver::default()));
