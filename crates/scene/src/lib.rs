@@ -35,4 +35,6 @@ pub use kept::MeshSource;
 pub use load::{
     LoadOptions, RunPlan, Scene, SceneLimits, SceneSource, VariantInfo, load, variants,
 };
-pub use settings::{ContactSettings, OutputFrames, OutputSettings, OverlapPolicy, TimeSettings};
+pub use settings::{
+    Adaptations, ContactSettings, OutputFrames, OutputSettings, OverlapPolicy, TimeSettings,
+};
