@@ -3,7 +3,7 @@
 
 use stiction_bodies::{
     Body, BodyKind, Model, State, Stencil,
-    adapt::{AdaptError, Adaptation, MeshChange, Origin, Topology, TopologyChange, WeightRows},
+    adapt::{AdaptError, Adaptation, MeshChange, Overlap, Topology, TopologyChange, WeightRows},
     builder::{Anchor, BodySpec, Builder, Rooting},
     energy::{
         angular_momentum, attachment_energy, elastic_energy, kinetic_energy, momentum,
@@ -15,10 +15,10 @@ use stiction_bodies::{
     volume::{Region, VolumeLaw},
 };
 use stiction_geometry::{
-    Strands, TriMesh,
+    CHILDREN, Strands, TriMesh,
     shapes::{BoxSurface, Sheet, SheetPattern},
 };
-use stiction_math::{Quat, Vec3};
+use stiction_math::{Mat3, Quat, Vec3};
 
 fn cloth(density: f64) -> ShellMaterial {
     ShellMaterial {
@@ -407,11 +407,17 @@ fn a_change_that_removes_nodes_keeps_momenta_and_points() {
         triangles: coarse.bodies[body].surface.triangles.clone(),
         nodes: WeightRows::among(0..n as u32),
         old_nodes: refinement.nodes.clone(),
-        // The corners of a triangle in the coordinates of its inner child.
-        origin: (0..coarse.bodies[body].surface.triangles.len() as u32)
-            .map(|t| Origin {
-                triangle: 4 * t + 3,
-                corners: [[1.0, -1.0, 1.0], [1.0, 1.0, -1.0], [-1.0, 1.0, 1.0]],
+        // The corners of a triangle in the coordinates of its children.
+        overlaps: (0..coarse.bodies[body].surface.triangles.len() as u32)
+            .flat_map(|child| (0..4).map(move |k| (child, k)))
+            .map(|(child, k)| {
+                let columns = CHILDREN[k].map(Vec3::from);
+                let inverse = Mat3::from_columns(&columns).try_inverse().unwrap();
+                Overlap {
+                    child,
+                    triangle: 4 * child + k as u32,
+                    corners: inverse.into(),
+                }
             })
             .collect(),
     };

@@ -16,10 +16,12 @@ mod plant;
 mod quality;
 mod random;
 mod refine;
+pub mod remesh;
 mod select;
 pub mod shapes;
 mod strands;
 mod topology;
+mod weights;
 
 pub use bounds::Aabb;
 pub use collide::closest_point_on_triangle;
@@ -37,3 +39,4 @@ pub use refine::{CHILDREN, Refinement};
 pub use select::{SelectError, Selection, select};
 pub use strands::Strands;
 pub use topology::{Adjacency, Components};
+pub use weights::WeightRows;

@@ -32,7 +32,9 @@ pub use load::{
     LoadOptions, RunPlan, Scene, SceneLimits, SceneSource, VariantInfo, load, variants,
 };
 pub use schema::schema;
-pub use settings::{ContactSettings, OutputFrames, OutputSettings, OverlapPolicy, TimeSettings};
+pub use settings::{
+    Adaptations, ContactSettings, OutputFrames, OutputSettings, OverlapPolicy, TimeSettings,
+};
 pub use stiction_format::{
     differences::Difference,
     error::{DocumentError as SceneError, Problem as SceneProblem, ProblemKind},

@@ -11,7 +11,7 @@ use stiction_contact::detect::{DetectError, Laws, PairLaw};
 use stiction_meshio::{self as mesh_files, MeshFile};
 use stiction_sim::{
     MethodConfig, Registry, Simulation, Unsupported,
-    adapt::{RefineAt, Refinements},
+    adapt::{Adapter, Adapters, Refinements, Remeshing},
     check::Check,
     colliders::{ContactRules, material_names},
     needs::needs,
@@ -29,7 +29,7 @@ use crate::{
     friction::FrictionTable,
     kept::{Kept, MeshSource},
     library, read,
-    settings::{ContactSettings, OutputSettings, OverlapPolicy, TimeSettings},
+    settings::{Adaptations, ContactSettings, OutputSettings, OverlapPolicy, TimeSettings},
     source::{At, SourceOrigin, SourceSpan, Sources},
     suggest,
     tree::{self, TreeTable},
@@ -133,8 +133,8 @@ pub struct RunPlan {
     pub contact: ContactSettings,
     /// Friction between every two materials.
     pub friction: FrictionTable,
-    /// Which shells are refined, and when.
-    pub adaptations: Vec<RefineAt>,
+    /// How the meshes of shells change.
+    pub adaptations: Adaptations,
     /// Recorded quantities.
     pub probes: Vec<Probe>,
     /// Conditions that must hold.
@@ -172,9 +172,8 @@ impl Scene {
             .build(rules(&model, &plan.contact, &plan.friction));
         match Simulation::new(model, state, method, plan.time.step) {
             Ok(mut simulation) => {
-                if !plan.adaptations.is_empty() {
-                    let refinements = Refinements::new(plan.adaptations.clone());
-                    simulation.adapt_by(Box::new(refinements));
+                if let Some(adapter) = plan.adapter() {
+                    simulation.adapt_by(adapter);
                 }
                 Ok((simulation, plan))
             }
@@ -183,6 +182,24 @@ impl Scene {
                 Err(SceneError::new(ProblemKind::Unsupported, message, help))
             }
         }
+    }
+}
+
+impl RunPlan {
+    /// What changes meshes during the run, if anything does.
+    fn adapter(&self) -> Option<Box<dyn Adapter>> {
+        let Adaptations { refined, remeshed } = &self.adaptations;
+        let refinements = || Box::new(Refinements::new(refined.clone()));
+        if remeshed.is_empty() {
+            return (!refined.is_empty()).then(|| refinements() as Box<dyn Adapter>);
+        }
+        let thickness = self.contact.enabled.then_some(self.contact.thickness);
+        let remeshing = Box::new(Remeshing::new(remeshed.clone(), thickness));
+        if refined.is_empty() {
+            return Some(remeshing);
+        }
+        let list: Vec<Box<dyn Adapter>> = vec![refinements(), remeshing];
+        Some(Box::new(Adapters { list }))
     }
 }
 

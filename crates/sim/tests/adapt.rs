@@ -497,7 +497,7 @@ fn a_change_that_fails_changes_nothing() {
             }
             Ok(Vec::new())
         }
-        fn made(&mut self, _changes: &[MeshChange]) {}
+        fn made(&mut self, _changes: &[MeshChange], _state: &State) {}
         fn save(&self) -> Vec<u64> {
             Vec::new()
         }

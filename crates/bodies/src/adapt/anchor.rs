@@ -2,10 +2,9 @@
 
 use stiction_math::{Mat3, Vec3};
 
-use super::{
-    change::{BlockPosition, MeshChange, TopologyChange},
-    weights::WeightRows,
-};
+use stiction_geometry::WeightRows;
+
+use super::change::{BlockPosition, MeshChange, TopologyChange};
 use crate::{
     model::{Body, Pin},
     stencil::Stencil,
@@ -18,8 +17,10 @@ pub(super) struct Locator {
     triangles: Vec<[u32; 3]>,
     /// The old triangles at each old node.
     around: WeightRows,
-    /// The new triangles that come from each old one.
-    children: WeightRows,
+    /// The overlaps of each old triangle with new ones.
+    overlaps: WeightRows,
+    /// The new triangle of each overlap.
+    child: Vec<u32>,
 }
 
 impl Locator {
@@ -29,17 +30,21 @@ impl Locator {
         for t in &triangles {
             corners.push(t.map(|i| (i, 1.0)));
         }
-        let parents = WeightRows::among(change.origin.iter().map(|o| o.triangle));
+        let parents = WeightRows::among(change.overlaps.iter().map(|o| o.triangle));
         Self {
             around: corners.transposed(body.node_count()),
-            children: parents.transposed(triangles.len()),
+            overlaps: parents.transposed(triangles.len()),
+            child: change.overlaps.iter().map(|o| o.child).collect(),
             triangles,
         }
     }
 
-    /// The new triangles that come from old triangle `t`.
+    /// The new triangles that share an area with old triangle `t`.
     pub fn children(&self, t: usize) -> impl Iterator<Item = u32> + '_ {
-        self.children.row(t).iter().map(|c| c.0)
+        self.overlaps
+            .row(t)
+            .iter()
+            .map(|o| self.child[o.0 as usize])
     }
 
     /// The weighted new nodes of the material point Σ w x over old nodes. A point of a triangle
@@ -70,8 +75,9 @@ impl Locator {
             w[c] = point.iter().filter(|e| e.0 == *corner).map(|e| e.1).sum();
         }
         let mut best: Option<(f64, u32, Vec3)> = None;
-        for child in self.children(t as usize) {
-            let columns = change.origin[child as usize].corners.map(Vec3::from);
+        for &(at, _) in self.overlaps.row(t as usize) {
+            let overlap = &change.overlaps[at as usize];
+            let (child, columns) = (overlap.child, overlap.corners.map(Vec3::from));
             let Some(inverse) = Mat3::from_columns(&columns).try_inverse() else {
                 continue;
             };
@@ -91,7 +97,7 @@ impl Locator {
 }
 
 impl TopologyChange {
-    /// The new triangles that come from triangle `t` of a body that changes; none for other bodies.
+    /// The new triangles that share an area with triangle `t` of a body that changes; none for other bodies.
     pub fn children(&self, body: usize, t: usize) -> impl Iterator<Item = u32> + '_ {
         let at = self.changes().iter().position(|c| c.body == body);
         at.into_iter()

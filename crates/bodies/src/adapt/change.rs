@@ -2,9 +2,12 @@
 
 use std::ops::Range;
 
-use stiction_geometry::{CHILDREN, MeshError, TriMesh};
+use stiction_geometry::{
+    CHILDREN, MeshError, TriMesh, WeightRows,
+    remesh::{Overlap, Remeshed, SheetError},
+};
 
-use super::{anchor::Locator, weights::WeightRows};
+use super::anchor::Locator;
 use crate::{
     builder::BuildError,
     material::MembraneLaw,
@@ -23,17 +26,9 @@ pub struct MeshChange {
     pub nodes: WeightRows,
     /// The old nodes as points of the new mesh.
     pub old_nodes: WeightRows,
-    /// Source of each new triangle.
-    pub origin: Vec<Origin>,
-}
-
-/// Source of a new triangle.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Origin {
-    /// The old triangle, whose material it has.
-    pub triangle: u32,
-    /// Barycentric coordinates of its corners in the old triangle.
-    pub corners: [[f64; 3]; 3],
+    /// Pairs of a new and an old triangle that share an area of the rest surface, by new triangle, at
+    /// least one for each. A new triangle has the material of the old ones.
+    pub overlaps: Vec<Overlap>,
 }
 
 /// Errors of a topology change.
@@ -62,6 +57,16 @@ pub enum AdaptError {
         /// The cause.
         source: MeshError,
     },
+    /// The mesh cannot be remeshed.
+    #[error(
+        "body `{body}`: {source}; only a shell whose edges have at most two triangles each can be remeshed"
+    )]
+    Sheet {
+        /// The body.
+        body: String,
+        /// The cause.
+        source: SheetError,
+    },
     /// The new shell cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -86,13 +91,7 @@ pub enum AdaptError {
 impl MeshChange {
     /// Halves all edges of a shell: every triangle becomes four.
     pub fn refine(model: &Model, body: usize) -> Result<Self, AdaptError> {
-        let (source, shell) = shell(model, body)?;
-        let springs = |law: MembraneLaw| matches!(law, MembraneLaw::Springs { .. });
-        if source.materials.iter().any(|m| springs(m.membrane)) {
-            return Err(AdaptError::Springs {
-                body: shell.name.clone(),
-            });
-        }
+        let shell = adaptable(model, body)?;
         let n = shell.node_count();
         let fine = TriMesh::refine(n, &shell.surface.triangles);
         let fine = fine.map_err(|source| AdaptError::Mesh {
@@ -103,25 +102,46 @@ impl MeshChange {
         for [a, b] in fine.edges {
             nodes.push([(a, 0.5), (b, 0.5)]);
         }
-        let children = |triangle: u32| CHILDREN.map(|corners| Origin { triangle, corners });
+        let children = |triangle: u32| {
+            let child = move |k: usize| Overlap {
+                child: 4 * triangle + k as u32,
+                triangle,
+                corners: CHILDREN[k],
+            };
+            (0..4).map(child)
+        };
         Ok(Self {
             body,
             triangles: fine.triangles,
             nodes,
             old_nodes: WeightRows::among(0..n as u32),
-            origin: (0..shell.surface.triangles.len() as u32)
+            overlaps: (0..shell.surface.triangles.len() as u32)
                 .flat_map(children)
                 .collect(),
         })
+    }
+
+    /// The change of a shell to a new mesh.
+    pub fn remeshed(body: usize, mesh: Remeshed) -> Self {
+        Self {
+            body,
+            triangles: mesh.triangles,
+            nodes: mesh.nodes,
+            old_nodes: mesh.old_nodes,
+            overlaps: mesh.overlaps,
+        }
     }
 
     fn check(&self, body: &Body) -> Result<(), AdaptError> {
         let (old, new) = (body.node_count() as u32, self.nodes.len() as u32);
         let triangles = body.surface.triangles.len() as u32;
         let named = self.triangles.iter().flatten().copied().max();
-        let of = self.origin.iter().map(|o| o.triangle).max();
+        let of = self.overlaps.iter().map(|o| o.triangle).max();
+        let mut children = self.overlaps.iter().map(|o| o.child).collect::<Vec<u32>>();
+        let ordered = children.is_sorted();
+        children.dedup();
         let what = match () {
-            () if self.origin.len() != self.triangles.len() => {
+            () if !ordered || !children.into_iter().eq(0..self.triangles.len() as u32) => {
                 "a new triangle has no origin, or an origin no triangle"
             }
             () if self.old_nodes.len() != old as usize => {
@@ -146,6 +166,18 @@ impl MeshChange {
             what,
         })
     }
+}
+
+/// The shell, if its mesh can change.
+pub(super) fn adaptable(model: &Model, body: usize) -> Result<&Body, AdaptError> {
+    let (source, shell) = shell(model, body)?;
+    let springs = |law: MembraneLaw| matches!(law, MembraneLaw::Springs { .. });
+    if source.materials.iter().any(|m| springs(m.membrane)) {
+        return Err(AdaptError::Springs {
+            body: shell.name.clone(),
+        });
+    }
+    Ok(shell)
 }
 
 /// A shell and its source data.

@@ -79,7 +79,8 @@ impl Topology {
             let rest = (0..new.nodes.len()).map(|i| new.nodes.value(i, &mesh.rest));
             mesh.rest = rest.collect();
             mesh.triangles.clone_from(&new.triangles);
-            let of = new.origin.iter().map(|o| mesh.patch[o.triangle as usize]);
+            let first = new.overlaps.chunk_by(|a, b| a.child == b.child);
+            let of = first.map(|o| mesh.patch[o[0].triangle as usize]);
             mesh.patch = of.collect();
         }
         topology.pins = change.pins(&topology.pins);

@@ -2,7 +2,7 @@
 
 use stiction_math::{Mat3, Vec3};
 
-use super::change::TopologyChange;
+use super::change::{MeshChange, TopologyChange};
 use crate::{
     mass::Mass,
     model::{BodyKind, Deformable, Model},
@@ -42,26 +42,39 @@ impl Adaptation<'_> {
         })
     }
 
-    /// A column of impulses at the new nodes: the impulse per mass is interpolated. The sum over each
-    /// body stays the same.
+    /// A column of impulses at the new nodes: the impulse per mass is interpolated, and removed nodes
+    /// leave the excess to their surroundings. Where all edges are halved, the sum over each body stays
+    /// the same.
     pub fn impulses(&self, old: &[Vec3]) -> Vec<Vec3> {
         self.column(old, |change, [from, to], old, out| {
-            let (from, to) = (from.mass.lumped(), to.mass.lumped());
+            let (m, n) = (from.mass.lumped(), to.mass.lumped());
+            let first = out.len();
             out.extend((0..change.nodes.len()).map(|i| {
                 let row = change.nodes.row(i).iter();
-                let terms = row.map(|&(j, w)| old[j as usize] * (w * to[i] / from[j as usize]));
+                let terms = row.map(|&(j, w)| old[j as usize] * (w / m[j as usize]));
                 terms.sum::<Vec3>()
             }));
+            let density: Vec<Vec3> = old.iter().zip(m).map(|(r, m)| r / *m).collect();
+            leave_excess(change, [m, n], &density, &mut out[first..]);
+            for (r, n) in out[first..].iter_mut().zip(n) {
+                *r *= *n;
+            }
         })
     }
 
     /// Velocities at the new nodes when the old nodes are at `x` [m] and move at `v` [m/s]:
-    /// interpolated, then corrected by the rigid motion that restores linear and angular momentum.
+    /// interpolated, with the excess of removed nodes, then corrected by the rigid motion that restores
+    /// linear and angular momentum.
     pub fn velocities(&self, x: &[Vec3], v: &[Vec3]) -> Vec<Vec3> {
         let mut next = self.interpolated(v);
         let at = self.interpolated(x);
         for (b, [from, to]) in self.soft() {
             let [before, after] = self.change.blocks(b).clone();
+            if let Some(change) = self.change.of_body(b) {
+                let masses = [from.mass.lumped(), to.mass.lumped()];
+                let own = &mut next[after.clone()];
+                leave_excess(change, masses, &v[before.clone()], own);
+            }
             let target = Momenta::of(from, &x[before.clone()], &v[before]);
             target.restore(to, &at[after.clone()], &mut next[after]);
         }
@@ -104,7 +117,7 @@ impl Adaptation<'_> {
     fn column(
         &self,
         old: &[Vec3],
-        changed: impl Fn(&super::MeshChange, [&Deformable; 2], &[Vec3], &mut Vec<Vec3>),
+        changed: impl Fn(&MeshChange, [&Deformable; 2], &[Vec3], &mut Vec<Vec3>),
     ) -> Vec<Vec3> {
         let mut out = Vec::with_capacity(self.after.blocks());
         let bodies = self.before.bodies.iter().zip(&self.after.bodies);
@@ -118,6 +131,21 @@ impl Adaptation<'_> {
             }
         }
         out
+    }
+}
+
+/// Adds to `new` velocities, with masses `n`, the momentum m_j (v_j − Σ w_ji v_i) by which each removed
+/// node j exceeded the surface that takes its place, at the corners i of its triangle by their
+/// weights.
+fn leave_excess(change: &MeshChange, [m, n]: [&[f64]; 2], old: &[Vec3], new: &mut [Vec3]) {
+    let removed = (0..change.old_nodes.len()).filter(|j| change.old_nodes.same(*j).is_none());
+    let excess: Vec<(usize, Vec3)> = removed
+        .map(|j| (j, (old[j] - change.old_nodes.value(j, new)) * m[j]))
+        .collect();
+    for (j, p) in excess {
+        for &(i, w) in change.old_nodes.row(j) {
+            new[i as usize] += p * (w / n[i as usize]);
+        }
     }
 }
 

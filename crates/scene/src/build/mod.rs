@@ -9,15 +9,21 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use stiction_bodies::{
     Model, State,
-    adapt::MeshChange,
+    adapt::{AdaptError, MeshChange},
     builder::{Anchor, BodySpec, BuildError, Builder},
     obstacle::{Obstacle, ObstacleShape},
 };
 use stiction_format::fingerprint::Fingerprint;
-use stiction_geometry::{EmbeddingConfig, EmbeddingError, LevelSet, Selection, TetMesh, TriMesh};
+use stiction_geometry::{
+    EmbeddingConfig, EmbeddingError, LevelSet, Selection, TetMesh, TriMesh,
+    remesh::{FieldConfig, RemeshConfig, SheetError, SizeLimits},
+};
 use stiction_math::Vec3;
 use stiction_meshio::VertexGroup;
-use stiction_sim::{adapt::RefineAt, probe::Probe};
+use stiction_sim::{
+    adapt::{RefineAt, RemeshRule},
+    probe::Probe,
+};
 
 use crate::{
     SceneLimits,
@@ -34,7 +40,7 @@ use crate::{
         pin::{Attachment, Filter, Filters, Pin},
         shape::Mesh,
     },
-    settings::OverlapPolicy,
+    settings::{Adaptations, OverlapPolicy},
     source::{At, NOWHERE, SourceSpan},
 };
 use geometry::Budget;
@@ -45,7 +51,7 @@ pub(crate) struct Built {
     pub model: Model,
     pub state: State,
     pub probes: Vec<Probe>,
-    pub adaptations: Vec<RefineAt>,
+    pub adaptations: Adaptations,
 }
 
 /// An empty world with the scene's gravity and air.
@@ -148,8 +154,10 @@ pub(crate) fn build(
             return reporter.fail(ProblemKind::Build, place, message, None);
         }
     }
-    let refined = |plan| refinements(reporter, plan, &model, &mut budget);
-    let adaptations: Vec<RefineAt> = root.adaptations.iter().filter_map(refined).collect();
+    let mut adaptations = Adaptations::default();
+    for plan in &root.adaptations {
+        adaptation(reporter, plan, &model, &mut budget, &mut adaptations);
+    }
     if !reporter.clean() {
         return None;
     }
@@ -166,40 +174,81 @@ pub(crate) fn build(
     })
 }
 
-/// When a body is refined. All its meshes must be within the limits.
-fn refinements(
+/// Reads the plan of one body. All its meshes must be within the limits.
+fn adaptation(
     reporter: &Reporter,
     plan: &Adapt,
     model: &Model,
     budget: &mut Budget,
-) -> Option<RefineAt> {
+    all: &mut Adaptations,
+) -> Option<()> {
     let body = plan.body.value.0;
     let change = MeshChange::refine(model, body);
     reporter.ok(ProblemKind::Build, plan.body.place, change)?;
     let own = &model.bodies[body];
+    if let Some(keys) = &plan.remesh {
+        let most = keys.most_nodes.value;
+        let more = u128::from(most).saturating_sub(own.node_count() as u128);
+        budget.spend(
+            reporter,
+            more,
+            geometry::SHELL_BYTES,
+            &own.name,
+            keys.most_nodes.place,
+        )?;
+        let manifold = SheetError::check(own.node_count(), &own.surface.triangles);
+        let manifold = manifold.map_err(|source| AdaptError::Sheet {
+            body: own.name.clone(),
+            source,
+        });
+        reporter.ok(ProblemKind::Build, plan.body.place, manifold)?;
+        all.remeshed.push(RemeshRule {
+            body,
+            every: keys.every,
+            field: FieldConfig {
+                limits: SizeLimits {
+                    smallest: keys.edges[0],
+                    largest: keys.edges[1],
+                    aspect: keys.aspect,
+                },
+                angle: keys.angle.to_radians(),
+                velocity: keys.velocity,
+                wave: keys.wave,
+                gradation: keys.gradation,
+            },
+            config: RemeshConfig {
+                most_vertices: most as usize,
+                ..RemeshConfig::default()
+            },
+            proximity: keys.proximity,
+        });
+        return Some(());
+    }
+    let times = plan.times.as_ref()?;
     let mesh = TriMesh {
         positions: own.rest().to_vec(),
         triangles: own.surface.triangles.clone(),
     };
     let (mut edges, mut triangles) = (mesh.edges().len() as u128, mesh.triangles.len() as u128);
-    for _ in &plan.times.value {
+    for _ in &times.value {
         // A node on every edge.
         budget.spend(
             reporter,
             edges,
             geometry::SHELL_BYTES,
             &own.name,
-            plan.times.place,
+            times.place,
         )?;
         edges = edges
             .saturating_mul(2)
             .saturating_add(triangles.saturating_mul(3));
         triangles = triangles.saturating_mul(4);
     }
-    Some(RefineAt {
+    all.refined.push(RefineAt {
         body,
-        times: plan.times.value.clone(),
-    })
+        times: times.value.clone(),
+    });
+    Some(())
 }
 
 /// The largest radius of particles and rods [m]: the distance field of obstacles must reach that far.

@@ -4,7 +4,9 @@
 //! that change. Model, state and method memory follow together, or not at all.
 
 pub(crate) mod keys;
+mod proximity;
 mod refine;
+mod remesh;
 
 use stiction_bodies::{
     Model, State,
@@ -17,6 +19,7 @@ use crate::{
 };
 
 pub use refine::{RefineAt, Refinements};
+pub use remesh::{RemeshRule, Remeshing};
 
 /// Source of topology changes.
 pub trait Adapter: Send {
@@ -24,14 +27,58 @@ pub trait Adapter: Send {
     /// topology stays. It is called until there are none.
     fn changes(&self, model: &Model, state: &State) -> Result<Vec<MeshChange>, AdaptError>;
 
-    /// The changes were made.
-    fn made(&mut self, changes: &[MeshChange]);
+    /// The changes were made at the start of the step from `state`.
+    fn made(&mut self, changes: &[MeshChange], state: &State);
 
     /// Data for a checkpoint.
     fn save(&self) -> Vec<u64>;
 
     /// Restores the data of `save`.
     fn recall(&mut self, memory: &[u64]);
+}
+
+/// Several adapters, for different bodies.
+#[derive(Default)]
+pub struct Adapters {
+    /// The adapters.
+    pub list: Vec<Box<dyn Adapter>>,
+}
+
+impl Adapter for Adapters {
+    fn changes(&self, model: &Model, state: &State) -> Result<Vec<MeshChange>, AdaptError> {
+        let mut all = Vec::new();
+        for adapter in &self.list {
+            all.extend(adapter.changes(model, state)?);
+        }
+        Ok(all)
+    }
+
+    fn made(&mut self, changes: &[MeshChange], state: &State) {
+        for adapter in &mut self.list {
+            adapter.made(changes, state);
+        }
+    }
+
+    fn save(&self) -> Vec<u64> {
+        let mut all = Vec::new();
+        for own in self.list.iter().map(|a| a.save()) {
+            all.push(own.len() as u64);
+            all.extend(own);
+        }
+        all
+    }
+
+    fn recall(&mut self, memory: &[u64]) {
+        let mut rest = memory;
+        for adapter in &mut self.list {
+            let Some((count, more)) = rest.split_first() else {
+                return;
+            };
+            let (own, after) = more.split_at((*count as usize).min(more.len()));
+            adapter.recall(own);
+            rest = after;
+        }
+    }
 }
 
 /// Reason for which the topology cannot change. Model, state and method are as they were.
@@ -100,7 +147,7 @@ fn once(
     let next = adaptation.state(state);
     let (memory, kept) = (method.save(), adapter.save());
     method.adapt(&adaptation, state, &next)?;
-    adapter.made(change.changes());
+    adapter.made(change.changes(), state);
     let model = std::mem::replace(model, after);
     let state = std::mem::replace(state, next);
     before.get_or_insert(Before {

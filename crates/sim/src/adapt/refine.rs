@@ -48,7 +48,7 @@ impl Adapter for Refinements {
             .collect()
     }
 
-    fn made(&mut self, changes: &[MeshChange]) {
+    fn made(&mut self, changes: &[MeshChange], _state: &State) {
         for (rule, done) in self.rules.iter().zip(&mut self.done) {
             *done += u64::from(changes.iter().any(|c| c.body == rule.body));
         }
