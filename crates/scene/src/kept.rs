@@ -11,6 +11,7 @@ use std::{
 };
 
 use crate::{
+    files::BUILTIN,
     format::{Keys, is_plain_name},
     read::Root,
     source::{SourceSpan, Sources},
@@ -145,7 +146,7 @@ fn stays(mesh: &MeshPath) -> bool {
         _ => None,
     });
     let first = names.next().unwrap_or_default();
-    inside && !mesh.typed && !RESERVED.contains(&first.as_ref())
+    mesh.path.starts_with(BUILTIN) || inside && !mesh.typed && !RESERVED.contains(&first.as_ref())
 }
 
 /// The document as canonical TOML: tables in the order of the documentation, keys in one order, numbers
