@@ -88,8 +88,7 @@ pub fn read_animation(
     let intervals = ((last - first) * config.rate).ceil().max(0.0);
     let vertices: usize = parts.iter().map(Part::len).sum();
     let size = (intervals + 1.0) * vertices as f64 * 24.0;
-    // Written so that a rate that is no number is refused too.
-    if !(size <= MOST_BYTES as f64) {
+    if size.is_nan() || config.rate.is_nan() || size > MOST_BYTES as f64 {
         let (count, limit) = (size.min(1e18) as u64, MOST_BYTES);
         let what = "bytes of sampled positions";
         return Err(fault(MeshFileProblem::TooMany { what, count, limit }));

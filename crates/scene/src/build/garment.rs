@@ -26,6 +26,9 @@ use crate::{
     source::{At, SourceSpan},
 };
 
+/// Stiffness of a stitch compared with that of the cloth in its plane.
+const STITCH: f64 = 10.0;
+
 /// Texture coordinates of the corners of triangles.
 pub(super) type Texture = Arc<[[Vec2; 3]]>;
 
@@ -250,7 +253,7 @@ impl Assembly<'_> {
             MembraneLaw::Measured { c11, c22, .. } => 0.5 * (c11 + c22),
             MembraneLaw::Springs { edge, .. } => edge,
         });
-        let stiffness = plan.stiffness.unwrap_or(own);
+        let stiffness = plan.stiffness.unwrap_or(STITCH * own);
         let blocks = body.blocks.clone();
         let mesh = TriMesh {
             positions: self.builder.state().x[blocks.clone()].to_vec(),

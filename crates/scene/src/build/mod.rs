@@ -99,11 +99,12 @@ pub(crate) fn build(
     if !reporter.clean() {
         return None;
     }
-    for plan in &root.pins {
-        scene.pin(plan);
-    }
+    // First, as probes refer to attachments by their numbers.
     for plan in &root.attachments {
         scene.attach(plan);
+    }
+    for plan in &root.pins {
+        scene.pin(plan);
     }
     for plan in &root.seams {
         scene.sew(plan);

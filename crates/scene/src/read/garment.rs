@@ -37,7 +37,7 @@ section! { /// Two edges of a body that are sewn together.
     b: At<SeamEdge> = Table(SeamEdge::SECTION), Required, "the other";
     reverse: Option<bool> = Flag, Said("`false`"), "turns the second edge around";
     close: [f64; 2] = Numbers(2, "s", NotNegative), Vec(&[0.0, 1.0]), "when the stitches begin to be drawn in, and when they are closed";
-    stiffness: Option<f64> = Number("N/m", Positive), Said("that of the cloth in its plane"), "of a stitch";
+    stiffness: Option<f64> = Number("N/m", Positive), Said("10 times that of the cloth in its plane"), "of a stitch";
     damping: f64 = Number("s", NotNegative), Num(0.0), "resistance of a stitch to the relative velocity: this time times `stiffness`";
 } }
 section! { /// A stretch of the boundary of a shell.
