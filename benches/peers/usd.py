@@ -5,7 +5,7 @@
     usd-env/bin/python benches/peers/usd.py swing/run.usda
 
 Compares every frame with the vtu files of the run: points and velocities to single precision, faces of
-surfaces, and for all bodies that counts fit together, also where a mesh changes between frames (a run of
+surfaces, texture coordinates (`primvars:st`, bit for bit) and unit normals along those of the faces, and for all bodies that counts fit together, also where a mesh changes between frames (a run of
 such meshes: `cargo run -p stiction-cli --example changing_meshes`). Exits with 1 if something differs.
 """
 
@@ -93,9 +93,47 @@ def faults(prim, stored, code):
             yield f"topology is not valid: {valid}"
         if TET not in kinds and list(indices) != list(array(stored, "connectivity")):
             yield f"{len(faces)} faces are not those of the run"
+        yield from surface_faults(mesh, stored, got, indices, code)
     elif prim.IsA(UsdGeom.BasisCurves):
         if sum(UsdGeom.BasisCurves(prim).GetCurveVertexCountsAttr().Get(code)) != len(got):
             yield "curves have another number of points"
+
+
+def textures(stored):
+    """Texture coordinates of the corners of all triangles as the run has them, or nothing."""
+    corners = list(array(stored, "connectivity"))
+    u, v = array(stored, "texture_u"), array(stored, "texture_v")
+    if u:
+        return [(single(u[i]), single(v[i])) for i in corners]
+    columns = [[array(stored, f"texture_{x}_{k}") for x in "uv"] for k in range(3)]
+    if not columns[0][0]:
+        return []
+    count = len(corners) // 3
+    return [tuple(single(x[t]) for x in columns[k]) for t in range(count) for k in range(3)]
+
+
+def surface_faults(mesh, stored, points, indices, code):
+    """What is wrong with the texture coordinates and normals of a mesh."""
+    expected = textures(stored)
+    primvar = UsdGeom.PrimvarsAPI(mesh.GetPrim()).GetPrimvar("st")
+    got = primvar.ComputeFlattened(code) if primvar.HasValue() else []
+    if [tuple(p) for p in got or []] != expected:
+        yield f"{len(got or [])} texture coordinates instead of {len(expected)}"
+    normals = mesh.GetNormalsAttr().Get(code)
+    if normals is None or len(normals) != len(points) or mesh.GetNormalsInterpolation() != "vertex":
+        yield "normals are not those of points"
+        return
+    used = set(indices)
+    if any(abs(n.GetLength() - 1) > 1e-5 for i, n in enumerate(normals) if i in used):
+        yield "a normal is not a unit vector"
+    # On average, a point's normal is on the side of its faces.
+    against = 0
+    for k in range(0, len(indices), 3):
+        a, b, c = (points[indices[k + j]] for j in range(3))
+        face = (b - a).GetCross(c - a) if hasattr(b - a, "GetCross") else (b - a) ^ (c - a)
+        against += sum(face * normals[indices[k + j]] < 0 for j in range(3)) > 1
+    if against > 0.02 * len(indices) / 3:
+        yield f"normals of {against} faces are turned"
 
 
 def main(path):

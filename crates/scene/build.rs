@@ -14,9 +14,31 @@ fn main() -> io::Result<()> {
         false => root.join("../../scenes"),
     };
     println!("cargo::rerun-if-changed=build.rs");
-    let text = list(&scenes, "", "SCENES")? + &list(&scenes, "validation/", "VALIDATION")?;
+    let text = list(&scenes, "", "SCENES")?
+        + &list(&scenes, "validation/", "VALIDATION")?
+        + &assets(&scenes)?;
     let out = PathBuf::from(env::var("OUT_DIR").map_err(io::Error::other)?);
     fs::write(out.join("scenes.rs"), text)
+}
+
+/// The constant `ASSETS` with the meshes of built-in scenes: every `.glb` file of `scenes`.
+fn assets(scenes: &Path) -> io::Result<String> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(scenes.canonicalize()?)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|e| e == "glb") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    let mut text = "const ASSETS: &[(&str, &[u8])] = &[\n".to_owned();
+    for file in files {
+        println!("cargo::rerun-if-changed={}", file.display());
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let path = file.to_string_lossy().into_owned();
+        text += &format!("    ({name:?}, include_bytes!({path:?})),\n");
+    }
+    Ok(text + "];\n")
 }
 
 /// The constant `name` with the scenes of one folder, in alphabetical order.

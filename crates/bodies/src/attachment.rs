@@ -22,6 +22,29 @@ pub struct Attachment {
     /// Motion of the end that is a point of the world; none if it is at rest or there is no such
     /// end.
     pub motion: Option<Arc<Motion>>,
+    /// Of a stitch of a seam: how it is drawn in.
+    pub closing: Option<Closing>,
+}
+
+/// Closing of a seam: a cord whose length falls linearly to zero. It pulls, and never pushes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Closing {
+    /// When it begins and when the cord has no length left [s].
+    pub times: [f64; 2],
+    /// Length of the cord at the begin [m].
+    pub length: f64,
+}
+
+impl Closing {
+    /// Length of the cord at time `t` [s]: infinite before it begins [m].
+    pub fn length_at(&self, t: f64) -> f64 {
+        let [begin, end] = self.times;
+        match () {
+            () if t >= end => 0.0,
+            () if t < begin => f64::INFINITY,
+            () => self.length * ((end - t) / (end - begin)),
+        }
+    }
 }
 
 /// Energy and derivatives of a spring.
@@ -66,27 +89,49 @@ impl Attachment {
         }
     }
 
-    /// The damping C of the force −C ḋ [N·s/m] at the difference `d` [m]. A spring with a rest
-    /// length is damped along its direction only, so that rotating a stretched spring takes no
-    /// work.
-    pub fn dashpot(&self, d: &Vec3) -> Mat3 {
-        let c = self.damping * self.stiffness;
-        let l = d.norm();
-        if self.length == 0.0 || l < f64::MIN_POSITIVE {
-            return Mat3::from_diagonal_element(c);
-        }
-        let n = d / l;
-        n * n.transpose() * c
+    /// The spring as it is at time `t` [s]: a seam that closes has the length of its cord; none while
+    /// the cord is slack at the difference `d` [m].
+    fn taut(&self, d: &Vec3, t: f64) -> Option<f64> {
+        let Some(closing) = &self.closing else {
+            return Some(self.length);
+        };
+        let length = closing.length_at(t);
+        (length == 0.0 || d.norm() > length).then_some(length)
     }
 
-    /// Energy, gradient and Hessian at the difference `d` = x_a − x_b [m].
+    /// The damping C of the force −C ḋ [N·s/m] at the difference `d` [m] and time `t` [s]. A spring with a
+    /// rest length is damped along its direction only, so that rotating a stretched spring takes no
+    /// work.
+    pub fn dashpot(&self, d: &Vec3, t: f64) -> Mat3 {
+        let c = self.damping * self.stiffness;
+        let l = d.norm();
+        match self.taut(d, t) {
+            None => Mat3::zeros(),
+            Some(length) if length == 0.0 || l < f64::MIN_POSITIVE => {
+                Mat3::from_diagonal_element(c)
+            }
+            Some(_) => {
+                let n = d / l;
+                n * n.transpose() * c
+            }
+        }
+    }
+
+    /// Energy, gradient and Hessian at the difference `d` = x_a − x_b [m] and time `t` [s].
     ///
     /// Transverse to its direction a compressed spring (‖d‖ < ℓ) softens; that term is clamped at
     /// zero. At d = 0 with ℓ > 0 the direction is undefined: the force is zero there, the stiffness
     /// k I.
-    pub fn pull(&self, d: &Vec3) -> SpringForce {
+    pub fn pull(&self, d: &Vec3, t: f64) -> SpringForce {
         let k = self.stiffness;
-        if self.length == 0.0 {
+        let Some(length) = self.taut(d, t) else {
+            return SpringForce {
+                energy: 0.0,
+                gradient: Vec3::zeros(),
+                hessian: Mat3::zeros(),
+            };
+        };
+        if length == 0.0 {
             return SpringForce {
                 energy: 0.5 * k * d.norm_squared(),
                 gradient: d * k,
@@ -94,7 +139,7 @@ impl Attachment {
             };
         }
         let l = d.norm();
-        let stretch = l - self.length;
+        let stretch = l - length;
         let energy = 0.5 * k * stretch * stretch;
         if l < f64::MIN_POSITIVE {
             return SpringForce {
@@ -113,15 +158,19 @@ impl Attachment {
         }
     }
 
-    /// ∂²E/∂x_a² [N/m] at the difference `d` [m], exact: indefinite where the spring is compressed.
-    pub fn hessian(&self, d: &Vec3) -> Mat3 {
+    /// ∂²E/∂x_a² [N/m] at the difference `d` [m] and time `t` [s], exact: indefinite where the spring is
+    /// compressed.
+    pub fn hessian(&self, d: &Vec3, t: f64) -> Mat3 {
+        let Some(length) = self.taut(d, t) else {
+            return Mat3::zeros();
+        };
         let l = d.norm();
-        if self.length == 0.0 || l < f64::MIN_POSITIVE {
+        if length == 0.0 || l < f64::MIN_POSITIVE {
             return Mat3::from_diagonal_element(self.stiffness);
         }
         let n = d / l;
         let along = n * n.transpose();
-        let across = 1.0 - self.length / l;
+        let across = 1.0 - length / l;
         (along + (Mat3::identity() - along) * across) * self.stiffness
     }
 }

@@ -46,7 +46,7 @@ use crate::hinges::interior_edges;
 use crate::membrane::material_frame;
 use stiction_math::elementary::atan2;
 use stiction_math::nalgebra::{SMatrix, SVector};
-use stiction_math::{Mat3, Vec3};
+use stiction_math::{Mat3, Vec2, Vec3};
 
 /// Squared area ratios between which a hinge fades out: 1 % and 5 % of the rest area.
 const FADE: [f64; 2] = [1e-4, 25e-4];
@@ -205,6 +205,58 @@ impl Hinges {
                 .push(mean * hinge.length * hinge.length / areas);
             hinges.rest_angles.push(hinge.angle());
             hinges.rest_squares.push(hinge.squares);
+        }
+        Ok(hinges)
+    }
+
+    /// The hinges of a shell that is cut from flat panels: lengths, areas and directions are those of
+    /// the `pattern`, corners of every triangle along warp and weft [m], rest angles those at
+    /// `positions`. An edge on a seam, where the pattern has it twice, has the mean of both squared
+    /// lengths.
+    ///
+    /// # Errors
+    /// If a triangle is malformed or more than two triangles share an edge.
+    pub fn cut(
+        positions: &[Vec3],
+        pattern: &[[Vec2; 3]],
+        triangles: &[[u32; 3]],
+        rigidity: impl Fn(usize) -> BendingRigidity,
+    ) -> Result<Self, ElementError> {
+        if pattern.len() != triangles.len() {
+            return Err(ElementError::Length {
+                name: "the pattern",
+                got: pattern.len(),
+                expected: triangles.len(),
+            });
+        }
+        let mut hinges = Self {
+            nodes: Vec::new(),
+            stiffness: Vec::new(),
+            rest_angles: Vec::new(),
+            rest_squares: Vec::new(),
+        };
+        for edge in interior_edges(triangles)? {
+            let x = gather_rest(edge.triangles[0], &edge.nodes, positions)?;
+            let (mut mean, mut square, mut areas) = (0.0, 0.0, 0.0);
+            let squares = [0, 1].map(|side| {
+                let t = edge.triangles[side];
+                let corner = |node: u32| {
+                    let k = triangles[t].iter().position(|n| *n == node).unwrap_or(0);
+                    pattern[t][k]
+                };
+                let along = corner(edge.nodes[1]) - corner(edge.nodes[0]);
+                let [a, b, c] = pattern[t];
+                let twice = (b - a).perp(&(c - a));
+                let across = atan2(along.x, -along.y);
+                mean += 0.5 * rigidity(t).along(across);
+                square += 0.5 * along.norm_squared();
+                areas += 0.5 * twice;
+                twice * twice
+            });
+            hinges.nodes.push(edge.nodes);
+            hinges.stiffness.push(mean * square / areas);
+            hinges.rest_angles.push(Hinge::new(&x).angle());
+            hinges.rest_squares.push(squares);
         }
         Ok(hinges)
     }

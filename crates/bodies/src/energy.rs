@@ -47,7 +47,7 @@ pub fn attachment_energy(model: &Model, state: &State) -> f64 {
     model
         .attachments
         .iter()
-        .map(|s| s.pull(&s.difference_in(state)).energy)
+        .map(|s| s.pull(&s.difference_in(state), state.time).energy)
         .sum()
 }
 

@@ -6,6 +6,7 @@
 //! its body's matrix.
 
 pub mod adapt;
+pub mod animated;
 mod attachment;
 pub mod bending;
 pub mod builder;
@@ -36,7 +37,7 @@ pub mod surface;
 pub mod term;
 pub mod volume;
 
-pub use attachment::{Attachment, SpringForce};
+pub use attachment::{Attachment, Closing, SpringForce};
 pub use elements::Hessian;
 pub use model::{
     Body, BodyKind, BodyLoad, Clamp, Deformable, HeldFrame, Model, Pin, Rooted, ShellSource, Spin,

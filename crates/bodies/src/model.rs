@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use stiction_math::{BlockPattern, Quat, Vec3, reduce};
+use stiction_math::{BlockPattern, Quat, Vec2, Vec3, reduce};
 
 use crate::{
     attachment::Attachment,
@@ -66,6 +66,8 @@ pub struct Body {
     pub kind: BodyKind,
     /// The surface for contact and output.
     pub surface: Surface,
+    /// Texture coordinates of the corners of the surface's triangles [1], if it has any.
+    pub texture: Option<Arc<[[Vec2; 3]]>>,
     /// The radius of each particle, or of the rods [m]; zero for all other bodies.
     pub radius: f64,
     /// Offset of the contact surface from the surface, in addition to the contact thickness [m].
@@ -143,6 +145,9 @@ pub struct ShellSource {
     pub warp: Vec3,
     /// Distribution of mass over nodes.
     pub mass: MassKind,
+    /// The flat pattern that the shell was cut from: corners of every triangle in material coordinates,
+    /// along warp and weft [m]; none if its rest mesh is its rest shape.
+    pub pattern: Option<Arc<[[Vec2; 3]]>>,
 }
 
 /// A 3-block whose motion is prescribed.

@@ -1,11 +1,16 @@
 //! Prescribed motion of pinned nodes, driven rigid bodies and obstacles.
 
+use std::sync::Arc;
+
 use stiction_math::elementary::{rotation_about, rotation_vector};
 use stiction_math::{Quat, Vec3, nalgebra::Unit};
 
 pub use stiction_geometry::analytic::Pose;
 
-use crate::schedule::Schedule;
+use crate::{
+    obstacle::{Obstacle, ObstacleShape},
+    schedule::Schedule,
+};
 
 /// Interpolation between the keys of a track.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,6 +62,25 @@ pub enum TrackError {
 pub trait Keyed: Copy + std::ops::Add<Output = Self> + std::ops::Mul<f64, Output = Self> {}
 impl<T: Copy + std::ops::Add<Output = T> + std::ops::Mul<f64, Output = T>> Keyed for T {}
 
+impl TrackError {
+    /// Checks that there is one finite, ascending time for each of `values` values.
+    pub(crate) fn check(times: &[f64], values: usize) -> Result<(), Self> {
+        if values == 0 {
+            return Err(Self::Empty);
+        }
+        if times.len() != values {
+            let times = times.len();
+            return Err(Self::Count { times, values });
+        }
+        for (index, &time) in times.iter().enumerate() {
+            if !time.is_finite() || (index > 0 && time <= times[index - 1]) {
+                return Err(Self::Order { index, time });
+            }
+        }
+        Ok(())
+    }
+}
+
 impl<T: Keyed> Track<T> {
     /// A track through `values` at `times` [s].
     pub fn new(
@@ -64,20 +88,7 @@ impl<T: Keyed> Track<T> {
         values: Vec<T>,
         interpolation: Interpolation,
     ) -> Result<Self, TrackError> {
-        if values.is_empty() {
-            return Err(TrackError::Empty);
-        }
-        if times.len() != values.len() {
-            return Err(TrackError::Count {
-                times: times.len(),
-                values: values.len(),
-            });
-        }
-        for (index, &time) in times.iter().enumerate() {
-            if !time.is_finite() || (index > 0 && time <= times[index - 1]) {
-                return Err(TrackError::Order { index, time });
-            }
-        }
+        TrackError::check(&times, values.len())?;
         Ok(Self {
             times,
             values,
@@ -158,6 +169,51 @@ pub struct Motion {
     pub translation: Option<Schedule<Vec3>>,
     /// From this time [s] on, nothing is prescribed: pins are released. Obstacles ignore it.
     pub release: Option<f64>,
+    /// The triangle of an animated obstacle that carries what moves, applied before all else.
+    pub carrier: Option<Carrier>,
+}
+
+/// The frame of a triangle of a moving obstacle, which carries points with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Carrier {
+    /// The obstacle.
+    pub obstacle: Arc<Obstacle>,
+    /// The triangle of its mesh; none for an obstacle that moves as a whole.
+    pub triangle: Option<usize>,
+}
+
+impl Carrier {
+    /// The frame at time `t` [s]: the centroid, an edge and the normal of the triangle.
+    fn frame(&self, t: f64) -> Pose {
+        let pose = self.obstacle.pose(t);
+        let (Some(triangle), ObstacleShape::Animated(mesh)) = (self.triangle, &self.obstacle.shape)
+        else {
+            return pose;
+        };
+        let [a, b, c] = mesh.triangles()[triangle].map(|v| pose.apply(&mesh.vertex(v as usize, t)));
+        let normal = (b - a).cross(&(c - a));
+        let rotation = match normal.norm() > 0.0 {
+            true => Quat::from_basis_unchecked(&{
+                let (x, z) = ((b - a).normalize(), normal.normalize());
+                [x, z.cross(&x), z]
+            }),
+            false => Quat::identity(),
+        };
+        Pose {
+            rotation,
+            translation: (a + b + c) / 3.0,
+        }
+    }
+
+    /// The rigid motion of the frame from time zero to `t` [s].
+    fn pose(&self, t: f64) -> Pose {
+        let [from, to] = [self.frame(0.0), self.frame(t)];
+        let rotation = to.rotation * from.rotation.inverse();
+        Pose {
+            rotation,
+            translation: to.translation - rotation * from.translation,
+        }
+    }
 }
 
 impl Motion {
@@ -181,12 +237,16 @@ impl Motion {
             turns: vec![turn(from.rotation, 1.0), turn(turned, 0.0)],
             translation: Some(Track::ramp(start, displacement(from), end, displacement(to)).into()),
             release: None,
+            carrier: None,
         }
     }
 
     /// The placement at time `t` [s].
     pub fn pose(&self, t: f64) -> Pose {
-        let mut pose = Pose::default();
+        let mut pose = self
+            .carrier
+            .as_ref()
+            .map_or_else(Pose::default, |c| c.pose(t));
         for turn in &self.turns {
             let r = rotation_about(&turn.axis, turn.angle.at(t));
             pose.rotation = r * pose.rotation;

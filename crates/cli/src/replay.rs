@@ -4,11 +4,11 @@ use std::path::{Component, Path, PathBuf};
 
 use stiction_contact::ContactState;
 use stiction_geometry::TetMesh;
-use stiction_math::Vec3;
-use stiction_record::{CONTACTS, OBSTACLE_PREFIX, PvdEntry, read_file, read_pvd};
+use stiction_math::{Vec2, Vec3};
+use stiction_record::{CONTACTS, OBSTACLE_PREFIX, PvdEntry, corner_textures, read_file, read_pvd};
 use stiction_scene::mesh_files::{
     MeshLimits,
-    vtu::{self, Values, VtuFile},
+    vtu::{self, DataArray, Values, VtuFile},
 };
 
 /// Reason for which a run cannot be read back.
@@ -66,6 +66,8 @@ pub struct Seen {
     pub velocities: Vec<Vec3>,
     /// Connectivity of the points.
     pub cells: SeenCells,
+    /// Texture coordinates of the corners of triangles; empty if the run did not record any.
+    pub texture: Vec<[Vec2; 3]>,
     /// Whether it is an obstacle.
     pub obstacle: bool,
 }
@@ -192,6 +194,7 @@ fn seen(mut frame: VtuFile, name: &str) -> Seen {
         positions: frame.points,
         velocities: velocities.map(|v| Vec3::from(*v)).collect(),
         cells: SeenCells::Triangles(Vec::new()),
+        texture: Vec::new(),
     };
     if !tets.is_empty() {
         let positions = seen.positions;
@@ -204,6 +207,18 @@ fn seen(mut frame: VtuFile, name: &str) -> Seen {
         seen.cells = SeenCells::Triangles(surface.triangles);
         return seen;
     }
+    fn numbers<'a>(data: &'a [DataArray], name: &str) -> Option<&'a [f64]> {
+        match &data.iter().find(|a| a.name == name)?.values {
+            Values::Real(values) => Some(values),
+            _ => None,
+        }
+    }
+    let texture = corner_textures(
+        &triangles,
+        |name| numbers(&frame.point_data, name),
+        |name| numbers(&frame.cell_data, name),
+    );
+    seen.texture = texture.unwrap_or_default();
     seen.cells = match radii {
         _ if !triangles.is_empty() => SeenCells::Triangles(triangles),
         radii if !lines.is_empty() => {

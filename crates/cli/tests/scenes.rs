@@ -188,6 +188,16 @@ const OFF: &[(&str, &[&str], &str)] = &[
     ),
     ("cards", &["friction.default=0.2"], "it stands"),
     (
+        "dress",
+        &["seam.left-side.close=[50, 51]"],
+        "the seams are closed",
+    ),
+    (
+        "dress",
+        &["contact.enabled=false"],
+        "it hangs on the shoulders",
+    ),
+    (
         "furry-ball",
         &["contact.enabled=false"],
         "the ball goes on beyond the cloth",
@@ -253,6 +263,12 @@ const OFF: &[(&str, &[&str], &str)] = &[
         &["friction.default=0.2"],
         "the ball does not creep",
     ),
+    (
+        "sewing",
+        &["seam.left.close=[50, 51]"],
+        "the seams are closed",
+    ),
+    ("sewing", &["friction.default=0"], "the tube stays up"),
     (
         "shirt-stack",
         &["contact.enabled=false"],

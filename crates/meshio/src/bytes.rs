@@ -471,3 +471,15 @@ impl Raw {
         }
     }
 }
+
+/// The six bits of a digit of base64 text.
+pub(super) fn sextet(digit: u8) -> Option<u32> {
+    Some(u32::from(match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    }))
+}

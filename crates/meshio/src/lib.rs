@@ -2,8 +2,9 @@
 //!
 //! | extension | format | holds |
 //! | --- | --- | --- |
-//! | `.obj` | Wavefront OBJ | polygons, groups |
-//! | `.ply` | PLY, text and binary | polygons |
+//! | `.obj` | Wavefront OBJ | polygons, groups, texture coordinates |
+//! | `.ply` | PLY, text and binary | polygons, texture coordinates of vertices |
+//! | `.glb`, `.gltf` | glTF 2.0 with its buffers inside | triangles, texture coordinates, animations |
 //! | `.stl` | STL, text and binary | triangles |
 //! | `.msh` | Gmsh MSH 2.2 and 4.1, text and binary | triangles, tetrahedra, physical groups |
 //! | `.node` + `.ele` | TetGen | tetrahedra, markers |
@@ -25,6 +26,7 @@
 mod bytes;
 mod cells;
 mod error;
+pub mod gltf;
 pub mod gmsh;
 pub mod obj;
 pub mod ply;
@@ -41,6 +43,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use stiction_geometry::{TetMesh, TriMesh};
+use stiction_math::Vec2;
 
 pub use error::{FileElement, FileLocation, MeshFileError, MeshFileProblem};
 
@@ -51,6 +54,9 @@ pub struct MeshFile {
     pub surface: Option<TriMesh>,
     /// The tetrahedra of the file.
     pub tets: Option<TetMesh>,
+    /// Texture coordinates of the three corners of every triangle of `surface` [1]. They belong to
+    /// corners, because a vertex on a seam of the texture has several.
+    pub uv: Option<Vec<[Vec2; 3]>>,
     /// Named vertex sets, in the order in which the file first names them.
     pub groups: Vec<VertexGroup>,
     /// Changes made by the reader, in sentences for the user (for example "all 12 tetrahedra were
@@ -157,12 +163,15 @@ pub enum MeshFormat {
     Vtk,
     /// VTK XML unstructured grid.
     Vtu,
+    /// glTF 2.0 with its buffers inside.
+    Gltf,
 }
 
 impl MeshFormat {
     /// Known extensions, lower case, without the dot.
-    pub const EXTENSIONS: [&'static str; 8] =
-        ["obj", "ply", "stl", "msh", "node", "ele", "vtk", "vtu"];
+    pub const EXTENSIONS: [&'static str; 10] = [
+        "obj", "ply", "stl", "msh", "node", "ele", "vtk", "vtu", "glb", "gltf",
+    ];
 
     /// The format that the extension of `path` stands for, upper or lower case.
     pub fn of(path: &Path) -> Result<MeshFormat, MeshFileError> {
@@ -178,6 +187,7 @@ impl MeshFormat {
             "node" | "ele" => Ok(MeshFormat::TetGen),
             "vtk" => Ok(MeshFormat::Vtk),
             "vtu" => Ok(MeshFormat::Vtu),
+            "glb" | "gltf" => Ok(MeshFormat::Gltf),
             _ => Err(MeshFileError::new(
                 FileLocation::File,
                 MeshFileProblem::UnknownExtension { extension },
@@ -200,8 +210,19 @@ pub fn load(path: &Path, limits: &MeshLimits) -> Result<MeshFile, MeshFileError>
         MeshFormat::Gmsh => read_one(gmsh::read),
         MeshFormat::Vtk => read_one(vtk::read),
         MeshFormat::Vtu => read_one(vtu::read_mesh),
+        MeshFormat::Gltf => read_one(gltf::read),
         MeshFormat::TetGen => load_tetgen(path, limits),
     }
+}
+
+/// Reads the glTF file at `path` with an animation.
+pub fn load_animation(
+    path: &Path,
+    limits: &MeshLimits,
+    config: &gltf::AnimationConfig,
+) -> Result<gltf::MeshAnimation, MeshFileError> {
+    let bytes = read_bytes(path, limits)?;
+    gltf::read_animation(&bytes, limits, config).map_err(|error| error.in_file(path))
 }
 
 fn load_tetgen(path: &Path, limits: &MeshLimits) -> Result<MeshFile, MeshFileError> {

@@ -1,7 +1,10 @@
 //! Wavefront OBJ: vertices and polygons, with groups (`g`) and objects (`o`) as named vertex sets.
 //!
-//! Texture coordinates, normals, materials, smoothing groups and free-form curves are skipped.
+//! Texture coordinates (`vt`) are those of corners, so that seams of a texture are kept. Normals,
+//! materials, smoothing groups and free-form curves are skipped.
 //! Points (`p`) and lines (`l`) make no elements, but their vertices join the current groups.
+
+use stiction_math::Vec2;
 
 use super::bytes::{Cursor, Token, finite};
 use super::error::{FileLocation, MeshFileError, MeshFileProblem};
@@ -13,13 +16,18 @@ pub fn read(bytes: &[u8], limits: &MeshLimits) -> Result<MeshFile, MeshFileError
     let mut soup = Soup::new(limits, bytes.len());
     // Vertices first: concave polygons need the positions of all their corners.
     let mut statements = Statements::new(bytes)?;
+    let mut texture: Vec<Vec2> = Vec::new();
     while let Some((keyword, place)) = statements.next_statement() {
         if keyword == b"v" {
             let position = read_vertex(&mut statements, place, soup.positions.len() as u64 + 1)?;
             soup.push_position(position, place)?;
+        } else if keyword == b"vt" {
+            let number = texture.len() as u64 + 1;
+            texture.push(read_texture(&mut statements, place, number)?);
         }
     }
     let mut faces = Faces {
+        texture,
         count: soup.positions.len() as u64,
         soup,
         ..Faces::new(limits)
@@ -52,9 +60,40 @@ fn read_vertex(
     Ok(position)
 }
 
+/// The texture coordinates `vt u [v [w]]`; v is zero where it is not given.
+fn read_texture(
+    statements: &mut Statements,
+    place: FileLocation,
+    number: u64,
+) -> Result<Vec2, MeshFileError> {
+    let mut uv = Vec2::zeros();
+    for (k, axis) in ['u', 'v'].into_iter().enumerate() {
+        let Some(token) = statements.next_word() else {
+            if k == 1 {
+                break;
+            }
+            let what = "its coordinate".to_string();
+            let remedy = "write `vt u v`";
+            let problem = MeshFileProblem::Missing { what, remedy };
+            return Err(MeshFileError::new(place, problem).at("texture vertex", number));
+        };
+        let real = token
+            .real("a texture coordinate")
+            .map_err(|error| error.at("texture vertex", number))?;
+        uv[k] = finite(real, axis, number, token.place)
+            .map_err(|error| error.at("texture vertex", number))?;
+    }
+    Ok(uv)
+}
+
 /// The second pass: faces and groups.
 struct Faces {
     soup: Soup,
+    /// All texture coordinates, and how many of them stand above the current line.
+    texture: Vec<Vec2>,
+    seen_texture: i64,
+    /// Texture coordinates of the corners of the current face, as far as they have any.
+    uv: Vec<Vec2>,
     /// Vertices in the file.
     count: u64,
     /// Vertices so far, to which negative indices refer.
@@ -69,6 +108,9 @@ impl Faces {
     fn new(limits: &MeshLimits) -> Self {
         Faces {
             soup: Soup::new(limits, 0),
+            texture: Vec::new(),
+            seen_texture: 0,
+            uv: Vec::new(),
             count: 0,
             seen: 0,
             face: 0,
@@ -86,14 +128,17 @@ impl Faces {
     ) -> Result<(), MeshFileError> {
         match keyword {
             b"v" => self.seen += 1,
+            b"vt" => self.seen_texture += 1,
             b"f" | b"fo" => {
                 self.face += 1;
                 let number = self.face;
                 let at_face = |error: MeshFileError| error.at("face", number);
                 self.read_corners(statements).map_err(at_face)?;
-                self.soup
-                    .push_polygon(&self.corners, place)
-                    .map_err(at_face)?;
+                let pushed = match self.uv.len() == self.corners.len() {
+                    true => self.soup.push_textured(&self.corners, &self.uv, place),
+                    false => self.soup.push_polygon(&self.corners, place),
+                };
+                pushed.map_err(at_face)?;
                 self.join_groups(place)?;
             }
             b"l" | b"p" => {
@@ -130,46 +175,72 @@ impl Faces {
 
     fn read_corners(&mut self, statements: &mut Statements) -> Result<(), MeshFileError> {
         self.corners.clear();
+        self.uv.clear();
         while let Some(token) = statements.next_word() {
-            let corner = self.read_corner(token)?;
+            let (corner, texture) = self.read_corner(token)?;
             self.corners.push(corner);
+            self.uv.extend(texture.map(|at| self.texture[at as usize]));
         }
         Ok(())
     }
 
-    /// The vertex of `7`, `7/1`, `7/1/2`, `7//2` or `-1`.
-    fn read_corner(&self, token: Token) -> Result<u32, MeshFileError> {
-        let end = token.text.iter().position(|&b| b == b'/');
+    /// The vertex, and the texture vertex if there is one, of `7`, `7/1`, `7/1/2`, `7//2` or `-1`.
+    fn read_corner(&self, token: Token) -> Result<(u32, Option<u32>), MeshFileError> {
+        let mut parts = token.text.split(|&b| b == b'/');
         let first = Token {
-            text: &token.text[..end.unwrap_or(token.text.len())],
+            text: parts.next().unwrap_or_default(),
             ..token
         };
         let index = first
             .integer("a vertex index")
             .map_err(|_| token.unexpected("a vertex index"))?;
-        let from_zero = if index < 0 {
-            self.seen.saturating_add(index)
-        } else {
-            index - 1
+        let vertex = resolved(index, self.seen, self.count).ok_or_else(|| {
+            self.out_of_range("vertex", index, self.seen, self.count, token.place)
+        })?;
+        let Some(text) = parts.next().filter(|t| !t.is_empty()) else {
+            return Ok((vertex, None));
         };
-        if let Some(vertex) = u64::try_from(from_zero).ok().filter(|&v| v < self.count) {
-            return Ok(vertex as u32);
-        }
-        let problem = if index < 0 {
-            let seen = self.seen;
-            MeshFileProblem::Inconsistent {
-                what: format!("vertex index {index} counts back past the {seen} vertices above it"),
+        let index = Token { text, ..token }
+            .integer("a texture index")
+            .map_err(|_| token.unexpected("a texture index"))?;
+        let count = self.texture.len() as u64;
+        let texture = resolved(index, self.seen_texture, count).ok_or_else(|| {
+            self.out_of_range("texture", index, self.seen_texture, count, token.place)
+        })?;
+        Ok((vertex, Some(texture)))
+    }
+
+    fn out_of_range(
+        &self,
+        kind: &'static str,
+        index: i64,
+        seen: i64,
+        count: u64,
+        place: FileLocation,
+    ) -> MeshFileError {
+        let problem = match (index < 0, kind) {
+            (true, _) => MeshFileProblem::Inconsistent {
+                what: format!(
+                    "{kind} index {index} counts back past the {seen} {} above it",
+                    if kind == "vertex" {
+                        "vertices"
+                    } else {
+                        "texture vertices"
+                    }
+                ),
                 remedy: "correct the index, or write the vertices before the faces",
-            }
-        } else {
-            let (first, count) = (1, self.count);
-            MeshFileProblem::IndexOutOfRange {
+            },
+            (false, "vertex") => MeshFileProblem::IndexOutOfRange {
                 index,
-                first,
+                first: 1,
                 count,
-            }
+            },
+            (false, _) => MeshFileProblem::Inconsistent {
+                what: format!("{kind} index {index} is out of range: the file has {count} `vt`"),
+                remedy: "correct the index, or export the mesh without texture coordinates",
+            },
         };
-        Err(MeshFileError::new(token.place, problem))
+        MeshFileError::new(place, problem)
     }
 
     fn join_groups(&mut self, place: FileLocation) -> Result<(), MeshFileError> {
@@ -178,6 +249,17 @@ impl Faces {
         }
         Ok(())
     }
+}
+
+/// The index from 0 of a vertex that is named from 1, or by a negative number from the last of the
+/// `seen` ones above the line; none if there is no such vertex among `count`.
+fn resolved(index: i64, seen: i64, count: u64) -> Option<u32> {
+    let from_zero = match index < 0 {
+        true => seen.saturating_add(index),
+        false => index - 1,
+    };
+    let vertex = u64::try_from(from_zero).ok().filter(|&v| v < count)?;
+    u32::try_from(vertex).ok()
 }
 
 /// Most groups that a face can be in at once.

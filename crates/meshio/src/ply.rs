@@ -1,5 +1,8 @@
 //! PLY polygon files: text, little-endian and big-endian. Elements and properties other than the
-//! vertex coordinates and the face indices are skipped, whatever their order.
+//! vertex coordinates, their texture coordinates (`s` and `t`, `u` and `v`, `texture_u` and
+//! `texture_v`) and the face indices are skipped, whatever their order.
+
+use stiction_math::Vec2;
 
 use super::bytes::{Cursor, Encoding, Scalar, finite, shorten};
 use super::error::{FileLocation, MeshFileError, MeshFileProblem};
@@ -94,6 +97,7 @@ struct Property {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Meaning {
     Coordinate(usize),
+    Texture(usize),
     Corners,
     Other,
 }
@@ -276,6 +280,8 @@ fn read_property(cursor: &mut Cursor, role: Role) -> Result<Property, MeshFileEr
         (Role::Vertex, b"x", None) => Meaning::Coordinate(0),
         (Role::Vertex, b"y", None) => Meaning::Coordinate(1),
         (Role::Vertex, b"z", None) => Meaning::Coordinate(2),
+        (Role::Vertex, b"s" | b"u" | b"texture_u", None) => Meaning::Texture(0),
+        (Role::Vertex, b"t" | b"v" | b"texture_v", None) => Meaning::Texture(1),
         (Role::Face, b"vertex_indices" | b"vertex_index", Some(_)) => {
             if scalar.is_real() {
                 return Err(name.unexpected("a list of integers"));
@@ -313,20 +319,32 @@ fn read_vertices(
     encoding: Encoding,
     soup: &mut Soup,
 ) -> Result<(), MeshFileError> {
+    let has = |axis| {
+        let named = |p: &&Property| p.meaning == Meaning::Texture(axis);
+        element.properties.iter().filter(named).count() == 1
+    };
+    let textured = has(0) && has(1);
     for number in 0..element.count {
         let at_vertex = |error: MeshFileError| error.at("vertex", number);
-        let mut position = [0.0; 3];
+        let (mut position, mut uv) = ([0.0; 3], Vec2::zeros());
         for property in &element.properties {
-            if let Meaning::Coordinate(axis) = property.meaning {
-                let (value, place) = cursor
-                    .real(property.scalar, encoding, "a coordinate")
-                    .map_err(at_vertex)?;
-                position[axis] = finite(value, ['x', 'y', 'z'][axis], number, place)?;
-            } else {
-                skip_property(cursor, property, encoding).map_err(at_vertex)?;
-            }
+            let (to, axis) = match property.meaning {
+                Meaning::Coordinate(axis) => (&mut position[axis], ['x', 'y', 'z'][axis]),
+                Meaning::Texture(axis) => (&mut uv[axis], ['u', 'v'][axis]),
+                Meaning::Corners | Meaning::Other => {
+                    skip_property(cursor, property, encoding).map_err(at_vertex)?;
+                    continue;
+                }
+            };
+            let (value, place) = cursor
+                .real(property.scalar, encoding, "a coordinate")
+                .map_err(at_vertex)?;
+            *to = finite(value, axis, number, place)?;
         }
         soup.push_position(position, element.place)?;
+        if textured {
+            soup.vertex_uv.push(uv);
+        }
     }
     Ok(())
 }
@@ -338,7 +356,7 @@ fn read_faces(
     vertices: u64,
     soup: &mut Soup,
 ) -> Result<(), MeshFileError> {
-    let mut corners = Vec::new();
+    let (mut corners, mut uv) = (Vec::new(), Vec::new());
     for number in 0..element.count {
         let at_face = |error: MeshFileError| error.at("face", number);
         for property in &element.properties {
@@ -364,7 +382,15 @@ fn read_faces(
                     _ => return Err(at_face(MeshFileError::new(place, range))),
                 }
             }
-            soup.push_polygon(&corners, place).map_err(at_face)?;
+            match soup.vertex_uv.is_empty() {
+                true => soup.push_polygon(&corners, place),
+                false => {
+                    uv.clear();
+                    uv.extend(corners.iter().map(|&v| soup.vertex_uv[v as usize]));
+                    soup.push_textured(&corners, &uv, place)
+                }
+            }
+            .map_err(at_face)?;
         }
     }
     Ok(())

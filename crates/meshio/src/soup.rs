@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use stiction_geometry::{TetMesh, TriMesh};
-use stiction_math::Vec3;
+use stiction_math::{Vec2, Vec3};
 
 use super::error::{FileLocation, MeshFileError, MeshFileProblem};
 use super::polygon::triangulate;
@@ -15,6 +15,10 @@ pub(super) struct Soup {
     pub positions: Vec<Vec3>,
     triangles: Vec<[u32; 3]>,
     tets: Vec<[u32; 4]>,
+    /// Texture coordinates of the corners of the first triangles, as far as faces had them.
+    uv: Vec<[Vec2; 3]>,
+    /// Texture coordinates of vertices, for formats that have them there.
+    pub vertex_uv: Vec<Vec2>,
     pub groups: Groups,
 }
 
@@ -26,6 +30,8 @@ impl Soup {
             positions: Vec::new(),
             triangles: Vec::new(),
             tets: Vec::new(),
+            uv: Vec::new(),
+            vertex_uv: Vec::new(),
             groups: Groups {
                 by_name: BTreeMap::new(),
                 list: Vec::new(),
@@ -67,6 +73,35 @@ impl Soup {
             let corners = corners.len();
             MeshFileError::new(place, MeshFileProblem::Polygon { corners, reason })
         })
+    }
+
+    /// Adds a polygon with texture coordinates at its corners, cut into triangles. Its corners are in
+    /// range. A vertex may occur at several corners with different coordinates.
+    pub fn push_textured(
+        &mut self,
+        corners: &[u32],
+        uv: &[Vec2],
+        place: FileLocation,
+    ) -> Result<(), MeshFileError> {
+        let first = self.triangles.len();
+        if self.uv.len() != first {
+            return self.push_polygon(corners, place);
+        }
+        self.check_elements(corners.len().saturating_sub(2), place)?;
+        let positions: Vec<Vec3> = corners
+            .iter()
+            .map(|&v| self.positions[v as usize])
+            .collect();
+        let local: Vec<u32> = (0..corners.len() as u32).collect();
+        triangulate(&positions, &local, &mut self.triangles).map_err(|reason| {
+            let corners = corners.len();
+            MeshFileError::new(place, MeshFileProblem::Polygon { corners, reason })
+        })?;
+        for triangle in &mut self.triangles[first..] {
+            self.uv.push(triangle.map(|k| uv[k as usize]));
+            *triangle = triangle.map(|k| corners[k as usize]);
+        }
+        Ok(())
     }
 
     /// Adds a triangle strip. Its corners are in range.
@@ -126,6 +161,14 @@ impl Soup {
                 self.tets.len()
             ));
         }
+        let textured = self.uv.len();
+        let uv = (textured > 0 && textured == self.triangles.len()).then_some(self.uv);
+        if textured > 0 && uv.is_none() {
+            notes.push(
+                "some faces have no texture coordinates, so that those of all others are ignored"
+                    .to_owned(),
+            );
+        }
         let groups = self.groups.finish();
         let surface = (!self.triangles.is_empty()).then(|| TriMesh {
             positions: if self.tets.is_empty() {
@@ -142,6 +185,7 @@ impl Soup {
         Ok(MeshFile {
             surface,
             tets,
+            uv,
             groups,
             notes,
         })

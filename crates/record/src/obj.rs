@@ -1,12 +1,12 @@
 //! Wavefront OBJ, one file per body and frame: positions, faces and lines.
 
 use crate::frame::{Cells, Frame, boundary};
-use crate::{RecordError, atomic};
+use crate::{RecordError, atomic, texture};
 use std::io::{self, Write};
 use std::path::Path;
 
 /// Writes one frame of one body as OBJ, atomically. Solids are written as their boundary; OBJ does
-/// not support values. Positions [m] are in shortest round-trip form, z up.
+/// not support values other than texture coordinates ([`crate::TextureColumns`]). Positions [m] are in shortest round-trip form, z up.
 pub fn write_obj(path: &Path, frame: &Frame) -> Result<(), RecordError> {
     frame.check(path)?;
     atomic::replace_with(path, |out| encode(out, frame))
@@ -18,6 +18,17 @@ fn encode(out: &mut dyn Write, frame: &Frame) -> io::Result<()> {
     writeln!(out, "# t = {:?} s\no {name}", frame.time)?;
     for p in frame.positions {
         writeln!(out, "v {:?} {:?} {:?}", p.x, p.y, p.z)?;
+    }
+    if let (Cells::Triangles(triangles), Some(uv)) = (frame.cells, texture::of_frame(frame)) {
+        let (list, corners) = texture::distinct(&uv);
+        for uv in list {
+            writeln!(out, "vt {:?} {:?}", uv.x, uv.y)?;
+        }
+        return triangles.iter().zip(corners).try_for_each(|(t, uv)| {
+            let [a, b, c] = t.map(|index| u64::from(index) + 1);
+            let [i, j, k] = uv.map(|index| index + 1);
+            writeln!(out, "f {a}/{i} {b}/{j} {c}/{k}")
+        });
     }
     let faces = |out: &mut dyn Write, triangles: &[[u32; 3]]| {
         triangles.iter().try_for_each(|t| {

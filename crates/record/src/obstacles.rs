@@ -32,6 +32,14 @@ pub(crate) fn meshes(model: &Model, state: &State) -> Vec<TriMesh> {
     let of = |shape: &ObstacleShape| match shape {
         ObstacleShape::Mesh(mesh) | ObstacleShape::LevelSet(mesh, _) => Ok(mesh.clone()),
         ObstacleShape::Solid(solid) => tessellate(solid, bounds.as_ref()),
+        ObstacleShape::Animated(mesh) => {
+            let mut first = TriMesh {
+                triangles: mesh.triangles().to_vec(),
+                ..TriMesh::default()
+            };
+            mesh.positions(state.time, &mut first.positions);
+            Ok(first)
+        }
     };
     // A shape that cannot be meshed is not shown; the run does not depend on it.
     model

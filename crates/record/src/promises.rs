@@ -162,7 +162,7 @@ pub(crate) fn kept_formats(
             continue;
         };
         let moving = model.obstacles.iter().zip(&names.obstacles);
-        let moving = moving.filter(|(o, _)| format == FrameFormat::Vtu && o.motion.is_some());
+        let moving = moving.filter(|(o, _)| format == FrameFormat::Vtu && o.moves());
         let contacts = [&names.contacts].into_iter();
         let contacts = contacts.filter(|_| format == FrameFormat::Vtu);
         let stems: Vec<&str> = names

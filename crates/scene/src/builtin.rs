@@ -31,7 +31,7 @@ impl Builtin {
     }
 }
 
-// `SCENES` and `VALIDATION`, each in alphabetical order: written by the build script from the files.
+// `SCENES`, `VALIDATION` and `ASSETS`, each in alphabetical order: written by the build script from the files.
 include!(concat!(env!("OUT_DIR"), "/scenes.rs"));
 
 /// The scenes of `stiction validate`, called `validation/NAME`, in alphabetical order. They are changed key by key there,
@@ -43,6 +43,17 @@ pub fn validation() -> &'static [Builtin] {
 /// All built-in scenes, in alphabetical order.
 pub fn list() -> &'static [Builtin] {
     SCENES
+}
+
+/// The bytes of the built-in mesh called `name`, which scenes name `builtin:NAME`.
+pub fn asset(name: &str) -> Option<&'static [u8]> {
+    let found = ASSETS.iter().find(|(own, _)| *own == name);
+    found.map(|(_, bytes)| *bytes)
+}
+
+/// Names of the built-in meshes.
+pub fn assets() -> impl Iterator<Item = &'static str> {
+    ASSETS.iter().map(|(name, _)| *name)
 }
 
 /// The built-in scene called `name`.

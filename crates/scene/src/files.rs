@@ -6,14 +6,21 @@ use std::{
 };
 
 use stiction_geometry::Strands;
-use stiction_meshio::{self as mesh_files, MeshFile};
+use stiction_meshio::{
+    self as mesh_files, MeshFile,
+    gltf::{AnimationConfig, MeshAnimation},
+};
 
 use crate::{
+    builtin,
     error::{ProblemKind, Reporter},
     kept::{Kept, MeshSource},
     source::{At, SourceSpan},
     suggest,
 };
+
+/// What paths of built-in meshes begin with.
+pub(crate) const BUILTIN: &str = "builtin:";
 
 /// Search path of mesh files.
 pub(crate) struct Files<'a> {
@@ -37,9 +44,68 @@ impl Files<'_> {
         if let Some((_, mesh)) = self.memory.iter().find(|(name, _)| *name == path.value) {
             return Some(mesh.clone());
         }
+        if let Some(bytes) = self.builtin(reporter, path)? {
+            let read = mesh_files::gltf::read(bytes, &self.limits);
+            return read.map_or_else(|e| refuse(reporter, path, Path::new(&path.value), &e), Some);
+        }
         let full = self.find(reporter, path)?;
         mesh_files::load(&full, &self.limits)
             .map_or_else(|error| refuse(reporter, path, &full, &error), Some)
+    }
+
+    /// Reads a glTF file with an animation.
+    pub fn load_animation(
+        &self,
+        reporter: &Reporter,
+        path: &At<String>,
+        config: &AnimationConfig,
+    ) -> Option<MeshAnimation> {
+        if let Some(bytes) = self.builtin(reporter, path)? {
+            let read = mesh_files::gltf::read_animation(bytes, &self.limits, config);
+            return read.map_or_else(|e| refuse(reporter, path, Path::new(&path.value), &e), Some);
+        }
+        let full = self.find(reporter, path)?;
+        if mesh_files::MeshFormat::of(&full).ok() != Some(mesh_files::MeshFormat::Gltf) {
+            let message = format!("the mesh file `{}` holds no animation", path.value);
+            let help = "name a glTF file, or a sequence: `mesh = \"walk.####.obj\"` with `first` and `last`";
+            return path.fail(reporter, ProblemKind::Mesh, message, help);
+        }
+        mesh_files::load_animation(&full, &self.limits, config)
+            .map_or_else(|error| refuse(reporter, path, &full, &error), Some)
+    }
+
+    /// Reads one file of a sequence, in whose path a run of `#` stands for the digits of `number`.
+    pub fn load_numbered(
+        &self,
+        reporter: &Reporter,
+        path: &At<String>,
+        number: u32,
+    ) -> Option<MeshFile> {
+        let text = &path.value;
+        let Some(first) = text.find('#') else {
+            let message = format!("the path `{text}` has no `#`, the place of a number");
+            let help = "write one `#` for each digit, as in `walk.####.obj`";
+            return path.fail(reporter, ProblemKind::Path, message, help);
+        };
+        let width = text[first..].bytes().take_while(|b| *b == b'#').count();
+        let digits = format!("{number:0width$}");
+        let file = format!("{}{digits}{}", &text[..first], &text[first + width..]);
+        self.load(reporter, &At::new(file, path.place))
+    }
+
+    /// The bytes of a mesh that is part of the program; none for files.
+    fn builtin(&self, reporter: &Reporter, path: &At<String>) -> Option<Option<&'static [u8]>> {
+        let Some(name) = path.value.strip_prefix(BUILTIN) else {
+            return Some(None);
+        };
+        match builtin::asset(name) {
+            Some(bytes) => Some(Some(bytes)),
+            None => {
+                let message = format!("there is no built-in mesh `{name}`");
+                let help = suggest::help(name, "built-in meshes", builtin::assets());
+                path.fail(reporter, ProblemKind::UnknownName, message, help)
+            }
+        }
     }
 
     /// Reads a file of strands, found as meshes are.
@@ -70,8 +136,11 @@ impl Files<'_> {
             let Some(to) = kept.path(*place) else {
                 continue;
             };
+            // Of a sequence, every file has its own name.
+            let own = to.contains('#').then(|| path.file_name()).flatten();
+            let to = own.map_or_else(|| PathBuf::from(to), |n| Path::new(to).with_file_name(n));
             for path in with_sibling(path).into_iter().filter(|f| f.is_file()) {
-                let to = Path::new(to).with_extension(path.extension().unwrap_or_default());
+                let to = to.with_extension(path.extension().unwrap_or_default());
                 let kept = to.to_string_lossy().into_owned();
                 if found.iter().all(|m| m.kept != kept) {
                     found.push(MeshSource { kept, path });

@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use stiction_format::write;
 
 use crate::{
+    files::BUILTIN,
     format::{TableKeys, is_plain_name},
     read::Root,
     source::{SourceSpan, Sources},
@@ -150,5 +151,5 @@ fn stays(mesh: &MeshPath) -> bool {
         _ => None,
     });
     let first = names.next().unwrap_or_default();
-    inside && !mesh.typed && !RESERVED.contains(&first.as_ref())
+    mesh.path.starts_with(BUILTIN) || inside && !mesh.typed && !RESERVED.contains(&first.as_ref())
 }

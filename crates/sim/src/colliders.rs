@@ -1,7 +1,9 @@
 //! Colliders of a model for the detector: surfaces that follow blocks, and kinematic obstacles.
 
+use std::borrow::Cow;
+
 use stiction_bodies::{
-    Model, Skin,
+    Model, Skin, Stencil,
     obstacle::{Obstacle, ObstacleShape},
 };
 use stiction_contact::detect::{
@@ -145,6 +147,18 @@ fn form(obstacle: &Obstacle) -> ColliderForm {
         }),
         ObstacleShape::Solid(solid) => ColliderForm::Shape(*solid),
         ObstacleShape::LevelSet(_, set) => ColliderForm::LevelSet(set.clone()),
+        ObstacleShape::Animated(mesh) => {
+            let mut first = TriMesh {
+                positions: Vec::new(),
+                triangles: mesh.triangles().to_vec(),
+            };
+            mesh.positions(f64::NEG_INFINITY, &mut first.positions);
+            ColliderForm::Mesh(ColliderMesh {
+                closed: is_closed(&first),
+                triangles: first.triangles,
+                vertices: first.positions,
+            })
+        }
     }
 }
 
@@ -152,15 +166,63 @@ fn is_closed(mesh: &TriMesh) -> bool {
     mesh.check_closed().is_ok()
 }
 
-/// Pose of every obstacle at the two times [s], into `out` (cleared first).
+/// Vertices that seams sew together, as pairs of collider and vertex.
+///
+/// Vertices sewn to one another in turn are all at one place. Where a stitch ends on an edge, only its
+/// other end is sewn to the ends of that edge.
+pub fn sewn(model: &Model) -> Vec<[(u32, u32); 2]> {
+    let vertex = |block: u32| {
+        let at = model
+            .bodies
+            .partition_point(|b| b.blocks.end <= block as usize);
+        let Skin::Nodes(blocks) = &model.bodies.get(at)?.surface.skin else {
+            return None;
+        };
+        let vertex = blocks.iter().position(|b| *b == block)?;
+        Some((at as u32, vertex as u32))
+    };
+    let ends = |stencil: &Stencil| -> Vec<(u32, u32)> {
+        stencil.blocks().into_iter().filter_map(vertex).collect()
+    };
+    let (mut places, mut pairs): (Vec<Vec<(u32, u32)>>, Vec<_>) = (Vec::new(), Vec::new());
+    for spring in model.attachments.iter().filter(|s| s.closing.is_some()) {
+        let (a, b) = (ends(&spring.a), ends(&spring.b));
+        match (&a[..], &b[..]) {
+            (&[a], &[b]) => {
+                let mut place = vec![a, b];
+                places.retain(|known| {
+                    let joined = known.contains(&a) || known.contains(&b);
+                    if joined {
+                        place.extend(known);
+                    }
+                    !joined
+                });
+                places.push(place);
+            }
+            _ => pairs.extend(a.iter().flat_map(|&a| b.iter().map(move |&b| [a, b]))),
+        }
+    }
+    for place in &places {
+        for (i, &a) in place.iter().enumerate() {
+            pairs.extend(place[..i].iter().filter(|b| **b != a).map(|&b| [a, b]));
+        }
+    }
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+/// Placement of every obstacle at the two times [s], into `out` (cleared first).
 pub fn place(model: &Model, from: f64, to: f64, out: &mut Vec<Placement<'static>>) {
     out.clear();
-    out.extend(
-        model
-            .obstacles
-            .iter()
-            .map(|o| Placement::Poses([o.pose(from), o.pose(to)])),
-    );
+    out.extend(model.obstacles.iter().map(|o| match o.shape {
+        ObstacleShape::Animated(_) => Placement::Vertices([from, to].map(|t| {
+            let mut vertices = Vec::new();
+            o.vertices(t, &mut vertices);
+            Cow::Owned(vertices)
+        })),
+        _ => Placement::Poses([o.pose(from), o.pose(to)]),
+    }));
 }
 
 /// The pose type is shared with the detector.

@@ -27,7 +27,7 @@ use crate::{
     adapt::keys,
     capabilities::{Capabilities, Unsupported},
     certify::largest_speed,
-    colliders::{ContactRules, collider_names, colliders, place},
+    colliders::{ContactRules, collider_names, colliders, place, sewn},
     dynamics::Dynamics,
     error::SolveError,
     method::{
@@ -665,7 +665,8 @@ impl Work {
         Ok(Self {
             generation: model.generation,
             detector: Detector::new(bodies, rules.laws.clone(), config.detect)?
-                .named(collider_names(model)),
+                .named(collider_names(model))
+                .sewn(&sewn(model)),
             elements: None,
             placements: Vec::new(),
             problem,

@@ -2,7 +2,11 @@
 
 use std::fmt;
 
-use stiction_bodies::{Body, BodyKind, Model, rod::Twist};
+use stiction_bodies::{
+    Body, BodyKind, Model,
+    obstacle::{Obstacle, ObstacleShape},
+    rod::Twist,
+};
 use stiction_contact::detect::PairLaw;
 
 use crate::colliders::{ContactRules, material_names};
@@ -54,6 +58,10 @@ pub enum ModelFeature {
     PerStep,
     /// Contact of such bodies.
     PerStepContact,
+    /// Contact with obstacles whose meshes deform.
+    AnimatedObstacles,
+    /// Seams that are drawn in.
+    Seams,
 }
 
 /// A feature that a scene needs, and where.
@@ -67,7 +75,7 @@ pub struct Need {
 
 impl ModelFeature {
     /// All of them, in the order in which refusals name them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 24] = [
         Self::Shells,
         Self::Solids,
         Self::RigidBodies,
@@ -90,6 +98,8 @@ impl ModelFeature {
         Self::OpenKinds,
         Self::PerStep,
         Self::PerStepContact,
+        Self::AnimatedObstacles,
+        Self::Seams,
     ];
 
     /// The feature in the documentation's table of methods.
@@ -117,6 +127,8 @@ impl ModelFeature {
             Self::OpenKinds => "kinds of bodies from outside the library",
             Self::PerStep => "degrees of freedom of one step, such as grids",
             Self::PerStepContact => "contact of those",
+            Self::AnimatedObstacles => "contact with animated meshes",
+            Self::Seams => "seams",
         }
     }
 
@@ -157,6 +169,8 @@ impl ModelFeature {
             }
             Self::Cohesion => "remove `cohesion` from [friction]",
             Self::Compliance => "remove `compliance` from [friction]",
+            Self::AnimatedObstacles => "remove `animation` from the obstacle",
+            Self::Seams => "remove the [[seam]] table",
         }
     }
 }
@@ -239,6 +253,17 @@ fn clause(feature: ModelFeature, model: &Model, rules: Option<&ContactRules>) ->
             &|b| model.contact && b.kind.per_step().is_some(),
             "has degrees of freedom that are made anew for every step",
         ),
+        ModelFeature::AnimatedObstacles => {
+            let animated = |o: &&Obstacle| matches!(o.shape, ObstacleShape::Animated(_));
+            let found = model.obstacles.iter().find(animated);
+            found
+                .filter(|_| model.contact)
+                .map(|o| format!("obstacle `{}` is an animated mesh", o.name))
+        }
+        ModelFeature::Seams => {
+            let closing = model.attachments.iter().any(|s| s.closing.is_some());
+            closing.then(|| "the scene has seams".to_owned())
+        }
         ModelFeature::Cohesion => materials(model, touching?, "cohesion", |law| law.cohesion),
         ModelFeature::Compliance => materials(model, touching?, "compliance", |law| law.compliance),
     }

@@ -9,7 +9,7 @@ use stiction_contact::{
 };
 use stiction_math::Vec3;
 
-use crate::colliders::{ContactRules, collider_names, colliders, place};
+use crate::colliders::{ContactRules, collider_names, colliders, place, sewn};
 
 pub use stiction_contact::detect::SurfaceElement;
 
@@ -100,7 +100,7 @@ fn still<T>(
 ) -> Result<T, DetectError> {
     let laws = rules.laws.clone();
     let detector = Detector::new(colliders(model, rules), laws, DetectConfig::default())?;
-    let detector = detector.named(collider_names(model));
+    let detector = detector.named(collider_names(model)).sewn(&sewn(model));
     let mut placements = Vec::new();
     place(model, state.time, state.time, &mut placements);
     let step = DetectStep {
@@ -129,11 +129,11 @@ impl Surfaces {
             all.push((x, body.surface.triangles.clone()));
         }
         for obstacle in &model.obstacles {
-            let pose = obstacle.pose(state.time);
             all.push(match &obstacle.shape {
-                ObstacleShape::Mesh(mesh) => {
-                    let x = mesh.positions.iter().map(|x| pose.apply(x)).collect();
-                    (x, mesh.triangles.clone())
+                ObstacleShape::Mesh(_) | ObstacleShape::Animated(_) => {
+                    let mut x = Vec::new();
+                    obstacle.vertices(state.time, &mut x);
+                    (x, obstacle.shape.triangles().to_vec())
                 }
                 ObstacleShape::Solid(_) | ObstacleShape::LevelSet(..) => (Vec::new(), Vec::new()),
             });

@@ -18,7 +18,7 @@ use stiction_math::{Cancel, ScatterError, Vec3};
 use stiction_solvers::admm;
 
 use crate::{
-    colliders::{ContactRules, colliders, place},
+    colliders::{ContactRules, colliders, place, sewn},
     dynamics::Dynamics,
     error::SolveError,
     overlap::{Overlap, Surfaces},
@@ -94,7 +94,8 @@ pub fn resolve(
 ) -> Result<ResolveReport, ResolveError> {
     let model = standing(model, state);
     let laws = Laws::new(rules.laws.count(), |_, _| PairLaw::default());
-    let mut detector = Detector::new(colliders(&model, rules), laws, DetectConfig::default())?;
+    let mut detector =
+        Detector::new(colliders(&model, rules), laws, DetectConfig::default())?.sewn(&sewn(&model));
     let mut placements = Vec::new();
     place(&model, state.time, state.time, &mut placements);
     let n = model.blocks();
@@ -188,7 +189,12 @@ fn standing(model: &Model, state: &State) -> Model {
     still.gravity = Vec3::zeros();
     still.gravity_track = None;
     still.air = None;
-    still.attachments.clear();
+    // Stitches name the vertices that are to meet, and pull at nothing.
+    still.attachments.retain(|s| s.closing.is_some());
+    for stitch in &mut still.attachments {
+        stitch.stiffness = 0.0;
+        stitch.damping = 0.0;
+    }
     for body in &mut still.bodies {
         body.acceleration = Vec3::zeros();
         body.load = None;

@@ -224,11 +224,14 @@ impl Body {
         let first = self.blocks.start as u32;
         self.surface.triangles = mesh.triangles;
         self.surface.skin = Skin::Nodes((first..first + count).collect());
+        // Both belong to the old triangles.
+        self.texture = None;
         if let BodyKind::Deformable(soft) = &mut self.kind {
             soft.rest = mesh.rest;
             soft.source = Some(Arc::new(ShellSource {
                 materials: Arc::clone(&source.materials),
                 patch: mesh.patch,
+                pattern: source.pattern.clone(),
                 ..*source
             }));
         }

@@ -15,7 +15,7 @@ use stiction_geometry::{Embedding, MassProperties, TetMesh, TriMesh};
 use stiction_math::{Quat, Vec3};
 
 use crate::{
-    attachment::Attachment,
+    attachment::{Attachment, Closing},
     drag::Air,
     elements::{ElementError, Elements},
     mass::Mass,
@@ -111,6 +111,7 @@ impl Builder {
             patch: of.to_vec(),
             warp: spec.warp,
             mass: spec.mass,
+            pattern: spec.pattern.clone(),
         };
         let draft = shell_draft(&spec.name, &source, &mesh.positions, &mesh.triangles)?;
         let damping = materials
@@ -403,6 +404,9 @@ impl Builder {
             return Err(BuildError::Duplicate { name: spec.name });
         }
         self.model.bodies.push(Body {
+            texture: spec
+                .texture
+                .filter(|uv| uv.len() == surface.triangles.len()),
             name: spec.name,
             material: spec.material,
             blocks,
@@ -567,8 +571,33 @@ impl Builder {
             length,
             damping,
             motion: None,
+            closing: None,
         });
         Ok(self.model.attachments.len() - 1)
+    }
+
+    /// Joins two points as they lie, by a spring of the length between them, or by a stitch of a seam
+    /// that is drawn in between the times `closing` [s]; returns the index. Features of surfaces that
+    /// stitched vertices join are no contact pairs.
+    pub fn attach_points(
+        &mut self,
+        a: Stencil,
+        b: Stencil,
+        stiffness: f64,
+        damping: f64,
+        closing: Option<[f64; 2]>,
+    ) -> usize {
+        let length = (a.position(&self.state) - b.position(&self.state)).norm();
+        self.model.attachments.push(Attachment {
+            a,
+            b,
+            stiffness,
+            length: if closing.is_some() { 0.0 } else { length },
+            damping,
+            motion: None,
+            closing: closing.map(|times| Closing { times, length }),
+        });
+        self.model.attachments.len() - 1
     }
 
     /// Prescribes the motion of the end of an attachment that is a point of the world.

@@ -88,6 +88,7 @@ impl Builder {
                         length,
                         damping: hair.damping.stiffness,
                         motion: None,
+                        closing: None,
                     });
                 }
             }

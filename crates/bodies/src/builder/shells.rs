@@ -1,6 +1,6 @@
 //! The elastic terms of a shell of one or several materials.
 
-use stiction_math::Vec3;
+use stiction_math::{Vec2, Vec3};
 
 use super::{
     BuildError,
@@ -28,6 +28,13 @@ pub(crate) fn shell_draft(
     for material in &materials[..] {
         let springs = matches!(material.membrane, MembraneLaw::Springs { .. });
         let sound = match (springs && materials.len() > 1, material.membrane) {
+            (false, MembraneLaw::Springs { edge, .. }) if source.pattern.is_some() => {
+                Err(MaterialError {
+                    parameter: "springs.edge",
+                    value: edge,
+                    rule: "springs take their lengths from the mesh and have no rest shape of its texture",
+                })
+            }
             (true, MembraneLaw::Springs { edge, .. }) => Err(MaterialError {
                 parameter: "springs.edge",
                 value: edge,
@@ -53,18 +60,31 @@ pub(crate) fn shell_draft(
         }));
     }
 
-    let rest = RestTriangles::new(positions, triangles, source.warp).map_err(element)?;
+    let pattern = source.pattern.as_deref();
+    let rest = match pattern {
+        Some(pattern) => RestTriangles::from_pattern(pattern, triangles),
+        None => RestTriangles::new(positions, triangles, source.warp),
+    };
+    let rest = rest.map_err(element)?;
     let masses = rest.areas().iter().zip(of);
     let masses = masses.map(|(a, &m)| a * materials[m as usize].area_density);
     let masses = masses.collect();
     let mut recipes: Vec<Box<dyn Recipe>> = Vec::new();
     for (m, material) in materials.iter().enumerate() {
-        let own = triangles.iter().zip(of);
-        let own = own.filter(|own| *own.1 as usize == m);
-        let own: Vec<[u32; 3]> = own.map(|(t, _)| *t).collect();
-        if !own.is_empty() {
-            recipes.push(membrane(source.warp, positions, &own, material).map_err(element)?);
+        let numbers = (0..triangles.len()).filter(|&t| of[t] as usize == m);
+        let own: Vec<[u32; 3]> = numbers.clone().map(|t| triangles[t]).collect();
+        if own.is_empty() {
+            continue;
         }
+        let rest = match pattern {
+            Some(pattern) => {
+                let own_pattern: Vec<[Vec2; 3]> = numbers.map(|t| pattern[t]).collect();
+                RestTriangles::from_pattern(&own_pattern, &own)
+            }
+            None => RestTriangles::new(positions, &own, source.warp),
+        };
+        let recipe = rest.and_then(|rest| membrane(rest, positions, &own, material));
+        recipes.push(recipe.map_err(element)?);
     }
     let rigidity: Vec<Option<BendingRigidity>> = materials
         .iter()
@@ -74,7 +94,10 @@ pub(crate) fn shell_draft(
     if rigidity.iter().any(Option::is_some) {
         let none = BendingRigidity::isotropic(0.0).map_err(element)?;
         let of = |t: usize| rigidity[of[t] as usize].unwrap_or(none);
-        let hinges = Hinges::patched(positions, triangles, of, source.warp);
+        let hinges = match pattern {
+            Some(pattern) => Hinges::cut(positions, pattern, triangles, of),
+            None => Hinges::patched(positions, triangles, of, source.warp),
+        };
         let hinges = hinges.map_err(element)?;
         let flat = materials.first().map(|m| m.rest_angles) == Some(RestAngles::Flat);
         recipes.push(term::recipe(if flat { hinges.flattened() } else { hinges }));
@@ -89,13 +112,12 @@ pub(crate) fn shell_draft(
 
 /// The membrane terms of `triangles` of the mesh.
 fn membrane(
-    warp: Vec3,
+    rest: RestTriangles,
     positions: &[Vec3],
     triangles: &[[u32; 3]],
     material: &ShellMaterial,
 ) -> Result<Box<dyn Recipe>, ElementError> {
     let t = material.thickness;
-    let rest = RestTriangles::new(positions, triangles, warp)?;
     Ok(match material.membrane {
         MembraneLaw::StVk { young, poisson } => {
             let moduli = StretchModuli::isotropic(young, poisson, t)?;

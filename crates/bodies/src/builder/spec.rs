@@ -1,6 +1,8 @@
 //! Input of the builder: bodies and anchors.
 
-use stiction_math::Vec3;
+use std::sync::Arc;
+
+use stiction_math::{Vec2, Vec3};
 
 use crate::{drag::Drag, material::MassKind, model::BodyLoad};
 
@@ -28,6 +30,10 @@ pub struct BodySpec {
     /// Offset of the contact surface from the surface [m], in addition to the contact thickness:
     /// half the thickness of cloth.
     pub padding: f64,
+    /// Texture coordinates of the corners of the surface's triangles [1].
+    pub texture: Option<Arc<[[Vec2; 3]]>>,
+    /// The flat pattern that a shell is cut from: corners of every triangle along warp and weft [m].
+    pub pattern: Option<Arc<[[Vec2; 3]]>>,
     /// Initial scale of a deformable body about its centre of mass [1]. Its rest shape is not
     /// scaled.
     pub start_scale: Vec3,
@@ -48,6 +54,8 @@ impl BodySpec {
             mass: MassKind::Lumped,
             warp: Vec3::x(),
             padding: 0.0,
+            texture: None,
+            pattern: None,
             start_scale: Vec3::repeat(1.0),
         }
     }

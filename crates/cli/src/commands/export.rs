@@ -9,7 +9,7 @@ use clap::Args;
 use miette::miette;
 use stiction_math::Vec3;
 use stiction_record::{
-    Cells, Frame, FrameFormat,
+    Cells, Frame, FrameFormat, TextureColumns,
     animation::{AnimatedBody, AnimatedShape, Animation, Whole},
     file_stems, make_folder, sequence_path, write_obj, write_ply,
 };
@@ -94,7 +94,11 @@ fn animation(replay: &Replay, bodies_only: bool) -> Result<Animation, Failure> {
                     all.bodies.len() - 1
                 }
             };
-            all.bodies[at].push(shape(body.cells), points);
+            let texture = body.texture.iter();
+            let texture: Vec<_> = texture
+                .map(|t| t.map(|uv| [uv.x as f32, uv.y as f32]))
+                .collect();
+            all.bodies[at].push_textured(shape(body.cells), points, &texture);
         }
     }
     // Points of different meshes cannot be interpolated: programs need their velocities instead.
@@ -143,6 +147,14 @@ fn write_sequences(
     for index in 0..replay.len() {
         let shot = replay.shot(index)?;
         for body in shot.bodies.iter().filter(|b| !(bodies_only && b.obstacle)) {
+            let texture = match &body.cells {
+                SeenCells::Triangles(t) => {
+                    TextureColumns::new(t, &body.texture, body.positions.len())
+                }
+                _ => TextureColumns::default(),
+            };
+            let point_data: Vec<_> = texture.point_data().collect();
+            let cell_data: Vec<_> = texture.cell_data().collect();
             let frame = Frame {
                 name: &body.name,
                 time: shot.time,
@@ -152,8 +164,8 @@ fn write_sequences(
                     SeenCells::Lines(l, _) => Cells::Lines(l),
                     SeenCells::Balls(_) => Cells::Points,
                 },
-                point_data: &[],
-                cell_data: &[],
+                point_data: &point_data,
+                cell_data: &cell_data,
                 field_data: &[],
             };
             for format in formats {

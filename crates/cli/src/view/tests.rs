@@ -214,6 +214,7 @@ fn boxes_have_flat_sides_and_spheres_are_smooth() {
         name: name.to_owned(),
         positions: mesh.positions,
         cells: SeenCells::Triangles(mesh.triangles),
+        texture: Vec::new(),
         obstacle: false,
     };
     let shot = Shot {
@@ -260,6 +261,7 @@ fn a_mesh_that_changes_is_drawn_with_its_own_points() {
                 .collect(),
             velocities: Vec::new(),
             cells: SeenCells::Triangles(triangles.to_vec()),
+            texture: Vec::new(),
             obstacle: false,
         }],
         contacts: Vec::new(),

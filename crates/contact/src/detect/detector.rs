@@ -165,6 +165,13 @@ impl Detector {
         self
     }
 
+    /// Sets which vertices are sewn together, as pairs of collider and vertex: features that they join
+    /// are no pairs, so that contact does not hold the two sides of a seam apart.
+    pub fn sewn(mut self, pairs: &[[(u32, u32); 2]]) -> Self {
+        self.world.sew(pairs);
+        self
+    }
+
     /// Ends the step: its candidates are dropped, and its trees and positions may serve others.
     pub(super) fn close(&mut self) {
         self.candidates = Candidates::default();

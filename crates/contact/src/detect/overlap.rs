@@ -164,6 +164,7 @@ impl World {
             let (a, b) = (triangles[i as usize], triangles[j as usize]);
             self.may_touch(owner(i), owner(j))
                 && !a.iter().any(|v| b.contains(v))
+                && !self.is_sewn(&a, &b)
                 && triangles_intersect(&corners(i), &corners(j))
         };
         let quota = Quota::new(self.owner.len());

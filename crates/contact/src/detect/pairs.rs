@@ -219,12 +219,13 @@ impl World {
         let (a, b, free, spared) = match pair {
             Candidate::VertexFace(p, t) => {
                 let face = t.iter().any(|v| motion.free[*v as usize]);
-                let spared = self.spares(&[p], t[0]) || self.spares(&t, p);
+                let spared =
+                    self.spares(&[p], t[0]) || self.spares(&t, p) || self.is_sewn(&[p], &t);
                 (p, t[0], motion.free[p as usize] || face, spared)
             }
             Candidate::EdgeEdge(e, f) => {
                 let ends = [e[0], e[1], f[0], f[1]];
-                let spared = self.spares(&e, f[0]) || self.spares(&f, e[0]);
+                let spared = self.spares(&e, f[0]) || self.spares(&f, e[0]) || self.is_sewn(&e, &f);
                 let free = ends.iter().any(|v| motion.free[*v as usize]);
                 (e[0], f[0], free, spared)
             }

@@ -15,7 +15,8 @@
 //!
 //! Where both sides move node by node and are surfaces of solids, the lever is that of the triangles at the
 //! second feature, see [`Spin`]: the contact thickness turns with them like a layer on the solid. Sheets, rods
-//! and particles have no lever: each side moves as its own point does. On a sheet the couple would be normal
+//! and particles have no lever: each side moves as its own point does, but for a sheet on the mesh of an obstacle that
+//! deforms, whose triangles turn as prescribed. On a sheet the couple would be normal
 //! forces at light nodes, which change what friction its neighbours bear: a house of cards took twelve times
 //! the iterations with it, and soft pads on a cloth 1.3 times.
 //!
@@ -204,8 +205,12 @@ impl World {
         let turns = [a, b].map(|s| &motion.turns[s.collider as usize]);
         let offsets = match turns {
             [Turn::Nodes, Turn::Nodes] => {
-                if self.is_closed(a.collider) && self.is_closed(b.collider) {
-                    self.lean(motion, found, &apart, stencil);
+                let obstacle = |s: &Side| self.is_obstacle(s.collider);
+                if obstacle(a) || obstacle(b) {
+                    // Only the prescribed side has a lever, and it brings no unknown.
+                    self.lean(motion, found, &touching, Some(obstacle(a)), stencil);
+                } else if self.is_closed(a.collider) && self.is_closed(b.collider) {
+                    self.lean(motion, found, &apart, None, stencil);
                 }
                 return;
             }
@@ -267,8 +272,16 @@ impl Spin {
 
 impl World {
     /// Moves the two points of surfaces that move node by node together: by the spin of the triangles at
-    /// the second feature, or at the first if that has none.
-    fn lean(&self, motion: &Motion, found: &Found, apart: &Vec3, stencil: &mut Stencil) {
+    /// the second feature, or at the first if that has none. `side` says whether it is the first where
+    /// only one side has a lever.
+    fn lean(
+        &self,
+        motion: &Motion,
+        found: &Found,
+        apart: &Vec3,
+        side: Option<bool>,
+        stencil: &mut Stencil,
+    ) {
         let reach = found.thickness;
         let offset = found.normal * found.normal.dot(apart).clamp(-reach, reach);
         let v = found.vertices;
@@ -279,8 +292,11 @@ impl World {
             Kind::Pair(ProximityKind::EdgeEdge) => (&v[..2], &v[2..]),
             Kind::VertexShape | Kind::EdgeShape | Kind::FaceShape => return,
         };
-        let mut around = self.triangles_at(second);
-        if around.is_empty() {
+        let mut around = match side {
+            Some(true) => self.triangles_at(first),
+            _ => self.triangles_at(second),
+        };
+        if around.is_empty() && side.is_none() {
             around = self.triangles_at(first);
         }
         let share = 1.0 / around.len().max(1) as f64;
@@ -304,6 +320,14 @@ impl World {
                 }
             }
         }
+    }
+
+    /// Whether a collider is an obstacle with a mesh.
+    fn is_obstacle(&self, collider: u32) -> bool {
+        matches!(
+            self.colliders[collider as usize].form,
+            super::ColliderForm::Mesh(_)
+        )
     }
 
     /// The triangles that have all vertices of a feature.

@@ -1,5 +1,7 @@
 //! Positions during a step.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use stiction_geometry::analytic::{MovingSolid, Pose, Solid};
 use stiction_math::elementary::rotation;
@@ -35,12 +37,12 @@ pub struct DetectStep<'a> {
 }
 
 /// Positions of an obstacle at the start and at the end of a step.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Placement<'a> {
     /// It moves as a whole.
     Poses([Pose; 2]),
     /// Positions of the vertices of a mesh [m].
-    Vertices([&'a [Vec3]; 2]),
+    Vertices([Cow<'a, [Vec3]>; 2]),
 }
 
 /// Rotation of a collider as a whole in a step.

@@ -118,6 +118,10 @@ impl Lists {
         Lists { start, items }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.start.is_empty()
+    }
+
     pub(super) fn of(&self, i: usize) -> &[u32] {
         &self.items[self.start[i] as usize..self.start[i + 1] as usize]
     }
@@ -153,6 +157,9 @@ pub(super) struct World {
     pub strand: Vec<u32>,
     /// The collider that each vertex never touches; empty if there is no such vertex.
     pub exempt: Vec<u32>,
+    /// The vertices that each vertex is sewn to: features that they join are not paired. Empty without
+    /// seams.
+    pub sewn: Lists,
     /// The group of each vertex: features of a collider that cannot touch itself, or of any
     /// obstacles, are not paired.
     pub groups: Arc<[u32]>,
@@ -192,6 +199,7 @@ impl World {
             rods: Vec::new(),
             strand: Vec::new(),
             exempt: Vec::new(),
+            sewn: Lists::default(),
             groups: Arc::default(),
             thickest: 0.0,
             margin: Vec::new(),
@@ -470,6 +478,32 @@ impl World {
     pub(super) fn spares(&self, feature: &[u32], other: u32) -> bool {
         let owner = self.owner[other as usize];
         !self.exempt.is_empty() && feature.iter().any(|v| self.exempt[*v as usize] == owner)
+    }
+
+    /// Lists the vertices that are sewn together, as pairs of collider and vertex; pairs without such
+    /// a vertex are ignored.
+    pub(super) fn sew(&mut self, pairs: &[[(u32, u32); 2]]) {
+        let vertex = |(collider, vertex): (u32, u32)| {
+            let range = self
+                .first_vertex
+                .get(collider as usize..collider as usize + 2)?;
+            let v = range[0].checked_add(vertex)?;
+            (v < range[1]).then_some(v)
+        };
+        let both = |&[a, b]: &[(u32, u32); 2]| Some([vertex(a)?, vertex(b)?]);
+        let known = pairs.iter().filter_map(both).filter(|[a, b]| a != b);
+        let mut all: Vec<[u32; 2]> = known.flat_map(|[a, b]| [[a, b], [b, a]]).collect();
+        all.sort_unstable();
+        all.dedup();
+        if !all.is_empty() {
+            self.sewn = Lists::new(self.owner.len(), &mut all);
+        }
+    }
+
+    /// Whether a vertex of one feature is sewn to one of another.
+    pub(super) fn is_sewn(&self, a: &[u32], b: &[u32]) -> bool {
+        let to = |v: &u32| self.sewn.of(*v as usize).iter().any(|w| b.contains(w));
+        !self.sewn.is_empty() && a.iter().any(to)
     }
 
     /// The contact thickness of two colliders [m].

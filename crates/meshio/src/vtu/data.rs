@@ -3,7 +3,7 @@
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
 use super::super::MeshLimits;
-use super::super::bytes::{Cursor, Encoding, Raw, Scalar, shorten};
+use super::super::bytes::{Cursor, Encoding, Raw, Scalar, sextet, shorten};
 use super::super::error::{MeshFileError, MeshFileProblem};
 use super::xml::Attributes;
 use super::{Declared, Source, Values, inconsistent};
@@ -370,15 +370,4 @@ impl Stream<'_> {
         }
         Some(out)
     }
-}
-
-fn sextet(digit: u8) -> Option<u32> {
-    Some(u32::from(match digit {
-        b'A'..=b'Z' => digit - b'A',
-        b'a'..=b'z' => digit - b'a' + 26,
-        b'0'..=b'9' => digit - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => return None,
-    }))
 }

@@ -4,15 +4,19 @@
 //! time of a frame its target has weight one and all others zero, so that viewers interpolate
 //! linearly between frames. The format has y up; a root node above all bodies rotates them.
 //!
+//! Normals are those of every frame. Texture coordinates belong to points here: points on the seams of a texture
+//! are repeated behind all others, once for every further coordinate.
+//!
 //! A mesh of this format cannot change its connectivity. A body whose mesh changes has one child
 //! node for each segment of frames with one mesh; nodes that are hidden have zero scale, which is
 //! how the format animates visibility.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{AnimatedBody, AnimatedShape, Animation, Stretch};
+use super::{AnimatedBody, AnimatedShape, Animation, Stretch, normals};
 use crate::picture::Colour;
 use crate::{RecordError, atomic};
 
@@ -52,6 +56,57 @@ pub(super) fn write(animation: &Animation, path: &Path) -> Result<(), RecordErro
         out.write_all(&file.bytes)?;
         out.write_all(&[0; 3][..bytes_pad])
     })
+}
+
+/// A mesh with one texture coordinate per point: points on seams of the texture are repeated.
+struct Split {
+    /// The point of the body that each point is.
+    points: Vec<u32>,
+    triangles: Vec<[u32; 3]>,
+    /// Of each point; empty without texture.
+    texture: Vec<[f32; 2]>,
+}
+
+impl Split {
+    fn new(stretch: &Stretch) -> Self {
+        let count = stretch.frames[0].len() as u32;
+        let mut points: Vec<u32> = (0..count).collect();
+        let AnimatedShape::Triangles(triangles) = &stretch.shape else {
+            return Self {
+                points,
+                triangles: Vec::new(),
+                texture: Vec::new(),
+            };
+        };
+        let mut triangles = triangles.clone();
+        if stretch.texture.is_empty() {
+            return Self {
+                points,
+                triangles,
+                texture: Vec::new(),
+            };
+        }
+        let mut of: Vec<Option<[f32; 2]>> = vec![None; points.len()];
+        let mut again = BTreeMap::new();
+        let corners = triangles.as_flattened_mut().iter_mut();
+        for (v, uv) in corners.zip(stretch.texture.as_flattened()) {
+            let at = *v as usize;
+            if *of[at].get_or_insert(*uv) == *uv {
+                continue;
+            }
+            let bits = uv.map(f32::to_bits);
+            *v = *again.entry((*v, bits)).or_insert_with(|| {
+                points.push(*v);
+                of.push(Some(*uv));
+                points.len() as u32 - 1
+            });
+        }
+        Self {
+            points,
+            triangles,
+            texture: of.into_iter().map(Option::unwrap_or_default).collect(),
+        }
+    }
 }
 
 /// The sections of the file under construction.
@@ -166,10 +221,16 @@ impl File {
     }
 
     fn mesh(&mut self, name: &str, stretch: &Stretch, material: usize) -> usize {
-        let first = &stretch.frames[0];
-        let position = self.points(first);
+        let split = Split::new(stretch);
+        let place = |frame: &Vec<[f32; 3]>| -> Vec<[f32; 3]> {
+            split.points.iter().map(|&p| frame[p as usize]).collect()
+        };
+        let first = place(&stretch.frames[0]);
+        let position = self.points(&first);
         let (mode, indices) = match &stretch.shape {
-            AnimatedShape::Triangles(t) => (TRIANGLES, self.indices(t.as_flattened())),
+            AnimatedShape::Triangles(_) => {
+                (TRIANGLES, self.indices(split.triangles.as_flattened()))
+            }
             AnimatedShape::Lines(l, _) => (LINES, self.indices(l.as_flattened())),
             AnimatedShape::Balls(_) => (POINTS, None),
         };
@@ -179,15 +240,36 @@ impl File {
         if let Some(indices) = indices {
             primitive["indices"] = json!(indices);
         }
+        let normals_of = |frame: &Vec<[f32; 3]>| match &stretch.shape {
+            AnimatedShape::Triangles(t) => Some(place(&normals(t, frame))),
+            _ => None,
+        };
+        let upright = normals_of(&stretch.frames[0]);
+        // The format has unit normals only; a point without a face has none.
+        let unit = |n: &[f32; 3]| n.iter().any(|x| *x != 0.0);
+        let upright = upright.filter(|n| n.iter().all(unit));
+        if let Some(normals) = &upright {
+            primitive["attributes"]["NORMAL"] = json!(self.points(normals));
+        }
+        if !split.texture.is_empty() {
+            primitive["attributes"]["TEXCOORD_0"] = json!(self.texture(&split.texture));
+        }
         let mut mesh = json!({ "name": name });
         if !stretch.rests() {
+            let difference = |frame: &[[f32; 3]], first: &[[f32; 3]]| -> Vec<[f32; 3]> {
+                let moved = frame.iter().zip(first);
+                moved
+                    .map(|(p, q)| std::array::from_fn(|k| p[k] - q[k]))
+                    .collect()
+            };
             let mut targets = Vec::new();
             for frame in &stretch.frames[1..] {
-                let moved = frame.iter().zip(first);
-                let moved: Vec<[f32; 3]> = moved
-                    .map(|(p, q)| std::array::from_fn(|k| p[k] - q[k]))
-                    .collect();
-                targets.push(json!({ "POSITION": self.points(&moved) }));
+                let moved = difference(&place(frame), &first);
+                let mut target = json!({ "POSITION": self.points(&moved) });
+                if let (Some(first), Some(normals)) = (&upright, normals_of(frame)) {
+                    target["NORMAL"] = json!(self.points(&difference(&normals, first)));
+                }
+                targets.push(target);
             }
             mesh["weights"] = json!(vec![0; targets.len()]);
             primitive["targets"] = json!(targets);
@@ -235,6 +317,16 @@ impl File {
         self.accessors.push(json!({
             "bufferView": view, "componentType": FLOAT, "count": points.len(), "type": "VEC3",
             "min": low, "max": high,
+        }));
+        self.accessors.len() - 1
+    }
+
+    fn texture(&mut self, uv: &[[f32; 2]]) -> usize {
+        // The format counts v from the upper edge.
+        let values: Vec<f32> = uv.iter().flat_map(|[u, v]| [*u, 1.0 - v]).collect();
+        let view = self.floats(&values, Some(ARRAY));
+        self.accessors.push(json!({
+            "bufferView": view, "componentType": FLOAT, "count": uv.len(), "type": "VEC2",
         }));
         self.accessors.len() - 1
     }

@@ -5,6 +5,9 @@ mod usd;
 
 use std::path::Path;
 
+use stiction_geometry::TriMesh;
+use stiction_math::Vec3;
+
 use crate::RecordError;
 
 /// A file format for a whole run.
@@ -55,6 +58,8 @@ pub struct AnimatedBody {
 pub struct Stretch {
     /// Connectivity of the points.
     pub shape: AnimatedShape,
+    /// Texture coordinates of the corners of triangles [1]; empty if there are none.
+    pub texture: Vec<[[f32; 2]; 3]>,
     /// The points [m], z up, for each frame.
     pub frames: Vec<Vec<[f32; 3]>>,
 }
@@ -101,7 +106,18 @@ impl AnimatedBody {
     }
 
     /// Appends a frame. A frame without points has the kind of the others, whatever `shape` is.
-    pub fn push(&mut self, mut shape: AnimatedShape, points: Vec<[f32; 3]>) {
+    pub fn push(&mut self, shape: AnimatedShape, points: Vec<[f32; 3]>) {
+        self.push_textured(shape, points, &[]);
+    }
+
+    /// Appends a frame with texture coordinates of the corners of triangles, which the first of several
+    /// frames with one mesh decides.
+    pub fn push_textured(
+        &mut self,
+        mut shape: AnimatedShape,
+        points: Vec<[f32; 3]>,
+        texture: &[[[f32; 2]; 3]],
+    ) {
         if points.is_empty() {
             shape = self.stretches.last().map_or(shape, |s| s.shape.emptied());
         } else {
@@ -118,7 +134,12 @@ impl AnimatedBody {
             return;
         }
         let frames = vec![points];
-        self.stretches.push(Stretch { shape, frames });
+        let fits = matches!(&shape, AnimatedShape::Triangles(t) if t.len() == texture.len());
+        self.stretches.push(Stretch {
+            texture: if fits { texture.to_vec() } else { Vec::new() },
+            shape,
+            frames,
+        });
     }
 
     /// Whether the mesh changes between frames.
@@ -151,6 +172,19 @@ impl AnimatedBody {
         }
         corners
     }
+}
+
+/// Unit normals of the points of a surface: those of its triangles, weighted by their angles.
+fn normals(triangles: &[[u32; 3]], points: &[[f32; 3]]) -> Vec<[f32; 3]> {
+    let mesh = TriMesh {
+        positions: points
+            .iter()
+            .map(|p| Vec3::from(p.map(f64::from)))
+            .collect(),
+        triangles: triangles.to_vec(),
+    };
+    let single = |n: &Vec3| [n.x as f32, n.y as f32, n.z as f32];
+    mesh.vertex_normals().iter().map(single).collect()
 }
 
 impl Stretch {
@@ -221,6 +255,17 @@ impl Stretch {
             ));
         }
         finite(name, self.frames.iter().flatten())?;
+        if self
+            .texture
+            .iter()
+            .flatten()
+            .flatten()
+            .any(|x| !x.is_finite())
+        {
+            return Err(format!(
+                "body {name} has a texture coordinate that is not finite"
+            ));
+        }
         let highest = match &self.shape {
             AnimatedShape::Triangles(t) => t.iter().flatten().copied().max(),
             AnimatedShape::Lines(l, _) => l.iter().flatten().copied().max(),

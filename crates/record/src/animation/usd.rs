@@ -11,7 +11,7 @@ use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{AnimatedBody, AnimatedShape, Animation, Stretch, polylines};
+use super::{AnimatedBody, AnimatedShape, Animation, Stretch, normals, polylines};
 use crate::{RecordError, atomic};
 
 const CODES_PER_SECOND: f64 = 24.0;
@@ -71,6 +71,7 @@ fn prim(out: &mut dyn Write, body: &AnimatedBody, name: &str, codes: &[f64]) -> 
         AnimatedShape::Triangles(_) => {
             topology("int[] faceVertexCounts", "", face_counts)?;
             topology("int[] faceVertexIndices", "", face_indices)?;
+            textures(out, body, codes)?;
         }
         AnimatedShape::Lines(..) => {
             topology("int[] curveVertexCounts", "", curve_counts)?;
@@ -88,6 +89,14 @@ fn prim(out: &mut dyn Write, body: &AnimatedBody, name: &str, codes: &[f64]) -> 
     attribute(out, "point3f[] points", "", each(), |s| {
         ordered(s.shape, s.points)
     })?;
+    if let AnimatedShape::Triangles(_) = shape {
+        attribute(out, "normal3f[] normals", VERTEX, each(), |s| {
+            match s.shape {
+                AnimatedShape::Triangles(t) => triples(normals(t, s.points).iter()),
+                _ => triples(std::iter::empty()),
+            }
+        })?;
+    }
     let known = |s: &Sample| s.velocities.len() == s.points.len();
     if body.changes() && samples.iter().all(known) {
         attribute(out, "vector3f[] velocities", "", each(), |s| {
@@ -95,6 +104,36 @@ fn prim(out: &mut dyn Write, body: &AnimatedBody, name: &str, codes: &[f64]) -> 
         })?;
     }
     writeln!(out, "    }}")
+}
+
+/// Metadata of an attribute with one value per point, and per corner of a face.
+const VERTEX: &str = " (\n            interpolation = \"vertex\"\n        )";
+const CORNER: &str = " (\n            interpolation = \"faceVarying\"\n        )";
+
+/// Texture coordinates of the corners of faces, if all meshes of the body have them.
+fn textures(out: &mut dyn Write, body: &AnimatedBody, codes: &[f64]) -> io::Result<()> {
+    let pairs = |texture: &[[[f32; 2]; 3]]| {
+        let corners = texture.as_flattened().iter();
+        list(corners.map(|[u, v]| format!("({u}, {v})")))
+    };
+    let mut first = 0;
+    let mut samples = Vec::new();
+    for stretch in &body.stretches {
+        samples.push((codes[first], stretch.texture.as_slice()));
+        first += stretch.frames.len();
+    }
+    let empty = |s: &Stretch| matches!(&s.shape, AnimatedShape::Triangles(t) if t.is_empty());
+    let known = |s: &Stretch| !s.texture.is_empty() || empty(s);
+    match body.stretches.iter().all(known) && !body.stretches.iter().all(empty) {
+        true => attribute(
+            out,
+            "texCoord2f[] primvars:st",
+            CORNER,
+            samples.into_iter(),
+            pairs,
+        ),
+        false => Ok(()),
+    }
 }
 
 /// The meshes of a body and the time codes from which they are valid.

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use stiction_bodies::{Body, Model, State};
+use stiction_bodies::{Body, Model, State, obstacle::ObstacleShape};
 use stiction_contact::Certificate;
 use stiction_sim::Simulation;
 
 use super::{FrameFormat, Recorder};
 use crate::{
-    Cells, Data, Encoding, Frame, RecordError, names::SeriesNames, sequence_path,
+    Cells, Data, Encoding, Frame, RecordError, TextureColumns, names::SeriesNames, sequence_path,
     write_contacts_vtu, write_obj, write_ply, write_vtu,
 };
 
@@ -60,13 +60,17 @@ impl Recorder {
         let folder = self.folder.path().join("frames");
         let all = model.obstacles.iter().zip(&self.obstacles);
         for ((obstacle, mesh), (name, stem)) in all.zip(&names.obstacles) {
-            let number = if obstacle.motion.is_some() { number } else { 0 };
+            let number = if obstacle.moves() { number } else { 0 };
             let path = sequence_path(&folder, stem, number, "vtu");
-            if obstacle.motion.is_some() || !path.exists() {
-                let pose = obstacle.pose(time);
-                self.points.clear();
-                self.points
-                    .extend(mesh.positions.iter().map(|x| pose.apply(x)));
+            if obstacle.moves() || !path.exists() {
+                if let ObstacleShape::Animated(_) = obstacle.shape {
+                    obstacle.vertices(time, &mut self.points);
+                } else {
+                    let pose = obstacle.pose(time);
+                    self.points.clear();
+                    self.points
+                        .extend(mesh.positions.iter().map(|x| pose.apply(x)));
+                }
                 let frame = Frame {
                     name,
                     time,
@@ -114,6 +118,11 @@ impl Recorder {
             .positions(&state.x, &state.rotations, &mut self.points);
         body.surface.velocities(state, &mut self.velocities);
         let radius;
+        let surface = &body.surface.triangles;
+        let uv = body.texture.as_deref().unwrap_or(&[]);
+        let texture = TextureColumns::new(surface, uv, self.points.len());
+        let mut textured = Vec::new();
+        let cell_data: Vec<_> = texture.cell_data().collect();
         let velocity = ("velocity", Data::Vectors(&self.velocities));
         let (cells, point_data): (_, &[(&str, Data<'_>)]) = if body.radius > 0.0 {
             radius = vec![body.radius; self.points.len()];
@@ -123,7 +132,9 @@ impl Recorder {
             };
             (cells, &[velocity, ("radius", Data::Scalars(&radius))])
         } else {
-            (Cells::Triangles(&body.surface.triangles), &[velocity])
+            textured.push(velocity);
+            textured.extend(texture.point_data());
+            (Cells::Triangles(surface), &textured)
         };
         write(&Frame {
             name: &body.name,
@@ -131,7 +142,7 @@ impl Recorder {
             positions: &self.points,
             cells,
             point_data,
-            cell_data: &[],
+            cell_data: &cell_data,
             field_data: &fields(&values),
         })
     }

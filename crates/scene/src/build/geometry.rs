@@ -68,10 +68,15 @@ impl Assembly<'_> {
     /// Counts the nodes of all procedural shapes before any is built.
     pub(super) fn count_shapes(&mut self, bodies: &[BodyPlan]) -> Option<()> {
         for plan in bodies {
-            let Geometry::Shape(shape) = &plan.geometry else {
-                continue;
+            let (nodes, place) = match &plan.geometry {
+                Geometry::Shape(shape) => (shape.count(self.reporter), shape.place),
+                Geometry::Panels(panels, place) => {
+                    let counts = panels.iter().map(|p| p.shape.count(self.reporter));
+                    (counts.sum(), *place)
+                }
+                Geometry::File(_) => continue,
             };
-            let Some(nodes) = shape.count(self.reporter) else {
+            let Some(nodes) = nodes else {
                 continue;
             };
             let all = nodes.saturating_mul(u128::from(plan.copies()));
@@ -80,8 +85,7 @@ impl Assembly<'_> {
                 _ => SOLID_BYTES,
             };
             let name = &plan.name.value;
-            self.budget
-                .spend(self.reporter, all, bytes, name, shape.place);
+            self.budget.spend(self.reporter, all, bytes, name, place);
         }
         self.reporter.clean().then_some(())
     }
@@ -102,6 +106,10 @@ impl Assembly<'_> {
                     _ => Vec::new(),
                 };
                 return Some((mesh, groups, shape.place));
+            }
+            Geometry::Panels(panels, place) => {
+                let (mesh, groups) = self.panels(panels)?;
+                return Some((Mesh::Surface(mesh), groups, *place));
             }
             Geometry::File(path) => path,
         };
@@ -191,7 +199,8 @@ impl Assembly<'_> {
     }
 
     fn file(&mut self, path: &At<String>, what: &str) -> Option<MeshFile> {
-        let file = self.files.load(self.reporter, path)?;
+        let mut file = self.files.load(self.reporter, path)?;
+        self.texture = file.uv.take();
         let positions = [
             file.surface.as_ref().map(|m| &m.positions),
             file.tets.as_ref().map(|m| &m.positions),
@@ -215,6 +224,12 @@ impl Assembly<'_> {
             self.fingerprint.bytes(&i.to_le_bytes());
         }
         Some(file)
+    }
+
+    /// Counts the nodes of a mesh.
+    pub(super) fn spend_nodes(&mut self, nodes: u128, name: &str, place: SourceSpan) -> Option<()> {
+        self.budget
+            .spend(self.reporter, nodes, SHELL_BYTES, name, place)
     }
 
     /// Counts the nodes of a mesh that was read from a file.

@@ -1,6 +1,7 @@
 //! From plans to a model, its first state and what is measured on it.
 
 mod finite;
+mod garment;
 mod geometry;
 mod nodes;
 mod probe;
@@ -18,7 +19,7 @@ use stiction_geometry::{
     EmbeddingConfig, EmbeddingError, LevelSet, Selection, TetMesh, TriMesh,
     remesh::{FieldConfig, RemeshConfig, SheetError, SizeLimits},
 };
-use stiction_math::Vec3;
+use stiction_math::{Vec2, Vec3};
 use stiction_meshio::VertexGroup;
 use stiction_sim::{
     adapt::{RefineAt, RemeshRule},
@@ -87,6 +88,7 @@ pub(crate) fn build(
         budget: Budget::new(limits),
         builder: builder(document),
         groups: Vec::new(),
+        texture: None,
         pinned: BTreeMap::new(),
         reach: document.contact.thickness + largest_particle(document),
     };
@@ -103,11 +105,15 @@ pub(crate) fn build(
     if !reporter.clean() {
         return None;
     }
+    // First, as probes refer to attachments by their numbers.
+    for plan in &root.attachments {
+        scene.attach(plan);
+    }
     for plan in &root.pins {
         scene.pin(plan);
     }
-    for plan in &root.attachments {
-        scene.attach(plan);
+    for plan in &root.seams {
+        scene.sew(plan);
     }
     for At { value: plan, place } in &root.volumes {
         let name = &plan.name.value;
@@ -183,6 +189,20 @@ fn adaptation(
     all: &mut Adaptations,
 ) -> Option<()> {
     let body = plan.body.value.0;
+    let own = model.bodies[body].kind.as_deformable();
+    if own
+        .and_then(|d| d.source.as_ref())
+        .is_some_and(|s| s.pattern.is_some())
+    {
+        let name = &model.bodies[body].name;
+        let message =
+            format!("body `{name}` has the rest shape of its texture, which does not change");
+        return reporter.refuse(
+            plan.body.place,
+            message,
+            "remove `rest` or the [[adapt]] table",
+        );
+    }
     let change = MeshChange::refine(model, body);
     reporter.ok(ProblemKind::Build, plan.body.place, change)?;
     let own = &model.bodies[body];
@@ -280,6 +300,8 @@ struct Assembly<'a> {
     builder: Builder,
     /// Named vertex sets of each body.
     groups: Vec<Vec<VertexGroup>>,
+    /// Texture coordinates of the mesh that was read last.
+    texture: Option<Vec<[Vec2; 3]>>,
     /// Which pin holds a node of a body.
     pinned: BTreeMap<(usize, u32), SourceSpan>,
     /// Distance to which the field of an obstacle must reach [m].
@@ -289,6 +311,7 @@ struct Assembly<'a> {
 impl Assembly<'_> {
     fn body(&mut self, plan: &BodyPlan) -> Option<()> {
         let (mesh, groups, place) = self.mesh(plan)?;
+        let (texture, pattern) = self.cut(plan, place)?;
         let repeat = plan.repeat.as_ref();
         let names = copies(&plan.name.value, repeat.map(|r| r.count));
         for (i, name) in names.into_iter().enumerate() {
@@ -300,6 +323,8 @@ impl Assembly<'_> {
             let spec = BodySpec {
                 name,
                 material: plan.material.name.clone(),
+                texture: texture.clone(),
+                pattern: pattern.clone(),
                 ..plan.spec.clone()
             };
             if let Err(error) = self.add(plan, spec, mesh, &groups, place)? {
@@ -379,6 +404,11 @@ impl Assembly<'_> {
 
     fn obstacle(&mut self, plan: &ObstaclePlan) -> Option<()> {
         let what = format!("obstacle `{}`", plan.name.value);
+        if let (Some(animation), ObstacleGeometry::File(path)) = (&plan.animation, &plan.shape) {
+            let shape = self.animated(plan, animation, path)?;
+            self.push_obstacle(plan, shape);
+            return Some(());
+        }
         let mesh = match &plan.shape {
             ObstacleGeometry::Exact(_) => None,
             ObstacleGeometry::Mesh(shape) => match geometry::generated(self.reporter, shape, None)?
@@ -411,6 +441,11 @@ impl Assembly<'_> {
             (ObstacleGeometry::Exact(shape), ..) => ObstacleShape::Solid(*shape),
             _ => return None,
         };
+        self.push_obstacle(plan, shape);
+        Some(())
+    }
+
+    fn push_obstacle(&mut self, plan: &ObstaclePlan, shape: ObstacleShape) {
         self.builder.obstacle(Obstacle {
             name: plan.name.value.clone(),
             material: plan.material.value.clone(),
@@ -418,7 +453,6 @@ impl Assembly<'_> {
             placement: plan.placement.pose,
             motion: plan.motion.clone(),
         });
-        Some(())
     }
 
     fn pin(&mut self, plan: &At<Pin>) -> Option<()> {
@@ -452,6 +486,20 @@ impl Assembly<'_> {
                 let help = "let the selections of the pins not overlap";
                 return self.reporter.refuse(place, message, help);
             }
+        }
+        let bodies = self.builder.model().bodies.len();
+        if let Some(to) = &plan.to {
+            return match (to.value.0 as usize).checked_sub(bodies) {
+                Some(obstacle) => self.carry(index, &nodes, obstacle, plan.motion.as_ref(), place),
+                None => {
+                    let Some(stiffness) = plan.stiffness else {
+                        let message = "a pin to a body that can move needs `stiffness`";
+                        let kind = ProblemKind::MissingKey;
+                        return to.fail(self.reporter, kind, message, None);
+                    };
+                    self.tie([index, to.value.0 as usize], &nodes, stiffness, place)
+                }
+            };
         }
         let pinned = self.builder.pin(index, &nodes, plan.motion.clone());
         self.reporter.ok(ProblemKind::Build, place, pinned)

@@ -17,6 +17,7 @@ use crate::{
     friction::Coefficients,
     read::{
         Context,
+        garment::{PanelKeys, PanelPlan, RestShape},
         material::{Material, MaterialKeys},
         motion::{LoadKeys, OverTime},
         names::{MOST_COPIES, OfBody},
@@ -24,7 +25,7 @@ use crate::{
         place::{Placement, Rotate},
         shape::{Generator, Purpose, SHAPES, ShapePlan, shape},
     },
-    source::At,
+    source::{At, SourceSpan},
     tree::TreeNode,
 };
 
@@ -33,9 +34,9 @@ words! { RestAngles: "mesh" => Mesh, "flat" => Flat }
 words! { Natural: "given" => Given, "straight" => Straight }
 words! { Twist: "dynamic" => Dynamic, "quasi-static" => QuasiStatic }
 
-section! { struct BodyKeys "body" [ExactlyOne(&["shape", "mesh"]), Demands("kind", &["particles"], "radius"), Demands("kind", &["embedded"], "cell"),
+section! { struct BodyKeys "body" [ExactlyOne(&["shape", "mesh", "panel"]), Needs("uv_scale", &["rest"]), Excludes("rest", &["uv"], &["warp"], "the warp runs along u"), Demands("kind", &["particles"], "radius"), Demands("kind", &["embedded"], "cell"),
     Excludes("kind", &["shell", "solid", "embedded", "particles", "rods", "frames"], &["torque"], "the body is not rigid and takes no `torque`; pull at points of it with attachments"),
-    Excludes("kind", &["solid", "embedded", "rigid", "particles", "rods", "frames"], &["warp", "rest_angles", "patch"], "it is for shells"),
+    Excludes("kind", &["solid", "embedded", "rigid", "particles", "rods", "frames"], &["warp", "rest_angles", "patch", "rest", "panel"], "it is for shells"),
     Excludes("kind", &["shell", "solid", "embedded", "rigid", "particles", "frames"], &["natural", "twist", "director", "rooted"], "it is for rods"),
     Excludes("kind", &["shell", "solid", "rigid", "particles", "rods", "frames"], &["cell"], "it is for embedded solids"),
     Excludes("kind", &["shell", "solid", "embedded", "rigid", "rods", "frames"], &["radius"], "it is for particles"),
@@ -45,6 +46,9 @@ section! { struct BodyKeys "body" [ExactlyOne(&["shape", "mesh"]), Demands("kind
     kind: () = Word(Purpose::WORDS), Said("the material's"), "`\"shell\"` (cloth), `\"solid\"` (tetrahedra), `\"embedded\"` (a closed surface carried by a lattice of tetrahedra), `\"rigid\"`, `\"particles\"` (balls that do not turn, such as grains), `\"rods\"` (hair, ropes, wires), `\"frames\"` (branches and leaves, carried by affine frames)";
     shape: () = Union(&SHAPES), Absent, "a [shape](#shapes)";
     mesh: Option<At<String>> = Text, Absent, "instead of `shape`: a [mesh file](#mesh-files)";
+    panels as "panel": Vec<PanelPlan> = Tables(PanelKeys::SECTION), Absent, "instead: the panels of a garment, which seams join";
+    rest: RestShape = Word(RestShape::WORDS), Chosen("mesh"), "of shells: the shape without stress, that of the `\"mesh\"`, or that of its texture coordinates, `\"uv\"`: panels cut flat, with the warp along u and flat `rest_angles` unless these are given. Seams of the texture are sewn";
+    texture_scale as "uv_scale": f64 = Number("m", Positive), Num(1.0), "length of one unit of these coordinates";
     material: () = Either(&[Text, Table(MaterialKeys::SECTION)]), Required, "its [material](#materialname)";
     translate: Vec3 = Vector("m"), Vec(&[0.0; 3]), "moved at last";
     rotate: Vec<Rotate> = TableOrTables(Rotate::SECTION), Absent, "turned after `scale`, one after another";
@@ -103,6 +107,9 @@ pub(crate) struct BodyPlan {
     /// Regions of a shell with another material; of several that contain a triangle, the last counts.
     pub patches: Vec<(At<Filters>, ShellMaterial)>,
     pub rooted: Option<(At<OfBody>, Rooting)>,
+    pub rest: RestShape,
+    /// Length of one unit of texture coordinates [m].
+    pub texture_scale: f64,
 }
 
 /// Material model of a body.
@@ -125,6 +132,7 @@ pub(crate) enum BodyMaterial {
 pub(crate) enum Geometry {
     Shape(ShapePlan),
     File(At<String>),
+    Panels(Vec<PanelPlan>, SourceSpan),
 }
 
 impl BodyPlan {
@@ -147,9 +155,15 @@ impl Read<Context> for BodyPlan {
         // The kind may be that of the material.
         f.rules(section.rules, |_| Some(purpose.word().to_owned()));
         let shape = f.has("shape").then(|| shape(&f, purpose));
-        let k = BodyKeys::keys(&f)?;
+        let mut k = BodyKeys::keys(&f)?;
+        if k.rest == RestShape::Texture && !f.has("rest_angles") {
+            k.rest_angles = RestAngles::Flat;
+        }
         let geometry = match k.mesh.clone() {
             Some(path) => Geometry::File(path),
+            None if f.has("panel") => {
+                Geometry::Panels(std::mem::take(&mut k.panels), f.place_of("panel"))
+            }
             None => Geometry::Shape(shape??),
         };
         let placement = Placement::new(&f, k.scale, &k.rotate, k.translate)?;
@@ -168,6 +182,8 @@ impl Read<Context> for BodyPlan {
             },
             material_model: material_model?,
             friction: material.friction(&f),
+            rest: k.rest,
+            texture_scale: k.texture_scale,
             name: k.name,
             geometry,
             placement,

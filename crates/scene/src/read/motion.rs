@@ -69,6 +69,7 @@ fn motion(_: &Fields<'_>, k: MotionKeys) -> Option<Motion> {
         translation: k.translate,
         turns: k.rotate,
         release: k.release,
+        carrier: None,
     })
 }
 

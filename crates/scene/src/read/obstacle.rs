@@ -8,6 +8,7 @@ use crate::{
     format::{Direction, Fields, Section, TableKeys, Union, section, words},
     read::{
         Context,
+        garment::{Animation, AnimationKeys},
         motion::{MotionKeys, held},
         place::{Placement, Rotate},
         shape::{self, Generator, ShapePlan, TYPE},
@@ -24,6 +25,8 @@ pub(crate) struct ObstaclePlan {
     pub motion: Option<Motion>,
     /// The name in the friction table: that of a material, or its own.
     pub material: At<String>,
+    /// The frames of its mesh, if that moves.
+    pub animation: Option<Animation>,
     /// The cells of a level set [m], if its mesh is to be touched as one.
     pub cell: Option<At<f64>>,
 }
@@ -43,10 +46,11 @@ pub(crate) enum Collide {
 }
 words! { Collide: "mesh" => Mesh, "level-set" => LevelSet }
 
-section! { struct ObstacleKeys "obstacle" [ExactlyOne(&["shape", "mesh"]), Demands("collide", &["level-set"], "cell"), Needs("cell", &["collide"])] => ObstaclePlan, obstacle {
+section! { struct ObstacleKeys "obstacle" [ExactlyOne(&["shape", "mesh"]), Demands("collide", &["level-set"], "cell"), Needs("cell", &["collide"]), Needs("animation", &["mesh"]), AtMostOne(&["animation", "collide"])] => ObstaclePlan, obstacle {
     name: At<String> = Name, Required, "its name";
     shape: () = Union(&SHAPES), Absent, "a [shape](#shapes) of obstacles";
     mesh: Option<At<String>> = Text, Absent, "instead of `shape`: a [mesh file](#mesh-files)";
+    animation: Option<Animation> = Table(AnimationKeys::SECTION), Said("at rest in its own frame"), "the frames of a [mesh that moves](#animation)";
     translate: Vec3 = Vector("m"), Vec(&[0.0; 3]), "where it starts, as for bodies";
     rotate: Vec<Rotate> = TableOrTables(Rotate::SECTION), Absent, "how it starts, as for bodies";
     scale: Vec3 = Either(&[Number("1", Any), Vector("1")]), Num(1.0), "of a mesh";
@@ -80,6 +84,7 @@ fn obstacle(f: &Fields<'_>, k: ObstacleKeys) -> Option<ObstaclePlan> {
         motion: held(f, k.motion)?,
         material: k.material.unwrap_or(k.name.clone()),
         name: k.name,
+        animation: k.animation,
         shape,
         cell: k.cell,
     })

@@ -9,7 +9,7 @@ use crate::{
     read::{
         Context,
         motion::{MotionKeys, held},
-        names::OfBody,
+        names::{OfBody, OfCollider},
     },
     source::At,
     tree::TreeNode,
@@ -21,6 +21,8 @@ section! { /// Nodes that are held or moved.
     body: OfBody = Text, Required, "whose nodes";
     select: Option<At<Filters>> = Table(SelectKeys::SECTION), Said("required, but for rigid bodies"), "which nodes; those that fulfil all conditions given";
     motion: Option<Motion> = Table(MotionKeys::SECTION), Said("at rest"), "a [motion](#motion)";
+    to: Option<At<OfCollider>> = Text, Absent, "an obstacle that carries the nodes, each with the triangle nearest to it at the start; or another body, to whose nearest points springs of the present length tie them";
+    stiffness: Option<f64> = Number("N/m", Positive), Said("required with `to` for a body"), "of these springs";
 } }
 section! { struct SelectKeys "select" [Some(&["all", "boundary", "box", "sphere", "half_space", "nearest", "nodes", "group", "roots", "tips"], "says nothing")] => Filters, filters {
     all: Option<Whole> = Flag, Absent, "`true`: every node";

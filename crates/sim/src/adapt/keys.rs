@@ -262,10 +262,10 @@ fn points(model: &Model, state: &State, feature: &Feature) -> Vec<Vec3> {
     let body = |collider: u32| model.bodies.get(collider as usize);
     let corners = |collider: u32, triangle: u32| {
         let list = match body(collider) {
-            Some(body) => &body.surface.triangles,
+            Some(body) => &body.surface.triangles[..],
             None => match &model.obstacles.get(collider as usize - bodies)?.shape {
-                ObstacleShape::Mesh(mesh) | ObstacleShape::LevelSet(mesh, _) => &mesh.triangles,
                 ObstacleShape::Solid(_) => return None,
+                shape => shape.triangles(),
             },
         };
         list.get(triangle as usize).copied()
@@ -274,12 +274,16 @@ fn points(model: &Model, state: &State, feature: &Feature) -> Vec<Vec3> {
         Some(body) => vertex_of(body, state, vertex),
         None => {
             let obstacle = model.obstacles.get(collider as usize - bodies)?;
-            let (ObstacleShape::Mesh(mesh) | ObstacleShape::LevelSet(mesh, _)) = &obstacle.shape
-            else {
-                return None;
+            let local = match &obstacle.shape {
+                ObstacleShape::Mesh(mesh) | ObstacleShape::LevelSet(mesh, _) => {
+                    *mesh.positions.get(vertex as usize)?
+                }
+                ObstacleShape::Animated(mesh) if (vertex as usize) < mesh.len() => {
+                    mesh.vertex(vertex as usize, state.time)
+                }
+                ObstacleShape::Animated(_) | ObstacleShape::Solid(_) => return None,
             };
-            let local = mesh.positions.get(vertex as usize)?;
-            Some(obstacle.pose(state.time).apply(local))
+            Some(obstacle.pose(state.time).apply(&local))
         }
     };
     let (collider, vertices): (u32, Vec<u32>) = match *feature {

@@ -16,7 +16,7 @@ fn difference(spring: &Attachment, at: ForceState<'_>) -> Vec3 {
 impl ForceTerm for Attachments {
     fn add_energy(&self, model: &Model, at: ForceState<'_>, s: f64, sum: &mut f64) {
         for spring in &model.attachments {
-            *sum += s * spring.pull(&difference(spring, at)).energy;
+            *sum += s * spring.pull(&difference(spring, at), at.time).energy;
         }
     }
 
@@ -29,7 +29,7 @@ impl ForceTerm for Attachments {
         f: &mut [Vec3],
     ) {
         for spring in &model.attachments {
-            let pull = spring.pull(&difference(spring, at)).gradient;
+            let pull = spring.pull(&difference(spring, at), at.time).gradient;
             let pull = match form {
                 TorqueForm::Balance => pull,
                 TorqueForm::Potential(_) => pull * -s,
@@ -60,9 +60,9 @@ impl ForceTerm for Attachments {
         let (turns, c) = (rates.turns, rates.position);
         for spring in &model.attachments {
             let d = difference(spring, at);
-            let pull = spring.pull(&d);
+            let pull = spring.pull(&d, at.time);
             let h = match rates.form {
-                TorqueForm::Balance => spring.hessian(&d) * c,
+                TorqueForm::Balance => spring.hessian(&d, at.time) * c,
                 TorqueForm::Potential(_) => pull.hessian * c,
             };
             let ends = [(&spring.a, 1.0), (&spring.b, -1.0)];
@@ -101,7 +101,7 @@ impl ForceTerm for Attachments {
     ) {
         for spring in &model.attachments {
             let d = difference(spring, at);
-            let pull = spring.pull(&d).gradient;
+            let pull = spring.pull(&d, at.time).gradient;
             let ends = [(&spring.a, 1.0), (&spring.b, -1.0)];
             let mut by = Vec3::zeros();
             for (end, sign) in ends {
@@ -109,7 +109,7 @@ impl ForceTerm for Attachments {
                     by += arm.matrix() * change.dq[j as usize] * sign;
                 });
             }
-            let pulled = spring.hessian(&d) * by;
+            let pulled = spring.hessian(&d, at.time) * by;
             for (end, sign) in ends {
                 end.for_each_arm(at.rotations, |i, arm| {
                     let mut force = arm.transpose_mul(&pulled);

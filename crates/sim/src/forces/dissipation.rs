@@ -117,12 +117,14 @@ impl Dissipation {
         for (i, spring) in model.attachments.iter().enumerate() {
             if spring.damping > 0.0 {
                 let start = step.map_or(0.0, |[start, _]| start);
+                // Where no step is given, a seam that has yet to close is slack.
+                let end = step.map_or(f64::NEG_INFINITY, |[_, end]| end);
                 let d = spring.difference(x, &self.rotations, start);
                 let drive = step.map_or(Vec3::zeros(), |[start, end]| spring.drive(start, end));
                 self.points.push(DampedPoint {
                     ends: Ends::Attachment(i),
                     law: PointLaw::Linear {
-                        c: spring.dashpot(&d),
+                        c: spring.dashpot(&d, end),
                         wind: -drive,
                     },
                 });

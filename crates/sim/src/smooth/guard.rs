@@ -14,7 +14,7 @@ use stiction_math::elementary::rotation_vector;
 use stiction_math::{Quat, Vec3};
 
 use crate::{
-    colliders::{ContactRules, collider_names, colliders, place},
+    colliders::{ContactRules, collider_names, colliders, place, sewn},
     error::SolveError,
 };
 
@@ -48,7 +48,8 @@ impl Guard {
         let (bodies, laws) = (colliders(model, rules), rules.laws.clone());
         Ok(Self {
             detector: Detector::new(bodies, laws, DetectConfig::default())?
-                .named(collider_names(model)),
+                .named(collider_names(model))
+                .sewn(&sewn(model)),
             thickness: rules.thickness,
             placements: Vec::new(),
             free: vec![false; model.blocks()],

@@ -13,7 +13,7 @@ use stiction_math::{Mat3, Vec3};
 
 use super::contact::Contacts;
 use crate::{
-    colliders::{ContactRules, collider_names, colliders},
+    colliders::{ContactRules, collider_names, colliders, sewn},
     error::SolveError,
     implicit::Implicit,
     method::{SolvedContacts, System},
@@ -46,7 +46,8 @@ impl Solved {
             diagonal: vec![Mat3::identity(); n],
             mass: model.bodies.iter().flat_map(|b| b.block_masses()).collect(),
             detector: Detector::new(bodies, laws, DetectConfig::default())?
-                .named(collider_names(model)),
+                .named(collider_names(model))
+                .sewn(&sewn(model)),
             none: ContactSet::default(),
         })
     }

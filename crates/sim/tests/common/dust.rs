@@ -51,6 +51,7 @@ pub fn add(model: &mut Model, state: &mut State, name: &str, x: &[Vec3], v: &[Ve
             nodes: Vec::new(),
             weights: Vec::new(),
         })),
+        texture: None,
         surface: Surface {
             triangles: Vec::new(),
             segments: Vec::new(),

@@ -38,6 +38,7 @@ impl MethodConfig for Config {
             ModelFeature::Compliance,
             ModelFeature::PerStep,
             ModelFeature::PerStepContact,
+            ModelFeature::AnimatedObstacles,
         ]))
     }
 

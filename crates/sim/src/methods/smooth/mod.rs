@@ -36,7 +36,8 @@ impl MethodConfig for Config {
 
     fn capabilities(&self) -> Capabilities {
         // Stages would need changing gravity and gusts at their own times; contact forces act on
-        // surfaces, which particles do not have.
+        // surfaces, which particles do not have; obstacles
+        // are rigid there.
         Capabilities::new(Features::all_but(&[
             ModelFeature::Rods,
             ModelFeature::DynamicTwist,
@@ -48,6 +49,8 @@ impl MethodConfig for Config {
             ModelFeature::Cohesion,
             ModelFeature::Compliance,
             ModelFeature::PerStepContact,
+            ModelFeature::AnimatedObstacles,
+            ModelFeature::Seams,
         ]))
     }
 
