@@ -359,8 +359,8 @@ fn report(summary: &Summary, dir: &Path, verbose: bool) {
             summary.cut_steps, summary.steps
         );
     }
+    let worst = |name: &str| summary.certificate.get(name).map_or(f64::NAN, |b| b.max);
     if summary.contacts.max > 0.0 {
-        let worst = |name: &str| summary.certificate.get(name).map_or(f64::NAN, |b| b.max);
         let eliminated = match summary.certificate.get("eliminated") {
             Some(bound) => format!(" ({:.1e} m/s with velocities eliminated)", bound.max),
             None => String::new(),
@@ -372,6 +372,9 @@ fn report(summary: &Summary, dir: &Path, verbose: bool) {
             worst("penetration"),
             worst("dynamics")
         );
+    } else if summary.steps > 0 {
+        let dynamics = worst("dynamics");
+        println!("certificate, worst step: no contacts, momentum residual {dynamics:.1e} m/s");
     }
     if !is_certified(summary) {
         println!("{NOT_A_NUMBER}");
