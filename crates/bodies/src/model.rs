@@ -250,7 +250,9 @@ impl Model {
             ("frames of rods", edges, state.frames.director.len()),
             ("frames of rods", edges, state.frames.twist.len()),
         ];
-        let wrong = columns.into_iter().find(|(_, expected, got)| expected != got);
+        let wrong = columns
+            .into_iter()
+            .find(|(_, expected, got)| expected != got);
         wrong.map_or(Ok(()), |(what, expected, got)| {
             Err(StateMisfit {
                 what,

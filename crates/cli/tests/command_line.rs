@@ -243,7 +243,10 @@ fn a_first_scene_that_cannot_be_written_whole_is_not_left_behind() {
         .unwrap();
     assert_eq!(code(&output), 2, "{}", stderr(&output));
     assert!(!path.exists());
-    assert_eq!(code(&stiction(&["init", "--out", &path.to_string_lossy()])), 0);
+    assert_eq!(
+        code(&stiction(&["init", "--out", &path.to_string_lossy()])),
+        0
+    );
 }
 
 #[test]

@@ -281,7 +281,9 @@ fn own_folder(given: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => {
                 let shown = dir.display();
-                return Err(Failure::Run(miette!("cannot create folder {shown}: {error}")));
+                return Err(Failure::Run(miette!(
+                    "cannot create folder {shown}: {error}"
+                )));
             }
         }
     }

@@ -86,7 +86,7 @@ fn judge(dir: &Path, args: &[String]) -> Option<String> {
     fs::create_dir_all(dir.join("tmp")).unwrap();
     fs::create_dir_all(dir.join("out")).unwrap();
     let before = beside(dir);
-    let (said, printed) = (dir.with_extension("said"), dir.with_extension("printed"));
+    let (said, printed) = (dir.with_file_name("said"), dir.with_file_name("printed"));
     let limited = format!("ulimit -v {MEMORY}; exec \"$0\" \"$@\"");
     let mut child = Command::new("sh")
         .args(["-c", &limited])
