@@ -44,7 +44,7 @@ pub use model::{
 };
 pub use rod::{RodFrames, Rods};
 pub use split::{BodySplit, Split};
-pub use state::{Column, Columns, State};
+pub use state::{Column, Columns, State, StateMisfit};
 pub use stencil::{Arm, Stencil};
 pub use surface::{Skin, Surface};
 pub use volume::Volume;

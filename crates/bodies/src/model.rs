@@ -15,6 +15,7 @@ use crate::{
     rigid::Rigid,
     rod::Rods,
     schedule::Schedule,
+    state::{State, StateMisfit},
     stencil::Stencil,
     surface::{Skin, Surface},
     term::Term,
@@ -241,6 +242,29 @@ impl Model {
         self.bodies
             .iter()
             .filter_map(|b| Some((b, b.kind.as_rigid()?)))
+    }
+
+    /// Refuses a state of another model.
+    pub fn check_state(&self, state: &State) -> Result<(), StateMisfit> {
+        let edges = self.rods().map(|(_, rods)| rods.edges().end).max();
+        let (blocks, edges) = (self.blocks(), edges.unwrap_or(0));
+        let columns = [
+            ("positions", blocks, state.x.len()),
+            ("velocities", blocks, state.v.len()),
+            ("orientations", self.rigids().count(), state.rotations.len()),
+            ("frames of rods", edges, state.frames.director.len()),
+            ("frames of rods", edges, state.frames.twist.len()),
+        ];
+        let wrong = columns
+            .into_iter()
+            .find(|(_, expected, got)| expected != got);
+        wrong.map_or(Ok(()), |(what, expected, got)| {
+            Err(StateMisfit {
+                what,
+                expected,
+                got,
+            })
+        })
     }
 
     /// The bodies made of rods, in the order of `State::frames`.

@@ -26,6 +26,18 @@ pub struct State {
     pub columns: Vec<Columns>,
 }
 
+/// A state that is not one of the model: it has another number of something.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the state has {got} {what}, the model {expected}")]
+pub struct StateMisfit {
+    /// Positions, velocities, orientations or frames of rods.
+    pub what: &'static str,
+    /// The number that the model has.
+    pub expected: usize,
+    /// The number that the state has.
+    pub got: usize,
+}
+
 /// A named column of numbers that a body keeps from step to step, such as deformation gradients of
 /// particles, with a number of values per particle that its kind defines.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -208,12 +208,12 @@ fn a_full_disk_ends_the_run_with_1_and_names_the_file() {
     let out = dir.path().join("o").to_string_lossy().into_owned();
     // Files of at most 8 or 16 KiB: the first one that grows beyond is refused, as by a full disk.
     let limited = "trap '' XFSZ; ulimit -f 16; exec \"$0\" \"$@\"";
-    let program = env!("CARGO_BIN_EXE_stiction");
     let args = [
         "run", "tumbling", "--out", &out, "--quiet", "--format", "none",
     ];
     let output = std::process::Command::new("sh")
-        .args(["-c", limited, program])
+        .args(["-c", limited])
+        .arg(common::program())
         .args(args)
         .output()
         .unwrap();
@@ -225,6 +225,28 @@ fn a_full_disk_ends_the_run_with_1_and_names_the_file() {
     );
     let summary = Summary::read(&dir.path().join("o/summary.json")).unwrap();
     assert!(summary.error.unwrap().contains(".csv"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_first_scene_that_cannot_be_written_whole_is_not_left_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.toml");
+    // Files of no bytes at all: the file can be made, and not written.
+    let limited = "trap '' XFSZ; ulimit -f 0; exec \"$0\" init --out \"$1\"";
+    let output = std::process::Command::new("sh")
+        .args(["-c", limited])
+        .arg(common::program())
+        .arg(&path)
+        .stderr(std::process::Stdio::piped())
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    assert!(!path.exists());
+    assert_eq!(
+        code(&stiction(&["init", "--out", &path.to_string_lossy()])),
+        0
+    );
 }
 
 #[test]

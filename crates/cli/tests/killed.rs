@@ -2,6 +2,7 @@
 //! summary, for each method, in a new folder and over an earlier run.
 //!
 //! `STICTION_KILLS=100 cargo test -p stiction-cli --test killed` kills that often; the default is a handful.
+//! `STICTION_PROGRAM=target/release/stiction` tests another build.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;

@@ -321,6 +321,49 @@ fn two_processes_do_not_write_to_one_folder() {
     assert!(!out.join(LOCK).exists());
 }
 
+/// A folder that was moved away while its run went on, with another run in its place.
+#[cfg(unix)]
+#[test]
+fn a_run_whose_folder_was_replaced_ends_and_leaves_the_new_run_alone() {
+    use std::{process::Stdio, thread::sleep, time::Duration};
+    let bench = Bench::new(&FALL.replace("duration = 0.2", "duration = 10000"));
+    let out = bench.out("a");
+    bench.done("b", &["--frames", "2"]);
+    let before = contents(&bench.out("b"));
+    // Frames far apart, so that none is being written when the folder goes.
+    let folder = out.to_string_lossy().into_owned();
+    let args = ["run", &bench.scene, "--out", &folder, "--quiet"];
+    let rare = ["--set", "time.frame_every=10000"];
+    let mut first = command(&[&args[..], &rare].concat());
+    let mut first = first.stderr(Stdio::piped()).spawn().unwrap();
+    let signal = |name: &str| {
+        let id = first.id().to_string();
+        let sent = std::process::Command::new("kill")
+            .args([name, &id])
+            .status();
+        assert!(sent.unwrap().success());
+    };
+    while !out.join("frames/cube_000001.vtu").exists() {
+        sleep(Duration::from_millis(1));
+    }
+    sleep(Duration::from_millis(20));
+    signal("-STOP");
+    fs::rename(&out, bench.out("away")).unwrap();
+    fs::rename(bench.out("b"), &out).unwrap();
+    signal("-CONT");
+    // A run that goes on is not waited for.
+    let clock = std::time::Instant::now();
+    while first.try_wait().unwrap().is_none() && clock.elapsed().as_secs() < 20 {
+        sleep(Duration::from_millis(5));
+    }
+    let _ = first.kill();
+    let first = first.wait_with_output().unwrap();
+    let said = stderr(&first);
+    assert!(said.contains("removed or replaced"), "{said}");
+    assert_eq!(code(&first), 1, "{said}");
+    assert!(contents(&out) == before, "{:?}", frames(&out));
+}
+
 #[test]
 fn a_folder_with_files_of_the_user_is_left_alone() {
     let bench = Bench::new(FALL);

@@ -42,7 +42,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use stiction_geometry::{TetMesh, TriMesh};
+use stiction_geometry::{MeshError, TetMesh, TriMesh};
 use stiction_math::Vec2;
 
 pub use error::{FileElement, FileLocation, MeshFileError, MeshFileProblem};
@@ -78,6 +78,33 @@ impl MeshFile {
     /// The vertex set called `name`.
     pub fn group(&self, name: &str) -> Option<&VertexGroup> {
         self.groups.iter().find(|group| group.name == name)
+    }
+
+    /// Refuses a mesh that no reader makes: coordinates that are not finite and indices of vertices that do
+    /// not exist. A group that names such a vertex is counted as an element.
+    pub fn check(&self) -> Result<(), MeshError> {
+        if let Some(mesh) = &self.surface {
+            mesh.check()?;
+            self.check_groups(mesh.positions.len())?;
+        }
+        if let Some(mesh) = &self.tets {
+            mesh.check()?;
+            self.check_groups(mesh.positions.len())?;
+        }
+        Ok(())
+    }
+
+    fn check_groups(&self, count: usize) -> Result<(), MeshError> {
+        for (element, group) in self.groups.iter().enumerate() {
+            if let Some(&index) = group.vertices.iter().find(|v| **v as usize >= count) {
+                return Err(MeshError::IndexOutOfRange {
+                    element,
+                    index,
+                    count,
+                });
+            }
+        }
+        Ok(())
     }
 
     /// The surface without the vertices that no triangle uses, and the groups renumbered to it.

@@ -119,6 +119,17 @@ impl RunFolder {
         Ok(())
     }
 
+    /// Refuses to go on after the folder was removed or replaced: another process may own what is
+    /// there now.
+    pub fn check_held(&self) -> Result<(), RecordError> {
+        if self.held.is_held() {
+            return Ok(());
+        }
+        let reason = "it or its run.lock was removed or replaced while the run was writing; start the run \
+                      again";
+        Err(RecordError::invalid(self.path(), reason))
+    }
+
     /// Creates a subfolder, which must not be a link.
     pub fn make(&self, name: &str) -> Result<PathBuf, RecordError> {
         let folder = self.path().join(name);
@@ -129,10 +140,18 @@ impl RunFolder {
     }
 }
 
+impl Held {
+    /// Whether the lock is where it was taken; true if the file system does not support locks.
+    fn is_held(&self) -> bool {
+        let lock = self.lock.as_ref();
+        lock.is_none_or(|file| same_file(&self.dir.join(LOCK), file))
+    }
+}
+
 impl Drop for Held {
     fn drop(&mut self) {
         // While the lock is held, so that no other process's lock is removed.
-        if self.lock.is_some() {
+        if self.lock.is_some() && self.is_held() {
             let _ = fs::remove_file(self.dir.join(LOCK));
         }
     }
@@ -326,6 +345,24 @@ mod tests {
         fs::write(run.join(LOCK), format!("{LOCK_HEADER}\nprocess 1\n")).unwrap();
         fs::write(run.join("probes.csv"), "step,time\n").unwrap();
         RunFolder::claim(&run).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_was_replaced_belongs_to_its_new_owner() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = dir.path().join("run");
+        let first = RunFolder::claim(&run).unwrap();
+        first.check_held().unwrap();
+        fs::remove_dir_all(&run).unwrap();
+        let error = first.check_held().unwrap_err().to_string();
+        assert!(error.contains("removed or replaced"), "{error}");
+        let second = RunFolder::claim(&run).unwrap();
+        assert!(first.check_held().is_err());
+        drop(first);
+        // The lock of the new owner stands.
+        second.check_held().unwrap();
+        assert!(RunFolder::claim(&run).is_err());
     }
 
     #[test]

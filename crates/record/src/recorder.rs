@@ -349,6 +349,7 @@ impl Recorder {
     /// Writes a checkpoint of the current state. Tables are flushed first, so that all data that
     /// the checkpoint refers to are on disk.
     pub fn checkpoint(&mut self, sim: &Simulation, wall: f64) -> Result<(), CheckpointError> {
+        self.folder.check_held()?;
         self.probes.sync()?;
         self.certificate.sync()?;
         if let Some(pvd) = &self.pvd {
@@ -473,6 +474,7 @@ impl Recorder {
 
     /// Writes `summary.json`.
     pub fn write_summary(&self, summary: &Summary) -> Result<(), RecordError> {
+        self.folder.check_held()?;
         summary.write(&self.folder.path().join("summary.json"))
     }
 

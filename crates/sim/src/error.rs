@@ -1,6 +1,6 @@
 //! Failures of substeps.
 
-use stiction_bodies::Model;
+use stiction_bodies::{Model, StateMisfit};
 use stiction_contact::{
     ProblemError, detect::DetectError, smooth::SmoothError, solver::SolverError,
 };
@@ -99,6 +99,9 @@ pub enum SolveError {
         /// The required tolerance [m/s].
         tolerance: f64,
     },
+    /// The state was replaced by one of another model.
+    #[error(transparent)]
+    State(#[from] StateMisfit),
     /// The time step is out of its range.
     #[error("the time step is {0} s; it must be positive and finite")]
     TimeStep(f64),
@@ -124,7 +127,8 @@ pub enum SolveError {
 impl SolveError {
     /// Whether smaller substeps may succeed.
     pub fn is_curable(&self) -> bool {
-        !matches!(self, Self::TimeStep(_) | Self::Stopped(_)) && !self.is_cancelled()
+        let hopeless = matches!(self, Self::State(_) | Self::TimeStep(_) | Self::Stopped(_));
+        !hopeless && !self.is_cancelled()
     }
 
     /// Whether the step was cancelled.

@@ -236,6 +236,8 @@ impl Simulation {
     /// A step is a transaction: state and method memory change together when all of its substeps
     /// have succeeded and were certified, and not at all otherwise.
     pub fn step(&mut self) -> Result<StepReport, StepError> {
+        let fits = self.model.check_state(&self.state);
+        fits.map_err(|misfit| self.failed(self.h, misfit.into()))?;
         let before = self.adapt()?;
         let stepped = self.substeps();
         if let (Err(_), Some(before)) = (&stepped, before) {

@@ -133,10 +133,7 @@ impl BodyMut<'_> {
 
     /// Moves a rigid body to a pose without a velocity in between. Contacts are detected anew there.
     pub fn set_pose(&mut self, pose: &Pose) -> Result<(), Error> {
-        self.finite(
-            "the pose",
-            pose.translation.iter().chain(pose.rotation.coords.iter()),
-        )?;
+        check_pose(pose, &self.body().name)?;
         let (block, index) = self.rigid()?;
         let state = self.simulation.state_mut();
         state.x[block] = pose.translation;
@@ -204,10 +201,7 @@ impl BodyMut<'_> {
     /// centre of mass and orientation, of other bodies the frame in which the pinned nodes stand as at
     /// the start. It stays there until the next call.
     pub fn move_to(&mut self, pose: &Pose) -> Result<(), Error> {
-        self.finite(
-            "the pose",
-            pose.translation.iter().chain(pose.rotation.coords.iter()),
-        )?;
+        check_pose(pose, &self.body().name)?;
         let model = self.simulation.model();
         let body = &model.bodies[self.index];
         let Some(pin) = model.pins.iter().find(|p| body.blocks.contains(&p.block)) else {
@@ -306,8 +300,7 @@ pub(crate) fn move_obstacle(
 ) -> Result<(), Error> {
     let (time, h) = (simulation.state().time, simulation.time_step());
     let own = &simulation.model().obstacles[index];
-    let mut values = pose.translation.iter().chain(pose.rotation.coords.iter());
-    finite("the pose", &own.name, values.all(|v| v.is_finite()))?;
+    check_pose(pose, &own.name)?;
     let start = &own.placement;
     // The motion that takes the frame from where it starts to a pose.
     let relative = |pose: &Pose| {
@@ -343,6 +336,22 @@ fn kind(body: &ModelBody, needs: &'static str) -> Error {
         body: body.name.clone(),
         is: body.kind.name().to_owned(),
         needs,
+    }
+}
+
+/// Largest deviation of the length of a quaternion from 1: the rounding of many products of rotations.
+const ROTATION: f64 = 1e-6;
+
+fn check_pose(pose: &Pose, name: &str) -> Result<(), Error> {
+    let mut values = pose.translation.iter().chain(pose.rotation.coords.iter());
+    finite("the pose", name, values.all(|v| v.is_finite()))?;
+    let length = pose.rotation.coords.norm();
+    match (length - 1.0).abs() <= ROTATION {
+        true => Ok(()),
+        false => Err(Error::Rotation {
+            name: name.to_owned(),
+            length,
+        }),
     }
 }
 

@@ -84,15 +84,15 @@ impl SceneBuilder {
     }
 
     /// Adds a body.
-    pub fn body(mut self, body: Body) -> Self {
-        self.options.meshes.extend(body.mesh);
+    pub fn body(mut self, mut body: Body) -> Self {
+        self.keep_mesh(&mut body.table, body.mesh);
         push(&mut self.document, "body", body.table);
         self
     }
 
     /// Adds an obstacle.
-    pub fn obstacle(mut self, obstacle: Obstacle) -> Self {
-        self.options.meshes.extend(obstacle.mesh);
+    pub fn obstacle(mut self, mut obstacle: Obstacle) -> Self {
+        self.keep_mesh(&mut obstacle.table, obstacle.mesh);
         push(&mut self.document, "obstacle", obstacle.table);
         self
     }
@@ -115,10 +115,10 @@ impl SceneBuilder {
     /// # Errors
     /// If the text is not TOML.
     pub fn entry_toml(mut self, list: &str, text: &str) -> Result<Self, toml_edit::TomlError> {
-        let line: DocumentMut = format!("entry = {{ {text} }}").parse()?;
-        let entry = line.get("entry").and_then(Item::as_inline_table);
-        let entry = entry.cloned().unwrap_or_default().into_table();
-        push(&mut self.document, list, entry);
+        // One value and nothing behind it.
+        let entry: Value = format!("{{ {text} }}").parse()?;
+        let entry = entry.as_inline_table().cloned().unwrap_or_default();
+        push(&mut self.document, list, entry.into_table());
         Ok(self)
     }
 
@@ -136,6 +136,22 @@ impl SceneBuilder {
     pub fn options(mut self, change: impl FnOnce(&mut LoadOptions)) -> Self {
         change(&mut self.options);
         self
+    }
+
+    /// Keeps the mesh of an entry under a path that no other entry has.
+    fn keep_mesh(&mut self, entry: &mut Table, mesh: Option<(String, MeshFile)>) {
+        let Some((path, mesh)) = mesh else {
+            return;
+        };
+        let taken = |path: &str| self.options.meshes.iter().any(|m| m.0 == path);
+        let numbered = (2u32..).map(|n| format!("{path}:{n}"));
+        let mut free = std::iter::once(path.clone()).chain(numbered);
+        let unique = free.find(|p| !taken(p)).unwrap_or_else(|| path.clone());
+        // The entry may name another mesh by now.
+        if entry.get("mesh").and_then(Item::as_str) == Some(path.as_str()) {
+            entry.insert("mesh", unique.as_str().into());
+        }
+        self.options.meshes.push((unique, mesh));
     }
 
     /// The scene as a file would hold it.
@@ -448,10 +464,18 @@ fn shape(kind: &str, keys: &[(&str, Value)]) -> Value {
     Value::InlineTable(shape)
 }
 
+/// Deepest path of keys. The format has none that is half as deep; what is deeper is a single key, which is
+/// refused with the scene.
+const DEEPEST: usize = 32;
+
 /// Sets the value at a path of keys separated by dots; missing tables are created, and replace what is no
 /// table.
 fn put(root: &mut Table, path: &str, value: Value) {
-    match path.split_once('.') {
+    let parts = match path.split('.').nth(DEEPEST) {
+        None => path.split_once('.'),
+        Some(_) => None,
+    };
+    match parts {
         None => {
             root.insert(path, Item::Value(value));
         }
@@ -470,10 +494,20 @@ fn within(root: &mut Table, key: &str, change: impl FnOnce(&mut Table)) {
     root.insert(key, Item::Table(table));
 }
 
+/// Adds an entry to the list at a key, which is made if there is none. What is no list of tables stays, and
+/// is refused with the scene.
 fn push(root: &mut Table, key: &str, entry: Table) {
     let item = root
         .entry(key)
         .or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+    // A list that was set as a value.
+    if let Item::Value(Value::Array(values)) = item {
+        let inline = values.iter().map(|v| v.as_inline_table().cloned());
+        let tables: Option<Vec<Table>> = inline.map(|t| Some(t?.into_table())).collect();
+        if let Some(tables) = tables {
+            *item = Item::ArrayOfTables(tables.into_iter().collect());
+        }
+    }
     if let Item::ArrayOfTables(list) = item {
         list.push(entry);
     }

@@ -50,6 +50,14 @@ pub enum Error {
         /// The body or obstacle.
         name: String,
     },
+    /// A quaternion that is not of length one, and so no rotation.
+    #[error("the rotation of the pose of `{name}` has a quaternion of length {length}, not 1")]
+    Rotation {
+        /// The body or obstacle.
+        name: String,
+        /// The length of the quaternion.
+        length: f64,
+    },
     /// A checkpoint of another world.
     #[error("the checkpoint belongs to another scene")]
     OtherScene,

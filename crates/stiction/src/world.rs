@@ -257,7 +257,11 @@ impl World {
     /// # Errors
     /// If the checkpoint belongs to another scene, or meshes were refined since.
     pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Error> {
-        if checkpoint.scene != (self.plan.hash, self.simulation.model().generation) {
+        let model = self.simulation.model();
+        // Extensions of a scene may make another model of the same text.
+        let same = checkpoint.scene == (self.plan.hash, model.generation)
+            && model.check_state(&checkpoint.state).is_ok();
+        if !same {
             return Err(Error::OtherScene);
         }
         self.simulation

@@ -18,7 +18,7 @@ use stiction_record::{Status, Summary, atomic};
 use super::{
     Failure, SceneArgs,
     curves::{Recorded, figure},
-    fresh_folder, known_methods,
+    known_methods, own_folder,
     run::load,
     signals,
 };
@@ -204,10 +204,6 @@ pub fn main(args: CompareArgs) -> Result<ExitCode, Failure> {
     let contenders: Vec<&Contender> = args.with.iter().flat_map(|c| &c.0).collect();
     known_methods(contenders.iter().filter_map(|c| c.method.as_deref()))?;
     let plan = load(&args.scene, &common)?.plan;
-    let dir = match &args.out {
-        Some(dir) => dir.clone(),
-        None => fresh_folder(&format!("compare-{}", plan.name)),
-    };
     let made = [
         "compare.json",
         "compare.csv",
@@ -215,14 +211,15 @@ pub fn main(args: CompareArgs) -> Result<ExitCode, Failure> {
         "compare.svg",
         "run-1",
     ];
-    if made.iter().any(|name| dir.join(name).exists()) {
+    let held = |dir: &&PathBuf| made.iter().any(|name| dir.join(name).exists());
+    if let Some(dir) = args.out.as_ref().filter(held) {
         return Err(Failure::Input(miette!(
             help = "choose another --out",
             "{} already holds a comparison",
             dir.display()
         )));
     }
-    stiction_record::make_folder(&dir).map_err(Failure::run)?;
+    let dir = own_folder(args.out.as_deref(), &format!("compare-{}", plan.name))?;
     let (mut rows, mut runs) = (Vec::new(), Vec::new());
     for (i, contender) in contenders.iter().enumerate() {
         if !args.json {

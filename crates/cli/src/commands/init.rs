@@ -1,6 +1,11 @@
 //! `stiction init`: a commented first scene.
 
-use std::{fs::OpenOptions, io::Write, path::PathBuf, process::ExitCode};
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::{Args, ValueEnum};
 use miette::miette;
@@ -55,14 +60,9 @@ pub fn main(args: InitArgs) -> Result<ExitCode, Failure> {
         .out
         .unwrap_or_else(|| PathBuf::from(format!("{}.toml", args.kind.name())));
     let shown = path.display();
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&path)
-        .and_then(|mut file| file.write_all(args.kind.text().as_bytes()));
-    match written {
+    match write_new(&path, args.kind.text()) {
         Ok(()) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let help = "name another file with --out, or remove it first";
             return Err(Failure::Input(miette!(
                 help = help,
@@ -77,4 +77,16 @@ pub fn main(args: InitArgs) -> Result<ExitCode, Failure> {
     }
     println!("wrote {shown}; run it with: stiction run {shown}");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a file that does not exist yet; none is left where it cannot be written whole.
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    let written = file.write_all(text.as_bytes());
+    if written.is_err() {
+        drop(file);
+        // The first error is the one worth reporting.
+        let _ = fs::remove_file(path);
+    }
+    written
 }

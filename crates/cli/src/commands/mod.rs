@@ -28,7 +28,11 @@ mod solve;
 mod validate;
 mod view;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::{Args, Parser, Subcommand};
 use miette::{Diagnostic, Report, miette};
@@ -229,7 +233,7 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     }
     match error.print() {
         // A reader that closed the pipe has seen enough.
-        Err(lost) if lost.kind() != std::io::ErrorKind::BrokenPipe => ExitCode::from(1),
+        Err(lost) if lost.kind() != io::ErrorKind::BrokenPipe => ExitCode::from(1),
         _ => ExitCode::SUCCESS,
     }
 }
@@ -263,8 +267,25 @@ fn fresh_folders(name: &str) -> impl Iterator<Item = PathBuf> + '_ {
     [first].into_iter().chain(more)
 }
 
-/// The first of them that does not exist.
-fn fresh_folder(name: &str) -> PathBuf {
-    let mut folders = fresh_folders(name).filter(|p| !p.exists());
-    folders.next().unwrap_or_else(|| PathBuf::from("out"))
+/// The folder that was given, or else the first of them that does not exist, which is made: two processes
+/// never take the same one.
+fn own_folder(given: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
+    if let Some(dir) = given {
+        stiction_record::make_folder(dir).map_err(Failure::run)?;
+        return Ok(dir.to_owned());
+    }
+    stiction_record::make_folder(Path::new("out")).map_err(Failure::run)?;
+    for dir in fresh_folders(name) {
+        match fs::create_dir(&dir) {
+            Ok(()) => return Ok(dir),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                let shown = dir.display();
+                return Err(Failure::Run(miette!(
+                    "cannot create folder {shown}: {error}"
+                )));
+            }
+        }
+    }
+    Err(bad("every folder in out is taken; choose another --out"))
 }

@@ -73,6 +73,9 @@ fn render(args: &RenderArgs) -> Result<ExitCode, Failure> {
             "--out {shown}: pictures are written as PNG; name it FILE.png"
         )));
     }
+    if args.ground.is_some_and(|z| !z.is_finite()) {
+        return Err(bad("--ground takes a finite height in metres"));
+    }
     let replay = Replay::open(&args.dir)?;
     let size: [u32; 2] = args
         .size

@@ -360,8 +360,8 @@ fn report(summary: &Summary, dir: &Path, verbose: bool, judged: bool) {
             summary.cut_steps, summary.steps
         );
     }
+    let worst = |name: &str| summary.certificate.get(name).map_or(f64::NAN, |b| b.max);
     if summary.contacts.max > 0.0 {
-        let worst = |name: &str| summary.certificate.get(name).map_or(f64::NAN, |b| b.max);
         let eliminated = match summary.certificate.get("eliminated") {
             Some(bound) => format!(" ({:.1e} m/s with velocities eliminated)", bound.max),
             None => String::new(),
@@ -373,6 +373,9 @@ fn report(summary: &Summary, dir: &Path, verbose: bool, judged: bool) {
             worst("penetration"),
             worst("dynamics")
         );
+    } else if summary.steps > 0 {
+        let dynamics = worst("dynamics");
+        println!("certificate, worst step: no contacts, momentum residual {dynamics:.1e} m/s");
     }
     if !is_certified(summary) {
         println!("{NOT_A_NUMBER}");

@@ -14,7 +14,7 @@ use stiction_record::{
 };
 use stiction_sim::Registry;
 
-use super::{Failure, fresh_folder, known_methods, with_threads};
+use super::{Failure, known_methods, own_folder, with_threads};
 use crate::validate::{self, CaseVerdict, Row, ValidationCase};
 
 #[derive(Debug, Args)]
@@ -85,11 +85,7 @@ pub fn main(args: ValidateArgs) -> Result<ExitCode, Failure> {
         }
         false => args.method.clone(),
     };
-    let dir = args
-        .out
-        .clone()
-        .unwrap_or_else(|| fresh_folder("validation"));
-    stiction_record::make_folder(&dir).map_err(Failure::run)?;
+    let dir = own_folder(args.out.as_deref(), "validation")?;
     let verdicts = with_threads(args.threads, || {
         Ok(validate::run(&cases, &methods, args.quick, |v| {
             if !args.json {

@@ -40,8 +40,14 @@ impl Draw {
     }
 }
 
+/// The program under test: `STICTION_PROGRAM`, or else the one that was built for the tests.
+pub fn program() -> PathBuf {
+    let given = std::env::var_os("STICTION_PROGRAM").map(PathBuf::from);
+    given.unwrap_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_stiction")))
+}
+
 pub fn command(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stiction"));
+    let mut command = Command::new(program());
     command.args(args).env("NO_COLOR", "1");
     command
 }

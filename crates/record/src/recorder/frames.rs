@@ -15,6 +15,7 @@ use crate::{
 impl Recorder {
     /// Writes a frame of the current state.
     pub fn frame(&mut self, sim: &Simulation) -> Result<(), RecordError> {
+        self.folder.check_held()?;
         let (model, state) = (sim.model(), sim.state());
         let number = self.history.frames as usize;
         let folder = self.folder.path().join("frames");
