@@ -78,9 +78,9 @@ impl<'a> Surroundings<'a> {
         for obstacle in &model.obstacles {
             let pose = obstacle.pose(state.time);
             match &obstacle.shape {
-                ObstacleShape::Mesh(own) => {
-                    let x: Vec<Vec3> = own.positions.iter().map(|p| pose.apply(p)).collect();
-                    append(&mut mesh, &x, &own.triangles);
+                shape @ (ObstacleShape::Mesh(_) | ObstacleShape::Animated(_)) => {
+                    obstacle.vertices(state.time, &mut x);
+                    append(&mut mesh, &x, shape.triangles());
                 }
                 ObstacleShape::Solid(shape) => solids.push(Placed {
                     field: Field::Shape(*shape),
