@@ -8,6 +8,12 @@ use crate::tree::{TreeNode, TreeTable, Value};
 #[derive(Clone, Copy, Debug)]
 pub struct Fingerprint(Fnv1a);
 
+impl Default for Fingerprint {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Fingerprint {
     /// The fingerprint of nothing.
     pub fn new() -> Self {
