@@ -5,7 +5,6 @@ mod admm;
 mod ball_in_box;
 mod banded;
 mod block_slide;
-mod cr;
 mod detection;
 mod hairy_ball;
 mod projection;
@@ -44,7 +43,7 @@ pub struct BenchArgs {
     /// removes) its runs.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Detection: go on to two million triangles (6 GB of memory). `smooth`: also the largest ball. `cr`: 120 rings.
+    /// Detection: go on to two million triangles (6 GB of memory). `smooth`: also the largest ball.
     #[arg(long)]
     large: bool,
     /// `smooth`: only this ball: 1k, 55k or 160k.
@@ -90,8 +89,6 @@ enum Name {
     Banded,
     /// Stopping point of a sliding block with four friction schemes.
     BlockSlide,
-    /// Iterations and time per step of contact solvers on elastic rings, compared with the paper's table.
-    Cr,
     /// Collision detection of two folded sheets, stage by stage, and how it scales.
     Detection,
     /// Hair on a turning ball, compared with the paper's table: time, contacts and memory.
@@ -179,10 +176,6 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
             let which = smooth::Which::new(args.large, args.ball, args.filling)?;
             let tables = with_threads(args.threads, || smooth::run(&which))?;
             return show(args.json, &tables, |t| t.print());
-        }
-        Some(Name::Cr) => {
-            let rows = with_threads(args.threads, || cr::run(args.large))?;
-            return show(args.json, &rows, |r| cr::print(r));
         }
         Some(Name::Admm) => {
             let tables = with_threads(args.threads, || admm::run(args.out.as_deref()))?;

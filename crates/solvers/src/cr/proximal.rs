@@ -149,8 +149,10 @@ pub(super) struct Rounds<'a> {
     stiffness: Vec<Mat3>,
     /// g [N·s].
     residual: Vec<Vec3>,
-    /// Error [m/s], velocities and impulses of the best answer.
+    /// Certificate [m/s], velocities and impulses of the best answer.
     best: (f64, Vec<Vec3>, Vec<Vec3>),
+    /// Bound on `eliminated` of that answer [m/s].
+    bound: f64,
 }
 
 impl<'a> Rounds<'a> {
@@ -194,6 +196,7 @@ impl<'a> Rounds<'a> {
             stiffness: vec![Mat3::zeros(); set.len()],
             residual: vec![Vec3::zeros(); problem.blocks()],
             best: (f64::INFINITY, v.to_vec(), r.to_vec()),
+            bound: f64::INFINITY,
             v: free,
             r: own,
             problem,
@@ -205,7 +208,7 @@ impl<'a> Rounds<'a> {
             f,
             k,
         };
-        rounds.best.0 = rounds.certified(&rounds.best.1, &rounds.best.2)?;
+        (rounds.best.0, rounds.bound) = rounds.certified(&rounds.best.1, &rounds.best.2)?;
         rounds.evaluate();
         rounds.follow_slips(1.0);
         Ok(rounds)
@@ -228,7 +231,7 @@ impl<'a> Rounds<'a> {
         loop {
             let start = self.v.clone();
             let (error, balanced) = self.round(report, cancel, observer)?;
-            if self.best.0 <= self.goal.tolerance || report.iterations >= self.goal.max_iterations {
+            if self.bound <= self.goal.tolerance || report.iterations >= self.goal.max_iterations {
                 break;
             }
             match balanced {
@@ -259,9 +262,7 @@ impl<'a> Rounds<'a> {
             }
             self.evaluate();
         }
-        let (_, v, r) = &self.best;
-        let judged = certify(self.problem, v, r, &CertifyConfig::default())?;
-        report.error = judged.solution_error();
+        report.error = self.certified(&self.best.1, &self.best.2)?.0;
         Ok(())
     }
 
@@ -300,7 +301,7 @@ impl<'a> Rounds<'a> {
         let mut follows = true;
         for step in 0.. {
             let balanced = missing <= (ENOUGH * self.goal.tolerance).max(INNER * law);
-            let done = self.best.0 <= self.goal.tolerance;
+            let done = self.bound <= self.goal.tolerance;
             if balanced || done || step == STEPS || report.iterations >= self.goal.max_iterations {
                 return Ok((law.max(missing), balanced));
             }
@@ -531,16 +532,16 @@ impl<'a> Rounds<'a> {
             (self.blocks[j] * self.residual[j]).norm() * self.radii[j]
         });
         let missing = linear.max(self.heavy(&self.residual));
-        let mut error = law + SIDES * missing;
-        if error < self.best.0 {
+        let (mut error, mut bound) = (law.max(missing), law + SIDES * missing);
+        if error < self.best.0 || bound <= self.goal.tolerance {
             let answers = self.answer.iter().enumerate();
             let r: Vec<Vec3> = answers
                 .map(|(c, r)| r - set.normal[c] * set.cohesion[c])
                 .collect();
-            if error <= self.goal.tolerance {
-                error = self.certified(&self.v, &r)?;
+            if bound <= self.goal.tolerance {
+                (error, bound) = self.certified(&self.v, &r)?;
             }
-            self.best = (error, self.v.clone(), r);
+            (self.best, self.bound) = ((error, self.v.clone(), r), bound);
         }
         Ok((law, missing))
     }
@@ -552,13 +553,15 @@ impl<'a> Rounds<'a> {
         if heavy <= self.floor { 0.0 } else { heavy }
     }
 
-    /// The error of an answer [m/s], from the certificate: `residual`, and what is missing in the velocities of
-    /// both sides of a contact. It bounds `eliminated` as well, in which the momentum residual counts with A⁻¹.
-    fn certified(&self, v: &[Vec3], r: &[Vec3]) -> Result<f64, Error> {
+    /// The worse of `residual` and `linear` of the certificate [m/s], and the sum of `residual` and of what is
+    /// missing in the velocities of both sides of a contact: it bounds `eliminated`, in which the momentum
+    /// residual counts with A⁻¹.
+    fn certified(&self, v: &[Vec3], r: &[Vec3]) -> Result<(f64, f64), Error> {
         let judged = certify(self.problem, v, r, &CertifyConfig::default())?;
         let mut missing = vec![Vec3::zeros(); v.len()];
         self.problem.momentum_residual(v, r, &mut missing);
-        Ok(judged.residual + SIDES * judged.linear.max(self.heavy(&missing)))
+        let missing = judged.linear.max(self.heavy(&missing));
+        Ok((judged.solution_error(), judged.residual + SIDES * missing))
     }
 }
 
