@@ -5,6 +5,7 @@ mod admm;
 mod ball_in_box;
 mod banded;
 mod block_slide;
+mod clock;
 mod detection;
 mod hairy_ball;
 mod projection;

@@ -1,7 +1,7 @@
 //! `stiction bench banded`: the factors of many rods, eight interleaved against one by one, in one
 //! run: few rods stay in the cache and show what the arithmetic gains, many show the memory.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use serde::Serialize;
 use stiction_geometry::SplitMix;
@@ -9,7 +9,7 @@ use stiction_math::{
     BandSize, BandedError, BandedFactors, BandedLayout, BandedMatrices, LinearOperator, Vec3,
 };
 
-use super::{Failure, projection::triad};
+use super::{Failure, clock::Clock, projection::triad};
 
 /// A rod of 31 vertices: 31 positions and 30 twists.
 const SIZE: BandSize = BandSize {
@@ -134,10 +134,10 @@ impl Case {
 
     /// The least times of factorising, solving and multiplying.
     fn lap(&mut self, least: &mut [f64; 3]) -> Result<(), BandedError> {
-        let mut clock = Instant::now();
+        let mut clock = Clock::start();
         let mut lap = |k: usize| {
-            least[k] = least[k].min(clock.elapsed().as_secs_f64());
-            clock = Instant::now();
+            least[k] = least[k].min(clock.seconds());
+            clock = Clock::start();
         };
         self.factors.refactor(&self.matrices, |_| 0.5)?;
         lap(0);

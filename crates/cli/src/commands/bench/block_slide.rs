@@ -39,6 +39,9 @@ const SCHEMES: [(&str, &[&str]); 5] = [
     ),
 ];
 
+/// Time that the picture shows [s].
+const SHOWN: f64 = 20.0;
+
 /// Time steps [s].
 const STEPS: [f64; 3] = [0.1, 0.05, 0.01];
 
@@ -128,35 +131,55 @@ fn write(dir: &Path, rows: &[Row]) -> Result<(), Failure> {
         }
     }
     std::fs::write(dir.join("block-slide.csv"), text).map_err(Failure::run)?;
-    let plots = STEPS[..2].iter().map(|step| Plot {
-        title: format!("Distance of a block that should stop at 0.769 m, h = {step} s"),
-        x_label: "time [s]".to_owned(),
-        y_label: "distance [m]".to_owned(),
-        x_scale: Scale::Linear,
-        y_scale: Scale::Linear,
-        series: rows
-            .iter()
-            .filter(|r| r.step == *step)
-            .map(|r| Series {
+    let distance = |(t, d): (f64, f64)| (t, d);
+    let off = |(t, d): (f64, f64)| (t, 1e3 * (d - by_coulomb(t)));
+    let mut plots: Vec<Plot> = Vec::new();
+    for (of, (label, least, most)) in [
+        (
+            &distance as &dyn Fn((f64, f64)) -> (f64, f64),
+            ("distance [m]", 0.0, 1.2),
+        ),
+        (&off, ("distance less Coulomb's law [mm]", -8.0, 8.0)),
+    ] {
+        for step in STEPS {
+            let own = rows.iter().filter(|r| r.step == step);
+            // Curves end where they leave the picture.
+            let inside = |p: &(f64, f64)| p.0 <= SHOWN && (least..=most).contains(&p.1);
+            let curve = |r: &Row| Series {
                 name: r.scheme.to_owned(),
-                points: r.curve.iter().copied().filter(|p| p.0 <= 20.0).collect(),
-            })
-            .chain([Series {
+                points: r.curve.iter().map(|&p| of(p)).take_while(inside).collect(),
+            };
+            let law = (0..=200).map(|k| 0.005 * f64::from(k) * SHOWN);
+            let law = Series {
                 name: "Coulomb's law".to_owned(),
-                points: vec![(0.0, EXACT.0), (20.0, EXACT.0)],
-            }])
-            .collect(),
-        size: (620, 420),
-    });
+                points: law.map(|t| of((t, by_coulomb(t)))).collect(),
+            };
+            plots.push(Plot {
+                title: format!("h = {step} s"),
+                x_label: "time [s]".to_owned(),
+                y_label: label.to_owned(),
+                x_scale: Scale::Linear,
+                y_scale: Scale::Linear,
+                series: std::iter::once(law).chain(own.map(curve)).collect(),
+                size: (460, 400),
+            });
+        }
+    }
     let figure = Figure {
-        plots: plots.collect(),
-        columns: 2,
+        plots,
+        columns: STEPS.len(),
     };
     for ending in ["svg", "png"] {
         let path = dir.join("block-slide").with_extension(ending);
         figure.write(&path).map_err(Failure::run)?;
     }
     Ok(())
+}
+
+/// Distance by Coulomb's law at the time `t` [s] [m]: steady deceleration to rest.
+fn by_coulomb(t: f64) -> f64 {
+    let left = (1.0 - t / EXACT.1).max(0.0);
+    EXACT.0 * (1.0 - left * left)
 }
 
 pub fn print(rows: &[Row]) {

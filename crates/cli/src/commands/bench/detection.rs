@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Instant;
 
 use serde::Serialize;
 use stiction_contact::ContactSet;
@@ -19,7 +18,7 @@ use stiction_geometry::collide::{
 use stiction_geometry::shapes::{Accordion, ShapeError};
 use stiction_math::{Quat, Vec3};
 
-use super::{BenchArgs, Failure, show, thread_counts, with_threads};
+use super::{BenchArgs, Failure, clock::Clock, show, thread_counts, with_threads};
 
 /// Height of the second sheet above the first [m].
 const GAP: f64 = 2e-3;
@@ -272,42 +271,6 @@ fn best<T, E>(runs: usize, mut f: impl FnMut() -> Result<T, E>) -> Result<(f64, 
         if run >= runs {
             return Ok((time, result));
         }
-    }
-}
-
-/// On one thread, the time that it was given, where the system counts it: other programs then do
-/// not blur the figures. The time on the wall otherwise.
-struct Clock {
-    wall: Instant,
-    given: Option<f64>,
-}
-
-impl Clock {
-    fn start() -> Self {
-        Clock {
-            given: Clock::given(),
-            wall: Instant::now(),
-        }
-    }
-
-    fn seconds(&self) -> f64 {
-        let wall = self.wall.elapsed().as_secs_f64();
-        match (self.given, Clock::given()) {
-            (Some(from), Some(to)) if to > from => to - from,
-            _ => wall,
-        }
-    }
-
-    /// The time that this thread has run [s].
-    fn given() -> Option<f64> {
-        if rayon::current_num_threads() > 1 {
-            return None;
-        }
-        // The system brings its count up to date when a thread steps back.
-        std::thread::yield_now();
-        let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-        let nanoseconds: f64 = text.split_whitespace().next()?.parse().ok()?;
-        Some(1e-9 * nanoseconds)
     }
 }
 

@@ -5,8 +5,6 @@
 //! with about 0.2 and 2 million contacts. Two are like those of hair: rods of 31 nodes in a square,
 //! numbered by space, and contacts between nodes of near rods, two nodes of each.
 
-use std::time::Instant;
-
 use serde::Serialize;
 use stiction_contact::{
     Contact, ContactSet,
@@ -22,7 +20,7 @@ use stiction_geometry::{
 use stiction_math::{Mat3, Vec3};
 use stiction_solvers::admm::{Metric, Nap, Projection};
 
-use super::{Failure, with_threads};
+use super::{Failure, clock::Clock, with_threads};
 
 /// Nodes per rod, as in [daviet2020, Sect. 7.2].
 const ROD: usize = 31;
@@ -178,9 +176,9 @@ fn measure(
 fn rate_of(projection: &mut Projection, start: &[Vec3], sweeps: usize, nap: Option<Nap>) -> f64 {
     let mut time = |sweeps| {
         let mut p = start.to_vec();
-        let clock = Instant::now();
+        let clock = Clock::start();
         projection.project(&mut p, sweeps, nap);
-        clock.elapsed().as_secs_f64()
+        clock.seconds()
     };
     let (short, long) = (time(1), time(1 + sweeps));
     (sweeps * projection.len()) as f64 / (long - short).max(1e-9) * 1e-6
@@ -194,7 +192,7 @@ pub(super) fn triad(threads: usize) -> f64 {
     let part = n / threads;
     let mut best = f64::MAX;
     for _ in 0..3 {
-        let clock = Instant::now();
+        let clock = Clock::start();
         rayon::scope(|scope| {
             for ((a, b), c) in a.chunks_mut(part).zip(b.chunks(part)).zip(c.chunks(part)) {
                 scope.spawn(move |_| {
@@ -204,7 +202,7 @@ pub(super) fn triad(threads: usize) -> f64 {
                 });
             }
         });
-        best = best.min(clock.elapsed().as_secs_f64());
+        best = best.min(clock.seconds());
     }
     std::hint::black_box(&a);
     24e-9 * n as f64 / best
