@@ -24,7 +24,7 @@
 //! # Edges and faces against solids
 //! Vertices alone miss the edge of a box under a sheet, or a small ball under a large triangle.
 //! Solids are not cut into meshes for this, which would lose their smoothness. The signed distance
-//! of a convex solid is convex, so that the deepest point of an edge is found by bisection; where the
+//! of a convex solid is convex, so that the deepest point of an edge is bracketed by the signs of its slope; where the
 //! edge passes edges and rims of the solid, the ends of the piece along a face are found; and
 //! corners, apices, rims and centres are projected to triangles. A place counts only where it is
 //! deeper than the interpolation between those that count already, vertices first, by a tenth of the

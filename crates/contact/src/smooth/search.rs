@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use stiction_geometry::Aabb;
 use stiction_geometry::collide::bvh::{Aabb32, Bvh};
 use stiction_geometry::collide::point_triangle;
-use stiction_geometry::implicit::{SampleForm, SurfaceSample, closest};
+use stiction_geometry::implicit::{SampleForm, SurfaceSample, closest, farthest_closest};
 use stiction_math::elementary::rotation_angle;
 use stiction_math::{Quat, Vec3};
 
@@ -213,6 +213,14 @@ fn is_neighbour(vertex: &Vec3, s: &SurfaceSample, rest: &[Vec3]) -> bool {
             point_triangle(vertex, &p).squared < limit * limit
         }
     }
+}
+
+/// Whether a point at the signed distance `height` [m] from the closest face does not come closer than contacts begin, where
+/// `reach` [m] is that distance and what all may move. Facets act deep inside a closed surface, and on both sides of an
+/// open one.
+fn is_out_of_reach(height: f64, closed: bool, reach: f64) -> bool {
+    let outside = if closed { height } else { height.abs() };
+    outside > reach
 }
 
 /// The mean of vectors, in their order; zero of none.
@@ -522,8 +530,13 @@ impl Search {
             }
             Skin::Rigid(mesh) => {
                 let q = local();
-                mesh.near(&q, a + frame.allowed, &mut samples);
-                mesh.height(&q, &samples)?
+                let margin = a + frame.allowed;
+                mesh.near(&q, margin, &mut samples);
+                let height = mesh.height(&q, &samples)?;
+                if mesh.is_faceted() && is_out_of_reach(height, part.closed, tolerance + margin) {
+                    return None;
+                }
+                height
             }
             Skin::Deforming(all) => {
                 let around = Aabb32::from(&Aabb {
@@ -554,7 +567,15 @@ impl Search {
                 if faceted(all) {
                     let list = samples.iter().map(|&i| &all[i as usize]);
                     let list = list.map(|s| (s, s.corners));
-                    closest(&x, list, |c| self.x[c as usize])?.signed()
+                    let height = closest(&x, list, |c| self.x[c as usize])?.signed();
+                    let slack = |i: &u32| self.slack(&all[*i as usize]);
+                    let margin = a + samples.iter().map(slack).fold(0.0, f64::max);
+                    if is_out_of_reach(height, part.closed, tolerance + margin) {
+                        return None;
+                    }
+                    let limit = farthest_closest(height.abs(), margin);
+                    samples.retain(|&i| self.distance(&x, &all[i as usize]) <= limit);
+                    height
                 } else {
                     let s = all.get(nearest.1 as usize)?;
                     let [p, q, r] = s.corners.map(|c| self.x[c as usize]);

@@ -112,8 +112,8 @@ impl Axis {
 fn cylinder(r: f64, z: f64, radius: f64, half: f64) -> (f64, [f64; 2]) {
     let up = if z < 0.0 { -1.0 } else { 1.0 };
     let (a, b) = (r - radius, z.abs() - half);
-    if a > 0.0 && b > 0.0 {
-        let length = hypot(a, b);
+    let length = (a * a + b * b).sqrt();
+    if a > 0.0 && b > 0.0 && length.is_normal() {
         return (length, [a / length, up * b / length]);
     }
     // A point on the axis is nearer to the caps of a flat cylinder, and the tie goes to them: that

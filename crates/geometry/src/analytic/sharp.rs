@@ -93,7 +93,7 @@ fn rim(radius: f64, z: f64, part: u32, ends: &[Vec3; 2], out: &mut Vec<SharpPlac
     // Half the derivative of the squared distance.
     let slope = |at: f64| {
         let x = place(at);
-        let r = hypot(x.x, x.y);
+        let r = (x.x * x.x + x.y * x.y).sqrt();
         let dr = if r > 0.0 {
             (x.x * e.x + x.y * e.y) / r
         } else {
@@ -114,19 +114,9 @@ fn rim(radius: f64, z: f64, part: u32, ends: &[Vec3; 2], out: &mut Vec<SharpPlac
         1.0,
     ];
     for (k, pair) in stops.windows(2).enumerate() {
-        let (mut low, mut high) = (pair[0], pair[1]);
-        if !(slope(low) < 0.0 && slope(high) > 0.0) {
+        let Some(at) = root(slope, pair[0], pair[1]) else {
             continue;
-        }
-        for _ in 0..HALVINGS {
-            let half = 0.5 * (low + high);
-            if slope(half) < 0.0 {
-                low = half;
-            } else {
-                high = half;
-            }
-        }
-        let at = 0.5 * (low + high);
+        };
         let x = place(at);
         out.push(SharpPlace {
             // A minimum around the middle belongs to the first side.
@@ -134,5 +124,36 @@ fn rim(radius: f64, z: f64, part: u32, ends: &[Vec3; 2], out: &mut Vec<SharpPlac
             at,
             distance: hypot(hypot(x.x, x.y) - radius, x.z - z),
         });
+    }
+}
+
+/// The place, to 2⁻⁴⁰, where `slope` changes from negative to positive between two places, by secants and halving in turn;
+/// none if it does not.
+fn root(slope: impl Fn(f64) -> f64, low: f64, high: f64) -> Option<f64> {
+    let (mut left, mut right) = ((low, slope(low)), (high, slope(high)));
+    if !(left.1 < 0.0 && right.1 > 0.0) {
+        return None;
+    }
+    let resolution = 0.5f64.powi(HALVINGS as i32);
+    let mut halve = false;
+    loop {
+        let width = right.0 - left.0;
+        if width.is_nan() || width <= resolution {
+            return Some(0.5 * (left.0 + right.0));
+        }
+        let place = match halve {
+            false => left.0 - left.1 * width / (right.1 - left.1),
+            true => 0.5 * (left.0 + right.0),
+        };
+        halve = !halve;
+        // Next to an end, far enough inside to close the interval if the root is there.
+        let inset = (0.5 * resolution).min(0.5 * width);
+        let place = place.clamp(left.0 + inset, right.0 - inset);
+        let value = slope(place);
+        if value < 0.0 {
+            left = (place, value);
+        } else {
+            right = (place, value);
+        }
     }
 }

@@ -208,6 +208,41 @@ fn the_deepest_point_of_an_edge_is_found() {
     }
 }
 
+/// By halving where the slope changes its sign; edges that lie along faces and edges of the shape included.
+#[test]
+fn the_deepest_point_of_an_edge_is_that_of_bisection() {
+    let mut random = SplitMix::new(8);
+    for shape in shapes().into_iter().filter(Shape::is_convex) {
+        for case in 0..200 {
+            let mut c = || 2.4 * random.uniform() - 1.2;
+            let mut ends = [Vec3::new(c(), c(), c()), Vec3::new(c(), c(), c())];
+            // Level, and upright.
+            match case % 4 {
+                1 => ends[1].z = ends[0].z,
+                2 => (ends[1].x, ends[1].y) = (ends[0].x, ends[0].y),
+                _ => {}
+            }
+            let e = ends[1] - ends[0];
+            let near = |at: f64| shape.nearest(&(ends[0] + e * at));
+            let (mut low, mut high) = (0.0, 1.0);
+            for _ in 0..50 {
+                let middle = 0.5 * (low + high);
+                match near(middle).normal.dot(&e) < 0.0 {
+                    true => low = middle,
+                    false => high = middle,
+                }
+            }
+            let least = near(low).distance.min(near(high).distance);
+            let value = shape.edge_minimum(&ends).nearest.distance;
+            let allowed = e.norm() * 0.5f64.powi(40) + 1e-14;
+            assert!(
+                (value - least).abs() <= allowed,
+                "{shape:?} {ends:?}: {value:e}, {least:e}"
+            );
+        }
+    }
+}
+
 #[test]
 fn no_impact_is_missed_by_points_and_edges_of_moving_shapes() {
     let mut random = SplitMix::new(4);

@@ -40,6 +40,12 @@ impl Closest {
 /// Faces are equally close if their squared distances differ by this fraction.
 const TIE: f64 = 1e-9;
 
+/// The largest distance [m] of a face that may be the closest one to a point within `margin` [m], where the closest face
+/// is `closest` [m] away now, with what rounding may add.
+pub fn farthest_closest(closest: f64, margin: f64) -> f64 {
+    (closest + 2.0 * margin) * (1.0 + TIE) + f64::MIN_POSITIVE
+}
+
 /// A face: its corners [m], its border bits and how far it reaches [m].
 pub(super) type Face = ([Vec3; 3], u8, f64);
 
@@ -51,7 +57,12 @@ pub(super) type Face = ([Vec3; 3], u8, f64);
 pub(super) fn closest(q: &Vec3, faces: impl Iterator<Item = Face> + Clone) -> Option<Closest> {
     let mut best: Option<(usize, crate::collide::PointTriangle, [Vec3; 3])> = None;
     for (i, (x, _, reach)) in faces.clone().enumerate() {
-        if !area(&x).norm().is_normal() {
+        let a = area(&x);
+        if !a.norm().is_normal() {
+            continue;
+        }
+        let limit = best.map_or(f64::INFINITY, |b| b.1.squared);
+        if is_farther(q, &x, &a, limit) {
             continue;
         }
         let found = point_triangle(q, &x);
@@ -74,8 +85,11 @@ pub(super) fn closest(q: &Vec3, faces: impl Iterator<Item = Face> + Clone) -> Op
             let mut open = false;
             let limit = found.squared * (1.0 + TIE);
             for (x, border, _) in faces {
-                let other = point_triangle(q, &x);
                 let a = area(&x);
+                if is_farther(q, &x, &a, limit) {
+                    continue;
+                }
+                let other = point_triangle(q, &x);
                 if other.squared > limit
                     || (other.separation - found.separation).norm_squared() > TIE * found.squared
                     || !a.norm().is_normal()
@@ -104,6 +118,12 @@ pub(super) fn closest(q: &Vec3, faces: impl Iterator<Item = Face> + Clone) -> Op
         border,
         distance: found.squared.sqrt(),
     })
+}
+
+/// Whether the plane of the face `x` with the area vector `a`, and so the face, is farther away than √`limit`.
+fn is_farther(q: &Vec3, x: &[Vec3; 3], a: &Vec3, limit: f64) -> bool {
+    let height = a.dot(&(q - x[0]));
+    height * height > limit * (1.0 + TIE) * a.norm_squared()
 }
 
 fn area(x: &[Vec3; 3]) -> Vec3 {

@@ -56,7 +56,7 @@ mod tangent;
 mod tests;
 
 pub use end::End;
-pub use facet::{Closest, FaceDistance};
+pub use facet::{Closest, FaceDistance, farthest_closest};
 pub use patch::{Patch, closest};
 pub use pieces::pieces;
 pub use rigid_surface::RigidSurface;

@@ -88,20 +88,35 @@ impl RigidSurface {
     }
 
     /// Appends the samples that are in reach of a point within `margin` [m] of `q` [m], in
-    /// ascending order.
+    /// ascending order. Of whole faces only those that may be the closest one there: distances change by no more than
+    /// points move.
     pub fn near(&self, q: &Vec3, margin: f64, out: &mut Vec<u32>) {
         let begin = out.len();
         let query = Aabb32::from(&Aabb {
             min: q.add_scalar(-margin),
             max: q.add_scalar(margin),
         });
+        let mut closest = f64::INFINITY;
         self.tree.overlapping(&query, |i| {
             let t = &self.terms[i as usize];
             let reach = t.radius + margin;
-            if t.squared_distance(q) < reach * reach {
+            let squared = t.squared_distance(q);
+            if squared < reach * reach {
+                closest = closest.min(squared);
                 out.push(i);
             }
         });
+        if self.is_faceted() {
+            let limit = facet::farthest_closest(closest.sqrt(), margin);
+            let mut kept = begin;
+            for k in begin..out.len() {
+                if self.terms[out[k] as usize].squared_distance(q) <= limit * limit {
+                    out[kept] = out[k];
+                    kept += 1;
+                }
+            }
+            out.truncate(kept);
+        }
         out[begin..].sort_unstable();
     }
 
@@ -112,7 +127,7 @@ impl RigidSurface {
     }
 
     /// Whether samples are whole faces.
-    fn is_faceted(&self) -> bool {
+    pub fn is_faceted(&self) -> bool {
         let first = self.terms.first();
         first.is_some_and(|t| t.form == SampleForm::Facet)
     }
