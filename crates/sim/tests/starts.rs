@@ -26,7 +26,7 @@ use stiction_sim::{
     admm::{self, admm},
     colliders::{ContactRules, material_names},
     linearised::ElasticSolver,
-    methods::{cr, nodal},
+    methods::nodal,
     registry::MethodConfig,
     smooth,
 };
@@ -64,7 +64,6 @@ enum How {
     Splitting,
     Smooth,
     Nodal,
-    Cr,
 }
 
 /// What a body lies on.
@@ -236,13 +235,6 @@ fn method(how: How, model: &Model, safe: bool) -> Box<dyn Method> {
             };
             config.build(rules)
         }
-        How::Cr => {
-            let config = cr::Config {
-                safe,
-                ..cr::Config::default()
-            };
-            config.build(rules)
-        }
     }
 }
 
@@ -350,9 +342,4 @@ fn overlaps_within_the_thickness_add_no_energy_with_smooth() {
 #[test]
 fn overlaps_within_the_thickness_add_no_energy_with_nodal() {
     grid(How::Nodal, &[]);
-}
-
-#[test]
-fn overlaps_within_the_thickness_add_no_energy_with_cr() {
-    grid(How::Cr, &[]);
 }
