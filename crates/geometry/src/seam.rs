@@ -48,7 +48,7 @@ fn neighbours(edges: &[[u32; 2]]) -> Result<BTreeMap<u32, Vec<u32>>, SeamError> 
     }
 }
 
-/// The vertices from `first` on, by way of `second`, up to `end`, to a dead end or once around.
+/// The vertices from `first` on, then `second`, up to `end`, to a dead end or once around.
 fn walk(of: &BTreeMap<u32, Vec<u32>>, first: u32, second: u32, end: Option<u32>) -> Vec<u32> {
     let mut path = vec![first];
     let (mut before, mut at) = (first, second);

@@ -19,7 +19,7 @@ use crate::{
     suggest,
 };
 
-/// What paths of built-in meshes begin with.
+/// Prefix of the paths of built-in meshes.
 pub(crate) const BUILTIN: &str = "builtin:";
 
 /// Search path of mesh files.

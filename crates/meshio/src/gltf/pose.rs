@@ -333,7 +333,7 @@ impl Rig {
             }
             for own in &mut influences {
                 let sum: f64 = own.iter().map(|i| i.1).sum();
-                if !(sum > 0.0) {
+                if sum.is_nan() || sum <= 0.0 {
                     return Err(inconsistent("a vertex of a skin follows no joint"));
                 }
                 own.iter_mut().for_each(|i| i.1 /= sum);

@@ -14,7 +14,7 @@ use crate::{
     source::At,
 };
 
-/// Where a shell takes its rest shape from.
+/// Source of the rest shape of a shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RestShape {
     Mesh,
