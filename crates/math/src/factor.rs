@@ -293,11 +293,11 @@ impl Factor {
 /// An error for the first block row with an entry, or a shift, that is not finite.
 fn check_finite(a: &BlockMatrix, shift: Option<&[f64]>) -> Result<(), FactorError> {
     for (block, row) in a.pattern.row_start().windows(2).enumerate() {
-        // x − x is zero, or not a number; nine sums side by side.
+        // 0 x is zero, or not a number; nine sums side by side.
         let row = a.values[row[0]..row[1]].iter();
-        let zero = row.fold(Mat3::zeros(), |sum, x| sum + (x - x)).sum();
+        let zero = row.fold(Mat3::zeros(), |sum, x| sum + x * 0.0).sum();
         let shift = shift.map_or(0.0, |s| s[block]);
-        if zero + (shift - shift) != 0.0 {
+        if zero + 0.0 * shift != 0.0 {
             return Err(FactorError::NotFinite { block });
         }
     }
