@@ -196,6 +196,7 @@ const OFF: &[(&str, &[&str], &str)] = &[
         "it turns with the ball",
     ),
     ("heap", &["friction.default=0"], "the boxes come to rest"),
+    ("incline", &["friction.default=0.1"], "rigid stops for good"),
     (
         "laundry",
         &["air.wind=[0, 0, 0]"],
@@ -205,6 +206,11 @@ const OFF: &[(&str, &[&str], &str)] = &[
         "laundry",
         &["pin.loose-peg.motion.release=10"],
         "then it lets go",
+    ),
+    (
+        "leaning-stack",
+        &["friction.default=0.15"],
+        "the stack stands",
     ),
     (
         "long-hair-on-cloth",

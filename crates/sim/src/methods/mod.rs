@@ -1,6 +1,7 @@
 //! The methods: one folder each, one line each in [`BUILT_IN`].
 
 pub mod admm;
+pub mod attachment;
 mod linearisations;
 pub mod newton;
 pub mod nodal;
@@ -10,5 +11,10 @@ use crate::registry::MethodEntry;
 use linearisations::linearisations;
 
 /// The methods that come with the library. The first is that of scenes that choose none.
-pub const BUILT_IN: [&MethodEntry; 4] =
-    [&newton::ENTRY, &admm::ENTRY, &smooth::ENTRY, &nodal::ENTRY];
+pub const BUILT_IN: [&MethodEntry; 5] = [
+    &newton::ENTRY,
+    &admm::ENTRY,
+    &smooth::ENTRY,
+    &nodal::ENTRY,
+    &attachment::ENTRY,
+];
