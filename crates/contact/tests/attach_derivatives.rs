@@ -198,6 +198,15 @@ fn derivatives_on_shapes_and_level_sets_are_exact() {
             if !relaxed.active {
                 continue;
             }
+            // The gradient of a sampled field jumps between cells. Where the root is such a jump, the attachment ends
+            // inside of the cone, and s counts as constant.
+            let force = relaxed.point.plain() - z;
+            let height = force.dot(&relaxed.normal);
+            let excess = mu * height - (force - relaxed.normal * height).norm();
+            if relaxed.moved && excess.abs() > 1e-9 * height {
+                assert_eq!(k, 4);
+                continue;
+            }
             slid += usize::from(relaxed.moved);
             let error = check_product(g, product, &[z], &[d], 1e-4, 1e-3);
             assert!(error < 1e-5, "{k}: {error:e}");

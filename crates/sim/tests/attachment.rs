@@ -108,7 +108,8 @@ fn a_soft_block_slides_as_coulombs_law_says_and_stops_for_good() {
         let start = mean(&sim.state().x);
         for _ in 0..200 {
             let report = sim.step().unwrap();
-            assert!(report.certificate.cone < 1e-12);
+            // Rounding of coordinates of 0.1 m over springs of a few micrometres.
+            assert!(report.certificate.cone < 1e-9);
             assert!(report.certificate.dynamics < 1e-6);
         }
         let moved = mean(&sim.state().x).x - start.x;
