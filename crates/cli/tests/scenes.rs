@@ -208,11 +208,6 @@ const OFF: &[(&str, &[&str], &str)] = &[
         "then it lets go",
     ),
     (
-        "leaning-stack",
-        &["friction.default=0.15"],
-        "the stack stands",
-    ),
-    (
         "long-hair-on-cloth",
         &["material.cloth.friction=0"],
         "the cloth stays on the shoulders",
