@@ -148,7 +148,7 @@ fn dump(scene: &str, part: f64, most: usize, dir: &Path) -> (usize, usize) {
         args.extend(["--variant", "quick"]);
     }
     let output = stiction(&args);
-    if plan.method.name() == "smooth" {
+    if ["smooth", "attachment"].contains(&plan.method.name()) {
         // Its friction is a force: there is no friction problem to write.
         assert_eq!(code(&output), 2, "{scene}: {}", stderr(&output));
         assert!(stderr(&output).contains("solves no friction problem"));

@@ -232,6 +232,7 @@ const OFF: &[(&str, &[&str], &str)] = &[
         "it turns with the ball",
     ),
     ("heap", &["friction.default=0"], "the boxes come to rest"),
+    ("incline", &["friction.default=0.1"], "rigid stops for good"),
     (
         "laundry",
         &["air.wind=[0, 0, 0]"],

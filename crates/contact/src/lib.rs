@@ -1,6 +1,7 @@
 //! Contact sets, friction problems and the certificate, which measures the error in Coulomb's law. It
 //! shares no code with the solvers that it checks.
 
+pub mod attach;
 mod certificate;
 mod contact_set;
 mod coulomb;
@@ -8,6 +9,7 @@ pub mod detect;
 pub mod exchange;
 pub mod file;
 pub mod generate;
+mod kinematics;
 mod local;
 mod outcome;
 mod problem;

@@ -216,6 +216,23 @@ impl BlockMatrix {
         });
     }
 
+    /// y = Aᵀ x, rows in parallel, by the blocks that stand across the diagonal: patterns are symmetric.
+    pub fn apply_transpose(&self, x: &[Vec3], y: &mut [Vec3]) {
+        debug_assert!(x.len() == self.n() && y.len() == self.n());
+        let pattern = &*self.pattern;
+        y.par_chunks_mut(ROWS).enumerate().for_each(|(chunk, y)| {
+            for (k, y) in y.iter_mut().enumerate() {
+                let i = chunk * ROWS + k;
+                *y = pattern.row(i).iter().fold(Vec3::zeros(), |sum, &j| {
+                    match pattern.find(j as usize, i) {
+                        Some(at) => sum + self.values[at].tr_mul(&x[j as usize]),
+                        None => sum,
+                    }
+                });
+            }
+        });
+    }
+
     /// Row `i` of A x.
     pub fn row_product(&self, i: usize, x: &[Vec3]) -> Vec3 {
         let range = self.pattern.row_start[i]..self.pattern.row_start[i + 1];
@@ -357,6 +374,14 @@ mod tests {
             a.apply(&x, &mut y);
             let flat = |v: &[Vec3]| nalgebra::DVector::from_iterator(30, v.iter().flat_map(|v| v.iter().copied()));
             prop_assert!((to_dense(&a) * flat(&x) - flat(&y)).amax() < 1e-12);
+            let mut skew = a.clone();
+            for (value, other) in skew.values.iter_mut().zip(&b.values) {
+                *value = value.component_mul(other);
+            }
+            skew.values[0] *= 3.0;
+            skew.apply_transpose(&x, &mut y);
+            prop_assert!((to_dense(&skew).transpose() * flat(&x) - flat(&y)).amax() < 1e-12);
+            a.apply(&x, &mut y);
 
             let expected = to_dense(&a) + to_dense(&b) * 0.25;
             a.add_scaled(0.25, &b).unwrap();

@@ -33,6 +33,7 @@ pub mod elementary;
 mod factor;
 pub mod formula;
 mod frame;
+mod gmres;
 mod incomplete;
 mod krylov;
 mod line_search;
@@ -45,6 +46,7 @@ mod svd3;
 mod system;
 #[cfg(test)]
 mod testing;
+mod wolfe;
 mod woodbury;
 
 pub use banded::{
@@ -61,6 +63,7 @@ pub use dual::{Dual, Real, Vector};
 pub use eig::{is_positive_definite3, psd_n, psd2, psd3, sym_eig_n, sym_eig2, sym_eig3};
 pub use factor::{Factor, FactorError, Lu, LuSymbolic, Ordering, Symbolic};
 pub use frame::frame;
+pub use gmres::{GmresWorkspace, gmres};
 pub use incomplete::BlockCholesky;
 pub use krylov::{
     BlockJacobi, CgConfig, CgReport, CgWorkspace, Identity, KrylovError, LinearOperator,
@@ -75,4 +78,5 @@ pub use svd3::{Svd3, polar3, svd3};
 pub use system::{
     IncompleteFactors, MatrixPart, PartShape, SystemError, SystemFactor, SystemMatrix,
 };
+pub use wolfe::{WolfeConfig, WolfeError, WolfeReport, WolfeSample, wolfe};
 pub use woodbury::{BlocksAndRanks, Woodbury};

@@ -2,7 +2,8 @@
 
 use stiction_bodies::{Model, StateMisfit};
 use stiction_contact::{
-    ProblemError, detect::DetectError, smooth::SmoothError, solver::SolverError,
+    ProblemError, attach::AttachError, detect::DetectError, smooth::SmoothError,
+    solver::SolverError,
 };
 use stiction_math::{BandedError, Cancel, FactorError, KrylovError, ScatterError, SystemError};
 
@@ -36,7 +37,7 @@ pub enum SolveError {
     #[error("the Jacobian of the step cannot be factorised: {0}")]
     Lu(#[from] FactorError),
     /// The linear system of an inexact Newton iteration was not solved at all.
-    #[error("no Newton direction: BiCGSTAB: {0}; try `solver = \"direct\"`")]
+    #[error("no Newton direction: {0}; try `solver = \"direct\"`")]
     Direction(KrylovError),
     /// The detector was given something it cannot search.
     #[error("collision detection: {0}")]
@@ -47,6 +48,19 @@ pub enum SolveError {
     /// Smooth contact could not be evaluated.
     #[error("smooth contact: {0}")]
     Smooth(#[from] SmoothError),
+    /// Contact by attachments could not be evaluated.
+    #[error("contact by attachments: {0}")]
+    Attach(#[from] AttachError),
+    /// The residual of a stage has a local minimum that is no root.
+    #[error(
+        "Newton's method ended where the residual has a local minimum of {residual:e} m/s, and no root, after {iterations} iterations; a smaller `time.step` or `method.stiffness` may help"
+    )]
+    LocalMinimum {
+        /// Newton iterations taken.
+        iterations: usize,
+        /// The momentum residual [m/s].
+        residual: f64,
+    },
     /// The contact solver failed.
     #[error(transparent)]
     Contact(#[from] SolverError),

@@ -5,6 +5,7 @@
 
 pub mod adapt;
 pub mod admm;
+pub mod attachment;
 pub mod capabilities;
 mod certify;
 pub mod check;

@@ -160,7 +160,7 @@ impl Job {
         if solved.is_some_and(|s| s.problem().is_none()) {
             return Err(Failure::Input(miette!(
                 help = "leave --dump-problems out, or choose a method with exact friction",
-                "method `{}` solves no friction problem: its friction is a smooth force",
+                "method `{}` solves no friction problem: its contact is a force",
                 sim.method().name()
             )));
         }

@@ -7,12 +7,12 @@ use stiction_math::{Dual, Mat3, Vec3, Vector};
 
 use super::config::{FrictionTime, SmoothConfig, SmoothError};
 use super::law::{Penalty, SmoothFriction};
-use super::place::{Along, ContactKinematics, Kept};
 use super::rest::Rest;
 use super::search::Search;
 use super::slopes::{Slopes, Which};
 use super::world::{Skin, World};
 use crate::detect::{Collider, Laws, PairLaw};
+use crate::kinematics::{Along, ContactKinematics, Kept};
 
 /// Contact and friction as smooth forces f(x, v) on blocks, with their derivatives.
 ///

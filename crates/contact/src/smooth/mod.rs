@@ -5,7 +5,7 @@
 //! ([`stiction_geometry::implicit`]) by a penalty, and friction is Coulomb's law smoothed below a
 //! small speed ε, both functions of position and velocity alone (`law`). `world` maps vertices to
 //! blocks, `points` chooses query points in addition to vertices, `rest` starts contacts, `search` lists
-//! pairs of vertices and surfaces, `touch` has the forces of one pair, `place` has derivatives: all code is
+//! pairs of vertices and surfaces, `touch` has the forces of one pair, `kinematics` has derivatives: all code is
 //! written over numbers with or without them; `slopes` has the blocks of Jacobians, `pattern` their positions in a matrix.
 //!
 //! # Exact properties
@@ -37,7 +37,6 @@ mod config;
 mod contacts;
 mod law;
 mod pattern;
-mod place;
 mod points;
 mod rest;
 mod samples;
@@ -46,10 +45,10 @@ mod slopes;
 mod touch;
 mod world;
 
+pub use crate::kinematics::{ContactKinematics, RigidFrame};
 pub use config::{FrictionTime, SmoothConfig, SmoothError};
 pub use contacts::{Deepest, SmoothContacts};
 pub use law::{Penalty, SmoothFriction, Stribeck, transition};
 pub use pattern::JacobianPattern;
-pub use place::{ContactKinematics, RigidFrame};
 pub use rest::{ContactLoad, Rest};
 pub use samples::ContactSample;

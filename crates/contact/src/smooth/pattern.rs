@@ -2,8 +2,8 @@
 
 use super::config::SmoothError;
 use super::contacts::{Pair, SmoothContacts};
-use super::place::{Blocks, ContactKinematics, Frozen};
 use super::world::{Follow, FrameOf, Skin, faceted};
+use crate::kinematics::{Blocks, ContactKinematics, Frozen};
 use stiction_geometry::collide::point_triangle;
 
 /// The blocks that meet in contacts, gathered over the iterates of a solve.

@@ -22,8 +22,8 @@ use std::collections::BTreeMap;
 use super::config::SmoothError;
 use super::contacts::{Pair, SmoothContacts};
 use super::law::Penalty;
-use super::place::ContactKinematics;
 use super::world::{Follow, FrameOf};
+use crate::kinematics::ContactKinematics;
 use stiction_math::{Real, Vec3};
 
 /// A contact at the start of a step.

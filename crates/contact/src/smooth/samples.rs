@@ -4,8 +4,8 @@ use stiction_math::{Vec3, Vector};
 
 use super::config::SmoothError;
 use super::contacts::{Pair, SmoothContacts};
-use super::place::{ContactKinematics, Frozen};
 use super::world::{Follow, FrameOf};
+use crate::kinematics::{ContactKinematics, Frozen};
 use crate::{Contact, ContactKey, ContactSet, StencilEntry};
 
 /// One contact with a force.

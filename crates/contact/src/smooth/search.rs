@@ -10,8 +10,8 @@ use stiction_math::{Quat, Vec3};
 
 use super::config::SmoothError;
 use super::contacts::{Near, Pair, SmoothContacts};
-use super::place::ContactKinematics;
 use super::world::{Follow, FrameOf, Part, Skin, World, faceted};
+use crate::kinematics::ContactKinematics;
 
 /// Positions and velocities at the last search, and its margins.
 #[derive(Debug, Default)]

@@ -8,8 +8,8 @@ use stiction_geometry::implicit::{Blend, TANGENT_LANES, Tangent, TangentForce};
 use stiction_math::{Dual, Mat3, Vec3, Vector};
 
 use super::contacts::{Pair, SmoothContacts};
-use super::place::{Blocks, COLUMNS, ContactKinematics, Frozen, LANES, Seeded, swing};
 use super::world::{Follow, FrameOf, Motion, Skin, faceted};
+use crate::kinematics::{Blocks, COLUMNS, ContactKinematics, Frozen, LANES, Seeded, swing};
 
 /// A block of a Jacobian: its row, its column and its values.
 type Block = (u32, u32, Mat3);

@@ -6,8 +6,8 @@ use stiction_geometry::implicit::{
 use stiction_math::{Real, Vector};
 
 use super::contacts::{Pair, SmoothContacts};
-use super::place::{Blocks, Frozen};
 use super::world::{Follow, FrameOf, Motion, Skin, faceted};
+use crate::kinematics::{Blocks, Frozen};
 
 /// A query point at a surface.
 pub(super) struct QueryContact<T> {
@@ -147,7 +147,7 @@ impl SmoothContacts {
         let Follow::Framed(of) = part.follow else {
             return None;
         };
-        let frame = self.world.frame(of, blocks);
+        let frame = of.frame(blocks);
         let arm = query.x - frame.origin;
         let local = frame.inward(&arm);
         let jet = match &part.skin {

@@ -7,12 +7,13 @@ use stiction_geometry::implicit::{
     RigidSurface, SampleConfig, SampleForm, SmoothSolid, SurfaceSample, creases, facets, pieces,
     samples,
 };
-use stiction_math::{Mat3, Quat, Real, Vec3, Vector};
+use stiction_math::{Real, Vec3, Vector};
 
 use super::config::{SmoothConfig, SmoothError};
-use super::place::{Blocks, swing};
 use super::points::{Extra, Spacing};
 use crate::detect::{Collider, ColliderForm, Points};
+use crate::kinematics::Blocks;
+pub(super) use crate::kinematics::FrameOf;
 
 /// All colliders.
 #[derive(Debug)]
@@ -60,15 +61,6 @@ pub(super) enum Follow {
     Framed(FrameOf),
 }
 
-/// A rigid frame.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum FrameOf {
-    /// The block of a rigid body's centre of mass (the angular one follows), and its rotation.
-    Rigid { block: u32, rigid: u32 },
-    /// An obstacle.
-    Obstacle(u32),
-}
-
 /// Surface of a collider.
 #[derive(Debug)]
 pub(super) enum Skin {
@@ -89,44 +81,6 @@ pub(super) struct Motion<T> {
     pub v: Vector<T>,
     /// From the origin of its frame [m]; zero for weighted vertices.
     pub lever: Vector<T>,
-}
-
-/// A frame and its motion.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Framed<T> {
-    pub origin: Vector<T>,
-    pub rotation: Mat3,
-    /// The infinitesimal rotation on top of it.
-    pub turn: Vector<T>,
-    pub velocity: Vector<T>,
-    pub spin: Vector<T>,
-    /// Length of the step whose chords are velocities [s]; zero where they are rates.
-    pub chord: f64,
-}
-
-impl<T: Real> Framed<T> {
-    /// Velocity of the point at the end of `arm` from the origin.
-    pub fn velocity_at(&self, arm: &Vector<T>) -> Vector<T> {
-        self.velocity + swing(&self.spin, arm, self.chord)
-    }
-
-    /// R z for a vector of the frame.
-    pub fn outward(&self, z: &Vector<T>) -> Vector<T> {
-        let z = times(&self.rotation, z);
-        z + self.turn.cross(&z)
-    }
-
-    /// Rᵀ z for a vector of the world.
-    pub fn inward(&self, z: &Vector<T>) -> Vector<T> {
-        let z = *z - self.turn.cross(z);
-        times(&self.rotation.transpose(), &z)
-    }
-}
-
-fn times<T: Real>(m: &Mat3, z: &Vector<T>) -> Vector<T> {
-    Vector(std::array::from_fn(|i| {
-        z.0[0] * m[(i, 0)] + z.0[1] * m[(i, 1)] + z.0[2] * m[(i, 2)]
-    }))
 }
 
 /// The samples of a mesh: planes that are blended, or whole faces where those would be wrong by more
@@ -423,32 +377,6 @@ impl World {
         FrameOf::Obstacle(self.obstacles as u32 - 1)
     }
 
-    /// Pose and velocity of a frame.
-    pub fn frame<T: Real>(&self, of: FrameOf, blocks: &impl Blocks<T>) -> Framed<T> {
-        let matrix = |q: &Quat| q.to_rotation_matrix().into_inner();
-        match of {
-            FrameOf::Rigid { block, rigid } => Framed {
-                origin: blocks.x(block),
-                rotation: matrix(&blocks.rotation(rigid)),
-                turn: blocks.turn(block + 1),
-                velocity: blocks.v(block),
-                spin: blocks.v(block + 1),
-                chord: blocks.chord(),
-            },
-            FrameOf::Obstacle(i) => {
-                let frame = blocks.obstacle(i);
-                Framed {
-                    origin: Vector::constant(&frame.pose.translation),
-                    rotation: matrix(&frame.pose.rotation),
-                    turn: Vector::zero(),
-                    velocity: Vector::constant(&frame.velocity),
-                    spin: Vector::constant(&frame.spin),
-                    chord: blocks.chord(),
-                }
-            }
-        }
-    }
-
     /// Position and velocity of a vertex.
     pub fn motion<T: Real>(&self, vertex: u32, blocks: &impl Blocks<T>) -> Motion<T> {
         let part = self.part_of(vertex);
@@ -463,7 +391,7 @@ impl World {
                 Motion { x, v, lever }
             }
             Follow::Framed(of) => {
-                let frame = self.frame(*of, blocks);
+                let frame = of.frame(blocks);
                 let local = Vector::constant(&self.rest[vertex as usize]);
                 let lever = frame.outward(&local);
                 Motion {

@@ -1,11 +1,12 @@
 //! Analytic shapes: plane, box, sphere, capsule, cylinder, cone and torus.
 //!
-//! [`Shape::nearest`] is the signed distance of a point, [`Shape::edge_minimum`] the deepest point
+//! [`Shape::nearest`] is the signed distance of a point, [`Shape::expand`] the same with its Hessian, [`Shape::edge_minimum`] the deepest point
 //! of a segment, [`Shape::sharp_places`] where a segment passes its edges, [`Shape::points`] what of the shape itself can poke into a triangle. [`MovingSolid`]
 //! carries a [`Solid`] (such a shape, or a sampled mesh) from one pose to another and says when a point or a segment comes close to it;
 //! it may say so early, never late.
 
 mod edge;
+mod expansion;
 mod moving;
 mod nearest;
 mod sharp;
@@ -17,6 +18,7 @@ use stiction_math::elementary::{cos, hypot, sin};
 use stiction_math::{Quat, Vec3};
 
 pub use edge::EdgeMinimum;
+pub use expansion::FieldExpansion;
 pub use moving::MovingSolid;
 pub use nearest::Nearest;
 pub use sharp::SharpPlace;

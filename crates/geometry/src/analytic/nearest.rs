@@ -7,7 +7,7 @@
 use stiction_math::Vec3;
 use stiction_math::elementary::hypot;
 
-use super::Shape;
+use super::{Shape, expansion::inverse};
 
 /// The surface point that is closest to a given point.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,12 +34,12 @@ impl Shape {
             }
             Shape::Cylinder { radius, half } => {
                 let axis = Axis::new(x);
-                let (d, n) = cylinder(axis.r, x.z, radius, half);
+                let (d, n, _) = cylinder(axis.r, x.z, radius, half);
                 (d, axis.lift(n))
             }
             Shape::Cone { radius, height } => {
                 let axis = Axis::new(x);
-                let (d, n) = cone(axis.r, x.z, radius, height);
+                let (d, n, _) = cone(axis.r, x.z, radius, height);
                 (d, axis.lift(n))
             }
             Shape::Torus { major, minor } => {
@@ -87,13 +87,13 @@ fn cuboid(x: &Vec3, half: &Vec3) -> (f64, Vec3) {
 }
 
 /// Distance from the z axis and the direction away from it, x if there is none.
-struct Axis {
-    r: f64,
-    away: Vec3,
+pub(super) struct Axis {
+    pub r: f64,
+    pub away: Vec3,
 }
 
 impl Axis {
-    fn new(x: &Vec3) -> Self {
+    pub fn new(x: &Vec3) -> Self {
         let r = (x.x * x.x + x.y * x.y).sqrt();
         let away = if r.is_normal() {
             Vec3::new(x.x / r, x.y / r, 0.0)
@@ -109,23 +109,25 @@ impl Axis {
     }
 }
 
-fn cylinder(r: f64, z: f64, radius: f64, half: f64) -> (f64, [f64; 2]) {
+/// Distance, normal and curvature [1/m] in the half-plane.
+pub(super) fn cylinder(r: f64, z: f64, radius: f64, half: f64) -> (f64, [f64; 2], f64) {
     let up = if z < 0.0 { -1.0 } else { 1.0 };
     let (a, b) = (r - radius, z.abs() - half);
     let length = (a * a + b * b).sqrt();
     if a > 0.0 && b > 0.0 && length.is_normal() {
-        return (length, [a / length, up * b / length]);
+        return (length, [a / length, up * b / length], inverse(length));
     }
     // A point on the axis is nearer to the caps of a flat cylinder, and the tie goes to them: that
     // normal is unique.
     if b >= a {
-        (b, [0.0, up])
+        (b, [0.0, up], 0.0)
     } else {
-        (a, [1.0, 0.0])
+        (a, [1.0, 0.0], 0.0)
     }
 }
 
-fn cone(r: f64, z: f64, radius: f64, height: f64) -> (f64, [f64; 2]) {
+/// Distance, normal and curvature [1/m] in the half-plane.
+pub(super) fn cone(r: f64, z: f64, radius: f64, height: f64) -> (f64, [f64; 2], f64) {
     let slant = hypot(radius, height);
     // Along the side from the rim to the apex, and its outward normal.
     let (along, out) = (
@@ -136,27 +138,27 @@ fn cone(r: f64, z: f64, radius: f64, height: f64) -> (f64, [f64; 2]) {
     let side = (r - radius) * out[0] + z * out[1];
     if side <= 0.0 && z >= 0.0 {
         return if -z > side {
-            (-z, [0.0, -1.0])
+            (-z, [0.0, -1.0], 0.0)
         } else {
-            (side, out)
+            (side, out, 0.0)
         };
     }
     let to = |p: [f64; 2], otherwise: [f64; 2]| {
         let d = [r - p[0], z - p[1]];
         let length = hypot(d[0], d[1]);
         if length.is_normal() {
-            (length, [d[0] / length, d[1] / length])
+            (length, [d[0] / length, d[1] / length], inverse(length))
         } else {
-            (0.0, otherwise)
+            (0.0, otherwise, 0.0)
         }
     };
     if z < 0.0 && r <= radius {
-        (-z, [0.0, -1.0])
+        (-z, [0.0, -1.0], 0.0)
     } else if s <= 0.0 {
         to([radius, 0.0], out)
     } else if s >= slant {
         to([0.0, height], [0.0, 1.0])
     } else {
-        (side, out)
+        (side, out, 0.0)
     }
 }

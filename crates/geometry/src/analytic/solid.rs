@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use stiction_math::Vec3;
 
-use super::{EdgeMinimum, Nearest, Shape, SharpPlace};
+use super::{EdgeMinimum, FieldExpansion, Nearest, Shape, SharpPlace};
 use crate::level_set::LevelSet;
 
 /// A solid without surface mesh for contact: an analytic [`Shape`] or a [`LevelSet`].
@@ -34,6 +34,14 @@ impl Solid {
         match self {
             Solid::Shape(shape) => shape.nearest(x),
             Solid::LevelSet(set) => set.nearest(x),
+        }
+    }
+
+    /// The field around `x` [m], in the frame of the solid, to second order.
+    pub fn expand(&self, x: &Vec3) -> FieldExpansion {
+        match self {
+            Solid::Shape(shape) => shape.expand(x),
+            Solid::LevelSet(set) => set.expand(x),
         }
     }
 

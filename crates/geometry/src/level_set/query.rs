@@ -1,9 +1,9 @@
 //! Questions to a level set.
 
-use stiction_math::Vec3;
+use stiction_math::{Mat3, Vec3};
 
 use super::{BLOCK, Block, COARSE, LevelSet, NODES, SIDE};
-use crate::analytic::{EdgeMinimum, Nearest, SharpPlace};
+use crate::analytic::{EdgeMinimum, FieldExpansion, Nearest, SharpPlace};
 
 /// Smallest increment of a walk along a segment, as a fraction of a cell.
 const PROGRESS: f64 = 1e-6;
@@ -53,6 +53,32 @@ impl LevelSet {
             distance,
             normal,
             point: x - normal * distance,
+        }
+    }
+
+    /// The field around `x` to second order: that of its cell within the band, and beyond it that of the
+    /// distance that [`LevelSet::nearest`] gives.
+    pub fn expand(&self, x: &Vec3) -> FieldExpansion {
+        let (block, inside) = match self.here(x) {
+            Here::Fine(cell, block) => {
+                let (value, slope) = cell.value();
+                if slope.norm() > 1e-6 * self.cell {
+                    return FieldExpansion {
+                        value,
+                        gradient: slope / self.cell,
+                        hessian: cell.bend() / (self.cell * self.cell),
+                    };
+                }
+                (block, value < 0.0)
+            }
+            Here::Far { inside, block, .. } => (block, inside),
+        };
+        let (value, gradient) = away(x, block, inside);
+        let curvature = if value.is_normal() { 1.0 / value } else { 0.0 };
+        FieldExpansion {
+            value,
+            gradient,
+            hessian: (Mat3::identity() - gradient * gradient.transpose()) * curvature,
         }
     }
 
@@ -246,6 +272,17 @@ impl Cell {
             face[1] - face[0],
         );
         (mix(face[0], face[1], z), gradient)
+    }
+
+    /// The second derivatives per cell: those along one axis vanish.
+    fn bend(&self) -> Mat3 {
+        let c = &self.corners;
+        let mix = |a: f64, b: f64, t: f64| a + (b - a) * t;
+        let twist = |i: usize, u: usize, v: usize| c[i + u + v] - c[i + u] - c[i + v] + c[i];
+        let xy = mix(twist(0, 1, 2), twist(4, 1, 2), self.at.z);
+        let xz = mix(twist(0, 1, 4), twist(2, 1, 4), self.at.y);
+        let yz = mix(twist(0, 2, 4), twist(1, 2, 4), self.at.x);
+        Mat3::new(0.0, xy, xz, xy, 0.0, yz, xz, yz, 0.0)
     }
 
     /// The value at the place shifted by `s` times `slope` [cells].

@@ -139,7 +139,7 @@ fn a_refusal_names_only_methods_that_can_run_the_whole_scene() {
         "{said}"
     );
     assert!(
-        said.contains("choose method `smooth`, or remove the [[volume]] table"),
+        said.contains("choose method `smooth` or `attachment`, or remove the [[volume]] table"),
         "{said}"
     );
     // No method has both rods and volumes.

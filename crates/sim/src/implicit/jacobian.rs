@@ -186,6 +186,14 @@ impl Jacobian {
         &self.ranks
     }
 
+    /// y = Jᵀ x.
+    pub fn apply_transpose(&self, x: &[Vec3], y: &mut [Vec3]) {
+        self.matrix.apply_transpose(x, y);
+        for (g, w) in &self.ranks {
+            reduce::axpy(w * reduce::dot(g, x), g, y);
+        }
+    }
+
     /// Takes the blocks marked in `fixed` out of the system.
     pub fn eliminate(&mut self, fixed: &[bool]) {
         self.matrix.eliminate(fixed, 1.0);

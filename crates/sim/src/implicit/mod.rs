@@ -16,14 +16,18 @@
 //! | `jacobian.rs` | the assembled Jacobian |
 //! | `newton.rs` | damped Newton with a direct or an iterative linear solver |
 //! | `minimise.rs` | descent on the potential of a stage, for comparison with [li2020] |
+//! | `stabilised.rs` | Newton's method on ½‖r‖² for unsymmetric forces with kinks [ding] |
 //! | `step.rs` | all stages of a step |
 //! | `contact.rs` | what a method's contact provides |
+//! | `solved.rs` | contacts of a solved step for the certificate |
 
 mod contact;
 mod jacobian;
 mod minimise;
 mod newton;
 mod problem;
+mod solved;
+mod stabilised;
 mod stage;
 mod step;
 
@@ -31,8 +35,9 @@ use stiction_contact::smooth::SmoothError;
 
 pub use contact::{Blocks, ContactForces, ContactModel, ContactRates, ContactStage, Trial};
 pub use jacobian::Jacobian;
-pub use newton::{Config as NewtonConfig, Solver, VolumeJacobian};
+pub use newton::{Config as NewtonConfig, LinearSolver, Solver, VolumeJacobian};
 pub use problem::{Products, StageProblem};
+pub(crate) use solved::Solved;
 pub use stage::{ImplicitStage, Knot};
 pub use step::{Implicit, IntegratorHistory, StepAttempt};
 

@@ -30,8 +30,8 @@ use stiction_math::elementary::pow;
 
 use stiction_bodies::Hessian;
 use stiction_math::{
-    BicgstabWorkspace, BlockJacobi, BlocksAndRanks, Cancel, CgConfig, Lu, LuSymbolic,
-    Preconditioner, Vec3, Woodbury, bicgstab, reduce,
+    BicgstabWorkspace, BlockJacobi, BlocksAndRanks, Cancel, CgConfig, GmresWorkspace, Lu,
+    LuSymbolic, Preconditioner, Vec3, Woodbury, bicgstab, reduce,
 };
 
 use super::{is_infeasible, problem::StageProblem};
@@ -49,6 +49,18 @@ pub enum Solver {
     /// Sparse LU of the projected Jacobian and descent on the potential of the stage (`minimise`), for
     /// steps far longer than what moves can resolve. Exact where friction is lagged.
     Descent,
+    /// Newton's method on ½‖r‖² with a Wolfe search (`stabilised`), for contact forces with kinks.
+    Stabilised(LinearSolver),
+}
+
+/// Solver for the directions of [`Solver::Stabilised`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LinearSolver {
+    /// Sparse LU of the Jacobian.
+    #[default]
+    Direct,
+    /// GMRES with a basis of `max_linear` vectors, without a restart.
+    Gmres,
 }
 
 /// Treatment of the dense Jacobian of enclosed volumes by the direct solver.
@@ -105,13 +117,14 @@ impl Default for Config {
 #[derive(Default)]
 pub(super) struct StageNewton {
     lu: Option<Lu>,
-    jacobi: BlockJacobi,
-    woodbury: Woodbury,
+    pub(super) jacobi: BlockJacobi,
+    pub(super) woodbury: Woodbury,
+    pub(super) gmres: GmresWorkspace,
     krylov: BicgstabWorkspace,
     pub(super) r: Vec<Vec3>,
     pub(super) trial_r: Vec<Vec3>,
     pub(super) direction: Vec<Vec3>,
-    rhs: Vec<Vec3>,
+    pub(super) rhs: Vec<Vec3>,
     pub(super) trial: Vec<Vec3>,
 }
 
@@ -233,7 +246,9 @@ impl StageNewton {
                         other => other?,
                     }
                 }
-                Solver::Direct | Solver::Descent => self.eliminate(problem, config)?,
+                Solver::Direct | Solver::Descent | Solver::Stabilised(_) => {
+                    self.eliminate(problem, config)?
+                }
                 Solver::Iterative => self.iterate(problem, config, assemble, sigma, &mut report)?,
             };
             let size = reduce::norm_inf(&self.direction);

@@ -307,6 +307,9 @@ impl Implicit {
             };
             let done = match step.newton.solver {
                 Solver::Descent => newton.minimise(&mut problem, step.newton, step.cancel, v)?,
+                Solver::Stabilised(linear) => {
+                    newton.stabilise(&mut problem, step.newton, linear, step.cancel, v)?
+                }
                 _ => newton.solve(&mut problem, step.newton, step.cancel, v)?,
             };
             report = SolveReport {

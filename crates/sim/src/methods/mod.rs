@@ -1,6 +1,7 @@
 //! The methods: one folder each, one line each in [`BUILT_IN`].
 
 pub mod admm;
+pub mod attachment;
 pub mod cr;
 mod linearisations;
 pub mod newton;
@@ -11,10 +12,11 @@ use crate::registry::MethodEntry;
 use linearisations::linearisations;
 
 /// The methods that come with the library. The first is that of scenes that choose none.
-pub const BUILT_IN: [&MethodEntry; 5] = [
+pub const BUILT_IN: [&MethodEntry; 6] = [
     &newton::ENTRY,
     &admm::ENTRY,
     &smooth::ENTRY,
     &nodal::ENTRY,
     &cr::ENTRY,
+    &attachment::ENTRY,
 ];

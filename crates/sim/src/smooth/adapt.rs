@@ -37,25 +37,28 @@ pub(super) fn history(change: &Adaptation<'_>, history: &mut IntegratorHistory) 
 /// Contacts by the new numbers of vertices, of bodies that have not changed. Contacts of a body that has
 /// are new: they have no force until they are pressed farther.
 pub(super) fn rests(change: &Adaptation<'_>, rests: &[Rest]) -> Vec<Rest> {
+    let keys = renumbered(change);
+    let rest = |r: &Rest| keys(r.key).map(|key| Rest { key, ..*r });
+    rests.iter().filter_map(rest).collect()
+}
+
+/// The new names of pairs of a vertex and a surface; none where either body has changed.
+pub(crate) fn renumbered(change: &Adaptation<'_>) -> impl Fn([u32; 2]) -> Option<[u32; 2]> {
     let (from, to) = (first(change.before), first(change.after));
     let bodies = change.before.bodies.len();
     let vertices = from[bodies] + obstacle_vertices(change.before);
     // Further pieces of surfaces come after the colliders, and are numbered anew.
     let surfaces = bodies + change.before.obstacles.len();
-    let mut out = Vec::with_capacity(rests.len());
-    for rest in rests {
-        let [vertex, surface] = rest.key;
+    let changed: Vec<bool> = (0..bodies)
+        .map(|b| change.change.of_body(b).is_some())
+        .collect();
+    move |[vertex, surface]| {
         let b = owner(&from, vertex);
-        let changed = |body: usize| body < bodies && change.change.of_body(body).is_some();
+        let is_changed = |body: usize| changed.get(body).copied().unwrap_or(false);
         let whole = (surface as usize) < surfaces;
-        if vertex < vertices && whole && !changed(b) && !changed(surface as usize) {
-            out.push(Rest {
-                key: [vertex - from[b] + to[b], surface],
-                ..*rest
-            });
-        }
+        let same = vertex < vertices && whole && !is_changed(b) && !is_changed(surface as usize);
+        same.then(|| [vertex - from[b] + to[b], surface])
     }
-    out
 }
 
 /// The first vertex of each body, and the number of all at the end.

@@ -13,11 +13,10 @@
 //! - A failed step is repeated in two substeps as with every method; BDF2 then has coefficients for steps of
 //!   changing length.
 
-mod adapt;
+pub(crate) mod adapt;
 mod barrier;
 mod contact;
 mod guard;
-mod solved;
 #[cfg(test)]
 mod tests;
 
@@ -28,13 +27,15 @@ use stiction_contact::smooth::{FrictionTime, Rest, SmoothConfig, SmoothError};
 use stiction_contact::{ContactSet, detect::Detector};
 use stiction_math::Vec3;
 
-use self::{contact::Contacts, solved::Solved};
+use self::contact::Contacts;
 use crate::{
     capabilities::Unsupported,
     colliders::ContactRules,
     error::SolveError,
     forces::ForceState,
-    implicit::{ContactModel, ContactStage, Implicit, IntegratorHistory, Knot, StepAttempt},
+    implicit::{
+        ContactModel, ContactStage, Implicit, IntegratorHistory, Knot, Solved, StepAttempt,
+    },
     integrators::{self, Integrator},
     method::{Memory, Method, Persistent, SolveReport, SolvedContacts, SolvedStep, StepContext},
     methods::smooth::NAME,
@@ -307,7 +308,9 @@ impl Method for Smooth {
             }
         }
         if let (Some(contacts), Some(solved)) = (&work.contacts, &mut work.solved) {
-            solved.set(contacts, &work.core, step.fixed, step.h)?;
+            solved.set(&work.core, step.fixed, step.h, |at, set, r| {
+                contacts.contact_set(at, step.h, step.fixed, set, r)
+            })?;
         }
         let keeps = self.config.integrator.is_ipc();
         if let Some(work) = &mut self.work {

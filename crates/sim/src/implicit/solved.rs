@@ -1,4 +1,4 @@
-//! The contacts of a step of smooth contact, for the certificate and for reports.
+//! The contacts of a step of a force-based method, for the certificate and for reports.
 //!
 //! Impulses are r = h f_c(q⁺, v⁺). The scale of a contact's residual comes from the diagonal blocks of
 //! the Jacobian without contact. There is no friction problem behind them: the Jacobian is not
@@ -11,16 +11,16 @@ use stiction_contact::{
 };
 use stiction_math::{Mat3, Vec3};
 
-use super::contact::Contacts;
 use crate::{
     colliders::{ContactRules, collider_names, colliders, sewn},
     error::SolveError,
+    forces::ForceState,
     implicit::Implicit,
     method::{SolvedContacts, System},
 };
 
 /// The contacts of the last step.
-pub(super) struct Solved {
+pub(crate) struct Solved {
     contacts: ContactSet,
     h: f64,
     v: Vec<Vec3>,
@@ -52,18 +52,18 @@ impl Solved {
         })
     }
 
-    /// Takes a solved step of `h` [s].
+    /// Takes a solved step of `h` [s]; `fill` writes the contacts and the impulses of a place.
     pub fn set(
         &mut self,
-        contacts: &Contacts,
         core: &Implicit,
         fixed: &[bool],
         h: f64,
+        fill: impl FnOnce(ForceState<'_>, &mut ContactSet, &mut Vec<Vec3>) -> Result<(), SolveError>,
     ) -> Result<(), SolveError> {
         let Self { v, r, diagonal, .. } = self;
         let (stage, jacobian) = (core.stage(), core.jacobian());
         self.h = h;
-        contacts.contact_set(stage.place(), h, fixed, &mut self.contacts, r)?;
+        fill(stage.place(), &mut self.contacts, r)?;
         for i in 0..v.len() {
             diagonal[i] = match fixed[i] {
                 true => Mat3::identity(),

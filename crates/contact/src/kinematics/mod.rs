@@ -1,8 +1,15 @@
-//! Positions and velocities at which a force is evaluated, and block derivatives.
+//! Positions and velocities at which contact forces are evaluated, with block derivatives.
+//!
+//! Forces are written over numbers with or without derivatives ([`Blocks`]); [`Framed`] is the pose and the
+//! motion of a frame, [`FrameOf`] the rigid body or obstacle that has it.
+
+mod frame;
 
 use stiction_geometry::analytic::Pose;
 use stiction_math::elementary::{self, rotation_vector};
 use stiction_math::{Dual, Quat, Real, Vec3, Vector};
+
+pub(crate) use frame::FrameOf;
 
 /// Positions and velocities at which a force is evaluated.
 #[derive(Clone, Copy, Debug)]
@@ -59,14 +66,14 @@ impl RigidFrame {
 
 /// A copy of a [`ContactKinematics`], kept by lagged friction.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Kept {
+pub(crate) struct Kept {
     x: Vec<Vec3>,
     rotations: Vec<Quat>,
     obstacles: Vec<RigidFrame>,
 }
 
 impl Kept {
-    pub(super) fn set(&mut self, at: &ContactKinematics) {
+    pub(crate) fn set(&mut self, at: &ContactKinematics) {
         self.x.clear();
         self.x.extend_from_slice(at.x);
         self.rotations.clear();
@@ -77,7 +84,7 @@ impl Kept {
 }
 
 /// The blocks as numbers over [`Real`]: with or without derivatives.
-pub(super) trait Blocks<T: Real>: Sync {
+pub(crate) trait Blocks<T: Real>: Sync {
     /// The position of block `j`.
     fn x(&self, j: u32) -> Vector<T>;
 
@@ -99,7 +106,7 @@ pub(super) trait Blocks<T: Real>: Sync {
 
 /// Velocity of the end ℓ of a lever that turns at ω: ω × ℓ, or its mean (1 − exp(−h ω×)) ℓ/h over the step of `h` [s]
 /// that ends there.
-pub(super) fn swing<T: Real>(omega: &Vector<T>, lever: &Vector<T>, h: f64) -> Vector<T> {
+pub(crate) fn swing<T: Real>(omega: &Vector<T>, lever: &Vector<T>, h: f64) -> Vector<T> {
     let turned = omega.cross(lever);
     if h == 0.0 {
         return turned;
@@ -163,7 +170,7 @@ impl Blocks<f64> for ContactKinematics<'_> {
 }
 
 /// Blocks that move along one direction.
-pub(super) struct Along<'a> {
+pub(crate) struct Along<'a> {
     pub at: &'a ContactKinematics<'a>,
     pub dx: &'a [Vec3],
     pub dv: &'a [Vec3],
@@ -203,12 +210,12 @@ impl Blocks<Dual<1>> for Along<'_> {
 }
 
 /// Block columns of a Jacobian that are taken at once.
-pub(super) const COLUMNS: usize = 4;
+pub(crate) const COLUMNS: usize = 4;
 /// Three directions for each of them.
-pub(super) const LANES: usize = 3 * COLUMNS;
+pub(crate) const LANES: usize = 3 * COLUMNS;
 
 /// Blocks of which a few move along the three axes, each by `cx` in place and `cv` in velocity.
-pub(super) struct Seeded<'a> {
+pub(crate) struct Seeded<'a> {
     pub at: &'a ContactKinematics<'a>,
     pub cx: f64,
     pub cv: f64,
@@ -259,7 +266,7 @@ impl Blocks<Dual<LANES>> for Seeded<'_> {
 }
 
 /// Places that were kept, with the velocities of now: what lagged friction sees.
-pub(super) struct Frozen<'a, B> {
+pub(crate) struct Frozen<'a, B> {
     pub kept: &'a Kept,
     pub now: &'a B,
 }

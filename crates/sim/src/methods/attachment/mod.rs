@@ -1,0 +1,54 @@
+//! Method `attachment` in the registry.
+
+mod keys;
+
+use crate::{
+    attachment::{AttachmentMethod, Config},
+    capabilities::{Capabilities, Features},
+    colliders::ContactRules,
+    method::Method,
+    needs::ModelFeature,
+    registry::{MethodConfig, MethodEntry},
+};
+
+/// The method's name.
+pub const NAME: &str = "attachment";
+
+/// The method in the registry.
+pub const ENTRY: MethodEntry = MethodEntry {
+    name: NAME,
+    description: "holds contacts by springs to attachment points that slide as Coulomb's law demands, in one implicit solve with all other forces [ding].",
+    keys: keys::KEYS,
+    configure: |keys| Box::new(keys::configure(keys)),
+    validation: None,
+};
+
+impl MethodConfig for Config {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        // Attachments are on surfaces, which neither rods nor particles have for one another.
+        Capabilities::new(Features::all_but(&[
+            ModelFeature::Rods,
+            ModelFeature::DynamicTwist,
+            ModelFeature::ChangingGravity,
+            ModelFeature::MovingAttachments,
+            ModelFeature::Loads,
+            ModelFeature::Gusts,
+            ModelFeature::ParticleContact,
+            ModelFeature::Cohesion,
+            ModelFeature::Compliance,
+            ModelFeature::PerStepContact,
+        ]))
+    }
+
+    fn build(&self, rules: ContactRules) -> Box<dyn Method> {
+        Box::new(AttachmentMethod::new(*self, rules))
+    }
+
+    fn boxed(&self) -> Box<dyn MethodConfig> {
+        Box::new(*self)
+    }
+}
