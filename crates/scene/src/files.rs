@@ -42,7 +42,7 @@ impl Files<'_> {
     /// path on the command line is whatever the user may read.
     pub fn load(&self, reporter: &Reporter, path: &At<String>) -> Option<MeshFile> {
         if let Some((_, mesh)) = self.memory.iter().find(|(name, _)| *name == path.value) {
-            // No reader has looked at it.
+            // No reader has checked it.
             if let Err(error) = mesh.check() {
                 let message = format!("the mesh `{}`: {error}", path.value);
                 let help = "repair the mesh in the program that made it";

@@ -66,7 +66,7 @@ enum How {
     Nodal,
 }
 
-/// What a body lies on.
+/// The support of a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Below {
     Floor,

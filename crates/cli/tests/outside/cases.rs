@@ -460,7 +460,7 @@ impl Make<'_> {
         ]
     }
 
-    /// Commands beside `run`, as they are meant.
+    /// Commands other than `run`, as they are meant.
     fn command(self) -> Vec<Vec<String>> {
         let names: Vec<&str> = scene::builtin::list().iter().map(|s| s.name).collect();
         let name = *self.draw.pick(&names);

@@ -2,7 +2,7 @@
 //! arguments, with limits on memory and time.
 //!
 //! Whatever it is given, the program ends by itself or on request, without a panic and not by a signal,
-//! accepts nothing with a certificate that is not a number, prints JSON where it was asked for JSON, and writes
+//! accepts nothing with a certificate that is not a number, prints one JSON document with `--json`, and writes
 //! nothing outside its output folder.
 //!
 //! The cases follow from a seed. `STICTION_FUZZ_CASES=5000 STICTION_FUZZ_SEED=7 cargo test -p stiction-cli
