@@ -241,8 +241,9 @@ impl Editor<'_> {
         };
         let was = quality(&mut old.iter().map(|t| self.sheet.corners[*t as usize]));
         let is = quality(&mut new.iter().map(|n| n.corners));
-        // Written so that not-a-number is refused.
-        if new.is_empty() || !(is >= was.min(LEAST_QUALITY)) || !self.allowed(&old, &new) {
+        // Not-a-number is refused.
+        let good = is >= was.min(LEAST_QUALITY);
+        if new.is_empty() || !good || !self.allowed(&old, &new) {
             return false;
         }
         self.replace(&old, &new);
@@ -306,27 +307,24 @@ impl Editor<'_> {
         let world_after: Vec<[Vec3; 3]> = new.iter().map(|n| self.world(&n.corners)).collect();
         let area = |list: &[[Vec3; 3]]| list.iter().map(|x| area_vector(x).norm()).sum::<f64>();
         let (was, is) = (area(&rest_before), area(&rest_after));
-        if !((was - is).abs() <= 1e-9 * was) {
-            return false;
-        }
-        for (x, n) in rest_after.iter().zip(new) {
+        // All comparisons are such that not-a-number is refused.
+        let covers = (was - is).abs() <= 1e-9 * was;
+        let upright = rest_after.iter().zip(new).all(|(x, n)| {
             let plane = area_vector(&self.rest(&self.sheet.corners[n.of as usize]));
-            if !(area_vector(x).dot(&plane) > 0.0) {
-                return false;
-            }
-        }
+            area_vector(x).dot(&plane) > 0.0
+        });
         let worst = |list: &[[Vec3; 3]]| list.iter().map(shape).fold(f64::INFINITY, f64::min);
-        for (before, after) in [(&rest_before, &rest_after), (&world_before, &world_after)] {
-            if !(worst(after) >= LEAST_SHAPE.min(worst(before))) {
-                return false;
-            }
-        }
+        let pairs = [(&rest_before, &rest_after), (&world_before, &world_after)];
+        let shaped = pairs
+            .iter()
+            .all(|(before, after)| worst(after) >= LEAST_SHAPE.min(worst(before)));
         let facing: Vec3 = world_before.iter().map(area_vector).sum();
-        for x in &world_after {
-            let n = area_vector(x);
-            if !(n.dot(&facing) > LEAST_COSINE * n.norm() * facing.norm()) {
-                return false;
-            }
+        let faces = world_after.iter().map(area_vector).all(|n| {
+            let cosine = n.dot(&facing) / (n.norm() * facing.norm());
+            cosine > LEAST_COSINE
+        });
+        if !(covers && upright && shaped && faces) {
+            return false;
         }
         self.guard
             .is_none_or(|guard| guard.allows(&rest_before, &world_before, &world_after))

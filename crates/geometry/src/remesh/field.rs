@@ -157,6 +157,7 @@ fn triangle(
     add(s * s / (config.angle * config.angle));
     add(square(&gradient(sheet.v)) / (config.velocity * config.velocity));
     let f = gradient(sheet.x);
+    let frame_area = area_vector(corners).norm();
     if config.wave.is_finite() {
         let (values, axes) = sym_eig2(&((square(&f) - Mat2::identity()) * 0.5));
         let lost = values.map(|e| (-e).max(0.0));
@@ -166,11 +167,18 @@ fn triangle(
     for plane in planes {
         let phi = t.map(|v| plane.normal.dot(&sheet.x[v as usize]) - plane.offset);
         let most = phi.iter().fold(0.0_f64, |m, p| m.max(p * p));
+        // A triangle in the plane does not cross it; its slope is rounding.
+        if most <= IN_PLANE * IN_PLANE * frame_area {
+            continue;
+        }
         let slope = Vec2::from(f.map(|f| f.dot(&plane.normal)));
         add(slope * slope.transpose() / most);
     }
     limits.clamp(&m)
 }
+
+/// Distance to a plane, relative to the size of a triangle, at which it lies in the plane.
+const IN_PLANE: f64 = 1e-6;
 
 /// A semi-definite tensor with no eigenvalue above 1/smallest².
 fn bounded(m: &Mat2, limits: &SizeLimits) -> Mat2 {

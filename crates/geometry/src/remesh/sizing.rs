@@ -119,7 +119,8 @@ impl SizeLimits {
 /// the size that it has in either.
 pub fn combine(a: &Mat2, b: &Mat2) -> Mat2 {
     let (values, axes) = sym_eig2(a);
-    if !(values.min() > 0.0) {
+    let definite = values.min() > 0.0;
+    if !definite {
         return a + b;
     }
     let root = values.map(f64::sqrt);

@@ -351,8 +351,8 @@ fn labels_pins_and_fixed_vertices_stay() {
     case.labels = two_labels(&case.mesh);
     case.world.clone_from(&case.mesh.positions);
     // A row of the grid is a rail; one vertex carries something.
-    for v in 0..11 {
-        case.hold[v].pin = Some(3);
+    for hold in &mut case.hold[..11] {
+        hold.pin = Some(3);
     }
     case.hold[40].fixed = true;
     let fixed = case.mesh.positions[40];

@@ -76,10 +76,10 @@ impl<'a> Trace<'a> {
     pub fn finish(self, sheet: &Sheet) -> Option<Remeshed> {
         let mut number = vec![NONE; sheet.rest.len()];
         let mut nodes = WeightRows::default();
-        for v in 0..sheet.rest.len() {
+        for (v, (number, row)) in number.iter_mut().zip(&self.rows).enumerate() {
             if sheet.has(v as u32) {
-                number[v] = nodes.len() as u32;
-                nodes.push(self.rows[v].iter().copied());
+                *number = nodes.len() as u32;
+                nodes.push(row.iter().copied());
             }
         }
         let mut triangles = Vec::new();
