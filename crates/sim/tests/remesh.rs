@@ -315,7 +315,8 @@ fn proximity_refines_where_a_plane_is_crossed() {
     let (plain, ..) = count(false);
     assert!(plain < 20, "{plain}");
     assert!(all > 4 * plain, "{all} {plain} {history:?}");
-    assert!(2 * near > all, "{near} of {all}");
+    // The band of 0.1 m around the edge is a fifth of the sheet; it is at least twice as fine as all.
+    assert!(5 * near > 2 * all, "{near} of {all}");
 }
 
 /// The memory of the adapter is enough to go on with the same bits from a checkpoint.

@@ -9,7 +9,7 @@ use stiction_math::{Mat2, Vec3};
 use super::{
     Guard, Hold, RemeshConfig, RemeshCounts,
     sheet::{NONE, Sheet, Successor, next},
-    sizing::{Frame, Sizing},
+    sizing::{Sizing, TangentFrame},
     trace::Trace,
 };
 
@@ -121,7 +121,7 @@ impl Editor<'_> {
     }
 
     /// The mean tensor of some vertices in a plane.
-    fn mean<const N: usize>(&self, vertices: [u32; N], frame: &Frame) -> Mat2 {
+    fn mean<const N: usize>(&self, vertices: [u32; N], frame: &TangentFrame) -> Mat2 {
         let of = |v: u32| self.sizing[v as usize].within(frame);
         vertices.into_iter().map(of).sum::<Mat2>() / N as f64
     }
@@ -129,7 +129,7 @@ impl Editor<'_> {
     /// Shape of a triangle in the metric: 1 if it is equilateral, 0 without area.
     pub fn quality(&self, corners: &[u32; 3]) -> f64 {
         let x = self.rest(corners);
-        let Some(frame) = Frame::of(&x) else {
+        let Some(frame) = TangentFrame::of(&x) else {
             return 0.0;
         };
         let m = self.mean(*corners, &frame);
@@ -150,7 +150,7 @@ impl Editor<'_> {
             self.sheet.opposite(h),
             self.sheet.opposite(self.sheet.twin(h)),
         );
-        let Some(frame) = Frame::of(&self.rest(&[a, b, c])) else {
+        let Some(frame) = TangentFrame::of(&self.rest(&[a, b, c])) else {
             return false;
         };
         let m = self.mean([a, b, c, d], &frame);

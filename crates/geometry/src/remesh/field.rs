@@ -18,7 +18,7 @@ use stiction_math::{Mat2, Mat3, Vec2, Vec3, sym_eig2};
 use super::{
     curvature::{bends, shape_operator},
     edit::area_vector,
-    sizing::{Frame, SizeLimits, Sizing, combine},
+    sizing::{SizeLimits, Sizing, TangentFrame, combine},
 };
 
 /// Settings of [`sizing_field()`]; infinity switches a criterion off.
@@ -80,7 +80,7 @@ pub fn sizing_field(
         .collect();
     for (i, t) in sheet.triangles.iter().enumerate() {
         let corners = t.map(|v| sheet.rest[v as usize]);
-        let Some(frame) = Frame::of(&corners) else {
+        let Some(frame) = TangentFrame::of(&corners) else {
             continue;
         };
         let area = area_vector(&corners).norm();
@@ -89,7 +89,7 @@ pub fn sizing_field(
         for &v in t {
             // In the tangent plane of the vertex, turned with the least rotation.
             let normal = normals[v as usize];
-            let turned = Frame {
+            let turned = TangentFrame {
                 axes: frame.axes.map(|e| turned(&e, &frame.normal, &normal)),
                 normal,
             };
@@ -130,7 +130,7 @@ fn triangle(
     sheet: &SheetMotion<'_>,
     t: &[u32; 3],
     corners: &[Vec3; 3],
-    frame: &Frame,
+    frame: &TangentFrame,
     bends: &[f64; 3],
     planes: &[TangentPlane],
     config: &FieldConfig,
@@ -211,7 +211,7 @@ fn grade(field: &mut [Sizing], sheet: &SheetMotion<'_>, growth: f64) {
                 let Some(across) = target.normal.cross(&along).try_normalize(1e-6) else {
                     continue;
                 };
-                let frame = Frame {
+                let frame = TangentFrame {
                     axes: [across.cross(&target.normal), across],
                     normal: target.normal,
                 };
@@ -230,3 +230,6 @@ fn grade(field: &mut [Sizing], sheet: &SheetMotion<'_>, growth: f64) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

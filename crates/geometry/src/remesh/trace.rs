@@ -3,7 +3,7 @@
 use stiction_math::{Mat3, Vec3};
 
 use super::{
-    Overlap, Remeshed,
+    Remeshed, TriangleOverlap,
     edit::area_vector,
     sheet::{NONE, Sheet, Successor},
 };
@@ -95,7 +95,7 @@ impl<'a> Trace<'a> {
             for &s in &self.sources[t as usize] {
                 let old = self.old(s);
                 let weights = |v: u32| self.weights(v, s, &old, sheet);
-                overlaps.push(Overlap {
+                overlaps.push(TriangleOverlap {
                     child,
                     triangle: s,
                     corners: [
