@@ -3,7 +3,9 @@
 
 use stiction_bodies::{
     Body, BodyKind, Model, State, Stencil,
-    adapt::{AdaptError, Adaptation, MeshChange, Overlap, Topology, TopologyChange, WeightRows},
+    adapt::{
+        AdaptError, Adaptation, MeshChange, Topology, TopologyChange, TriangleOverlap, WeightRows,
+    },
     builder::{Anchor, BodySpec, Builder, Rooting},
     energy::{
         angular_momentum, attachment_energy, elastic_energy, kinetic_energy, momentum,
@@ -413,7 +415,7 @@ fn a_change_that_removes_nodes_keeps_momenta_and_points() {
             .map(|(child, k)| {
                 let columns = CHILDREN[k].map(Vec3::from);
                 let inverse = Mat3::from_columns(&columns).try_inverse().unwrap();
-                Overlap {
+                TriangleOverlap {
                     child,
                     triangle: 4 * child + k as u32,
                     corners: inverse.into(),

@@ -120,21 +120,6 @@ const OFF: &[(&str, &[&str], &str)] = &[
     ("free-fall", &["gravity=[0, 0, -5]"], "sheet"),
     ("grains", &["friction.default=0"], "a heap stands"),
     ("hanging-strip", &["gravity=[0, 0, 0]"], "lowest"),
-    (
-        "inclined-plane",
-        &["friction.default=0"],
-        "it slides as a block does",
-    ),
-    (
-        "inclined-plane",
-        &["adapt.0.remesh.edges=[2, 2]"],
-        "it has the nodes that it needs",
-    ),
-    (
-        "proximity-metric",
-        &["adapt.0.remesh.proximity=false"],
-        "it is fine along the edge",
-    ),
     ("jelly", &["gravity=[0, 0, 0]"], "tip"),
     (
         "palm",

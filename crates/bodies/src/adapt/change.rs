@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use stiction_geometry::{
     CHILDREN, MeshError, TriMesh, WeightRows,
-    remesh::{Overlap, Remeshed, SheetError},
+    remesh::{Remeshed, SheetError, TriangleOverlap},
 };
 
 use super::anchor::Locator;
@@ -28,7 +28,7 @@ pub struct MeshChange {
     pub old_nodes: WeightRows,
     /// Pairs of a new and an old triangle that share an area of the rest surface, by new triangle, at
     /// least one for each. A new triangle has the material of the old ones.
-    pub overlaps: Vec<Overlap>,
+    pub overlaps: Vec<TriangleOverlap>,
 }
 
 /// Errors of a topology change.
@@ -103,7 +103,7 @@ impl MeshChange {
             nodes.push([(a, 0.5), (b, 0.5)]);
         }
         let children = |triangle: u32| {
-            let child = move |k: usize| Overlap {
+            let child = move |k: usize| TriangleOverlap {
                 child: 4 * triangle + k as u32,
                 triangle,
                 corners: CHILDREN[k],

@@ -31,6 +31,6 @@ mod topology;
 mod transfer;
 
 pub use change::{AdaptError, MeshChange, TopologyChange};
-pub use stiction_geometry::{WeightRows, remesh::Overlap};
+pub use stiction_geometry::{WeightRows, remesh::TriangleOverlap};
 pub use topology::{ShellMesh, Topology};
 pub use transfer::Adaptation;

@@ -2,7 +2,7 @@
 
 use stiction_math::{Mat2, Vec3, elementary::atan2};
 
-use super::{edit::area_vector, sizing::Frame};
+use super::{edit::area_vector, sizing::TangentFrame};
 use crate::mesh::TriMesh;
 
 /// Angles [rad] by which the surface bends across each edge of each triangle, beyond those at rest.
@@ -46,7 +46,7 @@ fn dihedral(x: &[Vec3], hinge: [u32; 4]) -> f64 {
 /// Σ ½ |θ| (l/A) t⊗t over the edges of a triangle [1/m]: the gradient of the normal that halves of the
 /// bends θ give at the midpoints of edges of length l, with outward directions t. Bends of either sign
 /// add up: folds as fine as the mesh do not cancel.
-pub(super) fn shape_operator(frame: &Frame, corners: &[Vec3; 3], bends: &[f64; 3]) -> Mat2 {
+pub(super) fn shape_operator(frame: &TangentFrame, corners: &[Vec3; 3], bends: &[f64; 3]) -> Mat2 {
     let area = area_vector(corners).norm();
     let mut s = Mat2::zeros();
     for k in 0..3 {

@@ -9,7 +9,7 @@ use stiction_math::{Mat2, Vec3};
 use super::{
     Guard, Hold, RemeshConfig, RemeshCounts,
     sheet::{NONE, Sheet, Successor, next},
-    sizing::{Frame, Sizing},
+    sizing::{Sizing, TangentFrame},
     trace::Trace,
 };
 
@@ -121,7 +121,7 @@ impl Editor<'_> {
     }
 
     /// The mean tensor of some vertices in a plane.
-    fn mean<const N: usize>(&self, vertices: [u32; N], frame: &Frame) -> Mat2 {
+    fn mean<const N: usize>(&self, vertices: [u32; N], frame: &TangentFrame) -> Mat2 {
         let of = |v: u32| self.sizing[v as usize].within(frame);
         vertices.into_iter().map(of).sum::<Mat2>() / N as f64
     }
@@ -129,7 +129,7 @@ impl Editor<'_> {
     /// Shape of a triangle in the metric: 1 if it is equilateral, 0 without area.
     pub fn quality(&self, corners: &[u32; 3]) -> f64 {
         let x = self.rest(corners);
-        let Some(frame) = Frame::of(&x) else {
+        let Some(frame) = TangentFrame::of(&x) else {
             return 0.0;
         };
         let m = self.mean(*corners, &frame);
@@ -150,7 +150,7 @@ impl Editor<'_> {
             self.sheet.opposite(h),
             self.sheet.opposite(self.sheet.twin(h)),
         );
-        let Some(frame) = Frame::of(&self.rest(&[a, b, c])) else {
+        let Some(frame) = TangentFrame::of(&self.rest(&[a, b, c])) else {
             return false;
         };
         let m = self.mean([a, b, c, d], &frame);
@@ -241,8 +241,9 @@ impl Editor<'_> {
         };
         let was = quality(&mut old.iter().map(|t| self.sheet.corners[*t as usize]));
         let is = quality(&mut new.iter().map(|n| n.corners));
-        // Written so that not-a-number is refused.
-        if new.is_empty() || !(is >= was.min(LEAST_QUALITY)) || !self.allowed(&old, &new) {
+        // Not-a-number is refused.
+        let good = is >= was.min(LEAST_QUALITY);
+        if new.is_empty() || !good || !self.allowed(&old, &new) {
             return false;
         }
         self.replace(&old, &new);
@@ -306,27 +307,24 @@ impl Editor<'_> {
         let world_after: Vec<[Vec3; 3]> = new.iter().map(|n| self.world(&n.corners)).collect();
         let area = |list: &[[Vec3; 3]]| list.iter().map(|x| area_vector(x).norm()).sum::<f64>();
         let (was, is) = (area(&rest_before), area(&rest_after));
-        if !((was - is).abs() <= 1e-9 * was) {
-            return false;
-        }
-        for (x, n) in rest_after.iter().zip(new) {
+        // All comparisons are such that not-a-number is refused.
+        let covers = (was - is).abs() <= 1e-9 * was;
+        let upright = rest_after.iter().zip(new).all(|(x, n)| {
             let plane = area_vector(&self.rest(&self.sheet.corners[n.of as usize]));
-            if !(area_vector(x).dot(&plane) > 0.0) {
-                return false;
-            }
-        }
+            area_vector(x).dot(&plane) > 0.0
+        });
         let worst = |list: &[[Vec3; 3]]| list.iter().map(shape).fold(f64::INFINITY, f64::min);
-        for (before, after) in [(&rest_before, &rest_after), (&world_before, &world_after)] {
-            if !(worst(after) >= LEAST_SHAPE.min(worst(before))) {
-                return false;
-            }
-        }
+        let pairs = [(&rest_before, &rest_after), (&world_before, &world_after)];
+        let shaped = pairs
+            .iter()
+            .all(|(before, after)| worst(after) >= LEAST_SHAPE.min(worst(before)));
         let facing: Vec3 = world_before.iter().map(area_vector).sum();
-        for x in &world_after {
-            let n = area_vector(x);
-            if !(n.dot(&facing) > LEAST_COSINE * n.norm() * facing.norm()) {
-                return false;
-            }
+        let faces = world_after.iter().map(area_vector).all(|n| {
+            let cosine = n.dot(&facing) / (n.norm() * facing.norm());
+            cosine > LEAST_COSINE
+        });
+        if !(covers && upright && shaped && faces) {
+            return false;
         }
         self.guard
             .is_none_or(|guard| guard.allows(&rest_before, &world_before, &world_after))

@@ -18,7 +18,7 @@ use stiction_math::{Mat2, Mat3, Vec2, Vec3, sym_eig2};
 use super::{
     curvature::{bends, shape_operator},
     edit::area_vector,
-    sizing::{Frame, SizeLimits, Sizing, combine},
+    sizing::{SizeLimits, Sizing, TangentFrame, combine},
 };
 
 /// Settings of [`sizing_field()`]; infinity switches a criterion off.
@@ -80,7 +80,7 @@ pub fn sizing_field(
         .collect();
     for (i, t) in sheet.triangles.iter().enumerate() {
         let corners = t.map(|v| sheet.rest[v as usize]);
-        let Some(frame) = Frame::of(&corners) else {
+        let Some(frame) = TangentFrame::of(&corners) else {
             continue;
         };
         let area = area_vector(&corners).norm();
@@ -89,7 +89,7 @@ pub fn sizing_field(
         for &v in t {
             // In the tangent plane of the vertex, turned with the least rotation.
             let normal = normals[v as usize];
-            let turned = Frame {
+            let turned = TangentFrame {
                 axes: frame.axes.map(|e| turned(&e, &frame.normal, &normal)),
                 normal,
             };
@@ -130,7 +130,7 @@ fn triangle(
     sheet: &SheetMotion<'_>,
     t: &[u32; 3],
     corners: &[Vec3; 3],
-    frame: &Frame,
+    frame: &TangentFrame,
     bends: &[f64; 3],
     planes: &[TangentPlane],
     config: &FieldConfig,
@@ -157,6 +157,7 @@ fn triangle(
     add(s * s / (config.angle * config.angle));
     add(square(&gradient(sheet.v)) / (config.velocity * config.velocity));
     let f = gradient(sheet.x);
+    let frame_area = area_vector(corners).norm();
     if config.wave.is_finite() {
         let (values, axes) = sym_eig2(&((square(&f) - Mat2::identity()) * 0.5));
         let lost = values.map(|e| (-e).max(0.0));
@@ -166,11 +167,18 @@ fn triangle(
     for plane in planes {
         let phi = t.map(|v| plane.normal.dot(&sheet.x[v as usize]) - plane.offset);
         let most = phi.iter().fold(0.0_f64, |m, p| m.max(p * p));
+        // A triangle in the plane does not cross it; its slope is rounding.
+        if most <= IN_PLANE * IN_PLANE * frame_area {
+            continue;
+        }
         let slope = Vec2::from(f.map(|f| f.dot(&plane.normal)));
         add(slope * slope.transpose() / most);
     }
     limits.clamp(&m)
 }
+
+/// Distance to a plane, relative to the size of a triangle, at which it lies in the plane.
+const IN_PLANE: f64 = 1e-6;
 
 /// A semi-definite tensor with no eigenvalue above 1/smallest².
 fn bounded(m: &Mat2, limits: &SizeLimits) -> Mat2 {
@@ -203,7 +211,7 @@ fn grade(field: &mut [Sizing], sheet: &SheetMotion<'_>, growth: f64) {
                 let Some(across) = target.normal.cross(&along).try_normalize(1e-6) else {
                     continue;
                 };
-                let frame = Frame {
+                let frame = TangentFrame {
                     axes: [across.cross(&target.normal), across],
                     normal: target.normal,
                 };
@@ -222,3 +230,6 @@ fn grade(field: &mut [Sizing], sheet: &SheetMotion<'_>, growth: f64) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -44,7 +44,7 @@ use trace::Trace;
 pub use field::{FieldConfig, SheetMotion, TangentPlane, sizing_field};
 pub use nearest::{NearestTriangle, TriangleTree};
 pub use sheet::SheetError;
-pub use sizing::{Frame, SizeLimits, Sizing, combine};
+pub use sizing::{SizeLimits, Sizing, TangentFrame, combine};
 
 /// A sheet to remesh.
 #[derive(Clone, Copy, Debug)]
@@ -122,12 +122,12 @@ pub struct Remeshed {
     pub old_nodes: WeightRows,
     /// Pairs of a new and an old triangle that share an area of the rest surface, by new, then old
     /// triangle; at least one for each new triangle. All of one new triangle have the same label.
-    pub overlaps: Vec<Overlap>,
+    pub overlaps: Vec<TriangleOverlap>,
 }
 
 /// A new triangle and an old one that share an area of the rest surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Overlap {
+pub struct TriangleOverlap {
     /// The new triangle.
     pub child: u32,
     /// The old triangle.

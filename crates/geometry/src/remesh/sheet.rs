@@ -304,5 +304,5 @@ pub(super) fn next(h: u32) -> u32 {
 
 /// The previous half-edge of the same triangle.
 pub(super) fn before(h: u32) -> u32 {
-    if h % 3 == 0 { h + 2 } else { h - 1 }
+    if h.is_multiple_of(3) { h + 2 } else { h - 1 }
 }

@@ -39,7 +39,7 @@ impl Sizing {
     }
 
     /// M in the plane of `frame` [1/m²].
-    pub fn within(&self, frame: &Frame) -> Mat2 {
+    pub fn within(&self, frame: &TangentFrame) -> Mat2 {
         let [p, q] = frame.axes.map(|e| self.laid(&e));
         let (mp, mq) = (self.tensor * p, self.tensor * q);
         Mat2::new(p.dot(&mp), p.dot(&mq), q.dot(&mp), q.dot(&mq))
@@ -57,14 +57,14 @@ impl Sizing {
 
 /// Two orthonormal axes in the plane of a triangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Frame {
+pub struct TangentFrame {
     /// The axes.
     pub axes: [Vec3; 2],
     /// The unit normal.
     pub normal: Vec3,
 }
 
-impl Frame {
+impl TangentFrame {
     /// The frame of a triangle, its first axis along the first edge; none if it has no area.
     pub fn of(corners: &[Vec3; 3]) -> Option<Self> {
         let [a, b, c] = corners;
@@ -119,7 +119,8 @@ impl SizeLimits {
 /// the size that it has in either.
 pub fn combine(a: &Mat2, b: &Mat2) -> Mat2 {
     let (values, axes) = sym_eig2(a);
-    if !(values.min() > 0.0) {
+    let definite = values.min() > 0.0;
+    if !definite {
         return a + b;
     }
     let root = values.map(f64::sqrt);

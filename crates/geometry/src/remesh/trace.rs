@@ -3,7 +3,7 @@
 use stiction_math::{Mat3, Vec3};
 
 use super::{
-    Overlap, Remeshed,
+    Remeshed, TriangleOverlap,
     edit::area_vector,
     sheet::{NONE, Sheet, Successor},
 };
@@ -76,10 +76,10 @@ impl<'a> Trace<'a> {
     pub fn finish(self, sheet: &Sheet) -> Option<Remeshed> {
         let mut number = vec![NONE; sheet.rest.len()];
         let mut nodes = WeightRows::default();
-        for v in 0..sheet.rest.len() {
+        for (v, (number, row)) in number.iter_mut().zip(&self.rows).enumerate() {
             if sheet.has(v as u32) {
-                number[v] = nodes.len() as u32;
-                nodes.push(self.rows[v].iter().copied());
+                *number = nodes.len() as u32;
+                nodes.push(row.iter().copied());
             }
         }
         let mut triangles = Vec::new();
@@ -95,7 +95,7 @@ impl<'a> Trace<'a> {
             for &s in &self.sources[t as usize] {
                 let old = self.old(s);
                 let weights = |v: u32| self.weights(v, s, &old, sheet);
-                overlaps.push(Overlap {
+                overlaps.push(TriangleOverlap {
                     child,
                     triangle: s,
                     corners: [

@@ -16,7 +16,7 @@ section! { /// When a shell is refined, or how it is remeshed.
 
 section! { /// How a shell is remeshed.
     struct Remesh "adapt.remesh" => Remesh, ordered {
-    edges: Vec<f64> = Numbers(2, "m", Positive), Required, "lengths in the rest shape: edges longer than the first are split where a criterion asks for it, those longer than the second always";
+    edges: Vec<f64> = Numbers(2, "m", Positive), Required, "lengths in the rest shape: edges longer than the first are split where a criterion requires it, those longer than the second always";
     every: u64 = Count(1), Int(10), "steps from one remeshing to the next; the first is before the first step";
     angle: f64 = Number("°", Positive), Num(17.0), "turn of the normal along an edge above which it is split";
     velocity: f64 = Number("m/s", Positive), Num(0.5), "change of the velocity along an edge above which it is split";

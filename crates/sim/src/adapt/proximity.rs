@@ -188,7 +188,8 @@ impl<'a> Surroundings<'a> {
     fn on_solid(&self, solid: &Placed, x: &Vec3) -> Option<Found> {
         let local = solid.rotation.inverse() * (x - solid.translation);
         let near = solid.field.nearest(&local);
-        if !(near.distance <= self.reach) {
+        let within = near.distance <= self.reach;
+        if !within {
             return None;
         }
         let out = |p: &Vec3| solid.rotation * p + solid.translation;
@@ -223,9 +224,14 @@ impl<'a> Surroundings<'a> {
 
     /// The nearest point on bodies and mesh obstacles that the shell may touch.
     fn on_mesh(&self, body: usize, x: &Vec3, rest: &Vec3) -> Option<Found> {
+        // Points closer than the thickness along the shell are one place: at no distance the ratio
+        // would be rounding over rounding.
         let apart = |t: u32, weights: &[f64; 3], distance: f64| {
-            !self.is_of(t, body)
-                || distance < SELF_RATIO * (self.rest_of(t, body, weights) - rest).norm()
+            if !self.is_of(t, body) {
+                return true;
+            }
+            let material = (self.rest_of(t, body, weights) - rest).norm();
+            material > self.thickness && distance < SELF_RATIO * material
         };
         let near = self
             .tree
@@ -291,10 +297,10 @@ impl Guard for NearbyGuard<'_> {
         }
         // As close as before is allowed, up to rounding.
         let bound = |before: f64| before.min(thickness) - 1e-9 * thickness;
-        for solid in &around.solids {
-            if !(depth(solid, new) >= bound(depth(solid, old))) {
-                return false;
-            }
+        let mut solids = around.solids.iter();
+        let apart = solids.all(|solid| depth(solid, new) >= bound(depth(solid, old)));
+        if !apart {
+            return false;
         }
         let Some(mut bounds) = Aabb::of(old.as_flattened()) else {
             return false;
