@@ -133,7 +133,7 @@ pub struct RunPlan {
     pub contact: ContactSettings,
     /// Friction between every two materials.
     pub friction: FrictionTable,
-    /// How the meshes of shells change.
+    /// Rules by which the meshes of shells change.
     pub adaptations: Adaptations,
     /// Recorded quantities.
     pub probes: Vec<Probe>,
@@ -186,7 +186,7 @@ impl Scene {
 }
 
 impl RunPlan {
-    /// What changes meshes during the run, if anything does.
+    /// Changes of meshes during the run, if there are any.
     fn adapter(&self) -> Option<Box<dyn Adapter>> {
         let Adaptations { refined, remeshed } = &self.adaptations;
         let refinements = || Box::new(Refinements::new(refined.clone()));

@@ -64,7 +64,7 @@ pub struct ContactSettings {
     pub overlap: OverlapPolicy,
 }
 
-/// How the meshes of shells change.
+/// Rules by which the meshes of shells change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Adaptations {
     /// Which are refined, and when.

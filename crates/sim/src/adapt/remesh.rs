@@ -8,7 +8,7 @@ use stiction_geometry::remesh::{FieldConfig, Guard, RemeshConfig, SheetMotion, s
 
 use super::{Adapter, proximity::Surroundings};
 
-/// How a shell is remeshed.
+/// Rule by which a shell is remeshed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RemeshRule {
     /// The body.
