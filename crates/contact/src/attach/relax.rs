@@ -207,7 +207,7 @@ impl<T: Real, X: Fn(u32) -> Vector<T>> Machine<'_, T, X> {
         let c = self.corners(self.triangle);
         let Some(pull) = self.pull(&c, &self.here(&c)) else {
             // Without area there is only an edge to slide along.
-            return Next::Edge(entry.unwrap_or_else(|| self.smallest_weight()));
+            return Next::Edge(entry.unwrap_or_else(|| self.onto_longest_edge(&c)));
         };
         let normal = pull.normal.value();
         let Some(slide) = pull.slide else {
@@ -391,9 +391,28 @@ impl<T: Real, X: Fn(u32) -> Vector<T>> Machine<'_, T, X> {
         }
     }
 
-    fn smallest_weight(&self) -> usize {
-        let w = self.weights.map(|w| w.value());
-        (1..3).fold(0, |least, i| if w[i] < w[least] { i } else { least })
+    /// Expresses a point of a triangle without area by its longest edge, which covers the triangle: the point stays
+    /// where it is. Returns the edge.
+    fn onto_longest_edge(&mut self, c: &[Vector<T>; 3]) -> usize {
+        let along = |edge: usize| c[(edge + 2) % 3] - c[(edge + 1) % 3];
+        let square = |edge: usize| along(edge).value().norm_squared();
+        let edge = (1..3).fold(0, |longest, i| match square(i) > square(longest) {
+            true => i,
+            false => longest,
+        });
+        if square(edge).is_normal() {
+            let from_start = self.here(c) - c[(edge + 1) % 3];
+            let to = from_start.dot(&along(edge)) / along(edge).norm_squared();
+            self.set_edge(
+                edge,
+                match to.value() {
+                    t if t < 0.0 => T::constant(0.0),
+                    t if t > 1.0 => T::constant(1.0),
+                    _ => to,
+                },
+            );
+        }
+        edge
     }
 
     fn at_vertex(&self) -> Option<usize> {

@@ -41,6 +41,8 @@ impl MethodConfig for Config {
             ModelFeature::Cohesion,
             ModelFeature::Compliance,
             ModelFeature::PerStepContact,
+            ModelFeature::AnimatedObstacles,
+            ModelFeature::Seams,
         ]))
     }
 
