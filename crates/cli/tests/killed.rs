@@ -144,3 +144,8 @@ fn nodal_resumes_after_a_kill_at_any_moment() {
 fn cr_resumes_after_a_kill_at_any_moment() {
     killed_and_resumed("cr", true);
 }
+
+#[test]
+fn attachment_resumes_after_a_kill_at_any_moment() {
+    killed_and_resumed("attachment", true);
+}
