@@ -24,7 +24,7 @@ use stiction_sim::{
     admm::{self, admm},
     colliders::{ContactRules, material_names},
     linearised::ElasticSolver,
-    methods::nodal,
+    methods::{attachment, cr, nodal},
     registry::MethodConfig,
     smooth,
 };
@@ -62,6 +62,8 @@ enum How {
     Splitting,
     Smooth,
     Nodal,
+    Cr,
+    Attachment,
 }
 
 /// The support of a body.
@@ -233,6 +235,14 @@ fn method(how: How, model: &Model, safe: bool) -> Box<dyn Method> {
             };
             config.build(rules)
         }
+        How::Attachment => attachment::Config::default().build(rules),
+        How::Cr => {
+            let config = cr::Config {
+                safe,
+                ..cr::Config::default()
+            };
+            config.build(rules)
+        }
     }
 }
 
@@ -304,9 +314,9 @@ fn no_energy(how: How, what: What, below: Below, h: f64, part: f64) -> Option<St
             return Some(format!("{at}: {error}"));
         }
         // An overlap is taken out at most as fast as the distance at which the two touch in five seconds;
-        // `smooth` does not take it out.
+        // `smooth` and `attachment` do not take it out.
         let speed = match (how, below) {
-            (How::Smooth, _) | (_, Below::Body(_)) => 0.0,
+            (How::Smooth | How::Attachment, _) | (_, Below::Body(_)) => 0.0,
             _ => (THICKNESS + radius(what)) / 5.0,
         };
         let lifted = weight * (speed * h * f64::from(step)).min(part * THICKNESS);
@@ -337,4 +347,14 @@ fn overlaps_within_the_thickness_add_no_energy_with_smooth() {
 #[test]
 fn overlaps_within_the_thickness_add_no_energy_with_nodal() {
     grid(How::Nodal, &[]);
+}
+
+#[test]
+fn overlaps_within_the_thickness_add_no_energy_with_cr() {
+    grid(How::Cr, &[]);
+}
+
+#[test]
+fn overlaps_within_the_thickness_add_no_energy_with_attachment() {
+    grid(How::Attachment, &[What::Rods, What::Particles]);
 }
