@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use stiction_math::{Dual, Mat3, Real, Vec3, Vector};
 
 use super::{
-    detect::Detection,
+    detect::{Detection, Entered},
     relax::{MeshPoint, RelaxState, RelaxTrace, relax_on_mesh},
     solid::relax_on_solid,
     world::{Follow, Object, World, pull_frame},
@@ -83,7 +83,7 @@ pub(super) struct Pair {
     pub fresh: bool,
     /// Whether the attachment slid in the step before.
     pub slid: bool,
-    /// Distance of the object's surface from its geometry [m].
+    /// Distance of the object's surface from its geometry [m]: less than the contact thickness for what began within it.
     pub thickness: f64,
     pub mu: f64,
 }
@@ -99,6 +99,8 @@ pub struct StoredPair {
     pub place: Vec3,
     /// Whether it slid in its last step.
     pub slid: bool,
+    /// Distance of the object's surface from its geometry [m].
+    pub thickness: f64,
 }
 
 /// Counts of relaxations by the state in which they ended.
@@ -318,7 +320,10 @@ impl AttachContacts {
             |pair, trace| {
                 let spring = self.spring(pair, at, trace);
                 let distance = (spring.z.plain() - spring.y.plain()).norm();
-                if !spring.active && distance > NEAR * pair.thickness {
+                let [particle, object, _] = pair.key;
+                let owner = self.world.owner[particle as usize] as usize;
+                let near = NEAR * self.world.thickness(owner, object as usize);
+                if !spring.active && distance > near {
                     return None;
                 }
                 let (triangle, place) = match spring.on {
@@ -332,6 +337,7 @@ impl AttachContacts {
                     triangle,
                     place,
                     slid,
+                    thickness: pair.thickness,
                 })
             },
             |pair| list.extend(pair),
@@ -539,21 +545,21 @@ impl AttachContacts {
         list
     }
 
-    /// Adds new pairs by their keys and anchors.
-    fn insert(&mut self, found: Vec<(Key, Anchor)>, fresh: bool) {
+    /// Adds new pairs.
+    fn insert(&mut self, found: Vec<Entered>, fresh: bool) {
         if found.is_empty() {
             return;
         }
-        let new = found.into_iter().map(|(key, anchor)| {
+        let new = found.into_iter().map(|(key, anchor, thickness)| {
             let slid = false;
-            self.pair(key, anchor, slid, fresh)
+            self.pair(key, anchor, slid, fresh, thickness)
         });
         let new: Vec<Pair> = new.collect();
         self.pairs.extend(new);
         self.pairs.sort_unstable_by_key(|p| p.key);
     }
 
-    fn pair(&self, key: Key, anchor: Anchor, slid: bool, fresh: bool) -> Pair {
+    fn pair(&self, key: Key, anchor: Anchor, slid: bool, fresh: bool, thickness: f64) -> Pair {
         let [particle, object, _] = key;
         let a = self.world.owner[particle as usize] as usize;
         let b = object as usize;
@@ -565,7 +571,7 @@ impl AttachContacts {
             anchor,
             fresh,
             slid,
-            thickness: self.world.thickness(a, b),
+            thickness,
             mu: if slid {
                 law.kinetic.unwrap_or(law.mu)
             } else {
@@ -577,7 +583,7 @@ impl AttachContacts {
     /// A kept pair, if it names what there is.
     fn restored(&self, stored: &StoredPair) -> Option<Pair> {
         let [particle, object, _] = stored.key;
-        if particle as usize >= self.world.owner.len() {
+        if particle as usize >= self.world.owner.len() || !stored.thickness.is_finite() {
             return None;
         }
         let anchor = match &self.world.parts.get(object as usize)?.object {
@@ -590,7 +596,7 @@ impl AttachContacts {
             Object::Solid(_) => Anchor::Solid(stored.place),
             _ => return None,
         };
-        Some(self.pair(stored.key, anchor, stored.slid, false))
+        Some(self.pair(stored.key, anchor, stored.slid, false, stored.thickness))
     }
 
     pub(super) fn check(&self, at: &ContactKinematics) -> Result<(), AttachError> {

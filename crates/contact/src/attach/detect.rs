@@ -27,9 +27,6 @@ use crate::kinematics::ContactKinematics;
 const AHEAD: f64 = 0.5;
 /// Further displacement that is allowed, in thicknesses.
 const SLACK: f64 = 2.0;
-/// A particle that begins inside by less than this fraction of the thickness has just entered: offsets of
-/// surfaces that deform turn from step to step.
-const BEGUN: f64 = 0.5;
 /// Depth that is rounding, as a fraction of the thickness and of the coordinates.
 const ROUNDING: (f64, f64) = (1e-6, 64.0 * f64::EPSILON);
 /// Candidates per parallel task.
@@ -60,8 +57,12 @@ pub(super) struct Detection {
     candidates: Vec<[u32; 2]>,
 }
 
-/// An entry with what decides between several: when, and over which triangle.
-type Entry = (Key, f64, u32, Anchor);
+/// An entry, with the distance of its surface from the object's geometry [m] and with what decides between several:
+/// when, and over which triangle.
+type Entry = (Key, f64, u32, Anchor, f64);
+
+/// A new pair: key, attachment and distance of its surface from the object's geometry [m].
+pub(super) type Entered = (Key, Anchor, f64);
 
 impl Snapshot {
     fn set(&mut self, world: &World, at: &ContactKinematics) {
@@ -196,7 +197,7 @@ impl Detection {
         world: &World,
         at: &ContactKinematics,
         known: impl Fn(&Key) -> bool + Sync,
-    ) -> Vec<(Key, Anchor)> {
+    ) -> Vec<Entered> {
         let chunks = self.candidates.par_chunks(GRAIN).map(|chunk| {
             let mut found: Vec<Entry> = Vec::new();
             for &[v, face] in chunk {
@@ -216,8 +217,9 @@ impl Detection {
         first(found)
     }
 
-    /// Particles that begin the step inside of a mesh by less than half the thickness and are not `known`.
-    pub fn begun_inside(&self, world: &World, known: impl Fn(&Key) -> bool) -> Vec<(Key, Anchor)> {
+    /// Particles that begin the step between a mesh and the surface that is offset from it, and are not `known`. Their
+    /// surface is the one through them, so that no spring begins stretched.
+    pub fn begun_inside(&self, world: &World, known: impl Fn(&Key) -> bool) -> Vec<Entered> {
         let mut found: Vec<Entry> = Vec::new();
         for &[v, face] in &self.candidates {
             let [part, t] = self.triangles[face as usize];
@@ -228,7 +230,7 @@ impl Detection {
                 let Some(n) = normal(&c, side) else { continue };
                 let z = self.start.x[v as usize];
                 let height = (z - c[0]).dot(&n);
-                if height >= 0.0 || height < -BEGUN * thickness || known(&key) {
+                if height >= 0.0 || height <= -thickness || known(&key) {
                     continue;
                 }
                 let weights = weights(&c, &(z - n * height));
@@ -237,7 +239,8 @@ impl Detection {
                         triangle: t,
                         weights,
                     };
-                    found.push((key, -height, t, Anchor::Mesh(point)));
+                    let begun = thickness + height;
+                    found.push((key, -height, t, Anchor::Mesh(point), begun));
                 }
             }
         }
@@ -279,7 +282,7 @@ impl Detection {
             triangle: t,
             weights: positive.map(|w| w / sum),
         };
-        Some((key, impact.time, t, Anchor::Mesh(point)))
+        Some((key, impact.time, t, Anchor::Mesh(point), thickness))
     }
 
     /// Particles that are inside of a solid at the trial.
@@ -303,18 +306,27 @@ impl Detection {
                 if !may_attach(world, v, p as u32) {
                     return None;
                 }
-                let thickness = world.thickness(world.owner[v as usize] as usize, p);
-                let surface = Surface { solid, thickness };
+                let whole = world.thickness(world.owner[v as usize] as usize, p);
+                let value = |x: &Vec3, thickness: f64| {
+                    let surface = Surface { solid, thickness };
+                    surface.field(&Vector::<f64>::constant(x)).0
+                };
                 let z = Vector::constant(&self.now.x[v as usize]) - frame.origin;
-                let local = frame.inward(&z);
-                let value = |x: &Vec3| surface.field(&Vector::<f64>::constant(x)).0;
-                if value(&local.plain()) >= 0.0 || known(&key) {
+                let local = frame.inward(&z).plain();
+                // Cheap, and true of nearly all.
+                if value(&local, whole) >= 0.0 || known(&key) {
                     return None;
                 }
+                // The surface of what begins inside is the one through it, so that no spring begins stretched.
                 let before = rotation.transpose() * (self.start.x[v as usize] - origin);
-                let at = crossing(&before, &local.plain(), value);
+                let thickness = whole + value(&before, whole).min(0.0);
+                if value(&local, thickness) >= 0.0 {
+                    return None;
+                }
+                let at = crossing(&before, &local, |x| value(x, thickness));
+                let surface = Surface { solid, thickness };
                 let (x, _) = surface.project(&Vector::<f64>::constant(&at));
-                Some((key, 0.0, 0, Anchor::Solid(x.plain())))
+                Some((key, 0.0, 0, Anchor::Solid(x.plain()), thickness))
             };
             let vertices = 0..world.rest.len() as u32;
             let entries = vertices.into_par_iter().with_min_len(256).filter_map(enter);
@@ -334,9 +346,9 @@ impl Snapshot {
 /// The point of a path at which a field vanishes: its start if that is inside already.
 fn crossing(from: &Vec3, to: &Vec3, value: impl Fn(&Vec3) -> f64) -> Vec3 {
     let (mut low, mut high) = ((0.0, value(from)), (1.0, value(to)));
-    // What began inside is attached where it is.
+    // What begins on the surface enters there.
     if low.1 <= 0.0 {
-        return *to;
+        return *from;
     }
     let at = |s: f64| from + (to - from) * s;
     for _ in 0..CROSSINGS {
@@ -359,12 +371,12 @@ fn crossing(from: &Vec3, to: &Vec3, value: impl Fn(&Vec3) -> f64) -> Vec3 {
 }
 
 /// The first entry of every key.
-fn first(mut found: Vec<Entry>) -> Vec<(Key, Anchor)> {
+fn first(mut found: Vec<Entry>) -> Vec<Entered> {
     found.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
     found.dedup_by_key(|entry| entry.0);
     found
         .into_iter()
-        .map(|(key, _, _, anchor)| (key, anchor))
+        .map(|(key, _, _, anchor, thickness)| (key, anchor, thickness))
         .collect()
 }
 

@@ -34,6 +34,8 @@
 //!   is in the cone, and the relaxation idempotent, on curved surfaces as well; derivatives follow from the
 //!   implicit function theorem. For a plane the root is [ding, Eq. 2].
 //! - A particle that enters a solid is attached where its path crosses the surface, as on meshes.
+//! - A particle that begins within the contact thickness has the surface through it as its own, for as long as the
+//!   pair lasts: no spring begins stretched, and nothing is launched.
 //! - From a vertex, the attachment takes the neighbour along which it is pulled farthest, not the first one.
 //! - An attachment at the border of an open mesh that is pulled off it has no force.
 //! - Pairs are detected in every evaluation of the forces, not once per iteration, so that a line search sees

@@ -279,10 +279,12 @@ impl Persistent for AttachmentMethod {
         std::mem::swap(&mut self.kept, &mut self.next);
     }
 
-    /// Two keys per pair, with its place in a column.
+    /// Two keys per pair, with its place and its thickness in columns.
     fn save(&self) -> Memory {
         let Kept { stiffness, pairs } = &self.kept;
         let places = pairs.iter().map(|p| p.place).collect();
+        let thickness = |p: &StoredPair| Vec3::new(p.thickness, 0.0, 0.0);
+        let thicknesses = pairs.iter().map(thickness).collect();
         let keys = pairs.iter().flat_map(|p| {
             let [particle, object, side] = p.key;
             let mut flags = if p.slid { SLID } else { 0 };
@@ -301,6 +303,7 @@ impl Persistent for AttachmentMethod {
                     vec![Vec3::new(*stiffness, 0.0, 0.0)],
                 ),
                 ("attachments".to_owned(), places),
+                ("thicknesses".to_owned(), thicknesses),
             ],
             keys: keys.collect(),
         }
@@ -309,15 +312,21 @@ impl Persistent for AttachmentMethod {
     fn recall(&mut self, memory: Memory) {
         let stiffness = memory.column("stiffness").first().map_or(0.0, |s| s.x);
         let places = memory.column("attachments");
-        let pairs = memory.keys.chunks_exact(2).zip(places).map(|(key, place)| {
-            let [pair, rest] = [key[0], key[1]];
-            StoredPair {
-                key: [(pair >> 32) as u32, pair as u32, (rest & SIDE) as u32],
-                triangle: (rest >> 2) as u32,
-                place,
-                slid: rest & SLID != 0,
-            }
-        });
+        let placed = places.into_iter().zip(memory.column("thicknesses"));
+        let pairs = memory
+            .keys
+            .chunks_exact(2)
+            .zip(placed)
+            .map(|(key, (place, thickness))| {
+                let [pair, rest] = [key[0], key[1]];
+                StoredPair {
+                    key: [(pair >> 32) as u32, pair as u32, (rest & SIDE) as u32],
+                    triangle: (rest >> 2) as u32,
+                    place,
+                    slid: rest & SLID != 0,
+                    thickness: thickness.x,
+                }
+            });
         self.kept = Kept {
             stiffness,
             pairs: pairs.collect(),
