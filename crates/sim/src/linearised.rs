@@ -88,10 +88,6 @@ const CLEARANCE: f64 = 1e-3;
 /// for its sake alone.
 const STRAIGHT: f64 = 1e-10;
 
-/// Fraction of the bound on the certificate below which a change of the velocity is not followed by another
-/// linearisation: what that would change is of second order in it.
-const UNCHANGED: f64 = 1e-4;
-
 /// Most solves of a step with contacts against surfaces that would pass.
 const ROUNDS: usize = 4;
 
@@ -188,8 +184,7 @@ impl Linearised {
     }
 
     /// One solve of the linear problem in `work`, from the trial solution to it and to `v`, until its
-    /// certificate is below `bound` [m/s] if that is given, else as configured. Returns whether the start was
-    /// the answer.
+    /// certificate is below `bound` [m/s] if that is given, else as configured.
     fn solve_linear(
         &mut self,
         step: &mut StepContext<'_>,
@@ -198,7 +193,7 @@ impl Linearised {
         bound: Option<f64>,
         v: &mut [Vec3],
         report: &mut SolveReport,
-    ) -> Result<bool, SolveError> {
+    ) -> Result<(), SolveError> {
         let Self {
             solver,
             work: Some(work),
@@ -206,7 +201,7 @@ impl Linearised {
             ..
         } = self
         else {
-            return Ok(false);
+            return Ok(());
         };
         let solution = &mut trial.solution;
         // The problem of an alternating integrator changes while it is solved: it has no start to show.
@@ -253,7 +248,7 @@ impl Linearised {
                 v[i] = solution.v[i];
             }
         }
-        Ok(solved.converged && solved.iterations + solved.factorisations == 0)
+        Ok(())
     }
 
     /// All linearisations of the step; the first one is built, and its contacts are detected.
@@ -271,21 +266,11 @@ impl Linearised {
             }
         };
         let linear = step.model.is_linear();
-        // At rest the first answer is the point of its linearisation. Turning bodies are followed by the last one.
-        let bound = self.config.residual.filter(|_| !step.dynamics.has_lone());
-        let (point, mut rests) = (v.to_vec(), false);
         for newton in 0..most {
             let mut start = TaskStart::Configured;
             if newton > 0 {
                 // The last iterate of the contact solver is the best guess [daviet2020, Sect. 6.2.1].
                 start = TaskStart::Given;
-                let mut changes = v.iter().zip(&point).map(|(v, point)| (v - point).amax());
-                if let (true, None, Some(bound)) = (rests, tolerance, bound)
-                    && changes.all(|change| change <= UNCHANGED * bound)
-                {
-                    self.solve_revised(step, v, report)?;
-                    break;
-                }
                 if let Some(work) = &mut self.work {
                     let contacts = &mut work.problem.contacts;
                     let change = work.detector.follow_turns(v, contacts);
@@ -299,7 +284,7 @@ impl Linearised {
             }
             // Only the last linearisation is polished; where that is not known, all but the first.
             let last = newton + 1 == most || linear || tolerance.is_some() && newton > 0;
-            rests = self.solve_turning(step, start, last, v, report)? && newton == 0;
+            self.solve_turning(step, start, last, v, report)?;
             if last {
                 self.solve_revised(step, v, report)?;
             }

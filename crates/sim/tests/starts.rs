@@ -22,9 +22,10 @@ use stiction_math::{Quat, Vec3};
 use stiction_sim::{
     Method, Simulation, Smooth,
     admm::{self, admm},
+    attachment,
     colliders::{ContactRules, material_names},
     linearised::ElasticSolver,
-    methods::{attachment, cr, nodal},
+    methods::{cr, nodal},
     registry::MethodConfig,
     smooth,
 };

@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::{Triangle, block_tree, ordered_triangle};
 use crate::{BlockPattern, FactorError};
 
-/// What a factorisation reads and keeps.
+/// Part of the matrix that a factorisation reads and stores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Halves {
     /// The lower triangle of a symmetric matrix.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use stiction_contact::{
-    Certificate, CertifyConfig, FrictionProblem, certify,
+    CertifyConfig, FrictionProblem, certify,
     solver::{
         ContactSolver, Iteration, KeptFactor, Solution, SolverBytes, SolverReport, Task, TaskStart,
     },
@@ -37,13 +37,8 @@ const LOWERED: usize = 3;
 /// what slides has settled there.
 const SETTLED: usize = 5;
 
-/// Fraction of the bound on the certificate below which a start is taken as the answer: what contacts
-/// are off by as velocities would be motion in every step.
+/// Fraction of the bound on the certificate below which a start is taken as the answer.
 const RESTS: f64 = 1e-4;
-
-/// The same fraction for what forces on elastic bodies are off by: they move nothing where contacts hold, and do
-/// not grow while starts are taken as they are. Rigid bodies take the velocities of their impulses.
-const BALANCED: f64 = 0.1;
 
 /// The solver with its workspace: make one per model and use it in every step.
 pub struct Admm {
@@ -285,9 +280,7 @@ impl Run {
 impl Admm {
     /// Whether the start is an answer already, which ends the loop before A + W is factorised: what
     /// rests is solved by what held it in the last step. Where the certificate ends the loop, and well
-    /// below its bound, so that errors do not stay at the bound from step to step: contacts that hold do
-    /// so to [`RESTS`] of it, forces on elastic bodies are balanced to [`BALANCED`] of it, with velocities
-    /// eliminated as well.
+    /// below its bound, so that errors do not stay at the bound from step to step.
     fn starts_solved(&mut self, task: &mut Task<'_>, run: &mut Run) -> Result<bool, Error> {
         let Some(polish) = self.config.polish.filter(|_| task.local.is_none()) else {
             return Ok(false);
@@ -296,26 +289,9 @@ impl Admm {
         let asked = polish
             .residual
             .map_or(run.tolerance, |residual| h * residual);
-        let bound = asked.min(run.asked);
-        let judged = self.certificate(task.problem, run.config.velocity)?;
-        let error = judged.solution_error();
-        let balanced = match self.reach.is_empty() {
-            true => BALANCED,
-            false => RESTS,
-        };
-        if h * judged.residual > RESTS * bound || h * judged.linear > balanced * bound {
+        let error = self.error(task.problem, run.config.velocity)?;
+        if h * error > RESTS * asked.min(run.asked) {
             return Ok(false);
-        }
-        if h * judged.linear > RESTS * bound {
-            // The factor is that of A, unless the start was given.
-            if run.config.start == Start::Given {
-                return Ok(false);
-            }
-            let r = self.impulses(task.problem);
-            let change = self.unbalanced(task.problem, &r, None)?;
-            if h * change > BALANCED * bound {
-                return Ok(false);
-            }
         }
         let more = self.detect_more(task, run.config.velocity)?;
         run.report.new_contacts += more;
@@ -520,21 +496,30 @@ impl Admm {
         if run.config.polish.is_none() || run.config.velocity != Velocity::Feasible {
             return Ok(true);
         }
-        let r = self.impulses(problem);
+        let mut r = vec![Vec3::zeros(); problem.contacts.len()];
+        self.projection.impulses(&problem.contacts, &mut r);
         let small = is_small(&problem.a);
         let tolerance = run.config.linear_tolerance;
+        let (factor, _) = self.factor.of(problem)?;
         if !small {
             // A⁻¹ ≤ (1 + max w/m) (A + W)⁻¹, whose factor is there.
-            let change = self.unbalanced(problem, &r, run.shifted.as_ref())?;
+            let mut correction = vec![Vec3::zeros(); problem.blocks()];
+            problem.momentum_residual(&self.p, &r, &mut correction);
+            factor.solve(
+                run.shifted.as_ref().unwrap_or(&problem.a),
+                &mut correction,
+                tolerance,
+            )?;
             let ratio = |j: usize| self.w[j] / problem.mass[j];
             let ratio = 1.0 + reduce::max_ordered(self.w.len(), ratio);
+            let set = &problem.contacts;
+            let change = reduce::max_ordered(set.len(), |c| set.velocity(c, &correction).norm());
             if problem.h * ratio * change <= UNBALANCED * run.asked {
                 return Ok(true);
             }
         }
         let mut v = problem.f.clone();
         problem.contacts.add_transpose(&r, &mut v);
-        let (factor, _) = self.factor.of(problem)?;
         factor.refactor(&problem.a, None)?;
         factor.solve(&problem.a, &mut v, tolerance)?;
         let judged = certify(problem, &v, &r, &CertifyConfig::default())?;
@@ -560,32 +545,6 @@ impl Admm {
         Ok(false)
     }
 
-    /// The largest relative velocity [m/s] that the momentum residual of p and `r` makes at a contact,
-    /// by the factor that is there: that of A, or of A + W, which is `shifted` where bodies are coupled.
-    fn unbalanced(
-        &mut self,
-        problem: &FrictionProblem,
-        r: &[Vec3],
-        shifted: Option<&SystemMatrix>,
-    ) -> Result<f64, Error> {
-        let mut correction = vec![Vec3::zeros(); problem.blocks()];
-        problem.momentum_residual(&self.p, r, &mut correction);
-        let tolerance = self.config.linear_tolerance;
-        let (factor, _) = self.factor.of(problem)?;
-        factor.solve(shifted.unwrap_or(&problem.a), &mut correction, tolerance)?;
-        let set = &problem.contacts;
-        Ok(reduce::max_ordered(set.len(), |c| {
-            set.velocity(c, &correction).norm()
-        }))
-    }
-
-    /// The impulses of the last projection [N·s].
-    fn impulses(&self, problem: &FrictionProblem) -> Vec<Vec3> {
-        let mut r = vec![Vec3::zeros(); problem.contacts.len()];
-        self.projection.impulses(&problem.contacts, &mut r);
-        r
-    }
-
     fn velocity(&self, which: Velocity) -> &Vec<Vec3> {
         match which {
             Velocity::Feasible => &self.p,
@@ -599,22 +558,10 @@ impl Admm {
         problem: &FrictionProblem,
         which: Velocity,
     ) -> Result<f64, Error> {
-        Ok(self.certificate(problem, which)?.solution_error())
-    }
-
-    /// The certificate of the answer as it is now.
-    fn certificate(
-        &self,
-        problem: &FrictionProblem,
-        which: Velocity,
-    ) -> Result<Certificate, Error> {
-        let r = self.impulses(problem);
-        Ok(certify(
-            problem,
-            self.velocity(which),
-            &r,
-            &CertifyConfig::default(),
-        )?)
+        let mut r = vec![Vec3::zeros(); problem.contacts.len()];
+        self.projection.impulses(&problem.contacts, &mut r);
+        let judged = certify(problem, self.velocity(which), &r, &CertifyConfig::default())?;
+        Ok(judged.solution_error())
     }
 
     /// Gets contacts that a velocity violates from the source.
