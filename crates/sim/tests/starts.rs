@@ -25,7 +25,7 @@ use stiction_sim::{
     attachment,
     colliders::{ContactRules, material_names},
     linearised::ElasticSolver,
-    methods::{cr, nodal},
+    methods::nodal,
     registry::MethodConfig,
     smooth,
 };
@@ -63,7 +63,6 @@ enum How {
     Splitting,
     Smooth,
     Nodal,
-    Cr,
     Attachment,
 }
 
@@ -237,13 +236,6 @@ fn method(how: How, model: &Model, safe: bool) -> Box<dyn Method> {
             config.build(rules)
         }
         How::Attachment => attachment::Config::default().build(rules),
-        How::Cr => {
-            let config = cr::Config {
-                safe,
-                ..cr::Config::default()
-            };
-            config.build(rules)
-        }
     }
 }
 
@@ -348,11 +340,6 @@ fn overlaps_within_the_thickness_add_no_energy_with_smooth() {
 #[test]
 fn overlaps_within_the_thickness_add_no_energy_with_nodal() {
     grid(How::Nodal, &[]);
-}
-
-#[test]
-fn overlaps_within_the_thickness_add_no_energy_with_cr() {
-    grid(How::Cr, &[]);
 }
 
 #[test]
