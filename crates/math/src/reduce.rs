@@ -32,25 +32,32 @@ pub fn reduce_ordered<T: Send>(
     leaf: &(impl Fn(usize, usize) -> T + Sync),
     combine: &(impl Fn(T, T) -> T + Sync),
 ) -> T {
-    fn range<T: Send>(
-        begin: usize,
-        end: usize,
-        chunk: usize,
-        leaf: &(impl Fn(usize, usize) -> T + Sync),
-        combine: &(impl Fn(T, T) -> T + Sync),
-    ) -> T {
-        let chunks = (end - begin).div_ceil(chunk);
+    let tree = Tree {
+        chunk: chunk.max(1),
+        leaf,
+        combine,
+    };
+    tree.range(0, n)
+}
+
+/// The loops of a reduction behind pointers: a call per chunk is nothing, and the code that shares work
+/// between threads is compiled once for a type of sums, not for every caller.
+struct Tree<'a, T> {
+    chunk: usize,
+    leaf: &'a (dyn Fn(usize, usize) -> T + Sync),
+    combine: &'a (dyn Fn(T, T) -> T + Sync),
+}
+
+impl<T: Send> Tree<'_, T> {
+    fn range(&self, begin: usize, end: usize) -> T {
+        let chunks = (end - begin).div_ceil(self.chunk);
         if chunks <= 1 {
-            return leaf(begin, end);
+            return (self.leaf)(begin, end);
         }
-        let mid = begin + chunks / 2 * chunk;
-        let (low, high) = rayon::join(
-            || range(begin, mid, chunk, leaf, combine),
-            || range(mid, end, chunk, leaf, combine),
-        );
-        combine(low, high)
+        let mid = begin + chunks / 2 * self.chunk;
+        let (low, high) = rayon::join(|| self.range(begin, mid), || self.range(mid, end));
+        (self.combine)(low, high)
     }
-    range(0, n, chunk.max(1), leaf, combine)
 }
 
 /// Σ aᵢ · bᵢ.
