@@ -20,7 +20,7 @@ const PAIR: f64 = 0.5 * (ROD + T);
 /// Samples of an edge of the rod: no farther apart than a fortieth of the thickness of the pair, so that the deepest one is as deep
 /// as the deepest place to half of that at most.
 const SPACING: f64 = PAIR / 40.0;
-/// What may be missed, as a fraction of the thickness of the pair.
+/// Depth that contacts may miss, as a fraction of the thickness of the pair.
 const MISSED: f64 = 0.1;
 
 #[derive(Clone, Copy, PartialEq)]
