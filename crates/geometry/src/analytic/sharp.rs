@@ -5,13 +5,16 @@
 //! feature has a minimum along the segment.
 
 use stiction_math::Vec3;
-use stiction_math::elementary::hypot;
+use stiction_math::elementary::{cbrt, hypot};
 
 use super::Shape;
 use crate::collide::edge_edge;
 
 /// Halvings of the interval that holds a minimum.
 const HALVINGS: u32 = 40;
+
+/// Least half width of the interval around the axis in which a rim has no minimum, as a fraction of the segment.
+const NUDGE: f64 = 1e-12;
 
 /// The point of a segment that is closest to a sharp feature of a shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,12 +88,16 @@ fn closest_to(point: &Vec3, radius: f64, part: u32, ends: &[Vec3; 2], out: &mut 
     }
 }
 
-/// The minima of the distance to a circle about the z axis. The distance from the axis falls and
-/// then rises along a segment; a chord has one minimum on either side of its middle.
+/// The minima of the distance to a circle about the z axis.
+///
+/// With the distance r from the axis, half the derivative of the squared distance is s = r r' + (z − z₀) z' − R r'. The
+/// first two terms are linear in the place t, with slope |e|²; r' = e₂² (t − m)/r rises from −e₂ to e₂ around the place m
+/// that is closest to the axis, at p from it, where e₂ is the length across the axis. So s' = |e|² − R e₂² p²/r³ is
+/// negative where r³ < R e₂² p²/|e|², which is an interval around m or empty: minima are roots of s before and behind it.
+/// The maximum between them is off the middle of the chord wherever the segment is not level.
 fn rim(radius: f64, z: f64, part: u32, ends: &[Vec3; 2], out: &mut Vec<SharpPlace>) {
     let e = ends[1] - ends[0];
     let place = |at: f64| ends[0] + e * at;
-    // Half the derivative of the squared distance.
     let slope = |at: f64| {
         let x = place(at);
         let r = (x.x * x.x + x.y * x.y).sqrt();
@@ -102,28 +109,28 @@ fn rim(radius: f64, z: f64, part: u32, ends: &[Vec3; 2], out: &mut Vec<SharpPlac
         (r - radius) * dr + (x.z - z) * e.z
     };
     let flat = e.x * e.x + e.y * e.y;
-    let middle = match flat > 0.0 {
-        true => (-(ends[0].x * e.x + ends[0].y * e.y) / flat).clamp(0.0, 1.0),
-        false => 0.5,
+    let mut add = |part: u32, low: f64, high: f64| {
+        let (low, high) = (low.clamp(0.0, 1.0), high.clamp(0.0, 1.0));
+        if let Some(at) = root(slope, low, high) {
+            let x = place(at);
+            let distance = hypot(hypot(x.x, x.y) - radius, x.z - z);
+            out.push(SharpPlace { part, at, distance });
+        }
     };
-    let nudge = 1e-6;
-    let stops = [
-        0.0,
-        (middle - nudge).max(0.0),
-        (middle + nudge).min(1.0),
-        1.0,
-    ];
-    for (k, pair) in stops.windows(2).enumerate() {
-        let Some(at) = root(slope, pair[0], pair[1]) else {
-            continue;
-        };
-        let x = place(at);
-        out.push(SharpPlace {
-            // A minimum around the middle belongs to the first side.
-            part: part + u32::from(k == 2),
-            at,
-            distance: hypot(hypot(x.x, x.y) - radius, x.z - z),
-        });
+    let middle = -(ends[0].x * e.x + ends[0].y * e.y) / flat;
+    let x = place(middle);
+    let closest = x.x * x.x + x.y * x.y;
+    let falling = cbrt(radius * flat * closest / e.norm_squared());
+    let half = (falling * falling - closest) / flat;
+    // On the axis itself r' has no value.
+    let half = half.sqrt().max(NUDGE);
+    let (before, behind) = (middle - half, middle + half);
+    // A segment along the axis has no middle; of one that touches the circle, rounding may leave an interval.
+    if half.is_nan() || slope(before) < 0.0 && slope(behind) > 0.0 {
+        add(part, 0.0, 1.0);
+    } else {
+        add(part, 0.0, before);
+        add(part + 1, behind, 1.0);
     }
 }
 

@@ -183,7 +183,12 @@ impl ContactSolver for Admm {
         self.cancel = task.cancel.clone();
         self.prepare(task.problem, solution, &config)?;
         let mut run = Run::new(config, task.problem.h);
-        if !self.starts_solved(task, &mut run)? {
+        run.ended = self.starts_solved(task, &mut run)?;
+        if is_small(&task.problem.a) {
+            // What was solved a moment ago is closer to an answer than an iteration would leave it.
+            while !run.ended && self.try_polish(task, &mut run)? {}
+        }
+        if !run.ended {
             run.shifted = self.shift(task.problem)?;
         }
         while !run.ended && run.number < run.limit {
@@ -426,14 +431,16 @@ impl Admm {
         Ok(())
     }
 
-    /// Hands over to the polishing solver where that is configured and due.
-    fn try_polish(&mut self, task: &mut Task<'_>, run: &mut Run) -> Result<(), Error> {
+    /// Hands over to the polishing solver where that is configured and due. Returns whether its answer has found contacts, and
+    /// the next attempt is due before another iteration.
+    fn try_polish(&mut self, task: &mut Task<'_>, run: &mut Run) -> Result<bool, Error> {
         let Some(polish) = run.config.polish.filter(|_| !run.ended) else {
-            return Ok(());
+            return Ok(false);
         };
         if !run.attempts.due(run.number, run.limit) {
-            return Ok(());
+            return Ok(false);
         }
+        let mut again = false;
         let bound = run.bound / task.problem.h;
         let (attempts, report) = (&mut run.attempts, &mut run.report);
         if self.attempt(task.problem, &polish, bound, attempts, report)? {
@@ -448,9 +455,13 @@ impl Admm {
             // An answer to a problem that has grown is a start, however late it comes.
             if more > 0 && run.attempts.extend() {
                 run.limit = run.limit.max(run.number.saturating_add(polish.after));
+                again = is_small(&task.problem.a);
+                if again {
+                    run.attempts.at_once(run.number);
+                }
             }
         }
-        Ok(())
+        Ok(again)
     }
 
     /// The best answer there is, written to `solution`.

@@ -67,6 +67,11 @@ impl Attempts {
         self.next = number + 1;
     }
 
+    /// The next attempt is due at iteration `number`, before another one.
+    pub(super) fn at_once(&mut self, number: usize) {
+        self.next = number;
+    }
+
     pub(super) fn new(polish: Option<Polish>) -> Self {
         let after = polish.map_or(0, |p| p.after);
         Self {

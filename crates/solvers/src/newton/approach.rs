@@ -30,6 +30,11 @@ const SHORTEST: f64 = 1e-9;
 /// bound, until rounding hides the velocities that violate the law.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
+/// Error below which the proximal loop takes over from interior points, for a `tolerance` of the answer [m/s].
+pub(super) fn handover(tolerance: f64) -> f64 {
+    (HANDOVER * tolerance).min(CLOSE).max(tolerance)
+}
+
 /// (dx, dz) of every contact.
 type Steps = Vec<(Vec3, Vec3)>;
 
@@ -47,7 +52,7 @@ impl Search<'_> {
         self.evaluate_u();
         let mut pairs = self.pairs(error);
         let near = match hand_over {
-            true => (HANDOVER * self.tolerance).min(CLOSE).max(self.tolerance),
+            true => handover(self.tolerance),
             false => self.tolerance,
         };
         let mut derivative = 1.0;

@@ -29,7 +29,7 @@
 //! Each round finds out by Newton's method which contacts open, hold and slide. From a start that is close to
 //! an answer few change; from zero impulses that takes more than a hundred factorisations in a heap of a hundred
 //! boxes. The interior-point method takes 15 to 20 to an error of 10⁻⁴ m/s, and the rounds that
-//! follow a few more. The two take turns: a start close to an answer is tried by rounds first, rounds that
+//! follow a few more. The two take turns: a start closer than that is taken by rounds at once, rounds that
 //! do not end are interrupted.
 //!
 //! # Globalisation

@@ -8,6 +8,7 @@ use stiction_math::{Cancel, LinearOperator, Mat3, MatrixPart, Vec3, reduce};
 
 use super::{
     Config, Error,
+    approach::handover,
     law::{AugmentedLaw, Mode},
     matrix::NewtonMatrix,
 };
@@ -33,14 +34,10 @@ const SHORTEST: f64 = 1.0 / 64.0;
 /// A fraction α of a step must shorten the next one by the fraction α times this.
 const DECREASE: f64 = 0.25;
 
-/// Factorisations from a start that is near an answer before the interior-point method is tried.
-const WARM: usize = 4;
-/// Multiple of the tolerance below which a start is near.
-const NEAR: f64 = 100.0;
 /// Turns of the proximal loop, with the interior-point method between them.
 const TURNS: usize = 4;
-/// Factorisations of the second turn of the proximal loop, and of the first one for elastic bodies with
-/// impulses; four times as many in each later turn.
+/// Factorisations of the second turn of the proximal loop, and of the first one from a start that is near an answer or, for
+/// elastic bodies, has impulses; four times as many in each later turn.
 const PATIENCE: usize = 60;
 
 /// See the module. The state and the settings have been checked.
@@ -54,14 +51,11 @@ pub fn search(
     let mut report = SolverReport::default();
     // The start as it was given is an answer, too.
     search.best.0 = search.certified(&search.best.1, &search.best.2)?;
-    let near = search.best.0 <= NEAR * config.tolerance;
+    // Interior points would hand it over at once, with ρ as at first.
+    let near = search.best.0 <= handover(config.tolerance);
     // Impulses of elastic bodies come from a splitting that has settled which contacts hold.
     let settled = !is_rigid(problem) && search.r.iter().any(|r| *r != Vec3::zeros());
-    let mut patience = match (settled, near) {
-        (true, _) => PATIENCE,
-        (false, true) => WARM,
-        (false, false) => 0,
-    };
+    let mut patience = if settled || near { PATIENCE } else { 0 };
     for turn in 0..TURNS {
         let left = config.max_iterations - report.iterations;
         search.limit = match turn + 1 == TURNS {
@@ -171,7 +165,7 @@ impl<'a> Search<'a> {
         }
         let closed = r.iter().map(|r| *r != Vec3::zeros()).collect();
         Ok(Self {
-            matrix: NewtonMatrix::new(problem, closed)?,
+            matrix: NewtonMatrix::new(closed),
             scale,
             multiple: config.stiffness,
             inverse,
