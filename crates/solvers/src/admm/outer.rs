@@ -76,7 +76,7 @@ struct Run {
     tolerance: f64,
     /// Bound on the certificate of the answer [m].
     asked: f64,
-    /// The bound that starts are taken by [m]: that of the settings, where the task asks for less.
+    /// Bound for starts [m]: that of the settings, where the task has a weaker one.
     rest: f64,
     /// Bound of iterates: less where an answer was above `asked` with velocities eliminated.
     bound: f64,

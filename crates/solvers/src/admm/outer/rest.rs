@@ -13,7 +13,7 @@ use super::{Admm, Error, Run, Start};
 /// are off by as velocities would be motion in every step.
 const RESTS: f64 = 1e-4;
 
-/// The same fraction for what forces on elastic bodies are off by: they move nothing where contacts hold, and do
+/// Fraction of the bound below which forces on elastic bodies are balanced: they move nothing where contacts hold, and do
 /// not grow while starts are taken as they are. Rigid bodies and particles take the velocities of their impulses.
 const BALANCED: f64 = 0.1;
 
