@@ -1,5 +1,6 @@
 //! Sparse Cholesky factorisation A = L Lᵀ of a block matrix. Together with `factor/lu.rs` for
-//! unsymmetric matrices, the only module that uses the sparse library.
+//! unsymmetric matrices, the only module that uses the sparse library. Small systems are factorised by
+//! our own multifrontal code (`factor/cholesky.rs`), large ones by the library's dense panels.
 //!
 //! The analysis ([`Symbolic`]) depends on the pattern alone and is done once. A [`Factor`] owns
 //! all memory that numbers need, so that refactoring and solving allocate nothing.
@@ -15,23 +16,22 @@
 //! number of threads, which changes the last bits, and allocates. Factor independent bodies in
 //! parallel instead; a [`Factor`] is `Send`.
 
+mod cholesky;
 mod frontal;
+mod fronts;
 mod lu;
+mod panels;
 mod pivoting;
 
 pub use lu::{Lu, LuSymbolic};
 
-use crate::block::for_rows_mut;
 use crate::dissection::nested_dissection;
-use crate::{BlockMatrix, BlockPattern, Vec3};
+use crate::{BlockMatrix, BlockPattern, Mat3, Vec3};
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
-use faer::linalg::cholesky::llt::factor::LltError;
 use faer::sparse::linalg::amd;
 use faer::sparse::linalg::cholesky::{simplicial, supernodal};
-use faer::sparse::{FaerError, SparseColMatRef, SymbolicSparseColMat, SymbolicSparseColMatRef};
-use faer::{Conj, MatMut, Par};
+use faer::sparse::{FaerError, SymbolicSparseColMat, SymbolicSparseColMatRef};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Fill-reducing order of the rows before elimination.
 ///
@@ -84,18 +84,11 @@ pub enum FactorError {
     OutOfMemory,
 }
 
-/// The structure of a factor: order, fill and the map from block values to the ordered matrix.
+/// The structure of a factor: order and fill.
 #[derive(Debug)]
 pub struct Symbolic {
     /// Original block of each ordered block.
     order: Vec<usize>,
-    /// Ordered scalar matrix, one triangle: lower for supernodes, upper for single columns.
-    structure: SymbolicSparseColMat<usize>,
-    /// Start of the values of each ordered block column.
-    value_start: Vec<usize>,
-    /// Source blocks of each ordered block column, as positions in the block matrix's values.
-    sources: Vec<usize>,
-    source_start: Vec<usize>,
     kind: Kind,
     pattern_nnz: usize,
     nnz: usize,
@@ -104,14 +97,14 @@ pub struct Symbolic {
 
 #[derive(Debug)]
 enum Kind {
-    /// Dense panels: for all but the thinnest graphs.
-    Supernodal(supernodal::SymbolicSupernodalCholesky<usize>),
-    /// Column by column: for chains and tiny bodies, where panels would be mostly overhead.
-    Simplicial(simplicial::SymbolicSimplicialCholesky<usize>),
+    /// The sparse library's dense panels: for large systems.
+    Panels(Box<panels::Analysis>),
+    /// Our own fronts, in which three columns are the unit of work: for small ones.
+    Fronts(cholesky::Analysis),
 }
 
 /// Operations per entry of L above which dense panels pay off.
-const SUPERNODAL_RATIO: f64 = 40.0;
+const PANELS_RATIO: f64 = 40.0;
 
 impl Symbolic {
     /// Orders the pattern and finds the fill.
@@ -141,7 +134,6 @@ impl Symbolic {
                 3 * n,
                 upper.row_idx().len(),
             ),
-            simplicial::factorize_simplicial_symbolic_cholesky_scratch::<usize>(3 * n),
             supernodal::factorize_supernodal_symbolic_cholesky_scratch::<usize>(3 * n),
         ]))?;
         let stack = MemStack::new(&mut buffer);
@@ -153,7 +145,7 @@ impl Symbolic {
         );
         let nnz = counts.iter().sum::<usize>();
         let flops = operations(&counts);
-        let (kind, triangle) = if flops > SUPERNODAL_RATIO * nnz as f64 {
+        let kind = if flops > PANELS_RATIO * nnz as f64 {
             let symbolic = supernodal::factorize_supernodal_symbolic_cholesky(
                 upper.as_ref(),
                 tree,
@@ -161,29 +153,12 @@ impl Symbolic {
                 stack,
                 Default::default(),
             )?;
-            (Kind::Supernodal(symbolic), Triangle::Lower)
+            Kind::Panels(Box::new(panels::Analysis::new(pattern, &order, symbolic)))
         } else {
-            let symbolic = simplicial::factorize_simplicial_symbolic_cholesky(
-                upper.as_ref(),
-                tree,
-                &counts,
-                stack,
-            )?;
-            (Kind::Simplicial(symbolic), Triangle::Upper)
+            Kind::Fronts(cholesky::Analysis::new(pattern, order.clone())?)
         };
-
-        let (blocks, sources) = ordered_triangle(pattern, &order, triangle);
-        let structure = match triangle {
-            Triangle::Upper => upper,
-            Triangle::Lower => to_scalar(&blocks, Triangle::Lower),
-        };
-        let value_start = structure.col_ptr().iter().step_by(3).copied().collect();
         Ok(Self {
             order,
-            structure,
-            value_start,
-            sources,
-            source_start: blocks.col_start,
             kind,
             pattern_nnz: pattern.nnz(),
             nnz,
@@ -210,30 +185,6 @@ impl Symbolic {
     pub fn order(&self) -> &[usize] {
         &self.order
     }
-
-    fn len_values(&self) -> usize {
-        match &self.kind {
-            Kind::Supernodal(s) => s.len_val(),
-            Kind::Simplicial(s) => s.len_val(),
-        }
-    }
-
-    fn scratch(&self) -> StackReq {
-        match &self.kind {
-            Kind::Supernodal(s) => StackReq::or(
-                supernodal::factorize_supernodal_numeric_llt_scratch::<usize, f64>(
-                    s,
-                    Par::Seq,
-                    Default::default(),
-                ),
-                s.solve_in_place_scratch::<f64>(1, Par::Seq),
-            ),
-            Kind::Simplicial(s) => StackReq::or(
-                simplicial::factorize_simplicial_numeric_llt_scratch::<usize, f64>(3 * self.n()),
-                s.solve_in_place_scratch::<f64>(1),
-            ),
-        }
-    }
 }
 
 /// A numeric factor with all the memory it needs.
@@ -242,14 +193,14 @@ impl Symbolic {
 /// solve with and [`Factor::solve_in_place`] leaves NaN.
 pub struct Factor {
     symbolic: Arc<Symbolic>,
-    /// Values of the ordered matrix.
-    ordered: Vec<f64>,
-    /// Values of L.
-    factor: Vec<f64>,
-    /// Ordered right-hand side.
-    x: Vec<f64>,
-    scratch: MemBuffer,
+    numbers: Numbers,
     ready: bool,
+}
+
+/// Values of a factor, as its structure has them.
+enum Numbers {
+    Panels(panels::Numbers),
+    Fronts(cholesky::Numbers),
 }
 
 impl std::fmt::Debug for Factor {
@@ -265,16 +216,13 @@ impl std::fmt::Debug for Factor {
 impl Factor {
     /// Allocates the memory for the numbers of `symbolic`.
     pub fn new(symbolic: Arc<Symbolic>) -> Result<Self, FactorError> {
-        let ordered = zeros(symbolic.structure.row_idx().len())?;
-        let factor = zeros(symbolic.len_values())?;
-        let x = zeros(3 * symbolic.n())?;
-        let scratch = buffer(symbolic.scratch())?;
+        let numbers = match &symbolic.kind {
+            Kind::Panels(panels) => Numbers::Panels(panels::Numbers::new(panels)?),
+            Kind::Fronts(fronts) => Numbers::Fronts(cholesky::Numbers::new(fronts)?),
+        };
         Ok(Self {
             symbolic,
-            ordered,
-            factor,
-            x,
-            scratch,
+            numbers,
             ready: false,
         })
     }
@@ -291,40 +239,19 @@ impl Factor {
         if let Some(shift) = shift {
             check_len("shift", shift.len(), symbolic.n())?;
         }
-        symbolic.gather(a, shift, &mut self.ordered)?;
-        let matrix = SparseColMatRef::new(symbolic.structure.as_ref(), self.ordered.as_slice());
-        let stack = MemStack::new(&mut self.scratch);
-        let result = match &symbolic.kind {
-            Kind::Supernodal(s) => supernodal::factorize_supernodal_numeric_llt(
-                &mut self.factor,
-                matrix,
-                Default::default(),
-                s,
-                Par::Seq,
-                stack,
-                Default::default(),
-            ),
-            // The column-by-column code counts pivots from one.
-            Kind::Simplicial(s) => simplicial::factorize_simplicial_numeric_llt(
-                &mut self.factor,
-                matrix,
-                Default::default(),
-                s,
-                stack,
-            )
-            .map_err(|LltError::NonPositivePivot { index }| {
-                LltError::NonPositivePivot { index: index - 1 }
-            }),
-        };
-        match result {
-            Ok(_) => {
-                self.ready = true;
-                Ok(())
+        match (&symbolic.kind, &mut self.numbers) {
+            (Kind::Panels(panels), Numbers::Panels(numbers)) => {
+                numbers.factor(panels, &symbolic.order, a, shift)?;
             }
-            Err(LltError::NonPositivePivot { index }) => Err(FactorError::NotPositiveDefinite {
-                block: symbolic.order[index / 3],
-            }),
+            (Kind::Fronts(fronts), Numbers::Fronts(numbers)) => {
+                check_finite(a, shift)?;
+                numbers.factor(fronts, a, shift)?;
+            }
+            // `Factor::new` makes both alike.
+            _ => return Ok(()),
         }
+        self.ready = true;
+        Ok(())
     }
 
     /// rhs ← A⁻¹ rhs. Allocates nothing.
@@ -335,19 +262,12 @@ impl Factor {
             return;
         }
         let symbolic = &*self.symbolic;
-        for (x, &old) in self.x.chunks_exact_mut(3).zip(&symbolic.order) {
-            x.copy_from_slice(rhs[old].as_slice());
-        }
-        let stack = MemStack::new(&mut self.scratch);
-        let x = MatMut::from_column_major_slice_mut(&mut self.x, 3 * symbolic.n(), 1);
-        match &symbolic.kind {
-            Kind::Supernodal(s) => supernodal::SupernodalLltRef::new(s, &self.factor)
-                .solve_in_place_with_conj(Conj::No, x, Par::Seq, stack),
-            Kind::Simplicial(s) => simplicial::SimplicialLltRef::new(s, &self.factor)
-                .solve_in_place_with_conj(Conj::No, x, Par::Seq, stack),
-        }
-        for (x, &old) in self.x.chunks_exact(3).zip(&symbolic.order) {
-            rhs[old] = Vec3::new(x[0], x[1], x[2]);
+        match (&symbolic.kind, &mut self.numbers) {
+            (Kind::Panels(panels), Numbers::Panels(numbers)) => {
+                numbers.solve(panels, &symbolic.order, rhs);
+            }
+            (Kind::Fronts(fronts), Numbers::Fronts(numbers)) => numbers.solve(fronts, rhs),
+            _ => rhs.fill(Vec3::repeat(f64::NAN)),
         }
     }
 
@@ -363,70 +283,25 @@ impl Factor {
 
     /// Heap memory of this factor's numbers and scratch [bytes]; the structure is shared.
     pub fn bytes(&self) -> usize {
-        (self.ordered.capacity() + self.factor.capacity() + self.x.capacity()) * size_of::<f64>()
-            + self.scratch.len()
+        match &self.numbers {
+            Numbers::Panels(numbers) => numbers.bytes(),
+            Numbers::Fronts(numbers) => numbers.bytes(),
+        }
     }
 }
 
-impl Symbolic {
-    /// Writes the ordered triangle of A + shift, block columns in parallel.
-    fn gather(
-        &self,
-        a: &BlockMatrix,
-        shift: Option<&[f64]>,
-        ordered: &mut [f64],
-    ) -> Result<(), FactorError> {
-        let lower = matches!(self.kind, Kind::Supernodal(_));
-        let bad = AtomicUsize::new(usize::MAX);
-        for_rows_mut(&self.value_start, ordered, &|j, values| {
-            let sources = &self.sources[self.source_start[j]..self.source_start[j + 1]];
-            let Some(others) = sources.len().checked_sub(1) else {
-                return;
-            };
-            let old = self.order[j];
-            // The diagonal block comes first in a lower column and last in an upper one. Block
-            // (k, j) is the transpose of the stored block (j, k), so its column is a row.
-            let (diagonal, off) = match lower {
-                true => (sources[0], &sources[1..]),
-                false => (sources[others], &sources[..others]),
-            };
-            let mut diagonal = a.values[diagonal];
-            if let Some(shift) = shift {
-                for c in 0..3 {
-                    diagonal[(c, c)] += shift[old];
-                }
-            }
-            let mut at = 0;
-            for c in 0..3 {
-                if lower {
-                    for r in c..3 {
-                        values[at] = diagonal[(r, c)];
-                        at += 1;
-                    }
-                }
-                for &source in off {
-                    let block = &a.values[source];
-                    values[at] = block[(c, 0)];
-                    values[at + 1] = block[(c, 1)];
-                    values[at + 2] = block[(c, 2)];
-                    at += 3;
-                }
-                if !lower {
-                    for r in 0..=c {
-                        values[at] = diagonal[(r, c)];
-                        at += 1;
-                    }
-                }
-            }
-            if !values.iter().all(|x| x.is_finite()) {
-                bad.fetch_min(old, Relaxed);
-            }
-        });
-        match bad.into_inner() {
-            usize::MAX => Ok(()),
-            block => Err(FactorError::NotFinite { block }),
+/// An error for the first block row with an entry, or a shift, that is not finite.
+fn check_finite(a: &BlockMatrix, shift: Option<&[f64]>) -> Result<(), FactorError> {
+    for (block, row) in a.pattern.row_start().windows(2).enumerate() {
+        // 0 x is zero, or not a number; nine sums side by side.
+        let row = a.values[row[0]..row[1]].iter();
+        let zero = row.fold(Mat3::zeros(), |sum, x| sum + x * 0.0).sum();
+        let shift = shift.map_or(0.0, |s| s[block]);
+        if zero + 0.0 * shift != 0.0 {
+            return Err(FactorError::NotFinite { block });
         }
     }
+    Ok(())
 }
 
 #[derive(Clone, Copy, PartialEq)]

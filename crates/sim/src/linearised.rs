@@ -88,6 +88,10 @@ const CLEARANCE: f64 = 1e-3;
 /// for its sake alone.
 const STRAIGHT: f64 = 1e-10;
 
+/// Fraction of the bound on the certificate below which a change of the velocity is not followed by another
+/// linearisation: what that would change is of second order in it.
+const UNCHANGED: f64 = 1e-4;
+
 /// Most solves of a step with contacts against surfaces that would pass.
 const ROUNDS: usize = 4;
 
@@ -184,7 +188,8 @@ impl Linearised {
     }
 
     /// One solve of the linear problem in `work`, from the trial solution to it and to `v`, until its
-    /// certificate is below `bound` [m/s] if that is given, else as configured.
+    /// certificate is below `bound` [m/s] if that is given, else as configured. Returns whether the start was
+    /// the answer.
     fn solve_linear(
         &mut self,
         step: &mut StepContext<'_>,
@@ -193,7 +198,7 @@ impl Linearised {
         bound: Option<f64>,
         v: &mut [Vec3],
         report: &mut SolveReport,
-    ) -> Result<(), SolveError> {
+    ) -> Result<bool, SolveError> {
         let Self {
             solver,
             work: Some(work),
@@ -201,7 +206,7 @@ impl Linearised {
             ..
         } = self
         else {
-            return Ok(());
+            return Ok(false);
         };
         let solution = &mut trial.solution;
         // The problem of an alternating integrator changes while it is solved: it has no start to show.
@@ -248,7 +253,7 @@ impl Linearised {
                 v[i] = solution.v[i];
             }
         }
-        Ok(())
+        Ok(solved.converged && solved.iterations + solved.factorisations == 0)
     }
 
     /// All linearisations of the step; the first one is built, and its contacts are detected.
@@ -266,11 +271,21 @@ impl Linearised {
             }
         };
         let linear = step.model.is_linear();
+        // At rest the first answer is the point of its linearisation. Turning bodies are followed by the last one.
+        let bound = self.config.residual.filter(|_| !step.dynamics.has_lone());
+        let (point, mut rests) = (v.to_vec(), false);
         for newton in 0..most {
             let mut start = TaskStart::Configured;
             if newton > 0 {
                 // The last iterate of the contact solver is the best guess [daviet2020, Sect. 6.2.1].
                 start = TaskStart::Given;
+                let mut changes = v.iter().zip(&point).map(|(v, point)| (v - point).amax());
+                if let (true, None, Some(bound)) = (rests, tolerance, bound)
+                    && changes.all(|change| change <= UNCHANGED * bound)
+                {
+                    self.solve_revised(step, v, report)?;
+                    break;
+                }
                 if let Some(work) = &mut self.work {
                     let contacts = &mut work.problem.contacts;
                     let change = work.detector.follow_turns(v, contacts);
@@ -284,7 +299,7 @@ impl Linearised {
             }
             // Only the last linearisation is polished; where that is not known, all but the first.
             let last = newton + 1 == most || linear || tolerance.is_some() && newton > 0;
-            self.solve_turning(step, start, last, v, report)?;
+            rests = self.solve_turning(step, start, last, v, report)? && newton == 0;
             if last {
                 self.solve_revised(step, v, report)?;
             }

@@ -14,7 +14,7 @@ use stiction_contact::{
     ContactState,
     detect::{Laws, PairLaw},
 };
-use stiction_geometry::shapes::{BoxSolid, BoxSurface, TetPattern};
+use stiction_geometry::shapes::{BoxSolid, BoxSurface, Sheet, SheetPattern, TetPattern};
 use stiction_math::{Quat, Vec3};
 use stiction_sim::{
     Simulation,
@@ -294,6 +294,42 @@ fn rest_does_not_depend_on_size_or_time_step() {
             assert!(creep < 1e-9, "size {size}, h {h}: creep {creep:e} m/s");
         }
     }
+}
+
+/// A cloth of 11 × 11 vertices that rests starts its steps with their answer: no iteration, and no second
+/// factorisation. What its forces are off by stays below the bound, and nothing moves.
+#[test]
+fn a_cloth_at_rest_is_not_iterated() {
+    let mut b = tilted(20f64.to_radians());
+    let sheet = Sheet {
+        size: [0.4, 0.4],
+        cells: [10, 10],
+        pattern: SheetPattern::Alternating,
+    };
+    let mut mesh = sheet.build().unwrap();
+    let lift = Vec3::new(0.0, 0.0, THICKNESS);
+    mesh.transform(&Quat::identity(), &Vec3::repeat(1.0), &lift);
+    b.shell(BodySpec::new("body"), mesh, &common::cloth())
+        .unwrap();
+    let mut sim = simulation(b.finish().unwrap(), 0.5, 0.01, Config::default());
+    for _ in 0..40 {
+        sim.step().unwrap();
+    }
+    let start = sim.state().x.clone();
+    for _ in 0..20 {
+        let report = sim.step().unwrap();
+        assert_eq!(report.iterations, 0);
+        assert!(report.converged);
+        let certificate = report.certificate;
+        // A ten thousandth of the bound for motion, a tenth for forces.
+        assert!(certificate.residual < 1e-13, "{certificate:?}");
+        assert!(certificate.linear < 1e-10, "{certificate:?}");
+        assert!(certificate.eliminated.unwrap() < 1e-9, "{certificate:?}");
+    }
+    let moved = start.iter().zip(&sim.state().x);
+    let moved = moved.fold(0.0f64, |a, (x, y)| a.max((x - y).norm()));
+    // 20 steps of 10 ms at 1e-13 m/s.
+    assert!(moved < 2e-14, "{moved:e}");
 }
 
 fn cloth_on_ball() -> (Model, State) {

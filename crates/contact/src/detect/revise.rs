@@ -26,6 +26,7 @@
 //! go deep.
 
 use rayon::prelude::*;
+use stiction_geometry::analytic::Pose;
 use stiction_geometry::collide::{
     ProximityKind, edge_edge, edge_edge_normal, point_triangle, point_triangle_normal,
 };
@@ -123,7 +124,8 @@ impl Revision {
 /// Change of a contact.
 enum Fate {
     Stays,
-    Changes(Found),
+    /// It is written again, but for the overlap that it leaves to later steps [m].
+    Changes(Found, f64),
     Goes,
 }
 
@@ -189,12 +191,12 @@ impl Detector {
             let mut stays = true;
             match fate {
                 Fate::Stays => keep(contacts),
-                Fate::Changes(found) => {
+                Fate::Changes(found, left) => {
                     let key = old.key[c];
                     let mut emission = Emission {
                         motion: &self.motion,
                         shares: &self.shares,
-                        overlaps: Overlaps::AllBut(left_over(&old, c)),
+                        overlaps: Overlaps::AllBut(left),
                         arcs: &mut arcs,
                     };
                     match self.world.emit(&mut emission, &found, key, contacts) {
@@ -237,19 +239,20 @@ impl Detector {
         }
         // The gap at the end by the linear contact, without the overlap that it leaves to later steps.
         let u = contacts.velocity(c, v) + contacts.k[c];
-        let linear = motion.h * u.dot(normal) - left_over(contacts, c);
+        let linear = |left: f64| motion.h * u.dot(normal) - left;
         if let Some((kind, vertices)) = lasting_vertices(world, key) {
             let full = world.full_thickness(kind, &vertices);
             let thickness = world.pair_thickness(kind, &vertices, full);
-            let x = vertices.map(|v| motion.x1[v as usize]);
-            let near = closest(kind, &x, normal);
-            if !rule.contradicts(linear, near.distance - thickness) {
+            let at = |x: &[Vec3]| closest(kind, &vertices.map(|v| x[v as usize]), normal);
+            let near = at(&motion.x1);
+            let left = left_over(contacts, c, thickness, || at(&motion.x0).distance);
+            if !rule.contradicts(linear(left), near.distance - thickness) {
                 return Fate::Stays;
             }
             if near.on_boundary && near.distance > REACH * thickness {
                 return Fate::Goes;
             }
-            return Fate::Changes(Found {
+            let found = Found {
                 kind: Kind::Pair(kind),
                 vertices,
                 weights: near.weights,
@@ -261,7 +264,8 @@ impl Detector {
                 deep: false,
                 wait: Wait::Never,
                 spare: false,
-            });
+            };
+            return Fate::Changes(found, left);
         }
         let Some((vertex, collider)) = feature(key).zip(solid_of(key)) else {
             return Fate::Stays;
@@ -270,17 +274,17 @@ impl Detector {
         let Some((_, moving)) = found.filter(|_| (vertex as usize) < motion.x1.len()) else {
             return Fate::Stays;
         };
-        let end = moving.pose(1.0);
-        let near = moving
-            .shape
-            .nearest(&end.invert(&motion.x1[vertex as usize]));
+        let [start, end] = [0.0, 1.0].map(|time| moving.pose(time));
+        let at = |pose: &Pose, x: &[Vec3]| moving.shape.nearest(&pose.invert(&x[vertex as usize]));
+        let near = at(&end, &motion.x1);
         let owner = world.owner[vertex as usize];
         let thickness = world.thickness(owner, collider);
-        if !rule.contradicts(linear, near.distance - thickness) {
+        let left = left_over(contacts, c, thickness, || at(&start, &motion.x0).distance);
+        if !rule.contradicts(linear(left), near.distance - thickness) {
             return Fate::Stays;
         }
         let n = (end.rotation * near.normal).normalize();
-        Fate::Changes(Found {
+        let found = Found {
             kind: Kind::VertexShape,
             vertices: [vertex; 4],
             weights: [1.0, 0.0, 0.0, 0.0],
@@ -290,20 +294,29 @@ impl Detector {
             touch: Some(Box::new(SolidPoint {
                 collider,
                 part: 0,
-                from: moving.pose(0.0).apply(&near.point),
+                from: start.apply(&near.point),
                 to: end.apply(&near.point),
             })),
             continuous: false,
             deep: false,
             wait: Wait::Never,
             spare: false,
-        })
+        };
+        Fate::Changes(found, left)
     }
 }
 
-/// The overlap that a contact leaves to later steps [m].
-fn left_over(contacts: &ContactSet, c: usize) -> f64 {
-    contacts.correction[c] - contacts.gap[c]
+/// The overlap that a contact leaves to later steps [m]; `start` is the distance of its features at the start.
+///
+/// What was found by its motion has no gap below zero: features that overlap at the start, and meet elsewhere
+/// during the step, stay as deep as they are. That overlap must not be removed because a revision
+/// sees it, or bodies that start within the thickness would be launched.
+fn left_over(contacts: &ContactSet, c: usize, thickness: f64, start: impl FnOnce() -> f64) -> f64 {
+    let (gap, correction) = (contacts.gap[c], contacts.correction[c]);
+    match gap == 0.0 && correction == 0.0 {
+        true => (thickness - start()).clamp(0.0, thickness),
+        false => correction - gap,
+    }
 }
 
 /// The closest points of two features.

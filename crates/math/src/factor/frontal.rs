@@ -14,7 +14,8 @@
 //! are known before the numbers. That can fail where elimination with all rows would not; the
 //! caller checks the solution ([`super::Lu`]).
 
-use super::{Triangle, amd_of_pattern, block_tree, buffer, ordered_triangle, postordered, zeros};
+use super::fronts::{Front, Fronts, Halves};
+use super::{amd_of_pattern, buffer, postordered, zeros};
 use crate::{BlockMatrix, BlockPattern, FactorError, Vec3};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratch};
@@ -32,216 +33,37 @@ const RELAXED: [(usize, f64); 3] = [(4, 0.8), (16, 0.15), (40, 0.05)];
 /// rejected.
 const SMALLEST_PIVOT: f64 = 1e-14;
 
-/// Fronts, their structure and their memory layout.
+/// Fronts and the memory layout of L and U.
 #[derive(Debug)]
 pub(super) struct Analysis {
-    /// Original block of each ordered block.
-    order: Vec<usize>,
-    fronts: Vec<Front>,
-    /// The blocks of A of all fronts.
-    entries: Vec<Entry>,
-    /// Rows below the pivots of all fronts, as ordered blocks, and their positions in the parent.
-    below: Vec<u32>,
-    up: Vec<u32>,
-    /// Number of values in L and U, in the largest front, and in all pending S at worst.
-    factor: usize,
-    largest: usize,
-    waiting: usize,
-}
-
-/// One front. Ranges index the lists of [`Analysis`].
-#[derive(Debug)]
-struct Front {
-    /// Ordered blocks of the pivots.
-    pivots: std::ops::Range<usize>,
-    below: std::ops::Range<usize>,
-    entries: std::ops::Range<usize>,
-    children: Vec<usize>,
-    /// Start of L₁₁\U₁₁, L₂₁ and U₁₂.
-    at: usize,
-}
-
-/// Destination of block `source` of A: block row and column of its front.
-#[derive(Debug)]
-struct Entry {
-    source: u32,
-    row: u32,
-    col: u32,
-}
-
-impl Front {
-    /// Scalar pivots and rows below them.
-    fn size(&self) -> (usize, usize) {
-        (3 * self.pivots.len(), 3 * self.below.len())
-    }
-
-    /// L₁₁\U₁₁, L₂₁ and U₁₂, by columns.
-    fn parts<'a>(&self, factor: &'a [f64]) -> (&'a [f64], &'a [f64], &'a [f64]) {
-        let (p, u) = self.size();
-        let (l11, rest) = factor[self.at..self.at + p * (p + 2 * u)].split_at(p * p);
-        let (l21, u12) = rest.split_at(u * p);
-        (l11, l21, u12)
-    }
+    structure: Fronts,
+    /// Start of L₁₁\U₁₁, L₂₁ and U₁₂ of each front, and the end.
+    at: Vec<usize>,
 }
 
 impl Analysis {
     pub fn new(pattern: &BlockPattern) -> Result<Self, FactorError> {
         let order = postordered(pattern, amd_of_pattern(pattern)?)?;
-        let (parent, counts) = block_tree(pattern, &order)?;
-        let starts = supernodes(&parent, &counts);
-        let n = order.len();
-        let (lower, _) = ordered_triangle(pattern, &order, Triangle::Lower);
-        let mut front_of = vec![0; n];
-        for (s, w) in starts.windows(2).enumerate() {
-            front_of[w[0]..w[1]].fill(s);
-        }
-        let mut analysis = Self {
-            fronts: Vec::with_capacity(starts.len() - 1),
-            entries: Vec::with_capacity(pattern.nnz()),
-            below: Vec::new(),
-            up: Vec::new(),
-            factor: 0,
-            largest: 0,
-            waiting: 0,
-            order,
-        };
-        let mut children: Vec<Vec<usize>> = vec![Vec::new(); starts.len() - 1];
-        // The local row of an ordered block in the front at hand.
-        let mut local = vec![u32::MAX; n];
-        let mut waiting = 0;
-        for (s, w) in starts.windows(2).enumerate() {
-            let pivots = w[0]..w[1];
-            let mut below: Vec<u32> = Vec::new();
-            let mut take = |row: usize| {
-                if row >= pivots.end && local[row] != s as u32 {
-                    local[row] = s as u32;
-                    below.push(row as u32);
-                }
-            };
-            for j in pivots.clone() {
-                let column = lower.col_start[j]..lower.col_start[j + 1];
-                lower.rows[column].iter().for_each(|&i| take(i));
-            }
-            let own = std::mem::take(&mut children[s]);
-            for &child in &own {
-                let rows = analysis.fronts[child].below.clone();
-                rows.for_each(|k| take(analysis.below[k] as usize));
-            }
-            below.sort_unstable();
-            let start = analysis.below.len();
-            analysis.below.extend(&below);
-            let front = Front {
-                below: start..analysis.below.len(),
-                entries: 0..0,
-                children: own,
-                at: analysis.factor,
-                pivots,
-            };
+        let structure = Fronts::new(pattern, order, Halves::Both, &RELAXED)?;
+        let mut at = vec![0];
+        for front in &structure.fronts {
             let (p, u) = front.size();
-            analysis.factor += p * (p + 2 * u);
-            analysis.largest = analysis.largest.max((p + u) * (p + u));
-            // A child's S is freed once it has been added.
-            let freed = front.children.iter().map(|&c| analysis.fronts[c].size().1);
-            waiting = waiting + u * u - freed.map(|u| u * u).sum::<usize>();
-            analysis.waiting = analysis.waiting.max(waiting);
-            if let Some(&first) = below.first() {
-                children[front_of[first as usize]].push(s);
-            }
-            analysis.fronts.push(front);
+            at.push(at[at.len() - 1] + p * (p + 2 * u));
         }
-        analysis.place(pattern)?;
-        Ok(analysis)
-    }
-
-    /// Maps blocks of A and rows of children to positions in each front.
-    fn place(&mut self, pattern: &BlockPattern) -> Result<(), FactorError> {
-        let n = self.order.len();
-        let mut place = vec![0; n];
-        for (new, &old) in self.order.iter().enumerate() {
-            place[old] = new;
-        }
-        let small = |k: usize| u32::try_from(k).map_err(|_| FactorError::OutOfMemory);
-        self.up = vec![0; self.below.len()];
-        let mut local = vec![0u32; n];
-        for s in 0..self.fronts.len() {
-            let (pivots, below) = (self.fronts[s].pivots.clone(), self.fronts[s].below.clone());
-            let rows = self.below[below].iter().map(|&i| i as usize);
-            for (k, row) in pivots.clone().chain(rows).enumerate() {
-                local[row] = k as u32;
-            }
-            for &child in &self.fronts[s].children {
-                for k in self.fronts[child].below.clone() {
-                    self.up[k] = local[self.below[k] as usize];
-                }
-            }
-            let start = self.entries.len();
-            for j in pivots.clone() {
-                let old = self.order[j];
-                let first = pattern.row_start()[old];
-                for (k, &other) in pattern.row(old).iter().enumerate() {
-                    let i = place[other as usize];
-                    if i < pivots.start {
-                        continue;
-                    }
-                    self.entries.push(Entry {
-                        source: small(first + k)?,
-                        row: local[j],
-                        col: local[i],
-                    });
-                    // Within the pivots, row i brings its own entry.
-                    if i >= pivots.end
-                        && let Some(mirror) = pattern.find(other as usize, old)
-                    {
-                        self.entries.push(Entry {
-                            source: small(mirror)?,
-                            row: local[i],
-                            col: local[j],
-                        });
-                    }
-                }
-            }
-            self.fronts[s].entries = start..self.entries.len();
-        }
-        Ok(())
+        Ok(Self { structure, at })
     }
 
     /// Number of values in L and U.
     pub fn nnz(&self) -> usize {
-        self.factor
+        self.at[self.at.len() - 1]
     }
 }
 
-/// The first column of each front, and the end: columns with one structure, and children that add
-/// little fill.
-fn supernodes(parent: &[isize], counts: &[usize]) -> Vec<usize> {
-    let n = parent.len();
-    // Fronts as (first column, columns, rows with pivots, zeros), in order; a front can absorb only
-    // the one before it, which is its last child.
-    let mut fronts: Vec<(usize, usize, usize, f64)> = Vec::new();
-    for j in 0..n {
-        let mut front = (j, 1, counts[j], 0.0);
-        while let Some(&(first, columns, rows, zeros)) = fronts.last() {
-            if parent[first + columns - 1] != front.0 as isize {
-                break;
-            }
-            let (all, below) = (columns + front.1, front.2 - front.1);
-            let height = all + below;
-            // Additional zeros in the child's columns.
-            let more = zeros + front.3 + (columns * (height - rows)) as f64;
-            let total = (all * (all + 2 * below)) as f64;
-            let share = 2.0 * more / total;
-            let fits = more == 0.0 || RELAXED.iter().any(|&(w, z)| all <= w && share <= z);
-            if !fits {
-                break;
-            }
-            front = (first, all, height, more);
-            fronts.pop();
-        }
-        fronts.push(front);
-    }
-    let mut starts: Vec<usize> = fronts.iter().map(|f| f.0).collect();
-    starts.push(n);
-    starts
+/// L₁₁\U₁₁, L₂₁ and U₁₂ of a front of the size (p, u), by columns.
+fn parts((p, u): (usize, usize), values: &[f64]) -> (&[f64], &[f64], &[f64]) {
+    let (l11, rest) = values[..p * (p + 2 * u)].split_at(p * p);
+    let (l21, u12) = rest.split_at(u * p);
+    (l11, l21, u12)
 }
 
 /// Values of an [`Analysis`], with their memory.
@@ -261,14 +83,15 @@ pub(super) struct Numbers {
 
 impl Numbers {
     pub fn new(analysis: &Analysis) -> Result<Self, FactorError> {
-        let n = 3 * analysis.order.len();
-        let sizes = analysis.fronts.iter().map(Front::size);
+        let structure = &analysis.structure;
+        let n = 3 * structure.order.len();
+        let sizes = structure.fronts.iter().map(Front::size);
         let (pivots, rows) = sizes.fold((0, 0), |a, (p, u)| (a.0.max(p), a.1.max(p + u)));
         Ok(Self {
-            factor: zeros(analysis.factor)?,
+            factor: zeros(analysis.nnz())?,
             rows: vec![0; n],
-            front: zeros(analysis.largest)?,
-            waiting: zeros(analysis.waiting)?,
+            front: zeros(structure.largest)?,
+            waiting: zeros(structure.waiting)?,
             x: zeros(n)?,
             y: zeros(rows)?,
             permutation: vec![0; pivots],
@@ -291,14 +114,15 @@ impl Numbers {
     /// Factors `a`, whose pattern was analysed. The error names the original block of a front
     /// without a usable pivot.
     pub fn factor(&mut self, analysis: &Analysis, a: &BlockMatrix) -> Result<(), FactorError> {
+        let structure = &analysis.structure;
         // Starts of the pending S: a stack, since children come last to first.
         let mut top = 0;
-        for front in &analysis.fronts {
+        for (front, &at) in structure.fronts.iter().zip(&analysis.at) {
             let (p, u) = front.size();
             let m = p + u;
             let f = &mut self.front[..m * m];
             f.fill(0.0);
-            for entry in &analysis.entries[front.entries.clone()] {
+            for entry in &structure.entries[front.entries.clone()] {
                 let block = &a.values[entry.source as usize];
                 let at = 3 * (entry.row as usize + m * entry.col as usize);
                 for c in 0..3 {
@@ -309,16 +133,16 @@ impl Numbers {
                 }
             }
             for &child in front.children.iter().rev() {
-                let child = &analysis.fronts[child];
+                let child = &structure.fronts[child];
                 let size = child.size().1;
                 top -= size * size;
                 let s = &self.waiting[top..top + size * size];
-                extend_add(f, m, s, size, &analysis.up[child.below.clone()]);
+                extend_add(f, m, s, size, &structure.up[child.below.clone()]);
             }
             let largest = f.iter().fold(0.0f64, |a, x| a.max(x.abs()));
-            self.eliminate(front, largest)
+            self.eliminate(front, at, largest)
                 .ok_or(FactorError::Singular {
-                    block: analysis.order[front.pivots.start],
+                    block: structure.order[front.pivots.start],
                 })?;
             let f = &self.front[..m * m];
             let s = &mut self.waiting[top..top + u * u];
@@ -332,7 +156,7 @@ impl Numbers {
     }
 
     /// Eliminates the pivots of the current front and stores L and U; none without usable pivots.
-    fn eliminate(&mut self, front: &Front, largest: f64) -> Option<()> {
+    fn eliminate(&mut self, front: &Front, at: usize, largest: f64) -> Option<()> {
         let (p, u) = front.size();
         let m = p + u;
         let all = MatMut::from_column_major_slice_mut(&mut self.front[..m * m], m, m);
@@ -351,7 +175,7 @@ impl Numbers {
             *row = from as u32;
         }
         // U₁₂ is permuted while it is copied into the factor's memory.
-        let (l, rest) = self.factor[front.at..].split_at_mut(p * p);
+        let (l, rest) = self.factor[at..].split_at_mut(p * p);
         let (l21, u12) = rest.split_at_mut(u * p);
         let mut u12 = MatMut::from_column_major_slice_mut(&mut u12[..p * u], p, u);
         for c in 0..u {
@@ -373,13 +197,14 @@ impl Numbers {
 
     /// rhs ← (L U)⁻¹ rhs.
     pub fn solve(&mut self, analysis: &Analysis, rhs: &mut [Vec3]) {
-        for (x, &old) in self.x.chunks_exact_mut(3).zip(&analysis.order) {
+        let structure = &analysis.structure;
+        for (x, &old) in self.x.chunks_exact_mut(3).zip(&structure.order) {
             x.copy_from_slice(rhs[old].as_slice());
         }
-        for front in &analysis.fronts {
+        for (front, &at) in structure.fronts.iter().zip(&analysis.at) {
             let (p, u) = front.size();
             let first = 3 * front.pivots.start;
-            let (l11, l21, _) = front.parts(&self.factor);
+            let (l11, l21, _) = parts((p, u), &self.factor[at..]);
             let (y, z) = self.y[..p + u].split_at_mut(p);
             let rows = &self.rows[first..first + p];
             for (y, &row) in y.iter_mut().zip(rows) {
@@ -393,20 +218,20 @@ impl Numbers {
                 subtract(z, done[k], &l21[k * u..(k + 1) * u]);
             }
             self.x[first..first + p].copy_from_slice(y);
-            for (z, &row) in z.chunks_exact(3).zip(&analysis.below[front.below.clone()]) {
+            for (z, &row) in z.chunks_exact(3).zip(&structure.below[front.below.clone()]) {
                 for (x, z) in self.x[3 * row as usize..][..3].iter_mut().zip(z) {
                     *x += z;
                 }
             }
         }
-        for front in analysis.fronts.iter().rev() {
-            let (p, _) = front.size();
+        for (front, &at) in structure.fronts.iter().zip(&analysis.at).rev() {
+            let (p, u) = front.size();
             let first = 3 * front.pivots.start;
-            let (l11, _, u12) = front.parts(&self.factor);
+            let (l11, _, u12) = parts((p, u), &self.factor[at..]);
             let y = &mut self.y[..p];
             y.copy_from_slice(&self.x[first..first + p]);
             let mut columns = u12.chunks_exact(p.max(1));
-            for &row in &analysis.below[front.below.clone()] {
+            for &row in &structure.below[front.below.clone()] {
                 for x in &self.x[3 * row as usize..][..3] {
                     if let Some(column) = columns.next() {
                         subtract(y, *x, column);
@@ -421,7 +246,7 @@ impl Numbers {
             }
             self.x[first..first + p].copy_from_slice(y);
         }
-        for (x, &old) in self.x.chunks_exact(3).zip(&analysis.order) {
+        for (x, &old) in self.x.chunks_exact(3).zip(&structure.order) {
             rhs[old] = Vec3::new(x[0], x[1], x[2]);
         }
     }

@@ -47,7 +47,8 @@ fn next_share(share: f64, ratio: f64) -> f64 {
 
 impl Linearised {
     /// One solve of the linear problem, repeated until it agrees with the spin that it gives to rigid
-    /// bodies. A linearisation that another one follows (`polish` is false) is not repeated.
+    /// bodies. A linearisation that another one follows (`polish` is false) is not repeated. Returns whether
+    /// the start of the first solve was its answer.
     pub(super) fn solve_turning(
         &mut self,
         step: &mut StepContext<'_>,
@@ -55,27 +56,27 @@ impl Linearised {
         polish: bool,
         v: &mut [Vec3],
         report: &mut SolveReport,
-    ) -> Result<(), SolveError> {
+    ) -> Result<bool, SolveError> {
         let follows = polish && step.dynamics.has_lone();
         let bound = self.config.residual.filter(|_| follows);
         // Of a problem that is going to change a rough solution will do. Elastic bodies turn little: their
         // first solution is the last one more often than not.
         let rough = self.is_rigid();
         let target = |error: f64| bound.map(|bound| bound.max(error)).filter(|_| rough);
-        self.solve_linear(step, start, polish, target(ROUGH), v, report)?;
+        let rests = self.solve_linear(step, start, polish, target(ROUGH), v, report)?;
         let Some(bound) = bound.filter(|_| report.contacts > 0) else {
-            return Ok(());
+            return Ok(rests);
         };
         let (mut last, mut share) = (f64::INFINITY, 1.0f64);
         for _ in 0..TURNS {
             // An answer that was not reached is not balanced: its own velocities are closer to rest.
             if !report.converged {
-                return Ok(());
+                return Ok(false);
             }
             let solved = self.loads();
             let error = self.balance(step, v)?;
             if error <= bound {
-                return Ok(());
+                return Ok(rests);
             }
             share = next_share(share, error / last);
             last = error;
@@ -90,12 +91,12 @@ impl Linearised {
                 self.set_loads(whole, 0.0);
                 if self.go_back(before)? {
                     v.copy_from_slice(&velocities);
-                    return Ok(());
+                    return Ok(false);
                 }
             }
         }
         report.converged &= self.balance(step, v)? <= bound;
-        Ok(())
+        Ok(false)
     }
 
     /// f and k of the problem.

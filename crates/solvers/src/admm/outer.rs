@@ -1,10 +1,12 @@
 //! The outer loop [daviet2020, Alg. 2 and 4].
 
+mod rest;
+
 use std::time::Instant;
 
 use rayon::prelude::*;
 use stiction_contact::{
-    CertifyConfig, FrictionProblem, certify,
+    Certificate, CertifyConfig, FrictionProblem, certify,
     solver::{
         ContactSolver, Iteration, KeptFactor, Solution, SolverBytes, SolverReport, Task, TaskStart,
     },
@@ -36,9 +38,6 @@ const LOWERED: usize = 3;
 /// Iterations before polishing where a solve starts from another one of the same step: what holds and
 /// what slides has settled there.
 const SETTLED: usize = 5;
-
-/// Fraction of the bound on the certificate below which a start is taken as the answer.
-const RESTS: f64 = 1e-4;
 
 /// The solver with its workspace: make one per model and use it in every step.
 pub struct Admm {
@@ -77,10 +76,14 @@ struct Run {
     tolerance: f64,
     /// Bound on the certificate of the answer [m].
     asked: f64,
+    /// Bound for starts [m]: that of the settings, where the task has a weaker one.
+    rest: f64,
     /// Bound of iterates: less where an answer was above `asked` with velocities eliminated.
     bound: f64,
     /// Number of its reductions.
     lowered: usize,
+    /// Whether [`Admm::settle`] is due: once in a solve.
+    settles: bool,
     /// The error with velocities eliminated of an answer that is above `asked` and cannot be improved [m/s].
     unbalanced: Option<f64>,
     /// Whether an answer that is not converged at the limit gets closing detection passes.
@@ -263,8 +266,10 @@ impl Run {
             past: Past::default(),
             attempts: Attempts::new(config.polish),
             asked,
+            rest: asked,
             bound: asked,
             lowered: 0,
+            settles: config.polish.is_some() && config.velocity == Velocity::Feasible,
             unbalanced: None,
             closes: config.contacts_every > 0 && config.velocity == Velocity::Feasible,
             limit: config.max_iterations,
@@ -283,37 +288,6 @@ impl Run {
 }
 
 impl Admm {
-    /// Whether the start is an answer already, which ends the loop before A + W is factorised: what
-    /// rests is solved by what held it in the last step. Where the certificate ends the loop, and well
-    /// below its bound, so that errors do not stay at the bound from step to step.
-    fn starts_solved(&mut self, task: &mut Task<'_>, run: &mut Run) -> Result<bool, Error> {
-        let Some(polish) = self.config.polish.filter(|_| task.local.is_none()) else {
-            return Ok(false);
-        };
-        let h = task.problem.h;
-        let asked = polish
-            .residual
-            .map_or(run.tolerance, |residual| h * residual);
-        let error = self.error(task.problem, run.config.velocity)?;
-        if h * error > RESTS * asked.min(run.asked) {
-            return Ok(false);
-        }
-        let more = self.detect_more(task, run.config.velocity)?;
-        run.report.new_contacts += more;
-        if more > 0 {
-            return Ok(false);
-        }
-        run.ended = true;
-        run.report = SolverReport {
-            converged: true,
-            change: 0.0,
-            settling: 0.0,
-            error,
-            ..run.report
-        };
-        Ok(true)
-    }
-
     /// One iteration: linear system, acceleration, projection, λ, stopping criterion, polish.
     fn iterate(&mut self, task: &mut Task<'_>, run: &mut Run) -> Result<(), Error> {
         let h = task.problem.h;
@@ -423,6 +397,10 @@ impl Admm {
         run.report.error = self.error(task.problem, config.velocity)?;
         let certified = task.problem.h * run.report.error <= run.bound;
         if certified || config.stop == AdmmStop::Change && config.polish.is_none() {
+            if certified {
+                self.settle(task.problem, run)?;
+            }
+            let config = &run.config;
             let more = self.detect_more(task, config.velocity)?;
             run.report.new_contacts += more;
             run.ended = more == 0 && (!certified || self.balance(task.problem, run)?);
@@ -444,6 +422,7 @@ impl Admm {
         let bound = run.bound / task.problem.h;
         let (attempts, report) = (&mut run.attempts, &mut run.report);
         if self.attempt(task.problem, &polish, bound, attempts, report)? {
+            self.settle(task.problem, run)?;
             let more = self.detect_more(task, run.config.velocity)?;
             run.report.new_contacts += more;
             run.ended = more == 0 && self.balance(task.problem, run)?;
@@ -507,30 +486,21 @@ impl Admm {
         if run.config.polish.is_none() || run.config.velocity != Velocity::Feasible {
             return Ok(true);
         }
-        let mut r = vec![Vec3::zeros(); problem.contacts.len()];
-        self.projection.impulses(&problem.contacts, &mut r);
+        let r = self.impulses(problem);
         let small = is_small(&problem.a);
         let tolerance = run.config.linear_tolerance;
-        let (factor, _) = self.factor.of(problem)?;
         if !small {
             // A⁻¹ ≤ (1 + max w/m) (A + W)⁻¹, whose factor is there.
-            let mut correction = vec![Vec3::zeros(); problem.blocks()];
-            problem.momentum_residual(&self.p, &r, &mut correction);
-            factor.solve(
-                run.shifted.as_ref().unwrap_or(&problem.a),
-                &mut correction,
-                tolerance,
-            )?;
+            let change = self.unbalanced(problem, &r, run.shifted.as_ref())?;
             let ratio = |j: usize| self.w[j] / problem.mass[j];
             let ratio = 1.0 + reduce::max_ordered(self.w.len(), ratio);
-            let set = &problem.contacts;
-            let change = reduce::max_ordered(set.len(), |c| set.velocity(c, &correction).norm());
             if problem.h * ratio * change <= UNBALANCED * run.asked {
                 return Ok(true);
             }
         }
         let mut v = problem.f.clone();
         problem.contacts.add_transpose(&r, &mut v);
+        let (factor, _) = self.factor.of(problem)?;
         factor.refactor(&problem.a, None)?;
         factor.solve(&problem.a, &mut v, tolerance)?;
         let judged = certify(problem, &v, &r, &CertifyConfig::default())?;
@@ -556,6 +526,32 @@ impl Admm {
         Ok(false)
     }
 
+    /// The largest relative velocity [m/s] that the momentum residual of p and `r` makes at a contact,
+    /// by the factor that is there: that of A, or of A + W, which is `shifted` where bodies are coupled.
+    fn unbalanced(
+        &mut self,
+        problem: &FrictionProblem,
+        r: &[Vec3],
+        shifted: Option<&SystemMatrix>,
+    ) -> Result<f64, Error> {
+        let mut correction = vec![Vec3::zeros(); problem.blocks()];
+        problem.momentum_residual(&self.p, r, &mut correction);
+        let tolerance = self.config.linear_tolerance;
+        let (factor, _) = self.factor.of(problem)?;
+        factor.solve(shifted.unwrap_or(&problem.a), &mut correction, tolerance)?;
+        let set = &problem.contacts;
+        Ok(reduce::max_ordered(set.len(), |c| {
+            set.velocity(c, &correction).norm()
+        }))
+    }
+
+    /// The impulses of the last projection [N·s].
+    fn impulses(&self, problem: &FrictionProblem) -> Vec<Vec3> {
+        let mut r = vec![Vec3::zeros(); problem.contacts.len()];
+        self.projection.impulses(&problem.contacts, &mut r);
+        r
+    }
+
     fn velocity(&self, which: Velocity) -> &Vec<Vec3> {
         match which {
             Velocity::Feasible => &self.p,
@@ -569,10 +565,22 @@ impl Admm {
         problem: &FrictionProblem,
         which: Velocity,
     ) -> Result<f64, Error> {
-        let mut r = vec![Vec3::zeros(); problem.contacts.len()];
-        self.projection.impulses(&problem.contacts, &mut r);
-        let judged = certify(problem, self.velocity(which), &r, &CertifyConfig::default())?;
-        Ok(judged.solution_error())
+        Ok(self.certificate(problem, which)?.solution_error())
+    }
+
+    /// The certificate of the answer as it is now.
+    fn certificate(
+        &self,
+        problem: &FrictionProblem,
+        which: Velocity,
+    ) -> Result<Certificate, Error> {
+        let r = self.impulses(problem);
+        Ok(certify(
+            problem,
+            self.velocity(which),
+            &r,
+            &CertifyConfig::default(),
+        )?)
     }
 
     /// Gets contacts that a velocity violates from the source.

@@ -111,35 +111,64 @@ impl Admm {
         attempts: &mut Attempts,
         report: &mut SolverReport,
     ) -> Result<bool, Error> {
-        let polisher = self.polisher.as_mut().ok_or(Error::NoPolisher)?;
-        let mut r = vec![Vec3::zeros(); problem.contacts.len()];
-        self.projection.impulses(&problem.contacts, &mut r);
-        let mut answer = Solution::new(self.p.clone(), r);
         let target = Target {
             // Half of it leaves a margin for velocities that balance the impulses exactly. A certificate of
             // exactly zero may be required, which no bound is above.
             error: (0.5 * bound).max(f64::MIN_POSITIVE),
             max_iterations: polish.max_iterations,
         };
-        let (start, target) = (TaskStart::Given, Some(target));
-        let cancel = &self.cancel;
-        let solved = solve_until(&mut **polisher, problem, &mut answer, start, target, cancel)
-            .map_err(|error| Error::Polish(Box::new(error)))?;
-        report.factorisations += solved.iterations;
-        let converged = solved.error <= bound;
+        let (error, answer) = self.polished(problem, target, report)?;
+        let converged = error <= bound;
         if converged {
-            report.error = solved.error;
+            report.error = error;
             self.take(problem, &answer.v, &answer.r);
             attempts.wait = polish.after;
         } else {
             let best = attempts.best.as_ref();
-            if best.is_none_or(|(best, _)| solved.error < *best) {
-                attempts.best = Some((solved.error, answer));
+            if best.is_none_or(|(best, _)| error < *best) {
+                attempts.best = Some((error, answer));
             }
             attempts.wait = attempts.wait.saturating_mul(4).max(1);
         }
         attempts.next = report.iterations + attempts.wait.max(1);
         Ok(converged)
+    }
+
+    /// Improves the answer, which is certified, to `bound` [m/s] in at most so many factorisations, as far as they go.
+    pub(super) fn improve(
+        &mut self,
+        problem: &mut FrictionProblem,
+        (bound, most): (f64, usize),
+        report: &mut SolverReport,
+    ) -> Result<(), Error> {
+        let target = Target {
+            error: bound.max(f64::MIN_POSITIVE),
+            max_iterations: most,
+        };
+        let (error, answer) = self.polished(problem, target, report)?;
+        if error < report.error {
+            report.error = error;
+            self.take(problem, &answer.v, &answer.r);
+        }
+        Ok(())
+    }
+
+    /// The answer of the polishing solver from p and the impulses, with its error [m/s].
+    fn polished(
+        &mut self,
+        problem: &mut FrictionProblem,
+        target: Target,
+        report: &mut SolverReport,
+    ) -> Result<(f64, Solution), Error> {
+        let polisher = self.polisher.as_mut().ok_or(Error::NoPolisher)?;
+        let mut r = vec![Vec3::zeros(); problem.contacts.len()];
+        self.projection.impulses(&problem.contacts, &mut r);
+        let mut answer = Solution::new(self.p.clone(), r);
+        let (start, target, cancel) = (TaskStart::Given, Some(target), &self.cancel);
+        let solved = solve_until(&mut **polisher, problem, &mut answer, start, target, cancel)
+            .map_err(|error| Error::Polish(Box::new(error)))?;
+        report.factorisations += solved.iterations;
+        Ok((solved.error, answer))
     }
 
     /// The answer of an attempt that failed, if it is better than the present one.
