@@ -131,7 +131,7 @@ fn discs_do_not_err() {
     }
 }
 
-/// Where it converges the answer is the slow solver's, and a claim of convergence is that of the certificate. Alternation is a
+/// The answer is the slow solver's where it converges, and a claim of convergence is that of the certificate. Alternation is a
 /// contraction where friction moves normal forces by less than they are: with a tenth of the friction of these
 /// problems it converges on all but the degenerate ones; with all of it, it need not [verschoor2019, Sect. 6.2.3].
 #[test]

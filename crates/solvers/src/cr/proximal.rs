@@ -60,6 +60,10 @@ const FALL: f64 = 0.25;
 const UNKNOWNS: usize = 2;
 /// Relative change of a contact's G from which the preconditioner is made anew.
 const RENEW: f64 = 0.2;
+/// A round is given up after so many times the iterations of the cheapest one, ...
+const PATIENCE: usize = 30;
+/// ... but not before these.
+const LEAST: usize = 300;
 /// Newton steps in one round.
 const STEPS: usize = 20;
 /// Fraction to which a linear system is solved.
@@ -98,8 +102,9 @@ pub(super) struct Rounds<'a> {
     multiple: f64,
     growth: Growth,
     extrapolation: Extrapolation,
-    /// Iterations at which the present round is given up.
+    /// Iterations at which the present round is given up, and those of the cheapest one that balanced the bodies.
     end: usize,
+    cheapest: usize,
     /// G of the preconditioner, none if that is to be made.
     factored: Option<Vec<Mat3>>,
     /// Fraction of their change by which slips follow.
@@ -166,6 +171,7 @@ impl<'a> Rounds<'a> {
             growth: Growth::default(),
             extrapolation: Extrapolation::default(),
             end: usize::MAX,
+            cheapest: usize::MAX,
             factored: None,
             pace: 1.0,
             floor: ROUNDING * by_mass(&problem.f, &problem.mass, &radii),
@@ -211,14 +217,17 @@ impl<'a> Rounds<'a> {
         loop {
             let (start, spent) = (self.v.clone(), report.iterations);
             let budget = self.growth.budget();
-            self.end = budget.map_or(usize::MAX, |budget| spent + budget);
+            let patience = self.cheapest.saturating_mul(PATIENCE).max(LEAST);
+            self.end = spent.saturating_add(budget.map_or(patience, |b| b.min(patience)));
             let (error, balanced) = self.round(report, cancel, observer)?;
             if self.bound <= self.goal.tolerance || report.iterations >= self.goal.max_iterations {
                 break;
             }
             match balanced {
                 true => {
-                    before = self.conclude(before, error, report.iterations - spent);
+                    let spent = report.iterations - spent;
+                    self.cheapest = self.cheapest.min(spent.max(1));
+                    before = self.conclude(before, error, spent);
                 }
                 false => {
                     self.v = start;

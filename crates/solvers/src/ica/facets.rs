@@ -3,7 +3,7 @@
 //!
 //! A contact first takes its normal impulse, r_N ← max(0, r_N − u_N/W_NN), then friction with the bound that follows,
 //! the point of the polygon next to r_T − u_T/w, where w is the largest eigenvalue of its block W_TT. The
-//! two are interleaved: neither row knows what the other one will do.
+//! two are interleaved: neither row accounts for what the other one will do.
 
 use stiction_contact::ContactSet;
 use stiction_math::{Mat3, Vec3};

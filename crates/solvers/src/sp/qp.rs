@@ -19,7 +19,7 @@ pub(super) enum Program {
     Friction,
 }
 
-/// What a program's solve works with.
+/// Inputs of a program's solve.
 pub(super) struct ProgramTask<'a> {
     pub problem: &'a FrictionProblem,
     pub config: &'a Config,
