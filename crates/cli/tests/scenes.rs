@@ -104,6 +104,7 @@ const OFF: &[(&str, &[&str], &str)] = &[
         "its water keeps its volume",
     ),
     ("beam", &["material.beam.young=5e5"], "tip"),
+    ("bearing", &["friction.default=0"], "they roll along"),
     (
         "block-slide",
         &["friction.default=0.17"],
@@ -115,6 +116,16 @@ const OFF: &[(&str, &[&str], &str)] = &[
         "edge",
     ),
     ("capstan", &["friction.default=0.2"], "the rope holds"),
+    (
+        "card-pyramid",
+        &["friction.default=0.1"],
+        "the house stands",
+    ),
+    (
+        "cubes-2000",
+        &["contact.enabled=false"],
+        "the lowest lies on the floor",
+    ),
     ("dome", &["method.contacts=\"keep\""], "it follows the dome"),
     ("drag", &["friction.default=0"], "it follows a circle"),
     ("free-fall", &["gravity=[0, 0, -5]"], "sheet"),
@@ -132,6 +143,16 @@ const OFF: &[(&str, &[&str], &str)] = &[
         "through the middle after a quarter",
     ),
     (
+        "mixed-201",
+        &["contact.enabled=false"],
+        "the lowest lies on the floor",
+    ),
+    (
+        "pyramid",
+        &["friction.default=0"],
+        "the plate turns the top",
+    ),
+    (
         "refine",
         &["adapt.0.refine_at=[5]"],
         "every node of the fine cloth is held",
@@ -147,11 +168,21 @@ const OFF: &[(&str, &[&str], &str)] = &[
         "the lowest lies on the floor",
     ),
     ("slope", &["friction.default=0.3"], "the cloth stays"),
+    (
+        "strings",
+        &["contact.enabled=false"],
+        "they pull on each other",
+    ),
     ("swing", &["gravity=[0, 0, 0]"], "it swings through"),
     (
         "tumbling",
         &["body.box.angular_velocity=[0, 290, 0]"],
         "it flips",
+    ),
+    (
+        "wedge-pile",
+        &["contact.enabled=false"],
+        "the wedge lifts the pile",
     ),
     ("weight", &["material.strip.young=2e6"], "stretch"),
     (

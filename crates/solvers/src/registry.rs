@@ -4,7 +4,7 @@ use stiction_contact::solver::{
     ContactSolver, Solution, SolverError, SolverReport, Target, Task, TaskStart, solve_balanced,
 };
 
-use crate::{admm, cr, ica, local, newton, nodal, reference};
+use crate::{admm, cr, ica, local, newton, nodal, reference, sp};
 
 /// A solver by name.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +40,11 @@ pub const SOLVERS: &[SolverEntry] = &[
         make: || Box::new(ica::Ica::new(ica::Config::paper())),
     },
     SolverEntry {
+        name: "ica-facets",
+        about: "nested relaxation with a friction pyramid in place of the exact law",
+        make: || Box::new(ica::Ica::faceted(ica::Config::paper(), ica::PYRAMID)),
+    },
+    SolverEntry {
         name: "local",
         about: "relaxation contact by contact and Newton's method, in the form u = W r + q",
         make: || Box::new(local::LocalSolver::default()),
@@ -58,6 +63,11 @@ pub const SOLVERS: &[SolverEntry] = &[
         name: "reference",
         about: "slow and trusted, dense",
         make: || Box::new(reference::Reference::default()),
+    },
+    SolverEntry {
+        name: "sp",
+        about: "staggered projections: normal forces and friction in turns; factorises nothing",
+        make: || Box::new(sp::StaggeredProjections::new(sp::Config::accurate())),
     },
 ];
 

@@ -6,6 +6,7 @@ mod ball_in_box;
 mod banded;
 mod block_slide;
 mod clock;
+mod cr;
 mod detection;
 mod hairy_ball;
 mod projection;
@@ -40,13 +41,16 @@ pub struct BenchArgs {
     /// Threads for the parallel figures; all cores by default.
     #[arg(long)]
     threads: Option<usize>,
-    /// Folder in which `admm`, `ball-in-box` and `block-slide` write their figures, and `recording` writes (and
+    /// Folder in which `admm`, `ball-in-box`, `block-slide` and `cr` write their figures, and `recording` writes (and
     /// removes) its runs.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Detection: go on to two million triangles (6 GB of memory). `smooth`: also the largest ball.
     #[arg(long)]
     large: bool,
+    /// `cr`: bodies and duration of the paper's scenes, which takes hours.
+    #[arg(long)]
+    full: bool,
     /// `smooth`: only this ball: 1k, 55k or 160k.
     #[arg(long, value_name = "SIZE")]
     ball: Option<String>,
@@ -90,6 +94,8 @@ enum Name {
     Banded,
     /// Stopping point of a sliding block with four friction schemes.
     BlockSlide,
+    /// Contact solvers on steps of scenes after [verschoor2019, Table 1]: iterations, time and memory.
+    Cr,
     /// Collision detection of two folded sheets, stage by stage, and how it scales.
     Detection,
     /// Hair on a turning ball, compared with the paper's table: time, contacts and memory.
@@ -176,6 +182,11 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
         Some(Name::Smooth) => {
             let which = smooth::Which::new(args.large, args.ball, args.filling)?;
             let tables = with_threads(args.threads, || smooth::run(&which))?;
+            return show(args.json, &tables, |t| t.print());
+        }
+        Some(Name::Cr) => {
+            let out = args.out.as_deref();
+            let tables = with_threads(args.threads, || cr::run(args.full, out))?;
             return show(args.json, &tables, |t| t.print());
         }
         Some(Name::Admm) => {

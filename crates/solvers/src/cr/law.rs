@@ -3,7 +3,8 @@
 use stiction_contact::ContactSet;
 use stiction_math::{Mat3, Vec3, elementary::cos};
 
-use super::{SwitchRule, kkt::ActiveRows};
+use super::SwitchRule;
+use crate::kkt::ActiveRows;
 
 /// State of a contact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

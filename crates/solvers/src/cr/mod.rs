@@ -12,9 +12,10 @@
 //! split into f − A v and a rest of the contacts, so that such a change costs no product with A. Nothing
 //! is factorised, and no Delassus operator is built.
 //!
-//! `kkt` holds the equations, `precondition` the approximations of their inverse, `law` the changes of
+//! `crate::kkt` holds the equations, the approximations of their inverse and the iterations, `law` the changes of
 //! state, `iterate` the iteration of the paper, `states` what it does with contacts; `cone` is the law of a contact
-//! in the proximal loop, `tangent` approximates its matrix.
+//! in the proximal loop, `pace` the choice of ρ and the extrapolation there, `linear` has the systems
+//! of its Newton steps, `tangent` approximates their matrix.
 //!
 //! **Two sets of rules**
 //! - [`Config::paper`]: those of the paper. Sliding forces follow in small steps, and the answer is as
@@ -29,7 +30,7 @@
 //!   takes the place of the indefinite matrix B. Conjugate residuals on it cannot break down, and redundant
 //!   contacts need no treatment. The rows of a sliding contact are n + μ d and the tangent across d, so that
 //!   friction follows the normal force within a linear solve; the slips follow instead [acary2011].
-//! - An incomplete Cholesky factor of H, without fill, is the default preconditioner. The form of
+//! - An incomplete Cholesky factor of H, with the fill of the first level, is the default preconditioner. The form of
 //!   [verschoor2019, Eq. 22] counts contacts per body for its scaling Z, which makes it positive definite.
 //! - By the rules of the paper rows are vectors in the world frame with projectors, and the approximation of A
 //!   is that of its 3×3 diagonal blocks (6×6 of a rigid body), so that the iteration does not depend on the axes.
@@ -46,9 +47,9 @@
 
 mod cone;
 mod iterate;
-mod kkt;
 mod law;
-mod precondition;
+mod linear;
+mod pace;
 mod proximal;
 mod states;
 mod tangent;
@@ -63,11 +64,13 @@ use stiction_math::{
 };
 
 use iterate::Workspace;
-use precondition::Approximation;
-use proximal::{Goal, KrylovColumns, Rounds};
+use linear::KrylovColumns;
+use proximal::{Goal, Rounds};
 use states::revise;
 use tangent::TangentInverse;
 
+use crate::kkt::Approximation;
+pub use crate::kkt::{CrPreconditioner, KktKrylov};
 pub use stiction_contact::solver::SolverError as Error;
 
 /// Settings of the solver and its stopping criteria.
@@ -79,6 +82,8 @@ pub struct Config {
     pub max_iterations: usize,
     /// The approximate inverse.
     pub preconditioner: CrPreconditioner,
+    /// The Krylov method with [`CrStop::Thresholds`].
+    pub krylov: KktKrylov,
     /// Rule by which contacts change their state with [`CrStop::Thresholds`].
     pub law: SwitchRule,
     /// Treatment of contacts when the problem is solved for the current ones.
@@ -129,18 +134,6 @@ pub struct SwitchRule {
     pub turn: f64,
 }
 
-/// The approximate inverse of the equations [verschoor2019, Sect. 3.4].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CrPreconditioner {
-    /// Blocks on the diagonal: D⁻¹ and S⁻¹, positive definite.
-    Diagonal,
-    /// All four blocks, with the diagonal blocks D of A in place of A.
-    #[default]
-    Full,
-    /// All four blocks, with an incomplete Cholesky factor in place of A.
-    Cholesky,
-}
-
 impl Config {
     /// The settings of the paper.
     pub fn paper() -> Self {
@@ -151,6 +144,7 @@ impl Config {
             }),
             max_iterations: 20_000, // of the hardest scene: 7,206 on average [verschoor2019, Table 1]
             preconditioner: CrPreconditioner::Full, // [verschoor2019, Sect. 3.4]
+            krylov: KktKrylov::ConjugateResiduals, // [verschoor2019, Alg. 1]
             law: SwitchRule {
                 average: 2,                  // [verschoor2019, Sect. 3.2]
                 angle: 1.2_f64.to_radians(), // [verschoor2019, Sect. 3.2]: ε_θ

@@ -20,19 +20,22 @@
 //! is the fixed point of [acary2011], which for a contact on its own contracts by μ²/(1 + μ²).
 
 use stiction_contact::{
-    CertifyConfig, ContactSet, FrictionProblem, certify, coulomb_residual, project_cone,
+    CertifyConfig, FrictionProblem, certify, coulomb_residual, project_cone,
     solver::{Iteration, SolverReport},
 };
 use stiction_math::{
-    BlockMatrix, Cancel, CgConfig, CgReport, CrWorkspace, KrylovError, LinearOperator, Mat3,
-    OrthominWorkspace, Preconditioner, Vec3, conjugate_residuals, reduce,
-    truncated_conjugate_residuals,
+    Cancel, CgConfig, LinearOperator, Mat3, Preconditioner, Vec3, conjugate_residuals,
+    elementary::ln, reduce, truncated_conjugate_residuals,
 };
 
 use super::{
-    CrPreconditioner, Error, cone::ProximalCone, kkt::for_contacts, tangent::TangentInverse,
+    CrPreconditioner, Error,
+    cone::ProximalCone,
+    linear::{Following, KrylovColumns, count},
+    pace::{Extrapolation, Growth},
+    tangent::TangentInverse,
 };
-use crate::assembled::Assembled;
+use crate::{assembled::Assembled, kkt::for_contacts};
 
 /// Aim and limits of a solve.
 #[derive(Clone, Copy, Debug)]
@@ -48,13 +51,19 @@ pub(super) struct Goal {
 const MULTIPLE: f64 = 30.0;
 /// ... and its range: above it r − ρ u has no digits left of r, below it rounds lead nowhere.
 const RANGE: (f64, f64) = (1e-3, 1e8);
-/// A round that leaves more than this fraction of the last one's error is slow: ρ grows ...
+/// A round that leaves more than this fraction of the last one's error is slow: ρ may grow (`pace`).
 const SLOW: f64 = 0.1;
-/// ... by this factor.
-const GROWTH: f64 = 6.0;
 /// ρ falls by this factor where a round does not balance the bodies. Not the inverse of `GROWTH`, so that two
 /// values are not tried in turns.
 const FALL: f64 = 0.25;
+/// Iterations of a linear solve per unknown before it is cut short: conjugate directions end after one, but for rounding.
+const UNKNOWNS: usize = 2;
+/// Relative change of a contact's G from which the preconditioner is made anew.
+const RENEW: f64 = 0.2;
+/// A round is given up after so many times the iterations of the cheapest one, ...
+const PATIENCE: usize = 30;
+/// ... but not before these.
+const LEAST: usize = 300;
 /// Newton steps in one round.
 const STEPS: usize = 20;
 /// Fraction to which a linear system is solved.
@@ -80,41 +89,6 @@ const DECREASE: f64 = 0.25;
 /// Relative rounding of the momentum residual: some hundred roundings of its terms.
 const ROUNDING: f64 = 1e-13;
 
-/// Columns of the linear solvers.
-#[derive(Default)]
-pub(super) struct KrylovColumns {
-    symmetric: CrWorkspace,
-    truncated: OrthominWorkspace,
-}
-
-impl KrylovColumns {
-    pub fn bytes(&self) -> usize {
-        self.symmetric.bytes() + self.truncated.bytes()
-    }
-}
-
-/// H with the derivative of the slips: A + Bᵀ G (1 + μ n τᵀ) B, where τ = u_T/‖u_T‖.
-struct Following<'a> {
-    sum: &'a BlockMatrix,
-    set: &'a ContactSet,
-    /// Contact, μ G n and τ.
-    slips: Vec<(usize, Vec3, Vec3)>,
-}
-
-impl LinearOperator for Following<'_> {
-    fn len(&self) -> usize {
-        self.sum.n()
-    }
-
-    fn apply(&self, x: &[Vec3], y: &mut [Vec3]) {
-        self.sum.apply(x, y);
-        for (c, force, slide) in &self.slips {
-            let along = slide.dot(&self.set.velocity(*c, x));
-            self.set.add_transpose_of(*c, &(force * along), y);
-        }
-    }
-}
-
 /// State of a solve.
 pub(super) struct Rounds<'a> {
     problem: &'a FrictionProblem,
@@ -126,6 +100,13 @@ pub(super) struct Rounds<'a> {
     scale: Vec<f64>,
     /// ρ in multiples of them [1].
     multiple: f64,
+    growth: Growth,
+    extrapolation: Extrapolation,
+    /// Iterations at which the present round is given up, and those of the cheapest one that balanced the bodies.
+    end: usize,
+    cheapest: usize,
+    /// G of the preconditioner, none if that is to be made.
+    factored: Option<Vec<Mat3>>,
     /// Fraction of their change by which slips follow.
     pace: f64,
     /// Inverses of the diagonal blocks of A.
@@ -187,6 +168,11 @@ impl<'a> Rounds<'a> {
             matrix: Assembled::new(problem, closed)?,
             scale: (0..set.len()).map(|c| 3.0 / local(c)).collect(),
             multiple: MULTIPLE,
+            growth: Growth::default(),
+            extrapolation: Extrapolation::default(),
+            end: usize::MAX,
+            cheapest: usize::MAX,
+            factored: None,
             pace: 1.0,
             floor: ROUNDING * by_mass(&problem.f, &problem.mass, &radii),
             product: vec![Vec3::zeros(); problem.blocks()],
@@ -229,23 +215,29 @@ impl<'a> Rounds<'a> {
         let (mut before, mut mark) = (f64::INFINITY, f64::INFINITY);
         let (mut stalled, mut restarts) = (0, 0);
         loop {
-            let start = self.v.clone();
+            let (start, spent) = (self.v.clone(), report.iterations);
+            let budget = self.growth.budget();
+            let patience = self.cheapest.saturating_mul(PATIENCE).max(LEAST);
+            self.end = spent.saturating_add(budget.map_or(patience, |b| b.min(patience)));
             let (error, balanced) = self.round(report, cancel, observer)?;
             if self.bound <= self.goal.tolerance || report.iterations >= self.goal.max_iterations {
                 break;
             }
             match balanced {
                 true => {
-                    if error > SLOW * before {
-                        self.multiple = (self.multiple * GROWTH).min(RANGE.1);
-                    }
-                    before = error;
-                    std::mem::swap(&mut self.r, &mut self.answer);
+                    let spent = report.iterations - spent;
+                    self.cheapest = self.cheapest.min(spent.max(1));
+                    before = self.conclude(before, error, spent);
                 }
                 false => {
                     self.v = start;
-                    self.multiple *= FALL;
-                    before = f64::INFINITY;
+                    match self.growth.undo(self.multiple) {
+                        Some(multiple) => self.multiple = multiple,
+                        None => {
+                            self.multiple *= FALL;
+                            before = f64::INFINITY;
+                        }
+                    }
                 }
             }
             (mark, stalled) = match error < 0.5 * mark {
@@ -266,6 +258,25 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
+    /// Impulses and ρ of the next round after one that balanced the bodies in so many iterations. Returns the error to
+    /// compare it with.
+    fn conclude(&mut self, before: f64, error: f64, iterations: usize) -> f64 {
+        if let Some((before, r)) = self.extrapolation.undo(error) {
+            self.r = r;
+            return before;
+        }
+        let (multiple, slow) = (self.multiple, error > SLOW * before);
+        let rate = ln(before / error) / iterations.max(1) as f64;
+        self.multiple = self.growth.next(multiple, rate, slow, RANGE.1);
+        if slow && self.multiple == multiple {
+            let set = &self.problem.contacts;
+            self.extrapolation
+                .jump(set, &self.scale, multiple, error, &self.r, &mut self.answer);
+        }
+        std::mem::swap(&mut self.r, &mut self.answer);
+        error
+    }
+
     /// Goes back to the best answer, without its impulses if they are to be forgotten.
     fn restart(&mut self, forget: bool) {
         let set = &self.problem.contacts;
@@ -283,7 +294,8 @@ impl<'a> Rounds<'a> {
             };
         }
         self.pace *= 0.5;
-        self.multiple = MULTIPLE;
+        (self.multiple, self.growth) = (MULTIPLE, Growth::default());
+        self.extrapolation = Extrapolation::default();
     }
 
     /// Newton's method from the present velocities; returns the error of the answer [m/s], and whether
@@ -302,14 +314,12 @@ impl<'a> Rounds<'a> {
         for step in 0.. {
             let balanced = missing <= (ENOUGH * self.goal.tolerance).max(INNER * law);
             let done = self.bound <= self.goal.tolerance;
-            if balanced || done || step == STEPS || report.iterations >= self.goal.max_iterations {
+            let limit = self.goal.max_iterations.min(self.end);
+            if balanced || done || step == STEPS || report.iterations >= limit {
                 return Ok((law.max(missing), balanced));
             }
             Error::unless(cancel)?;
-            self.matrix.update(self.problem, &self.stiffness)?;
-            let (sum, form) = (self.matrix.matrix(), self.goal.preconditioner);
-            self.inverse
-                .update(self.problem, sum, &self.stiffness, form);
+            self.renew()?;
             follows = follows && self.step_with_slips(report)?;
             if !follows {
                 self.step(report)?;
@@ -333,11 +343,32 @@ impl<'a> Rounds<'a> {
         Ok((law.max(missing), false))
     }
 
+    /// H and, where contacts have changed, its preconditioner.
+    fn renew(&mut self) -> Result<(), Error> {
+        let grown = self.matrix.update(self.problem, &self.stiffness)?;
+        let same = |(now, then): (&Mat3, &Mat3)| (now - then).norm() <= RENEW * then.norm();
+        let known = |factored: &Vec<Mat3>| {
+            factored.len() == self.stiffness.len() && self.stiffness.iter().zip(factored).all(same)
+        };
+        if grown || !self.factored.as_ref().is_some_and(known) {
+            let (sum, form) = (self.matrix.matrix(), self.goal.preconditioner);
+            self.inverse
+                .update(self.problem, sum, &self.stiffness, form);
+            self.factored = Some(self.stiffness.clone());
+        }
+        Ok(())
+    }
+
     fn krylov_config(&self, report: &SolverReport) -> CgConfig {
         CgConfig {
             relative: FORCING,
             absolute: 0.0,
-            max_iterations: self.goal.max_iterations.saturating_sub(report.iterations),
+            max_iterations: self
+                .goal
+                .max_iterations
+                .min(self.end)
+                .saturating_sub(report.iterations)
+                .min(UNKNOWNS * 3 * self.v.len()),
         }
     }
 
@@ -418,6 +449,7 @@ impl<'a> Rounds<'a> {
                 &self.stiffness,
                 CrPreconditioner::Diagonal,
             );
+            self.factored = None;
             self.inverse.apply(&self.residual, &mut p);
         }
         for p in &mut p {
@@ -563,18 +595,6 @@ impl<'a> Rounds<'a> {
         let missing = judged.linear.max(self.heavy(&missing));
         Ok((judged.solution_error(), judged.residual + SIDES * missing))
     }
-}
-
-/// Books the iterations of a linear solve, whose answer serves however far it got. Returns whether the
-/// answer is finite.
-fn count(solved: &Result<CgReport, KrylovError>, p: &[Vec3], report: &mut SolverReport) -> bool {
-    let iterations = match solved {
-        Ok(report) => report.iterations,
-        Err(error) => error.reached().0,
-    };
-    report.iterations += iterations.max(1);
-    report.linear_iterations += 1;
-    p.iter().all(|p| p.iter().all(|x| x.is_finite()))
 }
 
 fn worst(n: usize, f: impl Fn(usize) -> f64 + Sync) -> f64 {

@@ -10,9 +10,9 @@ use stiction_math::Vec3;
 use super::{
     Config, ContactUpdate, Error, SwitchRule,
     iterate::Workspace,
-    kkt::{ActiveRows, for_contacts},
     law::{FrictionState, LocalContact, Proposal},
 };
+use crate::kkt::{ActiveRows, KktIteration, for_contacts};
 
 impl Workspace {
     /// Proposes new states, all at the same velocities and impulses. Returns whether any change is large
@@ -25,10 +25,9 @@ impl Workspace {
     ) -> bool {
         let set = &problem.contacts;
         let Self {
-            y,
+            iteration: KktIteration { y, rows, .. },
             rho,
             touches,
-            rows,
             proposals,
             ..
         } = self;
@@ -57,8 +56,8 @@ impl Workspace {
         for (c, proposal) in self.proposals.iter_mut().enumerate() {
             if let Some(Proposal { touch, row, force }) = proposal.take() {
                 self.touches[c] = touch;
-                self.rows[c] = row;
-                self.y.c[c] = force - set.normal[c] * set.cohesion[c];
+                self.iteration.rows[c] = row;
+                self.iteration.y.c[c] = force - set.normal[c] * set.cohesion[c];
             }
         }
     }
@@ -70,14 +69,16 @@ impl Workspace {
         config: &Config,
         report: &mut SolverReport,
     ) -> Result<bool, Error> {
-        let Some(revision) = revise(task, config.contacts, &self.y.v)? else {
+        let Some(revision) = revise(task, config.contacts, &self.iteration.y.v)? else {
             return Ok(false);
         };
         report.new_contacts += revision.added;
         let m = task.problem.contacts.len();
-        self.y.c = revision.moved(&self.y.c, Vec3::zeros(), m);
+        let iteration = &mut self.iteration;
+        iteration.y.c = revision.moved(&iteration.y.c, Vec3::zeros(), m);
         self.touches = revision.moved(&self.touches, FrictionState::fresh(), m);
-        self.rows = revision.moved(&self.rows, ActiveRows::default(), m);
+        iteration.rows = revision.moved(&iteration.rows, ActiveRows::default(), m);
+        iteration.resize(task.problem);
         self.resize(task.problem);
         Ok(true)
     }

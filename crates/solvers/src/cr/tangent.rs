@@ -5,7 +5,8 @@ use stiction_math::{
     BlockCholesky, BlockMatrix, Mat3, Mat6, MatrixPart, Preconditioner, Vec3, reduce,
 };
 
-use super::{CrPreconditioner, kkt::for_contacts};
+use super::CrPreconditioner;
+use crate::kkt::for_contacts;
 
 /// The approximate inverse of the present H.
 #[derive(Default)]
@@ -52,7 +53,10 @@ impl TangentInverse {
         match form {
             CrPreconditioner::Diagonal => self.diagonal.update(problem, sum),
             CrPreconditioner::Cholesky => {
-                self.factor.prepare(sum);
+                // A pattern that is too large to index goes without fill.
+                if self.factor.prepare_filled(sum).is_err() {
+                    self.factor.prepare(sum);
+                }
                 self.factor.update(sum);
             }
             CrPreconditioner::Full => {

@@ -12,19 +12,26 @@
 //! Where nothing changes any more, A v = f + Bᵀ r and the law hold. Stiff bodies take many
 //! iterations, and convergence is not guaranteed; the report tells.
 //!
+//! [`Ica::faceted`] has the friction of [otaduy2009] instead, a polygon per contact and interleaved rows (`facets`).
+//! Its answers deviate from Coulomb's law by the shape of the polygon, so that the certificate does not decide when
+//! it is done: changes and `linear` do.
+//!
 //! **Deviations from the paper**: bodies that are coupled are relaxed by themselves, with the
 //! coupling from the iteration before. Local problems are solved by the cases of the law inside a
 //! bracket instead of the hybrid Newton solver of [daviet2011].
 
+mod facets;
+
 use std::time::Instant;
 
 use stiction_contact::{
-    CertifyConfig, FrictionProblem, ProblemError, certify,
+    CertifyConfig, ContactSet, FrictionProblem, ProblemError, certify,
     solver::{ContactSolver, Iteration, KeptFactor, Solution, SolverReport, Task, Tolerance},
 };
 use stiction_math::{Cancel, Mat3, MatrixPart, SystemFactor, SystemMatrix, Vec3, reduce};
 
 use crate::projection::{Metric, Projection};
+use facets::FacetedSweeps;
 
 /// Stopping criteria.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,10 +49,15 @@ pub struct Config {
 
 pub use stiction_contact::solver::SolverError as Error;
 
+/// Sides of a friction pyramid.
+pub const PYRAMID: usize = 4;
+
 /// The solver.
 #[derive(Default)]
 pub struct Ica {
     config: Config,
+    /// Sides of the friction polygon; none for the exact law.
+    sides: Option<usize>,
     /// For velocities without contact; relaxation needs no factor.
     factor: KeptFactor,
 }
@@ -55,7 +67,15 @@ impl Ica {
     pub fn new(config: Config) -> Self {
         Self {
             config,
-            factor: KeptFactor::default(),
+            ..Self::default()
+        }
+    }
+
+    /// With friction in a polygon of so many sides, at least three, in place of Coulomb's disc [otaduy2009].
+    pub fn faceted(config: Config, sides: usize) -> Self {
+        Self {
+            sides: Some(sides),
+            ..Self::new(config)
         }
     }
 }
@@ -80,7 +100,10 @@ impl Default for Config {
 
 impl ContactSolver for Ica {
     fn name(&self) -> &'static str {
-        "ica"
+        match self.sides {
+            None => "ica",
+            Some(_) => "ica-facets",
+        }
     }
 
     /// Contacts are those of the task's problem at its start: the source is not used.
@@ -99,7 +122,19 @@ impl ContactSolver for Ica {
         }
         task.problem.check()?;
         solution.check()?;
-        relax_all(task.problem, solution, &config, task.cancel, task.observer)
+        if let Some(sides) = self.sides.filter(|&sides| sides < 3) {
+            let (name, value) = ("sides", sides as f64);
+            return Err(Error::Setting { name, value });
+        }
+        let (cancel, observer) = (task.cancel, &mut *task.observer);
+        relax_all(
+            task.problem,
+            solution,
+            &config,
+            self.sides,
+            cancel,
+            observer,
+        )
     }
 
     fn unconstrained(
@@ -117,10 +152,41 @@ impl ContactSolver for Ica {
     }
 }
 
+/// Sweeps over the contacts with either law.
+enum Sweeps<'a> {
+    Exact(Box<Projection>),
+    Faceted(FacetedSweeps<'a>),
+}
+
+impl Sweeps<'_> {
+    fn set_impulses(&mut self, set: &ContactSet, r: &[Vec3]) {
+        match self {
+            Self::Exact(projection) => projection.set_impulses(set, r),
+            Self::Faceted(sweeps) => sweeps.set_impulses(r),
+        }
+    }
+
+    fn impulses(&self, set: &ContactSet, r: &mut [Vec3]) {
+        match self {
+            Self::Exact(projection) => projection.impulses(set, r),
+            Self::Faceted(sweeps) => sweeps.impulses(r),
+        }
+    }
+
+    /// Adds to `v` what the impulses do, and sweeps. Returns the largest change of a relative velocity [m/s].
+    fn project(&mut self, v: &mut [Vec3], sweeps: usize) -> f64 {
+        match self {
+            Self::Exact(projection) => projection.project(v, sweeps, None),
+            Self::Faceted(faceted) => faceted.project(v, sweeps),
+        }
+    }
+}
+
 fn relax_all(
     problem: &FrictionProblem,
     state: &mut Solution,
     config: &Config,
+    sides: Option<usize>,
     cancel: &Cancel,
     observer: &mut dyn FnMut(&Iteration),
 ) -> Result<SolverReport, Error> {
@@ -134,11 +200,14 @@ fn relax_all(
     let inverse: Vec<Mat3> = (0..n)
         .map(|j| problem.a.diagonal(j).try_inverse().unwrap_or_default())
         .collect();
-    let mut projection = Projection::new(set, Metric::Inverse(&inverse))?;
+    let mut sweeps = match sides {
+        None => Sweeps::Exact(Box::new(Projection::new(set, Metric::Inverse(&inverse))?)),
+        Some(sides) => Sweeps::Faceted(FacetedSweeps::new(set, &inverse, sides)),
+    };
     let mut r = vec![Vec3::zeros(); set.len()];
     if state.r.len() == set.len() {
         r.copy_from_slice(&state.r);
-        projection.set_impulses(set, &r);
+        sweeps.set_impulses(set, &r);
     }
     let mut v = vec![Vec3::zeros(); n];
     if state.v.len() == n {
@@ -152,7 +221,10 @@ fn relax_all(
     let mut report = SolverReport {
         change: f64::INFINITY,
         error: f64::INFINITY,
-        asked: tolerance / h,
+        asked: match sides {
+            None => tolerance / h,
+            Some(_) => f64::INFINITY,
+        },
         ..SolverReport::default()
     };
     let mut residual = vec![Vec3::zeros(); n];
@@ -173,9 +245,9 @@ fn relax_all(
             v[j] -= inverse[j] * push[j];
         }
         let begin = Instant::now();
-        let settling = projection.project(&mut v, config.sweeps, None);
+        let settling = sweeps.project(&mut v, config.sweeps);
         let projection_seconds = begin.elapsed().as_secs_f64();
-        projection.impulses(set, &mut r);
+        sweeps.impulses(set, &mut r);
 
         let change = reduce::max_ordered(n, |j| {
             let change = v[j] - before[j];
@@ -205,7 +277,11 @@ fn relax_all(
             // Small changes alone can also mean that relaxation is slow.
             let judged = certify(problem, &v, &r, &CertifyConfig::default())?;
             report.error = judged.solution_error();
-            report.converged = h * report.error <= tolerance;
+            let error = match sides {
+                None => report.error,
+                Some(_) => judged.linear,
+            };
+            report.converged = h * error <= tolerance;
             if report.converged {
                 break;
             }

@@ -1,4 +1,4 @@
-//! The equations of the active rows, as products.
+//! The equations of the active rows, as products, and Krylov iterations on them: what `cr` and `sp` share.
 //!
 //! A contact has up to three rows, one along the normal and two along the tangent. They are kept as one
 //! vector in the world frame and a projector P_c to the rows that are active, so that no basis of the
@@ -12,13 +12,22 @@
 //! where r holds all of an impulse, the kinetic friction that is given included: only its part in the
 //! range of P is unknown. G is the compliance of the rows, zero for hard contacts.
 
+mod iteration;
+mod minres;
+mod precondition;
+
 use rayon::prelude::*;
 use stiction_contact::{ContactSet, FrictionProblem};
 use stiction_math::{LinearOperator, Mat3, Vec3, reduce};
 
+pub use iteration::KktKrylov;
+pub(crate) use iteration::{KktIteration, switching_interval};
+pub(crate) use precondition::Approximation;
+pub use precondition::CrPreconditioner;
+
 /// A vector of the system: one part per block, one per contact.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Column {
+pub(crate) struct Column {
     pub v: Vec<Vec3>,
     pub c: Vec<Vec3>,
 }
@@ -51,6 +60,13 @@ impl Column {
         reduce::xpby(&x.c, b, &mut self.c);
     }
 
+    /// self = a self.
+    pub fn scale(&mut self, a: f64) {
+        let scaled = |x: &mut Vec3| *x *= a;
+        self.v.iter_mut().for_each(scaled);
+        self.c.iter_mut().for_each(scaled);
+    }
+
     pub fn copy(&mut self, x: &Self) {
         reduce::copy(&x.v, &mut self.v);
         reduce::copy(&x.c, &mut self.c);
@@ -63,7 +79,7 @@ impl Column {
 
 /// The entries of B by block, so that products with Bᵀ can be taken block by block.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Transpose {
+pub(crate) struct Transpose {
     /// The first slot of every block, and the number of slots at the end.
     start: Vec<u32>,
     /// Contact and entry.
@@ -123,7 +139,7 @@ impl Transpose {
 
 /// The active rows of a contact.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct ActiveRows {
+pub(crate) struct ActiveRows {
     /// The projector P to the active rows, zero if there is none.
     pub active: Mat3,
     /// The compliance G of the rows [1/kg], zero outside the range of P.
@@ -137,7 +153,7 @@ impl ActiveRows {
 }
 
 /// The system at hand.
-pub(super) struct Kkt<'a> {
+pub(crate) struct Kkt<'a> {
     pub problem: &'a FrictionProblem,
     pub transpose: &'a Transpose,
     pub rows: &'a [ActiveRows],
@@ -181,7 +197,7 @@ impl Kkt<'_> {
 }
 
 /// Calls `f` for every contact, in parallel.
-pub(super) fn for_contacts<T: Send>(column: &mut [T], f: impl Fn(usize, &mut T) + Sync) {
+pub(crate) fn for_contacts<T: Send>(column: &mut [T], f: impl Fn(usize, &mut T) + Sync) {
     let pieces = column.par_chunks_mut(PIECE).enumerate();
     pieces.for_each(|(piece, column)| {
         for (i, x) in column.iter_mut().enumerate() {

@@ -5,14 +5,23 @@ use stiction_math::{
     BlockError, IncompleteFactors, Mat3, Mat6, MatrixPart, Preconditioner as _, Vec3,
 };
 
-use super::{
-    CrPreconditioner,
-    kkt::{ActiveRows, Column, Kkt, Transpose, for_contacts},
-};
+use super::{ActiveRows, Column, Kkt, Transpose, for_contacts};
+
+/// The approximate inverse of the equations [verschoor2019, Sect. 3.4].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CrPreconditioner {
+    /// Blocks on the diagonal: D⁻¹ and S⁻¹, positive definite.
+    Diagonal,
+    /// All four blocks, with the diagonal blocks D of A in place of A.
+    #[default]
+    Full,
+    /// All four blocks, with an incomplete Cholesky factor in place of A.
+    Cholesky,
+}
 
 /// C⁻¹ for the rows that are active.
 #[derive(Default)]
-pub(super) struct Approximation {
+pub(crate) struct Approximation {
     form: CrPreconditioner,
     /// Inverses of the 3×3 diagonal blocks of A.
     blocks: Vec<Mat3>,
@@ -163,12 +172,18 @@ impl Approximation {
         }
     }
 
+    /// D_j⁻¹ r of a block.
+    pub fn block(&self, j: usize, r: &Vec3) -> Vec3 {
+        self.blocks[j] * r
+    }
+
     /// ‖r‖ in the norm of the diagonal blocks [√J]: √(Σ r_jᵀ D_j⁻¹ r_j + Σ u_cᵀ S_c⁻¹ u_c).
     pub fn norm(&self, r: &Column) -> f64 {
         use stiction_math::reduce::sum_ordered;
         let blocks = sum_ordered(r.v.len(), |i| r.v[i].dot(&(self.blocks[i] * r.v[i])));
         let rows = sum_ordered(r.c.len(), |c| r.c[c].dot(&(self.inverse[c] * r.c[c])));
-        (blocks + rows).sqrt()
+        // Rounding may make a small sum negative.
+        (blocks + rows).max(0.0).sqrt()
     }
 
     /// ‖f‖ of impulses on blocks in the same norm [√J].
