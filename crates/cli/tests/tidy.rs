@@ -457,6 +457,16 @@ const NAMESAKES: [(&str, &str, &str); 15] = [
         "a contact solver",
     ),
     (
+        "crates/cli/src/commands/bench/nodal.rs",
+        "admm",
+        "a solver of the table that it measures",
+    ),
+    (
+        "crates/cli/src/commands/bench/nodal.rs",
+        "nodal",
+        "a solver of the table that it measures",
+    ),
+    (
         "crates/cli/src/commands/bench/admm.rs",
         "admm",
         "a contact solver",
