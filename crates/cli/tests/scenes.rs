@@ -137,6 +137,11 @@ const OFF: &[(&str, &[&str], &str)] = &[
         "through the middle after a quarter",
     ),
     (
+        "proximity-metric",
+        &["adapt.0.remesh.proximity=false"],
+        "fine along the edge when it touches",
+    ),
+    (
         "refine",
         &["adapt.0.refine_at=[5]"],
         "every node of the fine cloth is held",
