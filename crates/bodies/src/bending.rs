@@ -38,12 +38,19 @@
 //! angle lies in (−π, π]; E is not smooth where a hinge folds flat onto itself (θ = ±π), which
 //! contact normally prevents.
 //!
+//! The rigidity may depend on the curvature ([`BendingTable`]); ½ k (θ − θ̄)² is then ∫ k(τ) τ dτ up to |θ − θ̄|,
+//! so that the moment stays k(θ − θ̄) (θ − θ̄), and Gauss–Newton takes the positive part of its slope.
+//!
 //! **Deviations** from [grinspun2003]: the factor above, rest quantities in the factor throughout,
 //! directional rigidity and the fading of collapsed triangles.
 
-use crate::elements::{ElementDerivatives, ElementError, Elements, Hessian, gather_rest, require};
+use crate::elements::{ElementDerivatives, ElementError, Elements, Hessian, gather_rest};
 use crate::hinges::interior_edges;
 use crate::membrane::material_frame;
+use crate::rigidity::{CURVATURE_STEP, CURVATURES, mean};
+
+pub use crate::rigidity::{BendingRigidity, BendingTable};
+
 use stiction_math::elementary::atan2;
 use stiction_math::nalgebra::{SMatrix, SVector};
 use stiction_math::{Mat3, Vec2, Vec3};
@@ -54,94 +61,14 @@ const FADE: [f64; 2] = [1e-4, 25e-4];
 /// The nodes of the two triangles of a hinge, each running along the edge, then to the tip.
 const SIDES: [[usize; 3]; 2] = [[0, 1, 2], [1, 0, 3]];
 
-/// Bending rigidity [N·m] by bending direction.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BendingRigidity {
-    /// For bending along the warp (the fold runs along the weft) [N·m].
-    pub warp: f64,
-    /// For bending along the weft [N·m].
-    pub weft: f64,
-    /// For bending along the two diagonals between them [N·m].
-    pub bias: f64,
-}
-
-impl BendingRigidity {
-    /// A direction-independent rigidity D [N·m].
-    ///
-    /// # Errors
-    /// Unless D is finite and not negative.
-    pub fn isotropic(rigidity: f64) -> Result<Self, ElementError> {
-        Self::measured(rigidity, rigidity, rigidity)
-    }
-
-    /// A homogeneous plate, D = Eh³/(12(1−ν²)): Young's modulus [Pa], Poisson's ratio,
-    /// thickness [m].
-    ///
-    /// # Errors
-    /// Unless E > 0, −1 < ν < 1 and thickness > 0.
-    pub fn plate(young: f64, poisson: f64, thickness: f64) -> Result<Self, ElementError> {
-        let positive = "positive and finite";
-        require(young > 0.0 && young.is_finite(), "young", young, positive)?;
-        require(
-            poisson > -1.0 && poisson < 1.0,
-            "poisson",
-            poisson,
-            "between -1 and 1",
-        )?;
-        require(
-            thickness > 0.0 && thickness.is_finite(),
-            "thickness",
-            thickness,
-            positive,
-        )?;
-        Self::isotropic(young * thickness.powi(3) / (12.0 * (1.0 - poisson * poisson)))
-    }
-
-    /// Rigidities as measured on strips cut along warp, weft and bias [N·m], as in [wang2011].
-    ///
-    /// # Errors
-    /// Unless all are finite and not negative.
-    pub fn measured(warp: f64, weft: f64, bias: f64) -> Result<Self, ElementError> {
-        for (name, value) in [
-            ("warp rigidity", warp),
-            ("weft rigidity", weft),
-            ("bias rigidity", bias),
-        ] {
-            require(
-                value >= 0.0 && value.is_finite(),
-                name,
-                value,
-                "finite and not negative",
-            )?;
-        }
-        Ok(Self { warp, weft, bias })
-    }
-
-    /// The rigidity [N·m] for bending in a direction at `angle` [rad] to the warp: linear in the
-    /// angle between warp (0°), bias (45°) and weft (90°).
-    pub fn along(&self, angle: f64) -> f64 {
-        use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
-        let folded = angle.rem_euclid(PI);
-        let folded = if folded > FRAC_PI_2 {
-            PI - folded
-        } else {
-            folded
-        };
-        let t = folded / FRAC_PI_4;
-        if t <= 1.0 {
-            self.warp + (self.bias - self.warp) * t
-        } else {
-            self.bias + (self.weft - self.bias) * (t - 1.0)
-        }
-    }
-}
-
 /// The hinges of a shell. Nodes of a hinge: the two ends of the edge, then the two tips.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Hinges {
     nodes: Vec<[u32; 4]>,
-    /// k [J].
+    /// k [J] at the rest angle.
     stiffness: Vec<f64>,
+    /// Of every hinge k as a function of |θ − θ̄|; none if all are constant.
+    curves: Vec<StiffnessCurve>,
     /// θ̄ [rad].
     rest_angles: Vec<f64>,
     /// Squared lengths of the rest normals (2Ā)² [m⁴] of the two triangles.
@@ -166,22 +93,17 @@ impl Hinges {
     }
 
     /// Like [`Hinges::new`], with a rigidity for every triangle; a hinge has the mean of its two.
-    pub fn patched(
+    pub fn patched<R: Into<BendingTable>>(
         positions: &[Vec3],
         triangles: &[[u32; 3]],
-        rigidity: impl Fn(usize) -> BendingRigidity,
+        rigidity: impl Fn(usize) -> R,
         warp: Vec3,
     ) -> Result<Self, ElementError> {
-        let mut hinges = Self {
-            nodes: Vec::new(),
-            stiffness: Vec::new(),
-            rest_angles: Vec::new(),
-            rest_squares: Vec::new(),
-        };
+        let mut hinges = Self::default();
         for edge in interior_edges(triangles)? {
             let x = gather_rest(edge.triangles[0], &edge.nodes, positions)?;
             let hinge = Hinge::new(&x);
-            let mut mean = 0.0;
+            let mut sides = [[0.0; CURVATURES]; 2];
             for side in 0..2 {
                 let twice = hinge.squares[side].sqrt();
                 if !(twice > 1e-8 * hinge.length * hinge.length && twice.is_finite()) {
@@ -195,18 +117,56 @@ impl Hinges {
                 let n = hinge.normals[side];
                 let [u, v] = material_frame(&n, &warp);
                 let across = n.cross(&(x[1] - x[0]));
-                let rigidity = rigidity(edge.triangles[side]);
-                mean += 0.5 * rigidity.along(atan2(across.dot(&v), across.dot(&u)));
+                let table = rigidity(edge.triangles[side]).into();
+                sides[side] = table.along(atan2(across.dot(&v), across.dot(&u)));
             }
             let areas = 0.5 * (hinge.squares[0].sqrt() + hinge.squares[1].sqrt());
-            hinges.nodes.push(edge.nodes);
-            hinges
-                .stiffness
-                .push(mean * hinge.length * hinge.length / areas);
-            hinges.rest_angles.push(hinge.angle());
-            hinges.rest_squares.push(hinge.squares);
+            hinges.push(
+                edge.nodes,
+                mean(&sides).map(|d| d * hinge.length * hinge.length / areas),
+                CURVATURE_STEP * 2.0 * areas / hinge.length,
+                hinge.angle(),
+                hinge.squares,
+            );
         }
-        Ok(hinges)
+        Ok(hinges.finished())
+    }
+
+    /// Adds a hinge with its stiffnesses [J] at the angles 0, `step`, 2 `step`, … [rad] from rest, its rest
+    /// angle and the squared lengths of its rest normals.
+    fn push(
+        &mut self,
+        nodes: [u32; 4],
+        k: [f64; CURVATURES],
+        step: f64,
+        angle: f64,
+        rest_squares: [f64; 2],
+    ) {
+        self.nodes.push(nodes);
+        self.stiffness.push(k[0]);
+        self.curves.push(StiffnessCurve { k, step });
+        self.rest_angles.push(angle);
+        self.rest_squares.push(rest_squares);
+    }
+
+    /// Drops the curves if all stiffnesses are constant.
+    fn finished(mut self) -> Self {
+        let constant = |c: &StiffnessCurve| c.k.iter().all(|k| *k == c.k[0]);
+        if self.curves.iter().all(constant) {
+            self.curves = Vec::new();
+        }
+        self
+    }
+
+    /// Energy [J], moment [N·m] and stiffness [N·m] of hinge `e` at the angle `off` [rad] from rest.
+    fn law(&self, e: usize, off: f64) -> [f64; 3] {
+        match self.curves.get(e) {
+            Some(curve) => curve.law(off),
+            None => {
+                let k = self.stiffness[e];
+                [0.5 * k * off * off, k * off, k]
+            }
+        }
     }
 
     /// The hinges of a shell that is cut from flat panels: lengths, areas and directions are those of
@@ -216,11 +176,11 @@ impl Hinges {
     ///
     /// # Errors
     /// If a triangle is malformed or more than two triangles share an edge.
-    pub fn cut(
+    pub fn cut<R: Into<BendingTable>>(
         positions: &[Vec3],
         pattern: &[[Vec2; 3]],
         triangles: &[[u32; 3]],
-        rigidity: impl Fn(usize) -> BendingRigidity,
+        rigidity: impl Fn(usize) -> R,
     ) -> Result<Self, ElementError> {
         if pattern.len() != triangles.len() {
             return Err(ElementError::Length {
@@ -229,15 +189,11 @@ impl Hinges {
                 expected: triangles.len(),
             });
         }
-        let mut hinges = Self {
-            nodes: Vec::new(),
-            stiffness: Vec::new(),
-            rest_angles: Vec::new(),
-            rest_squares: Vec::new(),
-        };
+        let mut hinges = Self::default();
         for edge in interior_edges(triangles)? {
             let x = gather_rest(edge.triangles[0], &edge.nodes, positions)?;
-            let (mut mean, mut square, mut areas) = (0.0, 0.0, 0.0);
+            let mut sides = [[0.0; CURVATURES]; 2];
+            let (mut square, mut areas) = (0.0, 0.0);
             let squares = [0, 1].map(|side| {
                 let t = edge.triangles[side];
                 let corner = |node: u32| {
@@ -248,17 +204,20 @@ impl Hinges {
                 let [a, b, c] = pattern[t];
                 let twice = (b - a).perp(&(c - a));
                 let across = atan2(along.x, -along.y);
-                mean += 0.5 * rigidity(t).along(across);
+                sides[side] = rigidity(t).into().along(across);
                 square += 0.5 * along.norm_squared();
                 areas += 0.5 * twice;
                 twice * twice
             });
-            hinges.nodes.push(edge.nodes);
-            hinges.stiffness.push(mean * square / areas);
-            hinges.rest_angles.push(Hinge::new(&x).angle());
-            hinges.rest_squares.push(squares);
+            hinges.push(
+                edge.nodes,
+                mean(&sides).map(|d| d * square / areas),
+                CURVATURE_STEP * 2.0 * areas / square.sqrt(),
+                Hinge::new(&x).angle(),
+                squares,
+            );
         }
-        Ok(hinges)
+        Ok(hinges.finished())
     }
 
     /// Sets all rest angles to zero: a shell with a flat rest shape.
@@ -272,7 +231,7 @@ impl Hinges {
         &self.rest_angles
     }
 
-    /// Stiffnesses k [J].
+    /// Stiffnesses k [J] at the rest angles.
     pub fn stiffness(&self) -> &[f64] {
         &self.stiffness
     }
@@ -300,7 +259,7 @@ impl Elements<4> for Hinges {
             return 0.0;
         }
         let off = hinge.angle() - self.rest_angles[e];
-        0.5 * self.stiffness[e] * factor * off * off
+        self.law(e, off)[0] * factor
     }
 
     fn gradient(&self, e: usize, x: &[Vec3; 4]) -> [Vec3; 4] {
@@ -311,10 +270,10 @@ impl Elements<4> for Hinges {
             return [Vec3::zeros(); 4];
         }
         let off = hinge.angle() - self.rest_angles[e];
-        let k = self.stiffness[e];
-        let mut g = angle_gradient(&hinge.sides(x)).map(|g| g * (k * factor * off));
+        let [energy, moment, _] = self.law(e, off);
+        let mut g = angle_gradient(&hinge.sides(x)).map(|g| g * (moment * factor));
         if factor < 1.0 {
-            add_fade_gradient(&mut g, &hinge, x, &fades, 0.5 * k * off * off);
+            add_fade_gradient(&mut g, &hinge, x, &fades, energy);
         }
         g
     }
@@ -331,7 +290,11 @@ impl Elements<4> for Hinges {
             };
         }
         let off = hinge.angle() - self.rest_angles[e];
-        let k = self.stiffness[e];
+        let [energy, moment, stiffness] = self.law(e, off);
+        let k = match kind {
+            Hessian::Full => stiffness,
+            Hessian::Projected => stiffness.max(0.0),
+        };
         let kf = k * factor;
         let sides = hinge.sides(x);
         let slope = angle_gradient(&sides);
@@ -344,23 +307,59 @@ impl Elements<4> for Hinges {
         }
         if kind == Hessian::Full {
             for (side, nodes) in sides.iter().zip(&SIDES) {
-                side.add_second(nodes, kf * off, &mut hessian);
+                side.add_second(nodes, moment * factor, &mut hessian);
             }
         }
         mirror(&mut hessian);
-        let mut gradient = slope.map(|g| g * (kf * off));
+        let mut gradient = slope.map(|g| g * (moment * factor));
         if factor < 1.0 {
-            let weight = 0.5 * k * off * off;
             if kind == Hessian::Full {
-                add_fade_hessian(&mut hessian, &hinge, x, &fades, &slope, k * off, weight);
+                add_fade_hessian(&mut hessian, &hinge, x, &fades, &slope, moment, energy);
             }
-            add_fade_gradient(&mut gradient, &hinge, x, &fades, weight);
+            add_fade_gradient(&mut gradient, &hinge, x, &fades, energy);
         }
         ElementDerivatives {
-            energy: 0.5 * kf * off * off,
+            energy: energy * factor,
             gradient,
             hessian,
         }
+    }
+}
+
+/// The stiffness of a hinge by the size of its angle from rest: linear between equidistant values,
+/// constant beyond the last.
+#[derive(Clone, Copy, Debug)]
+struct StiffnessCurve {
+    /// k [J] at 0, `step`, 2 `step`, …
+    k: [f64; CURVATURES],
+    /// Distance of the values [rad].
+    step: f64,
+}
+
+impl StiffnessCurve {
+    /// ∫ k τ dτ, k(τ) τ and its slope at τ = `off`.
+    fn law(&self, off: f64) -> [f64; 3] {
+        let size = off.abs();
+        let mut energy = 0.0;
+        for (i, pair) in self.k.windows(2).enumerate() {
+            let start = i as f64 * self.step;
+            let slope = (pair[1] - pair[0]) / self.step;
+            // k = level + slope τ
+            let level = pair[0] - slope * start;
+            let up_to = |t: f64| t * t * (0.5 * level + slope * t / 3.0);
+            if size <= start + self.step {
+                energy += up_to(size) - up_to(start);
+                return [
+                    energy,
+                    (level + slope * size) * off,
+                    level + 2.0 * slope * size,
+                ];
+            }
+            energy += up_to(start + self.step) - up_to(start);
+        }
+        let (last, end) = (self.k[CURVATURES - 1], (CURVATURES - 1) as f64 * self.step);
+        energy += 0.5 * last * (size * size - end * end);
+        [energy, last * off, last]
     }
 }
 

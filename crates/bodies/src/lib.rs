@@ -25,6 +25,7 @@ mod model;
 pub mod motion;
 pub mod obstacle;
 pub mod rigid;
+mod rigidity;
 pub mod rod;
 pub mod schedule;
 pub mod solid;

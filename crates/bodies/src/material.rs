@@ -1,5 +1,7 @@
 //! Material parameters, validated when a body is built.
 
+use crate::membrane::StretchTable;
+
 /// Rayleigh damping C = α M + β K.
 ///
 /// K is the stiffness at the start of the step, projected to be positive semi-definite, so that
@@ -33,6 +35,8 @@ pub enum MembraneLaw {
         /// In-plane shear [N/m].
         c33: f64,
     },
+    /// Measured moduli that depend on strain [N/m] [wang2011].
+    Tabulated(StretchTable),
     /// Neo-Hookean from Young's modulus [Pa] and Poisson's ratio.
     NeoHookean {
         /// Young's modulus [Pa].
@@ -68,6 +72,9 @@ pub enum BendingLaw {
         /// Along the diagonal [N·m].
         bias: f64,
     },
+    /// Measured k_e [N·m] for folds along the warp, the bias and the weft, at the curvatures 0, 5, 10, 15
+    /// and 20 m⁻¹, as published [wang2011].
+    Tabulated([[f64; 5]; 3]),
 }
 
 /// Stress-free angles between neighbouring triangles.
@@ -210,6 +217,17 @@ impl ShellMaterial {
                     "the energy is positive only for c12² < c11·c22",
                 )?;
             }
+            MembraneLaw::Tabulated(table) => {
+                let rule = "the moduli of the samples must be finite";
+                for c in table.iter().flatten() {
+                    require(true, "stretch.samples", *c, rule)?;
+                }
+                let [c11, c12, c22, c33] = table[0].map(|c| c.max(0.0));
+                let rule =
+                    "the moduli at rest, the first row, must be positive, with c12² < c11·c22";
+                let stable = c11 > 0.0 && c22 > 0.0 && c33 > 0.0 && c12 * c12 < c11 * c22;
+                require(stable, "stretch.samples", table[0][0], rule)?;
+            }
             MembraneLaw::Springs { edge, bend } => {
                 positive("springs.edge", edge)?;
                 not_negative("springs.bend", bend)?;
@@ -222,6 +240,11 @@ impl ShellMaterial {
                 not_negative("bending.warp", warp)?;
                 not_negative("bending.weft", weft)?;
                 not_negative("bending.bias", bias)?;
+            }
+            BendingLaw::Tabulated(table) => {
+                for k in table.iter().flatten() {
+                    require(true, "bending.samples", *k, "it must be finite")?;
+                }
             }
         }
         self.damping.validate()

@@ -5,7 +5,7 @@ mod elements_common;
 
 use elements_common::{Random, assert_finite, check_all};
 use std::f64::consts::PI;
-use stiction_bodies::bending::{BendingRigidity, Hinges};
+use stiction_bodies::bending::{BendingRigidity, BendingTable, Hinges};
 use stiction_bodies::check::check_element;
 use stiction_bodies::elements::{ElementError, Elements};
 use stiction_bodies::membrane::DEFAULT_WARP;
@@ -98,6 +98,89 @@ fn derivatives_while_fading() {
         })
         .collect();
     check_all("fading hinge", &hinge(), states.into_iter());
+}
+
+/// gray-interlock [wang2011]: k_e [N·m] of folds along the warp, the bias and the weft.
+const INTERLOCK: [[f64; 5]; 3] = [
+    [
+        23.191698e-6,
+        32.932217e-6,
+        34.406498e-6,
+        39.014420e-6,
+        23.382786e-6,
+    ],
+    [
+        24.749964e-6,
+        18.651314e-6,
+        16.370552e-6,
+        25.095791e-6,
+        8.860165e-6,
+    ],
+    [
+        14.267624e-6,
+        7.052906e-6,
+        14.515154e-6,
+        24.665127e-6,
+        19.383726e-6,
+    ],
+];
+
+fn tabulated(x: &[Vec3; 4]) -> Hinges {
+    let table = BendingTable::published(&INTERLOCK).unwrap();
+    Hinges::patched(x, &PAIR, |_| table, DEFAULT_WARP).unwrap()
+}
+
+#[test]
+fn tabulated_derivatives() {
+    let mut random = Random::new(34);
+    // At this size the curvatures of the table are angles up to 0.7.
+    let small = REST.map(|x| x * 0.02);
+    let states: Vec<_> = (0..240)
+        .map(|_| {
+            let (s, h) = (random.range(0.3, 0.7), random.range(0.012, 0.02));
+            let theta = random.range(-1.2, 1.2);
+            folded(&mut random, 0.02, [s, 0.5], [h, 0.018], theta)
+        })
+        .collect();
+    check_all("tabulated hinge", &tabulated(&small), states.into_iter());
+}
+
+/// The moment of a hinge is D(κ) ‖e‖²/(A₁ + A₂) θ with D = k_e/4 at κ = θ ‖e‖/(2 (A₁ + A₂)), by the
+/// table of the fold's direction.
+#[test]
+fn a_fabric_bends_with_the_rigidity_of_its_table() {
+    for (row, turn) in [(0, 0.0), (1, 0.25 * PI), (1, 0.75 * PI), (2, 0.5 * PI)] {
+        let (l, h) = (0.02_f64, 0.015_f64);
+        let (s, c) = f64::sin_cos(turn);
+        let placed = |x: f64, y: f64, z: f64| Vec3::new(c * x - s * y, s * x + c * y, z);
+        let at = |theta: f64| {
+            [
+                placed(0.0, 0.0, 0.0),
+                placed(l, 0.0, 0.0),
+                placed(0.5 * l, h, 0.0),
+                placed(0.5 * l, -h * theta.cos(), h * theta.sin()),
+            ]
+        };
+        let hinges = tabulated(&at(0.0));
+        let areas = l * h;
+        // Between columns, at a column and beyond the last one [1/m].
+        for (curvature, ke) in [
+            (2.5, 0.5 * (INTERLOCK[row][0] + INTERLOCK[row][1])),
+            (10.0, INTERLOCK[row][2]),
+            (30.0, INTERLOCK[row][4]),
+        ] {
+            let theta = curvature * 2.0 * areas / l;
+            let x = at(theta);
+            // The second tip moves along the arc with the angle.
+            let arc = placed(0.0, theta.sin(), theta.cos());
+            let moment = hinges.gradient(0, &x)[3].dot(&arc) * h;
+            let expected = 0.25 * ke * l * l / areas * theta;
+            assert!(
+                (moment - expected).abs() < 1e-9 * expected,
+                "{row} {curvature}: {moment} {expected}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -6,7 +6,8 @@ mod elements_common;
 use elements_common::{Random, assert_finite, check_all, projection_gap};
 use stiction_bodies::elements::{ElementError, Elements, Hessian};
 use stiction_bodies::membrane::{
-    DEFAULT_WARP, NeoHookeanMembrane, RestTriangles, StretchModuli, StvkMembrane,
+    DEFAULT_WARP, NeoHookeanMembrane, RestTriangles, StretchModuli, StretchTable, StvkMembrane,
+    TabulatedMembrane,
 };
 use stiction_math::nalgebra::{Matrix3, SMatrix};
 use stiction_math::{Vec2, Vec3};
@@ -265,4 +266,115 @@ fn a_triangle_that_faces_the_warp_axis_has_a_frame() {
     let model = stvk(&facing, cloth());
     assert!(model.energy(0, &facing) < 1e-20);
     assert!(model.energy(0, &facing.map(|p| p * 1.1)) > 0.0);
+}
+
+/// Two published fabrics [wang2011]: gray-interlock, with negative entries, and 11oz-black-denim.
+const INTERLOCK: StretchTable = [
+    [16.593832, -14.695990, 34.477123, 36.860302],
+    [46.364765, 53.694656, 261.013855, -29.691301],
+    [49.285110, 87.596100, 206.373993, 22.768457],
+    [123.989220, 105.181770, 365.966217, 44.217571],
+    [139.686325, 73.592560, 413.553162, -174.43853],
+    [127.443810, 85.848587, 405.872833, 32.238411],
+];
+const DENIM: StretchTable = [
+    [205.352005, 10.234077, 1013.88629, 53.387184],
+    [232.027634, 40.646339, 1052.84289, 64.980499],
+    [224.592209, 40.384563, 1054.43444, 67.184807],
+    [225.951050, 62.095657, 1059.59741, 83.992020],
+    [226.039566, 40.502792, 1058.27771, 75.118423],
+    [225.767487, 40.917892, 1051.55712, 71.810631],
+];
+
+fn fabric(x: &[Vec3; 3], table: &StretchTable) -> TabulatedMembrane {
+    TabulatedMembrane::new(rest(x), table).unwrap()
+}
+
+#[test]
+fn tabulated_derivatives() {
+    for (name, table) in [("interlock", INTERLOCK), ("denim", DENIM)] {
+        check_all(name, &fabric(&REST, &table), states());
+        check_all(name, &fabric(&REST, &table), thin_states());
+    }
+}
+
+#[test]
+fn a_fabric_has_twice_its_published_moduli_at_rest() {
+    // Shear is measured against the tensor strain, which is half of the engineering strain.
+    let moduli = |c12: f64, [c11, _, c22, c33]: [f64; 4]| {
+        StretchModuli::measured(2.0 * c11, 2.0 * c12, 2.0 * c22, c33).unwrap()
+    };
+    let (i, d) = (INTERLOCK[0], DENIM[0]);
+    rest_matches_linear("interlock", &fabric(&FLAT, &INTERLOCK), moduli(0.0, i));
+    rest_matches_linear("denim", &fabric(&FLAT, &DENIM), moduli(d[1], d));
+}
+
+/// The moduli that the table has for the strain E at these direction `k` · 22.5° and stretch, negative
+/// ones set to zero: linear in the stretch from the first row at 1 to row 1 + `k` at 1 + 1/6.
+fn interpolated(table: &StretchTable, k: usize, stretch: f64) -> [f64; 4] {
+    let t = ((stretch - 1.0) * 6.0).clamp(0.0, 1.0);
+    let clamped = |c: f64| c.max(0.0);
+    std::array::from_fn(|i| clamped(table[0][i]) * (1.0 - t) + clamped(table[k + 1][i]) * t)
+}
+
+/// Under strain along one of the measured directions, the work is that of the published stress.
+#[test]
+fn a_fabric_stores_the_work_of_the_measured_stress() {
+    for table in [INTERLOCK, DENIM] {
+        let model = fabric(&FLAT, &table);
+        let area = rest(&FLAT).areas()[0];
+        for k in 0..5 {
+            let phi = k as f64 * std::f64::consts::PI / 8.0;
+            let n = Vec2::new(phi.cos(), phi.sin());
+            // Beyond 0.18 the moduli are constant.
+            for last in [0.05, 0.12, 0.3] {
+                // E = t n nᵀ, with the stress C(t) : E; composite midpoint rule.
+                let steps = 2000;
+                let (mut work, h) = (0.0, last / f64::from(steps));
+                for i in 0..steps {
+                    let t = h * (f64::from(i) + 0.5);
+                    let [c11, c12, c22, c33] = interpolated(&table, k, (1.0 + 2.0 * t).sqrt());
+                    let (e11, e22, e12) = (t * n.x * n.x, t * n.y * n.y, t * n.x * n.y);
+                    let s = [
+                        2.0 * (c11 * e11 + c12 * e22),
+                        2.0 * (c12 * e11 + c22 * e22),
+                        2.0 * c33 * e12,
+                    ];
+                    let power = s[0] * n.x * n.x + s[1] * n.y * n.y + 2.0 * s[2] * n.x * n.y;
+                    work += power * h;
+                }
+                let stretch = (1.0 + 2.0 * last).sqrt() - 1.0;
+                let along = Vec3::new(n.x, n.y, 0.0);
+                let x = FLAT.map(|x| x + along * (stretch * along.dot(&x)));
+                let stored = model.energy(0, &x) / area;
+                // Kinks are rounded over ε = 0.002: λ by the fraction 2 ε²/λ² and cos 2φ by 2 ε²/λ², each
+                // 0.32 % at λ = 0.05.
+                assert!(
+                    (stored - work).abs() < 0.01 * work,
+                    "{k} {last}: {stored} {work}"
+                );
+            }
+        }
+    }
+}
+
+/// Negative definite combinations of published rows must not make a material that yields energy.
+#[test]
+fn the_energy_of_a_fabric_is_never_negative() {
+    // Rows of navy-sparkle-sweat: c₁₂² > c₁₁ c₂₂ in the third one.
+    let sweat = [
+        [12.486332, -19.875324, 3.272434, 17.616289],
+        [32.172089, 56.012760, 283.466370, -2.438436],
+        [48.565407, 94.126335, 180.101227, 4.439080],
+        [77.093796, 2.958664, 91.251160, 6.107700],
+        [126.205986, 84.471718, 305.131531, 38.495132],
+        [92.343170, 117.527084, 243.264908, 47.338436],
+    ];
+    let model = fabric(&REST, &sweat);
+    for x in states() {
+        assert!(model.energy(0, &x) >= 0.0);
+    }
+    let mut bad = sweat;
+    bad[0][0] = -1.0;
+    assert!(TabulatedMembrane::new(rest(&REST), &bad).is_err());
 }

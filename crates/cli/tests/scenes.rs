@@ -131,6 +131,11 @@ const OFF: &[(&str, &[&str], &str)] = &[
     ("free-fall", &["gravity=[0, 0, -5]"], "sheet"),
     ("grains", &["friction.default=0"], "a heap stands"),
     ("hanging-strip", &["gravity=[0, 0, 0]"], "lowest"),
+    (
+        "inclined-plane",
+        &["friction.default=0"],
+        "it slides as a block does",
+    ),
     ("jelly", &["gravity=[0, 0, 0]"], "tip"),
     (
         "palm",
@@ -151,6 +156,11 @@ const OFF: &[(&str, &[&str], &str)] = &[
         "pyramid",
         &["friction.default=0"],
         "the plate turns the top",
+    ),
+    (
+        "proximity-metric",
+        &["adapt.0.remesh.proximity=false"],
+        "fine along the edge when it touches",
     ),
     (
         "refine",

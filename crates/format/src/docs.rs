@@ -55,6 +55,9 @@ impl Type {
             Self::Counts(n, _) => format!("{n} whole numbers"),
             Self::Formulas => "3 formulas".to_owned(),
             Self::List(Self::List(_)) => "list of lists of numbers".to_owned(),
+            Self::List(Self::Numbers(n, unit, _)) => {
+                format!("list of lists of {n} numbers{}", of(unit))
+            }
             Self::List(of) => {
                 let one = of.shown();
                 let (thing, unit) = one.split_at(one.find(" [").unwrap_or(one.len()));

@@ -23,9 +23,13 @@
 //!   restores both momenta. Kinetic energy is lost.
 //! - The bending energy of a crease grows by the ratio of the hinge widths: the angle stays while
 //!   the hinges around it get narrower. It relaxes in the following steps.
+//! - What a change beyond refinement adds to the energy is taken from the motion of the changed bodies
+//!   relative to their rigid motion, as far as there is any; remeshing makes no more flips and collapses than that
+//!   can pay for (`energy`).
 
 mod anchor;
 mod change;
+mod energy;
 mod remesh;
 mod topology;
 mod transfer;

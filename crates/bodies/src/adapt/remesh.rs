@@ -2,12 +2,15 @@
 
 use stiction_geometry::remesh::{Guard, Hold, RemeshConfig, SheetInput, Sizing, remesh};
 
-use super::change::{AdaptError, MeshChange, adaptable, shell};
+use super::{
+    change::{AdaptError, MeshChange, adaptable, shell},
+    energy::Budget,
+};
 use crate::{model::Model, state::State};
 
 impl MeshChange {
     /// Remeshes a shell such that its edges have sizes up to 1 by the tensors `sizing` of its nodes;
-    /// none if its mesh is as it should be. Lines between materials and pinned lines stay, and so do
+    /// none if its mesh is as it should be. Flips and collapses add no more energy than motion can pay for. Lines between materials and pinned lines stay, and so do
     /// nodes that something is attached to.
     pub fn remesh(
         model: &Model,
@@ -48,7 +51,8 @@ impl MeshChange {
             hold: &hold,
             sizing,
         };
-        let made = remesh(&input, config, guard);
+        let budget = Budget::new(model, state, body, source, guard);
+        let made = remesh(&input, config, Some(&budget));
         let (made, _) = made.map_err(|source| AdaptError::Sheet {
             body: own.name.clone(),
             source,

@@ -21,9 +21,10 @@ pub struct Adaptation<'a> {
 }
 
 impl Adaptation<'_> {
-    /// The state after the change: interpolated positions, and velocities with the same momenta.
+    /// The state after the change: interpolated positions, and velocities with the same momenta. If the
+    /// surface moved, the energy that this added is taken from them.
     pub fn state(&self, state: &State) -> State {
-        State {
+        let mut next = State {
             time: state.time,
             step: state.step,
             x: self.interpolated(&state.x),
@@ -31,7 +32,9 @@ impl Adaptation<'_> {
             rotations: state.rotations.clone(),
             frames: state.frames.clone(),
             columns: state.columns.clone(),
-        }
+        };
+        self.pay(state, &mut next);
+        next
     }
 
     /// A column of positions or velocities at the new nodes, interpolated linearly.
@@ -102,7 +105,7 @@ impl Adaptation<'_> {
     }
 
     /// The bodies that change, before and after.
-    fn soft(&self) -> impl Iterator<Item = (usize, [&Deformable; 2])> {
+    pub(super) fn soft(&self) -> impl Iterator<Item = (usize, [&Deformable; 2])> {
         self.change.changes().iter().filter_map(|c| {
             match (
                 &self.before.bodies[c.body].kind,
@@ -150,7 +153,7 @@ fn leave_excess(change: &MeshChange, [m, n]: [&[f64]; 2], old: &[Vec3], new: &mu
 }
 
 /// Momenta of a body about its centre of mass.
-struct Momenta {
+pub(super) struct Momenta {
     /// Σ m v [kg·m/s].
     linear: Vec3,
     /// Σ r × (M v) about the centre of mass [kg·m²/s].
@@ -165,7 +168,7 @@ fn centre(soft: &Deformable, x: &[Vec3]) -> Vec3 {
 }
 
 impl Momenta {
-    fn of(soft: &Deformable, x: &[Vec3], v: &[Vec3]) -> Self {
+    pub fn of(soft: &Deformable, x: &[Vec3], v: &[Vec3]) -> Self {
         let c = centre(soft, x);
         let (mut linear, mut angular) = (Vec3::zeros(), Vec3::zeros());
         for i in 0..v.len() {
@@ -177,9 +180,21 @@ impl Momenta {
     }
 
     /// Corrects the velocities of a body to these momenta by the least change of `v` in the norm of
-    /// its mass matrix: δv = a + ω × r.
+    /// its mass matrix, a rigid motion.
     fn restore(&self, soft: &Deformable, x: &[Vec3], v: &mut [Vec3]) {
         let now = Self::of(soft, x, v);
+        let missing = Self {
+            linear: self.linear - now.linear,
+            angular: self.angular - now.angular,
+        };
+        for (v, more) in v.iter_mut().zip(missing.rigid_motion(soft, x)) {
+            *v += more;
+        }
+    }
+
+    /// The velocities of the rigid motion with these momenta [m/s]. What a body does beyond it has no
+    /// momentum.
+    pub(super) fn rigid_motion(&self, soft: &Deformable, x: &[Vec3]) -> Vec<Vec3> {
         let c = centre(soft, x);
         let r: Vec<Vec3> = x.iter().map(|x| x - c).collect();
         let mut inertia = Mat3::zeros();
@@ -187,11 +202,9 @@ impl Momenta {
             let weighted = soft.mass.row(&soft.pattern, &r, i);
             inertia -= r[i].cross_matrix() * weighted.cross_matrix();
         }
-        let a = (self.linear - now.linear) / soft.mass.total();
-        let omega = solve_symmetric(&inertia, &(self.angular - now.angular));
-        for (v, r) in v.iter_mut().zip(&r) {
-            *v += a + omega.cross(r);
-        }
+        let a = self.linear / soft.mass.total();
+        let omega = solve_symmetric(&inertia, &self.angular);
+        r.iter().map(|r| a + omega.cross(r)).collect()
     }
 }
 

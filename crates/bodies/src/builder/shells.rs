@@ -7,10 +7,10 @@ use super::{
     draft::{Draft, Spread},
 };
 use crate::{
-    bending::{BendingRigidity, Hinges},
-    elements::ElementError,
+    bending::{BendingRigidity, BendingTable, Hinges},
+    elements::{ElementError, Elements},
     material::{BendingLaw, MaterialError, MembraneLaw, RestAngles, ShellMaterial},
-    membrane::{NeoHookeanMembrane, RestTriangles, StretchModuli, StvkMembrane},
+    membrane::{NeoHookeanMembrane, RestTriangles, StretchModuli, StvkMembrane, TabulatedMembrane},
     model::ShellSource,
     spring::{SpringConfig, Springs},
     term::{self, Recipe},
@@ -86,13 +86,13 @@ pub(crate) fn shell_draft(
         let recipe = rest.and_then(|rest| membrane(rest, positions, &own, material));
         recipes.push(recipe.map_err(element)?);
     }
-    let rigidity: Vec<Option<BendingRigidity>> = materials
+    let rigidity: Vec<Option<BendingTable>> = materials
         .iter()
         .map(rigidity)
         .collect::<Result<_, _>>()
         .map_err(element)?;
     if rigidity.iter().any(Option::is_some) {
-        let none = BendingRigidity::isotropic(0.0).map_err(element)?;
+        let none = BendingRigidity::isotropic(0.0).map_err(element)?.into();
         let of = |t: usize| rigidity[of[t] as usize].unwrap_or(none);
         let hinges = match pattern {
             Some(pattern) => Hinges::cut(positions, pattern, triangles, of),
@@ -127,6 +127,7 @@ fn membrane(
             let moduli = StretchModuli::measured(c11, c12, c22, c33)?;
             term::recipe(StvkMembrane::new(rest, moduli))
         }
+        MembraneLaw::Tabulated(table) => term::recipe(TabulatedMembrane::new(rest, &table)?),
         MembraneLaw::NeoHookean { young, poisson } => {
             term::recipe(NeoHookeanMembrane::new(rest, young, poisson, t)?)
         }
@@ -140,22 +141,48 @@ fn membrane(
     })
 }
 
+/// The membrane of one triangle as its material has it; none for springs.
+pub(crate) fn sample_membrane(
+    rest: RestTriangles,
+    material: &ShellMaterial,
+) -> Option<Box<dyn Elements<3>>> {
+    let t = material.thickness;
+    Some(match material.membrane {
+        MembraneLaw::StVk { young, poisson } => {
+            let moduli = StretchModuli::isotropic(young, poisson, t).ok()?;
+            Box::new(StvkMembrane::new(rest, moduli))
+        }
+        MembraneLaw::Measured { c11, c12, c22, c33 } => {
+            let moduli = StretchModuli::measured(c11, c12, c22, c33).ok()?;
+            Box::new(StvkMembrane::new(rest, moduli))
+        }
+        MembraneLaw::Tabulated(table) => Box::new(TabulatedMembrane::new(rest, &table).ok()?),
+        MembraneLaw::NeoHookean { young, poisson } => {
+            Box::new(NeoHookeanMembrane::new(rest, young, poisson, t).ok()?)
+        }
+        MembraneLaw::Springs { .. } => return None,
+    })
+}
+
 /// The bending rigidity, if any.
-fn rigidity(material: &ShellMaterial) -> Result<Option<BendingRigidity>, ElementError> {
+fn rigidity(material: &ShellMaterial) -> Result<Option<BendingTable>, ElementError> {
     let plate = match material.membrane {
         MembraneLaw::StVk { young, poisson } | MembraneLaw::NeoHookean { young, poisson } => {
             Some((young, poisson))
         }
-        MembraneLaw::Measured { .. } | MembraneLaw::Springs { .. } => None,
+        MembraneLaw::Measured { .. } | MembraneLaw::Tabulated(_) | MembraneLaw::Springs { .. } => {
+            None
+        }
     };
     Ok(match (material.bending, plate) {
         (BendingLaw::FromThickness, Some((young, poisson))) => {
-            Some(BendingRigidity::plate(young, poisson, material.thickness)?)
+            Some(BendingRigidity::plate(young, poisson, material.thickness)?.into())
         }
         (BendingLaw::None | BendingLaw::FromThickness, _) => None,
-        (BendingLaw::Rigidity(d), _) => Some(BendingRigidity::isotropic(d)?),
+        (BendingLaw::Rigidity(d), _) => Some(BendingRigidity::isotropic(d)?.into()),
         (BendingLaw::Measured { warp, weft, bias }, _) => {
-            Some(BendingRigidity::measured(warp, weft, bias)?)
+            Some(BendingRigidity::measured(warp, weft, bias)?.into())
         }
+        (BendingLaw::Tabulated(samples), _) => Some(BendingTable::published(&samples)?),
     })
 }

@@ -7,9 +7,11 @@
 
 mod neo_hookean;
 mod stvk;
+mod tabulated;
 
 pub use neo_hookean::NeoHookeanMembrane;
 pub use stvk::{StretchModuli, StvkMembrane};
+pub use tabulated::{StretchTable, TabulatedMembrane};
 
 use crate::elements::{ElementError, gather_rest};
 use stiction_math::{Mat3, Vec2, Vec3};

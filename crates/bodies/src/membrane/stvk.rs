@@ -11,7 +11,8 @@
 //! semi-definite; in the second S is replaced by its positive part. The result equals the exact
 //! Hessian where the stress is tensile in every direction and exceeds it elsewhere.
 //!
-//! **Deviations** from [wang2011]: constant moduli per material; no strain-dependent table.
+//! **Deviations** from [wang2011]: constant moduli per material; [`TabulatedMembrane`](super::TabulatedMembrane)
+//! has those that depend on strain.
 
 use super::{RestTriangles, eig2, spread_hessian};
 use crate::elements::{ElementDerivatives, ElementError, Elements, Hessian, require};

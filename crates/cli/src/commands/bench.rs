@@ -9,6 +9,7 @@ mod clock;
 mod cr;
 mod detection;
 mod hairy_ball;
+mod nodal;
 mod projection;
 mod recording;
 mod smooth;
@@ -75,6 +76,12 @@ pub struct BenchArgs {
     /// `stiction run hairy-ball --variant paper --set body.hair.shape.count=N --frames F`.
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
+    /// `nodal`: steps from the start of every scene.
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
+    steps: u64,
+    /// `nodal`: only scenes whose names contain this.
+    #[arg(long, value_name = "NAME")]
+    scene: Option<String>,
     /// Detection: write the scene as text for other programs and measure nothing.
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
@@ -100,6 +107,8 @@ enum Name {
     Detection,
     /// Hair on a turning ball, compared with the paper's table: time, contacts and memory.
     HairyBall,
+    /// Contact solvers on remeshed cloth: vertices, contacts, times, residuals and iterations.
+    Nodal,
     /// The contact projection of `admm` compared with a memory triad.
     Projection,
     /// Cost of recording, as a fraction of the run.
@@ -178,6 +187,11 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
         Some(Name::BlockSlide) => {
             let rows = with_threads(args.threads, || block_slide::run(args.out.as_deref()))?;
             return show(args.json, &rows, |r| block_slide::print(r));
+        }
+        Some(Name::Nodal) => {
+            let steps = args.steps as usize;
+            let rows = with_threads(args.threads, || nodal::run(steps, args.scene.as_deref()))?;
+            return show(args.json, &rows, |r| nodal::print(r));
         }
         Some(Name::Smooth) => {
             let which = smooth::Which::new(args.large, args.ball, args.filling)?;

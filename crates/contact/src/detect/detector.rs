@@ -14,6 +14,7 @@ use super::ContactSource;
 use super::collider::{Collider, Laws};
 use super::emit::{Emission, Found, Overlaps, Shares, Wait};
 use super::pairs::{Clearance, Watched};
+use super::prune::prune;
 use super::quota::Quota;
 use super::recovery::Recovery;
 use super::revise::{Revision, RevisionRule};
@@ -50,6 +51,9 @@ pub struct DetectConfig {
     pub wander: f64,
     /// Trees are built anew when their cost has grown by this factor.
     pub rebuild: f64,
+    /// Angle [rad] between normals up to which contacts at the same vertices count as one; none lists all
+    /// [li2018, Sect. 5.2].
+    pub prune: Option<f64>,
 }
 
 impl DetectConfig {
@@ -71,6 +75,7 @@ impl Default for DetectConfig {
             extend: 1.5,
             wander: 0.06,
             rebuild: 1.6,
+            prune: None,
         }
     }
 }
@@ -89,6 +94,8 @@ pub struct DetectReport {
     pub near: usize,
     /// Pairs of features of meshes whose boxes overlap.
     pub candidates: usize,
+    /// Nearly redundant contacts that were not listed.
+    pub pruned: usize,
     /// Whether the trees were built anew.
     pub rebuilt: bool,
     /// The deepest overlap at the start of the step [m]: −gap, or zero.
@@ -220,11 +227,14 @@ impl Detector {
         let depth = all.filter(|f| !f.continuous);
         let depth = depth.map(|f| f.thickness - f.distance);
         let penetration = depth.fold(0.0, f64::max);
+        let angle = self.config.prune;
+        let pruned = angle.map_or(0, |angle| prune(&mut found, &self.motion, angle));
         let near = self.write(held, found, step.v, out);
         Ok(DetectReport {
             contacts: out.len(),
             near,
             candidates: self.candidates.len(),
+            pruned,
             rebuilt,
             penetration,
         })

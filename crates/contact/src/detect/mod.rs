@@ -40,6 +40,7 @@ mod held;
 mod overlap;
 mod pairs;
 mod particles;
+mod prune;
 mod quota;
 mod recovery;
 mod revise;

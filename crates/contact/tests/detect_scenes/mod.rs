@@ -152,11 +152,15 @@ impl Scene {
     }
 
     pub fn detector(&self) -> Detector {
+        self.detector_with(DetectConfig::default())
+    }
+
+    pub fn detector_with(&self, config: DetectConfig) -> Detector {
         let laws = Laws::uniform(PairLaw {
             mu: 0.3,
             ..PairLaw::default()
         });
-        Detector::new(self.colliders.clone(), laws, DetectConfig::default()).unwrap()
+        Detector::new(self.colliders.clone(), laws, config).unwrap()
     }
 
     /// Calls `f` with the scene as a step.

@@ -7,7 +7,7 @@
 use stiction_math::{Mat2, Vec3};
 
 use super::{
-    Guard, Hold, RemeshConfig, RemeshCounts,
+    Guard, Hold, RemeshConfig, RemeshCounts, Replacement,
     sheet::{NONE, Sheet, Successor, next},
     sizing::{Sizing, TangentFrame},
     trace::Trace,
@@ -326,8 +326,17 @@ impl Editor<'_> {
         if !(covers && upright && shaped && faces) {
             return false;
         }
-        self.guard
-            .is_none_or(|guard| guard.allows(&rest_before, &world_before, &world_after))
+        let Some(guard) = self.guard else {
+            return true;
+        };
+        let label = |t: u32| self.sheet.label[t as usize];
+        let was: Vec<u32> = old.iter().map(|t| label(*t)).collect();
+        let is: Vec<u32> = new.iter().map(|n| label(n.of)).collect();
+        guard.allows(&Replacement {
+            rest: [&rest_before, &rest_after],
+            world: [&world_before, &world_after],
+            labels: [&was, &is],
+        })
     }
 }
 

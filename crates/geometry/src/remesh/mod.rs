@@ -12,7 +12,7 @@
 //!   move along these. A flat sheet can become coarser than it was given, down to its corners; a
 //!   curved one only down to the mesh that it was given as.
 //! - Splits change nothing in world space either. Flips and collapses keep triangles well shaped there
-//!   and facing as before; a [`Guard`] can refuse them near other surfaces.
+//!   and facing as before; a [`Guard`] can refuse them, such as near other surfaces.
 //! - The result depends on the input alone.
 //!
 //! # Deviations from the paper
@@ -91,11 +91,21 @@ impl Default for RemeshConfig {
     }
 }
 
+/// An operation that changes the surface in world space: the triangles before and after it.
+#[derive(Clone, Copy, Debug)]
+pub struct Replacement<'a> {
+    /// In rest space [m].
+    pub rest: [&'a [[Vec3; 3]]; 2],
+    /// In world space [m].
+    pub world: [&'a [[Vec3; 3]]; 2],
+    /// Their labels.
+    pub labels: [&'a [u32]; 2],
+}
+
 /// Judge of operations that change the surface in world space.
 pub trait Guard {
-    /// Whether triangles `old` may be replaced by `new`, both in world space [m]; `rest` are the old ones
-    /// in rest space [m].
-    fn allows(&self, rest: &[[Vec3; 3]], old: &[[Vec3; 3]], new: &[[Vec3; 3]]) -> bool;
+    /// Whether an operation may be made. One that is allowed is made.
+    fn allows(&self, change: &Replacement<'_>) -> bool;
 }
 
 /// Number of operations of each kind.

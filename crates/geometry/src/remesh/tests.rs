@@ -388,7 +388,7 @@ fn labels_pins_and_fixed_vertices_stay() {
 fn a_guard_stops_what_moves_the_surface() {
     struct Never;
     impl Guard for Never {
-        fn allows(&self, _: &[[Vec3; 3]], _: &[[Vec3; 3]], _: &[[Vec3; 3]]) -> bool {
+        fn allows(&self, _: &Replacement<'_>) -> bool {
             false
         }
     }

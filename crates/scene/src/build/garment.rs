@@ -251,6 +251,7 @@ impl Assembly<'_> {
                 young * m.thickness
             }
             MembraneLaw::Measured { c11, c22, .. } => 0.5 * (c11 + c22),
+            MembraneLaw::Tabulated(rows) => rows[0][0] + rows[0][2],
             MembraneLaw::Springs { edge, .. } => edge,
         });
         let stiffness = plan.stiffness.unwrap_or(STITCH * own);

@@ -63,7 +63,7 @@ section! { struct MaterialKeys "material" {
     young: Option<f64> = Number("Pa", Any), Said("required"), "Young's modulus; rods may have `young_bending` and `young_stretch` instead";
     poisson: Option<f64> = Number("1", Any), Said("required"), "Poisson's ratio: of solids below 0.5, of shells below 1";
     law: Option<String> = Word(LAWS), Said("`\"stvk\"` of shells, `\"fixed-corotated\"` of solids"), "of shells `\"stvk\"`, `\"neo-hookean\"`, `\"springs\"`; of solids `\"fixed-corotated\"`, `\"corotated\"`, `\"stable-neo-hookean\"`, `\"neo-hookean\"`, `\"stvk\"`";
-    stretch: Option<Stretch> = Table(Stretch::SECTION), Absent, "of shells, instead of `young` and `poisson`: measured moduli";
+    stretch: Option<Stretch> = Table(StretchKeys::SECTION), Absent, "of shells, instead of `young` and `poisson`: measured moduli";
     bending: Option<BendingLaw> = Either(&[Number("N·m", Any), Word(&["none", "from-thickness"]), Table(BendingKeys::SECTION)]), Said("`\"from-thickness\"`, or `\"none\"` with `stretch` or `springs`"), "the bending rigidity of shells, in all directions or measured; `\"from-thickness\"` is E t³/12(1 − ν²)";
     springs: Option<Springs> = Table(Springs::SECTION), Absent, "of shells, instead of both: springs along edges";
     damping: Option<Damping> = Table(Damping::SECTION), Absent, "Rayleigh damping";
@@ -72,25 +72,66 @@ section! { struct MaterialKeys "material" {
     young_bending: Option<f64> = Number("Pa", Any), Said("`young`"), "of rods: the modulus against bending and, with `poisson`, against twist";
     young_stretch: Option<f64> = Number("Pa", Any), Said("`young`"), "of rods: the modulus against stretching";
 } }
-section! { struct Stretch "material.stretch" {
-    c11: f64 = Number("N/m", Any), Required, "along the warp";
-    c12: f64 = Number("N/m", Any), Required, "coupling";
-    c22: f64 = Number("N/m", Any), Required, "along the weft";
-    c33: f64 = Number("N/m", Any), Required, "shear";
+section! { struct StretchKeys "material.stretch" {
+    c11: Option<f64> = Number("N/m", Any), Said("required without `samples`"), "along the warp";
+    c12: Option<f64> = Number("N/m", Any), Said("required without `samples`"), "coupling";
+    c22: Option<f64> = Number("N/m", Any), Said("required without `samples`"), "along the weft";
+    c33: Option<f64> = Number("N/m", Any), Said("required without `samples`"), "shear";
+    samples: Option<Vec<[f64; 4]>> = List(&Numbers(4, "N/m", Any)), Absent, "instead, for moduli that depend on strain: six published rows c11, c12, c22, c33 [wang2011], at rest, then at a stretch of 1 + 1/6 along 0°, 22.5°, 45°, 67.5° and 90° to the warp";
 } }
 section! { struct Springs "material.springs" {
     edge: f64 = Number("N", Any), Required, "along edges";
     bend: f64 = Number("N", Any), Num(0.0), "across pairs of triangles";
 } }
 section! { struct BendingKeys "material.bending" {
-    warp: f64 = Number("N·m", Any), Required, "along the warp";
-    weft: f64 = Number("N·m", Any), Required, "along the weft";
-    bias: f64 = Number("N·m", Any), Required, "along the diagonal";
+    warp: Option<f64> = Number("N·m", Any), Said("required without `samples`"), "along the warp";
+    weft: Option<f64> = Number("N·m", Any), Said("required without `samples`"), "along the weft";
+    bias: Option<f64> = Number("N·m", Any), Said("required without `samples`"), "along the diagonal";
+    samples: Option<Vec<[f64; 5]>> = List(&Numbers(5, "N·m", Any)), Absent, "instead, for a rigidity that depends on curvature: three published rows [wang2011] for folds along the warp, the bias and the weft, at 0, 5, 10, 15 and 20 m⁻¹; four times the rigidity";
 } }
 section! { for Damping "material.damping" {
     mass: f64 = Number("1/s", Any), Num(0.0), "the factor of M in the damping matrix";
     stiffness: f64 = Number("s", Any), Num(0.0), "the factor of K in the damping matrix, with the rigid rotations of every element removed from K: what is under stress is not braked when it turns (but bent rods with quasi-static twist are, about their own tangent)";
 } }
+
+/// Stretch moduli of a shell.
+struct Stretch(MembraneLaw);
+
+impl Read<Context> for Stretch {
+    fn read(f: &Fields<'_>, key: &str, node: &TreeNode) -> Option<Self> {
+        let f = f.inside(key, node, StretchKeys::SECTION)?;
+        let k = StretchKeys::keys(&f)?;
+        let one = [k.c11, k.c12, k.c22, k.c33];
+        Some(Self(match samples(&f, k.samples, &one)? {
+            Some(table) => MembraneLaw::Tabulated(table),
+            None => MembraneLaw::Measured {
+                c11: f.need("c11", k.c11)?,
+                c12: f.need("c12", k.c12)?,
+                c22: f.need("c22", k.c22)?,
+                c33: f.need("c33", k.c33)?,
+            },
+        }))
+    }
+}
+
+/// The rows of a table of measured values, if it is given, instead of `single` values.
+fn samples<const ROWS: usize, const N: usize>(
+    f: &Fields<'_>,
+    rows: Option<Vec<[f64; N]>>,
+    single: &[Option<f64>],
+) -> Option<Option<[[f64; N]; ROWS]>> {
+    let Some(rows) = rows else { return Some(None) };
+    if single.iter().any(Option::is_some) {
+        let message = format!("{} has `samples` and single values", f.what);
+        return f.refuse("samples", message, "give one of them");
+    }
+    let count = rows.len();
+    let Ok(table) = rows.try_into() else {
+        let message = format!("`samples` of {} has {count} rows", f.what);
+        return f.refuse("samples", message, format!("give {ROWS} rows").as_str());
+    };
+    Some(Some(table))
+}
 
 impl Read<Context> for BendingLaw {
     fn read(f: &Fields<'_>, key: &str, node: &TreeNode) -> Option<Self> {
@@ -100,8 +141,16 @@ impl Read<Context> for BendingLaw {
             (_, Some(_)) => Self::None,
             _ => {
                 let f = f.inside(key, node, BendingKeys::SECTION)?;
-                let BendingKeys { warp, weft, bias } = BendingKeys::keys(&f)?;
-                Self::Measured { warp, weft, bias }
+                let k = BendingKeys::keys(&f)?;
+                let one = [k.warp, k.weft, k.bias];
+                match samples(&f, k.samples, &one)? {
+                    Some(table) => Self::Tabulated(table),
+                    None => Self::Measured {
+                        warp: f.need("warp", k.warp)?,
+                        weft: f.need("weft", k.weft)?,
+                        bias: f.need("bias", k.bias)?,
+                    },
+                }
             }
         })
     }
@@ -255,9 +304,7 @@ impl Material {
                 );
                 return f.refuse("law", message, "remove `law` or give `young` and `poisson`");
             }
-            (None, Some(Stretch { c11, c12, c22, c33 }), _) => {
-                MembraneLaw::Measured { c11, c12, c22, c33 }
-            }
+            (None, Some(Stretch(law)), _) => law,
             (None, None, law) => {
                 let (young, poisson) = (f.need("young", k.young), f.need("poisson", k.poisson));
                 let (young, poisson) = (young?, poisson?);

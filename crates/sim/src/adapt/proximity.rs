@@ -18,7 +18,7 @@ use stiction_geometry::{
     analytic::Solid as Field,
     closest_point_on_triangle,
     collide::{TriangleFeature, edge_edge, point_edge, point_triangle},
-    remesh::{Guard, SheetMotion, TangentPlane, TriangleTree},
+    remesh::{Guard, Replacement, SheetMotion, TangentPlane, TriangleTree},
 };
 use stiction_math::{Quat, Vec3};
 
@@ -281,7 +281,8 @@ pub(super) struct NearbyGuard<'a> {
 }
 
 impl Guard for NearbyGuard<'_> {
-    fn allows(&self, rest: &[[Vec3; 3]], old: &[[Vec3; 3]], new: &[[Vec3; 3]]) -> bool {
+    fn allows(&self, change: &Replacement<'_>) -> bool {
+        let (rest, [old, new]) = (change.rest[0], change.world);
         let around = self.around;
         let thickness = around.thickness;
         let facing: Vec3 = old.iter().map(|[a, b, c]| (b - a).cross(&(c - a))).sum();

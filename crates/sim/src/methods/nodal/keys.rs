@@ -52,6 +52,12 @@ pub(super) const KEYS: &[Key] = &[
         KeyDefault::Derived("1e-9; none with `tolerance`"),
         "solve friction until the certificate's `residual`, `linear` and `eliminated` are below this in every step, whatever the step's length: relaxation, then Newton's method, whose factorisations count as iterations. A step that does not get there counts as unconverged",
     ),
+    Key::not_negative(
+        "prune_angle",
+        "°",
+        KeyDefault::Absent,
+        "of contacts at the same vertices whose normals are within this angle of one another, only the one with the deepest predicted penetration is listed, others when they are violated; 10 in the paper",
+    ),
     Key::flag(
         "safe",
         true,
@@ -86,6 +92,7 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
         };
         solver.sleep = (sweeps > 0).then_some(sleep);
     }
+    config.detect.prune = keys.number("prune_angle").map(f64::to_radians);
     config.safe = keys.flag("safe").unwrap_or(config.safe);
     config
 }

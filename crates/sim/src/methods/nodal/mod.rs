@@ -7,6 +7,8 @@
 //! **Deviations from the paper**
 //! - Contacts stay where they were detected, at points of edges and triangles: the solver needs no contact
 //!   at a vertex. Meshes are refined by `[[adapt]]` alone.
+//! - All contacts are listed by default; with `prune_angle`, those that pruning removed are relisted when
+//!   the solve violates them.
 //! - A step whose end is not reached safely is solved again with contacts of the passing pairs, and at last
 //!   refused and divided into substeps. The paper removes intersections after the step [volino2006].
 //! - The solver's own deviations are listed at [`stiction_solvers::nodal`].
@@ -64,6 +66,9 @@ const RESIDUAL: f64 = crate::admm::RESIDUAL;
 /// rest by a small fraction of it in every step, and Newton's method takes one factorisation from 2e-5 to there.
 const COARSE: f64 = 1e-7;
 
+/// Angle between normals up to which contacts count as one [rad]: 10° [li2018, Sect. 5.2].
+const PRUNE: f64 = std::f64::consts::PI / 18.0;
+
 /// Sweeps before the polishing solver takes over, by default.
 const SWEEPS: usize = 100;
 
@@ -77,7 +82,10 @@ impl Config {
             linearisations: Linearisations::Fixed(1), // [li2018, Sect. 4.1]: A v + b = 0 once per step
             solver: nodal::Config::paper(),
             residual: None,
-            detect: DetectConfig::default(),
+            detect: DetectConfig {
+                prune: Some(PRUNE),
+                ..DetectConfig::default()
+            },
             safe: true,
         }
     }
@@ -98,6 +106,7 @@ impl Default for Config {
                 ..nodal::Config::paper()
             },
             residual: Some(RESIDUAL),
+            detect: DetectConfig::default(),
             ..Self::paper()
         }
     }
