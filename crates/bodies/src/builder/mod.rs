@@ -3,6 +3,7 @@
 pub(crate) mod draft;
 mod error;
 mod frames;
+mod granular;
 mod nearest;
 mod rods;
 mod root;
@@ -38,6 +39,7 @@ use nearest::nearest_point;
 use shells::shell_draft;
 
 pub use error::BuildError;
+pub use granular::GranularSpec;
 pub use root::Rooting;
 pub use spec::{Anchor, BodySpec};
 
@@ -400,6 +402,9 @@ impl Builder {
         damping: Damping,
         draft: Draft,
     ) -> Result<usize, BuildError> {
+        if self.model.has_per_step() && !matches!(kind, BodyKind::Open(_)) {
+            return Err(BuildError::AfterPoints { body: spec.name });
+        }
         if !self.names.insert(spec.name.clone()) {
             return Err(BuildError::Duplicate { name: spec.name });
         }

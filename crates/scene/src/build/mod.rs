@@ -16,7 +16,7 @@ use stiction_bodies::{
 };
 use stiction_format::fingerprint::Fingerprint;
 use stiction_geometry::{
-    EmbeddingConfig, EmbeddingError, LevelSet, Selection, TetMesh, TriMesh,
+    EmbeddingConfig, EmbeddingError, LevelSet, Selection, TetMesh, TriMesh, fill_candidates,
     remesh::{FieldConfig, RemeshConfig, SheetError, SizeLimits},
 };
 use stiction_math::{Vec2, Vec3};
@@ -275,6 +275,7 @@ fn adaptation(
 fn largest_particle(document: &Document) -> f64 {
     let radius = |b: &BodyPlan| match b.material_model {
         BodyMaterial::Particles { radius, .. } => radius,
+        BodyMaterial::Granular(granular, _) => granular.cell,
         BodyMaterial::Rods(material, _) => material.radii[0].max(material.radii[1]),
         _ => 0.0,
     };
@@ -391,6 +392,13 @@ impl Assembly<'_> {
                 },
                 Mesh::Surface(mesh),
             ) => builder.particles(spec, mesh.positions, *radius, *density, *damping),
+            (BodyMaterial::Granular(granular, cell), Mesh::Surface(mesh)) => {
+                let density = f64::from(granular.per_cell) / granular.cell.powi(3);
+                let points = fill_candidates(&mesh, density).min(1e18) as u128;
+                let (bytes, name) = (geometry::POINT_BYTES, &plan.name.value);
+                self.budget.spend(self.reporter, points, bytes, name, *cell)?;
+                builder.granular(spec, &mesh, granular)
+            }
             (BodyMaterial::Frames(material), Mesh::Plant(plant)) => {
                 builder.frames(spec, &plant, material)
             }
