@@ -7,7 +7,7 @@ mod elements_common;
 use elements_common::Random;
 use stiction_bodies::{
     check::{check_element, check_product},
-    mpm::{Cells, Hencky, PointLaw, PointMotion, SUPPORT, StepGrid, Yield},
+    mpm::{GridCells, Hencky, PointLaw, PointMotion, SUPPORT, StepGrid, Yield},
     solid::{FixedCorotated, Lame},
 };
 use stiction_math::{Mat3, Vec3};
@@ -23,7 +23,10 @@ fn elastic() -> PointLaw {
 }
 
 fn sand() -> PointLaw {
-    PointLaw::Plastic(Hencky::new(lame()), Yield::sand(30f64.to_radians()).unwrap())
+    PointLaw::Plastic(
+        Hencky::new(lame()),
+        Yield::sand(30f64.to_radians()).unwrap(),
+    )
 }
 
 fn goo() -> PointLaw {
@@ -110,7 +113,7 @@ fn affine_motion_is_transferred_exactly() {
     }
 }
 
-fn cells(law: PointLaw, random: &mut Random, points: usize, size: f64) -> Cells {
+fn cells(law: PointLaw, random: &mut Random, points: usize, size: f64) -> GridCells {
     let list: Vec<PointMotion> = (0..points)
         .map(|_| PointMotion {
             x: Vec3::repeat(0.1) + random.vector(0.045),
@@ -123,7 +126,7 @@ fn cells(law: PointLaw, random: &mut Random, points: usize, size: f64) -> Cells 
         random.with_stretches(sigma)
     };
     let deformation: Vec<Mat3> = (0..points).map(&mut stretched).collect();
-    Cells {
+    GridCells {
         grid: StepGrid::new(list.iter().map(|p| p.x), CELL).unwrap(),
         law,
         volume: 1e-4,
@@ -133,7 +136,7 @@ fn cells(law: PointLaw, random: &mut Random, points: usize, size: f64) -> Cells 
     }
 }
 
-fn moved(cells: &Cells, random: &mut Random, size: f64) -> [Vec3; SUPPORT] {
+fn moved(cells: &GridCells, random: &mut Random, size: f64) -> [Vec3; SUPPORT] {
     let rest = cells.gather(0, &cells.grid.nodes);
     rest.map(|x| x + random.vector(size))
 }
@@ -145,10 +148,19 @@ fn fixed_corotated_points_pass_the_derivative_checker() {
     for _ in 0..2 {
         let cells = cells(elastic(), &mut random, 2, 0.1);
         let report = check_element(&cells, 0, &moved(&cells, &mut random, 0.01));
-        assert!(report.gradient < 1e-6 && report.hessian < 1e-6, "{report:?}");
-        assert!(report.symmetry < 1e-12 && report.negative < 1e-10, "{report:?}");
+        assert!(
+            report.gradient < 1e-6 && report.hessian < 1e-6,
+            "{report:?}"
+        );
+        assert!(
+            report.symmetry < 1e-12 && report.negative < 1e-10,
+            "{report:?}"
+        );
         assert!(report.force < 1e-10 && report.torque < 1e-10, "{report:?}");
-        assert!(report.motion < 1e-9 && report.agreement < 1e-12, "{report:?}");
+        assert!(
+            report.motion < 1e-9 && report.agreement < 1e-12,
+            "{report:?}"
+        );
     }
 }
 
@@ -201,7 +213,7 @@ fn plastic_points_have_exact_derivatives() {
     }
 }
 
-fn spread(cells: &Cells, x: &[Vec3; SUPPORT]) -> Vec<Vec3> {
+fn spread(cells: &GridCells, x: &[Vec3; SUPPORT]) -> Vec<Vec3> {
     let mut out = vec![Vec3::zeros(); SUPPORT];
     for (a, &i) in cells.grid.scatter.nodes()[0].iter().enumerate() {
         out[i as usize] = x[a];
@@ -209,7 +221,7 @@ fn spread(cells: &Cells, x: &[Vec3; SUPPORT]) -> Vec<Vec3> {
     out
 }
 
-fn cells_gradient(cells: &Cells, x: &[Vec3]) -> Vec<Vec3> {
+fn cells_gradient(cells: &GridCells, x: &[Vec3]) -> Vec<Vec3> {
     let mut g = vec![Vec3::zeros(); x.len()];
     cells.add_gradient(x, 1.0, &mut g).unwrap();
     g
@@ -222,14 +234,23 @@ fn rigid_rotation_has_no_stress() {
     let mut block = cells(elastic(), &mut random, 8, 0.0);
     block.deformation.fill(Mat3::identity());
     let turn = random.rotation();
-    let x: Vec<Vec3> = block.grid.nodes.iter().map(|x| turn * x + Vec3::x()).collect();
+    let x: Vec<Vec3> = block
+        .grid
+        .nodes
+        .iter()
+        .map(|x| turn * x + Vec3::x())
+        .collect();
     let size = 1e4 * block.volume / CELL;
     for g in cells_gradient(&block, &x) {
         assert!(g.norm() < 1e-12 * size, "{g}");
     }
     // A stretch has one.
     let x: Vec<Vec3> = block.grid.nodes.iter().map(|x| x * 1.01).collect();
-    assert!(cells_gradient(&block, &x).iter().any(|g| g.norm() > 1e-3 * size));
+    assert!(
+        cells_gradient(&block, &x)
+            .iter()
+            .any(|g| g.norm() > 1e-3 * size)
+    );
 }
 
 fn flow(rule: Yield, strain: [f64; 3], gain: f64, h: f64) -> (Vec3, Vec3, f64) {
@@ -249,7 +270,10 @@ fn sand_returns_to_the_cone() {
     let e = 0.01;
     let (_, tau, gain) = flow(rule, [-e, 0.0, 0.0], 0.0, 0.01);
     let trial = (lambda / (lambda + 2.0 * mu), 1.0 / 3.0);
-    assert!(trial.0 > trial.1, "the trial must be elastic for this Poisson's ratio");
+    assert!(
+        trial.0 > trial.1,
+        "the trial must be elastic for this Poisson's ratio"
+    );
     assert!((tau.x + (lambda + 2.0 * mu) * e).abs() < 1e-12 * mu);
     let (_, tau, _) = flow(rule, [-3.0 * e, 0.5 * e, 0.5 * e], 0.0, 0.01);
     assert!((tau.y / tau.x - 1.0 / 3.0).abs() < 1e-12, "{tau}");
@@ -302,7 +326,10 @@ fn goo_returns_to_the_cylinder() {
         (strain, last) = (after.into(), tension(tau));
     }
     let expected = limit + (trial - limit) * (-1f64).exp();
-    assert!((last / expected - 1.0).abs() < 1.0 / f64::from(steps), "{last} {expected}");
+    assert!(
+        (last / expected - 1.0).abs() < 1.0 / f64::from(steps),
+        "{last} {expected}"
+    );
 }
 
 /// The same sums with one thread and with four.
@@ -314,8 +341,13 @@ fn any_number_of_threads_gives_the_same_bits() {
         pool.build().unwrap().install(|| {
             let mut grid = grid(&points);
             let v = grid.to_nodes(0.1, |p| points[p]).unwrap();
-            let x: Vec<Vec3> = grid.nodes.iter().zip(&v).map(|(x, v)| x + v * 1e-3).collect();
-            let cells = Cells {
+            let x: Vec<Vec3> = grid
+                .nodes
+                .iter()
+                .zip(&v)
+                .map(|(x, v)| x + v * 1e-3)
+                .collect();
+            let cells = GridCells {
                 deformation: vec![Mat3::identity(); points.len()],
                 gain: vec![0.0; points.len()],
                 law: sand(),
@@ -330,4 +362,3 @@ fn any_number_of_threads_gives_the_same_bits() {
     };
     assert_eq!(run(1), run(4));
 }
-

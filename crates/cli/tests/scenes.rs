@@ -255,6 +255,11 @@ const OFF: &[(&str, &[&str], &str)] = &[
         "the sand runs out as far as grains do",
     ),
     (
+        "sand-on-sphere",
+        &["contact.enabled=false"],
+        "a heap stays on the ball",
+    ),
+    (
         "sandbox",
         &["material.sand.friction_angle=1"],
         "the cube does not reach the floor",

@@ -55,7 +55,11 @@ mod tests {
         };
         let points = fill(&mesh, 6000.0).unwrap();
         // The discrepancy of such sequences in a convex set is of the order of the surface, N^(2/3).
-        assert!((points.len() as f64 - 1000.0).abs() < 100.0, "{}", points.len());
+        assert!(
+            (points.len() as f64 - 1000.0).abs() < 100.0,
+            "{}",
+            points.len()
+        );
         assert!(points.iter().all(|x| x.min() >= 0.0 && x.sum() <= 1.0));
         let centre = points.iter().sum::<Vec3>() / points.len() as f64;
         assert!((centre - Vec3::repeat(0.25)).amax() < 0.02, "{centre}");

@@ -43,7 +43,9 @@ impl Builder {
         };
         granular.damping.validate().map_err(material)?;
         let positive = [("density", granular.density), ("cell", granular.cell)];
-        let wrong = positive.into_iter().find(|(_, v)| !(v.is_finite() && *v > 0.0));
+        let wrong = positive
+            .into_iter()
+            .find(|(_, v)| !(v.is_finite() && *v > 0.0));
         let bad = match wrong {
             Some((parameter, value)) => Some((parameter, value, "it must be positive")),
             None if granular.per_cell == 0 => Some(("per_cell", 0.0, "it must be positive")),

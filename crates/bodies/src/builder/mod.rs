@@ -642,6 +642,13 @@ impl Builder {
             }
             Anchor::Body { body, near } => {
                 let body = &self.model.bodies[*body];
+                if body.kind.per_step().is_some() {
+                    return Err(BuildError::Node {
+                        body: body.name.clone(),
+                        node: 0,
+                        count: 0,
+                    });
+                }
                 Ok(match body.kind.as_rigid() {
                     Some(r) => Stencil::Rigid {
                         block: body.blocks.start as u32,

@@ -14,7 +14,7 @@ use crate::elements::{ElementDerivatives, Elements, Hessian};
 
 /// Points on the grid of a step.
 #[derive(Clone, Debug)]
-pub struct Cells {
+pub struct GridCells {
     /// The grid.
     pub grid: StepGrid,
     /// Material of the points.
@@ -29,7 +29,7 @@ pub struct Cells {
     pub gain: Vec<f64>,
 }
 
-impl Cells {
+impl GridCells {
     /// Singular values of the trial deformation of a point.
     pub fn trial(&self, p: usize, x: &[Vec3; SUPPORT]) -> Svd3 {
         svd3(&(self.grid.strain(p, x) * self.deformation[p]))
@@ -62,7 +62,9 @@ impl Cells {
 
     /// Σ over elements of their energies [J].
     pub fn total_energy(&self, x: &[Vec3]) -> f64 {
-        self.grid.scatter.sum(|c| self.energy(c, &self.gather(c, x)))
+        self.grid
+            .scatter
+            .sum(|c| self.energy(c, &self.gather(c, x)))
     }
 
     /// g += s ∂E/∂x; minus the forces where they derive from no energy.
@@ -120,7 +122,7 @@ impl Cells {
     }
 }
 
-impl Elements<SUPPORT> for Cells {
+impl Elements<SUPPORT> for GridCells {
     fn nodes(&self) -> &[[u32; SUPPORT]] {
         self.grid.scatter.nodes()
     }

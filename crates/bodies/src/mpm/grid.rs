@@ -8,7 +8,7 @@ use super::kernel::{Kernel, NodeKey, SUPPORT, support};
 
 /// A sparse grid: the nodes that points see, and no others.
 ///
-/// Points with the same first node form a *cell*. Cells and nodes are sorted by their place, points in a
+/// Points with the same first node form a *cell*. GridCells and nodes are sorted by their place, points in a
 /// cell by their number, so that every sum has one order.
 #[derive(Clone, Debug)]
 pub struct StepGrid {

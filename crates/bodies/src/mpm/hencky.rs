@@ -99,7 +99,12 @@ impl Yield {
     pub fn sand(angle: f64) -> Result<Self, ElementError> {
         let range = 0.0..std::f64::consts::FRAC_PI_2;
         let rule = "between 0° and 90°";
-        require(range.contains(&angle), "friction_angle", angle.to_degrees(), rule)?;
+        require(
+            range.contains(&angle),
+            "friction_angle",
+            angle.to_degrees(),
+            rule,
+        )?;
         let sine = stiction_math::elementary::sin(angle);
         let alpha = ROOT * 2.0 * sine / (3.0 - sine);
         Ok(Self::Sand { alpha })

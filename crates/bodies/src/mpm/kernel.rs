@@ -11,6 +11,9 @@ use stiction_math::Vec3;
 /// Nodes that a point sees.
 pub const SUPPORT: usize = 27;
 
+/// Largest number of a node along an axis.
+const FARTHEST: f64 = 1e15;
+
 /// Node of a grid, in cells from the origin of the world.
 pub type NodeKey = [i64; 3];
 
@@ -33,7 +36,8 @@ impl Kernel {
         };
         for axis in 0..3 {
             let place = x[axis] / cell;
-            let base = (place - 0.5).floor();
+            // Far beyond any scene nodes have no numbers.
+            let base = (place - 0.5).floor().clamp(-FARTHEST, FARTHEST);
             let xi = place - base;
             kernel.base[axis] = base as i64;
             kernel.weights[axis] = [

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use stiction_math::{BlockMatrix, BlockPattern, Mat3, MatrixPart, PartShape, ScatterError, Vec3};
 
 use super::{
-    cells::Cells,
+    cells::GridCells,
     grid::{PointMotion, StepGrid},
     kernel::SUPPORT,
     response::PointLaw,
@@ -39,7 +39,7 @@ pub struct MaterialPoints {
     /// Place of its columns in `State::columns`.
     pub place: usize,
     /// The grid of the step in progress.
-    step: Option<Cells>,
+    step: Option<GridCells>,
 }
 
 /// A column of vectors.
@@ -95,7 +95,7 @@ impl MaterialPoints {
     }
 
     /// The points on the grid of the step in progress.
-    pub fn cells(&self) -> Option<&Cells> {
+    pub fn cells(&self) -> Option<&GridCells> {
         self.step.as_ref()
     }
 
@@ -106,7 +106,7 @@ impl MaterialPoints {
     /// A point at the end of a step: motion, elastic deformation and volume gain.
     fn advanced(
         &self,
-        step: &Cells,
+        step: &GridCells,
         p: usize,
         from: &Vec3,
         x: &[Vec3],
@@ -189,7 +189,7 @@ impl PerStep for MaterialPoints {
         x.extend_from_slice(&grid.nodes);
         v.extend(velocities);
         let deformation = (0..self.count).map(|p| matrix(columns, "deformation", p));
-        self.step = Some(Cells {
+        self.step = Some(GridCells {
             grid,
             law: self.law,
             volume: self.volume,
@@ -207,7 +207,7 @@ impl PerStep for MaterialPoints {
     fn carry(&self, first: usize, surface: &mut Surface) {
         let (mut start, mut entries) = (vec![0], Vec::new());
         for p in 0..self.count {
-            if let Some(Cells { grid, .. }) = &self.step {
+            if let Some(GridCells { grid, .. }) = &self.step {
                 let weight = |(a, i): (usize, &u32)| (first as u32 + i, grid.kernels[p].weight(a));
                 entries.extend(grid.support(p).iter().enumerate().map(weight));
             }

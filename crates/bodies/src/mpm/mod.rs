@@ -27,7 +27,7 @@ mod kernel;
 mod kind;
 mod response;
 
-pub use cells::Cells;
+pub use cells::GridCells;
 pub use grid::{PointMotion, StepGrid};
 pub use hencky::{Flow, Hencky, Yield};
 pub use kernel::{Kernel, NodeKey, SUPPORT, offset, support};

@@ -8,7 +8,7 @@ use crate::{
     colliders::ContactRules,
     method::Method,
     needs::ModelFeature,
-    registry::{MethodConfig, MethodEntry},
+    registry::{FrictionModel, MethodConfig, MethodEntry, Validation},
 };
 
 /// The method's name.
@@ -20,7 +20,11 @@ pub const ENTRY: MethodEntry = MethodEntry {
     description: "holds contacts by springs to attachment points that slide as Coulomb's law demands, in one implicit solve with all other forces [ding].",
     keys: keys::KEYS,
     configure: |keys| Box::new(keys::configure(keys)),
-    validation: None,
+    // Springs yield to forces: with the default stiffness by a hundredth of the contact thickness.
+    validation: Some(Validation {
+        friction: FrictionModel::Exact,
+        settings: |_| Vec::new(),
+    }),
 };
 
 impl MethodConfig for Config {
