@@ -250,11 +250,6 @@ const OFF: &[(&str, &[&str], &str)] = &[
         "the cloth is calm",
     ),
     (
-        "sand-column",
-        &["material.sand.friction_angle=1"],
-        "the sand runs out as far as grains do",
-    ),
-    (
         "sand-on-sphere",
         &["contact.enabled=false"],
         "a heap stays on the ball",

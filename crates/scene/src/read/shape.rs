@@ -214,12 +214,20 @@ pub(crate) fn shape(body: &Fields<'_>, purpose: Purpose) -> Option<ShapePlan> {
     let (f, word) = open(body)?;
     let fitting = || kinds().filter(|k| k.purposes.contains(&purpose));
     if let Some(kind) = fitting().find(|k| k.word == word) {
-        let lenient = matches!(purpose, Purpose::Rigid | Purpose::Embedded);
+        let lenient = matches!(
+            purpose,
+            Purpose::Rigid | Purpose::Embedded | Purpose::Granular
+        );
         let f = of_shape(f, kind.section, lenient);
         let source = (kind.read)(&f)?;
         return Some(ShapePlan::new(&f, source));
     }
-    if word == "tube" && matches!(purpose, Purpose::Rigid | Purpose::Embedded) {
+    if word == "tube"
+        && matches!(
+            purpose,
+            Purpose::Rigid | Purpose::Embedded | Purpose::Granular
+        )
+    {
         let message = format!("{} is an open tube; a closed one is a `cylinder`", f.what);
         return f.refuse("type", message, "use `type = \"cylinder\"`");
     }

@@ -8,7 +8,7 @@ use crate::{
     colliders::ContactRules,
     method::Method,
     needs::ModelFeature,
-    registry::{FrictionModel, MethodConfig, MethodEntry, Validation},
+    registry::{MethodConfig, MethodEntry},
 };
 
 /// The method's name.
@@ -20,11 +20,7 @@ pub const ENTRY: MethodEntry = MethodEntry {
     description: "holds contacts by springs to attachment points that slide as Coulomb's law demands, in one implicit solve with all other forces [ding].",
     keys: keys::KEYS,
     configure: |keys| Box::new(keys::configure(keys)),
-    // Springs yield to forces: with the default stiffness by a hundredth of the contact thickness.
-    validation: Some(Validation {
-        friction: FrictionModel::Exact,
-        settings: |_| Vec::new(),
-    }),
+    validation: None,
 };
 
 impl MethodConfig for Config {
