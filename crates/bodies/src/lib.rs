@@ -23,6 +23,7 @@ pub mod material;
 pub mod membrane;
 mod model;
 pub mod motion;
+pub mod mpm;
 pub mod obstacle;
 pub mod rigid;
 mod rigidity;

@@ -288,7 +288,34 @@ impl Body {
 
     /// Whether it is carried by affine frames, four nodes to a frame.
     pub fn is_frames(&self) -> bool {
-        matches!(self.surface.skin, Skin::Blended { .. })
+        self.kind.as_deformable().is_some() && matches!(self.surface.skin, Skin::Blended { .. })
+    }
+
+    /// Computes the position of every vertex of the surface in `state` [m] into `out` (cleared first); those of bodies whose
+    /// blocks exist for one step are their points.
+    pub fn vertices(&self, state: &State, out: &mut Vec<Vec3>) {
+        match self.kind.per_step() {
+            Some((points, place)) if self.blocks.is_empty() => {
+                out.clear();
+                if let Some(columns) = state.columns.get(place) {
+                    points.for_each_point(columns, &mut |x, _, _| out.push(*x));
+                }
+            }
+            _ => self.surface.positions(&state.x, &state.rotations, out),
+        }
+    }
+
+    /// Computes the velocities of the same vertices [m/s] into `out` (cleared first).
+    pub fn vertex_velocities(&self, state: &State, out: &mut Vec<Vec3>) {
+        match self.kind.per_step() {
+            Some((points, place)) if self.blocks.is_empty() => {
+                out.clear();
+                if let Some(columns) = state.columns.get(place) {
+                    points.for_each_point(columns, &mut |_, v, _| out.push(*v));
+                }
+            }
+            _ => self.surface.velocities(state, out),
+        }
     }
 
     /// Number of nodes: none for a rigid body.

@@ -260,6 +260,11 @@ const OFF: &[(&str, &[&str], &str)] = &[
     ("heap", &["friction.default=0"], "the boxes come to rest"),
     ("incline", &["friction.default=0.1"], "rigid stops for good"),
     (
+        "incline-points",
+        &["friction.default=0.1"],
+        "points brake as they should",
+    ),
+    (
         "laundry",
         &["air.wind=[0, 0, 0]"],
         "the wind leans the sheet",
@@ -284,6 +289,16 @@ const OFF: &[(&str, &[&str], &str)] = &[
         "pinched-spheres",
         &["friction.default.compliance=0"],
         "the cloth is calm",
+    ),
+    (
+        "sand-on-sphere",
+        &["contact.enabled=false"],
+        "a heap stays on the ball",
+    ),
+    (
+        "sandbox",
+        &["material.sand.friction_angle=1"],
+        "the cube does not reach the floor",
     ),
     (
         "self-lock",

@@ -47,7 +47,10 @@ pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
     let mut list = Vec::with_capacity(model.bodies.len() + model.obstacles.len());
     for body in &model.bodies {
         let surface = &body.surface;
+        let per_step = body.kind.per_step().is_some();
         let (points, rest) = match &surface.skin {
+            // Without a grid its points depend on nothing, and touch nothing.
+            _ if per_step && body.blocks.is_empty() => (Points::nodes([]), Vec::new()),
             // Every node of rods is a vertex, in order.
             Skin::Nodes(blocks) if !surface.segments.is_empty() => {
                 (Points::nodes(blocks.iter().copied()), body.rest().to_vec())
@@ -111,7 +114,7 @@ pub fn colliders(model: &Model, rules: &ContactRules) -> Vec<Collider> {
                 points,
                 rest,
                 closed: !body.tets.is_empty() || rigid,
-                self_contact: !rigid,
+                self_contact: !rigid && !per_step,
                 exempt: exempt(body),
             }),
         });

@@ -54,6 +54,8 @@ pub enum ModelFeature {
     Compliance,
     /// Bodies of kinds defined outside the library.
     OpenKinds,
+    /// Bodies of material points.
+    Granular,
     /// Bodies whose degrees of freedom are made anew for every step.
     PerStep,
     /// Contact of such bodies.
@@ -75,7 +77,7 @@ pub struct Need {
 
 impl ModelFeature {
     /// All of them, in the order in which refusals name them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Shells,
         Self::Solids,
         Self::RigidBodies,
@@ -96,6 +98,7 @@ impl ModelFeature {
         Self::Cohesion,
         Self::Compliance,
         Self::OpenKinds,
+        Self::Granular,
         Self::PerStep,
         Self::PerStepContact,
         Self::AnimatedObstacles,
@@ -125,6 +128,7 @@ impl ModelFeature {
             Self::Cohesion => "cohesion",
             Self::Compliance => "compliance",
             Self::OpenKinds => "kinds of bodies from outside the library",
+            Self::Granular => "granular bodies",
             Self::PerStep => "degrees of freedom of one step, such as grids",
             Self::PerStepContact => "contact of those",
             Self::AnimatedObstacles => "contact with animated meshes",
@@ -152,6 +156,7 @@ impl ModelFeature {
             | Self::AffineFrames
             | Self::Rods
             | Self::OpenKinds
+            | Self::Granular
             | Self::PerStep => "remove the body",
             Self::DynamicTwist => "set `twist = \"quasi-static\"` for the body",
             Self::Pins => "remove the pin",
@@ -245,6 +250,7 @@ fn clause(feature: ModelFeature, model: &Model, rules: Option<&ContactRules>) ->
             "is made of particles",
         ),
         ModelFeature::OpenKinds => of_kind("is of a kind from outside the library"),
+        ModelFeature::Granular => of_kind("is granular"),
         ModelFeature::PerStep => body(
             &|b| b.kind.per_step().is_some(),
             "has degrees of freedom that are made anew for every step",
@@ -299,6 +305,7 @@ fn kind(body: &Body) -> ModelFeature {
         BodyKind::Deformable(_) if body.is_frames() => ModelFeature::AffineFrames,
         BodyKind::Deformable(_) if !body.tets.is_empty() => ModelFeature::Solids,
         BodyKind::Deformable(_) => ModelFeature::Shells,
+        BodyKind::Open(kind) if kind.material_points().is_some() => ModelFeature::Granular,
         BodyKind::Open(_) => ModelFeature::OpenKinds,
     }
 }

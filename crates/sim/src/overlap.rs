@@ -125,7 +125,7 @@ impl Surfaces {
         let mut all = Vec::new();
         for body in &model.bodies {
             let mut x = Vec::new();
-            body.surface.positions(&state.x, &state.rotations, &mut x);
+            body.vertices(state, &mut x);
             all.push((x, body.surface.triangles.clone()));
         }
         for obstacle in &model.obstacles {

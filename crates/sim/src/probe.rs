@@ -399,7 +399,7 @@ fn elastic(model: &Model, state: &State, bodies: &[&Body], with_attachments: boo
 
 fn surface_positions(body: &Body, state: &State) -> Vec<Vec3> {
     let mut out = Vec::with_capacity(body.surface.len());
-    body.surface.positions(&state.x, &state.rotations, &mut out);
+    body.vertices(state, &mut out);
     out
 }
 

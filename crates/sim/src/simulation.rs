@@ -359,7 +359,10 @@ impl Simulation {
             ..
         } = self;
         // Bodies may bring blocks for this substep alone.
-        model.open_step(state, h);
+        if let Err(error) = model.open_step(state, h) {
+            model.close_step(state);
+            return Err(error.into());
+        }
         v.resize(state.v.len(), Vec3::zeros());
         let mut step = Substep {
             context: StepContext {

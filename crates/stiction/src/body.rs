@@ -75,8 +75,7 @@ impl<'a> BodyRef<'a> {
     /// Positions of the vertices of its surface [m], which are those of [`BodyRef::triangles`].
     pub fn surface_positions(&self) -> Vec<Vec3> {
         let mut out = Vec::new();
-        let surface = &self.body.surface;
-        surface.positions(&self.state.x, &self.state.rotations, &mut out);
+        self.body.vertices(self.state, &mut out);
         out
     }
 

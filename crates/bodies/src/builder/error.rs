@@ -74,6 +74,20 @@ pub enum BuildError {
         /// The cause.
         source: VolumeError,
     },
+    /// A surface without a point inside.
+    #[error("body `{body}`: no point lies inside; make `cell` ({cell} m) smaller")]
+    Unfilled {
+        /// The body.
+        body: String,
+        /// Size of a cell [m].
+        cell: f64,
+    },
+    /// A body listed after material points, whose blocks follow all others.
+    #[error("body `{body}` is listed after a granular one; list granular bodies last")]
+    AfterPoints {
+        /// The body.
+        body: String,
+    },
     /// Two bodies of one name.
     #[error("two bodies are called `{name}`; give each its own name")]
     Duplicate {

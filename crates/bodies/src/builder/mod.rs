@@ -3,6 +3,7 @@
 pub(crate) mod draft;
 mod error;
 mod frames;
+mod granular;
 mod nearest;
 mod rods;
 mod root;
@@ -38,6 +39,7 @@ use nearest::nearest_point;
 use shells::shell_draft;
 
 pub use error::BuildError;
+pub use granular::GranularSpec;
 pub use root::Rooting;
 pub use spec::{Anchor, BodySpec};
 
@@ -400,6 +402,9 @@ impl Builder {
         damping: Damping,
         draft: Draft,
     ) -> Result<usize, BuildError> {
+        if self.model.has_per_step() && !matches!(kind, BodyKind::Open(_)) {
+            return Err(BuildError::AfterPoints { body: spec.name });
+        }
         if !self.names.insert(spec.name.clone()) {
             return Err(BuildError::Duplicate { name: spec.name });
         }
@@ -637,6 +642,13 @@ impl Builder {
             }
             Anchor::Body { body, near } => {
                 let body = &self.model.bodies[*body];
+                if body.kind.per_step().is_some() {
+                    return Err(BuildError::Node {
+                        body: body.name.clone(),
+                        node: 0,
+                        count: 0,
+                    });
+                }
                 Ok(match body.kind.as_rigid() {
                     Some(r) => Stencil::Rigid {
                         block: body.blocks.start as u32,

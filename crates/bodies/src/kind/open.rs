@@ -1,12 +1,14 @@
 //! Kinds of bodies defined elsewhere, with columns of their own in the state and blocks that may
 //! exist for one step only.
 
-use stiction_math::Vec3;
+use stiction_math::{ScatterError, Vec3};
 
 use super::Mechanics;
 use crate::{
     model::{BodyKind, Model},
+    mpm::MaterialPoints,
     state::{Columns, State},
+    surface::Surface,
 };
 
 /// A kind of body that is not one of the built-in variants.
@@ -36,6 +38,11 @@ pub trait OpenKind: Mechanics {
     fn per_step_mut(&mut self) -> Option<&mut dyn PerStep> {
         None
     }
+
+    /// The body as material points, if it is made of them.
+    fn material_points(&self) -> Option<&MaterialPoints> {
+        None
+    }
 }
 
 /// A body whose blocks are created for every step, such as the grid nodes of particles.
@@ -46,10 +53,20 @@ pub trait PerStep {
     /// Creates the blocks of a step of `h` [s] from `columns`: appends their positions to `x` [m]
     /// and velocities to `v` [m/s]. Their number may differ from step to step. Data of the columns
     /// that the step needs are kept in `self`.
-    fn open(&mut self, columns: &Columns, h: f64, x: &mut Vec<Vec3>, v: &mut Vec<Vec3>);
+    fn open(
+        &mut self,
+        columns: &Columns,
+        h: f64,
+        x: &mut Vec<Vec3>,
+        v: &mut Vec<Vec3>,
+    ) -> Result<(), ScatterError>;
 
     /// Removes the blocks.
     fn close(&mut self);
+
+    /// Writes the points that touch other bodies into `surface`, as sums over the body's blocks, of which `first` is the
+    /// first one. Without blocks the points have no position.
+    fn carry(&self, _first: usize, _surface: &mut Surface) {}
 
     /// Calls `f` with position [m], velocity [m/s] and mass [kg] of every point in `columns`.
     fn for_each_point(&self, columns: &Columns, f: &mut dyn FnMut(&Vec3, &Vec3, f64));
@@ -79,7 +96,7 @@ impl Model {
     }
 
     /// Stage 1: creates the blocks of a step of `h` [s], after all permanent ones.
-    pub fn open_step(&mut self, state: &mut State, h: f64) {
+    pub fn open_step(&mut self, state: &mut State, h: f64) -> Result<(), ScatterError> {
         let State { x, v, columns, .. } = state;
         for body in &mut self.bodies {
             let BodyKind::Open(kind) = &mut body.kind else {
@@ -88,10 +105,12 @@ impl Model {
             let place = kind.place();
             if let (Some(per_step), Some(columns)) = (kind.per_step_mut(), columns.get(place)) {
                 let first = x.len();
-                per_step.open(columns, h, x, v);
+                per_step.open(columns, h, x, v)?;
+                per_step.carry(first, &mut body.surface);
                 body.blocks = first..x.len();
             }
         }
+        Ok(())
     }
 
     /// Stage 7: advances the columns of bodies that have them by a step of `h` [s], and removes the
@@ -120,6 +139,7 @@ impl Model {
             if let Some(per_step) = kind.per_step_mut() {
                 per_step.close();
                 let first = *permanent.get_or_insert(body.blocks.start);
+                per_step.carry(first, &mut body.surface);
                 body.blocks = first..first;
             }
         }

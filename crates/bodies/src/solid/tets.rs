@@ -172,10 +172,21 @@ pub(crate) struct Modes {
 impl Modes {
     #[inline]
     pub(crate) fn new<L: IsotropicLaw>(law: &L, sigma: &Vec3, kind: Hessian) -> Self {
-        let mut stretch = law.stretch_hessian(sigma);
         let pairs = [(1, 2), (0, 2), (0, 1)];
-        let mut twist = pairs.map(|(i, j)| law.twist(i, j, sigma));
-        let mut flip = pairs.map(|(i, j)| law.flip(i, j, sigma));
+        let twist = pairs.map(|(i, j)| law.twist(i, j, sigma));
+        let flip = pairs.map(|(i, j)| law.flip(i, j, sigma));
+        Self::from_parts(law.stretch_hessian(sigma), twist, flip, kind)
+    }
+
+    /// From the derivatives of principal stresses by stretches, and the eigenvalues of the modes of the pairs (1,2),
+    /// (0,2), (0,1).
+    #[inline]
+    pub(crate) fn from_parts(
+        mut stretch: Mat3,
+        mut twist: [f64; 3],
+        mut flip: [f64; 3],
+        kind: Hessian,
+    ) -> Self {
         if kind == Hessian::Projected {
             if !positive_definite(&stretch) {
                 stretch = psd3(&stretch);
@@ -188,6 +199,19 @@ impl Modes {
             same: std::array::from_fn(|k| 0.5 * (flip[k] + twist[k])),
             cross: std::array::from_fn(|k| 0.5 * (flip[k] - twist[k])),
         }
+    }
+
+    /// The change of Uᵀ P V for the change `d` of Uᵀ F V.
+    #[inline]
+    pub(crate) fn apply(&self, d: &Mat3) -> Mat3 {
+        let diagonal = self.stretch * d.diagonal();
+        Mat3::from_fn(|i, j| match i == j {
+            true => diagonal[i],
+            false => {
+                let k = 3 - i - j;
+                self.same[k] * d[(i, j)] + self.cross[k] * d[(j, i)]
+            }
+        })
     }
 
     /// M_ab for the turned shape gradients of two nodes.
@@ -204,11 +228,11 @@ impl Modes {
             s.m11 * x + p2 * y + p1 * z,
             s.m12 * xy + q2 * yx,
             s.m13 * xz + q1 * zx,
-            s.m12 * yx + q2 * xy,
+            s.m21 * yx + q2 * xy,
             s.m22 * y + p2 * x + p0 * z,
             s.m23 * yz + q0 * zy,
-            s.m13 * zx + q1 * xz,
-            s.m23 * zy + q0 * yz,
+            s.m31 * zx + q1 * xz,
+            s.m32 * zy + q0 * yz,
             s.m33 * z + p1 * x + p0 * y,
         )
     }

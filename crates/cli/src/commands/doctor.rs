@@ -152,8 +152,7 @@ fn scene(args: &DoctorArgs, report: &mut Report) -> Result<(), Failure> {
     let (model, state) = (&scene.model, &scene.state);
     let mut surface = TriMesh::default();
     for body in &model.bodies {
-        body.surface
-            .positions(&state.x, &state.rotations, &mut surface.positions);
+        body.vertices(state, &mut surface.positions);
         surface.triangles.clone_from(&body.surface.triangles);
         let kind = match body.kind.as_deformable() {
             None => body.kind.name(),
@@ -171,7 +170,7 @@ fn scene(args: &DoctorArgs, report: &mut Report) -> Result<(), Failure> {
             body.total_mass()
         ));
         let part = format!("body `{}`", body.name);
-        if body.is_particles() {
+        if body.is_particles() || body.kind.per_step().is_some() {
             continue;
         }
         if !body.surface.segments.is_empty() {

@@ -115,9 +115,8 @@ impl Recorder {
         write: impl Fn(&Frame<'_>) -> Result<(), RecordError>,
     ) -> Result<(), RecordError> {
         let values = self.last.values();
-        body.surface
-            .positions(&state.x, &state.rotations, &mut self.points);
-        body.surface.velocities(state, &mut self.velocities);
+        body.vertices(state, &mut self.points);
+        body.vertex_velocities(state, &mut self.velocities);
         let radius;
         let surface = &body.surface.triangles;
         let uv = body.texture.as_deref().unwrap_or(&[]);

@@ -29,6 +29,8 @@ pub(super) struct Budget {
 /// Bytes per node with its share of the matrix and of the factor, roughly.
 pub(super) const SHELL_BYTES: f64 = 2e3;
 pub(super) const SOLID_BYTES: f64 = 8e3;
+/// Of a material point: an eighth of a node of its grid with 125 blocks of matrix and factor, and its place in cells.
+pub(super) const POINT_BYTES: f64 = 8e3;
 
 impl Budget {
     pub fn new(limits: &SceneLimits) -> Self {

@@ -16,7 +16,7 @@ use stiction_bodies::{
 };
 use stiction_format::fingerprint::Fingerprint;
 use stiction_geometry::{
-    EmbeddingConfig, EmbeddingError, LevelSet, Selection, TetMesh, TriMesh,
+    EmbeddingConfig, EmbeddingError, LevelSet, Selection, TetMesh, TriMesh, fill_candidates,
     remesh::{FieldConfig, RemeshConfig, SheetError, SizeLimits},
 };
 use stiction_math::{Vec2, Vec3};
@@ -275,6 +275,7 @@ fn adaptation(
 fn largest_particle(document: &Document) -> f64 {
     let radius = |b: &BodyPlan| match b.material_model {
         BodyMaterial::Particles { radius, .. } => radius,
+        BodyMaterial::Granular(granular, _) => granular.cell,
         BodyMaterial::Rods(material, _) => material.radii[0].max(material.radii[1]),
         _ => 0.0,
     };
@@ -391,6 +392,14 @@ impl Assembly<'_> {
                 },
                 Mesh::Surface(mesh),
             ) => builder.particles(spec, mesh.positions, *radius, *density, *damping),
+            (BodyMaterial::Granular(granular, cell), Mesh::Surface(mesh)) => {
+                let density = f64::from(granular.per_cell) / granular.cell.powi(3);
+                let points = fill_candidates(&mesh, density).min(1e18) as u128;
+                let (bytes, name) = (geometry::POINT_BYTES, &plan.name.value);
+                self.budget
+                    .spend(self.reporter, points, bytes, name, *cell)?;
+                builder.granular(spec, &mesh, granular)
+            }
             (BodyMaterial::Frames(material), Mesh::Plant(plant)) => {
                 builder.frames(spec, &plant, material)
             }
@@ -462,6 +471,7 @@ impl Assembly<'_> {
         let name = body.name.clone();
         let rigid = body.kind.as_rigid().is_some();
         let place = plan.select.as_ref().map_or(*place, |s| s.place);
+        self.has_nodes(index, place)?;
         let nodes = match &plan.select {
             None if rigid => vec![0],
             Some(select) if rigid => {
@@ -536,8 +546,22 @@ impl Assembly<'_> {
         Some(())
     }
 
+    /// Reports a body whose nodes are made anew for every step.
+    fn has_nodes(&self, body: usize, place: SourceSpan) -> Option<()> {
+        let body = &self.builder.model().bodies[body];
+        if body.kind.per_step().is_none() {
+            return Some(());
+        }
+        let message = format!("body `{}` is granular and has no nodes", body.name);
+        let help = "material points are held by contact alone";
+        self.reporter.refuse(place, message, help)
+    }
+
     /// The stencil of a point, or a report at `place`.
     fn stencil(&self, anchor: &Anchor, place: SourceSpan) -> Option<stiction_bodies::Stencil> {
+        if let Anchor::Node { body, .. } | Anchor::Body { body, .. } = anchor {
+            self.has_nodes(*body, place)?;
+        }
         if let Anchor::Node { body, .. } = anchor {
             let body = &self.builder.model().bodies[*body];
             if body.kind.as_rigid().is_some() {

@@ -2,7 +2,7 @@
 
 use stiction_bodies::{
     BodyLoad,
-    builder::{BodySpec, Rooting},
+    builder::{BodySpec, GranularSpec, Rooting},
     drag::Drag,
     material::{Damping, MassKind, RestAngles, ShellMaterial, SolidMaterial},
     motion::{Interpolation, Track},
@@ -34,16 +34,17 @@ words! { RestAngles: "mesh" => Mesh, "flat" => Flat }
 words! { Natural: "given" => Given, "straight" => Straight }
 words! { Twist: "dynamic" => Dynamic, "quasi-static" => QuasiStatic }
 
-section! { struct BodyKeys "body" [ExactlyOne(&["shape", "mesh", "panel"]), Needs("uv_scale", &["rest"]), Excludes("rest", &["uv"], &["warp"], "the warp runs along u"), Demands("kind", &["particles"], "radius"), Demands("kind", &["embedded"], "cell"),
-    Excludes("kind", &["shell", "solid", "embedded", "particles", "rods", "frames"], &["torque"], "the body is not rigid and takes no `torque`; pull at points of it with attachments"),
-    Excludes("kind", &["solid", "embedded", "rigid", "particles", "rods", "frames"], &["warp", "rest_angles", "patch", "rest", "panel"], "it is for shells"),
-    Excludes("kind", &["shell", "solid", "embedded", "rigid", "particles", "frames"], &["natural", "twist", "director", "rooted"], "it is for rods"),
-    Excludes("kind", &["shell", "solid", "rigid", "particles", "rods", "frames"], &["cell"], "it is for embedded solids"),
-    Excludes("kind", &["shell", "solid", "embedded", "rigid", "rods", "frames"], &["radius"], "it is for particles"),
-    Excludes("kind", &["particles", "rods"], &["padding", "drag"], "it is for bodies with a surface"),
-    Excludes("kind", &["rigid", "particles", "rods", "frames"], &["start_scale", "mass"], "it is for shells and solids")] {
+section! { struct BodyKeys "body" [ExactlyOne(&["shape", "mesh", "panel"]), Needs("uv_scale", &["rest"]), Excludes("rest", &["uv"], &["warp"], "the warp runs along u"), Demands("kind", &["particles"], "radius"), Demands("kind", &["embedded", "granular"], "cell"),
+    Excludes("kind", &["shell", "solid", "embedded", "particles", "granular", "rods", "frames"], &["torque"], "the body is not rigid and takes no `torque`; pull at points of it with attachments"),
+    Excludes("kind", &["solid", "embedded", "rigid", "particles", "granular", "rods", "frames"], &["warp", "rest_angles", "patch", "rest", "panel"], "it is for shells"),
+    Excludes("kind", &["shell", "solid", "embedded", "rigid", "particles", "granular", "frames"], &["natural", "twist", "director", "rooted"], "it is for rods"),
+    Excludes("kind", &["shell", "solid", "rigid", "particles", "rods", "frames"], &["cell"], "it is for embedded solids and granular bodies"),
+    Excludes("kind", &["shell", "solid", "embedded", "rigid", "particles", "rods", "frames"], &["per_cell"], "it is for granular bodies"),
+    Excludes("kind", &["shell", "solid", "embedded", "rigid", "granular", "rods", "frames"], &["radius"], "it is for particles"),
+    Excludes("kind", &["particles", "granular", "rods"], &["padding", "drag"], "it is for bodies with a surface"),
+    Excludes("kind", &["rigid", "particles", "granular", "rods", "frames"], &["start_scale", "mass"], "it is for shells and solids")] {
     name: At<String> = Name, Required, "its name, unlike all others";
-    kind: () = Word(Purpose::WORDS), Said("the material's"), "`\"shell\"` (cloth), `\"solid\"` (tetrahedra), `\"embedded\"` (a closed surface carried by a lattice of tetrahedra), `\"rigid\"`, `\"particles\"` (balls that do not turn, such as grains), `\"rods\"` (hair, ropes, wires), `\"frames\"` (branches and leaves, carried by affine frames)";
+    kind: () = Word(Purpose::WORDS), Said("the material's"), "`\"shell\"` (cloth), `\"solid\"` (tetrahedra), `\"embedded\"` (a closed surface carried by a lattice of tetrahedra), `\"rigid\"`, `\"particles\"` (balls that do not turn, such as grains), `\"granular\"` (material points that fill a closed surface: sand, goo and soft matter that may come apart; listed after all other bodies), `\"rods\"` (hair, ropes, wires), `\"frames\"` (branches and leaves, carried by affine frames)";
     shape: () = Union(&SHAPES), Absent, "a [shape](#shapes)";
     mesh: Option<At<String>> = Text, Absent, "instead of `shape`: a [mesh file](#mesh-files)";
     panels as "panel": Vec<PanelPlan> = Tables(PanelKeys::SECTION), Absent, "instead: the panels of a garment, which seams join";
@@ -62,7 +63,8 @@ section! { struct BodyKeys "body" [ExactlyOne(&["shape", "mesh", "panel"]), Need
     drag: Option<Drag> = Table(Drag::SECTION), Absent, "air drag";
     warp: Direction = Direction, Vec(&[1.0, 0.0, 0.0]), "direction of a shell's warp in its shape's own frame";
     rest_angles: RestAngles = Word(RestAngles::WORDS), Chosen("mesh"), "which angles between a shell's triangles are free of stress: those of the `\"mesh\"` or `\"flat\"` ones";
-    cell: Option<At<f64>> = Number("m", Positive), Said("required for embedded"), "size of the lattice's cells";
+    cell: Option<At<f64>> = Number("m", Positive), Said("required for embedded and granular"), "size of the cells of the lattice, or of the grid of granular bodies";
+    per_cell: u32 = Count(1), Int(8), "of granular bodies: points per cell of the grid";
     radius: Option<f64> = Number("m", Positive), Said("required for particles"), "of each particle; surfaces stay the contact thickness apart from it";
     natural: Natural = Word(Natural::WORDS), Chosen("given"), "in which shape rods bear no stress: the one they are `\"given\"`, or `\"straight\"`";
     twist: Twist = Word(Twist::WORDS), Chosen("dynamic"), "whether the twists of rods are degrees of freedom, or `\"quasi-static\"`: at every moment where the energy of the centreline is least, as hair is twisted, whose twist waves are far too quick to be seen. Fewer unknowns, and what the splitting integrator needs";
@@ -123,6 +125,8 @@ pub(crate) enum BodyMaterial {
         density: f64,
         damping: Damping,
     },
+    /// Points and grid, and where the key `cell` is.
+    Granular(GranularSpec, SourceSpan),
     Frames(SolidMaterial),
     /// Rods and the director of their first edges.
     Rods(RodMaterial, Vec3),
@@ -217,6 +221,19 @@ fn model(
                 density,
                 damping,
             }
+        }
+        Purpose::Granular => {
+            let (law, density, damping) = material.granular(f)?;
+            let At { value: cell, place } = k.cell.clone()?;
+            let per_cell = k.per_cell;
+            let spec = GranularSpec {
+                law,
+                density,
+                cell,
+                per_cell,
+                damping,
+            };
+            BodyMaterial::Granular(spec, place)
         }
         Purpose::Rods => {
             let director = placement.pose.rotation * k.director.0;

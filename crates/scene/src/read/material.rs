@@ -1,11 +1,14 @@
 //! Materials: `[material.NAME]`, inline tables and the library.
 
 use stiction_bodies::{
+    elements::ElementError,
     material::{
         BendingLaw, Damping, MaterialError, MembraneLaw, RestAngles, ShellMaterial, SolidLaw,
         SolidMaterial,
     },
+    mpm::{Hencky, PointLaw, Yield},
     rod::{Natural, RodMaterial, Twist, shear_modulus},
+    solid::{FixedCorotated, Lame},
 };
 
 use crate::{
@@ -44,7 +47,10 @@ const LAWS: &[&str] = &[
     "corotated",
     "fixed-corotated",
     "stable-neo-hookean",
+    "sand",
+    "goo",
 ];
+const POINT_LAWS: &[&str] = &["fixed-corotated", "sand", "goo"];
 /// Groups of keys that are alternatives of one property: giving one drops what is inherited of
 /// the others.
 const ALTERNATIVES: &[&[&[&str]]] = &[
@@ -62,7 +68,10 @@ section! { struct MaterialKeys "material" {
     thickness: Option<f64> = Number("m", Any), Said("required for shells"), "of shells";
     young: Option<f64> = Number("Pa", Any), Said("required"), "Young's modulus; rods may have `young_bending` and `young_stretch` instead";
     poisson: Option<f64> = Number("1", Any), Said("required"), "Poisson's ratio: of solids below 0.5, of shells below 1";
-    law: Option<String> = Word(LAWS), Said("`\"stvk\"` of shells, `\"fixed-corotated\"` of solids"), "of shells `\"stvk\"`, `\"neo-hookean\"`, `\"springs\"`; of solids `\"fixed-corotated\"`, `\"corotated\"`, `\"stable-neo-hookean\"`, `\"neo-hookean\"`, `\"stvk\"`";
+    law: Option<String> = Word(LAWS), Said("`\"stvk\"` of shells, `\"fixed-corotated\"` of solids"), "of shells `\"stvk\"`, `\"neo-hookean\"`, `\"springs\"`; of solids `\"fixed-corotated\"`, `\"corotated\"`, `\"stable-neo-hookean\"`, `\"neo-hookean\"`, `\"stvk\"`; of granular bodies `\"fixed-corotated\"`, `\"sand\"` (Drucker and Prager) and `\"goo\"` (a Bingham fluid)";
+    friction_angle: Option<f64> = Number("°", Any), Said("required for sand"), "inner friction of sand";
+    yield_stress: Option<f64> = Number("Pa", Any), Said("required for goo"), "of goo: the tension above which it flows";
+    viscosity: f64 = Number("Pa·s", Any), Num(0.0), "of goo that flows";
     stretch: Option<Stretch> = Table(StretchKeys::SECTION), Absent, "of shells, instead of `young` and `poisson`: measured moduli";
     bending: Option<BendingLaw> = Either(&[Number("N·m", Any), Word(&["none", "from-thickness"]), Table(BendingKeys::SECTION)]), Said("`\"from-thickness\"`, or `\"none\"` with `stretch` or `springs`"), "the bending rigidity of shells, in all directions or measured; `\"from-thickness\"` is E t³/12(1 − ν²)";
     springs: Option<Springs> = Table(Springs::SECTION), Absent, "of shells, instead of both: springs along edges";
@@ -368,6 +377,40 @@ impl Material {
         let damping = k.damping.unwrap_or_default();
         self.validated(&f, damping.validate())?;
         Some((density, damping))
+    }
+
+    /// Law, density [kg/m³] and damping of material points.
+    pub fn granular(&self, user: &Fields<'_>) -> Option<(PointLaw, f64, Damping)> {
+        let (f, k) = self.usable(user, "", "a granular body")?;
+        let density = positive(&f, "density", f.need("density", k.density)?)?;
+        let (young, poisson) = (f.need("young", k.young), f.need("poisson", k.poisson));
+        let lame = self.sound(&f, Lame::new(young?, poisson?))?;
+        let law = self.law(&f, k.law.as_deref(), POINT_LAWS, "granular bodies")?;
+        let law = match law {
+            Some("sand") => {
+                let angle = f.need("friction_angle", k.friction_angle)?;
+                let rule = self.sound(&f, Yield::sand(angle.to_radians()))?;
+                PointLaw::Plastic(Hencky::new(lame), rule)
+            }
+            Some("goo") => {
+                let stress = f.need("yield_stress", k.yield_stress)?;
+                let rule = self.sound(&f, Yield::goo(stress, k.viscosity))?;
+                PointLaw::Plastic(Hencky::new(lame), rule)
+            }
+            _ => PointLaw::Elastic(FixedCorotated { lame }),
+        };
+        let damping = k.damping.unwrap_or_default();
+        self.validated(&f, damping.validate())?;
+        Some((law, density, damping))
+    }
+
+    /// A parameter of an elastic law, or a report at its key.
+    fn sound<T>(&self, f: &Fields<'_>, made: Result<T, ElementError>) -> Option<T> {
+        match made {
+            Ok(made) => Some(made),
+            Err(ElementError::Parameter { name, value, rule }) => f.out_of_range(name, value, rule),
+            Err(error) => f.reporter().refuse(self.place, error.to_string(), None),
+        }
     }
 
     /// The material of rods.

@@ -56,12 +56,14 @@ pub(crate) enum Purpose {
     Rigid,
     /// Points.
     Particles,
+    /// A closed surface that is filled with material points.
+    Granular,
     /// Polylines.
     Rods,
     /// Spines with cross-sections.
     Frames,
 }
-words! { Purpose: "shell" => Shell, "solid" => Solid, "embedded" => Embedded, "rigid" => Rigid, "particles" => Particles, "rods" => Rods, "frames" => Frames }
+words! { Purpose: "shell" => Shell, "solid" => Solid, "embedded" => Embedded, "rigid" => Rigid, "particles" => Particles, "granular" => Granular, "rods" => Rods, "frames" => Frames }
 
 /// A shape for some purposes: the same word may have other keys for other purposes.
 pub(crate) struct ShapeKind {
@@ -157,6 +159,7 @@ impl Purpose {
             Self::Solid => "a solid",
             Self::Embedded => "an embedded solid",
             Self::Rigid => "a rigid body",
+            Self::Granular => "a granular body",
             Self::Particles => "a body of particles",
             Self::Rods => "a body of rods",
             Self::Frames => "a body of frames",
@@ -211,12 +214,20 @@ pub(crate) fn shape(body: &Fields<'_>, purpose: Purpose) -> Option<ShapePlan> {
     let (f, word) = open(body)?;
     let fitting = || kinds().filter(|k| k.purposes.contains(&purpose));
     if let Some(kind) = fitting().find(|k| k.word == word) {
-        let lenient = matches!(purpose, Purpose::Rigid | Purpose::Embedded);
+        let lenient = matches!(
+            purpose,
+            Purpose::Rigid | Purpose::Embedded | Purpose::Granular
+        );
         let f = of_shape(f, kind.section, lenient);
         let source = (kind.read)(&f)?;
         return Some(ShapePlan::new(&f, source));
     }
-    if word == "tube" && matches!(purpose, Purpose::Rigid | Purpose::Embedded) {
+    if word == "tube"
+        && matches!(
+            purpose,
+            Purpose::Rigid | Purpose::Embedded | Purpose::Granular
+        )
+    {
         let message = format!("{} is an open tube; a closed one is a `cylinder`", f.what);
         return f.refuse("type", message, "use `type = \"cylinder\"`");
     }

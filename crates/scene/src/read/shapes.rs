@@ -21,8 +21,13 @@ generators! {
 const SHELL: &[Purpose] = &[Purpose::Shell];
 const SOLID: &[Purpose] = &[Purpose::Solid];
 const PARTICLES: &[Purpose] = &[Purpose::Particles];
-const SURFACE: &[Purpose] = &[Purpose::Shell, Purpose::Embedded, Purpose::Rigid];
-const CLOSED: &[Purpose] = &[Purpose::Embedded, Purpose::Rigid];
+const SURFACE: &[Purpose] = &[
+    Purpose::Shell,
+    Purpose::Embedded,
+    Purpose::Rigid,
+    Purpose::Granular,
+];
+const CLOSED: &[Purpose] = &[Purpose::Embedded, Purpose::Rigid, Purpose::Granular];
 
 #[derive(Clone, Copy)]
 pub(crate) enum Pattern {

@@ -118,7 +118,13 @@ impl OpenKind for Dust {
 }
 
 impl PerStep for Dust {
-    fn open(&mut self, columns: &Columns, _: f64, x: &mut Vec<Vec3>, v: &mut Vec<Vec3>) {
+    fn open(
+        &mut self,
+        columns: &Columns,
+        _: f64,
+        x: &mut Vec<Vec3>,
+        v: &mut Vec<Vec3>,
+    ) -> Result<(), ScatterError> {
         self.close();
         let first = x.len();
         let mut numbers: BTreeMap<[i64; 3], usize> = BTreeMap::new();
@@ -153,6 +159,7 @@ impl PerStep for Dust {
         }
         v.extend(momentum.iter().zip(&self.nodes).map(|(p, m)| p / *m));
         assert_eq!(x.len() - first, self.nodes.len());
+        Ok(())
     }
 
     fn close(&mut self) {

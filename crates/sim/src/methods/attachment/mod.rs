@@ -40,7 +40,6 @@ impl MethodConfig for Config {
             ModelFeature::ParticleContact,
             ModelFeature::Cohesion,
             ModelFeature::Compliance,
-            ModelFeature::PerStepContact,
             ModelFeature::AnimatedObstacles,
             ModelFeature::Seams,
         ]))

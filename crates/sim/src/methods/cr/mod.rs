@@ -123,6 +123,7 @@ impl MethodConfig for Config {
         // Enclosed volumes would make the Hessian of the potential dense.
         let mut capabilities = Capabilities::new(Features::all_but(&[
             ModelFeature::Volumes,
+            ModelFeature::Granular,
             ModelFeature::PerStep,
             ModelFeature::PerStepContact,
         ]));

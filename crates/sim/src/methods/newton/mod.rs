@@ -36,6 +36,7 @@ impl MethodConfig for Config {
             ModelFeature::ParticleContact,
             ModelFeature::Cohesion,
             ModelFeature::Compliance,
+            ModelFeature::Granular,
             ModelFeature::PerStep,
             ModelFeature::PerStepContact,
             ModelFeature::AnimatedObstacles,

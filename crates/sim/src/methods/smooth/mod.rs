@@ -48,6 +48,7 @@ impl MethodConfig for Config {
             ModelFeature::ParticleContact,
             ModelFeature::Cohesion,
             ModelFeature::Compliance,
+            ModelFeature::Granular,
             ModelFeature::PerStepContact,
             ModelFeature::AnimatedObstacles,
             ModelFeature::Seams,
