@@ -332,7 +332,7 @@ fn goo_returns_to_the_cylinder() {
     );
 }
 
-/// The same sums with one thread and with four.
+/// Transfers and forces have the same bits with one thread and with four.
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
     let points = cloud(&mut Random::new(6), 400);

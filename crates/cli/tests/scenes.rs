@@ -297,7 +297,7 @@ const OFF: &[(&str, &[&str], &str)] = &[
     ),
     (
         "sandbox",
-        &["material.sand.friction_angle=1"],
+        &["contact.enabled=false"],
         "the cube does not reach the floor",
     ),
     (
