@@ -116,7 +116,7 @@ pub(crate) struct BodyPlan {
 
 /// Material model of a body.
 pub(crate) enum BodyMaterial {
-    Shell(ShellMaterial),
+    Shell(Box<ShellMaterial>),
     Solid(SolidMaterial),
     Embedded(SolidMaterial, At<f64>),
     Rigid(f64, Damping),
@@ -206,7 +206,7 @@ fn model(
     placement: &Placement,
 ) -> Option<BodyMaterial> {
     Some(match purpose {
-        Purpose::Shell => BodyMaterial::Shell(material.shell(f, k.rest_angles)?),
+        Purpose::Shell => BodyMaterial::Shell(Box::new(material.shell(f, k.rest_angles)?)),
         Purpose::Solid => BodyMaterial::Solid(material.solid(f)?),
         Purpose::Frames => BodyMaterial::Frames(material.solid(f)?),
         Purpose::Embedded => BodyMaterial::Embedded(material.solid(f)?, k.cell.clone()?),
