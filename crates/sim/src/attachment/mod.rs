@@ -9,8 +9,8 @@
 //! **Deviations from the paper**
 //! - The stiffness has a default, from masses, gravity, thickness and the time step.
 //! - A step that does not converge is repeated in two substeps, as with every method.
-//! - Rods, contact among particles and the material point method are not supported yet, nor are anisotropic
-//!   friction and restitution.
+//! - Rods and contact among particles are not supported yet, nor are anisotropic friction and restitution.
+//! - Bodies of material points each have a grid of their own, see `stiction_bodies::mpm`.
 
 mod contact;
 
