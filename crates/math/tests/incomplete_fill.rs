@@ -43,8 +43,9 @@ fn a_ring_of_four_has_fill_of_the_first_level_alone() {
     let (mut with, mut without) = (BlockCholesky::default(), BlockCholesky::default());
     with.prepare_filled(&a).unwrap();
     without.prepare(&a);
-    // The condition is 4e3.
-    assert!(error(&mut with) < 1e-11);
+    // Pivots lose the digits of a thousand, and then those of the condition, 4e3, of sixteen.
+    let filled = error(&mut with);
+    assert!(filled < 1e-9, "{filled:e}");
     let plain = error(&mut without);
     assert!(plain > 1e-3, "{plain:e}");
     // Back to no fill on the same matrix.
