@@ -56,6 +56,8 @@ impl Schema<'_> {
         if part {
             return object;
         }
+        // What a table lacks, the one that it is based on may have.
+        let inherits = keys.clone().any(|k| k.name == "based_on");
         let required: Vec<&str> = keys
             .filter(|k| matches!(k.default, Preset::Required))
             .map(|k| k.name)
@@ -63,7 +65,7 @@ impl Schema<'_> {
         if !required.is_empty() {
             object["required"] = json!(required);
         }
-        let rules: Vec<Json> = rules.iter().map(rule).collect();
+        let rules: Vec<Json> = rules.iter().map(|r| rule(r, inherits)).collect();
         if !rules.is_empty() {
             object["allOf"] = json!(rules);
         }
@@ -262,7 +264,7 @@ pub fn number(range: Range) -> Json {
     }
 }
 
-fn rule(rule: &Rule) -> Json {
+fn rule(rule: &Rule, inherits: bool) -> Json {
     let has = |key: &&str| json!({ "required": [key] });
     let any = |keys: &[&str]| -> Vec<Json> { keys.iter().map(has).collect() };
     let chosen = |key: &str, words: &[&str]| json!({ "required": [key], "properties": { key: { "enum": words } } });
@@ -282,7 +284,9 @@ fn rule(rule: &Rule) -> Json {
             json!({ "oneOf": all })
         }
         Rule::Demands(key, words, needed) => {
-            json!({ "if": chosen(key, words), "then": { "required": [needed] } })
+            let mut either = vec![*needed];
+            either.extend(inherits.then_some("based_on"));
+            json!({ "if": chosen(key, words), "then": { "anyOf": any(&either) } })
         }
         Rule::Excludes(key, words, others, _) => {
             json!({ "if": chosen(key, words), "then": { "not": { "anyOf": any(others) } } })

@@ -58,7 +58,7 @@ const ALTERNATIVES: &[&[&[&str]]] = &[
     &[&["young", "poisson"], &["stretch"], &["springs"]],
 ];
 
-section! { struct MaterialKeys "material" {
+section! { struct MaterialKeys "material" [Demands("law", &["sand"], "friction_angle"), Demands("law", &["goo"], "yield_stress")] {
     based_on: () = Text, Absent, "the material whose keys are taken over; given keys replace them";
     kind: Option<String> = Word(&["shell", "solid", "rigid", "rod"]), Said("any use"), "what the data are good for: `\"shell\"`, `\"solid\"` (also for shells with a thickness, and rigid bodies), `\"rigid\"`, `\"rod\"`";
     description: () = Text, Absent, "for people";
