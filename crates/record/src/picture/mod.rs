@@ -71,7 +71,8 @@ pub struct MeshView<'a> {
     pub colour: Colour,
     /// Whether normals are averaged between triangles that meet at a blunt angle.
     pub smooth: bool,
-    /// Whether the automatic camera includes it; false suits large obstacles.
+    /// Whether the automatic camera includes it; false suits large obstacles. Of these, a flat one that the camera
+    /// sees from its back, as the wall of a box or a floor from below, is not shown: what it bounds is behind it.
     pub framed: bool,
 }
 

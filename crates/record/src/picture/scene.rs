@@ -128,6 +128,9 @@ impl Scene {
                 .collect();
             let whole = |t: &&[u32; 3]| t.iter().all(|&i| finite(&mesh.positions[i as usize]));
             let triangles: Vec<[u32; 3]> = mesh.triangles.iter().filter(whole).copied().collect();
+            if !mesh.framed && hides_what_is_behind(&positions, &triangles, self.view.eye.cast()) {
+                continue;
+            }
             let normals = corner_normals(&positions, &triangles, mesh.smooth);
             let colour = V::from(mesh.colour.linear());
             for (triangle, normals) in triangles.iter().zip(normals) {
@@ -191,6 +194,23 @@ fn radius(points: &[Vec3]) -> f64 {
 
 fn finite(point: &Vec3) -> bool {
     point.iter().all(|x| x.is_finite())
+}
+
+/// Whether a surface is a flat wall seen from its back: what it bounds lies behind it.
+fn hides_what_is_behind(positions: &[V], triangles: &[[u32; 3]], eye: V) -> bool {
+    /// Sine of the largest angle between normals of what is flat; single precision has 1e-7.
+    const FLAT: f32 = 1e-3;
+    let normal = |t: &[u32; 3]| {
+        let [a, b, c] = t.map(|i| positions[i as usize]);
+        (b - a).cross(&(c - a)).try_normalize(0.0)
+    };
+    let Some(first) = triangles.iter().find_map(normal) else {
+        return false;
+    };
+    triangles.iter().all(|t| {
+        let flat = normal(t).is_none_or(|n| (n - first).norm() < FLAT);
+        flat && (eye - positions[t[0] as usize]).dot(&first) < 0.0
+    })
 }
 
 fn check_indices(picture: &Picture) -> Result<(), PictureError> {

@@ -165,6 +165,34 @@ fn the_nearer_surface_hides_the_farther_one() {
 }
 
 #[test]
+fn a_flat_obstacle_seen_from_its_back_does_not_hide_the_bodies() {
+    let body = cube(0.8);
+    let flat = sheet(1, |_, _| 0.0);
+    // Upright, two units before the body, with its front towards the body or towards the eye.
+    let wall = |front: f64| {
+        let stand = |p: &Vec3| Vec3::new(p.x, -2.0, -front * p.y);
+        (flat.0.iter().map(stand).collect::<Vec<_>>(), flat.1.clone())
+    };
+    let walls = [wall(1.0), wall(-1.0)];
+    for (wall, framed, seen) in [(0, false, true), (1, false, false), (0, true, false)] {
+        let picture = Picture {
+            meshes: vec![
+                view(&body, Colour([20, 20, 220])),
+                MeshView {
+                    framed,
+                    ..view(&walls[wall], Colour([200, 20, 20]))
+                },
+            ],
+            camera: side_view(),
+            size: [100, 100],
+            ..Picture::default()
+        };
+        let [r, _, b] = picture.render().unwrap().get(50, 50).unwrap().0;
+        assert_eq!(b > r, seen, "wall {wall}, framed {framed}: {r} {b}");
+    }
+}
+
+#[test]
 fn the_image_has_the_same_bits_for_any_number_of_threads() {
     let cloth = sheet(30, |x, y| 0.15 * (4.0 * x).sin() * (3.0 * y).cos());
     let strand: Vec<Vec3> = (0..40)
