@@ -22,8 +22,7 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-use stiction_math::{BlockMatrix, Mat3, MatrixPart, Scatter, ScatterError, Vec3};
+use stiction_math::{BlockMatrix, Mat3, MatrixPart, Scatter, ScatterError, Vec3, parallel};
 
 use crate::{
     elements::{Elements, Hessian},
@@ -200,7 +199,7 @@ pub(crate) fn split<const K: usize, E: Elements<K> + Send + 'static>(
         metric
     };
     let count = scatter.nodes().len();
-    let metric = (0..count).into_par_iter().map(metric).collect();
+    let metric = parallel::map(count, 64, metric);
     let copies = (0..count).map(|e| gather(scatter, e, rest)).collect();
     Box::new(Elementwise {
         term,
@@ -267,20 +266,15 @@ impl<const K: usize, E: Elements<K> + Send + 'static> Split for Elementwise<K, E
     fn update(&mut self, x: &[Vec3], s: f64, f: &mut [Vec3]) -> Result<f64, ScatterError> {
         let AssembledElements { elements, scatter } = &*self.term;
         let metric = &self.metric;
-        let columns = self
-            .copies
-            .par_iter_mut()
-            .zip(&mut self.multipliers)
-            .zip(&mut self.change);
-        let gaps = columns
-            .enumerate()
-            .with_min_len(64)
-            .map(|(e, ((z, u), change))| {
+        let columns = self.copies.iter_mut().zip(&mut self.multipliers);
+        let mut columns: Vec<_> = columns.zip(&mut self.change).collect();
+        let gaps = parallel::map_chunks_mut(&mut columns, 64, |first, columns| {
+            let mut gap: f64 = 0.0;
+            for (((z, u), change), e) in columns.iter_mut().zip(first..) {
                 let x = gather(scatter, e, x);
                 let target: [Vec3; K] = std::array::from_fn(|i| x[i] + u[i]);
                 let before: [Vec3; K] = std::array::from_fn(|i| z[i] - u[i]);
-                *z = proximal(elements, e, &metric[e], &target, *z);
-                let mut gap: f64 = 0.0;
+                **z = proximal(elements, e, &metric[e], &target, **z);
                 let mut moved = [Vec3::zeros(); K];
                 for i in 0..K {
                     let off = x[i] - z[i];
@@ -288,10 +282,10 @@ impl<const K: usize, E: Elements<K> + Send + 'static> Split for Elementwise<K, E
                     u[i] += off;
                     moved[i] = z[i] - u[i] - before[i];
                 }
-                *change = apply(&metric[e], &moved);
-                gap
-            })
-            .collect::<Vec<f64>>();
+                **change = apply(&metric[e], &moved);
+            }
+            gap
+        });
         let change = &self.change;
         let of = |e: usize| (0.0, change[e].map(|f| f * s));
         scatter.add_to_nodes(f, of)?;

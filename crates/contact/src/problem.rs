@@ -1,8 +1,7 @@
 //! A frictional contact problem as plain data, and its possible defects.
 
-use rayon::prelude::*;
 use stiction_math::{
-    BlockError, LinearOperator, MatrixPart, SystemMatrix, Vec3, is_positive_definite3,
+    BlockError, LinearOperator, MatrixPart, SystemMatrix, Vec3, is_positive_definite3, parallel,
 };
 
 use crate::ContactSet;
@@ -192,9 +191,10 @@ impl FrictionProblem {
     /// Whether the contacts from `first` on are consistent and finite.
     pub fn check_contacts(&self, first: usize) -> Result<(), ProblemError> {
         self.check_lengths()?;
-        let fault = (first..self.contacts.len())
-            .into_par_iter()
-            .find_map_first(|contact| Some((contact, self.check_contact(contact).err()?)));
+        let fault = first_fault(self.contacts.len() - first, |i| {
+            let contact = first + i;
+            Some((contact, self.check_contact(contact).err()?))
+        });
         match fault {
             Some((contact, fault)) => Err(ProblemError::Contact { contact, fault }),
             None => Ok(()),
@@ -229,9 +229,9 @@ impl FrictionProblem {
                 MatrixPart::Banded(m) => m.block_is_finite(i),
                 MatrixPart::Scalar(m) => m.row_is_finite(i),
             };
-            let fault = (0..part.len())
-                .into_par_iter()
-                .find_map_first(|i| Some((i, self.check_block(first + i, finite(i)).err()?)));
+            let fault = first_fault(part.len(), |i| {
+                Some((i, self.check_block(first + i, finite(i)).err()?))
+            });
             if let Some((i, fault)) = fault {
                 let block = first + i;
                 return Err(ProblemError::Block { block, fault });
@@ -374,6 +374,12 @@ pub(crate) fn length(
 
 fn all_finite<'a>(x: impl IntoIterator<Item = &'a f64>) -> bool {
     x.into_iter().all(|x| x.is_finite())
+}
+
+/// The first fault among 0..n.
+fn first_fault<F: Send>(n: usize, fault: impl Fn(usize) -> Option<F> + Sync) -> Option<F> {
+    let first = parallel::map_ranges(n, 1024, |mut range| range.find_map(&fault));
+    first.into_iter().flatten().next()
 }
 
 #[cfg(test)]

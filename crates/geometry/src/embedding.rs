@@ -17,8 +17,7 @@ mod lattice;
 mod overlap;
 mod sampling;
 
-use rayon::prelude::{IntoParallelIterator, ParallelIterator, ParallelSliceMut};
-use stiction_math::Vec3;
+use stiction_math::{Vec3, parallel};
 
 use crate::inside::InsideTest;
 use crate::mesh::{MeshError, TetMesh, TriMesh};
@@ -226,21 +225,20 @@ struct Contact {
 /// All contacts, sorted by tetrahedron and triangle.
 fn find_contacts(bcc: &Bcc, surface: &TriMesh) -> Vec<Contact> {
     let tolerance = 1e-9 * bcc.cell_size();
-    let mut found: Vec<Contact> = (0..surface.triangles.len())
-        .into_par_iter()
-        .flat_map_iter(|t| {
+    let mut found = parallel::gather(surface.triangles.len(), 16, |range, found| {
+        for t in range {
             let triangle = surface.corners(t);
-            bcc.tets_near(&triangle).into_iter().filter_map(move |tet| {
+            found.extend(bcc.tets_near(&triangle).into_iter().filter_map(|tet| {
                 let depth = overlap::depth(&bcc.corners(&tet), &triangle);
                 (depth >= -tolerance).then(|| Contact {
                     tet: bcc.id(&tet),
                     triangle: t as u32,
                     crossing: depth > tolerance,
                 })
-            })
-        })
-        .collect();
-    found.par_sort_unstable();
+            }));
+        }
+    });
+    found.sort_unstable();
     found
 }
 
@@ -260,54 +258,52 @@ fn classify(
             near[cube] = true;
         }
     }
-    let clear: Vec<bool> = bcc
-        .rows()
-        .into_par_iter()
-        .flat_map_iter(|row| {
+    let rows = bcc.rows();
+    let clear = parallel::gather(rows.len(), 1, |range, clear| {
+        for row in &rows[range] {
             let mut known: Option<bool> = None;
-            let (near, start) = (&near, row.start);
-            row.map(move |cube| {
+            clear.extend(row.clone().map(|cube| {
                 if near[cube] {
                     known = None;
                     return false;
                 }
-                let test = || inside.contains(&bcc.cube_centre(cube, start));
+                let test = || inside.contains(&bcc.cube_centre(cube, row.start));
                 *known.get_or_insert_with(test)
-            })
-        })
-        .collect();
+            }));
+        }
+    });
 
-    (0..bcc.cube_count() as u64)
-        .into_par_iter()
-        .flat_map_iter(|cube| {
-            let (near, clear) = (&near, &clear);
-            bcc.tets_of_cube(cube).into_iter().filter_map(move |tet| {
-                let id = bcc.id(&tet);
-                let [low, high] = bcc.cubes_of(&tet);
-                if !near[low] || !near[high] {
-                    let whole = clear[low] || clear[high];
-                    return whole.then_some((id, 1.0));
-                }
-                let corners = bcc.corners(&tet);
-                let from = contacts.partition_point(|c| c.tet < id);
-                let count = contacts[from..].partition_point(|c| c.tet == id);
-                let own = &contacts[from..from + count];
-                if own.iter().any(|c| c.crossing) {
-                    let sampler = Sampler::new(surface, own, inside, &corners, id);
-                    return Some((id, sampler.fraction(samples)));
-                }
-                let centre = corners.iter().sum::<Vec3>() / 4.0;
-                inside.contains(&centre).then_some((id, 1.0))
-            })
-        })
-        .collect()
+    let fraction = |tet: Tet| {
+        let id = bcc.id(&tet);
+        let [low, high] = bcc.cubes_of(&tet);
+        if !near[low] || !near[high] {
+            let whole = clear[low] || clear[high];
+            return whole.then_some((id, 1.0));
+        }
+        let corners = bcc.corners(&tet);
+        let from = contacts.partition_point(|c| c.tet < id);
+        let count = contacts[from..].partition_point(|c| c.tet == id);
+        let own = &contacts[from..from + count];
+        if own.iter().any(|c| c.crossing) {
+            let sampler = Sampler::new(surface, own, inside, &corners, id);
+            return Some((id, sampler.fraction(samples)));
+        }
+        let centre = corners.iter().sum::<Vec3>() / 4.0;
+        inside.contains(&centre).then_some((id, 1.0))
+    };
+    parallel::gather(bcc.cube_count(), 64, |range, kept| {
+        for cube in range {
+            let tets = bcc.tets_of_cube(cube as u64).into_iter();
+            kept.extend(tets.filter_map(fraction));
+        }
+    })
 }
 
 /// Numbers the nodes of the kept tetrahedra, in the order of the lattice.
 fn assemble(bcc: &Bcc, kept: &[(u64, f64)]) -> TetMesh {
     let nodes_of = |id: u64| bcc.nodes(&bcc.tet(id));
     let mut used: Vec<u64> = kept.iter().flat_map(|k| nodes_of(k.0)).collect();
-    used.par_sort_unstable();
+    used.sort_unstable();
     used.dedup();
     let number = |node: u64| used.partition_point(|u| *u < node) as u32;
     TetMesh {

@@ -3,8 +3,7 @@
 //! Storing both triangles costs memory but lets every row be applied on its own: no scatter, no
 //! colours, and the same bits for any number of threads.
 
-use crate::{Mat3, Vec3};
-use rayon::prelude::*;
+use crate::{Mat3, Vec3, parallel};
 use std::sync::Arc;
 
 /// Sparsity pattern of an n×n block matrix. Symmetric, with a full diagonal.
@@ -200,19 +199,16 @@ impl BlockMatrix {
     pub fn apply(&self, x: &[Vec3], y: &mut [Vec3]) {
         debug_assert!(x.len() == self.n() && y.len() == self.n());
         let pattern = &*self.pattern;
-        y.par_chunks_mut(ROWS).enumerate().for_each(|(chunk, y)| {
-            for (k, y) in y.iter_mut().enumerate() {
-                let i = chunk * ROWS + k;
-                let range = pattern.row_start[i]..pattern.row_start[i + 1];
-                let mut sum = Vec3::zeros();
-                for (&j, a) in pattern.cols[range.clone()].iter().zip(&self.values[range]) {
-                    let v = &x[j as usize];
-                    sum.x += a.m11 * v.x + a.m12 * v.y + a.m13 * v.z;
-                    sum.y += a.m21 * v.x + a.m22 * v.y + a.m23 * v.z;
-                    sum.z += a.m31 * v.x + a.m32 * v.y + a.m33 * v.z;
-                }
-                *y = sum;
+        parallel::each_mut(y, ROWS, |i, y| {
+            let range = pattern.row_start[i]..pattern.row_start[i + 1];
+            let mut sum = Vec3::zeros();
+            for (&j, a) in pattern.cols[range.clone()].iter().zip(&self.values[range]) {
+                let v = &x[j as usize];
+                sum.x += a.m11 * v.x + a.m12 * v.y + a.m13 * v.z;
+                sum.y += a.m21 * v.x + a.m22 * v.y + a.m23 * v.z;
+                sum.z += a.m31 * v.x + a.m32 * v.y + a.m33 * v.z;
             }
+            *y = sum;
         });
     }
 
@@ -220,16 +216,13 @@ impl BlockMatrix {
     pub fn apply_transpose(&self, x: &[Vec3], y: &mut [Vec3]) {
         debug_assert!(x.len() == self.n() && y.len() == self.n());
         let pattern = &*self.pattern;
-        y.par_chunks_mut(ROWS).enumerate().for_each(|(chunk, y)| {
-            for (k, y) in y.iter_mut().enumerate() {
-                let i = chunk * ROWS + k;
-                *y = pattern.row(i).iter().fold(Vec3::zeros(), |sum, &j| {
-                    match pattern.find(j as usize, i) {
-                        Some(at) => sum + self.values[at].tr_mul(&x[j as usize]),
-                        None => sum,
-                    }
-                });
-            }
+        parallel::each_mut(y, ROWS, |i, y| {
+            *y = pattern.row(i).iter().fold(Vec3::zeros(), |sum, &j| {
+                match pattern.find(j as usize, i) {
+                    Some(at) => sum + self.values[at].tr_mul(&x[j as usize]),
+                    None => sum,
+                }
+            });
         });
     }
 
@@ -247,10 +240,10 @@ impl BlockMatrix {
         if !Arc::ptr_eq(&self.pattern, &other.pattern) && self.pattern != other.pattern {
             return Err(BlockError::DifferentPatterns);
         }
-        self.values
-            .par_chunks_mut(BLOCKS)
-            .zip(other.values.par_chunks(BLOCKS))
-            .for_each(|(a, b)| a.iter_mut().zip(b).for_each(|(a, b)| *a += b * s));
+        parallel::chunks_mut(&mut self.values, BLOCKS, |first, a| {
+            let pairs = a.iter_mut().zip(&other.values[first..]);
+            pairs.for_each(|(a, b)| *a += b * s);
+        });
         Ok(())
     }
 
@@ -303,12 +296,13 @@ pub(crate) fn for_parts_mut<T: Send>(
     grain: usize,
     f: &(impl Fn(usize, &mut [T]) + Sync),
 ) {
+    // Behind a pointer to `f`, so that it is compiled once for a type of values.
     fn halves<T: Send>(
         first: usize,
         starts: &[usize],
         values: &mut [T],
         grain: usize,
-        f: &(impl Fn(usize, &mut [T]) + Sync),
+        f: &(dyn Fn(usize, &mut [T]) + Sync),
     ) {
         let parts = starts.len() - 1;
         if parts <= grain || values.len() <= SEQUENTIAL {

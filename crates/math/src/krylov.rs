@@ -4,8 +4,7 @@
 //! threads if its operator and preconditioner do.
 
 use crate::reduce::{axpy, copy, dot, norm, xpby};
-use crate::{BlockMatrix, Factor, Mat3, Vec3};
-use rayon::prelude::*;
+use crate::{BlockMatrix, Factor, Mat3, Vec3, parallel};
 
 /// A square matrix given by its products.
 pub trait LinearOperator {
@@ -67,21 +66,23 @@ impl BlockJacobi {
     /// be inverted is replaced as in [`BlockJacobi::new`].
     pub fn update_general(&mut self, n: usize, block: impl Fn(usize) -> Mat3 + Sync) {
         self.inverses.resize(n, Mat3::identity());
-        let blocks = self.inverses.par_iter_mut().with_min_len(256).enumerate();
-        blocks.for_each(|(i, inverse)| {
+        self.fill(|i| {
             let block = block(i);
             let exact = block
                 .try_inverse()
                 .filter(|m| m.iter().all(|x| x.is_finite()));
-            *inverse = exact.unwrap_or_else(|| inverse_or_scale(&block));
+            exact.unwrap_or_else(|| inverse_or_scale(&block))
         });
     }
 
     /// Recomputes the inverses; allocates only if the size has grown.
     pub fn update(&mut self, a: &BlockMatrix) {
         self.inverses.resize(a.n(), Mat3::identity());
-        let blocks = self.inverses.par_iter_mut().with_min_len(256).enumerate();
-        blocks.for_each(|(i, inverse)| *inverse = inverse_or_scale(&a.diagonal(i)));
+        self.fill(|i| inverse_or_scale(&a.diagonal(i)));
+    }
+
+    fn fill(&mut self, inverse: impl Fn(usize) -> Mat3 + Sync) {
+        parallel::each_mut(&mut self.inverses, 256, |i, m| *m = inverse(i));
     }
 }
 
@@ -98,9 +99,11 @@ fn inverse_or_scale(block: &Mat3) -> Mat3 {
 
 impl Preconditioner for BlockJacobi {
     fn apply(&mut self, r: &[Vec3], z: &mut [Vec3]) {
-        let parts = (z.par_iter_mut(), r.par_iter(), self.inverses.par_iter());
-        let rows = parts.into_par_iter().with_min_len(1024);
-        rows.for_each(|(z, r, inverse)| *z = inverse * r);
+        let inverses = &self.inverses;
+        parallel::chunks_mut(z, 1024, |first, z| {
+            let rows = z.iter_mut().zip(&r[first..]).zip(&inverses[first..]);
+            rows.for_each(|((z, r), inverse)| *z = inverse * r);
+        });
     }
 }
 

@@ -37,6 +37,7 @@ mod gmres;
 mod incomplete;
 mod krylov;
 mod line_search;
+pub mod parallel;
 mod prefetch;
 mod processor;
 pub mod reduce;

@@ -4,8 +4,7 @@
 //! that are added from left to right; the partial sums are added in pairs up the same tree.
 //! Nothing is allocated.
 
-use crate::Vec3;
-use rayon::prelude::*;
+use crate::{Vec3, parallel};
 
 /// Terms per sequential chunk.
 pub const CHUNK: usize = 2048;
@@ -101,12 +100,9 @@ pub fn copy(x: &[Vec3], y: &mut [Vec3]) {
 
 fn zip_chunks(x: &[Vec3], y: &mut [Vec3], f: impl Fn(&Vec3, &mut Vec3) + Sync) {
     debug_assert_eq!(x.len(), y.len());
-    if y.len() <= CHUNK {
-        return y.iter_mut().zip(x).for_each(|(y, x)| f(x, y));
-    }
-    y.par_chunks_mut(CHUNK)
-        .zip(x.par_chunks(CHUNK))
-        .for_each(|(y, x)| y.iter_mut().zip(x).for_each(|(y, x)| f(x, y)));
+    parallel::chunks_mut(y, CHUNK, |first, y| {
+        y.iter_mut().zip(&x[first..]).for_each(|(y, x)| f(x, y));
+    });
 }
 
 fn max_or_nan(a: f64, b: f64) -> f64 {

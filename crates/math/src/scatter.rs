@@ -1,6 +1,6 @@
 //! Parallel sums of element contributions into nodes and matrix blocks.
 //!
-//! The only unsafe code of this crate. The public interface is safe: the caller's closure returns
+//! The public interface is safe: the caller's closure returns
 //! the contribution of one element, and where it goes was fixed and checked when the [`Scatter`]
 //! was built.
 //!

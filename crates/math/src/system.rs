@@ -22,6 +22,7 @@ use crate::{
     ScalarFactors, Symbolic, Vec3,
     block::for_parts_mut,
     krylov::{CgConfig, CgWorkspace, LinearOperator, Preconditioner, conjugate_gradients},
+    parallel,
 };
 
 /// A symmetric positive definite matrix over all 3-blocks of a model.
@@ -98,7 +99,7 @@ impl SystemMatrix {
 
     /// A ← 0.
     pub fn set_zero(&mut self) {
-        self.parts.par_iter_mut().for_each(MatrixPart::set_zero);
+        parallel::each_mut(&mut self.parts, 1, |_, part| part.set_zero());
         self.couplings.fill(Mat3::zeros());
     }
 
@@ -155,7 +156,7 @@ impl SystemMatrix {
     /// there then leaves them zero.
     pub fn eliminate(&mut self, fixed: &[bool]) {
         let starts = &self.starts;
-        self.parts.par_iter_mut().enumerate().for_each(|(p, part)| {
+        parallel::each_mut(&mut self.parts, 1, |p, part| {
             let fixed = &fixed[starts[p]..starts[p + 1]];
             if !fixed.contains(&true) {
                 return;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-use stiction_math::{BlockMatrix, BlockPattern, Mat3, MatrixPart, PartShape, ScatterError, Vec3};
+use stiction_math::{
+    BlockMatrix, BlockPattern, Mat3, MatrixPart, PartShape, ScatterError, Vec3, parallel,
+};
 
 use super::{
     cells::GridCells,
@@ -145,8 +146,8 @@ impl OpenKind for MaterialPoints {
     fn advance_columns(&self, x: &[Vec3], v: &[Vec3], _h: f64, columns: &mut Columns) {
         let Some(step) = &self.step else { return };
         let from: Vec<Vec3> = vectors(columns.get("position")).collect();
-        let of = |(p, from): (usize, &Vec3)| self.advanced(step, p, from, x, v);
-        let after: Vec<_> = from.par_iter().enumerate().map(of).collect();
+        let of = |p: usize| self.advanced(step, p, &from[p], x, v);
+        let after = parallel::map(from.len(), 64, of);
         let mut fill = |name: &str, row: &dyn Fn(usize, &mut Vec<f64>)| {
             let column = columns.get_mut(name);
             column.clear();

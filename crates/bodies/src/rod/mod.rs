@@ -32,9 +32,8 @@ mod twist;
 
 use std::{ops::Range, sync::Arc};
 
-use rayon::prelude::*;
 use stiction_geometry::Strands;
-use stiction_math::{BandSize, BandedLayout, Vec3};
+use stiction_math::{BandSize, BandedLayout, Vec3, parallel};
 
 pub use frames::{RodFrames, perpendicular, reference_angle, reference_twist, transport};
 pub use section::{Natural, RodMaterial, RodSection, Twist, shear_modulus};
@@ -456,9 +455,9 @@ impl Rods {
             return None;
         }
         let mut all = vec![0.0; self.edges().len()];
-        let parts = split_by(&mut all, (0..self.len()).map(|s| self.strand(s).n - 1));
-        parts.into_par_iter().enumerate().for_each(|(s, angle)| {
-            let strand = self.strand(s);
+        let mut parts = split_by(&mut all, (0..self.len()).map(|s| self.strand(s).n - 1));
+        parallel::chunks_mut(&mut parts, 1, |s, angle| {
+            let (strand, angle) = (self.strand(s), &mut *angle[0]);
             angle.copy_from_slice(&at.angle[strand.edge..strand.edge + angle.len()]);
             self.relax(strand, x, at, angle);
         });

@@ -1,7 +1,6 @@
 //! The table of attachments of a whole scene: forces and their derivatives.
 
-use rayon::prelude::*;
-use stiction_math::{Dual, Mat3, Real, Vec3, Vector};
+use stiction_math::{Dual, Mat3, Real, Vec3, Vector, parallel};
 
 use super::{
     detect::{Detection, Entered},
@@ -382,16 +381,12 @@ impl AttachContacts {
         of: impl Fn(&Pair, &mut RelaxTrace) -> R + Sync,
         mut take: impl FnMut(R),
     ) {
-        let tasks = pairs.par_chunks(GRAIN).map(|chunk| {
+        let lists = parallel::map_ranges(pairs.len(), GRAIN, |range| {
             let mut trace = RelaxTrace::default();
-            let each = chunk.iter().map(|pair| of(pair, &mut trace));
+            let each = pairs[range].iter().map(|pair| of(pair, &mut trace));
             each.collect::<Vec<R>>()
         });
-        for list in tasks.collect::<Vec<_>>() {
-            for result in list {
-                take(result);
-            }
-        }
+        lists.into_iter().flatten().for_each(&mut take);
     }
 
     /// A pair over any numbers.

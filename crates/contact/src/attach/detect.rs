@@ -9,11 +9,10 @@
 //! particle stays outside has no force. Candidates come from boxes around paths, with a margin; they stay complete until
 //! something moves farther than that ([`Detection::is_stale`]).
 
-use rayon::prelude::*;
 use stiction_geometry::Aabb;
 use stiction_geometry::collide::bvh::{Aabb32, Bvh};
 use stiction_geometry::collide::ccd::{self, CcdConfig};
-use stiction_math::{Mat3, Vec3, Vector};
+use stiction_math::{Mat3, Vec3, Vector, parallel};
 
 use super::{
     contacts::{Anchor, AttachError, Key},
@@ -66,14 +65,13 @@ pub(super) type Entered = (Key, Anchor, f64);
 
 impl Snapshot {
     fn set(&mut self, world: &World, at: &ContactKinematics) {
-        let vertices = 0..world.rest.len() as u32;
-        let of = |v| {
-            let x: Vector<f64> = world.position(v, at);
-            let moved: Vector<f64> = world.shifted(v, 1.0, at);
+        let of = |v: usize| {
+            let x: Vector<f64> = world.position(v as u32, at);
+            let moved: Vector<f64> = world.shifted(v as u32, 1.0, at);
             let (x, moved) = (x.plain(), moved.plain());
             (x, moved - x)
         };
-        let each: Vec<(Vec3, Vec3)> = vertices.into_par_iter().with_min_len(256).map(of).collect();
+        let each = parallel::map(world.rest.len(), 256, of);
         self.x.clear();
         self.x.extend(each.iter().map(|e| e.0));
         self.offsets.clear();
@@ -135,11 +133,7 @@ impl Detection {
             let ahead = h * speed(v as u32) + (self.now.x[v] - self.start.x[v]).norm();
             (1.0 + AHEAD) * ahead + SLACK * part.thickness
         };
-        self.allowed = (0..count)
-            .into_par_iter()
-            .with_min_len(256)
-            .map(allowed)
-            .collect();
+        self.allowed = parallel::map(count, 256, allowed);
         let thickest = world.parts.iter().map(|p| p.thickness).fold(0.0, f64::max);
         let around = |v: u32, more: f64| {
             let v = v as usize;
@@ -185,10 +179,8 @@ impl Detection {
             let far = (x.plain() - self.listed[v]).norm();
             far.is_nan() || far > self.allowed[v]
         };
-        (0..world.rest.len())
-            .into_par_iter()
-            .with_min_len(256)
-            .any(moved)
+        let any = parallel::map_ranges(world.rest.len(), 256, |mut range| range.any(moved));
+        any.contains(&true)
     }
 
     /// Particles that enter an object before they reach the trial and are not `known`.
@@ -198,9 +190,9 @@ impl Detection {
         at: &ContactKinematics,
         known: impl Fn(&Key) -> bool + Sync,
     ) -> Vec<Entered> {
-        let chunks = self.candidates.par_chunks(GRAIN).map(|chunk| {
-            let mut found: Vec<Entry> = Vec::new();
-            for &[v, face] in chunk {
+        let candidates = &self.candidates;
+        let mut found = parallel::gather(candidates.len(), GRAIN, |range, found| {
+            for &[v, face] in &candidates[range] {
                 let [part, t] = self.triangles[face as usize];
                 for side in sides(world, part) {
                     let key = [v, part, side];
@@ -210,9 +202,7 @@ impl Detection {
                     }
                 }
             }
-            found
         });
-        let mut found: Vec<Entry> = chunks.collect::<Vec<_>>().concat();
         self.enter_solids(world, at, known, &mut found);
         first(found)
     }
@@ -328,9 +318,9 @@ impl Detection {
                 let (x, _) = surface.project(&Vector::<f64>::constant(&at));
                 Some((key, 0.0, 0, Anchor::Solid(x.plain()), thickness))
             };
-            let vertices = 0..world.rest.len() as u32;
-            let entries = vertices.into_par_iter().with_min_len(256).filter_map(enter);
-            found.extend(entries.collect::<Vec<_>>());
+            found.extend(parallel::gather(world.rest.len(), 256, |range, entries| {
+                entries.extend(range.filter_map(|v| enter(v as u32)));
+            }));
         }
     }
 }

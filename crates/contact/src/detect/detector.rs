@@ -8,7 +8,7 @@ use stiction_geometry::collide::{
     Candidate, Candidates, CollisionSurface, EndBox, EndPosition, SurfaceError, SweptSurface,
     earliest_step,
 };
-use stiction_math::{Vec3, reduce};
+use stiction_math::{Vec3, parallel, reduce};
 
 use super::ContactSource;
 use super::collider::{Collider, Laws};
@@ -329,8 +329,9 @@ impl Detector {
                 EndBox::around(&x0[i].inf(&far), &x0[i].sup(&far))
             }
         };
-        let vertices = (0..x0.len()).into_par_iter().with_min_len(4096);
-        vertices.map(end).collect_into_vec(&mut self.ends);
+        let nowhere = EndBox::around(&Vec3::zeros(), &Vec3::zeros());
+        self.ends.resize(x0.len(), nowhere);
+        parallel::each_mut(&mut self.ends, 4096, |i, e| *e = end(i));
         let (ends, margin) = (self.ends.as_slice(), self.world.margin.as_slice());
         let kept = match self.swept.take() {
             Some(mut swept) if swept.is_moving() == moving => {
@@ -505,8 +506,7 @@ impl Detector {
             // Also true for what is not a number, which the search then refuses.
             !(0..3).all(|k| x1[i][k] >= low[k] - pad && x1[i][k] <= high[k] + pad)
         };
-        let vertices = (0..self.ends.len()).into_par_iter().with_min_len(4096);
-        let escaped: Vec<bool> = vertices.map(outside).collect();
+        let escaped = parallel::map(self.ends.len(), 4096, outside);
         if !escaped.contains(&true) {
             return Ok(());
         }

@@ -1,13 +1,12 @@
 //! Contacts among meshes: pairs that are close at the start, and pairs that would meet during the step.
 
-use rayon::prelude::*;
 use stiction_geometry::collide::ccd::{self, CcdConfig, Impact};
 use stiction_geometry::collide::{
     Candidate, Candidates, EndBox, EndPosition, ProximityKind, ProximityPair as Near, SweptSurface,
     edge_edge, edge_edge_normal, point_edge, point_edge_normal, point_triangle,
     point_triangle_normal, proximity_as, proximity_within_as,
 };
-use stiction_math::Vec3;
+use stiction_math::{Vec3, parallel};
 
 use super::emit::{Found, Kind, Wait};
 use super::quota::Quota;
@@ -184,15 +183,13 @@ fn each<P: Sync>(
     all: &mut Vec<Found>,
 ) {
     for (list, clearance) in list.chunks(SLAB).zip(clearance.chunks_mut(SLAB)) {
-        let parts = list.par_chunks(512).zip(clearance.par_chunks_mut(512));
-        let parts = parts.map(|(list, clearance)| {
+        let parts = parallel::map_chunks_mut(clearance, 512, |first, clearance| {
             let mut found = Vec::new();
-            let pairs = list.iter().zip(clearance);
+            let pairs = list[first..].iter().zip(clearance);
             pairs.for_each(|(pair, clearance)| look(pair, clearance, &mut found));
             found.retain(&wanted);
             found
         });
-        let parts: Vec<Vec<Found>> = parts.collect();
         parts.into_iter().for_each(|part| all.extend(part));
     }
 }
@@ -615,13 +612,11 @@ impl World {
         watched: &[Watched],
         seen: &[ContactKey],
     ) -> Vec<Found> {
-        let parts = watched.par_chunks(512).map(|pairs| {
-            let found = pairs.iter().filter_map(|pair| self.sinks(motion, pair));
-            let found = found.filter(|f| seen.binary_search(&f.key(self)).is_err());
-            found.collect::<Vec<Found>>()
-        });
-        let parts: Vec<Vec<Found>> = parts.collect();
-        parts.into_iter().flatten().collect()
+        parallel::gather(watched.len(), 512, |range, out| {
+            let pairs = watched[range].iter();
+            let found = pairs.filter_map(|pair| self.sinks(motion, pair));
+            out.extend(found.filter(|f| seen.binary_search(&f.key(self)).is_err()));
+        })
     }
 
     fn sinks(&self, motion: &Motion, pair: &Watched) -> Option<Found> {

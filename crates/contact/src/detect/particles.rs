@@ -8,14 +8,13 @@
 //! Within a body of particles there is no rest shape to respect, so that the thickness is never
 //! cut to half the distance at rest.
 
-use rayon::prelude::*;
 use stiction_geometry::Aabb;
 use stiction_geometry::collide::bvh::{Aabb32, Bvh};
 use stiction_geometry::collide::ccd::{self, CcdConfig, Impact};
 use stiction_geometry::collide::{
     EdgeFeature, ProximityKind, SurfaceError, point_edge, point_edge_normal,
 };
-use stiction_math::Vec3;
+use stiction_math::{Vec3, parallel};
 
 use super::emit::{Found, Kind, Wait};
 use super::pairs::relisting_threshold;
@@ -50,8 +49,10 @@ impl World {
     pub(super) fn safe_from_particles(&self, motion: &Motion, d: f64) -> Result<f64, DetectError> {
         let pairs = self.particle_pairs(motion)?;
         let time = |pair: &Pair| impact(motion, pair, d).map(|i| i.time);
-        let times = pairs.par_iter().with_min_len(512).filter_map(time);
-        Ok(times.reduce(|| 1.0, f64::min))
+        let times = parallel::map_ranges(pairs.len(), 512, |range| {
+            pairs[range].iter().filter_map(time).fold(1.0, f64::min)
+        });
+        Ok(times.into_iter().fold(1.0, f64::min))
     }
 
     /// The fraction of [`World::safe_from_particles`], with the colliders of the pair that limits it.

@@ -25,13 +25,12 @@
 //! Contacts of edges and faces with solids are left as they are: detection lists them anew where they
 //! go deep.
 
-use rayon::prelude::*;
 use stiction_geometry::analytic::Pose;
 use stiction_geometry::collide::{
     ProximityKind, edge_edge, edge_edge_normal, point_triangle, point_triangle_normal,
 };
-use stiction_math::Vec3;
 use stiction_math::elementary::{rotation_about, rotation_angle, rotation_between};
+use stiction_math::{Vec3, parallel};
 
 use super::emit::{
     Emission, Found, Kind, Overlaps, SolidPoint, Wait, feature, is_again, lasting_vertices,
@@ -142,14 +141,10 @@ impl Detector {
         if !self.open || v.len() < self.world.blocks {
             return Revision::added(before, added);
         }
-        let mut fates: Vec<Fate> = (0..contacts.len())
-            .into_par_iter()
-            .with_min_len(256)
-            .map(|c| match c < before {
-                true => self.fate(contacts, c, v, rule),
-                false => Fate::Stays,
-            })
-            .collect();
+        let mut fates = parallel::map(contacts.len(), 256, |c| match c < before {
+            true => self.fate(contacts, c, v, rule),
+            false => Fate::Stays,
+        });
         // Further contacts of a pair go with the place that they were listed for.
         let moves = |c: &usize| !matches!(fates[*c], Fate::Stays);
         let moved = (0..before).filter(moves).map(|c| contacts.key[c]);

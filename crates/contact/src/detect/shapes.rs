@@ -1,9 +1,8 @@
 //! Contacts of bodies with solids given by their signed distance: vertices, and the search over
 //! edges (`shape_edges`) and faces (`shape_faces`).
 
-use rayon::prelude::*;
 use stiction_geometry::analytic::{MovingSolid, Nearest};
-use stiction_math::Vec3;
+use stiction_math::{Vec3, parallel};
 
 use super::collider::ColliderForm;
 use super::emit::{Found, Kind, SolidPoint, Wait};
@@ -226,16 +225,14 @@ impl Search<'_> {
                 Some(cell) => self.lattice_impact(&paths, cell, d).map(|i| i.0),
             }
         };
-        let least = |a: f64, b: f64| a.min(b);
-        let vertices = self.vertices().into_par_iter().with_min_len(512);
-        let vertices = vertices.filter_map(vertex).reduce(|| 1.0, least);
+        let range = self.vertices();
+        let time = earliest(1.0, range.len(), |i| vertex(range.start + i as u32));
         if self.moving.shape.is_plane() {
-            return vertices;
+            return time;
         }
-        let edges = self.edges().par_iter().with_min_len(512);
-        let edges = edges.filter_map(edge).reduce(|| vertices, least);
-        let faces = self.triangles().par_iter().with_min_len(512);
-        faces.filter_map(face).reduce(|| edges, least)
+        let (edges, faces) = (self.edges(), self.triangles());
+        let time = earliest(time, edges.len(), |i| edge(&edges[i]));
+        earliest(time, faces.len(), |i| face(&faces[i]))
     }
 
     fn vertices(&self) -> std::ops::Range<u32> {
@@ -410,16 +407,17 @@ pub(super) fn gather<T: Sync>(
     items: &[T],
     one: impl Fn(usize, &T, &mut Vec<Found>) + Sync,
 ) -> Vec<Found> {
-    let parts: Vec<Vec<Found>> = items
-        .par_chunks(CHUNK)
-        .enumerate()
-        .map(|(chunk, items)| {
-            let mut found = Vec::new();
-            for (i, item) in (CHUNK * chunk..).zip(items) {
-                one(i, item, &mut found);
-            }
-            found
-        })
-        .collect();
-    parts.into_iter().flatten().collect()
+    parallel::gather(items.len(), CHUNK, |range, found| {
+        for i in range {
+            one(i, &items[i], found);
+        }
+    })
+}
+
+/// The least of `limit` and the times of `count` items.
+fn earliest(limit: f64, count: usize, time: impl Fn(usize) -> Option<f64> + Sync) -> f64 {
+    let times = parallel::map_ranges(count, CHUNK, |range| {
+        range.filter_map(&time).fold(limit, f64::min)
+    });
+    times.into_iter().fold(limit, f64::min)
 }

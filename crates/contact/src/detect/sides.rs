@@ -8,11 +8,10 @@
 //! At the end of a step such normals are turned along, so that the next step does not take it for
 //! passing through.
 
-use rayon::prelude::*;
 use stiction_geometry::collide::ccd::{self, CcdConfig};
 use stiction_geometry::collide::{ProximityKind, edge_edge, point_triangle};
-use stiction_math::Vec3;
 use stiction_math::elementary::angle_between;
+use stiction_math::{Vec3, parallel};
 
 use super::detector::Detector;
 use super::emit::{Found, Kind, lasting_vertices};
@@ -38,9 +37,9 @@ impl Detector {
         }
         self.motion.predict(&self.world, v);
         let (world, motion) = (&self.world, &self.motion);
-        let all = contacts.normal.par_iter_mut().zip(&contacts.key);
-        all.with_min_len(1024).for_each(|(normal, key)| {
-            if let Some((kind, vertices)) = lasting_vertices(world, key)
+        let ContactSet { normal, key, .. } = contacts;
+        parallel::each_mut(normal, 1024, |c, normal| {
+            if let Some((kind, vertices)) = lasting_vertices(world, &key[c])
                 && let Some(turned) = world.came_around(motion, kind, &vertices, normal)
             {
                 *normal = turned;

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
 use stiction_geometry::analytic::{MovingSolid, Pose, Solid};
 use stiction_math::elementary::rotation;
+use stiction_math::parallel;
 use stiction_math::{Quat, Vec3};
 
 use super::collider::{Collider, ColliderForm, Points};
@@ -236,11 +236,15 @@ impl Motion {
             std::mem::take(&mut self.moved),
         );
         moved.resize(x1.len(), 0.0);
-        let all = x1.par_iter_mut().zip(&mut moved).enumerate();
-        all.with_min_len(4096).for_each(|(i, (x1, moved))| {
-            let end = self.x0[i] + self.secant(world, i, v) * self.h;
-            *moved = ((f64::from(*moved) + (end - *x1).norm()) * ROUNDING) as f32;
-            *x1 = end;
+        let mut both: Vec<_> = x1.chunks_mut(4096).zip(moved.chunks_mut(4096)).collect();
+        parallel::chunks_mut(&mut both, 1, |chunk, both| {
+            for (x1, moved) in both {
+                for ((x1, moved), i) in x1.iter_mut().zip(moved.iter_mut()).zip(4096 * chunk..) {
+                    let end = self.x0[i] + self.secant(world, i, v) * self.h;
+                    *moved = ((f64::from(*moved) + (end - *x1).norm()) * ROUNDING) as f32;
+                    *x1 = end;
+                }
+            }
         });
         (self.x1, self.moved) = (x1, moved);
     }

@@ -8,9 +8,8 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use rayon::prelude::*;
 use stiction_geometry::analytic::{MovingSolid, Nearest};
-use stiction_math::Vec3;
+use stiction_math::{Vec3, parallel};
 
 use super::shapes::{DEEPER, SHARP};
 use super::step::Motion;
@@ -67,11 +66,10 @@ impl Start {
     ) -> Self {
         let range = world.first_vertex[body] as usize..world.first_vertex[body + 1] as usize;
         let pose = moving.pose(0.0);
-        let vertices = motion.x0[range].par_iter().with_min_len(1024);
-        let x: Vec<Vec3> = vertices.map(|x| pose.invert(x)).collect();
-        let near = x.par_iter().with_min_len(1024);
-        let near: Vec<Nearest> = near.map(|x| moving.shape.nearest(x)).collect();
-        let count = near.len();
+        let vertices = &motion.x0[range];
+        let count = vertices.len();
+        let x = parallel::map(count, 1024, |i| pose.invert(&vertices[i]));
+        let near = parallel::map(count, 1024, |i| moving.shape.nearest(&x[i]));
         Start {
             collider: *collider,
             body: body as u32,
@@ -112,8 +110,8 @@ impl<'a> Supports<'a> {
         let straight = moving.shape.is_convex() && moving.angle() == 0.0;
         let end = straight.then(|| {
             let pose = moving.pose(1.0);
-            let x = motion.x1[range.clone()].par_iter().with_min_len(1024);
-            x.map(|x| pose.invert(x)).collect()
+            let x = &motion.x1[range.clone()];
+            parallel::map(x.len(), 1024, |i| pose.invert(&x[i]))
         });
         let count = if straight { range.len() } else { 0 };
         let unknown = || AtomicU64::new(f64::NAN.to_bits());

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-use stiction_math::{Dual, Mat3, Vec3, Vector};
+use stiction_math::{Dual, Mat3, Vec3, Vector, parallel};
 
 use super::config::{FrictionTime, SmoothConfig, SmoothError};
 use super::law::{Penalty, SmoothFriction};
@@ -564,16 +563,13 @@ fn gather<P: Sync, S, E: Send, R>(
     mut take: impl FnMut(E),
 ) {
     for batch in items.chunks(GRAIN * BATCH) {
-        let lists: Vec<Vec<E>> = batch
-            .par_chunks(GRAIN)
-            .map_init(&start, |kept, items| {
-                let mut list = Vec::new();
-                for item in items {
-                    fill(kept, item, &mut list);
-                }
-                list
-            })
-            .collect();
+        let lists = parallel::map_ranges(batch.len(), GRAIN, |range| {
+            let (mut kept, mut list) = (start(), Vec::new());
+            for item in &batch[range] {
+                fill(&mut kept, item, &mut list);
+            }
+            list
+        });
         lists.into_iter().flatten().for_each(&mut take);
     }
 }

@@ -1,11 +1,11 @@
 //! Which vertices may touch which surfaces.
 
-use rayon::prelude::*;
 use stiction_geometry::Aabb;
 use stiction_geometry::collide::bvh::{Aabb32, Bvh};
 use stiction_geometry::collide::point_triangle;
 use stiction_geometry::implicit::{SampleForm, SurfaceSample, closest, farthest_closest};
 use stiction_math::elementary::rotation_angle;
+use stiction_math::parallel;
 use stiction_math::{Quat, Vec3};
 
 use super::config::SmoothError;
@@ -83,11 +83,9 @@ impl SmoothContacts {
         if s.x.len() != self.world.rest.len() || s.frames.len() != self.world.colliders.len() {
             return Ok(true);
         }
-        let displacements: Vec<Vec3> = (0..s.x.len())
-            .into_par_iter()
-            .with_min_len(1024)
-            .map(|i| self.world.motion(i as u32, at).x.plain() - s.x[i])
-            .collect();
+        let displacements = parallel::map(s.x.len(), 1024, |i| {
+            self.world.motion(i as u32, at).x.plain() - s.x[i]
+        });
         let together = mean(displacements.iter().copied());
         let far = |(displacement, allowed): (&Vec3, &f64)| {
             let displacement = (displacement - together).norm();
@@ -295,31 +293,23 @@ impl Search {
             }
         }
         let tree = Bvh::build(&boxes).map_err(|_| SmoothError::NotFinite)?;
-        let count = world.rest.len() as u32;
-        let tasks: Vec<Vec<Found>> = (0..count.div_ceil(GRAIN as u32))
-            .into_par_iter()
-            .map(|task| {
-                let mut out = Vec::new();
-                let mut surfaces = Vec::new();
-                for query in task * GRAIN as u32..((task + 1) * GRAIN as u32).min(count) {
-                    let a = self.allowed[query as usize];
-                    let x = self.x[query as usize];
-                    let around = Aabb32::from(&Aabb {
-                        min: x.add_scalar(-a),
-                        max: x.add_scalar(a),
-                    });
-                    surfaces.clear();
-                    surfaces.extend_from_slice(&everywhere);
-                    tree.overlapping(&around, |i| surfaces.push(bounded[i as usize]));
-                    surfaces.sort_unstable();
-                    for &surface in &surfaces {
-                        out.extend(self.reach(contacts, query, surface, tolerance));
-                    }
+        Ok(parallel::gather(world.rest.len(), GRAIN, |range, out| {
+            let mut surfaces = Vec::new();
+            for query in range {
+                let (a, x) = (self.allowed[query], self.x[query]);
+                let around = Aabb32::from(&Aabb {
+                    min: x.add_scalar(-a),
+                    max: x.add_scalar(a),
+                });
+                surfaces.clear();
+                surfaces.extend_from_slice(&everywhere);
+                tree.overlapping(&around, |i| surfaces.push(bounded[i as usize]));
+                surfaces.sort_unstable();
+                for &surface in &surfaces {
+                    out.extend(self.reach(contacts, query as u32, surface, tolerance));
                 }
-                out
-            })
-            .collect();
-        Ok(tasks.into_iter().flatten().collect())
+            }
+        }))
     }
 
     /// Positions, and the allowed displacements.
@@ -330,14 +320,10 @@ impl Search {
         h: f64,
         margin: f64,
     ) -> Result<(), SmoothError> {
-        let placed: Vec<(Vec3, Vec3)> = (0..world.rest.len() as u32)
-            .into_par_iter()
-            .with_min_len(1024)
-            .map(|i| {
-                let m = world.motion(i, at);
-                (m.x.plain(), m.v.plain())
-            })
-            .collect();
+        let placed = parallel::map(world.rest.len(), 1024, |i| {
+            let m = world.motion(i as u32, at);
+            (m.x.plain(), m.v.plain())
+        });
         let together = mean(placed.iter().map(|p| p.1));
         let allowed = |v: &Vec3| margin + EXTEND * h * (v - together).norm();
         self.x = placed.iter().map(|p| p.0).collect();
@@ -408,11 +394,9 @@ impl Search {
             let Skin::Deforming(samples) = &part.skin else {
                 continue;
             };
-            let boxes: Vec<Aabb32> = samples
-                .par_iter()
-                .with_min_len(512)
-                .map(|s| Aabb32::from(&self.around(s)))
-                .collect();
+            let boxes = parallel::map(samples.len(), 512, |i| {
+                Aabb32::from(&self.around(&samples[i]))
+            });
             let refitted = match tree {
                 Some(t) => t.refit(&boxes).is_ok() && t.degradation() < REBUILD,
                 None => false,

@@ -2,8 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rayon::prelude::*;
-use stiction_math::Vec3;
+use stiction_math::{Vec3, parallel};
 
 use super::bvh::ordered;
 use super::ccd::{self, CcdConfig, Pair};
@@ -99,9 +98,10 @@ impl Candidates {
 
 /// The highest number in a list.
 fn highest<const N: usize>(list: &[[u32; N]]) -> Option<u32> {
-    let parts = list.par_chunks(1 << 14);
-    let parts = parts.map(|p| p.iter().flatten().fold(0, |m, v| m.max(*v)));
-    parts.max()
+    let parts = parallel::map_ranges(list.len(), 1 << 14, |range| {
+        list[range].iter().flatten().fold(0, |m, v| m.max(*v))
+    });
+    parts.into_iter().max()
 }
 
 /// Two features that met.
@@ -176,7 +176,7 @@ fn vertex_face(
         let [x, y, z] = triangles[*j as usize];
         [*v, x, y, z]
     };
-    pairs.par_iter().with_min_len(4096).map(corners).collect()
+    parallel::map(pairs.len(), 4096, |i| corners(&pairs[i]))
 }
 
 fn edges_touch(a: &[u32; 2], b: &[u32; 2]) -> bool {
@@ -273,9 +273,10 @@ struct Race<'a> {
 impl<'a> Race<'a> {
     fn new(start: &'a [Vec3], end: &'a [Vec3], config: &'a CcdConfig) -> Self {
         let largest = |x: &[Vec3]| {
-            let parts = x.par_chunks(4096);
-            let parts = parts.map(|x| x.iter().fold(0.0, |m: f64, p| m.max(p.amax())));
-            parts.reduce(|| 0.0, f64::max)
+            let parts = parallel::map_ranges(x.len(), 4096, |range| {
+                x[range].iter().fold(0.0, |m: f64, p| m.max(p.amax()))
+            });
+            parts.into_iter().fold(0.0, f64::max)
         };
         Race {
             start,
@@ -294,13 +295,11 @@ impl<'a> Race<'a> {
         vertices: impl Fn(P) -> [u32; 4] + Sync,
     ) -> Option<First> {
         let place = |i: usize| [(i >> 32) as u32, i as u32];
-        let chunks = list.par_chunks(512).enumerate();
-        let first = chunks.filter_map(|(chunk, list)| {
-            let numbered = list.iter().enumerate();
-            let entries = numbered.map(|(i, p)| (place(512 * chunk + i), vertices(*p)));
+        let first = parallel::map_ranges(list.len(), 512, |range| {
+            let entries = range.map(|i| (place(i), vertices(list[i])));
             self.first(pair, entries)
         });
-        first.min()
+        first.into_iter().flatten().min()
     }
 
     /// The earliest of some pairs, given their places in the list and their vertices.

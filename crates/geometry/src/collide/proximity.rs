@@ -5,8 +5,7 @@
 //! features that are active, named by their vertices, computed anew from these (so that the bits
 //! do not depend on where they came from), and listed once.
 
-use rayon::prelude::*;
-use stiction_math::Vec3;
+use stiction_math::{Vec3, parallel};
 
 use super::bvh::ordered;
 use super::candidates::{Candidate, Candidates, Met, edges_within, vertex_and_face};
@@ -174,8 +173,10 @@ fn append_in_order<T: Clone + Send + Sync>(tasks: Vec<Task<T>>, count: usize, al
         .enumerate()
         .map(|(t, task)| place(t, &task.keys));
     let places = ordered(places.collect(), count, |(key, _)| *key);
-    let places = places.par_iter().with_min_len(1024);
-    all.par_extend(places.map(|(_, [t, i])| tasks[*t as usize].found.full[*i as usize].clone()));
+    all.extend(parallel::map(places.len(), 1024, |place| {
+        let (_, [t, i]) = places[place];
+        tasks[t as usize].found.full[i as usize].clone()
+    }));
 }
 
 fn check_distance(distance: f64) -> Result<(), SurfaceError> {
@@ -228,12 +229,11 @@ const SLAB: usize = 1 << 18;
 fn gather<P: Sync, T: Send>(list: &[P], one: impl Fn(&P, &mut Found<T>) + Sync) -> Found<T> {
     let mut all = Found::default();
     for slab in list.chunks(SLAB) {
-        let parts = slab.par_chunks(4096).map(|list| {
+        let parts = parallel::map_ranges(slab.len(), 4096, |range| {
             let mut found = Found::default();
-            list.iter().for_each(|v| one(v, &mut found));
+            slab[range].iter().for_each(|v| one(v, &mut found));
             found
         });
-        let parts: Vec<Found<T>> = parts.collect();
         parts.into_iter().for_each(|part| all.extend(part));
     }
     all
@@ -256,9 +256,9 @@ where
 {
     /// The contacts of two vertices and of a vertex and an edge, each once.
     fn reduced(&self, mut points: Vec<[u32; 2]>, mut sides: Vec<[u32; 3]>) -> Vec<T> {
-        points.par_sort_unstable();
+        points.sort_unstable();
         points.dedup();
-        sides.par_sort_unstable();
+        sides.sort_unstable();
         sides.dedup();
         let mut found = gather(&points, |[p, q], out| {
             out.full.extend((self.make)(self.vertex_vertex(*p, *q)));

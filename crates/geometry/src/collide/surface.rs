@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-use stiction_math::{Vec3, prefetch};
+use stiction_math::{Vec3, parallel, prefetch};
 
 use super::bvh::{
     Aabb32, BvhError, Groups, Hull, Leaves, MIXED, Padded, Pairs, Row, Tree, WIDTH, Wide,
@@ -509,8 +508,7 @@ fn tree<R: Row, const N: usize>(
     let items = along_curve(features.len(), range, |i| {
         around(paths, &placed(&features[i])).covers()
     })?;
-    let slots = items.par_iter().with_min_len(4096);
-    let slots: Vec<[u32; N]> = slots.map(|i| placed(&features[*i as usize])).collect();
+    let slots = parallel::map(items.len(), 4096, |i| placed(&features[items[i] as usize]));
     Ok((Tree::over(items, &Boxes::<R, N>::new(&slots, paths)), slots))
 }
 
@@ -639,7 +637,8 @@ fn set_paths<H: Hull>(
 ) -> Result<(), SurfaceError> {
     margin.check(vertices)?;
     paths.resize(vertices.len(), H::EMPTY);
-    let set = |(paths, vertices): (&mut [H], &[u32])| {
+    let set = |first: usize, paths: &mut [H]| {
+        let vertices = &vertices[first..];
         // Zero times a number is zero, times anything else it is not a number: sums without
         // branches tell whether the search below is needed.
         let mut zero = 0.0;
@@ -657,8 +656,8 @@ fn set_paths<H: Hull>(
         }
         zero == 0.0
     };
-    let chunks = paths.par_chunks_mut(4096).zip(vertices.par_chunks(4096));
-    if chunks.map(set).reduce(|| true, |a, b| a && b) {
+    let finite = parallel::map_chunks_mut(paths, 4096, set);
+    if !finite.contains(&false) {
         return Ok(());
     }
     let finite = |v: u32| {

@@ -1,7 +1,6 @@
 //! From a mesh to samples.
 
-use rayon::prelude::*;
-use stiction_math::Vec3;
+use stiction_math::{Vec3, parallel};
 
 use super::{BLOCK, Block, COARSE, LevelSet, LevelSetError, MAX_LEVEL_SET_BYTES, NODES, SIDE};
 use crate::bounds::Aabb;
@@ -52,10 +51,7 @@ impl LevelSet {
         };
         let surface = InsideTest::new(mesh)?;
         let count: usize = set.count.iter().product();
-        set.blocks = (0..count)
-            .into_par_iter()
-            .map(|i| set.coarse(&surface, i))
-            .collect();
+        set.blocks = parallel::map(count, 1, |i| set.coarse(&surface, i));
         let mut fine = Vec::new();
         let reach = band + 0.5 * 3_f64.sqrt() * side;
         for (i, block) in set.blocks.iter_mut().enumerate() {
@@ -66,14 +62,11 @@ impl LevelSet {
         }
         limit(total + (fine.len() * BLOCK * size_of::<f32>()) as f64)?;
         let mut samples = vec![0.0_f32; fine.len() * BLOCK];
-        let slope = samples
-            .par_chunks_mut(BLOCK)
-            .zip(&fine)
-            .map(|(out, i)| {
-                set.fine(&surface, *i, out);
-                slope_of(out, cell)
-            })
-            .reduce(|| 0.0, f64::max);
+        let slopes = parallel::map_chunks_mut(&mut samples, BLOCK, |first, out| {
+            set.fine(&surface, fine[first / BLOCK], out);
+            slope_of(out, cell)
+        });
+        let slope = slopes.into_iter().fold(0.0, f64::max);
         if !samples.iter().any(|s| *s < 0.0) {
             return Err(LevelSetError::Vanished { cell });
         }

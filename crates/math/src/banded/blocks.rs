@@ -3,10 +3,8 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::{BandedGroup, BandedLayout, BandedMatrices, layout::NONE};
-use crate::{BlockError, BlockMatrix, BlockPattern, Mat3};
+use crate::{BlockError, BlockMatrix, BlockPattern, Mat3, parallel};
 
 impl BandedLayout {
     /// Whether the band has storage for all of block (i, j).
@@ -84,7 +82,11 @@ impl BandedMatrices {
     pub fn is_finite(&self) -> bool {
         // Branch-free, so that it runs at memory bandwidth.
         let finite = |v: &[f64]| v.iter().fold(true, |all, x| all & x.is_finite());
-        self.values.par_iter().with_min_len(64).all(|v| finite(v))
+        let values = &self.values;
+        let all = parallel::map_ranges(values.len(), 64, |range| {
+            values[range].iter().all(|v| finite(v))
+        });
+        !all.contains(&false)
     }
 
     /// Whether all numbers in the rows of a block are finite; those right of the diagonal belong to

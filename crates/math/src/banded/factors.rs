@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::{
     BandedError, BandedLayout, BandedMatrices,
     layout::NONE,
     scratch::{gather, scatter, with_scratch},
 };
-use crate::{Vec3, block::for_parts_mut};
+use crate::{Vec3, block::for_parts_mut, parallel};
 
 /// Factors A = L D Lᵀ of many banded matrices.
 #[derive(Clone, Debug)]
@@ -23,15 +21,17 @@ pub struct BandedFactors {
 impl BandedFactors {
     /// Allocates factors of matrices with this layout and sets them to those of the identity.
     pub fn new(layout: Arc<BandedLayout>) -> Self {
-        let values = layout.groups.par_iter().map(|g| {
+        let groups = &layout.groups;
+        let identity = |g: usize| {
+            let g = &groups[g];
             let mut values = vec![0.0; g.values()].into_boxed_slice();
             for (row, lane) in (0..g.size.n).flat_map(|r| (0..g.lanes).map(move |l| (r, l))) {
                 values[g.at(lane, row, row)] = 1.0;
             }
             values
-        });
+        };
         Self {
-            values: values.collect(),
+            values: parallel::map(groups.len(), 1, identity),
             layout,
             work: Vec::new(),
         }
@@ -48,12 +48,16 @@ impl BandedFactors {
         if !Arc::ptr_eq(layout, &matrices.layout) && **layout != *matrices.layout {
             return Err(BandedError::Layout);
         }
-        let values = self.values.par_iter_mut().zip(&matrices.values);
-        first_failure(values.enumerate().map(|(g, (values, from))| {
-            values.copy_from_slice(from);
-            layout.shift(g, values, &shift);
-            layout.groups[g].factor(values)
-        }))
+        first_failure(parallel::map_chunks_mut(
+            &mut self.values,
+            1,
+            |g, values| {
+                let values = &mut values[0];
+                values.copy_from_slice(&matrices.values[g]);
+                layout.shift(g, values, &shift);
+                layout.groups[g].factor(values)
+            },
+        ))
     }
 
     /// x ← A⁻¹ x.
@@ -80,7 +84,7 @@ impl BandedFactors {
             gather(layout.components(g), from, 0, work);
             layout.groups[g].solve(&values[g], work);
         });
-        x.par_iter_mut().enumerate().for_each(|(block, x)| {
+        parallel::each_mut(x, 1024, |block, x| {
             for c in 0..3 {
                 let slot = layout.inverse[3 * block + c];
                 if slot != NONE {
@@ -97,14 +101,12 @@ impl BandedFactors {
 }
 
 /// The failure of the matrix with the lowest index, independent of thread timing.
-pub(super) fn first_failure(
-    failures: impl ParallelIterator<Item = Option<BandedError>>,
-) -> Result<(), BandedError> {
+pub(super) fn first_failure(failures: Vec<Option<BandedError>>) -> Result<(), BandedError> {
     let number = |e: &BandedError| match e {
         BandedError::NotPositiveDefinite { matrix, .. } => *matrix,
         _ => usize::MAX,
     };
-    match failures.flatten_iter().min_by_key(number) {
+    match failures.into_iter().flatten().min_by_key(number) {
         Some(error) => Err(error),
         None => Ok(()),
     }

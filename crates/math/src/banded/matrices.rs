@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::{
     BandedError, BandedFactors, BandedLayout,
     factors::first_failure,
@@ -11,7 +9,7 @@ use super::{
     layout::NONE,
     scratch::{gather, scatter, with_scratch},
 };
-use crate::{Mat3, Vec3, block::for_parts_mut, krylov::LinearOperator};
+use crate::{Mat3, Vec3, block::for_parts_mut, krylov::LinearOperator, parallel};
 
 /// Symmetric banded matrices; only the lower triangle is stored.
 #[derive(Clone, Debug)]
@@ -63,10 +61,10 @@ impl BandedGroup<'_> {
 impl BandedMatrices {
     /// Zero matrices.
     pub fn zeros(layout: Arc<BandedLayout>) -> Self {
-        let values = layout.groups.par_iter();
-        let values = values.map(|g| vec![0.0; g.values()].into_boxed_slice());
+        let groups = &layout.groups;
+        let zeros = |g: usize| vec![0.0; groups[g].values()].into_boxed_slice();
         let mut matrices = Self {
-            values: values.collect(),
+            values: parallel::map(groups.len(), 1, zeros),
             layout,
         };
         matrices.set_zero();
@@ -91,10 +89,13 @@ impl BandedMatrices {
 
     /// Calls `fill` with every group, in parallel.
     pub fn for_each_group(&mut self, fill: impl Fn(BandedGroup) + Sync) {
-        let groups = self.layout.groups.par_iter();
-        groups
-            .zip(&mut self.values)
-            .for_each(|(group, values)| fill(BandedGroup { group, values }));
+        let groups = &self.layout.groups;
+        parallel::each_mut(&mut self.values, 1, |g, values| {
+            fill(BandedGroup {
+                group: &groups[g],
+                values,
+            });
+        });
     }
 
     /// Adds `value` to entry (row, column) = (column, row) of a matrix.
@@ -127,8 +128,7 @@ impl BandedMatrices {
     /// Adds `shift(component)` to the diagonal.
     pub fn shift(&mut self, shift: impl Fn(usize) -> f64 + Sync) {
         let layout = Arc::clone(&self.layout);
-        let values = self.values.par_iter_mut().enumerate();
-        values.for_each(|(g, values)| layout.shift(g, values, &shift));
+        parallel::each_mut(&mut self.values, 1, |g, v| layout.shift(g, v, &shift));
     }
 
     /// The 3×3 diagonal block that belongs to block `block` of the vector; the identity on
@@ -148,8 +148,7 @@ impl BandedMatrices {
     /// the identity.
     pub fn eliminate(&mut self, fixed: impl Fn(usize) -> bool + Sync) {
         let layout = Arc::clone(&self.layout);
-        let values = self.values.par_iter_mut().enumerate();
-        values.for_each(|(g, values)| {
+        parallel::each_mut(&mut self.values, 1, |g, values| {
             let group = &layout.groups[g];
             for (slot, &component) in layout.components(g).iter().enumerate() {
                 if component == NONE || !fixed(component as usize) {
@@ -178,11 +177,14 @@ impl BandedMatrices {
         shift: impl Fn(usize) -> f64 + Sync,
     ) -> Result<BandedFactors, BandedError> {
         let layout = &self.layout;
-        let values = self.values.par_iter_mut().enumerate();
-        first_failure(values.map(|(g, values)| {
-            layout.shift(g, values, &shift);
-            layout.groups[g].factor(values)
-        }))?;
+        first_failure(parallel::map_chunks_mut(
+            &mut self.values,
+            1,
+            |g, values| {
+                layout.shift(g, &mut values[0], &shift);
+                layout.groups[g].factor(&mut values[0])
+            },
+        ))?;
         Ok(BandedFactors {
             layout: self.layout,
             values: self.values,
@@ -209,7 +211,7 @@ impl LinearOperator for BandedMatrices {
         let layout = &*self.layout;
         let Some(cuts) = &layout.cuts else {
             // Component by component: each is written by one thread, whatever its matrix.
-            y.par_iter_mut().enumerate().for_each(|(block, y)| {
+            parallel::each_mut(y, 256, |block, y| {
                 for c in 0..3 {
                     y[c] = match layout.place(3 * block + c) {
                         None => x[block][c],

@@ -8,7 +8,6 @@
 //! - An analytic box has the planes of all faces that meet at the nearest point; of other analytic
 //!   shapes the plane at the nearest point alone is taken.
 
-use rayon::prelude::*;
 use stiction_bodies::{
     Model, State,
     obstacle::{ObstacleShape, Solid},
@@ -20,7 +19,7 @@ use stiction_geometry::{
     collide::{TriangleFeature, edge_edge, point_edge, point_triangle},
     remesh::{Guard, Replacement, SheetMotion, TangentPlane, TriangleTree},
 };
-use stiction_math::{Quat, Vec3};
+use stiction_math::{Quat, Vec3, parallel};
 
 /// World distance over material distance below which two points of a shell are near each other by
 /// contact [li2018, Sect. 5.1].
@@ -127,16 +126,13 @@ impl<'a> Surroundings<'a> {
             let rest: Vec<Vec3> = corners.iter().map(|v| shell.rest[*v as usize]).collect();
             self.near(body, &x, &rest)
         };
-        let vertices: Vec<Vec<TangentPlane>> = (0..shell.x.len() as u32)
-            .into_par_iter()
-            .map(|v| feature(&[v]))
-            .collect();
+        let vertices = parallel::map(shell.x.len(), 16, |v| feature(&[v as u32]));
         let mesh = TriMesh {
             positions: Vec::new(),
             triangles: shell.triangles.to_vec(),
         };
         let edges = mesh.edges();
-        let on_edges: Vec<Vec<TangentPlane>> = edges.par_iter().map(|e| feature(e)).collect();
+        let on_edges = parallel::map(edges.len(), 16, |e| feature(&edges[e]));
         let gather = |t: &[u32; 3]| {
             let mut all = feature(t);
             for k in 0..3 {
@@ -155,7 +151,8 @@ impl<'a> Surroundings<'a> {
             }
             kept
         };
-        shell.triangles.par_iter().map(gather).collect()
+        let triangles = shell.triangles;
+        parallel::map(triangles.len(), 16, |t| gather(&triangles[t]))
     }
 
     /// The planes at the nearest points to a vertex, edge or face of a shell.

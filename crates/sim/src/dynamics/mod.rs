@@ -13,7 +13,6 @@
 mod momentum;
 mod prescribe;
 
-use rayon::prelude::*;
 use stiction_bodies::{
     Body, BodySplit, Model, Rods, State,
     elements::Hessian,
@@ -22,11 +21,14 @@ use stiction_bodies::{
     rigid::{advance_rotation, left_jacobian},
     rod::RodStart,
 };
-use stiction_math::{Mat3, MatrixPart, PartShape, Quat, ScatterError, SystemMatrix, Vec3};
+use stiction_math::{
+    Mat3, MatrixPart, PartShape, Quat, ScatterError, SystemMatrix, Vec3, parallel,
+};
 
 use crate::error::SolveError;
 use crate::forces::{
-    Attachments, BodyForces, Dissipation, ForceState, ForceTerm, Rates, TorqueForm, split,
+    Attachments, BodyForces, Dissipation, ForceState, ForceTerm, Rates, TorqueForm, for_bodies,
+    split,
 };
 
 /// The potential of the current step. Scratch: made once, filled anew by every step.
@@ -305,17 +307,13 @@ impl Dynamics {
     pub fn potential(&mut self, model: &Model, state: &State, v: &[Vec3]) -> f64 {
         self.configure(model, state, v);
         let (h, this) = (self.h, &*self);
-        let parts: Vec<f64> = model
-            .bodies
-            .par_iter()
-            .enumerate()
-            .map(|(b, body)| {
-                let (at, inertial) = (this.body_at(body, state, v), this.inertial(b, body, state));
-                let damping = this.bodies.damping(b, body);
-                let mechanics = body.kind.mechanics();
-                mechanics.step_potential(&at, &inertial, &damping, h)
-            })
-            .collect();
+        let parts = parallel::map(model.bodies.len(), 1, |b| {
+            let body = &model.bodies[b];
+            let (at, inertial) = (this.body_at(body, state, v), this.inertial(b, body, state));
+            let damping = this.bodies.damping(b, body);
+            let mechanics = body.kind.mechanics();
+            mechanics.step_potential(&at, &inertial, &damping, h)
+        });
         let mut sum: f64 = parts.iter().sum();
         let at = self.place(state, v);
         Attachments.add_energy(model, at, 1.0, &mut sum);
@@ -333,20 +331,14 @@ impl Dynamics {
     ) -> Result<(), ScatterError> {
         self.configure(model, state, v);
         let this = &*self;
-        let slices = split(g, &model.bodies);
-        model
-            .bodies
-            .par_iter()
-            .zip(slices)
-            .enumerate()
-            .try_for_each(|(b, (body, g))| {
-                let at = this.body_at(body, state, v);
-                let (inertial, damping) =
-                    (this.inertial(b, body, state), this.bodies.damping(b, body));
-                let mechanics = body.kind.mechanics();
-                mechanics.step_gradient(&at, &inertial, &damping, this.h, g);
-                mechanics.add_elastic_gradient(&at, this.h, g)
-            })?;
+        let done = for_bodies(model, g, |b, body, g| {
+            let at = this.body_at(body, state, v);
+            let (inertial, damping) = (this.inertial(b, body, state), this.bodies.damping(b, body));
+            let mechanics = body.kind.mechanics();
+            mechanics.step_gradient(&at, &inertial, &damping, this.h, g);
+            mechanics.add_elastic_gradient(&at, this.h, g)
+        });
+        done.into_iter().collect::<Result<(), _>>()?;
         self.point_gradient(model, state, v, g);
         self.clear_fixed(g);
         Ok(())
@@ -385,16 +377,14 @@ impl Dynamics {
             None => model.bodies.iter().map(|_| None).collect(),
             Some(splits) => splits.iter_mut().map(Some).collect(),
         };
-        let parts = a
-            .parts_mut()
-            .par_iter_mut()
-            .zip(&model.bodies)
-            .zip(slices)
-            .zip(splits)
-            .enumerate();
-        parts.try_for_each(|(b, (((part, body), g), split))| {
-            this.body_system((body, b), state, v, part, g, split)
-        })?;
+        let parts = a.parts_mut().iter_mut().zip(slices).zip(splits);
+        let mut parts: Vec<_> = parts.collect();
+        let done = parallel::map_chunks_mut(&mut parts, 1, |b, parts| {
+            let ((part, g), split) = &mut parts[0];
+            let split = split.as_deref_mut();
+            this.body_system((&model.bodies[b], b), state, v, part, g, split)
+        });
+        done.into_iter().collect::<Result<(), _>>()?;
         self.point_gradient(model, state, v, g);
         let rates = Rates {
             position: self.h * self.h,

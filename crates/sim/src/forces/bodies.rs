@@ -1,13 +1,12 @@
 //! Forces within bodies: elasticity, weight and inner damping, evaluated by the bodies' kinds.
 
-use rayon::prelude::*;
 use stiction_bodies::{
     Body, Hessian, Model,
     kind::{StepDamping, TermWeights},
 };
-use stiction_math::{BlockMatrix, Mat3, ScatterError, Vec3};
+use stiction_math::{BlockMatrix, Mat3, ScatterError, Vec3, parallel};
 
-use super::{Change, ForceState, split};
+use super::{Change, ForceState, for_bodies, split};
 use crate::implicit::Jacobian;
 
 /// Forces within bodies, with the lagged matrices of stiffness-proportional damping.
@@ -40,9 +39,10 @@ impl BodyForces {
         }
         self.scratch.resize(x.len(), Vec3::zeros());
         let slices = split(&mut self.scratch, &model.bodies);
-        let bodies = self.lagged.par_iter_mut().zip(&model.bodies).zip(slices);
-        bodies.try_for_each(|((d, body), g)| match d {
-            Some(d) => {
+        let mut bodies: Vec<_> = self.lagged.iter_mut().zip(slices).collect();
+        let done = parallel::map_chunks_mut(&mut bodies, 1, |b, lagged| match &mut lagged[0] {
+            (Some(d), g) => {
+                let body = &model.bodies[b];
                 let mechanics = body.kind.mechanics();
                 // Blocks that exist for one step have a pattern of their own.
                 if body.kind.per_step().is_some()
@@ -53,8 +53,9 @@ impl BodyForces {
                 let x = &x[body.blocks.clone()];
                 mechanics.lag_damping(x, body.damping.stiffness, g, d)
             }
-            None => Ok(()),
-        })
+            (None, _) => Ok(()),
+        });
+        done.into_iter().collect()
     }
 
     /// Whether a body stores a damping matrix.
@@ -78,15 +79,14 @@ impl BodyForces {
         s: f64,
         f: &mut [Vec3],
     ) -> Result<(), ScatterError> {
-        let slices = split(f, &model.bodies);
-        let bodies = model.bodies.par_iter().zip(slices).enumerate();
-        bodies.try_for_each(|(b, (body, f))| {
+        let done = for_bodies(model, f, |b, body, f| {
             let (at, mechanics) = (at.body(body), body.kind.mechanics());
             let a = model.gravity + body.acceleration;
             mechanics.add_weight(&at, &a, body.damping.mass, s, f);
             mechanics.add_damping(&at, &self.damping(b, body), at.v, -s, f);
             mechanics.add_elastic_gradient(&at, -s, f)
-        })
+        });
+        done.into_iter().collect()
     }
 
     /// y += s times the change of the same for changes of positions and velocities.
@@ -99,16 +99,15 @@ impl BodyForces {
         s: f64,
         y: &mut [Vec3],
     ) -> Result<(), ScatterError> {
-        let slices = split(y, &model.bodies);
-        let bodies = model.bodies.par_iter().zip(slices).enumerate();
-        bodies.try_for_each(|(b, (body, y))| {
+        let done = for_bodies(model, y, |b, body, y| {
             let (at, mechanics) = (at.body(body), body.kind.mechanics());
             let blocks = body.blocks.clone();
             let (dq, dv) = (&change.dq[blocks.clone()], &change.dv[blocks]);
             mechanics.add_momentum_product(&at, dq, dv, -s * body.damping.mass, y);
             mechanics.add_damping(&at, &self.damping(b, body), dv, -s, y);
             mechanics.add_elastic_product(&at, hessian, dq, -s, y)
-        })
+        });
+        done.into_iter().collect()
     }
 
     /// J += (1 + a α) ∂p/∂v + a D + a² ∂²E/∂q².

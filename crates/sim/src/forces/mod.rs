@@ -17,12 +17,11 @@ mod bodies;
 mod dissipation;
 mod volumes;
 
-use rayon::prelude::*;
 use stiction_bodies::{
     Arm, Body, Hessian, Model, State,
     kind::{BodyAt, StepStart},
 };
-use stiction_math::{Mat3, Quat, ScatterError, Vec3};
+use stiction_math::{Mat3, Quat, ScatterError, Vec3, parallel};
 
 pub use attachments::Attachments;
 pub use bodies::BodyForces;
@@ -238,21 +237,29 @@ impl Forces {
 
 /// p ← M v [kg·m/s, kg·m²/s].
 pub fn momentum(model: &Model, at: ForceState<'_>, p: &mut [Vec3]) {
-    let slices = split(p, &model.bodies);
-    let bodies = model.bodies.par_iter().zip(slices);
-    bodies.for_each(|(body, p)| body.kind.mechanics().momentum(&at.body(body), p));
+    for_bodies(model, p, |_, body, p| {
+        body.kind.mechanics().momentum(&at.body(body), p);
+    });
 }
 
 /// y += ∂p/∂v dv + ∂p/∂q dq.
 pub fn add_momentum_product(model: &Model, at: ForceState<'_>, change: Change<'_>, y: &mut [Vec3]) {
-    let slices = split(y, &model.bodies);
-    let bodies = model.bodies.par_iter().zip(slices);
-    bodies.for_each(|(body, y)| {
+    for_bodies(model, y, |_, body, y| {
         let blocks = body.blocks.clone();
         let (dq, dv) = (&change.dq[blocks.clone()], &change.dv[blocks]);
         let mechanics = body.kind.mechanics();
         mechanics.add_momentum_product(&at.body(body), dq, dv, 1.0, y);
     });
+}
+
+/// Calls `f` for every body in parallel, with its number and its slice of a vector over all blocks.
+pub(crate) fn for_bodies<R: Send>(
+    model: &Model,
+    all: &mut [Vec3],
+    f: impl Fn(usize, &Body, &mut [Vec3]) -> R + Sync,
+) -> Vec<R> {
+    let mut slices = split(all, &model.bodies);
+    parallel::map_chunks_mut(&mut slices, 1, |b, slice| f(b, &model.bodies[b], slice[0]))
 }
 
 /// Cuts a vector over all blocks into one slice per body.

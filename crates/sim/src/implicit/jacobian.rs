@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use stiction_bodies::{Body, Model};
 use stiction_math::{
     BlockError, BlockMatrix, BlockPattern, LinearOperator, Mat3, MatrixPart, ScatterError, Vec3,
-    reduce,
+    parallel, reduce,
 };
 
 use crate::forces::split;
@@ -136,11 +135,13 @@ impl Jacobian {
         f: impl Fn(usize, &Body, &mut [Vec3], &mut MatrixPart) -> Result<(), ScatterError> + Sync,
     ) -> Result<(), ScatterError> {
         let slices = split(scratch, &model.bodies);
-        let bodies = self.local.par_iter_mut().zip(&model.bodies).zip(slices);
-        bodies.enumerate().try_for_each(|(b, ((local, body), g))| {
+        let mut bodies: Vec<_> = self.local.iter_mut().zip(slices).collect();
+        let done = parallel::map_chunks_mut(&mut bodies, 1, |b, both| {
+            let (local, g) = &mut both[0];
             local.part.set_zero();
-            f(b, body, g, &mut local.part)
-        })?;
+            f(b, &model.bodies[b], g, &mut local.part)
+        });
+        done.into_iter().collect::<Result<(), _>>()?;
         let values = &mut self.matrix.values;
         for local in &self.local {
             let Local {

@@ -4,7 +4,6 @@ mod rest;
 
 use std::time::Instant;
 
-use rayon::prelude::*;
 use stiction_contact::{
     Certificate, CertifyConfig, FrictionProblem, certify,
     solver::{
@@ -12,7 +11,7 @@ use stiction_contact::{
     },
 };
 use stiction_math::{
-    Cancel, LinearOperator, Mat3, MatrixPart, SystemFactor, SystemMatrix, Vec3, reduce,
+    Cancel, LinearOperator, Mat3, MatrixPart, SystemFactor, SystemMatrix, Vec3, parallel, reduce,
 };
 
 use super::{
@@ -378,7 +377,8 @@ impl Admm {
     /// in the last sweep [m/s].
     fn project(&mut self, run: &Run, h: f64) -> f64 {
         let hat = hat(&self.lambda_hat, &self.lambda);
-        blocks((&mut self.p, &self.v, hat)).for_each(|(p, v, hat)| *p = v - hat);
+        let v = &self.v;
+        parallel::each_mut(&mut self.p, GRAIN, |j, p| *p = v[j] - hat[j]);
         let nap = nap(&run.config, run.delta / h);
         let sweeps = run.past.sweeps(run.config.sweeps);
         let settling = time(&mut self.projection_seconds, || {
@@ -387,7 +387,8 @@ impl Admm {
         if !self.lambda_hat.is_empty() {
             reduce::copy(&self.lambda_hat, &mut self.lambda);
         }
-        blocks((&mut self.lambda, &self.p, &self.v)).for_each(|(lambda, p, v)| *lambda += p - v);
+        let (p, v) = (&self.p, &self.v);
+        parallel::each_mut(&mut self.lambda, GRAIN, |j, lambda| *lambda += p[j] - v[j]);
         settling
     }
 
@@ -608,15 +609,14 @@ impl Admm {
             run.report.new_contacts += more;
             run.report.error = f64::INFINITY;
             // λ = λ before + p − v, so that p − λ is what was projected.
-            blocks((&mut self.lambda, &mut self.p)).for_each(|(lambda, p)| {
-                *p -= *lambda;
-                *lambda = -*p;
-            });
+            reduce::axpy(-1.0, &self.lambda, &mut self.p);
+            let p = &self.p;
+            parallel::each_mut(&mut self.lambda, GRAIN, |j, lambda| *lambda = -p[j]);
             let nap = nap(&run.config, run.delta / task.problem.h);
             time(&mut self.projection_seconds, || {
                 self.projection.project(&mut self.p, run.config.sweeps, nap)
             });
-            blocks((&mut self.lambda, &self.p)).for_each(|(lambda, p)| *lambda += p);
+            reduce::axpy(1.0, &self.p, &mut self.lambda);
         }
         Ok(())
     }
@@ -729,11 +729,12 @@ impl Admm {
     ) -> Result<usize, Error> {
         let start = Instant::now();
         problem.a.apply(&self.v, &mut self.step);
-        let known = (&problem.f, &self.w);
+        let (f, w, v) = (&problem.f, &self.w, &self.v);
         let p = momentum.p_hat.as_ref().unwrap_or(&self.p);
-        let pulled = (p, hat(&self.lambda_hat, &self.lambda), &self.v);
-        blocks((&mut self.step, known, pulled))
-            .for_each(|(step, (f, w), (p, lambda, v))| *step = f - *step + (p - v + lambda) * *w);
+        let lambda = hat(&self.lambda_hat, &self.lambda);
+        parallel::each_mut(&mut self.step, GRAIN, |j, step| {
+            *step = f[j] - *step + (p[j] - v[j] + lambda[j]) * w[j];
+        });
         let (factor, _) = self.factor.of(problem)?;
         let iterations = factor.solve(matrix, &mut self.step, tolerance)?;
         reduce::axpy(1.0, &self.step, &mut self.v);
@@ -780,15 +781,8 @@ fn nap(config: &Config, speed: f64) -> Option<Nap> {
     })
 }
 
-/// Columns side by side, in parallel.
-pub(super) fn blocks<T: IntoParallelIterator>(
-    columns: T,
-) -> impl IndexedParallelIterator<Item = T::Item>
-where
-    T::Iter: IndexedParallelIterator,
-{
-    columns.into_par_iter().with_min_len(4096)
-}
+/// Blocks per parallel task of a vector operation.
+pub(super) const GRAIN: usize = 4096;
 
 /// λ as it enters the linear system.
 pub(super) fn hat<'a>(hat: &'a [Vec3], lambda: &'a [Vec3]) -> &'a [Vec3] {

@@ -1,13 +1,12 @@
 //! Use of earlier iterations by the outer loop: momentum and combinations.
 
-use rayon::prelude::*;
 use stiction_contact::ContactSet;
-use stiction_math::{Vec3, reduce};
+use stiction_math::{Vec3, parallel, reduce};
 
 use super::{
     Acceleration, Admm,
     anderson::{Anderson, Step},
-    outer::{blocks, hat},
+    outer::{GRAIN, hat},
 };
 
 impl Admm {
@@ -44,11 +43,12 @@ impl Admm {
             momentum.theta = 0.5 * (1.0 + (1.0 + 4.0 * before * before).sqrt());
             (before - 1.0) / momentum.theta
         };
-        let ahead = |(hat, now, before): (&mut Vec3, &Vec3, &Vec3)| {
-            *hat = now + (now - before) * factor;
+        let ahead = |hat: &mut [Vec3], now: &[Vec3], before: &[Vec3]| {
+            let ahead = |j: usize| now[j] + (now[j] - before[j]) * factor;
+            parallel::each_mut(hat, GRAIN, |j, hat| *hat = ahead(j));
         };
-        blocks((p_hat, &self.p, &momentum.p_before)).for_each(ahead);
-        blocks((&mut self.lambda_hat, &self.lambda, &momentum.lambda_before)).for_each(ahead);
+        ahead(p_hat, &self.p, &momentum.p_before);
+        ahead(&mut self.lambda_hat, &self.lambda, &momentum.lambda_before);
         restart
     }
 

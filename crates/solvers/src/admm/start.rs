@@ -6,9 +6,8 @@
 //! are held meanwhile: bodies that fall side by side agree with one another, so that a pile all of whose bodies are
 //! freed at once is wrong at its lowest contacts alone.
 
-use rayon::prelude::*;
 use stiction_contact::{ContactSet, FrictionProblem, project_cone};
-use stiction_math::Vec3;
+use stiction_math::{Vec3, parallel};
 
 /// For every block whether its body starts better from `held` and the impulses `r` (none if empty)
 /// than from `free` and no impulses, where all other bodies start from `held`.
@@ -42,11 +41,7 @@ pub(crate) fn better_held(
         });
         pairs.collect::<Vec<_>>()
     };
-    let errors: Vec<Vec<(usize, [f64; 2])>> = (0..set.len())
-        .into_par_iter()
-        .with_min_len(1024)
-        .map(errors)
-        .collect();
+    let errors = parallel::map(set.len(), 1024, errors);
 
     let mut sums = vec![[0.0; 2]; problem.a.parts().len()];
     for (body, error) in errors.into_iter().flatten() {

@@ -1,8 +1,7 @@
 //! The diagonal W that stands for A in the projection.
 
-use rayon::prelude::*;
 use stiction_contact::FrictionProblem;
-use stiction_math::{MatrixPart, sym_eig3};
+use stiction_math::{MatrixPart, parallel, sym_eig3};
 
 use super::AdmmWeights;
 
@@ -21,8 +20,8 @@ pub(crate) fn weights(problem: &FrictionProblem, rule: &AdmmWeights, w: &mut Vec
             AdmmWeights::Diagonal { part } => part * least,
         }
     };
-    let blocks = (0..problem.blocks()).into_par_iter().with_min_len(1024);
-    blocks.map(weight).collect_into_vec(w);
+    w.resize(problem.blocks(), 0.0);
+    parallel::each_mut(w, 1024, |j, w| *w = weight(j));
 }
 
 /// The angular blocks of rigid bodies with their radii of gyration [m], which turn their velocities

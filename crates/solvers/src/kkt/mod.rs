@@ -16,9 +16,8 @@ mod iteration;
 mod minres;
 mod precondition;
 
-use rayon::prelude::*;
 use stiction_contact::{ContactSet, FrictionProblem};
-use stiction_math::{LinearOperator, Mat3, Vec3, reduce};
+use stiction_math::{LinearOperator, Mat3, Vec3, parallel, reduce};
 
 pub use iteration::KktKrylov;
 pub(crate) use iteration::{KktIteration, switching_interval};
@@ -115,18 +114,15 @@ impl Transpose {
 
     /// y += s Bᵀ r, contacts in their order.
     pub fn add(&self, set: &ContactSet, s: f64, r: &[Vec3], y: &mut [Vec3]) {
-        let pieces = y.par_chunks_mut(PIECE).enumerate();
-        pieces.for_each(|(piece, y)| {
-            for (i, y) in y.iter_mut().enumerate() {
-                for &(c, e) in self.of(piece * PIECE + i) {
-                    let (r, e) = (r[c as usize] * s, e as usize);
-                    *y += r * set.weights[e];
-                    if let Some(lever) = set.levers.get(e) {
-                        *y += lever.cross(&r);
-                    }
-                    if let Some(block) = set.blocks.get(e) {
-                        *y += block.tr_mul(&r);
-                    }
+        parallel::each_mut(y, PIECE, |i, y| {
+            for &(c, e) in self.of(i) {
+                let (r, e) = (r[c as usize] * s, e as usize);
+                *y += r * set.weights[e];
+                if let Some(lever) = set.levers.get(e) {
+                    *y += lever.cross(&r);
+                }
+                if let Some(block) = set.blocks.get(e) {
+                    *y += block.tr_mul(&r);
                 }
             }
         });
@@ -198,10 +194,5 @@ impl Kkt<'_> {
 
 /// Calls `f` for every contact, in parallel.
 pub(crate) fn for_contacts<T: Send>(column: &mut [T], f: impl Fn(usize, &mut T) + Sync) {
-    let pieces = column.par_chunks_mut(PIECE).enumerate();
-    pieces.for_each(|(piece, column)| {
-        for (i, x) in column.iter_mut().enumerate() {
-            f(piece * PIECE + i, x);
-        }
-    });
+    parallel::each_mut(column, PIECE, f);
 }

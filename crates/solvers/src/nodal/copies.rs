@@ -12,7 +12,7 @@
 
 use rayon::prelude::*;
 use stiction_contact::{FrictionProblem, ProblemError};
-use stiction_math::{Mat3, MatrixPart, SystemMatrix, Vec3};
+use stiction_math::{Mat3, MatrixPart, SystemMatrix, Vec3, parallel};
 
 use super::{Error, NodalSleep, law::PrimalContact};
 
@@ -159,7 +159,7 @@ impl Copies {
             let n = &set.normal[c];
             PrimalContact::new(&(w + n * n.transpose() * set.compliance[c]), n, set.mu[c])
         };
-        let contacts = (0..set.len()).into_par_iter().map(contact).collect();
+        let contacts = parallel::map(set.len(), 64, contact);
         let (items, colors) = colored(problem, &rows, &free);
         let copy: Vec<Vec3> = set.nodes.iter().map(|&i| v[i as usize]).collect();
         let mut copies = Self {

@@ -1,8 +1,7 @@
 //! The columns of contacts, gathered from a contact set in the order of the plan.
 
-use rayon::prelude::*;
 use stiction_contact::{ContactSet, StencilEntry};
-use stiction_math::{Mat3, Vec3};
+use stiction_math::{Mat3, Vec3, parallel};
 
 use super::{
     Metric,
@@ -32,14 +31,11 @@ impl SweepColumns {
             self.general_block.resize(levers, Mat3::zeros());
         }
         for batch in plan.groups[first..].chunks(BATCH) {
-            let parts: Vec<(Self, Vec<f64>)> = batch
-                .par_iter()
-                .map(|group| {
-                    let (mut columns, mut scale) = (Self::default(), Vec::new());
-                    columns.push_group(set, w, plan, group, gives, &mut scale);
-                    (columns, scale)
-                })
-                .collect();
+            let parts = parallel::map(batch.len(), 1, |group| {
+                let (mut columns, mut scale) = (Self::default(), Vec::new());
+                columns.push_group(set, w, plan, &batch[group], gives, &mut scale);
+                (columns, scale)
+            });
             for (part, s) in parts {
                 self.extend(part);
                 scale.extend(s);

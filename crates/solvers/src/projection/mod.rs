@@ -20,9 +20,8 @@ mod lanes;
 mod local;
 mod plan;
 
-use rayon::prelude::*;
 use stiction_contact::{ContactFault, ContactSet, ProblemError};
-use stiction_math::{Mat3, Vec3};
+use stiction_math::{Mat3, Vec3, parallel};
 
 pub use kernel::Nap;
 use kernel::{Node, SharedNodes, SweepColumns, Watch};
@@ -187,10 +186,12 @@ impl Projection {
     /// this number does not fall.
     pub fn project(&mut self, p: &mut [Vec3], sweeps: usize, nap: Option<Nap>) -> f64 {
         let pull = &self.pull;
-        let nodes = (&mut self.nodes, &*p).into_par_iter().with_min_len(MIN_LEN);
-        nodes.enumerate().for_each(|(j, (node, p))| {
-            let p = p + pull.get(j).copied().unwrap_or_default();
-            *node = Node([p.x, p.y, p.z, 0.0]);
+        let from = &*p;
+        parallel::chunks_mut(&mut self.nodes, MIN_LEN, |first, nodes| {
+            for (node, j) in nodes.iter_mut().zip(first..) {
+                let p = from[j] + pull.get(j).copied().unwrap_or_default();
+                *node = Node([p.x, p.y, p.z, 0.0]);
+            }
         });
         self.scatter();
         self.asleep.fill(0);
@@ -202,8 +203,12 @@ impl Projection {
                 None => Watch::No,
             });
         }
-        let nodes = (p, &self.nodes).into_par_iter().with_min_len(MIN_LEN);
-        nodes.for_each(|(p, node)| *p = Vec3::new(node.0[0], node.0[1], node.0[2]));
+        let nodes = &self.nodes;
+        parallel::chunks_mut(p, MIN_LEN, |first, p| {
+            for (p, node) in p.iter_mut().zip(&nodes[first..]) {
+                *p = Vec3::new(node.0[0], node.0[1], node.0[2]);
+            }
+        });
         change
     }
 

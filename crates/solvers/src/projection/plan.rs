@@ -12,7 +12,6 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
 use stiction_contact::ContactSet;
 
 /// Parallel stages before the sequential remainder [daviet2020, Sect. 6.2.8].
@@ -126,7 +125,7 @@ impl SweepPlan {
                 u64::from(nodes.iter().copied().min().unwrap_or(0)) << 32 | c as u64
             })
             .collect();
-        sorted.par_sort_unstable();
+        sorted.sort_unstable();
         let mut waiting: Vec<u32> = sorted.iter().map(|&key| key as u32).collect();
         drop(sorted);
 

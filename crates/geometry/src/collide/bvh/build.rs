@@ -1,9 +1,8 @@
 //! Building and refitting: sort along a Morton curve, then bound from the leaves up.
 
-use rayon::prelude::*;
-
 use super::sort::{BITS, order};
 use super::{Aabb32, Bvh, BvhError, Leaves, Padded, Row, Tree, WIDTH, Wide};
+use stiction_math::parallel;
 
 /// Nodes per parallel task: below this, starting a task costs more than the task.
 const GRAIN: usize = 512;
@@ -57,8 +56,9 @@ impl<R: Row> Tree<R> {
     /// Bounds all nodes anew, given as many leaves as the tree has.
     pub(crate) fn bound(&mut self, leaves: &impl Leaves<Row = R>) {
         if let Some(lowest) = self.levels.first_mut() {
-            let parts = lowest.par_chunks_mut(PART).enumerate();
-            parts.for_each(|(part, nodes)| bound_part(nodes, part * PART, leaves));
+            parallel::chunks_mut(lowest, PART, |first, nodes| {
+                bound_part(nodes, first, leaves)
+            });
         }
         self.bound_above();
     }
@@ -70,9 +70,13 @@ impl<R: Row> Tree<R> {
         };
         let mut below: &[R] = lowest;
         while let Some((level, rest)) = above.split_first_mut() {
-            let groups = below.par_chunks(WIDTH);
-            let nodes = level.par_iter_mut().with_min_len(GRAIN).zip(groups);
-            nodes.for_each(|(own, children)| *own = node(children));
+            parallel::chunks_mut(level, GRAIN, |first, nodes| {
+                let groups = below[first * WIDTH..].chunks(WIDTH);
+                nodes
+                    .iter_mut()
+                    .zip(groups)
+                    .for_each(|(own, children)| *own = node(children));
+            });
             below = level;
             above = rest;
         }
@@ -104,10 +108,12 @@ pub(crate) fn bound_together<R: Row, A: Leaves<Row = R>, B: Leaves<Row = R>>(
     let ((a, leaves_a), (b, leaves_b)) = (a, b);
     let low = |tree: &Tree<R>| tree.levels.first().map_or(0, |l| l.len());
     let count = low(a).max(low(b)).div_ceil(PART);
-    let parts = parts(a, count).into_par_iter().zip(parts(b, count));
-    parts.for_each(|(part_a, part_b)| {
-        bound_part(part_a.nodes, part_a.first, leaves_a);
-        bound_part(part_b.nodes, part_b.first, leaves_b);
+    let mut parts: Vec<_> = parts(a, count).into_iter().zip(parts(b, count)).collect();
+    parallel::chunks_mut(&mut parts, 1, |_, parts| {
+        for (part_a, part_b) in parts {
+            bound_part(part_a.nodes, part_a.first, leaves_a);
+            bound_part(part_b.nodes, part_b.first, leaves_b);
+        }
     });
     a.bound_above();
     b.bound_above();
@@ -136,9 +142,11 @@ fn parts<R>(tree: &mut Tree<R>, count: usize) -> Vec<Part<'_, R>> {
 
 /// The boxes in the order of the items.
 fn leaves(items: &[u32], boxes: &[Aabb32]) -> Vec<Wide> {
-    let groups = items.par_chunks(WIDTH).with_min_len(GRAIN);
     let of = |i: &u32| Padded::from(&boxes[*i as usize]);
-    groups.map(|items| leaf(items, of)).collect()
+    parallel::map(items.len().div_ceil(WIDTH), GRAIN, |group| {
+        let end = items.len().min((group + 1) * WIDTH);
+        leaf(&items[group * WIDTH..end], of)
+    })
 }
 
 /// The boxes of what is in up to eight slots.
@@ -225,8 +233,7 @@ pub(crate) fn along_curve(
         }
         code
     };
-    let all = (0..count).into_par_iter().with_min_len(4 * GRAIN);
-    Ok(order(all.map(code).collect()))
+    Ok(order(parallel::map(count, 4 * GRAIN, code)))
 }
 
 /// For each byte of a coordinate with `bits` bits along `axis`, where its bits go.

@@ -1,8 +1,7 @@
 //! Traversal: all pairs of overlapping boxes, within one tree or between two.
 
-use rayon::prelude::*;
-
 use super::{Aabb32, Bvh, Groups, Leaves, MIXED, Padded, Row, Tree, WIDTH};
+use stiction_math::parallel;
 
 /// Leaf groups per parallel task: enough for a task to be worth starting, few enough for its pairs
 /// to stay in the cache.
@@ -119,17 +118,13 @@ impl<'a, A: Leaves, T: Leaves<Row = A::Row>> Pairs<'a, A, T> {
             return Vec::new();
         }
         let count = self.asking.groups();
-        let task = |(stack, out): &mut (Vec<(usize, usize)>, Vec<P>), task: usize| {
-            out.clear();
-            for i in task * GRAIN..((task + 1) * GRAIN).min(count) {
-                self.group_pairs(i, &keep, stack, out);
+        parallel::map_ranges(count, GRAIN, |groups| {
+            let (mut stack, mut out) = (Vec::with_capacity(64), Vec::new());
+            for group in groups {
+                self.group_pairs(group, &keep, &mut stack, &mut out);
             }
-            finish(out)
-        };
-        (0..count.div_ceil(GRAIN))
-            .into_par_iter()
-            .map_init(|| (Vec::with_capacity(64), Vec::new()), task)
-            .collect()
+            finish(&mut out)
+        })
     }
 
     /// The pairs of one leaf group with the tree. Of the same tree, only groups that do not come
@@ -263,9 +258,10 @@ pub(crate) fn ordered<T: Copy + Send + Sync>(
         }
         rest = tail;
     }
-    lists
-        .par_iter_mut()
-        .with_min_len(1024)
-        .for_each(|list| list.sort_unstable_by_key(|entry| key(entry)[1]));
+    parallel::chunks_mut(&mut lists, 1024, |_, lists| {
+        for list in lists {
+            list.sort_unstable_by_key(|entry| key(entry)[1]);
+        }
+    });
     all
 }

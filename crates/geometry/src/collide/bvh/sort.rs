@@ -4,7 +4,7 @@
 //! their leading bits, so that the passes that follow stay in the cache: without that, the time per
 //! word grows with their number.
 
-use rayon::prelude::*;
+use stiction_math::parallel;
 
 /// Bits of a code.
 pub(super) const BITS: u32 = 32;
@@ -47,16 +47,16 @@ pub(super) fn order(codes: Vec<u32>) -> Vec<u32> {
         buckets.push((own, place));
         (words, places) = (rest, left);
     }
-    buckets
-        .par_iter_mut()
-        .with_min_len(4)
-        .for_each_init(Vec::new, |other, (own, place)| {
+    parallel::chunks_mut(&mut buckets, 16, |_, buckets| {
+        let mut other = Vec::new();
+        for (own, place) in buckets {
             other.resize(own.len(), 0);
-            sort(own, other, BITS - leading);
+            sort(own, &mut other, BITS - leading);
             for (p, w) in place.iter_mut().zip(own.iter()) {
                 *p = *w as u32;
             }
-        });
+        }
+    });
     result
 }
 
