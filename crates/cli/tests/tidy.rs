@@ -2,6 +2,8 @@
 //! are in the bibliography.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "tidy/licences.rs"]
+mod licences;
 #[path = "tidy/words.rs"]
 mod words;
 

@@ -46,10 +46,11 @@ pub struct ContactSet {
     /// Normal compliance of a contact [1/kg]: velocity per impulse, that is metres per
     /// newton divided by h² [daviet2020, Sect. 6.3.2].
     pub compliance: Vec<f64>,
-    /// The gap at the start of the step [m], not below zero where a contact was found by its motion.
+    /// The gap at the start of the step [m]. Where a contact was found by its motion, `correction` less the overlap of its
+    /// features at the start.
     pub gap: Vec<f64>,
-    /// The gap that is in `k` [m], kept for the work of contact: less deep than `gap` where an overlap
-    /// is taken out over several steps.
+    /// The gap that is in `k` [m], kept for the work of contact: less deep than `gap` by the overlap that the
+    /// contact leaves to later steps.
     pub correction: Vec<f64>,
     /// Which features touch, the same in the next step: impulses are carried over by it.
     pub key: Vec<ContactKey>,

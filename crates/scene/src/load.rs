@@ -458,9 +458,9 @@ pub(crate) fn resolve_overlap(
     let rules = rules(model, &read.contact, &read.friction);
     if let Err(error) = resolve::resolve(model, state, &rules, &config) {
         let place = match &error {
-            resolve::ResolveError::Held(o) | resolve::ResolveError::Stuck { first: o, .. } => {
-                place_of(read, &o.first.name)
-            }
+            resolve::ResolveError::Held(o)
+            | resolve::ResolveError::Stuck { first: o, .. }
+            | resolve::ResolveError::Points(o) => place_of(read, &o.first.name),
             _ => culprit(read),
         };
         let help = "move them apart in the scene; `stiction doctor` lists all overlaps";

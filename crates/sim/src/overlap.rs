@@ -5,7 +5,9 @@ use std::fmt;
 use stiction_bodies::{Model, State, obstacle::ObstacleShape};
 use stiction_contact::{
     ContactSet,
-    detect::{DetectConfig, DetectError, DetectStep, Detector, Offence},
+    detect::{
+        Collider, ColliderForm, DetectConfig, DetectError, DetectStep, Detector, Offence, Points,
+    },
 };
 use stiction_math::Vec3;
 
@@ -74,7 +76,8 @@ impl fmt::Display for Overlap {
 
 /// All overlaps in `state`: first surfaces that cross, by exact tests, and bodies inside something
 /// else, then pairs that are closer
-/// than the contact thickness, deepest first.
+/// than the contact thickness, deepest first. Points of a body that has blocks for one step only overlap what they are
+/// inside of; those that are merely close keep their distance, and are left out.
 pub fn overlaps(
     model: &Model,
     state: &State,
@@ -82,7 +85,43 @@ pub fn overlaps(
 ) -> Result<Vec<Overlap>, DetectError> {
     let found = still(model, state, rules, |d, step| d.offences(step, TOLERANCE))?;
     let surfaces = Surfaces::new(model, state);
-    Ok(found.iter().map(|o| surfaces.name(model, o)).collect())
+    let counts = |o: &&Offence| {
+        let sides = [o.first.0, o.second.0].map(|number| has_points(model, number));
+        match sides {
+            [false, false] => true,
+            // Each has a grid of its own: they do not touch.
+            [true, true] => false,
+            _ => o.overlaps,
+        }
+    };
+    let found = found.iter().filter(counts);
+    Ok(found.map(|o| surfaces.name(model, o)).collect())
+}
+
+/// Whether a collider is a body of points that has blocks for one step only.
+fn has_points(model: &Model, number: u32) -> bool {
+    let body = model.bodies.get(number as usize);
+    body.is_some_and(|b| b.kind.per_step().is_some())
+}
+
+/// Positions of all blocks [m], followed by the points of bodies without blocks, which their colliders follow.
+fn with_points(model: &Model, state: &State, colliders: &mut [Collider]) -> Vec<Vec3> {
+    let mut x = state.x.clone();
+    let mut points = Vec::new();
+    for (body, collider) in model.bodies.iter().zip(colliders) {
+        let ColliderForm::Body(form) = &mut collider.form else {
+            continue;
+        };
+        if body.kind.per_step().is_none() || !body.blocks.is_empty() {
+            continue;
+        }
+        body.vertices(state, &mut points);
+        let first = x.len() as u32;
+        x.extend(&points);
+        form.points = Points::nodes(first..x.len() as u32);
+        form.rest.clone_from(&points);
+    }
+    x
 }
 
 /// Number of pairs of triangles that cross in `state`, by exact tests, and number of triangles that
@@ -99,17 +138,20 @@ fn still<T>(
     ask: impl FnOnce(&Detector, &DetectStep) -> Result<T, DetectError>,
 ) -> Result<T, DetectError> {
     let laws = rules.laws.clone();
-    let detector = Detector::new(colliders(model, rules), laws, DetectConfig::default())?;
+    let mut list = colliders(model, rules);
+    let x = with_points(model, state, &mut list);
+    let still = vec![Vec3::zeros(); x.len()];
+    let detector = Detector::new(list, laws, DetectConfig::default())?;
     let detector = detector.named(collider_names(model)).sewn(&sewn(model));
     let mut placements = Vec::new();
     place(model, state.time, state.time, &mut placements);
     let step = DetectStep {
         h: 1.0,
-        x: &state.x,
+        x: &x,
         rotations: &state.rotations,
-        v: &state.v,
-        start: &state.v,
-        fixed: &vec![false; state.x.len()],
+        v: &still,
+        start: &still,
+        fixed: &vec![false; x.len()],
         obstacles: &placements,
         previous: &ContactSet::default(),
         held: &[],

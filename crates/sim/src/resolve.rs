@@ -21,7 +21,7 @@ use crate::{
     colliders::{ContactRules, colliders, place, sewn},
     dynamics::Dynamics,
     error::SolveError,
-    overlap::{Overlap, Surfaces},
+    overlap::{Overlap, Surfaces, overlaps},
 };
 
 /// Settings of the resolution of overlaps.
@@ -71,6 +71,9 @@ pub enum ResolveError {
         /// Rounds taken.
         rounds: usize,
     },
+    /// Points of a granular body are inside something else.
+    #[error("{0}, and points of granular bodies are not moved")]
+    Points(Box<Overlap>),
     /// The search refuses the state.
     #[error(transparent)]
     Detect(#[from] DetectError),
@@ -87,6 +90,25 @@ pub enum ResolveError {
 
 /// Separates overlapping bodies in `state`; on error the state is untouched.
 pub fn resolve(
+    model: &Model,
+    state: &mut State,
+    rules: &ContactRules,
+    config: &Config,
+) -> Result<ResolveReport, ResolveError> {
+    let mut apart = state.clone();
+    let report = separate(model, &mut apart, rules, config)?;
+    // Their points have no blocks that could be moved.
+    if model.has_per_step() {
+        let left = overlaps(model, &apart, rules)?;
+        if let Some(first) = left.into_iter().find(|o| o.overlaps) {
+            return Err(ResolveError::Points(Box::new(first)));
+        }
+    }
+    *state = apart;
+    Ok(report)
+}
+
+fn separate(
     model: &Model,
     state: &mut State,
     rules: &ContactRules,

@@ -1,6 +1,7 @@
 //! Input and arguments of one case.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
@@ -10,58 +11,8 @@ use stiction_cli::{math::checksum::Xxh64, scene, sim::Registry, solvers::SOLVERS
 use crate::{
     common::{self, Draw, code, root, stderr, stiction},
     mutate,
+    scenes::{GARMENT, SAND, SCENE, SETTINGS},
 };
-
-const SCENE: &str = r#"
-gravity = [0, 0, -9.81]
-[time]
-step = 0.01
-duration = 0.05
-frame_every = 1
-[method]
-name = "admm"
-max_iterations = 200
-[contact]
-enabled = true
-thickness = 1e-3
-[[body]]
-name = "cloth"
-kind = "shell"
-shape = { type = "sheet", size = [0.4, 0.4], cells = [4, 4], pattern = "irregular", seed = 3 }
-material = { kind = "shell", area_density = 0.2, thickness = 1e-3, young = 1e5, poisson = 0.3, bending = 1e-5, damping = { stiffness = 0.001 } }
-translate = [0, 0, 0.01]
-velocity = [0.5, 0, -0.2]
-[[body]]
-name = "box"
-kind = "rigid"
-shape = { type = "box", size = [0.05, 0.05, 0.05] }
-material = { kind = "rigid", density = 500 }
-translate = [0.5, 0.03, 0.04]
-[[body]]
-name = "hair"
-kind = "rods"
-shape = { type = "groom", radius = 0.1, count = 5, length = 0.2, segments = 6, frizz = 0.3, seed = 2 }
-material = { kind = "rod", density = 1300, radius = 1e-3, young_bending = 1e8, young_stretch = 1e7, poisson = 0.4 }
-translate = [0, 0, 1.5]
-[[obstacle]]
-name = "floor"
-shape = { type = "plane", normal = [0, 0, 1] }
-[[pin]]
-body = "hair"
-select = { roots = true }
-[[probe]]
-name = "height"
-type = "centroid"
-body = "cloth"
-axis = "z"
-[[check]]
-of = "height"
-at = 0.05
-below = 1.0
-[output]
-formats = ["vtu", "obj"]
-checkpoint_every = 1
-"#;
 
 /// Initial data of the cases.
 pub struct Seeds {
@@ -71,8 +22,8 @@ pub struct Seeds {
     scenes: Vec<String>,
     /// A run of `SCENE` whose checkpoint is of the middle.
     run: PathBuf,
-    /// All keys of the scene format.
-    keys: Vec<String>,
+    /// All keys of the scene format, by table.
+    keys: BTreeMap<String, Vec<String>>,
     methods: Vec<&'static str>,
 }
 
@@ -123,10 +74,16 @@ pub fn seeds(dir: &Path) -> Seeds {
     ];
     let builtin = |name: &&str| scene::builtin::get(name).unwrap().text.to_owned();
     let registry = Registry::default();
-    let mut keys = Vec::new();
-    collect_keys(&scene::schema(&registry), &mut keys);
-    keys.sort();
-    keys.dedup();
+    let schema = scene::schema(&registry);
+    let tables = schema["$defs"].as_object().unwrap().iter();
+    let keys = tables.map(|(name, table)| {
+        let keys = table["properties"].as_object();
+        let keys = keys
+            .map(|k| k.keys().cloned().collect())
+            .unwrap_or_default();
+        (name.clone(), keys)
+    });
+    let keys = keys.collect();
     Seeds {
         meshes,
         strands,
@@ -134,27 +91,11 @@ pub fn seeds(dir: &Path) -> Seeds {
         scenes: small
             .iter()
             .map(builtin)
-            .chain([SCENE.to_owned()])
+            .chain([SCENE, SAND, GARMENT].map(str::to_owned))
             .collect(),
         run,
         keys,
         methods: registry.names(),
-    }
-}
-
-/// The names of all properties of a JSON Schema.
-fn collect_keys(schema: &serde_json::Value, keys: &mut Vec<String>) {
-    match schema {
-        serde_json::Value::Object(members) => {
-            for (name, member) in members {
-                if let ("properties", Some(own)) = (name.as_str(), member.as_object()) {
-                    keys.extend(own.keys().cloned());
-                }
-                collect_keys(member, keys);
-            }
-        }
-        serde_json::Value::Array(items) => items.iter().for_each(|i| collect_keys(i, keys)),
-        _ => {}
     }
 }
 
@@ -417,12 +358,22 @@ impl Make<'_> {
         vec![run, args("run scene.toml --resume --out out --threads 1")]
     }
 
-    /// Keys at any place with odd values: counts without end, numbers that overflow, wrong types.
+    /// Keys at any place with odd values: counts without end, numbers that overflow, wrong types; with any
+    /// method where the scene allows several.
     fn settings(self) -> Vec<Vec<String>> {
-        self.put("scene.toml", SCENE);
+        let (text, tables) = *self.draw.pick(&SETTINGS);
+        let method = *self.draw.pick(&self.seeds.methods);
+        // Settings of one method are refused by the others.
+        let text = match self.draw.below(2) {
+            0 => text.to_owned(),
+            _ => text
+                .replace("max_iterations = 200\n", "")
+                .replace("name = \"admm\"", &format!("name = \"{method}\"")),
+        };
+        self.put("scene.toml", text);
         let mut run = args(RUN);
         for _ in 0..=self.draw.below(2) {
-            let setting = mutate::setting(self.draw, &self.seeds.keys);
+            let setting = mutate::setting(self.draw, tables, &self.seeds.keys);
             run.extend(["--set".to_owned(), setting]);
         }
         vec![run]

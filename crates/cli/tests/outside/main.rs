@@ -1,4 +1,4 @@
-//! The program from outside: mutated scenes, meshes, strands, problems, checkpoints, run folders and
+//! The program from outside: mutated scenes of all kinds of bodies, meshes, strands, problems, checkpoints, run folders and
 //! arguments, with limits on memory and time.
 //!
 //! Whatever it is given, the program ends by itself or on request, without a panic and not by a signal,
@@ -20,6 +20,7 @@ mod cases;
 #[path = "../common/mod.rs"]
 mod common;
 mod mutate;
+mod scenes;
 
 use std::{
     collections::BTreeSet,
@@ -123,9 +124,12 @@ fn judge(dir: &Path, args: &[String]) -> Option<String> {
         other => return Some(format!("it ended with {other:?}, {status}")),
     }
     let said = String::from_utf8_lossy(&fs::read(&said).unwrap()).into_owned();
-    if said.contains("panicked") || said.len() > 100_000 {
+    // A run has a line for every frame.
+    let frames = said.lines().filter(|l| l.starts_with("frame "));
+    let message = said.len() - frames.map(|l| l.len() + 1).sum::<usize>();
+    if said.contains("panicked") || message > 100_000 {
         let start: String = said.chars().take(300).collect();
-        return Some(format!("it says {} bytes: {start}", said.len()));
+        return Some(format!("it says {message} bytes: {start}"));
     }
     if beside(dir) != before {
         return Some(format!("files outside its folder: {:?}", beside(dir)));

@@ -1,5 +1,7 @@
 //! Other texts and bytes, made from good ones.
 
+use std::collections::BTreeMap;
+
 use crate::common::Draw;
 
 /// Values that a key does not expect.
@@ -155,38 +157,22 @@ pub fn deep(draw: &mut Draw) -> String {
     }
 }
 
-/// The path of a key and a value, for `--set`: keys of the format, at places where they belong and others.
-pub fn setting(draw: &mut Draw, keys: &[String]) -> String {
-    let places = [
-        "",
-        "time.",
-        "contact.",
-        "method.",
-        "output.",
-        "friction.",
-        "body.cloth.",
-        "body.box.",
-        "body.hair.",
-        "body.0.",
-        "body.99.",
-        "body.cloth.shape.",
-        "body.box.shape.",
-        "body.hair.shape.",
-        "body.cloth.material.",
-        "body.box.material.",
-        "body.hair.material.",
-        "obstacle.floor.",
-        "obstacle.floor.shape.",
-        "pin.0.",
-        "pin.0.select.",
-        "probe.height.",
-        "check.0.",
-        "adapt.0.",
-        "attachment.0.",
-        "volume.0.",
-    ];
-    let place = *draw.pick(&places);
-    let key = draw.pick(keys).clone();
+/// A table of a scene: the prefix of its keys for `--set`, and its name in the JSON Schema.
+pub type Table = (&'static str, &'static str);
+
+/// The path of a key and a value, for `--set`: a key of the table or, as often, of any other.
+pub fn setting(draw: &mut Draw, tables: &[Table], keys: &BTreeMap<String, Vec<String>>) -> String {
+    let (place, table) = *draw.pick(tables);
+    let any: Vec<&String> = keys.keys().collect();
+    let table = match draw.below(2) {
+        0 => table,
+        _ => draw.pick(&any).as_str(),
+    };
+    let own = &keys[table];
+    let key = match own.is_empty() {
+        true => String::new(),
+        false => draw.pick(own).clone(),
+    };
     let value = *draw.pick(&ODD);
     match draw.below(20) {
         0 => format!("{place}{key}"),

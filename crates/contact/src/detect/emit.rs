@@ -225,8 +225,8 @@ impl World {
     /// apart along n at the end of the step [daviet2020, Sect. 4.2]. Both sides are evaluated at one
     /// point of space, see [`Stencil`](super::stencil::Stencil).
     ///
-    /// Of an overlap, a step takes out only as much as [`Recovery`] says. What was found by its motion has
-    /// no gap below zero: it applies no penetration correction. Its plane may belong to a diverging
+    /// Of an overlap, a step takes out only as much as [`Recovery`] says. What was found by its motion applies no
+    /// penetration correction; the overlap that its features have is left to later steps. Its plane may belong to a diverging
     /// iterate, such as light hair that springs from under a load, and one that requires more than rest
     /// would drive bodies that rest. (The spare plane at the end of the step, [`Found::spare`], must
     /// correct penetration: see `stays_on_side`.)
@@ -249,18 +249,27 @@ impl World {
             (None, Kind::Pair(ProximityKind::EdgeEdge)) => self.owner[found.vertices[2] as usize],
             _ => self.owner[found.vertices[1] as usize],
         };
-        let mut gap = found.normal.dot(&stencil.separation) - found.thickness;
+        let gap = found.normal.dot(&stencil.separation) - found.thickness;
         let nearness = nearness(gap, found.thickness);
-        if found.continuous && !found.spare {
-            gap = gap.max(0.0);
-        }
-        let correction = match with.overlaps {
-            Overlaps::By(recovery) if gap < 0.0 && !found.spare => {
-                let lost = || found.approach(motion, drift);
-                recovery.correction(self, key, gap, found.thickness, motion.h, lost)
+        let lost = || found.approach(motion, drift);
+        let (gap, correction) = match with.overlaps {
+            Overlaps::AllBut(left) => (gap, gap + left),
+            Overlaps::By(recovery) if found.continuous && !found.spare => {
+                let correction = gap.max(0.0);
+                let left = match self.overlap_at_start(motion, found) {
+                    overlap if overlap > 0.0 => {
+                        recovery.left(self, key, overlap, found.thickness, lost)
+                    }
+                    _ => 0.0,
+                };
+                (correction - left, correction)
             }
-            Overlaps::AllBut(left) => gap + left,
-            Overlaps::By(_) | Overlaps::AtOnce => gap,
+            Overlaps::By(recovery) if gap < 0.0 && !found.spare => {
+                let correction =
+                    recovery.correction(self, key, gap, found.thickness, motion.h, lost);
+                (gap, correction)
+            }
+            Overlaps::By(_) | Overlaps::AtOnce => (gap, gap),
         };
         let (a, b) = (
             &self.colliders[first as usize],

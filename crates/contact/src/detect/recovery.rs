@@ -14,9 +14,18 @@
 //! they were not listed while others were released, as where bodies bend: that overlap is released as one
 //! that is new.
 //!
+//! A contact found by its motion removes no overlap. Its features may overlap at the start all the same, where
+//! closer ones were listed for their bodies: that overlap is its remaining one. (Counted as none, it was removed within
+//! the next step if the features were the closest then: bodies of two meshes were launched by a whole thickness.)
+//!
 //! All of this is independent of the time step and of scale.
 
-use super::emit::{AGAIN, EDGE, FACE, KIND, SOLID, VERTEX};
+use stiction_geometry::collide::{ProximityKind, point_edge};
+use stiction_math::Vec3;
+
+use super::emit::{AGAIN, EDGE, FACE, Found, KIND, Kind, SOLID, VERTEX};
+use super::revise::closest;
+use super::step::Motion;
 use super::world::World;
 use crate::{ContactKey, ContactSet};
 
@@ -63,16 +72,28 @@ impl Recovery {
         h: f64,
         lost: impl FnOnce() -> f64,
     ) -> f64 {
+        let left = self.left(world, key, -gap, thickness, lost);
+        gap + (left - h * thickness / RELEASE).max(0.0)
+    }
+
+    /// The part of an `overlap` [m] at the start of a step that is not removed at once.
+    pub(super) fn left(
+        &self,
+        world: &World,
+        key: ContactKey,
+        overlap: f64,
+        thickness: f64,
+        lost: impl FnOnce() -> f64,
+    ) -> f64 {
         let own = find(&self.contacts, &key);
         let of_pair = || find(&self.pairs, &world.pair(&key)?);
         let left = match own.or_else(of_pair) {
             // Taken out within a step, all of it would launch bodies in a short one.
-            Some(left) if own.is_none() && left < -gap => left.max(-gap - lost()),
+            Some(left) if own.is_none() && left < overlap => left.max(overlap - lost()),
             Some(left) => left,
-            None => -gap,
+            None => overlap,
         };
-        let left = left.min(-gap).min(thickness);
-        gap + (left - h * thickness / RELEASE).max(0.0)
+        left.min(overlap).min(thickness)
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -92,6 +113,38 @@ fn find<K: Ord>(sorted: &[(K, f64)], name: &K) -> Option<f64> {
 }
 
 impl World {
+    /// The overlap of the features of a contact at the start of the step, wherever its points are [m]; not more than
+    /// the thickness.
+    pub(super) fn overlap_at_start(&self, motion: &Motion, found: &Found) -> f64 {
+        let x = found.vertices.map(|v| motion.x0[v as usize]);
+        let along = |separation: &Vec3| {
+            let distance = separation.norm();
+            distance.copysign(separation.dot(&found.normal))
+        };
+        let distance = match found.kind {
+            Kind::Pair(kind @ (ProximityKind::EdgeEdge | ProximityKind::VertexFace)) => {
+                closest(kind, &x, &found.normal).distance
+            }
+            Kind::Pair(ProximityKind::VertexVertex) => along(&(x[0] - x[1])),
+            Kind::Pair(_) => along(&point_edge(&x[0], &[x[1], x[2]]).separation),
+            _ => {
+                let solid = |t: &u32| motion.shapes.iter().find(|s| s.0 == *t);
+                let touched = found.touch.as_ref().map(|t| t.collider);
+                let Some((_, moving)) = touched.as_ref().and_then(solid) else {
+                    return 0.0;
+                };
+                let point = x.iter().zip(&found.weights).map(|(x, w)| x * *w).sum();
+                let local = moving.pose(0.0).invert(&point);
+                moving.shape.nearest(&local).distance
+            }
+        };
+        // Features that are far apart may begin on any side.
+        match distance.abs() < found.thickness {
+            true => (found.thickness - distance).min(found.thickness),
+            false => 0.0,
+        }
+    }
+
     /// The colliders of the features that a key names.
     fn pair(&self, key: &ContactKey) -> Option<[u32; 2]> {
         Some([self.collider(key.first)?, self.collider(key.second)?])

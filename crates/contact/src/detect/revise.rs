@@ -25,7 +25,6 @@
 //! Contacts of edges and faces with solids are left as they are: detection lists them anew where they
 //! go deep.
 
-use stiction_geometry::analytic::Pose;
 use stiction_geometry::collide::{
     ProximityKind, edge_edge, edge_edge_normal, point_triangle, point_triangle_normal,
 };
@@ -234,14 +233,13 @@ impl Detector {
         }
         // The gap at the end by the linear contact, without the overlap that it leaves to later steps.
         let u = contacts.velocity(c, v) + contacts.k[c];
-        let linear = |left: f64| motion.h * u.dot(normal) - left;
+        let left = contacts.correction[c] - contacts.gap[c];
+        let linear = motion.h * u.dot(normal) - left;
         if let Some((kind, vertices)) = lasting_vertices(world, key) {
             let full = world.full_thickness(kind, &vertices);
             let thickness = world.pair_thickness(kind, &vertices, full);
-            let at = |x: &[Vec3]| closest(kind, &vertices.map(|v| x[v as usize]), normal);
-            let near = at(&motion.x1);
-            let left = left_over(contacts, c, thickness, || at(&motion.x0).distance);
-            if !rule.contradicts(linear(left), near.distance - thickness) {
+            let near = closest(kind, &vertices.map(|v| motion.x1[v as usize]), normal);
+            if !rule.contradicts(linear, near.distance - thickness) {
                 return Fate::Stays;
             }
             if near.on_boundary && near.distance > REACH * thickness {
@@ -270,12 +268,12 @@ impl Detector {
             return Fate::Stays;
         };
         let [start, end] = [0.0, 1.0].map(|time| moving.pose(time));
-        let at = |pose: &Pose, x: &[Vec3]| moving.shape.nearest(&pose.invert(&x[vertex as usize]));
-        let near = at(&end, &motion.x1);
+        let near = moving
+            .shape
+            .nearest(&end.invert(&motion.x1[vertex as usize]));
         let owner = world.owner[vertex as usize];
         let thickness = world.thickness(owner, collider);
-        let left = left_over(contacts, c, thickness, || at(&start, &motion.x0).distance);
-        if !rule.contradicts(linear(left), near.distance - thickness) {
+        if !rule.contradicts(linear, near.distance - thickness) {
             return Fate::Stays;
         }
         let n = (end.rotation * near.normal).normalize();
@@ -301,31 +299,18 @@ impl Detector {
     }
 }
 
-/// The overlap that a contact leaves to later steps [m]; `start` is the distance of its features at the start.
-///
-/// What was found by its motion has no gap below zero: features that overlap at the start, and meet elsewhere
-/// during the step, stay as deep as they are. That overlap must not be removed because a revision
-/// sees it, or bodies that start within the thickness would be launched.
-fn left_over(contacts: &ContactSet, c: usize, thickness: f64, start: impl FnOnce() -> f64) -> f64 {
-    let (gap, correction) = (contacts.gap[c], contacts.correction[c]);
-    match gap == 0.0 && correction == 0.0 {
-        true => (thickness - start()).clamp(0.0, thickness),
-        false => correction - gap,
-    }
-}
-
 /// The closest points of two features.
-struct Closest {
+pub(super) struct Closest {
     /// As in `collide::Contact`.
     weights: [f64; 4],
     /// On the side of the hint.
     normal: Vec3,
-    distance: f64,
+    pub(super) distance: f64,
     /// Whether one of them is on the boundary of its feature.
     on_boundary: bool,
 }
 
-fn closest(kind: ProximityKind, x: &[Vec3; 4], hint: &Vec3) -> Closest {
+pub(super) fn closest(kind: ProximityKind, x: &[Vec3; 4], hint: &Vec3) -> Closest {
     let (weights, separation, normal, inner) = match kind {
         ProximityKind::EdgeEdge => {
             let (a, b) = ([x[0], x[1]], [x[2], x[3]]);
