@@ -4,7 +4,7 @@
 //! Samples of both surfaces say where they touch; each is a wrench on the body, and the contacts must
 //! span it: a force n at p is a sum of forces at the contacts with coefficients that are not negative.
 //! `STICTION_LONG=1` looks at 10⁵ poses of every solid, `STICTION_LONG=2000` at 2000, `STICTION_FIRST=500` from the
-//! 500th on.
+//! 500th on; `STICTION_SEED=500` looks at the 500th alone and says of each force how far off it is.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod detect_scenes;
@@ -95,6 +95,43 @@ fn random_turn(random: &mut SplitMix) -> Quat {
     Quat::from_scaled_axis(Vec3::new(c(random), c(random), c(random)) * 6.0)
 }
 
+/// The least value of a convex function between −1 and 1, by golden sections, to 1e-10 of the interval.
+fn least(f: impl Fn(f64) -> f64) -> f64 {
+    const GOLDEN: f64 = 0.618_033_988_749_894_8;
+    let (mut low, mut high) = (-1.0, 1.0);
+    let inner = |low: f64, high: f64, part: f64| {
+        let x = low + (high - low) * part;
+        (x, f(x))
+    };
+    let (mut a, mut b) = (inner(low, high, 1.0 - GOLDEN), inner(low, high, GOLDEN));
+    for _ in 0..48 {
+        if a.1 < b.1 {
+            (high, b) = (b.0, a);
+            a = inner(low, high, 1.0 - GOLDEN);
+        } else {
+            (low, a) = (a.0, b);
+            b = inner(low, high, GOLDEN);
+        }
+    }
+    a.1.min(b.1)
+}
+
+/// The distance of a box from a solid that it does not enter: the distance to a convex solid is a convex function on
+/// each of its sides.
+fn distance_of_box(half: &Vec3, distance: impl Fn(&Vec3) -> f64) -> f64 {
+    let side = |axis: usize, sign: f64| {
+        least(|u| {
+            least(|v| {
+                let mut x = Vec3::repeat(sign);
+                (x[(axis + 1) % 3], x[(axis + 2) % 3]) = (u, v);
+                distance(&x.component_mul(half))
+            })
+        })
+    };
+    let sides = (0..3).flat_map(|axis| [side(axis, -1.0), side(axis, 1.0)]);
+    sides.fold(f64::INFINITY, f64::min)
+}
+
 /// Points of the surface of a body: of vertices, edges and faces, also where these meet.
 fn samples(x: &[Vec3], triangles: &[[u32; 3]], n: usize) -> Vec<Vec3> {
     let mut all = Vec::new();
@@ -110,8 +147,9 @@ fn samples(x: &[Vec3], triangles: &[[u32; 3]], n: usize) -> Vec<Vec3> {
     all
 }
 
-/// One pose: none if nothing touches, else the worst distance of a sampled wrench from the cone.
-fn worst(shape: &Shape, random: &mut SplitMix, flat: bool) -> Option<(f64, String)> {
+/// One pose: none if nothing touches, else the worst distance of a sampled wrench from the cone, and a description.
+fn worst(shape: &Shape, seed: u64) -> Option<(f64, String)> {
+    let (random, flat) = (&mut SplitMix::new(1000 + seed), seed % 2 == 0);
     let size = |r: &mut SplitMix| 0.01 * 12f64.powf(r.uniform());
     let half = Vec3::new(size(random), size(random), size(random));
     let (local, triangles) = block(half);
@@ -160,7 +198,17 @@ fn worst(shape: &Shape, random: &mut SplitMix, flat: bool) -> Option<(f64, Strin
             return None;
         }
     }
-    let least = gap(&place);
+    // Projections converge slowly where normals are nearly parallel, and end too far away.
+    let mut least = f64::INFINITY;
+    for _ in 0..40 {
+        least = distance_of_box(&half, |x| {
+            shape.nearest(&solid.invert(&(body * x + place))).distance
+        });
+        if (least - T).abs() < 1e-9 {
+            break;
+        }
+        place.z -= least - T;
+    }
     if (least - T).abs() > 1e-8 {
         return None;
     }
@@ -169,17 +217,19 @@ fn worst(shape: &Shape, random: &mut SplitMix, flat: bool) -> Option<(f64, Strin
     let all: Vec<(f64, Vec3)> = all
         .map(|p| (shape.nearest(&solid.invert(&p)).distance, p))
         .collect();
-    // Projections converge slowly where normals are nearly parallel.
-    let least = all.iter().fold(least, |m, s| m.min(s.0));
-    if (least - T).abs() > 1e-8 {
-        return None;
-    }
+    let nearest = all.iter().fold(f64::INFINITY, |m, s| m.min(s.0));
+    assert!(nearest > least - 1e-9, "a sample is nearer: {nearest}");
     let mut s = Scene::default();
     s.rigid((local, triangles), place);
     s.rotations[0] = body;
     s.shape(*shape, [solid; 2]);
     let (contacts, _) = s.contacts();
-    let what = format!("{half:?} {body:?} {place:?} {below:?} {:?}", contacts.point);
+    let mut what = format!("{half:?} {body:?} {place:?} {below:?}");
+    for i in 0..contacts.len() {
+        let (point, normal) = (solid.invert(&contacts.point[i]), contacts.normal[i]);
+        let (normal, gap) = (below.inverse() * normal, contacts.gap[i] / T);
+        what += &format!("\ncontact at {point:?}, normal {normal:?}, gap/T {gap:.1e}");
+    }
     let nearest = (0..contacts.len()).fold(f64::INFINITY, |m, i| m.min(contacts.gap[i] + T));
     // The deepest place, to a tenth of the thickness.
     if nearest > least + 0.1 * T {
@@ -195,10 +245,10 @@ fn worst(shape: &Shape, random: &mut SplitMix, flat: bool) -> Option<(f64, Strin
     let touching = touching.map(|(_, p)| (below * shape.nearest(&solid.invert(p)).normal, *p));
     let mut worst = 0.0f64;
     for (normal, p) in extreme(touching.collect()) {
-        worst = worst.max(distance_to_cone(
-            &wrench(&normal, &about(&p), length),
-            &cone,
-        ));
+        let off = distance_to_cone(&wrench(&normal, &about(&p), length), &cone);
+        let (on, normal) = (solid.invert(&p), below.inverse() * normal);
+        what += &format!("\nforce at {on:?}, normal {normal:?}, off by {off:.3}");
+        worst = worst.max(off);
     }
     Some((worst, what))
 }
@@ -240,6 +290,22 @@ fn extreme(mut forces: Vec<(Vec3, Vec3)>) -> Vec<(Vec3, Vec3)> {
     all
 }
 
+/// Largest distance of a wrench from the cone of the contacts: a corner within 0.1 of the thickness beyond an edge has a
+/// normal that leans by 0.1.
+const BOUND: f64 = 0.1;
+
+/// Poses that were missed once. Of the cone: an edge of the body crosses its side between places that are closest to
+/// apex and rim, whose normals lean, and was held at these alone (off by 0.27, 0.19 and 0.10, the second placed too deep by
+/// this test). Of the box: a corner 0.1 of the thickness beyond an edge, next to one above the face, was to stand in for
+/// the edge between them (0.13); a side of the body along an edge of the box was placed 1 % of the thickness too deep.
+const MISSED: [(&str, u64); 5] = [
+    ("box", 34_108),
+    ("box", 95_760),
+    ("cone", 50_610),
+    ("cone", 77_960),
+    ("cone", 97_041),
+];
+
 /// Looks at the poses of one solid.
 fn contacts_span_all_that_touches(name: &str) {
     let number = |name: &str| std::env::var(name).ok().map(|n| n.parse().unwrap_or(1));
@@ -250,16 +316,21 @@ fn contacts_span_all_that_touches(name: &str) {
     };
     let first = number("STICTION_FIRST").unwrap_or(0);
     let (_, shape) = solids().into_iter().find(|s| s.0 == name).unwrap();
-    let (mut seen, mut missed, mut example) = (0, 0, String::new());
-    for seed in first..first + poses {
-        let mut random = SplitMix::new(1000 + seed);
-        let Some((worst, what)) = worst(&shape, &mut random, seed % 2 == 0) else {
+    if let Some(seed) = number("STICTION_SEED") {
+        let (worst, what) = worst(&shape, seed).expect("the pose touches");
+        assert!(worst <= BOUND, "{name}, seed {seed}: {worst} {what}");
+        return;
+    }
+    let (mut seen, mut missed, mut example) = (0, Vec::new(), String::new());
+    let once = MISSED.iter().filter(|(solid, _)| *solid == name);
+    for seed in (first..first + poses).chain(once.map(|(_, seed)| *seed)) {
+        let Some((worst, what)) = worst(&shape, seed) else {
+            assert!(!MISSED.contains(&(name, seed)), "{seed} does not touch");
             continue;
         };
         seen += 1;
-        // A corner within 0.1 of the thickness beyond an edge: its normal leans by 0.1.
-        if worst > 0.1 {
-            missed += 1;
+        if worst > BOUND {
+            missed.push(seed);
             example = format!("seed {seed}: {worst} {what}");
         }
     }
@@ -267,17 +338,10 @@ fn contacts_span_all_that_touches(name: &str) {
         seen * 4 > poses,
         "{name}: only {seen} of {poses} poses touch"
     );
-    assert_eq!(missed, 0, "{name}: {missed} of {seen} missed, {example}");
-}
-
-/// A corner 0.1 of the thickness beyond an edge of a box, so that its normal leans by as much, next to one above the face: the
-/// edge between them is held where it passes the edge of the box (wrench off by 0.13 without that contact).
-#[test]
-fn a_corner_hardly_beyond_an_edge_does_not_stand_in_for_it() {
-    const SEED: u64 = 95_760;
-    let (_, shape) = solids().into_iter().find(|s| s.0 == "box").unwrap();
-    let (worst, what) = worst(&shape, &mut SplitMix::new(1000 + SEED), true).unwrap();
-    assert!(worst < 0.1, "{worst} {what}");
+    assert!(
+        missed.is_empty(),
+        "{name}: {missed:?} of {seen} missed, {example}"
+    );
 }
 
 macro_rules! solids {

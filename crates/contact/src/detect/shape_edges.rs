@@ -4,7 +4,8 @@
 //! there would let it rock. The ends of the piece are where the edge passes the solid's own edges
 //! ([`Shape::sharp_places`](stiction_geometry::analytic::Shape::sharp_places)). Of these places and the
 //! deepest one, those are listed that are deeper than the interpolation between the ends of the edge and the places
-//! listed so far, by [`SHARP`] or [`DEEPER`] of the thickness.
+//! listed so far, by [`SHARP`] or [`DEEPER`] of the thickness. A place at a sharp feature does not stand in for the deepest
+//! one if its normal leans: an edge that crosses the side of a cone next to the apex is held where it crosses.
 
 use stiction_geometry::analytic::{Nearest, SharpPlace};
 use stiction_math::Vec3;
@@ -12,6 +13,7 @@ use stiction_math::Vec3;
 use super::emit::{Found, Kind};
 use super::pairs::{REACH, relisting_threshold};
 use super::shapes::{DEEPER, Pass, SHARP, Search};
+use super::supports::TURNED;
 
 /// On a sampled mesh, what is deeper than the deepest place plus this fraction of the thickness
 /// belongs to a flat piece.
@@ -188,11 +190,6 @@ impl Search<'_> {
             let part = if b > a { (at - a) / (b - a) } else { 0.0 };
             da + (db - da) * part - distance
         };
-        let mut add = |profile: &mut Vec<(f64, f64)>, place: EdgeContact| {
-            let next = profile.partition_point(|p| p.0 < place.at);
-            profile.insert(next, (place.at, place.near.distance));
-            out.push(place);
-        };
         // The one that is deepest below the profile goes first.
         while let Some((i, depth)) = candidates
             .iter()
@@ -202,11 +199,17 @@ impl Search<'_> {
             && depth > SHARP * self.thickness
         {
             let place = candidates.remove(i);
-            add(&mut profile, place);
+            let next = profile.partition_point(|p| p.0 < place.at);
+            profile.insert(next, (place.at, place.near.distance));
+            out.push(place);
         }
         let (at, near) = (deepest.at, deepest.nearest);
-        if at > 0.0 && at < 1.0 && below(&profile, at, near.distance) > tolerance {
-            add(&mut profile, EdgeContact { part: 0, at, near });
+        let counts = match neighbours(out, at).any(|p| leans(&p.near, &near)) {
+            true => SHARP,
+            false => DEEPER,
+        };
+        if at > 0.0 && at < 1.0 && below(&profile, at, near.distance) > counts * self.thickness {
+            out.push(EdgeContact { part: 0, at, near });
         }
         near.distance
     }
@@ -223,4 +226,17 @@ impl Search<'_> {
             time,
         )
     }
+}
+
+/// The last of some places up to `at` and the first one beyond.
+fn neighbours(places: &[EdgeContact], at: f64) -> impl Iterator<Item = &EdgeContact> {
+    let order = |a: &&EdgeContact, b: &&EdgeContact| a.at.total_cmp(&b.at);
+    let before = places.iter().filter(|p| p.at <= at).max_by(order);
+    let beyond = places.iter().filter(|p| p.at > at).min_by(order);
+    before.into_iter().chain(beyond)
+}
+
+/// Whether two normals differ by so much that one cannot stand in for the other.
+fn leans(a: &Nearest, b: &Nearest) -> bool {
+    (a.normal - b.normal).norm_squared() > TURNED * TURNED
 }

@@ -17,7 +17,7 @@ use super::world::World;
 
 /// Normals of corners that differ by more may have a sharp feature between them [rad]: the normal of a corner that is
 /// farther away than the face by [`SHARP`] of the thickness leans by √(2 SHARP).
-const TURNED: f64 = 0.07;
+pub(super) const TURNED: f64 = 0.07;
 
 /// The start of a step, as one body and one solid see it.
 #[derive(Debug)]
