@@ -35,6 +35,7 @@ impl Simulation {
 
     /// Takes back the controls of an earlier moment of the same model.
     pub fn set_controls(&mut self, controls: &Controls) {
+        self.wake();
         let model = &mut self.model;
         (model.gravity, model.gravity_track) = controls.gravity.clone();
         for (body, load) in model.bodies.iter_mut().zip(&controls.loads) {
@@ -56,17 +57,20 @@ impl Simulation {
     /// everything that is not prescribed. The number of blocks must stay. The method keeps its memory
     /// of the last contacts.
     pub fn state_mut(&mut self) -> &mut State {
+        self.wake();
         &mut self.state
     }
 
     /// Sets the uniform acceleration of everything [m/s²].
     pub fn set_gravity(&mut self, gravity: Vec3) {
+        self.wake();
         self.model.gravity = gravity;
         self.model.gravity_track = None;
     }
 
     /// Sets the external loads on a body, given by its index.
     pub fn set_load(&mut self, body: usize, load: BodyLoad) {
+        self.wake();
         if let Some(body) = self.model.bodies.get_mut(body) {
             body.load = (load != BodyLoad::default()).then(|| Box::new(load));
         }
@@ -75,6 +79,7 @@ impl Simulation {
     /// Sets the motion of an obstacle, given by its index. A motion that does not start from the
     /// current pose is a jump, which the next step covers.
     pub fn move_obstacle(&mut self, obstacle: usize, motion: Motion) {
+        self.wake();
         if let Some(obstacle) = self.model.obstacles.get_mut(obstacle) {
             obstacle.motion = Some(motion);
         }
@@ -82,6 +87,7 @@ impl Simulation {
 
     /// Sets the motion of all pins of a body, given by its index; returns the number of pinned blocks.
     pub fn move_pins(&mut self, body: usize, motion: Motion) -> usize {
+        self.wake();
         let model = &mut self.model;
         let Some(blocks) = model.bodies.get(body).map(|b| b.blocks.clone()) else {
             return 0;

@@ -27,6 +27,7 @@ pub mod overlap;
 pub mod prescribed;
 pub mod probe;
 pub mod registry;
+mod repeat;
 pub mod resolve;
 mod simulation;
 pub mod smooth;

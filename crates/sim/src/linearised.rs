@@ -600,6 +600,10 @@ impl Persistent for Linearised {
         self.answer = Where::Nowhere;
     }
 
+    fn repeats(&self) -> bool {
+        true
+    }
+
     fn adapt(
         &mut self,
         change: &Adaptation<'_>,

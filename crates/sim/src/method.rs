@@ -104,6 +104,12 @@ pub trait Persistent {
     /// Restores the columns of `save`.
     fn recall(&mut self, _memory: Memory) {}
 
+    /// Whether a substep is solved in the same way wherever the state, this memory and the model are the same, at any
+    /// time: a substep that changes none of them is then not computed again.
+    fn repeats(&self) -> bool {
+        false
+    }
+
     /// Follows a change of topology from the state `before` to the state `after`: transfers what is
     /// carried from step to step. What was made for a model is dropped when its generation differs.
     /// On error nothing is changed.

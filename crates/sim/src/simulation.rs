@@ -15,6 +15,7 @@ use crate::{
     error::SolveError,
     method::{Memory, Method, SolveReport, StepContext},
     observer::{Observer, StepVerdict},
+    repeat::Repeat,
     stages::{Stage, Stages},
 };
 
@@ -34,6 +35,8 @@ pub struct Simulation {
     stages: Stages,
     observer: Option<Box<dyn Observer>>,
     cancel: Cancel,
+    /// The last substep, if nothing moved in it.
+    repeat: Option<Repeat>,
 }
 
 /// Report of a step.
@@ -137,6 +140,7 @@ impl Simulation {
             stages: Stages::default(),
             observer: None,
             cancel: Cancel::default(),
+            repeat: None,
         })
     }
 
@@ -170,6 +174,7 @@ impl Simulation {
         memory: &[u64],
     ) -> Result<(), AdaptError> {
         self.model = topology.apply(&self.model)?;
+        self.wake();
         if let Some(adapter) = &mut self.adapter {
             adapter.recall(memory);
         }
@@ -179,6 +184,7 @@ impl Simulation {
     /// Goes on from another state of the same model and the memory of the method there: a
     /// checkpoint.
     pub fn restore(&mut self, state: State, memory: Memory) {
+        self.wake();
         self.v.clone_from(&state.v);
         self.state = state;
         self.method.recall(memory);
@@ -276,6 +282,7 @@ impl Simulation {
         });
         let before = made.map_err(failed)?;
         if before.is_some() {
+            self.wake();
             self.v.clone_from(&self.state.v);
         }
         Ok(before)
@@ -294,6 +301,12 @@ impl Simulation {
         if let Some(own) = &mut self.adapter {
             own.recall(&adapter);
         }
+    }
+
+    /// Ends a rest: the next substep is computed. For all that changes the model, the state or the memory of the method
+    /// between steps.
+    pub(crate) fn wake(&mut self) {
+        self.repeat = None;
     }
 
     /// One step on the present topology.
@@ -356,8 +369,10 @@ impl Simulation {
             stages,
             observer,
             cancel,
+            repeat,
             ..
         } = self;
+        let known = repeat.as_ref().and_then(|r| r.answer(h));
         // Bodies may bring blocks for this substep alone.
         if let Err(error) = model.open_step(state, h) {
             model.close_step(state);
@@ -376,6 +391,13 @@ impl Simulation {
             },
             observer: observer.as_deref_mut(),
         };
+        if let Some((solved, certificate)) = known {
+            step.pass()?;
+            state.time = end;
+            report.add(&solved, &certificate);
+            return Ok(());
+        }
+        let last = repeat.take();
         let done = step.run(&mut **method, v, placements);
         let (solved, certificate) = match done {
             Ok(done) => done,
@@ -392,6 +414,10 @@ impl Simulation {
         });
         let certificate = stages.time(Stage::Certify, |_| with_energies(certificate, model, state));
         report.add(&solved, &certificate);
+        let now = (&*model, &*state, &**method);
+        *repeat = stages.time(Stage::Advance, |_| {
+            Repeat::after(last, now, h, (solved, certificate))
+        });
         Ok(())
     }
 
@@ -434,6 +460,17 @@ impl<'a> Substep<'a> {
         let certificate = self.stage(Stage::Certify, |s| certify(s, method, v, placements))?;
         self.stage(Stage::Advance, |_| Ok(()))?;
         Ok((solved, certificate))
+    }
+
+    /// The stages of a substep that repeats the last one.
+    fn pass(&mut self) -> Result<(), SolveError> {
+        // Adaptation comes before the substep, and recording after it.
+        let stages = Stage::ALL.into_iter();
+        let own = stages.filter(|s| !matches!(s, Stage::Adapt | Stage::Record));
+        for stage in own {
+            self.stage(stage, |_| Ok(()))?;
+        }
+        Ok(())
     }
 
     /// One stage: the observer is asked, then the work is done on the stage's clock.
