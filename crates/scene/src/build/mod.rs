@@ -10,14 +10,14 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use stiction_bodies::{
     Model, State,
-    adapt::{AdaptError, MeshChange},
+    adapt::MeshChange,
     builder::{Anchor, BodySpec, BuildError, Builder},
     obstacle::{Obstacle, ObstacleShape},
 };
 use stiction_format::fingerprint::Fingerprint;
 use stiction_geometry::{
     EmbeddingConfig, EmbeddingError, LevelSet, Selection, TriMesh, fill_candidates,
-    remesh::{FieldConfig, RemeshConfig, SheetError, SizeLimits},
+    remesh::{FieldConfig, RemeshConfig, SizeLimits},
 };
 use stiction_math::{Quat, Vec2, Vec3};
 use stiction_meshio::VertexGroup;
@@ -135,21 +135,15 @@ pub(crate) fn build(
         mut budget,
         ..
     } = scene;
-    let refuse = |error: BuildError| {
-        let place = error
-            .body()
-            .and_then(|b| document.place_of(b))
-            .unwrap_or(NOWHERE);
-        reporter.fail(ProblemKind::Build, place, error.to_string(), None)
-    };
-    for extension in &options.extensions {
-        if let Err(error) = extension.apply(&mut builder) {
-            return refuse(error);
-        }
-    }
-    let (model, mut state) = match builder.finish() {
+    let mut extensions = options.extensions.iter();
+    let extended = extensions.try_for_each(|extension| extension.apply(&mut builder));
+    let (model, mut state) = match extended.and_then(|()| builder.finish()) {
         Ok(built) => built,
-        Err(error) => return refuse(error),
+        Err(error) => {
+            let place = error.body().and_then(|body| document.place_of(body));
+            let place = place.unwrap_or(NOWHERE);
+            return reporter.fail(ProblemKind::Build, place, error.to_string(), None);
+        }
     };
     // Sizes and densities near the ends of the number range pass every single check.
     for body in &model.bodies {
@@ -189,18 +183,13 @@ fn adaptation(
 ) -> Option<()> {
     let body = plan.body.value.0;
     let own = &model.bodies[body];
-    let (name, place) = (&own.name, plan.body.place);
-    let source = own.kind.as_deformable().and_then(|d| d.source.as_ref());
-    if source.is_some_and(|s| s.pattern.is_some()) {
-        let message =
-            format!("body `{name}` has the rest shape of its texture, which does not change");
-        let help = "remove `rest` or the [[adapt]] table";
-        return reporter.refuse(place, message, help);
-    }
-    let change = MeshChange::refine(model, body);
-    reporter.ok(ProblemKind::Build, place, change)?;
+    let allowed = match &plan.remesh {
+        Some(_) => MeshChange::remeshable(model, body),
+        None => MeshChange::refine(model, body).map(|_| ()),
+    };
+    reporter.ok(ProblemKind::Build, plan.body.place, allowed)?;
     let mut spend =
-        |nodes, place| budget.spend(reporter, nodes, geometry::SHELL_BYTES, name, place);
+        |nodes, place| budget.spend(reporter, nodes, geometry::SHELL_BYTES, &own.name, place);
     if let Some(keys) = &plan.remesh {
         let At {
             value: most,
@@ -210,12 +199,6 @@ fn adaptation(
             u128::from(most).saturating_sub(own.node_count() as u128),
             limit,
         )?;
-        let manifold = SheetError::check(own.node_count(), &own.surface.triangles);
-        let manifold = manifold.map_err(|source| AdaptError::Sheet {
-            body: name.clone(),
-            source,
-        });
-        reporter.ok(ProblemKind::Build, place, manifold)?;
         all.remeshed.push(RemeshRule {
             body,
             every: keys.every,

@@ -73,7 +73,7 @@ section! { struct MaterialKeys "material" [AtMostOne(&["density", "area_density"
     friction_angle: Option<f64> = Number("°", Any), Said("required for sand"), "inner friction of sand";
     yield_stress: Option<f64> = Number("Pa", Any), Said("required for goo"), "of goo: the tension above which it flows";
     viscosity: f64 = Number("Pa·s", Any), Num(0.0), "of goo that flows";
-    stretch: Option<Stretch> = Table(StretchKeys::SECTION), Absent, "of shells, instead of `young` and `poisson`: measured moduli";
+    stretch: Option<MembraneLaw> = Table(StretchKeys::SECTION), Absent, "of shells, instead of `young` and `poisson`: measured moduli";
     bending: Option<BendingLaw> = Either(&[Number("N·m", Any), Word(&["none", "from-thickness"]), Table(BendingKeys::SECTION)]), Said("`\"from-thickness\"`, or `\"none\"` with `stretch` or `springs`"), "the bending rigidity of shells, in all directions or measured; `\"from-thickness\"` is E t³/12(1 − ν²)";
     springs: Option<Springs> = Table(Springs::SECTION), Absent, "of shells, instead of both: springs along edges";
     damping: Option<Damping> = Table(Damping::SECTION), Absent, "Rayleigh damping";
@@ -82,7 +82,7 @@ section! { struct MaterialKeys "material" [AtMostOne(&["density", "area_density"
     young_bending: Option<f64> = Number("Pa", Any), Said("`young`"), "of rods: the modulus against bending and, with `poisson`, against twist";
     young_stretch: Option<f64> = Number("Pa", Any), Said("`young`"), "of rods: the modulus against stretching";
 } }
-section! { struct StretchKeys "material.stretch" [OneGroup(&[&["c11", "c12", "c22", "c33"], &["samples"]])] => Stretch, stretch {
+section! { struct StretchKeys "material.stretch" [OneGroup(&[&["c11", "c12", "c22", "c33"], &["samples"]])] => MembraneLaw, stretch {
     c11: Option<f64> = Number("N/m", Any), Said("required without `samples`"), "along the warp";
     c12: Option<f64> = Number("N/m", Any), Said("required without `samples`"), "coupling";
     c22: Option<f64> = Number("N/m", Any), Said("required without `samples`"), "along the weft";
@@ -104,11 +104,8 @@ section! { for Damping "material.damping" {
     stiffness: f64 = Number("s", NotNegative), Num(0.0), "the factor of K in the damping matrix, with the rigid rotations of every element removed from K: what is under stress is not braked when it turns (but bent rods with quasi-static twist are, about their own tangent)";
 } }
 
-/// Stretch moduli of a shell.
-struct Stretch(MembraneLaw);
-
-fn stretch(f: &Fields<'_>, k: StretchKeys) -> Option<Stretch> {
-    Some(Stretch(match k.samples {
+fn stretch(f: &Fields<'_>, k: StretchKeys) -> Option<MembraneLaw> {
+    Some(match k.samples {
         Some(table) => MembraneLaw::Tabulated(table),
         None => MembraneLaw::Measured {
             c11: f.need("c11", k.c11)?,
@@ -116,7 +113,7 @@ fn stretch(f: &Fields<'_>, k: StretchKeys) -> Option<Stretch> {
             c22: f.need("c22", k.c22)?,
             c33: f.need("c33", k.c33)?,
         },
-    }))
+    })
 }
 
 impl Read<Context> for BendingLaw {
@@ -273,7 +270,7 @@ impl Material {
         let law = self.law(&f, k.law.as_deref(), SHELL_LAWS, "shells")?;
         let membrane = match (k.springs, k.stretch, law) {
             (Some(Springs { edge, bend }), ..) => MembraneLaw::Springs { edge, bend },
-            (None, Some(Stretch(law)), _) => law,
+            (None, Some(measured), _) => measured,
             (None, None, law) => {
                 let (young, poisson) = (f.need("young", k.young), f.need("poisson", k.poisson));
                 let (young, poisson) = (young?, poisson?);
