@@ -191,6 +191,19 @@ impl Damping {
 }
 
 impl ShellMaterial {
+    /// Stiffness in the plane, the mean of warp and weft [N/m]; of springs, their stiffness [N].
+    pub fn stretch_stiffness(&self) -> f64 {
+        match self.membrane {
+            MembraneLaw::StVk { young, .. } | MembraneLaw::NeoHookean { young, .. } => {
+                young * self.thickness
+            }
+            MembraneLaw::Measured { c11, c22, .. } => 0.5 * (c11 + c22),
+            // Published rows are half the moduli.
+            MembraneLaw::Tabulated(rows) => rows[0][0] + rows[0][2],
+            MembraneLaw::Springs { edge, .. } => edge,
+        }
+    }
+
     /// Checks the parameters.
     pub fn validate(&self) -> Result<(), MaterialError> {
         positive("thickness", self.thickness)?;

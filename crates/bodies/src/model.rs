@@ -2,6 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
+use stiction_geometry::{TetMesh, TriMesh};
 use stiction_math::{BlockPattern, Quat, Vec2, Vec3, reduce};
 
 use crate::{
@@ -316,6 +317,35 @@ impl Body {
             }
             _ => self.surface.velocities(state, out),
         }
+    }
+
+    /// Its surface in `state`.
+    pub fn surface_in(&self, state: &State) -> TriMesh {
+        let mut surface = TriMesh {
+            positions: Vec::new(),
+            triangles: self.surface.triangles.clone(),
+        };
+        self.vertices(state, &mut surface.positions);
+        surface
+    }
+
+    /// The nodes on the rim of a shell or on the surface of a solid, ascending; none of bodies whose nodes are
+    /// no vertices.
+    pub fn boundary_nodes(&self) -> Vec<u32> {
+        let positions = self.rest().to_vec();
+        if self.is_frames() {
+            return Vec::new();
+        }
+        if self.tets.is_empty() {
+            let triangles = self.surface.triangles.clone();
+            let mesh = TriMesh {
+                positions,
+                triangles,
+            };
+            return mesh.boundary_vertices();
+        }
+        let tets = self.tets.clone();
+        TetMesh { positions, tets }.surface().1
     }
 
     /// Number of nodes: none for a rigid body.

@@ -54,6 +54,14 @@ impl Type {
             Self::Numbers(n, unit, _) => format!("{n} numbers{}", of(unit)),
             Self::Counts(n, _) => format!("{n} whole numbers"),
             Self::Formulas => "3 formulas".to_owned(),
+            Self::Rows(n, of) => {
+                let one = of.shown();
+                let (thing, unit) = one.split_at(one.find(" [").unwrap_or(one.len()));
+                match of {
+                    Self::Numbers(..) => format!("{n} lists of {thing}{unit}"),
+                    _ => format!("{n} {thing}s{unit}"),
+                }
+            }
             Self::List(Self::List(_)) => "list of lists of numbers".to_owned(),
             Self::List(Self::Numbers(n, unit, _)) => {
                 format!("list of lists of {n} numbers{}", of(unit))

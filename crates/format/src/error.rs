@@ -4,7 +4,10 @@ use std::{cell::RefCell, fmt, sync::Arc};
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 
-use crate::source::{At, SourceSpan, Sources, line_column};
+use crate::{
+    source::{At, SourceSpan, Sources, line_column},
+    suggest,
+};
 
 /// A refused document: one problem or several.
 ///
@@ -320,6 +323,31 @@ impl Reporter {
         help: impl Into<Help>,
     ) -> Option<T> {
         self.fail(ProblemKind::Value, place, message, help)
+    }
+
+    /// Notes a name that refers to nothing, with the nearest of the `known` names and a list of them, called
+    /// `kinds` there.
+    pub fn unknown<'k, T>(
+        &self,
+        place: SourceSpan,
+        message: impl Into<String>,
+        name: &str,
+        kinds: &str,
+        known: impl IntoIterator<Item = &'k str>,
+    ) -> Option<T> {
+        let help = suggest::help(name, kinds, known);
+        self.fail(ProblemKind::UnknownName, place, message, help)
+    }
+
+    /// Notes a name that several of `kinds` have.
+    pub fn taken<T>(&self, place: SourceSpan, name: &str, kinds: &str) -> Option<T> {
+        let message = format!("two {kinds} are called `{name}`");
+        self.fail(
+            ProblemKind::Duplicate,
+            place,
+            message,
+            "give each its own name",
+        )
     }
 
     /// The value, or `None` and a problem.

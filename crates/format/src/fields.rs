@@ -190,6 +190,12 @@ impl<'a, C> Fields<'a, C> {
                 Rule::Demands(key, words, needed) if !self.has(needed) && one_of(words, key) => {
                     self.missing::<()>(needed);
                 }
+                Rule::Excludes(key, [], others, why) if self.has(key) => {
+                    for other in others.iter().filter(|k| self.has(k)) {
+                        let message = format!("{} has no meaning: {why}", self.label(other));
+                        self.refuse::<()>(other, message, format!("remove `{other}` or `{key}`"));
+                    }
+                }
                 Rule::Excludes(key, words, others, why) if one_of(words, key) => {
                     for other in others.iter().filter(|k| self.has(k)) {
                         let message = format!("{} has no meaning: {why}", self.label(other));
@@ -312,6 +318,19 @@ impl<'a, C> Fields<'a, C> {
         help: impl Into<Help>,
     ) -> Option<T> {
         self.fail(ProblemKind::Value, key, message, help)
+    }
+
+    /// Reports a name that refers to nothing, as the value of a key.
+    pub fn unknown<'k, T>(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+        name: &str,
+        kinds: &str,
+        known: impl IntoIterator<Item = &'k str>,
+    ) -> Option<T> {
+        let place = self.place_of(key);
+        self.reporter.unknown(place, message, name, kinds, known)
     }
 
     /// Reports a number outside its range.

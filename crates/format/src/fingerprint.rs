@@ -37,6 +37,17 @@ impl Fingerprint {
         self.bytes(&(x + 0.0).to_bits().to_le_bytes());
     }
 
+    /// Adds numbers, without their count.
+    pub fn numbers<'a>(&mut self, numbers: impl IntoIterator<Item = &'a f64>) {
+        numbers.into_iter().for_each(|x| self.number(*x));
+    }
+
+    /// Adds indices, without their count.
+    pub fn indices<'a>(&mut self, indices: impl IntoIterator<Item = &'a u32>) {
+        let bytes = indices.into_iter().map(|i| i.to_le_bytes());
+        bytes.for_each(|b| self.bytes(&b));
+    }
+
     /// The fingerprint of all that was added.
     pub fn finish(self) -> u64 {
         self.0.finish()

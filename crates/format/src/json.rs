@@ -116,6 +116,7 @@ impl Schema<'_> {
             Type::Numbers(n, _, range) => list(number(*range), Some(*n)),
             Type::Counts(n, least) => list(self.value(&Type::Count(*least), part), Some(*n)),
             Type::List(of) => list(self.value(of, part), None),
+            Type::Rows(n, of) => list(self.value(of, part), Some(*n)),
             Type::Formulas => list(self.value(&Type::Formula, part), Some(3)),
             Type::Formula => json!({ "type": ["number", "string"] }),
             Type::Table(section) => self.table(section, part),
@@ -289,7 +290,12 @@ fn rule(rule: &Rule, inherits: bool) -> Json {
             json!({ "if": chosen(key, words), "then": { "anyOf": any(&either) } })
         }
         Rule::Excludes(key, words, others, _) => {
-            json!({ "if": chosen(key, words), "then": { "not": { "anyOf": any(others) } } })
+            let chosen = if words.is_empty() {
+                has(key)
+            } else {
+                chosen(key, words)
+            };
+            json!({ "if": chosen, "then": { "not": { "anyOf": any(others) } } })
         }
         Rule::Needs(key, others) => json!({ "if": has(key), "then": { "anyOf": any(others) } }),
     }
@@ -298,7 +304,7 @@ fn rule(rule: &Rule, inherits: bool) -> Json {
 fn unit(takes: &Type) -> &'static str {
     match takes {
         Type::Number(unit, _) | Type::Vector(unit) | Type::Numbers(_, unit, _) => unit,
-        Type::List(of) => unit(of),
+        Type::List(of) | Type::Rows(_, of) => unit(of),
         Type::Either(types) => types.first().map_or("", unit),
         _ => "",
     }

@@ -97,7 +97,8 @@ pub enum Rule {
     Needs(&'static str, &'static [&'static str]),
     /// With one of the words as the value of the key, the other key is needed.
     Demands(&'static str, &'static [&'static str], &'static str),
-    /// With one of the words as the value of the key, the others have no meaning, for this reason.
+    /// With one of the words as the value of the key (with any value, if there are none), the others have no
+    /// meaning, for this reason.
     Excludes(
         &'static str,
         &'static [&'static str],

@@ -1,6 +1,6 @@
 //! Sources of text, and spans in them.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use miette::NamedSource;
 
@@ -71,6 +71,24 @@ impl Sources {
         self.list.get(place.source as usize)
     }
 
+    /// The place of a range of bytes of a text value, at least one byte long; all of the value where it is
+    /// written with escapes.
+    pub fn within(&self, text: &At<&str>, range: &Range<usize>) -> SourceSpan {
+        let start = text.place.start as usize;
+        let source = self.get(text.place).map(|source| source.named.inner());
+        let written = source.and_then(|all| all.get(start..text.place.end as usize));
+        match written.and_then(|w| w.find(text.value)) {
+            Some(offset) if !text.value.is_empty() => {
+                // An error at the end of the text still underlines something.
+                let from = range.start.min(text.value.len().saturating_sub(1));
+                let start = start + offset;
+                let range = start + from..start + range.end.max(from + 1);
+                SourceSpan::new(text.place.source, range)
+            }
+            _ => text.place,
+        }
+    }
+
     /// Whether `place` was typed on the command line.
     pub fn is_argument(&self, place: SourceSpan) -> bool {
         self.get(place)
@@ -80,7 +98,7 @@ impl Sources {
 
 impl SourceSpan {
     /// `range` in text number `source`.
-    pub fn new(source: u32, range: std::ops::Range<usize>) -> Self {
+    pub fn new(source: u32, range: Range<usize>) -> Self {
         Self {
             source,
             start: range.start as u32,

@@ -4,7 +4,6 @@ use crate::{
     Section, Union,
     error::{ProblemKind, Reporter},
     source::SourceSpan,
-    suggest,
     tree::{TreeNode, Value},
 };
 
@@ -31,6 +30,8 @@ pub enum Type {
     Numbers(usize, &'static str, Range),
     /// So many whole numbers from a least one on.
     Counts(usize, u32),
+    /// So many values.
+    Rows(usize, &'static Type),
     /// A list of any length.
     List(&'static Type),
     /// A formula in quotes, or a number.
@@ -96,9 +97,9 @@ impl Type {
             },
             (Self::Name, Value::String(name)) => plain_name(reporter, name, node.place, what),
             (Self::Word(words), Value::String(word)) if !words.contains(&word.as_str()) => {
-                let help = suggest::help(word, "values", words.iter().copied());
                 let message = format!("{what} cannot be `{word}`");
-                reporter.fail(ProblemKind::UnknownName, node.place, message, help)
+                let known = words.iter().copied();
+                reporter.unknown(node.place, message, word, "values", known)
             }
             (Self::Vector(_), _) => Self::Numbers(3, "", Range::Any).check(reporter, node, what),
             (Self::Direction, Value::Array(items)) => {
@@ -117,7 +118,14 @@ impl Type {
                 each(reporter, items, &Self::Count(*least), what)
             }
             (Self::Formulas, Value::Array(items)) => each(reporter, items, &Self::Formula, what),
-            (Self::List(of), Value::Array(items)) => each(reporter, items, of, what),
+            (Self::Rows(n, of), Value::Array(items)) if items.len() != *n => {
+                let found = items.len();
+                let rows = if of.is_list() { "rows" } else { "entries" };
+                refuse(format!("{what} has {found} {rows}, but must have {n}"), "")
+            }
+            (Self::List(of) | Self::Rows(_, of), Value::Array(items)) => {
+                each(reporter, items, of, what)
+            }
             (Self::Formula, Value::Integer(_) | Value::Float(_)) => {
                 Self::Number("", Range::Any).check(reporter, node, what)
             }
@@ -148,7 +156,11 @@ impl Type {
             (Self::Numbers(n, ..) | Self::Counts(n, _), Value::Array(items)) => items.len() == *n,
             (_, Value::Array(_)) => matches!(
                 self,
-                Self::List(_) | Self::Tables(_) | Self::TableOrTables(_) | Self::Unions(_)
+                Self::List(_)
+                    | Self::Rows(..)
+                    | Self::Tables(_)
+                    | Self::TableOrTables(_)
+                    | Self::Unions(_)
             ),
             (_, Value::Table(_)) => matches!(
                 self,
@@ -171,7 +183,7 @@ impl Type {
             Self::Text | Self::Name | Self::Word(_) => "a text in quotes",
             Self::Vector(_) | Self::Direction => "a list of 3 numbers",
             Self::Numbers(n, ..) | Self::Counts(n, _) => return format!("a list of {n} numbers"),
-            Self::List(_) => "a list",
+            Self::List(_) | Self::Rows(..) => "a list",
             Self::Tables(_) | Self::Unions(_) => "a list of tables",
             Self::Formula => "a formula in quotes or a number",
             Self::Formulas => "a list of three formulas or numbers, one per component",
@@ -186,6 +198,14 @@ impl Type {
             }
         };
         wanted.to_owned()
+    }
+
+    /// Whether the value is a list of numbers or of values.
+    fn is_list(&self) -> bool {
+        matches!(
+            self,
+            Self::Numbers(..) | Self::Counts(..) | Self::List(_) | Self::Rows(..)
+        )
     }
 
     /// Whether the value is a list of tables, each below a heading `[[key]]`.

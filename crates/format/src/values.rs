@@ -119,12 +119,12 @@ impl<C, T: Read<C>> Read<C> for Vec<T> {
     }
 }
 
-impl<C, T: Read<C> + Copy, const N: usize> Read<C> for [T; N] {
+impl<C, T: Read<C> + Clone, const N: usize> Read<C> for [T; N] {
     /// A value in place of a list stands for all of its entries.
     fn read(f: &Fields<'_, C>, key: &str, node: &TreeNode) -> Option<Self> {
         match node.value {
             Value::Array(_) => Vec::read(f, key, node)?.try_into().ok(),
-            _ => T::read(f, key, node).map(|x| [x; N]),
+            _ => T::read(f, key, node).map(|x| std::array::from_fn(|_| x.clone())),
         }
     }
 }

@@ -254,7 +254,7 @@ fn capacity(have: usize, more: usize) -> Result<u32, MeshError> {
     Ok(have as u32)
 }
 
-fn transform(positions: &mut [Vec3], rotation: &Quat, scale: &Vec3, translation: &Vec3) {
+pub(crate) fn transform(positions: &mut [Vec3], rotation: &Quat, scale: &Vec3, translation: &Vec3) {
     for p in positions {
         *p = rotation * p.component_mul(scale) + translation;
     }

@@ -1,10 +1,10 @@
 //! Spines with cross-sections that grow on one another: trunks, branches, leaves.
 
-use stiction_math::Vec3;
-use stiction_math::elementary::sin_cos;
+use stiction_math::elementary::{cbrt, sin_cos};
+use stiction_math::{Quat, Vec3};
 
 use crate::{
-    mesh::TriMesh,
+    mesh::{TriMesh, transform},
     shapes::{MAX_NODES, ShapeError},
 };
 
@@ -244,6 +244,23 @@ impl PlantPart {
 }
 
 impl Plant {
+    /// Moves the spines: x ← R (s ∘ x) + t, with one scale factor per axis. Cross-sections grow by the
+    /// cube root of the change of volume.
+    pub fn transform(&mut self, rotation: &Quat, scale: &Vec3, translation: &Vec3) {
+        let size = cbrt(scale.product().abs());
+        for part in &mut self.parts {
+            transform(&mut part.points, rotation, scale, translation);
+            part.up = rotation * part.up.component_mul(scale);
+            match &mut part.section {
+                PlantSection::Round { radii } => radii.iter_mut().for_each(|r| *r *= size),
+                PlantSection::Flat { widths, thickness } => {
+                    widths.iter_mut().for_each(|w| *w *= size);
+                    *thickness *= size;
+                }
+            }
+        }
+    }
+
     /// Whether every part can be built.
     ///
     /// # Errors

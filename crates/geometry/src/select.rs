@@ -45,6 +45,23 @@ pub enum Selection {
     Boundary,
 }
 
+impl Selection {
+    /// The same region, widened by `slack` [m], so that nodes on its boundary belong to it also after rounding.
+    pub fn widened(&self, slack: f64) -> Self {
+        let mut wider = self.clone();
+        match &mut wider {
+            Self::Box { min, max } => {
+                *min -= Vec3::repeat(slack);
+                *max += Vec3::repeat(slack);
+            }
+            Self::Sphere { radius, .. } => *radius += slack,
+            Self::HalfSpace { point, normal } => *point -= *normal * slack,
+            Self::All | Self::Indices(_) | Self::Nearest { .. } | Self::Boundary => {}
+        }
+        wider
+    }
+}
+
 /// Reason for which a selection is refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SelectError {

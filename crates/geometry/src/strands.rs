@@ -1,6 +1,8 @@
 //! Many polylines in flat columns: hair, ropes, wires.
 
-use stiction_math::Vec3;
+use stiction_math::{Quat, Vec3};
+
+use crate::mesh::transform;
 
 /// Polylines: strand s runs through the points `starts[s]..starts[s + 1]`, in order.
 ///
@@ -34,6 +36,11 @@ impl Strands {
     pub fn push(&mut self, points: &[Vec3]) {
         self.points.extend_from_slice(points);
         self.starts.push(self.points.len() as u32);
+    }
+
+    /// Moves every point: x ← R (s ∘ x) + t, with one scale factor per axis.
+    pub fn transform(&mut self, rotation: &Quat, scale: &Vec3, translation: &Vec3) {
+        transform(&mut self.points, rotation, scale, translation);
     }
 
     /// Number of strands.

@@ -43,7 +43,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use stiction_geometry::{MeshError, TetMesh, TriMesh};
-use stiction_math::Vec2;
+use stiction_math::{Vec2, Vec3};
 
 pub use error::{FileElement, FileLocation, MeshFileError, MeshFileProblem};
 
@@ -113,41 +113,60 @@ impl MeshFile {
     /// interior vertices as well; a shell made from it must not.
     pub fn compact_surface(&self) -> Option<(TriMesh, Vec<VertexGroup>)> {
         let surface = self.surface.as_ref()?;
-        const UNUSED: u32 = u32::MAX;
-        let mut new_index = vec![UNUSED; surface.positions.len()];
-        for &v in surface.triangles.iter().flatten() {
-            new_index[v as usize] = 0;
-        }
-        let mut positions = Vec::new();
-        for (old, new) in new_index.iter_mut().enumerate() {
-            if *new != UNUSED {
-                *new = positions.len() as u32;
-                positions.push(surface.positions[old]);
-            }
-        }
-        let triangles = surface
-            .triangles
-            .iter()
-            .map(|t| t.map(|v| new_index[v as usize]))
-            .collect();
-        let groups = self.groups.iter().map(|group| VertexGroup {
-            name: group.name.clone(),
-            vertices: group
-                .vertices
-                .iter()
-                .map(|&v| new_index[v as usize])
-                .filter(|&v| v != UNUSED)
-                .collect(),
-        });
-        let groups = groups.filter(|g| !g.vertices.is_empty()).collect();
-        Some((
-            TriMesh {
-                positions,
-                triangles,
-            },
-            groups,
-        ))
+        let (positions, triangles, groups) =
+            compact(&surface.positions, &surface.triangles, &self.groups);
+        let mesh = TriMesh {
+            positions,
+            triangles,
+        };
+        Some((mesh, groups))
     }
+
+    /// The compact surface, or without triangles in the file the boundary of its tetrahedra, and the groups
+    /// renumbered to it.
+    pub fn outer_surface(&self) -> Option<(TriMesh, Vec<VertexGroup>)> {
+        self.compact_surface().or_else(|| {
+            let (surface, vertices) = self.tets.as_ref()?.surface();
+            Some((surface, renumbered(&self.groups, &vertices)))
+        })
+    }
+
+    /// The tetrahedra without the vertices that none of them uses, and the groups renumbered to them.
+    pub fn compact_solid(&self) -> Option<(TetMesh, Vec<VertexGroup>)> {
+        let solid = self.tets.as_ref()?;
+        let (positions, tets, groups) = compact(&solid.positions, &solid.tets, &self.groups);
+        Some((TetMesh { positions, tets }, groups))
+    }
+}
+
+/// Elements and groups without the vertices that no element uses.
+fn compact<const N: usize>(
+    positions: &[Vec3],
+    elements: &[[u32; N]],
+    groups: &[VertexGroup],
+) -> (Vec<Vec3>, Vec<[u32; N]>, Vec<VertexGroup>) {
+    let mut used: Vec<u32> = elements.iter().flatten().copied().collect();
+    used.sort_unstable();
+    used.dedup();
+    let new = |v: u32| used.binary_search(&v).unwrap_or(0) as u32;
+    (
+        used.iter().map(|v| positions[*v as usize]).collect(),
+        elements.iter().map(|e| e.map(new)).collect(),
+        renumbered(groups, &used),
+    )
+}
+
+/// The groups among the vertices `kept` (ascending), without those that become empty.
+fn renumbered(groups: &[VertexGroup], kept: &[u32]) -> Vec<VertexGroup> {
+    let vertices = |g: &VertexGroup| {
+        let new = g.vertices.iter().filter_map(|v| kept.binary_search(v).ok());
+        new.map(|v| v as u32).collect()
+    };
+    let groups = groups.iter().map(|g| VertexGroup {
+        name: g.name.clone(),
+        vertices: vertices(g),
+    });
+    groups.filter(|g| !g.vertices.is_empty()).collect()
 }
 
 /// Limits on the contents of a mesh file.

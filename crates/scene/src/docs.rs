@@ -25,27 +25,18 @@ fn the_tables_of_the_documentation_are_those_of_the_format() {
         std::fs::write(path, &expected).unwrap();
         return;
     }
-    for (have, want) in docs.lines().zip(expected.lines()) {
-        assert_eq!(
-            have, want,
-            "run with STICTION_WRITE_DOCS=1 to renew the tables"
-        );
-    }
-    assert_eq!(
-        docs, expected,
-        "run with STICTION_WRITE_DOCS=1 to renew the tables"
-    );
+    let mut lines = docs.lines().zip(expected.lines());
+    let first = lines.find(|(have, want)| have != want);
+    assert_eq!(first, None, "STICTION_WRITE_DOCS=1 renews the tables");
+    assert!(docs == expected, "STICTION_WRITE_DOCS=1 renews the tables");
 }
 
 #[test]
 fn every_library_material_is_documented() {
     let docs = include_str!("../../../docs/scenes.md");
     for entry in crate::library::list() {
-        assert!(
-            docs.contains(&format!("`{}`", entry.name)),
-            "{}",
-            entry.name
-        );
+        let name = format!("`{}`", entry.name);
+        assert!(docs.contains(&name), "{name}");
     }
 }
 

@@ -7,16 +7,14 @@ use std::{
 
 use stiction_geometry::Strands;
 use stiction_meshio::{
-    self as mesh_files, MeshFile,
-    gltf::{AnimationConfig, MeshAnimation},
+    self as mesh_files, MeshFile, MeshFileError, MeshFormat, MeshLimits,
+    gltf::{self, AnimationConfig, MeshAnimation},
 };
 
 use crate::{
-    builtin,
-    error::{ProblemKind, Reporter},
+    LoadOptions, builtin,
+    format::{At, ProblemKind, Reporter, SourceSpan, suggest},
     kept::{Kept, MeshSource},
-    source::{At, SourceSpan},
-    suggest,
 };
 
 /// Prefix of the paths of built-in meshes.
@@ -24,24 +22,35 @@ pub(crate) const BUILTIN: &str = "builtin:";
 
 /// Search path of mesh files.
 pub(crate) struct Files<'a> {
+    options: &'a LoadOptions,
     /// The scene's folder; a built-in scene has none.
-    pub base: Option<&'a Path>,
-    /// Further folders that paths in the scene may lead to.
-    pub allowed: &'a [PathBuf],
-    /// The folder that paths on the command line start from.
-    pub cwd: &'a Path,
-    pub limits: mesh_files::MeshLimits,
-    /// Meshes in memory, by the path that the scene names.
-    pub memory: &'a [(String, MeshFile)],
+    base: Option<&'a Path>,
+    limits: MeshLimits,
     /// The files that were read, and where their paths stand.
-    pub used: RefCell<Vec<(SourceSpan, PathBuf)>>,
+    used: RefCell<Vec<(SourceSpan, PathBuf)>>,
+}
+
+impl<'a> Files<'a> {
+    /// The files of a scene that lies in `folder`.
+    pub fn new(options: &'a LoadOptions, folder: Option<&'a Path>) -> Self {
+        Self {
+            options,
+            base: options.base_dir.as_deref().or(folder),
+            limits: MeshLimits {
+                max_nodes: options.limits.max_nodes,
+                max_bytes: options.limits.max_mesh_bytes,
+                ..MeshLimits::default()
+            },
+            used: RefCell::default(),
+        }
+    }
 }
 
 impl Files<'_> {
     /// Reads a mesh. A path in a scene is relative to the scene's folder and stays inside it; a
     /// path on the command line is whatever the user may read.
     pub fn load(&self, reporter: &Reporter, path: &At<String>) -> Option<MeshFile> {
-        if let Some((_, mesh)) = self.memory.iter().find(|(name, _)| *name == path.value) {
+        if let Some((_, mesh)) = self.options.meshes.iter().find(|m| m.0 == path.value) {
             // No reader has checked it.
             if let Err(error) = mesh.check() {
                 let message = format!("the mesh `{}`: {error}", path.value);
@@ -50,13 +59,11 @@ impl Files<'_> {
             }
             return Some(mesh.clone());
         }
-        if let Some(bytes) = self.builtin(reporter, path)? {
-            let read = mesh_files::gltf::read(bytes, &self.limits);
-            return read.map_or_else(|e| refuse(reporter, path, Path::new(&path.value), &e), Some);
-        }
-        let full = self.find(reporter, path)?;
-        mesh_files::load(&full, &self.limits)
-            .map_or_else(|error| refuse(reporter, path, &full, &error), Some)
+        let read = match self.open(reporter, path)? {
+            Opened::Builtin(bytes) => gltf::read(bytes, &self.limits),
+            Opened::File(full) => mesh_files::load(&full, &self.limits),
+        };
+        usable(reporter, path, read)
     }
 
     /// Reads a glTF file with an animation.
@@ -66,18 +73,28 @@ impl Files<'_> {
         path: &At<String>,
         config: &AnimationConfig,
     ) -> Option<MeshAnimation> {
-        if let Some(bytes) = self.builtin(reporter, path)? {
-            let read = mesh_files::gltf::read_animation(bytes, &self.limits, config);
-            return read.map_or_else(|e| refuse(reporter, path, Path::new(&path.value), &e), Some);
-        }
+        let read = match self.open(reporter, path)? {
+            Opened::Builtin(bytes) => gltf::read_animation(bytes, &self.limits, config),
+            Opened::File(full) if MeshFormat::of(&full).ok() == Some(MeshFormat::Gltf) => {
+                mesh_files::load_animation(&full, &self.limits, config)
+            }
+            Opened::File(_) => {
+                let message = format!("the mesh file `{}` holds no animation", path.value);
+                let help = "name a glTF file, or a sequence: `mesh = \"walk.####.obj\"` with `first` and `last`";
+                return path.fail(reporter, ProblemKind::Mesh, message, help);
+            }
+        };
+        usable(reporter, path, read)
+    }
+
+    /// Reads a file of strands, found as meshes are.
+    pub fn load_strands(&self, reporter: &Reporter, path: &At<String>) -> Option<Strands> {
         let full = self.find(reporter, path)?;
-        if mesh_files::MeshFormat::of(&full).ok() != Some(mesh_files::MeshFormat::Gltf) {
-            let message = format!("the mesh file `{}` holds no animation", path.value);
-            let help = "name a glTF file, or a sequence: `mesh = \"walk.####.obj\"` with `first` and `last`";
-            return path.fail(reporter, ProblemKind::Mesh, message, help);
-        }
-        mesh_files::load_animation(&full, &self.limits, config)
-            .map_or_else(|error| refuse(reporter, path, &full, &error), Some)
+        usable(
+            reporter,
+            path,
+            mesh_files::strands::load(&full, &self.limits),
+        )
     }
 
     /// Reads one file of a sequence, in whose path a run of `#` stands for the digits of `number`.
@@ -99,31 +116,27 @@ impl Files<'_> {
         self.load(reporter, &At::new(file, path.place))
     }
 
-    /// The bytes of a mesh that is part of the program; none for files.
-    fn builtin(&self, reporter: &Reporter, path: &At<String>) -> Option<Option<&'static [u8]>> {
+    /// A mesh of the program, or the file that a path leads to.
+    fn open(&self, reporter: &Reporter, path: &At<String>) -> Option<Opened> {
         let Some(name) = path.value.strip_prefix(BUILTIN) else {
-            return Some(None);
+            return self.find(reporter, path).map(Opened::File);
         };
-        match builtin::asset(name) {
-            Some(bytes) => Some(Some(bytes)),
-            None => {
-                let message = format!("there is no built-in mesh `{name}`");
-                let help = suggest::help(name, "built-in meshes", builtin::assets());
-                path.fail(reporter, ProblemKind::UnknownName, message, help)
-            }
-        }
-    }
-
-    /// Reads a file of strands, found as meshes are.
-    pub fn load_strands(&self, reporter: &Reporter, path: &At<String>) -> Option<Strands> {
-        let full = self.find(reporter, path)?;
-        mesh_files::strands::load(&full, &self.limits)
-            .map_or_else(|error| refuse(reporter, path, &full, &error), Some)
+        builtin::asset(name).map(Opened::Builtin).or_else(|| {
+            let message = format!("there is no built-in mesh `{name}`");
+            reporter.unknown(
+                path.place,
+                message,
+                name,
+                "built-in meshes",
+                builtin::assets(),
+            )
+        })
     }
 
     fn find(&self, reporter: &Reporter, path: &At<String>) -> Option<PathBuf> {
         let full = if reporter.sources.is_argument(path.place) {
-            self.cwd.join(&path.value)
+            let cwd = self.options.cwd.as_deref();
+            cwd.unwrap_or(Path::new(".")).join(&path.value)
         } else {
             self.inside(reporter, path)?
         };
@@ -162,67 +175,66 @@ impl Files<'_> {
             let help = "save the scene to a file next to its meshes";
             return path.fail(reporter, ProblemKind::Path, message, help);
         };
-        let escapes = || {
-            let message = format!(
-                "the mesh file `{}` is outside the scene's folder",
-                path.value
-            );
-            let help = "copy the mesh beside the scene and name it by its relative path, or allow its \
-                        folder with --allow-path DIR";
-            path.fail(reporter, ProblemKind::Path, message, help)
-        };
-        if let Some(full) = self.in_allowed(base, &path.value) {
+        let full = base.join(&path.value);
+        if self.is_allowed(&full) {
             return Some(full);
-        }
-        let mut depth = 0i32;
-        for part in Path::new(&path.value).components() {
-            match part {
-                Component::Normal(_) => depth += 1,
-                Component::CurDir => {}
-                Component::ParentDir => depth -= 1,
-                Component::RootDir | Component::Prefix(_) => return escapes(),
-            }
-            if depth < 0 {
-                return escapes();
-            }
         }
         // Links are followed before the comparison, so that none leads out either.
         let Ok(base) = base.canonicalize() else {
-            return path.fail(
-                reporter,
-                ProblemKind::Read,
-                format!("the folder `{}` cannot be read", base.display()),
-                None,
-            );
+            let message = format!("the folder `{}` cannot be read", base.display());
+            return path.fail(reporter, ProblemKind::Read, message, None);
         };
         let full = base.join(&path.value);
-        for file in with_sibling(&full) {
-            if file
-                .canonicalize()
-                .is_ok_and(|real| !real.starts_with(&base))
-            {
-                return escapes();
-            }
+        if descends(&path.value) && all_within(&full, &base) {
+            return Some(full);
         }
-        Some(full)
+        let message = format!(
+            "the mesh file `{}` is outside the scene's folder",
+            path.value
+        );
+        let help = "copy the mesh beside the scene and name it by its relative path, or allow its \
+                    folder with --allow-path DIR";
+        path.fail(reporter, ProblemKind::Path, message, help)
+    }
+
+    /// Whether a file and its sibling really lie in one of the further folders.
+    fn is_allowed(&self, full: &Path) -> bool {
+        let mut folders = self
+            .options
+            .allowed
+            .iter()
+            .filter_map(|d| d.canonicalize().ok());
+        full.exists() && folders.any(|folder| all_within(full, &folder))
     }
 }
 
-impl Files<'_> {
-    /// The path, if it and its sibling really lie in one of the further folders.
-    fn in_allowed(&self, base: &Path, path: &str) -> Option<PathBuf> {
-        let full = base.join(path);
-        let folders = self.allowed.iter().filter_map(|d| d.canonicalize().ok());
-        let mut inside = folders.filter(|folder| {
-            let real = full.canonicalize();
-            real.is_ok_and(|real| real.starts_with(folder))
-                && with_sibling(&full)
-                    .iter()
-                    .filter_map(|f| f.canonicalize().ok())
-                    .all(|real| real.starts_with(folder))
-        });
-        inside.next().map(|_| full)
-    }
+/// A mesh that was found.
+enum Opened {
+    /// Part of the program.
+    Builtin(&'static [u8]),
+    File(PathBuf),
+}
+
+/// Whether a relative path never leads above where it starts.
+fn descends(path: &str) -> bool {
+    let mut depth = 0i32;
+    Path::new(path).components().all(|part| {
+        depth += match part {
+            Component::Normal(_) => 1,
+            Component::CurDir => 0,
+            Component::ParentDir => -1,
+            Component::RootDir | Component::Prefix(_) => return false,
+        };
+        depth >= 0
+    })
+}
+
+/// Whether a file and its sibling, as far as they exist, really lie in `folder`.
+fn all_within(full: &Path, folder: &Path) -> bool {
+    let real = with_sibling(full)
+        .into_iter()
+        .filter_map(|f| f.canonicalize().ok());
+    real.into_iter().all(|file| file.starts_with(folder))
 }
 
 /// The file, and for TetGen the other one of the pair.
@@ -237,18 +249,16 @@ fn with_sibling(path: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn refuse<T>(
-    reporter: &Reporter,
-    path: &At<String>,
-    full: &Path,
-    error: &mesh_files::MeshFileError,
-) -> Option<T> {
+/// What was read, or a report.
+fn usable<T>(reporter: &Reporter, path: &At<String>, read: Result<T, MeshFileError>) -> Option<T> {
+    let error = match read {
+        Ok(read) => return Some(read),
+        Err(error) => error,
+    };
     let help = error.remedy();
     // The file's full path is of no interest to anyone but its owner.
-    let told = match full.file_name() {
-        Some(name) => error.clone().in_file(Path::new(name)),
-        None => error.clone(),
-    };
+    let name = Path::new(&path.value).file_name().map(Path::new);
+    let told = name.map_or_else(|| error.clone(), |name| error.clone().in_file(name));
     path.fail(reporter, ProblemKind::Mesh, told.to_string(), help)
 }
 

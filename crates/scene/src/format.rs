@@ -2,7 +2,12 @@
 
 pub(crate) use stiction_format::{
     Direction, KeySpec, Preset, Range, Read, Rule, Section, TableKeys, Type, Union, Words,
-    is_plain_name, keys, plain_name, wrong_type,
+    error::{DocumentError as SceneError, ProblemKind, Reporter},
+    is_plain_name, keys, plain_name,
+    source::{At, NOWHERE, SourceOrigin, SourceSpan, Sources},
+    suggest,
+    tree::{self, TableEntry, TreeNode, TreeTable, Value},
+    wrong_type,
 };
 
 use crate::read::Context;

@@ -11,10 +11,10 @@ use stiction_format::write;
 
 use crate::{
     files::BUILTIN,
-    format::{TableKeys, is_plain_name},
+    format::{
+        SourceSpan, Sources, TableEntry, TableKeys, TreeNode, TreeTable, Value, is_plain_name,
+    },
     read::Root,
-    source::{SourceSpan, Sources},
-    tree::{TableEntry, TreeNode, TreeTable, Value},
 };
 
 /// Names in the folder of a run that belong to the recorder.
@@ -114,27 +114,19 @@ fn mesh_paths(table: &mut TreeTable, visit: &mut dyn FnMut(&mut String, SourceSp
 /// Paths in the folder of a run, distinct for distinct files.
 fn destinations(found: &[MeshPath]) -> Vec<(SourceSpan, String)> {
     let (stay, moved): (Vec<&MeshPath>, Vec<&MeshPath>) = found.iter().partition(|m| stays(m));
-    let mut taken: Vec<(&str, bool, String)> = Vec::new();
-    let mut chosen = Vec::new();
-    for mesh in &stay {
-        taken.push((&mesh.path, false, mesh.path.clone()));
-        chosen.push((mesh.place, mesh.path.clone()));
-    }
-    for mesh in &moved {
-        let known = taken
-            .iter()
-            .find(|(path, typed, _)| *path == mesh.path && *typed == mesh.typed);
-        let to = match known {
-            Some((_, _, to)) => to.clone(),
+    let own = |m: &&MeshPath| (m.place, m.path.clone());
+    let mut chosen: Vec<(SourceSpan, String)> = stay.iter().map(own).collect();
+    for (i, mesh) in moved.iter().enumerate() {
+        let same = |m: &&MeshPath| m.path == mesh.path && m.typed == mesh.typed;
+        let to = match moved[..i].iter().position(|m| same(m)) {
+            Some(known) => chosen[stay.len() + known].1.clone(),
             None => {
                 let file = Path::new(&mesh.path).file_name();
                 let file = file.map_or_else(|| "mesh".into(), |f| f.to_string_lossy());
-                let free = |to: &String| !taken.iter().any(|(_, _, other)| other == to);
+                let free = |to: &String| chosen.iter().all(|(_, other)| other != to);
                 let numbered = (2..).map(|i| format!("{MESHES}/{i}/{file}"));
                 let mut candidates = std::iter::once(format!("{MESHES}/{file}")).chain(numbered);
-                let to = candidates.find(free).unwrap_or_default();
-                taken.push((&mesh.path, mesh.typed, to.clone()));
-                to
+                candidates.find(free).unwrap_or_default()
             }
         };
         chosen.push((mesh.place, to));
@@ -145,11 +137,9 @@ fn destinations(found: &[MeshPath]) -> Vec<(SourceSpan, String)> {
 /// Whether a mesh can lie in the folder of a run as it does in that of the scene.
 fn stays(mesh: &MeshPath) -> bool {
     let mut parts = Path::new(&mesh.path).components();
-    let inside = parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    let mut names = Path::new(&mesh.path).components().filter_map(|c| match c {
-        Component::Normal(name) => Some(name.to_string_lossy()),
-        _ => None,
-    });
-    let first = names.next().unwrap_or_default();
+    let good = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    let inside = parts.clone().all(good);
+    let first = parts.find(|part| matches!(part, Component::Normal(_)));
+    let first = first.map_or("".into(), |name| name.as_os_str().to_string_lossy());
     mesh.path.starts_with(BUILTIN) || inside && !mesh.typed && !RESERVED.contains(&first.as_ref())
 }

@@ -11,7 +11,6 @@ mod docs;
 mod extension;
 mod files;
 mod format;
-pub mod friction;
 mod kept;
 pub mod library;
 mod load;
@@ -20,10 +19,10 @@ mod schema;
 mod settings;
 mod variant;
 
-use stiction_format::{error, source, suggest, tree};
-
 /// Readers of mesh and strand files.
 pub use stiction_meshio as mesh_files;
+/// Friction between materials, by their names.
+pub use stiction_sim::friction;
 
 pub use continuation::differences;
 pub use extension::Extension;
@@ -32,9 +31,7 @@ pub use load::{
     LoadOptions, RunPlan, Scene, SceneLimits, SceneSource, VariantInfo, load, variants,
 };
 pub use schema::schema;
-pub use settings::{
-    Adaptations, ContactSettings, OutputFrames, OutputSettings, OverlapPolicy, TimeSettings,
-};
+pub use settings::{ContactSettings, OutputFrames, OutputSettings, OverlapPolicy, TimeSettings};
 pub use stiction_format::{
     differences::Difference,
     error::{DocumentError as SceneError, Problem as SceneProblem, ProblemKind},

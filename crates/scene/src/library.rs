@@ -22,18 +22,14 @@ pub struct LibraryEntry {
 pub fn list() -> Vec<LibraryEntry> {
     let table: Table = TEXT.parse().unwrap_or_default();
     let text = |t: &Value, key: &str| {
-        t.get(key)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
+        let found = t.get(key).and_then(Value::as_str);
+        found.unwrap_or_default().to_owned()
     };
-    table
-        .iter()
-        .map(|(name, t)| LibraryEntry {
-            name: name.clone(),
-            kind: text(t, "kind"),
-            description: text(t, "description"),
-            source: text(t, "source"),
-        })
-        .collect()
+    let entries = table.iter().map(|(name, t)| LibraryEntry {
+        name: name.clone(),
+        kind: text(t, "kind"),
+        description: text(t, "description"),
+        source: text(t, "source"),
+    });
+    entries.collect()
 }

@@ -1,38 +1,38 @@
 //! Loading a scene, from its source to a simulation that can start.
 
 use std::{
-    cell::RefCell,
     io::Read,
     path::{Path, PathBuf},
 };
 
 use stiction_bodies::{Model, State};
-use stiction_contact::detect::{DetectError, Laws, PairLaw};
-use stiction_meshio::{self as mesh_files, MeshFile};
+use stiction_contact::detect::DetectError;
+use stiction_meshio::{MeshFile, MeshLimits};
 use stiction_sim::{
     MethodConfig, Registry, Simulation, Unsupported,
-    adapt::{Adapter, Adapters, Refinements, Remeshing},
+    adapt::Adaptations,
     check::Check,
-    colliders::{ContactRules, material_names},
+    colliders::ContactRules,
+    friction::FrictionTable,
     needs::needs,
     overlap::{Overlap as Overlapping, overlaps},
     probe::Probe,
-    resolve,
+    resolve::{self, ResolveError},
 };
 use toml_edit::DocumentMut;
 
 use crate::{
-    build, builtin, continuation,
-    error::{DocumentError as SceneError, ProblemKind, Reporter},
+    build::{self, Built},
+    builtin, continuation,
     extension::Extension,
     files::Files,
-    friction::FrictionTable,
+    format::{
+        At, ProblemKind, Reporter, SceneError, SourceOrigin, SourceSpan, Sources, TreeTable,
+        suggest, tree,
+    },
     kept::{Kept, MeshSource},
     library, read,
-    settings::{Adaptations, ContactSettings, OutputSettings, OverlapPolicy, TimeSettings},
-    source::{At, SourceOrigin, SourceSpan, Sources},
-    suggest,
-    tree::{self, TreeTable},
+    settings::{ContactSettings, OutputSettings, OverlapPolicy, TimeSettings},
     variant::{self, Variants},
 };
 
@@ -95,7 +95,7 @@ impl Default for SceneLimits {
     fn default() -> Self {
         Self {
             max_nodes: 20_000_000,
-            max_mesh_bytes: mesh_files::MeshLimits::default().max_bytes,
+            max_mesh_bytes: MeshLimits::default().max_bytes,
         }
     }
 }
@@ -150,56 +150,43 @@ impl Scene {
     /// Initial overlaps: crossings first, then pairs closer than the contact thickness. Empty if
     /// bodies do not collide.
     pub fn overlaps(&self) -> Result<Vec<Overlapping>, DetectError> {
-        let Self { model, state, plan } = self;
-        if !plan.contact.enabled {
-            return Ok(Vec::new());
-        }
-        overlaps(model, state, &rules(model, &plan.contact, &plan.friction))
+        let rules = self.contact_rules();
+        rules.map_or_else(
+            || Ok(Vec::new()),
+            |r| overlaps(&self.model, &self.state, &r),
+        )
     }
 
     /// Contact rules; none if bodies do not collide.
     pub fn contact_rules(&self) -> Option<ContactRules> {
-        let Self { model, plan, .. } = self;
-        let touching = plan.contact.enabled;
-        touching.then(|| rules(model, &plan.contact, &plan.friction))
+        let RunPlan {
+            contact, friction, ..
+        } = &self.plan;
+        contact
+            .enabled
+            .then(|| friction.rules(&self.model, contact.thickness))
     }
 
     /// Puts the simulation together.
     pub fn simulation(self) -> Result<(Simulation, RunPlan), SceneError> {
         let Self { model, state, plan } = self;
-        let method = plan
-            .method
-            .build(rules(&model, &plan.contact, &plan.friction));
-        match Simulation::new(model, state, method, plan.time.step) {
-            Ok(mut simulation) => {
-                if let Some(adapter) = plan.adapter() {
-                    simulation.adapt_by(adapter);
-                }
-                Ok((simulation, plan))
-            }
-            Err(refused) => {
-                let (message, help) = (refused.to_string(), refused.remedy());
-                Err(SceneError::new(ProblemKind::Unsupported, message, help))
-            }
+        let thickness = plan.contact.thickness;
+        let method = plan.method.build(plan.friction.rules(&model, thickness));
+        let simulation = Simulation::new(model, state, method, plan.time.step);
+        let mut simulation = simulation.map_err(|refused| {
+            SceneError::new(
+                ProblemKind::Unsupported,
+                refused.to_string(),
+                refused.remedy(),
+            )
+        })?;
+        let adapter = plan
+            .adaptations
+            .adapter(plan.contact.enabled.then_some(thickness));
+        if let Some(adapter) = adapter {
+            simulation.adapt_by(adapter);
         }
-    }
-}
-
-impl RunPlan {
-    /// Changes of meshes during the run, if there are any.
-    fn adapter(&self) -> Option<Box<dyn Adapter>> {
-        let Adaptations { refined, remeshed } = &self.adaptations;
-        let refinements = || Box::new(Refinements::new(refined.clone()));
-        if remeshed.is_empty() {
-            return (!refined.is_empty()).then(|| refinements() as Box<dyn Adapter>);
-        }
-        let thickness = self.contact.enabled.then_some(self.contact.thickness);
-        let remeshing = Box::new(Remeshing::new(remeshed.clone(), thickness));
-        if refined.is_empty() {
-            return Some(remeshing);
-        }
-        let list: Vec<Box<dyn Adapter>> = vec![refinements(), remeshing];
-        Some(Box::new(Adapters { list }))
+        Ok((simulation, plan))
     }
 }
 
@@ -218,28 +205,6 @@ impl SceneSource {
     }
 }
 
-/// Contact rules of the materials of a model.
-pub(crate) fn rules(
-    model: &Model,
-    contact: &ContactSettings,
-    friction: &FrictionTable,
-) -> ContactRules {
-    let names = material_names(model);
-    let law = |a: u32, b: u32| {
-        let c = friction.between(&names[a as usize], &names[b as usize]);
-        PairLaw {
-            mu: c.static_,
-            kinetic: (c.kinetic < c.static_).then_some(c.kinetic),
-            cohesion: c.cohesion,
-            compliance: c.compliance,
-        }
-    };
-    ContactRules {
-        thickness: contact.thickness,
-        laws: Laws::new(names.len() as u32, law),
-    }
-}
-
 /// More text than anyone writes by hand.
 const MOST_BYTES: u64 = 16 << 20;
 
@@ -253,17 +218,18 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
     for text in &options.overrides {
         sources.add(SourceOrigin::Argument, "--set", text);
     }
-    let method = options.method.as_ref().map(|name| {
-        let place = SourceSpan::new(
-            sources.add(SourceOrigin::Argument, "--method", name),
-            0..name.len(),
-        );
-        At::new(name.as_str(), place)
-    });
-    let variant = options.variant.as_ref().map(|name| {
-        let number = sources.add(SourceOrigin::Argument, "--variant", name);
-        At::new(name.as_str(), SourceSpan::new(number, 0..name.len()))
-    });
+    let mut argument = |option: &str, name| {
+        let number = sources.add(SourceOrigin::Argument, option, name);
+        At::new(name, SourceSpan::new(number, 0..name.len()))
+    };
+    let method = options
+        .method
+        .as_deref()
+        .map(|name| argument("--method", name));
+    let variant = options
+        .variant
+        .as_deref()
+        .map(|name| argument("--variant", name));
     let reporter = Reporter::new(sources);
 
     let parsed = tree::parse(&text.text, 0, &reporter);
@@ -295,47 +261,23 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
         read.contact.overlap = overlap;
     }
 
-    let cwd = options.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
-    let base = options.base_dir.as_deref().or(text.folder.as_deref());
-    let mesh_limits = mesh_files::MeshLimits {
-        max_nodes: options.limits.max_nodes,
-        max_bytes: options.limits.max_mesh_bytes,
-        ..mesh_files::MeshLimits::default()
-    };
-    let files = Files {
-        base,
-        allowed: &options.allowed,
-        cwd: &cwd,
-        limits: mesh_limits,
-        memory: &options.meshes,
-        used: RefCell::default(),
-    };
+    let files = Files::new(options, text.folder.as_deref());
     let method = options.method.as_deref();
     let default = options.methods.default_for(read.contact.enabled);
     let kept = Kept::new(&root, method, default, &reporter.sources);
     let mut fingerprint = continuation::document(&kept.root);
     fingerprint.text(read.method.value.name());
-    let extensions = &options.extensions;
-    let limits = &options.limits;
-    let built = build::build(
-        &reporter,
-        &read,
-        &files,
-        limits,
-        extensions,
-        &mut fingerprint,
-    );
+    let built = build::build(&reporter, &read, &files, options, &mut fingerprint);
     let built = reporter.given(built)?;
 
-    if let Err(refused) = supported(&read, &built.model, &options.methods) {
+    let Built { model, state, .. } = &built;
+    if let Err(refused) = supported(&read, model, &options.methods) {
         let (message, help) = (refused.to_string(), Some(refused.remedy()));
         reporter.fail::<()>(ProblemKind::Unsupported, culprit(&read), message, help);
-        reporter.verdict()?;
+    } else if read.contact.enabled && read.contact.overlap == OverlapPolicy::Refuse {
+        refuse_overlap(&reporter, &read, model, state);
     }
-    if read.contact.enabled && read.contact.overlap == OverlapPolicy::Refuse {
-        refuse_overlap(&reporter, &read, &built.model, &built.state);
-        reporter.verdict()?;
-    }
+    reporter.verdict()?;
     let meshes = files.sources(&kept);
     let name = read.root.name.unwrap_or(text.stem);
     let plan = RunPlan {
@@ -363,7 +305,7 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
 
 /// Whether the scene's method can run it. A refusal names the methods that can.
 fn supported(read: &read::Document, model: &Model, methods: &Registry) -> Result<(), Unsupported> {
-    let rules = rules(model, &read.contact, &read.friction);
+    let rules = read.rules(model);
     let method = read.method.value.build(rules.clone());
     method.needs(model).map_err(|refused| {
         let able = methods.able(&needs(model, Some(&rules)));
@@ -421,20 +363,18 @@ fn check_variants(
 
 /// Reports what overlaps at the start, at the first body concerned.
 fn refuse_overlap(reporter: &Reporter, read: &read::Document, model: &Model, state: &State) {
-    let found = match overlaps(model, state, &rules(model, &read.contact, &read.friction)) {
-        Ok(found) => found,
-        Err(error) => {
-            let message = format!("contact cannot be searched for: {error}");
-            reporter.fail::<()>(ProblemKind::Build, culprit(read), message, None);
-            return;
-        }
+    let found = overlaps(model, state, &read.rules(model));
+    let found = found.map_err(|error| format!("contact cannot be searched for: {error}"));
+    let Some(found) = reporter.ok(ProblemKind::Build, culprit(read), found) else {
+        return;
     };
     // What is merely close is held apart by contact.
     let crossing: Vec<_> = found.iter().filter(|o| o.overlaps).collect();
     let Some(first) = crossing.first() else {
         return;
     };
-    let place = place_of(read, &first.first.name);
+    let place = read.place_of(&first.first.name);
+    let place = place.unwrap_or_else(|| culprit(read));
     let more = match crossing.len() {
         1 => String::new(),
         n => format!(", and {} more pairs overlap", n - 1),
@@ -455,37 +395,28 @@ pub(crate) fn resolve_overlap(
         h: read.root.time.step,
         ..resolve::Config::default()
     };
-    let rules = rules(model, &read.contact, &read.friction);
-    if let Err(error) = resolve::resolve(model, state, &rules, &config) {
+    if let Err(error) = resolve::resolve(model, state, &read.rules(model), &config) {
         let place = match &error {
             resolve::ResolveError::Held(o)
             | resolve::ResolveError::Stuck { first: o, .. }
-            | resolve::ResolveError::Points(o) => place_of(read, &o.first.name),
-            _ => culprit(read),
+            | resolve::ResolveError::Points(o) => read.place_of(&o.first.name),
+            _ => None,
         };
+        let place = place.unwrap_or_else(|| culprit(read));
         let help = "move them apart in the scene; `stiction doctor` lists all overlaps";
         let message = error.to_string();
         reporter.fail::<()>(ProblemKind::Overlap, place, message, help);
     }
 }
 
-/// Span of the name of a body that overlaps.
-fn place_of(read: &read::Document, name: &str) -> SourceSpan {
-    let mut bodies = read.root.bodies.iter();
-    let found = bodies.find(|b| b.name.value == name);
-    found.map_or_else(|| culprit(read), |b| b.name.place)
-}
-
 /// Span to underline if the method does not support the scene: its name if it was given, or else the
 /// first contact pair.
 fn culprit(read: &read::Document) -> SourceSpan {
-    if read.method.place.end > read.method.place.start {
-        return read.method.place;
+    let own = read.method.place;
+    match read.root.obstacles.first() {
+        Some(first) if own.end <= own.start => first.name.place,
+        _ => own,
     }
-    read.root
-        .obstacles
-        .first()
-        .map_or(read.method.place, |o| o.name.place)
 }
 
 /// A scene's text and what it is called.
@@ -543,27 +474,21 @@ impl Text {
             .read_to_end(&mut bytes)
             .map_err(told)?;
         if bytes.len() as u64 > MOST_BYTES {
-            return Err(refuse(format!(
-                "it is larger than {} MiB",
-                MOST_BYTES >> 20
-            )));
+            let most = MOST_BYTES >> 20;
+            return Err(refuse(format!("it is larger than {most} MiB")));
         }
         let text = String::from_utf8(bytes).map_err(|e| {
-            let line = e.as_bytes()[..e.utf8_error().valid_up_to()]
-                .iter()
-                .filter(|b| **b == b'\n')
-                .count()
-                + 1;
+            let before = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+            let line = 1 + before.iter().filter(|b| **b == b'\n').count();
             refuse(format!("line {line} is not UTF-8 text"))
         })?;
         let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+        let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned());
         Ok(Self {
             text,
             shown: path.display().to_string(),
-            stem: path
-                .file_stem()
-                .map_or_else(|| "scene".to_owned(), |s| s.to_string_lossy().into_owned()),
-            folder: Some(parent.map_or_else(|| PathBuf::from("."), Path::to_path_buf)),
+            stem: stem.unwrap_or_else(|| "scene".to_owned()),
+            folder: Some(parent.unwrap_or(Path::new(".")).to_path_buf()),
         })
     }
 }

@@ -1,7 +1,5 @@
 //! Settings of a scene other than the model: time, method, contact, friction, output.
 
-use stiction_sim::adapt::{RefineAt, RemeshRule};
-
 /// Steps and frames.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeSettings {
@@ -62,15 +60,6 @@ pub struct ContactSettings {
     pub thickness: f64,
     /// Policy for bodies that overlap at the start.
     pub overlap: OverlapPolicy,
-}
-
-/// Rules by which the meshes of shells change.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Adaptations {
-    /// Which are refined, and when.
-    pub refined: Vec<RefineAt>,
-    /// Which are remeshed, and how.
-    pub remeshed: Vec<RemeshRule>,
 }
 
 /// Policy for bodies that overlap at the start.

@@ -9,12 +9,10 @@ use stiction_format::overrides::{self, Rivals, Steps, Walk};
 use toml_edit::{DocumentMut, Item, TableLike};
 
 use crate::{
-    error::{ProblemKind, Reporter},
-    format::{self, Type, section},
+    format::{
+        self, At, ProblemKind, Reporter, TableEntry, TreeNode, TreeTable, Type, Value, section,
+    },
     load::VariantInfo,
-    source::At,
-    suggest,
-    tree::{TableEntry, TreeNode, TreeTable, Value},
 };
 
 /// The key of a variant that removes entries.
@@ -77,12 +75,11 @@ impl Variants {
         for entry in all.entries {
             let (name, place) = (&entry.key, entry.key_place);
             format::plain_name(reporter, name, place, "the name of a variant");
-            match &entry.node.value {
-                Value::Table(_) => variants.tables.push(entry),
-                _ => {
-                    let what = format!("variant `{}`", entry.key);
-                    format::wrong_type::<()>(reporter, &entry.node, &what, "a table");
-                }
+            if entry.node.table().is_some() {
+                variants.tables.push(entry);
+            } else {
+                let what = format!("variant `{name}`");
+                format::wrong_type::<()>(reporter, &entry.node, &what, "a table");
             }
         }
         variants
@@ -95,14 +92,10 @@ impl Variants {
 
     /// Their names with their descriptions.
     pub fn infos(&self) -> impl Iterator<Item = VariantInfo> {
-        self.tables.iter().map(|entry| {
-            let table = entry.node.table();
-            let description = table.and_then(|t| t.text("description"));
-            let description = description.unwrap_or_default().to_owned();
-            VariantInfo {
-                name: entry.key.clone(),
-                description,
-            }
+        let description = |e: &TableEntry| e.node.table()?.text("description").map(str::to_owned);
+        self.tables.iter().map(move |entry| VariantInfo {
+            name: entry.key.clone(),
+            description: description(entry).unwrap_or_default(),
         })
     }
 
@@ -117,9 +110,9 @@ impl Variants {
     ) -> Option<()> {
         let found = self.tables.iter().find(|e| e.key == name.value);
         let Some(table) = found.and_then(|e| e.node.table()) else {
-            let help = suggest::help(name.value, "variants", self.names());
-            let message = format!("the scene has no variant `{}`", name.value);
-            return name.fail(reporter, ProblemKind::UnknownName, message, help);
+            let At { value: name, place } = name;
+            let message = format!("the scene has no variant `{name}`");
+            return reporter.unknown(place, message, name, "variants", self.names());
         };
         let all = document.get("variant")?;
         let own = all.as_table_like()?.get(name.value)?.as_table_like()?;
@@ -172,17 +165,10 @@ fn leads_on(item: &Item) -> bool {
 
 /// Removes what the list `node` names.
 fn remove(node: &TreeNode, root: &mut TreeTable, reporter: &Reporter) {
-    let texts = Type::List(&Type::Text);
-    let Value::Array(paths) = &node.value else {
-        let _ = texts.check(reporter, node, "`remove` of a variant");
-        return;
-    };
+    let _ = Type::List(&Type::Text).check(reporter, node, "`remove` of a variant");
     let mut found: Vec<Steps> = Vec::new();
-    for node in paths {
-        let Some(text) = node.text() else {
-            let _ = Type::Text.check(reporter, node, "an entry of `remove`");
-            continue;
-        };
+    for node in node.items() {
+        let Some(text) = node.text() else { continue };
         let steps = overrides::path(At::new(text, node.place), reporter)
             .and_then(|path| walk(text, reporter).locate(root, &path));
         found.extend(steps);

@@ -14,6 +14,7 @@ mod control;
 pub mod dynamics;
 mod error;
 pub mod forces;
+pub mod friction;
 pub mod implicit;
 pub mod integrators;
 pub mod keys;

@@ -20,6 +20,32 @@ pub struct Probe {
     pub quantity: Quantity,
 }
 
+impl Probe {
+    /// Takes the start of what is measured from the start, if it is, from `state`.
+    pub fn begin(&mut self, model: &Model, state: &State) {
+        match &mut self.quantity {
+            Quantity::Displacement(point, start, _) => {
+                *start = model.points[*point].position(state);
+            }
+            Quantity::Angle(body, start, _) => {
+                if let Some(rigid) = model.bodies[*body].kind.as_rigid() {
+                    *start = state.rotations[rigid.index];
+                }
+            }
+            Quantity::Travel(body, start) => *start = centroid(&chosen(model, *body), state),
+            _ => {}
+        }
+    }
+}
+
+/// A body, or all of them.
+fn chosen(model: &Model, body: Option<usize>) -> Vec<&Body> {
+    match body {
+        Some(b) => vec![&model.bodies[b]],
+        None => model.bodies.iter().collect(),
+    }
+}
+
 /// A component of a vector, or its length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Axis {
@@ -265,12 +291,7 @@ impl Quantity {
     /// `needs_contacts`. Of what goes on from step to step ([`Quantity::follow`]) it is the beginning:
     /// no work, and an angle from −180° to 180°.
     pub fn measure(&self, model: &Model, state: &State, contacts: &[ContactOutcome]) -> f64 {
-        let chosen = |body: &Option<usize>| -> Vec<&Body> {
-            match body {
-                Some(b) => vec![&model.bodies[*b]],
-                None => model.bodies.iter().collect(),
-            }
-        };
+        let chosen = |body: &Option<usize>| chosen(model, *body);
         let at = |point: &usize| model.points[*point].position(state);
         match self {
             Self::Position(p, axis) => axis.of(&at(p)),

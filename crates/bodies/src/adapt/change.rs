@@ -49,6 +49,14 @@ pub enum AdaptError {
         /// The body.
         body: String,
     },
+    /// The rest shape is a pattern, given by the corners of the present triangles.
+    #[error(
+        "body `{body}` has the rest shape of its texture, which does not change; remove `rest`"
+    )]
+    Pattern {
+        /// The body.
+        body: String,
+    },
     /// The mesh cannot be refined.
     #[error("body `{body}`: {source}")]
     Mesh {
@@ -121,6 +129,16 @@ impl MeshChange {
         })
     }
 
+    /// Whether a shell can be remeshed: its mesh can change, and no edge has more than two triangles.
+    pub fn remeshable(model: &Model, body: usize) -> Result<(), AdaptError> {
+        let shell = adaptable(model, body)?;
+        let sheet = SheetError::check(shell.node_count(), &shell.surface.triangles);
+        sheet.map_err(|source| AdaptError::Sheet {
+            body: shell.name.clone(),
+            source,
+        })
+    }
+
     /// The change of a shell to a new mesh.
     pub fn remeshed(body: usize, mesh: Remeshed) -> Self {
         Self {
@@ -174,6 +192,11 @@ pub(super) fn adaptable(model: &Model, body: usize) -> Result<&Body, AdaptError>
     let springs = |law: MembraneLaw| matches!(law, MembraneLaw::Springs { .. });
     if source.materials.iter().any(|m| springs(m.membrane)) {
         return Err(AdaptError::Springs {
+            body: shell.name.clone(),
+        });
+    }
+    if source.pattern.is_some() {
+        return Err(AdaptError::Pattern {
             body: shell.name.clone(),
         });
     }

@@ -144,3 +144,38 @@ pub enum BuildError {
         value: f64,
     },
 }
+
+impl BuildError {
+    /// The name of the body concerned, if it is one.
+    pub fn body(&self) -> Option<&str> {
+        match self {
+            Self::Material { body, .. }
+            | Self::Element { body, .. }
+            | Self::NoElements { body }
+            | Self::Frames { body, .. }
+            | Self::Matrix { body, .. }
+            | Self::Mass { body, .. }
+            | Self::Massless { body, .. }
+            | Self::Volume { body, .. }
+            | Self::Unfilled { body, .. }
+            | Self::AfterPoints { body }
+            | Self::Duplicate { name: body }
+            | Self::Empty { body }
+            | Self::Node { body, .. }
+            | Self::NotRods { body }
+            | Self::Ground { rods: body, .. }
+            | Self::PinnedTwice { body, .. } => Some(body),
+            Self::Number { .. } => None,
+        }
+    }
+
+    /// Advice where the message gives none.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::Element { .. } | Self::Mass { .. } => {
+                Some("`stiction doctor` examines a mesh and lists all such elements")
+            }
+            _ => None,
+        }
+    }
+}

@@ -5,6 +5,7 @@ mod error;
 mod frames;
 mod granular;
 mod nearest;
+mod pins;
 mod rods;
 mod root;
 pub(crate) mod shells;
@@ -21,7 +22,7 @@ use crate::{
     elements::{ElementError, Elements},
     mass::Mass,
     material::{Damping, MassKind, MaterialError, ShellMaterial, SolidLaw, SolidMaterial},
-    model::{Body, BodyKind, Deformable, Model, Pin, ShellSource, Spin},
+    model::{Body, BodyKind, Deformable, Model, ShellSource},
     motion::Motion,
     obstacle::Obstacle,
     rigid::Rigid,
@@ -449,67 +450,6 @@ impl Builder {
                 body: body.name.clone(),
                 source,
             })?);
-        Ok(())
-    }
-
-    /// Prescribes the motion of nodes of a deformable body, or of a whole rigid body (`nodes` is
-    /// then ignored). Without a motion they stay at their initial positions.
-    pub fn pin(
-        &mut self,
-        body: usize,
-        nodes: &[u32],
-        motion: Option<Motion>,
-    ) -> Result<(), BuildError> {
-        let motion = motion.map(|m| {
-            self.model.motions.push(m);
-            self.model.motions.len() - 1
-        });
-        let target = &self.model.bodies[body];
-        let first = target.blocks.start;
-        if target.kind.as_rods().is_some() {
-            return self.pin_rods(body, nodes, motion);
-        }
-        if let Some(r) = target.kind.as_rigid() {
-            let start = self.state.x[first];
-            let spin = Spin {
-                rigid: r.index,
-                start: self.state.rotations[r.index],
-            };
-            self.model.pins.push(Pin {
-                block: first,
-                motion,
-                start,
-                spin: None,
-                clamp: None,
-            });
-            self.model.pins.push(Pin {
-                block: first + 1,
-                motion,
-                start: Vec3::zeros(),
-                spin: Some(spin),
-                clamp: None,
-            });
-            return Ok(());
-        }
-        for &node in nodes {
-            let node = node as usize;
-            if node >= target.blocks.len() {
-                let count = target.blocks.len();
-                return Err(BuildError::Node {
-                    body: target.name.clone(),
-                    node,
-                    count,
-                });
-            }
-            let start = self.state.x[first + node];
-            self.model.pins.push(Pin {
-                block: first + node,
-                motion,
-                start,
-                spin: None,
-                clamp: None,
-            });
-        }
         Ok(())
     }
 

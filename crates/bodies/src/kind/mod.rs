@@ -239,26 +239,31 @@ pub trait Elastic {
 pub trait InnerDamping {
     /// Workspace for D; none for kinds without such damping and for those that evaluate D at the
     /// start of the step.
-    fn damping_matrix(&self) -> Option<BlockMatrix>;
+    fn damping_matrix(&self) -> Option<BlockMatrix> {
+        None
+    }
 
     /// D at the positions `x` of the body's blocks [m]. `scratch` has one entry per block.
     fn lag_damping(
         &self,
-        x: &[Vec3],
-        beta: f64,
-        scratch: &mut [Vec3],
-        d: &mut BlockMatrix,
-    ) -> Result<(), ScatterError>;
+        _x: &[Vec3],
+        _beta: f64,
+        _scratch: &mut [Vec3],
+        _d: &mut BlockMatrix,
+    ) -> Result<(), ScatterError> {
+        Ok(())
+    }
 
     /// f += s D d, of the body's blocks `d`.
     fn add_damping(
         &self,
-        at: &BodyAt<'_>,
-        damping: &StepDamping<'_>,
-        d: &[Vec3],
-        s: f64,
-        f: &mut [Vec3],
-    );
+        _at: &BodyAt<'_>,
+        _damping: &StepDamping<'_>,
+        _d: &[Vec3],
+        _s: f64,
+        _f: &mut [Vec3],
+    ) {
+    }
 }
 
 /// A body's term of the incremental potential of backward Euler, ½ (v − v̂)ᵀ M (v − v̂) + E(x) + h

@@ -1,6 +1,6 @@
 //! Rigid bodies: a linear and an angular block.
 
-use stiction_math::{BlockMatrix, Mat3, MatrixPart, PartShape, ScatterError, Vec3};
+use stiction_math::{Mat3, MatrixPart, PartShape, ScatterError, Vec3};
 
 use super::{
     BodyAt, Elastic, Inertia, Inertial, InnerDamping, StepDamping, StepEnd, StepMotion,
@@ -139,24 +139,7 @@ impl Elastic for Rigid {
     }
 }
 
-impl InnerDamping for Rigid {
-    fn damping_matrix(&self) -> Option<BlockMatrix> {
-        None
-    }
-
-    fn lag_damping(
-        &self,
-        _: &[Vec3],
-        _: f64,
-        _: &mut [Vec3],
-        _: &mut BlockMatrix,
-    ) -> Result<(), ScatterError> {
-        Ok(())
-    }
-
-    fn add_damping(&self, _: &BodyAt<'_>, _: &StepDamping<'_>, _: &[Vec3], _: f64, _: &mut [Vec3]) {
-    }
-}
+impl InnerDamping for Rigid {}
 
 impl StepPotential for Rigid {
     fn inertial_velocity(&self, at: &BodyAt<'_>, increment: &Vec3, h: f64, hat: &mut Vec<Vec3>) {

@@ -1,6 +1,6 @@
 //! Rods: nodes and twists, with banded matrices.
 
-use stiction_math::{BlockMatrix, MatrixPart, PartShape, ScatterError, Vec3};
+use stiction_math::{MatrixPart, PartShape, ScatterError, Vec3};
 
 use super::{
     BodyAt, Elastic, Inertia, Inertial, InnerDamping, StepDamping, StepEnd, StepMotion,
@@ -195,20 +195,6 @@ impl Elastic for Rods {
 }
 
 impl InnerDamping for Rods {
-    fn damping_matrix(&self) -> Option<BlockMatrix> {
-        None
-    }
-
-    fn lag_damping(
-        &self,
-        _: &[Vec3],
-        _: f64,
-        _: &mut [Vec3],
-        _: &mut BlockMatrix,
-    ) -> Result<(), ScatterError> {
-        Ok(())
-    }
-
     fn add_damping(
         &self,
         at: &BodyAt<'_>,

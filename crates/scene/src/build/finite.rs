@@ -7,9 +7,8 @@ use stiction_bodies::{
 use stiction_math::Vec3;
 
 use crate::{
-    error::{ProblemKind, Reporter},
+    format::{At, NOWHERE, ProblemKind, Reporter, SourceSpan},
     read::{Document, motion::OverTime},
-    source::{At, NOWHERE, SourceSpan},
 };
 
 /// Most times at which a formula is tried; longer runs are sampled evenly.
@@ -35,12 +34,9 @@ pub(super) fn check(reporter: &Reporter, document: &Document) {
         let what = format!("the motion of obstacle `{}`", obstacle.name.value);
         of.motion(obstacle.motion.as_ref(), &what, obstacle.name.place);
     }
-    for At {
-        value: point,
-        place,
-    } in root.attachments.iter().flat_map(|s| [&s.a, &s.b])
-    {
-        of.motion(point.motion.as_ref(), "the motion of an attachment", *place);
+    for end in root.attachments.iter().flat_map(|s| [&s.a, &s.b]) {
+        let motion = end.value.motion.as_ref();
+        of.motion(motion, "the motion of an attachment", end.place);
     }
     for body in &root.bodies {
         let Some(load) = &body.spec.load else {

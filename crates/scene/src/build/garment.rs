@@ -3,27 +3,22 @@
 use std::sync::Arc;
 
 use stiction_bodies::{
-    Stencil,
-    animated::AnimatedMesh,
-    builder::Anchor,
-    material::MembraneLaw,
-    motion::{Carrier, Motion},
+    Stencil, animated::AnimatedMesh, builder::Anchor, material::ShellMaterial,
     obstacle::ObstacleShape,
 };
-use stiction_geometry::{SeamError, TriMesh, closest_point_on_triangle, stitches};
-use stiction_math::{Vec2, Vec3};
+use stiction_geometry::{SeamError, TriMesh, stitches};
+use stiction_math::Vec2;
 use stiction_meshio::{VertexGroup, gltf};
 
 use super::{Assembly, geometry};
 use crate::{
-    error::ProblemKind,
+    format::{At, ProblemKind, SourceSpan},
     read::{
         body::BodyPlan,
         garment::{Animation, PanelPlan, RestShape, Seam, SeamEdge},
         obstacle::ObstaclePlan,
         shape::Mesh,
     },
-    source::{At, SourceSpan},
 };
 
 /// Stiffness of a stitch compared with that of the cloth in its plane.
@@ -38,28 +33,22 @@ impl Assembly<'_> {
         let (mut all, mut groups) = (TriMesh::default(), Vec::new());
         let mut texture = Vec::new();
         for panel in panels {
-            let Mesh::Surface(flat) = geometry::generated(self.reporter, &panel.shape, None)?
-            else {
+            let (name, place) = (&panel.name.value, panel.name.place);
+            let flat = geometry::generated(self.reporter, &panel.shape, None)?;
+            let placed = geometry::placed(&flat, &panel.placement);
+            let placed = placed.map_err(|e| format!("panel `{name}`: {e}"));
+            let placed = self.reporter.ok(ProblemKind::Value, place, placed)?;
+            let (Mesh::Surface(flat), Mesh::Surface(placed)) = (flat, placed) else {
                 return None;
             };
             let scale = &panel.placement.scale;
-            let corner = |v: u32| {
-                let p = flat.positions[v as usize].component_mul(scale);
-                Vec2::new(p.x, p.y)
-            };
+            let corner = |v: u32| flat.positions[v as usize].component_mul(scale).xy();
             texture.extend(flat.triangles.iter().map(|t| t.map(corner)));
-            let placed = geometry::placed(&Mesh::Surface(flat), &panel.placement);
-            let placed = placed.map_err(|e| format!("panel `{}`: {e}", panel.name.value));
-            let place = panel.name.place;
-            let Mesh::Surface(placed) = self.reporter.ok(ProblemKind::Value, place, placed)? else {
-                return None;
-            };
             let count = placed.positions.len() as u32;
-            let first = self
-                .reporter
-                .ok(ProblemKind::TooLarge, place, all.append(&placed))?;
+            let first = all.append(&placed);
+            let first = self.reporter.ok(ProblemKind::TooLarge, place, first)?;
             groups.push(VertexGroup {
-                name: panel.name.value.clone(),
+                name: name.clone(),
                 vertices: (first..first + count).collect(),
             });
         }
@@ -88,11 +77,8 @@ impl Assembly<'_> {
                 let help = "export the mesh with its UV coordinates, or remove `rest`";
                 return self.reporter.refuse(place, message, help);
             };
-            texture
-                .iter()
-                .flatten()
-                .flat_map(|p| p.iter())
-                .for_each(|x| self.fingerprint.number(*x));
+            let numbers = texture.iter().flatten().flatten();
+            self.fingerprint.numbers(numbers);
             let cut = |t: &[Vec2; 3]| {
                 let [a, b, c] = t.map(|p| p * plan.texture_scale);
                 // Panels that lie mirrored in the texture are cut from the other side of the cloth.
@@ -114,7 +100,7 @@ impl Assembly<'_> {
         path: &At<String>,
     ) -> Option<ObstacleShape> {
         let what = format!("obstacle `{}`", plan.name.value);
-        let (surface, mut times, frames) = match animation.numbers {
+        let (surface, mut times, frames) = match animation.first.zip(animation.last) {
             None => {
                 let config = gltf::AnimationConfig {
                     clip: animation.clip.clone(),
@@ -123,7 +109,7 @@ impl Assembly<'_> {
                 let read = self.files.load_animation(self.reporter, path, &config)?;
                 (read.mesh.surface?, read.times, read.frames)
             }
-            Some([first, last]) => {
+            Some((first, last)) => {
                 let (mut surface, mut frames) = (TriMesh::default(), Vec::new());
                 for number in first..=last {
                     let mut mesh = self.files.load_numbered(self.reporter, path, number)?;
@@ -147,70 +133,16 @@ impl Assembly<'_> {
             }
         };
         times.iter_mut().for_each(|t| *t += animation.start);
-        let numbers = frames.iter().flatten().flat_map(|p| p.iter());
-        numbers
-            .chain(&times)
-            .for_each(|x| self.fingerprint.number(*x));
-        for i in surface.triangles.iter().flatten() {
-            self.fingerprint.bytes(&i.to_le_bytes());
-        }
-        self.spend_nodes(
-            surface.positions.len() as u128,
-            &plan.name.value,
-            path.place,
-        )?;
+        let numbers = frames.iter().flatten().flatten();
+        self.fingerprint.numbers(numbers.chain(&times));
+        self.fingerprint.indices(surface.triangles.iter().flatten());
+        let nodes = surface.positions.len() as u128;
+        self.spend_nodes(nodes, &plan.name.value, path.place)?;
         let mesh = AnimatedMesh::new(surface.triangles, times, frames, animation.interpolation);
         let mesh = mesh.map_err(|error| format!("{what}: {error}"));
         let mut mesh = self.reporter.ok(ProblemKind::Mesh, path.place, mesh)?;
         mesh.scale(&plan.placement.scale);
         Some(ObstacleShape::Animated(Arc::new(mesh)))
-    }
-
-    /// Pins nodes of a body to the obstacle `obstacle`, each to the triangle nearest to it at the start.
-    pub(super) fn carry(
-        &mut self,
-        body: usize,
-        nodes: &[u32],
-        obstacle: usize,
-        motion: Option<&Motion>,
-        place: SourceSpan,
-    ) -> Option<()> {
-        let obstacle = Arc::new(self.builder.model().obstacles.get(obstacle)?.clone());
-        let (mut x, triangles) = (Vec::new(), obstacle.shape.triangles());
-        obstacle.vertices(0.0, &mut x);
-        let animated = matches!(obstacle.shape, ObstacleShape::Animated(_));
-        let carried = |triangle| Motion {
-            carrier: Some(Carrier {
-                obstacle: Arc::clone(&obstacle),
-                triangle,
-            }),
-            ..motion.cloned().unwrap_or_default()
-        };
-        if !animated {
-            let pinned = self.builder.pin(body, nodes, Some(carried(None)));
-            return self.reporter.ok(ProblemKind::Build, place, pinned);
-        }
-        for node in nodes {
-            let own = &self.builder.model().bodies[body];
-            let rigid = own.kind.as_rigid().is_some();
-            let block = if rigid {
-                own.blocks.start
-            } else {
-                own.node_block(*node as usize)?
-            };
-            let at = self.builder.state().x[block];
-            let distance = |t: &[u32; 3]| {
-                let corners = t.map(|v| x[v as usize]);
-                let w = closest_point_on_triangle(&at, &corners);
-                ((0..3).map(|k| corners[k] * w[k]).sum::<Vec3>() - at).norm_squared()
-            };
-            let distances = triangles.iter().map(distance).enumerate();
-            let nearest = distances.min_by(|a, b| a.1.total_cmp(&b.1));
-            let triangle = nearest.map(|n| n.0);
-            let pinned = self.builder.pin(body, &[*node], Some(carried(triangle)));
-            self.reporter.ok(ProblemKind::Build, place, pinned)?;
-        }
-        Some(())
     }
 
     /// Attaches nodes of a body to the nearest points of another one, which can move freely.
@@ -245,16 +177,11 @@ impl Assembly<'_> {
             let message = format!("body `{name}` is not a shell and cannot be sewn");
             return self.reporter.refuse(plan.body.place, message, None);
         };
-        let first = source.materials.first();
-        let own = first.map_or(0.0, |m| match m.membrane {
-            MembraneLaw::StVk { young, .. } | MembraneLaw::NeoHookean { young, .. } => {
-                young * m.thickness
-            }
-            MembraneLaw::Measured { c11, c22, .. } => 0.5 * (c11 + c22),
-            MembraneLaw::Tabulated(rows) => rows[0][0] + rows[0][2],
-            MembraneLaw::Springs { edge, .. } => edge,
-        });
-        let stiffness = plan.stiffness.unwrap_or(STITCH * own);
+        let own = source
+            .materials
+            .first()
+            .map(ShellMaterial::stretch_stiffness);
+        let stiffness = plan.stiffness.unwrap_or(STITCH * own.unwrap_or(0.0));
         let blocks = body.blocks.clone();
         let mesh = TriMesh {
             positions: self.builder.state().x[blocks.clone()].to_vec(),

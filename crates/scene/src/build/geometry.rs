@@ -2,22 +2,20 @@
 
 use stiction_bodies::frames::Skeleton;
 use stiction_geometry::{
-    MeshError, Plant, PlantSection, TetMesh, TriMesh,
+    MeshError, TriMesh,
     shapes::{Groom, Scalp},
 };
-use stiction_math::elementary::cbrt;
 use stiction_meshio::{MeshFile, VertexGroup};
 
 use super::Assembly;
 use crate::{
     SceneLimits,
-    error::{ProblemKind, Reporter},
+    format::{At, ProblemKind, Reporter, SourceSpan},
     read::{
         body::{BodyMaterial, BodyPlan, Geometry},
         place::Placement,
         shape::{Generator, Mesh, ShapePlan},
     },
-    source::{At, SourceSpan},
 };
 
 /// Nodes spent so far.
@@ -70,7 +68,7 @@ impl Assembly<'_> {
     /// Counts the nodes of all procedural shapes before any is built.
     pub(super) fn count_shapes(&mut self, bodies: &[BodyPlan]) -> Option<()> {
         for plan in bodies {
-            let (nodes, place) = match &plan.geometry {
+            let (nodes, place): (Option<u128>, _) = match &plan.geometry {
                 Geometry::Shape(shape) => (shape.count(self.reporter), shape.place),
                 Geometry::Panels(panels, place) => {
                     let counts = panels.iter().map(|p| p.shape.count(self.reporter));
@@ -78,9 +76,7 @@ impl Assembly<'_> {
                 }
                 Geometry::File(_) => continue,
             };
-            let Some(nodes) = nodes else {
-                continue;
-            };
+            let Some(nodes) = nodes else { continue };
             let all = nodes.saturating_mul(u128::from(plan.copies()));
             let bytes = match plan.material_model {
                 BodyMaterial::Shell(_) => SHELL_BYTES,
@@ -97,7 +93,9 @@ impl Assembly<'_> {
         let name = &plan.name.value;
         let path = match &plan.geometry {
             Geometry::Shape(shape) => {
-                let ground = plan.rooted.as_ref().map(|r| self.surface(r.0.value.0).1);
+                let (model, state) = (self.builder.model(), self.builder.state());
+                let rooted = plan.rooted.as_ref();
+                let ground = rooted.map(|r| model.bodies[r.0.value.0].surface_in(state));
                 let mesh = generated(self.reporter, shape, ground)?;
                 // The root of a plant can be pinned.
                 let groups = match &mesh {
@@ -116,44 +114,43 @@ impl Assembly<'_> {
             Geometry::File(path) => path,
         };
         let what = format!("body `{name}`");
-        let mut groups = Vec::new();
-        let (mesh, nodes) = match plan.material_model {
+        let (mesh, groups) = match plan.material_model {
             BodyMaterial::Solid(_) => {
-                let (mesh, own) = self.solid_of_file(path, &what)?;
-                groups = own;
-                let nodes = mesh.positions.len();
-                (Mesh::Solid(mesh), nodes)
+                let file = self.file(path, name)?;
+                let Some((mesh, groups)) = file.compact_solid() else {
+                    let message = format!(
+                        "{what} is a solid, but `{path}` holds no tetrahedra",
+                        path = path.value
+                    );
+                    let help = "use `kind = \"embedded\"` for a closed surface, or mesh the volume";
+                    return path.fail(self.reporter, ProblemKind::Mesh, message, help);
+                };
+                (Mesh::Solid(mesh), groups)
             }
             BodyMaterial::Rods(..) => {
                 let strands = self.files.load_strands(self.reporter, path)?;
-                let nodes = strands.points.len();
-                self.spend_file(nodes as u128, name, path)?;
-                for p in &strands.points {
-                    p.iter().for_each(|x| self.fingerprint.number(*x));
-                }
-                for s in &strands.starts {
-                    self.fingerprint.bytes(&s.to_le_bytes());
-                }
-                (Mesh::Strands(strands), nodes)
+                self.spend_nodes(strands.points.len() as u128, name, path.place)?;
+                self.fingerprint.numbers(strands.points.iter().flatten());
+                self.fingerprint.indices(&strands.starts);
+                (Mesh::Strands(strands), Vec::new())
             }
             BodyMaterial::Frames(_) => {
                 let message = format!("{what} is carried by frames and needs a `shape`");
                 return self.reporter.refuse(path.place, message, None);
             }
-            _ => {
-                let (mesh, own) = self.surface_of_file(path, &what)?;
-                // Groups are of surface vertices, which are not nodes of others.
-                if let BodyMaterial::Shell(_) | BodyMaterial::Particles { .. } = plan.material_model
-                {
-                    groups = own;
-                }
-                let nodes = mesh.positions.len();
-                (Mesh::Surface(mesh), nodes)
+            // Groups are of surface vertices, which are not nodes of others.
+            BodyMaterial::Shell(_) | BodyMaterial::Particles { .. } => {
+                let (mesh, groups) = self.surface_of_file(path, name, &what)?;
+                (Mesh::Surface(mesh), groups)
             }
+            _ => (
+                Mesh::Surface(self.surface_of_file(path, name, &what)?.0),
+                Vec::new(),
+            ),
         };
         // The copies of the first one.
         let copies = u128::from(plan.copies()) - 1;
-        self.spend_file(nodes as u128 * copies, name, path)?;
+        self.spend_nodes(mesh.node_count() as u128 * copies, name, path.place)?;
         Some((mesh, groups, path.place))
     }
 
@@ -161,70 +158,33 @@ impl Assembly<'_> {
     pub(super) fn surface_of_file(
         &mut self,
         path: &At<String>,
+        name: &str,
         what: &str,
     ) -> Option<(TriMesh, Vec<VertexGroup>)> {
-        let file = self.file(path, what)?;
-        let found = file.compact_surface().or_else(|| {
-            let (surface, map) = file.tets.as_ref()?.surface();
-            let groups = regrouped(&file.groups, |v| map.binary_search(&v).ok());
-            Some((surface, groups))
-        });
-        found.or_else(|| {
+        self.file(path, name)?.outer_surface().or_else(|| {
             let message = format!("{what}: `{}` holds no triangles", path.value);
             path.fail(self.reporter, ProblemKind::Mesh, message, None)
         })
     }
 
-    /// The tetrahedra in a file, without vertices that none of them uses.
-    fn solid_of_file(
-        &mut self,
-        path: &At<String>,
-        what: &str,
-    ) -> Option<(TetMesh, Vec<VertexGroup>)> {
-        let file = self.file(path, what)?;
-        let Some(tets) = &file.tets else {
-            let path_name = &path.value;
-            let message = format!("{what} is a solid, but `{path_name}` holds no tetrahedra");
-            let help = "use `kind = \"embedded\"` for a closed surface, or mesh the volume";
-            return path.fail(self.reporter, ProblemKind::Mesh, message, help);
-        };
-        let mut used: Vec<u32> = tets.tets.iter().flatten().copied().collect();
-        used.sort_unstable();
-        used.dedup();
-        let new = |v: u32| used.binary_search(&v).ok();
-        let renumbered = |t: &[u32; 4]| t.map(|v| new(v).unwrap_or(0) as u32);
-        let mesh = TetMesh {
-            positions: used.iter().map(|v| tets.positions[*v as usize]).collect(),
-            tets: tets.tets.iter().map(renumbered).collect(),
-        };
-        Some((mesh, regrouped(&file.groups, new)))
-    }
-
-    fn file(&mut self, path: &At<String>, what: &str) -> Option<MeshFile> {
+    fn file(&mut self, path: &At<String>, name: &str) -> Option<MeshFile> {
         let mut file = self.files.load(self.reporter, path)?;
         self.texture = file.uv.take();
-        let positions = [
-            file.surface.as_ref().map(|m| &m.positions),
-            file.tets.as_ref().map(|m| &m.positions),
-        ];
-        let positions = || positions.into_iter().flatten();
-        let nodes = positions().map(Vec::len).max().unwrap_or(0);
-        let name = what.trim_start_matches("body ").trim_matches('`');
-        self.spend_file(nodes as u128, name, path)?;
-        for p in positions() {
+        let (surface, tets) = (file.surface.as_ref(), file.tets.as_ref());
+        let positions = [surface.map(|m| &m.positions), tets.map(|m| &m.positions)];
+        let nodes = positions.iter().flatten().map(|p| p.len()).max();
+        self.spend_nodes(nodes.unwrap_or(0) as u128, name, path.place)?;
+        for p in positions.into_iter().flatten() {
             self.fingerprint.bytes(&(p.len() as u64).to_le_bytes());
-            let numbers = p.iter().flat_map(|p| p.iter());
-            numbers.for_each(|x| self.fingerprint.number(*x));
+            self.fingerprint.numbers(p.iter().flatten());
         }
-        let triangles = file
-            .surface
-            .iter()
+        let triangles = surface
+            .into_iter()
             .flat_map(|m| m.triangles.iter().flatten());
-        let tets = file.tets.iter().flat_map(|m| m.tets.iter().flatten());
-        let groups = file.groups.iter().flat_map(|g| g.vertices.iter());
-        for i in triangles.chain(tets).chain(groups) {
-            self.fingerprint.bytes(&i.to_le_bytes());
-        }
+        let tets = tets.into_iter().flat_map(|m| m.tets.iter().flatten());
+        let groups = file.groups.iter().flat_map(|g| &g.vertices);
+        self.fingerprint
+            .indices(triangles.chain(tets).chain(groups));
         Some(file)
     }
 
@@ -232,12 +192,6 @@ impl Assembly<'_> {
     pub(super) fn spend_nodes(&mut self, nodes: u128, name: &str, place: SourceSpan) -> Option<()> {
         self.budget
             .spend(self.reporter, nodes, SHELL_BYTES, name, place)
-    }
-
-    /// Counts the nodes of a mesh that was read from a file.
-    fn spend_file(&mut self, nodes: u128, name: &str, path: &At<String>) -> Option<()> {
-        self.budget
-            .spend(self.reporter, nodes, SHELL_BYTES, name, path.place)
     }
 }
 
@@ -262,65 +216,19 @@ pub(super) fn generated(
 pub(super) fn placed(mesh: &Mesh, placement: &Placement) -> Result<Mesh, MeshError> {
     let mut mesh = mesh.clone();
     let Placement { scale, pose } = placement;
+    let (rotation, translation) = (&pose.rotation, &pose.translation);
     match &mut mesh {
         Mesh::Surface(m) => {
-            m.transform(&pose.rotation, scale, &pose.translation);
+            m.transform(rotation, scale, translation);
             m.check()?;
         }
         Mesh::Solid(m) => {
-            m.transform(&pose.rotation, scale, &pose.translation);
+            m.transform(rotation, scale, translation);
             m.check()?;
         }
-        Mesh::Plant(plant) => grow(plant, placement),
+        Mesh::Plant(plant) => plant.transform(rotation, scale, translation),
         // What cannot be a rod is refused when it is built.
-        Mesh::Strands(strands) => {
-            for p in &mut strands.points {
-                *p = pose.rotation * p.component_mul(scale) + pose.translation;
-            }
-        }
+        Mesh::Strands(strands) => strands.transform(rotation, scale, translation),
     }
     Ok(mesh)
-}
-
-/// A plant where it starts. Cross-sections grow by the cube root of the change of volume.
-fn grow(plant: &mut Plant, placement: &Placement) {
-    let (r, s, t) = (
-        &placement.pose.rotation,
-        &placement.scale,
-        &placement.pose.translation,
-    );
-    let size = cbrt(s.product().abs());
-    for part in &mut plant.parts {
-        for p in &mut part.points {
-            *p = r * p.component_mul(s) + t;
-        }
-        part.up = r * part.up.component_mul(s);
-        match &mut part.section {
-            PlantSection::Round { radii } => radii.iter_mut().for_each(|r| *r *= size),
-            PlantSection::Flat { widths, thickness } => {
-                widths.iter_mut().for_each(|w| *w *= size);
-                *thickness *= size;
-            }
-        }
-    }
-}
-
-fn regrouped(groups: &[VertexGroup], new: impl Fn(u32) -> Option<usize>) -> Vec<VertexGroup> {
-    let kept = |g: &VertexGroup| {
-        let vertices: Vec<u32> = g
-            .vertices
-            .iter()
-            .filter_map(|v| new(*v))
-            .map(|v| v as u32)
-            .collect();
-        VertexGroup {
-            name: g.name.clone(),
-            vertices,
-        }
-    };
-    groups
-        .iter()
-        .map(kept)
-        .filter(|g| !g.vertices.is_empty())
-        .collect()
 }

@@ -10,39 +10,36 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use stiction_bodies::{
     Model, State,
-    adapt::{AdaptError, MeshChange},
+    adapt::MeshChange,
     builder::{Anchor, BodySpec, BuildError, Builder},
     obstacle::{Obstacle, ObstacleShape},
 };
 use stiction_format::fingerprint::Fingerprint;
 use stiction_geometry::{
-    EmbeddingConfig, EmbeddingError, LevelSet, Selection, TetMesh, TriMesh, fill_candidates,
-    remesh::{FieldConfig, RemeshConfig, SheetError, SizeLimits},
+    EmbeddingConfig, EmbeddingError, LevelSet, Selection, TriMesh, fill_candidates,
+    remesh::{FieldConfig, RemeshConfig, SizeLimits},
 };
-use stiction_math::{Vec2, Vec3};
+use stiction_math::{Quat, Vec2, Vec3};
 use stiction_meshio::VertexGroup;
 use stiction_sim::{
-    adapt::{RefineAt, RemeshRule},
+    adapt::{Adaptations, RefineAt, RemeshRule},
     probe::Probe,
 };
 
 use crate::{
-    SceneLimits,
-    error::{ProblemKind, Reporter},
-    extension::Extension,
+    LoadOptions,
     files::Files,
+    format::{At, NOWHERE, ProblemKind, Reporter, SourceSpan},
     read::{
         Document,
         adapt::Adapt,
-        body::{BodyMaterial, BodyPlan},
+        body::{Balls, BodyMaterial, BodyPlan},
         motion::OverTime,
-        names::{OfBody, copies},
         obstacle::{ObstacleGeometry, ObstaclePlan},
         pin::{Attachment, Filter, Filters, Pin},
         shape::Mesh,
     },
-    settings::{Adaptations, OverlapPolicy},
-    source::{At, NOWHERE, SourceSpan},
+    settings::OverlapPolicy,
 };
 use geometry::Budget;
 use nodes::Nodes;
@@ -76,8 +73,7 @@ pub(crate) fn build(
     reporter: &Reporter,
     document: &Document,
     files: &Files<'_>,
-    limits: &SceneLimits,
-    extensions: &[Extension],
+    options: &LoadOptions,
     fingerprint: &mut Fingerprint,
 ) -> Option<Built> {
     finite::check(reporter, document);
@@ -85,7 +81,7 @@ pub(crate) fn build(
         reporter,
         files,
         fingerprint,
-        budget: Budget::new(limits),
+        budget: Budget::new(&options.limits),
         builder: builder(document),
         groups: Vec::new(),
         texture: None,
@@ -130,7 +126,7 @@ pub(crate) fn build(
         }
         first += plan.copies() as usize;
     }
-    let probes: Vec<_> = root.probes.iter().filter_map(|p| scene.probe(p)).collect();
+    let mut probes: Vec<_> = root.probes.iter().filter_map(|p| scene.probe(p)).collect();
     if !reporter.clean() {
         return None;
     }
@@ -139,24 +135,21 @@ pub(crate) fn build(
         mut budget,
         ..
     } = scene;
-    let refuse = |error: BuildError| {
-        let place = place_of(document, body_of(&error).unwrap_or_default());
-        reporter.fail(ProblemKind::Build, place, error.to_string(), None)
-    };
-    for extension in extensions {
-        if let Err(error) = extension.apply(&mut builder) {
-            return refuse(error);
-        }
-    }
-    let (model, mut state) = match builder.finish() {
+    let mut extensions = options.extensions.iter();
+    let extended = extensions.try_for_each(|extension| extension.apply(&mut builder));
+    let (model, mut state) = match extended.and_then(|()| builder.finish()) {
         Ok(built) => built,
-        Err(error) => return refuse(error),
+        Err(error) => {
+            let place = error.body().and_then(|body| document.place_of(body));
+            let place = place.unwrap_or(NOWHERE);
+            return reporter.fail(ProblemKind::Build, place, error.to_string(), None);
+        }
     };
     // Sizes and densities near the ends of the number range pass every single check.
     for body in &model.bodies {
         if !body.total_mass().is_finite() || state.first_non_finite().is_some() {
             let message = format!("body `{}`: its mass or a position is not finite", body.name);
-            let place = place_of(document, &body.name);
+            let place = document.place_of(&body.name).unwrap_or(NOWHERE);
             return reporter.fail(ProblemKind::Build, place, message, None);
         }
     }
@@ -171,9 +164,9 @@ pub(crate) fn build(
     if document.contact.enabled && document.contact.overlap == OverlapPolicy::Resolve {
         crate::load::resolve_overlap(reporter, document, &model, &mut state);
     }
-    let begun = |p| probe::begun(p, &model, &state);
+    probes.iter_mut().for_each(|p| p.begin(&model, &state));
     Some(Built {
-        probes: probes.into_iter().map(begun).collect(),
+        probes,
         model,
         state,
         adaptations,
@@ -189,39 +182,23 @@ fn adaptation(
     all: &mut Adaptations,
 ) -> Option<()> {
     let body = plan.body.value.0;
-    let own = model.bodies[body].kind.as_deformable();
-    if own
-        .and_then(|d| d.source.as_ref())
-        .is_some_and(|s| s.pattern.is_some())
-    {
-        let name = &model.bodies[body].name;
-        let message =
-            format!("body `{name}` has the rest shape of its texture, which does not change");
-        return reporter.refuse(
-            plan.body.place,
-            message,
-            "remove `rest` or the [[adapt]] table",
-        );
-    }
-    let change = MeshChange::refine(model, body);
-    reporter.ok(ProblemKind::Build, plan.body.place, change)?;
     let own = &model.bodies[body];
+    let allowed = match &plan.remesh {
+        Some(_) => MeshChange::remeshable(model, body),
+        None => MeshChange::refine(model, body).map(|_| ()),
+    };
+    reporter.ok(ProblemKind::Build, plan.body.place, allowed)?;
+    let mut spend =
+        |nodes, place| budget.spend(reporter, nodes, geometry::SHELL_BYTES, &own.name, place);
     if let Some(keys) = &plan.remesh {
-        let most = keys.most_nodes.value;
-        let more = u128::from(most).saturating_sub(own.node_count() as u128);
-        budget.spend(
-            reporter,
-            more,
-            geometry::SHELL_BYTES,
-            &own.name,
-            keys.most_nodes.place,
+        let At {
+            value: most,
+            place: limit,
+        } = keys.most_nodes;
+        spend(
+            u128::from(most).saturating_sub(own.node_count() as u128),
+            limit,
         )?;
-        let manifold = SheetError::check(own.node_count(), &own.surface.triangles);
-        let manifold = manifold.map_err(|source| AdaptError::Sheet {
-            body: own.name.clone(),
-            source,
-        });
-        reporter.ok(ProblemKind::Build, plan.body.place, manifold)?;
         all.remeshed.push(RemeshRule {
             body,
             every: keys.every,
@@ -252,13 +229,7 @@ fn adaptation(
     let (mut edges, mut triangles) = (mesh.edges().len() as u128, mesh.triangles.len() as u128);
     for _ in &times.value {
         // A node on every edge.
-        budget.spend(
-            reporter,
-            edges,
-            geometry::SHELL_BYTES,
-            &own.name,
-            times.place,
-        )?;
+        spend(edges, times.place)?;
         edges = edges
             .saturating_mul(2)
             .saturating_add(triangles.saturating_mul(3));
@@ -274,22 +245,12 @@ fn adaptation(
 /// The largest radius of particles and rods [m]: the distance field of obstacles must reach that far.
 fn largest_particle(document: &Document) -> f64 {
     let radius = |b: &BodyPlan| match b.material_model {
-        BodyMaterial::Particles { radius, .. } => radius,
+        BodyMaterial::Particles(Balls { radius, .. }) => radius,
         BodyMaterial::Granular(granular, _) => granular.cell,
         BodyMaterial::Rods(material, _) => material.radii[0].max(material.radii[1]),
         _ => 0.0,
     };
     document.root.bodies.iter().map(radius).fold(0.0, f64::max)
-}
-
-/// Span of the name of the body called `name`, or of the body it is a copy of.
-fn place_of(document: &Document, name: &str) -> SourceSpan {
-    let own = |b: &&BodyPlan| {
-        let count = b.repeat.as_ref().map(|r| r.count);
-        copies(&b.name.value, count).iter().any(|n| n == name)
-    };
-    let found = document.root.bodies.iter().find(own);
-    found.map_or(NOWHERE, |b| b.name.place)
 }
 
 /// The scene while it is put together.
@@ -313,11 +274,10 @@ impl Assembly<'_> {
     fn body(&mut self, plan: &BodyPlan) -> Option<()> {
         let (mesh, groups, place) = self.mesh(plan)?;
         let (texture, pattern) = self.cut(plan, place)?;
-        let repeat = plan.repeat.as_ref();
-        let names = copies(&plan.name.value, repeat.map(|r| r.count));
-        for (i, name) in names.into_iter().enumerate() {
+        let step = plan.repeat.as_ref().map_or(Vec3::zeros(), |r| r.step);
+        for (i, name) in plan.names().into_iter().enumerate() {
             let mut placement = plan.placement;
-            placement.pose.translation += repeat.map_or(Vec3::zeros(), |r| r.step * i as f64);
+            placement.pose.translation += step * i as f64;
             let mesh = geometry::placed(&mesh, &placement);
             let mesh = mesh.map_err(|error| format!("body `{}`: {error}", plan.name.value));
             let mesh = self.reporter.ok(ProblemKind::Value, place, mesh)?;
@@ -333,7 +293,8 @@ impl Assembly<'_> {
                     BuildError::Duplicate { .. } => plan.name.place,
                     _ => place,
                 };
-                let (message, help) = (error.to_string(), remedy(&error));
+                let help = error.remedy().unwrap_or_default();
+                let message = error.to_string();
                 return self.reporter.fail(ProblemKind::Build, at, message, help);
             }
             self.groups.push(groups.clone());
@@ -362,36 +323,30 @@ impl Assembly<'_> {
                 builder.rigid(spec, &mesh, *density, *damping)
             }
             (BodyMaterial::Embedded(material, cell), Mesh::Surface(mesh)) => {
-                let name = &plan.name.value;
-                let config = EmbeddingConfig::new(cell.value);
-                let refuse = |error: EmbeddingError| {
+                let (config, name) = (EmbeddingConfig::new(cell.value), &plan.name.value);
+                let checked = |error: EmbeddingError| {
                     let at = match error {
                         EmbeddingError::CellSize(_) | EmbeddingError::TooLarge { .. } => cell.place,
                         _ => place,
                     };
                     let message = format!("body `{name}`: {error}");
-                    self.reporter.fail(ProblemKind::Build, at, message, None)
+                    self.reporter
+                        .fail::<()>(ProblemKind::Build, at, message, None);
                 };
-                let nodes = match config.node_count_estimate(&mesh) {
-                    Ok(nodes) => u128::from(nodes),
-                    Err(error) => return refuse(error),
-                };
-                let bytes = geometry::SOLID_BYTES;
+                let nodes = config.node_count_estimate(&mesh).map_err(checked).ok()?;
+                let (nodes, bytes) = (u128::from(nodes), geometry::SOLID_BYTES);
                 self.budget
                     .spend(self.reporter, nodes, bytes, name, cell.place)?;
-                match config.build(&mesh) {
-                    Ok(embedding) => builder.embedded(spec, &mesh, embedding, material),
-                    Err(error) => return refuse(error),
-                }
+                let embedding = config.build(&mesh).map_err(checked).ok()?;
+                builder.embedded(spec, &mesh, embedding, material)
             }
-            (
-                BodyMaterial::Particles {
-                    radius,
-                    density,
-                    damping,
-                },
-                Mesh::Surface(mesh),
-            ) => builder.particles(spec, mesh.positions, *radius, *density, *damping),
+            (BodyMaterial::Particles(balls), Mesh::Surface(mesh)) => builder.particles(
+                spec,
+                mesh.positions,
+                balls.radius,
+                balls.density,
+                balls.damping,
+            ),
             (BodyMaterial::Granular(granular, cell), Mesh::Surface(mesh)) => {
                 let density = f64::from(granular.per_cell) / granular.cell.powi(3);
                 let points = fill_candidates(&mesh, density).min(1e18) as u128;
@@ -412,49 +367,7 @@ impl Assembly<'_> {
     }
 
     fn obstacle(&mut self, plan: &ObstaclePlan) -> Option<()> {
-        let what = format!("obstacle `{}`", plan.name.value);
-        if let (Some(animation), ObstacleGeometry::File(path)) = (&plan.animation, &plan.shape) {
-            let shape = self.animated(plan, animation, path)?;
-            self.push_obstacle(plan, shape);
-            return Some(());
-        }
-        let mesh = match &plan.shape {
-            ObstacleGeometry::Exact(_) => None,
-            ObstacleGeometry::Mesh(shape) => match geometry::generated(self.reporter, shape, None)?
-            {
-                Mesh::Surface(mesh) => Some(mesh),
-                _ => return None,
-            },
-            ObstacleGeometry::File(path) => {
-                let (mut mesh, _) = self.surface_of_file(path, &what)?;
-                mesh.transform(
-                    &stiction_math::Quat::identity(),
-                    &plan.placement.scale,
-                    &Vec3::zeros(),
-                );
-                let checked = mesh.check().map_err(|error| format!("{what}: {error}"));
-                self.reporter.ok(ProblemKind::Value, path.place, checked)?;
-                Some(mesh)
-            }
-        };
-        let shape = match (&plan.shape, mesh, &plan.cell) {
-            (_, Some(mesh), Some(cell)) => {
-                // Fine within the reach of contact.
-                let band = (3.0 * cell.value).max(2.0 * self.reach + cell.value);
-                let set = LevelSet::new(&mesh, cell.value, band);
-                let set = set.map_err(|error| format!("{what}: {error}"));
-                let set = self.reporter.ok(ProblemKind::Mesh, cell.place, set)?;
-                ObstacleShape::LevelSet(mesh, Arc::new(set))
-            }
-            (_, Some(mesh), None) => ObstacleShape::Mesh(mesh),
-            (ObstacleGeometry::Exact(shape), ..) => ObstacleShape::Solid(*shape),
-            _ => return None,
-        };
-        self.push_obstacle(plan, shape);
-        Some(())
-    }
-
-    fn push_obstacle(&mut self, plan: &ObstaclePlan, shape: ObstacleShape) {
+        let shape = self.obstacle_shape(plan)?;
         self.builder.obstacle(Obstacle {
             name: plan.name.value.clone(),
             material: plan.material.value.clone(),
@@ -462,11 +375,45 @@ impl Assembly<'_> {
             placement: plan.placement.pose,
             motion: plan.motion.clone(),
         });
+        Some(())
+    }
+
+    fn obstacle_shape(&mut self, plan: &ObstaclePlan) -> Option<ObstacleShape> {
+        let name = &plan.name.value;
+        let what = format!("obstacle `{name}`");
+        let mesh = match (&plan.shape, &plan.animation) {
+            (ObstacleGeometry::Exact(shape), _) => return Some(ObstacleShape::Solid(*shape)),
+            (ObstacleGeometry::File(path), Some(animation)) => {
+                return self.animated(plan, animation, path);
+            }
+            (ObstacleGeometry::File(path), None) => {
+                let (mut mesh, _) = self.surface_of_file(path, name, &what)?;
+                mesh.transform(&Quat::identity(), &plan.placement.scale, &Vec3::zeros());
+                let checked = mesh.check().map_err(|error| format!("{what}: {error}"));
+                self.reporter.ok(ProblemKind::Value, path.place, checked)?;
+                mesh
+            }
+            (ObstacleGeometry::Mesh(shape), _) => {
+                let Mesh::Surface(mesh) = geometry::generated(self.reporter, shape, None)? else {
+                    return None;
+                };
+                mesh
+            }
+        };
+        let Some(cell) = &plan.cell else {
+            return Some(ObstacleShape::Mesh(mesh));
+        };
+        // Fine within the reach of contact.
+        let band = (3.0 * cell.value).max(2.0 * self.reach + cell.value);
+        let set = LevelSet::new(&mesh, cell.value, band);
+        let set = set.map_err(|error| format!("{what}: {error}"));
+        let set = self.reporter.ok(ProblemKind::Mesh, cell.place, set)?;
+        Some(ObstacleShape::LevelSet(mesh, Arc::new(set)))
     }
 
     fn pin(&mut self, plan: &At<Pin>) -> Option<()> {
         let At { value: plan, place } = plan;
-        let OfBody(index) = plan.body;
+        let index = plan.body.0;
         let body = &self.builder.model().bodies[index];
         let name = body.name.clone();
         let rigid = body.kind.as_rigid().is_some();
@@ -474,21 +421,21 @@ impl Assembly<'_> {
         self.has_nodes(index, place)?;
         let nodes = match &plan.select {
             None if rigid => vec![0],
-            Some(select) if rigid => {
-                if !matches!(select.value.0[..], [Filter::Region(Selection::All)]) {
+            Some(select) if !rigid => self.selected(index, select)?,
+            Some(At { value, .. }) => match value.0[..] {
+                [Filter::Region(Selection::All)] => vec![0],
+                _ => {
                     let message =
                         format!("body `{name}` is rigid and can only be pinned as a whole");
                     return self.reporter.refuse(place, message, "remove `select`");
                 }
-                vec![0]
-            }
+            },
             None => {
                 let message = format!("the pin of body `{name}` needs the key `select`");
                 let help = "say which nodes are held, or `select = { all = true }`";
                 let kind = ProblemKind::MissingKey;
                 return self.reporter.fail(kind, place, message, help);
             }
-            Some(select) => self.selected(index, select)?,
         };
         for node in &nodes {
             if self.pinned.insert((index, *node), place).is_some() {
@@ -498,20 +445,21 @@ impl Assembly<'_> {
             }
         }
         let bodies = self.builder.model().bodies.len();
-        if let Some(to) = &plan.to {
-            return match (to.value.0 as usize).checked_sub(bodies) {
-                Some(obstacle) => self.carry(index, &nodes, obstacle, plan.motion.as_ref(), place),
-                None => {
-                    let Some(stiffness) = plan.stiffness else {
-                        let message = "a pin to a body that can move needs `stiffness`";
-                        let kind = ProblemKind::MissingKey;
-                        return to.fail(self.reporter, kind, message, None);
-                    };
-                    self.tie([index, to.value.0 as usize], &nodes, stiffness, place)
-                }
-            };
-        }
-        let pinned = self.builder.pin(index, &nodes, plan.motion.clone());
+        let (builder, motion) = (&mut self.builder, plan.motion.as_ref());
+        let pinned = match &plan.to {
+            None => builder.pin(index, &nodes, motion.cloned()),
+            Some(to) if to.value.0 >= bodies => {
+                builder.pin_to_obstacle(index, &nodes, to.value.0 - bodies, motion)
+            }
+            Some(to) => {
+                let Some(stiffness) = plan.stiffness else {
+                    let message = "a pin to a body that can move needs `stiffness`";
+                    let kind = ProblemKind::MissingKey;
+                    return to.fail(self.reporter, kind, message, None);
+                };
+                return self.tie([index, to.value.0], &nodes, stiffness, place);
+            }
+        };
         self.reporter.ok(ProblemKind::Build, place, pinned)
     }
 
@@ -526,7 +474,7 @@ impl Assembly<'_> {
             positions: &positions,
             groups,
             rods: body.kind.as_rods().map(|rods| rods.starts()),
-            boundary: &|| boundary(body, &positions),
+            boundary: &|| body.boundary_nodes(),
         };
         nodes.selected(self.reporter, filters)
     }
@@ -572,52 +520,5 @@ impl Assembly<'_> {
         }
         let stencil = self.builder.anchor(anchor);
         self.reporter.ok(ProblemKind::Value, place, stencil)
-    }
-}
-
-/// The nodes on the rim of a shell or on the surface of a solid.
-fn boundary(body: &stiction_bodies::Body, positions: &[Vec3]) -> Vec<u32> {
-    if body.is_frames() {
-        // Its nodes are not vertices of anything.
-        return Vec::new();
-    }
-    let positions = positions.to_vec();
-    if body.tets.is_empty() {
-        TriMesh {
-            positions,
-            triangles: body.surface.triangles.clone(),
-        }
-        .boundary_vertices()
-    } else {
-        TetMesh {
-            positions,
-            tets: body.tets.clone(),
-        }
-        .surface()
-        .1
-    }
-}
-
-fn body_of(error: &BuildError) -> Option<&str> {
-    match error {
-        BuildError::Material { body, .. }
-        | BuildError::Frames { body, .. }
-        | BuildError::Element { body, .. }
-        | BuildError::Mass { body, .. }
-        | BuildError::Massless { body, .. }
-        | BuildError::Empty { body }
-        | BuildError::Node { body, .. }
-        | BuildError::PinnedTwice { body, .. } => Some(body),
-        BuildError::Duplicate { name } => Some(name),
-        _ => None,
-    }
-}
-
-fn remedy(error: &BuildError) -> Option<String> {
-    match error {
-        BuildError::Element { .. } | BuildError::Mass { .. } => {
-            Some("`stiction doctor` examines a mesh and lists all such elements".to_owned())
-        }
-        _ => None,
     }
 }

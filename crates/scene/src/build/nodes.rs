@@ -1,18 +1,16 @@
 //! Which nodes of a body a selection holds.
 
 use stiction_bodies::material::ShellMaterial;
-use stiction_geometry::{Aabb, Selection, TriMesh, select};
+use stiction_geometry::{Aabb, TriMesh, select};
 use stiction_math::Vec3;
 use stiction_meshio::VertexGroup;
 
 use crate::{
-    error::{ProblemKind, Reporter},
+    format::{At, ProblemKind, Reporter},
     read::{
         body::BodyPlan,
         pin::{Filter, Filters},
     },
-    source::At,
-    suggest,
 };
 
 /// The nodes of a body, to be selected from.
@@ -38,21 +36,17 @@ impl Nodes<'_> {
         for filter in &filters.value.0 {
             let chosen = match filter {
                 Filter::Region(region) => {
-                    match select(positions, &widened(region, slack), self.boundary) {
-                        Ok(found) => found,
-                        Err(error) => {
-                            let message = format!("body `{body}`: {error}");
-                            return filters.fail(reporter, ProblemKind::Value, message, None);
-                        }
-                    }
+                    let found = select(positions, &region.widened(slack), self.boundary);
+                    let found = found.map_err(|error| format!("body `{body}`: {error}"));
+                    reporter.ok(ProblemKind::Value, filters.place, found)?
                 }
                 Filter::Group(group) => match self.groups.iter().find(|g| g.name == group.value) {
                     Some(found) => found.vertices.clone(),
                     None => {
+                        let At { value: name, place } = group;
+                        let message = format!("body `{body}` has no group `{name}`");
                         let known = self.groups.iter().map(|g| g.name.as_str());
-                        let help = suggest::help(&group.value, "groups", known);
-                        let message = format!("body `{body}` has no group `{}`", group.value);
-                        return group.fail(reporter, ProblemKind::UnknownName, message, help);
+                        return reporter.unknown(*place, message, name, "groups", known);
                     }
                 },
                 Filter::Ends(end) => match self.rods {
@@ -60,7 +54,7 @@ impl Nodes<'_> {
                     None => {
                         let message =
                             format!("body `{body}` is not made of rods and has no roots and tips");
-                        return filters.fail(reporter, ProblemKind::Value, message, None);
+                        return reporter.refuse(filters.place, message, None);
                     }
                 },
                 Filter::Nearest(point) => {
@@ -75,15 +69,10 @@ impl Nodes<'_> {
         }
         if nodes.is_empty() {
             let show = |p: &Vec3| format!("[{:.6}, {:.6}, {:.6}]", p.x, p.y, p.z);
-            let message = format!(
-                "the selection holds none of the {} nodes of body `{body}`",
-                positions.len(),
-            );
-            let help = format!(
-                "at the start they lie between {} and {}",
-                show(&bounds.min),
-                show(&bounds.max)
-            );
+            let count = positions.len();
+            let message = format!("the selection holds none of the {count} nodes of body `{body}`");
+            let (min, max) = (show(&bounds.min), show(&bounds.max));
+            let help = format!("at the start they lie between {min} and {max}");
             return filters.fail(reporter, ProblemKind::EmptySelection, message, help);
         }
         Some(nodes)
@@ -117,23 +106,4 @@ pub(super) fn patches(
         materials.push(*material);
     }
     Some((materials, of))
-}
-
-/// Nodes on the boundary of a region belong to it, also after rounding.
-fn widened(region: &Selection, slack: f64) -> Selection {
-    match region {
-        Selection::Box { min, max } => Selection::Box {
-            min: min - Vec3::repeat(slack),
-            max: max + Vec3::repeat(slack),
-        },
-        Selection::Sphere { centre, radius } => Selection::Sphere {
-            centre: *centre,
-            radius: radius + slack,
-        },
-        Selection::HalfSpace { point, normal } => Selection::HalfSpace {
-            point: point - normal * slack,
-            normal: *normal,
-        },
-        other => other.clone(),
-    }
 }

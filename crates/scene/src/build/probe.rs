@@ -1,17 +1,15 @@
 //! Probes on a built model.
 
-use stiction_bodies::{Model, State, builder::Anchor};
-use stiction_geometry::TriMesh;
-use stiction_sim::probe::{Probe, Quantity, Spot, centroid};
+use stiction_bodies::builder::Anchor;
+use stiction_sim::probe::{Probe, Quantity, Spot};
 
 use super::Assembly;
 use crate::{
+    format::ProblemKind,
     read::{
-        names::OfBody,
         pin::SpotPlan,
         probe::{Followed, ProbePlan},
     },
-    source::At,
 };
 
 impl Assembly<'_> {
@@ -24,15 +22,14 @@ impl Assembly<'_> {
                 Quantity::Distance(self.point(plan, a)?, self.point(plan, b)?)
             }
             Followed::Spots([a, b], of) => of(self.spot(plan, a)?, self.spot(plan, b)?),
-            Followed::Rigid(body, quantity) => {
-                self.rigid(plan, body)?;
-                quantity.clone()
-            }
-            Followed::Closed(body, quantity) => {
-                self.closed(plan, body)?;
-                quantity.clone()
-            }
         };
+        match quantity {
+            Quantity::AngularVelocity(body, _) | Quantity::Angle(body, ..) => {
+                self.rigid(plan, body)?;
+            }
+            Quantity::Volume(body) => self.closed(plan, body)?,
+            _ => {}
+        }
         let name = plan.name.value.clone();
         Some(Probe { name, quantity })
     }
@@ -51,60 +48,24 @@ impl Assembly<'_> {
     }
 
     /// Reports a body that must be rigid and is not.
-    fn rigid(&self, plan: &ProbePlan, body: &At<OfBody>) -> Option<()> {
-        let found = &self.builder.model().bodies[body.value.0];
-        if found.kind.as_rigid().is_some() {
+    fn rigid(&self, plan: &ProbePlan, body: usize) -> Option<()> {
+        let (probe, body) = (&plan.name.value, &self.builder.model().bodies[body]);
+        if body.kind.as_rigid().is_some() {
             return Some(());
         }
-        let message = format!(
-            "probe `{}`: body `{}` is not rigid and has no orientation",
-            plan.name.value, found.name
-        );
+        let body = &body.name;
+        let message = format!("probe `{probe}`: body `{body}` is not rigid and has no orientation");
         let help = "of a body that deforms, `spin` is its angular momentum about its own centre";
-        self.reporter.refuse(body.place, message, help)
+        self.reporter.refuse(plan.body, message, help)
     }
 
     /// Reports a body whose surface is not closed.
-    fn closed(&self, plan: &ProbePlan, body: &At<OfBody>) -> Option<()> {
-        let (found, surface) = self.surface(body.value.0);
-        let closed = surface.check_closed().map_err(|error| {
-            let name = &plan.name.value;
-            format!("probe `{name}`: body `{found}` encloses no volume: {error}")
-        });
-        self.reporter
-            .ok(crate::ProblemKind::Value, body.place, closed)
+    fn closed(&self, plan: &ProbePlan, body: usize) -> Option<()> {
+        let (probe, body) = (&plan.name.value, &self.builder.model().bodies[body]);
+        let closed = body.surface_in(self.builder.state()).check_closed();
+        let name = &body.name;
+        let closed =
+            closed.map_err(|e| format!("probe `{probe}`: body `{name}` encloses no volume: {e}"));
+        self.reporter.ok(ProblemKind::Value, plan.body, closed)
     }
-
-    /// The name of a body and its surface where it starts.
-    pub(super) fn surface(&self, body: usize) -> (&str, TriMesh) {
-        let (body, state) = (&self.builder.model().bodies[body], self.builder.state());
-        let mut surface = TriMesh {
-            positions: Vec::new(),
-            triangles: body.surface.triangles.clone(),
-        };
-        body.surface
-            .positions(&state.x, &state.rotations, &mut surface.positions);
-        (&body.name, surface)
-    }
-}
-
-/// The probe with the start of what it measures from the start.
-pub(super) fn begun(mut probe: Probe, model: &Model, state: &State) -> Probe {
-    match &mut probe.quantity {
-        Quantity::Displacement(point, start, _) => *start = model.points[*point].position(state),
-        Quantity::Angle(body, start, _) => {
-            if let Some(rigid) = model.bodies[*body].kind.as_rigid() {
-                *start = state.rotations[rigid.index];
-            }
-        }
-        Quantity::Travel(body, start) => {
-            let bodies: Vec<_> = match body {
-                Some(b) => vec![&model.bodies[*b]],
-                None => model.bodies.iter().collect(),
-            };
-            *start = centroid(&bodies, state);
-        }
-        _ => {}
-    }
-    probe
 }

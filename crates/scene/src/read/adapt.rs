@@ -1,10 +1,8 @@
 //! `[[adapt]]`.
 
 use crate::{
-    error::{ProblemKind, Reporter},
-    format::{Fields, section},
+    format::{At, Fields, ProblemKind, Reporter, section},
     read::names::OfBody,
-    source::At,
 };
 
 section! { /// When a shell is refined, or how it is remeshed.

@@ -5,28 +5,26 @@ use stiction_bodies::{
     builder::{BodySpec, GranularSpec, Rooting},
     drag::Drag,
     material::{Damping, MassKind, RestAngles, ShellMaterial, SolidMaterial},
-    motion::{Interpolation, Track},
     rod::{Natural, RodMaterial, Twist},
-    schedule::Schedule,
 };
+use stiction_contact::detect::PairLaw;
 use stiction_math::Vec3;
 
 use crate::{
-    error::ProblemKind,
-    format::{Direction, Fields, Read, TableKeys, Words, section, words},
-    friction::Coefficients,
+    format::{
+        At, Direction, Fields, ProblemKind, Read, SourceSpan, TableKeys, TreeNode, Words, section,
+        words,
+    },
     read::{
         Context,
         garment::{PanelKeys, PanelPlan, RestShape},
         material::{Material, MaterialKeys},
         motion::{LoadKeys, OverTime},
-        names::{MOST_COPIES, OfBody},
+        names::{MOST_COPIES, OfBody, copies},
         pin::{Filters, SelectKeys},
         place::{Placement, Rotate},
-        shape::{Generator, Purpose, SHAPES, ShapePlan, shape},
+        shape::{Purpose, SHAPES, ShapePlan, shape},
     },
-    source::{At, SourceSpan},
-    tree::TreeNode,
 };
 
 words! { MassKind: "lumped" => Lumped, "consistent" => Consistent }
@@ -42,7 +40,8 @@ section! { struct BodyKeys "body" [ExactlyOne(&["shape", "mesh", "panel"]), Need
     Excludes("kind", &["shell", "solid", "embedded", "rigid", "particles", "rods", "frames"], &["per_cell"], "it is for granular bodies"),
     Excludes("kind", &["shell", "solid", "embedded", "rigid", "granular", "rods", "frames"], &["radius"], "it is for particles"),
     Excludes("kind", &["particles", "granular", "rods"], &["padding", "drag"], "it is for bodies with a surface"),
-    Excludes("kind", &["rigid", "particles", "granular", "rods", "frames"], &["start_scale", "mass"], "it is for shells and solids")] {
+    Excludes("kind", &["rigid", "particles", "granular", "rods", "frames"], &["start_scale", "mass"], "it is for shells and solids"),
+    Excludes("rooted", &[], &["velocity", "angular_velocity", "repeat"], "rooted rods start with their body")] {
     name: At<String> = Name, Required, "its name, unlike all others";
     kind: () = Word(Purpose::WORDS), Said("the material's"), "`\"shell\"` (cloth), `\"solid\"` (tetrahedra), `\"embedded\"` (a closed surface carried by a lattice of tetrahedra), `\"rigid\"`, `\"particles\"` (balls that do not turn, such as grains), `\"granular\"` (material points that fill a closed surface: sand, goo and soft matter that may come apart; listed after all other bodies), `\"rods\"` (hair, ropes, wires), `\"frames\"` (branches and leaves, carried by affine frames)";
     shape: () = Union(&SHAPES), Absent, "a [shape](#shapes)";
@@ -104,7 +103,7 @@ pub(crate) struct BodyPlan {
     /// All of it but names.
     pub spec: BodySpec,
     pub material: Material,
-    pub friction: Option<Coefficients>,
+    pub friction: Option<PairLaw>,
     pub repeat: Option<Repeat>,
     /// Regions of a shell with another material; of several that contain a triangle, the last counts.
     pub patches: Vec<(At<Filters>, ShellMaterial)>,
@@ -120,16 +119,19 @@ pub(crate) enum BodyMaterial {
     Solid(SolidMaterial),
     Embedded(SolidMaterial, At<f64>),
     Rigid(f64, Damping),
-    Particles {
-        radius: f64,
-        density: f64,
-        damping: Damping,
-    },
+    Particles(Balls),
     /// Points and grid, and where the key `cell` is.
     Granular(GranularSpec, SourceSpan),
     Frames(SolidMaterial),
     /// Rods and the director of their first edges.
     Rods(RodMaterial, Vec3),
+}
+
+/// Particles: their radius [m], density [kg/m³] and damping.
+pub(crate) struct Balls {
+    pub radius: f64,
+    pub density: f64,
+    pub damping: Damping,
 }
 
 /// Source of its mesh.
@@ -144,6 +146,11 @@ impl BodyPlan {
     pub fn copies(&self) -> u32 {
         self.repeat.as_ref().map_or(1, |r| r.count)
     }
+
+    /// The names of the bodies.
+    pub fn names(&self) -> Vec<String> {
+        copies(&self.name.value, self.repeat.as_ref().map(|r| r.count))
+    }
 }
 
 impl Read<Context> for BodyPlan {
@@ -157,7 +164,10 @@ impl Read<Context> for BodyPlan {
             false => material.as_ref()?.purpose(&f)?,
         };
         // The kind may be that of the material.
-        f.rules(section.rules, |_| Some(purpose.word().to_owned()));
+        f.rules(section.rules, |key| match key {
+            "kind" => Some(purpose.word().to_owned()),
+            key => f.word(key),
+        });
         let shape = f.has("shape").then(|| shape(&f, purpose));
         let mut k = BodyKeys::keys(&f)?;
         if k.rest == RestShape::Texture && !f.has("rest_angles") {
@@ -174,16 +184,19 @@ impl Read<Context> for BodyPlan {
         let material = material?;
         let material_model = model(&f, &k, &material, purpose, &placement);
         let patch = |p: Patch| Some((p.select, p.material.shell(&f, k.rest_angles)?));
-        let spec = spec(&k, &placement)?;
+        let grown = matches!(&geometry, Geometry::Shape(s) if s.grows());
+        let rooted = match k.rooted.take() {
+            Some(rooted) => Some(rooting(&f, rooted, &k.name.value, grown)?),
+            None if grown => {
+                let message = format!("{}: hair on a body needs the key `rooted`", f.what);
+                return f.refuse("shape", message, None);
+            }
+            None => None,
+        };
         Some(Self {
+            spec: spec(&k, &placement),
             patches: k.patch.into_iter().map(patch).collect::<Option<_>>()?,
-            rooted: match k.rooted {
-                Some(rooted) => Some(rooting(&f, rooted, &k.name.value)?),
-                None => {
-                    grows_on_a_body(&f, &geometry)?;
-                    None
-                }
-            },
+            rooted,
             material_model: material_model?,
             friction: material.friction(&f),
             rest: k.rest,
@@ -191,7 +204,6 @@ impl Read<Context> for BodyPlan {
             name: k.name,
             geometry,
             placement,
-            spec,
             material,
             repeat: k.repeat,
         })
@@ -215,25 +227,16 @@ fn model(
             BodyMaterial::Rigid(density, damping)
         }
         Purpose::Particles => {
-            let (density, damping) = material.rigid(f)?;
-            BodyMaterial::Particles {
-                radius: k.radius?,
+            let ((density, damping), radius) = (material.rigid(f)?, k.radius?);
+            BodyMaterial::Particles(Balls {
+                radius,
                 density,
                 damping,
-            }
+            })
         }
         Purpose::Granular => {
-            let (law, density, damping) = material.granular(f)?;
             let At { value: cell, place } = k.cell.clone()?;
-            let per_cell = k.per_cell;
-            let spec = GranularSpec {
-                law,
-                density,
-                cell,
-                per_cell,
-                damping,
-            };
-            BodyMaterial::Granular(spec, place)
+            BodyMaterial::Granular(material.granular(f, cell, k.per_cell)?, place)
         }
         Purpose::Rods => {
             let director = placement.pose.rotation * k.director.0;
@@ -242,23 +245,20 @@ fn model(
     })
 }
 
-fn spec(k: &BodyKeys, placement: &Placement) -> Option<BodySpec> {
-    let over_time = |load: &Option<OverTime>| match load {
-        None => Some(None),
-        Some(OverTime::Changing(schedule)) => Some(Some(schedule.clone())),
-        Some(OverTime::Constant(load)) => {
-            let track = Track::new(vec![0.0], vec![*load], Interpolation::Linear);
-            track.ok().map(|track| Some(Schedule::Keys(track)))
-        }
+fn spec(k: &BodyKeys, placement: &Placement) -> BodySpec {
+    let over_time = |load: &Option<OverTime>| load.as_ref().and_then(OverTime::schedule);
+    let mut load = BodyLoad {
+        force: over_time(&k.force),
+        torque: over_time(&k.torque),
+        ..BodyLoad::default()
     };
-    let (mut load, mut spec) = (BodyLoad::default(), BodySpec::new(&k.name.value));
-    (load.force, load.torque) = (over_time(&k.force)?, over_time(&k.torque)?);
+    let mut spec = BodySpec::new(&k.name.value);
     match &k.acceleration {
         // A constant one is a key of the specification itself.
         Some(OverTime::Constant(a)) => spec.acceleration = *a,
-        changing => load.acceleration = over_time(changing)?,
+        changing => load.acceleration = over_time(changing),
     }
-    Some(BodySpec {
+    BodySpec {
         load: (load != BodyLoad::default()).then(|| Box::new(load)),
         mass: k.mass,
         drag: k.drag,
@@ -270,34 +270,17 @@ fn spec(k: &BodyKeys, placement: &Placement) -> Option<BodySpec> {
         // Angles are in degrees, also per second.
         angular_velocity: k.angular_velocity.map(f64::to_radians),
         ..spec
-    })
-}
-
-/// Reports hair that grows on a body, but on none in particular.
-fn grows_on_a_body(f: &Fields<'_>, geometry: &Geometry) -> Option<()> {
-    match geometry {
-        Geometry::Shape(ShapePlan {
-            source: Generator::Grown(_),
-            place,
-            ..
-        }) => {
-            let message = format!("{}: hair on a body needs the key `rooted`", f.what);
-            f.reporter().refuse(*place, message, None)
-        }
-        _ => Some(()),
     }
 }
 
-/// The body that the rods called `own` are rooted in, and the rooting.
-fn rooting(f: &Fields<'_>, rooted: Rooted, own: &str) -> Option<(At<OfBody>, Rooting)> {
+/// The body that the rods called `own` are rooted in, and the rooting; `grown` if its surface is where they grow.
+fn rooting(
+    f: &Fields<'_>,
+    rooted: Rooted,
+    own: &str,
+    grown: bool,
+) -> Option<(At<OfBody>, Rooting)> {
     let what = &f.what;
-    for key in ["velocity", "angular_velocity", "repeat"] {
-        if f.has(key) {
-            let message = format!("{what}: rooted rods start with their body and take no `{key}`");
-            return f.refuse(key, message, format!("remove `{key}`"));
-        }
-    }
-    let grown = f.get("shape").and_then(|n| n.table()?.text("on")) == Some("body");
     let moved = ["scale", "rotate", "translate"];
     if let Some(key) = moved.into_iter().find(|k| grown && f.has(k)) {
         let message =

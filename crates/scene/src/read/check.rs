@@ -5,12 +5,8 @@ use stiction_math::formula::{Formula, FormulaErrorKind};
 use stiction_sim::check::{Check, MovingBound, Reduce, Subject, When};
 
 use crate::{
-    error::{ProblemKind, Reporter},
-    format::{Fields, Read, section, words},
+    format::{At, Fields, Read, Reporter, TreeNode, section, suggest, words},
     read::{Context, formula},
-    source::At,
-    suggest,
-    tree::TreeNode,
 };
 
 words! { Reduce: "value" => Value, "mean" => Mean, "drift" => Drift, "slope" => Slope, "spread" => Spread }
@@ -41,10 +37,8 @@ pub(crate) fn named(reporter: &Reporter, plans: Vec<CheckPlan>) -> Vec<Check> {
     for CheckPlan { name, mut check } in plans {
         let taken = |name: &str| checks.iter().any(|c| c.name == name);
         match name {
-            Some(name) if taken(&name.value) => {
-                let message = format!("two checks are called `{}`", name.value);
-                let help = "give each its own name";
-                name.fail::<()>(reporter, ProblemKind::Duplicate, message, help);
+            Some(At { value, place }) if taken(&value) => {
+                reporter.taken::<()>(place, &value, "checks");
             }
             None if taken(&check.name) => {
                 let mut numbered = (2..).map(|i| format!("{} ({i})", check.name));
@@ -59,21 +53,8 @@ pub(crate) fn named(reporter: &Reporter, plans: Vec<CheckPlan>) -> Vec<Check> {
 
 fn check(f: &Fields<'_>, k: CheckKeys) -> Option<CheckPlan> {
     let when = when(f, &k)?;
-    let own = k.name.as_ref().map(|n| n.value.as_str());
-    let mut check = Check {
-        name: own.or(f.table.text("of"))?.to_owned(),
-        of: k.of,
-        when,
-        reduce: k.reduce,
-        min: f64::NAN,
-        max: f64::NAN,
-        moving: None,
-    };
-    match bounds(f, k.equals, k.within, k.relative, k.above, k.below)? {
-        Bounds::Fixed(min, max) => (check.min, check.max) = (min, max),
-        Bounds::Moving(moving) => check.moving = Some(Box::new(moving)),
-    }
-    if check.moving.is_some() && check.reduce != Reduce::Value {
+    let (min, max, moving) = bounds(f, k.equals, k.within.or(k.relative), [k.above, k.below])?;
+    if moving.is_some() && k.reduce != Reduce::Value {
         let keys = ["equals", "within", "relative", "above", "below"];
         let is_text = |k: &&str| f.get(k).is_some_and(|n| n.text().is_some());
         let key = keys.into_iter().find(is_text).unwrap_or("below");
@@ -84,6 +65,16 @@ fn check(f: &Fields<'_>, k: CheckKeys) -> Option<CheckPlan> {
         let help = "remove `reduce`, or move the bound into `of`: `of = \"a - b\"`, `below = 0`";
         return f.refuse(key, message, help);
     }
+    let own = k.name.as_ref().map(|n| n.value.as_str());
+    let check = Check {
+        name: own.or(f.table.text("of"))?.to_owned(),
+        of: k.of,
+        when,
+        reduce: k.reduce,
+        min,
+        max,
+        moving: moving.map(Box::new),
+    };
     let name = k.name;
     Some(CheckPlan { name, check })
 }
@@ -141,18 +132,13 @@ fn subject(reporter: &Reporter, of: &At<&str>, what: &str, probes: &[String]) ->
     }
     let known: Vec<&str> = own().chain(["t", "pi"]).collect();
     let quotes = formula::unquoted(of, &error, name, &known);
-    let (message, help) = match (quotes, suggest::nearest(of.value, own())) {
-        (Some(quotes), _) => (format!("there is no probe `{name}`"), quotes),
+    let (name, help) = match (quotes, suggest::nearest(of.value, own())) {
+        (Some(quotes), _) => (name.as_str(), quotes),
         // A slip in a name with a dash reads as a difference of two names.
-        (None, Some(_)) => (
-            format!("there is no probe `{}`", of.value),
-            suggest::help(of.value, "probes", own()),
-        ),
-        (None, None) => (
-            format!("there is no probe `{name}`"),
-            suggest::help(name, "names", known),
-        ),
+        (None, Some(_)) => (of.value, suggest::help(of.value, "probes", own())),
+        (None, None) => (name.as_str(), suggest::help(name, "names", known)),
     };
+    let message = format!("there is no probe `{name}`");
     let help = format!("{help}; fields of the certificate are written `certificate.residual`");
     formula::refuse(reporter, of, what, &error, message, Some(help))
 }
@@ -201,56 +187,45 @@ fn when(f: &Fields<'_>, k: &CheckKeys) -> Option<When> {
     Some(When::Between(from, to))
 }
 
-/// The bounds of a check.
-enum Bounds {
-    Fixed(f64, f64),
-    Moving(MovingBound),
-}
-
+/// The least and the greatest value allowed where they are numbers, or else the bounds that change; `margin` is
+/// `within` or `relative`, `ends` are `above` and `below`.
 fn bounds(
     f: &Fields<'_>,
     equals: Option<Subject>,
-    within: Option<Subject>,
-    relative: Option<Subject>,
-    above: Option<Subject>,
-    below: Option<Subject>,
-) -> Option<Bounds> {
-    let number = |bound: &Option<Subject>, none: f64| match bound {
-        None => Some(none),
-        Some(Subject::Number(x)) => Some(*x),
-        Some(_) => None,
-    };
-    if let Some(value) = equals {
-        let is_relative = within.is_none();
-        let margin = within.or(relative)?;
-        let (value, margin) = match (value, margin) {
+    margin: Option<Subject>,
+    ends: [Option<Subject>; 2],
+) -> Option<(f64, f64, Option<MovingBound>)> {
+    let moving = |bound| Some((f64::NAN, f64::NAN, Some(bound)));
+    if let Some((value, margin)) = equals.zip(margin) {
+        let relative = f.has("relative");
+        return match (value, margin) {
             (_, Subject::Number(x)) if x < 0.0 => {
-                let key = if is_relative { "relative" } else { "within" };
-                return f.out_of_range(key, x, "zero or positive");
+                let key = if relative { "relative" } else { "within" };
+                f.out_of_range(key, x, "zero or positive")
             }
             (Subject::Number(value), Subject::Number(margin)) => {
-                let scale = if is_relative { value.abs() } else { 1.0 };
-                let margin = margin * scale;
-                return Some(Bounds::Fixed(value - margin, value + margin));
+                let margin = margin * if relative { value.abs() } else { 1.0 };
+                Some((value - margin, value + margin, None))
             }
-            moving => moving,
+            (value, margin) => moving(MovingBound::Around {
+                value,
+                margin,
+                relative,
+            }),
         };
-        return Some(Bounds::Moving(MovingBound::Around {
-            value,
-            margin,
-            relative: is_relative,
-        }));
     }
-    let fixed = (
-        number(&above, f64::NEG_INFINITY),
-        number(&below, f64::INFINITY),
-    );
-    let (Some(min), Some(max)) = fixed else {
-        return Some(Bounds::Moving(MovingBound::Between(above, below)));
+    let (min, max) = match &ends {
+        [None, Some(Subject::Number(max))] => (f64::NEG_INFINITY, *max),
+        [Some(Subject::Number(min)), None] => (*min, f64::INFINITY),
+        [Some(Subject::Number(min)), Some(Subject::Number(max))] => (*min, *max),
+        _ => {
+            let [above, below] = ends;
+            return moving(MovingBound::Between(above, below));
+        }
     };
     if min > max {
         let message = format!("{}: no number is above {min} and below {max}", f.what);
         return f.refuse("below", message, None);
     }
-    Some(Bounds::Fixed(min, max))
+    Some((min, max, None))
 }

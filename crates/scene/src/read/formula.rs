@@ -3,12 +3,8 @@
 use stiction_math::formula::{Formula, FormulaError, FormulaErrorKind};
 
 use crate::{
-    error::{ProblemKind, Reporter},
-    format::{Fields, Read},
+    format::{At, Fields, ProblemKind, Read, Reporter, TreeNode, suggest},
     read::Context,
-    source::{At, SourceSpan},
-    suggest,
-    tree::TreeNode,
 };
 
 /// A formula in the time `t` [s] alone, or a number; finite at the start.
@@ -62,7 +58,7 @@ pub(crate) fn refuse<T>(
         }
         _ => (ProblemKind::Value, None),
     };
-    let place = place_in(reporter, text, error);
+    let place = reporter.sources.within(text, &error.span);
     let column = text.value[..error.span.start].chars().count() + 1;
     let message = format!("{what}, character {column}: {message}");
     reporter.fail(kind, place, message, help.or(own))
@@ -81,22 +77,4 @@ pub(crate) fn unquoted(
     Some(format!(
         "write '{whole}' in single quotes: other characters than letters, digits, `_` and `.` need them"
     ))
-}
-
-/// The place in the file of an error in `text`; all of the text where it is written with escapes.
-fn place_in(reporter: &Reporter, text: &At<&str>, error: &FormulaError) -> SourceSpan {
-    let written = reporter.sources.get(text.place).and_then(|source| {
-        let (start, end) = (text.place.start as usize, text.place.end as usize);
-        source.named.inner().get(start..end)
-    });
-    match written.and_then(|w| w.find(text.value)) {
-        Some(offset) if !text.value.is_empty() => {
-            let start = text.place.start as usize + offset;
-            // An error at the end of the text still underlines something.
-            let from = error.span.start.min(text.value.len().saturating_sub(1));
-            let to = error.span.end.max(from + 1);
-            SourceSpan::new(text.place.source, start + from..start + to)
-        }
-        _ => text.place,
-    }
 }

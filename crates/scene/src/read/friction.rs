@@ -1,12 +1,11 @@
 //! `[friction]`.
 
+use stiction_contact::detect::PairLaw;
+use stiction_sim::friction::{self, Combine, FrictionTable};
+
 use crate::{
-    error::ProblemKind,
-    format::{Fields, Read, TableKeys, section, words},
-    friction::{Coefficients, Combine, FrictionTable, ordered},
+    format::{At, Fields, ProblemKind, Read, TableKeys, TreeNode, section, words},
     read::Context,
-    source::At,
-    tree::TreeNode,
 };
 
 section! { struct CoefficientKeys "coefficients" {
@@ -17,7 +16,7 @@ section! { struct CoefficientKeys "coefficients" {
 } }
 
 section! { struct PairKeys "friction.pair" => Pair, pair {
-    materials: Vec<At<String>> = List(&Text), Required, "the names of the two materials";
+    materials: [At<String>; 2] = Rows(2, &Text), Required, "the names of the two materials";
     at_rest as "static": () = Number("1", NotNegative), Required, "as above";
     kinetic: () = Number("1", NotNegative), Said("`static`"), "as above";
     cohesion: () = Number("Pa", NotNegative), Num(0.0), "as above";
@@ -27,13 +26,13 @@ section! { struct PairKeys "friction.pair" => Pair, pair {
 words! { Combine: "geometric-mean" => GeometricMean, "min" => Min, "max" => Max, "average" => Average, "multiply" => Multiply }
 
 section! { struct FrictionKeys "friction" => Friction, friction {
-    default: Option<Coefficients> = Either(&[Number("1", NotNegative), Table(CoefficientKeys::SECTION)]), Said("0.5"), "coefficients of materials without their own";
+    default: Option<PairLaw> = Either(&[Number("1", NotNegative), Table(CoefficientKeys::SECTION)]), Said("0.5"), "coefficients of materials without their own";
     combine: Combine = Word(Combine::WORDS), Chosen("geometric-mean"), "how two materials make a pair: `\"geometric-mean\"`, `\"min\"`, `\"max\"`, `\"average\"`, `\"multiply\"`";
     pair: Vec<Pair> = Tables(PairKeys::SECTION), Absent, "pairs with coefficients of their own";
 } }
 
 /// Two materials and their coefficients.
-pub(crate) struct Pair([At<String>; 2], Coefficients);
+pub(crate) struct Pair([At<String>; 2], PairLaw);
 
 /// The table, and the names in its pairs for a later check against the materials in use.
 #[derive(Default)]
@@ -47,19 +46,12 @@ fn friction(f: &Fields<'_>, k: FrictionKeys) -> Option<Friction> {
     let table = &mut friction.table;
     table.default = k.default.unwrap_or(table.default);
     table.combine = k.combine;
-    for Pair([a, b], coefficients) in k.pair {
-        let names = ordered(&a.value, &b.value);
-        if table.pairs.insert(names, coefficients).is_some() {
-            let message = format!(
-                "friction between `{}` and `{}` is given twice",
-                a.value, b.value
-            );
-            a.fail::<()>(
-                f.reporter(),
-                ProblemKind::Duplicate,
-                message,
-                "keep one of the two",
-            );
+    for Pair([a, b], law) in k.pair {
+        if table.insert(&a.value, &b.value, law) {
+            let (one, other) = (&a.value, &b.value);
+            let message = format!("friction between `{one}` and `{other}` is given twice");
+            let (kind, help) = (ProblemKind::Duplicate, "keep one of the two");
+            a.fail::<()>(f.reporter(), kind, message, help);
         }
         friction.named.extend([a, b]);
     }
@@ -67,37 +59,31 @@ fn friction(f: &Fields<'_>, k: FrictionKeys) -> Option<Friction> {
 }
 
 fn pair(f: &Fields<'_>, k: PairKeys) -> Option<Pair> {
-    let n = k.materials.len();
-    let Ok(names) = <[_; 2]>::try_from(k.materials) else {
-        let what = f.label("materials");
-        let message = format!("{what} must be two names, but there are {n}");
-        return f.refuse("materials", message, None);
-    };
-    Some(Pair(names, coefficients(f, CoefficientKeys::keys(f)?)?))
+    Some(Pair(k.materials, law(f, CoefficientKeys::keys(f)?)?))
 }
 
 /// A number, or a table of coefficients.
-impl Read<Context> for Coefficients {
+impl Read<Context> for PairLaw {
     fn read(f: &Fields<'_>, key: &str, node: &TreeNode) -> Option<Self> {
         if let Some(mu) = node.number() {
-            return Some(Self::uniform(mu));
+            return Some(friction::friction(mu));
         }
         let f = f.inside(key, node, CoefficientKeys::SECTION)?;
-        coefficients(&f, CoefficientKeys::keys(&f)?)
+        law(&f, CoefficientKeys::keys(&f)?)
     }
 }
 
-fn coefficients(f: &Fields<'_>, k: CoefficientKeys) -> Option<Coefficients> {
-    let (static_, kinetic) = (k.at_rest, k.kinetic.unwrap_or(k.at_rest));
-    if kinetic > static_ {
+fn law(f: &Fields<'_>, k: CoefficientKeys) -> Option<PairLaw> {
+    let (mu, kinetic) = (k.at_rest, k.kinetic.unwrap_or(k.at_rest));
+    if kinetic > mu {
         let what = f.label("kinetic");
-        let message = format!("{what} is {kinetic}, above `static` = {static_}");
+        let message = format!("{what} is {kinetic}, above `static` = {mu}");
         let help = "friction in sliding does not exceed friction at rest";
         return f.refuse("kinetic", message, help);
     }
-    Some(Coefficients {
-        static_,
-        kinetic,
+    Some(PairLaw {
+        mu,
+        kinetic: (kinetic < mu).then_some(kinetic),
         cohesion: k.cohesion,
         compliance: k.compliance,
     })

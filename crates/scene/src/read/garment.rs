@@ -4,14 +4,13 @@ use stiction_bodies::motion::Interpolation;
 use stiction_math::Vec3;
 
 use crate::{
-    format::{Fields, section, words},
+    format::{At, Fields, section, words},
     read::{
         names::OfBody,
         pin::{Filters, SelectKeys},
         place::{Placement, Rotate},
         shape::{Purpose, SHAPES, ShapePlan, shape},
     },
-    source::At,
 };
 
 /// Source of the rest shape of a shell.
@@ -45,7 +44,8 @@ section! { /// A stretch of the boundary of a shell.
     select: Option<At<Filters>> = Table(SelectKeys::SECTION), Absent, "its nodes, as for [pins](#pin): those of them that are on the boundary, one stretch or one loop of it";
     corners: Option<Vec<Vec3>> = List(&Vector("m")), Absent, "instead: the path along the boundary through the nodes nearest to these points at the start, the shorter way round between every two";
 } }
-section! { struct AnimationKeys "animation" [Needs("first", &["last"]), Needs("last", &["first"])] => Animation, animation {
+section! { /// Frames of an animated obstacle.
+    struct Animation "animation" [Needs("first", &["last"]), Needs("last", &["first"])] => Animation, ordered {
     clip: Option<String> = Text, Said("the first one"), "of a glTF file: the name of the animation";
     first: Option<u32> = Count(0), Absent, "of a sequence of files, in whose path `#` stands for the digits of a number: the first number";
     last: Option<u32> = Count(0), Absent, "the last one";
@@ -59,16 +59,6 @@ pub(crate) struct PanelPlan {
     pub name: At<String>,
     pub shape: ShapePlan,
     pub placement: Placement,
-}
-
-/// Frames of an animated obstacle.
-pub(crate) struct Animation {
-    pub clip: Option<String>,
-    /// Numbers of the first and of the last file of a sequence.
-    pub numbers: Option<[u32; 2]>,
-    pub rate: f64,
-    pub start: f64,
-    pub interpolation: Interpolation,
 }
 
 fn panel(f: &Fields<'_>, k: PanelKeys) -> Option<PanelPlan> {
@@ -87,17 +77,14 @@ fn seam(f: &Fields<'_>, seam: Seam) -> Option<At<Seam>> {
     Some(At::new(seam, f.place))
 }
 
-fn animation(f: &Fields<'_>, k: AnimationKeys) -> Option<Animation> {
-    let numbers = k.first.zip(k.last).map(|(first, last)| [first, last]);
-    if numbers.is_some_and(|[first, last]| last < first) {
+fn ordered(f: &Fields<'_>, animation: Animation) -> Option<Animation> {
+    if animation
+        .first
+        .zip(animation.last)
+        .is_some_and(|(first, last)| last < first)
+    {
         let message = format!("{}: the last number is below the first", f.what);
         return f.refuse("last", message, "exchange the two numbers");
     }
-    Some(Animation {
-        numbers,
-        clip: k.clip,
-        rate: k.rate,
-        start: k.start,
-        interpolation: k.interpolation,
-    })
+    Some(animation)
 }

@@ -1,6 +1,7 @@
 //! Materials: `[material.NAME]`, inline tables and the library.
 
 use stiction_bodies::{
+    builder::GranularSpec,
     elements::ElementError,
     material::{
         BendingLaw, Damping, MaterialError, MembraneLaw, RestAngles, ShellMaterial, SolidLaw,
@@ -10,15 +11,14 @@ use stiction_bodies::{
     rod::{Natural, RodMaterial, Twist, shear_modulus},
     solid::{FixedCorotated, Lame},
 };
+use stiction_contact::detect::PairLaw;
 
 use crate::{
-    error::{ProblemKind, Reporter},
-    format::{Fields, Read, TableKeys, Words, section, words, wrong_type},
-    friction::Coefficients,
+    format::{
+        Fields, Read, Reporter, SourceSpan, TableKeys, TreeNode, TreeTable, Words, section, words,
+        wrong_type,
+    },
     read::{Context, friction::CoefficientKeys, shape::Purpose},
-    source::SourceSpan,
-    suggest,
-    tree::{TreeNode, TreeTable},
 };
 
 /// The materials a scene can use.
@@ -58,13 +58,14 @@ const ALTERNATIVES: &[&[&[&str]]] = &[
     &[&["young", "poisson"], &["stretch"], &["springs"]],
 ];
 
-section! { struct MaterialKeys "material" [Demands("law", &["sand"], "friction_angle"), Demands("law", &["goo"], "yield_stress")] {
+section! { struct MaterialKeys "material" [AtMostOne(&["density", "area_density"]), Demands("law", &["sand"], "friction_angle"), Demands("law", &["goo"], "yield_stress"),
+    Demands("law", &["springs"], "springs"), Excludes("law", &["neo-hookean"], &["stretch"], "this law of shells uses `young` and `poisson`")] {
     based_on: () = Text, Absent, "the material whose keys are taken over; given keys replace them";
     kind: Option<String> = Word(&["shell", "solid", "rigid", "rod"]), Said("any use"), "what the data are good for: `\"shell\"`, `\"solid\"` (also for shells with a thickness, and rigid bodies), `\"rigid\"`, `\"rod\"`";
     description: () = Text, Absent, "for people";
     source: () = Text, Absent, "for people: where the numbers come from";
-    density: Option<f64> = Number("kg/m³", Any), Said("required"), "mass per volume";
-    area_density: Option<f64> = Number("kg/m²", Any), Said("`density` · `thickness`"), "of shells, instead of `density`";
+    density: Option<f64> = Number("kg/m³", Positive), Said("required"), "mass per volume";
+    area_density: Option<f64> = Number("kg/m²", Positive), Said("`density` · `thickness`"), "of shells, instead of `density`";
     thickness: Option<f64> = Number("m", Any), Said("required for shells"), "of shells";
     young: Option<f64> = Number("Pa", Any), Said("required"), "Young's modulus; rods may have `young_bending` and `young_stretch` instead";
     poisson: Option<f64> = Number("1", Any), Said("required"), "Poisson's ratio: of solids below 0.5, of shells below 1";
@@ -72,95 +73,66 @@ section! { struct MaterialKeys "material" [Demands("law", &["sand"], "friction_a
     friction_angle: Option<f64> = Number("°", Any), Said("required for sand"), "inner friction of sand";
     yield_stress: Option<f64> = Number("Pa", Any), Said("required for goo"), "of goo: the tension above which it flows";
     viscosity: f64 = Number("Pa·s", Any), Num(0.0), "of goo that flows";
-    stretch: Option<Stretch> = Table(StretchKeys::SECTION), Absent, "of shells, instead of `young` and `poisson`: measured moduli";
+    stretch: Option<MembraneLaw> = Table(StretchKeys::SECTION), Absent, "of shells, instead of `young` and `poisson`: measured moduli";
     bending: Option<BendingLaw> = Either(&[Number("N·m", Any), Word(&["none", "from-thickness"]), Table(BendingKeys::SECTION)]), Said("`\"from-thickness\"`, or `\"none\"` with `stretch` or `springs`"), "the bending rigidity of shells, in all directions or measured; `\"from-thickness\"` is E t³/12(1 − ν²)";
     springs: Option<Springs> = Table(Springs::SECTION), Absent, "of shells, instead of both: springs along edges";
     damping: Option<Damping> = Table(Damping::SECTION), Absent, "Rayleigh damping";
-    friction: Option<Coefficients> = Either(&[Number("1", NotNegative), Table(CoefficientKeys::SECTION)]), Absent, "coefficients of this material, for the [friction](#friction) table";
+    friction: Option<PairLaw> = Either(&[Number("1", NotNegative), Table(CoefficientKeys::SECTION)]), Absent, "coefficients of this material, for the [friction](#friction) table";
     radius: Option<[f64; 2]> = Either(&[Number("m", Any), Numbers(2, "m", Any)]), Said("required for rods"), "of the round cross-section, or both half axes of an elliptic one, the first along the `director`";
     young_bending: Option<f64> = Number("Pa", Any), Said("`young`"), "of rods: the modulus against bending and, with `poisson`, against twist";
     young_stretch: Option<f64> = Number("Pa", Any), Said("`young`"), "of rods: the modulus against stretching";
 } }
-section! { struct StretchKeys "material.stretch" {
+section! { struct StretchKeys "material.stretch" [OneGroup(&[&["c11", "c12", "c22", "c33"], &["samples"]])] => MembraneLaw, stretch {
     c11: Option<f64> = Number("N/m", Any), Said("required without `samples`"), "along the warp";
     c12: Option<f64> = Number("N/m", Any), Said("required without `samples`"), "coupling";
     c22: Option<f64> = Number("N/m", Any), Said("required without `samples`"), "along the weft";
     c33: Option<f64> = Number("N/m", Any), Said("required without `samples`"), "shear";
-    samples: Option<Vec<[f64; 4]>> = List(&Numbers(4, "N/m", Any)), Absent, "instead, for moduli that depend on strain: six published rows c11, c12, c22, c33 [wang2011], at rest, then at a stretch of 1 + 1/6 along 0°, 22.5°, 45°, 67.5° and 90° to the warp";
+    samples: Option<[[f64; 4]; 6]> = Rows(6, &Numbers(4, "N/m", Any)), Absent, "instead, for moduli that depend on strain: six published rows c11, c12, c22, c33 [wang2011], at rest, then at a stretch of 1 + 1/6 along 0°, 22.5°, 45°, 67.5° and 90° to the warp";
 } }
 section! { struct Springs "material.springs" {
     edge: f64 = Number("N", Any), Required, "along edges";
     bend: f64 = Number("N", Any), Num(0.0), "across pairs of triangles";
 } }
-section! { struct BendingKeys "material.bending" {
+section! { struct BendingKeys "material.bending" [OneGroup(&[&["warp", "weft", "bias"], &["samples"]])] {
     warp: Option<f64> = Number("N·m", Any), Said("required without `samples`"), "along the warp";
     weft: Option<f64> = Number("N·m", Any), Said("required without `samples`"), "along the weft";
     bias: Option<f64> = Number("N·m", Any), Said("required without `samples`"), "along the diagonal";
-    samples: Option<Vec<[f64; 5]>> = List(&Numbers(5, "N·m", Any)), Absent, "instead, for a rigidity that depends on curvature: three published rows [wang2011] for folds along the warp, the bias and the weft, at 0, 5, 10, 15 and 20 m⁻¹; four times the rigidity";
+    samples: Option<[[f64; 5]; 3]> = Rows(3, &Numbers(5, "N·m", Any)), Absent, "instead, for a rigidity that depends on curvature: three published rows [wang2011] for folds along the warp, the bias and the weft, at 0, 5, 10, 15 and 20 m⁻¹; four times the rigidity";
 } }
 section! { for Damping "material.damping" {
-    mass: f64 = Number("1/s", Any), Num(0.0), "the factor of M in the damping matrix";
-    stiffness: f64 = Number("s", Any), Num(0.0), "the factor of K in the damping matrix, with the rigid rotations of every element removed from K: what is under stress is not braked when it turns (but bent rods with quasi-static twist are, about their own tangent)";
+    mass: f64 = Number("1/s", NotNegative), Num(0.0), "the factor of M in the damping matrix";
+    stiffness: f64 = Number("s", NotNegative), Num(0.0), "the factor of K in the damping matrix, with the rigid rotations of every element removed from K: what is under stress is not braked when it turns (but bent rods with quasi-static twist are, about their own tangent)";
 } }
 
-/// Stretch moduli of a shell.
-struct Stretch(MembraneLaw);
-
-impl Read<Context> for Stretch {
-    fn read(f: &Fields<'_>, key: &str, node: &TreeNode) -> Option<Self> {
-        let f = f.inside(key, node, StretchKeys::SECTION)?;
-        let k = StretchKeys::keys(&f)?;
-        let one = [k.c11, k.c12, k.c22, k.c33];
-        Some(Self(match samples(&f, k.samples, &one)? {
-            Some(table) => MembraneLaw::Tabulated(table),
-            None => MembraneLaw::Measured {
-                c11: f.need("c11", k.c11)?,
-                c12: f.need("c12", k.c12)?,
-                c22: f.need("c22", k.c22)?,
-                c33: f.need("c33", k.c33)?,
-            },
-        }))
-    }
-}
-
-/// The rows of a table of measured values, if it is given, instead of `single` values.
-fn samples<const ROWS: usize, const N: usize>(
-    f: &Fields<'_>,
-    rows: Option<Vec<[f64; N]>>,
-    single: &[Option<f64>],
-) -> Option<Option<[[f64; N]; ROWS]>> {
-    let Some(rows) = rows else { return Some(None) };
-    if single.iter().any(Option::is_some) {
-        let message = format!("{} has `samples` and single values", f.what);
-        return f.refuse("samples", message, "give one of them");
-    }
-    let count = rows.len();
-    let Ok(table) = rows.try_into() else {
-        let message = format!("`samples` of {} has {count} rows", f.what);
-        return f.refuse("samples", message, format!("give {ROWS} rows").as_str());
-    };
-    Some(Some(table))
+fn stretch(f: &Fields<'_>, k: StretchKeys) -> Option<MembraneLaw> {
+    Some(match k.samples {
+        Some(table) => MembraneLaw::Tabulated(table),
+        None => MembraneLaw::Measured {
+            c11: f.need("c11", k.c11)?,
+            c12: f.need("c12", k.c12)?,
+            c22: f.need("c22", k.c22)?,
+            c33: f.need("c33", k.c33)?,
+        },
+    })
 }
 
 impl Read<Context> for BendingLaw {
     fn read(f: &Fields<'_>, key: &str, node: &TreeNode) -> Option<Self> {
-        Some(match (node.number(), node.text()) {
-            (Some(rigidity), _) => Self::Rigidity(rigidity),
-            (_, Some("from-thickness")) => Self::FromThickness,
-            (_, Some(_)) => Self::None,
-            _ => {
-                let f = f.inside(key, node, BendingKeys::SECTION)?;
-                let k = BendingKeys::keys(&f)?;
-                let one = [k.warp, k.weft, k.bias];
-                match samples(&f, k.samples, &one)? {
-                    Some(table) => Self::Tabulated(table),
-                    None => Self::Measured {
-                        warp: f.need("warp", k.warp)?,
-                        weft: f.need("weft", k.weft)?,
-                        bias: f.need("bias", k.bias)?,
-                    },
-                }
-            }
+        match (node.number(), node.text()) {
+            (Some(rigidity), _) => return Some(Self::Rigidity(rigidity)),
+            (_, Some("from-thickness")) => return Some(Self::FromThickness),
+            (_, Some(_)) => return Some(Self::None),
+            _ => {}
+        }
+        let f = f.inside(key, node, BendingKeys::SECTION)?;
+        let k = BendingKeys::keys(&f)?;
+        Some(match k.samples {
+            Some(table) => Self::Tabulated(table),
+            None => Self::Measured {
+                warp: f.need("warp", k.warp)?,
+                weft: f.need("weft", k.weft)?,
+                bias: f.need("bias", k.bias)?,
+            },
         })
     }
 }
@@ -210,9 +182,8 @@ impl Materials {
             return reporter.refuse(place, message, "break the circle");
         }
         let Some(node) = own.or_else(|| self.library.get(name)) else {
-            let help = suggest::help(name, "materials", self.names());
             let message = format!("there is no material `{name}`");
-            return reporter.fail(ProblemKind::UnknownName, place, message, help);
+            return reporter.unknown(place, message, name, "materials", self.names());
         };
         trail.push(name.to_owned());
         // Another value has been reported by `check`.
@@ -275,7 +246,7 @@ impl Material {
     }
 
     /// Its coefficient of friction, if it has one.
-    pub fn friction(&self, user: &Fields<'_>) -> Option<Coefficients> {
+    pub fn friction(&self, user: &Fields<'_>) -> Option<PairLaw> {
         self.open(user)?.1.friction
     }
 
@@ -290,30 +261,16 @@ impl Material {
         }
     }
 
+    /// The material of a shell.
     pub fn shell(&self, user: &Fields<'_>, rest_angles: RestAngles) -> Option<ShellMaterial> {
         let (f, k) = self.usable(user, "shell", "a shell")?;
         let thickness = f.need("thickness", k.thickness)?;
-        let area_density = match (k.area_density, k.density) {
-            (Some(_), Some(_)) => {
-                let message = format!("{} gives both `density` and `area_density`", f.what);
-                return f.refuse("density", message, "give one of them");
-            }
-            (None, None) => return f.missing("area_density"),
-            (Some(area_density), None) => area_density,
-            (None, Some(density)) => positive(&f, "density", density)? * thickness,
-        };
+        let by_volume = k.density.map(|density| density * thickness);
+        let area_density = f.need("area_density", k.area_density.or(by_volume))?;
         let law = self.law(&f, k.law.as_deref(), SHELL_LAWS, "shells")?;
         let membrane = match (k.springs, k.stretch, law) {
             (Some(Springs { edge, bend }), ..) => MembraneLaw::Springs { edge, bend },
-            (None, _, Some("springs")) => return f.missing("springs"),
-            (None, Some(_), Some("neo-hookean")) => {
-                let what = &f.what;
-                let message = format!(
-                    "{what} has measured moduli `stretch`, which the law `neo-hookean` cannot use"
-                );
-                return f.refuse("law", message, "remove `law` or give `young` and `poisson`");
-            }
-            (None, Some(Stretch(law)), _) => law,
+            (None, Some(measured), _) => measured,
             (None, None, law) => {
                 let (young, poisson) = (f.need("young", k.young), f.need("poisson", k.poisson));
                 let (young, poisson) = (young?, poisson?);
@@ -351,6 +308,7 @@ impl Material {
         Some(material)
     }
 
+    /// The elastic material of a solid.
     pub fn solid(&self, user: &Fields<'_>) -> Option<SolidMaterial> {
         let (f, k) = self.usable(user, "", "a solid")?;
         let density = f.need("density", k.density);
@@ -373,35 +331,36 @@ impl Material {
     /// Density [kg/m³] and damping of a rigid body.
     pub fn rigid(&self, user: &Fields<'_>) -> Option<(f64, Damping)> {
         let (f, k) = self.usable(user, "rigid", "a rigid body")?;
-        let density = positive(&f, "density", f.need("density", k.density)?)?;
-        let damping = k.damping.unwrap_or_default();
-        self.validated(&f, damping.validate())?;
-        Some((density, damping))
+        Some((f.need("density", k.density)?, k.damping.unwrap_or_default()))
     }
 
-    /// Law, density [kg/m³] and damping of material points.
-    pub fn granular(&self, user: &Fields<'_>) -> Option<(PointLaw, f64, Damping)> {
+    /// Material points, so many per cell of a grid [m].
+    pub fn granular(&self, user: &Fields<'_>, cell: f64, per_cell: u32) -> Option<GranularSpec> {
         let (f, k) = self.usable(user, "", "a granular body")?;
-        let density = positive(&f, "density", f.need("density", k.density)?)?;
+        let density = f.need("density", k.density)?;
         let (young, poisson) = (f.need("young", k.young), f.need("poisson", k.poisson));
         let lame = self.sound(&f, Lame::new(young?, poisson?))?;
-        let law = self.law(&f, k.law.as_deref(), POINT_LAWS, "granular bodies")?;
-        let law = match law {
+        let rule = match self.law(&f, k.law.as_deref(), POINT_LAWS, "granular bodies")? {
             Some("sand") => {
                 let angle = f.need("friction_angle", k.friction_angle)?;
-                let rule = self.sound(&f, Yield::sand(angle.to_radians()))?;
-                PointLaw::Plastic(Hencky::new(lame), rule)
+                Some(self.sound(&f, Yield::sand(angle.to_radians()))?)
             }
             Some("goo") => {
                 let stress = f.need("yield_stress", k.yield_stress)?;
-                let rule = self.sound(&f, Yield::goo(stress, k.viscosity))?;
-                PointLaw::Plastic(Hencky::new(lame), rule)
+                Some(self.sound(&f, Yield::goo(stress, k.viscosity))?)
             }
-            _ => PointLaw::Elastic(FixedCorotated { lame }),
+            _ => None,
         };
-        let damping = k.damping.unwrap_or_default();
-        self.validated(&f, damping.validate())?;
-        Some((law, density, damping))
+        Some(GranularSpec {
+            law: match rule {
+                Some(rule) => PointLaw::Plastic(Hencky::new(lame), rule),
+                None => PointLaw::Elastic(FixedCorotated { lame }),
+            },
+            density,
+            cell,
+            per_cell,
+            damping: k.damping.unwrap_or_default(),
+        })
     }
 
     /// A parameter of an elastic law, or a report at its key.
@@ -466,9 +425,9 @@ impl Material {
     ) -> Option<Option<&'k str>> {
         match law {
             Some(law) if !laws.contains(&law) => {
-                let help = suggest::help(law, &format!("laws of {of}"), laws.iter().copied());
-                let message = format!("`law` of {} cannot be `{law}`", f.what);
-                f.fail(ProblemKind::UnknownName, "law", message, help)
+                let (what, kinds) = (&f.what, format!("laws of {of}"));
+                let message = format!("`law` of {what} cannot be `{law}`");
+                f.unknown("law", message, law, &kinds, laws.iter().copied())
             }
             law => Some(law),
         }
@@ -486,12 +445,5 @@ impl Material {
         }
         let message = format!("{}: {error}", f.what);
         f.reporter().refuse(place, message, None)
-    }
-}
-
-fn positive(f: &Fields<'_>, key: &str, x: f64) -> Option<f64> {
-    match x > 0.0 {
-        true => Some(x),
-        false => f.out_of_range(key, x, "positive"),
     }
 }

@@ -25,18 +25,18 @@ pub(crate) mod volume;
 
 use std::collections::BTreeSet;
 
-use stiction_bodies::drag::Air;
+use stiction_bodies::{Model, drag::Air};
 use stiction_math::Vec3;
-use stiction_sim::{MethodConfig, Registry, check::Check};
+use stiction_sim::{
+    MethodConfig, Registry, check::Check, colliders::ContactRules, friction::FrictionTable,
+};
 
 use crate::{
-    error::{ProblemKind, Reporter},
-    format::{Fields, TableKeys, section},
-    friction::FrictionTable,
+    format::{
+        At, Fields, NOWHERE, ProblemKind, Reporter, SourceSpan, TableKeys, TreeNode, TreeTable,
+        section,
+    },
     settings::{ContactSettings, OutputSettings, OverlapPolicy, TimeSettings},
-    source::{At, NOWHERE},
-    suggest,
-    tree::{TreeNode, TreeTable},
     variant::VariantKeys,
 };
 use adapt::Adapt;
@@ -95,6 +95,20 @@ pub(crate) struct Document {
     pub checks: Vec<Check>,
 }
 
+impl Document {
+    /// The contact rules of the materials of the scene's model.
+    pub fn rules(&self, model: &Model) -> ContactRules {
+        self.friction.rules(model, self.contact.thickness)
+    }
+
+    /// Span of the name of the body called `name`, or of the body it is a copy of.
+    pub fn place_of(&self, name: &str) -> Option<SourceSpan> {
+        let mut bodies = self.root.bodies.iter();
+        let found = bodies.find(|b| b.names().iter().any(|n| n == name));
+        found.map(|b| b.name.place)
+    }
+}
+
 /// Reads the whole document. `None` only if something was reported.
 pub(crate) fn document(
     reporter: &Reporter,
@@ -119,25 +133,17 @@ pub(crate) fn document(
     let contact = contact(&f);
     let method = settings::method(&f, method, methods, contact.enabled);
     if f.table.items("body").is_empty() && f.get("body").is_none_or(TreeNode::is_list) {
-        let message = "the scene has no body";
-        reporter.fail::<()>(
-            ProblemKind::MissingKey,
-            NOWHERE,
-            message,
-            "add a [[body]] table",
-        );
+        let (kind, message) = (ProblemKind::MissingKey, "the scene has no body");
+        reporter.fail::<()>(kind, NOWHERE, message, "add a [[body]] table");
     }
     let (mut root, mut method) = (Root::keys(&f)?, method?);
+    let attachments = root.attachments.iter().filter_map(|a| a.name.as_ref());
     unique(
         reporter,
         root.obstacles.iter().map(|o| &o.name),
         "obstacles",
     );
-    unique(
-        reporter,
-        root.attachments.iter().filter_map(|a| a.name.as_ref()),
-        "attachments",
-    );
+    unique(reporter, attachments, "attachments");
     unique(
         reporter,
         root.volumes.iter().map(|v| &v.value.name),
@@ -203,27 +209,19 @@ fn friction(f: &Fields<'_>, root: &mut Root) -> FrictionTable {
     used.sort_unstable();
     used.dedup();
     let unused = |name: &&At<String>| !used.contains(&name.value.as_str()) && reporter.clean();
-    for name in named.iter().filter(unused) {
-        let help = suggest::help(&name.value, "materials", used.iter().copied());
-        let message = format!("no body or obstacle has the material `{}`", name.value);
-        name.fail::<()>(reporter, ProblemKind::UnknownName, message, help);
+    for At { value: name, place } in named.iter().filter(unused) {
+        let message = format!("no body or obstacle has the material `{name}`");
+        reporter.unknown::<()>(*place, message, name, "materials", used.iter().copied());
     }
     table
 }
 
 /// Reports names that are given twice.
-fn unique<'a>(reporter: &Reporter, names: impl Iterator<Item = &'a At<String>>, what: &str) {
+fn unique<'a>(reporter: &Reporter, names: impl Iterator<Item = &'a At<String>>, kinds: &str) {
     let mut seen = BTreeSet::new();
-    for name in names {
-        if seen.insert(&name.value) {
-            continue;
+    for At { value: name, place } in names {
+        if !seen.insert(name) {
+            reporter.taken::<()>(*place, name, kinds);
         }
-        let message = format!("two {what} are called `{}`", name.value);
-        name.fail::<()>(
-            reporter,
-            ProblemKind::Duplicate,
-            message,
-            "give each its own name",
-        );
     }
 }

@@ -7,9 +7,8 @@ use stiction_bodies::{
 use stiction_math::{Vec3, formula::Formula, nalgebra::Unit};
 
 use crate::{
-    format::{Direction, Fields, Read, TableKeys, section, words},
+    format::{Direction, Fields, Read, TableKeys, TreeNode, Value, section, words},
     read::{Context, formula::OfTime},
-    tree::{TreeNode, Value},
 };
 
 words! { Interpolation: "linear" => Linear, "smooth" => Smooth, "spline" => Spline }
@@ -63,6 +62,19 @@ pub(crate) enum OverTime {
 
 /// One formula, or number, per component.
 pub(crate) struct Formulas([Formula; 3]);
+
+impl OverTime {
+    /// The vector as a schedule.
+    pub fn schedule(&self) -> Option<Schedule<Vec3>> {
+        match self {
+            Self::Changing(schedule) => Some(schedule.clone()),
+            Self::Constant(always) => {
+                let track = Track::new(vec![0.0], vec![*always], Interpolation::Linear);
+                track.ok().map(Schedule::Keys)
+            }
+        }
+    }
+}
 
 fn motion(_: &Fields<'_>, k: MotionKeys) -> Option<Motion> {
     Some(Motion {

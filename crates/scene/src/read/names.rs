@@ -3,84 +3,78 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    error::{ProblemKind, Reporter},
-    format::{Fields, Read},
+    format::{Fields, Read, Reporter, TreeNode, TreeTable},
     read::Context,
-    suggest,
-    tree::{TreeNode, TreeTable},
 };
 
 /// The names in a scene. They are read first, so that a mistake elsewhere in a table does not make its name
 /// unknown; a table without a name has an empty one.
 pub(crate) struct Names {
     /// Bodies, copies included, in the order in which they are built.
-    bodies: Vec<String>,
-    index: BTreeMap<String, usize>,
-    obstacles: Vec<String>,
-    attachments: Vec<String>,
-    volumes: Vec<String>,
+    bodies: Listed,
+    obstacles: Listed,
+    attachments: Listed,
+    volumes: Listed,
     pub probes: Vec<String>,
 }
 
-/// A body by its index.
-#[derive(Clone, Copy)]
-pub(crate) struct OfBody(pub usize);
-
-/// A body by its index, or an obstacle by its index plus the number of bodies: how contacts number them.
-pub(crate) struct OfCollider(pub u32);
-
-/// An attachment by its index.
-pub(crate) struct OfAttachment(pub usize);
-
-/// An enclosed volume by its index.
-pub(crate) struct OfVolume(pub usize);
+/// Names in order, and the first place of each.
+#[derive(Default)]
+struct Listed {
+    names: Vec<String>,
+    index: BTreeMap<String, usize>,
+}
 
 /// More bodies than this are a slip of the keyboard.
 pub(super) const MOST_COPIES: u32 = 100_000;
 
+impl Listed {
+    /// Adds a name; whether it is new.
+    fn push(&mut self, name: &str) -> bool {
+        let new = !self.index.contains_key(name);
+        if new && !name.is_empty() {
+            self.index.insert(name.to_owned(), self.names.len());
+        }
+        self.names.push(name.to_owned());
+        new
+    }
+}
+
 impl Names {
     pub fn new(reporter: &Reporter, root: &TreeTable) -> Self {
-        let name = |n: &TreeNode| n.name().unwrap_or_default().to_owned();
-        let all = |key: &str| root.items(key).iter().map(name).collect();
-        let mut names = Self {
-            bodies: Vec::new(),
-            index: BTreeMap::new(),
-            obstacles: all("obstacle"),
-            attachments: all("attachment"),
-            volumes: all("volume"),
-            probes: all("probe"),
+        let names = |key: &str| root.items(key).iter().map(|n| n.name().unwrap_or_default());
+        let listed = |key: &str| {
+            let mut all = Listed::default();
+            for name in names(key) {
+                all.push(name);
+            }
+            all
         };
-        for node in root.items("body") {
-            let Some(name) = node.name() else { continue };
-            let count = node
-                .table()
-                .and_then(|t| t.get("repeat")?.table()?.get("count")?.number());
-            let count = count.map(|n| n.clamp(0.0, MOST_COPIES.into()) as u32);
+        let mut bodies = Listed::default();
+        for table in root.items("body").iter().filter_map(TreeNode::table) {
+            let (Some(node), Some(name)) = (table.get("name"), table.text("name")) else {
+                continue;
+            };
+            let count = || table.get("repeat")?.table()?.get("count")?.number();
+            let count = count().map(|n| n.clamp(0.0, MOST_COPIES.into()) as u32);
             for copy in copies(name, count) {
-                let at = names.bodies.len();
-                if names.index.insert(copy.clone(), at).is_some() {
-                    let place = node
-                        .table()
-                        .and_then(|t| t.get("name"))
-                        .unwrap_or(node)
-                        .place;
-                    let message = format!("two bodies are called `{copy}`");
-                    reporter.fail::<()>(
-                        ProblemKind::Duplicate,
-                        place,
-                        message,
-                        "give each its own name",
-                    );
+                if !bodies.push(&copy) {
+                    reporter.taken::<()>(node.place, &copy, "bodies");
                 }
-                names.bodies.push(copy);
             }
         }
-        names
+        Self {
+            bodies,
+            obstacles: listed("obstacle"),
+            attachments: listed("attachment"),
+            volumes: listed("volume"),
+            probes: names("probe").map(str::to_owned).collect(),
+        }
     }
 
     /// The index of the body called `name`.
     pub fn body(&self, name: &str) -> Option<usize> {
-        self.index.get(name).copied()
+        self.bodies.index.get(name).copied()
     }
 }
 
@@ -92,62 +86,45 @@ pub(crate) fn copies(name: &str, count: Option<u32>) -> Vec<String> {
     }
 }
 
-/// The index among `all` that `find` gives for the name at `node`.
-fn find(
-    f: &Fields<'_>,
-    node: &TreeNode,
-    kinds: [&str; 2],
-    all: &mut dyn Iterator<Item = &String>,
-    find: impl Fn(&str) -> Option<usize>,
-) -> Option<usize> {
-    let name = node.text()?;
-    find(name).or_else(|| {
-        let [one, many] = kinds;
-        let known = all.map(String::as_str).filter(|s| !s.is_empty());
-        let help = suggest::help(name, many, known);
-        let message = format!("there is no {one} `{name}`");
-        f.reporter()
-            .fail(ProblemKind::UnknownName, node.place, message, help)
-    })
+/// Declares types that are read as the name of a part of the scene: one, several, and the lists it may be in, one
+/// after another.
+macro_rules! by_name {
+    ($($(#[$doc:meta])* $t:ident $one:literal $many:literal $($list:ident)+;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub(crate) struct $t(pub usize);
+
+        impl Read<Context> for $t {
+            fn read(f: &Fields<'_>, _: &str, node: &TreeNode) -> Option<Self> {
+                let lists = [$(&f.cx.names.$list),+];
+                find(f, node, [$one, $many], &lists).map(Self)
+            }
+        }
+    )*};
+}
+by_name! {
+    /// A body by its index.
+    OfBody "body" "bodies" bodies;
+    /// A body by its index, or an obstacle by its index plus the number of bodies: how contacts number them.
+    OfCollider "body or obstacle" "bodies and obstacles" bodies obstacles;
+    /// An attachment by its index.
+    OfAttachment "attachment" "attachments" attachments;
+    /// An enclosed volume by its index.
+    OfVolume "volume" "volumes" volumes;
 }
 
-fn position(all: &[String], name: &str) -> Option<usize> {
-    all.iter().position(|s| !s.is_empty() && s == name)
-}
-
-impl Read<Context> for OfBody {
-    fn read(f: &Fields<'_>, _: &str, node: &TreeNode) -> Option<Self> {
-        let names = &f.cx.names;
-        let all = &mut names.bodies.iter();
-        find(f, node, ["body", "bodies"], all, |name| names.body(name)).map(Self)
+/// The place in the lists of the name at `node`.
+fn find(f: &Fields<'_>, node: &TreeNode, kinds: [&str; 2], lists: &[&Listed]) -> Option<usize> {
+    let (name, [one, many]) = (node.text()?, kinds);
+    let mut before = 0;
+    for list in lists {
+        if let Some(i) = list.index.get(name) {
+            return Some(before + i);
+        }
+        before += list.names.len();
     }
-}
-
-impl Read<Context> for OfCollider {
-    fn read(f: &Fields<'_>, _: &str, node: &TreeNode) -> Option<Self> {
-        let names = &f.cx.names;
-        let all = &mut names.bodies.iter().chain(&names.obstacles);
-        let kinds = ["body or obstacle", "bodies and obstacles"];
-        let obstacle = |name: &str| Some(names.bodies.len() + position(&names.obstacles, name)?);
-        let found = find(f, node, kinds, all, |name| {
-            names.body(name).or_else(|| obstacle(name))
-        });
-        found.map(|i| Self(i as u32))
-    }
-}
-
-impl Read<Context> for OfAttachment {
-    fn read(f: &Fields<'_>, _: &str, node: &TreeNode) -> Option<Self> {
-        let all = &f.cx.names.attachments;
-        let kinds = ["attachment", "attachments"];
-        find(f, node, kinds, &mut all.iter(), |name| position(all, name)).map(Self)
-    }
-}
-
-impl Read<Context> for OfVolume {
-    fn read(f: &Fields<'_>, _: &str, node: &TreeNode) -> Option<Self> {
-        let all = &f.cx.names.volumes;
-        let kinds = ["volume", "volumes"];
-        find(f, node, kinds, &mut all.iter(), |name| position(all, name)).map(Self)
-    }
+    let known = lists.iter().flat_map(|l| &l.names).map(String::as_str);
+    let known = known.filter(|s| !s.is_empty());
+    let message = format!("there is no {one} `{name}`");
+    f.reporter().unknown(node.place, message, name, many, known)
 }

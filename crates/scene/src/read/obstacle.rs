@@ -5,16 +5,14 @@ use stiction_geometry::shapes::{BowlSurface, Cone};
 use stiction_math::Vec3;
 
 use crate::{
-    format::{Direction, Fields, Section, TableKeys, Union, section, words},
+    format::{At, Direction, Fields, Section, TableKeys, Union, section, suggest, words},
     read::{
         Context,
-        garment::{Animation, AnimationKeys},
+        garment::Animation,
         motion::{MotionKeys, held},
         place::{Placement, Rotate},
         shape::{self, Generator, ShapePlan, TYPE},
     },
-    source::At,
-    suggest,
 };
 
 /// An obstacle.
@@ -50,7 +48,7 @@ section! { struct ObstacleKeys "obstacle" [ExactlyOne(&["shape", "mesh"]), Deman
     name: At<String> = Name, Required, "its name";
     shape: () = Union(&SHAPES), Absent, "a [shape](#shapes) of obstacles";
     mesh: Option<At<String>> = Text, Absent, "instead of `shape`: a [mesh file](#mesh-files)";
-    animation: Option<Animation> = Table(AnimationKeys::SECTION), Said("at rest in its own frame"), "the frames of a [mesh that moves](#animation)";
+    animation: Option<Animation> = Table(Animation::SECTION), Said("at rest in its own frame"), "the frames of a [mesh that moves](#animation)";
     translate: Vec3 = Vector("m"), Vec(&[0.0; 3]), "where it starts, as for bodies";
     rotate: Vec<Rotate> = TableOrTables(Rotate::SECTION), Absent, "how it starts, as for bodies";
     scale: Vec3 = Either(&[Number("1", Any), Vector("1")]), Num(1.0), "of a mesh";
@@ -152,10 +150,8 @@ const SHAPES: Union = Union {
     name: "obstacle.shape",
     common: TYPE,
     members: || {
-        KINDS
-            .iter()
-            .map(|k| (k.word, k.doc.to_owned(), k.section))
-            .collect()
+        let all = KINDS.iter().map(|k| (k.word, k.doc.to_owned(), k.section));
+        all.collect()
     },
 };
 

@@ -5,14 +5,12 @@ use stiction_geometry::Selection;
 use stiction_math::Vec3;
 
 use crate::{
-    format::{Direction, Fields, Read, section},
+    format::{At, Direction, Fields, Read, TreeNode, section},
     read::{
         Context,
         motion::{MotionKeys, held},
         names::{OfBody, OfCollider},
     },
-    source::At,
-    tree::TreeNode,
 };
 
 section! { /// Nodes that are held or moved.

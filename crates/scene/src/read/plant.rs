@@ -7,13 +7,11 @@ use stiction_geometry::{
 use stiction_math::Vec3;
 
 use crate::{
-    error::ProblemKind,
-    format::{Direction, Fields, Read, section},
+    format::{Direction, Fields, ProblemKind, Read, TreeNode, Value, section},
     read::{
         Context,
         shape::{Generate, Generator, Mesh, Purpose, Shape, generators, shape_kinds},
     },
-    tree::{TreeNode, Value},
 };
 
 generators! { Plant: Palm; }

@@ -5,24 +5,23 @@ use stiction_math::{Quat, Vec3};
 use stiction_sim::probe::{Axis, ContactSum, ExtentEnd, Quantity, Resultant, Spot};
 
 use crate::{
-    error::ProblemKind,
     format::{
-        Direction, Fields, KeySpec, Preset, Read, Rule, Section, TableKeys, Type, Union, section,
+        At, Direction, Fields, KeySpec, Preset, ProblemKind, Read, Rule, Section, SourceSpan,
+        TableKeys, TreeNode, Type, Union, section,
     },
     read::{
         Context,
         names::{OfAttachment, OfBody, OfCollider, OfVolume},
         pin::{SpotKeys, SpotPlan, point},
     },
-    source::{At, SourceSpan},
-    suggest,
-    tree::TreeNode,
 };
 
 /// A probe.
 pub(crate) struct ProbePlan {
     pub name: At<String>,
     pub place: SourceSpan,
+    /// Place of its `body`.
+    pub body: SourceSpan,
     pub of: Followed,
 }
 
@@ -33,10 +32,6 @@ pub(crate) enum Followed {
     Point(Anchor, Box<dyn Fn(usize) -> Quantity>),
     Points([Anchor; 2]),
     Spots([SpotPlan; 2], Box<dyn Fn(Spot, Spot) -> Quantity>),
-    /// Of a rigid body.
-    Rigid(At<OfBody>, Quantity),
-    /// Of a body with a closed surface.
-    Closed(At<OfBody>, Quantity),
 }
 
 /// A type of probes.
@@ -97,8 +92,8 @@ pub(crate) const KINDS: &[ProbeKind] = probes! {
     "distance" "m" [A B] "between two points", |f| { let (a, b) = (anchor(f, "a"), anchor(f, "b")); Some(Followed::Points([a?, b?])) };
     "relative-position" "m" [A B AXIS] "of `a` from `b`", |f| of_two(f, Quantity::RelativePosition);
     "relative-velocity" "m/s" [A B AXIS_OR_NORM] "of `a` relative to `b`, in the world frame", |f| of_two(f, Quantity::RelativeVelocity);
-    "angular-velocity" "°/s" [BODY AXIS_OR_NORM] "of a rigid body, in the world frame", |f| of_rigid(f, Quantity::AngularVelocity(body(f)?, axis(f)?));
-    "angle" "°" [BODY AXIS] "by which a rigid body has turned since the start: the twist of its turn about a fixed direction of the world. It goes on over full turns if the body turns by less than half a turn per step; where the axis itself tips over by 180°, the twist is not defined", |f| of_rigid(f, Quantity::Angle(body(f)?, Quat::identity(), direction(f)?));
+    "angular-velocity" "°/s" [BODY AXIS_OR_NORM] "of a rigid body, in the world frame", |f| known(Quantity::AngularVelocity(body(f)?, axis(f)?));
+    "angle" "°" [BODY AXIS] "by which a rigid body has turned since the start: the twist of its turn about a fixed direction of the world. It goes on over full turns if the body turns by less than half a turn per step; where the axis itself tips over by 180°, the twist is not defined", |f| known(Quantity::Angle(body(f)?, Quat::identity(), direction(f)?));
     "centroid" "m" [BODIES AXIS] "centre of mass", |f| known(Quantity::Centroid(bodies(f)?, axis(f)?));
     "centroid-velocity" "m/s" [BODIES AXIS_OR_NORM] "of the centre of mass", |f| known(Quantity::CentroidVelocity(bodies(f)?, axis(f)?));
     "travel" "m" [BODIES] "distance of the centre of mass from its start", |f| known(Quantity::Travel(bodies(f)?, Vec3::zeros()));
@@ -106,7 +101,7 @@ pub(crate) const KINDS: &[ProbeKind] = probes! {
     "min" "m" [BODY AXIS] "least extent of the surface along the axis", |f| known(Quantity::Extent(body(f)?, direction(f)?, ExtentEnd::Min));
     "max" "m" [BODY AXIS] "greatest extent", |f| known(Quantity::Extent(body(f)?, direction(f)?, ExtentEnd::Max));
     "size" "m" [BODY AXIS] "the difference of the two", |f| known(Quantity::Extent(body(f)?, direction(f)?, ExtentEnd::Size));
-    "volume" "m³" [BODY] "inside a closed surface", |f| Some(Followed::Closed(f.take("body")?, Quantity::Volume(body(f)?)));
+    "volume" "m³" [BODY] "inside a closed surface", |f| known(Quantity::Volume(body(f)?));
     "area" "m²" [BODY] "of the surface", |f| known(Quantity::Area(body(f)?));
     "kinetic-energy" "J" [BODIES] "kinetic energy", |f| known(Quantity::Kinetic(bodies(f)?));
     "elastic-energy" "J" [BODIES] "elastic energy", |f| known(Quantity::Elastic(bodies(f)?));
@@ -131,13 +126,8 @@ pub(crate) const PROBES: Union = Union {
     name: "probe",
     common: ProbeKeys::SECTION.keys,
     members: || {
-        let member = |k: &'static ProbeKind| {
-            (
-                k.section.name,
-                format!("{} [{}]", k.doc, k.unit),
-                &k.section,
-            )
-        };
+        let doc = |k: &ProbeKind| format!("{} [{}]", k.doc, k.unit);
+        let member = |k: &'static ProbeKind| (k.section.name, doc(k), &k.section);
         KINDS.iter().map(member).collect()
     },
 };
@@ -149,9 +139,9 @@ impl Read<Context> for ProbePlan {
         let kind = word.and_then(|word| {
             let found = KINDS.iter().find(|k| k.section.name == word);
             found.or_else(|| {
-                let help = suggest::help(&word, "types", KINDS.iter().map(|k| k.section.name));
                 let message = format!("there is no probe of type `{word}`");
-                f.fail(ProblemKind::UnknownName, "type", message, help)
+                let known = KINDS.iter().map(|k| k.section.name);
+                f.unknown("type", message, &word, "types", known)
             })
         });
         // Of a probe of an unknown type, no key is wrong.
@@ -163,8 +153,12 @@ impl Read<Context> for ProbePlan {
             let message = format!("{} would hide a field of the certificate", f.what);
             return f.refuse("name", message, "choose another name");
         }
-        let (place, of) = (node.place, (kind.read)(&f)?);
-        Some(Self { name, place, of })
+        Some(Self {
+            name,
+            place: node.place,
+            body: f.place_of("body"),
+            of: (kind.read)(&f)?,
+        })
     }
 }
 
@@ -198,18 +192,14 @@ fn direction(f: &Fields<'_>) -> Option<Vec3> {
 fn of_point(f: &Fields<'_>, of: fn(usize, Axis) -> Quantity) -> Option<Followed> {
     let (near, node) = (f.take("near")?, f.take("node")?);
     let (anchor, axis) = (point(None, f.take("body"), near, node)?, axis(f)?);
-    Some(Followed::Point(
-        anchor,
-        Box::new(move |point| of(point, axis)),
-    ))
+    let of = Box::new(move |point| of(point, axis));
+    Some(Followed::Point(anchor, of))
 }
 
 fn of_two(f: &Fields<'_>, of: fn(Spot, Spot, Axis) -> Quantity) -> Option<Followed> {
     let (a, b, axis) = (f.take("a"), f.take("b"), axis(f)?);
-    Some(Followed::Spots(
-        [a?, b?],
-        Box::new(move |a, b| of(a, b, axis)),
-    ))
+    let of = Box::new(move |a, b| of(a, b, axis));
+    Some(Followed::Spots([a?, b?], of))
 }
 
 /// A point that is no centre of mass.
@@ -223,12 +213,8 @@ fn anchor(f: &Fields<'_>, key: &str) -> Option<Anchor> {
     }
 }
 
-fn of_rigid(f: &Fields<'_>, quantity: Quantity) -> Option<Followed> {
-    Some(Followed::Rigid(f.take("body")?, quantity))
-}
-
 fn of_contacts(f: &Fields<'_>, what: Resultant) -> Option<Followed> {
-    let with = f.take::<Option<OfCollider>>("with")?.map(|c| c.0);
+    let with = f.take::<Option<OfCollider>>("with")?.map(|c| c.0 as u32);
     let body = body(f)? as u32;
     known(Quantity::Contact(ContactSum { body, with, what }))
 }

@@ -10,11 +10,8 @@ use stiction_sim::{
 };
 
 use crate::{
-    error::ProblemKind,
-    format::{Fields, Range, Type, section, words},
+    format::{At, Fields, ProblemKind, Range, Type, section, words},
     settings::{OutputFrames, OutputSettings, OverlapPolicy, TimeSettings},
-    source::At,
-    suggest,
 };
 
 /// Nobody waits for so many steps.
@@ -109,15 +106,13 @@ pub(crate) fn method(
     }
     let given = f.as_ref().and_then(|f| f.get("name"));
     let own = given.and_then(|n| Some(At::new(n.text()?, n.place)));
-    let name = match (&chosen, &own) {
-        (Some(chosen), _) => chosen.clone(),
-        (None, Some(own)) => own.clone(),
-        (None, None) => At::new(methods.default_for(contact), root.place),
-    };
+    let default = At::new(methods.default_for(contact), root.place);
+    let name = chosen.or_else(|| own.clone()).unwrap_or(default);
     let Some(entry) = methods.get(name.value) else {
-        let help = suggest::help(name.value, "methods", methods.names());
-        let message = format!("there is no method `{}`", name.value);
-        return name.fail(root.reporter(), ProblemKind::UnknownName, message, help);
+        let At { value: name, place } = name;
+        let message = format!("there is no method `{name}`");
+        let (reporter, known) = (root.reporter(), methods.names());
+        return reporter.unknown(place, message, name, "methods", known);
     };
     // Settings without a name are those of the default.
     let named = own.map_or_else(|| methods.default_for(contact), |own| own.value);
@@ -161,9 +156,9 @@ impl KeySource for MethodTable<'_> {
         let word: String = self.0.checked(key, Type::Text)?;
         let found = words.iter().position(|w| *w == word);
         found.or_else(|| {
-            let help = suggest::help(&word, "values", words.iter().copied());
             let message = format!("{} cannot be `{word}`", self.0.label(key));
-            self.0.fail(ProblemKind::UnknownName, key, message, help)
+            let known = words.iter().copied();
+            self.0.unknown(key, message, &word, "values", known)
         })
     }
 

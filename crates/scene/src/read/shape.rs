@@ -1,16 +1,18 @@
 //! Procedural shapes of bodies.
 
+use std::collections::BTreeSet;
+
 use stiction_geometry::{
     Plant, Strands, TetMesh, TriMesh,
     shapes::{Groom, ShapeError},
 };
 
 use crate::{
-    error::{ProblemKind, Reporter},
-    format::{Fields, KeySpec, Section, TableKeys, Type, Union, keys, words},
+    format::{
+        Fields, KeySpec, Reporter, Section, SourceSpan, TableKeys, Type, Union, keys, suggest,
+        words,
+    },
     read::{Context, obstacle, plant, rod, shapes},
-    source::SourceSpan,
-    suggest,
 };
 
 /// A shape that can say how large its mesh is before it is built.
@@ -41,6 +43,18 @@ pub(crate) enum Mesh {
     Solid(TetMesh),
     Strands(Strands),
     Plant(Plant),
+}
+
+impl Mesh {
+    /// Number of vertices or points; none of a plant, whose nodes are frames.
+    pub fn node_count(&self) -> usize {
+        match self {
+            Self::Surface(mesh) => mesh.positions.len(),
+            Self::Solid(mesh) => mesh.positions.len(),
+            Self::Strands(strands) => strands.points.len(),
+            Self::Plant(_) => 0,
+        }
+    }
 }
 
 /// Use of the mesh of a shape.
@@ -123,9 +137,8 @@ pub(crate) const SHAPES: Union = Union {
     name: "shape",
     common: TYPE,
     members: || {
-        kinds()
-            .map(|k| (k.word, k.doc.to_owned(), k.section))
-            .collect()
+        let all = kinds().map(|k| (k.word, k.doc.to_owned(), k.section));
+        all.collect()
     },
 };
 
@@ -174,6 +187,11 @@ impl Generator {
 }
 
 impl ShapePlan {
+    /// Whether it is hair on the surface of the body that it is rooted in.
+    pub fn grows(&self) -> bool {
+        matches!(self.source, Generator::Grown(_))
+    }
+
     pub fn new(f: &Fields<'_>, source: Generator) -> Self {
         let entries = f.table.entries.iter();
         Self {
@@ -213,34 +231,23 @@ impl ShapePlan {
 pub(crate) fn shape(body: &Fields<'_>, purpose: Purpose) -> Option<ShapePlan> {
     let (f, word) = open(body)?;
     let fitting = || kinds().filter(|k| k.purposes.contains(&purpose));
+    let closed = matches!(
+        purpose,
+        Purpose::Rigid | Purpose::Embedded | Purpose::Granular
+    );
     if let Some(kind) = fitting().find(|k| k.word == word) {
-        let lenient = matches!(
-            purpose,
-            Purpose::Rigid | Purpose::Embedded | Purpose::Granular
-        );
-        let f = of_shape(f, kind.section, lenient);
+        let f = of_shape(f, kind.section, closed);
         let source = (kind.read)(&f)?;
         return Some(ShapePlan::new(&f, source));
     }
-    if word == "tube"
-        && matches!(
-            purpose,
-            Purpose::Rigid | Purpose::Embedded | Purpose::Granular
-        )
-    {
+    if word == "tube" && closed {
         let message = format!("{} is an open tube; a closed one is a `cylinder`", f.what);
         return f.refuse("type", message, "use `type = \"cylinder\"`");
     }
-    let what = purpose.body();
-    let help = suggest::help(
-        &word,
-        &format!("shapes of {what}"),
-        fitting().map(|k| k.word),
-    );
-    let message = format!(
-        "{} is {what}, which cannot have the shape `{word}`",
-        body.what
-    );
+    let (owner, what) = (&body.what, purpose.body());
+    let (kinds, known) = (format!("shapes of {what}"), fitting().map(|k| k.word));
+    let help = suggest::help(&word, &kinds, known);
+    let message = format!("{owner} is {what}, which cannot have the shape `{word}`");
     f.refuse("type", message, help)
 }
 
@@ -252,21 +259,15 @@ pub(super) fn open<'a>(owner: &Fields<'a>) -> Option<(Fields<'a>, String)> {
         return f.missing("type");
     }
     let word: String = f.checked("type", Type::Text)?;
-    let mut names: Vec<&str> = Vec::new();
-    for name in kinds()
-        .map(|k| k.word)
-        .chain(obstacle::KINDS.iter().map(|k| k.word))
-    {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let of_obstacles = obstacle::KINDS.iter().map(|k| k.word);
+    let mut names: Vec<&str> = kinds().map(|k| k.word).chain(of_obstacles).collect();
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(*name));
     if names.contains(&word.as_str()) {
         return Some((f, word));
     }
-    let help = suggest::help(&word, "shapes", names);
     let message = format!("there is no shape `{word}`");
-    f.fail(ProblemKind::UnknownName, "type", message, help)
+    f.unknown("type", message, &word, "shapes", names)
 }
 
 /// Checks the table of a shape, which has a `type`; `lenient` if resolutions have defaults.

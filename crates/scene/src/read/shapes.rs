@@ -8,8 +8,7 @@ use stiction_geometry::shapes::{
 };
 
 use crate::{
-    error::ProblemKind,
-    format::{Fields, words},
+    format::{Fields, ProblemKind, words},
     read::shape::{Generator, Purpose, Shape, generators, shape_kinds},
 };
 

@@ -3,9 +3,8 @@
 use stiction_bodies::volume::{ATMOSPHERE, Region, VolumeLaw};
 
 use crate::{
-    format::{Fields, section, words},
+    format::{At, Fields, section, words},
     read::names::OfBody,
-    source::At,
 };
 
 /// An enclosed volume.

@@ -74,6 +74,6 @@ fn a_derived_material_replaces_alternative_keys() {
     assert!(
         fails(&both, &[])
             .plain()
-            .contains("both `density` and `area_density`")
+            .contains("takes only one of `density`, `area_density`")
     );
 }

@@ -113,7 +113,7 @@ fn roots_that_cannot_be_are_refused() {
         (
             "bare = 3 }",
             "bare = 3 }\nvelocity = [0, 0, 1]",
-            "take no `velocity`",
+            "has no meaning: rooted rods start with their body",
         ),
         (
             "bare = 3 }",

@@ -37,6 +37,33 @@ pub trait Adapter: Send {
     fn recall(&mut self, memory: &[u64]);
 }
 
+/// Rules by which the meshes of shells change, at most one per body.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Adaptations {
+    /// Which are refined, and when.
+    pub refined: Vec<RefineAt>,
+    /// Which are remeshed, and how.
+    pub remeshed: Vec<RemeshRule>,
+}
+
+impl Adaptations {
+    /// An adapter that follows the rules, if there are any. `thickness` is that of contact [m]; none if there is
+    /// no contact.
+    pub fn adapter(&self, thickness: Option<f64>) -> Option<Box<dyn Adapter>> {
+        let mut list: Vec<Box<dyn Adapter>> = Vec::new();
+        if !self.refined.is_empty() {
+            list.push(Box::new(Refinements::new(self.refined.clone())));
+        }
+        if !self.remeshed.is_empty() {
+            list.push(Box::new(Remeshing::new(self.remeshed.clone(), thickness)));
+        }
+        match list.len() {
+            0 | 1 => list.pop(),
+            _ => Some(Box::new(Adapters { list })),
+        }
+    }
+}
+
 /// Several adapters, for different bodies.
 #[derive(Default)]
 pub struct Adapters {

@@ -30,8 +30,8 @@ pub(super) struct Contacts {
 
 /// Points of a body per point in contact, in the default of k.
 const SHARES: f64 = 4.0;
-/// The default of k in units of m (1/h² + 4 g/δ): a point that bears the weight of four is pressed by a hundredth of
-/// δ, and swings with periods of less than a step, so that backward Euler damps them at once.
+/// The default of k in units of m (1/h² + 4 g/δ): a point that bears the weight of four is compressed by a hundredth
+/// of δ, and its oscillations have periods of less than a step, so that backward Euler damps them at once.
 const STIFF: f64 = 100.0;
 
 impl Contacts {
@@ -90,7 +90,7 @@ impl Contacts {
         Ok(self.attach.in_contact(&self.at(at))?)
     }
 
-    /// The contacts at `at` as the certificate judges them, with their impulses over `h` [s].
+    /// The contacts at `at` in the terms of the certificate, with their impulses over `h` [s].
     pub fn contact_set(
         &self,
         at: ForceState<'_>,

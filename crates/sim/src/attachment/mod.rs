@@ -2,7 +2,7 @@
 //! forces [ding].
 //!
 //! A step of backward Euler is the root of one residual, friction included. Attachments are stored on the
-//! objects and do not move while they stick, so that what rests cannot creep away: the particle swings in the
+//! objects and do not move while they stick, so that bodies at rest cannot creep: a particle oscillates on the
 //! spring of its attachment until it is at rest. The geometry of attachments is in `stiction_contact::attach`, the
 //! solver in `crate::implicit::stabilised`; both list deviations from the paper.
 //!

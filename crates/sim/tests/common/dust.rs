@@ -12,7 +12,7 @@ use stiction_bodies::{
     },
     material::Damping,
 };
-use stiction_math::{BlockMatrix, BlockPattern, Mat3, MatrixPart, PartShape, ScatterError, Vec3};
+use stiction_math::{BlockPattern, Mat3, MatrixPart, PartShape, ScatterError, Vec3};
 
 /// Particles in the columns `x`, `v` (three numbers each) and `age` [s]; the column `nodes` counts the
 /// grid nodes of every step.
@@ -287,24 +287,7 @@ impl Elastic for Dust {
     }
 }
 
-impl InnerDamping for Dust {
-    fn damping_matrix(&self) -> Option<BlockMatrix> {
-        None
-    }
-
-    fn lag_damping(
-        &self,
-        _: &[Vec3],
-        _: f64,
-        _: &mut [Vec3],
-        _: &mut BlockMatrix,
-    ) -> Result<(), ScatterError> {
-        Ok(())
-    }
-
-    fn add_damping(&self, _: &BodyAt<'_>, _: &StepDamping<'_>, _: &[Vec3], _: f64, _: &mut [Vec3]) {
-    }
-}
+impl InnerDamping for Dust {}
 
 impl StepPotential for Dust {
     fn inertial_velocity(&self, at: &BodyAt<'_>, increment: &Vec3, _: f64, hat: &mut Vec<Vec3>) {

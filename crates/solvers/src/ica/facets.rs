@@ -2,15 +2,15 @@
 //! matrix is B D⁻¹ Bᵀ [otaduy2009].
 //!
 //! A contact first takes its normal impulse, r_N ← max(0, r_N − u_N/W_NN), then friction with the bound that follows,
-//! the point of the polygon next to r_T − u_T/w, where w is the largest eigenvalue of its block W_TT. The
-//! two are interleaved: neither row accounts for what the other one will do.
+//! the point of the polygon nearest to r_T − u_T/w, where w is the largest eigenvalue of its block W_TT. The
+//! two are interleaved: neither row accounts for the update of the other.
 
 use stiction_contact::ContactSet;
 use stiction_math::{Mat3, Vec3};
 
 use crate::facets::FrictionPolygon;
 
-/// Columns of the sweeps.
+/// Data of the sweeps, by contact.
 pub(super) struct FacetedSweeps<'a> {
     set: &'a ContactSet,
     /// Inverses of the diagonal blocks of A [1/kg].
@@ -59,7 +59,7 @@ impl<'a> FacetedSweeps<'a> {
         }
     }
 
-    /// Adds to `v` what the impulses do, and sweeps over the contacts. Returns the largest change of a relative
+    /// Adds the velocities from the impulses to `v` and sweeps over the contacts. Returns the largest change of a relative
     /// velocity in the last sweep [m/s].
     pub fn project(&mut self, v: &mut [Vec3], sweeps: usize) -> f64 {
         for c in 0..self.set.len() {

@@ -71,7 +71,7 @@ impl Ica {
         }
     }
 
-    /// With friction in a polygon of so many sides, at least three, in place of Coulomb's disc [otaduy2009].
+    /// With friction in a polygon with the given number of sides, at least three, in place of Coulomb's disc [otaduy2009].
     pub fn faceted(config: Config, sides: usize) -> Self {
         Self {
             sides: Some(sides),
@@ -173,7 +173,7 @@ impl Sweeps<'_> {
         }
     }
 
-    /// Adds to `v` what the impulses do, and sweeps. Returns the largest change of a relative velocity [m/s].
+    /// Adds the velocities from the impulses to `v` and sweeps. Returns the largest change of a relative velocity [m/s].
     fn project(&mut self, v: &mut [Vec3], sweeps: usize) -> f64 {
         match self {
             Self::Exact(projection) => projection.project(v, sweeps, None),

@@ -1,4 +1,4 @@
-//! Staggered projections [kaufman2008], for comparison: the normal problem and the friction problem in turns.
+//! Staggered projections [kaufman2008], for comparison: the normal and the friction problem are solved alternately.
 //!
 //! ```text
 //! normal:    A v = f + Bᵀ r,   0 ≤ r_N ⊥ u_N ≥ 0             r_T given
@@ -7,17 +7,17 @@
 //!
 //! Each is a convex quadratic program over the impulses. As in [verschoor2019, Sect. 6.2.3] it is solved together with
 //! the velocities, by an active set with Krylov iterations on the equations of the active rows, so that nothing is
-//! factorised; every solve starts from the last one's answer. `qp` solves one program, `crate::facets` has the polygon.
-//! The alternation need not converge: a friction force that moves normal forces by more than it is makes it
-//! oscillate. The report tells.
+//! factorised; every solve starts from the last solution. `qp` solves one program, `crate::facets` has the polygon.
+//! The alternation need not converge: it oscillates where friction forces change normal forces by more than their own
+//! magnitude. The report shows it.
 //!
 //! **Deviations from the papers**
 //! - [`FrictionSet::Disc`], the default, has Coulomb's disc in place of a polygon: a fixed point solves the exact law. The
 //!   friction problem then is no quadratic program; a contact that slides along d has the row across d with the
 //!   compliance ‖u_T‖/μ r_N, which is Newton's method on the direction. [`FrictionSet::Polygon`] is that of the papers.
 //! - Active sets change by r − ρ u with a small ρ: after an exact solve its signs are those of multipliers and of
-//!   violations. After some rounds one contact changes at a time, which ends cycles.
-//! - The answer's certificate decides with discs. With polygons, the change between two staggers does.
+//!   violations. After some rounds one contact changes at a time, which breaks cycles.
+//! - With discs the alternation ends by the certificate, with polygons by the change between two staggers.
 //! - Compliance and cohesion, as for `cr`.
 
 mod qp;
@@ -57,7 +57,7 @@ pub struct Config {
 pub enum FrictionSet {
     /// Coulomb's disc.
     Disc,
-    /// A regular polygon around it, with so many sides, at least three.
+    /// A regular polygon around it, with the given number of sides, at least three.
     Polygon(usize),
 }
 

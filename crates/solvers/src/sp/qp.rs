@@ -25,17 +25,17 @@ pub(super) struct ProgramTask<'a> {
     pub config: &'a Config,
     pub cancel: &'a Cancel,
     pub observer: &'a mut dyn FnMut(&Iteration),
-    /// Bound on what is missing at blocks and active rows [m/s].
+    /// Bound on the residual at blocks and active rows [m/s].
     pub accuracy: f64,
 }
 
 /// Changes of the whole active set before one contact changes at a time.
 const TOGETHER: usize = 20;
-/// Changes of an active set before the program is left as it is.
+/// Most changes of the active set of a program.
 const CHANGES: usize = 400;
 /// Growth of the residual since the last start that counts as a breakdown.
 const GROWTH: f64 = 1e6;
-/// Iterations in which the residual must fall to a half; equations that contradict one another do not.
+/// Iterations within which the residual must halve; that of contradictory equations does not.
 const STALL: usize = 400;
 
 /// ρ of r − ρ u as a fraction of a contact's mass. With a small one the rules are those of active sets: a row is left

@@ -28,7 +28,7 @@ use stiction_solvers::{
 
 use super::Failure;
 
-/// A model scene, the time from which it is measured, and what the papers say.
+/// A model scene, the time from which it is measured, and the figures of the papers.
 struct Case {
     name: &'static str,
     scene: &'static str,

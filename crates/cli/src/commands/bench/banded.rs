@@ -1,5 +1,5 @@
 //! `stiction bench banded`: the factors of many rods, eight interleaved against one by one, in one
-//! run: few rods stay in the cache and show what the arithmetic gains, many show the memory.
+//! run: few rods stay in the cache and show the gain in arithmetic, many show the limit of memory.
 
 use std::sync::Arc;
 

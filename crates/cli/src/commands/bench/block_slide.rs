@@ -16,7 +16,7 @@ const STOPPED: f64 = 1e-4;
 /// Duration of the run [s]; the paper's limit.
 const DURATION: f64 = 50.0;
 
-/// A scheme: its name, and what it sets in `[method]`.
+/// A scheme: its name and its settings of `[method]`.
 const SCHEMES: [(&str, &[&str]); 5] = [
     ("implicit", &[]),
     ("lagged", &["method.friction=lagged"]),

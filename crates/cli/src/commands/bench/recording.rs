@@ -1,5 +1,5 @@
-//! `stiction bench recording`: cost of recording, as a fraction of the run, on the scene
-//! that `stiction run` runs without being told one.
+//! `stiction bench recording`: cost of recording, as a fraction of the run, on the
+//! default scene of `stiction run`.
 
 use std::{path::Path, time::Instant};
 

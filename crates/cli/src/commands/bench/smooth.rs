@@ -62,7 +62,7 @@ pub struct Row {
     core_seconds_per_step: f64,
     /// Newton iterations per step.
     iterations: f64,
-    /// Most memory that the run held beyond what was there before [bytes]; zero where the system
+    /// Peak memory of the run above that before it [bytes]; zero where the system
     /// does not tell.
     memory: u64,
     /// Lost part of the volume inside.
