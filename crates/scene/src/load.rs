@@ -6,11 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use stiction_bodies::{Model, State};
+use stiction_bodies::{Body, Model, State};
 use stiction_contact::detect::{DetectError, Laws, PairLaw};
 use stiction_meshio::{self as mesh_files, MeshFile};
 use stiction_sim::{
-    MethodConfig, Registry, Simulation, Unsupported,
+    Failsafe, MethodConfig, Registry, Simulation, Unsupported,
     adapt::{Adapter, Adapters, Refinements, Remeshing},
     check::Check,
     colliders::{ContactRules, material_names},
@@ -29,7 +29,9 @@ use crate::{
     friction::FrictionTable,
     kept::{Kept, MeshSource},
     library, read,
-    settings::{Adaptations, ContactSettings, OutputSettings, OverlapPolicy, TimeSettings},
+    settings::{
+        Adaptations, ContactSettings, FailsafePolicy, OutputSettings, OverlapPolicy, TimeSettings,
+    },
     source::{At, SourceOrigin, SourceSpan, Sources},
     suggest,
     tree::{self, TreeTable},
@@ -164,8 +166,22 @@ impl Scene {
         touching.then(|| rules(model, &plan.contact, &plan.friction))
     }
 
+    /// The failsafe, if the scene has one.
+    fn failsafe(&self) -> Option<Failsafe> {
+        let rules = self.contact_rules()?;
+        match self.plan.contact.failsafe {
+            FailsafePolicy::None => None,
+            FailsafePolicy::Contours => Some(Failsafe::new(rules)),
+            FailsafePolicy::ImpactZones => Some(Failsafe {
+                impact_zones: true,
+                ..Failsafe::new(rules)
+            }),
+        }
+    }
+
     /// Puts the simulation together.
     pub fn simulation(self) -> Result<(Simulation, RunPlan), SceneError> {
+        let failsafe = self.failsafe();
         let Self { model, state, plan } = self;
         let method = plan
             .method
@@ -174,6 +190,9 @@ impl Scene {
             Ok(mut simulation) => {
                 if let Some(adapter) = plan.adapter() {
                     simulation.adapt_by(adapter);
+                }
+                if let Some(failsafe) = failsafe {
+                    simulation.separate_by(failsafe);
                 }
                 Ok((simulation, plan))
             }
@@ -329,6 +348,13 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
 
     if let Err(refused) = supported(&read, &built.model, &options.methods) {
         let (message, help) = (refused.to_string(), Some(refused.remedy()));
+        reporter.fail::<()>(ProblemKind::Unsupported, culprit(&read), message, help);
+        reporter.verdict()?;
+    }
+    let per_step = |b: &Body| b.kind.per_step().is_some();
+    if read.contact.failsafe != FailsafePolicy::None && built.model.bodies.iter().any(per_step) {
+        let message = "`contact.failsafe` does not support granular bodies";
+        let help = "remove it: points do not cross surfaces";
         reporter.fail::<()>(ProblemKind::Unsupported, culprit(&read), message, help);
         reporter.verdict()?;
     }
