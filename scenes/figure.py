@@ -1,6 +1,7 @@
-"""Makes scenes/figure.glb: a mannequin of 1.7 m with a skeleton and three animations.
+"""Makes scenes/figure.glb: a mannequin of 1.7 m with a skeleton and three animations; and scenes/trousers.glb for it.
 
     python scenes/figure.py scenes/figure.glb
+    python scenes/figure.py scenes/trousers.glb
 
 Needs numpy. The surface is the zero level of capsules that are blended smoothly, found by surface nets on
 a grid of 26 mm, one closed mesh; every vertex follows the bones near it. z is up here and y in the file, as
@@ -10,6 +11,8 @@ pose, the arms 40 degrees from the body:
     walk    walks along +x for 5 s, 0.9 m/s after the first step
     twist   turns its chest by 60 degrees to both sides
     raise   raises its left leg by 75 degrees, and lowers it
+
+The trousers are the surface 22 mm outside its hips and legs, on a grid of 36 mm, cut open at the waist and above the ankles.
 """
 
 import json
@@ -20,6 +23,10 @@ import numpy as np
 
 CELL = 0.026
 BLEND = 0.035
+
+TROUSERS_CELL = 0.036
+TROUSERS_GAP = 0.022
+WAIST, HEM = 1.07, 0.15
 
 # Bone: parent, joint, end of the bone, radius at both ends.
 A = np.radians(40.0)
@@ -80,26 +87,28 @@ def field(x, all_bones):
     return -BLEND * np.log(np.exp(-(d - d.min(0)) / BLEND).sum(0)) + d.min(0)
 
 
-def surface(all_bones):
+def surface(all_bones, cell=CELL, level=0.0):
+    """Vertices and triangles of a level of the field, and the cell of every vertex."""
     low, high = np.array([-0.3, -0.85, -0.08]), np.array([0.35, 0.85, 1.85])
-    n = np.ceil((high - low) / CELL).astype(int)
-    axes = [low[k] + CELL * np.arange(n[k]) for k in range(3)]
+    n = np.ceil((high - low) / cell).astype(int)
+    axes = [low[k] + cell * np.arange(n[k]) for k in range(3)]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), -1)
-    f = field(grid.reshape(-1, 3), all_bones).reshape(n)
+    f = field(grid.reshape(-1, 3), all_bones).reshape(n) - level
     index = -np.ones(n - 1, int)
     points = []
     corners = [(i, j, k) for i in (0, 1) for j in (0, 1) for k in (0, 1)]
     edges = [(a, b) for a in corners for b in corners if sum(np.subtract(b, a)) == 1 and min(np.subtract(b, a)) >= 0]
     inside = f < 0
     count = sum(inside[c[0] : n[0] - 1 + c[0], c[1] : n[1] - 1 + c[1], c[2] : n[2] - 1 + c[2]].astype(int) for c in corners)
-    for cell in np.argwhere((count > 0) & (count < 8)):
+    cells = np.argwhere((count > 0) & (count < 8))
+    for at in cells:
         found = []
         for a, b in edges:
-            p, q = tuple(cell + a), tuple(cell + b)
+            p, q = tuple(at + a), tuple(at + b)
             if inside[p] != inside[q]:
                 t = f[p] / (f[p] - f[q])
                 found.append(grid[p] * (1 - t) + grid[q] * t)
-        index[tuple(cell)] = len(points)
+        index[tuple(at)] = len(points)
         points.append(np.mean(found, 0))
     triangles = []
     for axis in range(3):
@@ -112,16 +121,48 @@ def surface(all_bones):
             a, b, c, d = (index[tuple(p - s)] for s in (du + dv, dv, 0 * du, du))
             quad = [a, b, c, d] if inside[tuple(p)] else [a, d, c, b]
             triangles += [[quad[0], quad[1], quad[2]], [quad[0], quad[2], quad[3]]]
-    return np.array(points), np.array(triangles)
+    return np.array(points), np.array(triangles), low + cell * cells
 
 
-def project(points, all_bones):
-    """Moves points onto the zero level."""
+def project(points, all_bones, level=0.0):
+    """Moves points onto a level of the field."""
     for _ in range(4):
         e = 1e-4
         g = np.stack([(field(points + e * d, all_bones) - field(points - e * d, all_bones)) / (2 * e) for d in np.eye(3)], 1)
-        points = points - field(points, all_bones)[:, None] * g / (g * g).sum(1)[:, None]
+        points = points - (field(points, all_bones) - level)[:, None] * g / (g * g).sum(1)[:, None]
     return points
+
+
+def trousers(path):
+    """An open surface around hips and legs, with layers of vertices at waist and hems."""
+    parts = ("pelvis", "spine", "left thigh", "right thigh", "left shin", "right shin")
+    own = [b for b in bones() if b[0] in parts]
+    points, triangles, cells = surface(own, TROUSERS_CELL, TROUSERS_GAP)
+    points = project(points, own, TROUSERS_GAP)
+    layer = np.round((cells[:, 2] - cells[:, 2].min()) / TROUSERS_CELL).astype(int)
+    middle = cells[:, 2] + 0.5 * TROUSERS_CELL
+    kept = (middle > HEM) & (middle < WAIST)
+    for z, rim in ((HEM, layer[kept].min()), (WAIST, layer[kept].max())):
+        points[kept & (layer == rim), 2] = z
+    triangles = triangles[kept[triangles].all(1)]
+    used = np.unique(triangles)
+    number = -np.ones(len(points), int)
+    number[used] = np.arange(len(used))
+    points, triangles = points[used], number[triangles]
+    edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
+    count = np.bincount(np.sort(edges, 1) @ [len(points), 1])
+    assert set(count[count > 0]) <= {1, 2}, "the surface is manifold"
+    rims = len(np.flatnonzero(count == 1))
+    file = File()
+    low, high = upright(points).min(0).astype("f4"), upright(points).max(0).astype("f4")
+    position = file.add(upright(points).astype("f4"), "VEC3", 5126, min=low.tolist(), max=high.tolist())
+    indices = file.add(triangles.astype("u2").reshape(-1), "SCALAR", 5123)
+    file.write(path, {
+        "scenes": [{"nodes": [0]}],
+        "nodes": [{"name": "trousers", "mesh": 0}],
+        "meshes": [{"name": "trousers", "primitives": [{"attributes": {"POSITION": position}, "indices": indices}]}],
+    })
+    print(f"{len(points)} vertices, {len(triangles)} triangles, {rims} edges on rims")
 
 
 def turn(axis, degrees):
@@ -179,10 +220,28 @@ class File:
         self.accessors.append({**entry, **more})
         return len(self.accessors) - 1
 
+    def write(self, path, contents):
+        document = {
+            "asset": {"version": "2.0", "generator": "scenes/figure.py"},
+            "scene": 0,
+            **contents,
+            "accessors": self.accessors,
+            "bufferViews": self.views,
+            "buffers": [{"byteLength": len(self.data)}],
+        }
+        text = json.dumps(document, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 4)
+        total = 12 + 8 + len(text) + 8 + len(self.data)
+        with open(path, "wb") as out:
+            out.write(struct.pack("<4sII", b"glTF", 2, total))
+            out.write(struct.pack("<I4s", len(text), b"JSON") + text)
+            out.write(struct.pack("<I4s", len(self.data), b"BIN\0") + self.data)
+        print(f"{total} bytes")
+
 
 def main(path):
     all_bones = bones()
-    points, triangles = surface(all_bones)
+    points, triangles, _ = surface(all_bones)
     points = project(points, all_bones)
     used = np.bincount(np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), 1) @ [len(points), 1])
     assert set(used[used > 0]) == {2}, "the surface is closed and manifold"
@@ -233,27 +292,18 @@ def main(path):
         if np.ptp(root, 0).max() > 0:
             channel(0, "translation", upright(root), "VEC3")
         animations.append({"name": clip, "samplers": samplers, "channels": channels})
-    document = {
-        "asset": {"version": "2.0", "generator": "scenes/figure.py"},
-        "scene": 0,
+    file.write(path, {
         "scenes": [{"nodes": [0, len(nodes) - 1]}],
         "nodes": nodes,
         "meshes": [{"name": "figure", "primitives": [{"attributes": {"POSITION": position, "JOINTS_0": joints, "WEIGHTS_0": weights}, "indices": indices}]}],
         "skins": [{"joints": list(range(len(all_bones))), "inverseBindMatrices": bind}],
         "animations": animations,
-        "accessors": file.accessors,
-        "bufferViews": file.views,
-        "buffers": [{"byteLength": len(file.data)}],
-    }
-    text = json.dumps(document, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 4)
-    total = 12 + 8 + len(text) + 8 + len(file.data)
-    with open(path, "wb") as out:
-        out.write(struct.pack("<4sII", b"glTF", 2, total))
-        out.write(struct.pack("<I4s", len(text), b"JSON") + text)
-        out.write(struct.pack("<I4s", len(file.data), b"BIN\0") + file.data)
-    print(f"{len(points)} vertices, {len(triangles)} triangles, {total} bytes")
+    })
+    print(f"{len(points)} vertices, {len(triangles)} triangles")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    if "trousers" in sys.argv[1]:
+        trousers(sys.argv[1])
+    else:
+        main(sys.argv[1])

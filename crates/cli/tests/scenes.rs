@@ -307,6 +307,11 @@ const OFF: &[(&str, &[&str], &str)] = &[
     ),
     ("sewing", &["friction.default=0"], "the tube stays up"),
     (
+        "shawl",
+        &["friction.default=0.3"],
+        "it stays on the shoulder",
+    ),
+    (
         "shirt-stack",
         &["contact.enabled=false"],
         "the stack rests on the ball",
@@ -346,6 +351,7 @@ const OFF: &[(&str, &[&str], &str)] = &[
         &["contact.enabled=false"],
         "the sleeve bends with the limb",
     ),
+    ("trousers", &["contact.enabled=false"], "the knee is lifted"),
 ];
 
 #[test]

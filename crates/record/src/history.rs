@@ -3,7 +3,7 @@
 
 use stiction_contact::Certificate;
 use stiction_sim::{
-    Stage, StepReport,
+    Separation, Stage, StepReport,
     check::{Check, CheckProgress, Moment, accepted},
 };
 
@@ -13,8 +13,8 @@ use crate::{
 };
 
 /// The newest version of the section `history`. Version 1 had different fields of the certificate
-/// and different stages, version 2 no moving bounds of checks, version 3 no `eliminated`.
-pub const HISTORY_VERSION: u32 = 4;
+/// and different stages, version 2 no moving bounds of checks, version 3 no `eliminated`, version 4 no failsafe.
+pub const HISTORY_VERSION: u32 = 5;
 
 /// Running statistics of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +35,10 @@ pub struct History {
     /// Number of steps in which the method missed its own stopping criterion, and whose certificate does not meet
     /// the scene's demands either ([`accepted`]).
     pub unconverged_steps: u64,
+    /// Number of steps in which surfaces crossed and the failsafe moved them apart.
+    pub separated_steps: u64,
+    /// Crossings per step before the failsafe and after it.
+    pub crossings: [Running; 2],
     /// Number of frames written.
     pub frames: u64,
     /// Wall-clock time before the last resume [s].
@@ -54,6 +58,8 @@ impl History {
             checks: vec![CheckProgress::default(); checks],
             cut_steps: 0,
             unconverged_steps: 0,
+            separated_steps: 0,
+            crossings: Default::default(),
             frames: 0,
             wall: 0.0,
             stages: [0.0; Stage::ALL.len()],
@@ -67,6 +73,11 @@ impl History {
         self.cut_steps += u64::from(report.parts > 1);
         let accepted = accepted(checks, t, h, &report.certificate);
         self.unconverged_steps += u64::from(!report.converged && !accepted);
+        let Separation { before, after, .. } = report.separation;
+        self.separated_steps += u64::from(before > 0);
+        for (running, count) in self.crossings.iter_mut().zip([before, after]) {
+            running.push(count as f64);
+        }
         for (running, value) in self.certificate.iter_mut().zip(report.certificate.values()) {
             if let Some(value) = value {
                 running.push(value);
@@ -125,6 +136,8 @@ impl History {
         }
         out.u64(self.cut_steps);
         out.u64(self.unconverged_steps);
+        out.u64(self.separated_steps);
+        self.crossings.iter().for_each(|r| r.encode(out));
         out.u64(self.frames);
         out.f64(self.wall);
         out.f64s(&self.stages);
@@ -137,9 +150,9 @@ impl History {
         probes: usize,
         checks: usize,
     ) -> Result<Self, DecodeError> {
-        if version < 4 {
+        if version < HISTORY_VERSION {
             return Err(input.error(
-                "its certificate has the fields of an earlier version; resume with the program \
+                "its statistics have the fields of an earlier version; resume with the program \
                  that wrote it, or start the run afresh",
             ));
         }
@@ -162,6 +175,10 @@ impl History {
         }
         history.cut_steps = input.u64()?;
         history.unconverged_steps = input.u64()?;
+        history.separated_steps = input.u64()?;
+        for running in &mut history.crossings {
+            *running = Running::decode(input)?;
+        }
         history.frames = input.u64()?;
         history.wall = input.f64()?;
         let stages = input.f64s()?;

@@ -67,7 +67,9 @@ pub use pvd::{Pvd, PvdEntry, read_pvd};
 pub use recorder::{FrameFormat, Recorder, RunInfo, StoredScene};
 pub use running::Running;
 pub use scene_file::{KeptMesh, KeptScene, SCENE_FILE};
-pub use summary::{CheckResult, MaxRms, MeanMax, Named, Number, ProbeSummary, Status, Summary};
+pub use summary::{
+    CheckResult, FailsafeSummary, MaxRms, MeanMax, Named, Number, ProbeSummary, Status, Summary,
+};
 pub use texture::{TextureColumns, corner_textures};
 pub use verdicts::{CROSSINGS, CertificateBound, ExactTest, Verdicts};
 pub use vtu::{Encoding, write_vtu};

@@ -31,8 +31,8 @@ use stiction_sim::{
 
 use crate::{
     CheckResult, CheckpointError, CheckpointFile, CheckpointSection, ContactTable, Encoder,
-    KeptScene, MaxRms, Named, PairTable, Pvd, RecordError, RunFolder, Status, Summary, Table,
-    Verdicts,
+    FailsafeSummary, KeptScene, MaxRms, Named, PairTable, Pvd, RecordError, RunFolder, Status,
+    Summary, Table, Verdicts,
     history::{HISTORY_VERSION, History},
     names::SeriesNames,
     obstacles, peak_memory, processor,
@@ -462,6 +462,11 @@ impl Recorder {
             iterations: history.iterations.mean_max(),
             unconverged_steps: history.unconverged_steps,
             cut_steps: history.cut_steps,
+            failsafe: sim.failsafe().map(|_| FailsafeSummary {
+                steps: history.separated_steps,
+                before: history.crossings[0].mean_max(),
+                after: history.crossings[1].mean_max(),
+            }),
             certificate,
             dofs: sim.model().dofs() as u64,
             peak_memory: peak_memory(),

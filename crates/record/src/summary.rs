@@ -49,6 +49,9 @@ pub struct Summary {
     /// Number of steps that were substepped.
     #[serde(default)]
     pub cut_steps: u64,
+    /// Work of the failsafe, if the run had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failsafe: Option<FailsafeSummary>,
     /// The certificate over the run: `residual` [m/s], `penetration` [m], `cone` [1], `slip_angle`
     /// [rad], `creep` [m/s], energies [J], `dynamics` [m/s], `overlap` [1].
     pub certificate: Named<MaxRms>,
@@ -91,6 +94,17 @@ pub struct MeanMax {
     /// Maximum.
     #[serde(with = "number")]
     pub max: f64,
+}
+
+/// Work of the failsafe over the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FailsafeSummary {
+    /// Number of steps in which surfaces crossed and were moved apart.
+    pub steps: u64,
+    /// Pairs that crossed, per step.
+    pub before: MeanMax,
+    /// Pairs that still crossed afterwards, per step.
+    pub after: MeanMax,
 }
 
 /// Maximum over the steps and, where meaningful, the root mean square.

@@ -5,11 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use stiction_bodies::{Model, State};
+use stiction_bodies::{Body, Model, State};
 use stiction_contact::detect::DetectError;
 use stiction_meshio::{MeshFile, MeshLimits};
 use stiction_sim::{
-    MethodConfig, Registry, Simulation, Unsupported,
+    Failsafe, MethodConfig, Registry, Simulation, Unsupported,
     adapt::Adaptations,
     check::Check,
     colliders::ContactRules,
@@ -32,7 +32,7 @@ use crate::{
     },
     kept::{Kept, MeshSource},
     library, read,
-    settings::{ContactSettings, OutputSettings, OverlapPolicy, TimeSettings},
+    settings::{ContactSettings, FailsafePolicy, OutputSettings, OverlapPolicy, TimeSettings},
     variant::{self, Variants},
 };
 
@@ -167,8 +167,22 @@ impl Scene {
             .then(|| friction.rules(&self.model, contact.thickness))
     }
 
+    /// The failsafe, if the scene has one.
+    fn failsafe(&self) -> Option<Failsafe> {
+        let rules = self.contact_rules()?;
+        match self.plan.contact.failsafe {
+            FailsafePolicy::None => None,
+            FailsafePolicy::Contours => Some(Failsafe::new(rules)),
+            FailsafePolicy::ImpactZones => Some(Failsafe {
+                impact_zones: true,
+                ..Failsafe::new(rules)
+            }),
+        }
+    }
+
     /// Puts the simulation together.
     pub fn simulation(self) -> Result<(Simulation, RunPlan), SceneError> {
+        let failsafe = self.failsafe();
         let Self { model, state, plan } = self;
         let thickness = plan.contact.thickness;
         let method = plan.method.build(plan.friction.rules(&model, thickness));
@@ -183,6 +197,9 @@ impl Scene {
         let adapter = plan
             .adaptations
             .adapter(plan.contact.enabled.then_some(thickness));
+        if let Some(failsafe) = failsafe {
+            simulation.separate_by(failsafe);
+        }
         if let Some(adapter) = adapter {
             simulation.adapt_by(adapter);
         }
@@ -274,7 +291,14 @@ pub fn load(source: &SceneSource, options: &LoadOptions) -> Result<Scene, SceneE
     if let Err(refused) = supported(&read, model, &options.methods) {
         let (message, help) = (refused.to_string(), Some(refused.remedy()));
         reporter.fail::<()>(ProblemKind::Unsupported, culprit(&read), message, help);
-    } else if read.contact.enabled && read.contact.overlap == OverlapPolicy::Refuse {
+    }
+    let per_step = |b: &Body| b.kind.per_step().is_some();
+    if read.contact.failsafe != FailsafePolicy::None && model.bodies.iter().any(per_step) {
+        let message = "`contact.failsafe` does not support granular bodies";
+        let help = "remove it: points do not cross surfaces";
+        reporter.fail::<()>(ProblemKind::Unsupported, culprit(&read), message, help);
+    }
+    if read.contact.enabled && read.contact.overlap == OverlapPolicy::Refuse {
         refuse_overlap(&reporter, &read, model, state);
     }
     reporter.verdict()?;
@@ -397,9 +421,9 @@ pub(crate) fn resolve_overlap(
     };
     if let Err(error) = resolve::resolve(model, state, &read.rules(model), &config) {
         let place = match &error {
-            resolve::ResolveError::Held(o)
-            | resolve::ResolveError::Stuck { first: o, .. }
-            | resolve::ResolveError::Points(o) => read.place_of(&o.first.name),
+            ResolveError::Held(o)
+            | ResolveError::Stuck { first: o, .. }
+            | ResolveError::Points(o) => read.place_of(&o.first.name),
             _ => None,
         };
         let place = place.unwrap_or_else(|| culprit(read));

@@ -60,6 +60,20 @@ pub struct ContactSettings {
     pub thickness: f64,
     /// Policy for bodies that overlap at the start.
     pub overlap: OverlapPolicy,
+    /// Treatment of surfaces that cross at the end of a step.
+    pub failsafe: FailsafePolicy,
+}
+
+/// Treatment of surfaces that cross at the end of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FailsafePolicy {
+    /// The method's own.
+    #[default]
+    None,
+    /// They are moved apart by shortening the contours of their intersections.
+    Contours,
+    /// Impact zones in addition, where that leaves crossings.
+    ImpactZones,
 }
 
 /// Policy for bodies that overlap at the start.
@@ -81,6 +95,7 @@ impl Default for ContactSettings {
             enabled: false,
             thickness: 1e-3,
             overlap: OverlapPolicy::Refuse,
+            failsafe: FailsafePolicy::None,
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod colliders;
 mod control;
 pub mod dynamics;
 mod error;
+mod failsafe;
 pub mod forces;
 pub mod friction;
 pub mod implicit;
@@ -39,6 +40,7 @@ pub use admm::admm;
 pub use capabilities::Unsupported;
 pub use control::Controls;
 pub use error::SolveError;
+pub use failsafe::{Failsafe, Separation};
 pub use linearised::Linearised;
 pub use method::{
     Footprint, Memory, Method, Persistent, SolveReport, SolvedContacts, SolvedStep, StepContext,

@@ -82,7 +82,7 @@ pub enum Linearisations {
 }
 
 /// Fraction of the thickness that surfaces must keep, so that rounding does not make them touch.
-const CLEARANCE: f64 = 1e-3;
+pub(crate) const CLEARANCE: f64 = 1e-3;
 
 /// Change of a relative velocity [m/s] below which the arcs of turning bodies are not linearised again
 /// for its sake alone.
@@ -336,6 +336,10 @@ impl Linearised {
                 work.detector.more_contacts(v, &mut work.problem.contacts)
             });
             if more == 0 || round == ROUNDS {
+                if step.may_pass {
+                    report.converged = false;
+                    return Ok(());
+                }
                 let pair = work.limiting_pair(v, clearance)?;
                 return Err(SolveError::Passes { fraction, pair });
             }
@@ -829,13 +833,23 @@ impl Work {
     /// The fraction of the step at `v` in which all surfaces stay `clearance` [m] apart. What starts
     /// closer need not get out at once: it must keep a tenth of that, and so on.
     fn safe_fraction(&mut self, v: &[Vec3], clearance: f64) -> Result<f64, SolveError> {
-        let mut fraction = 0.0;
-        for k in 0..6 {
-            fraction = self.detector.safe_fraction(v, clearance * 10f64.powi(-k))?;
-            if fraction > 0.0 {
-                break;
-            }
-        }
-        Ok(fraction)
+        safe_fraction(&mut self.detector, v, clearance)
     }
+}
+
+/// The fraction of the step of the last detection at `v` [m/s] in which all surfaces stay `clearance` [m] apart, or a
+/// tenth of it where they start closer, and so on.
+pub(crate) fn safe_fraction(
+    detector: &mut Detector,
+    v: &[Vec3],
+    clearance: f64,
+) -> Result<f64, SolveError> {
+    let mut fraction = 0.0;
+    for k in 0..6 {
+        fraction = detector.safe_fraction(v, clearance * 10f64.powi(-k))?;
+        if fraction > 0.0 {
+            break;
+        }
+    }
+    Ok(fraction)
 }

@@ -223,6 +223,8 @@ pub struct StepContext<'a> {
     pub dynamics: &'a mut Dynamics,
     /// Timers.
     pub stages: &'a mut Stages,
+    /// Whether surfaces may pass: the failsafe removes what then crosses, and no smaller substep follows.
+    pub may_pass: bool,
     /// Ends the step when it is requested; long loops look at it.
     pub cancel: &'a Cancel,
 }

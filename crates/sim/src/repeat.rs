@@ -9,7 +9,13 @@ use stiction_bodies::{Body, BodyKind, Model, State};
 use stiction_contact::Certificate;
 use stiction_math::Vec3;
 
-use crate::method::{Memory, Method, SolveReport};
+use crate::{
+    failsafe::Separation,
+    method::{Memory, Method, SolveReport},
+};
+
+/// The result of a substep.
+pub(crate) type Answer = (SolveReport, Separation, Certificate);
 
 /// The end of a substep in which nothing moved.
 pub(crate) struct Repeat {
@@ -17,7 +23,7 @@ pub(crate) struct Repeat {
     state: State,
     memory: Memory,
     /// The result of the substep, if the one before it had ended in the same way.
-    answer: Option<(SolveReport, Certificate)>,
+    answer: Option<Answer>,
 }
 
 impl Repeat {
@@ -27,7 +33,7 @@ impl Repeat {
         last: Option<Self>,
         (model, state, method): (&Model, &State, &dyn Method),
         h: f64,
-        answer: (SolveReport, Certificate),
+        answer: Answer,
     ) -> Option<Self> {
         let still = |v: &Vec3| *v == Vec3::zeros();
         if !state.v.iter().all(still) || !method.repeats() || !is_steady(model) {
@@ -49,7 +55,7 @@ impl Repeat {
     }
 
     /// The result of a substep of `h` [s] that starts where this one ended, if it is known.
-    pub(crate) fn answer(&self, h: f64) -> Option<(SolveReport, Certificate)> {
+    pub(crate) fn answer(&self, h: f64) -> Option<Answer> {
         self.answer.filter(|_| self.h.to_bits() == h.to_bits())
     }
 }

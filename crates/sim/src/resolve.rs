@@ -5,16 +5,23 @@
 //! damping and attachments: the displacement h v that minimises ½ vᵀ M v + E(x + h v) such that the
 //! contacts hold. Nodes thus move as little as their mass and elasticity allow, pinned nodes and
 //! obstacles stay, and rest shapes and velocities are not touched.
+//!
+//! At the end of a step only what crosses is moved apart ([`separate`]): there the elastic forces are in the
+//! balance of the step already, so that a round minimises ½ vᵀ A v with the Hessian A of the same potential, and
+//! nothing moves without a contact.
 
 use stiction_bodies::{
     Body, Model, State, material::Damping, obstacle::Obstacle, rigid::advance_rotation,
 };
 use stiction_contact::{
     ContactSet, FrictionProblem,
-    detect::{DetectConfig, DetectError, DetectStep, Detector, Laws, PairLaw, Sides},
-    solver::{ContactSolver, Solution, SolverError, Task, TaskStart},
+    detect::{
+        DetectConfig, DetectStep, Detector, Laws, Offence, PairLaw, Placement, Sides, Tangle,
+        TangleScope,
+    },
+    solver::{ContactSolver, Solution, Task, TaskStart},
 };
-use stiction_math::{Cancel, ScatterError, Vec3};
+use stiction_math::{Cancel, Vec3};
 use stiction_solvers::admm;
 
 use crate::{
@@ -74,18 +81,9 @@ pub enum ResolveError {
     /// Points of a granular body are inside something else.
     #[error("{0}, and points of granular bodies are not moved")]
     Points(Box<Overlap>),
-    /// The search refuses the state.
+    /// A round failed.
     #[error(transparent)]
-    Detect(#[from] DetectError),
-    /// The step cannot begin.
-    #[error(transparent)]
-    Begin(#[from] SolveError),
-    /// The matrix does not fit the model.
-    #[error(transparent)]
-    Assembly(#[from] ScatterError),
-    /// The contact solver could not work.
-    #[error(transparent)]
-    Solver(#[from] SolverError),
+    Round(#[from] SolveError),
 }
 
 /// Separates overlapping bodies in `state`; on error the state is untouched.
@@ -95,78 +93,21 @@ pub fn resolve(
     rules: &ContactRules,
     config: &Config,
 ) -> Result<ResolveReport, ResolveError> {
-    let mut apart = state.clone();
-    let report = separate(model, &mut apart, rules, config)?;
-    // Their points have no blocks that could be moved.
-    if model.has_per_step() {
-        let left = overlaps(model, &apart, rules)?;
-        if let Some(first) = left.into_iter().find(|o| o.overlaps) {
-            return Err(ResolveError::Points(Box::new(first)));
-        }
-    }
-    *state = apart;
-    Ok(report)
-}
-
-fn separate(
-    model: &Model,
-    state: &mut State,
-    rules: &ContactRules,
-    config: &Config,
-) -> Result<ResolveReport, ResolveError> {
-    let model = standing(model, state);
-    let laws = Laws::new(rules.laws.count(), |_, _| PairLaw::default());
-    let mut detector =
-        Detector::new(colliders(&model, rules), laws, DetectConfig::default())?.sewn(&sewn(&model));
-    let mut placements = Vec::new();
-    place(&model, state.time, state.time, &mut placements);
-    let n = model.blocks();
-    let mut problem =
-        FrictionProblem::new(Dynamics::matrix(&model), vec![Vec3::zeros(); n], config.h);
-    problem.positions = model
-        .bodies
-        .iter()
-        .flat_map(|b| b.block_positions())
-        .collect();
-    problem.mass = model.bodies.iter().flat_map(|b| b.block_masses()).collect();
-    let mut dynamics = Dynamics::new(&model);
-    let mut now = state.clone();
-    now.v.fill(Vec3::zeros());
-    let mut v = vec![Vec3::zeros(); n];
-    let mut sides = Sides::default();
-    let none = ContactSet::default();
-    let mut solver = admm::Admm::new(admm::Config {
-        max_iterations: 200,
-        contacts_every: 0,
-        start: admm::Start::Unconstrained,
-        velocity: admm::Velocity::Feasible,
-        ..admm::Config::default()
-    });
+    let mut rounds = Rounds::new(model, state, rules, config.h, TangleScope::All)?;
     for round in 0..=config.rounds {
-        dynamics.begin(&model, &now, config.h, &mut v)?;
-        dynamics.lag(&model, &now)?;
-        v.fill(Vec3::zeros());
-        let step = DetectStep {
-            h: config.h,
-            x: &now.x,
-            rotations: &now.rotations,
-            v: &v,
-            fixed: dynamics.fixed(),
-            start: &v,
-            obstacles: &placements,
-            previous: &none,
-            held: &[],
-        };
-        let tangle = detector.untangle(&step, &mut sides, &mut problem.contacts)?;
-        let left = match problem.contacts.is_empty() || round == config.rounds {
-            true => detector.offences(&step, config.tolerance)?,
+        let tangle = rounds.detect()?;
+        let idle = rounds.problem.contacts.is_empty();
+        let end = idle || round == config.rounds;
+        let left = match end {
+            true => rounds.offences(config.tolerance)?,
             false => Vec::new(),
         };
         let in_order = tangle.crossings == 0 && tangle.depth <= config.tolerance;
         if let (Some(first), false) = (left.first(), in_order) {
             let pairs = left.len();
-            let first = Box::new(Surfaces::new(&model, &now).name(&model, first));
-            return Err(match problem.contacts.is_empty() {
+            let surfaces = Surfaces::new(&rounds.model, &rounds.now);
+            let first = Box::new(surfaces.name(&rounds.model, first));
+            return Err(match idle {
                 true => ResolveError::Held(first),
                 false => ResolveError::Stuck {
                     first,
@@ -175,34 +116,209 @@ fn separate(
                 },
             });
         }
-        if in_order || problem.contacts.is_empty() || round == config.rounds {
-            let moved = now.x.iter().zip(&state.x).map(|(a, b)| (a - b).norm());
-            let moved = moved.fold(0.0, f64::max);
-            now.v.copy_from_slice(&state.v);
-            *state = now;
+        if in_order || end {
+            let moved = rounds.moved(state);
+            rounds.now.v.copy_from_slice(&state.v);
+            // Points of granular bodies have no blocks that could be moved.
+            if model.has_per_step() {
+                let left = overlaps(model, &rounds.now, rules).map_err(SolveError::from)?;
+                if let Some(first) = left.into_iter().find(|o| o.overlaps) {
+                    return Err(ResolveError::Points(Box::new(first)));
+                }
+            }
+            *state = rounds.now;
             return Ok(ResolveReport {
                 rounds: round,
                 moved,
             });
         }
-        dynamics.linearise(&model, &now, &v, &mut problem.f, &mut problem.a)?;
-        problem.f.iter_mut().for_each(|f| *f = -*f);
-        problem.fixed.copy_from_slice(dynamics.fixed());
+        rounds.displace(Cancel::NEVER)?;
+    }
+    Ok(ResolveReport::default())
+}
+
+/// Moves surfaces that cross in `state` apart, in no more than `config.rounds` rounds; the positions of rigid
+/// bodies, of prescribed nodes and of all that is not close to a crossing stay. What still crosses then is no
+/// error. On error the state is untouched.
+pub fn separate(
+    model: &Model,
+    state: &mut State,
+    rules: &ContactRules,
+    config: &Config,
+    cancel: &Cancel,
+) -> Result<ResolveReport, SolveError> {
+    let mut rounds = Rounds::new(model, state, rules, config.h, TangleScope::Crossings)?;
+    let mut report = ResolveReport::default();
+    for round in 0..config.rounds {
+        let tangle = rounds.detect()?;
+        if tangle.crossings == 0 || rounds.problem.contacts.is_empty() {
+            break;
+        }
+        rounds.displace(cancel)?;
+        report.rounds = round + 1;
+    }
+    report.moved = rounds.moved(state);
+    rounds.now.v.copy_from_slice(&state.v);
+    *state = rounds.now;
+    Ok(report)
+}
+
+/// Rounds of moving bodies apart.
+struct Rounds {
+    /// The model without loads and motion of its own.
+    model: Model,
+    now: State,
+    scope: TangleScope,
+    h: f64,
+    detector: Detector,
+    dynamics: Dynamics,
+    /// Which blocks stay.
+    fixed: Vec<bool>,
+    placements: Vec<Placement<'static>>,
+    problem: FrictionProblem,
+    sides: Sides,
+    solver: admm::Admm,
+    still: Vec<Vec3>,
+    previous: ContactSet,
+}
+
+impl Rounds {
+    fn new(
+        model: &Model,
+        state: &State,
+        rules: &ContactRules,
+        h: f64,
+        scope: TangleScope,
+    ) -> Result<Self, SolveError> {
+        let model = standing(model, state);
+        let laws = Laws::new(rules.laws.count(), |_, _| PairLaw::default());
+        let detector = Detector::new(colliders(&model, rules), laws, DetectConfig::default())?
+            .sewn(&sewn(&model));
+        let mut placements = Vec::new();
+        place(&model, state.time, state.time, &mut placements);
+        let n = model.blocks();
+        let mut problem = FrictionProblem::new(Dynamics::matrix(&model), vec![Vec3::zeros(); n], h);
+        problem.positions = model
+            .bodies
+            .iter()
+            .flat_map(|b| b.block_positions())
+            .collect();
+        problem.mass = model.bodies.iter().flat_map(|b| b.block_masses()).collect();
+        let dynamics = Dynamics::new(&model);
+        let mut now = state.clone();
+        now.v.fill(Vec3::zeros());
+        let solver = admm::Admm::new(admm::Config {
+            max_iterations: 200,
+            contacts_every: 0,
+            start: admm::Start::Unconstrained,
+            velocity: admm::Velocity::Feasible,
+            ..admm::Config::default()
+        });
+        Ok(Self {
+            model,
+            now,
+            scope,
+            h,
+            detector,
+            dynamics,
+            fixed: Vec::new(),
+            placements,
+            problem,
+            sides: Sides::default(),
+            solver,
+            still: vec![Vec3::zeros(); n],
+            previous: ContactSet::default(),
+        })
+    }
+
+    /// The state as a step in which nothing moves.
+    fn step(&self) -> DetectStep<'_> {
+        DetectStep {
+            h: self.h,
+            x: &self.now.x,
+            rotations: &self.now.rotations,
+            v: &self.still,
+            fixed: &self.fixed,
+            start: &self.still,
+            obstacles: &self.placements,
+            previous: &self.previous,
+            held: &[],
+        }
+    }
+
+    /// The contacts of the next round.
+    fn detect(&mut self) -> Result<Tangle, SolveError> {
+        let mut v = std::mem::take(&mut self.still);
+        let begun = self
+            .dynamics
+            .begin(&self.model, &self.now, self.h, &mut v)
+            .and_then(|()| Ok(self.dynamics.lag(&self.model, &self.now)?));
+        v.fill(Vec3::zeros());
+        self.still = v;
+        begun?;
+        self.fixed.clear();
+        self.fixed.extend_from_slice(self.dynamics.fixed());
+        if self.scope == TangleScope::Crossings {
+            for (body, _) in self.model.rigids() {
+                self.fixed[body.blocks.clone()].fill(true);
+            }
+        }
+        let mut contacts = std::mem::take(&mut self.problem.contacts);
+        let mut sides = std::mem::take(&mut self.sides);
+        let tangle = {
+            let step = self.step();
+            self.detector
+                .untangle(&step, self.scope, &mut sides, &mut contacts)
+        };
+        (self.problem.contacts, self.sides) = (contacts, sides);
+        Ok(tangle?)
+    }
+
+    /// All that still overlaps.
+    fn offences(&self, tolerance: f64) -> Result<Vec<Offence>, SolveError> {
+        Ok(self.detector.offences(&self.step(), tolerance)?)
+    }
+
+    /// The displacement of a round.
+    fn displace(&mut self, cancel: &Cancel) -> Result<(), SolveError> {
+        let problem = &mut self.problem;
+        let dynamics = &mut self.dynamics;
+        dynamics.linearise(
+            &self.model,
+            &self.now,
+            &self.still,
+            &mut problem.f,
+            &mut problem.a,
+        )?;
+        match self.scope {
+            TangleScope::All => problem.f.iter_mut().for_each(|f| *f = -*f),
+            TangleScope::Crossings => {
+                problem.f.fill(Vec3::zeros());
+                problem.a.eliminate(&self.fixed);
+            }
+        }
+        problem.fixed.copy_from_slice(&self.fixed);
         let mut found = Solution::default();
         let mut task = Task {
-            problem: &mut problem,
-            source: &mut detector,
+            problem,
+            source: &mut self.detector,
             start: TaskStart::Configured,
             polish: false,
             target: None,
             local: None,
-            cancel: Cancel::NEVER,
+            cancel,
             observer: &mut |_| {},
         };
-        solver.solve(&mut task, &mut found)?;
-        advance(&model, &mut now, &found.v, config.h, &problem.fixed);
+        self.solver.solve(&mut task, &mut found)?;
+        advance(&self.model, &mut self.now, &found.v, self.h, &self.fixed);
+        Ok(())
     }
-    Ok(ResolveReport::default())
+
+    /// The largest displacement of a node or centre of mass from `state` [m].
+    fn moved(&self, state: &State) -> f64 {
+        let moved = self.now.x.iter().zip(&state.x).map(|(a, b)| (a - b).norm());
+        moved.fold(0.0, f64::max)
+    }
 }
 
 /// The model without loads and motion of its own, and with prescribed bodies at rest.

@@ -13,6 +13,7 @@ use crate::{
     certify::{certify, with_energies},
     dynamics::Dynamics,
     error::SolveError,
+    failsafe::{Failsafe, Separation},
     method::{Memory, Method, SolveReport, StepContext},
     observer::{Observer, StepVerdict},
     repeat::Repeat,
@@ -25,6 +26,7 @@ pub struct Simulation {
     pub(crate) state: State,
     method: Box<dyn Method>,
     adapter: Option<Box<dyn Adapter>>,
+    failsafe: Option<Failsafe>,
     /// The time step [s].
     h: f64,
     /// Largest number of halvings of a failing step.
@@ -53,17 +55,20 @@ pub struct StepReport {
     /// The last change of the velocity, the largest of all substeps [m/s]; times the time step it is
     /// the δ∞ of [daviet2020, Sect. 6.2.4].
     pub change: f64,
+    /// Work of the failsafe, over all substeps.
+    pub separation: Separation,
     /// The worst certificate of all substeps.
     pub certificate: Certificate,
 }
 
 impl StepReport {
     /// Counts one substep.
-    fn add(&mut self, solved: &SolveReport, certificate: &Certificate) {
+    fn add(&mut self, solved: &SolveReport, separation: &Separation, certificate: &Certificate) {
         self.iterations += solved.iterations;
         self.converged = solved.converged && (self.converged || self.parts == 0);
         self.change = self.change.max(solved.change);
         self.contacts = solved.contacts;
+        self.separation = self.separation.then(separation);
         self.certificate = match self.parts {
             0 => *certificate,
             _ => self.certificate.then(certificate),
@@ -132,6 +137,7 @@ impl Simulation {
             state,
             method,
             adapter: None,
+            failsafe: None,
             h,
             halvings: 6,
             dynamics,
@@ -147,6 +153,17 @@ impl Simulation {
     /// Lets `adapter` change the topology at the start of steps.
     pub fn adapt_by(&mut self, adapter: Box<dyn Adapter>) {
         self.adapter = Some(adapter);
+    }
+
+    /// Lets `failsafe` move surfaces apart that cross at the end of a substep. A step in which surfaces would pass is
+    /// then refused only as long as smaller substeps can follow.
+    pub fn separate_by(&mut self, failsafe: Failsafe) {
+        self.failsafe = Some(failsafe);
+    }
+
+    /// The failsafe, if there is one.
+    pub fn failsafe(&self) -> Option<&Failsafe> {
+        self.failsafe.as_ref()
     }
 
     /// The model, constant during a step.
@@ -314,7 +331,8 @@ impl Simulation {
         let mut report = StepReport::default();
         // Counted, not summed: no drift, and the same bits after a resume.
         let end = (self.state.step + 1) as f64 * self.h;
-        match self.substep(self.h, end, &mut report) {
+        let first = self.halvings;
+        match self.substep(self.h, end, first, &mut report) {
             Err(error) if error.is_curable() && self.halvings > 0 => {
                 // Only a step with several substeps can fail after part of it.
                 let (state, memory) = (self.state.clone(), self.method.save());
@@ -337,7 +355,7 @@ impl Simulation {
         halvings: u32,
         report: &mut StepReport,
     ) -> Result<(), StepError> {
-        match self.substep(h, end, report) {
+        match self.substep(h, end, halvings, report) {
             Err(error) if error.is_curable() && halvings > 0 => {
                 self.halves(h, end, halvings, report)
             }
@@ -357,8 +375,15 @@ impl Simulation {
         self.cover(0.5 * h, end, halvings - 1, report)
     }
 
-    /// The straight line: one substep of `h` [s] until `end` [s]. On error nothing has changed.
-    fn substep(&mut self, h: f64, end: f64, report: &mut StepReport) -> Result<(), SolveError> {
+    /// The straight line: one substep of `h` [s] until `end` [s], which may be divided `halvings` times if it fails.
+    /// On error nothing has changed.
+    fn substep(
+        &mut self,
+        h: f64,
+        end: f64,
+        halvings: u32,
+        report: &mut StepReport,
+    ) -> Result<(), SolveError> {
         let Self {
             model,
             state,
@@ -370,6 +395,7 @@ impl Simulation {
             observer,
             cancel,
             repeat,
+            failsafe,
             ..
         } = self;
         let known = repeat.as_ref().and_then(|r| r.answer(h));
@@ -387,19 +413,21 @@ impl Simulation {
                 end,
                 dynamics,
                 stages,
+                may_pass: failsafe.is_some() && halvings == 0,
                 cancel,
             },
+            failsafe: failsafe.as_ref(),
             observer: observer.as_deref_mut(),
         };
-        if let Some((solved, certificate)) = known {
+        if let Some((solved, separation, certificate)) = known {
             step.pass()?;
             state.time = end;
-            report.add(&solved, &certificate);
+            report.add(&solved, &separation, &certificate);
             return Ok(());
         }
         let last = repeat.take();
         let done = step.run(&mut **method, v, placements);
-        let (solved, certificate) = match done {
+        let (solved, separation, certificate) = match done {
             Ok(done) => done,
             Err(error) => {
                 model.close_step(state);
@@ -413,10 +441,10 @@ impl Simulation {
             method.commit();
         });
         let certificate = stages.time(Stage::Certify, |_| with_energies(certificate, model, state));
-        report.add(&solved, &certificate);
+        report.add(&solved, &separation, &certificate);
         let now = (&*model, &*state, &**method);
         *repeat = stages.time(Stage::Advance, |_| {
-            Repeat::after(last, now, h, (solved, certificate))
+            Repeat::after(last, now, h, (solved, separation, certificate))
         });
         Ok(())
     }
@@ -438,6 +466,7 @@ impl Simulation {
 /// A substep in progress.
 struct Substep<'a> {
     context: StepContext<'a>,
+    failsafe: Option<&'a Failsafe>,
     observer: Option<&'a mut (dyn Observer + 'static)>,
 }
 
@@ -448,7 +477,7 @@ impl<'a> Substep<'a> {
         method: &mut dyn Method,
         v: &mut [Vec3],
         placements: &mut Vec<Placement<'static>>,
-    ) -> Result<(SolveReport, Certificate), SolveError> {
+    ) -> Result<(SolveReport, Separation, Certificate), SolveError> {
         self.stage(Stage::Begin, |s| s.dynamics.begin(s.model, s.state, s.h, v))?;
         self.stage(Stage::Build, |s| method.build(s, v))?;
         self.stage(Stage::Predict, |s| method.predict(s, v))?;
@@ -457,9 +486,15 @@ impl<'a> Substep<'a> {
         if let Some(block) = v.iter().position(|v| !v.iter().all(|c| c.is_finite())) {
             return Err(SolveError::not_finite(self.context.model, block));
         }
+        let separation = match self.failsafe {
+            Some(failsafe) => {
+                self.stage(Stage::Separate, |s| failsafe.run(s, method, v, placements))?
+            }
+            None => Separation::default(),
+        };
         let certificate = self.stage(Stage::Certify, |s| certify(s, method, v, placements))?;
         self.stage(Stage::Advance, |_| Ok(()))?;
-        Ok((solved, certificate))
+        Ok((solved, separation, certificate))
     }
 
     /// The stages of a substep that repeats the last one.

@@ -17,6 +17,8 @@ pub enum Stage {
     Detect,
     /// The method: velocities and contact impulses.
     Solve,
+    /// Surfaces that cross at the end moved apart.
+    Separate,
     /// Coulomb's law, momentum, geometry and energy examined.
     Certify,
     /// State and method memory replaced by those at the end of the step.
@@ -27,13 +29,14 @@ pub enum Stage {
 
 impl Stage {
     /// All stages in order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Adapt,
         Self::Begin,
         Self::Build,
         Self::Predict,
         Self::Detect,
         Self::Solve,
+        Self::Separate,
         Self::Certify,
         Self::Advance,
         Self::Record,
@@ -48,6 +51,7 @@ impl Stage {
             Self::Predict => "predict",
             Self::Detect => "detect",
             Self::Solve => "solve",
+            Self::Separate => "separate",
             Self::Certify => "certify",
             Self::Advance => "advance",
             Self::Record => "record",

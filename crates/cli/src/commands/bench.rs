@@ -82,6 +82,9 @@ pub struct BenchArgs {
     /// `nodal`: only scenes whose names contain this.
     #[arg(long, value_name = "NAME")]
     scene: Option<String>,
+    /// `nodal`: instead, the pruning thresholds of [li2018, Fig. 11] on box and cone.
+    #[arg(long)]
+    prune: bool,
     /// Detection: write the scene as text for other programs and measure nothing.
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
@@ -190,7 +193,8 @@ pub fn main(args: BenchArgs) -> Result<ExitCode, Failure> {
         }
         Some(Name::Nodal) => {
             let steps = args.steps as usize;
-            let rows = with_threads(args.threads, || nodal::run(steps, args.scene.as_deref()))?;
+            let scene = args.scene.as_deref();
+            let rows = with_threads(args.threads, || nodal::run(steps, scene, args.prune))?;
             return show(args.json, &rows, |r| nodal::print(r));
         }
         Some(Name::Smooth) => {

@@ -54,6 +54,8 @@ pub struct DetectConfig {
     /// Angle [rad] between normals up to which contacts at the same vertices count as one; none lists all
     /// [li2018, Sect. 5.2].
     pub prune: Option<f64>,
+    /// Whether contacts are moved to the nearest vertex of each side that follows nodes [li2018, Sect. 5.2].
+    pub relocate: bool,
 }
 
 impl DetectConfig {
@@ -76,6 +78,7 @@ impl Default for DetectConfig {
             wander: 0.06,
             rebuild: 1.6,
             prune: None,
+            relocate: false,
         }
     }
 }
@@ -106,7 +109,7 @@ pub struct DetectReport {
 #[derive(Debug)]
 pub struct Detector {
     pub(super) world: World,
-    config: DetectConfig,
+    pub(super) config: DetectConfig,
     pub(super) motion: Motion,
     pub(super) swept: Option<SweptSurface>,
     /// Pairs to check during the step.
@@ -447,6 +450,7 @@ impl Detector {
             motion: &self.motion,
             shares: &self.shares,
             overlaps: Overlaps::By(&self.recovery),
+            relocate: self.config.relocate,
             arcs: &mut self.arcs,
         };
         for (key, i) in &fresh {

@@ -213,6 +213,8 @@ pub(super) struct Emission<'a> {
     pub motion: &'a Motion,
     pub shares: &'a Shares,
     pub overlaps: Overlaps<'a>,
+    /// Whether contacts are moved to vertices.
+    pub relocate: bool,
     /// Arcs of free rigid bodies in the contacts written.
     pub arcs: &'a mut Vec<Arc>,
 }
@@ -238,7 +240,13 @@ impl World {
         out: &mut ContactSet,
     ) -> bool {
         let motion = with.motion;
-        let stencil = self.stencil(motion, found);
+        let mut stencil = self.stencil(motion, found);
+        if with.relocate {
+            // The gap is that of the points where it was found.
+            let separation = stencil.separation;
+            stencil = self.stencil(motion, &self.relocated(found, motion));
+            stencil.separation = separation;
+        }
         let Stencil { entries, drift, .. } = &stencil;
         if entries.is_empty() {
             return false;

@@ -43,6 +43,7 @@ mod particles;
 mod prune;
 mod quota;
 mod recovery;
+mod relocate;
 mod revise;
 mod shape_edges;
 mod shape_faces;
@@ -67,7 +68,7 @@ pub use held::HeldPoint;
 pub use overlap::{Crossing, OverlapDepth};
 pub use revise::{MOST_TURN, Revision, RevisionRule};
 pub use step::{DetectStep, Placement};
-pub use untangle::{Offence, Sides, SurfaceElement, Tangle};
+pub use untangle::{Offence, Sides, SurfaceElement, Tangle, TangleScope};
 pub use world::{ColliderFault, DetectError};
 
 /// Source of contacts that appear during a solve [daviet2020, Sect. 6.2.3],

@@ -4,30 +4,14 @@
 //! the one with the deepest predicted penetration at the end of the step stays. A contact meets at the vertex
 //! nearest to it on each side.
 //!
-//! **Deviations from the paper**: a contact that stays keeps its own point, where the paper moves it to
-//! those vertices; a contact that was removed and is violated during the solve is relisted.
+//! **Deviations from the paper**: a contact that stays keeps its own point unless contacts are relocated
+//! ([`relocate`](super::relocate)); a contact that was removed and is violated during the solve is relisted.
 
 use stiction_math::{Vec3, elementary::cos};
 
 use super::emit::{Found, Wait};
+use super::relocate::{Meeting, meeting};
 use super::step::Motion;
-
-/// The vertices at which a contact meets, one per side; none on a side that nothing moves.
-type Meeting = [Option<u32>; 2];
-
-fn meeting(found: &Found, motion: &Motion) -> Meeting {
-    let mut nearest: [Option<(f64, u32)>; 2] = [None; 2];
-    for (&v, &w) in found.vertices.iter().zip(&found.weights) {
-        let side = &mut nearest[usize::from(w < 0.0)];
-        let free = w != 0.0 && motion.free[v as usize];
-        // Of equals the lower number, so that the order of a face's vertices does not matter.
-        let nearer = |&(most, own): &(f64, u32)| w.abs() > most || w.abs() == most && v < own;
-        if free && side.as_ref().is_none_or(nearer) {
-            *side = Some((w.abs(), v));
-        }
-    }
-    nearest.map(|n| n.map(|n| n.1))
-}
 
 /// The gap beyond the thickness at the predicted end of the step [m].
 fn predicted(found: &Found, motion: &Motion) -> f64 {

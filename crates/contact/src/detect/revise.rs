@@ -191,6 +191,7 @@ impl Detector {
                         motion: &self.motion,
                         shares: &self.shares,
                         overlaps: Overlaps::AllBut(left),
+                        relocate: self.config.relocate,
                         arcs: &mut arcs,
                     };
                     match self.world.emit(&mut emission, &found, key, contacts) {

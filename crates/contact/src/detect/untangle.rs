@@ -58,6 +58,16 @@ pub enum SurfaceElement {
     Whole,
 }
 
+/// Overlaps that [`Detector::untangle`] removes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TangleScope {
+    /// Everything that crosses or is closer than the contact thickness: a start.
+    #[default]
+    All,
+    /// Surfaces that cross, and what is close around them; all else stays: the end of a step.
+    Crossings,
+}
+
 /// Amount of overlap of a state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tangle {
@@ -123,6 +133,7 @@ impl Detector {
     pub fn untangle(
         &self,
         step: &DetectStep,
+        scope: TangleScope,
         sides: &mut Sides,
         out: &mut ContactSet,
     ) -> Result<Tangle, DetectError> {
@@ -130,6 +141,9 @@ impl Detector {
         let motion = self.at_rest(step)?;
         let world = &self.world;
         let crossings = world.intersections(&motion)?;
+        if crossings.is_empty() && scope == TangleScope::Crossings {
+            return Ok(Tangle::default());
+        }
         let trees = world.trees_at_rest(&motion, None)?;
         let mut near = world.all_at_rest(&motion, step, &trees)?;
         let mut inside = world.inside(&motion)?;
@@ -148,10 +162,15 @@ impl Detector {
         for f in &inside {
             tangled[f.vertices[0] as usize] = true;
         }
-        near.retain(|f| {
-            let involved = |(v, w): (&u32, &f64)| *w != 0.0 && tangled[*v as usize];
-            f.touch.is_some() || !f.vertices.iter().zip(&f.weights).any(involved)
-        });
+        let involves = |f: &Found, which: &[bool]| {
+            let mut all = f.vertices.iter().zip(&f.weights);
+            all.any(|(v, w)| *w != 0.0 && which[*v as usize])
+        };
+        near.retain(|f| f.touch.is_some() || !involves(f, &tangled));
+        if scope == TangleScope::Crossings {
+            let around = world.around(&crossings);
+            near.retain(|f| involves(f, &around));
+        }
         let depth = |f: &Found| (f.thickness - f.distance) / f.thickness.max(f64::MIN_POSITIVE);
         let deepest = near.iter().chain(&inside).map(depth).fold(0.0, f64::max);
         let mut found = near;
@@ -175,6 +194,7 @@ impl Detector {
             motion: &motion,
             shares: &shares,
             overlaps: Overlaps::AtOnce,
+            relocate: false,
             arcs: &mut Vec::new(),
         };
         for (key, i) in keys {
@@ -200,6 +220,24 @@ fn meshes(world: &World, crossings: &[Crossing]) -> Vec<(u32, u32)> {
 impl World {
     fn corners(&self, triangle: u32) -> [u32; 3] {
         self.surface.triangles()[triangle as usize]
+    }
+
+    /// The vertices of triangles that cross something, and their neighbours.
+    fn around(&self, crossings: &[Crossing]) -> Vec<bool> {
+        let mut around = vec![false; self.owner.len()];
+        let number = |(c, t): (u32, u32)| self.first_triangle[c as usize] + t;
+        for c in crossings {
+            let second = c.second.1.map(|t| number((c.second.0, t)));
+            for t in std::iter::once(number(c.first)).chain(second) {
+                for v in self.corners(t) {
+                    around[v as usize] = true;
+                    for w in self.neighbours.of(v as usize) {
+                        around[*w as usize] = true;
+                    }
+                }
+            }
+        }
+        around
     }
 
     fn offence(&self, f: &Found, tolerance: f64) -> Offence {

@@ -179,6 +179,7 @@ fn contact(f: &Fields<'_>) -> ContactSettings {
             enabled: k.enabled.unwrap_or(plain.enabled),
             thickness: k.thickness,
             overlap: k.overlap,
+            failsafe: k.failsafe,
         },
         _ => plain,
     }

@@ -11,7 +11,7 @@ use stiction_sim::{
 
 use crate::{
     format::{At, Fields, ProblemKind, Range, Type, section, words},
-    settings::{OutputFrames, OutputSettings, OverlapPolicy, TimeSettings},
+    settings::{FailsafePolicy, OutputFrames, OutputSettings, OverlapPolicy, TimeSettings},
 };
 
 /// Nobody waits for so many steps.
@@ -31,12 +31,15 @@ section! { struct AirKeys "air" [Needs("gust", &["period"]), Needs("period", &["
     period: Option<f64> = Number("s", Positive), Said("required with `gust`"), "from one gust to the next";
 } }
 
+words! { FailsafePolicy: "none" => None, "contours" => Contours, "impact-zones" => ImpactZones }
+
 words! { OverlapPolicy: "refuse" => Refuse, "resolve" => Resolve, "ignore" => Ignore }
 
 section! { struct ContactKeys "contact" {
     enabled: Option<bool> = Flag, Said("see above"), "whether bodies collide";
     thickness: f64 = Number("m", Positive), Num(1e-3), "how near surfaces come before they count as touching";
     overlap: OverlapPolicy = Word(OverlapPolicy::WORDS), Chosen("refuse"), "bodies that overlap at the start: `\"refuse\"` the scene, naming bodies and triangles; `\"resolve\"`: move them apart; or `\"ignore\"` it";
+    failsafe: FailsafePolicy = Word(FailsafePolicy::WORDS), Chosen("none"), "what happens to surfaces that cross at the end of a step: `\"none\"`: methods refuse such a step and divide it, unless they have `safe = false`; `\"contours\"`: crossings are counted after every step and moved apart by intersection contour minimisation [volino2006], also where the smallest substep would be refused; `\"impact-zones\"`: where that leaves crossings, the motion of the step is projected to one without passes [harmon2008]";
 } }
 
 section! { struct OutputKeys "output" => OutputSettings, output {

@@ -53,6 +53,8 @@ pub struct Dynamics {
     x: Vec<Vec3>,
     rotations: Vec<Quat>,
     jacobians: Vec<Mat3>,
+    /// Displacement of each block at the end of the step beyond its motion [m]; empty if there is none.
+    correction: Vec<Vec3>,
     /// Rigid bodies that only contacts join to others, with their first blocks.
     lone: Vec<(usize, usize)>,
     /// Forces within bodies, with their lagged damping.
@@ -79,6 +81,7 @@ impl Dynamics {
             x: vec![Vec3::zeros(); n],
             rotations: vec![Quat::identity(); rigids],
             jacobians: vec![Mat3::identity(); rigids],
+            correction: Vec::new(),
             lone: momentum::lone_bodies(model),
             bodies: BodyForces::new(model),
             dissipation: Dissipation::new(model),
@@ -136,6 +139,7 @@ impl Dynamics {
             *self = Self::new(model);
         }
         self.h = h;
+        self.correction.clear();
         // Bodies may bring blocks for this step alone.
         self.fixed.resize(state.x.len(), false);
         self.x.resize(state.x.len(), Vec3::zeros());
@@ -247,7 +251,7 @@ impl Dynamics {
     }
 
     /// Sets the trial configuration to the end of the step: q⁺ = q + h v̄ with the mean velocity v̄,
-    /// rotations by the exponential.
+    /// rotations by the exponential, and the correction of the failsafe.
     pub fn finish(&mut self, model: &Model, state: &State, mean: &[Vec3]) {
         let h = self.h;
         self.x.resize(mean.len(), Vec3::zeros());
@@ -259,6 +263,31 @@ impl Dynamics {
             self.x[ang] = Vec3::zeros();
             self.rotations[rigid.index] =
                 advance_rotation(&state.rotations[rigid.index], &mean[ang], h);
+        }
+        self.add_correction();
+    }
+
+    /// Lets the step end at the positions `x` [m] of the blocks that move as points, after [`Dynamics::finish`].
+    pub fn correct(&mut self, x: &[Vec3]) {
+        let before = std::mem::take(&mut self.correction);
+        let known = |i: usize| before.get(i).copied().unwrap_or_else(Vec3::zeros);
+        let more = x.iter().zip(&self.x).enumerate();
+        self.correction = more.map(|(i, (to, from))| to - from + known(i)).collect();
+    }
+
+    /// Takes the correction back.
+    pub fn correct_nothing(&mut self) {
+        self.correction.clear();
+    }
+
+    /// The largest correction [m].
+    pub fn corrected(&self) -> f64 {
+        self.correction.iter().map(|c| c.norm()).fold(0.0, f64::max)
+    }
+
+    fn add_correction(&mut self) {
+        for (x, more) in self.x.iter_mut().zip(&self.correction) {
+            *x += more;
         }
     }
 
@@ -282,6 +311,7 @@ impl Dynamics {
         for i in 0..v.len() {
             self.x[i] = state.x[i] + mean[i] * h;
         }
+        self.add_correction();
         for body in &model.bodies {
             let range = body.blocks.clone();
             body.kind.mechanics().advance(StepEnd {

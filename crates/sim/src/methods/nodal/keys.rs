@@ -59,6 +59,11 @@ pub(super) const KEYS: &[Key] = &[
         "of contacts at the same vertices whose normals are within this angle of one another, only the one with the deepest predicted penetration is listed, others when they are violated; 10 in the paper",
     ),
     Key::flag(
+        "relocate",
+        false,
+        "move contacts to the nearest vertex of each side that follows nodes, with the normal and the gap of the points where they were found; `true` in the paper, whose meshes are refined where they touch",
+    ),
+    Key::flag(
         "safe",
         true,
         "refuse steps in which surfaces would touch or pass, and take them in substeps; with `contact.overlap = \"ignore\"` always `false`",
@@ -93,6 +98,7 @@ pub(super) fn configure(keys: &Keys<'_>) -> Config {
         solver.sleep = (sweeps > 0).then_some(sleep);
     }
     config.detect.prune = keys.number("prune_angle").map(f64::to_radians);
+    config.detect.relocate = keys.flag("relocate").unwrap_or(config.detect.relocate);
     config.safe = keys.flag("safe").unwrap_or(config.safe);
     config
 }

@@ -5,12 +5,13 @@
 //! that is configured.
 //!
 //! **Deviations from the paper**
-//! - Contacts stay where they were detected, at points of edges and triangles: the solver needs no contact
-//!   at a vertex. Meshes are refined by `[[adapt]]` alone.
+//! - Contacts stay by default where they were detected, at points of edges and triangles: the solver needs no
+//!   contact at a vertex. With `relocate` they move there. Meshes are refined by `[[adapt]]` alone.
 //! - All contacts are listed by default; with `prune_angle`, those that pruning removed are relisted when
-//!   the solve violates them.
+//!   the solve violates them, and so are pairs that relocated contacts do not keep apart.
 //! - A step whose end is not reached safely is solved again with contacts of the passing pairs, and at last
-//!   refused and divided into substeps. The paper removes intersections after the step [volino2006].
+//!   refused and divided into substeps. The paper removes intersections after the step [volino2006], as
+//!   `contact.failsafe = "contours"` with `safe = false` does.
 //! - The solver's own deviations are listed at [`stiction_solvers::nodal`].
 
 mod keys;
@@ -84,6 +85,7 @@ impl Config {
             residual: None,
             detect: DetectConfig {
                 prune: Some(PRUNE),
+                relocate: true, // [li2018, Sect. 5.2]
                 ..DetectConfig::default()
             },
             safe: true,
