@@ -11,11 +11,14 @@ use stiction_cli::{scene::builtin, validate};
 /// The methods that solve contact.
 const METHODS: [&str; 3] = ["admm", "smooth", "nodal"];
 
-/// Cases that a method refuses: `smooth` does not support rods.
-const REFUSED: [(&str, &str); 3] = [
+/// Cases that a method refuses: `smooth` and `attachment` do not support rods.
+const REFUSED: [(&str, &str); 6] = [
     ("capstan", "smooth"),
     ("edge", "smooth"),
     ("rope", "smooth"),
+    ("capstan", "attachment"),
+    ("edge", "attachment"),
+    ("rope", "attachment"),
 ];
 
 /// Cases that fail today, with the reason. A case that passes again must be taken out.
@@ -32,6 +35,35 @@ const WITHOUT_CR: [(&str, &str); 5] = [
     ("board", "takes more than 20 s without a factor"),
     ("overhang", "takes more than 20 s without a factor"),
     ("pyramid", "takes more than 20 s without a factor"),
+];
+
+/// Cases that method `attachment` is not held to, with the reason.
+const WITHOUT_ATTACHMENT: [(&str, &str); 10] = [
+    (
+        "sheets",
+        "fails when turned: 3e-7 m/s after 0.6 s, 1e-8 m/s allowed; takes 30 s",
+    ),
+    ("pyramid", "fails: 2e-7 m/s after 4 s, 1e-8 m/s allowed"),
+    (
+        "pedestal",
+        "falls through: edges of bodies do not touch edges of obstacles",
+    ),
+    (
+        "painleve",
+        "the first step is not solved: Newton's method ends at a kink",
+    ),
+    ("arch", "fails: 9e-5 m/s after 0.3 s, 2e-7 m/s allowed"),
+    ("turntable", "takes more than a minute"),
+    ("tablecloth", "fails: the box goes with the cloth"),
+    (
+        "momentum-rigid",
+        "fails: forces act with the levers of the end of the step, an error of the order of the step",
+    ),
+    ("momentum-soft", "fails as momentum-rigid"),
+    (
+        "symmetry-bodies",
+        "fails: off by 5.1e-6 m, 5e-6 m allowed; takes 26 s",
+    ),
 ];
 
 fn fails(case: &str, method: &str) -> bool {
@@ -115,23 +147,37 @@ fn every_method_passes_the_quick_suite_and_the_report_stands_alone() {
     assert_eq!(summary["probes"]["press"]["last"], row["measured"]);
 }
 
+/// The attachments of what sticks do not move, and what slides slides as it should.
+#[test]
+fn attachment_passes_the_quick_suite_but_for_the_cases_listed() {
+    passes_without("attachment", &WITHOUT_ATTACHMENT);
+}
+
 /// The method that factorises nothing keeps the bounds of exact friction.
 #[test]
 fn cr_passes_the_quick_suite_but_for_the_cases_listed() {
+    passes_without("cr", &WITHOUT_CR);
+}
+
+/// The method refuses the cases in [`REFUSED`] and passes all others but those listed.
+fn passes_without(method: &str, without: &[(&str, &str)]) {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("v").to_string_lossy().into_owned();
-    let mut args = vec!["validate", "--quick", "--method", "cr", "--json", "--out"];
+    let mut args = vec!["validate", "--quick", "--method", method, "--json", "--out"];
     args.push(&out);
     let cases = validate::cases();
     let held = cases.iter().map(|c| c.name);
-    for case in held.filter(|c| WITHOUT_CR.iter().all(|w| w.0 != *c)) {
+    for case in held.filter(|c| without.iter().all(|w| w.0 != *c)) {
         args.extend(["--case", case]);
     }
     let output = stiction(&args);
     let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     let verdicts = report["verdicts"].as_array().unwrap();
-    assert_eq!(verdicts.len(), cases.len() - WITHOUT_CR.len());
-    let failed = |v: &&serde_json::Value| v["status"] != "passed";
+    assert_eq!(verdicts.len(), cases.len() - without.len());
+    let failed = |v: &&serde_json::Value| {
+        let refused = REFUSED.contains(&(v["case"].as_str().unwrap(), method));
+        v["status"] != if refused { "refused" } else { "passed" }
+    };
     let wrong: Vec<_> = verdicts.iter().filter(failed).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(code(&output), 0, "{}", stderr(&output));

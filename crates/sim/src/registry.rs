@@ -65,6 +65,8 @@ impl dyn MethodConfig {
 pub struct Validation {
     /// The law that the method solves.
     pub friction: FrictionModel,
+    /// How contacts yield.
+    pub contact: ContactResponse,
     /// The settings with which the method reaches an accuracy.
     pub settings: fn(&Accuracy) -> Vec<(&'static str, KeyValue)>,
 }
@@ -79,6 +81,18 @@ pub enum FrictionModel {
         /// The speed ε below which friction is smoothed [m/s].
         epsilon: f64,
     },
+}
+
+/// The response of a method's contacts to load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContactResponse {
+    /// A constraint: contacts do not yield.
+    Constraint,
+    /// A potential within the contact thickness.
+    Potential,
+    /// Springs of contact points, whose stiffness comes from mean mass m of a point, thickness δ and step h:
+    /// 100 m (1/h² + 4 g/δ).
+    Springs,
 }
 
 /// The accuracy that an experiment demands; a method uses what applies to it.

@@ -94,8 +94,11 @@ impl Hencky {
 }
 
 impl Yield {
-    /// Sand with the angle of friction φ [rad]: α = √(2/3) 2 sin φ/(3 − sin φ), the cone that meets Coulomb's law where two
-    /// principal stresses are equal in compression [klar2016].
+    /// Sand with the angle of friction φ [rad], whose layers slide over one another with the coefficient tan φ: α = √2/3 tan φ.
+    ///
+    /// In shear of a plane without a change of volume the stress across it is the mean one, so that the greatest shear stress is
+    /// (3/√2) α p = p tan φ [lagree2011]. α = √(2/3) 2 sin φ/(3 − sin φ), the cone that meets Coulomb's law where two principal
+    /// stresses are equal in compression [klar2016], would bear 0.69 p in such shear for φ = 30°, as steep as 35°.
     pub fn sand(angle: f64) -> Result<Self, ElementError> {
         let range = 0.0..std::f64::consts::FRAC_PI_2;
         let rule = "between 0° and 90°";
@@ -105,8 +108,8 @@ impl Yield {
             angle.to_degrees(),
             rule,
         )?;
-        let sine = stiction_math::elementary::sin(angle);
-        let alpha = ROOT * 2.0 * sine / (3.0 - sine);
+        let tangent = stiction_math::elementary::sin(angle) / stiction_math::elementary::cos(angle);
+        let alpha = std::f64::consts::SQRT_2 / 3.0 * tangent;
         Ok(Self::Sand { alpha })
     }
 

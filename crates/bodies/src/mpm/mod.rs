@@ -17,6 +17,8 @@
 //! - Plastic flow is part of the implicit step: stress is that after the return mapping, with its exact, unsymmetric
 //!   derivative. [ding] does not say; [klar2016] uses P(F) of the returned deformation where this uses the Kirchhoff
 //!   stress over the trial stretch, which stays on the yield surface to rounding.
+//! - The cone of sand is the one on which planes slide over one another with tan φ; that of [klar2016] meets Coulomb's
+//!   law in triaxial compression and makes slopes steeper, see [`Yield::sand`].
 //! - Every body has its own grid: bodies of points do not touch one another.
 //! - There are no conditions on the grid: obstacles act on points by contact alone, as in [ding].
 

@@ -1,7 +1,9 @@
 //! Things that friction holds: between walls, in grooves, on one another.
 
+use stiction_sim::registry::ContactResponse;
+
 use super::{
-    Experiment, Findings, FrictionAccuracy, Lab, Row, Trouble, ValidationCase,
+    Experiment, Findings, FrictionAccuracy, Lab, LabRun, Row, Trouble, ValidationCase,
     lab::{GRAVITY, REST, over_time},
 };
 
@@ -256,6 +258,61 @@ fn layers(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     Ok(Findings { rows, plots })
 }
 
+/// The stack on springs: four below the lowest plate, and eight in every other joint, since the corners of both plates are contact
+/// points. A joint bears the weight m g of the n plates above it and its moment, and yields by
+///
+/// n m g cos 10°/(j k) downwards, n m g sin 10°/(j k) along the slope, m g sin 10° Σ (z − z₀)/(j k a²) in angle
+///
+/// with j springs at a = 5 cm. From then on nothing moves: attachments that stick do not.
+fn tower(lab: &Lab<'_>, run: &LabRun) -> Vec<Row> {
+    let (pitch, a, mass) = (0.021, 0.05, 0.2);
+    let (along, down) = (1.703_488_600, 9.660_964_058);
+    let k = lab.spring(mass / 8.0, 0.001, run.step).unwrap_or(f64::NAN);
+    let (mut sinks, mut drifts) = (0.0, 0.0);
+    for joint in 0..10 {
+        let springs = if joint == 0 { 4.0 } else { 8.0 };
+        let above = f64::from(10 - joint);
+        // The centres are half a pitch and more above the joint: their sum is n²/2 pitches.
+        let moment = mass * along * pitch * above * above / 2.0;
+        let turns = moment / (springs * k * a * a);
+        sinks += above * mass * down / (springs * k);
+        drifts += above * mass * along / (springs * k) + turns * pitch * (above - 0.5);
+    }
+    let half = (0.5 * run.end(), run.end());
+    let later = |name: &str| {
+        let values = run.between(name, half.0, half.1);
+        let last = run.last(name);
+        let off = values.iter().map(|p| (p.1 - last).abs());
+        off.fold(0.0, |most: f64, d| if d.is_nan() { d } else { most.max(d) })
+    };
+    let change = |name: &str| run.last(name) - run.first(name);
+    let elastic =
+        "5 %: springs are within a contact thickness of their places, and rotations are small";
+    let still = (
+        1e-8 * run.step,
+        "attachments do not move: the solver's 1e-8 m/s of one step, which the springs take back",
+    );
+    let near = |name: &str, expected: f64, seen: f64| {
+        let tolerance = (0.05 * expected.abs(), elastic);
+        Row::near(name, "m", (expected, seen), tolerance, &run.command)
+    };
+    let mut rows = vec![
+        near("top: change of height", -sinks, change("top_height")),
+        near("top: displacement along the slope", drifts, change("top_x")),
+    ];
+    for name in ["top_x", "top_y", "top_height", "bottom_x"] {
+        let quantity = format!("{name}: drift in the second half");
+        rows.push(Row::near(
+            quantity,
+            "m",
+            (0.0, later(name)),
+            still,
+            &run.command,
+        ));
+    }
+    rows
+}
+
 /// Ten bodies, gravity tilted by 10°, μ = 0.5. With exact friction they are rigid plates of two
 /// triangles per face; a potential that is blended over faces rounds such plates off, so that methods
 /// with smooth contact stack sheets of cloth. The whole form takes 10⁵ steps, the quick one 300.
@@ -276,6 +333,7 @@ fn stack(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     let change = |name: &str| run.last(name) - run.first(name);
     let drift = f64::hypot(change("top_x"), change("top_y"));
     let rows = match lab.friction {
+        FrictionAccuracy::Exact if lab.contact == ContactResponse::Springs => tower(lab, &run),
         FrictionAccuracy::Exact => {
             let most = (
                 tolerance * steps,

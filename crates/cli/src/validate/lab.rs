@@ -8,7 +8,7 @@ use stiction_scene::{LoadOptions, ProblemKind, SceneSource, load};
 use stiction_sim::{
     Registry, StepReport,
     keys::KeyValue,
-    registry::{Accuracy, FrictionModel},
+    registry::{Accuracy, ContactResponse, FrictionModel},
 };
 
 /// The standard acceleration of the scenes [m/s²].
@@ -91,6 +91,8 @@ pub struct Lab<'a> {
     pub quick: bool,
     /// Accuracy of its friction at rest.
     pub friction: FrictionAccuracy,
+    /// How its contacts yield.
+    pub contact: ContactResponse,
 }
 
 /// A scene and what is changed in it.
@@ -192,10 +194,12 @@ impl<'a> Lab<'a> {
             Some(FrictionModel::Smoothed { epsilon }) => FrictionAccuracy::Smoothed { epsilon },
             Some(FrictionModel::Exact) | None => FrictionAccuracy::Exact,
         };
+        let contact = validation.map_or(ContactResponse::Constraint, |v| v.contact);
         Self {
             method,
             quick,
             friction,
+            contact,
         }
     }
 
@@ -212,6 +216,20 @@ impl<'a> Lab<'a> {
             FrictionAccuracy::Exact => 0.0,
             FrictionAccuracy::Smoothed { .. } => (force * thickness / (3.0 * STIFFNESS)).sqrt(),
         }
+    }
+
+    /// Stiffness of the spring of a contact point [N/m], where points bear `mass` [kg] on average; none for other contacts.
+    pub fn spring(&self, mass: f64, thickness: f64, step: f64) -> Option<f64> {
+        let springs = self.contact == ContactResponse::Springs;
+        springs.then(|| 100.0 * mass * (1.0 / (step * step) + 4.0 * GRAVITY / thickness))
+    }
+
+    /// Displacement [m] of the centre of a box, at `slenderness` times half its length above the contact, when four springs below its
+    /// corners bear the force of `a` [m/s²] on it: by their stretch, and by the turn that the force's moment gives it. Its eight
+    /// corners are contact points.
+    pub fn yields(&self, a: f64, slenderness: f64, thickness: f64, step: f64) -> f64 {
+        let stretch = |k: f64| a / (4.0 * k) * (1.0 + slenderness * slenderness);
+        self.spring(1.0 / 8.0, thickness, step).map_or(0.0, stretch)
     }
 
     /// The time until something that begins without load bears its weight [s]: a penalty does so within the contact

@@ -162,7 +162,12 @@ fn tilting(lab: &Lab<'_>) -> Result<Findings, Trouble> {
         },
     );
     let measured = path.last().map_or(f64::NAN, |w| w.1);
-    let (held, why) = lab.held(1.0, starts);
+    let (mut held, mut why) = lab.held(1.0, starts);
+    let yields = lab.yields(GRAVITY * 0.97 * mu, 0.5, 0.001, run.step);
+    if yields > 0.0 {
+        held += 1.1 * yields;
+        why += "; g sin θ on the springs of its corners, and 10 %";
+    }
     let time = run.end() - starts;
     let rows = vec![
         Row::at_most(
@@ -257,6 +262,11 @@ fn shaker(lab: &Lab<'_>) -> Result<Findings, Trouble> {
         // A constraint constrains the displacement of a step; a force of friction is a function of the velocity at its end.
         most += runs[0].step * amplitude(0.95) * omega;
         why += "; h A ω: it goes with the table's velocity at the end of each step, and is h/2 ahead of it";
+    }
+    let yields = lab.yields(0.95 * brake, 0.1, 0.001, runs[0].step);
+    if yields > 0.0 {
+        most += 1.1 * 2.0 * yields;
+        why += "; to and fro in the springs of its corners, and 10 %";
     }
     let slip = late(&runs[1]);
     let swing = range(slip.iter().map(|p| p.1).collect());

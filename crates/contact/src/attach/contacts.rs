@@ -80,7 +80,7 @@ pub(super) struct Pair {
     pub anchor: Anchor,
     /// Whether it was found in this step.
     pub fresh: bool,
-    /// Whether the attachment slid in the step before.
+    /// Whether the attachment slid in the step before, or the particle over the object when it entered.
     pub slid: bool,
     /// Distance of the object's surface from its geometry [m]: less than the contact thickness for what began within it.
     pub thickness: f64,
@@ -545,10 +545,9 @@ impl AttachContacts {
         if found.is_empty() {
             return;
         }
-        let new = found.into_iter().map(|(key, anchor, thickness)| {
-            let slid = false;
-            self.pair(key, anchor, slid, fresh, thickness)
-        });
+        let new = found
+            .into_iter()
+            .map(|e| self.pair(e.key, e.anchor, e.slides, fresh, e.thickness));
         let new: Vec<Pair> = new.collect();
         self.pairs.extend(new);
         self.pairs.sort_unstable_by_key(|p| p.key);

@@ -12,7 +12,7 @@
 use stiction_geometry::Aabb;
 use stiction_geometry::collide::bvh::{Aabb32, Bvh};
 use stiction_geometry::collide::ccd::{self, CcdConfig};
-use stiction_math::{Mat3, Vec3, Vector, parallel};
+use stiction_math::{Vec3, Vector, parallel};
 
 use super::{
     contacts::{Anchor, AttachError, Key},
@@ -20,7 +20,7 @@ use super::{
     solid::Surface,
     world::{Follow, Object, World},
 };
-use crate::kinematics::ContactKinematics;
+use crate::kinematics::{ContactKinematics, Framed};
 
 /// Displacement of a vertex before candidates are stale, in displacements over the step.
 const AHEAD: f64 = 0.5;
@@ -32,14 +32,17 @@ const ROUNDING: (f64, f64) = (1e-6, 64.0 * f64::EPSILON);
 const GRAIN: usize = 64;
 /// Iterations for the place where a path crosses the surface of a solid.
 const CROSSINGS: usize = 40;
+/// Speed along the surface at the start of the step from which what enters it slides [m/s], as for exact methods.
+const SLIDES: f64 = 1e-5;
 
 /// Positions of all vertices, the directions of their offsets, and the frames of solids.
 #[derive(Debug, Default)]
 struct Snapshot {
     x: Vec<Vec3>,
+    v: Vec<Vec3>,
     offsets: Vec<Vec3>,
-    /// Origin and axes of the frame of each part that is a solid.
-    frames: Vec<Option<(Vec3, Mat3)>>,
+    /// The frame of each part that is a solid.
+    frames: Vec<Option<Framed<f64>>>,
 }
 
 /// The search for new pairs.
@@ -56,12 +59,18 @@ pub(super) struct Detection {
     candidates: Vec<[u32; 2]>,
 }
 
-/// An entry, with the distance of its surface from the object's geometry [m] and with what decides between several:
-/// when, and over which triangle.
-type Entry = (Key, f64, u32, Anchor, f64);
-
-/// A new pair: key, attachment and distance of its surface from the object's geometry [m].
-pub(super) type Entered = (Key, Anchor, f64);
+/// A new pair.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entered {
+    pub key: Key,
+    /// What decides between several of a key: when, or how deep, and over which triangle.
+    order: (f64, u32),
+    pub anchor: Anchor,
+    /// Distance of its surface from the object's geometry [m].
+    pub thickness: f64,
+    /// Whether the particle slid over the object at the start of the step.
+    pub slides: bool,
+}
 
 impl Snapshot {
     fn set(&mut self, world: &World, at: &ContactKinematics) {
@@ -69,23 +78,22 @@ impl Snapshot {
             let x: Vector<f64> = world.position(v as u32, at);
             let moved: Vector<f64> = world.shifted(v as u32, 1.0, at);
             let (x, moved) = (x.plain(), moved.plain());
-            (x, moved - x)
+            (x, moved - x, velocity(world, v as u32, at))
         };
         let each = parallel::map(world.rest.len(), 256, of);
         self.x.clear();
         self.x.extend(each.iter().map(|e| e.0));
         self.offsets.clear();
         self.offsets.extend(each.iter().map(|e| e.1));
+        self.v.clear();
+        self.v.extend(each.iter().map(|e| e.2));
         self.frames.clear();
         self.frames.extend(
             world
                 .parts
                 .iter()
                 .map(|part| match (&part.object, &part.follow) {
-                    (Object::Solid(_), Follow::Framed(of)) => {
-                        let frame = of.frame::<f64>(at);
-                        Some((frame.origin.plain(), frame.rotation))
-                    }
+                    (Object::Solid(_), Follow::Framed(of)) => Some(of.frame::<f64>(at)),
                     _ => None,
                 }),
         );
@@ -152,8 +160,8 @@ impl Detection {
             .iter()
             .map(|&[part, t]| {
                 let corners = corners(world, part, t);
-                // Offsets are at most twice the thickness.
-                let [a, b, c] = corners.map(|v| around(v, 2.0 * thickest));
+                let offset = world.parts[part as usize].longest() * thickest;
+                let [a, b, c] = corners.map(|v| around(v, offset));
                 Aabb32::from(&a.union(&b).union(&c))
             })
             .collect();
@@ -210,7 +218,7 @@ impl Detection {
     /// Particles that begin the step between a mesh and the surface that is offset from it, and are not `known`. Their
     /// surface is the one through them, so that no spring begins stretched.
     pub fn begun_inside(&self, world: &World, known: impl Fn(&Key) -> bool) -> Vec<Entered> {
-        let mut found: Vec<Entry> = Vec::new();
+        let mut found: Vec<Entered> = Vec::new();
         for &[v, face] in &self.candidates {
             let [part, t] = self.triangles[face as usize];
             let thickness = world.thickness(world.owner[v as usize] as usize, part as usize);
@@ -229,8 +237,13 @@ impl Detection {
                         triangle: t,
                         weights,
                     };
-                    let begun = thickness + height;
-                    found.push((key, -height, t, Anchor::Mesh(point), begun));
+                    found.push(Entered {
+                        key,
+                        order: (-height, t),
+                        anchor: Anchor::Mesh(point),
+                        thickness: thickness + height,
+                        slides: self.slides(world, key, &point, &n),
+                    });
                 }
             }
         }
@@ -238,7 +251,7 @@ impl Detection {
     }
 
     /// The place where a particle meets a triangle from outside.
-    fn crossing(&self, world: &World, key: Key, t: u32) -> Option<Entry> {
+    fn crossing(&self, world: &World, key: Key, t: u32) -> Option<Entered> {
         let [v, part, side] = key;
         let thickness = world.thickness(world.owner[v as usize] as usize, part as usize);
         let c0 = self.start.face(world, part, t, side, thickness);
@@ -253,7 +266,8 @@ impl Detection {
         if (0..3).any(apart) {
             return None;
         }
-        let before = (z0 - c0[0]).dot(&normal(&c0, side)?);
+        let n = normal(&c0, side)?;
+        let before = (z0 - c0[0]).dot(&n);
         let after = (z1 - c1[0]).dot(&normal(&c1, side)?);
         if before < -rounding {
             return None;
@@ -272,7 +286,21 @@ impl Detection {
             triangle: t,
             weights: positive.map(|w| w / sum),
         };
-        Some((key, impact.time, t, Anchor::Mesh(point), thickness))
+        Some(Entered {
+            key,
+            order: (impact.time, t),
+            anchor: Anchor::Mesh(point),
+            thickness,
+            slides: self.slides(world, key, &point, &n),
+        })
+    }
+
+    /// Whether a particle slides at the start of the step over the point of a mesh with the unit normal `n`.
+    fn slides(&self, world: &World, [v, part, _]: Key, point: &MeshPoint, n: &Vec3) -> bool {
+        let corners = corners(world, part, point.triangle);
+        let shares = corners.iter().zip(point.weights);
+        let below: Vec3 = shares.map(|(&c, w)| self.start.v[c as usize] * w).sum();
+        along(&(self.start.v[v as usize] - below), n) > SLIDES
     }
 
     /// Particles that are inside of a solid at the trial.
@@ -281,17 +309,17 @@ impl Detection {
         world: &World,
         at: &ContactKinematics,
         known: impl Fn(&Key) -> bool + Sync,
-        found: &mut Vec<Entry>,
+        found: &mut Vec<Entered>,
     ) {
         for (p, part) in world.parts.iter().enumerate() {
             let (Object::Solid(solid), Follow::Framed(of)) = (&part.object, &part.follow) else {
                 continue;
             };
             let frame = of.frame::<f64>(at);
-            let Some((origin, rotation)) = self.start.frames[p] else {
+            let Some(begun) = self.start.frames[p] else {
                 continue;
             };
-            let enter = |v: u32| -> Option<Entry> {
+            let enter = |v: u32| -> Option<Entered> {
                 let key = [v, p as u32, 0];
                 if !may_attach(world, v, p as u32) {
                     return None;
@@ -308,15 +336,23 @@ impl Detection {
                     return None;
                 }
                 // The surface of what begins inside is the one through it, so that no spring begins stretched.
-                let before = rotation.transpose() * (self.start.x[v as usize] - origin);
+                let arm = Vector::constant(&self.start.x[v as usize]) - begun.origin;
+                let before = begun.inward(&arm).plain();
                 let thickness = whole + value(&before, whole).min(0.0);
                 if value(&local, thickness) >= 0.0 {
                     return None;
                 }
                 let at = crossing(&before, &local, |x| value(x, thickness));
                 let surface = Surface { solid, thickness };
-                let (x, _) = surface.project(&Vector::<f64>::constant(&at));
-                Some((key, 0.0, 0, Anchor::Solid(x.plain()), thickness))
+                let (x, n) = surface.project(&Vector::<f64>::constant(&at));
+                let apart = self.start.v[v as usize] - begun.velocity_at(&arm).plain();
+                Some(Entered {
+                    key,
+                    order: (0.0, 0),
+                    anchor: Anchor::Solid(x.plain()),
+                    thickness,
+                    slides: along(&apart, &begun.outward(&n).plain()) > SLIDES,
+                })
             };
             found.extend(parallel::gather(world.rest.len(), 256, |range, entries| {
                 entries.extend(range.filter_map(|v| enter(v as u32)));
@@ -361,13 +397,20 @@ fn crossing(from: &Vec3, to: &Vec3, value: impl Fn(&Vec3) -> f64) -> Vec3 {
 }
 
 /// The first entry of every key.
-fn first(mut found: Vec<Entry>) -> Vec<Entered> {
-    found.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
-    found.dedup_by_key(|entry| entry.0);
+fn first(mut found: Vec<Entered>) -> Vec<Entered> {
+    let order = |a: &Entered, b: &Entered| {
+        let times = a.order.0.total_cmp(&b.order.0);
+        let keys = a.key.cmp(&b.key);
+        keys.then(times).then(a.order.1.cmp(&b.order.1))
+    };
+    found.sort_by(order);
+    found.dedup_by_key(|entry| entry.key);
     found
-        .into_iter()
-        .map(|(key, _, _, anchor, thickness)| (key, anchor, thickness))
-        .collect()
+}
+
+/// Size of the part of a velocity that is across `n` [m/s].
+fn along(v: &Vec3, n: &Vec3) -> f64 {
+    (v - n * v.dot(n)).norm()
 }
 
 fn may_attach(world: &World, v: u32, part: u32) -> bool {

@@ -42,7 +42,8 @@
 //!   one function. A pair found in a step that is not inside at a trial is forgotten.
 //! - Inactive pairs are kept while the particle is within a hundredth of the thickness: the start of the
 //!   next step may be inside by rounding.
-//! - An attachment that slid in the step before has the kinetic coefficient of friction.
+//! - An attachment that slid in the step before has the kinetic coefficient of friction, and so has a new one of a particle
+//!   that slides over the object at the start of the step.
 
 mod contacts;
 mod detect;

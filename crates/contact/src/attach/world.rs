@@ -62,10 +62,21 @@ pub(super) enum Object {
     Mesh(SurfaceTopology),
 }
 
-/// Longest displacement of a vertex for a unit of thickness: at needles that is far from where faces meet.
-const LONGEST: f64 = 2.0;
+/// Longest displacement of a vertex for a unit of thickness. A shorter one than that of all faces tilts them: faces of rigid bodies are
+/// exact down to edges of 15°. Folds of surfaces that deform are sharper, and far from where faces meet.
+const LONGEST: (f64, f64) = (8.0, 2.0);
 /// Weight of the length of a displacement in its fit.
 const REGULAR: f64 = 1e-6;
+
+impl Part {
+    /// Longest displacement of a vertex for a unit of thickness.
+    pub fn longest(&self) -> f64 {
+        match self.follow {
+            Follow::Framed(_) => LONGEST.0,
+            Follow::Weighted { .. } => LONGEST.1,
+        }
+    }
+}
 
 impl World {
     pub fn new(colliders: &[Collider]) -> Result<Self, AttachError> {
@@ -88,7 +99,8 @@ impl World {
             let base = world.first[p] as usize;
             let end = world.first[p + 1] as usize;
             if let Object::Mesh(mesh) = &world.parts[p].object {
-                let offsets = offsets(mesh, &world.rest[base..end]);
+                let longest = world.parts[p].longest();
+                let offsets = offsets(mesh, &world.rest[base..end], longest);
                 world.offsets[base..end].copy_from_slice(&offsets);
             }
         }
@@ -278,7 +290,7 @@ impl World {
         for (p, part) in self.parts.iter().enumerate() {
             let range = self.first[p] as usize..self.first[p + 1] as usize;
             if let (Follow::Weighted { .. }, Object::Mesh(mesh)) = (&part.follow, &part.object) {
-                let offsets = offsets(mesh, &x[range.clone()]);
+                let offsets = offsets(mesh, &x[range.clone()], part.longest());
                 self.offsets[range].copy_from_slice(&offsets);
             }
         }
@@ -301,7 +313,7 @@ pub(super) fn pull_frame<T: Real>(
 
 /// For each vertex the shortest displacement that moves all faces around it by one along their normals: the
 /// solution N of n·N = 1 in the sense of least squares.
-fn offsets(mesh: &SurfaceTopology, x: &[Vec3]) -> Vec<Vec3> {
+fn offsets(mesh: &SurfaceTopology, x: &[Vec3], longest: f64) -> Vec<Vec3> {
     let normals: Vec<Vec3> = mesh
         .triangles()
         .iter()
@@ -329,8 +341,8 @@ fn offsets(mesh: &SurfaceTopology, x: &[Vec3]) -> Vec<Vec3> {
             None => mean,
         };
         let length = offset.norm();
-        match length > LONGEST {
-            true => offset * (LONGEST / length),
+        match length > longest {
+            true => offset * (longest / length),
             false => offset,
         }
     };
@@ -360,7 +372,7 @@ mod tests {
             .flat_map(|q| [[q[0], q[1], q[2]], [q[0], q[2], q[3]]])
             .collect();
         let mesh = SurfaceTopology::new(&triangles, 8);
-        for (offset, x) in offsets(&mesh, &corners).iter().zip(&corners) {
+        for (offset, x) in offsets(&mesh, &corners, 2.0).iter().zip(&corners) {
             let expected = x.map(|c| if c > 0.5 { 1.0 } else { -1.0 });
             assert!((offset - expected).norm() < 1e-5, "{offset} {expected}");
         }

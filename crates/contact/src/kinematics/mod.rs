@@ -9,7 +9,7 @@ use stiction_geometry::analytic::Pose;
 use stiction_math::elementary::{self, rotation_vector};
 use stiction_math::{Dual, Quat, Real, Vec3, Vector};
 
-pub(crate) use frame::FrameOf;
+pub(crate) use frame::{FrameOf, Framed};
 
 /// Positions and velocities at which a force is evaluated.
 #[derive(Clone, Copy, Debug)]

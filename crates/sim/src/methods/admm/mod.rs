@@ -10,7 +10,7 @@ use crate::{
     linearised::ElasticSolver,
     method::Method,
     needs::ModelFeature,
-    registry::{Accuracy, FrictionModel, MethodConfig, MethodEntry, Validation},
+    registry::{Accuracy, ContactResponse, FrictionModel, MethodConfig, MethodEntry, Validation},
 };
 
 /// The method's name.
@@ -24,6 +24,7 @@ pub const ENTRY: MethodEntry = MethodEntry {
     configure: |keys| Box::new(keys::configure(keys)),
     validation: Some(Validation {
         friction: FrictionModel::Exact,
+        contact: ContactResponse::Constraint,
         settings: accurate,
     }),
 };

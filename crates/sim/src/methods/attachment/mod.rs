@@ -8,7 +8,7 @@ use crate::{
     colliders::ContactRules,
     method::Method,
     needs::ModelFeature,
-    registry::{MethodConfig, MethodEntry},
+    registry::{ContactResponse, FrictionModel, MethodConfig, MethodEntry, Validation},
 };
 
 /// The method's name.
@@ -20,7 +20,12 @@ pub const ENTRY: MethodEntry = MethodEntry {
     description: "holds contacts by springs to attachment points that slide as Coulomb's law demands, in one implicit solve with all other forces [ding].",
     keys: keys::KEYS,
     configure: |keys| Box::new(keys::configure(keys)),
-    validation: None,
+    validation: Some(Validation {
+        friction: FrictionModel::Exact,
+        contact: ContactResponse::Springs,
+        // The default stiffness: a weight sinks by a hundredth of the thickness.
+        settings: |_| Vec::new(),
+    }),
 };
 
 impl MethodConfig for Config {
