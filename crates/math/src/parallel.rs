@@ -9,7 +9,7 @@
 //!
 //! # Why this is sound
 //! [`ranges`] calls its body once for each task, and tasks are disjoint ranges within 0..n. A thread writes only
-//! where its own range says: in [`map`] into the memory of a vector with room for n values, in [`map_chunks_mut`]
+//! where its own range says: in [`map`] into the memory of a vector with a capacity of n values, in [`map_chunks_mut`]
 //! into that part of a slice of n values, whose exclusive borrow is held for the whole call. The length of the vector
 //! is set after all tasks are done; if one panics, it stays zero, and what was written is leaked.
 #![allow(unsafe_code)]
@@ -37,7 +37,7 @@ pub fn map<T: Send>(n: usize, grain: usize, f: impl Fn(usize) -> T + Sync) -> Ve
     let places = Places(all.as_mut_ptr());
     ranges(n, grain, &|range| {
         for i in range {
-            // SAFETY: i < n, for which there is room, and no other task has i.
+            // SAFETY: i < n, the capacity, and no other task has i.
             unsafe { places.at(i).write(f(i)) };
         }
     });
@@ -46,7 +46,7 @@ pub fn map<T: Send>(n: usize, grain: usize, f: impl Fn(usize) -> T + Sync) -> Ve
     all
 }
 
-/// What `f` makes of each range of at most `grain` of the indices 0..n.
+/// Results of `f` for each range of at most `grain` of the indices 0..n.
 pub fn map_ranges<R: Send>(n: usize, grain: usize, f: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
     let grain = grain.max(1);
     map(n.div_ceil(grain), 1, |task| {
@@ -54,7 +54,7 @@ pub fn map_ranges<R: Send>(n: usize, grain: usize, f: impl Fn(Range<usize>) -> R
     })
 }
 
-/// What `f` adds to a list for each range of at most `grain` of the indices 0..n, joined.
+/// The joined lists that `f` fills for each range of at most `grain` of the indices 0..n.
 pub fn gather<T: Send>(
     n: usize,
     grain: usize,
@@ -95,7 +95,7 @@ pub fn each_mut<T: Send>(data: &mut [T], grain: usize, f: impl Fn(usize, &mut T)
     });
 }
 
-/// What `f` makes of each chunk of at most `grain` values, with the index of its first one.
+/// Results of `f` for each chunk of at most `grain` values, with the index of its first one.
 pub fn map_chunks_mut<T: Send, R: Send>(
     data: &mut [T],
     grain: usize,
