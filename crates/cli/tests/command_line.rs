@@ -249,6 +249,24 @@ fn a_first_scene_that_cannot_be_written_whole_is_not_left_behind() {
     );
 }
 
+/// The README's next command after `stiction init` runs what it wrote.
+#[test]
+fn first_scenes_run() {
+    let mut seen = 0;
+    for entry in fs::read_dir(root().join("crates/cli/src/commands/init")).unwrap() {
+        let path = entry.unwrap().path();
+        let kind = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let dir = tempfile::tempdir().unwrap();
+        let inside = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
+        let (scene, out) = (inside("scene.toml"), inside("run"));
+        assert_eq!(code(&stiction(&["init", &kind, "--out", &scene])), 0);
+        let output = stiction(&["run", &scene, "--frames", "1", "--out", &out, "--quiet"]);
+        assert_eq!(code(&output), 0, "{kind}: {}", stderr(&output));
+        seen += 1;
+    }
+    assert_eq!(seen, 5);
+}
+
 #[test]
 fn an_output_folder_that_cannot_be_made_is_named() {
     let dir = tempfile::tempdir().unwrap();

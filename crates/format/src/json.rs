@@ -104,7 +104,8 @@ impl Schema<'_> {
             Type::Flag => json!({ "type": "boolean" }),
             Type::Text => json!({ "type": "string" }),
             Type::Name => {
-                json!({ "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^[^.]" })
+                let plain = r"^[\p{Alphabetic}\p{N}\-_:, ][\p{Alphabetic}\p{N}\-_:,. ]*$";
+                json!({ "type": "string", "minLength": 1, "maxLength": 100, "pattern": plain })
             }
             Type::Word(words) => json!({ "type": "string", "enum": words }),
             Type::Vector(_) => list(number(Range::Any), Some(3)),

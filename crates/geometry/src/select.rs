@@ -46,7 +46,7 @@ pub enum Selection {
 }
 
 impl Selection {
-    /// The same region, widened by `slack` [m], so that nodes on its boundary belong to it also after rounding.
+    /// This region widened by `slack` [m], so that nodes on its boundary belong to it also after rounding.
     pub fn widened(&self, slack: f64) -> Self {
         let mut wider = self.clone();
         match &mut wider {

@@ -32,36 +32,72 @@ const COLUMNS: [&str; 17] = [
     "state",
 ];
 
-/// `contacts.csv`, open for appending.
-#[derive(Debug)]
-pub struct ContactTable {
-    table: Table,
+const PAIR_COLUMNS: [&str; 14] = [
+    "body_a",
+    "body_b",
+    "contacts",
+    "sticking",
+    "sliding",
+    "force_x",
+    "force_y",
+    "force_z",
+    "torque_x",
+    "torque_y",
+    "torque_z",
+    "friction_x",
+    "friction_y",
+    "friction_z",
+];
+
+/// Declares tables with their columns, open for appending.
+macro_rules! tables {
+    ($($(#[$doc:meta])* $table:ident $columns:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $table {
+            table: Table,
+        }
+
+        impl $table {
+            /// Starts the table, replacing the file at `path`.
+            pub fn create(path: &Path) -> Result<Self, RecordError> {
+                let table = Table::create(path, &$columns)?;
+                Ok(Self { table })
+            }
+
+            /// Continues the table after the rows of `step`; see [`Table::resume`].
+            pub fn resume(path: &Path, step: u64) -> Result<Self, RecordError> {
+                let table = Table::resume(path, &$columns, step)?;
+                Ok(Self { table })
+            }
+
+            /// Continues the table after a checkpointed length; see [`Table::resume_at`].
+            pub fn resume_at(path: &Path, step: u64, mark: &TableMark) -> Result<Self, RecordError> {
+                let table = Table::resume_at(path, &$columns, step, mark)?;
+                Ok(Self { table })
+            }
+
+            /// The current extent of the table, for a checkpoint.
+            pub fn mark(&self) -> TableMark {
+                self.table.mark()
+            }
+
+            /// Waits until all rows are on the disk.
+            pub fn sync(&mut self) -> Result<(), RecordError> {
+                self.table.sync()
+            }
+        }
+    )*};
+}
+tables! {
+    /// `contacts.csv`.
+    ContactTable COLUMNS;
+    /// `pairs.csv`: for every contact pair, the number of contacts that bear a force, the numbers that stick
+    /// and slide, and the force on the first [N], its torque about the origin [N·m] and its friction [N].
+    PairTable PAIR_COLUMNS;
 }
 
 impl ContactTable {
-    /// Starts the table, replacing the file at `path`.
-    pub fn create(path: &Path) -> Result<Self, RecordError> {
-        let table = Table::create(path, &COLUMNS)?;
-        Ok(Self { table })
-    }
-
-    /// Continues the table after the rows of `step`; see [`Table::resume`].
-    pub fn resume(path: &Path, step: u64) -> Result<Self, RecordError> {
-        let table = Table::resume(path, &COLUMNS, step)?;
-        Ok(Self { table })
-    }
-
-    /// Continues the table after a checkpointed length; see [`Table::resume_at`].
-    pub fn resume_at(path: &Path, step: u64, mark: &TableMark) -> Result<Self, RecordError> {
-        let table = Table::resume_at(path, &COLUMNS, step, mark)?;
-        Ok(Self { table })
-    }
-
-    /// The current extent of the table, for a checkpoint.
-    pub fn mark(&self) -> TableMark {
-        self.table.mark()
-    }
-
     /// Appends all contacts of `step` at `time` [s]. A body without a name is shown by its index.
     pub fn append(
         &mut self,
@@ -92,62 +128,9 @@ impl ContactTable {
         });
         self.table.rows(step, time, rows)
     }
-
-    /// Waits until all rows are on the disk.
-    pub fn sync(&mut self) -> Result<(), RecordError> {
-        self.table.sync()
-    }
-}
-
-const PAIR_COLUMNS: [&str; 14] = [
-    "body_a",
-    "body_b",
-    "contacts",
-    "sticking",
-    "sliding",
-    "force_x",
-    "force_y",
-    "force_z",
-    "torque_x",
-    "torque_y",
-    "torque_z",
-    "friction_x",
-    "friction_y",
-    "friction_z",
-];
-
-/// `pairs.csv`, open for appending: for every contact pair, the number of contacts that bear a
-/// force, the numbers that stick and slide, and the force on the first [N], its torque about the
-/// origin [N·m] and its friction [N].
-#[derive(Debug)]
-pub struct PairTable {
-    table: Table,
 }
 
 impl PairTable {
-    /// Starts the table, replacing the file at `path`.
-    pub fn create(path: &Path) -> Result<Self, RecordError> {
-        let table = Table::create(path, &PAIR_COLUMNS)?;
-        Ok(Self { table })
-    }
-
-    /// Continues the table after the rows of `step`; see [`Table::resume`].
-    pub fn resume(path: &Path, step: u64) -> Result<Self, RecordError> {
-        let table = Table::resume(path, &PAIR_COLUMNS, step)?;
-        Ok(Self { table })
-    }
-
-    /// Continues the table after a checkpointed length; see [`Table::resume_at`].
-    pub fn resume_at(path: &Path, step: u64, mark: &TableMark) -> Result<Self, RecordError> {
-        let table = Table::resume_at(path, &PAIR_COLUMNS, step, mark)?;
-        Ok(Self { table })
-    }
-
-    /// The current extent of the table, for a checkpoint.
-    pub fn mark(&self) -> TableMark {
-        self.table.mark()
-    }
-
     /// Appends the sums over the contacts of `step` at `time` [s], pairs in ascending order.
     pub fn append(
         &mut self,
@@ -185,11 +168,6 @@ impl PairTable {
             row
         });
         self.table.rows(step, time, rows)
-    }
-
-    /// Waits until all rows are on the disk.
-    pub fn sync(&mut self) -> Result<(), RecordError> {
-        self.table.sync()
     }
 }
 

@@ -249,7 +249,7 @@ fn with_sibling(path: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// What was read, or a report.
+/// The contents of a file, or a report.
 fn usable<T>(reporter: &Reporter, path: &At<String>, read: Result<T, MeshFileError>) -> Option<T> {
     let error = match read {
         Ok(read) => return Some(read),

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use stiction_math::{
-    BlockMatrix, BlockPattern, Mat3, MatrixPart, PartShape, ScatterError, Vec3, parallel,
-};
+use stiction_math::{BlockPattern, Mat3, MatrixPart, PartShape, ScatterError, Vec3, parallel};
 
 use super::{
     cells::GridCells,
@@ -358,24 +356,7 @@ impl Elastic for MaterialPoints {
     }
 }
 
-impl InnerDamping for MaterialPoints {
-    fn damping_matrix(&self) -> Option<BlockMatrix> {
-        None
-    }
-
-    fn lag_damping(
-        &self,
-        _: &[Vec3],
-        _: f64,
-        _: &mut [Vec3],
-        _: &mut BlockMatrix,
-    ) -> Result<(), ScatterError> {
-        Ok(())
-    }
-
-    fn add_damping(&self, _: &BodyAt<'_>, _: &StepDamping<'_>, _: &[Vec3], _: f64, _: &mut [Vec3]) {
-    }
-}
+impl InnerDamping for MaterialPoints {}
 
 impl StepPotential for MaterialPoints {
     fn inertial_velocity(&self, at: &BodyAt<'_>, increment: &Vec3, _: f64, hat: &mut Vec<Vec3>) {
