@@ -10,9 +10,9 @@ pose, the arms 40 degrees from the body:
 
     walk    walks along +x for 5 s, 0.9 m/s after the first step
     twist   turns its chest by 60 degrees to both sides
-    raise   raises its left leg by 75 degrees, and lowers it
+    raise   raises its left leg by 60 degrees, and lowers it
 
-The trousers are the surface 22 mm outside its hips and legs, on a grid of 36 mm, cut open at the waist and above the ankles.
+The trousers are the surface 22 mm outside its hips and legs, on a grid of 46 mm, cut open at the waist and above the ankles.
 """
 
 import json
@@ -24,7 +24,7 @@ import numpy as np
 CELL = 0.026
 BLEND = 0.035
 
-TROUSERS_CELL = 0.036
+TROUSERS_CELL = 0.046
 TROUSERS_GAP = 0.022
 WAIST, HEM = 1.07, 0.15
 
@@ -200,7 +200,7 @@ def twist(t):
 
 def lift(t):
     up = smooth(t, 0.5, 1.7) - smooth(t, 2.7, 3.7)
-    return {"left thigh": turn((0, -1, 0), 75 * up), "left shin": turn((0, 1, 0), 60 * up)}, np.zeros(3)
+    return {"left thigh": turn((0, -1, 0), 60 * up), "left shin": turn((0, 1, 0), 60 * up)}, np.zeros(3)
 
 
 def upright(x):

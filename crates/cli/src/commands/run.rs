@@ -296,17 +296,6 @@ fn requirement_line(required: &CheckResult) -> String {
 /// The largest certificate bounds of steps that the solver did not solve to its tolerance, and whether the
 /// scene's own checks accept them.
 fn unconverged(summary: &Summary) -> String {
-    if let Some(failsafe) = &summary.failsafe {
-        println!(
-            "failsafe in {} of {} steps; crossings before it {:.2} mean, {:.0} max; after it {:.2} mean, {:.0} max",
-            failsafe.steps,
-            summary.steps,
-            failsafe.before.mean,
-            failsafe.before.max,
-            failsafe.after.mean,
-            failsafe.after.max
-        );
-    }
     let worst = |name: &str| summary.certificate.get(name).map_or(f64::NAN, |b| b.max);
     let bounded = ["residual", "linear", "eliminated"].map(|f| format!("certificate.{f}"));
     let of = |c: &&CheckResult| bounded.contains(&c.of);
@@ -369,6 +358,17 @@ fn report(summary: &Summary, dir: &Path, verbose: bool, judged: bool) {
         println!(
             "{} of {} steps were substepped",
             summary.cut_steps, summary.steps
+        );
+    }
+    if let Some(failsafe) = &summary.failsafe {
+        println!(
+            "failsafe in {} of {} steps; crossings before it {:.2} mean, {:.0} max; after it {:.2} mean, {:.0} max",
+            failsafe.steps,
+            summary.steps,
+            failsafe.before.mean,
+            failsafe.before.max,
+            failsafe.after.mean,
+            failsafe.after.max
         );
     }
     let worst = |name: &str| summary.certificate.get(name).map_or(f64::NAN, |b| b.max);
