@@ -65,8 +65,8 @@ impl dyn MethodConfig {
 pub struct Validation {
     /// The law that the method solves.
     pub friction: FrictionModel,
-    /// How contacts yield.
-    pub contact: ContactResponse,
+    /// Response of contacts to load.
+    pub contact: ContactYielding,
     /// The settings with which the method reaches an accuracy.
     pub settings: fn(&Accuracy) -> Vec<(&'static str, KeyValue)>,
 }
@@ -85,7 +85,7 @@ pub enum FrictionModel {
 
 /// The response of a method's contacts to load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ContactResponse {
+pub enum ContactYielding {
     /// A constraint: contacts do not yield.
     Constraint,
     /// A potential within the contact thickness.

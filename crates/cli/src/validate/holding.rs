@@ -1,6 +1,6 @@
 //! Things that friction holds: between walls, in grooves, on one another.
 
-use stiction_sim::registry::ContactResponse;
+use stiction_sim::registry::ContactYielding;
 
 use super::{
     Experiment, Findings, FrictionAccuracy, Lab, LabRun, Row, Trouble, ValidationCase,
@@ -333,7 +333,7 @@ fn stack(lab: &Lab<'_>) -> Result<Findings, Trouble> {
     let change = |name: &str| run.last(name) - run.first(name);
     let drift = f64::hypot(change("top_x"), change("top_y"));
     let rows = match lab.friction {
-        FrictionAccuracy::Exact if lab.contact == ContactResponse::Springs => tower(lab, &run),
+        FrictionAccuracy::Exact if lab.contact == ContactYielding::Springs => tower(lab, &run),
         FrictionAccuracy::Exact => {
             let most = (
                 tolerance * steps,

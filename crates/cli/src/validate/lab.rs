@@ -8,7 +8,7 @@ use stiction_scene::{LoadOptions, ProblemKind, SceneSource, load};
 use stiction_sim::{
     Registry, StepReport,
     keys::KeyValue,
-    registry::{Accuracy, ContactResponse, FrictionModel},
+    registry::{Accuracy, ContactYielding, FrictionModel},
 };
 
 /// The standard acceleration of the scenes [m/s²].
@@ -91,8 +91,8 @@ pub struct Lab<'a> {
     pub quick: bool,
     /// Accuracy of its friction at rest.
     pub friction: FrictionAccuracy,
-    /// How its contacts yield.
-    pub contact: ContactResponse,
+    /// Response of its contacts to load.
+    pub contact: ContactYielding,
 }
 
 /// A scene and what is changed in it.
@@ -194,7 +194,7 @@ impl<'a> Lab<'a> {
             Some(FrictionModel::Smoothed { epsilon }) => FrictionAccuracy::Smoothed { epsilon },
             Some(FrictionModel::Exact) | None => FrictionAccuracy::Exact,
         };
-        let contact = validation.map_or(ContactResponse::Constraint, |v| v.contact);
+        let contact = validation.map_or(ContactYielding::Constraint, |v| v.contact);
         Self {
             method,
             quick,
@@ -220,7 +220,7 @@ impl<'a> Lab<'a> {
 
     /// Stiffness of the spring of a contact point [N/m], where points bear `mass` [kg] on average; none for other contacts.
     pub fn spring(&self, mass: f64, thickness: f64, step: f64) -> Option<f64> {
-        let springs = self.contact == ContactResponse::Springs;
+        let springs = self.contact == ContactYielding::Springs;
         springs.then(|| 100.0 * mass * (1.0 / (step * step) + 4.0 * GRAVITY / thickness))
     }
 

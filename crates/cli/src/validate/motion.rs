@@ -1,7 +1,7 @@
 //! Motion under friction: energy, impulses, stick and slip.
 
 use stiction_record::plot::Series;
-use stiction_sim::registry::ContactResponse;
+use stiction_sim::registry::ContactYielding;
 
 use super::{
     Experiment, Findings, FrictionAccuracy, Lab, Row, Trouble, ValidationCase,
@@ -65,7 +65,7 @@ fn energy(lab: &Lab<'_>) -> Result<Findings, Trouble> {
             &run.command,
         ),
     ];
-    if lab.contact == ContactResponse::Constraint {
+    if lab.contact == ContactYielding::Constraint {
         // A penalty keeps energy while it is compressed and gives it back.
         rows.push(Row::at_most(
             "largest work of contact in a step over the energy at the start",
@@ -192,7 +192,7 @@ fn oscillates(lab: &Lab<'_>, experiment: Experiment) -> Result<Findings, Trouble
     let centre = kinetic * g / k;
     let lever = 0.125;
     let breaks = match lab.contact {
-        ContactResponse::Springs => (rest + lever * kinetic * kinetic) / (1.0 + lever * rest),
+        ContactYielding::Springs => (rest + lever * kinetic * kinetic) / (1.0 + lever * rest),
         _ => rest,
     };
     let delta = (breaks - kinetic) * g / k;

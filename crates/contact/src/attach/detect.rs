@@ -63,7 +63,7 @@ pub(super) struct Detection {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entered {
     pub key: Key,
-    /// What decides between several of a key: when, or how deep, and over which triangle.
+    /// Order among several of a key: the time or the depth, and the triangle.
     order: (f64, u32),
     pub anchor: Anchor,
     /// Distance of its surface from the object's geometry [m].

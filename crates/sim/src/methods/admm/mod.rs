@@ -10,7 +10,7 @@ use crate::{
     linearised::ElasticSolver,
     method::Method,
     needs::ModelFeature,
-    registry::{Accuracy, ContactResponse, FrictionModel, MethodConfig, MethodEntry, Validation},
+    registry::{Accuracy, ContactYielding, FrictionModel, MethodConfig, MethodEntry, Validation},
 };
 
 /// The method's name.
@@ -24,7 +24,7 @@ pub const ENTRY: MethodEntry = MethodEntry {
     configure: |keys| Box::new(keys::configure(keys)),
     validation: Some(Validation {
         friction: FrictionModel::Exact,
-        contact: ContactResponse::Constraint,
+        contact: ContactYielding::Constraint,
         settings: accurate,
     }),
 };

@@ -8,7 +8,7 @@ use crate::{
     colliders::ContactRules,
     method::Method,
     needs::ModelFeature,
-    registry::{ContactResponse, FrictionModel, MethodConfig, MethodEntry, Validation},
+    registry::{ContactYielding, FrictionModel, MethodConfig, MethodEntry, Validation},
 };
 
 /// The method's name.
@@ -22,7 +22,7 @@ pub const ENTRY: MethodEntry = MethodEntry {
     configure: |keys| Box::new(keys::configure(keys)),
     validation: Some(Validation {
         friction: FrictionModel::Exact,
-        contact: ContactResponse::Springs,
+        contact: ContactYielding::Springs,
         // The default stiffness: a weight sinks by a hundredth of the thickness.
         settings: |_| Vec::new(),
     }),

@@ -8,7 +8,7 @@ use crate::{
     keys::KeyValue,
     method::Method,
     needs::ModelFeature,
-    registry::{ContactResponse, FrictionModel, MethodConfig, MethodEntry, Validation},
+    registry::{ContactYielding, FrictionModel, MethodConfig, MethodEntry, Validation},
     smooth::{Config, Smooth},
 };
 
@@ -25,7 +25,7 @@ pub const ENTRY: MethodEntry = MethodEntry {
         friction: FrictionModel::Smoothed {
             epsilon: keys::EPSILON,
         },
-        contact: ContactResponse::Potential,
+        contact: ContactYielding::Potential,
         settings: |accuracy| vec![("kappa", KeyValue::Number(accuracy.stiffness))],
     }),
 };
