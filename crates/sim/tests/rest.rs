@@ -105,20 +105,22 @@ fn a_sheet_on_a_slope_is_not_iterated_and_stays_where_it_is() {
     assert_eq!(before.x, sim.state().x);
 }
 
-/// The same numbers, and no work.
+/// Repeated steps have the numbers of a copy that computes every step, and do no work.
 #[test]
 fn steps_of_a_sheet_at_rest_repeat_and_are_what_would_be_computed() {
     let (mut one, mut other) = (on_slope(5, 0.5), on_slope(5, 0.5));
     assert_eq!(steps(&mut one, 40), computed(&mut other, 40));
     let seconds = |sim: &Simulation| [Stage::Build, Stage::Detect].map(|s| sim.stages().seconds(s));
-    let before = seconds(&one);
-    assert_eq!(steps(&mut one, 60), computed(&mut other, 60));
-    // Entering a stage takes less than a microsecond, and one of these at least ten.
-    let after = seconds(&one);
-    assert!(
-        (0..2).all(|k| after[k] - before[k] < 60.0 * 2e-6),
-        "{before:?} {after:?}"
-    );
+    // Entering a stage takes less than a microsecond, and one of these at least ten. The least of several
+    // rounds: another program may interrupt one of them.
+    let mut least = [f64::INFINITY; 2];
+    for _ in 0..5 {
+        let before = seconds(&one);
+        assert_eq!(steps(&mut one, 60), computed(&mut other, 60));
+        let after = seconds(&one);
+        least = std::array::from_fn(|k| least[k].min(after[k] - before[k]));
+    }
+    assert!(least.iter().all(|s| *s < 60.0 * 2e-6), "{least:?}");
     assert_eq!(one.state(), other.state());
     assert_eq!(one.method().save(), other.method().save());
     assert_eq!(one.contacts(), other.contacts());
