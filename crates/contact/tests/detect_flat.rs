@@ -294,13 +294,15 @@ fn extreme(mut forces: Vec<(Vec3, Vec3)>) -> Vec<(Vec3, Vec3)> {
 /// normal that leans by 0.1.
 const BOUND: f64 = 0.1;
 
-/// Poses that were missed once. Of the cone: an edge of the body crosses its side between places that are closest to
-/// apex and rim, whose normals lean, and was held at these alone (off by 0.27, 0.19 and 0.10, the second placed too deep by
-/// this test). Of the box: a corner 0.1 of the thickness beyond an edge, next to one above the face, was to stand in for
-/// the edge between them (0.13); a side of the body along an edge of the box was placed 1 % of the thickness too deep.
-const MISSED: [(&str, u64); 5] = [
+/// Poses that were missed once. Of the cone: an edge of the body crosses its side between places that are closest to apex and
+/// rim, or between its ends, whose normals lean, and was held at these alone (off by 0.11, 0.27, 0.19 and 0.10; the
+/// third was placed too deep by this test, too). Of the box: a corner 0.1 of the thickness beyond an edge, next to one
+/// above the face, was to stand in for the edge between them (0.13); a side of the body along an edge of the box was
+/// placed 1 % of the thickness too deep.
+const MISSED: [(&str, u64); 6] = [
     ("box", 34_108),
     ("box", 95_760),
+    ("cone", 47_254),
     ("cone", 50_610),
     ("cone", 77_960),
     ("cone", 97_041),

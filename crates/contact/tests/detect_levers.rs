@@ -76,6 +76,46 @@ fn impulses_of_a_pair_conserve_linear_and_angular_momentum() {
     }
 }
 
+/// A corner comes down on a plate while it slides 3 cm along it and both turn by 0.1 rad: the two points that meet are
+/// more than 1 cm apart at the start. The contact says how far apart they are at the end, by the rotations themselves,
+/// and its impulse acts at one point all the same. (By the motion of that point it is off by tenths of a millimetre.)
+#[test]
+fn a_contact_found_late_in_a_step_is_that_of_the_points_that_meet() {
+    let mut s = Scene::default();
+    let plate = s.rigid(block(Vec3::new(0.1, 0.1, 0.01)), Vec3::new(0.0, 0.0, -0.01));
+    let local = block(Vec3::new(0.02, 0.03, 0.01));
+    let turn = Quat::from_scaled_axis(Vec3::new(0.5, 0.4, 0.0));
+    let corners = local.0.iter().map(|x| turn * x).enumerate();
+    let (number, corner) = corners.min_by(|a, b| a.1.z.total_cmp(&b.1.z)).unwrap();
+    let body = s.rigid(local, Vec3::new(0.0, 0.0, 6.0 * T) - corner.z * Vec3::z());
+    s.rotations[1] = turn;
+    let blocks = [plate, plate + 1, body, body + 1].map(|b| b as usize);
+    s.v[blocks[1]] = Vec3::new(1.0, -4.0, 2.0);
+    s.v[blocks[2]] = Vec3::new(3.0, 0.5, -0.8);
+    s.v[blocks[3]] = Vec3::new(2.0, 8.0, -3.0);
+    let (contacts, _) = s.contacts();
+    // Vertices of the plate come first.
+    let name = 1 << 60 | (8 + number as u64);
+    let c = contacts.key.iter().position(|k| k.first == name).unwrap();
+    let own = s.x[blocks[2]] + corner;
+    let other = contacts.point[c] * 2.0 - own;
+    assert!(other.z.abs() < 1e-15, "it is on the plate: {other}");
+    assert!((own - other).norm() > 0.01);
+    let end = |[centre, spin]: [usize; 2], x: Vec3| {
+        let turn = Quat::from_scaled_axis(s.v[spin] * H);
+        s.x[centre] + s.v[centre] * H + turn * (x - s.x[centre])
+    };
+    let apart = end([blocks[2], blocks[3]], own) - end([blocks[0], blocks[1]], other);
+    let u = contacts.velocity(c, &s.v) + contacts.k[c];
+    let off = H * u.dot(&contacts.normal[c]) - (apart.dot(&contacts.normal[c]) - T);
+    // Rounding of some centimetres.
+    assert!(off.abs() < 1e-15, "{off:e}");
+    let mut r = vec![Vec3::zeros(); contacts.len()];
+    r[c] = Vec3::new(0.3, -0.7, 0.5);
+    let [_, turning] = totals(&s, &contacts, &r, &[plate + 1, body + 1]);
+    assert!(turning.norm() < 1e-16, "{turning:e}");
+}
+
 #[test]
 fn bodies_that_move_as_one_do_not_slide() {
     let (v, omega) = (Vec3::new(0.4, -0.2, 0.1), Vec3::new(1.0, -2.0, 3.0));

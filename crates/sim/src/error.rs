@@ -83,6 +83,14 @@ pub enum SolveError {
         /// The two bodies or obstacles, where they are known.
         pair: Option<[String; 2]>,
     },
+    /// Bodies slide and turn too far for the contacts that they meet on the way.
+    #[error(
+        "bodies slide and turn so far in one step that the contacts on the way were not solved: points that meet rise or sink by {aside:.1} of the contact thickness before they do; a smaller `time.step` may help, and `safe = false` in [method] accepts such steps"
+    )]
+    Tumbles {
+        /// The displacement as a fraction of the thickness.
+        aside: f64,
+    },
     /// The contacts of a stage kept changing.
     #[error(
         "bodies moved farther than contacts were detected for in each of {searches} solves of one stage; a smaller time step may help"

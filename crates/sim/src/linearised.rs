@@ -92,6 +92,10 @@ const STRAIGHT: f64 = 1e-10;
 /// linearisation: what that would change is of second order in it.
 const UNCHANGED: f64 = 1e-4;
 
+/// Displacement of the points of a contact by the turn of their bodies before they meet, as a fraction of the thickness, above
+/// which a step that was not solved is refused: half of it has a quarter of that.
+const ASIDE: f64 = 0.1;
+
 /// Most solves of a step with contacts against surfaces that would pass.
 const ROUNDS: usize = 4;
 
@@ -316,6 +320,17 @@ impl Linearised {
         Ok(())
     }
 
+    /// Refuses a step that was not solved because bodies slide and turn far while they meet.
+    fn refuse_tumbling(&self, report: &SolveReport) -> Result<(), SolveError> {
+        let Some(work) = self.work.as_ref().filter(|_| !report.converged) else {
+            return Ok(());
+        };
+        match work.detector.turned_aside(&work.problem.contacts) {
+            aside if aside > ASIDE => Err(SolveError::Tumbles { aside }),
+            _ => Ok(()),
+        }
+    }
+
     /// Solves the step again with contacts of the pairs that would pass, until there are none.
     fn make_safe(
         &mut self,
@@ -430,6 +445,7 @@ impl Method for Linearised {
         self.linearisations(step, v, &mut report)?;
         if self.config.safe {
             self.make_safe(step, v, &mut report)?;
+            self.refuse_tumbling(&report)?;
         }
         let Self {
             work: Some(work),

@@ -304,6 +304,15 @@ impl Detector {
         changes.fold(0.0, f64::max)
     }
 
+    /// Largest fraction of the thickness by which the two points of a contact move apart or closer in the step because
+    /// they are apart along its plane and their bodies turn. The impulse acts halfway between them, so that a solution
+    /// does not follow this part of its constraint by itself.
+    pub fn turned_aside(&self, contacts: &ContactSet) -> f64 {
+        let arcs = self.arcs.iter();
+        let aside = arcs.map(|arc| arc.aside(self.motion.h, contacts));
+        aside.fold(0.0, f64::max) / self.world.thickest
+    }
+
     /// Memory of all that is kept between steps [bytes]: topology, positions, trees, candidates and
     /// keys; the caller's colliders are not counted.
     pub fn bytes(&self) -> usize {
@@ -503,6 +512,7 @@ impl Detector {
             });
         }
         self.motion.predict(&self.world, v);
+        self.motion.turn_by(v);
         let x1 = &self.motion.x1;
         let outside = |i: usize| {
             let [low, high] = self.ends[i].corners();

@@ -4,8 +4,8 @@
 //! there would let it rock. The ends of the piece are where the edge passes the solid's own edges
 //! ([`Shape::sharp_places`](stiction_geometry::analytic::Shape::sharp_places)). Of these places and the
 //! deepest one, those are listed that are deeper than the interpolation between the ends of the edge and the places
-//! listed so far, by [`SHARP`] or [`DEEPER`] of the thickness. A place at a sharp feature does not stand in for the deepest
-//! one if its normal leans: an edge that crosses the side of a cone next to the apex is held where it crosses.
+//! listed so far, by [`SHARP`] or [`DEEPER`] of the thickness. What holds the edge on either side does not stand in for the
+//! deepest place if its normal leans: an edge that crosses the side of a cone next to the apex is held where it crosses.
 
 use stiction_geometry::analytic::{Nearest, SharpPlace};
 use stiction_math::Vec3;
@@ -162,9 +162,11 @@ impl Search<'_> {
         let shape = &self.moving.shape;
         let deepest = shape.edge_minimum(&x);
         let tolerance = DEEPER * self.thickness;
-        // The profile of what is listed: places and distances, ascending.
-        let ends = x.map(|x| shape.nearest(&x).distance);
-        let mut profile = vec![(0.0, ends[0]), (1.0, ends[1])];
+        // The profile of what is listed, in ascending order.
+        let profiled = |at: f64, near: &Nearest| (at, near.distance, near.normal);
+        let mut profile = [(0.0, x[0]), (1.0, x[1])]
+            .map(|(at, x)| profiled(at, &shape.nearest(&x)))
+            .to_vec();
         let mut sharp: Vec<SharpPlace> = Vec::new();
         shape.sharp_places(&x, FLAT * self.thickness, &mut sharp);
         let mut candidates: Vec<EdgeContact> = Vec::with_capacity(sharp.len());
@@ -182,14 +184,6 @@ impl Search<'_> {
                 candidates.push(EdgeContact { part, at, near });
             }
         }
-        let below = |profile: &[(f64, f64)], at: f64, distance: f64| {
-            let next = profile
-                .partition_point(|p| p.0 < at)
-                .clamp(1, profile.len() - 1);
-            let ((a, da), (b, db)) = (profile[next - 1], profile[next]);
-            let part = if b > a { (at - a) / (b - a) } else { 0.0 };
-            da + (db - da) * part - distance
-        };
         // The one that is deepest below the profile goes first.
         while let Some((i, depth)) = candidates
             .iter()
@@ -200,11 +194,12 @@ impl Search<'_> {
         {
             let place = candidates.remove(i);
             let next = profile.partition_point(|p| p.0 < place.at);
-            profile.insert(next, (place.at, place.near.distance));
+            profile.insert(next, profiled(place.at, &place.near));
             out.push(place);
         }
         let (at, near) = (deepest.at, deepest.nearest);
-        let counts = match neighbours(out, at).any(|p| leans(&p.near, &near)) {
+        let leans = |p: &Place| (p.2 - near.normal).norm_squared() > TURNED * TURNED;
+        let counts = match around(&profile, at).iter().any(leans) {
             true => SHARP,
             false => DEEPER,
         };
@@ -228,15 +223,19 @@ impl Search<'_> {
     }
 }
 
-/// The last of some places up to `at` and the first one beyond.
-fn neighbours(places: &[EdgeContact], at: f64) -> impl Iterator<Item = &EdgeContact> {
-    let order = |a: &&EdgeContact, b: &&EdgeContact| a.at.total_cmp(&b.at);
-    let before = places.iter().filter(|p| p.at <= at).max_by(order);
-    let beyond = places.iter().filter(|p| p.at > at).min_by(order);
-    before.into_iter().chain(beyond)
+/// Where an edge is held: the place, the distance [m] and the normal there.
+type Place = (f64, f64, Vec3);
+
+/// The two neighbouring places of an ascending profile that a place is between.
+fn around(profile: &[Place], at: f64) -> [Place; 2] {
+    let next = profile.partition_point(|p| p.0 < at);
+    let next = next.clamp(1, profile.len() - 1);
+    [profile[next - 1], profile[next]]
 }
 
-/// Whether two normals differ by so much that one cannot stand in for the other.
-fn leans(a: &Nearest, b: &Nearest) -> bool {
-    (a.normal - b.normal).norm_squared() > TURNED * TURNED
+/// Depth of a place with a distance below the interpolation of a profile [m].
+fn below(profile: &[Place], at: f64, distance: f64) -> f64 {
+    let [(a, da, _), (b, db, _)] = around(profile, at);
+    let part = if b > a { (at - a) / (b - a) } else { 0.0 };
+    da + (db - da) * part - distance
 }

@@ -57,7 +57,9 @@ pub(super) enum Turn {
         /// The angular block.
         block: u32,
         /// The angular velocity at the start [rad/s].
-        omega: Vec3,
+        start: Vec3,
+        /// That of the last velocities that were checked [rad/s].
+        now: Vec3,
     },
 }
 
@@ -249,6 +251,15 @@ impl Motion {
         (self.x1, self.moved) = (x1, moved);
     }
 
+    /// Brings the angular velocities of free rigid bodies up to date.
+    pub(super) fn turn_by(&mut self, v: &[Vec3]) {
+        for turn in &mut self.turns {
+            if let Turn::Free { block, now, .. } = turn {
+                *now = v[*block as usize];
+            }
+        }
+    }
+
     /// From where a vertex is to where the step takes it, per second [m/s].
     fn secant(&self, world: &World, vertex: usize, v: &[Vec3]) -> Vec3 {
         let mut u = self.drift(vertex);
@@ -300,13 +311,17 @@ fn turn(collider: &Collider, step: &DetectStep, placement: Option<&Placement>) -
         (ColliderForm::Body(body), _) => match body.points {
             Points::Rigid { block, .. } => {
                 let block = block + 1;
-                let omega = step.start[block as usize];
+                let start = step.start[block as usize];
                 match step.fixed[block as usize] {
                     true => {
                         let turned = step.v[block as usize] * step.h;
                         Turn::Prescribed(rotation(&turned))
                     }
-                    false => Turn::Free { block, omega },
+                    false => Turn::Free {
+                        block,
+                        start,
+                        now: start,
+                    },
                 }
             }
             Points::Weighted { .. } => Turn::Nodes,
