@@ -25,17 +25,10 @@ const REFUSED: [(&str, &str); 6] = [
 const FAILING: [(&str, &str, &str); 0] = [];
 
 /// Cases that method `cr` is not held to, with the reason.
-const WITHOUT_CR: [(&str, &str); 5] = [
-    (
-        "ghosts",
-        "fails: conjugate residuals end at 1e-10 m/s, and a sheet and a block drift by 2e-12 and 5e-11 m in 100 steps of \
-         free fall, where 1e-12 m is allowed",
-    ),
-    ("belt", "takes more than 20 s without a factor"),
-    ("board", "takes more than 20 s without a factor"),
-    ("overhang", "takes more than 20 s without a factor"),
-    ("pyramid", "takes more than 20 s without a factor"),
-];
+const WITHOUT_CR: [(&str, &str); 1] = [(
+    "overhang",
+    "passes, but takes 20 s: the incomplete factor of a strip of 81 by 2 nodes is in the order of the mesh",
+)];
 
 /// Cases that method `attachment` is not held to, with the reason.
 const WITHOUT_ATTACHMENT: [(&str, &str); 10] = [

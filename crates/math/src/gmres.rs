@@ -83,11 +83,16 @@ pub fn gmres(
 }
 
 impl GmresWorkspace {
+    /// Heap memory [bytes].
+    pub fn bytes(&self) -> usize {
+        let columns = self.basis.iter().chain([&self.r, &self.z]);
+        let columns: usize = columns.map(|c| size_of_val(&c[..])).sum();
+        columns + size_of_val(&self.columns[..])
+    }
+
+    /// Vectors of the basis get their length when they are needed.
     fn resize(&mut self, n: usize, most: usize) {
         self.basis.resize_with(most + 1, Vec::new);
-        for vector in &mut self.basis {
-            vector.resize(n, Vec3::zeros());
-        }
         self.r.resize(n, Vec3::zeros());
         self.z.resize(n, Vec3::zeros());
         self.columns.resize(most * most, 0.0);
@@ -105,7 +110,8 @@ impl GmresWorkspace {
         target: f64,
         limit: usize,
     ) -> usize {
-        let most = self.rotations.len();
+        let (most, n) = (self.rotations.len(), self.r.len());
+        self.basis[0].resize(n, Vec3::zeros());
         copy(&self.r, &mut self.basis[0]);
         scale(1.0 / residual, &mut self.basis[0]);
         self.g.fill(0.0);
@@ -114,6 +120,7 @@ impl GmresWorkspace {
             preconditioner.apply(&self.basis[j], &mut self.z);
             let (known, rest) = self.basis.split_at_mut(j + 1);
             let next = &mut rest[0];
+            next.resize(n, Vec3::zeros());
             a.apply(&self.z, next);
             let length = norm(next);
             let column = &mut self.columns[j * most..j * most + j + 1];

@@ -35,6 +35,7 @@ pub mod formula;
 mod frame;
 mod gmres;
 mod incomplete;
+mod incomplete_lu;
 mod krylov;
 mod line_search;
 pub mod parallel;
@@ -57,15 +58,14 @@ pub use bicgstab::{BicgstabWorkspace, bicgstab};
 pub use block::{BlockError, BlockMatrix, BlockPattern};
 pub use cancel::Cancel;
 pub use coloring::BlockColoring;
-pub use conjugate_residual::{
-    CrWorkspace, OrthominWorkspace, conjugate_residuals, truncated_conjugate_residuals,
-};
+pub use conjugate_residual::{CrWorkspace, conjugate_residuals};
 pub use dual::{Dual, Real, Vector};
 pub use eig::{is_positive_definite3, psd_n, psd2, psd3, sym_eig_n, sym_eig2, sym_eig3};
 pub use factor::{Factor, FactorError, Lu, LuSymbolic, Ordering, Symbolic};
 pub use frame::frame;
 pub use gmres::{GmresWorkspace, gmres};
 pub use incomplete::BlockCholesky;
+pub use incomplete_lu::IncompleteLu;
 pub use krylov::{
     BlockJacobi, CgConfig, CgReport, CgWorkspace, Identity, KrylovError, LinearOperator,
     Preconditioner, conjugate_gradients,

@@ -30,7 +30,8 @@
 //!   takes the place of the indefinite matrix B. Conjugate residuals on it cannot break down, and redundant
 //!   contacts need no treatment. The rows of a sliding contact are n + μ d and the tangent across d, so that
 //!   friction follows the normal force within a linear solve; the slips follow instead [acary2011].
-//! - An incomplete Cholesky factor of H, with the fill of the first level, is the default preconditioner. The form of
+//! - An incomplete Cholesky factor of H, with the fill of the first level, is the default preconditioner, and an incomplete
+//!   LU factor [saad1994] that of steps that follow slips, with generalised minimal residuals [saad1986]. The form of
 //!   [verschoor2019, Eq. 22] counts contacts per body for its scaling Z, which makes it positive definite.
 //! - By the rules of the paper rows are vectors in the world frame with projectors, and the approximation of A
 //!   is that of its 3×3 diagonal blocks (6×6 of a rigid body), so that the iteration does not depend on the axes.

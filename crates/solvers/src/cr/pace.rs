@@ -3,55 +3,96 @@
 use stiction_contact::{ContactSet, project_cone};
 use stiction_math::{Vec3, elementary::ln, reduce};
 
-/// ρ grows by this factor.
+/// ρ grows by this factor, ...
 const GROWTH: f64 = 6.0;
+/// ... and by up to this one after rounds of few iterations.
+const LEAP: f64 = 36.0;
 /// Fraction of the error to which a round with a larger ρ must be expected to get, at the pace of the one before, to
 /// be worth its iterations.
 const WORTH: f64 = 0.05;
 /// Rounds after which a ρ that was too expensive is tried again.
 const AGAIN: usize = 12;
 
+/// A round that costs no more than so many times those with a smaller ρ is worth it: rounds are never fewer with a
+/// smaller one, whatever the error did while contacts changed their states.
+const DEARER: f64 = 2.0;
+/// Iterations that a round may always take.
+const FEW: usize = 50;
+
 /// Growth of ρ by what it costs. A larger ρ takes fewer rounds, whose linear systems are worse conditioned: it is
-/// kept where the error falls by more per iteration.
+/// kept where rounds cost about the same, or the error falls by more per iteration.
 #[derive(Default)]
 pub(super) struct Growth {
-    /// The multiple before the last growth, and ln(error before/after) per iteration with it.
-    from: Option<(f64, f64)>,
+    /// The pace before the last growth.
+    from: Option<Pace>,
     /// A multiple that was not worth more, and rounds since.
     refused: Option<(f64, usize)>,
+}
+
+/// Pace of a round.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    /// The multiple of its ρ.
+    pub multiple: f64,
+    /// Fraction of the error that is left.
+    pub left: f64,
+    /// Iterations.
+    pub iterations: usize,
+}
+
+impl Pace {
+    /// ln(error before/after) per iteration.
+    fn rate(&self) -> f64 {
+        -ln(self.left) / self.iterations as f64
+    }
+
+    /// Factor of ρ that is expected to leave a tenth of the error: the slowest mode leaves 1/(1 + ρ m).
+    fn growth(&self) -> f64 {
+        let most = if self.iterations <= FEW { LEAP } else { GROWTH };
+        let tenth = 9.0 * self.left / (1.0 - self.left);
+        // Also where the error has grown.
+        if tenth >= 0.0 && tenth < most {
+            tenth.max(GROWTH)
+        } else {
+            most
+        }
+    }
 }
 
 impl Growth {
     /// Iterations that a round may take before it is given up.
     pub fn budget(&self) -> Option<usize> {
-        self.from.map(|(_, rate)| (-ln(WORTH) / rate) as usize + 1)
+        let enough = |from: &Pace| (-ln(WORTH) / from.rate()) as usize + 1;
+        self.from.as_ref().map(|from| enough(from).max(FEW))
     }
 
-    /// The multiple after a round with `multiple` that balanced the bodies, in which the error fell at `rate` per
-    /// iteration, and was `slow` per round.
-    pub fn next(&mut self, multiple: f64, rate: f64, slow: bool, most: f64) -> f64 {
+    /// The multiple after a round that balanced the bodies and was `slow`.
+    pub fn next(&mut self, now: Pace, slow: bool, most: f64) -> f64 {
         self.refused = match self.refused {
             Some((refused, rounds)) if rounds < AGAIN => Some((refused, rounds + 1)),
             _ => None,
         };
-        if let Some((smaller, _)) = self.from.take().filter(|&(_, before)| rate < before) {
-            self.refused = Some((multiple, 0));
-            return smaller;
+        let worse = |before: &Pace| {
+            now.rate() < before.rate() && now.iterations as f64 > DEARER * before.iterations as f64
+        };
+        if let Some(before) = self.from.take().filter(worse) {
+            self.refused = Some((now.multiple, 0));
+            return before.multiple;
         }
-        let larger = (multiple * GROWTH).min(most);
+        let larger = (now.multiple * now.growth()).min(most);
         if !slow || self.refused.is_some_and(|(refused, _)| larger >= refused) {
-            return multiple;
+            return now.multiple;
         }
         // A round that made nothing better has no pace to compare with.
-        self.from = (rate > 0.0 && rate.is_finite()).then_some((multiple, rate));
+        self.from = (now.rate() > 0.0 && now.rate().is_finite()).then_some(now);
         larger
     }
 
-    /// The multiple after a round with `multiple` that was given up, if it had grown for it.
+    /// The multiple after a round with `multiple` that was given up, if it had grown for it. It is not reached again for
+    /// a while.
     pub fn undo(&mut self, multiple: f64) -> Option<f64> {
-        let (smaller, _) = self.from.take()?;
         self.refused = Some((multiple, 0));
-        Some(smaller)
+        self.from.take().map(|before| before.multiple)
     }
 }
 
@@ -123,6 +164,8 @@ impl Extrapolation {
 
 #[cfg(test)]
 mod tests {
+    use stiction_math::elementary;
+
     use super::*;
 
     #[test]
@@ -150,19 +193,36 @@ mod tests {
 
     #[test]
     fn a_larger_rho_is_kept_only_if_it_pays() {
+        let pace = |multiple, rate: f64, iterations| Pace {
+            multiple,
+            left: elementary::exp(-rate * iterations as f64),
+            iterations,
+        };
         let mut growth = Growth::default();
-        assert_eq!(growth.next(30.0, 0.02, true, 1e8), 180.0);
+        assert_eq!(growth.next(pace(30.0, 0.02, 100), true, 1e8), 180.0);
         assert!(growth.budget().is_some_and(|b| b > 100 && b < 200));
-        // Worse per iteration: back, and no further for a while.
-        assert_eq!(growth.next(180.0, 0.01, true, 1e8), 30.0);
-        assert_eq!(growth.next(30.0, 0.02, true, 1e8), 30.0);
-        assert_eq!(growth.next(30.0, 0.02, false, 1e8), 30.0);
+        // Worse per iteration, and three times as many: back, and no further for a while.
+        assert_eq!(growth.next(pace(180.0, 0.01, 300), true, 1e8), 30.0);
+        assert_eq!(growth.next(pace(30.0, 0.02, 100), true, 1e8), 30.0);
+        assert_eq!(growth.next(pace(30.0, 0.02, 100), false, 1e8), 30.0);
         for _ in 0..AGAIN - 2 {
-            assert_eq!(growth.next(30.0, 0.02, true, 1e8), 30.0);
+            assert_eq!(growth.next(pace(30.0, 0.02, 100), true, 1e8), 30.0);
         }
-        assert_eq!(growth.next(30.0, 0.02, true, 1e8), 180.0);
-        // Better per iteration: on.
-        assert_eq!(growth.next(180.0, 0.03, true, 1e8), 1080.0);
+        assert_eq!(growth.next(pace(30.0, 0.02, 100), true, 1e8), 180.0);
+        // Better per iteration, or no dearer: on.
+        assert_eq!(growth.next(pace(180.0, 0.03, 300), true, 1e8), 1080.0);
         assert_eq!(growth.undo(1080.0), Some(180.0));
+        let mut growth = Growth::default();
+        assert_eq!(growth.next(pace(30.0, 0.5, 2), true, 1e8), 180.0);
+        assert_eq!(growth.budget(), Some(FEW));
+        // Half of the error is left by 1/(1 + ρ m) with ρ m = 1, a tenth with 9.
+        let half = Pace {
+            multiple: 180.0,
+            left: 0.5,
+            iterations: 4,
+        };
+        assert_eq!(growth.next(half, true, 1e8), 9.0 * 180.0);
+        let none = Pace { left: 1.2, ..half };
+        assert_eq!(none.growth(), LEAP);
     }
 }

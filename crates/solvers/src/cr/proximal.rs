@@ -1,4 +1,4 @@
-//! Rounds of a proximal loop whose linear systems are solved by conjugate residuals.
+//! Rounds of a proximal loop whose linear systems are solved by Krylov methods.
 //!
 //! From impulses r, a round solves for velocities at which the answers r⁺ of all contacts (`cone`) balance
 //! the bodies,
@@ -15,24 +15,24 @@
 //! switches contacts reduces the convex function or is shortened.
 //!
 //! A step first tries to follow the slips s = ‖u_T‖ within the linear system, whose matrix is not symmetric
-//! then: directions of conjugate residuals are made conjugate to a few others [eisenstat1983]. It is taken if
-//! it shortens g. If it does not, slips are kept for the convex step, and follow between steps: that
-//! is the fixed point of [acary2011], which for a contact on its own contracts by μ²/(1 + μ²).
+//! then: generalised minimal residuals solve it [saad1986], with an incomplete LU factor [saad1994]. It is taken if
+//! the next one from there would be shorter [deuflhard2004, Sect. 3.3.3]. If it is not, ρ falls to its first value, with
+//! which slips are kept for the convex step, and follow between steps: that is the fixed point of [acary2011], which
+//! for a contact on its own contracts by μ²/(1 + μ²).
+
+mod steps;
 
 use stiction_contact::{
     CertifyConfig, FrictionProblem, certify, coulomb_residual, project_cone,
     solver::{Iteration, SolverReport},
 };
-use stiction_math::{
-    Cancel, CgConfig, LinearOperator, Mat3, Preconditioner, Vec3, conjugate_residuals,
-    elementary::ln, reduce, truncated_conjugate_residuals,
-};
+use stiction_math::{Cancel, LinearOperator, Mat3, Vec3, reduce};
 
 use super::{
     CrPreconditioner, Error,
     cone::ProximalCone,
-    linear::{Following, KrylovColumns, count},
-    pace::{Extrapolation, Growth},
+    linear::{KrylovColumns, count},
+    pace::{Extrapolation, Growth, Pace},
     tangent::TangentInverse,
 };
 use crate::{assembled::Assembled, kkt::for_contacts};
@@ -56,18 +56,12 @@ const SLOW: f64 = 0.1;
 /// ρ falls by this factor where a round does not balance the bodies. Not the inverse of `GROWTH`, so that two
 /// values are not tried in turns.
 const FALL: f64 = 0.25;
-/// Iterations of a linear solve per unknown before it is cut short: conjugate directions end after one, but for rounding.
-const UNKNOWNS: usize = 2;
-/// Relative change of a contact's G from which the preconditioner is made anew.
-const RENEW: f64 = 0.2;
 /// A round is given up after so many times the iterations of the cheapest one, ...
 const PATIENCE: usize = 30;
 /// ... but not before these.
 const LEAST: usize = 300;
 /// Newton steps in one round.
 const STEPS: usize = 20;
-/// Fraction to which a linear system is solved.
-const FORCING: f64 = 1e-2;
 /// A round ends when the momentum residual is below this fraction of its error in the law, ...
 const INNER: f64 = 0.1;
 /// ... or below this fraction of the tolerance.
@@ -78,14 +72,6 @@ const SIDES: f64 = 2.0;
 const STALL: usize = 20;
 /// Restarts before the solve gives up.
 const RESTARTS: usize = 4;
-/// A step is long enough where the slope of the convex function has fallen to this fraction.
-const SLOPE: f64 = 0.1;
-/// Trials of the line search.
-const TRIALS: usize = 20;
-/// Fractions of a step that follows slips, longest first, ...
-const FRACTIONS: [f64; 4] = [1.0, 0.5, 0.25, 0.125];
-/// ... of which a fraction α must shorten g by the fraction α times this.
-const DECREASE: f64 = 0.25;
 /// Relative rounding of the momentum residual: some hundred roundings of its terms.
 const ROUNDING: f64 = 1e-13;
 
@@ -107,6 +93,8 @@ pub(super) struct Rounds<'a> {
     cheapest: usize,
     /// G of the preconditioner, none if that is to be made.
     factored: Option<Vec<Mat3>>,
+    /// Whether that follows slips.
+    turned: bool,
     /// Fraction of their change by which slips follow.
     pace: f64,
     /// Inverses of the diagonal blocks of A.
@@ -173,6 +161,7 @@ impl<'a> Rounds<'a> {
             end: usize::MAX,
             cheapest: usize::MAX,
             factored: None,
+            turned: false,
             pace: 1.0,
             floor: ROUNDING * by_mass(&problem.f, &problem.mass, &radii),
             product: vec![Vec3::zeros(); problem.blocks()],
@@ -231,12 +220,14 @@ impl<'a> Rounds<'a> {
                 }
                 false => {
                     self.v = start;
-                    match self.growth.undo(self.multiple) {
-                        Some(multiple) => self.multiple = multiple,
-                        None => {
-                            self.multiple *= FALL;
-                            before = f64::INFINITY;
-                        }
+                    // A jump of the impulses may have made the round hard.
+                    if let Some((error, r)) = self.extrapolation.undo(f64::INFINITY) {
+                        (self.r, before) = (r, error);
+                    } else if let Some(multiple) = self.growth.undo(self.multiple) {
+                        self.multiple = multiple;
+                    } else {
+                        self.multiple *= FALL;
+                        before = f64::INFINITY;
                     }
                 }
             }
@@ -266,8 +257,13 @@ impl<'a> Rounds<'a> {
             return before;
         }
         let (multiple, slow) = (self.multiple, error > SLOW * before);
-        let rate = ln(before / error) / iterations.max(1) as f64;
-        self.multiple = self.growth.next(multiple, rate, slow, RANGE.1);
+        let iterations = iterations.max(1);
+        let pace = Pace {
+            multiple,
+            left: error / before,
+            iterations,
+        };
+        self.multiple = self.growth.next(pace, slow, RANGE.1);
         if slow && self.multiple == multiple {
             let set = &self.problem.contacts;
             self.extrapolation
@@ -319,9 +315,15 @@ impl<'a> Rounds<'a> {
                 return Ok((law.max(missing), balanced));
             }
             Error::unless(cancel)?;
-            self.renew()?;
-            follows = follows && self.step_with_slips(report)?;
+            if follows && !self.step_with_slips(report)? {
+                // Newton's method fails far from an answer, and all the sooner with a larger ρ.
+                if self.multiple > MULTIPLE {
+                    return Ok((law.max(missing), false));
+                }
+                follows = false;
+            }
             if !follows {
+                self.renew()?;
                 self.step(report)?;
                 self.follow_slips(self.pace);
                 self.answer();
@@ -341,166 +343,6 @@ impl<'a> Rounds<'a> {
             (law, missing) = self.judge()?;
         }
         Ok((law.max(missing), false))
-    }
-
-    /// H and, where contacts have changed, its preconditioner.
-    fn renew(&mut self) -> Result<(), Error> {
-        let grown = self.matrix.update(self.problem, &self.stiffness)?;
-        let same = |(now, then): (&Mat3, &Mat3)| (now - then).norm() <= RENEW * then.norm();
-        let known = |factored: &Vec<Mat3>| {
-            factored.len() == self.stiffness.len() && self.stiffness.iter().zip(factored).all(same)
-        };
-        if grown || !self.factored.as_ref().is_some_and(known) {
-            let (sum, form) = (self.matrix.matrix(), self.goal.preconditioner);
-            self.inverse
-                .update(self.problem, sum, &self.stiffness, form);
-            self.factored = Some(self.stiffness.clone());
-        }
-        Ok(())
-    }
-
-    fn krylov_config(&self, report: &SolverReport) -> CgConfig {
-        CgConfig {
-            relative: FORCING,
-            absolute: 0.0,
-            max_iterations: self
-                .goal
-                .max_iterations
-                .min(self.end)
-                .saturating_sub(report.iterations)
-                .min(UNKNOWNS * 3 * self.v.len()),
-        }
-    }
-
-    /// A Newton step that follows the slips. Returns whether a fraction of it was taken.
-    fn step_with_slips(&mut self, report: &mut SolverReport) -> Result<bool, Error> {
-        let set = &self.problem.contacts;
-        let slips = (0..set.len()).filter_map(|c| {
-            let n = set.normal[c];
-            let slide = (self.u[c] - n * self.u[c].dot(&n)).try_normalize(0.0)?;
-            let force = self.stiffness[c] * n * set.mu[c];
-            (force != Vec3::zeros()).then_some((c, force, slide))
-        });
-        let operator = Following {
-            sum: self.matrix.matrix(),
-            set,
-            slips: slips.collect(),
-        };
-        let config = self.krylov_config(report);
-        let mut p = vec![Vec3::zeros(); self.v.len()];
-        let mut z = p.clone();
-        self.inverse.apply(&self.residual, &mut z);
-        let size = reduce::dot(&self.residual, &z).abs().sqrt();
-        let KrylovColumns {
-            symmetric,
-            truncated,
-        } = &mut *self.krylov;
-        let (g, inverse) = (&self.residual, &mut *self.inverse);
-        let solved = match operator.slips.is_empty() {
-            true => conjugate_residuals(operator.sum, inverse, g, &mut p, &config, symmetric),
-            false => {
-                truncated_conjugate_residuals(&operator, inverse, g, &mut p, &config, truncated)
-            }
-        };
-        if !count(&solved, &p, report) {
-            return Ok(false);
-        }
-        let (v, product) = (self.v.clone(), self.product.clone());
-        let (u, slip) = (self.u.clone(), self.slip.clone());
-        let (mut ap, mut du) = (z.clone(), u.clone());
-        self.problem.a.apply(&p, &mut ap);
-        for_contacts(&mut du, |c, du| *du = set.velocity(c, &p));
-        for fraction in FRACTIONS {
-            for (own, start, step) in [
-                (&mut self.v, &v, &p),
-                (&mut self.product, &product, &ap),
-                (&mut self.u, &u, &du),
-            ] {
-                reduce::copy(start, own);
-                reduce::axpy(-fraction, step, own);
-            }
-            self.follow_slips(1.0);
-            self.answer();
-            self.inverse.apply(&self.residual, &mut z);
-            let next = reduce::dot(&self.residual, &z).abs().sqrt();
-            if next <= (1.0 - DECREASE * fraction) * size {
-                report.change = fraction * reduce::norm_inf(&p);
-                return Ok(true);
-            }
-        }
-        (self.v, self.product, self.u, self.slip) = (v, product, u, slip);
-        self.answer();
-        Ok(false)
-    }
-
-    /// One Newton step with the given slips.
-    fn step(&mut self, report: &mut SolverReport) -> Result<(), Error> {
-        let sum = self.matrix.matrix();
-        let config = self.krylov_config(report);
-        let mut p = vec![Vec3::zeros(); self.v.len()];
-        let (g, inverse) = (&self.residual, &mut *self.inverse);
-        let work = &mut self.krylov.symmetric;
-        let solved = conjugate_residuals(sum, inverse, g, &mut p, &config, work);
-        let descends = count(&solved, &p, report) && reduce::dot(&p, &self.residual) > 0.0;
-        if !descends {
-            self.inverse.update(
-                self.problem,
-                sum,
-                &self.stiffness,
-                CrPreconditioner::Diagonal,
-            );
-            self.factored = None;
-            self.inverse.apply(&self.residual, &mut p);
-        }
-        for p in &mut p {
-            *p = -*p;
-        }
-        let set = &self.problem.contacts;
-        let mut ap = vec![Vec3::zeros(); p.len()];
-        self.problem.a.apply(&p, &mut ap);
-        let mut du = vec![Vec3::zeros(); set.len()];
-        for_contacts(&mut du, |c, du| *du = set.velocity(c, &p));
-        let length = self.line_search(&p, &ap, &du);
-        reduce::axpy(length, &p, &mut self.v);
-        reduce::axpy(length, &ap, &mut self.product);
-        reduce::axpy(length, &du, &mut self.u);
-        report.change = length * reduce::norm_inf(&p);
-        Ok(())
-    }
-
-    /// The length at which the convex function is close to its least value along `p`, at most 1.
-    fn line_search(&self, p: &[Vec3], ap: &[Vec3], du: &[Vec3]) -> f64 {
-        let bodies = reduce::dot(p, &self.product) - reduce::dot(p, &self.f);
-        let curvature = reduce::dot(p, ap);
-        let slope = |length: f64| {
-            let contacts = reduce::sum_ordered(du.len(), |c| {
-                let u = self.u[c] + du[c] * length;
-                self.cone(c).answer(&self.r[c], &u).0.dot(&du[c])
-            });
-            bodies + length * curvature - contacts
-        };
-        let start = slope(0.0);
-        let (mut low, mut high) = ((0.0, start), (1.0, slope(1.0)));
-        // A longer step is never needed, and rounding hides the slope of the last ones.
-        if start.is_nan() || start >= 0.0 || high.1 <= -SLOPE * start {
-            return 1.0;
-        }
-        let mut length = 1.0;
-        for _ in 0..TRIALS {
-            // The secant, kept off the ends.
-            let secant = (low.0 * high.1 - high.0 * low.1) / (high.1 - low.1);
-            let width = high.0 - low.0;
-            length = secant.clamp(low.0 + 0.1 * width, high.0 - 0.1 * width);
-            let now = slope(length);
-            if now.abs() <= -SLOPE * start {
-                break;
-            }
-            match now < 0.0 {
-                true => low = (length, now),
-                false => high = (length, now),
-            }
-        }
-        length
     }
 
     fn cone(&self, c: usize) -> ProximalCone {

@@ -2,7 +2,7 @@
 
 use stiction_contact::{ContactSet, FrictionProblem};
 use stiction_math::{
-    BlockCholesky, BlockMatrix, Mat3, Mat6, MatrixPart, Preconditioner, Vec3, reduce,
+    BlockCholesky, BlockMatrix, IncompleteLu, Mat3, Mat6, MatrixPart, Preconditioner, Vec3, reduce,
 };
 
 use super::CrPreconditioner;
@@ -14,6 +14,9 @@ pub(super) struct TangentInverse {
     form: CrPreconditioner,
     diagonal: Diagonal,
     factor: BlockCholesky,
+    lu: IncompleteLu,
+    /// Whether `lu` is the approximation.
+    follows: bool,
     correction: Correction,
 }
 
@@ -50,6 +53,7 @@ impl TangentInverse {
         form: CrPreconditioner,
     ) {
         self.form = form;
+        self.follows = false;
         match form {
             CrPreconditioner::Diagonal => self.diagonal.update(problem, sum),
             CrPreconditioner::Cholesky => {
@@ -66,15 +70,25 @@ impl TangentInverse {
         }
     }
 
+    /// Approximates the inverse of a matrix that need not be symmetric, if that can be factorised.
+    pub fn follow(&mut self, sum: &BlockMatrix) -> bool {
+        self.follows = self.lu.update(sum);
+        self.follows
+    }
+
     pub fn bytes(&self) -> usize {
         size_of_val(&self.diagonal.blocks[..])
             + size_of_val(&self.correction.matrices[..])
             + self.factor.bytes()
+            + self.lu.bytes()
     }
 }
 
 impl Preconditioner for TangentInverse {
     fn apply(&mut self, r: &[Vec3], z: &mut [Vec3]) {
+        if self.follows {
+            return self.lu.apply(r, z);
+        }
         match self.form {
             CrPreconditioner::Diagonal => self.diagonal.apply(r, z),
             CrPreconditioner::Cholesky => self.factor.apply(r, z),

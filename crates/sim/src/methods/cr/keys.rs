@@ -50,7 +50,7 @@ pub(super) const KEYS: &[Key] = &[
         "preconditioner",
         &["cholesky", "full", "diagonal"],
         "cholesky",
-        "approximate inverse: an incomplete `\"cholesky\"` factor; with `\"full\"`, the default with `tolerance`, the diagonal blocks of the matrix and all four blocks of the equations [verschoor2019, Eq. 22]; with `\"diagonal\"` those on the diagonal alone",
+        "approximate inverse: incomplete factors, `\"cholesky\"` where the matrix is symmetric and LU where sliding contacts make it unsymmetric; with `\"full\"`, the default with `tolerance`, the diagonal blocks of the matrix and all four blocks of the equations [verschoor2019, Eq. 22]; with `\"diagonal\"` those on the diagonal alone",
     ),
     Key::word(
         "contacts",
