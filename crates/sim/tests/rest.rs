@@ -105,7 +105,7 @@ fn a_sheet_on_a_slope_is_not_iterated_and_stays_where_it_is() {
     assert_eq!(before.x, sim.state().x);
 }
 
-/// The same numbers, and no work.
+/// A repeated step has the same numbers as a computed one, and does no work.
 #[test]
 fn steps_of_a_sheet_at_rest_repeat_and_are_what_would_be_computed() {
     let (mut one, mut other) = (on_slope(5, 0.5), on_slope(5, 0.5));
@@ -124,7 +124,7 @@ fn steps_of_a_sheet_at_rest_repeat_and_are_what_would_be_computed() {
     assert_eq!(one.contacts(), other.contacts());
 }
 
-/// Whatever changes between steps is followed at once, as where every step is computed.
+/// Changes between steps are followed at once, as where every step is computed.
 #[test]
 fn a_sheet_at_rest_wakes_up() {
     let changes: [(&str, fn(&mut Simulation)); 5] = [
