@@ -126,7 +126,7 @@ fn steps_of_a_sheet_at_rest_repeat_and_are_what_would_be_computed() {
     assert_eq!(one.contacts(), other.contacts());
 }
 
-/// Whatever changes between steps is followed at once, as where every step is computed.
+/// Changes between steps are followed at once, as where every step is computed.
 #[test]
 fn a_sheet_at_rest_wakes_up() {
     let changes: [(&str, fn(&mut Simulation)); 5] = [
