@@ -1,4 +1,4 @@
-//! What friction holds rests at any time step: bodies of every kind, `admm` without keys, steps of 0.1 to 10 ms.
+//! Rest at any time step where friction holds: bodies of every kind, `admm` without keys, steps of 0.1 to 10 ms.
 //!
 //! `STICTION_LONG=1` takes all seven time steps and longer runs, and prints the table of docs/results.md with `--nocapture`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -83,9 +83,9 @@ pub enum SolveError {
         /// The two bodies or obstacles, where they are known.
         pair: Option<[String; 2]>,
     },
-    /// Bodies slide and turn too far for the contacts that they meet on the way.
+    /// Bodies slide and turn too far for the contacts that they meet in the step.
     #[error(
-        "bodies slide and turn so far in one step that the contacts on the way were not solved: points that meet rise or sink by {aside:.1} of the contact thickness before they do; a smaller `time.step` may help, and `safe = false` in [method] accepts such steps"
+        "bodies slide and turn so far in one step that the contacts that they met were not solved: points that meet rise or sink by {aside:.1} of the contact thickness before they do; a smaller `time.step` may help, and `safe = false` in [method] accepts such steps"
     )]
     Tumbles {
         /// The displacement as a fraction of the thickness.

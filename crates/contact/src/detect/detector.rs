@@ -306,7 +306,7 @@ impl Detector {
 
     /// Largest fraction of the thickness by which the two points of a contact move apart or closer in the step because
     /// they are apart along its plane and their bodies turn. The impulse acts halfway between them, so that a solution
-    /// does not follow this part of its constraint by itself.
+    /// does not follow this term of the constraint by itself.
     pub fn turned_aside(&self, contacts: &ContactSet) -> f64 {
         let arcs = self.arcs.iter();
         let aside = arcs.map(|arc| arc.aside(self.motion.h, contacts));

@@ -223,7 +223,7 @@ impl Search<'_> {
     }
 }
 
-/// Where an edge is held: the place, the distance [m] and the normal there.
+/// Place where an edge is held, with its distance [m] and the normal there.
 type Place = (f64, f64, Vec3);
 
 /// The two neighbouring places of an ascending profile that a place is between.
