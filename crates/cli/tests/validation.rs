@@ -24,12 +24,6 @@ const REFUSED: [(&str, &str); 6] = [
 /// Cases that fail today, with the reason. A case that passes again must be taken out.
 const FAILING: [(&str, &str, &str); 0] = [];
 
-/// Cases that method `cr` is not held to, with the reason.
-const WITHOUT_CR: [(&str, &str); 1] = [(
-    "overhang",
-    "passes, but takes 20 s: the incomplete factor of a strip of 81 by 2 nodes is in the order of the mesh",
-)];
-
 /// Cases that method `attachment` is not held to, with the reason.
 const WITHOUT_ATTACHMENT: [(&str, &str); 10] = [
     (
@@ -148,8 +142,8 @@ fn attachment_passes_the_quick_suite_but_for_the_cases_listed() {
 
 /// The method that factorises nothing keeps the bounds of exact friction.
 #[test]
-fn cr_passes_the_quick_suite_but_for_the_cases_listed() {
-    passes_without("cr", &WITHOUT_CR);
+fn cr_passes_the_quick_suite() {
+    passes_without("cr", &[]);
 }
 
 /// The method refuses the cases in [`REFUSED`] and passes all others but those listed.

@@ -373,7 +373,7 @@ fn to_scalar(blocks: &Columns, triangle: Triangle) -> SymbolicSparseColMat<usize
     SymbolicSparseColMat::new_checked(3 * n, 3 * n, col_start, None, rows)
 }
 
-fn amd_of_pattern(pattern: &BlockPattern) -> Result<Vec<usize>, FactorError> {
+pub(crate) fn amd_of_pattern(pattern: &BlockPattern) -> Result<Vec<usize>, FactorError> {
     let natural: Vec<usize> = (0..pattern.n()).collect();
     let (upper, _) = ordered_triangle(pattern, &natural, Triangle::Upper);
     amd_order(&upper.col_start, &upper.rows)

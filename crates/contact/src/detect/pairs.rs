@@ -171,6 +171,27 @@ impl Watched {
     }
 }
 
+/// The closest points of a vertex and a face, or of two edges, as an impact at a time.
+fn approached(kind: ProximityKind, [a, b, c, d]: &[Vec3; 4], time: f64) -> Impact {
+    let (weights, separation) = match kind {
+        ProximityKind::EdgeEdge => {
+            let near = edge_edge(&[*a, *b], &[*c, *d]);
+            let [[p, q], [r, s]] = near.weights;
+            ([p, q, r, s], near.separation)
+        }
+        _ => {
+            let near = point_triangle(a, &[*b, *c, *d]);
+            let [p, q, r] = near.weights;
+            ([1.0, p, q, r], near.separation)
+        }
+    };
+    Impact {
+        time,
+        weights,
+        separation,
+    }
+}
+
 /// Pairs per batch, after which results are combined, so that memory for both is short.
 const SLAB: usize = 1 << 18;
 
@@ -614,39 +635,29 @@ impl World {
     ) -> Vec<Found> {
         parallel::gather(watched.len(), 512, |range, out| {
             let pairs = watched[range].iter();
-            let found = pairs.filter_map(|pair| self.sinks(motion, pair));
+            let found = pairs.filter_map(|pair| self.sinks(motion, pair, seen));
             out.extend(found.filter(|f| seen.binary_search(&f.key(self)).is_err()));
         })
     }
 
-    fn sinks(&self, motion: &Motion, pair: &Watched) -> Option<Found> {
+    fn sinks(&self, motion: &Motion, pair: &Watched, seen: &[ContactKey]) -> Option<Found> {
         let (kind, v) = (pair.kind, &pair.vertices);
-        let [a, b, c, d] = v.map(|v| motion.x1[v as usize]);
-        let (weights, separation) = match kind {
-            ProximityKind::EdgeEdge => {
-                let near = edge_edge(&[a, b], &[c, d]);
-                let [[p, q], [r, s]] = near.weights;
-                ([p, q, r, s], near.separation)
-            }
-            _ => {
-                let near = point_triangle(&a, &[b, c, d]);
-                let [p, q, r] = near.weights;
-                ([1.0, p, q, r], near.separation)
-            }
-        };
-        let largest = [a, b, c, d].iter().fold(0.0, |m: f64, x| m.max(x.amax()));
+        let end = v.map(|v| motion.x1[v as usize]);
+        let now = approached(kind, &end, 1.0);
+        let largest = end.iter().fold(0.0, |m: f64, x| m.max(x.amax()));
         let rounding = ccd::ROUNDING * 0.5 * f64::EPSILON * largest;
-        let sunk = pair.from - separation.norm();
+        let sunk = pair.from - now.separation.norm();
         if sunk <= STILL * motion.h + rounding {
             return None;
         }
-        let end = Impact {
-            time: 1.0,
-            weights,
-            separation,
-        };
         let full = self.full_thickness(kind, v);
-        let found = self.reduce(motion, kind, v, &end, full, Level::Full)?;
+        let found = self.reduce(motion, kind, v, &now, full, Level::Full)?;
+        let start = approached(kind, &v.map(|v| motion.x0[v as usize]), 0.0);
+        // An iterate that lets a body fall tilts and shifts it by far more than the answer will.
+        let found = match start.separation.norm() <= (1.0 + SETTLED) * found.thickness {
+            true => self.begun(motion, kind, v, &start, found, seen),
+            false => found,
+        };
         let wait = Wait::Sinks(sunk / motion.h);
         Some(Found { wait, ..found })
     }
