@@ -4,8 +4,9 @@
 //! there would let it rock. The ends of the piece are where the edge passes the solid's own edges
 //! ([`Shape::sharp_places`](stiction_geometry::analytic::Shape::sharp_places)). Of these places and the
 //! deepest one, those are listed that are deeper than the interpolation between the ends of the edge and the places
-//! listed so far, by [`SHARP`] or [`DEEPER`] of the thickness. What holds the edge on either side does not stand in for the
-//! deepest place if its normal leans: an edge that crosses the side of a cone next to the apex is held where it crosses.
+//! listed so far, by [`SHARP`] or [`DEEPER`] of the thickness. What holds the edge of a rigid body on either side does
+//! not stand in for the deepest place if its normal leans: an edge that crosses the side of a cone next to the apex is
+//! held where it crosses.
 
 use stiction_geometry::analytic::{Nearest, SharpPlace};
 use stiction_math::Vec3;
@@ -14,6 +15,7 @@ use super::emit::{Found, Kind};
 use super::pairs::{REACH, relisting_threshold};
 use super::shapes::{DEEPER, Pass, SHARP, Search};
 use super::supports::TURNED;
+use super::world::NONE;
 
 /// On a sampled mesh, what is deeper than the deepest place plus this fraction of the thickness
 /// belongs to a flat piece.
@@ -199,7 +201,9 @@ impl Search<'_> {
         }
         let (at, near) = (deepest.at, deepest.nearest);
         let leans = |p: &Place| (p.2 - near.normal).norm_squared() > TURNED * TURNED;
-        let counts = match around(&profile, at).iter().any(leans) {
+        // Nodes of a body that deforms are held each by its own contacts.
+        let rigid = self.world.angular[e[0] as usize] != NONE;
+        let counts = match rigid && around(&profile, at).iter().any(leans) {
             true => SHARP,
             false => DEEPER,
         };

@@ -32,8 +32,7 @@ impl Admm {
     /// eliminated as well.
     ///
     /// Elastic bodies that are slower than that are at rest: zero velocities are tried first, and nothing then moves, not
-    /// even by rounding. A start that keeps the law to the bound only is tried once more after a projection: a force
-    /// that has brought a gap back is too large in the next step, and the contact would swing about it for ever.
+    /// even by rounding.
     pub(super) fn starts_solved(
         &mut self,
         task: &mut Task<'_>,
@@ -55,12 +54,6 @@ impl Admm {
         if judged.is_none() {
             let start = self.certificate(task.problem, run.config.velocity)?;
             judged = self.accepted(task.problem, run, start, loose)?;
-            let close = || h * start.residual <= run.rest && h * start.residual > RESTS * run.rest;
-            if judged.is_none() && !loose && close() {
-                self.project(run, h);
-                let projected = self.certificate(task.problem, run.config.velocity)?;
-                judged = self.accepted(task.problem, run, projected, loose)?;
-            }
         }
         let Some(error) = judged else {
             return Ok(false);

@@ -16,7 +16,7 @@ const UNKNOWNS: usize = 2;
 const RENEW: f64 = 0.2;
 /// Fraction to which a linear system is solved.
 const FORCING: f64 = 1e-2;
-/// The same where no contact is closed: the equations are linear then.
+/// That fraction where no contact is closed: the equations are linear then.
 const FREE: f64 = 1e-12;
 /// Vectors of the basis for systems that follow slips.
 const BASIS: usize = 50;
