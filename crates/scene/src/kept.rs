@@ -118,7 +118,7 @@ fn destinations(found: &[MeshPath]) -> Vec<(SourceSpan, String)> {
     let mut chosen: Vec<(SourceSpan, String)> = stay.iter().map(own).collect();
     for (i, mesh) in moved.iter().enumerate() {
         let same = |m: &&MeshPath| m.path == mesh.path && m.typed == mesh.typed;
-        let to = match moved[..i].iter().position(|m| same(m)) {
+        let to = match moved[..i].iter().position(same) {
             Some(known) => chosen[stay.len() + known].1.clone(),
             None => {
                 let file = Path::new(&mesh.path).file_name();
