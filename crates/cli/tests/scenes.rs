@@ -148,11 +148,6 @@ const OFF: &[(&str, &[&str], &str)] = &[
         "through the middle after a quarter",
     ),
     (
-        "mixed-201",
-        &["contact.enabled=false"],
-        "the lowest lies on the floor",
-    ),
-    (
         "pyramid",
         &["friction.default=0"],
         "the plate turns the top",
